@@ -1,0 +1,145 @@
+import type { DescEnum, DescEnumValue } from "@bufbuild/protobuf";
+import { getOption, hasOption } from "@bufbuild/protobuf";
+import type { GenEnum } from "@bufbuild/protobuf/codegenv2";
+
+import type { Code } from "../../../gen/quartet/traits/v1/fault_pb.ts";
+import { error_domain, fault, FaultRole, FaultRoleSchema } from "../../../gen/quartet/traits/v1/fault_pb.ts";
+
+/** Everything that is declared about one reason of a refusal. */
+export interface FaultFacts {
+  /** The enum value's number in its service's ErrorReason. */
+  readonly number: number;
+  /** The enum value's name less `ERROR_REASON_`: the reason in google.rpc.ErrorInfo. */
+  readonly reason: string;
+  /** The ErrorInfo domain, for example `object-storage.quartet`. */
+  readonly domain: string;
+  readonly code: Code;
+  /** The documented outside name, for example `NoSuchBucket`. */
+  readonly name: string;
+  /** The outside name in the public dialect; most often the same. */
+  readonly publicName: string;
+  readonly httpStatus: number;
+  /** Message template; `{key}` is filled from the metadata. */
+  readonly message: string;
+  readonly role: FaultRole;
+  readonly hiddenMembers: readonly string[];
+}
+
+/** What varies in a refusal. Keys are the placeholders of the reason's message template. */
+export type FaultMetadata = Readonly<Record<string, string>>;
+
+/** One member of a request that does not satisfy its constraints. */
+export interface FaultViolation {
+  /** Path in wire names, for example `Entries[0].Source`. */
+  readonly path: string;
+  /** Path in proto names, for example `entries[0].source`. */
+  readonly field: string;
+  /** What is wrong, without the value when the member is sensitive. */
+  readonly description: string;
+}
+
+/** All reasons of one service. */
+export interface FaultTable {
+  readonly domain: string;
+  byNumber(number: number): FaultFacts;
+  findByReason(reason: string): FaultFacts | undefined;
+  /** Throws when the service declares no reason for this role. */
+  byRole(role: FaultRole): FaultFacts;
+  all(): readonly FaultFacts[];
+}
+
+/** A declared refusal. Its message is for callers; a cause, if any, is only for the log. */
+export class ServiceError extends Error {
+  override readonly name = "ServiceError";
+  readonly facts: FaultFacts;
+  readonly metadata: FaultMetadata;
+  readonly violations: readonly FaultViolation[];
+
+  constructor(facts: FaultFacts, metadata: FaultMetadata = {}, options: ServiceErrorOptions = {}) {
+    super(fillTemplate(facts.message, metadata), options.cause === undefined ? undefined : { cause: options.cause });
+    this.facts = facts;
+    this.metadata = metadata;
+    this.violations = options.violations ?? [];
+  }
+}
+
+/** What a refusal carries beside its metadata. */
+export interface ServiceErrorOptions {
+  readonly cause?: unknown;
+  readonly violations?: readonly FaultViolation[];
+}
+
+const tables = new WeakMap<DescEnum, FaultTable>();
+
+/** The declared facts of an ErrorReason enum, read once. Throws when a value lacks a fact. */
+export const faultTable = (reasons: DescEnum): FaultTable => {
+  let table = tables.get(reasons);
+  if (table === undefined) {
+    table = readTable(reasons);
+    tables.set(reasons, table);
+  }
+  return table;
+};
+
+/** Makes the function with which a service's handlers make their refusals: `throw fault(ErrorReason.NO_SUCH_BUCKET, { bucket })`. */
+export const faultsOf = <Reason extends number>(reasons: GenEnum<Reason>) => {
+  const table = faultTable(reasons);
+  return (reason: Reason, metadata: FaultMetadata = {}, options: ServiceErrorOptions = {}): ServiceError =>
+    new ServiceError(table.byNumber(reason), metadata, options);
+};
+
+/** The refusal that a service declares for something the kit refuses itself. */
+export const roleFault = (
+  table: FaultTable,
+  role: FaultRole,
+  metadata: FaultMetadata = {},
+  options: ServiceErrorOptions = {},
+): ServiceError => new ServiceError(table.byRole(role), metadata, options);
+
+/** Fills `{key}` from the metadata; a key without a value is left out. */
+export const fillTemplate = (template: string, metadata: FaultMetadata): string =>
+  template.replace(/\{([a-z0-9_]+)\}/g, (_whole, key: string) => metadata[key] ?? "");
+
+const readTable = (reasons: DescEnum): FaultTable => {
+  const domain = getOption(reasons, error_domain);
+  if (domain === "") throw new Error(`${reasons.typeName} declares no error_domain`);
+  const facts = reasons.values.filter((value) => value.number !== 0).map((value) => readFacts(value, domain));
+  const numbers = new Map(facts.map((fact) => [fact.number, fact]));
+  const names = new Map(facts.map((fact) => [fact.reason, fact]));
+  const roles = new Map(facts.filter((fact) => fact.role !== FaultRole.UNSPECIFIED).map((fact) => [fact.role, fact]));
+  return {
+    domain,
+    byNumber: (number) => {
+      const found = numbers.get(number);
+      if (found === undefined) throw new Error(`${reasons.typeName} has no reason ${number}`);
+      return found;
+    },
+    findByReason: (reason) => names.get(reason),
+    byRole: (role) => {
+      const found = roles.get(role);
+      if (found === undefined)
+        throw new Error(`${reasons.typeName} declares no reason for role ${FaultRoleSchema.value[role]?.name}`);
+      return found;
+    },
+    all: () => facts,
+  };
+};
+
+const readFacts = (value: DescEnumValue, domain: string): FaultFacts => {
+  if (!hasOption(value, fault)) throw new Error(`${value.name} of ${value.parent.typeName} declares no fault`);
+  const declared = getOption(value, fault);
+  if (declared.name === "" || declared.httpStatus === 0 || declared.code === 0 || declared.message === "")
+    throw new Error(`${value.name} of ${value.parent.typeName} declares an incomplete fault`);
+  return {
+    number: value.number,
+    reason: value.name.replace(/^ERROR_REASON_/, ""),
+    domain,
+    code: declared.code,
+    name: declared.name,
+    publicName: declared.publicName === "" ? declared.name : declared.publicName,
+    httpStatus: declared.httpStatus,
+    message: declared.message,
+    role: declared.role,
+    hiddenMembers: declared.hiddenMembers,
+  };
+};

@@ -1,0 +1,22 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+/** Waits until the probe returns something other than undefined or false; fails after the limit with what it last saw. */
+export const eventually = async <T>(
+  probe: () => Promise<T | undefined | false> | T | undefined | false,
+  what: string,
+  limitMs = 10_000,
+): Promise<T> => {
+  const endMs = Date.now() + limitMs;
+  let lastError: unknown;
+  for (;;) {
+    try {
+      const seen = await probe();
+      if (seen !== undefined && seen !== false) return seen;
+      lastError = undefined;
+    } catch (error) {
+      lastError = error;
+    }
+    if (Date.now() > endMs) throw new Error(`gave up after ${limitMs} ms waiting until ${what}`, { cause: lastError });
+    await delay(10);
+  }
+};
