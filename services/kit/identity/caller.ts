@@ -1,0 +1,56 @@
+/** Who is calling, as the gateway or another service has established it. */
+export interface Caller {
+  /** 12 digits; empty when anonymous. */
+  readonly accountId: string;
+  /** For example `arn:aws:iam::000000000000:user/alice`; empty when anonymous. */
+  readonly principalArn: string;
+  /** True for the account's own credentials, to which no identity policy applies. */
+  readonly isRoot: boolean;
+  readonly isAnonymous: boolean;
+  /** Identity policies as JSON documents, verbatim. */
+  readonly policies: readonly string[];
+  /** The process that vouches for this caller; empty until a token was verified. */
+  readonly issuer: string;
+  /** The access key with which the original request was signed. */
+  readonly accessKeyId?: string;
+  /** The address from which the original request came. */
+  readonly sourceIp?: string;
+}
+
+/** A caller who signed nothing. */
+export const anonymousCaller: Caller = {
+  accountId: "",
+  principalArn: "",
+  isRoot: false,
+  isAnonymous: true,
+  policies: [],
+  issuer: "",
+};
+
+/** The account itself. */
+export const rootCaller = (accountId: string, partition = "aws"): Caller => ({
+  accountId,
+  principalArn: `arn:${partition}:iam::${accountId}:root`,
+  isRoot: true,
+  isAnonymous: false,
+  policies: [],
+  issuer: "",
+});
+
+/** A named user of an account, who may do what the identity policies allow. */
+export const userCaller = (
+  accountId: string,
+  user: string,
+  policies: readonly string[],
+  partition = "aws",
+): Caller => ({
+  accountId,
+  principalArn: `arn:${partition}:iam::${accountId}:user/${user}`,
+  isRoot: false,
+  isAnonymous: false,
+  policies,
+  issuer: "",
+});
+
+/** True for an account id: 12 digits. */
+export const isAccountId = (text: string): boolean => /^[0-9]{12}$/.test(text);

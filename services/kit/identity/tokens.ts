@@ -1,0 +1,227 @@
+import type { KeyObject } from "node:crypto";
+
+import { decodeProtectedHeader, errors, jwtVerify, SignJWT } from "jose";
+import type { JWTPayload } from "jose";
+import { LRUCache } from "lru-cache";
+
+import type { Clock } from "../clock/clock.ts";
+import type { Caller } from "./caller.ts";
+import { isAccountId } from "./caller.ts";
+import type { KeyPair, PublicKeys } from "./key-files.ts";
+import { keyId, readPublicKeys } from "./key-files.ts";
+import { UnauthenticatedError } from "./unauthenticated-error.ts";
+
+/** Makes the tokens with which one process calls the others. */
+export interface Minter {
+  /** A token that names the caller. The same caller gets the same token until shortly before it expires. Throws IdentityPoliciesTooLargeError. */
+  mint(caller: Caller): Promise<string>;
+}
+
+/** Reads tokens. */
+export interface Verifier {
+  /** The caller whom the token names; `issuer` is the process that signed it. Throws UnauthenticatedError. */
+  verify(token: string): Promise<Caller>;
+}
+
+/** How long a token lasts unless its minter says otherwise. */
+export const tokenLifetimeMs = 5 * 60_000;
+
+/** The most that a caller's identity policies may have together, in bytes of UTF-8. */
+export const identityPoliciesBytesMax = 8 * 1024;
+
+const algorithm = "EdDSA";
+const defaultAudience = "quartet";
+const tokenBytesMax = 16 * 1024;
+const cachedTokensMax = 10_000;
+const reloadIntervalMs = 1_000;
+
+/** A caller's identity policies are too large to travel in a token. */
+export class IdentityPoliciesTooLargeError extends Error {
+  override readonly name = "IdentityPoliciesTooLargeError";
+
+  constructor(bytes: number) {
+    super(`The identity policies have ${bytes} bytes; at most ${identityPoliciesBytesMax} are supported.`);
+  }
+}
+
+export interface MinterOptions {
+  /** The key pair of this process; its name is the issuer. */
+  readonly keyPair: Pick<KeyPair, "name" | "privateKey" | "publicKey">;
+  readonly clock: Clock;
+  readonly lifetimeMs?: number;
+  readonly audience?: string;
+}
+
+export const createMinter = (options: MinterOptions): Minter => {
+  const { keyPair, clock, lifetimeMs = tokenLifetimeMs, audience = defaultAudience } = options;
+  const kid = keyId(keyPair.publicKey);
+  const minted = new LRUCache<string, { token: Promise<string>; renewAtMs: number }>({ max: cachedTokensMax });
+  const sign = (caller: Caller, nowSeconds: number): Promise<string> =>
+    new SignJWT({ ...toClaims(caller) })
+      .setProtectedHeader({ alg: algorithm, kid })
+      .setIssuer(keyPair.name)
+      .setAudience(audience)
+      .setIssuedAt(nowSeconds)
+      .setExpirationTime(nowSeconds + Math.floor(lifetimeMs / 1000))
+      .sign(keyPair.privateKey);
+  return {
+    mint: async (caller) => {
+      const nowMs = clock.now();
+      const cacheKey = JSON.stringify(toClaims(caller));
+      const known = minted.get(cacheKey);
+      if (known !== undefined && nowMs < known.renewAtMs) return known.token;
+      refuseLargePolicies(caller.policies);
+      const token = sign(caller, Math.floor(nowMs / 1000));
+      // A fifth of the lifetime is left for the call itself and for clocks that differ.
+      minted.set(cacheKey, { token, renewAtMs: nowMs + lifetimeMs * 0.8 });
+      return token;
+    },
+  };
+};
+
+export interface VerifierOptions {
+  /** A directory of `<issuer>.public.pem` files, read again when an unknown issuer or key appears, or the keys themselves. */
+  readonly publicKeys: string | PublicKeys;
+  readonly clock: Clock;
+  readonly audience?: string;
+}
+
+export const createVerifier = (options: VerifierOptions): Verifier => {
+  const { clock, audience = defaultAudience } = options;
+  const verified = new LRUCache<string, { caller: Caller; expiresAtMs: number }>({ max: cachedTokensMax });
+  const findKey = keyFinder(options.publicKeys, clock, () => verified.clear());
+  const read = async (token: string): Promise<{ caller: Caller; expiresAtMs: number }> => {
+    const key = await findKey(readKeyId(token));
+    if (key === undefined) throw new UnauthenticatedError("untrusted");
+    const { payload } = await jwtVerify(token, key.publicKey, {
+      algorithms: [algorithm],
+      issuer: key.issuer,
+      audience,
+      currentDate: new Date(clock.now()),
+      requiredClaims: ["iat", "exp"],
+    });
+    return { caller: fromClaims(payload, key.issuer), expiresAtMs: (payload.exp ?? 0) * 1000 };
+  };
+  return {
+    verify: async (token) => {
+      const known = verified.get(token);
+      if (known !== undefined) {
+        if (clock.now() < known.expiresAtMs) return known.caller;
+        verified.delete(token);
+        throw new UnauthenticatedError("expired");
+      }
+      if (token === "" || token.length > tokenBytesMax) throw new UnauthenticatedError("malformed");
+      const fresh = await read(token).catch((error: unknown) => {
+        throw toUnauthenticated(error);
+      });
+      verified.set(token, fresh);
+      return fresh.caller;
+    },
+  };
+};
+
+interface IssuerKey {
+  readonly issuer: string;
+  readonly publicKey: KeyObject;
+}
+
+/** Finds keys by id; a directory is read again for an unknown id, at most once a second, however many strangers call. */
+const keyFinder = (
+  source: string | PublicKeys,
+  clock: Clock,
+  onChange: () => void,
+): ((kid: string) => Promise<IssuerKey | undefined>) => {
+  if (typeof source !== "string") {
+    const known = byKeyId(source);
+    return async (kid) => known.get(kid);
+  }
+  let known = new Map<string, IssuerKey>();
+  let loadedAtMs = Number.NEGATIVE_INFINITY;
+  let loading: Promise<void> | undefined;
+  const load = async (): Promise<void> => {
+    try {
+      const next = byKeyId(await readPublicKeys(source));
+      if ([...known.keys()].some((kid) => !next.has(kid))) onChange();
+      known = next;
+      loadedAtMs = clock.now();
+    } finally {
+      loading = undefined;
+    }
+  };
+  return async (kid) => {
+    if (!known.has(kid) && Math.abs(clock.now() - loadedAtMs) >= reloadIntervalMs) await (loading ??= load());
+    return known.get(kid);
+  };
+};
+
+const byKeyId = (keys: PublicKeys): Map<string, IssuerKey> =>
+  new Map([...keys].map(([issuer, publicKey]) => [keyId(publicKey), { issuer, publicKey }]));
+
+const readKeyId = (token: string): string => {
+  const { alg, kid } = decodeProtectedHeader(token);
+  if (alg !== algorithm || typeof kid !== "string") throw new UnauthenticatedError("malformed");
+  return kid;
+};
+
+/** What a token says about the caller. */
+interface CallerClaims {
+  readonly sub: string;
+  readonly account: string;
+  readonly root: boolean;
+  readonly anonymous: boolean;
+  readonly policies: readonly string[];
+  readonly access_key_id?: string;
+  readonly source_ip?: string;
+}
+
+const toClaims = (caller: Caller): CallerClaims => ({
+  sub: caller.principalArn,
+  account: caller.accountId,
+  root: caller.isRoot,
+  anonymous: caller.isAnonymous,
+  policies: caller.policies,
+  ...(caller.accessKeyId === undefined ? {} : { access_key_id: caller.accessKeyId }),
+  ...(caller.sourceIp === undefined ? {} : { source_ip: caller.sourceIp }),
+});
+
+/** A signed token may still come from a build that writes other claims, so their shapes are checked. */
+const fromClaims = (payload: JWTPayload, issuer: string): Caller => {
+  const { sub, account, root, anonymous, policies, access_key_id: accessKeyId, source_ip: sourceIp } = payload;
+  const isWellFormed =
+    typeof sub === "string" &&
+    typeof account === "string" &&
+    typeof root === "boolean" &&
+    typeof anonymous === "boolean" &&
+    isTexts(policies) &&
+    (accessKeyId === undefined || typeof accessKeyId === "string") &&
+    (sourceIp === undefined || typeof sourceIp === "string");
+  if (!isWellFormed) throw new UnauthenticatedError("malformed");
+  const isConsistent = anonymous ? account === "" && sub === "" && !root : isAccountId(account) && sub !== "";
+  if (!isConsistent) throw new UnauthenticatedError("malformed");
+  return {
+    accountId: account,
+    principalArn: sub,
+    isRoot: root,
+    isAnonymous: anonymous,
+    policies,
+    issuer,
+    ...(accessKeyId === undefined ? {} : { accessKeyId }),
+    ...(sourceIp === undefined ? {} : { sourceIp }),
+  };
+};
+
+const isTexts = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((each) => typeof each === "string");
+
+const refuseLargePolicies = (policies: readonly string[]): void => {
+  const bytes = policies.reduce((sum, policy) => sum + Buffer.byteLength(policy), 0);
+  if (bytes > identityPoliciesBytesMax) throw new IdentityPoliciesTooLargeError(bytes);
+};
+
+const toUnauthenticated = (error: unknown): unknown => {
+  if (error instanceof errors.JWTExpired) return new UnauthenticatedError("expired");
+  if (error instanceof errors.JWSSignatureVerificationFailed) return new UnauthenticatedError("untrusted");
+  if (error instanceof errors.JWTClaimValidationFailed) return new UnauthenticatedError("untrusted");
+  if (error instanceof errors.JOSEError || error instanceof TypeError) return new UnauthenticatedError("malformed");
+  return error;
+};

@@ -1,0 +1,20 @@
+/** Why a caller's token was not accepted. */
+export type UnauthenticatedReason = "missing" | "malformed" | "untrusted" | "expired";
+
+const messages: Record<UnauthenticatedReason, string> = {
+  missing: "The call carries no authorization.",
+  malformed: "The authorization is not a well-formed bearer token.",
+  untrusted: "The bearer token was not issued by a trusted process.",
+  expired: "The bearer token has expired.",
+};
+
+/** The caller could not be established. Neither the message nor the cause contains the token. */
+export class UnauthenticatedError extends Error {
+  override readonly name = "UnauthenticatedError";
+  readonly reason: UnauthenticatedReason;
+
+  constructor(reason: UnauthenticatedReason) {
+    super(messages[reason]);
+    this.reason = reason;
+  }
+}
