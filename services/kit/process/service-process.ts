@@ -1,0 +1,135 @@
+import { join } from "node:path";
+
+import type { DescEnum, DescService } from "@bufbuild/protobuf";
+
+import type { Clock } from "../clock/clock.ts";
+import { systemClock } from "../clock/clock.ts";
+import type { Installation, SettingsOf, SettingsTable } from "../config/config.ts";
+import { ConfigError, describeSettings, loadConfig, printConfig } from "../config/config.ts";
+import { bearerAuthenticate } from "../identity/authenticate.ts";
+import type { Minter } from "../identity/tokens.ts";
+import { createMinter, createVerifier, ensureKeyPair } from "../identity/tokens.ts";
+import type { Ids } from "../ids/ids.ts";
+import { randomIds } from "../ids/ids.ts";
+import type { Logger } from "../log/log.ts";
+import { createLogger } from "../log/log.ts";
+import type { Handlers } from "../server/handlers.ts";
+import { startServer } from "../server/server.ts";
+import type { Store } from "../store/store.ts";
+import { openStore } from "../store/store.ts";
+import { runProcess } from "./process.ts";
+import type { Address } from "../config/config.ts";
+
+/** The settings that every process of an installation shares, as far as the kit uses them. */
+export interface SharedConfig {
+  readonly dataDir: string;
+  readonly logLevel: string;
+  readonly drainMs: number;
+}
+
+/** What a service gets to build its own dependencies from. */
+export interface Foundation<Config> {
+  readonly config: Config;
+  /** The service's own directory under the data directory; nobody else reads or writes it. */
+  readonly directory: string;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Logger;
+  /** Makes the tokens with which this service calls another. */
+  readonly minter: Minter;
+}
+
+/** A service's own part of its process. */
+export interface Opened<App> {
+  readonly app: App;
+  /** Further addresses that it serves, by purpose. */
+  readonly urls?: Readonly<Record<string, string>>;
+  /** Runs after the last call ended and before the store closes. */
+  stop?(): Promise<void>;
+}
+
+/** One service as a process. */
+export interface ServiceProcess<S extends DescService, App, Shared extends SettingsTable, Own extends SettingsTable> {
+  /** The service's name in the installation, for example `object-storage`. */
+  readonly name: string;
+  readonly installation: Installation & { readonly shared: Shared };
+  readonly settings: Own;
+  readonly service: S;
+  readonly handlers: Handlers<S, App>;
+  readonly errors: DescEnum;
+  open(foundation: Foundation<SettingsOf<Shared> & SettingsOf<Own>>): Promise<Opened<App>>;
+}
+
+/** Reads a process's settings from its arguments and environment; answers `--help` and `--print-config` itself. */
+export const processConfig = <Shared extends SettingsTable, Own extends SettingsTable>(
+  installation: Installation & { readonly shared: Shared },
+  name: string,
+  own: Own,
+): SettingsOf<Shared> & SettingsOf<Own> => {
+  const argv = process.argv.slice(2);
+  const wanted = new Set(["--help", "--print-config"].filter((flag) => argv.includes(flag)));
+  try {
+    const config = loadConfig(installation, name, own, {
+      argv: argv.filter((argument) => !wanted.has(argument)),
+      env: process.env,
+      directory: process.cwd(),
+    });
+    if (wanted.size > 0) {
+      const help = describeSettings([
+        [undefined, installation.shared],
+        [name, own],
+      ]);
+      process.stdout.write(`${wanted.has("--help") ? help : printConfig([installation.shared, own], config)}\n`);
+      process.exit(0);
+    }
+    return config;
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${name}: ${error.message}\n`);
+    process.exit(2);
+  }
+};
+
+/** Where the installation keeps the key pairs with which its processes know each other. */
+export const keysDirectory = (dataDir: string): string => join(dataDir, "keys");
+
+/** Runs one service as a process: settings, store, keys, server; stops in the reverse order. */
+export const runService = async <S extends DescService, App, Shared extends SettingsTable, Own extends SettingsTable>(
+  declared: ServiceProcess<S, App, Shared, Own>,
+): Promise<void> => {
+  const config = processConfig(declared.installation, declared.name, declared.settings);
+  const shared = config as unknown as SharedConfig & { readonly listen: Address };
+  const log = createLogger({ name: declared.name, level: shared.logLevel });
+  await runProcess(log, async () => {
+    const keys = keysDirectory(shared.dataDir);
+    const pair = await ensureKeyPair(keys, declared.name);
+    const directory = join(shared.dataDir, declared.name);
+    const store = await openStore({ directory: join(directory, "leveldb"), log });
+    const foundation = {
+      config,
+      directory,
+      store,
+      clock: systemClock,
+      ids: randomIds,
+      log,
+      minter: createMinter({ issuer: declared.name, privateKey: pair.privateKey, clock: systemClock }),
+    };
+    const opened = await declared.open(foundation);
+    const server = await startServer({
+      name: declared.name,
+      listen: shared.listen,
+      services: [{ service: declared.service, handlers: declared.handlers, errors: declared.errors, app: opened.app }],
+      authenticate: bearerAuthenticate(createVerifier({ publicKeys: keys, clock: systemClock })),
+      log,
+    });
+    return {
+      urls: { rpc: server.url, ...opened.urls },
+      stop: async () => {
+        await server.stop(shared.drainMs);
+        await opened.stop?.();
+        await store.close();
+      },
+    };
+  });
+};

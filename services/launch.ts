@@ -1,0 +1,85 @@
+import { join } from "node:path";
+
+import type { ConfigSources } from "./kit/config/config.ts";
+import { ConfigError, describeSettings, loadConfig } from "./kit/config/config.ts";
+import { loadAccessKeys } from "./kit/identity/access-keys.ts";
+import { createLogger } from "./kit/log/log.ts";
+import { startInstallation } from "./launcher/installation.ts";
+import { welcome } from "./launcher/welcome.ts";
+import { installation } from "./settings.ts";
+
+/**
+ * Starts the four services and the gateway as processes of their own, waits until each is healthy, says how to use
+ * them, restarts one that dies, and drains all of them on Ctrl-C. Takes the shared settings as flags and hands them
+ * on; `--free-ports` lets the system choose every port. A process's own settings come from its
+ * `QUARTET_<PROCESS>_<NAME>` variables or from quartet.json, which each process reads itself.
+ */
+const main = async (): Promise<void> => {
+  const argv = process.argv.slice(2);
+  if (argv.includes("--help")) {
+    process.stdout.write(`${describeSettings([[undefined, installation.shared]])}\n`);
+    return;
+  }
+  const usesFreePorts = argv.includes("--free-ports");
+  const sharedArguments = argv.filter((argument) => argument !== "--free-ports");
+  const config = sharedConfig({ argv: sharedArguments, env: process.env, directory: process.cwd() });
+
+  const isTerminal = process.stdout.isTTY;
+  const env = { ...process.env, ...(isTerminal ? { QUARTET_LOG_PRETTY: "1" } : {}) };
+  const log = createLogger({ name: "launcher", level: config.logLevel });
+  const credentialsFile = join(config.dataDir, "gateway", "credentials.json");
+  const accessKeys = await loadAccessKeys({ file: credentialsFile, accountId: config.accountId, ...config });
+  const running = await startInstallation({
+    dataDir: config.dataDir,
+    usesFreePorts,
+    env,
+    log,
+    drainMs: config.drainMs,
+    sharedArguments,
+  });
+
+  let stopping = false;
+  const stop = (signal: NodeJS.Signals) => {
+    if (stopping) return;
+    stopping = true;
+    log.info({ signal }, "draining");
+    running.stop().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        log.fatal({ err: error }, "stop failed");
+        process.exit(1);
+      },
+    );
+  };
+  process.on("SIGINT", stop);
+  process.on("SIGTERM", stop);
+
+  const { accessKeyId, secretAccessKey } = accessKeys.root;
+  if (isTerminal)
+    welcome(process.stdout, {
+      gatewayUrl: running.gatewayUrl,
+      accessKeyId,
+      secretAccessKey: accessKeys.isNew ? secretAccessKey : undefined,
+      credentialsFile,
+      region: config.region,
+    });
+  else
+    log.info({ gatewayUrl: running.gatewayUrl, accessKeyId, credentialsFile, region: config.region }, "all are ready");
+};
+
+const sharedConfig = (sources: ConfigSources) => {
+  try {
+    return loadConfig(installation, "launcher", {}, sources);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`quartet: ${error.message}\n`);
+    return process.exit(2);
+  }
+};
+
+try {
+  await main();
+} catch (error) {
+  process.stderr.write(`quartet: ${(error as Error).message}\n`);
+  process.exit(1);
+}

@@ -1,0 +1,123 @@
+import { join } from "node:path";
+
+import { ensureKeyPair } from "../kit/identity/tokens.ts";
+import type { Logger } from "../kit/log/log.ts";
+import { keysDirectory } from "../kit/process/service-process.ts";
+import type { Supervised, Urls } from "./supervisor.ts";
+import { supervise } from "./supervisor.ts";
+
+/** The five processes. */
+export type ProcessName = "customer-profile" | "refactoring-workspace" | "event-bus" | "object-storage" | "gateway";
+
+export interface InstallationOptions {
+  readonly dataDir: string;
+  /** Every process listens on a port that the system chooses, and keeps it over restarts. */
+  readonly usesFreePorts: boolean;
+  readonly env: NodeJS.ProcessEnv;
+  readonly log: Logger;
+  /** Longest time that a stopping process may drain, in milliseconds. */
+  readonly drainMs: number;
+  /** Further shared settings as flags, handed to every process: `["--log-level", "warn"]`. */
+  readonly sharedArguments?: readonly string[];
+}
+
+/** A running installation. */
+export interface RunningInstallation {
+  /** The base of all four APIs over HTTP. */
+  readonly gatewayUrl: string;
+  urls(name: ProcessName): Urls;
+  /** Undefined while the process is away. */
+  pid(name: ProcessName): number | undefined;
+  stop(): Promise<void>;
+}
+
+const root = join(import.meta.dirname, "..", "..");
+
+/** Which setting of a process each URL that it tells belongs to. */
+const listenFlags: Readonly<Record<ProcessName, Readonly<Record<string, string>>>> = {
+  "customer-profile": { rpc: "listen" },
+  "refactoring-workspace": { rpc: "listen", proxy: "proxy-listen" },
+  "event-bus": { rpc: "listen" },
+  "object-storage": { rpc: "listen" },
+  gateway: { http: "listen", admin: "admin-listen" },
+};
+
+/** Whom a process calls, and the setting that holds the callee's address. Callees start first. */
+const callees: Readonly<Record<ProcessName, readonly ProcessName[]>> = {
+  "customer-profile": [],
+  "refactoring-workspace": [],
+  "event-bus": [],
+  "object-storage": ["event-bus"],
+  gateway: ["customer-profile", "refactoring-workspace", "event-bus", "object-storage"],
+};
+
+const startOrder: ReadonlyArray<readonly ProcessName[]> = [
+  ["customer-profile", "refactoring-workspace", "event-bus"],
+  ["object-storage"],
+  ["gateway"],
+];
+
+/** Starts all processes, each when its callees are ready, and resolves when all are. Stops what it started if one cannot. */
+export const startInstallation = async (options: InstallationOptions): Promise<RunningInstallation> => {
+  const names = Object.keys(callees) as ProcessName[];
+  await Promise.all(names.map((name) => ensureKeyPair(keysDirectory(options.dataDir), name)));
+  const running = new Map<ProcessName, Supervised>();
+
+  const stop = async (): Promise<void> => {
+    for (const wave of startOrder.toReversed())
+      // One second more than the process gives itself, so that force is used only on one that hangs.
+      await Promise.all(wave.map((name) => running.get(name)?.stop(options.drainMs + 1_000)));
+  };
+
+  const start = async (name: ProcessName): Promise<void> => {
+    const script = join(root, name === "gateway" ? "gateway/main.ts" : `services/${name}/main.ts`);
+    const addresses = callees[name].flatMap((callee) => [`--${callee}-address`, urlOf(running, callee)["rpc"] ?? ""]);
+    const supervised = await supervise({
+      name,
+      script,
+      argv: (urls) => [
+        ...(options.sharedArguments ?? []),
+        ...["--data-dir", options.dataDir],
+        ...listenArguments(name, options.usesFreePorts, urls),
+        ...addresses,
+      ],
+      env: options.env,
+      log: options.log,
+    });
+    running.set(name, supervised);
+  };
+
+  try {
+    for (const wave of startOrder) {
+      const outcomes = await Promise.allSettled(wave.map(start));
+      const failed = outcomes.find((outcome) => outcome.status === "rejected");
+      if (failed !== undefined) throw failed.reason;
+      await Promise.all(wave.map((name) => awaitHealthy(urlOf(running, name))));
+    }
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return {
+    gatewayUrl: urlOf(running, "gateway")["http"] ?? "",
+    urls: (name) => urlOf(running, name),
+    pid: (name) => running.get(name)?.pid,
+    stop,
+  };
+};
+
+const urlOf = (running: ReadonlyMap<ProcessName, Supervised>, name: ProcessName): Urls => running.get(name)?.urls ?? {};
+
+const listenArguments = (name: ProcessName, usesFreePorts: boolean, urls: Urls | undefined): string[] => {
+  if (!usesFreePorts) return [];
+  return Object.entries(listenFlags[name]).flatMap(([purpose, flag]) => {
+    const known = urls?.[purpose];
+    return [`--${flag}`, known === undefined ? "127.0.0.1:0" : new URL(known).host];
+  });
+};
+
+const awaitHealthy = async (urls: Urls): Promise<void> => {
+  const base = urls["admin"] ?? urls["rpc"];
+  const response = await fetch(`${base}/healthz`, { signal: AbortSignal.timeout(10_000) });
+  if (!response.ok) throw new Error(`${base}/healthz answers ${response.status}`);
+};

@@ -1,0 +1,125 @@
+import type { ChildProcess } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { setTimeout as delay } from "node:timers/promises";
+
+import type { Logger } from "../kit/log/log.ts";
+import type { ReadyMessage } from "../kit/process/process.ts";
+
+/** One process that is kept running. */
+export interface SupervisedOptions {
+  readonly name: string;
+  /** Path of the script. */
+  readonly script: string;
+  /** Arguments of a start; `urls` are those of the last start that became ready, so that ports stay. */
+  readonly argv: (urls: Urls | undefined) => readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+  readonly log: Logger;
+}
+
+export type Urls = Readonly<Record<string, string>>;
+
+/** A process that is started again when it ends by itself. */
+export interface Supervised {
+  readonly name: string;
+  /** Where it listens, as told by its last start. */
+  readonly urls: Urls;
+  /** The running child's process id, or undefined while it is away. */
+  readonly pid: number | undefined;
+  /** Drains and ends it; ends it by force after the limit. */
+  stop(limitMs: number): Promise<void>;
+}
+
+const readyLimitMs = 30_000;
+const restartDelayMsMin = 200;
+const restartDelayMsMax = 10_000;
+/** A process that lived this long has its back-off forgotten. */
+const steadyMs = 30_000;
+
+/** glibc gives freed blocks of body size back to the system at once by default, which costs more than the copy itself. */
+const allocatorEnvironment = {
+  MALLOC_TRIM_THRESHOLD_: "268435456",
+  MALLOC_TOP_PAD_: "16777216",
+  MALLOC_MMAP_THRESHOLD_: "268435456",
+};
+
+/** Starts a process and resolves when it is ready; rejects when it ends or stays silent before that. */
+export const supervise = async (options: SupervisedOptions): Promise<Supervised> => {
+  const { name, log } = options;
+  const stopped = new AbortController();
+  let child: ChildProcess;
+  let urls: Urls;
+  let failures = 0;
+
+  const start = async (): Promise<void> => {
+    const started = spawn(process.execPath, [options.script, ...options.argv(urls)], {
+      stdio: ["ignore", "inherit", "inherit", "ipc"],
+      env: { ...allocatorEnvironment, ...options.env },
+      // A group of its own, so that Ctrl-C reaches only the launcher, which stops its processes in order.
+      detached: true,
+    });
+    child = started;
+    urls = await readyOf(started, name);
+  };
+
+  const keepRunning = async (): Promise<void> => {
+    while (!stopped.signal.aborted) {
+      const startedMs = Date.now();
+      if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+      if (stopped.signal.aborted) return;
+      failures = Date.now() - startedMs > steadyMs ? 0 : failures + 1;
+      const waitMs = Math.min(restartDelayMsMax, restartDelayMsMin * 2 ** (failures - 1));
+      log.warn(
+        { process: name, exitCode: child.exitCode, signal: child.signalCode, waitMs },
+        "process ended; starts again",
+      );
+      await delay(waitMs, undefined, { signal: stopped.signal }).catch(() => undefined);
+      if (stopped.signal.aborted) return;
+      await start().catch((error: unknown) => log.error({ process: name, err: error }, "start failed"));
+    }
+  };
+
+  await start();
+  const kept = keepRunning();
+  return {
+    name,
+    get urls() {
+      return urls;
+    },
+    get pid() {
+      return child.exitCode === null && child.signalCode === null ? child.pid : undefined;
+    },
+    stop: async (limitMs) => {
+      stopped.abort();
+      await end(child, limitMs);
+      await kept;
+    },
+  };
+};
+
+const readyOf = async (child: ChildProcess, name: string): Promise<Urls> => {
+  const settled = new AbortController();
+  const limit = AbortSignal.any([settled.signal, AbortSignal.timeout(readyLimitMs)]);
+  try {
+    return await Promise.race([
+      once(child, "message", { signal: limit }).then(([message]) => (message as ReadyMessage).urls),
+      once(child, "exit", { signal: settled.signal }).then(([status, signal]) => {
+        throw new Error(`${name} ended before it was ready (${signal ?? `status ${status}`})`);
+      }),
+    ]);
+  } catch (error) {
+    if (child.exitCode === null && child.signalCode === null) child.kill("SIGKILL");
+    throw error;
+  } finally {
+    settled.abort();
+  }
+};
+
+const end = async (child: ChildProcess, limitMs: number): Promise<void> => {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, "exit");
+  child.kill("SIGTERM");
+  const forced = setTimeout(() => child.kill("SIGKILL"), limitMs);
+  await exited;
+  clearTimeout(forced);
+};

@@ -1,0 +1,69 @@
+import { address, choice, integer, secret, text, words } from "./kit/config/config.ts";
+
+/**
+ * Every setting of an installation, once. A shared setting is `QUARTET_<NAME>`, a process's own
+ * `QUARTET_<PROCESS>_<NAME>`; in quartet.json a process's own stand in an object of its name (`objectStorage`).
+ */
+export const sharedSettings = {
+  dataDir: text("./data", "Directory that holds each process's data and the installation's keys."),
+  logLevel: choice(
+    ["info", "fatal", "error", "warn", "debug", "trace", "silent"],
+    "Least important lines that are logged.",
+  ),
+  region: text("us-east-1", "Region that ARNs, signatures and answers name."),
+  accountId: text("000000000000", "Account of 12 digits that the first key belongs to; it owns what it creates."),
+  emit: choice(["amz", "svc"], "Dialect of what is emitted without a request: events and the ARNs in them."),
+  accessKeyId: text("", "Access key id of the root key, instead of the one in the gateway's credentials file."),
+  secretAccessKey: secret("Secret of that access key."),
+  drainMs: integer(10_000, "Longest time in milliseconds that a stopping process waits for running calls.", 0, 600_000),
+};
+
+export const gatewaySettings = {
+  listen: address("127.0.0.1:8080", "Where all four APIs are served over HTTP."),
+  adminListen: address("127.0.0.1:8089", "Where /healthz is served."),
+  hosts: words(["localhost"], "Host names of the gateway itself; a label before one of them names a bucket or an API."),
+  brandWord: text("svc", "Word of the documented dialect in header names, ARNs and algorithms."),
+  customerProfileAddress: text("http://127.0.0.1:50051", "Where the gateway reaches customer-profile."),
+  refactoringWorkspaceAddress: text("http://127.0.0.1:50052", "Where the gateway reaches refactoring-workspace."),
+  eventBusAddress: text("http://127.0.0.1:50053", "Where the gateway reaches event-bus."),
+  objectStorageAddress: text("http://127.0.0.1:50054", "Where the gateway reaches object-storage."),
+};
+
+export const customerProfileSettings = {
+  listen: address("127.0.0.1:50051", "Where the service answers RPCs."),
+};
+
+export const refactoringWorkspaceSettings = {
+  listen: address("127.0.0.1:50052", "Where the service answers RPCs."),
+  proxyListen: address("127.0.0.1:8081", "Where the applications' traffic enters."),
+  proxyUrl: text("", "Base of the proxy URLs that answers show; empty: made from proxyListen."),
+  privateTargets: choice(
+    ["auto", "allow", "refuse"],
+    "Whether services may stand at private addresses; auto: when proxyListen is loopback.",
+  ),
+};
+
+export const eventBusSettings = {
+  listen: address("127.0.0.1:50053", "Where the service answers RPCs."),
+  privateTargets: choice(
+    ["auto", "allow", "refuse"],
+    "Whether targets may be private addresses or plain http; auto: when listen is loopback.",
+  ),
+};
+
+export const objectStorageSettings = {
+  listen: address("127.0.0.1:50054", "Where the service answers RPCs."),
+  eventBusAddress: text("http://127.0.0.1:50053", "Where bucket notifications are sent."),
+};
+
+/** The processes in the order in which the launcher starts them: a callee before its callers. */
+export const installation = {
+  shared: sharedSettings,
+  processes: {
+    "event-bus": eventBusSettings,
+    "customer-profile": customerProfileSettings,
+    "refactoring-workspace": refactoringWorkspaceSettings,
+    "object-storage": objectStorageSettings,
+    gateway: gatewaySettings,
+  },
+};

@@ -1,0 +1,135 @@
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeEach, describe, expect, test } from "vitest";
+
+import {
+  address,
+  choice,
+  ConfigError,
+  integer,
+  loadConfig,
+  printConfig,
+  secret,
+  text,
+  words,
+} from "../../../services/kit/config/config.ts";
+
+const shared = {
+  dataDir: text("./data", "Data."),
+  logLevel: choice(["info", "warn"], "Lines."),
+  secretKey: secret("Key."),
+};
+const store = {
+  listen: address("127.0.0.1:50054", "Listen."),
+  partsMax: integer(10, "Parts.", 1, 100),
+  hosts: words(["localhost"], "Hosts."),
+};
+const installation = {
+  shared,
+  processes: { "object-storage": store, gateway: { timeoutMs: integer(5, "Limit.", 0, 9) } },
+};
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "quartet-config-"));
+});
+
+const load = (given: { argv?: string[]; env?: Record<string, string> } = {}) =>
+  loadConfig(installation, "object-storage", store, { argv: given.argv ?? [], env: given.env ?? {}, directory });
+
+describe("loadConfig", () => {
+  test("answers the defaults when nothing is set", () => {
+    expect(load()).toEqual({
+      dataDir: "./data",
+      logLevel: "info",
+      secretKey: "",
+      listen: { host: "127.0.0.1", port: 50054 },
+      partsMax: 10,
+      hosts: ["localhost"],
+    });
+  });
+
+  test("takes flags over variables over the file over defaults", async () => {
+    await writeFile(
+      join(directory, "quartet.json"),
+      '{"dataDir":"/file","logLevel":"warn","objectStorage":{"partsMax":20,"listen":"[::1]:7"}}',
+    );
+    const seen = load({
+      argv: ["--parts-max=40", "--data-dir", "/flag"],
+      env: { QUARTET_OBJECT_STORAGE_PARTS_MAX: "30", QUARTET_OBJECT_STORAGE_LISTEN: "0.0.0.0:8" },
+    });
+    expect(seen).toMatchObject({
+      dataDir: "/flag",
+      logLevel: "warn",
+      partsMax: 40,
+      listen: { host: "0.0.0.0", port: 8 },
+    });
+  });
+
+  test("reads lists from the file as arrays and from variables with commas", async () => {
+    await writeFile(join(directory, "quartet.json"), '{"objectStorage":{"hosts":["a.example","b.example"]}}');
+    expect(load().hosts).toEqual(["a.example", "b.example"]);
+    expect(load({ env: { QUARTET_OBJECT_STORAGE_HOSTS: "c.example, d.example" } }).hosts).toEqual([
+      "c.example",
+      "d.example",
+    ]);
+  });
+
+  test("reads the file that --config names and refuses one that is absent", async () => {
+    const named = join(directory, "other.json");
+    await writeFile(named, '{"dataDir":"/named"}');
+    expect(load({ argv: ["--config", named] }).dataDir).toBe("/named");
+    expect(() => load({ argv: ["--config", join(directory, "none.json")] })).toThrow(/none\.json cannot be read/);
+  });
+
+  // given as, message
+  test.each([
+    [{ argv: ["listen"] }, '"listen" is not a flag; flags begin with --'],
+    [{ argv: ["--listen"] }, "--listen needs a value"],
+    [{ argv: ["--colour=red"] }, "object-storage has no flag --colour; --help lists them"],
+    [{ argv: ["--timeout-ms=3"] }, "object-storage has no flag --timeout-ms; --help lists them"],
+    [{ env: { QUARTET_COLOUR: "red" } }, "QUARTET_COLOUR is no setting of this installation"],
+    [{ argv: ["--parts-max=0"] }, "--parts-max: a whole number from 1 to 100 is expected"],
+    [{ argv: ["--parts-max=1e1"] }, "--parts-max: a whole number from 1 to 100 is expected"],
+    [{ argv: ["--listen=8080"] }, "--listen: host:port is expected, for example 127.0.0.1:8080"],
+    [{ argv: ["--listen=a:70000"] }, "--listen: host:port is expected, for example 127.0.0.1:8080"],
+    [{ env: { QUARTET_LOG_LEVEL: "loud" } }, "QUARTET_LOG_LEVEL: one of info, warn is expected"],
+  ])("refuses %j", (given, message) => {
+    expect(() => load(given)).toThrow(new ConfigError(message));
+  });
+
+  // content of quartet.json, message
+  test.each([
+    ['{"colour":1}', 'quartet.json: "colour" is no setting'],
+    ['{"objectStorage":{"colour":1}}', 'quartet.json: "objectStorage.colour" is no setting'],
+    ['{"objectStorage":3}', 'quartet.json: "objectStorage" must be an object'],
+    ['{"logLevel":"loud"}', 'quartet.json: "logLevel": one of info, warn is expected'],
+  ])("refuses a file with %s", async (content, message) => {
+    await writeFile(join(directory, "quartet.json"), content);
+    expect(() => load()).toThrow(new ConfigError(message));
+  });
+
+  test("refuses a file that is not JSON, and says where", async () => {
+    await writeFile(join(directory, "quartet.json"), "{");
+    expect(() => load()).toThrow(/quartet\.json is not JSON/);
+  });
+
+  test("takes another process's variables without using them", () => {
+    expect(load({ env: { QUARTET_GATEWAY_TIMEOUT_MS: "3" } })).not.toHaveProperty("timeoutMs");
+  });
+});
+
+describe("printConfig", () => {
+  test("hides secrets", () => {
+    const config = load({ env: { QUARTET_SECRET_KEY: "hush" } });
+    expect(printConfig([shared, store], config).split("\n")).toEqual([
+      "dataDir = ./data",
+      "logLevel = info",
+      "secretKey = [hidden]",
+      "listen = 127.0.0.1:50054",
+      "partsMax = 10",
+      "hosts = localhost",
+    ]);
+  });
+});
