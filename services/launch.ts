@@ -1,9 +1,10 @@
-import { join } from "node:path";
-
 import type { ConfigSources } from "./kit/config/config.ts";
 import { ConfigError, describeSettings, loadConfig } from "./kit/config/config.ts";
-import { loadAccessKeys } from "./kit/identity/access-keys.ts";
+import { systemClock } from "./kit/clock/clock.ts";
+import { openAccessKeyFile } from "./kit/identity/access-key-file.ts";
+import { randomIds } from "./kit/ids/ids.ts";
 import { createLogger } from "./kit/log/log.ts";
+import { credentialsFile } from "./kit/process/service-process.ts";
 import { startInstallation } from "./launcher/installation.ts";
 import { welcome } from "./launcher/welcome.ts";
 import { installation } from "./settings.ts";
@@ -27,8 +28,13 @@ const main = async (): Promise<void> => {
   const isTerminal = process.stdout.isTTY;
   const env = { ...process.env, ...(isTerminal ? { QUARTET_LOG_PRETTY: "1" } : {}) };
   const log = createLogger({ name: "launcher", level: config.logLevel });
-  const credentialsFile = join(config.dataDir, "gateway", "credentials.json");
-  const accessKeys = await loadAccessKeys({ file: credentialsFile, accountId: config.accountId, ...config });
+  // Opened here first, so that the secret of a key made now can be shown; the gateway reads the same file.
+  const accessKeys = await openAccessKeyFile({
+    path: credentialsFile(config.dataDir),
+    clock: systemClock,
+    ids: randomIds,
+    environment: process.env,
+  });
   const running = await startInstallation({
     dataDir: config.dataDir,
     usesFreePorts,
@@ -54,17 +60,20 @@ const main = async (): Promise<void> => {
   process.on("SIGINT", stop);
   process.on("SIGTERM", stop);
 
-  const { accessKeyId, secretAccessKey } = accessKeys.root;
+  const accessKeyId = accessKeys.firstAccessKeyId ?? "none";
   if (isTerminal)
     welcome(process.stdout, {
       gatewayUrl: running.gatewayUrl,
       accessKeyId,
-      secretAccessKey: accessKeys.isNew ? secretAccessKey : undefined,
-      credentialsFile,
+      secretAccessKey: accessKeys.created?.secretAccessKey,
+      credentialsFile: accessKeys.path,
       region: config.region,
     });
   else
-    log.info({ gatewayUrl: running.gatewayUrl, accessKeyId, credentialsFile, region: config.region }, "all are ready");
+    log.info(
+      { gatewayUrl: running.gatewayUrl, accessKeyId, credentialsFile: accessKeys.path, region: config.region },
+      "all are ready",
+    );
 };
 
 const sharedConfig = (sources: ConfigSources) => {

@@ -11,7 +11,6 @@ export const sharedSettings = {
     "Least important lines that are logged.",
   ),
   region: text("us-east-1", "Region that ARNs, signatures and answers name."),
-  accountId: text("000000000000", "Account of 12 digits that the first key belongs to; it owns what it creates."),
   emit: choice(["amz", "svc"], "Dialect of what is emitted without a request: events and the ARNs in them."),
   accessKeyId: text("", "Access key id of the root key, instead of the one in the gateway's credentials file."),
   secretAccessKey: secret("Secret of that access key."),

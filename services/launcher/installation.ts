@@ -1,6 +1,6 @@
 import { join } from "node:path";
 
-import { ensureKeyPair } from "../kit/identity/tokens.ts";
+import { ensureKeyPair } from "../kit/identity/key-files.ts";
 import type { Logger } from "../kit/log/log.ts";
 import { keysDirectory } from "../kit/process/service-process.ts";
 import type { Supervised, Urls } from "./supervisor.ts";

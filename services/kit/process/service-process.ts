@@ -7,8 +7,9 @@ import { systemClock } from "../clock/clock.ts";
 import type { Installation, SettingsOf, SettingsTable } from "../config/config.ts";
 import { ConfigError, describeSettings, loadConfig, printConfig } from "../config/config.ts";
 import { bearerAuthenticate } from "../identity/authenticate.ts";
+import { ensureKeyPair } from "../identity/key-files.ts";
 import type { Minter } from "../identity/tokens.ts";
-import { createMinter, createVerifier, ensureKeyPair } from "../identity/tokens.ts";
+import { createMinter, createVerifier } from "../identity/tokens.ts";
 import type { Ids } from "../ids/ids.ts";
 import { randomIds } from "../ids/ids.ts";
 import type { Logger } from "../log/log.ts";
@@ -94,6 +95,9 @@ export const processConfig = <Shared extends SettingsTable, Own extends Settings
 /** Where the installation keeps the key pairs with which its processes know each other. */
 export const keysDirectory = (dataDir: string): string => join(dataDir, "keys");
 
+/** Where the installation keeps the access keys with which its users sign. */
+export const credentialsFile = (dataDir: string): string => join(dataDir, "gateway", "credentials.json");
+
 /** Runs one service as a process: settings, store, keys, server; stops in the reverse order. */
 export const runService = async <S extends DescService, App, Shared extends SettingsTable, Own extends SettingsTable>(
   declared: ServiceProcess<S, App, Shared, Own>,
@@ -103,7 +107,7 @@ export const runService = async <S extends DescService, App, Shared extends Sett
   const log = createLogger({ name: declared.name, level: shared.logLevel });
   await runProcess(log, async () => {
     const keys = keysDirectory(shared.dataDir);
-    const pair = await ensureKeyPair(keys, declared.name);
+    const keyPair = await ensureKeyPair(keys, declared.name);
     const directory = join(shared.dataDir, declared.name);
     const store = await openStore({ directory: join(directory, "leveldb"), log });
     const foundation = {
@@ -113,7 +117,7 @@ export const runService = async <S extends DescService, App, Shared extends Sett
       clock: systemClock,
       ids: randomIds,
       log,
-      minter: createMinter({ issuer: declared.name, privateKey: pair.privateKey, clock: systemClock }),
+      minter: createMinter({ keyPair, clock: systemClock }),
     };
     const opened = await declared.open(foundation);
     const server = await startServer({

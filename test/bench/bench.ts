@@ -1,0 +1,18 @@
+/** One measured figure beside the figure of its bare building block, from the same run on the same machine. */
+export interface BenchRow {
+  readonly what: string;
+  readonly value: number;
+  /** Of both figures, for example `calls/s`. */
+  readonly unit: string;
+  readonly baseline: { readonly what: string; readonly value: number };
+  /** Value over baseline; for costs the other way round, so that more is always better. */
+  readonly ratio: number;
+  /** The least ratio that is wanted. Unset: none was set. */
+  readonly target?: number;
+}
+
+/** Rows that are measured together. */
+export interface BenchGroup {
+  readonly name: string;
+  run(): Promise<BenchRow[]>;
+}
