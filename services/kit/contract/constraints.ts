@@ -1,0 +1,70 @@
+import type { DescField } from "@bufbuild/protobuf";
+import { getOption, hasOption } from "@bufbuild/protobuf";
+
+import type { Element } from "../../../gen/quartet/traits/v1/constraint_pb.ts";
+import {
+  element,
+  idempotency_token,
+  key,
+  length,
+  one_of,
+  pattern,
+  range,
+  required,
+  sensitive,
+  unique_items,
+} from "../../../gen/quartet/traits/v1/constraint_pb.ts";
+
+/** What a text must satisfy. Bounds are inclusive; undefined: none. */
+export interface TextConstraints {
+  readonly lengthMin: number | undefined;
+  readonly lengthMax: number | undefined;
+  /** As declared; the whole text must match. */
+  readonly pattern: string | undefined;
+  /** The texts allowed; empty: any. */
+  readonly oneOf: readonly string[];
+}
+
+/** What a member must satisfy, as declared by traits. */
+export interface FieldConstraints extends TextConstraints {
+  readonly isRequired: boolean;
+  readonly isSensitive: boolean;
+  readonly isIdempotencyToken: boolean;
+  readonly hasUniqueItems: boolean;
+  readonly rangeMin: bigint | undefined;
+  readonly rangeMax: bigint | undefined;
+  /** For each element of a list and each value of a map. */
+  readonly element: TextConstraints | undefined;
+  /** For each key of a map. */
+  readonly key: TextConstraints | undefined;
+}
+
+/** Reads the constraint traits of a field. */
+export const readConstraints = (field: DescField): FieldConstraints => {
+  const bounds = hasOption(field, length) ? getOption(field, length) : undefined;
+  const numbers = hasOption(field, range) ? getOption(field, range) : undefined;
+  return {
+    isRequired: getOption(field, required),
+    isSensitive: getOption(field, sensitive),
+    isIdempotencyToken: getOption(field, idempotency_token),
+    hasUniqueItems: getOption(field, unique_items),
+    lengthMin: optionalNumber(bounds?.min),
+    lengthMax: optionalNumber(bounds?.max),
+    pattern: getOption(field, pattern) || undefined,
+    oneOf: getOption(field, one_of),
+    rangeMin: numbers?.min,
+    rangeMax: numbers?.max,
+    element: hasOption(field, element) ? elementConstraints(getOption(field, element)) : undefined,
+    key: hasOption(field, key) ? elementConstraints(getOption(field, key)) : undefined,
+  };
+};
+
+const elementConstraints = (declared: Element): TextConstraints => ({
+  lengthMin: optionalNumber(declared.length?.min),
+  lengthMax: optionalNumber(declared.length?.max),
+  pattern: declared.pattern || undefined,
+  oneOf: declared.oneOf,
+});
+
+const optionalNumber = (value: bigint | undefined): number | undefined =>
+  value === undefined ? undefined : Number(value);

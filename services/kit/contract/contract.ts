@@ -1,0 +1,222 @@
+import type { DescField, DescMessage, DescMethod, DescService } from "@bufbuild/protobuf";
+import { getOption, hasOption } from "@bufbuild/protobuf";
+
+import type { Pagination } from "../../../gen/quartet/traits/v1/api_pb.ts";
+import { api, paginated, Protocol } from "../../../gen/quartet/traits/v1/api_pb.ts";
+import {
+  http,
+  http_header,
+  http_label,
+  http_payload,
+  http_prefix_headers,
+  http_query,
+  http_response_code,
+  media_type_json,
+  rpc_only,
+  timestamp_format,
+  TimestampFormat,
+  wrapper,
+  xml_attribute,
+  xml_flattened,
+  xml_member_name,
+  xml_root,
+} from "../../../gen/quartet/traits/v1/binding_pb.ts";
+import type { FieldConstraints } from "./constraints.ts";
+import { readConstraints } from "./constraints.ts";
+import type { PathTemplate } from "./path-template.ts";
+import { parsePathTemplate } from "./path-template.ts";
+import type { FieldSpellings } from "./spellings.ts";
+import { fieldSpellings } from "./spellings.ts";
+
+/** Where a member stands in HTTP. Header names are the documented spelling, lower case. */
+export type Place =
+  | { readonly kind: "label" }
+  | { readonly kind: "header"; readonly name: string }
+  | { readonly kind: "query"; readonly name: string }
+  | { readonly kind: "prefixHeaders"; readonly prefix: string }
+  | { readonly kind: "payload" }
+  | { readonly kind: "statusCode" }
+  | { readonly kind: "body" }
+  | { readonly kind: "rpcOnly" };
+
+/** Everything that traits say about one field, read once. */
+export interface FieldContract extends FieldSpellings {
+  readonly desc: DescField;
+  readonly place: Place;
+  /** Every place that a trait asks for; more than one is refused at start-up. */
+  readonly declaredPlaces: readonly Place[];
+  readonly constraints: FieldConstraints;
+  /** UNSPECIFIED: the default of the place holds. */
+  readonly timestampFormat: TimestampFormat;
+  readonly isMediaTypeJson: boolean;
+  readonly xml: XmlFacts;
+}
+
+/** How a field is written in XML. */
+export interface XmlFacts {
+  /** The name of list elements or map entries; undefined: `member` for lists, `entry` for maps. */
+  readonly memberName: string | undefined;
+  readonly isFlattened: boolean;
+  readonly isAttribute: boolean;
+}
+
+/** Everything that traits say about one message, read once. */
+export interface MessageContract {
+  readonly desc: DescMessage;
+  readonly fields: readonly FieldContract[];
+  /** The fields that stand in a body. */
+  readonly bodyFields: readonly FieldContract[];
+  readonly payload: FieldContract | undefined;
+  /** The field of a wrapper message; undefined: the message is not a wrapper. */
+  readonly wrapped: FieldContract | undefined;
+  /** The declared XML root; undefined: the writer derives it. */
+  readonly xmlRoot: string | undefined;
+  /** Finds a body member by any accepted spelling. */
+  findMember(name: string): FieldContract | undefined;
+}
+
+/** How a method is reached by its request line. */
+export interface HttpContract {
+  readonly method: string;
+  readonly template: PathTemplate;
+  readonly status: number;
+  readonly requiredHeaders: readonly string[];
+  readonly requiredQuery: readonly string[];
+  readonly isSuperseded: boolean;
+  readonly hasEarlyStatus: boolean;
+}
+
+/** Everything that traits say about one method, read once. */
+export interface MethodContract {
+  readonly desc: DescMethod;
+  readonly input: MessageContract;
+  readonly output: MessageContract;
+  /** Undefined: the method is reached by the target header only. */
+  readonly http: HttpContract | undefined;
+  readonly pagination: Pagination | undefined;
+}
+
+/** The HTTP API of a service. */
+export interface ServiceApi {
+  readonly name: string;
+  readonly protocol: Protocol;
+  /** The word before the dot in the documented target header; empty where the protocol has none. */
+  readonly targetPrefix: string;
+}
+
+const fields = new WeakMap<DescField, FieldContract>();
+const messages = new WeakMap<DescMessage, MessageContract>();
+const methods = new WeakMap<DescMethod, MethodContract>();
+
+/** The contract of a field. */
+export const fieldContract = (desc: DescField): FieldContract => cached(fields, desc, readField);
+
+/** The contract of a message. */
+export const messageContract = (desc: DescMessage): MessageContract => cached(messages, desc, readMessage);
+
+/** The contract of a method. Throws when its path template is malformed. */
+export const methodContract = (desc: DescMethod): MethodContract => cached(methods, desc, readMethod);
+
+/** Whether the message only wraps the one list or map in it. */
+export const isWrapper = (desc: DescMessage): boolean => getOption(desc, wrapper);
+
+/** The HTTP API of a service; undefined: the service is not reached through the gateway. */
+export const findServiceApi = (desc: DescService): ServiceApi | undefined => {
+  if (!hasOption(desc, api)) return undefined;
+  const declared = getOption(desc, api);
+  return { name: declared.name, protocol: declared.protocol, targetPrefix: declared.targetPrefix };
+};
+
+/** The HTTP API of a service. Throws when it declares none. */
+export const serviceApi = (desc: DescService): ServiceApi => {
+  const found = findServiceApi(desc);
+  if (found === undefined) throw new Error(`${desc.typeName} declares no api`);
+  return found;
+};
+
+const cached = <Desc extends object, Contract>(
+  cache: WeakMap<Desc, Contract>,
+  desc: Desc,
+  read: (desc: Desc) => Contract,
+): Contract => {
+  let contract = cache.get(desc);
+  if (contract === undefined) {
+    contract = read(desc);
+    cache.set(desc, contract);
+  }
+  return contract;
+};
+
+const readField = (desc: DescField): FieldContract => {
+  const declaredPlaces = readPlaces(desc);
+  return {
+    desc,
+    ...fieldSpellings(desc),
+    place: declaredPlaces[0] ?? { kind: "body" },
+    declaredPlaces,
+    constraints: readConstraints(desc),
+    timestampFormat: getOption(desc, timestamp_format),
+    isMediaTypeJson: getOption(desc, media_type_json),
+    xml: {
+      memberName: getOption(desc, xml_member_name) || undefined,
+      isFlattened: getOption(desc, xml_flattened),
+      isAttribute: getOption(desc, xml_attribute),
+    },
+  };
+};
+
+const readPlaces = (desc: DescField): Place[] => {
+  const places: Place[] = [];
+  if (getOption(desc, http_label)) places.push({ kind: "label" });
+  const header = getOption(desc, http_header);
+  if (header !== "") places.push({ kind: "header", name: header.toLowerCase() });
+  const query = getOption(desc, http_query);
+  if (query !== "") places.push({ kind: "query", name: query });
+  const prefix = getOption(desc, http_prefix_headers);
+  if (prefix !== "") places.push({ kind: "prefixHeaders", prefix: prefix.toLowerCase() });
+  if (getOption(desc, http_payload)) places.push({ kind: "payload" });
+  if (getOption(desc, http_response_code)) places.push({ kind: "statusCode" });
+  if (getOption(desc, rpc_only)) places.push({ kind: "rpcOnly" });
+  return places;
+};
+
+const readMessage = (desc: DescMessage): MessageContract => {
+  const contracts = desc.fields.map(fieldContract);
+  const bodyFields = contracts.filter((field) => field.place.kind === "body");
+  const byName = new Map<string, FieldContract>();
+  // Wire names go in last, so that no other field's alias can hide one.
+  for (const field of bodyFields) for (const name of field.accepted) byName.set(name, field);
+  for (const field of bodyFields) byName.set(field.wireName, field);
+  if (isWrapper(desc) && contracts.length !== 1)
+    throw new Error(`wrapper ${desc.typeName} must have exactly one field`);
+  return {
+    desc,
+    fields: contracts,
+    bodyFields,
+    payload: contracts.find((field) => field.place.kind === "payload"),
+    wrapped: isWrapper(desc) ? contracts[0] : undefined,
+    xmlRoot: getOption(desc, xml_root) || undefined,
+    findMember: (name) => byName.get(name),
+  };
+};
+
+const readMethod = (desc: DescMethod): MethodContract => ({
+  desc,
+  input: messageContract(desc.input),
+  output: messageContract(desc.output),
+  http: hasOption(desc, http) ? readHttp(desc) : undefined,
+  pagination: hasOption(desc, paginated) ? getOption(desc, paginated) : undefined,
+});
+
+const readHttp = (desc: DescMethod): HttpContract => {
+  const declared = getOption(desc, http);
+  return {
+    method: declared.method,
+    template: parsePathTemplate(declared.path),
+    status: declared.status === 0 ? 200 : declared.status,
+    requiredHeaders: declared.requiredHeaders.map((name) => name.toLowerCase()),
+    requiredQuery: declared.requiredQuery,
+    isSuperseded: declared.superseded,
+    hasEarlyStatus: declared.earlyStatus,
+  };
+};

@@ -1,0 +1,74 @@
+import type { DescMethod, DescService } from "@bufbuild/protobuf";
+
+import type { HttpContract } from "./contract.ts";
+import { findServiceApi, methodContract } from "./contract.ts";
+import { requestPlaceProblems, responsePlaceProblems } from "./places.ts";
+
+/** A contract that no gateway can serve without guessing. */
+export class ContractError extends Error {
+  override readonly name = "ContractError";
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(`the contract has ${problems.length} problem(s):\n  ${problems.join("\n  ")}`);
+    this.problems = problems;
+  }
+}
+
+/**
+ * Checks at start-up that every operation of the services can be told apart from every other and that every member
+ * has exactly one place. Throws a ContractError with all problems at once; services without an API are passed over.
+ */
+export const checkRoutes = (services: readonly DescService[]): void => {
+  const problems = services.filter((service) => findServiceApi(service) !== undefined).flatMap(serviceProblems);
+  const names = services.map((service) => findServiceApi(service)?.name).filter((name) => name !== undefined);
+  for (const name of duplicates(names)) problems.push(`API ${name} is declared by more than one service`);
+  if (problems.length > 0) throw new ContractError(problems);
+};
+
+/**
+ * What two routes share when no request can tell them apart: the method, the path with label names left out, and the
+ * conditions on query and headers in one order.
+ */
+export const routeShape = (http: HttpContract): string => {
+  const path = http.template.segments
+    .map((segment) => (segment.kind === "literal" ? segment.text : segment.kind === "label" ? "{}" : "{+}"))
+    .join("/");
+  const query = http.template.query.map((part) =>
+    part.value === undefined ? part.name : `${part.name}=${part.value}`,
+  );
+  const conditions = [...query, ...http.requiredQuery].toSorted().join("&");
+  const headers = http.requiredHeaders.toSorted().join(",");
+  return `${http.method} /${path}?${conditions} [${headers}]`;
+};
+
+const serviceProblems = (service: DescService): string[] => {
+  const problems: string[] = [];
+  const routes = new Map<string, DescMethod>();
+  for (const method of service.methods) {
+    try {
+      problems.push(...methodProblems(service, method, routes));
+    } catch (thrown) {
+      problems.push(`${service.name}.${method.name}: ${(thrown as Error).message}`);
+    }
+  }
+  return problems;
+};
+
+const methodProblems = (service: DescService, method: DescMethod, routes: Map<string, DescMethod>): string[] => {
+  const contract = methodContract(method);
+  const problems: string[] = [];
+  const targetPrefix = findServiceApi(service)?.targetPrefix ?? "";
+  if (contract.http === undefined && targetPrefix === "") problems.push("has no route");
+  if (contract.http !== undefined && !contract.http.isSuperseded) {
+    const shape = routeShape(contract.http);
+    const other = routes.get(shape);
+    if (other !== undefined) problems.push(`has the route of ${other.name}: ${shape}`);
+    routes.set(shape, method);
+  }
+  problems.push(...requestPlaceProblems(contract), ...responsePlaceProblems(contract));
+  return problems.map((problem) => `${service.name}.${method.name} ${problem}`);
+};
+
+const duplicates = (names: readonly string[]): Set<string> =>
+  new Set(names.filter((name, index) => names.indexOf(name) !== index));

@@ -1,0 +1,84 @@
+import type { DescEnum, DescField } from "@bufbuild/protobuf";
+import { getOption } from "@bufbuild/protobuf";
+
+import { public_name, public_value, wire_name, wire_value } from "../../../gen/quartet/traits/v1/binding_pb.ts";
+
+/** The spellings of one field in bodies. */
+export interface FieldSpellings {
+  /** The documented name: the PascalCase form of the field name unless a trait says otherwise. */
+  readonly wireName: string;
+  /** What the public dialect writes; most often the same. */
+  readonly publicName: string;
+  /** Every name that readers take: both above, and the PascalCase, lowerCamel and snake_case forms. */
+  readonly accepted: readonly string[];
+}
+
+/** The spellings of one enum value. */
+export interface EnumValueSpellings {
+  readonly number: number;
+  readonly wireValue: string;
+  readonly publicValue: string;
+}
+
+/** The spellings of an enum's values; the zero value (`_UNSPECIFIED`) has none. */
+export interface EnumSpellings {
+  readonly values: readonly EnumValueSpellings[];
+  findByNumber(number: number): EnumValueSpellings | undefined;
+  /** Takes the wire spelling, the public one and the value's own name less the enum's prefix. */
+  findByText(text: string): EnumValueSpellings | undefined;
+}
+
+const fieldCache = new WeakMap<DescField, FieldSpellings>();
+const enumCache = new WeakMap<DescEnum, EnumSpellings>();
+
+/** `default_expiration_days` -> `DefaultExpirationDays`. */
+export const pascalCase = (snake: string): string =>
+  snake
+    .split("_")
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join("");
+
+/** The spellings of a field, read once. */
+export const fieldSpellings = (field: DescField): FieldSpellings => {
+  let spellings = fieldCache.get(field);
+  if (spellings === undefined) {
+    const pascal = pascalCase(field.name);
+    const wireName = getOption(field, wire_name) || pascal;
+    const publicName = getOption(field, public_name) || wireName;
+    const lowerCamel = pascal.charAt(0).toLowerCase() + pascal.slice(1);
+    const accepted = [...new Set([wireName, publicName, pascal, lowerCamel, field.name])];
+    spellings = { wireName, publicName, accepted };
+    fieldCache.set(field, spellings);
+  }
+  return spellings;
+};
+
+/** The spellings of an enum's values, read once. */
+export const enumSpellings = (desc: DescEnum): EnumSpellings => {
+  let spellings = enumCache.get(desc);
+  if (spellings === undefined) {
+    spellings = readEnum(desc);
+    enumCache.set(desc, spellings);
+  }
+  return spellings;
+};
+
+const readEnum = (desc: DescEnum): EnumSpellings => {
+  const prefix = desc.sharedPrefix?.toUpperCase() ?? "";
+  const byNumber = new Map<number, EnumValueSpellings>();
+  const byText = new Map<string, EnumValueSpellings>();
+  for (const value of desc.values) {
+    if (value.number === 0 && value.name.endsWith("UNSPECIFIED")) continue;
+    const own = value.name.startsWith(prefix) ? value.name.slice(prefix.length) : value.name;
+    const wireValue = getOption(value, wire_value) || own;
+    const publicValue = getOption(value, public_value) || wireValue;
+    const entry = { number: value.number, wireValue, publicValue };
+    byNumber.set(value.number, entry);
+    for (const text of [own, publicValue, wireValue]) byText.set(text, entry);
+  }
+  return {
+    values: [...byNumber.values()],
+    findByNumber: (number) => byNumber.get(number),
+    findByText: (text) => byText.get(text),
+  };
+};

@@ -1,0 +1,280 @@
+import type { DescEnum, DescField, DescMessage, Message } from "@bufbuild/protobuf";
+import { ScalarType } from "@bufbuild/protobuf";
+
+import { FaultRole } from "../../../gen/quartet/traits/v1/fault_pb.ts";
+import type { FieldContract } from "../contract/contract.ts";
+import { fieldContract, messageContract } from "../contract/contract.ts";
+import { enumSpellings } from "../contract/spellings.ts";
+import type { FaultTable, ServiceError } from "../faults/service-error.ts";
+import { roleFault } from "../faults/service-error.ts";
+import { numberCheck, sizeCheck, textCheck } from "./checks.ts";
+import type { Violation } from "./wording.ts";
+import { mustBeOneOf, mustBeUnique, mustNotBeNull, quoteValue, violationSentence } from "./wording.ts";
+
+export type { Violation } from "./wording.ts";
+
+/** Tells every member of a message that does not satisfy its constraints; empty: the message is good. */
+export type Validator = (message: Message) => readonly Violation[];
+
+/** Adds the violations of one value to the list; the value is present. */
+type ValueCheck = (value: unknown, violations: Violation[]) => void;
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const validators = new WeakMap<DescMessage, Validator>();
+const good: readonly Violation[] = Object.freeze([]);
+
+/** The validator of a message type, compiled from its traits on first use. */
+export const validatorFor = (desc: DescMessage): Validator => {
+  let validator = validators.get(desc);
+  if (validator === undefined) {
+    validator = compile(desc);
+    validators.set(desc, validator);
+  }
+  return validator;
+};
+
+/** Throws the service's refusal of invalid input when there is any violation. */
+export const throwViolations = (table: FaultTable, violations: readonly Violation[]): void => {
+  if (violations.length > 0) throw violationsFault(table, violations);
+};
+
+/** The service's refusal of invalid input; its message lists the first ten violations. */
+export const violationsFault = (table: FaultTable, violations: readonly Violation[]): ServiceError => {
+  const told = violations.slice(0, violationsToldMax);
+  const metadata = {
+    violations: told.map(violationSentence).join("; "),
+    violation_count: String(violations.length),
+    plural: violations.length === 1 ? "" : "s",
+    member: violations[0]?.path ?? "",
+  };
+  return roleFault(table, FaultRole.INVALID_INPUT, metadata, { violations: told });
+};
+
+/** The violation of a member whose text is none of an enum's spellings. */
+export const enumViolation = (field: DescField, desc: DescEnum, path: string, text: string): Violation => {
+  const shown = fieldContract(field).constraints.isSensitive ? undefined : quoteValue(text);
+  const description = mustBeOneOf(enumSpellings(desc).values.map((value) => value.wireValue));
+  return { path, field: field.name, description, ...(shown === undefined ? {} : { value: shown }) };
+};
+
+const violationsToldMax = 10;
+
+const compile = (desc: DescMessage): Validator => {
+  const checks = messageContract(desc)
+    .fields.map(compileField)
+    .filter((check) => check !== undefined);
+  if (checks.length === 0) return () => good;
+  return (message) => {
+    let violations: Violation[] | undefined;
+    for (const check of checks) violations = check(message as unknown as Fields, violations);
+    return violations ?? good;
+  };
+};
+
+/** Checks one field of a message; gives back the list, made when it is first needed. */
+type FieldCheck = (message: Fields, violations: Violation[] | undefined) => Violation[] | undefined;
+
+const compileField = (contract: FieldContract): FieldCheck | undefined => {
+  const check = compileValue(contract);
+  const { isRequired, isSensitive } = contract.constraints;
+  if (check === undefined && !isRequired) return undefined;
+  const read = presentValue(contract.desc);
+  return (message, violations) => {
+    const value = read(message);
+    if (value === undefined) {
+      if (!isRequired) return violations;
+      return [...(violations ?? []), { ...pathOf(contract), description: mustNotBeNull, value: "null" }];
+    }
+    if (check === undefined) return violations;
+    const found: Violation[] = [];
+    check(value, found);
+    if (found.length === 0) return violations;
+    return [...(violations ?? []), ...(isSensitive ? found.map(withoutValue) : found)];
+  };
+};
+
+const withoutValue = ({ path, field, description }: Violation): Violation => ({ path, field, description });
+
+const pathOf = (contract: FieldContract): { path: string; field: string } => ({
+  path: contract.wireName,
+  field: contract.desc.name,
+});
+
+/** Reads a field's value, or undefined where the field does not count as present. */
+const presentValue = (field: DescField): ((message: Fields) => unknown) => {
+  const name = field.localName;
+  if (field.oneof !== undefined) {
+    const group = field.oneof.localName;
+    return (message) => {
+      const chosen = message[group] as { case?: string; value?: unknown };
+      return chosen.case === name ? chosen.value : undefined;
+    };
+  }
+  if (field.fieldKind === "list")
+    return (message) => orAbsent(message[name], (message[name] as unknown[]).length === 0);
+  if (field.fieldKind === "map") return (message) => orAbsent(message[name], isEmptyRecord(message[name] as object));
+  if (field.fieldKind === "enum")
+    return (message) => orAbsent(message[name], message[name] === 0 && isUnspecified(field.enum));
+  // A scalar without presence is absent when it holds its zero value.
+  const hasPresence = field.fieldKind === "message" || field.proto.proto3Optional;
+  if (hasPresence) return (message) => message[name];
+  if (field.scalar === ScalarType.BYTES)
+    return (message) => orAbsent(message[name], (message[name] as Uint8Array).length === 0);
+  return (message) => orAbsent(message[name], isZero(message[name]));
+};
+
+const orAbsent = (value: unknown, isAbsent: boolean): unknown => (isAbsent ? undefined : value);
+
+const isZero = (value: unknown): boolean => value === "" || value === 0 || value === 0n || value === false;
+
+const isUnspecified = (desc: DescEnum): boolean => enumSpellings(desc).findByNumber(0) === undefined;
+
+const isEmptyRecord = (record: object): boolean => {
+  for (const _key in record) return false;
+  return true;
+};
+
+/** The check of a present field value; undefined: nothing to check. */
+const compileValue = (contract: FieldContract): ValueCheck | undefined => {
+  const { desc: field, constraints } = contract;
+  switch (field.fieldKind) {
+    case "list":
+      return compileList(contract, field);
+    case "map":
+      return compileMap(contract, field);
+    case "message":
+      return nested(validatorOf(field.message), contract, field.message);
+    case "enum":
+      return enumCheck(contract, field.enum);
+    case "scalar": {
+      if (field.scalar === ScalarType.STRING) return told(contract, textCheck(constraints));
+      if (field.scalar === ScalarType.BYTES) {
+        const check = sizeCheck(constraints);
+        return check && told(contract, (bytes: Uint8Array) => check(bytes.length));
+      }
+      return told(contract, numberCheck(constraints));
+    }
+  }
+};
+
+/**
+ * The validator of a nested message, found when it is first used, because a message may hold its own type. Messages of
+ * other packages (instants, durations) carry no traits of ours.
+ */
+const validatorOf = (desc: DescMessage): Validator | undefined =>
+  desc.typeName.startsWith("google.protobuf.") ? undefined : (message) => validatorFor(desc)(message);
+
+const told = <Value>(
+  contract: FieldContract,
+  check: ((value: Value) => string | undefined) | undefined,
+): ValueCheck | undefined => {
+  if (check === undefined) return undefined;
+  return (value, violations) => {
+    const description = check(value as Value);
+    if (description === undefined) return;
+    violations.push({ ...pathOf(contract), description, ...shown(value) });
+  };
+};
+
+const shown = (value: unknown): { value?: string } => {
+  const text = quoteValue(value);
+  return text === undefined ? {} : { value: text };
+};
+
+const enumCheck = (contract: FieldContract, desc: DescEnum): ValueCheck => {
+  const spellings = enumSpellings(desc);
+  return told(contract, (value: number) =>
+    spellings.findByNumber(value) === undefined
+      ? mustBeOneOf(spellings.values.map((entry) => entry.wireValue))
+      : undefined,
+  )!;
+};
+
+/** A wrapper is told as the list or map that it shows in bodies. */
+const nested = (
+  validator: Validator | undefined,
+  contract: FieldContract,
+  desc: DescMessage,
+): ValueCheck | undefined => {
+  if (validator === undefined) return undefined;
+  const wrapped = messageContract(desc).wrapped;
+  return (value, violations) => {
+    for (const inner of validator(value as Message)) {
+      const path =
+        wrapped === undefined
+          ? `${contract.wireName}.${inner.path}`
+          : contract.wireName + inner.path.slice(wrapped.wireName.length);
+      violations.push({ ...inner, path, field: `${contract.desc.name}.${inner.field}` });
+    }
+  };
+};
+
+const compileList = (contract: FieldContract, field: DescField & { fieldKind: "list" }): ValueCheck | undefined => {
+  const size = sizeCheck(contract.constraints);
+  const isUnique = contract.constraints.hasUniqueItems;
+  const item = compileElement(contract, field.listKind === "message" ? field.message : undefined, field.enum);
+  if (size === undefined && !isUnique && item === undefined) return undefined;
+  return (value, violations) => {
+    const items = value as unknown[];
+    const description = size?.(items.length);
+    if (description !== undefined) violations.push({ ...pathOf(contract), description, ...shown(value) });
+    if (isUnique && new Set(items).size !== items.length)
+      violations.push({ ...pathOf(contract), description: mustBeUnique, ...shown(value) });
+    if (item !== undefined) items.forEach((entry, index) => item(entry, `[${index}]`, violations));
+  };
+};
+
+const compileMap = (contract: FieldContract, field: DescField & { fieldKind: "map" }): ValueCheck | undefined => {
+  const size = sizeCheck(contract.constraints);
+  const { isSensitive } = contract.constraints;
+  const keys = contract.constraints.key === undefined ? undefined : textCheck(contract.constraints.key);
+  const item = compileElement(contract, field.mapKind === "message" ? field.message : undefined, field.enum);
+  if (size === undefined && keys === undefined && item === undefined) return undefined;
+  return (value, violations) => {
+    const entries = Object.entries(value as Fields);
+    const description = size?.(entries.length);
+    if (description !== undefined) violations.push({ ...pathOf(contract), description });
+    for (const [key, entry] of entries) {
+      const wrong = keys?.(key);
+      if (wrong !== undefined) violations.push({ ...pathOf(contract), description: wrong, ...shown(key) });
+      item?.(entry, isSensitive ? "" : `.${quoteKey(key)}`, violations);
+    }
+  };
+};
+
+/** A map key as a path shows it; a path stays short whatever the key. */
+const quoteKey = (key: string): string => (key.length <= 64 ? key : `${key.slice(0, 64)}…`);
+
+type ElementCheck = (value: unknown, at: string, violations: Violation[]) => void;
+
+const compileElement = (
+  contract: FieldContract,
+  message: DescMessage | undefined,
+  enumeration: DescEnum | undefined,
+): ElementCheck | undefined => {
+  if (message !== undefined) {
+    const validator = validatorOf(message);
+    if (validator === undefined) return undefined;
+    return (value, at, violations) => {
+      for (const inner of validator(value as Message))
+        violations.push({
+          ...inner,
+          path: `${contract.wireName}${at}.${inner.path}`,
+          field: `${contract.desc.name}${at}.${inner.field}`,
+        });
+    };
+  }
+  const check = enumeration === undefined ? elementTextCheck(contract) : enumCheck(contract, enumeration);
+  if (check === undefined) return undefined;
+  return (value, at, violations) => {
+    const found: Violation[] = [];
+    check(value, found);
+    for (const inner of found) violations.push({ ...inner, path: inner.path + at, field: inner.field + at });
+  };
+};
+
+const elementTextCheck = (contract: FieldContract): ValueCheck | undefined => {
+  const { element } = contract.constraints;
+  return element === undefined ? undefined : told(contract, textCheck(element));
+};
