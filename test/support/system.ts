@@ -1,0 +1,68 @@
+import { CustomerProfilesClient } from "@aws-sdk/client-customer-profiles";
+import { EventBridgeClient } from "@aws-sdk/client-eventbridge";
+import { MigrationHubRefactorSpacesClient } from "@aws-sdk/client-migration-hub-refactor-spaces";
+import { S3Client } from "@aws-sdk/client-s3";
+
+import { systemClock } from "../../services/kit/clock/clock.ts";
+import { openAccessKeyFile } from "../../services/kit/identity/access-key-file.ts";
+import { randomIds } from "../../services/kit/ids/ids.ts";
+import { createLogger } from "../../services/kit/log/log.ts";
+import { credentialsFile } from "../../services/kit/process/service-process.ts";
+import type { RunningInstallation } from "../../services/launcher/installation.ts";
+import { startInstallation } from "../../services/launcher/installation.ts";
+
+/** An installation of five processes on free ports, with the official SDK clients pointed at it. */
+export interface System {
+  readonly installation: RunningInstallation;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly region: string;
+  readonly clients: SdkClients;
+  stop(): Promise<void>;
+}
+
+export interface SdkClients {
+  readonly objectStorage: S3Client;
+  readonly eventBus: EventBridgeClient;
+  readonly customerProfile: CustomerProfilesClient;
+  readonly workspace: MigrationHubRefactorSpacesClient;
+}
+
+/** Starts everything on the directory; the logs of the processes show only what is worse than `logLevel`. */
+export const startSystem = async (dataDir: string, logLevel = "error"): Promise<System> => {
+  const keys = await openAccessKeyFile({ path: credentialsFile(dataDir), clock: systemClock, ids: randomIds });
+  const key = keys.find(keys.firstAccessKeyId ?? "");
+  if (key === undefined) throw new Error("the credentials file holds no key");
+  const installation = await startInstallation({
+    dataDir,
+    usesFreePorts: true,
+    env: { ...process.env, QUARTET_LOG_LEVEL: logLevel },
+    log: createLogger({ name: "launcher", level: logLevel }),
+    drainMs: 5_000,
+  });
+  const { accessKeyId, secretAccessKey } = key;
+  const region = "us-east-1";
+  const config = {
+    endpoint: installation.gatewayUrl,
+    region,
+    credentials: { accessKeyId, secretAccessKey },
+    maxAttempts: 1,
+  };
+  const clients: SdkClients = {
+    objectStorage: new S3Client({ ...config, forcePathStyle: true }),
+    eventBus: new EventBridgeClient(config),
+    customerProfile: new CustomerProfilesClient(config),
+    workspace: new MigrationHubRefactorSpacesClient(config),
+  };
+  return {
+    installation,
+    accessKeyId,
+    secretAccessKey,
+    region,
+    clients,
+    stop: async () => {
+      for (const client of Object.values(clients)) client.destroy();
+      await installation.stop();
+    },
+  };
+};
