@@ -1,0 +1,103 @@
+import { Level } from "level";
+
+import type { Bounds, ByteString } from "./byte-string.ts";
+import { bytesOf, byteStringOf } from "./byte-string.ts";
+import type { Engine, RawEntry, RawWrites, Snapshot } from "./engine.ts";
+import { StoreClosedError } from "./errors.ts";
+import { openRecord, sealRecord } from "./record.ts";
+
+/** LevelDB's own addition, which the types of `level` leave out because browsers lack it. */
+type Database = Level<Buffer, Buffer> & { compactRange(low: Buffer, high: Buffer): Promise<void> };
+type DatabaseSnapshot = ReturnType<Database["snapshot"]>;
+type DatabaseIterator = ReturnType<Database["iterator"]>;
+
+/** How LevelDB is opened. */
+export interface LevelEngineOptions {
+  readonly directory: string;
+  /** False gives up durability across power loss. */
+  readonly sync: boolean;
+  readonly cacheBytes: number;
+}
+
+/** A page of a scan ends at either of these, so that large records do not pile up in memory. */
+const pageEntriesMax = 1000;
+const pageBytesMax = 256 * 1024;
+
+/** Opens or creates the LevelDB in a directory. Only one process can have it open. */
+export const openLevelEngine = async (options: LevelEngineOptions): Promise<Engine> => {
+  const database = new Level<Buffer, Buffer>(options.directory, {
+    keyEncoding: "buffer",
+    valueEncoding: "buffer",
+    cacheSize: options.cacheBytes,
+  }) as Database;
+  await database.open();
+  return {
+    snapshot: () => new LevelSnapshot(database),
+    write: (writes) => writeBatch(database, writes, options.sync),
+    compact: (bounds) => database.compactRange(bytesOf(bounds.low), bytesOf(bounds.high)),
+    close: () => database.close(),
+  };
+};
+
+const writeBatch = async (database: Database, writes: RawWrites, sync: boolean): Promise<void> => {
+  const batch = database.batch();
+  for (const [text, payload] of writes) {
+    const key = bytesOf(text);
+    if (payload === undefined) batch.del(key);
+    else batch.put(key, sealRecord(key, payload));
+  }
+  await batch.write({ sync });
+};
+
+class LevelSnapshot implements Snapshot {
+  readonly #database: Database;
+  readonly #snapshot: DatabaseSnapshot;
+  readonly #options: { readonly snapshot: DatabaseSnapshot };
+  readonly #scans = new Set<DatabaseIterator>();
+  #isClosed = false;
+
+  constructor(database: Database) {
+    this.#database = database;
+    this.#snapshot = database.snapshot();
+    this.#options = { snapshot: this.#snapshot };
+  }
+
+  get(text: ByteString): Uint8Array | undefined {
+    if (this.#isClosed) throw new StoreClosedError("this transaction has ended");
+    const key = bytesOf(text);
+    // Reading at once takes 2 µs; a trip through the thread pool takes 30.
+    const record = this.#database.getSync(key, this.#options);
+    return record === undefined ? undefined : openRecord(key, record);
+  }
+
+  async *scan(bounds: Bounds, reverse: boolean, expected: number): AsyncGenerator<readonly RawEntry[], void> {
+    if (this.#isClosed) throw new StoreClosedError("this transaction has ended");
+    const iterator = this.#database.iterator({
+      gte: bytesOf(bounds.low),
+      lt: bytesOf(bounds.high),
+      reverse,
+      highWaterMarkBytes: pageBytesMax,
+      snapshot: this.#snapshot,
+    });
+    this.#scans.add(iterator);
+    try {
+      let entries = Math.max(1, Math.min(expected, pageEntriesMax));
+      for (;;) {
+        const page = await iterator.nextv(entries);
+        if (page.length === 0) return;
+        yield page.map(([key, record]) => ({ key: byteStringOf(key), payload: openRecord(key, record) }));
+        if (this.#isClosed) throw new StoreClosedError("this transaction has ended");
+        entries = pageEntriesMax;
+      }
+    } finally {
+      this.#scans.delete(iterator);
+      await iterator.close();
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const iterator of this.#scans) await iterator.close();
+    await this.#snapshot.close();
+  }
+}

@@ -1,0 +1,30 @@
+import { crc32 } from "node:zlib";
+
+import { StoreCorruptionError } from "./errors.ts";
+
+/**
+ * What surrounds a record in the database: one byte that names the format (01), the CRC-32 of key and payload
+ * (4 bytes, big-endian), the payload. The key is under the checksum, so a value at another's key does not pass.
+ */
+const formatVersion = 0x01;
+const headerBytes = 5;
+
+/** Wraps a payload for the database. */
+export const sealRecord = (key: Uint8Array, payload: Uint8Array): Buffer => {
+  const record = Buffer.allocUnsafe(headerBytes + payload.byteLength);
+  record[0] = formatVersion;
+  record.writeUInt32BE(crc32(payload, crc32(key)), 1);
+  record.set(payload, headerBytes);
+  return record;
+};
+
+/** The payload of a record, without copying. Throws StoreCorruptionError when any bit differs from what was written. */
+export const openRecord = (key: Uint8Array, record: Buffer): Uint8Array => {
+  if (record.byteLength < headerBytes) throw new StoreCorruptionError(key, "it is shorter than its header");
+  if (record[0] !== formatVersion)
+    throw new StoreCorruptionError(key, `its format is ${record[0]}, not ${formatVersion}`);
+  const payload = record.subarray(headerBytes);
+  if (record.readUInt32BE(1) !== crc32(payload, crc32(key)))
+    throw new StoreCorruptionError(key, "its checksum does not hold");
+  return payload;
+};

@@ -1,0 +1,167 @@
+import type { Logger } from "../log/log.ts";
+import { Attempt, CommittedView } from "./attempt.ts";
+import type { CommitLimits, CommitStats } from "./commit-queue.ts";
+import { CommitQueue } from "./commit-queue.ts";
+import { ConflictLog } from "./conflict-log.ts";
+import type { Engine } from "./engine.ts";
+import { StoreClosedError, StoreOverloadedError } from "./errors.ts";
+import { openLevelEngine } from "./level-engine.ts";
+import type { RangeOptions } from "./range.ts";
+import { rangeBounds } from "./range.ts";
+import type { KeyTuple, Table } from "./table.ts";
+import type { Reader, Transaction } from "./transaction.ts";
+import { ViewReader } from "./view-reader.ts";
+import { TransactionWork } from "./work.ts";
+
+export type { RangeOptions } from "./range.ts";
+export type { Entry, Reader, Transaction } from "./transaction.ts";
+
+/** Bounds of a store; what is not set has its default. */
+export interface StoreLimits extends CommitLimits {
+  /** Transactions that run or wait at the same time; more is refused as overload. */
+  readonly transactionsMax: number;
+  /** What one transaction may write. */
+  readonly transactionBytesMax: number;
+  /** Keys of past commits that are remembered to check transactions that still run. */
+  readonly conflictKeysMax: number;
+  /** Memory for blocks of the database that were read. */
+  readonly cacheBytes: number;
+}
+
+export const defaultLimits: StoreLimits = {
+  attemptsMax: 16,
+  waitingBytesMax: 64 * 1024 * 1024,
+  groupBytesMax: 8 * 1024 * 1024,
+  rerunMsMax: 10,
+  transactionsMax: 10_000,
+  transactionBytesMax: 64 * 1024 * 1024,
+  conflictKeysMax: 100_000,
+  cacheBytes: 32 * 1024 * 1024,
+};
+
+/** How a store is opened. */
+export interface StoreOptions {
+  readonly directory: string;
+  /** False gives up durability across power loss, for tests that do not need it. Unset: true. */
+  readonly sync?: boolean;
+  readonly log?: Logger;
+  readonly limits?: Partial<StoreLimits>;
+}
+
+/** What a store has done since it was opened and holds now. */
+export interface StoreStats extends CommitStats {
+  /** Transactions that run or wait. */
+  readonly transactions: number;
+  readonly reads: number;
+  /** Keys that are remembered for conflict checks. */
+  readonly conflictKeys: number;
+}
+
+/** A transactional store over one ordered database. */
+export interface Store {
+  /** Runs the function on one consistent state that has every answered commit in it. */
+  read<T>(run: (reader: Reader) => Promise<T> | T): Promise<T>;
+  /**
+   * Runs the function and commits what it wrote: serializable, atomic, durable when this resolves. The function may be
+   * run several times, so it must have no effects but those on its transaction; what it throws ends the transaction.
+   * Rejects with StoreContentionError, StoreOverloadedError, StoreTransactionTooLargeError, StoreWriteError,
+   * StoreClosedError or the signal's reason; except for StoreWriteError nothing has been written then.
+   */
+  transact<T>(run: (transaction: Transaction) => Promise<T> | T, options?: TransactOptions): Promise<T>;
+  /** Frees the disk space of deleted records in a range, so that they cannot be recovered from the files. */
+  compact<K extends KeyTuple>(table: Table<K>, range: RangeOptions<NoInfer<K>>): Promise<void>;
+  stats(): StoreStats;
+  /** Refuses new work, waits for what runs, closes the database. */
+  close(): Promise<void>;
+}
+
+export interface TransactOptions {
+  /** Gives up waiting; a commit that is already being written still happens and is answered. */
+  readonly signal?: AbortSignal;
+}
+
+/** Opens or creates the store in a directory. */
+export const openStore = async (options: StoreOptions): Promise<Store> => {
+  const limits = { ...defaultLimits, ...options.limits };
+  const engine = await openLevelEngine({
+    directory: options.directory,
+    sync: options.sync ?? true,
+    cacheBytes: limits.cacheBytes,
+  });
+  return storeOver(engine, limits, options.log);
+};
+
+/** A store over any engine. */
+export const storeOver = (engine: Engine, limits: StoreLimits, log?: Logger): Store => {
+  const conflicts = new ConflictLog(limits.conflictKeysMax);
+  const queue = new CommitQueue(engine, conflicts, limits, (error) =>
+    log?.fatal({ err: error }, "the store is broken"),
+  );
+  let order = 0;
+  let transactions = 0;
+  let reads = 0;
+  let isClosing = false;
+  let onIdle: (() => void) | undefined;
+
+  const begin = (): void => {
+    if (isClosing) throw new StoreClosedError("the store is closed");
+  };
+  const finish = (): void => {
+    if (transactions + reads === 0) onIdle?.();
+  };
+
+  return {
+    async read(run) {
+      begin();
+      reads += 1;
+      const view = new CommittedView(engine);
+      try {
+        return await run(new ViewReader(view));
+      } finally {
+        await view.close();
+        reads -= 1;
+        finish();
+      }
+    },
+
+    async transact(run, { signal } = {}) {
+      begin();
+      queue.assertWritable();
+      if (transactions >= limits.transactionsMax)
+        throw new StoreOverloadedError(`${transactions} transactions run or wait`);
+      transactions += 1;
+      order += 1;
+      const work = new TransactionWork(
+        order,
+        signal,
+        run,
+        (ahead) => new Attempt(engine, conflicts, limits.transactionBytesMax, ahead),
+      );
+      try {
+        do await work.run();
+        while (work.attempt.changes.size > 0 && !(await queue.submit(work)));
+        const result = work.result;
+        work.attempt.runAfterCommit((error) => log?.error({ err: error }, "a function failed after its commit"));
+        return result;
+      } finally {
+        work.release();
+        transactions -= 1;
+        finish();
+      }
+    },
+
+    async compact(table, range) {
+      begin();
+      await engine.compact(rangeBounds(table, range));
+    },
+
+    stats: () => ({ ...queue.stats, transactions, reads, conflictKeys: conflicts.keyCount }),
+
+    async close() {
+      if (isClosing) return;
+      isClosing = true;
+      if (transactions + reads > 0) await new Promise<void>((resolve) => (onIdle = resolve));
+      await engine.close();
+    },
+  };
+};

@@ -1,0 +1,46 @@
+import type { Message, MessageInitShape } from "@bufbuild/protobuf";
+import type { GenMessage } from "@bufbuild/protobuf/codegenv2";
+
+import type { RangeOptions } from "./range.ts";
+import type { KeyTuple, Table } from "./table.ts";
+
+/** One record with its key. */
+export interface Entry<K extends KeyTuple, V extends Message> {
+  readonly key: K;
+  readonly value: V;
+}
+
+/** Reads of one consistent state of the database. Every method may throw StoreCorruptionError and StoreKeyError. */
+export interface Reader {
+  /** The record at a whole key, or undefined. */
+  get<K extends KeyTuple, V extends Message>(table: Table<K, V>, key: NoInfer<K>): Promise<V | undefined>;
+  /** The records of a range in key order, read in pages as they are taken, so a range of any length needs little memory. */
+  range<K extends KeyTuple, V extends Message>(
+    table: Table<K, V>,
+    range: RangeOptions<NoInfer<K>>,
+  ): AsyncIterable<Entry<K, V>>;
+  /** The first `limit` records of a range. */
+  list<K extends KeyTuple, V extends Message>(
+    table: Table<K, V>,
+    range: RangeOptions<NoInfer<K>> & { readonly limit: number },
+  ): Promise<Entry<K, V>[]>;
+}
+
+/** Reads and writes that take effect together or not at all. Reads see the transaction's own writes; a range sees those made before it began. */
+export interface Transaction extends Reader {
+  /** Creates or replaces the record. What is stored is the value as it is now. */
+  put<K extends KeyTuple, V extends Message>(
+    table: Table<K, V>,
+    key: NoInfer<K>,
+    value: MessageInitShape<GenMessage<NoInfer<V>>>,
+  ): void;
+  /** Deletes the record; nothing happens when there is none. */
+  delete<K extends KeyTuple, V extends Message>(table: Table<K, V>, key: NoInfer<K>): void;
+  /** Deletes every record of the range. Each counts towards the size of the transaction. */
+  deleteRange<K extends KeyTuple, V extends Message>(
+    table: Table<K, V>,
+    range: RangeOptions<NoInfer<K>>,
+  ): Promise<void>;
+  /** Runs once, when the transaction is durable and before its caller is answered; never when it is not committed. Must not throw. */
+  afterCommit(run: () => void): void;
+}

@@ -1,0 +1,75 @@
+import type { Message } from "@bufbuild/protobuf";
+import { fromBinary } from "@bufbuild/protobuf";
+
+import type { ByteString } from "./byte-string.ts";
+import { bytesOf } from "./byte-string.ts";
+import type { RawEntry, View } from "./engine.ts";
+import { StoreCorruptionError } from "./errors.ts";
+import type { RangeOptions } from "./range.ts";
+import { rangeBounds } from "./range.ts";
+import type { ReadSet } from "./read-set.ts";
+import type { KeyTuple, Table } from "./table.ts";
+import { decodeKey, encodeKey } from "./table.ts";
+import type { Entry, Reader } from "./transaction.ts";
+
+/** Reads tables from a view; notes what was read when somebody wants to know. */
+export class ViewReader implements Reader {
+  readonly #view: View;
+  readonly #reads: ReadSet | undefined;
+
+  constructor(view: View, reads?: ReadSet) {
+    this.#view = view;
+    this.#reads = reads;
+  }
+
+  // Awaited so that a failure is always a rejection; the read itself is done at once.
+  async get<K extends KeyTuple, V extends Message>(table: Table<K, V>, key: NoInfer<K>): Promise<V | undefined> {
+    const encoded = encodeKey(table, key);
+    this.#reads?.keys.add(encoded);
+    const payload = this.#view.get(encoded);
+    return payload === undefined ? undefined : decodeValue(table, encoded, payload);
+  }
+
+  async *range<K extends KeyTuple, V extends Message>(
+    table: Table<K, V>,
+    range: RangeOptions<NoInfer<K>>,
+  ): AsyncGenerator<Entry<K, V>, void> {
+    for await (const { key, payload } of this.entries(table, range))
+      yield { key: decodeKey(table, key), value: decodeValue(table, key, payload) };
+  }
+
+  async list<K extends KeyTuple, V extends Message>(
+    table: Table<K, V>,
+    range: RangeOptions<NoInfer<K>> & { readonly limit: number },
+  ): Promise<Entry<K, V>[]> {
+    const entries: Entry<K, V>[] = [];
+    for await (const entry of this.range(table, range)) entries.push(entry);
+    return entries;
+  }
+
+  /** The undecoded records of a range. */
+  async *entries<K extends KeyTuple>(table: Table<K>, range: RangeOptions<K>): AsyncGenerator<RawEntry, void> {
+    const bounds = rangeBounds(table, range);
+    const reverse = range.reverse ?? false;
+    let left = range.limit ?? Number.POSITIVE_INFINITY;
+    if (left <= 0 || bounds.low >= bounds.high) return;
+    const seen = this.#reads?.addRange(bounds, reverse);
+    for await (const page of this.#view.scan(bounds, reverse, left)) {
+      for (const entry of page) {
+        seen?.through(entry.key);
+        yield entry;
+        left -= 1;
+        if (left === 0) return;
+      }
+    }
+    seen?.toEnd();
+  }
+}
+
+const decodeValue = <V extends Message>(table: Table<KeyTuple, V>, key: ByteString, payload: Uint8Array): V => {
+  try {
+    return fromBinary(table.schema, payload);
+  } catch (cause) {
+    throw new StoreCorruptionError(bytesOf(key), `it is no ${table.schema.typeName}`, { cause });
+  }
+};

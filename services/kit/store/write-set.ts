@@ -1,0 +1,119 @@
+import type { Bounds, ByteString } from "./byte-string.ts";
+import type { RawEntry, RawWrites, View } from "./engine.ts";
+
+/** One intended change: `payload` undefined deletes. */
+export interface RawWrite {
+  readonly key: ByteString;
+  readonly payload: Uint8Array | undefined;
+}
+
+/** Changes that are not in the database yet, by key; the last one for a key holds. */
+export class WriteSet {
+  readonly #writes = new Map<ByteString, Uint8Array | undefined>();
+  #sorted: ByteString[] | undefined;
+  #bytes = 0;
+
+  get writes(): RawWrites {
+    return this.#writes;
+  }
+
+  get size(): number {
+    return this.#writes.size;
+  }
+
+  /** Bytes of all keys and payloads that were ever set, an upper bound of what will be written. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  set(key: ByteString, payload: Uint8Array | undefined): void {
+    if (!this.#writes.has(key)) this.#sorted = undefined;
+    this.#writes.set(key, payload);
+    this.#bytes += key.length + (payload?.byteLength ?? 0);
+  }
+
+  setAll(others: WriteSet): void {
+    for (const [key, payload] of others.#writes) this.set(key, payload);
+  }
+
+  clear(): void {
+    this.#writes.clear();
+    this.#sorted = undefined;
+    this.#bytes = 0;
+  }
+
+  has(key: ByteString): boolean {
+    return this.#writes.has(key);
+  }
+
+  get(key: ByteString): Uint8Array | undefined {
+    return this.#writes.get(key);
+  }
+
+  /** The changed keys in ascending order. */
+  sortedKeys(): readonly ByteString[] {
+    this.#sorted ??= [...this.#writes.keys()].toSorted(compare);
+    return this.#sorted;
+  }
+
+  /** The changes between the bounds, as they are now, in ascending order. */
+  within(bounds: Bounds): RawWrite[] {
+    const keys = this.sortedKeys();
+    const found: RawWrite[] = [];
+    for (let index = lowerBound(keys, bounds.low); index < keys.length; index += 1) {
+      const key = keys[index] as ByteString;
+      if (key >= bounds.high) break;
+      found.push({ key, payload: this.#writes.get(key) });
+    }
+    return found;
+  }
+}
+
+/** The index of the first key that is not below `key`. */
+export const lowerBound = (keys: readonly ByteString[], key: ByteString): number => {
+  let low = 0;
+  let high = keys.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((keys[middle] as ByteString) < key) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+};
+
+const compare = (left: ByteString, right: ByteString): number => (left < right ? -1 : left > right ? 1 : 0);
+
+/** A view with changes laid over it. A scan shows the changes that were there when it began. */
+export const overlay = (changes: WriteSet, base: View): View => ({
+  get: (key) => (changes.has(key) ? changes.get(key) : base.get(key)),
+  scan: (bounds, reverse, expected) => mergedScan(changes, base, bounds, reverse, expected),
+});
+
+async function* mergedScan(
+  changes: WriteSet,
+  base: View,
+  bounds: Bounds,
+  reverse: boolean,
+  expected: number,
+): AsyncGenerator<readonly RawEntry[], void> {
+  const own = changes.within(bounds);
+  if (reverse) own.reverse();
+  const isBefore = (left: ByteString, right: ByteString): boolean => (reverse ? left > right : left < right);
+  let next = 0;
+  for await (const page of base.scan(bounds, reverse, expected)) {
+    const merged: RawEntry[] = [];
+    for (const entry of page) {
+      while (next < own.length && isBefore((own[next] as RawWrite).key, entry.key)) append(merged, own[next++]);
+      if (own[next]?.key === entry.key) append(merged, own[next++]);
+      else merged.push(entry);
+    }
+    yield merged;
+  }
+  const rest: RawEntry[] = [];
+  while (next < own.length) append(rest, own[next++]);
+  yield rest;
+}
+
+const append = (page: RawEntry[], write: RawWrite | undefined): void => {
+  if (write?.payload !== undefined) page.push({ key: write.key, payload: write.payload });
+};
