@@ -1,0 +1,33 @@
+/** The six parts of a resource name: `arn:<partition>:<service>:<region>:<account>:<resource>`. */
+export interface Arn {
+  /** The dialect's word, for example `aws` or `svc`. Never empty. */
+  readonly partition: string;
+  /** Never empty. */
+  readonly service: string;
+  /** Empty for what belongs to no region. */
+  readonly region: string;
+  /** 12 digits, or empty for what belongs to no account. */
+  readonly account: string;
+  /** Everything after the fifth colon, colons and slashes included. Never empty. */
+  readonly resource: string;
+}
+
+/** Writes a resource name. */
+export const arn = (parts: Arn): string =>
+  `arn:${parts.partition}:${parts.service}:${parts.region}:${parts.account}:${parts.resource}`;
+
+const shape =
+  /^arn:(?<partition>[a-z][a-z0-9-]*):(?<service>[a-z0-9][a-z0-9-]*):(?<region>[a-z0-9-]*):(?<account>[0-9]{12}|aws)?:(?<resource>[^\s\p{Cc}](?:.*\S)?)$/u;
+
+/** Reads a resource name of any partition. Undefined when the text is not one. */
+export const parseArn = (text: string): Arn | undefined => {
+  const groups = shape.exec(text)?.groups;
+  if (groups === undefined) return undefined;
+  return {
+    partition: groups["partition"] ?? "",
+    service: groups["service"] ?? "",
+    region: groups["region"] ?? "",
+    account: groups["account"] ?? "",
+    resource: groups["resource"] ?? "",
+  };
+};
