@@ -1,6 +1,6 @@
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync } from "node:crypto";
 import type { KeyObject } from "node:crypto";
-import { chmod, link, mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { chmod, link, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 /** The Ed25519 pair with which one process signs. */
@@ -87,13 +87,7 @@ const publish = async (path: string, publicKey: KeyObject): Promise<void> => {
 
 const writeTemporary = async (path: string, text: string, mode: number): Promise<string> => {
   const temporaryPath = `${path}.${process.pid}.${Math.random().toString(36).slice(2)}.tmp`;
-  const file = await open(temporaryPath, "wx", mode);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
+  await writeFile(temporaryPath, text, { flag: "wx", mode, flush: true });
   return temporaryPath;
 };
 

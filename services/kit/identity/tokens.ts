@@ -74,6 +74,7 @@ export const createMinter = (options: MinterOptions): Minter => {
       const token = sign(caller, Math.floor(nowMs / 1000));
       // A fifth of the lifetime is left for the call itself and for clocks that differ.
       minted.set(cacheKey, { token, renewAtMs: nowMs + lifetimeMs * 0.8 });
+      token.catch(() => minted.delete(cacheKey));
       return token;
     },
   };

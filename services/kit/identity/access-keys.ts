@@ -1,0 +1,99 @@
+import type { Caller } from "./caller.ts";
+import { isAccountId, rootCaller, userCaller } from "./caller.ts";
+
+/** A key pair with which requests are signed. */
+export interface AccessKey {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly accountId: string;
+  /** The user whom the key stands for; absent for the account itself. */
+  readonly user?: string;
+  /** The user's identity policies, JSON documents verbatim. */
+  readonly policies: readonly string[];
+}
+
+/** Looks access keys up. */
+export interface AccessKeys {
+  find(accessKeyId: string): AccessKey | undefined;
+}
+
+/** The account that the first start makes a key for. */
+export const defaultAccountId = "000000000000";
+
+/** Whom a request signed with the key comes from. */
+export const callerOf = (key: AccessKey): Caller => ({
+  ...(key.user === undefined ? rootCaller(key.accountId) : userCaller(key.accountId, key.user, key.policies)),
+  accessKeyId: key.accessKeyId,
+});
+
+/** Keys that never change, for a process that is given them and for tests. */
+export const fixedAccessKeys = (keys: readonly AccessKey[]): AccessKeys => {
+  const byId = new Map(keys.map((key) => [key.accessKeyId, key]));
+  return { find: (accessKeyId) => byId.get(accessKeyId) };
+};
+
+/**
+ * Reads the text of a credentials file:
+ * `{"version": 1, "accessKeys": [{"accessKeyId", "secretAccessKey", "accountId", "user"?, "policies"?}]}`.
+ * A policy is a JSON document or its text. Throws AccessKeyFileError, which says where the fault is and quotes nothing.
+ */
+export const parseAccessKeys = (text: string): AccessKey[] => {
+  const document = parseJson(text);
+  if (!isRecord(document) || document["version"] !== 1) throw new AccessKeyFileError("version must be 1");
+  refuseUnknown("the file", document, ["version", "accessKeys"]);
+  const entries = document["accessKeys"];
+  if (!Array.isArray(entries)) throw new AccessKeyFileError("accessKeys must be a list");
+  const keys = entries.map((entry: unknown, index) => parseKey(entry, `accessKeys[${index}]`));
+  const ids = new Set(keys.map((key) => key.accessKeyId));
+  if (ids.size !== keys.length) throw new AccessKeyFileError("an accessKeyId stands there twice");
+  return keys;
+};
+
+/** The text of a credentials file with these keys. */
+export const formatAccessKeys = (accessKeys: readonly AccessKey[]): string =>
+  `${JSON.stringify({ version: 1, accessKeys }, undefined, 2)}\n`;
+
+/** A credentials file, or the environment that replaces it, that cannot be used. */
+export class AccessKeyFileError extends Error {
+  override readonly name = "AccessKeyFileError";
+}
+
+/** Checks one key; `place` is where it was found. */
+export const parseKey = (entry: unknown, place: string): AccessKey => {
+  if (!isRecord(entry)) throw new AccessKeyFileError(`${place} must be an object`);
+  refuseUnknown(place, entry, ["accessKeyId", "secretAccessKey", "accountId", "user", "policies"]);
+  const { accessKeyId, secretAccessKey, accountId = defaultAccountId, user, policies = [] } = entry;
+  if (typeof accessKeyId !== "string" || !/^[A-Za-z0-9_.-]{1,128}$/.test(accessKeyId))
+    throw new AccessKeyFileError(`${place}.accessKeyId must have 1 to 128 letters, digits, "_", "." or "-"`);
+  if (typeof secretAccessKey !== "string" || secretAccessKey.length < 8)
+    throw new AccessKeyFileError(`${place}.secretAccessKey must have at least 8 characters`);
+  if (typeof accountId !== "string" || !isAccountId(accountId))
+    throw new AccessKeyFileError(`${place}.accountId must have 12 digits`);
+  if (user !== undefined && (typeof user !== "string" || !/^[A-Za-z0-9+=,.@_/-]{1,128}$/.test(user)))
+    throw new AccessKeyFileError(`${place}.user must have 1 to 128 letters, digits or "+=,.@_/-"`);
+  if (!Array.isArray(policies)) throw new AccessKeyFileError(`${place}.policies must be a list`);
+  return {
+    accessKeyId,
+    secretAccessKey,
+    accountId,
+    ...(user === undefined ? {} : { user }),
+    policies: policies.map((policy: unknown) => (typeof policy === "string" ? policy : JSON.stringify(policy))),
+  };
+};
+
+const refuseUnknown = (place: string, entry: Record<string, unknown>, known: readonly string[]): void => {
+  const unknown = Object.keys(entry).filter((name) => !known.includes(name));
+  if (unknown.length > 0) throw new AccessKeyFileError(`${place} has unknown members: ${unknown.join(", ")}`);
+};
+
+/** The parser's message quotes the text, which holds secrets. */
+const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new AccessKeyFileError("it is not JSON");
+  }
+};
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
