@@ -3,7 +3,7 @@
  *
  * Details, all optional unless said otherwise:
  * - `malformed-authorization`, `malformed-query`: `reason` (always), a sentence.
- * - `wrong-scope`: `part` (`region` | `service` | `terminator` | `date`), `given`, `expected`.
+ * - `wrong-scope`, `wrong-query-scope`: `part` (`region` | `service` | `terminator` | `date`), `given`, `expected`.
  * - `unknown-access-key`, `invalid-security-token`: `accessKeyId`.
  * - `clock-skew`: `requestTime`, `serverTime`, `skewMsMax`.
  * - `not-yet-valid`, `expired`: `expires` (seconds), `expiresDate`, `serverTime`.
@@ -21,6 +21,7 @@ export type RefusalKind =
   | "malformed-authorization"
   | "malformed-query"
   | "wrong-scope"
+  | "wrong-query-scope"
   | "missing-date"
   | "unknown-access-key"
   | "invalid-security-token"
@@ -110,6 +111,13 @@ export const refusalFacts: Readonly<Record<RefusalKind, RefusalFacts>> = {
   ),
   "wrong-scope": facts(
     "AuthorizationHeaderMalformed",
+    400,
+    invalid,
+    403,
+    "The credential scope of the signature is wrong.",
+  ),
+  "wrong-query-scope": facts(
+    "AuthorizationQueryParametersError",
     400,
     invalid,
     403,

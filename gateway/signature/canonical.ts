@@ -1,0 +1,126 @@
+/**
+ * The canonical form of a request, over which its signature is made. All texts are as `node:http` gives them: one
+ * character for each byte on the wire.
+ */
+
+/** Header values by lower-case name, in the order in which they came. */
+export type HeaderIndex = ReadonlyMap<string, readonly string[]>;
+
+/** A query parameter, decoded, and its canonical spelling. */
+export interface QueryParameter {
+  readonly name: string;
+  readonly value: string;
+  readonly canonical: string;
+  /** As it came, with "=" added where there was none. */
+  readonly raw: string;
+}
+
+/** Indexes `[name, value, name, value, ...]`. */
+export const indexHeaders = (rawHeaders: readonly string[]): HeaderIndex => {
+  const index = new Map<string, string[]>();
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    const name = (rawHeaders[at] ?? "").toLowerCase();
+    const value = rawHeaders[at + 1] ?? "";
+    const values = index.get(name);
+    if (values === undefined) index.set(name, [value]);
+    else values.push(value);
+  }
+  return index;
+};
+
+/** A header's values as one, trimmed; undefined when it is absent. */
+export const headerValue = (headers: HeaderIndex, name: string): string | undefined =>
+  headers.get(name)?.map(collapse).join(",");
+
+/** `name:value` lines, each with its line end, in the order of the names. An absent header has an empty value. */
+export const canonicalHeaders = (headers: HeaderIndex, names: readonly string[]): string =>
+  names.map((name) => `${name}:${headerValue(headers, name) ?? ""}\n`).join("");
+
+/** The path with every segment in its one percent-encoded spelling; nothing is normalised away. For object storage. */
+export const singleEncodedPath = (rawPath: string): string => reencode(rawPath, "/", false);
+
+/** The path without `.`, `..` and empty segments, and what is left encoded once more. For all other APIs. */
+export const doubleEncodedPath = (rawPath: string): string => {
+  const segments: string[] = [];
+  for (const segment of rawPath.split("/")) {
+    if (segment === "..") segments.pop();
+    else if (segment !== "" && segment !== ".") segments.push(segment);
+  }
+  const end = segments.length > 0 && rawPath.endsWith("/") ? "/" : "";
+  return encode(`/${segments.join("/")}${end}`, "/");
+};
+
+/** Splits a raw query, without its question mark. */
+export const parseQuery = (rawQuery: string): QueryParameter[] =>
+  rawQuery
+    .split("&")
+    .filter((part) => part !== "")
+    .map((part) => {
+      const equals = part.indexOf("=");
+      const [name, value] = equals < 0 ? [part, ""] : [part.slice(0, equals), part.slice(equals + 1)];
+      const [canonicalName, canonicalValue] = [reencode(name, "", true), reencode(value, "", true)];
+      return {
+        name: decode(canonicalName),
+        value: decode(canonicalValue),
+        canonical: `${canonicalName}=${canonicalValue}`,
+        raw: `${name}=${value}`,
+      };
+    });
+
+/**
+ * The parameters but for one, sorted by name and value. Sorting the joined spelling would put `a-b=` before `a=`, so
+ * names are compared first.
+ */
+export const canonicalQuery = (
+  parameters: readonly QueryParameter[],
+  without: string | undefined,
+  spelling: "canonical" | "raw" = "canonical",
+): string =>
+  parameters
+    .filter((parameter) => parameter.name !== without)
+    .map((parameter) => parameter[spelling])
+    .toSorted((a, b) => compareParts(a.split("=", 2), b.split("=", 2)))
+    .join("&");
+
+const compareParts = ([nameA = "", valueA = ""]: string[], [nameB = "", valueB = ""]: string[]): number =>
+  compare(nameA, nameB) || compare(valueA, valueB);
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+const collapse = (value: string): string => value.replace(/[ \t]+/g, " ").replace(/^ | $/g, "");
+
+const unreserved = /^[A-Za-z0-9\-._~]*$/;
+const notUnreserved = /[^A-Za-z0-9\-._~]/g;
+const notUnreservedOrEscape = /%[0-9A-Fa-f]{2}|[^A-Za-z0-9\-._~]/g;
+
+/** Encodes every byte but the unreserved ones and those kept. */
+const encode = (text: string, keep: string): string =>
+  text.replace(notUnreserved, (each) => (keep.includes(each) ? each : escapeBytes(each)));
+
+/** The same, but a percent escape stands for its byte, and in a query so does a plus for a space. */
+const reencode = (text: string, keep: string, plusIsSpace: boolean): string => {
+  if (unreserved.test(text)) return text;
+  return text.replace(notUnreservedOrEscape, (each) => {
+    if (each.length === 3) {
+      const character = String.fromCharCode(Number.parseInt(each.slice(1), 16));
+      return unreserved.test(character) ? character : each.toUpperCase();
+    }
+    if (each === "+" && plusIsSpace) return "%20";
+    return keep.includes(each) ? each : escapeBytes(each);
+  });
+};
+
+const escapeBytes = (character: string): string => {
+  const code = character.charCodeAt(0);
+  return `%${code.toString(16).toUpperCase().padStart(2, "0")}`;
+};
+
+/** The parameters that matter to signing are ASCII; whatever else is not UTF-8 stays encoded. */
+const decode = (encoded: string): string => {
+  if (!encoded.includes("%")) return encoded;
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    return encoded;
+  }
+};

@@ -1,0 +1,178 @@
+import type { HeaderIndex, QueryParameter } from "./canonical.ts";
+import { headerValue } from "./canonical.ts";
+import type { SignatureBrand } from "./brand.ts";
+import { asymmetricAlgorithm } from "./brand.ts";
+import type { RefusalDetails } from "./refusal.ts";
+import { SignatureRefusal } from "./refusal.ts";
+
+/** What a request says about its own signature, before any of it is believed. */
+export interface SignatureClaim {
+  readonly form: "header" | "presigned";
+  readonly algorithm: string;
+  readonly accessKeyId: string;
+  /** `yyyymmdd` of the credential scope. */
+  readonly date: string;
+  /** Absent when the request is signed for a set of regions. */
+  readonly region: string | undefined;
+  readonly service: string;
+  readonly terminator: string;
+  /** The credential without the access key id. */
+  readonly scope: string;
+  readonly signedHeaders: readonly string[];
+  readonly signature: string;
+  /** Seconds for which a presigned request is valid. */
+  readonly expiresSeconds: number | undefined;
+}
+
+/** The longest validity of a presigned request: a week. */
+export const expiresSecondsMax = 604_800;
+
+/** Reads the claim of the header or the query; undefined when the request carries neither. Throws SignatureRefusal. */
+export const readClaim = (
+  headers: HeaderIndex,
+  query: readonly QueryParameter[],
+  brand: SignatureBrand,
+): SignatureClaim | undefined => {
+  const authorization = headers.get("authorization");
+  const isPresigned = ["Algorithm", "Credential", "Signature"].some((name) => isGiven(query, brand.queryPrefix + name));
+  if (authorization !== undefined && isPresigned) throw new SignatureRefusal("several-forms");
+  if (authorization !== undefined) return readHeader(authorization, brand);
+  if (isPresigned) return readQuery(query, brand);
+  if (isGiven(query, "Signature") && isGiven(query, `${brand.keySeed.replace(/\d+$/, "")}AccessKeyId`))
+    throw new SignatureRefusal("unsupported-algorithm");
+  return undefined;
+};
+
+/** The value of the header that is named by the brand's prefix and `name`. */
+export const brandHeader = (headers: HeaderIndex, brand: SignatureBrand, name: string): string | undefined =>
+  headerValue(headers, brand.headerPrefix + name);
+
+/** The value of the parameter that is named by the brand's prefix and `name`; undefined unless it is given once. */
+export const brandParameter = (
+  query: readonly QueryParameter[],
+  brand: SignatureBrand,
+  name: string,
+): string | undefined => {
+  const given = query.filter((parameter) => parameter.name === brand.queryPrefix + name);
+  return given.length === 1 ? given[0]?.value : undefined;
+};
+
+const isGiven = (query: readonly QueryParameter[], name: string): boolean =>
+  query.some((parameter) => parameter.name === name);
+
+const readHeader = (values: readonly string[], brand: SignatureBrand): SignatureClaim => {
+  const [value = ""] = values;
+  if (values.length !== 1) refuseHeader("There is more than one.");
+  const space = value.indexOf(" ");
+  const algorithm = space < 0 ? value : value.slice(0, space);
+  requireAlgorithm(algorithm, brand);
+  const parts = new Map<string, string>();
+  for (const part of value.slice(algorithm.length).split(",")) {
+    const equals = part.indexOf("=");
+    const name = part.slice(0, Math.max(0, equals)).trim();
+    if (equals < 0 || parts.has(name)) refuseHeader("Its parts must be name=value, each name once.");
+    parts.set(name, part.slice(equals + 1).trim());
+  }
+  const part = (name: string): string => {
+    const found = parts.get(name);
+    return found === undefined || found === "" ? refuseHeader(`It must have a ${name}.`) : found;
+  };
+  return {
+    form: "header",
+    algorithm,
+    ...readCredential(part("Credential"), algorithm, brand, refuseHeader),
+    signedHeaders: part("SignedHeaders").toLowerCase().split(";"),
+    signature: part("Signature"),
+    expiresSeconds: undefined,
+  };
+};
+
+const readQuery = (query: readonly QueryParameter[], brand: SignatureBrand): SignatureClaim => {
+  const parameter = (name: string): string => {
+    const found = brandParameter(query, brand, name);
+    return found === undefined || found === "" ? refuseQuery(`There must be one ${brand.queryPrefix}${name}.`) : found;
+  };
+  const algorithm = parameter("Algorithm");
+  requireAlgorithm(algorithm, brand);
+  const claim = {
+    form: "presigned" as const,
+    algorithm,
+    ...readCredential(parameter("Credential"), algorithm, brand, refuseQuery),
+    signedHeaders: parameter("SignedHeaders").toLowerCase().split(";"),
+    signature: parameter("Signature"),
+  };
+  parameter("Date");
+  const expires = parameter("Expires");
+  const expiresSeconds = /^\d{1,9}$/.test(expires) ? Number(expires) : Number.NaN;
+  if (!(expiresSeconds >= 1 && expiresSeconds <= expiresSecondsMax))
+    refuseQuery(`${brand.queryPrefix}Expires must be a number of seconds from 1 to ${expiresSecondsMax}.`);
+  return { ...claim, expiresSeconds };
+};
+
+const refuseHeader = (reason: string): never => {
+  throw new SignatureRefusal("malformed-authorization", { reason });
+};
+
+const refuseQuery = (reason: string): never => {
+  throw new SignatureRefusal("malformed-query", { reason });
+};
+
+const requireAlgorithm = (algorithm: string, brand: SignatureBrand): void => {
+  if (algorithm !== brand.algorithm && algorithm !== asymmetricAlgorithm(brand))
+    throw new SignatureRefusal("unsupported-algorithm", { algorithm });
+};
+
+const readCredential = (
+  credential: string,
+  algorithm: string,
+  brand: SignatureBrand,
+  refuse: (reason: string) => never,
+): Pick<SignatureClaim, "accessKeyId" | "date" | "region" | "service" | "terminator" | "scope"> => {
+  const parts = credential.split("/");
+  const hasRegion = algorithm === brand.algorithm;
+  if (parts.length !== (hasRegion ? 5 : 4) || parts.includes(""))
+    refuse(
+      hasRegion
+        ? `The Credential must be <access key id>/<yyyymmdd>/<region>/<service>/${brand.terminator}.`
+        : `The Credential must be <access key id>/<yyyymmdd>/<service>/${brand.terminator}.`,
+    );
+  const [accessKeyId = "", date = ""] = parts;
+  const [service = "", terminator = ""] = parts.slice(-2);
+  const scope = parts.slice(1).join("/");
+  return { accessKeyId, date, region: hasRegion ? parts[2] : undefined, service, terminator, scope };
+};
+
+/** What the scope of a claim must be. */
+export interface ExpectedScope {
+  readonly services: readonly string[];
+  /** Unset: any. */
+  readonly region: string | undefined;
+  readonly terminator: string;
+}
+
+/** Refuses a claim whose scope is for another service, region or kind of request. `regionSet` is what the request names instead of a region. */
+export const checkScope = (claim: SignatureClaim, expected: ExpectedScope, regionSet: string | undefined): void => {
+  const refuse = (details: RefusalDetails): never => {
+    throw new SignatureRefusal(claim.form === "header" ? "wrong-scope" : "wrong-query-scope", details);
+  };
+  if (claim.terminator !== expected.terminator)
+    refuse({ part: "terminator", given: claim.terminator, expected: expected.terminator });
+  if (!/^\d{8}$/.test(claim.date)) refuse({ part: "date", given: claim.date, expected: "yyyymmdd" });
+  if (!expected.services.includes(claim.service))
+    refuse({ part: "service", given: claim.service, expected: expected.services.join(", ") });
+  if (expected.region === undefined) return;
+  const { region } = expected;
+  const isCovered =
+    claim.region === undefined
+      ? (regionSet ?? "").split(",").some((pattern) => coversRegion(pattern.trim(), region))
+      : claim.region === region;
+  if (!isCovered) refuse({ part: "region", given: claim.region ?? regionSet ?? "", expected: region });
+};
+
+/** `*` stands for any characters, as in `us-*`. */
+const coversRegion = (pattern: string, region: string): boolean => {
+  const [start = "", ...rest] = pattern.split("*");
+  if (rest.length === 0) return pattern === region;
+  const end = rest.at(-1) ?? "";
+  return region.length >= start.length + end.length && region.startsWith(start) && region.endsWith(end);
+};

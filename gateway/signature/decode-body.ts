@@ -1,0 +1,50 @@
+import { createHash } from "node:crypto";
+
+import { ChunkDecoder } from "./chunk-decoder.ts";
+import type { Payload } from "./payload.ts";
+import { SignatureRefusal } from "./refusal.ts";
+
+/** A request's body without its chunk framing. It can be iterated once. */
+export interface DecodedBody extends AsyncIterable<Uint8Array> {
+  /** Trailers by lower-case name; complete once all bytes have been taken. */
+  readonly trailers: ReadonlyMap<string, string>;
+}
+
+/**
+ * Reads a body as its payload says. Nothing is copied or held back: the pieces are parts of the source's own buffers,
+ * taken one at a time. Whoever stores them must not keep them until the iteration has ended without throwing
+ * SignatureRefusal, because a hash or signature is known to be right only after its last byte.
+ *
+ * When it throws, it ends the source's iterator; to answer on the same connection, pass
+ * `request.iterator({ destroyOnReturn: false })`.
+ */
+export const decodeBody = (payload: Payload, source: AsyncIterable<Uint8Array>): DecodedBody => {
+  const trailers = new Map<string, string>();
+  const body = open(payload, source, trailers);
+  return { trailers, [Symbol.asyncIterator]: () => body[Symbol.asyncIterator]() };
+};
+
+const open = (
+  payload: Payload,
+  source: AsyncIterable<Uint8Array>,
+  trailers: Map<string, string>,
+): AsyncIterable<Uint8Array> => {
+  if (payload.kind === "plain") return source;
+  if (payload.kind === "exact") return comparing(payload.sha256, source);
+  return decoding(new ChunkDecoder(payload, trailers), source);
+};
+
+async function* comparing(sha256: string, source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const hash = createHash("sha256");
+  for await (const piece of source) {
+    hash.update(piece);
+    yield piece;
+  }
+  const computed = hash.digest("hex");
+  if (computed !== sha256) throw new SignatureRefusal("payload-mismatch", { given: sha256, computed });
+}
+
+async function* decoding(decoder: ChunkDecoder, source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const piece of source) yield* decoder.take(piece);
+  decoder.end();
+}

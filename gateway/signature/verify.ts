@@ -1,0 +1,282 @@
+import type { Clock } from "../../services/kit/clock/clock.ts";
+import type { AccessKey, AccessKeys } from "../../services/kit/identity/access-keys.ts";
+import { callerOf } from "../../services/kit/identity/access-keys.ts";
+import type { Caller } from "../../services/kit/identity/caller.ts";
+import { anonymousCaller } from "../../services/kit/identity/caller.ts";
+import type { SignatureBrand } from "./brand.ts";
+import type { HeaderIndex, QueryParameter } from "./canonical.ts";
+import {
+  canonicalHeaders,
+  canonicalQuery,
+  doubleEncodedPath,
+  headerValue,
+  indexHeaders,
+  parseQuery,
+  singleEncodedPath,
+} from "./canonical.ts";
+import type { SignatureClaim } from "./claim.ts";
+import { brandHeader, brandParameter, checkScope, readClaim } from "./claim.ts";
+import type { Payload, PayloadClaim } from "./payload.ts";
+import { chunkChain, payloadHashName, payloadOf, readPayloadClaim } from "./payload.ts";
+import { SignatureRefusal } from "./refusal.ts";
+import type { SigningKey } from "./signing-key.ts";
+import { sha256, signingKey } from "./signing-key.ts";
+
+/** A request as it came, and what its signature must be good for. */
+export interface SignedRequest {
+  readonly method: string;
+  /** The request target up to its question mark, percent escapes untouched. */
+  readonly rawPath: string;
+  /** What follows the question mark; empty when there is none. */
+  readonly rawQuery: string;
+  /** `[name, value, name, value, ...]` as in `rawHeaders` of `node:http`. */
+  readonly rawHeaders: readonly string[];
+  readonly brand: SignatureBrand;
+  readonly accessKeys: AccessKeys;
+  readonly clock: Clock;
+  /** The service names that the credential scope may carry. */
+  readonly signingNames: readonly string[];
+  /** The region that the credential scope must carry. Unset: any. */
+  readonly region?: string | undefined;
+  /** False for object storage, whose paths are signed as they are; true for all other APIs. */
+  readonly doubleEncodePath: boolean;
+  /** The whole body, for APIs whose clients do not declare its hash. Unset: the hash must be declared. */
+  readonly body?: Uint8Array | undefined;
+}
+
+/** A request whose signature is good, or one without any. */
+export interface VerifiedRequest {
+  /** `anonymousCaller` when nothing was signed. */
+  readonly caller: Caller;
+  readonly form: "anonymous" | SignatureClaim["form"];
+  /** How to read the body: `decodeBody(payload, stream)`. */
+  readonly payload: Payload;
+  /** Lower case; empty when nothing was signed. */
+  readonly signedHeaders: readonly string[];
+}
+
+/** The most that a request's time may differ from ours. */
+export const skewMsMax = 15 * 60_000;
+
+/**
+ * Verifies a request's signature in either form. Every check that needs only the request comes before the signature is
+ * computed. Throws SignatureRefusal, in the order of its kinds.
+ */
+export const verifyRequest = (request: SignedRequest): VerifiedRequest => {
+  const { brand } = request;
+  const headers = indexHeaders(request.rawHeaders);
+  const query = parseQuery(request.rawQuery);
+  const claim = readClaim(headers, query, brand);
+  if (claim === undefined) return anonymous(request, headers);
+
+  checkScope(
+    claim,
+    { services: request.signingNames, region: request.region, terminator: brand.terminator },
+    brandHeader(headers, brand, "region-set") ?? brandParameter(query, brand, "Region-Set"),
+  );
+  const time = readTime(claim, headers, query, brand);
+  const accessKey = findAccessKey(request, claim, headers, query);
+  checkTime(claim, time.ms, request.clock.now());
+  checkSignedHeaders(claim, headers, brand);
+  const payload = declaredPayload(request, claim, headers, query);
+
+  const key = signingKey(accessKey, claim, brand);
+  checkSignature(request, claim, key, time.text, payload.hash, headers, query);
+  checkBody(request, payload.claim);
+  const chain = chunkChain(brand, claim.region === undefined, {
+    key,
+    timestamp: time.text,
+    scope: claim.scope,
+    seed: claim.signature,
+  });
+  return {
+    caller: callerOf(accessKey),
+    form: claim.form,
+    payload: request.body === undefined ? payloadOf(payload.claim, headers, brand, chain) : { kind: "plain" },
+    signedHeaders: claim.signedHeaders,
+  };
+};
+
+/** The service and key that a request's signature is made for, before anything is verified; undefined when there is none that can be read. */
+export const findClaim = (
+  request: Pick<SignedRequest, "rawHeaders" | "rawQuery" | "brand">,
+): Pick<SignatureClaim, "form" | "service" | "region" | "accessKeyId"> | undefined => {
+  try {
+    return readClaim(indexHeaders(request.rawHeaders), parseQuery(request.rawQuery), request.brand);
+  } catch (error) {
+    if (error instanceof SignatureRefusal) return undefined;
+    throw error;
+  }
+};
+
+const anonymous = (request: SignedRequest, headers: HeaderIndex): VerifiedRequest => {
+  const { brand } = request;
+  const value = brandHeader(headers, brand, payloadHashName);
+  const claim = readPayloadClaim(value, brand);
+  // A chain of signatures needs a first one.
+  if (claim.kind === "chunked" && claim.isSigned)
+    throw new SignatureRefusal("invalid-payload-hash", {
+      header: brand.headerPrefix + payloadHashName,
+      value: value ?? "",
+    });
+  checkBody(request, claim);
+  return {
+    caller: anonymousCaller,
+    form: "anonymous",
+    payload: payloadOf(claim, headers, brand, undefined),
+    signedHeaders: [],
+  };
+};
+
+interface RequestTime {
+  readonly ms: number;
+  /** `yyyymmddThhmmssZ`. */
+  readonly text: string;
+}
+
+const readTime = (
+  claim: SignatureClaim,
+  headers: HeaderIndex,
+  query: readonly QueryParameter[],
+  brand: SignatureBrand,
+): RequestTime => {
+  const text =
+    claim.form === "presigned"
+      ? brandParameter(query, brand, "Date")
+      : (brandHeader(headers, brand, "date") ?? basicDate(headerValue(headers, "date")));
+  const parts = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})Z$/.exec(text ?? "");
+  const ms = parts === null ? Number.NaN : Date.parse(`${parts.slice(1, 4).join("-")}T${parts.slice(4).join(":")}Z`);
+  if (text === undefined || Number.isNaN(ms)) {
+    if (claim.form === "header") throw new SignatureRefusal("missing-date");
+    throw new SignatureRefusal("malformed-query", {
+      reason: `${brand.queryPrefix}Date must be like 20130524T000000Z.`,
+    });
+  }
+  if (!text.startsWith(claim.date))
+    throw new SignatureRefusal(claim.form === "header" ? "wrong-scope" : "wrong-query-scope", {
+      part: "date",
+      given: claim.date,
+      expected: text.slice(0, 8),
+    });
+  return { ms, text };
+};
+
+/** A client without a prefixed date signs with the time of its plain one. */
+const basicDate = (value: string | undefined): string | undefined => {
+  if (value === undefined || /^\d{8}T\d{6}Z$/.test(value)) return value;
+  const ms = Date.parse(value);
+  return Number.isNaN(ms) ? undefined : `${new Date(ms).toISOString().slice(0, 19).replace(/[-:]/g, "")}Z`;
+};
+
+/** Temporary credentials are not given out, so a token that comes with a key is never right. */
+const findAccessKey = (
+  request: SignedRequest,
+  claim: SignatureClaim,
+  headers: HeaderIndex,
+  query: readonly QueryParameter[],
+): AccessKey => {
+  const { accessKeyId } = claim;
+  const found = request.accessKeys.find(accessKeyId);
+  if (found === undefined) throw new SignatureRefusal("unknown-access-key", { accessKeyId });
+  const token =
+    brandHeader(headers, request.brand, "security-token") ?? brandParameter(query, request.brand, "Security-Token");
+  if (token !== undefined && token !== "") throw new SignatureRefusal("invalid-security-token", { accessKeyId });
+  return found;
+};
+
+const checkTime = (claim: SignatureClaim, requestMs: number, nowMs: number): void => {
+  const serverTime = new Date(nowMs).toISOString();
+  if (claim.expiresSeconds === undefined) {
+    if (Math.abs(nowMs - requestMs) <= skewMsMax) return;
+    const requestTime = new Date(requestMs).toISOString();
+    throw new SignatureRefusal("clock-skew", { requestTime, serverTime, skewMsMax: String(skewMsMax) });
+  }
+  const expiresMs = requestMs + claim.expiresSeconds * 1000;
+  const details = {
+    expires: String(claim.expiresSeconds),
+    expiresDate: new Date(expiresMs).toISOString(),
+    serverTime,
+  };
+  if (requestMs > nowMs + skewMsMax) throw new SignatureRefusal("not-yet-valid", details);
+  if (nowMs > expiresMs) throw new SignatureRefusal("expired", details);
+};
+
+/** What could change a request's meaning must be signed: the host and every header of the dialect. */
+const checkSignedHeaders = (claim: SignatureClaim, headers: HeaderIndex, brand: SignatureBrand): void => {
+  const signed = new Set(claim.signedHeaders);
+  const unsigned = [...headers.keys()].filter((name) => name.startsWith(brand.headerPrefix) && !signed.has(name));
+  if (!signed.has("host")) unsigned.unshift("host");
+  if (unsigned.length > 0) throw new SignatureRefusal("unsigned-headers", { headers: unsigned.join(", ") });
+};
+
+/** The hash that stands in the canonical request, and what it says about the body. */
+const declaredPayload = (
+  request: SignedRequest,
+  claim: SignatureClaim,
+  headers: HeaderIndex,
+  query: readonly QueryParameter[],
+): { hash: string; claim: PayloadClaim } => {
+  const { brand, body } = request;
+  const header = brand.headerPrefix + payloadHashName;
+  const declared = headerValue(headers, header) ?? brandParameter(query, brand, "Content-Sha256");
+  const payload = readPayloadClaim(declared, brand);
+  if (payload.kind === "chunked" && payload.isSigned && payload.isAsymmetric !== (claim.region === undefined))
+    throw new SignatureRefusal("invalid-payload-hash", { header, value: declared ?? "" });
+  // Whether a chunked body can be read is decided before the signature is computed.
+  payloadOf(payload, headers, brand, undefined);
+  if (declared !== undefined) return { hash: declared, claim: payload };
+  if (body !== undefined) return { hash: sha256(body), claim: payload };
+  if (claim.form === "header") throw new SignatureRefusal("missing-payload-hash", { header });
+  return { hash: "UNSIGNED-PAYLOAD", claim: payload };
+};
+
+const checkSignature = (
+  request: SignedRequest,
+  claim: SignatureClaim,
+  key: SigningKey,
+  timestamp: string,
+  payloadHash: string,
+  headers: HeaderIndex,
+  query: readonly QueryParameter[],
+): void => {
+  const signatureParameter = claim.form === "presigned" ? `${request.brand.queryPrefix}Signature` : undefined;
+  const headerLines = canonicalHeaders(headers, claim.signedHeaders);
+  const compose = (path: string, spelling: "canonical" | "raw"): string =>
+    [
+      request.method,
+      path,
+      canonicalQuery(query, signatureParameter, spelling),
+      headerLines,
+      claim.signedHeaders.join(";"),
+      payloadHash,
+    ].join("\n");
+  const stringToSign = (canonical: string, encoding: "latin1" | "utf8"): string =>
+    [claim.algorithm, timestamp, claim.scope, sha256(Buffer.from(canonical, encoding))].join("\n");
+
+  const canonical = compose(
+    request.doubleEncodePath ? doubleEncodedPath(request.rawPath) : singleEncodedPath(request.rawPath),
+    "canonical",
+  );
+  const expected = stringToSign(canonical, "latin1");
+  if (key.matches(expected, claim.signature)) return;
+  // Some clients sign what they send without bringing it into its canonical spelling, or sign header values as UTF-8
+  // that they send as Latin-1. Either way the signature covers exactly this request.
+  const isAscii = /^[\0-\x7f]*$/.test(canonical);
+  if (!isAscii && key.matches(stringToSign(canonical, "utf8"), claim.signature)) return;
+  const raw = compose(request.rawPath, "raw");
+  if (!request.doubleEncodePath && raw !== canonical && key.matches(stringToSign(raw, "latin1"), claim.signature))
+    return;
+  throw new SignatureRefusal("signature-mismatch", {
+    accessKeyId: claim.accessKeyId,
+    signature: claim.signature,
+    stringToSign: expected,
+    canonicalRequest: canonical,
+  });
+};
+
+/** A body that is there already is compared with its declared hash now. */
+const checkBody = (request: SignedRequest, claim: PayloadClaim): void => {
+  if (request.body === undefined || claim.kind !== "exact") return;
+  const computed = sha256(request.body);
+  if (computed !== claim.sha256) throw new SignatureRefusal("payload-mismatch", { given: claim.sha256, computed });
+};
