@@ -1,0 +1,212 @@
+import { generateKeyPairSync } from "node:crypto";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { decodeJwt, SignJWT } from "jose";
+import { describe, expect, test } from "vitest";
+
+import type { Caller } from "../../../services/kit/identity/caller.ts";
+import { anonymousCaller, rootCaller, userCaller } from "../../../services/kit/identity/caller.ts";
+import { ensureKeyPair, keyId } from "../../../services/kit/identity/key-files.ts";
+import { createMinter, createVerifier } from "../../../services/kit/identity/tokens.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { temporaryDirectory } from "../../support/temporary-directory.ts";
+
+const pair = (name: string) => ({ name, ...generateKeyPairSync("ed25519") });
+const gateway = pair("gateway");
+const alice: Caller = {
+  ...userCaller("111122223333", "alice", ['{"Statement":[]}']),
+  accessKeyId: "QKIAALICE",
+  sourceIp: "127.0.0.1",
+};
+
+const party = (clock = new FakeClock()) => ({
+  clock,
+  minter: createMinter({ keyPair: gateway, clock }),
+  verifier: createVerifier({ publicKeys: new Map([["gateway", gateway.publicKey]]), clock }),
+});
+
+const claims = {
+  sub: "arn:aws:iam::111122223333:root",
+  account: "111122223333",
+  root: true,
+  anonymous: false,
+  policies: [],
+};
+const signed = (
+  payload: Record<string, unknown>,
+  change: { issuer?: string; audience?: string; kid?: string; expires?: number } = {},
+) =>
+  new SignJWT(payload)
+    .setProtectedHeader({ alg: "EdDSA", kid: change.kid ?? keyId(gateway.publicKey) })
+    .setIssuer(change.issuer ?? "gateway")
+    .setAudience(change.audience ?? "quartet")
+    .setIssuedAt(1_767_323_045)
+    .setExpirationTime(change.expires ?? 1_767_323_345)
+    .sign(gateway.privateKey);
+const segment = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
+const tampered = (token: string) => {
+  const [head = "", body = "", signature = ""] = token.split(".");
+  const changed = { ...JSON.parse(Buffer.from(body, "base64url").toString()), account: "000000000000" };
+  return `${head}.${segment(changed)}.${signature}`;
+};
+
+const inDirectory = async () => {
+  const directory = await temporaryDirectory();
+  const clock = new FakeClock();
+  const verifier = createVerifier({ publicKeys: directory, clock });
+  const minterOf = async (name: string) => createMinter({ keyPair: await ensureKeyPair(directory, name), clock });
+  return { directory, clock, verifier, minterOf };
+};
+
+describe("a minted token", () => {
+  test("names its caller and its issuer", async () => {
+    const { minter, verifier } = party();
+    expect(await verifier.verify(await minter.mint(alice))).toEqual({
+      accountId: "111122223333",
+      principalArn: "arn:aws:iam::111122223333:user/alice",
+      isRoot: false,
+      isAnonymous: false,
+      policies: ['{"Statement":[]}'],
+      issuer: "gateway",
+      accessKeyId: "QKIAALICE",
+      sourceIp: "127.0.0.1",
+    });
+  });
+
+  test("keeps the original principal when a service passes it on", async () => {
+    const { clock, verifier, minter } = party();
+    const bus = pair("event-bus");
+    const received = await verifier.verify(await minter.mint(alice));
+    const onward = await createMinter({ keyPair: bus, clock }).mint(received);
+    const seen = await createVerifier({ publicKeys: new Map([["event-bus", bus.publicKey]]), clock }).verify(onward);
+    expect(seen).toEqual({ ...alice, issuer: "event-bus" });
+  });
+
+  test("may name nobody", async () => {
+    const { minter, verifier } = party();
+    expect(await verifier.verify(await minter.mint(anonymousCaller))).toEqual({
+      ...anonymousCaller,
+      issuer: "gateway",
+    });
+  });
+
+  test("lasts five minutes", async () => {
+    const { minter } = party();
+    const { iat, exp } = decodeJwt(await minter.mint(alice));
+    expect((exp ?? 0) - (iat ?? 0)).toBe(300);
+  });
+
+  test("is the same for the same caller until a fifth of its life is left", async () => {
+    const { clock, minter } = party();
+    const first = await minter.mint(alice);
+    clock.advance(239_000);
+    const second = await minter.mint(structuredClone(alice));
+    clock.advance(1_000);
+    const third = await minter.mint(alice);
+    expect([second === first, third === first]).toEqual([true, false]);
+  });
+
+  test("differs for another caller", async () => {
+    const { minter } = party();
+    expect(await minter.mint(rootCaller("111122223333"))).not.toBe(await minter.mint(alice));
+  });
+
+  test("carries at most 8 KiB of policies", async () => {
+    const { minter } = party();
+    const withPolicies = (bytes: number) => minter.mint({ ...alice, policies: ["x".repeat(bytes - 2), "é"] });
+    await expect(withPolicies(8192)).resolves.toBeTypeOf("string");
+    await expect(withPolicies(8193)).rejects.toThrow(
+      "The identity policies have 8193 bytes; at most 8192 are supported.",
+    );
+  });
+});
+
+describe("a verifier refuses", () => {
+  // what is wrong, the token, the reason
+  test.for<[string, () => Promise<string> | string, string]>([
+    ["an empty token", () => "", "malformed"],
+    ["a token over 16 KiB", () => "x".repeat(16 * 1024 + 1), "malformed"],
+    ["text that is no token", () => "one.two.three", "malformed"],
+    [
+      "algorithm none",
+      () => `${segment({ alg: "none", kid: keyId(gateway.publicKey) })}.${segment(claims)}.`,
+      "malformed",
+    ],
+    [
+      "a symmetric algorithm",
+      () => `${segment({ alg: "HS256", kid: keyId(gateway.publicKey) })}.${segment(claims)}.AAAA`,
+      "malformed",
+    ],
+    ["a token without a key id", () => `${segment({ alg: "EdDSA" })}.${segment(claims)}.AAAA`, "malformed"],
+    ["an unknown key", () => signed(claims, { kid: "unknown" }), "untrusted"],
+    ["changed claims", async () => tampered(await signed(claims)), "untrusted"],
+    ["another issuer than the key's", () => signed(claims, { issuer: "event-bus" }), "untrusted"],
+    ["another audience", () => signed(claims, { audience: "elsewhere" }), "untrusted"],
+    ["a token whose time has passed", () => signed(claims, { expires: 1_767_323_045 }), "expired"],
+    ["an account that is not 12 digits", () => signed({ ...claims, account: "1" }), "malformed"],
+    ["policies that are not texts", () => signed({ ...claims, policies: [1] }), "malformed"],
+    ["an anonymous root", () => signed({ ...claims, anonymous: true }), "malformed"],
+    ["claims that are missing", () => signed({}), "malformed"],
+  ])("%s", async ([, token, reason]) => {
+    const { verifier } = party();
+    await expect(verifier.verify(await token())).rejects.toMatchObject({ name: "UnauthenticatedError", reason });
+  });
+
+  test("a token that it has accepted before, from the moment of its expiry", async () => {
+    const { clock, minter, verifier } = party();
+    const token = await minter.mint(alice);
+    clock.advance(299_999);
+    await expect(verifier.verify(token)).resolves.toMatchObject({ accountId: "111122223333" });
+    clock.advance(1);
+    await expect(verifier.verify(token)).rejects.toMatchObject({ reason: "expired" });
+    await expect(verifier.verify(token)).rejects.toMatchObject({ reason: "expired" });
+  });
+
+  test("without quoting the token", async () => {
+    const { verifier } = party();
+    const token = tampered(await signed(claims));
+    const error: Error = await verifier.verify(token).then(
+      () => new Error("accepted"),
+      (refusal: Error) => refusal,
+    );
+    expect(error.message).toBe("The bearer token was not issued by a trusted process.");
+    expect(error.cause).toBeUndefined();
+  });
+});
+
+describe("a verifier with a directory", () => {
+  test("trusts every process whose public key is there", async () => {
+    const { verifier, minterOf } = await inDirectory();
+    const [bus, storage] = [await minterOf("event-bus"), await minterOf("object-storage")];
+    expect((await verifier.verify(await bus.mint(alice))).issuer).toBe("event-bus");
+    expect((await verifier.verify(await storage.mint(alice))).issuer).toBe("object-storage");
+  });
+
+  test("reads it again for an unknown key, at most once a second", async () => {
+    const { clock, verifier, minterOf } = await inDirectory();
+    await verifier.verify(await (await minterOf("gateway")).mint(alice));
+    const newcomer = await (await minterOf("event-bus")).mint(alice);
+    await expect(verifier.verify(newcomer)).rejects.toMatchObject({ reason: "untrusted" });
+    clock.advance(1_000);
+    expect((await verifier.verify(newcomer)).issuer).toBe("event-bus");
+  });
+
+  test("forgets what it accepted from a key that is gone", async () => {
+    const { clock, directory, verifier, minterOf } = await inDirectory();
+    const token = await (await minterOf("gateway")).mint(alice);
+    await verifier.verify(token);
+    await rm(join(directory, "gateway.private.pem"));
+    const successor = await minterOf("gateway");
+    clock.advance(1_000);
+    await verifier.verify(await successor.mint(alice));
+    await expect(verifier.verify(token)).rejects.toMatchObject({ reason: "untrusted" });
+  });
+
+  test("names the file that is no key", async () => {
+    const { directory, verifier, minterOf } = await inDirectory();
+    const token = await (await minterOf("gateway")).mint(alice);
+    await writeFile(join(directory, "broken.public.pem"), "-----BEGIN SECRET-----");
+    await expect(verifier.verify(token)).rejects.toThrow("broken.public.pem is not an Ed25519 key");
+  });
+});
