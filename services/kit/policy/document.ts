@@ -1,0 +1,189 @@
+import type { Condition } from "./condition.ts";
+import { parseCondition } from "./condition.ts";
+
+/** A policy that can be evaluated. */
+export interface Policy {
+  readonly version: "2008-10-17" | "2012-10-17";
+  readonly id: string | undefined;
+  readonly statements: readonly Statement[];
+}
+
+/** One rule of a policy. */
+export interface Statement {
+  readonly sid: string | undefined;
+  readonly effect: "Allow" | "Deny";
+  /** Undefined in identity policies, whose principal is who carries them. */
+  readonly principal: Selection<Principal> | undefined;
+  readonly action: Selection<string>;
+  /** Undefined where the document names none: the policy's own resource is meant. */
+  readonly resource: Selection<string> | undefined;
+  readonly conditions: readonly Condition[];
+}
+
+/** What is selected, or everything but that. */
+export interface Selection<T> {
+  readonly isNegated: boolean;
+  readonly entries: readonly T[];
+}
+
+/** `*` of any kind is everybody, anonymous callers included. */
+export interface Principal {
+  readonly kind: "everyone" | "account" | "arn" | "service" | "federated" | "canonical-user";
+  readonly value: string;
+}
+
+/** Which kind of policy a document is. */
+export interface DocumentRules {
+  /** Resource policies name principals; identity policies must not. */
+  readonly principals: "required" | "forbidden";
+  /** Words beside `AWS` under which a principal's accounts and ARNs stand. */
+  readonly accountWords?: readonly string[];
+  readonly bytesMax: number;
+}
+
+/** A document that is no policy. The message says where and why. */
+export class PolicyError extends Error {
+  override readonly name = "PolicyError";
+}
+
+const statementMembers = new Set([
+  "Sid",
+  "Effect",
+  "Principal",
+  "NotPrincipal",
+  "Action",
+  "NotAction",
+  "Resource",
+  "NotResource",
+  "Condition",
+]);
+
+/** Reads a policy document. Throws PolicyError for anything that is no policy, also for members it does not know. */
+export const parsePolicy = (text: string, rules: DocumentRules): Policy => {
+  if (Buffer.byteLength(text) > rules.bytesMax)
+    throw new PolicyError(`the policy has more than ${rules.bytesMax} bytes`);
+  if (!text.startsWith("{")) throw new PolicyError("the first byte of a policy must be {");
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    throw new PolicyError("the policy is not valid JSON");
+  }
+  const document = asObject(parsed, "the policy");
+  refuseUnknown(document, new Set(["Version", "Id", "Statement"]), "the policy");
+  const version = document["Version"] ?? "2008-10-17";
+  if (version !== "2008-10-17" && version !== "2012-10-17")
+    throw new PolicyError("Version must be 2012-10-17 or 2008-10-17");
+  const listed = asList(document["Statement"]);
+  if (listed.length === 0) throw new PolicyError("Statement must not be empty");
+  const statements = listed.map((statement, index) => parseStatement(statement, `Statement[${index}]`, rules));
+  const sids = statements.flatMap((statement) => (statement.sid === undefined ? [] : [statement.sid]));
+  if (new Set(sids).size !== sids.length) throw new PolicyError("each Sid must be unique");
+  return { version, id: optionalText(document["Id"], "Id"), statements };
+};
+
+const parseStatement = (given: unknown, at: string, rules: DocumentRules): Statement => {
+  const statement = asObject(given, at);
+  refuseUnknown(statement, statementMembers, at);
+  const effect = statement["Effect"];
+  if (effect !== "Allow" && effect !== "Deny") throw new PolicyError(`${at}.Effect must be Allow or Deny`);
+  const action = selection(statement, "Action", at, texts);
+  if (action === undefined) throw new PolicyError(`${at} needs Action or NotAction`);
+  for (const each of action.entries)
+    if (each !== "*" && !/^[A-Za-z0-9-]+:[A-Za-z0-9*?]+$/.test(each))
+      throw new PolicyError(`${at}.Action: ${JSON.stringify(each)} is no action`);
+  const principal = selection(statement, "Principal", at, (value, place) => principals(value, place, rules));
+  if (rules.principals === "required" && principal === undefined)
+    throw new PolicyError(`${at} needs Principal or NotPrincipal`);
+  if (rules.principals === "forbidden" && principal !== undefined)
+    throw new PolicyError(`${at} must not name a principal`);
+  return {
+    sid: optionalText(statement["Sid"], `${at}.Sid`),
+    effect,
+    principal,
+    action,
+    resource: selection(statement, "Resource", at, texts),
+    conditions: parseConditions(statement["Condition"], `${at}.Condition`),
+  };
+};
+
+const selection = <T>(
+  statement: Readonly<Record<string, unknown>>,
+  member: string,
+  at: string,
+  parse: (value: unknown, place: string) => T[],
+): Selection<T> | undefined => {
+  const plain = statement[member];
+  const negated = statement[`Not${member}`];
+  if (plain !== undefined && negated !== undefined) throw new PolicyError(`${at} has both ${member} and Not${member}`);
+  if (plain !== undefined) return { isNegated: false, entries: parse(plain, `${at}.${member}`) };
+  if (negated !== undefined) return { isNegated: true, entries: parse(negated, `${at}.Not${member}`) };
+  return undefined;
+};
+
+const principals = (value: unknown, at: string, rules: DocumentRules): Principal[] => {
+  if (value === "*") return [{ kind: "everyone", value: "*" }];
+  const words = ["AWS", ...(rules.accountWords ?? [])];
+  const found = Object.entries(asObject(value, at)).flatMap(([word, listed]) => {
+    const values = texts(listed, `${at}.${word}`);
+    if (words.includes(word)) return values.map((each) => accountPrincipal(each, `${at}.${word}`));
+    if (word === "Service") return values.map((each): Principal => ({ kind: "service", value: each }));
+    if (word === "Federated") return values.map((each): Principal => ({ kind: "federated", value: each }));
+    if (word === "CanonicalUser") return values.map((each): Principal => ({ kind: "canonical-user", value: each }));
+    throw new PolicyError(`${at}: ${JSON.stringify(word)} is no kind of principal`);
+  });
+  if (found.length === 0) throw new PolicyError(`${at} must not be empty`);
+  return found;
+};
+
+const accountPrincipal = (value: string, at: string): Principal => {
+  if (value === "*") return { kind: "everyone", value };
+  if (/^\d{12}$/.test(value)) return { kind: "account", value };
+  const arn = /^arn:[a-z0-9-]+:(?:iam|sts)::(\d{12}):(.+)$/.exec(value);
+  if (arn?.[1] === undefined || arn[2]?.includes("*"))
+    throw new PolicyError(`${at}: ${JSON.stringify(value)} is no principal`);
+  return arn[2] === "root" ? { kind: "account", value: arn[1] } : { kind: "arn", value };
+};
+
+const parseConditions = (given: unknown, at: string): Condition[] => {
+  if (given === undefined) return [];
+  return Object.entries(asObject(given, at)).flatMap(([operator, keys]) =>
+    Object.entries(asObject(keys, `${at}.${operator}`)).map(([key, values]) => {
+      const listed = asList(values).map((value) => {
+        if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean")
+          throw new PolicyError(`${at}.${operator}.${key} must hold strings, numbers or booleans`);
+        return String(value);
+      });
+      const condition = parseCondition(operator, key, listed);
+      if (typeof condition === "string") throw new PolicyError(`${at}.${operator}.${key}: ${condition}`);
+      return condition;
+    }),
+  );
+};
+
+const texts = (value: unknown, at: string): string[] => {
+  const listed = asList(value);
+  if (listed.length === 0) throw new PolicyError(`${at} must not be empty`);
+  return listed.map((each) => {
+    if (typeof each !== "string" || each === "") throw new PolicyError(`${at} must hold strings that are not empty`);
+    return each;
+  });
+};
+
+const asList = (value: unknown): unknown[] => (value === undefined ? [] : Array.isArray(value) ? value : [value]);
+
+const asObject = (value: unknown, at: string): Readonly<Record<string, unknown>> => {
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new PolicyError(`${at} must be an object`);
+  return value as Readonly<Record<string, unknown>>;
+};
+
+const optionalText = (value: unknown, at: string): string | undefined => {
+  if (value !== undefined && typeof value !== "string") throw new PolicyError(`${at} must be a string`);
+  return value;
+};
+
+const refuseUnknown = (given: Readonly<Record<string, unknown>>, known: ReadonlySet<string>, at: string): void => {
+  for (const member of Object.keys(given))
+    if (!known.has(member)) throw new PolicyError(`${at} has no member ${JSON.stringify(member)}`);
+};

@@ -1,0 +1,164 @@
+import type { ConditionContext } from "./condition.ts";
+import { isSatisfied } from "./condition.ts";
+import type { Policy, Principal, Statement } from "./document.ts";
+import { fitsArn, fitsWildcard, literalPattern } from "./wildcard.ts";
+
+/** Who asks, as far as policies can name it. */
+export interface Requester {
+  /** Empty for an anonymous caller. */
+  readonly accountId: string;
+  readonly principalArn: string;
+  readonly isRoot: boolean;
+  readonly isAnonymous: boolean;
+  /** The account's canonical id, where the caller has one. */
+  readonly canonicalUserId?: string;
+  /** A service that calls in its own name, for example `events.example.com`. */
+  readonly serviceName?: string;
+}
+
+/** What is asked. */
+export interface PolicyRequest {
+  readonly requester: Requester;
+  /** For example `s3:GetObject`. */
+  readonly action: string;
+  readonly resource: string;
+  /** The account that owns the resource. */
+  readonly ownerAccountId: string;
+  readonly context: ConditionContext;
+}
+
+/** The policies that speak about a request. */
+export interface PolicySet {
+  /** The requester's own. */
+  readonly identity: readonly Policy[];
+  /** The resource's. */
+  readonly resource: readonly Policy[];
+  /** Another grant of the resource's owner (an ACL, a share) already allows it. */
+  readonly isGrantedByOwner?: boolean;
+}
+
+/** How texts are spelled before they are compared, so that dialects are equal in policies. */
+export interface Spelling {
+  readonly action: (written: string) => string;
+  readonly arn: (written: string) => string;
+  readonly key: (written: string) => string;
+}
+
+/** The outcome and what decided it. */
+export interface Decision {
+  readonly isAllowed: boolean;
+  readonly because:
+    | "explicit-deny"
+    | "no-allow"
+    | "owner"
+    | "identity-policy"
+    | "resource-policy"
+    | "both-sides"
+    | "owner-grant";
+  /** The deciding statement's Sid, where it has one. */
+  readonly sid: string | undefined;
+}
+
+const asWritten: Spelling = { action: (text) => text, arn: (text) => text, key: (text) => text };
+
+/**
+ * Decides a request: an explicit deny of any policy wins; then, within one account, one allow is enough and the root
+ * needs none; across accounts the requester's side and the resource's must both allow; an anonymous requester has no
+ * side of its own. Everything else is denied.
+ */
+export const evaluate = (request: PolicyRequest, policies: PolicySet, spelling: Spelling = asWritten): Decision => {
+  const applies = (effect: Statement["effect"], from: readonly Policy[]): Statement | undefined =>
+    from
+      .flatMap((policy) => policy.statements.map((statement) => ({ policy, statement })))
+      .find(({ policy, statement }) => statement.effect === effect && covers(policy, statement, request, spelling))
+      ?.statement;
+
+  const denied = applies("Deny", [...policies.identity, ...policies.resource]);
+  if (denied !== undefined) return { isAllowed: false, because: "explicit-deny", sid: denied.sid };
+
+  const { requester } = request;
+  const byIdentity = applies("Allow", policies.identity);
+  const byResource = applies("Allow", policies.resource);
+  const isGranted = policies.isGrantedByOwner === true;
+  if (!requester.isAnonymous && requester.accountId === request.ownerAccountId) {
+    if (requester.isRoot) return { isAllowed: true, because: "owner", sid: undefined };
+    if (byIdentity !== undefined) return { isAllowed: true, because: "identity-policy", sid: byIdentity.sid };
+    if (byResource !== undefined) return { isAllowed: true, because: "resource-policy", sid: byResource.sid };
+    if (isGranted) return { isAllowed: true, because: "owner-grant", sid: undefined };
+    return { isAllowed: false, because: "no-allow", sid: undefined };
+  }
+  const ownSideAllows =
+    requester.isAnonymous || requester.isRoot || byIdentity !== undefined || requester.serviceName !== undefined;
+  if (!ownSideAllows) return { isAllowed: false, because: "no-allow", sid: undefined };
+  if (byResource !== undefined)
+    return {
+      isAllowed: true,
+      because: byIdentity === undefined ? "resource-policy" : "both-sides",
+      sid: byResource.sid,
+    };
+  if (isGranted) return { isAllowed: true, because: "owner-grant", sid: undefined };
+  return { isAllowed: false, because: "no-allow", sid: undefined };
+};
+
+const covers = (policy: Policy, statement: Statement, request: PolicyRequest, spelling: Spelling): boolean => {
+  const { requester, context } = request;
+  const resolve = (text: string, isPattern: boolean): string | undefined =>
+    policy.version === "2012-10-17" ? replaceVariables(text, context, spelling, isPattern) : text;
+  const action = spelling.action(request.action).toLowerCase();
+  const resource = spelling.arn(request.resource);
+  const selects = <T>(
+    selection: { isNegated: boolean; entries: readonly T[] } | undefined,
+    test: (entry: T) => boolean,
+  ): boolean => selection === undefined || selection.entries.some(test) !== selection.isNegated;
+  return (
+    selects(statement.principal, (principal) => names(principal, requester, spelling)) &&
+    selects(statement.action, (pattern) => fitsWildcard(spelling.action(pattern).toLowerCase(), action)) &&
+    selects(statement.resource, (pattern) => {
+      const resolved = resolve(spelling.arn(pattern), true);
+      return resolved !== undefined && fitsArn(resolved, resource);
+    }) &&
+    statement.conditions.every((condition) =>
+      isSatisfied({ ...condition, key: spelling.key(condition.key) }, context, (text) => {
+        const resolved = resolve(text, condition.operator.isPattern);
+        return resolved !== undefined && condition.operator.name.startsWith("Arn") ? spelling.arn(resolved) : resolved;
+      }),
+    )
+  );
+};
+
+const names = (principal: Principal, requester: Requester, spelling: Spelling): boolean => {
+  switch (principal.kind) {
+    case "everyone":
+      return true;
+    case "account":
+      return !requester.isAnonymous && requester.accountId === principal.value;
+    case "arn":
+      return !requester.isAnonymous && spelling.arn(requester.principalArn) === spelling.arn(principal.value);
+    case "service":
+      return requester.serviceName === principal.value;
+    case "canonical-user":
+      return requester.canonicalUserId === principal.value;
+    case "federated":
+      return false;
+  }
+};
+
+/** Replaces `${key}` and `${key, 'fallback'}`; `${*}`, `${?}` and `${$}` stand for the character. Undefined when a key has no single value. */
+const replaceVariables = (
+  text: string,
+  context: ConditionContext,
+  spelling: Spelling,
+  isPattern: boolean,
+): string | undefined => {
+  let isWhole = true;
+  const asWanted = (value: string): string => (isPattern ? literalPattern(value) : value);
+  const replaced = text.replace(/\$\{([^}]*)\}/g, (_whole, written: string) => {
+    if (written === "*" || written === "?" || written === "$") return asWanted(written);
+    const match = /^\s*([^,\s]+)\s*(?:,\s*'([^']*)'\s*)?$/.exec(written);
+    const values = context.get(spelling.key(match?.[1] ?? "").toLowerCase());
+    const value = values?.length === 1 ? values[0] : match?.[2];
+    if (value === undefined) isWhole = false;
+    return asWanted(value ?? "");
+  });
+  return isWhole ? replaced : undefined;
+};

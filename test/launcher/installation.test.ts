@@ -1,0 +1,67 @@
+import { ListEventBusesCommand } from "@aws-sdk/client-eventbridge";
+import { CreateBucketCommand, ListBucketsCommand } from "@aws-sdk/client-s3";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { eventually } from "../support/eventually.ts";
+import type { System } from "../support/system.ts";
+import { startSystem } from "../support/system.ts";
+
+let dataDir: string;
+let system: System;
+
+beforeAll(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), "quartet-launcher-"));
+  system = await startSystem(dataDir, "silent");
+});
+
+afterAll(async () => {
+  await system.stop();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+describe("a running installation", () => {
+  test("serves each process's health", async () => {
+    const bases = [
+      system.installation.urls("gateway")["admin"],
+      system.installation.urls("customer-profile")["rpc"],
+      system.installation.urls("refactoring-workspace")["rpc"],
+      system.installation.urls("event-bus")["rpc"],
+      system.installation.urls("object-storage")["rpc"],
+    ];
+    const answers = await Promise.all(bases.map((base) => fetch(`${base}/healthz`)));
+    expect(answers.map((answer) => answer.status)).toEqual([200, 200, 200, 200, 200]);
+  });
+
+  test("starts a killed service again at the same address while the others answer", async () => {
+    const { installation, clients } = system;
+    await clients.objectStorage.send(new CreateBucketCommand({ Bucket: "kept" }));
+    const before = installation.urls("event-bus")["rpc"];
+    const pid = installation.pid("event-bus") ?? 0;
+    process.kill(pid, "SIGKILL");
+
+    await eventually(() => installation.pid("event-bus") !== pid, "the killed process is gone");
+    const buckets = await clients.objectStorage.send(new ListBucketsCommand({}));
+    expect(buckets.Buckets?.map((bucket) => bucket.Name)).toEqual(["kept"]);
+
+    const answered = await eventually(
+      () => clients.eventBus.send(new ListEventBusesCommand({})),
+      "the event bus answers again",
+    );
+    expect(answered.EventBuses?.map((bus) => bus.Name)).toEqual(["default"]);
+    expect(installation.urls("event-bus")["rpc"]).toBe(before);
+    expect(installation.pid("event-bus")).not.toBe(pid);
+  });
+
+  test("keeps what was acknowledged when the gateway is killed", async () => {
+    const { installation, clients } = system;
+    process.kill(installation.pid("gateway") ?? 0, "SIGKILL");
+    const buckets = await eventually(
+      () => clients.objectStorage.send(new ListBucketsCommand({})),
+      "the gateway answers again",
+    );
+    expect(buckets.Buckets?.map((bucket) => bucket.Name)).toEqual(["kept"]);
+  });
+});

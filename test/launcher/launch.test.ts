@@ -1,0 +1,98 @@
+import type { ChildProcess } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { describe, expect, onTestFinished, test } from "vitest";
+
+import { eventually } from "../support/eventually.ts";
+import { temporaryDirectory } from "../support/temporary-directory.ts";
+
+const root = join(import.meta.dirname, "..", "..");
+
+interface ReadyLine {
+  readonly msg: string;
+  readonly gatewayUrl: string;
+  readonly accessKeyId: string;
+  readonly credentialsFile: string;
+}
+
+interface Launched {
+  readonly child: ChildProcess;
+  readonly ready: ReadyLine;
+  readonly lines: readonly string[];
+}
+
+const launch = async (dataDir: string, ...argv: string[]): Promise<Launched> => {
+  const child = spawn(process.execPath, ["services/launch.ts", "--free-ports", "--data-dir", dataDir, ...argv], {
+    cwd: root,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  onTestFinished(() => {
+    child.kill("SIGKILL");
+  });
+  const lines: string[] = [];
+  createInterface({ input: child.stdout }).on("line", (line) => lines.push(line));
+  const ready = await eventually(
+    () => lines.map((line) => JSON.parse(line) as ReadyLine).find((line) => line.msg === "all are ready"),
+    "all are ready",
+    30_000,
+  );
+  return { child, ready, lines };
+};
+
+const answers = async (url: string): Promise<boolean> => {
+  try {
+    await fetch(url);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+describe("npm start", () => {
+  test("logs JSON where there is no terminal, names the key and keeps its secret to a file of mode 0600", async () => {
+    const dataDir = await temporaryDirectory();
+    const { child, ready, lines } = await launch(dataDir);
+    const credentials = JSON.parse(await readFile(ready.credentialsFile, "utf8")) as {
+      accessKeys: Array<{ accessKeyId: string; secretAccessKey: string; accountId: string }>;
+    };
+    expect(credentials.accessKeys.map((key) => [key.accessKeyId, key.accountId])).toEqual([
+      [ready.accessKeyId, "000000000000"],
+    ]);
+    expect((await stat(ready.credentialsFile)).mode & 0o777).toBe(0o600);
+    expect(lines.join("\n")).not.toContain(credentials.accessKeys[0]?.secretAccessKey);
+
+    child.kill("SIGINT");
+    const [status] = (await once(child, "exit")) as [number];
+    expect(status).toBe(0);
+    expect(await answers(ready.gatewayUrl)).toBe(false);
+  });
+
+  test("leaves no process behind when the launcher is killed", async () => {
+    const { child, ready } = await launch(await temporaryDirectory());
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    await eventually(async () => !(await answers(ready.gatewayUrl)), "the gateway has ended by itself");
+  });
+
+  // arguments, message, status
+  test.each([
+    [["--colour=red"], "quartet: launcher has no flag --colour; --help lists them", 2],
+    [
+      ["--log-level=loud"],
+      "quartet: --log-level: one of info, fatal, error, warn, debug, trace, silent is expected",
+      2,
+    ],
+  ])("refuses %j", async (argv, message, expected) => {
+    const child = spawn(process.execPath, ["services/launch.ts", ...argv], {
+      cwd: root,
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    let told = "";
+    child.stderr.on("data", (part: Buffer) => (told += part.toString()));
+    const [status] = (await once(child, "close")) as [number];
+    expect([told.trim(), status]).toEqual([message, expected]);
+  });
+});

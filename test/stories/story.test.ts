@@ -1,0 +1,18 @@
+import { expect, onTestFinished, test } from "vitest";
+
+import { startHttpReceiver } from "../support/http-receiver.ts";
+import { startSystem } from "../support/system.ts";
+import { temporaryDirectory } from "../support/temporary-directory.ts";
+import { playStory } from "./story.ts";
+
+test("the official SDK clients play one story through all four services", async () => {
+  const endpoint = await startHttpReceiver();
+  onTestFinished(() => endpoint.close());
+  const backend = await startHttpReceiver((request) => ({ status: 201, body: `ordered: ${request.body.toString()}` }));
+  onTestFinished(() => backend.close());
+  const system = await startSystem(await temporaryDirectory());
+  onTestFinished(() => system.stop());
+  const steps: string[] = [];
+  await playStory(system, endpoint, backend, (step) => steps.push(step));
+  expect(steps).toHaveLength(17);
+});
