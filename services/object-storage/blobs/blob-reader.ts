@@ -1,0 +1,83 @@
+import type { FileHandle } from "node:fs/promises";
+
+import type { BlobStretch } from "./blob-store.ts";
+import { BlobCorruptError } from "./blob-store.ts";
+import { chunkBytes, chunkOf, filePosition, openChunk, storedBytes } from "./chunk-format.ts";
+
+/** Chunks that one call to the disk reads. */
+const readChunksMax = 4;
+
+interface Batch {
+  readonly first: number;
+  readonly read: Buffer;
+}
+
+/**
+ * The verified bytes of a stretch, in pieces of up to one chunk. The next batch is read while the current one is taken;
+ * more are not. Owns the handle: it is closed when the reading ends, however it ends. An iterator that is never begun
+ * must be returned.
+ */
+export const readStretch = (
+  blobId: string,
+  handle: FileHandle,
+  { offsetBytes, lengthBytes }: BlobStretch,
+): AsyncIterable<Uint8Array> => {
+  const endBytes = offsetBytes + lengthBytes;
+  const last = chunkOf(Math.max(offsetBytes, endBytes - 1));
+  let isBegun = false;
+
+  const readBatch = async (first: number): Promise<Batch> => {
+    const count = Math.min(readChunksMax, last - first + 1);
+    const buffer = Buffer.allocUnsafe(storedBytes(count));
+    return { first, read: buffer.subarray(0, await fill(handle, buffer, filePosition(first))) };
+  };
+
+  async function* pieces(): AsyncGenerator<Uint8Array> {
+    isBegun = true;
+    let ahead: Promise<Batch> | undefined;
+    try {
+      if (lengthBytes === 0) return;
+      ahead = readBatch(chunkOf(offsetBytes));
+      while (ahead !== undefined) {
+        const { first, read }: Batch = await ahead;
+        const next: number = first + readChunksMax;
+        ahead = next <= last ? readBatch(next) : undefined;
+        ahead?.catch(() => undefined);
+        for (let chunk = first; chunk < next && chunk <= last; chunk += 1) {
+          const opened = openChunk(blobId, chunk, read, filePosition(chunk - first));
+          if ("fault" in opened) throw new BlobCorruptError(blobId, chunk, opened.fault);
+          const chunkStart = chunk * chunkBytes;
+          const until = Math.min(endBytes - chunkStart, chunkBytes);
+          if (opened.bytes.length < until) throw new BlobCorruptError(blobId, chunk, "it is shorter than its blob");
+          yield opened.bytes.subarray(Math.max(0, offsetBytes - chunkStart), until);
+        }
+      }
+    } finally {
+      await ahead?.catch(() => undefined);
+      await handle.close();
+    }
+  }
+
+  const iterator = pieces();
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next: () => iterator.next(),
+      async return() {
+        if (!isBegun) await handle.close();
+        await iterator.return(undefined);
+        return { done: true, value: undefined };
+      },
+    }),
+  };
+};
+
+/** Reads until the buffer is full or the file ends; returns how many bytes were read. */
+const fill = async (handle: FileHandle, buffer: Buffer, position: number): Promise<number> => {
+  let filled = 0;
+  while (filled < buffer.length) {
+    const { bytesRead } = await handle.read(buffer, filled, buffer.length - filled, position + filled);
+    if (bytesRead === 0) break;
+    filled += bytesRead;
+  }
+  return filled;
+};

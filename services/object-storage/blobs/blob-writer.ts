@@ -1,0 +1,126 @@
+import type { FileHandle } from "node:fs/promises";
+
+import { BlobWriteError } from "./blob-store.ts";
+import { chunkBytes, chunkSeed, encodeChecksum, extendChecksum } from "./chunk-format.ts";
+
+/** Bytes that are collected before the disk is called. */
+const writeBytesMin = 1024 * 1024;
+/** Buffers in one call, below the least limit of any system. */
+const writeBuffersMax = 512;
+
+/**
+ * Writes the pieces as chunks with their checksums and returns how many bytes the pieces had. Nothing is copied. One
+ * write runs while the next pieces arrive; more are not taken, so at most two writes' worth of bytes is held.
+ */
+export const writeChunks = async (
+  blobId: string,
+  handle: FileHandle,
+  pieces: AsyncIterable<Uint8Array>,
+  signal: AbortSignal | undefined,
+): Promise<number> => {
+  const sink = new Sink(blobId, handle);
+  let chunk = 0;
+  let chunkFill = 0;
+  let checksum = chunkSeed(blobId, chunk);
+  let sizeBytes = 0;
+  const endChunk = (): void => {
+    sink.add(encodeChecksum(checksum));
+    chunk += 1;
+    chunkFill = 0;
+    checksum = chunkSeed(blobId, chunk);
+  };
+  try {
+    for await (const piece of pieces) {
+      signal?.throwIfAborted();
+      for (let at = 0; at < piece.length; ) {
+        const part = piece.subarray(at, at + chunkBytes - chunkFill);
+        sink.add(part);
+        checksum = extendChecksum(part, checksum);
+        chunkFill += part.length;
+        at += part.length;
+        if (chunkFill === chunkBytes) endChunk();
+      }
+      sizeBytes += piece.length;
+      if (sink.isFull) await sink.flush();
+    }
+    signal?.throwIfAborted();
+    if (chunkFill > 0) endChunk();
+    await sink.flush();
+    await sink.finish();
+    return sizeBytes;
+  } finally {
+    await sink.settle();
+  }
+};
+
+/** Collects buffers and gives them to the disk, one call at a time, in their order. */
+class Sink {
+  readonly #blobId: string;
+  readonly #handle: FileHandle;
+  #buffers: Uint8Array[] = [];
+  #bytes = 0;
+  #running: Promise<void> | undefined;
+  #failure: unknown;
+
+  constructor(blobId: string, handle: FileHandle) {
+    this.#blobId = blobId;
+    this.#handle = handle;
+  }
+
+  get isFull(): boolean {
+    return this.#bytes >= writeBytesMin || this.#buffers.length >= writeBuffersMax;
+  }
+
+  add(buffer: Uint8Array): void {
+    this.#buffers.push(buffer);
+    this.#bytes += buffer.length;
+  }
+
+  /** Waits for the write before, then starts this one. */
+  async flush(): Promise<void> {
+    await this.finish();
+    const buffers = this.#buffers;
+    this.#buffers = [];
+    this.#bytes = 0;
+    this.#running = this.#write(buffers).catch((error: unknown) => {
+      this.#failure = error;
+    });
+  }
+
+  /** Waits until no write runs and tells whether one failed. */
+  async finish(): Promise<void> {
+    await this.settle();
+    if (this.#failure !== undefined) throw new BlobWriteError(this.#blobId, this.#failure);
+  }
+
+  /** Waits until no write runs. */
+  async settle(): Promise<void> {
+    await this.#running;
+    this.#running = undefined;
+  }
+
+  async #write(buffers: readonly Uint8Array[]): Promise<void> {
+    let rest = buffers;
+    while (rest.length > 0) {
+      const batch = rest.slice(0, writeBuffersMax);
+      rest = rest.slice(writeBuffersMax);
+      const wanted = batch.reduce((sum, buffer) => sum + buffer.length, 0);
+      const { bytesWritten } = await this.#handle.writev(batch);
+      if (bytesWritten < wanted) await this.#writeRest(batch, bytesWritten);
+    }
+  }
+
+  /** The disk took only a beginning: writes the rest buffer by buffer. */
+  async #writeRest(batch: readonly Uint8Array[], written: number): Promise<void> {
+    let skip = written;
+    for (const buffer of batch) {
+      let at = Math.min(skip, buffer.length);
+      skip -= at;
+      while (at < buffer.length) {
+        const { bytesWritten } = await this.#handle.write(buffer, at, buffer.length - at);
+        if (bytesWritten === 0) throw new Error("the disk took no byte");
+        at += bytesWritten;
+      }
+    }
+  }
+}

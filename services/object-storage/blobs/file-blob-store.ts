@@ -1,0 +1,154 @@
+import type { FileHandle } from "node:fs/promises";
+import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+
+import type { BlobStore, BlobStretch, StoredBlob } from "./blob-store.ts";
+import { BlobMissingError, BlobWriteError, blobShards, shardOf } from "./blob-store.ts";
+import { readStretch } from "./blob-reader.ts";
+import { writeChunks } from "./blob-writer.ts";
+
+/**
+ * The disk calls on which durability rests, so that a test can fail or watch them.
+ */
+export interface DiskSync {
+  /** Makes a file's bytes durable. */
+  file(handle: FileHandle): Promise<void>;
+  /** Makes the names in a directory durable. */
+  directory(handle: FileHandle): Promise<void>;
+}
+
+const diskSync: DiskSync = {
+  file: (handle) => handle.datasync(),
+  directory: (handle) => handle.sync(),
+};
+
+/** How a blob store on files is opened. */
+export interface FileBlobStoreOptions {
+  /** Belongs to this blob store alone; made when it is not there. */
+  readonly directory: string;
+  readonly sync?: DiskSync;
+}
+
+/**
+ * Blobs as files, in 256 directories by the first two digits of the id, below a directory that names the version of
+ * the chunk format. A blob is written in the directory `temporary` and moved to its name when it is durable, so every
+ * file with a name is whole; what a crash left in `temporary` is removed at the next start.
+ */
+export const openFileBlobStore = async (options: FileBlobStoreOptions): Promise<BlobStore> => {
+  const { directory, sync = diskSync } = options;
+  const temporary = join(directory, "temporary");
+  const root = join(directory, "v1");
+  await rm(temporary, { recursive: true, force: true });
+  await mkdir(temporary, { recursive: true });
+  await Promise.all(blobShards.map((shard) => mkdir(join(root, shard), { recursive: true })));
+  await syncDirectories([root, directory], sync);
+
+  const handles = new Map<string, Promise<FileHandle>>();
+  const shardHandle = (shard: string): Promise<FileHandle> => {
+    let handle = handles.get(shard);
+    if (handle === undefined) {
+      handle = open(join(root, shard));
+      handles.set(shard, handle);
+    }
+    return handle;
+  };
+  const pathOf = (blobId: string): string => join(root, shardOf(blobId), blobId);
+
+  const write = async (
+    blobId: string,
+    pieces: AsyncIterable<Uint8Array>,
+    signal?: AbortSignal,
+  ): Promise<StoredBlob> => {
+    const draft = join(temporary, blobId);
+    const path = pathOf(blobId);
+    try {
+      const sizeBytes = await writeDraft(blobId, draft, pieces, sync, signal);
+      await disk(blobId, async () => {
+        await rename(draft, path);
+        await sync.directory(await shardHandle(shardOf(blobId)));
+      });
+      return { sizeBytes };
+    } catch (error) {
+      await rm(draft, { force: true });
+      await rm(path, { force: true });
+      throw error;
+    }
+  };
+
+  return {
+    write,
+    async open(blobId: string, stretch: BlobStretch) {
+      const handle = await openExisting(blobId, pathOf(blobId));
+      return readStretch(blobId, handle, stretch);
+    },
+    async remove(blobId: string) {
+      await rm(pathOf(blobId), { force: true });
+    },
+    async list(shard: string) {
+      const names = await readdir(join(root, shard));
+      return names.toSorted().map((blobId) => ({ blobId, modifiedMs: () => modifiedMsOf(pathOf(blobId)) }));
+    },
+    async close() {
+      await Promise.all([...handles.values()].map(async (handle) => (await handle).close()));
+      handles.clear();
+    },
+  };
+};
+
+/** Writes and syncs the draft; leaves it where it is. Errors of the source pass through as they are. */
+const writeDraft = async (
+  blobId: string,
+  draft: string,
+  pieces: AsyncIterable<Uint8Array>,
+  sync: DiskSync,
+  signal: AbortSignal | undefined,
+): Promise<number> => {
+  const handle = await disk(blobId, () => open(draft, "wx", 0o600));
+  try {
+    const sizeBytes = await writeChunks(blobId, handle, pieces, signal);
+    await disk(blobId, () => sync.file(handle));
+    return sizeBytes;
+  } finally {
+    await handle.close();
+  }
+};
+
+/** Runs a step on the disk; its failure is the blob's. */
+const disk = async <T>(blobId: string, step: () => Promise<T>): Promise<T> => {
+  try {
+    return await step();
+  } catch (error) {
+    throw new BlobWriteError(blobId, error);
+  }
+};
+
+const openExisting = async (blobId: string, path: string): Promise<FileHandle> => {
+  try {
+    return await open(path);
+  } catch (error) {
+    if (isNotFound(error)) throw new BlobMissingError(blobId, { cause: error });
+    throw error;
+  }
+};
+
+const modifiedMsOf = async (path: string): Promise<number | undefined> => {
+  try {
+    return (await stat(path)).mtimeMs;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+};
+
+const syncDirectories = async (directories: readonly string[], sync: DiskSync): Promise<void> => {
+  for (const directory of directories) {
+    const handle = await open(directory);
+    try {
+      await sync.directory(handle);
+    } finally {
+      await handle.close();
+    }
+  }
+};
+
+const isNotFound = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "ENOENT";

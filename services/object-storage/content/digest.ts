@@ -1,0 +1,79 @@
+import { createHash } from "node:crypto";
+import { crc32 } from "node:zlib";
+
+import type { IHasher } from "hash-wasm";
+import { createCRC32, createCRC64, createXXHash128, createXXHash3, createXXHash64 } from "hash-wasm";
+
+import type { ChecksumAlgorithm } from "../domain/checksum-algorithm.ts";
+
+/** A digest that is computed while bytes pass by. */
+export interface Digest {
+  update(bytes: Uint8Array): void;
+  /** The digest, big-endian. Nothing may follow. */
+  finish(): Uint8Array;
+}
+
+/** CRC-32C (Castagnoli) and CRC-64/NVME, bits reversed as the library takes them. */
+const crc32cPolynomial = 0x82f63b78;
+const crc64NvmePolynomial = "9a6c9329ac4bc9b5";
+
+/** Hashers of WebAssembly that are free: making one costs as much as hashing some 100 KiB. */
+const idle = new Map<ChecksumAlgorithm, IHasher[]>();
+const idleMax = 64;
+
+/** Begins a digest of the algorithm. Every digest that is begun should be finished, so that its hasher is used again. */
+export const openDigest = async (algorithm: ChecksumAlgorithm): Promise<Digest> => {
+  switch (algorithm) {
+    case "CRC32":
+      return openCrc32();
+    case "SHA1":
+    case "SHA256":
+    case "SHA512":
+    case "MD5":
+      return openNative(algorithm.toLowerCase());
+    case "CRC32C":
+      return openWasm(algorithm, () => createCRC32(crc32cPolynomial));
+    case "CRC64NVME":
+      return openWasm(algorithm, () => createCRC64(crc64NvmePolynomial));
+    case "XXHASH64":
+      return openWasm(algorithm, () => createXXHash64());
+    case "XXHASH3":
+      return openWasm(algorithm, () => createXXHash3());
+    case "XXHASH128":
+      return openWasm(algorithm, () => createXXHash128());
+  }
+};
+
+const openCrc32 = (): Digest => {
+  let value = 0;
+  return {
+    update: (bytes) => {
+      value = crc32(bytes, value);
+    },
+    finish: () => {
+      const digest = Buffer.alloc(4);
+      digest.writeUInt32BE(value);
+      return digest;
+    },
+  };
+};
+
+const openNative = (name: string): Digest => {
+  const hash = createHash(name);
+  return { update: (bytes) => void hash.update(bytes), finish: () => hash.digest() };
+};
+
+const openWasm = async (algorithm: ChecksumAlgorithm, make: () => Promise<IHasher>): Promise<Digest> => {
+  const free = idle.get(algorithm) ?? [];
+  idle.set(algorithm, free);
+  const hasher = free.pop() ?? (await make());
+  hasher.init();
+  return {
+    update: (bytes) => void hasher.update(bytes),
+    finish: () => {
+      const digest = hasher.digest("binary").slice();
+      if (free.length < idleMax) free.push(hasher);
+      return digest;
+    },
+  };
+};

@@ -1,0 +1,192 @@
+import { createHash, randomBytes } from "node:crypto";
+import { open, readdir, readFile, truncate, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { describe, expect, onTestFinished, test } from "vitest";
+
+import type { BlobStore } from "../../../services/object-storage/blobs/blob-store.ts";
+import {
+  BlobCorruptError,
+  BlobMissingError,
+  BlobWriteError,
+} from "../../../services/object-storage/blobs/blob-store.ts";
+import type { DiskSync } from "../../../services/object-storage/blobs/file-blob-store.ts";
+import { openFileBlobStore } from "../../../services/object-storage/blobs/file-blob-store.ts";
+import { temporaryDirectory } from "../../support/temporary-directory.ts";
+
+const chunkBytes = 262_144;
+const blobId = "ab00000000000000000000000000cafe";
+
+const opened = async (sync?: DiskSync): Promise<{ directory: string; blobs: BlobStore; path: string }> => {
+  const directory = await temporaryDirectory();
+  const blobs = await openFileBlobStore({ directory, ...(sync === undefined ? {} : { sync }) });
+  onTestFinished(() => blobs.close());
+  return { directory, blobs, path: join(directory, "v1", "ab", blobId) };
+};
+
+async function* piecesOf(content: Buffer, pieceBytes: number): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < content.length; at += pieceBytes) yield content.subarray(at, at + pieceBytes);
+}
+
+const readAll = async (blobs: BlobStore, offsetBytes: number, lengthBytes: number): Promise<Buffer> => {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of await blobs.open(blobId, { offsetBytes, lengthBytes })) pieces.push(piece);
+  return Buffer.concat(pieces);
+};
+
+const digest = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");
+
+describe("a blob", () => {
+  test.each([
+    // content bytes, piece bytes, file bytes
+    [0, 100, 0],
+    [1, 100, 5],
+    [chunkBytes, 100_000, chunkBytes + 4],
+    [chunkBytes + 1, 7_919, chunkBytes + 9],
+    [5 * chunkBytes + 77, 1_048_576, 5 * chunkBytes + 77 + 24],
+  ])("of %i bytes in pieces of %i is read back whole", async (contentBytes, pieceBytes, fileBytes) => {
+    const { blobs, path } = await opened();
+    const content = randomBytes(contentBytes);
+
+    const stored = await blobs.write(blobId, piecesOf(content, pieceBytes));
+
+    expect(stored.sizeBytes).toBe(contentBytes);
+    expect((await readFile(path)).length).toBe(fileBytes);
+    expect(digest(await readAll(blobs, 0, contentBytes))).toBe(digest(content));
+  });
+
+  test.each([
+    // offset, length
+    [0, 1],
+    [chunkBytes - 1, 2],
+    [chunkBytes, chunkBytes],
+    [3 * chunkBytes + 5, 2 * chunkBytes],
+    [6 * chunkBytes - 1, 1],
+    [17, 0],
+  ])("gives the stretch at %i of %i bytes", async (offsetBytes, lengthBytes) => {
+    const { blobs } = await opened();
+    const content = randomBytes(6 * chunkBytes);
+    await blobs.write(blobId, piecesOf(content, 300_000));
+
+    const read = await readAll(blobs, offsetBytes, lengthBytes);
+
+    expect(digest(read)).toBe(digest(content.subarray(offsetBytes, offsetBytes + lengthBytes)));
+  });
+
+  test("is listed in its shard and gone from it when it was removed, twice if need be", async () => {
+    const { blobs } = await opened();
+    await blobs.write(blobId, piecesOf(randomBytes(10), 10));
+    expect((await blobs.list("ab")).map((file) => file.blobId)).toEqual([blobId]);
+    expect(await blobs.list("ac")).toEqual([]);
+
+    await blobs.remove(blobId);
+    await blobs.remove(blobId);
+
+    expect(await blobs.list("ab")).toEqual([]);
+    await expect(blobs.open(blobId, { offsetBytes: 0, lengthBytes: 10 })).rejects.toThrow(BlobMissingError);
+  });
+
+  test("that is being read stays readable when it is removed", async () => {
+    const { blobs } = await opened();
+    const content = randomBytes(3 * chunkBytes);
+    await blobs.write(blobId, piecesOf(content, chunkBytes));
+    const reading = await blobs.open(blobId, { offsetBytes: 0, lengthBytes: content.length });
+
+    await blobs.remove(blobId);
+    const pieces: Uint8Array[] = [];
+    for await (const piece of reading) pieces.push(piece);
+
+    expect(digest(Buffer.concat(pieces))).toBe(digest(content));
+  });
+});
+
+describe("a damaged blob", () => {
+  test("gives no byte of a chunk whose bytes changed, and the chunks before it", async () => {
+    const { blobs, path } = await opened();
+    await blobs.write(blobId, piecesOf(randomBytes(3 * chunkBytes), chunkBytes));
+    const file = await open(path, "r+");
+    await file.write(Buffer.from([0x5a, 0xa5, 0x5a, 0xa5]), 0, 4, chunkBytes + 4 + 1_000);
+    await file.close();
+    let read = 0;
+
+    const reading = (async () => {
+      for await (const piece of await blobs.open(blobId, { offsetBytes: 0, lengthBytes: 3 * chunkBytes }))
+        read += piece.length;
+    })();
+
+    await expect(reading).rejects.toThrow(BlobCorruptError);
+    expect(read).toBe(chunkBytes);
+    expect((await readAll(blobs, 2 * chunkBytes, 10)).length).toBe(10);
+  });
+
+  test("is corrupt when it is cut off at a chunk's end, and when it holds another blob's bytes", async () => {
+    const { blobs, path, directory } = await opened();
+    const content = randomBytes(2 * chunkBytes);
+    await blobs.write(blobId, piecesOf(content, chunkBytes));
+    await blobs.write("ab00000000000000000000000000beef", piecesOf(content, chunkBytes));
+    await truncate(path, chunkBytes + 4);
+    await expect(readAll(blobs, 0, 2 * chunkBytes)).rejects.toThrow("the file ends before it");
+
+    await writeFile(path, await readFile(join(directory, "v1", "ab", "ab00000000000000000000000000beef")));
+
+    await expect(readAll(blobs, 0, 2 * chunkBytes)).rejects.toThrow("its checksum does not hold");
+  });
+});
+
+describe("a write that fails leaves nothing behind", () => {
+  const remains = async (directory: string): Promise<string[]> => [
+    ...(await readdir(join(directory, "temporary"))),
+    ...(await readdir(join(directory, "v1", "ab"))),
+  ];
+  const failing = (what: "file" | "directory", failures: { left: number }): DiskSync => ({
+    file: async () => fail(what === "file" && failures.left-- > 0),
+    directory: async () => fail(what === "directory" && failures.left-- > 0),
+  });
+  const fail = (isFailing: boolean): void => {
+    if (isFailing) throw new Error("EIO");
+  };
+
+  test("when the source fails, with the source's own error", async () => {
+    const { blobs, directory } = await opened();
+    async function* broken(): AsyncGenerator<Uint8Array> {
+      yield randomBytes(2_000_000);
+      throw new Error("the caller went away");
+    }
+
+    await expect(blobs.write(blobId, broken())).rejects.toThrow("the caller went away");
+    expect(await remains(directory)).toEqual([]);
+  });
+
+  test("when the signal ends it", async () => {
+    const { blobs, directory } = await opened();
+    const abort = new AbortController();
+    async function* endless(): AsyncGenerator<Uint8Array> {
+      for (let count = 0; ; count += 1) {
+        if (count === 5) abort.abort(new Error("stopped"));
+        yield randomBytes(100_000);
+      }
+    }
+
+    await expect(blobs.write(blobId, endless(), abort.signal)).rejects.toThrow("stopped");
+    expect(await remains(directory)).toEqual([]);
+  });
+
+  test.each(["file", "directory"] as const)("when the sync of the %s fails", async (what) => {
+    const failures = { left: 0 };
+    const { blobs, directory } = await opened(failing(what, failures));
+    failures.left = 1;
+
+    await expect(blobs.write(blobId, piecesOf(randomBytes(10), 10))).rejects.toThrow(BlobWriteError);
+    expect(await remains(directory)).toEqual([]);
+  });
+
+  test("when the process ended in the middle: the next start removes the draft", async () => {
+    const { directory } = await opened();
+    await writeFile(join(directory, "temporary", blobId), "half");
+
+    const again = await openFileBlobStore({ directory });
+    onTestFinished(() => again.close());
+
+    expect(await remains(directory)).toEqual([]);
+  });
+});

@@ -1,0 +1,54 @@
+import { describe, expect, test } from "vitest";
+
+import type { KeyTuple, Table } from "../../../services/kit/store/table.ts";
+import { assertDistinct, keyBytes, pretty } from "../../../services/kit/store/table.ts";
+import * as layout from "../../../services/object-storage/store/layout.ts";
+
+const hex = <K extends KeyTuple>(table: Table<K>, key: K): string => Buffer.from(keyBytes(table, key)).toString("hex");
+
+describe("the keys of the object storage database", () => {
+  test("have no number and no name twice", () => {
+    expect(() => assertDistinct(layout.layout)).not.toThrow();
+    expect(layout.layout.map((table) => table.number)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+  });
+
+  test("are these bytes", () => {
+    expect(hex(layout.buckets, ["photos"])).toBe("000170686f746f7300");
+    expect(hex(layout.accountBuckets, ["1", "a"])).toBe("000231006100");
+    expect(hex(layout.currentVersions, ["b", "é"])).toBe("00036200c3a900");
+    expect(hex(layout.versions, ["b", "k", 1])).toBe("000462006b00fffffffffffffffe");
+    expect(hex(layout.blobs, ["ab"])).toBe("0005616200");
+    expect(hex(layout.doomedBlobs, ["ab"])).toBe("0006616200");
+    expect(hex(layout.configurations, ["b", "notification"])).toBe("000762006e6f74696669636174696f6e00");
+    expect(hex(layout.uploads, ["b", "k", "u"])).toBe("000862006b007500");
+    expect(hex(layout.parts, ["u", 2])).toBe("000975000000000000000002");
+    expect(hex(layout.finishedUploads, ["b", "k", "u"])).toBe("000a62006b007500");
+  });
+
+  test("are written for people with the table's name", () => {
+    expect(pretty(layout.versions, ["b", "cat.jpg", 7])).toBe('versions/"b"/"cat.jpg"/7');
+  });
+
+  test.each([
+    // first, second
+    ["a", "a\u0000"],
+    ["a\u0000", "a\u0001"],
+    ["a/", "a0"],
+    ["Z", "a"],
+    ["z", "é"],
+    ["\uffff", "\u{10000}"],
+  ])("sort object key %j before %j, by UTF-8 bytes", (first, second) => {
+    expect(hex(layout.currentVersions, ["b", first]) < hex(layout.currentVersions, ["b", second])).toBe(true);
+  });
+
+  test("sort newer versions of a key before older ones and all of them before the next key", () => {
+    const sorted = [
+      hex(layout.versions, ["b", "k", Number.MAX_SAFE_INTEGER]),
+      hex(layout.versions, ["b", "k", 2]),
+      hex(layout.versions, ["b", "k", 1]),
+      hex(layout.versions, ["b", "k", 0]),
+      hex(layout.versions, ["b", "k0", 9]),
+    ];
+    expect(sorted.toSorted()).toEqual(sorted);
+  });
+});
