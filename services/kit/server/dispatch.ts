@@ -1,0 +1,228 @@
+import { randomUUID } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
+
+import type { Message } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { codeToString } from "@connectrpc/connect/protocol-connect";
+
+import { FaultRole } from "../../../gen/quartet/traits/v1/fault_pb.ts";
+import type { Clock } from "../clock/clock.ts";
+import type { Authenticate } from "../identity/authenticate.ts";
+import type { Logger } from "../log/log.ts";
+import { violationsFault } from "../validation/validate.ts";
+import { ProtocolError } from "../wire/protocol-error.ts";
+import { Call } from "./call.ts";
+import { refusalOf } from "./errors.ts";
+import type { ServerLimits } from "./limits.ts";
+import type { AnyHandler, Route } from "./route.ts";
+
+/** What the dispatcher needs from its server. */
+export interface DispatcherOptions {
+  readonly routes: ReadonlyMap<string, Route>;
+  readonly authenticate: Authenticate;
+  readonly limits: ServerLimits;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Finds the milliseconds that a caller waits. Throws ProtocolError when the header is malformed. */
+export type ReadTimeout = (headers: IncomingHttpHeaders) => number | undefined;
+
+/** Ids that callers may choose: visible, short, and harmless in a log line. */
+const requestIdPattern = /^[A-Za-z0-9._:+/=@-]{1,128}$/;
+
+/**
+ * The way of every call, the same in all lanes: open (id, deadline, place among the calls running) -> authenticate ->
+ * the lane reads and decodes -> validate -> handle -> the lane encodes and writes -> close (access log).
+ */
+export class Dispatcher {
+  readonly limits: ServerLimits;
+  readonly #options: DispatcherOptions;
+  readonly #calls = new Set<Call>();
+  #onIdle: (() => void) | undefined;
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options;
+    this.limits = options.limits;
+  }
+
+  /** The route of a request path, without its query. */
+  find(path: string | undefined): Route | undefined {
+    return path === undefined ? undefined : this.#options.routes.get(path);
+  }
+
+  /** How many calls are running. */
+  get callCount(): number {
+    return this.#calls.size;
+  }
+
+  /**
+   * Starts a call. It must be closed, whatever happens. The lane says how its headers name the milliseconds that the
+   * caller waits; a malformed one gives the call up before it is admitted.
+   */
+  open(route: Route, headers: IncomingHttpHeaders, readTimeout: ReadTimeout): Call {
+    const { clock, log } = this.#options;
+    const given = headers["x-request-id"];
+    const requestId = typeof given === "string" && requestIdPattern.test(given) ? given : randomUUID();
+    let timeoutMs: number | undefined;
+    let malformed: ProtocolError | undefined;
+    try {
+      timeoutMs = readTimeout(headers);
+    } catch (error) {
+      malformed = error as ProtocolError;
+    }
+    const deadlineMs = timeoutMs === undefined ? undefined : clock.now() + timeoutMs;
+    const call = new Call(route, headers, requestId, deadlineMs, log);
+    const cancelDeadline =
+      deadlineMs === undefined ? undefined : clock.schedule(deadlineMs, () => call.abort(deadlinePassed()));
+    call.onClose = () => {
+      cancelDeadline?.();
+      this.#calls.delete(call);
+      if (this.#calls.size === 0) this.#onIdle?.();
+    };
+    this.#calls.add(call);
+    if (malformed !== undefined) call.abort(malformed);
+    return call;
+  }
+
+  /** Finds out who calls, before anything of the request's body is read. Throws when it may not go on. */
+  async admit(call: Call, authorization: string | undefined): Promise<void> {
+    const { limits, authenticate } = this.#options;
+    if (call.abortReason !== undefined) throw call.abortReason;
+    if (this.#calls.size > limits.concurrentCallsMax) throw tooManyCalls();
+    if (call.route.isOpen) return;
+    call.caller = await authenticate(authorization, call.route.method);
+    if (call.abortReason !== undefined) throw call.abortReason;
+  }
+
+  /** Answers a call with one request and one answer. */
+  async unary(call: Call, request: Message): Promise<Message> {
+    const { route } = call;
+    this.#validate(route, request);
+    const answer = await this.#handler(route)(request, call);
+    return create(route.method.output, answer as Message);
+  }
+
+  /** Answers a call of any kind of stream. The requests' iterator is closed when the answer ends. */
+  async *stream(call: Call, requests: AsyncIterator<Message>): AsyncGenerator<Message> {
+    const { route } = call;
+    const { output, methodKind } = route.method;
+    const handler = this.#handler(route);
+    try {
+      if (methodKind === "server_streaming") {
+        const request = await onlyOne(requests);
+        this.#validate(route, request);
+        for await (const answer of handler(request, call) as AsyncIterable<Message>) yield create(output, answer);
+      } else if (methodKind === "client_streaming") {
+        const first = await requests.next();
+        if (first.done !== true) this.#validate(route, first.value);
+        yield create(output, (await handler(resumed(first, requests), call)) as Message);
+      } else {
+        const checked = this.#validatedFirst(route, requests);
+        for await (const answer of handler(checked, call) as AsyncIterable<Message>) yield create(output, answer);
+      }
+    } finally {
+      await requests.return?.();
+    }
+  }
+
+  /** Words an exception for the caller, and writes to the log what only the operator may see. */
+  refuse(call: Call, thrown: unknown): ConnectError {
+    const told = call.abortReason ?? thrown;
+    const { error, isDefect } = refusalOf(told, call.route.faults, call.requestId);
+    if (isDefect) call.log.error({ err: told }, "call failed");
+    return error;
+  }
+
+  /** Ends a call and writes its line in the access log. Repeating it does nothing. */
+  close(call: Call, error?: ConnectError): void {
+    if (call.isClosed) return;
+    call.close();
+    const { log } = this.#options;
+    if (call.route.isOpen || !log.isLevelEnabled("info")) return;
+    log.info(
+      {
+        method: call.route.path,
+        code: error === undefined ? "ok" : codeToString(error.code),
+        ms: Math.round((performance.now() - call.startedMs) * 100) / 100,
+        requestId: call.requestId,
+        account: call.caller.accountId,
+      },
+      "call",
+    );
+  }
+
+  /** Resolves when no call is running. */
+  async idle(): Promise<void> {
+    if (this.#calls.size === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#onIdle = resolve;
+    });
+  }
+
+  /** Gives all running calls up, or those that the filter names. */
+  abortAll(reason: ProtocolError, filter: (call: Call) => boolean = () => true): void {
+    for (const call of [...this.#calls]) if (filter(call)) call.abort(reason);
+  }
+
+  #handler(route: Route): AnyHandler {
+    if (route.handler === undefined)
+      throw new ProtocolError(Code.Unimplemented, `${route.method.name} is not offered.`, FaultRole.NOT_IMPLEMENTED, {
+        operation: route.method.name,
+      });
+    return route.handler;
+  }
+
+  #validate(route: Route, request: Message): void {
+    if (route.faults === undefined) return;
+    const violations = route.validate(request);
+    if (violations.length > 0) throw violationsFault(route.faults, violations);
+  }
+
+  /** Two-way streams start before their first request, so the check waits for it. */
+  async *#validatedFirst(route: Route, requests: AsyncIterator<Message>): AsyncGenerator<Message> {
+    let isFirst = true;
+    for (let next = await requests.next(); next.done !== true; next = await requests.next()) {
+      if (isFirst) this.#validate(route, next.value);
+      isFirst = false;
+      yield next.value;
+    }
+  }
+}
+
+/** The refusal of a call whose caller waits no longer. */
+export const deadlinePassed = (): ProtocolError =>
+  new ProtocolError(Code.DeadlineExceeded, "The deadline passed.", FaultRole.DEADLINE);
+
+/** The end of a call whose caller went away. */
+export const callerGone = (): ProtocolError => new ProtocolError(Code.Canceled, "The caller went away.");
+
+/** The refusal of calls that a stopping server does not finish. */
+export const serverStopping = (): ProtocolError =>
+  new ProtocolError(Code.Unavailable, "The server is stopping.", FaultRole.UNAVAILABLE);
+
+const tooManyCalls = (): ProtocolError =>
+  new ProtocolError(Code.ResourceExhausted, "Too many calls at the same time.", FaultRole.THROTTLED);
+
+const onlyOne = async (requests: AsyncIterator<Message>): Promise<Message> => {
+  const first = await requests.next();
+  if (first.done === true) throw new ProtocolError(Code.Unimplemented, "The call has no request message.");
+  const second = await requests.next();
+  if (second.done !== true) throw new ProtocolError(Code.Unimplemented, "The call has more than one request message.");
+  return first.value;
+};
+
+/** The stream of requests with the one that was taken for the check put back. */
+const resumed = (first: IteratorResult<Message>, rest: AsyncIterator<Message>): AsyncIterable<Message> => {
+  let taken = false;
+  const iterator: AsyncIterator<Message> = {
+    next: () => {
+      if (taken) return rest.next();
+      taken = true;
+      return Promise.resolve(first);
+    },
+    return: async () => (await rest.return?.()) ?? { done: true, value: undefined },
+  };
+  return { [Symbol.asyncIterator]: () => iterator };
+};

@@ -1,0 +1,76 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+
+import { BadRequestSchema, ErrorInfoSchema, RequestInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
+import { FaultRole } from "../../../gen/quartet/traits/v1/fault_pb.ts";
+import type { FaultMetadata, FaultTable } from "../faults/service-error.ts";
+import { roleFault, ServiceError } from "../faults/service-error.ts";
+import { UnauthenticatedError } from "../identity/unauthenticated-error.ts";
+import { StoreClosedError, StoreContentionError, StoreCorruptionError, StoreOverloadedError } from "../store/errors.ts";
+import { ProtocolError } from "../wire/protocol-error.ts";
+import { EmptyUploadError } from "./upload.ts";
+
+/** What a caller is told about a failure, and whether it is one that the operator must see. */
+export interface Refusal {
+  readonly error: ConnectError;
+  /** The declared reason, for the log. */
+  readonly reason: string | undefined;
+  /** True when nobody declared this failure or stored data is damaged: its text goes to the log, and only there. */
+  readonly isDefect: boolean;
+}
+
+/** Words any exception for the caller. The table is that of the service called; undefined for the kit's own services. */
+export const refusalOf = (thrown: unknown, table: FaultTable | undefined, requestId: string): Refusal => {
+  if (thrown instanceof ServiceError) return declared(thrown, requestId, thrown.facts.role === FaultRole.INTERNAL);
+  if (thrown instanceof ProtocolError) {
+    const { role } = thrown;
+    if (table === undefined || role === undefined || !declares(table, role))
+      return undeclared(thrown.code, thrown.message, requestId);
+    return declared(roleFault(table, role, thrown.metadata), requestId, false);
+  }
+  if (table === undefined) return { ...undeclared(Code.Internal, "internal error", requestId), isDefect: true };
+  const known = kitRoles.find(([type]) => thrown instanceof type);
+  if (known === undefined || !declares(table, known[1]))
+    return declared(roleFault(table, FaultRole.INTERNAL, { request_id: requestId }), requestId, true);
+  const [, role, metadata] = known;
+  return declared(roleFault(table, role, metadata), requestId, role === FaultRole.DATA_LOSS);
+};
+
+const emptyStream = "The stream of requests has no message.";
+
+/** The exceptions of the kit's other parts and what they mean for a caller. */
+const kitRoles: readonly (readonly [new (...args: never[]) => Error, FaultRole, FaultMetadata])[] = [
+  [UnauthenticatedError, FaultRole.UNAUTHENTICATED, {}],
+  [StoreContentionError, FaultRole.CONTENTION, {}],
+  [StoreOverloadedError, FaultRole.THROTTLED, {}],
+  [StoreClosedError, FaultRole.UNAVAILABLE, {}],
+  [StoreCorruptionError, FaultRole.DATA_LOSS, {}],
+  [
+    EmptyUploadError,
+    FaultRole.INVALID_INPUT,
+    { violations: emptyStream, violation_count: "1", plural: "", member: "" },
+  ],
+];
+
+const declares = (table: FaultTable, role: FaultRole): boolean => table.all().some((facts) => facts.role === role);
+
+const declared = (refused: ServiceError, requestId: string, isDefect: boolean): Refusal => {
+  const { facts, metadata, violations } = refused;
+  // Both enumerations have the numbers of google.rpc.Code.
+  const error = new ConnectError(refused.message, Number(facts.code));
+  error.details = [
+    { desc: ErrorInfoSchema, value: { reason: facts.reason, domain: facts.domain, metadata: { ...metadata } } },
+    { desc: RequestInfoSchema, value: { requestId } },
+  ];
+  if (violations.length > 0)
+    error.details.push({
+      desc: BadRequestSchema,
+      value: { fieldViolations: violations.map(({ field, description }) => ({ field, description })) },
+    });
+  return { error, reason: facts.reason, isDefect };
+};
+
+const undeclared = (code: Code, message: string, requestId: string): Refusal => {
+  const error = new ConnectError(message, code);
+  error.details = [{ desc: RequestInfoSchema, value: { requestId } }];
+  return { error, reason: undefined, isDefect: false };
+};

@@ -1,0 +1,143 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+
+import type { ConnectError } from "@connectrpc/connect";
+import { codeToHttpStatus, endStreamToJson, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
+
+import { endStreamFlag, frameParts } from "../wire/frame-parser.ts";
+import { acceptsGzip, decompress, isGzipEncoded } from "../wire/gzip.ts";
+import { parseConnectTimeout } from "../wire/timeouts.ts";
+import type { Call } from "./call.ts";
+import type { Dispatcher } from "./dispatch.ts";
+import { callerGone } from "./dispatch.ts";
+import { lingerOver } from "./linger.ts";
+import { bodyFrames, decodeMessage, messagesOf, readBody } from "./request-body.ts";
+import { drained, frameOf, gzipped, writeParts } from "./response-body.ts";
+import type { Route } from "./route.ts";
+
+/** The content types of this lane. */
+export const unaryContentType = "application/proto";
+export const streamContentType = "application/connect+proto";
+
+const readTimeout = (headers: IncomingHttpHeaders): number | undefined =>
+  parseConnectTimeout(headers["connect-timeout-ms"] as string | undefined);
+
+const jsonOptions = {};
+const plainEnd = Buffer.from("{}");
+
+/** Serves one call with one request and one answer in the Connect protocol over HTTP/1.1. */
+export const serveConnectUnary = async (
+  dispatcher: Dispatcher,
+  route: Route,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> => {
+  const { headers } = request;
+  const call = dispatcher.open(route, headers, readTimeout);
+  const fail = (thrown: unknown): void => {
+    if (call.isClosed) return;
+    const error = dispatcher.refuse(call, thrown);
+    if (!response.destroyed) {
+      const body = errorToJsonBytes(error, jsonOptions);
+      response.writeHead(codeToHttpStatus(error.code), unaryHeaders(call, "application/json", body.length));
+      response.end(body);
+      lingerOver(request, dispatcher.limits);
+    }
+    dispatcher.close(call, error);
+  };
+  call.whenAborted(fail);
+  response.on("close", () => call.abort(callerGone()));
+  try {
+    await dispatcher.admit(call, headers.authorization);
+    const isGzip = isGzipEncoded(headers["content-encoding"]);
+    const limit = dispatcher.limits.unaryMessageBytesMax;
+    const declared = headers["content-length"];
+    const body = await readBody(request, declared === undefined ? undefined : Number(declared), limit, call);
+    const bytes = isGzip ? await decompress(body, limit) : body;
+    const answer = await dispatcher.unary(call, decodeMessage(route.input, bytes));
+    if (call.isClosed) return;
+    const encoded = route.output.encode(answer);
+    const small = acceptsGzip(headers["accept-encoding"]) ? await gzipped(encoded) : undefined;
+    if (call.isClosed) return;
+    const lines = unaryHeaders(call, unaryContentType, small?.length ?? encoded.byteLength);
+    if (small !== undefined) lines.push("content-encoding", "gzip");
+    response.writeHead(200, lines);
+    if (small !== undefined) response.end(small);
+    else if (encoded.parts.length === 1) response.end(encoded.parts[0]);
+    else {
+      writeParts(response, encoded.parts);
+      response.end();
+    }
+    dispatcher.close(call);
+  } catch (thrown) {
+    fail(thrown);
+  }
+};
+
+/** Serves one call of any kind of stream in the Connect protocol over HTTP/1.1. */
+export const serveConnectStream = async (
+  dispatcher: Dispatcher,
+  route: Route,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> => {
+  const { headers } = request;
+  const call = dispatcher.open(route, headers, readTimeout);
+  const isGzipWanted = acceptsGzip(headers["connect-accept-encoding"] as string | undefined);
+  const begin = (): void => {
+    if (response.headersSent) return;
+    const lines = ["content-type", streamContentType, "x-request-id", call.requestId];
+    if (isGzipWanted) lines.push("connect-content-encoding", "gzip");
+    pushHeaders(lines, call.givenResponseHeader, "");
+    response.writeHead(200, lines);
+  };
+  const finish = (error?: ConnectError): void => {
+    if (call.isClosed) return;
+    if (!response.destroyed) {
+      begin();
+      const end = endOf(call, error);
+      for (const part of frameParts(endStreamFlag, [end], end.length)) response.write(part);
+      response.end();
+      lingerOver(request, dispatcher.limits);
+    }
+    dispatcher.close(call, error);
+  };
+  const fail = (thrown: unknown): void => {
+    if (!call.isClosed) finish(dispatcher.refuse(call, thrown));
+  };
+  call.whenAborted(fail);
+  response.on("close", () => call.abort(callerGone()));
+  try {
+    await dispatcher.admit(call, headers.authorization);
+    const isGzip = isGzipEncoded(headers["connect-content-encoding"] as string | undefined);
+    const limitBytes = dispatcher.limits.streamMessageBytesMax;
+    const requests = messagesOf(bodyFrames(request, limitBytes, call), { codec: route.input, isGzip, limitBytes });
+    for await (const answer of dispatcher.stream(call, requests)) {
+      if (call.isClosed) return;
+      const parts = await frameOf(route.output.encode(answer), isGzipWanted);
+      if (call.isClosed) return;
+      begin();
+      if (!writeParts(response, parts)) await drained(response);
+      if (call.isClosed) return;
+    }
+    finish();
+  } catch (thrown) {
+    fail(thrown);
+  }
+};
+
+/** Trailers of a unary answer are headers with a prefix. */
+const unaryHeaders = (call: Call, contentType: string, length: number): string[] => {
+  const lines = ["content-type", contentType, "content-length", String(length), "x-request-id", call.requestId];
+  pushHeaders(lines, call.givenResponseHeader, "");
+  pushHeaders(lines, call.givenResponseTrailer, "trailer-");
+  return lines;
+};
+
+const pushHeaders = (lines: string[], given: Headers | undefined, prefix: string): void => {
+  given?.forEach((value, name) => lines.push(prefix + name, value));
+};
+
+const endOf = (call: Call, error: ConnectError | undefined): Uint8Array => {
+  if (error === undefined && call.givenResponseTrailer === undefined) return plainEnd;
+  return Buffer.from(JSON.stringify(endStreamToJson(call.responseTrailer, error, jsonOptions)));
+};

@@ -1,0 +1,160 @@
+import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
+import { constants } from "node:http2";
+
+import type { Message } from "@bufbuild/protobuf";
+import type { ConnectError } from "@connectrpc/connect";
+import { Code } from "@connectrpc/connect";
+import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
+
+import { isGzipEncoded } from "../wire/gzip.ts";
+import { parseGrpcTimeout } from "../wire/timeouts.ts";
+import type { Call } from "./call.ts";
+import type { Dispatcher } from "./dispatch.ts";
+import { callerGone } from "./dispatch.ts";
+import { bodyFrames, decodeFrame, messagesOf, readOnlyFrame } from "./request-body.ts";
+import { drained, frameOf, writeParts } from "./response-body.ts";
+import type { Route } from "./route.ts";
+
+const contentType = "application/grpc+proto";
+const statusOk: OutgoingHttpHeaders = { "grpc-status": "0" };
+
+const readTimeout = (headers: IncomingHttpHeaders): number | undefined =>
+  parseGrpcTimeout(headers["grpc-timeout"] as string | undefined);
+
+/** True for the content types of this lane. */
+export const isGrpcContentType = (type: string | undefined): boolean =>
+  type === "application/grpc" || type === "application/grpc+proto";
+
+/** Serves one gRPC call of any kind over HTTP/2. */
+export const serveGrpc = async (
+  dispatcher: Dispatcher,
+  route: Route,
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+): Promise<void> => {
+  const call = dispatcher.open(route, headers, readTimeout);
+  const answer = new GrpcAnswer(stream, call, dispatcher);
+  const fail = (thrown: unknown): void => {
+    if (!call.isClosed) answer.finish(dispatcher.refuse(call, thrown));
+  };
+  call.whenAborted(fail);
+  // Without a listener a reset of the stream would be an uncaught exception; `close` follows and says the same.
+  stream.on("error", () => {});
+  stream.on("close", () => call.abort(callerGone()));
+  try {
+    await dispatcher.admit(call, headers.authorization);
+    const isGzip = isGzipEncoded(headers["grpc-encoding"] as string | undefined);
+    answer.isGzip = isGzip;
+    const { unaryMessageBytesMax, streamMessageBytesMax } = dispatcher.limits;
+    const isUnary = route.method.methodKind === "unary";
+    const limitBytes = isUnary ? unaryMessageBytesMax : streamMessageBytesMax;
+    const decoding = { codec: route.input, isGzip, limitBytes };
+    if (isUnary) {
+      const request = await decodeFrame(await readOnlyFrame(stream, limitBytes, call), decoding);
+      await answer.send(await dispatcher.unary(call, request));
+    } else {
+      const requests = messagesOf(bodyFrames(stream, limitBytes, call), decoding);
+      for await (const message of dispatcher.stream(call, requests)) {
+        await answer.send(message);
+        if (call.isClosed) return;
+      }
+    }
+    answer.finish();
+  } catch (thrown) {
+    fail(thrown);
+  }
+};
+
+/** Answers a gRPC request for a method that the server does not have. */
+export const refuseUnknownGrpc = (stream: ServerHttp2Stream, path: string): void => {
+  stream.on("error", () => {});
+  stream.respond(
+    {
+      ":status": 200,
+      "content-type": contentType,
+      "grpc-status": String(Code.Unimplemented),
+      "grpc-message": encodeURIComponent(`There is no method ${path}.`),
+    },
+    { endStream: true },
+  );
+  stream.resume();
+};
+
+/** The answer of one call, as it is written: headers, messages, trailers; or all in the headers when it failed early. */
+class GrpcAnswer {
+  isGzip = false;
+  readonly #stream: ServerHttp2Stream;
+  readonly #call: Call;
+  readonly #dispatcher: Dispatcher;
+  #trailers: OutgoingHttpHeaders = statusOk;
+
+  constructor(stream: ServerHttp2Stream, call: Call, dispatcher: Dispatcher) {
+    this.#stream = stream;
+    this.#call = call;
+    this.#dispatcher = dispatcher;
+  }
+
+  /** Resolves when the network is ready for the next message. */
+  async send(message: Message): Promise<void> {
+    if (this.#call.isClosed) return;
+    const encoded = this.#call.route.output.encode(message);
+    const parts = await frameOf(encoded, this.isGzip);
+    if (this.#call.isClosed) return;
+    this.#begin();
+    if (!writeParts(this.#stream, parts)) await drained(this.#stream);
+  }
+
+  /** Ends the call. A failure before the first message is told in the headers alone, as retry policies need it. */
+  finish(error?: ConnectError): void {
+    if (this.#call.isClosed) return;
+    const stream = this.#stream;
+    if (!stream.destroyed) {
+      if (error !== undefined || this.#call.givenResponseTrailer !== undefined)
+        this.#trailers = toOutgoing(setTrailerStatus(new Headers(this.#call.givenResponseTrailer), error));
+      if (stream.headersSent) stream.end();
+      else if (error !== undefined) stream.respond({ ...this.#headers(), ...this.#trailers }, { endStream: true });
+      else {
+        this.#begin();
+        stream.end();
+      }
+      if (!stream.readableEnded) this.#dropRest();
+    }
+    this.#dispatcher.close(this.#call, error);
+  }
+
+  #begin(): void {
+    if (this.#stream.headersSent) return;
+    this.#stream.respond(this.#headers(), { waitForTrailers: true });
+    this.#stream.once("wantTrailers", () => this.#stream.sendTrailers(this.#trailers));
+  }
+
+  #headers(): OutgoingHttpHeaders {
+    const headers: OutgoingHttpHeaders = {
+      ":status": 200,
+      "content-type": contentType,
+      "x-request-id": this.#call.requestId,
+    };
+    if (this.isGzip) headers["grpc-encoding"] = "gzip";
+    this.#call.givenResponseHeader?.forEach((value, name) => {
+      headers[name] = value;
+    });
+    return headers;
+  }
+
+  /** Tells the caller to send no more of a request that is answered, once the answer is on its way. */
+  #dropRest(): void {
+    const stream = this.#stream;
+    stream.removeAllListeners("data");
+    stream.resume();
+    if (stream.writableFinished) stream.close(constants.NGHTTP2_NO_ERROR);
+    else stream.once("finish", () => stream.close(constants.NGHTTP2_NO_ERROR));
+  }
+}
+
+const toOutgoing = (headers: Headers): OutgoingHttpHeaders => {
+  const outgoing: OutgoingHttpHeaders = {};
+  headers.forEach((value, name) => {
+    outgoing[name] = value;
+  });
+  return outgoing;
+};

@@ -1,0 +1,150 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
+
+import type { DescService, Message } from "@bufbuild/protobuf";
+import type { ConnectRouter, HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import { ConnectError, createContextKey } from "@connectrpc/connect";
+import { compressionGzip, connectNodeAdapter } from "@connectrpc/connect-node";
+
+import type { ProtocolError } from "../wire/protocol-error.ts";
+import type { Call } from "./call.ts";
+import type { Dispatcher } from "./dispatch.ts";
+import { callerGone, deadlinePassed } from "./dispatch.ts";
+
+/** Serves what the thin lanes do not: gRPC-Web, JSON, GET, and Connect over HTTP/2. */
+export type RouterLane = (
+  request: IncomingMessage | Http2ServerRequest,
+  response: ServerResponse | Http2ServerResponse,
+) => void;
+
+const callKey = createContextKey<Call | undefined>(undefined);
+
+/** The lane through connect-node's router. Its gate admits the call before the body is read, as the thin lanes do. */
+export const createRouterLane = (dispatcher: Dispatcher, services: readonly DescService[]): RouterLane =>
+  connectNodeAdapter({
+    routes: (router: ConnectRouter) => {
+      for (const service of services) router.service(service, implementationOf(dispatcher, service));
+    },
+    requestGate: (context) => openCall(dispatcher, context),
+    acceptCompression: [compressionGzip],
+    readMaxBytes: Math.max(dispatcher.limits.unaryMessageBytesMax, dispatcher.limits.streamMessageBytesMax),
+  });
+
+const openCall = async (dispatcher: Dispatcher, context: HandlerContext): Promise<void> => {
+  const route = dispatcher.find(`/${context.service.typeName}/${context.method.name}`);
+  if (route === undefined) return;
+  const headers = Object.fromEntries(context.requestHeader);
+  const call = dispatcher.open(route, headers, () => context.timeoutMs());
+  context.values.set(callKey, call);
+  context.responseHeader.set("x-request-id", call.requestId);
+  // The router aborts this signal at every end of a call; one that is still open then did not reach its handler.
+  context.signal.addEventListener("abort", () => {
+    const reason: unknown = context.signal.reason;
+    call.abort(isDeadline(call) ? deadlinePassed() : callerGone());
+    dispatcher.close(call, ConnectError.from(reason));
+  });
+  try {
+    await dispatcher.admit(call, headers["authorization"]);
+  } catch (thrown) {
+    throw refused(dispatcher, call, thrown);
+  }
+};
+
+const isDeadline = (call: Call): boolean => call.deadlineMs !== undefined && call.deadlineMs <= Date.now();
+
+const refused = (dispatcher: Dispatcher, call: Call, thrown: unknown): ConnectError => {
+  const error = dispatcher.refuse(call, thrown);
+  dispatcher.close(call, error);
+  return error;
+};
+
+const callOf = (context: HandlerContext): Call => {
+  const call = context.values.get(callKey);
+  if (call === undefined) throw new Error(`the call of ${context.method.name} was not opened`);
+  return call;
+};
+
+const implementationOf = (dispatcher: Dispatcher, service: DescService): Partial<ServiceImpl<DescService>> => {
+  const implementation: Record<string, unknown> = {};
+  for (const method of service.methods) {
+    const name = method.localName;
+    if (method.methodKind === "unary")
+      implementation[name] = (request: Message, context: HandlerContext) => unary(dispatcher, request, context);
+    else if (method.methodKind === "client_streaming")
+      implementation[name] = (requests: AsyncIterable<Message>, context: HandlerContext) =>
+        clientStream(dispatcher, requests, context);
+    else if (method.methodKind === "server_streaming")
+      implementation[name] = (request: Message, context: HandlerContext) => answers(dispatcher, once(request), context);
+    else
+      implementation[name] = (requests: AsyncIterable<Message>, context: HandlerContext) =>
+        answers(dispatcher, requests, context);
+  }
+  return implementation as Partial<ServiceImpl<DescService>>;
+};
+
+const unary = async (dispatcher: Dispatcher, request: Message, context: HandlerContext): Promise<Message> => {
+  const call = callOf(context);
+  try {
+    const answer = await untilAborted(call)(dispatcher.unary(call, request));
+    giveHeaders(call, context);
+    dispatcher.close(call);
+    return answer;
+  } catch (thrown) {
+    giveHeaders(call, context);
+    throw refused(dispatcher, call, thrown);
+  }
+};
+
+const clientStream = async (
+  dispatcher: Dispatcher,
+  requests: AsyncIterable<Message>,
+  context: HandlerContext,
+): Promise<Message> => {
+  for await (const answer of answers(dispatcher, requests, context)) return answer;
+  throw callerGone();
+};
+
+async function* answers(
+  dispatcher: Dispatcher,
+  requests: AsyncIterable<Message>,
+  context: HandlerContext,
+): AsyncGenerator<Message> {
+  const call = callOf(context);
+  const iterator = dispatcher.stream(call, requests[Symbol.asyncIterator]());
+  const settled = untilAborted(call);
+  try {
+    for (;;) {
+      const next = await settled(iterator.next());
+      giveHeaders(call, context);
+      if (next.done === true) break;
+      yield next.value;
+    }
+    dispatcher.close(call);
+  } catch (thrown) {
+    throw refused(dispatcher, call, thrown);
+  } finally {
+    // Not awaited: a handler that does not look at its signal may hold its iterator for as long as it likes.
+    void iterator.return(undefined).catch(() => {});
+  }
+}
+
+async function* once(request: Message): AsyncGenerator<Message> {
+  yield request;
+}
+
+/** Makes promises settle with their work, or as soon as the call is given up. One piece of work at a time. */
+const untilAborted = (call: Call): (<T>(work: Promise<T>) => Promise<T>) => {
+  let giveUp: ((reason: ProtocolError) => void) | undefined;
+  call.whenAborted((reason) => giveUp?.(reason));
+  return (work) =>
+    new Promise((resolve, reject) => {
+      giveUp = reject;
+      work.then(resolve, reject);
+      if (call.abortReason !== undefined) reject(call.abortReason);
+    });
+};
+
+const giveHeaders = (call: Call, context: HandlerContext): void => {
+  call.givenResponseHeader?.forEach((value, name) => context.responseHeader.set(name, value));
+  call.givenResponseTrailer?.forEach((value, name) => context.responseTrailer.set(name, value));
+};

@@ -1,0 +1,25 @@
+import type { IncomingMessage } from "node:http";
+
+import type { ServerLimits } from "./limits.ts";
+
+/**
+ * Reads on, for a while, a request that was answered before its end. Closing the connection at once would reset it and
+ * take the answer away from a caller that is still sending; reading for ever would let it hold the connection.
+ */
+export const lingerOver = (request: IncomingMessage, limits: ServerLimits): void => {
+  if (request.complete || request.destroyed) return;
+  let size = 0;
+  const giveUp = (): void => {
+    request.socket.destroy();
+  };
+  const timer = setTimeout(giveUp, limits.lingerMs);
+  timer.unref();
+  request.removeAllListeners("data");
+  request.on("data", (chunk: Buffer) => {
+    size += chunk.length;
+    if (size > limits.lingerBytesMax) giveUp();
+  });
+  request.on("close", () => clearTimeout(timer));
+  request.on("end", () => clearTimeout(timer));
+  request.resume();
+};

@@ -1,0 +1,167 @@
+import { createServer as createHttpServer } from "node:http";
+import type { IncomingMessage, Server as HttpServer, ServerResponse } from "node:http";
+import { createServer as createHttp2Server } from "node:http2";
+import type { Http2Server, IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from "node:http2";
+import type { Socket } from "node:net";
+
+import type { ServerLimits } from "./limits.ts";
+
+/** What answers the requests of a port. */
+export interface PortHandlers {
+  http1(request: IncomingMessage, response: ServerResponse): void;
+  http2(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rawHeaders: readonly string[]): void;
+}
+
+/** Where a port listens: TCP, or a unix socket by its path. */
+export type ListenAddress = { readonly host: string; readonly port: number } | { readonly path: string };
+
+/** One listening port that speaks HTTP/1.1 and HTTP/2, told apart by the first bytes of a connection. */
+export interface Port {
+  listen(address: ListenAddress): Promise<void>;
+  /** The TCP port; undefined on a unix socket. */
+  readonly port: number | undefined;
+  /**
+   * Takes no new connections, asks the peers of open ones to make no new requests, and closes each connection when its
+   * last answer is out. Resolves when all are closed.
+   */
+  drain(): Promise<void>;
+  /** Closes whatever is still open. */
+  destroy(): void;
+}
+
+/** The opening of HTTP/2 with prior knowledge. No HTTP/1.1 method begins with its first three letters. */
+const preface = Buffer.from("PRI");
+
+/** Opens a port. Requests are answered by the handlers from the first connection on. */
+export const createPort = (handlers: PortHandlers, limits: ServerLimits): Port => {
+  const sessions = new Set<ServerHttp2Session>();
+  const undecided = new Set<Socket>();
+  const http1 = createHttp1(handlers, limits);
+  const http2 = createHttp2(handlers, limits, sessions);
+  const takeHttp1 = http1.listeners("connection")[0] as (socket: Socket) => void;
+  http1.removeAllListeners("connection");
+  http1.on("connection", (socket: Socket) => {
+    undecided.add(socket);
+    decide(socket, limits.headersTimeoutMs, (isHttp2) => {
+      undecided.delete(socket);
+      if (isHttp2 === undefined) return;
+      if (isHttp2) http2.emit("connection", socket);
+      else {
+        // The parser reads what was put back from the stream and all that follows from the socket itself.
+        takeHttp1.call(http1, socket);
+        socket.resume();
+      }
+    });
+  });
+  return {
+    listen: (address) =>
+      new Promise((resolve, reject) => {
+        http1.once("error", reject);
+        http1.listen(address, () => {
+          http1.off("error", reject);
+          resolve();
+        });
+      }),
+    get port() {
+      const address = http1.address();
+      return typeof address === "object" ? address?.port : undefined;
+    },
+    drain: () =>
+      new Promise((resolve) => {
+        const sweep = setInterval(() => http1.closeIdleConnections(), sweepMs);
+        http1.close(() => {
+          clearInterval(sweep);
+          resolve();
+        });
+        for (const socket of undecided) socket.destroy();
+        for (const session of sessions) session.close();
+      }),
+    destroy: () => {
+      if (http1.listening) http1.close();
+      for (const socket of undecided) socket.destroy();
+      for (const session of sessions) session.destroy();
+      http1.closeAllConnections();
+    },
+  };
+};
+
+const ignore = (): void => {};
+
+/** How often a draining port looks for connections whose last answer is out. */
+const sweepMs = 20;
+
+/** Calls back with whether the peer speaks HTTP/2; undefined: it went away or said nothing in time. */
+const decide = (socket: Socket, timeoutMs: number, then: (isHttp2: boolean | undefined) => void): void => {
+  let held: Buffer | undefined;
+  const settle = (isHttp2: boolean | undefined): void => {
+    clearTimeout(timer);
+    socket.off("readable", look);
+    socket.off("close", gone);
+    if (held !== undefined && isHttp2 !== undefined) socket.unshift(held);
+    then(isHttp2);
+    socket.off("error", ignore);
+  };
+  const look = (): void => {
+    const chunk = socket.read() as Buffer | null;
+    if (chunk === null) return;
+    held = held === undefined ? chunk : Buffer.concat([held, chunk]);
+    const seen = Math.min(held.length, preface.length);
+    const isPreface = held.compare(preface, 0, seen, 0, seen) === 0;
+    if (!isPreface || seen === preface.length) settle(isPreface);
+  };
+  const gone = (): void => settle(undefined);
+  const timer = setTimeout(() => socket.destroy(), timeoutMs);
+  socket.on("readable", look);
+  socket.on("close", gone);
+  socket.on("error", ignore);
+};
+
+const createHttp1 = (handlers: PortHandlers, limits: ServerLimits): HttpServer => {
+  const server = createHttpServer({
+    keepAlive: true,
+    noDelay: true,
+    keepAliveTimeout: limits.idleTimeoutMs,
+    headersTimeout: limits.headersTimeoutMs,
+    // A stream may last as long as its deadline allows; slow headers are bounded by headersTimeout.
+    requestTimeout: 0,
+    maxHeaderSize: limits.headerBytesMax,
+  });
+  server.maxConnections = limits.connectionsMax;
+  server.on("request", (request: IncomingMessage, response: ServerResponse) => handlers.http1(request, response));
+  return server;
+};
+
+const createHttp2 = (handlers: PortHandlers, limits: ServerLimits, sessions: Set<ServerHttp2Session>): Http2Server => {
+  const server = createHttp2Server({
+    maxSessionMemory: 64,
+    maxHeaderListPairs: 256,
+    settings: {
+      initialWindowSize: limits.streamWindowBytes,
+      maxConcurrentStreams: limits.concurrentStreamsMax,
+      maxHeaderListSize: limits.headerBytesMax,
+      maxFrameSize: 64 * 1024,
+      enablePush: false,
+    },
+  });
+  server.on("session", (session) => {
+    sessions.add(session);
+    session.setLocalWindowSize(limits.connectionWindowBytes);
+    let streams = 0;
+    session.on("stream", (stream) => {
+      streams += 1;
+      stream.once("close", () => {
+        streams -= 1;
+      });
+    });
+    session.setTimeout(limits.idleTimeoutMs, () => {
+      if (streams === 0) session.close();
+    });
+    session.on("error", () => {});
+    session.on("close", () => sessions.delete(session));
+  });
+  server.on("sessionError", () => {});
+  server.on("stream", (stream, headers, _flags, rawHeaders) => {
+    handlers.http2(stream, headers, rawHeaders);
+  });
+  return server;
+};

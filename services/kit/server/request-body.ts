@@ -1,0 +1,114 @@
+import type { Readable } from "node:stream";
+
+import type { Message } from "@bufbuild/protobuf";
+import { Code } from "@connectrpc/connect";
+
+import type { Frame } from "../wire/frame-parser.ts";
+import { compressedFlag, FrameParser, tooLarge } from "../wire/frame-parser.ts";
+import { FrameQueue } from "../wire/frame-queue.ts";
+import { decompress } from "../wire/gzip.ts";
+import type { MessageCodec } from "../wire/message-codec.ts";
+import { ProtocolError } from "../wire/protocol-error.ts";
+import type { Call } from "./call.ts";
+
+const noBytes = Buffer.alloc(0);
+
+/** Reads a whole body. Refuses one that declares more than the limit before taking anything, others when they exceed it. */
+export const readBody = (
+  source: Readable,
+  declaredBytes: number | undefined,
+  limitBytes: number,
+  call: Call,
+): Promise<Buffer> =>
+  new Promise((resolve, reject) => {
+    if (declaredBytes !== undefined && declaredBytes > limitBytes) {
+      reject(tooLarge(limitBytes));
+      return;
+    }
+    let first: Buffer | undefined;
+    let more: Buffer[] | undefined;
+    let size = 0;
+    source.on("data", (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > limitBytes) {
+        more = undefined;
+        reject(tooLarge(limitBytes));
+      } else if (first === undefined) first = chunk;
+      else (more ??= [first]).push(chunk);
+    });
+    source.on("end", () => resolve(more === undefined ? (first ?? noBytes) : Buffer.concat(more, size)));
+    call.whenAborted(reject);
+  });
+
+/** Reads a body that is one frame. Refuses one over the limit as soon as its length is known. */
+export const readOnlyFrame = (source: Readable, limitBytes: number, call: Call): Promise<Frame> =>
+  new Promise((resolve, reject) => {
+    const parser = new FrameParser(limitBytes);
+    const frames: Frame[] = [];
+    source.on("data", (chunk: Buffer) => {
+      try {
+        parser.push(chunk, frames);
+        if (frames.length > 1)
+          throw new ProtocolError(Code.Unimplemented, "The call has more than one request message.");
+      } catch (error) {
+        source.removeAllListeners("data");
+        reject(error);
+      }
+    });
+    source.on("end", () => {
+      const [frame] = frames;
+      if (frame === undefined || parser.isWithinFrame)
+        reject(new ProtocolError(Code.Unimplemented, "The call has no whole request message."));
+      else resolve(frame);
+    });
+    call.whenAborted(reject);
+  });
+
+/** The frames of a body, read from the network only as they are asked for. */
+export const bodyFrames = (source: Readable, limitBytes: number, call: Call): FrameQueue => {
+  const queue = new FrameQueue(limitBytes, { pause: () => source.pause(), resume: () => source.resume() });
+  source.pause();
+  source.on("data", (chunk: Buffer) => queue.push(chunk));
+  source.on("end", () => queue.end());
+  call.whenAborted((reason) => queue.fail(reason));
+  return queue;
+};
+
+/** How the frames of a stream of requests become messages. */
+export interface FrameDecoding {
+  readonly codec: MessageCodec;
+  readonly isGzip: boolean;
+  readonly limitBytes: number;
+}
+
+/** Decodes one frame. Refuses flags that the stream's encoding does not explain, and bytes that are no such message. */
+export const decodeFrame = async (frame: Frame, decoding: FrameDecoding): Promise<Message> => {
+  if (frame.flags === 0) return decodeMessage(decoding.codec, frame.body);
+  if (frame.flags !== compressedFlag)
+    throw new ProtocolError(Code.InvalidArgument, `A frame of the request has unknown flags ${frame.flags}.`);
+  if (!decoding.isGzip)
+    throw new ProtocolError(Code.Internal, "A message is compressed and the request names no encoding.");
+  return decodeMessage(decoding.codec, await decompress(frame.body, decoding.limitBytes));
+};
+
+/** Decodes a message; bytes that are no such message are the caller's fault. */
+export const decodeMessage = (codec: MessageCodec, bytes: Uint8Array): Message => {
+  try {
+    return codec.decode(bytes);
+  } catch {
+    throw new ProtocolError(Code.InvalidArgument, "The request is not a valid message.");
+  }
+};
+
+/** The messages of a stream of requests. Closing it drops what was not asked for. */
+export const messagesOf = (queue: FrameQueue, decoding: FrameDecoding): AsyncIterator<Message> => ({
+  next: async () => {
+    const frame = await queue.next();
+    if (frame === undefined) return { done: true, value: undefined };
+    return { done: false, value: await decodeFrame(frame, decoding) };
+  },
+  return: () => {
+    queue.fail(new ProtocolError(Code.Canceled, "The call has ended."));
+    return Promise.resolve({ done: true, value: undefined });
+  },
+});

@@ -1,0 +1,55 @@
+import type { ServerResponse } from "node:http";
+import type { ServerHttp2Stream } from "node:http2";
+
+import { compressedFlag, frameParts } from "../wire/frame-parser.ts";
+import { compress, gzipBytesMax, gzipBytesMin } from "../wire/gzip.ts";
+import type { EncodedMessage } from "../wire/message-codec.ts";
+
+/** Where answers are written: both kinds are writable streams with one set of events. */
+export type Sink = ServerResponse | ServerHttp2Stream;
+
+/** Compresses a message that is worth it; undefined: send it as it is. */
+export const gzipped = (encoded: EncodedMessage): Promise<Buffer> | undefined => {
+  const [only] = encoded.parts;
+  const isWorthIt =
+    only !== undefined &&
+    encoded.parts.length === 1 &&
+    encoded.byteLength >= gzipBytesMin &&
+    encoded.byteLength <= gzipBytesMax;
+  return isWorthIt ? compress(only) : undefined;
+};
+
+/** The buffers of one message in its frame. */
+export const frameOf = async (encoded: EncodedMessage, isGzip: boolean): Promise<readonly Uint8Array[]> => {
+  const small = isGzip ? await gzipped(encoded) : undefined;
+  return small === undefined
+    ? frameParts(0, encoded.parts, encoded.byteLength)
+    : frameParts(compressedFlag, [small], small.length);
+};
+
+/** Writes buffers in one go. False: the network is behind, wait for `drained`. */
+export const writeParts = (sink: Sink, parts: readonly Uint8Array[]): boolean => {
+  const [only] = parts;
+  if (parts.length === 1 && only !== undefined) return sink.write(only);
+  sink.cork();
+  let isFlowing = true;
+  for (const part of parts) isFlowing = sink.write(part);
+  sink.uncork();
+  return isFlowing;
+};
+
+/** Resolves when the network has taken what was written, or is gone. */
+export const drained = (sink: Sink): Promise<void> =>
+  new Promise((resolve) => {
+    if (sink.destroyed || !sink.writableNeedDrain) {
+      resolve();
+      return;
+    }
+    const done = () => {
+      sink.off("drain", done);
+      sink.off("close", done);
+      resolve();
+    };
+    sink.on("drain", done);
+    sink.on("close", done);
+  });

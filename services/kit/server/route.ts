@@ -1,0 +1,80 @@
+import type { DescEnum, DescMethod, DescService, Message, MessageInitShape } from "@bufbuild/protobuf";
+
+import type { FaultTable } from "../faults/service-error.ts";
+import { faultTable } from "../faults/service-error.ts";
+import type { Validator } from "../validation/validate.ts";
+import { validatorFor } from "../validation/validate.ts";
+import type { MessageCodec } from "../wire/message-codec.ts";
+import { messageCodec } from "../wire/message-codec.ts";
+import type { CallContext, Handlers, Pending } from "./handlers.ts";
+
+/** One service that a server offers, with what its handlers need. */
+export interface ServiceBinding<S extends DescService = DescService, App = unknown> {
+  readonly service: S;
+  readonly handlers: Handlers<S, App>;
+  /** The service's ErrorReason. */
+  readonly errors: DescEnum;
+  readonly app: App;
+}
+
+/** A binding of any service. Handlers are typed where they are declared, as the complete service. */
+export interface AnyServiceBinding {
+  readonly service: DescService;
+  readonly handlers: object;
+  /** Undefined only for the kit's own services, whose refusals are bare codes. */
+  readonly errors?: DescEnum;
+  readonly app: unknown;
+  /** True for services that answer callers without a token. */
+  readonly isOpen?: boolean;
+}
+
+/** A handler as the dispatcher calls it; the kind of the method says which of the shapes it has. */
+export type AnyHandler = (
+  request: Message | AsyncIterable<Message>,
+  context: CallContext<unknown>,
+) => Promise<MessageInitShape<DescMethod["output"]>> | AsyncIterable<MessageInitShape<DescMethod["output"]>>;
+
+/** Everything about one method that a call needs, found once by its path. */
+export interface Route {
+  readonly method: DescMethod;
+  /** `/package.Service/Method`. */
+  readonly path: string;
+  /** Undefined: known and not offered. */
+  readonly handler: AnyHandler | undefined;
+  readonly app: unknown;
+  readonly faults: FaultTable | undefined;
+  readonly validate: Validator;
+  readonly input: MessageCodec;
+  readonly output: MessageCodec;
+  readonly isOpen: boolean;
+}
+
+/** The routes of all methods by path. Throws, naming them, when methods have no handler. */
+export const routesOf = (bindings: readonly AnyServiceBinding[]): ReadonlyMap<string, Route> => {
+  const missing = bindings.flatMap(({ service, handlers }) =>
+    service.methods.filter((method) => handlerOf(handlers, method) === undefined).map(pathOf),
+  );
+  if (missing.length > 0) throw new Error(`no handler for ${missing.join(", ")}`);
+  const routes = bindings.flatMap((binding) => binding.service.methods.map((method) => routeOf(binding, method)));
+  return new Map(routes.map((route) => [route.path, route]));
+};
+
+const pathOf = (method: DescMethod): string => `/${method.parent.typeName}/${method.name}`;
+
+const handlerOf = (handlers: object, method: DescMethod): AnyHandler | Pending | undefined =>
+  (handlers as Record<string, AnyHandler | Pending | undefined>)[method.localName];
+
+const routeOf = (binding: AnyServiceBinding, method: DescMethod): Route => {
+  const handler = handlerOf(binding.handlers, method);
+  return {
+    method,
+    path: pathOf(method),
+    handler: typeof handler === "function" ? handler : undefined,
+    app: binding.app,
+    faults: binding.errors === undefined ? undefined : faultTable(binding.errors),
+    validate: validatorFor(method.input),
+    input: messageCodec(method.input),
+    output: messageCodec(method.output),
+    isOpen: binding.isOpen ?? false,
+  };
+};

@@ -1,0 +1,146 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
+import { Http2ServerRequest, Http2ServerResponse } from "node:http2";
+
+import type { Clock } from "../clock/clock.ts";
+import { systemClock } from "../clock/clock.ts";
+import type { Authenticate } from "../identity/authenticate.ts";
+import type { Logger } from "../log/log.ts";
+import { Dispatcher, serverStopping } from "./dispatch.ts";
+import { createHealth } from "./health.ts";
+import { serveConnectStream, serveConnectUnary, streamContentType, unaryContentType } from "./lane-connect.ts";
+import { isGrpcContentType, refuseUnknownGrpc, serveGrpc } from "./lane-grpc.ts";
+import { createRouterLane } from "./lane-router.ts";
+import type { ServerLimits } from "./limits.ts";
+import { defaultLimits } from "./limits.ts";
+import type { ListenAddress } from "./port.ts";
+import { createPort } from "./port.ts";
+import { reflectionBindings } from "./reflection.ts";
+import type { AnyServiceBinding } from "./route.ts";
+import { routesOf } from "./route.ts";
+
+/** What a server offers and where. */
+export interface ServerOptions {
+  /** Names the server in its log. */
+  readonly name: string;
+  /** `{ host, port }` (port 0: any free one) or `{ path }` of a unix socket. */
+  readonly listen: ListenAddress;
+  readonly services: readonly AnyServiceBinding[];
+  /** Runs before the body of a request is read. Health and reflection answer without it. */
+  readonly authenticate: Authenticate;
+  readonly log: Logger;
+  readonly clock?: Clock;
+  /** What is left out has the default. */
+  readonly limits?: Partial<ServerLimits>;
+}
+
+/** A server that takes calls. */
+export interface RunningServer {
+  /** `http://host:port`, or `unix:/path`. */
+  readonly url: string;
+  /** 0 on a unix socket. */
+  readonly port: number;
+  /** What health checks say. True from the start. */
+  setServing(isServing: boolean): void;
+  /**
+   * Says NOT_SERVING, takes no new connections, lets running calls end for `graceMs` (10 s when left out), gives up the
+   * others with UNAVAILABLE, and closes.
+   */
+  stop(graceMs?: number): Promise<void>;
+}
+
+const graceMsDefault = 10_000;
+/** How long answers of calls that were given up may take to leave. */
+const flushMs = 250;
+
+/**
+ * Starts a server that speaks gRPC, gRPC-Web and Connect over HTTP/1.1 and HTTP/2 on one port, with reflection, health
+ * and `GET /healthz`. Throws when a method has no handler or the address cannot be had.
+ */
+export const startServer = async (options: ServerOptions): Promise<RunningServer> => {
+  const limits = { ...defaultLimits, ...options.limits };
+  const services = options.services.map(({ service }) => service);
+  const health = createHealth(services.map(({ typeName }) => typeName));
+  const bindings = [...options.services, health.binding, ...reflectionBindings(services)];
+  const dispatcher = new Dispatcher({
+    routes: routesOf(bindings),
+    authenticate: options.authenticate,
+    limits,
+    clock: options.clock ?? systemClock,
+    log: options.log,
+  });
+  const router = createRouterLane(
+    dispatcher,
+    bindings.map(({ service }) => service),
+  );
+  let isStopping = false;
+
+  const http1 = (request: IncomingMessage, response: ServerResponse): void => {
+    if (isStopping) response.shouldKeepAlive = false;
+    const route = dispatcher.find(request.url);
+    if (route !== undefined && request.method === "POST") {
+      const type = request.headers["content-type"];
+      const isUnary = route.method.methodKind === "unary";
+      if (type === unaryContentType && isUnary) return void serveConnectUnary(dispatcher, route, request, response);
+      if (type === streamContentType && !isUnary) return void serveConnectStream(dispatcher, route, request, response);
+    }
+    if (request.url === "/healthz") answerHealth(health.isServing, response);
+    else router(request, response);
+  };
+
+  const http2 = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rawHeaders: readonly string[]): void => {
+    const path = headers[":path"] ?? "";
+    if (headers[":method"] === "POST" && isGrpcContentType(headers["content-type"])) {
+      const route = dispatcher.find(path);
+      if (route === undefined) refuseUnknownGrpc(stream, path);
+      else void serveGrpc(dispatcher, route, stream, headers);
+      return;
+    }
+    const request = new Http2ServerRequest(stream, headers, {}, rawHeaders);
+    const response = new Http2ServerResponse(stream);
+    if (path === "/healthz") answerHealth(health.isServing, response);
+    else router(request, response);
+  };
+
+  const port = createPort({ http1, http2 }, limits);
+  await port.listen(options.listen);
+  const url =
+    "path" in options.listen ? `unix:${options.listen.path}` : `http://${hostOf(options.listen.host)}:${port.port}`;
+  options.log.info({ url }, `${options.name} listens`);
+
+  return {
+    url,
+    port: port.port ?? 0,
+    setServing: (isServing) => health.setServing(isServing),
+    stop: async (graceMs = graceMsDefault) => {
+      isStopping = true;
+      health.setServing(false);
+      const closed = port.drain();
+      dispatcher.abortAll(serverStopping(), ({ route }) => route.isOpen);
+      await settledWithin(Promise.all([closed, dispatcher.idle()]), graceMs);
+      dispatcher.abortAll(serverStopping());
+      await settledWithin(closed, flushMs);
+      port.destroy();
+      await closed;
+    },
+  };
+};
+
+const hostOf = (host: string): string => (host.includes(":") ? `[${host}]` : host);
+
+const answerHealth = (isServing: boolean, response: ServerResponse | Http2ServerResponse): void => {
+  const body = isServing ? "SERVING\n" : "NOT_SERVING\n";
+  response.statusCode = isServing ? 200 : 503;
+  response.setHeader("content-type", "text/plain; charset=utf-8");
+  response.end(body);
+};
+
+/** Waits for the work, but no longer than the limit. */
+const settledWithin = async (work: Promise<unknown>, limitMs: number): Promise<void> => {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, limitMs);
+  });
+  await Promise.race([work, limit]);
+  clearTimeout(timer);
+};

@@ -1,0 +1,106 @@
+import { Code } from "@connectrpc/connect";
+
+import { FaultRole } from "../../../gen/quartet/traits/v1/fault_pb.ts";
+import { ProtocolError } from "./protocol-error.ts";
+
+/** One frame of a stream of messages: in gRPC and in Connect a byte of flags, four of length, and the message. */
+export interface Frame {
+  readonly flags: number;
+  readonly body: Buffer;
+}
+
+/** The message is compressed with the stream's encoding. */
+export const compressedFlag = 0b01;
+
+/** The frame is the end of a Connect stream: no message but how the call ended. */
+export const endStreamFlag = 0b10;
+
+/** Bytes before each message. */
+export const frameHeaderBytes = 5;
+
+/** Refuses a message over the limit. */
+export const tooLarge = (limitBytes: number): ProtocolError =>
+  new ProtocolError(Code.ResourceExhausted, `The message is larger than ${limitBytes} bytes.`, FaultRole.TOO_LARGE, {
+    limit_bytes: String(limitBytes),
+  });
+
+/**
+ * Cuts what arrives into frames. A frame that lies within one chunk is a view of it; one that spans chunks is gathered
+ * in one buffer, allocated after its length was found to be within the limit.
+ */
+export class FrameParser {
+  readonly #limitBytes: number;
+  readonly #header = Buffer.alloc(frameHeaderBytes);
+  #headerFilled = 0;
+  #body: Buffer | undefined;
+  #bodyFilled = 0;
+
+  constructor(limitBytes: number) {
+    this.#limitBytes = limitBytes;
+  }
+
+  /** True when the last chunk ended inside a frame. */
+  get isWithinFrame(): boolean {
+    return this.#headerFilled > 0;
+  }
+
+  /** Appends the frames that this chunk completes. Throws when one is over the limit. */
+  push(chunk: Buffer, frames: Frame[]): void {
+    let offset = 0;
+    while (offset < chunk.length) {
+      if (this.#body === undefined) {
+        offset = this.#takeHeader(chunk, offset);
+        if (this.#headerFilled < frameHeaderBytes) return;
+        const length = this.#bodyLength();
+        if (chunk.length - offset >= length) {
+          frames.push({ flags: this.#header[0] as number, body: chunk.subarray(offset, offset + length) });
+          this.#headerFilled = 0;
+          offset += length;
+          continue;
+        }
+        this.#body = Buffer.allocUnsafeSlow(length);
+        this.#bodyFilled = 0;
+      }
+      offset = this.#takeBody(this.#body, chunk, offset, frames);
+    }
+  }
+
+  #bodyLength(): number {
+    const length = this.#header.readUInt32BE(1);
+    if (length > this.#limitBytes) throw tooLarge(this.#limitBytes);
+    return length;
+  }
+
+  #takeHeader(chunk: Buffer, offset: number): number {
+    const taken = Math.min(frameHeaderBytes - this.#headerFilled, chunk.length - offset);
+    chunk.copy(this.#header, this.#headerFilled, offset, offset + taken);
+    this.#headerFilled += taken;
+    return offset + taken;
+  }
+
+  #takeBody(body: Buffer, chunk: Buffer, offset: number, frames: Frame[]): number {
+    const taken = Math.min(body.length - this.#bodyFilled, chunk.length - offset);
+    chunk.copy(body, this.#bodyFilled, offset, offset + taken);
+    this.#bodyFilled += taken;
+    if (this.#bodyFilled === body.length) {
+      frames.push({ flags: this.#header[0] as number, body });
+      this.#body = undefined;
+      this.#headerFilled = 0;
+    }
+    return offset + taken;
+  }
+}
+
+/** Five bytes of header and whatever small bytes come next, in one buffer; what is large stays as it is. */
+export const frameParts = (flags: number, parts: readonly Uint8Array[], byteLength: number): readonly Uint8Array[] => {
+  const first = parts[0];
+  const joined = first !== undefined && first.length <= joinedBytesMax ? first : undefined;
+  const head = Buffer.allocUnsafe(frameHeaderBytes + (joined?.length ?? 0));
+  head[0] = flags;
+  head.writeUInt32BE(byteLength, 1);
+  if (joined !== undefined) head.set(joined, frameHeaderBytes);
+  return [head, ...(joined === undefined ? parts : parts.slice(1))];
+};
+
+/** Up to this size a copy is cheaper than one more buffer in a write. */
+const joinedBytesMax = 4 * 1024;

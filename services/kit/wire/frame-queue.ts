@@ -1,0 +1,92 @@
+import { Code } from "@connectrpc/connect";
+
+import type { Frame } from "./frame-parser.ts";
+import { FrameParser } from "./frame-parser.ts";
+import { ProtocolError } from "./protocol-error.ts";
+
+/** Stops and restarts the source of a queue. */
+export interface Flow {
+  pause(): void;
+  resume(): void;
+}
+
+interface WaitingReader {
+  resolve(frame: Frame | undefined): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * Frames between a source that pushes bytes and a reader that pulls frames. The source is paused while frames wait, so
+ * no more than the frames of one chunk are held.
+ */
+export class FrameQueue {
+  readonly #parser: FrameParser;
+  readonly #flow: Flow;
+  readonly #frames: Frame[] = [];
+  #ended = false;
+  #error: unknown;
+  #waiting: WaitingReader | undefined;
+
+  constructor(limitBytes: number, flow: Flow) {
+    this.#parser = new FrameParser(limitBytes);
+    this.#flow = flow;
+  }
+
+  /** The next frame; undefined after the last. One call at a time. */
+  next(): Promise<Frame | undefined> {
+    const frame = this.#frames.shift();
+    if (frame !== undefined) {
+      if (this.#frames.length === 0 && !this.#ended) this.#flow.resume();
+      return Promise.resolve(frame);
+    }
+    if (this.#error !== undefined) return Promise.reject(this.#error);
+    if (this.#ended) return Promise.resolve(undefined);
+    const answer = new Promise<Frame | undefined>((resolve, reject) => {
+      this.#waiting = { resolve, reject };
+    });
+    this.#flow.resume();
+    return answer;
+  }
+
+  /** Takes a chunk from the source. */
+  push(chunk: Buffer): void {
+    if (this.#ended || this.#error !== undefined) return;
+    try {
+      this.#parser.push(chunk, this.#frames);
+    } catch (error) {
+      this.fail(error);
+      return;
+    }
+    const waiting = this.#waiting;
+    if (waiting !== undefined && this.#frames.length > 0) {
+      this.#waiting = undefined;
+      waiting.resolve(this.#frames.shift());
+    }
+    if (this.#frames.length > 0) this.#flow.pause();
+  }
+
+  /** The source has no more. */
+  end(): void {
+    if (this.#ended) return;
+    if (this.#parser.isWithinFrame) {
+      this.fail(new ProtocolError(Code.InvalidArgument, "The stream ends within a message."));
+      return;
+    }
+    this.#ended = true;
+    this.#settle((waiting) => waiting.resolve(undefined));
+  }
+
+  /** The source broke, or nobody wants the rest. Frames that wait are dropped. */
+  fail(error: unknown): void {
+    if (this.#error !== undefined || (this.#ended && this.#frames.length === 0)) return;
+    this.#error = error;
+    this.#frames.length = 0;
+    this.#settle((waiting) => waiting.reject(error));
+  }
+
+  #settle(settle: (waiting: WaitingReader) => void): void {
+    const waiting = this.#waiting;
+    this.#waiting = undefined;
+    if (waiting !== undefined) settle(waiting);
+  }
+}

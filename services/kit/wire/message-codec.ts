@@ -1,0 +1,73 @@
+import type { DescField, DescMessage, Message, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import { create, fromBinary, isFieldSet, ScalarType, toBinary } from "@bufbuild/protobuf";
+import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+
+/** A message as bytes: the parts follow each other on the wire and are never joined. */
+export interface EncodedMessage {
+  readonly parts: readonly Uint8Array[];
+  /** The length of all parts together. */
+  readonly byteLength: number;
+}
+
+/** Writes and reads the messages of one type. */
+export interface MessageCodec<D extends DescMessage = DescMessage> {
+  /** Takes a message or the values to make one from. The bytes of a large bytes member are passed on, not copied. */
+  encode(message: MessageInitShape<D>): EncodedMessage;
+  /** Bytes members of the result are views of the given bytes. Throws when the bytes are not such a message. */
+  decode(bytes: Uint8Array): MessageShape<D>;
+}
+
+/** Below this size a copy is cheaper than a buffer of its own on the way to the socket. */
+const bulkBytesMin = 16 * 1024;
+
+const noBytes = new Uint8Array(0);
+const codecs = new WeakMap<DescMessage, MessageCodec>();
+
+/** The codec of a message type, made once. */
+export const messageCodec = <D extends DescMessage>(desc: D): MessageCodec<D> => {
+  let codec = codecs.get(desc);
+  if (codec === undefined) {
+    codec = makeCodec(desc);
+    codecs.set(desc, codec);
+  }
+  return codec;
+};
+
+const makeCodec = (desc: DescMessage): MessageCodec => {
+  const bulk = bulkField(desc);
+  const encodeWhole = (message: Message): EncodedMessage => {
+    const bytes = toBinary(desc, message);
+    return { parts: [bytes], byteLength: bytes.length };
+  };
+  return {
+    encode: (init) => {
+      const message = create(desc, init);
+      if (bulk === undefined || !isFieldSet(message, bulk)) return encodeWhole(message);
+      const bytes = (message as unknown as Record<string, unknown>)[bulk.localName] as Uint8Array;
+      return bytes.length < bulkBytesMin ? encodeWhole(message) : encodeApart(desc, message, bulk, bytes);
+    },
+    // A plain view, so that bytes members are Uint8Array and not Buffer, whose methods differ.
+    decode: (bytes) => fromBinary(desc, new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)),
+  };
+};
+
+/** The only bytes member of a message that has exactly one. */
+const bulkField = (desc: DescMessage): DescField | undefined => {
+  const candidates = desc.fields.filter((field) => field.fieldKind === "scalar" && field.scalar === ScalarType.BYTES);
+  const [only] = candidates;
+  return candidates.length === 1 && only?.oneof === undefined ? only : undefined;
+};
+
+/** The other members first, then the bulk member's tag and length, then its bytes as they are: readers take any order. */
+const encodeApart = (desc: DescMessage, message: Message, bulk: DescField, bytes: Uint8Array): EncodedMessage => {
+  const members = message as unknown as Record<string, unknown>;
+  members[bulk.localName] = noBytes;
+  let others: Uint8Array;
+  try {
+    others = toBinary(desc, message);
+  } finally {
+    members[bulk.localName] = bytes;
+  }
+  const head = new BinaryWriter().raw(others).tag(bulk.number, WireType.LengthDelimited).uint32(bytes.length).finish();
+  return { parts: [head, bytes], byteLength: head.length + bytes.length };
+};
