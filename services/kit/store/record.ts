@@ -23,7 +23,8 @@ export const openRecord = (key: Uint8Array, record: Buffer): Uint8Array => {
   if (record.byteLength < headerBytes) throw new StoreCorruptionError(key, "it is shorter than its header");
   if (record[0] !== formatVersion)
     throw new StoreCorruptionError(key, `its format is ${record[0]}, not ${formatVersion}`);
-  const payload = record.subarray(headerBytes);
+  // A plain Uint8Array, because byte fields of the message become views of it and Buffer's methods differ.
+  const payload = new Uint8Array(record.buffer, record.byteOffset + headerBytes, record.byteLength - headerBytes);
   if (record.readUInt32BE(1) !== crc32(payload, crc32(key)))
     throw new StoreCorruptionError(key, "its checksum does not hold");
   return payload;

@@ -100,14 +100,19 @@ export const storeOver = (engine: Engine, limits: StoreLimits, log?: Logger): St
   let order = 0;
   let transactions = 0;
   let reads = 0;
-  let isClosing = false;
+  let closing: Promise<void> | undefined;
   let onIdle: (() => void) | undefined;
 
   const begin = (): void => {
-    if (isClosing) throw new StoreClosedError("the store is closed");
+    if (closing !== undefined) throw new StoreClosedError("the store is closed");
   };
   const finish = (): void => {
     if (transactions + reads === 0) onIdle?.();
+  };
+
+  const close = async (): Promise<void> => {
+    if (transactions + reads > 0) await new Promise<void>((resolve) => (onIdle = resolve));
+    await engine.close();
   };
 
   return {
@@ -157,11 +162,6 @@ export const storeOver = (engine: Engine, limits: StoreLimits, log?: Logger): St
 
     stats: () => ({ ...queue.stats, transactions, reads, conflictKeys: conflicts.keyCount }),
 
-    async close() {
-      if (isClosing) return;
-      isClosing = true;
-      if (transactions + reads > 0) await new Promise<void>((resolve) => (onIdle = resolve));
-      await engine.close();
-    },
+    close: () => (closing ??= close()),
   };
 };

@@ -83,9 +83,12 @@ export const lowerBound = (keys: readonly ByteString[], key: ByteString): number
 
 const compare = (left: ByteString, right: ByteString): number => (left < right ? -1 : left > right ? 1 : 0);
 
-/** A view with changes laid over it. A scan shows the changes that were there when it began. */
+/**
+ * A view with changes laid over it. A scan shows the changes that were there when it began. Payloads are copies, so
+ * that a reader who changes the bytes of a message does not change what will be written.
+ */
 export const overlay = (changes: WriteSet, base: View): View => ({
-  get: (key) => (changes.has(key) ? changes.get(key) : base.get(key)),
+  get: (key) => (changes.has(key) ? changes.get(key)?.slice() : base.get(key)),
   scan: (bounds, reverse, expected) => mergedScan(changes, base, bounds, reverse, expected),
 });
 
@@ -115,5 +118,5 @@ async function* mergedScan(
 }
 
 const append = (page: RawEntry[], write: RawWrite | undefined): void => {
-  if (write?.payload !== undefined) page.push({ key: write.key, payload: write.payload });
+  if (write?.payload !== undefined) page.push({ key: write.key, payload: write.payload.slice() });
 };

@@ -1,0 +1,134 @@
+import { Level } from "level";
+import { describe, expect, it, onTestFinished } from "vitest";
+
+import { StoreCorruptionError } from "../../../services/kit/store/errors.ts";
+import type { Store } from "../../../services/kit/store/store.ts";
+import { openStore } from "../../../services/kit/store/store.ts";
+import { keyBytes } from "../../../services/kit/store/table.ts";
+import { temporaryDirectory } from "../../support/temporary-directory.ts";
+import { isolationContract } from "./isolation-contract.ts";
+import type { OpenEmptyStore } from "./store-contract.ts";
+import { storeContract } from "./store-contract.ts";
+import { counters, events, notes } from "./tables.ts";
+
+// Whether the disk is waited for changes nothing that the contract suite looks at; the tests below wait for it.
+const openEmpty: OpenEmptyStore = async (limits) =>
+  openStore({ directory: await temporaryDirectory(), sync: false, limits });
+storeContract("LevelDB", openEmpty);
+isolationContract("LevelDB", openEmpty);
+
+const openFor = async (directory: string): Promise<Store> => {
+  const store = await openStore({ directory });
+  onTestFinished(() => store.close());
+  return store;
+};
+
+/** Changes the bytes of one stored record behind the store's back. */
+const damage = async (directory: string, key: Uint8Array, change: (record: Buffer) => Buffer): Promise<void> => {
+  const database = new Level<Buffer, Buffer>(directory, { keyEncoding: "buffer", valueEncoding: "buffer" });
+  const record = await database.get(Buffer.from(key));
+  await database.put(Buffer.from(key), change(record));
+  await database.close();
+};
+
+describe("a store on disk", () => {
+  it("has all that was answered when it is opened again", async () => {
+    const directory = await temporaryDirectory();
+    const first = await openStore({ directory });
+    await Promise.all(
+      Array.from({ length: 100 }, (_, sequence) =>
+        first.transact((tx) => tx.put(events, ["s", sequence], { value: new Uint8Array(sequence) })),
+      ),
+    );
+    await first.transact((tx) => tx.deleteRange(events, { prefix: ["s"], from: ["s", 90] }));
+    await first.close();
+    const second = await openFor(directory);
+    const found = await second.read((reader) => reader.list(events, { limit: 1000 }));
+    expect(found.map(({ key, value }) => [key[1], value.value.byteLength])).toEqual(
+      Array.from({ length: 90 }, (_, sequence) => [sequence, sequence]),
+    );
+  });
+
+  it("is opened by one at a time", async () => {
+    const directory = await temporaryDirectory();
+    await openFor(directory);
+    await expect(openStore({ directory })).rejects.toThrow("Database failed to open");
+  });
+
+  it("writes once for all who wait at the same time", async () => {
+    const store = await openFor(await temporaryDirectory());
+    await Promise.all(
+      Array.from({ length: 64 }, (_, sequence) => store.transact((tx) => tx.put(events, ["s", sequence], {}))),
+    );
+    expect(store.stats()).toMatchObject({ groups: 1, commits: 64, conflicts: 0, waiting: 0, transactions: 0 });
+  });
+
+  it("writes nothing for transactions that changed nothing", async () => {
+    const store = await openFor(await temporaryDirectory());
+    await store.transact((tx) => tx.get(notes, ["a", "1"]));
+    expect(store.stats()).toMatchObject({ groups: 0, commits: 0 });
+  });
+
+  it("keeps what a compaction does not touch and drops nothing that lives", async () => {
+    const store = await openFor(await temporaryDirectory());
+    await store.transact((tx) => {
+      for (let sequence = 0; sequence < 100; sequence += 1)
+        tx.put(events, ["s", sequence], { value: new Uint8Array(100) });
+    });
+    await store.transact((tx) => tx.deleteRange(events, { to: ["s", 50] }));
+    await store.compact(events, {});
+    expect(await store.read((reader) => reader.list(events, { limit: 1000 }))).toHaveLength(50);
+  });
+});
+
+/** A store with one whole record and one that was changed. */
+const damaged = async (change: (record: Buffer) => Buffer): Promise<Store> => {
+  const directory = await temporaryDirectory();
+  const store = await openStore({ directory });
+  await store.transact((tx) => {
+    tx.put(notes, ["a", "1"], { value: "whole" });
+    tx.put(notes, ["a", "2"], { value: "to be damaged" });
+  });
+  await store.close();
+  await damage(directory, keyBytes(notes, ["a", "2"]), change);
+  return openFor(directory);
+};
+
+describe("a damaged record", () => {
+  it.each([
+    ["its version", 0],
+    ["its checksum", 3],
+    ["its payload", 9],
+  ])("is an error, never wrong data, when %s is changed", async (_what, at) => {
+    const store = await damaged((record) => {
+      record[at] = (record[at] as number) ^ 0x10;
+      return record;
+    });
+    await expect(store.read((reader) => reader.get(notes, ["a", "2"]))).rejects.toThrow(StoreCorruptionError);
+    await expect(store.read((reader) => reader.list(notes, { limit: 10 }))).rejects.toThrow(StoreCorruptionError);
+    await expect(store.transact((tx) => tx.get(notes, ["a", "2"]))).rejects.toThrow(StoreCorruptionError);
+    expect((await store.read((reader) => reader.get(notes, ["a", "1"])))?.value).toBe("whole");
+  });
+
+  it("names its key", async () => {
+    const store = await damaged((record) => record.subarray(0, 7));
+    await expect(store.read((reader) => reader.get(notes, ["a", "2"]))).rejects.toThrow(
+      "the record at key 000a61003200 is damaged: its checksum does not hold",
+    );
+  });
+
+  it("can be replaced without being read", async () => {
+    const store = await damaged((record) => record.subarray(0, 3));
+    await store.transact((tx) => tx.put(notes, ["a", "2"], { value: "whole again" }));
+    expect((await store.read((reader) => reader.get(notes, ["a", "2"])))?.value).toBe("whole again");
+  });
+
+  it("is told apart from a record of another kind", async () => {
+    const store = await openFor(await temporaryDirectory());
+    await store.transact((tx) => tx.put(counters, ["a"], { value: 300n }));
+    const misread = { ...notes, number: counters.number, parts: counters.parts };
+    await expect(store.read((reader) => reader.list(misread, { limit: 1 }))).rejects.toThrow(
+      "the record at key 000b6100 is damaged: it is no google.protobuf.StringValue",
+    );
+  });
+});
