@@ -1,0 +1,306 @@
+import { randomInt } from "node:crypto";
+
+import { describe, expect, test } from "vitest";
+
+import type { SignatureBrand } from "../../../gateway/signature/brand.ts";
+import { decodeBody } from "../../../gateway/signature/decode-body.ts";
+import type { Payload } from "../../../gateway/signature/payload.ts";
+import { amz, svc } from "./brands.ts";
+import { hex, signedByHeader, signedChunks, verifyExample } from "./signer.ts";
+
+async function* split(wire: Uint8Array, cuts: readonly number[]): AsyncGenerator<Uint8Array> {
+  let at = 0;
+  for (const cut of [...cuts.toSorted((a, b) => a - b), wire.length]) {
+    yield wire.subarray(at, cut);
+    at = cut;
+  }
+}
+
+const randomCuts = (length: number, count: number): number[] =>
+  Array.from({ length: count }, () => randomInt(length + 1));
+
+const decoded = async (payload: Payload, wire: Uint8Array, cuts: readonly number[] = []) => {
+  const body = decodeBody(payload, split(wire, cuts));
+  const bytes = Buffer.concat(await Array.fromAsync(body));
+  return { bytes, trailers: Object.fromEntries(body.trailers) };
+};
+
+const refusalOf = (payload: Payload, wire: Uint8Array | string): Promise<unknown> =>
+  decoded(payload, Buffer.from(wire)).then(
+    () => "accepted",
+    (error: unknown) => error,
+  );
+
+const pieces = (...sizes: number[]): Buffer[] => sizes.map((size, at) => Buffer.alloc(size, `piece ${at}, `));
+
+const unsignedTrailer = (decodedLength: number, ...trailerNames: string[]): Payload => ({
+  kind: "chunked",
+  decodedLength,
+  hasTrailer: true,
+  trailerNames,
+  chain: undefined,
+});
+
+const exactly = (text: string): Payload => ({ kind: "exact", sha256: hex(text) });
+
+describe("a plain body", () => {
+  test("is the source itself", async () => {
+    expect(await decoded({ kind: "plain" }, Buffer.from("body"))).toEqual({ bytes: Buffer.from("body"), trailers: {} });
+  });
+});
+
+describe("a body with a declared hash", () => {
+  test("comes through when it has that hash", async () => {
+    expect((await decoded(exactly("the body"), Buffer.from("the body"), [3])).bytes.toString()).toBe("the body");
+  });
+
+  test("is refused at its end when it has another", async () => {
+    const body = decodeBody(exactly("the body"), split(Buffer.from("the bodY"), [4]))[Symbol.asyncIterator]();
+    expect(Buffer.from((await body.next()).value).toString()).toBe("the ");
+    expect(Buffer.from((await body.next()).value).toString()).toBe("bodY");
+    await expect(body.next()).rejects.toMatchObject({
+      kind: "payload-mismatch",
+      details: { given: hex("the body"), computed: hex("the bodY") },
+    });
+  });
+});
+
+describe.for<[string, SignatureBrand]>([
+  ["amz", amz],
+  ["svc", svc],
+])("signed chunks of %s", ([, brand]) => {
+  const chunks = pieces(8192, 70_000, 8192, 17);
+  const body = Buffer.concat(chunks);
+  const trailers = {
+    [`${brand.headerPrefix}checksum-crc32c`]: "sOO8/Q==",
+    [`${brand.headerPrefix}checksum-sha256`]: "x",
+  };
+
+  test("come through however they are split", async () => {
+    const { request, wire } = signedChunks(chunks, { brand });
+    const { payload } = verifyExample(request);
+    for (let round = 0; round < 50; round += 1) {
+      const cuts = randomCuts(wire.length, randomInt(200));
+      expect((await decoded(payload, wire, cuts)).bytes.equals(body), `cut at ${cuts.join()}`).toBe(true);
+    }
+  });
+
+  test("come through byte by byte, trailers too", async () => {
+    const { request, wire } = signedChunks(chunks, { brand, trailers });
+    const cuts = Array.from({ length: wire.length }, (_, at) => at);
+    const seen = await decoded(verifyExample(request).payload, wire, cuts);
+    expect(seen.bytes.equals(body)).toBe(true);
+    expect(seen.trailers).toEqual(trailers);
+  });
+
+  test("are refused when any byte of them is changed", async () => {
+    const small = signedChunks(pieces(200), { brand, trailers });
+    const { payload } = verifyExample(small.request);
+    const accepted: number[] = [];
+    for (let at = 0; at < small.wire.length; at += 1) {
+      const wire = Buffer.from(small.wire);
+      wire[at] = (wire[at] ?? 0) ^ 0x01;
+      if ((await refusalOf(payload, wire)) === "accepted") accepted.push(at);
+    }
+    expect(accepted).toEqual([]);
+  });
+
+  test("are refused when they are cut anywhere", async () => {
+    const { request, wire } = signedChunks(pieces(8192, 40), { brand, trailers });
+    const { payload } = verifyExample(request);
+    const cuts = [...Array.from({ length: 400 }, (_, at) => wire.length - 1 - at), ...randomCuts(wire.length - 1, 100)];
+    const outcomes = new Set<unknown>();
+    for (const cut of cuts) outcomes.add(((await refusalOf(payload, wire.subarray(0, cut))) as { kind: string }).kind);
+    expect([...outcomes].toSorted()).toEqual(["body-length", "malformed-trailer"]);
+  });
+
+  test("cannot change places", async () => {
+    const { request, wire: ordered } = signedChunks(pieces(8192, 8192), { brand });
+    const chunk = "2000;chunk-signature=".length + 64 + 2 + 8192 + 2;
+    const wire = Buffer.concat([
+      ordered.subarray(chunk, 2 * chunk),
+      ordered.subarray(0, chunk),
+      ordered.subarray(2 * chunk),
+    ]);
+    expect(await refusalOf(verifyExample(request).payload, wire)).toMatchObject({
+      kind: "chunk-signature-mismatch",
+      details: { chunk: "1" },
+    });
+  });
+});
+
+describe("a signed body", () => {
+  test("may be empty", async () => {
+    const { request, wire } = signedChunks([]);
+    expect((await decoded(verifyExample(request).payload, wire)).bytes).toHaveLength(0);
+  });
+
+  // what is wrong, how the wire is changed, kind
+  test.for<[string, (wire: string) => string, string, object]>([
+    [
+      "a chunk without signature",
+      (wire) => wire.replace(/;chunk-signature=[^\r]*/, ""),
+      "malformed-chunk",
+      { reason: "A chunk has no signature." },
+    ],
+    [
+      "a signature of other characters",
+      (wire) => wire.replace(/=[0-9a-f]/, "=g"),
+      "malformed-chunk",
+      { reason: "A chunk has no signature." },
+    ],
+    [
+      "trailers that were not announced",
+      (wire) => wire.replace(/\r\n\r\n$/, "\r\nx-amz-meta-a:1\r\n\r\n"),
+      "malformed-chunk",
+      { reason: "There are trailers where none may be." },
+    ],
+    ["bytes after its end", (wire) => `${wire}x`, "malformed-chunk", { reason: "There are bytes after its end." }],
+  ])("with %s is refused", async ([, change, kind, details]) => {
+    const { request, wire } = signedChunks(pieces(20));
+    expect(await refusalOf(verifyExample(request).payload, change(wire.toString("latin1")))).toMatchObject({
+      kind,
+      details,
+    });
+  });
+
+  test("needs its trailers' signature", async () => {
+    const { request, wire } = signedChunks(pieces(20), { trailers: { "x-amz-checksum-crc32": "AAAAAA==" } });
+    const without = wire.toString("latin1").replace(/x-amz-trailer-signature:.*\r\n/, "");
+    expect(await refusalOf(verifyExample(request).payload, without)).toMatchObject({
+      kind: "malformed-trailer",
+      details: { reason: "Their signature is missing." },
+    });
+  });
+
+  test("has nothing after its trailers' signature", async () => {
+    const { request, wire } = signedChunks(pieces(20), { trailers: { "x-amz-checksum-crc32": "AAAAAA==" } });
+    const more = wire
+      .toString("latin1")
+      .replace(/(x-amz-trailer-signature:.*\r\n)/, "$1x-amz-checksum-crc32:BBBBBB==\r\n");
+    expect(await refusalOf(verifyExample(request).payload, more)).toMatchObject({
+      kind: "malformed-trailer",
+      details: { reason: "Their signature must come last." },
+    });
+  });
+});
+
+describe("an unsigned body with a trailer", () => {
+  test("comes through", async () => {
+    const payload = verifyExample(
+      signedByHeader({
+        method: "PUT",
+        payloadHash: "STREAMING-UNSIGNED-PAYLOAD-TRAILER",
+        headers: { "x-amz-decoded-content-length": "5", "x-amz-trailer": "x-amz-checksum-crc32" },
+      }),
+    ).payload;
+    expect(await decoded(payload, Buffer.from("5\r\nhello\r\n0\r\nx-amz-checksum-crc32:NhCmhg==\r\n\r\n"))).toEqual({
+      bytes: Buffer.from("hello"),
+      trailers: { "x-amz-checksum-crc32": "NhCmhg==" },
+    });
+  });
+
+  test("may announce no trailer", async () => {
+    expect((await decoded(unsignedTrailer(5), Buffer.from("5\r\nhello\r\n0\r\n\r\n"))).bytes.toString()).toBe("hello");
+  });
+
+  const hello = unsignedTrailer(5, "x-amz-checksum-crc32");
+  const large = "a".repeat(8191);
+
+  // what is wrong, the payload, the wire, kind, details
+  test.for<[string, Payload, string, string, object]>([
+    [
+      "a size that is no number",
+      hello,
+      "five\r\nhello\r\n",
+      "malformed-chunk",
+      { reason: "A chunk's size is not a hexadecimal number." },
+    ],
+    ["a negative size", hello, "-5\r\nhello\r\n", "malformed-chunk", {}],
+    ["an empty size", hello, "\r\nhello\r\n", "malformed-chunk", {}],
+    ["a size of 14 digits", hello, "00000000000005\r\nhello\r\n", "malformed-chunk", {}],
+    ["a line without CR", hello, "5\nhello\r\n", "malformed-chunk", { reason: "A line does not end with CR and LF." }],
+    [
+      "a line of more than 1,024 bytes",
+      hello,
+      `5;${"x".repeat(1030)}`,
+      "malformed-chunk",
+      { reason: "A line is too long." },
+    ],
+    [
+      "a chunk longer than its size",
+      hello,
+      "4\r\nhello\r\n",
+      "malformed-chunk",
+      { reason: "A chunk is longer than its size." },
+    ],
+    ["more than the declared length", hello, "6\r\nhello!", "body-length", { expected: "5", received: "6" }],
+    ["less than the declared length", hello, "4\r\nhell\r\n0\r\n", "body-length", { expected: "5", received: "4" }],
+    ["nothing", hello, "", "body-length", { expected: "5", received: "0" }],
+    ["half a chunk", hello, "5\r\nhe", "body-length", { expected: "5", received: "2" }],
+    [
+      "a small chunk that is not the last",
+      unsignedTrailer(8192),
+      `1fff\r\n${large}\r\n1\r\na\r\n0\r\n\r\n`,
+      "chunk-too-small",
+      { chunk: "1", size: "8191" },
+    ],
+    ["no end", hello, "5\r\nhello\r\n0\r\n", "malformed-trailer", { reason: "They are not complete." }],
+    [
+      "a trailer that was not announced",
+      hello,
+      "5\r\nhello\r\n0\r\nx-amz-checksum-sha1:x\r\n\r\n",
+      "malformed-trailer",
+      { reason: "One was not announced." },
+    ],
+    ["a trailer without colon", hello, "5\r\nhello\r\n0\r\nx-amz-checksum-crc32\r\n\r\n", "malformed-trailer", {}],
+    [
+      "a trailer given twice",
+      hello,
+      "5\r\nhello\r\n0\r\nx-amz-checksum-crc32:1\r\nx-amz-checksum-crc32:2\r\n\r\n",
+      "malformed-trailer",
+      { reason: "One is given twice." },
+    ],
+    [
+      "a trailer that is missing",
+      hello,
+      "5\r\nhello\r\n0\r\n\r\n",
+      "malformed-trailer",
+      { reason: "One that was announced is missing." },
+    ],
+    [
+      "a trailer of more than 1,024 bytes",
+      hello,
+      `5\r\nhello\r\n0\r\nx-amz-checksum-crc32:${"x".repeat(1024)}\r\n\r\n`,
+      "malformed-trailer",
+      { reason: "A line is too long." },
+    ],
+    [
+      "17 trailers",
+      unsignedTrailer(0, ...Array.from({ length: 17 }, (_, at) => `t${at}`)),
+      `0\r\n${Array.from({ length: 17 }, (_, at) => `t${at}:x\r\n`).join("")}\r\n`,
+      "malformed-trailer",
+      { reason: "There are too many." },
+    ],
+  ])("with %s is refused", async ([, payload, wire, kind, details]) => {
+    expect(await refusalOf(payload, wire)).toMatchObject({ name: "SignatureRefusal", kind, details });
+  });
+});
+
+describe("decoding", () => {
+  test("copies no body bytes and reads only as fast as it is read", async () => {
+    const piece = Buffer.alloc(16_384, "a");
+    let taken = 0;
+    const source = (async function* () {
+      yield Buffer.from("100000\r\n");
+      for (; taken < 64; taken += 1) yield piece;
+      yield Buffer.from("\r\n0\r\n\r\n");
+    })();
+    const body = decodeBody(unsignedTrailer(0x100000), source)[Symbol.asyncIterator]();
+    const first = await body.next();
+    expect(first.value.buffer).toBe(piece.buffer);
+    expect(taken).toBe(0);
+    await body.next();
+    expect(taken).toBe(1);
+  });
+});

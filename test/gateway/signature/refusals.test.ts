@@ -1,0 +1,423 @@
+import { describe, expect, test } from "vitest";
+
+import type { SignedRequest } from "../../../gateway/signature/verify.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { amz, svc } from "./brands.ts";
+import { emptyHash, exampleMs, presigned, signedByHeader, verifyExample } from "./signer.ts";
+
+type Request = Partial<SignedRequest> & { rawHeaders?: readonly string[] };
+
+const changed = (request: Request, from: string | RegExp, to: string): Request => ({
+  ...request,
+  ...(request.rawQuery === undefined ? {} : { rawQuery: request.rawQuery.replace(from, to) }),
+  ...(request.rawHeaders === undefined ? {} : { rawHeaders: request.rawHeaders.map((text) => text.replace(from, to)) }),
+});
+const at = (request: Request, offsetMs: number): Request => ({
+  ...request,
+  clock: new FakeClock(exampleMs + offsetMs),
+});
+const header = signedByHeader;
+const parameter = (name: string, value: string) => presigned({ [`X-Amz-${name}`]: value });
+
+describe("a request signed by header", () => {
+  test("is the key owner's", () => {
+    expect(verifyExample(header())).toMatchObject({
+      form: "header",
+      caller: { principalArn: "arn:aws:iam::123456789012:root", accessKeyId: "AKIAIOSFODNN7EXAMPLE" },
+      payload: { kind: "exact", sha256: emptyHash },
+      signedHeaders: ["host", "x-amz-content-sha256", "x-amz-date"],
+    });
+  });
+
+  // what is wrong, the request, the refusal's kind, its details
+  test.for<[string, Request, string, object]>([
+    ["both forms", { ...header(), rawQuery: presigned().rawQuery }, "several-forms", {}],
+    [
+      "another algorithm",
+      changed(header(), "HMAC-SHA256 ", "HMAC-SHA512 "),
+      "unsupported-algorithm",
+      { algorithm: "AWS4-HMAC-SHA512" },
+    ],
+    [
+      "version 2",
+      changed(header(), /^AWS4.*/, "AWS AKIAIOSFODNN7EXAMPLE:c2lnbmF0dXJl"),
+      "unsupported-algorithm",
+      { algorithm: "AWS" },
+    ],
+    [
+      "the other dialect",
+      { ...header({ brand: svc }), brand: amz },
+      "unsupported-algorithm",
+      { algorithm: "SVC4-HMAC-SHA256" },
+    ],
+    [
+      "two authorizations",
+      header({ unsigned: ["authorization", "AWS4-HMAC-SHA256 x"] }),
+      "malformed-authorization",
+      { reason: "There is more than one." },
+    ],
+    [
+      "a part without a name",
+      changed(header(), ",SignedHeaders=", ",SignedHeaders:"),
+      "malformed-authorization",
+      { reason: "Its parts must be name=value, each name once." },
+    ],
+    [
+      "a part given twice",
+      changed(header(), ",SignedHeaders=", ",Credential=x,SignedHeaders="),
+      "malformed-authorization",
+      { reason: "Its parts must be name=value, each name once." },
+    ],
+    [
+      "no credential",
+      changed(header(), "Credential=", "Credentials="),
+      "malformed-authorization",
+      { reason: "It must have a Credential." },
+    ],
+    [
+      "a credential without region",
+      changed(header(), "/us-east-1", ""),
+      "malformed-authorization",
+      { reason: "The Credential must be <access key id>/<yyyymmdd>/<region>/<service>/aws4_request." },
+    ],
+    [
+      "no signed headers",
+      changed(header(), /SignedHeaders=[^,]*/, "SignedHeaders="),
+      "malformed-authorization",
+      { reason: "It must have a SignedHeaders." },
+    ],
+    [
+      "no signature",
+      changed(header(), /,Signature=.*/, ""),
+      "malformed-authorization",
+      { reason: "It must have a Signature." },
+    ],
+    [
+      "another terminator",
+      changed(header(), "/aws4_request", "/aws5_request"),
+      "wrong-scope",
+      { part: "terminator", given: "aws5_request", expected: "aws4_request" },
+    ],
+    [
+      "a scope without a date",
+      changed(header(), "/20130524/", "/today/"),
+      "wrong-scope",
+      { part: "date", given: "today", expected: "yyyymmdd" },
+    ],
+    [
+      "another service",
+      changed(header(), "/s3/", "/events/"),
+      "wrong-scope",
+      { part: "service", given: "events", expected: "s3" },
+    ],
+    [
+      "another region",
+      changed(header(), "/us-east-1/", "/eu-west-1/"),
+      "wrong-scope",
+      { part: "region", given: "eu-west-1", expected: "us-east-1" },
+    ],
+    ["no date", changed(header(), "x-amz-date", "x-other-date"), "missing-date", {}],
+    ["a date that is none", changed(header(), "20130524T000000Z", "20131324T000000Z"), "missing-date", {}],
+    [
+      "another date than the scope's",
+      changed(header(), "/20130524/", "/20130525/"),
+      "wrong-scope",
+      { part: "date", given: "20130525", expected: "20130524" },
+    ],
+    [
+      "an unknown key",
+      changed(header(), "AKIAIOSFODNN7EXAMPLE", "AKIANOBODY"),
+      "unknown-access-key",
+      { accessKeyId: "AKIANOBODY" },
+    ],
+    [
+      "a security token",
+      header({ headers: { "x-amz-security-token": "FwoGZ" } }),
+      "invalid-security-token",
+      { accessKeyId: "AKIAIOSFODNN7EXAMPLE" },
+    ],
+    [
+      "a time 15 minutes and a millisecond ago",
+      at(header(), 900_001),
+      "clock-skew",
+      { requestTime: "2013-05-24T00:00:00.000Z", serverTime: "2013-05-24T00:15:00.001Z", skewMsMax: "900000" },
+    ],
+    ["a time more than 15 minutes ahead", at(header(), -900_001), "clock-skew", {}],
+    [
+      "an unsigned host",
+      changed(header(), "SignedHeaders=host;", "SignedHeaders="),
+      "unsigned-headers",
+      { headers: "host" },
+    ],
+    [
+      "a header of the dialect that is not signed",
+      header({ unsigned: ["X-Amz-Acl", "public-read"] }),
+      "unsigned-headers",
+      { headers: "x-amz-acl" },
+    ],
+    [
+      "no payload hash",
+      changed(header(), "x-amz-content-sha256", "x-other"),
+      "missing-payload-hash",
+      { header: "x-amz-content-sha256" },
+    ],
+    [
+      "a payload hash that is none",
+      header({ payloadHash: "e3b0" }),
+      "invalid-payload-hash",
+      { header: "x-amz-content-sha256", value: "e3b0" },
+    ],
+    [
+      "a streaming form of the other dialect",
+      header({ payloadHash: "STREAMING-SVC4-HMAC-SHA256-PAYLOAD" }),
+      "invalid-payload-hash",
+      {},
+    ],
+    [
+      "an asymmetric streaming form",
+      header({ payloadHash: "STREAMING-AWS4-ECDSA-P256-SHA256-PAYLOAD" }),
+      "invalid-payload-hash",
+      {},
+    ],
+    [
+      "chunks of unknown length",
+      header({ payloadHash: "STREAMING-AWS4-HMAC-SHA256-PAYLOAD" }),
+      "missing-decoded-length",
+      {},
+    ],
+    [
+      "chunks of negative length",
+      header({ payloadHash: "STREAMING-UNSIGNED-PAYLOAD-TRAILER", headers: { "x-amz-decoded-content-length": "-1" } }),
+      "missing-decoded-length",
+      {},
+    ],
+    [
+      "another method",
+      { ...header(), method: "DELETE" },
+      "signature-mismatch",
+      { accessKeyId: "AKIAIOSFODNN7EXAMPLE" },
+    ],
+    ["another path", { ...header(), rawPath: "/test.txt2" }, "signature-mismatch", {}],
+    ["another query", { ...header(), rawQuery: "acl" }, "signature-mismatch", {}],
+    ["another host", changed(header(), "examplebucket", "otherbucket"), "signature-mismatch", {}],
+    ["another payload hash", changed(header(), emptyHash, emptyHash.replace("e3", "e4")), "signature-mismatch", {}],
+    [
+      "a signed header that has gone",
+      changed(header({ headers: { range: "bytes=0-9" } }), /^range$/, "x-gone"),
+      "signature-mismatch",
+      {},
+    ],
+    ["a cut signature", changed(header(), /(Signature=.*).$/, "$1"), "signature-mismatch", {}],
+    [
+      "a signature in capitals",
+      {
+        ...header(),
+        rawHeaders: header().rawHeaders.map((text) =>
+          text.replace(/Signature=.*/, (all) => `Signature=${all.slice(10).toUpperCase()}`),
+        ),
+      },
+      "signature-mismatch",
+      {},
+    ],
+    [
+      "a body that is not the hash's",
+      { ...header(), body: Buffer.from("x") },
+      "payload-mismatch",
+      { given: emptyHash },
+    ],
+  ])("with %s is refused", ([, request, kind, details]) => {
+    expect(() => verifyExample(request)).toThrow(
+      expect.objectContaining({ name: "SignatureRefusal", kind, details: expect.objectContaining(details) }),
+    );
+  });
+
+  test("that does not match is told what was computed, but not the right signature", () => {
+    expect(() => verifyExample({ ...header(), rawQuery: "acl" })).toThrow(
+      expect.objectContaining({
+        details: {
+          accessKeyId: "AKIAIOSFODNN7EXAMPLE",
+          signature: "df548e2ce037944d03f3e68682813b093763996d597cf890ca3d9037fd231eb4",
+          stringToSign:
+            "AWS4-HMAC-SHA256\n20130524T000000Z\n20130524/us-east-1/s3/aws4_request\nd3eba503d99c89f6762e1987df91b8ac246920104cab8875442d0f303cb8d4a0",
+          canonicalRequest: `GET\n/test.txt\nacl=\nhost:examplebucket.s3.amazonaws.com\nx-amz-content-sha256:${emptyHash}\nx-amz-date:20130524T000000Z\n\nhost;x-amz-content-sha256;x-amz-date\n${emptyHash}`,
+        },
+      }),
+    );
+  });
+
+  test("is accepted 15 minutes early and late", () => {
+    expect(verifyExample(at(header(), 900_000)).form).toBe("header");
+    expect(verifyExample(at(header(), -900_000)).form).toBe("header");
+  });
+
+  test("may be for any region where none is asked for", () => {
+    expect(verifyExample({ ...header(), region: undefined }).form).toBe("header");
+  });
+});
+
+describe("a presigned request", () => {
+  // what is wrong, the request, the refusal's kind, its details
+  test.for<[string, Request, string, object]>([
+    ["another algorithm", parameter("Algorithm", "AWS4-HMAC-SHA512"), "unsupported-algorithm", {}],
+    [
+      "version 2",
+      { rawQuery: "AWSAccessKeyId=AKIAIOSFODNN7EXAMPLE&Expires=1175139620&Signature=vjbyPxybdZaNmGa" },
+      "unsupported-algorithm",
+      {},
+    ],
+    [
+      "no algorithm",
+      changed(presigned(), /X-Amz-Algorithm=[^&]*&/, ""),
+      "malformed-query",
+      { reason: "There must be one X-Amz-Algorithm." },
+    ],
+    [
+      "no credential",
+      changed(presigned(), /X-Amz-Credential=[^&]*&/, ""),
+      "malformed-query",
+      { reason: "There must be one X-Amz-Credential." },
+    ],
+    [
+      "two credentials",
+      changed(presigned(), "X-Amz-Credential", "X-Amz-Credential=x&X-Amz-Credential"),
+      "malformed-query",
+      { reason: "There must be one X-Amz-Credential." },
+    ],
+    ["a short credential", parameter("Credential", "AKIAIOSFODNN7EXAMPLE/20130524"), "malformed-query", {}],
+    [
+      "no signed headers",
+      changed(presigned(), /&X-Amz-SignedHeaders=[^&]*/, ""),
+      "malformed-query",
+      { reason: "There must be one X-Amz-SignedHeaders." },
+    ],
+    [
+      "no signature",
+      changed(presigned(), /&X-Amz-Signature=.*/, ""),
+      "malformed-query",
+      { reason: "There must be one X-Amz-Signature." },
+    ],
+    [
+      "no date",
+      changed(presigned(), /X-Amz-Date=[^&]*&/, ""),
+      "malformed-query",
+      { reason: "There must be one X-Amz-Date." },
+    ],
+    [
+      "no expiry",
+      changed(presigned(), /X-Amz-Expires=[^&]*&/, ""),
+      "malformed-query",
+      { reason: "There must be one X-Amz-Expires." },
+    ],
+    [
+      "an expiry of 0",
+      parameter("Expires", "0"),
+      "malformed-query",
+      { reason: "X-Amz-Expires must be a number of seconds from 1 to 604800." },
+    ],
+    ["an expiry of more than a week", parameter("Expires", "604801"), "malformed-query", {}],
+    ["an expiry that is no number", parameter("Expires", "1h"), "malformed-query", {}],
+    [
+      "another region",
+      parameter("Credential", "AKIAIOSFODNN7EXAMPLE/20130524/eu-west-1/s3/aws4_request"),
+      "wrong-query-scope",
+      { part: "region", given: "eu-west-1", expected: "us-east-1" },
+    ],
+    [
+      "a date that is none",
+      parameter("Date", "2013-05-24"),
+      "malformed-query",
+      { reason: "X-Amz-Date must be like 20130524T000000Z." },
+    ],
+    ["another date than the scope's", parameter("Date", "20130525T000000Z"), "wrong-query-scope", { part: "date" }],
+    [
+      "an unknown key",
+      parameter("Credential", "AKIANOBODY/20130524/us-east-1/s3/aws4_request"),
+      "unknown-access-key",
+      {},
+    ],
+    ["a security token", parameter("Security-Token", "FwoGZ"), "invalid-security-token", {}],
+    [
+      "a time more than 15 minutes ahead",
+      at(presigned(), -900_001),
+      "not-yet-valid",
+      { expires: "86400", expiresDate: "2013-05-25T00:00:00.000Z", serverTime: "2013-05-23T23:44:59.999Z" },
+    ],
+    [
+      "an expiry that has passed",
+      at(presigned(), 86_400_001),
+      "expired",
+      { expires: "86400", expiresDate: "2013-05-25T00:00:00.000Z", serverTime: "2013-05-25T00:00:00.001Z" },
+    ],
+    ["an unsigned host", parameter("SignedHeaders", "range"), "unsigned-headers", { headers: "host" }],
+    [
+      "a header of the dialect that is not signed",
+      { ...presigned(), rawHeaders: ["Host", "examplebucket.s3.amazonaws.com", "x-amz-acl", "public-read"] },
+      "unsigned-headers",
+      { headers: "x-amz-acl" },
+    ],
+    ["a payload hash that is none", parameter("Content-Sha256", "e3b0"), "invalid-payload-hash", {}],
+    ["another expiry", changed(presigned(), "Expires=86400", "Expires=86401"), "signature-mismatch", {}],
+    [
+      "a parameter more",
+      { ...presigned(), rawQuery: `${presigned().rawQuery}&response-expires=0` },
+      "signature-mismatch",
+      {},
+    ],
+    ["another method", { ...presigned(), method: "PUT" }, "signature-mismatch", {}],
+  ])("with %s is refused", ([, request, kind, details]) => {
+    expect(() => verifyExample(request)).toThrow(
+      expect.objectContaining({ name: "SignatureRefusal", kind, details: expect.objectContaining(details) }),
+    );
+  });
+
+  test("is accepted for a week to the last moment", () => {
+    expect(verifyExample(at(parameter("Expires", "604800"), 604_800_000)).form).toBe("presigned");
+  });
+});
+
+describe("a request without a signature", () => {
+  test("is nobody's", () => {
+    expect(verifyExample({ rawHeaders: ["Host", "localhost"] })).toEqual({
+      caller: { accountId: "", principalArn: "", isRoot: false, isAnonymous: true, policies: [], issuer: "" },
+      form: "anonymous",
+      payload: { kind: "plain" },
+      signedHeaders: [],
+    });
+  });
+
+  test("may declare its body's hash", () => {
+    expect(verifyExample({ rawHeaders: ["x-amz-content-sha256", emptyHash] }).payload).toEqual({
+      kind: "exact",
+      sha256: emptyHash,
+    });
+  });
+
+  test("cannot have signed chunks", () => {
+    const rawHeaders = [
+      "x-amz-content-sha256",
+      "STREAMING-AWS4-HMAC-SHA256-PAYLOAD",
+      "x-amz-decoded-content-length",
+      "0",
+    ];
+    expect(() => verifyExample({ rawHeaders })).toThrow(expect.objectContaining({ kind: "invalid-payload-hash" }));
+  });
+});
+
+describe("the documented dialect", () => {
+  test("signs by header in its own spelling", () => {
+    expect(verifyExample(signedByHeader({ brand: svc }))).toMatchObject({
+      form: "header",
+      signedHeaders: ["host", "x-svc-content-sha256", "x-svc-date"],
+    });
+  });
+
+  test("presigns in its own spelling", () => {
+    expect(verifyExample(presigned({}, svc)).form).toBe("presigned");
+  });
+
+  test("has signatures of its own", () => {
+    const own = signedByHeader({ brand: svc }).rawHeaders.at(-1)?.slice(-64);
+    const public_ = signedByHeader({ brand: amz }).rawHeaders.at(-1)?.slice(-64);
+    expect(own).not.toBe(public_);
+  });
+});
