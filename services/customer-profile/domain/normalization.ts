@@ -1,0 +1,39 @@
+/** How values of a search key compare. */
+export type Comparison = "STRING" | "NUMBER" | "PHONE_NUMBER" | "EMAIL_ADDRESS" | "NAME";
+
+/** The form in which two values that compare equal are the same text. */
+export const normalize = (comparison: Comparison, text: string): string => normalizers[comparison](text);
+
+/**
+ * The digits of a phone number. The international prefix 00 or 011 counts as `+`, and the country code 1 is left out,
+ * so that +15551234567, 1 555 123 4567 and (555)-123-4567 are equal. A text without digits is compared as a name.
+ */
+const normalizePhone = (text: string): string => {
+  const compatible = text.normalize("NFKC");
+  const digits = compatible.replace(/[^0-9]/g, "");
+  if (digits === "") return normalizeName(text);
+  const hasPlus = /^[^0-9]*\+/.test(compatible);
+  const international = hasPlus ? digits : digits.replace(/^(?:011|00)(?=\d{8})/, "");
+  return /^1[2-9]\d{9}$/.test(international) ? international.slice(1) : international;
+};
+
+const normalizeEmail = (text: string): string => text.trim().normalize("NFC").toLowerCase();
+
+const normalizeName = (text: string): string => text.normalize("NFKC").trim().replace(/\s+/g, " ").toLowerCase();
+
+/** A decimal number without signs and zeros that change nothing; any other text as it is. */
+const normalizeNumber = (text: string): string => {
+  const match = /^\s*([+-]?)0*(\d+?)(?:\.(\d*?)0*)?\s*$/.exec(text);
+  if (match === null) return text;
+  const [, sign, whole = "", fraction = ""] = match;
+  const magnitude = fraction === "" ? whole : `${whole}.${fraction}`;
+  return sign === "-" && magnitude !== "0" ? `-${magnitude}` : magnitude;
+};
+
+const normalizers: Readonly<Record<Comparison, (text: string) => string>> = {
+  STRING: (text) => text,
+  NUMBER: normalizeNumber,
+  PHONE_NUMBER: normalizePhone,
+  EMAIL_ADDRESS: normalizeEmail,
+  NAME: normalizeName,
+};

@@ -1,0 +1,98 @@
+import { emailPaths, namePaths, phonePaths } from "./profile-fields.ts";
+import type { ProfileValues } from "./profile-values.ts";
+import type { SearchKey } from "./search-key.ts";
+import { searchKey } from "./search-key.ts";
+
+/** The object that a value came from. */
+export interface ObjectSource {
+  readonly objectTypeName: string;
+  readonly objectKey: string;
+  /** When the object was put, in milliseconds. */
+  readonly timeMs: number;
+}
+
+/** One field: its text and where it came from; without a source it was set by hand. */
+export interface FieldState {
+  readonly value: string;
+  readonly source?: ObjectSource;
+}
+
+/** A search key that was added by hand. */
+export interface AddedKey {
+  /** Documented spelling. */
+  readonly name: string;
+  /** As it was given. */
+  readonly value: string;
+}
+
+/** All that is known about one customer, less objects. */
+export interface ProfileState {
+  /** By path. */
+  readonly fields: ReadonlyMap<string, FieldState>;
+  readonly keys: readonly AddedKey[];
+  readonly createdMs: number;
+  readonly updatedMs: number;
+}
+
+/** A new profile with values set by hand. */
+export const createdProfile = (values: ProfileValues, nowMs: number): ProfileState =>
+  changedByHand({ fields: new Map(), keys: [], createdMs: nowMs, updatedMs: nowMs }, values, nowMs);
+
+/** The profile after a change by hand: an empty text removes its path, a path that is not given stays. */
+export const changedByHand = (profile: ProfileState, values: ProfileValues, nowMs: number): ProfileState => {
+  const fields = new Map(profile.fields);
+  for (const [path, value] of values) {
+    if (value === "") fields.delete(path);
+    else fields.set(path, { value });
+  }
+  return { ...profile, fields, updatedMs: nowMs };
+};
+
+/** The profile with more keys; those that it has already are not doubled. */
+export const withKeys = (profile: ProfileState, added: readonly AddedKey[], nowMs: number): ProfileState => {
+  const keys = [...profile.keys];
+  for (const key of added) if (!keys.some((each) => isSameKey(each, key))) keys.push(key);
+  return { ...profile, keys, updatedMs: nowMs };
+};
+
+/** The profile without these keys; those that it does not have are no matter. */
+export const withoutKeys = (profile: ProfileState, removed: readonly AddedKey[], nowMs: number): ProfileState => ({
+  ...profile,
+  keys: profile.keys.filter((key) => !removed.some((each) => isSameKey(each, key))),
+  updatedMs: nowMs,
+});
+
+/** The texts of a profile, by path. */
+export const valuesIn = (profile: ProfileState): ProfileValues =>
+  new Map([...profile.fields].map(([path, field]) => [path, field.value]));
+
+/** The bytes that a profile's content counts for. */
+export const contentBytes = (profile: ProfileState): number => {
+  let bytes = 0;
+  for (const [path, field] of profile.fields) bytes += Buffer.byteLength(path) + Buffer.byteLength(field.value);
+  for (const key of profile.keys) bytes += Buffer.byteLength(key.name) + Buffer.byteLength(key.value);
+  return bytes;
+};
+
+/** The search keys that a profile's own content gives it, without doubles. */
+export const searchKeysOf = (profile: ProfileState): readonly SearchKey[] => {
+  const textsAt = (paths: readonly string[]) =>
+    paths.map((path) => profile.fields.get(path)?.value).filter((text) => text !== undefined);
+  const fullName = textsAt(namePaths).join(" ");
+  return distinct([
+    ...textsAt(["AccountNumber"]).map((text) => searchKey("_account", text)),
+    ...textsAt(phonePaths).map((text) => searchKey("_phone", text)),
+    ...textsAt(emailPaths).map((text) => searchKey("_email", text)),
+    ...(fullName === "" ? [] : [searchKey("_fullName", fullName)]),
+    ...profile.keys.map((key) => searchKey(key.name, key.value)),
+  ]);
+};
+
+/** Two ways to write the same value are the same key. */
+const isSameKey = (a: AddedKey, b: AddedKey): boolean =>
+  a.name === b.name && searchKey(a.name, a.value).value === searchKey(b.name, b.value).value;
+
+const distinct = (keys: readonly SearchKey[]): readonly SearchKey[] => {
+  const found = new Map(keys.map((key) => [JSON.stringify([key.name, key.comparison, key.value]), key]));
+  return [...found.values()];
+};

@@ -1,0 +1,27 @@
+/** Every limit of the service that a request's own constraints do not hold, each with its unit. */
+export const limits = {
+  /** Domains of one account. */
+  domainsPerAccountMax: 100,
+  /** Bytes of a profile's content: paths and values of its fields and keys. */
+  profileContentBytesMax: 256_000,
+  /** Tags of one resource. */
+  tagsPerResourceMax: 50,
+  /** Values of one search, over all its keys. */
+  searchValuesMax: 1_000,
+  /** Items of a page when the caller asks for no number. */
+  pageItemsDefault: 100,
+  /** Bytes after which a page ends, whatever the number of its items. */
+  pageBytesMax: 3 * 1024 * 1024,
+  /** Times that one search looks for a further stretch of candidates before it answers a short page. */
+  searchWindowsMax: 16,
+  /** How long a page token is good, in milliseconds. */
+  pageTokenLifetimeMs: 24 * 60 * 60 * 1000,
+  /** Records that one transaction of a removal deletes. */
+  purgeBatchRecords: 500,
+  /** Profiles that one transaction of the expiry removes. */
+  expiryBatchProfiles: 50,
+  /** Time between two looks for expired profiles, in milliseconds. */
+  expiryIntervalMs: 60 * 1000,
+  /** Time between an erasure and the compaction that takes erased keys out of the files, in milliseconds. */
+  compactionDelayMs: 60 * 1000,
+} as const;

@@ -1,0 +1,20 @@
+import { ErrorReasonSchema } from "../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
+import { CustomerProfileService } from "../../gen/quartet/customerprofile/v1/customer_profile_service_pb.ts";
+import { runService } from "../kit/process/service-process.ts";
+import { customerProfileSettings, installation } from "../settings.ts";
+import { createApplication } from "./application.ts";
+import { handlers } from "./service.ts";
+
+await runService({
+  name: "customer-profile",
+  installation,
+  settings: customerProfileSettings,
+  service: CustomerProfileService,
+  handlers,
+  errors: ErrorReasonSchema,
+  open: async ({ store, directory, clock, ids, log }) => {
+    const app = await createApplication({ store, directory, clock, ids, log });
+    app.start();
+    return { app, stop: () => app.stop() };
+  },
+});

@@ -1,0 +1,82 @@
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+
+import { DomainPurgeSchema } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
+import type { JobOutcome, JobPolicy, Jobs } from "../../kit/jobs/jobs.ts";
+import type { Store } from "../../kit/store/store.ts";
+import type { KeyPrefix, Table } from "../../kit/store/table.ts";
+import type { Transaction } from "../../kit/store/transaction.ts";
+import { limits } from "../limits.ts";
+import { idText } from "../store/identifier.ts";
+import { counters, expiries, keyIndex, keyOrigins, profileKeys, profiles } from "../store/layout.ts";
+import { expiryMs } from "../store/profile.ts";
+import type { Compaction } from "./compaction.ts";
+
+/**
+ * The removal of what a deleted domain held. Its data is unreachable already, so the removal may take its time: each
+ * transaction deletes a bounded number of records, beginning with the data keys. Deleting is all it does and it begins
+ * with whatever is left, so one that was interrupted simply runs again.
+ */
+export const domainPurgeKind = "domain-purge";
+
+const hourMs = 60 * 60 * 1000;
+
+/** A removal is never given up. */
+export const domainPurgePolicy: JobPolicy = {
+  attemptsMax: Number.MAX_SAFE_INTEGER,
+  ageMsMax: Number.MAX_SAFE_INTEGER,
+  backoff: (attempt, random) => Math.min(hourMs, 1_000 * 2 ** Math.min(attempt, 20)) * (0.5 + random / 2),
+};
+
+/** Puts the removal into the transaction that deletes the domain. */
+export const enqueuePurge = (jobs: Jobs, transaction: Transaction, domainId: Uint8Array, nowMs: number): void => {
+  jobs.enqueue(transaction, {
+    kind: domainPurgeKind,
+    owner: idText(domainId),
+    dueMs: nowMs,
+    payload: toBinary(DomainPurgeSchema, create(DomainPurgeSchema, { domainId })),
+  });
+};
+
+/** Removes all that a deleted domain held. */
+export const purgeDomain = async (
+  store: Store,
+  compaction: Compaction,
+  payload: Uint8Array,
+  signal: AbortSignal,
+): Promise<JobOutcome> => {
+  const { domainId } = fromBinary(DomainPurgeSchema, payload);
+  let isEmpty = false;
+  while (!isEmpty) {
+    signal.throwIfAborted();
+    isEmpty = await store.transact((transaction) => deleteSome(transaction, domainId));
+  }
+  compaction.request();
+  return { done: true };
+};
+
+/** Deletes at most a batch of records. True when nothing is left. */
+const deleteSome = async (transaction: Transaction, domainId: Uint8Array): Promise<boolean> => {
+  let left: number = limits.purgeBatchRecords;
+  left -= await deleteFrom(transaction, profileKeys, domainId, left);
+  left -= await deleteFrom(transaction, keyIndex, domainId, left);
+  left -= await deleteFrom(transaction, keyOrigins, domainId, left);
+  left -= await deleteFrom(transaction, counters, domainId, left);
+  const entries = await transaction.list(profiles, { prefix: [domainId], limit: left });
+  for (const { key, value } of entries) {
+    transaction.delete(profiles, key);
+    transaction.delete(expiries, [expiryMs(value), domainId, key[1]]);
+  }
+  return entries.length < left;
+};
+
+/** Deletes the first records of a domain in one table; returns how many. */
+const deleteFrom = async <K extends readonly [Uint8Array, ...unknown[]]>(
+  transaction: Transaction,
+  table: Table<K>,
+  domainId: Uint8Array,
+  limit: number,
+): Promise<number> => {
+  const entries = await transaction.list(table, { prefix: [domainId] as unknown as KeyPrefix<K>, limit });
+  for (const { key } of entries) transaction.delete(table, key);
+  return entries.length;
+};

@@ -1,0 +1,46 @@
+/**
+ * Search keys that are added by hand. Both operations refuse the key that is the profile's identifier, then a domain
+ * that is not there, then a profile that is not there, then a profile that would be too large.
+ */
+import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
+import type { Operation } from "../application.ts";
+import type { AddedKey } from "../domain/profile-state.ts";
+import { withKeys, withoutKeys } from "../domain/profile-state.ts";
+import { documentedKeyName, profileIdKeyName } from "../domain/search-key.ts";
+import { fault } from "../faults.ts";
+import { openDomain } from "../store/domain.ts";
+import { getProfile, replaceProfile } from "../store/profile.ts";
+
+/** Adds values of a key; those that the profile has already stay as they are. */
+export const addProfileKey: Operation<"addProfileKey"> = async (request, { app, caller }) => {
+  const added = keysOf(request);
+  const nowMs = app.clock.now();
+
+  await app.store.transact(async (transaction) => {
+    const domain = await openDomain(transaction, app.keyring, caller.accountId, request.domainName);
+    const before = await getProfile(transaction, domain, request.profileId, nowMs);
+    await replaceProfile(transaction, domain, before, withKeys(before.state, added, nowMs));
+  });
+
+  return { keyName: request.keyName, values: request.values };
+};
+
+/** Takes values of a key away; a value that is in a field of the profile still finds it. */
+export const deleteProfileKey: Operation<"deleteProfileKey"> = async (request, { app, caller }) => {
+  const removed = keysOf(request);
+  const nowMs = app.clock.now();
+
+  await app.store.transact(async (transaction) => {
+    const domain = await openDomain(transaction, app.keyring, caller.accountId, request.domainName);
+    const before = await getProfile(transaction, domain, request.profileId, nowMs);
+    await replaceProfile(transaction, domain, before, withoutKeys(before.state, removed, nowMs));
+  });
+
+  return { message: "OK" };
+};
+
+const keysOf = ({ keyName, values }: { keyName: string; values: readonly string[] }): readonly AddedKey[] => {
+  const name = documentedKeyName(keyName);
+  if (name === profileIdKeyName) throw fault(ErrorReason.KEY_NAME_FIXED, { key_name: keyName });
+  return values.map((value) => ({ name, value }));
+};

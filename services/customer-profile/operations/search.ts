@@ -1,0 +1,100 @@
+/**
+ * Search. It refuses more values than one search may have, then a page token that is not its own, then a domain that is
+ * not there. It reads one consistent state, stretch by stretch in the order of identifiers, and decides each stretch
+ * from the index alone; only profiles that go into the answer are decrypted.
+ */
+import { toBinary } from "@bufbuild/protobuf";
+
+import type { SearchProfilesRequest } from "../../../gen/quartet/customerprofile/v1/customer_profile_service_pb.ts";
+import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
+import type { Profile } from "../../../gen/quartet/customerprofile/v1/profile_pb.ts";
+import { ProfileSchema } from "../../../gen/quartet/customerprofile/v1/profile_pb.ts";
+import type { Reader } from "../../kit/store/transaction.ts";
+import type { Application, Operation } from "../application.ts";
+import { valuesIn } from "../domain/profile-state.ts";
+import { profileOf } from "../domain/profile-values.ts";
+import type { SearchClause, SearchHit, SearchWindow } from "../domain/search.ts";
+import { decideWindow } from "../domain/search.ts";
+import { fault } from "../faults.ts";
+import { limits } from "../limits.ts";
+import type { OpenDomain } from "../store/domain.ts";
+import { openDomain } from "../store/domain.ts";
+import { findProfile } from "../store/profile.ts";
+import { listHits } from "../store/search.ts";
+import type { Page } from "./page.ts";
+import { pageOf } from "./page.ts";
+
+/** Finds profiles by keys. A page may be short, even empty, and not be the last. */
+export const searchProfiles: Operation<"searchProfiles"> = async (request, { app, caller }) => {
+  const clauses = clausesOf(request);
+  const operator = request.logicalOperator ?? "OR";
+  const filters = [request.domainName, operator, JSON.stringify(clauses)];
+  const page = pageOf(app, { caller: caller.accountId, operation: "SearchProfiles", filters }, request);
+
+  return app.store.read(async (reader) => {
+    const domain = await openDomain(reader, app.keyring, caller.accountId, request.domainName);
+    return searchPage(reader, app, domain, clauses, operator === "AND", page);
+  });
+};
+
+const clausesOf = (request: SearchProfilesRequest): readonly SearchClause[] => {
+  const clauses = [request, ...request.additionalSearchKeys].map(({ keyName, values }) => ({
+    keyName,
+    values: [...new Set(values)],
+  }));
+  const valueCount = clauses.reduce((sum, clause) => sum + clause.values.length, 0);
+  if (valueCount > limits.searchValuesMax)
+    throw fault(ErrorReason.TOO_MANY_SEARCH_VALUES, { limit: String(limits.searchValuesMax) });
+  return clauses;
+};
+
+const searchPage = async (
+  reader: Reader,
+  app: Application,
+  domain: OpenDomain,
+  clauses: readonly SearchClause[],
+  isEveryClauseNeeded: boolean,
+  page: Page,
+): Promise<{ items: Profile[]; nextToken?: string }> => {
+  const nowMs = app.clock.now();
+  const items: Profile[] = [];
+  let bytes = 0;
+  let after = page.after;
+  for (let windows = 0; windows < limits.searchWindowsMax; windows += 1) {
+    const window: SearchWindow = decideWindow(
+      clauses,
+      isEveryClauseNeeded,
+      await listHits(reader, domain, clauses, after, page.itemsMax + 1),
+    );
+    for (const [index, hit] of window.hits.entries()) {
+      const profile = await readHit(reader, domain, hit, nowMs);
+      if (profile === undefined) continue;
+      items.push(profile);
+      bytes += toBinary(ProfileSchema, profile).byteLength;
+      const isLast = window.through === undefined && index === window.hits.length - 1;
+      if (!isLast && (items.length === page.itemsMax || bytes >= limits.pageBytesMax))
+        return { items, nextToken: page.tokenOf(hit.profileId) };
+    }
+    if (window.through === undefined) return { items };
+    after = window.through;
+  }
+  return { items, ...(after === undefined ? {} : { nextToken: page.tokenOf(after) }) };
+};
+
+const readHit = async (
+  reader: Reader,
+  domain: OpenDomain,
+  { profileId, foundBy }: SearchHit,
+  nowMs: number,
+): Promise<Profile | undefined> => {
+  const found = await findProfile(reader, domain, profileId, nowMs);
+  if (found === undefined) return undefined;
+  const profile = profileOf(profileId, valuesIn(found.state));
+  for (const { keyName, values } of foundBy)
+    profile.foundByItems.push({
+      $typeName: "quartet.customerprofile.v1.FoundByKeyValue",
+      keyName,
+      values: [...values],
+    });
+  return profile;
+};

@@ -1,0 +1,41 @@
+import type { CounterRecord } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
+import type { Reader, Transaction } from "../../kit/store/transaction.ts";
+import { counters } from "./layout.ts";
+
+/** How much a domain holds, or by how much that changes. */
+export type Amounts = Pick<CounterRecord, "profileCount" | "meteringProfileCount" | "objectCount" | "totalBytes">;
+
+export const noAmounts: Amounts = { profileCount: 0n, meteringProfileCount: 0n, objectCount: 0n, totalBytes: 0n };
+
+export const addAmounts = (a: Amounts, b: Amounts): Amounts => ({
+  profileCount: a.profileCount + b.profileCount,
+  meteringProfileCount: a.meteringProfileCount + b.meteringProfileCount,
+  objectCount: a.objectCount + b.objectCount,
+  totalBytes: a.totalBytes + b.totalBytes,
+});
+
+export const subtractAmounts = (a: Amounts, b: Amounts): Amounts => ({
+  profileCount: a.profileCount - b.profileCount,
+  meteringProfileCount: a.meteringProfileCount - b.meteringProfileCount,
+  objectCount: a.objectCount - b.objectCount,
+  totalBytes: a.totalBytes - b.totalBytes,
+});
+
+/** What a domain holds now. */
+export const totalOf = async (reader: Reader, domainId: Uint8Array): Promise<Amounts> => {
+  let total = noAmounts;
+  for await (const { value } of reader.range(counters, { prefix: [domainId] })) total = addAmounts(total, value);
+  return total;
+};
+
+/** Notes that a profile's part of what its domain holds has changed. */
+export const changeTotal = async (
+  transaction: Transaction,
+  domainId: Uint8Array,
+  profileId: Uint8Array,
+  change: Amounts,
+): Promise<void> => {
+  const key = [domainId, profileId[0] ?? 0] as const;
+  const before = (await transaction.get(counters, key)) ?? noAmounts;
+  transaction.put(counters, key, addAmounts(before, change));
+};

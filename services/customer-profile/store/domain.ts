@@ -1,0 +1,98 @@
+import type { DomainRecord, DomainRecordSchema } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+
+import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
+import type { Entry, Reader, Transaction } from "../../kit/store/transaction.ts";
+import type { DomainKeys, Keyring } from "../encryption/keyring.ts";
+import { fault } from "../faults.ts";
+import { domainKeys, domains } from "./layout.ts";
+
+/** A domain whose data can be read and written. */
+export interface OpenDomain {
+  readonly id: Uint8Array;
+  readonly record: DomainRecord;
+  readonly keys: DomainKeys;
+}
+
+/** The record of an account's domain, or undefined. */
+export const findDomain = (reader: Reader, accountId: string, domainName: string): Promise<DomainRecord | undefined> =>
+  reader.get(domains, [accountId, domainName]);
+
+/** The record of an account's domain. Throws DOMAIN_NOT_FOUND. */
+export const getDomain = async (reader: Reader, accountId: string, domainName: string): Promise<DomainRecord> => {
+  const record = await findDomain(reader, accountId, domainName);
+  if (record === undefined) throw fault(ErrorReason.DOMAIN_NOT_FOUND, { domain_name: domainName });
+  return record;
+};
+
+/** An account's domain with its keys. Throws DOMAIN_NOT_FOUND. */
+export const openDomain = async (
+  reader: Reader,
+  keyring: Keyring,
+  accountId: string,
+  domainName: string,
+): Promise<OpenDomain> => {
+  const record = await getDomain(reader, accountId, domainName);
+  const wrapped = await reader.get(domainKeys, [record.domainId]);
+  if (wrapped === undefined) throw fault(ErrorReason.DATA_LOSS);
+  return { id: record.domainId, record, keys: keyring.openDomain(record.domainId, wrapped) };
+};
+
+/** A page of an account's domains, by name, behind the given one. */
+export const listDomains = (
+  reader: Reader,
+  accountId: string,
+  afterName: string | undefined,
+  limit: number,
+): Promise<Entry<readonly [string, string], DomainRecord>[]> =>
+  reader.list(domains, {
+    prefix: [accountId],
+    ...(afterName === undefined ? {} : { after: [accountId, afterName] as const }),
+    limit,
+  });
+
+/** Stores a new domain together with its key. */
+export const createDomain = (
+  transaction: Transaction,
+  keyring: Keyring,
+  accountId: string,
+  domainName: string,
+  record: MessageInitShape<typeof DomainRecordSchema> & { readonly domainId: Uint8Array },
+): void => {
+  const wrappingKey = record.defaultEncryptionKey ?? "";
+  transaction.put(domains, [accountId, domainName], record);
+  transaction.put(domainKeys, [record.domainId], {
+    wrappingKey,
+    key: keyring.wrapNewDomainKey(record.domainId, wrappingKey),
+  });
+};
+
+/** Stores changed settings; the domain's key is wrapped anew when they name another key. */
+export const replaceDomain = async (
+  transaction: Transaction,
+  keyring: Keyring,
+  accountId: string,
+  domainName: string,
+  record: DomainRecord,
+): Promise<void> => {
+  transaction.put(domains, [accountId, domainName], record);
+  const wrappingKey = record.defaultEncryptionKey;
+  const wrapped = await transaction.get(domainKeys, [record.domainId]);
+  if (wrapped === undefined) throw fault(ErrorReason.DATA_LOSS);
+  if (wrapped.wrappingKey !== wrappingKey)
+    transaction.put(domainKeys, [record.domainId], {
+      wrappingKey,
+      key: keyring.rewrapDomainKey(record.domainId, wrapped, wrappingKey),
+    });
+};
+
+/** Takes away a domain's name and its key. From then on its data cannot be found or read, though it is still stored. */
+export const deleteDomain = (
+  transaction: Transaction,
+  accountId: string,
+  domainName: string,
+  domainId: Uint8Array,
+): void => {
+  transaction.delete(domains, [accountId, domainName]);
+  transaction.delete(domainKeys, [domainId]);
+};

@@ -1,0 +1,74 @@
+import type { SearchKey } from "../domain/search-key.ts";
+import type { DomainKeys } from "../encryption/keyring.ts";
+import type { Reader, Transaction } from "../../kit/store/transaction.ts";
+import { idBytes, idText } from "./identifier.ts";
+import { keyIndex, keyOrigins } from "./layout.ts";
+
+/** The origin of the keys that a profile's own content gives it. */
+export const contentOrigin = new Uint8Array();
+
+/** What a search key is called in the index. */
+export const digestOf = (keys: DomainKeys, key: SearchKey): Uint8Array =>
+  keys.digest([key.name, key.comparison, key.value]);
+
+/** Makes an origin in a profile give it exactly these keys, whatever it gave before. */
+export const replaceKeys = async (
+  transaction: Transaction,
+  domainId: Uint8Array,
+  profileId: Uint8Array,
+  origin: Uint8Array,
+  digests: readonly Uint8Array[],
+): Promise<void> => {
+  const wanted = new Map(digests.map((digest) => [idText(digest), digest]));
+  for await (const { key } of transaction.range(keyOrigins, { prefix: [domainId, profileId, origin] })) {
+    const digest = key[3];
+    if (wanted.delete(idText(digest))) continue;
+    transaction.delete(keyOrigins, [domainId, profileId, origin, digest]);
+    await changeReferences(transaction, domainId, profileId, digest, -1);
+  }
+  for (const digest of wanted.values()) {
+    transaction.put(keyOrigins, [domainId, profileId, origin, digest], {});
+    await changeReferences(transaction, domainId, profileId, digest, 1);
+  }
+};
+
+/** Takes all keys from a profile, of all origins. */
+export const removeAllKeys = async (
+  transaction: Transaction,
+  domainId: Uint8Array,
+  profileId: Uint8Array,
+): Promise<void> => {
+  for await (const { key } of transaction.range(keyOrigins, { prefix: [domainId, profileId] })) {
+    transaction.delete(keyOrigins, key);
+    transaction.delete(keyIndex, [domainId, key[3], profileId]);
+  }
+};
+
+/** The first profiles that have a key, by identifier, behind the given one. */
+export const listProfilesWithKey = async (
+  reader: Reader,
+  domainId: Uint8Array,
+  digest: Uint8Array,
+  afterProfileId: string | undefined,
+  limit: number,
+): Promise<string[]> => {
+  const entries = await reader.list(keyIndex, {
+    prefix: [domainId, digest],
+    ...(afterProfileId === undefined ? {} : { after: [domainId, digest, idBytes(afterProfileId)] as const }),
+    limit,
+  });
+  return entries.map(({ key }) => idText(key[2]));
+};
+
+const changeReferences = async (
+  transaction: Transaction,
+  domainId: Uint8Array,
+  profileId: Uint8Array,
+  digest: Uint8Array,
+  change: 1 | -1,
+): Promise<void> => {
+  const key = [domainId, digest, profileId] as const;
+  const referenceCount = ((await transaction.get(keyIndex, key))?.referenceCount ?? 0) + change;
+  if (referenceCount <= 0) transaction.delete(keyIndex, key);
+  else transaction.put(keyIndex, key, { referenceCount });
+};

@@ -1,0 +1,55 @@
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
+
+import type { StoredField } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
+import { ProfileContentSchema } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
+import type { FieldState, ProfileState } from "../domain/profile-state.ts";
+
+/** The bytes that stand for a profile's content before encryption. */
+export const encodeProfile = (state: ProfileState): Uint8Array =>
+  toBinary(
+    ProfileContentSchema,
+    create(ProfileContentSchema, {
+      fields: [...state.fields]
+        .toSorted(([a], [b]) => (a < b ? -1 : 1))
+        .map(([path, { value, source }]) => ({
+          path,
+          value,
+          ...(source === undefined
+            ? {}
+            : {
+                source: {
+                  objectTypeName: source.objectTypeName,
+                  objectKey: source.objectKey,
+                  time: timestampFromMs(source.timeMs),
+                },
+              }),
+        })),
+      keys: state.keys.map(({ name, value }) => ({ name, value })),
+      createdTime: timestampFromMs(state.createdMs),
+      updatedTime: timestampFromMs(state.updatedMs),
+    }),
+  );
+
+/** The profile that these bytes stand for. */
+export const decodeProfile = (bytes: Uint8Array): ProfileState => {
+  const content = fromBinary(ProfileContentSchema, bytes);
+  return {
+    fields: new Map(content.fields.map((field) => [field.path, fieldState(field)])),
+    keys: content.keys.map(({ name, value }) => ({ name, value })),
+    createdMs: content.createdTime === undefined ? 0 : timestampMs(content.createdTime),
+    updatedMs: content.updatedTime === undefined ? 0 : timestampMs(content.updatedTime),
+  };
+};
+
+const fieldState = ({ value, source }: StoredField): FieldState =>
+  source === undefined
+    ? { value }
+    : {
+        value,
+        source: {
+          objectTypeName: source.objectTypeName,
+          objectKey: source.objectKey,
+          timeMs: source.time === undefined ? 0 : timestampMs(source.time),
+        },
+      };

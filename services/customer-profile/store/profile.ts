@@ -1,0 +1,134 @@
+import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
+
+import type { ProfileRecord } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
+import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
+import type { Reader, Transaction } from "../../kit/store/transaction.ts";
+import { expiryOf, isExpired } from "../domain/expiry.ts";
+import { meteringUnits } from "../domain/metering.ts";
+import type { ProfileState } from "../domain/profile-state.ts";
+import { contentBytes, searchKeysOf } from "../domain/profile-state.ts";
+import { open, seal } from "../encryption/envelope.ts";
+import { fault } from "../faults.ts";
+import { limits } from "../limits.ts";
+import type { Amounts } from "./counters.ts";
+import { changeTotal, noAmounts, subtractAmounts } from "./counters.ts";
+import type { OpenDomain } from "./domain.ts";
+import { idBytes } from "./identifier.ts";
+import { contentOrigin, digestOf, removeAllKeys, replaceKeys } from "./key-index.ts";
+import { expiries, profileKeys, profiles } from "./layout.ts";
+import { decodeProfile, encodeProfile } from "./profile-content.ts";
+
+/** A profile as it is stored, and its content. */
+export interface StoredProfile {
+  readonly id: string;
+  readonly state: ProfileState;
+  readonly record: ProfileRecord;
+}
+
+/** The profile, or undefined when there is none or it has expired. */
+export const findProfile = async (
+  reader: Reader,
+  domain: OpenDomain,
+  profileId: string,
+  nowMs: number,
+): Promise<StoredProfile | undefined> => {
+  const id = idBytes(profileId);
+  const record = await reader.get(profiles, [domain.id, id]);
+  if (record === undefined || isExpired(expiryMs(record), nowMs)) return undefined;
+  const key = domain.keys.openProfileKey(id, (await reader.get(profileKeys, [domain.id, id]))?.key);
+  return { id: profileId, record, state: decodeProfile(open(key, contentPlace(domain.id, id), record.content)) };
+};
+
+/** The profile. Throws PROFILE_NOT_FOUND when there is none or it has expired. */
+export const getProfile = async (
+  reader: Reader,
+  domain: OpenDomain,
+  profileId: string,
+  nowMs: number,
+): Promise<StoredProfile> => {
+  const found = await findProfile(reader, domain, profileId, nowMs);
+  if (found === undefined) throw fault(ErrorReason.PROFILE_NOT_FOUND, { profile_id: profileId });
+  return found;
+};
+
+/** Stores a new profile under a new data key, with its index entries. Throws PROFILE_TOO_LARGE. */
+export const createProfile = async (
+  transaction: Transaction,
+  domain: OpenDomain,
+  profileId: string,
+  state: ProfileState,
+): Promise<void> => {
+  const id = idBytes(profileId);
+  const { key, wrapped } = domain.keys.wrapNewProfileKey(id);
+  transaction.put(profileKeys, [domain.id, id], { key: wrapped });
+  await writeContent(transaction, domain, id, key, state, undefined);
+};
+
+/** Stores a profile's new content, with its index entries. Throws PROFILE_TOO_LARGE. */
+export const replaceProfile = async (
+  transaction: Transaction,
+  domain: OpenDomain,
+  stored: StoredProfile,
+  state: ProfileState,
+): Promise<void> => {
+  const id = idBytes(stored.id);
+  const key = domain.keys.openProfileKey(id, (await transaction.get(profileKeys, [domain.id, id]))?.key);
+  await writeContent(transaction, domain, id, key, state, stored.record);
+};
+
+/** Removes a profile and all that refers to it. Nothing happens when there is none. Needs no key. */
+export const removeProfile = async (
+  transaction: Transaction,
+  domainId: Uint8Array,
+  profileId: Uint8Array,
+): Promise<void> => {
+  const record = await transaction.get(profiles, [domainId, profileId]);
+  if (record === undefined) return;
+  transaction.delete(profileKeys, [domainId, profileId]);
+  transaction.delete(profiles, [domainId, profileId]);
+  transaction.delete(expiries, [expiryMs(record), domainId, profileId]);
+  await removeAllKeys(transaction, domainId, profileId);
+  await changeTotal(transaction, domainId, profileId, subtractAmounts(noAmounts, amountsOf(record)));
+};
+
+/** When a stored profile expires, in milliseconds. */
+export const expiryMs = (record: ProfileRecord): number =>
+  record.expireTime === undefined ? 0 : timestampMs(record.expireTime);
+
+const writeContent = async (
+  transaction: Transaction,
+  domain: OpenDomain,
+  id: Uint8Array,
+  key: Uint8Array,
+  state: ProfileState,
+  before: ProfileRecord | undefined,
+): Promise<void> => {
+  const bytes = contentBytes(state);
+  const limitBytes = limits.profileContentBytesMax;
+  if (bytes > limitBytes) throw fault(ErrorReason.PROFILE_TOO_LARGE, { limit_bytes: String(limitBytes) });
+  const expireMs = expiryOf(state.updatedMs, domain.record.defaultExpirationDays);
+  const after = {
+    content: seal(key, contentPlace(domain.id, id), encodeProfile(state)),
+    expireTime: timestampFromMs(expireMs),
+    contentBytes: BigInt(bytes),
+    objectCount: before?.objectCount ?? 0,
+    objectBytes: before?.objectBytes ?? 0n,
+  };
+  transaction.put(profiles, [domain.id, id], after);
+  if (before !== undefined) transaction.delete(expiries, [expiryMs(before), domain.id, id]);
+  transaction.put(expiries, [expireMs, domain.id, id], {});
+  const digests = searchKeysOf(state).map((searchKey) => digestOf(domain.keys, searchKey));
+  await replaceKeys(transaction, domain.id, id, contentOrigin, digests);
+  const amountsBefore = before === undefined ? noAmounts : amountsOf(before);
+  await changeTotal(transaction, domain.id, id, subtractAmounts(amountsOf(after), amountsBefore));
+};
+
+/** What a profile adds to the amounts of its domain. */
+const amountsOf = (record: Pick<ProfileRecord, "contentBytes" | "objectCount" | "objectBytes">): Amounts => ({
+  profileCount: 1n,
+  meteringProfileCount: BigInt(meteringUnits(record.objectCount)),
+  objectCount: BigInt(record.objectCount),
+  totalBytes: record.contentBytes + record.objectBytes,
+});
+
+const contentPlace = (domainId: Uint8Array, profileId: Uint8Array) => ["profile-content", domainId, profileId];

@@ -1,0 +1,50 @@
+import type { SearchClause, ValueHits } from "../domain/search.ts";
+import { documentedKeyName, profileIdKeyName, searchedKeys } from "../domain/search-key.ts";
+import type { Reader } from "../../kit/store/transaction.ts";
+import type { OpenDomain } from "./domain.ts";
+import { idBytes } from "./identifier.ts";
+import { digestOf, listProfilesWithKey } from "./key-index.ts";
+import { profiles } from "./layout.ts";
+
+/** For each value of each clause, the first profiles that have it, by identifier, behind the given one. */
+export const listHits = async (
+  reader: Reader,
+  domain: OpenDomain,
+  clauses: readonly SearchClause[],
+  afterProfileId: string | undefined,
+  limit: number,
+): Promise<ValueHits[]> => {
+  const lists: ValueHits[] = [];
+  for (const [clause, { keyName, values }] of clauses.entries())
+    for (const value of values)
+      for (const profileIds of await listsOf(reader, domain, keyName, value, afterProfileId, limit))
+        lists.push({ clause, value, profileIds, isComplete: profileIds.length < limit });
+  return lists;
+};
+
+const listsOf = async (
+  reader: Reader,
+  domain: OpenDomain,
+  keyName: string,
+  value: string,
+  afterProfileId: string | undefined,
+  limit: number,
+): Promise<(readonly string[])[]> => {
+  if (documentedKeyName(keyName) === profileIdKeyName) return [await identified(reader, domain, value, afterProfileId)];
+  return Promise.all(
+    searchedKeys(keyName, value).map((key) =>
+      listProfilesWithKey(reader, domain.id, digestOf(domain.keys, key), afterProfileId, limit),
+    ),
+  );
+};
+
+/** A profile's identifier is a key that needs no index. */
+const identified = async (
+  reader: Reader,
+  domain: OpenDomain,
+  value: string,
+  afterProfileId: string | undefined,
+): Promise<readonly string[]> => {
+  if (!/^[0-9a-f]{32}$/.test(value) || (afterProfileId !== undefined && value <= afterProfileId)) return [];
+  return (await reader.get(profiles, [domain.id, idBytes(value)])) === undefined ? [] : [value];
+};
