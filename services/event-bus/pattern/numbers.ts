@@ -1,0 +1,24 @@
+/**
+ * Numbers compare as binary64 where the decimal text survives the way there and back, so 10, 10.0 and 1e1 are one
+ * number, and 0.1 is itself. A text that a double would change, such as a 20-digit id, has no value to compare: it
+ * equals only the same text.
+ */
+export const comparableNumber = (text: string): number | undefined => {
+  const value = Number(text);
+  if (text.length <= 15 && plainShape.test(text)) return value === 0 ? 0 : value;
+  if (!Number.isFinite(value)) return undefined;
+  return digitsOf(text) === digitsOf(String(value)) ? (value === 0 ? 0 : value) : undefined;
+};
+
+const plainShape = /^-?[0-9]+(?:\.[0-9]+)?$/;
+
+/** A decimal as its significant digits and power of ten, one spelling for each number. */
+const digitsOf = (text: string): string => {
+  const [mantissa = "", exponent = "0"] = text.toLowerCase().split("e");
+  const [whole = "", fraction = ""] = mantissa.replace("-", "").split(".");
+  const digits = (whole + fraction).replace(/^0+/, "");
+  const significant = digits.replace(/0+$/, "");
+  if (significant === "") return "0";
+  const power = Number(exponent) - fraction.length + (digits.length - significant.length);
+  return `${mantissa.startsWith("-") ? "-" : ""}${significant}e${power}`;
+};

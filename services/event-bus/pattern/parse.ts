@@ -1,0 +1,98 @@
+import type { Branch, Condition } from "./condition.ts";
+import { conditionOf } from "./condition.ts";
+import type { JsonNode, JsonObject } from "./json-text.ts";
+import { readJson } from "./json-text.ts";
+import { parseAlternatives, reservedInOr } from "./operators.ts";
+import { PatternError } from "./pattern-error.ts";
+import { wildcardComplexity, wildcardComplexityMax } from "./wildcard-complexity.ts";
+
+/** A pattern as branches: an event matches when all conditions of any branch hold. */
+export interface Pattern {
+  readonly branches: readonly Branch[];
+}
+
+/** Branches that the `$or`s of one pattern may multiply to. */
+export const branchesMax = 1000;
+
+/**
+ * Reads a pattern. Throws PatternError, worded as clients of such APIs know it. A pattern whose `$or` does not read as
+ * alternatives is read once more with `$or` as the name of a field.
+ */
+export const parsePattern = (source: string): Pattern => {
+  const root = readJson(source);
+  if (root.kind !== "object") throw new PatternError("Filter is not an object", root.end);
+  let branches: MutableBranch[];
+  try {
+    branches = parseFields(root, "", [new Map()], { knowsOr: true, isInsideOr: false });
+  } catch (error) {
+    if (!(error instanceof PatternError) || error instanceof TooManyBranchesError || !mentionsOr(root)) throw error;
+    branches = parseFields(root, "", [new Map()], { knowsOr: false, isInsideOr: false });
+  }
+  for (const branch of branches) for (const [path, condition] of branch) demandSimple(path, condition);
+  return { branches };
+};
+
+type MutableBranch = Map<string, Condition>;
+
+class TooManyBranchesError extends PatternError {}
+
+interface Place {
+  readonly knowsOr: boolean;
+  readonly isInsideOr: boolean;
+}
+
+/** The branches with the fields of one object added; what is written later replaces what the same path held. */
+const parseFields = (object: JsonObject, path: string, before: MutableBranch[], place: Place): MutableBranch[] => {
+  if (object.members.length === 0) throw new PatternError("Empty objects are not allowed", object.end);
+  let branches = before;
+  for (const { name, value } of object.members) {
+    if (name === "$or" && place.knowsOr) {
+      branches = parseOr(value, path, branches);
+      continue;
+    }
+    if (place.isInsideOr && reservedInOr.has(name))
+      throw new PatternError(`${name} is Ruler reserved fieldName which cannot be used inside $or.`, value.end);
+    const inner = path === "" ? name : `${path}.${name}`;
+    if (value.kind === "object") branches = parseFields(value, inner, branches, place);
+    else if (value.kind === "list") {
+      const alternatives = value.items.flatMap(parseAlternatives);
+      if (alternatives.length === 0) throw new PatternError("Empty arrays are not allowed", value.end);
+      const condition = conditionOf(alternatives);
+      for (const branch of branches) branch.set(inner, condition);
+    } else throw new PatternError(`"${name}" must be an object or an array`, value.end);
+  }
+  return branches;
+};
+
+const parseOr = (value: JsonNode, path: string, before: MutableBranch[]): MutableBranch[] => {
+  if (value.kind !== "list") throw new PatternError("It must be an Array followed with $or.", value.end);
+  const branches: MutableBranch[] = [];
+  for (const item of value.items) {
+    if (item.kind !== "object")
+      throw new PatternError("Only JSON object is allowed in array of $or relationship.", item.end);
+    if (before.length * value.items.length > branchesMax)
+      throw new TooManyBranchesError(`Rule is too complex - $or makes more than ${branchesMax} combinations`);
+    const copies = before.map((branch) => new Map(branch));
+    branches.push(...parseFields(item, path, copies, { knowsOr: true, isInsideOr: true }));
+    if (branches.length > branchesMax)
+      throw new TooManyBranchesError(`Rule is too complex - $or makes more than ${branchesMax} combinations`);
+  }
+  if (value.items.length < 2)
+    throw new PatternError("There must have at least 2 Objects in $or relationship.", value.end);
+  return branches;
+};
+
+const mentionsOr = (node: JsonNode): boolean => {
+  if (node.kind === "list") return node.items.some(mentionsOr);
+  if (node.kind !== "object") return false;
+  return node.members.some(({ name, value }) => name === "$or" || mentionsOr(value));
+};
+
+const demandSimple = (path: string, condition: Condition): void => {
+  const wildcards = condition.alternatives.flatMap((each) => (each.kind === "wildcard" ? [each.wildcard] : []));
+  if (wildcards.length === 0 || wildcardComplexity(wildcards) <= wildcardComplexityMax) return;
+  throw new PatternError(
+    "Rule is too complex - try using fewer wildcard characters or fewer repeating character sequences after a " +
+      `wildcard character\n at "${path}", whose complexity is above ${wildcardComplexityMax}`,
+  );
+};

@@ -1,0 +1,101 @@
+import type { Branch, Condition } from "./condition.ts";
+import { LeafIndex } from "./leaf-index.ts";
+
+/**
+ * One state of the matcher: the conditions on the way to it hold. `indexes` lead on by a leaf that is there, `absences`
+ * by one that is not. `ends` are the patterns all of whose conditions hold here.
+ */
+export interface TreeNode {
+  readonly id: number;
+  readonly indexes: ReadonlyMap<string, LeafIndex<TreeNode>>;
+  readonly absences: ReadonlyMap<string, readonly TreeNode[]>;
+  readonly ends: readonly number[];
+  /** Every path that is asked for here or further on. */
+  readonly laterPaths: () => ReadonlySet<string>;
+}
+
+/** All branches of all patterns as one tree; equal beginnings are shared. */
+export interface Tree {
+  readonly root: TreeNode;
+  /** Every path asked for, and every beginning of one. */
+  readonly prefixes: ReadonlySet<string>;
+}
+
+/** Builds the tree; a pattern is named by its place in the list. */
+export const buildTree = (patterns: readonly (readonly Branch[])[]): Tree => {
+  const root = newDraft();
+  const prefixes = new Set<string>();
+  for (const [pattern, branches] of patterns.entries())
+    for (const branch of branches) {
+      let draft = root;
+      for (const [path, condition] of orderConditions(branch)) {
+        addPrefixes(prefixes, path);
+        draft = childOf(draft, path, condition);
+      }
+      draft.ends.push(pattern);
+    }
+  let id = 0;
+  return { root: finish(root, () => id++), prefixes };
+};
+
+/**
+ * Conditions that single literals answer come first, because they leave the fewest ways on; conditions that absence
+ * may answer come last, because what they see depends on the array elements that the others are bound to.
+ */
+const orderConditions = (branch: Branch): [string, Condition][] =>
+  [...branch].toSorted(
+    ([pathA, a], [pathB, b]) => rankOf(a) - rankOf(b) || (pathA < pathB ? -1 : Number(pathA > pathB)),
+  );
+
+const literalKinds = new Set(["text", "address", "number", "number-text", "word"]);
+const rankOther = 1_000_000;
+const rankAbsent = 2_000_000;
+
+const rankOf = ({ alternatives }: Condition): number => {
+  if (alternatives.some((each) => each.kind === "absent")) return rankAbsent;
+  return alternatives.every((each) => literalKinds.has(each.kind)) ? alternatives.length : rankOther;
+};
+
+interface Draft {
+  readonly children: Map<string, Map<string, { readonly condition: Condition; readonly draft: Draft }>>;
+  readonly ends: number[];
+}
+
+const newDraft = (): Draft => ({ children: new Map(), ends: [] });
+
+const childOf = (parent: Draft, path: string, condition: Condition): Draft => {
+  let byCondition = parent.children.get(path);
+  if (byCondition === undefined) parent.children.set(path, (byCondition = new Map()));
+  let child = byCondition.get(condition.key);
+  if (child === undefined) byCondition.set(condition.key, (child = { condition, draft: newDraft() }));
+  return child.draft;
+};
+
+const addPrefixes = (prefixes: Set<string>, path: string): void => {
+  for (let dot = path.indexOf("."); dot !== -1; dot = path.indexOf(".", dot + 1)) prefixes.add(path.slice(0, dot));
+  prefixes.add(path);
+};
+
+const finish = (draft: Draft, nextId: () => number): TreeNode => {
+  const id = nextId();
+  const indexes = new Map<string, LeafIndex<TreeNode>>();
+  const absences = new Map<string, TreeNode[]>();
+  const children: TreeNode[] = [];
+  for (const [path, byCondition] of draft.children) {
+    const index = new LeafIndex<TreeNode>();
+    const absent: TreeNode[] = [];
+    for (const { condition, draft: inner } of byCondition.values()) {
+      const child = finish(inner, nextId);
+      children.push(child);
+      index.add(condition, child);
+      if (condition.alternatives.some((each) => each.kind === "absent")) absent.push(child);
+    }
+    index.seal();
+    indexes.set(path, index);
+    if (absent.length > 0) absences.set(path, absent);
+  }
+  let later: ReadonlySet<string> | undefined;
+  const laterPaths = (): ReadonlySet<string> =>
+    (later ??= new Set([...draft.children.keys(), ...children.flatMap((child) => [...child.laterPaths()])]));
+  return { id, indexes, absences, ends: draft.ends, laterPaths };
+};

@@ -1,0 +1,47 @@
+import { PatternError } from "./pattern-error.ts";
+
+/** A wildcard pattern cut at its stars: the text begins with the first piece, ends with the last, and holds the others between. */
+export interface Wildcard {
+  /** One more than there are stars; each may be empty. */
+  readonly pieces: readonly string[];
+}
+
+/** Reads `*` as any text, `\*` and `\\` as the characters themselves. Throws PatternError; positions count the opening quote and UTF-8 bytes. */
+export const parseWildcard = (text: string): Wildcard => {
+  const pieces: string[] = [];
+  let piece = "";
+  let at = 1;
+  const characters = [...text];
+  for (let index = 0; index < characters.length; index += 1) {
+    const character = characters[index] ?? "";
+    const next = characters[index + 1];
+    if (character === "*") {
+      if (next === "*") throw new PatternError(`Consecutive wildcard characters at pos ${at}`);
+      pieces.push(piece);
+      piece = "";
+    } else if (character === "\\") {
+      if (next !== "*" && next !== "\\") throw new PatternError(`Invalid escape character at pos ${at}`);
+      piece += next;
+      index += 1;
+      at += 1;
+    } else piece += character;
+    at += Buffer.byteLength(character);
+  }
+  return { pieces: [...pieces, piece] };
+};
+
+/** Whether the whole text matches. Takes time in proportion to the text for each piece. */
+export const matchesWildcard = ({ pieces }: Wildcard, text: string): boolean => {
+  const first = pieces[0] ?? "";
+  const last = pieces.at(-1) ?? "";
+  if (pieces.length === 1) return text === first;
+  if (!text.startsWith(first) || !text.endsWith(last) || text.length < first.length + last.length) return false;
+  let at = first.length;
+  const end = text.length - last.length;
+  for (const piece of pieces.slice(1, -1)) {
+    const found = text.indexOf(piece, at);
+    if (found === -1 || found + piece.length > end) return false;
+    at = found + piece.length;
+  }
+  return true;
+};

@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+
+import { wildcardComplexity } from "../../../services/event-bus/pattern/wildcard-complexity.ts";
+import { parseWildcard } from "../../../services/event-bus/pattern/wildcard.ts";
+
+// wildcard | score
+test.each([
+  ["*", 1],
+  ["a*", 2],
+  ["*a*", 3],
+  ["*a*a*", 5],
+  ["*abc*def*ghi*", 5],
+  ["*aa*aa*", 7],
+  ["*a*a*a*a*", 9],
+  ["*a*a*a*a*a*", 11],
+  ["*aaaa*aaaa*", 11],
+])("%s scores %i", (wildcard, score) => {
+  expect(wildcardComplexity([parseWildcard(wildcard)], 100)).toBe(score);
+});
+
+test("wildcards of one field add up where one text keeps all alive", () => {
+  const wildcards = ["*x1", "*x2", "*x3"].map(parseWildcard);
+  expect(wildcardComplexity(wildcards, 100)).toBe(6);
+});
+
+test("a long wildcard made to be slow is scored as too complex", () => {
+  expect(wildcardComplexity([parseWildcard("*ab".repeat(1300))])).toBe(11);
+});
