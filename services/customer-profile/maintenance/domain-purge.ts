@@ -2,6 +2,7 @@ import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 
 import { DomainPurgeSchema } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
 import type { JobOutcome, JobPolicy, Jobs } from "../../kit/jobs/jobs.ts";
+import { exponentialBackoff } from "../../kit/jobs/jobs.ts";
 import type { Store } from "../../kit/store/store.ts";
 import type { KeyPrefix, Table } from "../../kit/store/table.ts";
 import type { Transaction } from "../../kit/store/transaction.ts";
@@ -18,13 +19,11 @@ import type { Compaction } from "./compaction.ts";
  */
 export const domainPurgeKind = "domain-purge";
 
-const hourMs = 60 * 60 * 1000;
-
 /** A removal is never given up. */
 export const domainPurgePolicy: JobPolicy = {
-  attemptsMax: Number.MAX_SAFE_INTEGER,
-  ageMsMax: Number.MAX_SAFE_INTEGER,
-  backoff: (attempt, random) => Math.min(hourMs, 1_000 * 2 ** Math.min(attempt, 20)) * (0.5 + random / 2),
+  attemptsMax: Number.POSITIVE_INFINITY,
+  ageMsMax: Number.POSITIVE_INFINITY,
+  backoff: exponentialBackoff({ firstMs: 1_000, maxMs: 60 * 60 * 1000 }),
 };
 
 /** Puts the removal into the transaction that deletes the domain. */

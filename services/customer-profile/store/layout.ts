@@ -134,7 +134,7 @@ export const keyOrigins = defineTable({
  * Written with profiles.
  *
  *     expiries/1767323045000/0x07/0x09
- *     0008 0000019b7c94f488 0700 0900
+ *     0008 0000019b7ca98c88 0700 0900
  */
 export const expiries = defineTable({
   number: 8,

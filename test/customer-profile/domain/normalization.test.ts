@@ -1,0 +1,62 @@
+import { describe, expect, test } from "vitest";
+
+import { normalize } from "../../../services/customer-profile/domain/normalization.ts";
+
+describe("phone numbers compare by their digits", () => {
+  test.each([
+    // text, normal form
+    ["+15551234567", "5551234567"],
+    ["(555)-123-4567", "5551234567"],
+    ["1 555 123 4567", "5551234567"],
+    ["0015551234567", "5551234567"],
+    ["+49 30 901820", "4930901820"],
+    ["0049 30 901820", "4930901820"],
+    ["011 49 30 901820", "4930901820"],
+    ["030 901820", "030901820"],
+    ["112", "112"],
+    ["+1 123 456 7890", "11234567890"],
+    ["+１５５５１２３４５６７", "5551234567"],
+    ["Front Desk", "front desk"],
+  ])("%s is %s", (text, expected) => {
+    expect(normalize("PHONE_NUMBER", text)).toBe(expected);
+  });
+});
+
+describe("e-mail addresses compare without case", () => {
+  test.each([
+    ["Ann.Lee@Example.COM", "ann.lee@example.com"],
+    [" ann@example.com ", "ann@example.com"],
+    ["ANN+shop@example.com", "ann+shop@example.com"],
+  ])("%s is %s", (text, expected) => {
+    expect(normalize("EMAIL_ADDRESS", text)).toBe(expected);
+  });
+});
+
+describe("names compare without case and surplus space", () => {
+  test.each([
+    ["Ann  Mary Lee", "ann mary lee"],
+    ["ÉMILE Zola", "émile zola"],
+    ["E\u0301mile Zola", "émile zola"],
+  ])("%s is %s", (text, expected) => {
+    expect(normalize("NAME", text)).toBe(expected);
+  });
+});
+
+describe("numbers compare by value", () => {
+  test.each([
+    ["007", "7"],
+    ["7.0", "7"],
+    ["+7.50", "7.5"],
+    ["-0", "0"],
+    ["-1.20", "-1.2"],
+    ["0", "0"],
+    ["1e3", "1e3"],
+    ["12345678901234567890.10", "12345678901234567890.1"],
+  ])("%s is %s", (text, expected) => {
+    expect(normalize("NUMBER", text)).toBe(expected);
+  });
+});
+
+test("texts compare as they are", () => {
+  expect(normalize("STRING", " Ann ")).toBe(" Ann ");
+});

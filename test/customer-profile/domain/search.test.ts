@@ -1,0 +1,66 @@
+import { describe, expect, test } from "vitest";
+
+import { decideWindow } from "../../../services/customer-profile/domain/search.ts";
+
+const clauses = [
+  { keyName: "_phone", values: ["1", "2"] },
+  { keyName: "_email", values: ["a"] },
+];
+const hits = (clause: number, value: string, profileIds: string[], isComplete = true) => ({
+  clause,
+  value,
+  profileIds,
+  isComplete,
+});
+
+describe("a stretch of a search", () => {
+  test("with OR holds the profiles of any clause, once, with all that found them", () => {
+    expect(
+      decideWindow(clauses, false, [hits(0, "1", ["b", "c"]), hits(0, "2", ["b"]), hits(1, "a", ["a", "b"])]),
+    ).toEqual({
+      hits: [
+        { profileId: "a", foundBy: [{ keyName: "_email", values: ["a"] }] },
+        {
+          profileId: "b",
+          foundBy: [
+            { keyName: "_phone", values: ["1", "2"] },
+            { keyName: "_email", values: ["a"] },
+          ],
+        },
+        { profileId: "c", foundBy: [{ keyName: "_phone", values: ["1"] }] },
+      ],
+      through: undefined,
+    });
+  });
+
+  test("with AND holds only the profiles of all clauses", () => {
+    const window = decideWindow(clauses, true, [hits(0, "1", ["b"]), hits(0, "2", ["c"]), hits(1, "a", ["a", "c"])]);
+    expect(window.hits.map((hit) => hit.profileId)).toEqual(["c"]);
+  });
+
+  test("ends where the first incomplete list ends, because behind it nothing is known", () => {
+    const window = decideWindow(clauses, false, [
+      hits(0, "1", ["a", "f"], false),
+      hits(0, "2", ["b", "d"], false),
+      hits(1, "a", ["e"]),
+    ]);
+    expect(window.hits.map((hit) => hit.profileId)).toEqual(["a", "b", "d"]);
+    expect(window.through).toBe("d");
+  });
+
+  test("may be empty and not the last", () => {
+    expect(decideWindow(clauses, true, [hits(0, "1", ["a", "b"], false), hits(1, "a", ["z"])])).toEqual({
+      hits: [],
+      through: "b",
+    });
+  });
+
+  test("names one key twice when the caller did", () => {
+    const twice = [
+      { keyName: "k", values: ["1"] },
+      { keyName: "k", values: ["2"] },
+    ];
+    const window = decideWindow(twice, true, [hits(0, "1", ["a", "b"]), hits(1, "2", ["b"])]);
+    expect(window.hits.map((hit) => hit.profileId)).toEqual(["b"]);
+  });
+});

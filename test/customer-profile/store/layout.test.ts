@@ -1,0 +1,53 @@
+import { describe, expect, test } from "vitest";
+
+import * as layout from "../../../services/customer-profile/store/layout.ts";
+import type { KeyTuple, Table } from "../../../services/kit/store/table.ts";
+import { assertDistinct, keyBytes, pretty } from "../../../services/kit/store/table.ts";
+
+const hex = <K extends KeyTuple>(table: Table<K>, key: K): string => Buffer.from(keyBytes(table, key)).toString("hex");
+const bytes = (text: string) => new Uint8Array(Buffer.from(text, "hex"));
+
+describe("the keys of the customer profile database", () => {
+  test("have no number and no name twice", () => {
+    expect(() => assertDistinct(layout.layout)).not.toThrow();
+    expect(layout.layout.map((table) => table.number)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  });
+
+  test("are these bytes", () => {
+    expect(hex(layout.secrets, ["page-tokens"])).toBe("0001706167652d746f6b656e7300");
+    expect(hex(layout.domains, ["000000000000", "shop"])).toBe("00023030303030303030303030300073686f7000");
+    expect(hex(layout.domainKeys, [bytes("07")])).toBe("00030700");
+    expect(hex(layout.profileKeys, [bytes("07"), bytes("09")])).toBe("000407000900");
+    expect(hex(layout.profiles, [bytes("07"), bytes("09")])).toBe("000507000900");
+    expect(hex(layout.keyIndex, [bytes("07"), bytes("0b"), bytes("09")])).toBe("000607000b000900");
+    expect(hex(layout.keyOrigins, [bytes("07"), bytes("09"), bytes(""), bytes("0b")])).toBe("000707000900000b00");
+    expect(hex(layout.expiries, [1_767_323_045_000, bytes("07"), bytes("09")])).toBe("00080000019b7ca98c8807000900");
+    expect(hex(layout.counters, [bytes("07"), 9])).toBe("000907000000000000000009");
+  });
+
+  test("escape the bytes that end a part, so that no identifier is the beginning of another's keys", () => {
+    expect(hex(layout.profiles, [bytes("0001"), bytes("00")])).toBe("00050101010200010100");
+  });
+
+  test("are written for people with the table's name", () => {
+    expect(pretty(layout.keyOrigins, [bytes("07"), bytes("09"), bytes(""), bytes("0b")])).toBe(
+      "key_origins/0x07/0x09/0x/0x0b",
+    );
+  });
+
+  test("sort profiles of a key by identifier, and all of them before the next key", () => {
+    const sorted = [
+      hex(layout.keyIndex, [bytes("07"), bytes("0b"), bytes("00")]),
+      hex(layout.keyIndex, [bytes("07"), bytes("0b"), bytes("01")]),
+      hex(layout.keyIndex, [bytes("07"), bytes("0b"), bytes("ff")]),
+      hex(layout.keyIndex, [bytes("07"), bytes("0b00"), bytes("00")]),
+      hex(layout.keyIndex, [bytes("07"), bytes("0c"), bytes("00")]),
+    ];
+    expect(sorted.toSorted()).toEqual(sorted);
+  });
+
+  test("sort expiries by their instant", () => {
+    const sorted = [0, 255, 256, 4_294_967_296].map((due) => hex(layout.expiries, [due, bytes("ff"), bytes("ff")]));
+    expect(sorted.toSorted()).toEqual(sorted);
+  });
+});
