@@ -1,0 +1,335 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+import { StoreClosedError, StoreContentionError } from "../store/errors.ts";
+import type { Transaction } from "../store/transaction.ts";
+import type { JobHandler, JobOutcome, JobPolicy, JobRetry } from "./job.ts";
+import type { GiveBack, JobQueue, Lease } from "./job-queue.ts";
+import type { JobsOptions, JobsStats } from "./jobs.ts";
+
+interface Running {
+  readonly lease: Lease;
+  readonly abort: AbortController;
+  untilMs: number;
+}
+
+/** What is left to write about a run that has ended. */
+interface Ended {
+  readonly running: Running;
+  /** Undefined: the job is done. */
+  readonly back: GiveBack | undefined;
+}
+
+/** How many jobs one transaction moves from one queue to the next. */
+const movedMax = 500;
+const troubleDelayMs = 1_000;
+
+/**
+ * Runs jobs in cycles. One cycle is one transaction: it writes what became of the runs that ended since the last one,
+ * prolongs leases, makes due jobs ready and takes as many as may run. So one synced write serves many jobs, and memory
+ * holds only those that run. A cycle happens when a job is enqueued, when a run ends, and when the clock says so.
+ */
+export class JobRunner {
+  readonly #queue: JobQueue;
+  readonly #options: JobsOptions;
+  readonly #name: string;
+  readonly #concurrency: number;
+  readonly #concurrencyPerOwner: number;
+  readonly #leaseMs: number;
+  readonly #running = new Set<Running>();
+  readonly #idleWaiters: (() => void)[] = [];
+  #ended: Ended[] = [];
+  #cursor: string | undefined;
+  #state: "new" | "started" | "stopping" | "stopped" = "new";
+  #isWoken = false;
+  #cycling: Promise<void> | undefined;
+  #cancelTimer: (() => void) | undefined;
+  #mustReclaimAll: boolean;
+  #done = 0;
+  #retried = 0;
+  #exhausted = 0;
+  #cycles = 0;
+
+  constructor(queue: JobQueue, options: JobsOptions) {
+    this.#queue = queue;
+    this.#options = options;
+    this.#name = options.ids.uuid();
+    this.#concurrency = options.concurrency ?? 64;
+    this.#concurrencyPerOwner = options.concurrencyPerOwner ?? this.#concurrency;
+    this.#leaseMs = options.leaseMs ?? 60_000;
+    this.#mustReclaimAll = !(options.isShared ?? false);
+  }
+
+  get stats(): JobsStats {
+    return {
+      running: this.#running.size,
+      done: this.#done,
+      retried: this.#retried,
+      exhausted: this.#exhausted,
+      cycles: this.#cycles,
+    };
+  }
+
+  start(): void {
+    if (this.#state !== "new") return;
+    this.#state = "started";
+    this.wake();
+  }
+
+  /** There may be something to do. */
+  wake(): void {
+    if (this.#state === "new" || this.#state === "stopped") return;
+    this.#isWoken = true;
+    this.#cycling ??= this.#cycleWhileWoken();
+  }
+
+  abort(id: string): void {
+    for (const running of this.#running)
+      if (running.lease.job.id === id) running.abort.abort(new Error("the job was cancelled"));
+  }
+
+  idle(): Promise<void> {
+    if (this.#state === "stopped") return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#idleWaiters.push(resolve);
+      this.wake();
+    });
+  }
+
+  async stop(limitMs = 10_000): Promise<void> {
+    if (this.#state === "new") this.#state = "stopped";
+    if (this.#state !== "started") return;
+    this.#state = "stopping";
+    this.#cancelTimer?.();
+    await this.#untilNothingRuns(limitMs);
+    for (const running of this.#running) running.abort.abort(new Error("the process stops"));
+    await this.#untilNothingRuns(1_000);
+    // What still runs is left to its lease, because nobody knows whether it is being done.
+    this.#state = "stopped";
+    await this.#cycling;
+    this.#cancelTimer?.();
+  }
+
+  async #untilNothingRuns(limitMs: number): Promise<void> {
+    const timer = new AbortController();
+    await Promise.race([this.idle(), delay(limitMs, undefined, { signal: timer.signal }).catch(() => {})]);
+    timer.abort();
+  }
+
+  async #cycleWhileWoken(): Promise<void> {
+    while (this.#isWoken) {
+      this.#isWoken = false;
+      this.#cancelTimer?.();
+      try {
+        await this.#cycle();
+        if (!this.#isWoken) this.#wakeAt(await this.#nextDueMs());
+      } catch (error) {
+        this.#onTrouble(error);
+      }
+    }
+    this.#cycling = undefined;
+    if (this.#running.size === 0) for (const resolve of this.#idleWaiters.splice(0)) resolve();
+  }
+
+  #onTrouble(error: unknown): void {
+    if (error instanceof StoreContentionError) {
+      this.#isWoken = true;
+      return;
+    }
+    if (error instanceof StoreClosedError) {
+      this.#state = "stopped";
+      this.#running.clear();
+      return;
+    }
+    this.#options.log.error({ err: error }, "jobs cannot be taken or written back; trying again");
+    this.#wakeAt(this.#options.clock.now() + troubleDelayMs);
+  }
+
+  async #cycle(): Promise<void> {
+    const { clock, store } = this.#options;
+    const ended = this.#ended.splice(0);
+    const hasEnded = new Set(ended.map(({ running }) => running));
+    try {
+      const { taken, renewed, moved, untilMs } = await store.transact(async (tx) => {
+        const nowMs = clock.now();
+        const leaseUntilMs = nowMs + this.#leaseMs;
+        for (const { running, back } of ended) {
+          if (back === undefined) await this.#queue.finish(tx, running.lease);
+          else await this.#queue.giveBack(tx, running.lease, back);
+        }
+        const active = [...this.#running].filter((running) => !hasEnded.has(running));
+        const prolonged = await this.#renew(tx, active, nowMs, leaseUntilMs);
+        const count = await this.#move(tx, nowMs);
+        return {
+          renewed: prolonged,
+          moved: count,
+          untilMs: leaseUntilMs,
+          taken: await this.#take(tx, active, nowMs, leaseUntilMs),
+        };
+      });
+      this.#cycles += 1;
+      for (const { running } of ended) this.#running.delete(running);
+      for (const running of renewed) running.untilMs = untilMs;
+      if (moved < movedMax) this.#mustReclaimAll = false;
+      else this.#isWoken = true;
+      if (taken === undefined) return;
+      this.#cursor = taken.cursor;
+      for (const { id, kind } of taken.unknown) this.#options.log.warn({ id, kind }, "no handler for this kind of job");
+      for (const lease of taken.leases) this.#begin(lease, untilMs);
+    } catch (error) {
+      this.#ended.unshift(...ended);
+      throw error;
+    }
+  }
+
+  /** Prolongs what has less than half of its lease left; a run that has lost its lease is aborted. */
+  async #renew(tx: Transaction, active: readonly Running[], nowMs: number, untilMs: number): Promise<Running[]> {
+    const renewed: Running[] = [];
+    for (const running of active) {
+      if (running.untilMs - nowMs > this.#leaseMs / 2) continue;
+      if (await this.#queue.renew(tx, running.lease, untilMs)) renewed.push(running);
+      else running.abort.abort(new Error("the job was given to another runner"));
+    }
+    return renewed;
+  }
+
+  async #move(tx: Transaction, nowMs: number): Promise<number> {
+    const reclaimed = await this.#queue.reclaim(tx, nowMs, movedMax, this.#mustReclaimAll ? this.#name : undefined);
+    return Math.max(reclaimed, await this.#queue.promote(tx, nowMs, movedMax));
+  }
+
+  async #take(tx: Transaction, active: readonly Running[], nowMs: number, untilMs: number) {
+    const count = this.#concurrency - active.length;
+    if (this.#state !== "started" || count <= 0) return undefined;
+    const runningOf = new Map<string, number>();
+    for (const { lease } of active) runningOf.set(lease.job.owner, (runningOf.get(lease.job.owner) ?? 0) + 1);
+    return await this.#queue.take(tx, {
+      runner: this.#name,
+      nowMs,
+      untilMs,
+      count,
+      cursor: this.#cursor,
+      ownerRoom: (owner) => this.#concurrencyPerOwner - (runningOf.get(owner) ?? 0),
+      knows: (kind) => Object.hasOwn(this.#options.handlers, kind),
+    });
+  }
+
+  #begin(lease: Lease, untilMs: number): void {
+    const running: Running = { lease, untilMs, abort: new AbortController() };
+    this.#running.add(running);
+    void this.#run(running);
+  }
+
+  async #run(running: Running): Promise<void> {
+    const { lease, abort } = running;
+    const handler = this.#options.handlers[lease.job.kind] as JobHandler;
+    let outcome: JobOutcome;
+    try {
+      outcome = await handler(lease.job, { signal: abort.signal, attempt: lease.attempt });
+    } catch (error) {
+      if (this.#state !== "started" && abort.signal.aborted) {
+        this.#end(running, this.#interrupted(lease));
+        return;
+      }
+      this.#options.log.warn({ err: error, id: lease.job.id, kind: lease.job.kind }, "a job's handler threw");
+      outcome = { retry: true, reason: error instanceof Error ? error.message : String(error) };
+    }
+    await this.#settle(running, outcome);
+  }
+
+  /** Decides what becomes of the job. What has writes of its own is committed here, all else with the next cycle. */
+  async #settle(running: Running, outcome: JobOutcome): Promise<void> {
+    const { lease } = running;
+    const policy = this.#options.policy[lease.job.kind] as JobPolicy;
+    if ("done" in outcome) {
+      this.#done += 1;
+      const { apply } = outcome;
+      if (apply === undefined) this.#end(running, undefined);
+      else await this.#finishWith(running, policy, apply);
+      return;
+    }
+    const again = "retry" in outcome ? this.#again(lease, policy, outcome) : undefined;
+    if (again !== undefined) {
+      this.#retried += 1;
+      this.#end(running, again);
+      return;
+    }
+    this.#exhausted += 1;
+    this.#options.log.warn(
+      { id: lease.job.id, kind: lease.job.kind, attempts: lease.attempt, reason: outcome.reason },
+      "a job was given up",
+    );
+    await this.#finishWith(running, policy, (tx) => policy.onExhausted?.(tx, lease.job, outcome.reason));
+  }
+
+  async #finishWith(
+    running: Running,
+    policy: JobPolicy,
+    apply: (tx: Transaction) => Promise<void> | void,
+  ): Promise<void> {
+    const { lease } = running;
+    try {
+      await this.#options.store.transact(async (tx) => {
+        if (await this.#queue.finish(tx, lease)) await apply(tx);
+      });
+      this.#running.delete(running);
+      this.wake();
+    } catch (error) {
+      this.#options.log.error(
+        { err: error, id: lease.job.id, kind: lease.job.kind },
+        "the end of a job was not written",
+      );
+      const delayMs = policy.backoff(lease.attempt, this.#options.random ?? Math.random);
+      this.#end(running, {
+        atMs: this.#options.clock.now() + delayMs,
+        isReady: false,
+        countsAs: lease.attempt,
+        reason: error instanceof Error ? error.message : String(error),
+      });
+    }
+  }
+
+  #end(running: Running, back: GiveBack | undefined): void {
+    this.#ended.push({ running, back });
+    this.wake();
+  }
+
+  /** When the job runs again, or undefined when it is exhausted. */
+  #again(lease: Lease, policy: JobPolicy, outcome: JobRetry): GiveBack | undefined {
+    const nowMs = this.#options.clock.now();
+    const lastMs = lease.job.sinceMs + policy.ageMsMax;
+    const notBeforeMs = outcome.notBeforeMs ?? 0;
+    if (lease.attempt >= policy.attemptsMax || nowMs >= lastMs || notBeforeMs > lastMs) return undefined;
+    const backoffMs = policy.backoff(lease.attempt, this.#options.random ?? Math.random);
+    const atMs = Math.ceil(Math.max(notBeforeMs, Math.min(nowMs + backoffMs, lastMs)));
+    return { atMs, isReady: atMs <= nowMs, countsAs: lease.attempt, reason: outcome.reason };
+  }
+
+  /** A run that the stop of the process cut off does not count as one. */
+  #interrupted(lease: Lease): GiveBack {
+    return {
+      atMs: lease.job.sinceMs,
+      isReady: true,
+      countsAs: lease.attempt - 1,
+      reason: lease.job.lastReason,
+    };
+  }
+
+  /** When the next job is due, a lease ends, or one must be prolonged. */
+  async #nextDueMs(): Promise<number | undefined> {
+    const { store, tables } = this.#options;
+    const heads = await store.read(async (reader) => [
+      ...(await reader.list(tables.scheduled, { limit: 1 })),
+      ...(await reader.list(tables.leased, { limit: 1 })),
+    ]);
+    const instants = heads.map(({ key }) => key[0]);
+    for (const { untilMs } of this.#running) instants.push(untilMs - this.#leaseMs / 2);
+    return instants.length === 0 ? undefined : Math.min(...instants);
+  }
+
+  #wakeAt(atMs: number | undefined): void {
+    if (atMs === undefined || this.#state !== "started") return;
+    const { clock } = this.#options;
+    // Never at once again: an entry that stays due, such as a lease being prolonged, must not spin.
+    this.#cancelTimer = clock.schedule(Math.max(Math.ceil(atMs), clock.now() + 1), () => this.wake());
+  }
+}

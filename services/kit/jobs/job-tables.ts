@@ -1,0 +1,48 @@
+import {
+  JobBodySchema,
+  JobEntrySchema,
+  JobPlace,
+  JobStateSchema,
+} from "../../../gen/quartet/kit/storage/v1/records_pb.ts";
+import { defineTable, integer, text } from "../store/table.ts";
+
+/**
+ * The five tables of one job queue, numbered from a base that the service's layout gives.
+ *
+ * | number | key                  | sorted so that                                                             |
+ * |--------|----------------------|----------------------------------------------------------------------------|
+ * | base   | id                   | one job's payload is found; written once                                   |
+ * | base+1 | id                   | one job's state is found; written with every change of a queue             |
+ * | base+2 | at (ms), id          | scheduled: the job that is due next comes first                            |
+ * | base+3 | owner, at (ms), id   | ready: one owner's oldest comes first, the next owner is one seek away      |
+ * | base+4 | until (ms), id       | leased: the lease that ends next comes first                               |
+ *
+ * A job has one state and, in the queue that the state names, one entry. An entry whose state says otherwise is left
+ * over from a job that was enqueued again under the same id; whoever meets it drops it.
+ */
+export const jobTables = (baseNumber: number) => ({
+  bodies: defineTable({ number: baseNumber, name: "job-bodies", key: [text("id")], value: JobBodySchema }),
+  states: defineTable({ number: baseNumber + 1, name: "job-states", key: [text("id")], value: JobStateSchema }),
+  scheduled: defineTable({
+    number: baseNumber + 2,
+    name: "jobs-scheduled",
+    key: [integer("at"), text("id")],
+    value: JobEntrySchema,
+  }),
+  ready: defineTable({
+    number: baseNumber + 3,
+    name: "jobs-ready",
+    key: [text("owner"), integer("at"), text("id")],
+    value: JobEntrySchema,
+  }),
+  leased: defineTable({
+    number: baseNumber + 4,
+    name: "jobs-leased",
+    key: [integer("until"), text("id")],
+    value: JobEntrySchema,
+  }),
+});
+
+export type JobTables = ReturnType<typeof jobTables>;
+
+export { JobPlace };

@@ -1,0 +1,99 @@
+import type { Clock } from "../clock/clock.ts";
+import type { Ids } from "../ids/ids.ts";
+import type { Logger } from "../log/log.ts";
+import type { Store } from "../store/store.ts";
+import type { Transaction } from "../store/transaction.ts";
+import type { JobHandler, JobPolicy, NewJob } from "./job.ts";
+import { JobQueue } from "./job-queue.ts";
+import type { JobTables } from "./job-tables.ts";
+import { JobRunner } from "./job-runner.ts";
+
+export type {
+  Job,
+  JobContext,
+  JobDone,
+  JobFailed,
+  JobHandler,
+  JobOutcome,
+  JobPolicy,
+  JobRetry,
+  NewJob,
+} from "./job.ts";
+export { exponentialBackoff } from "./job.ts";
+export { jobTables } from "./job-tables.ts";
+export type { JobTables } from "./job-tables.ts";
+
+/** What a job queue is made of. */
+export interface JobsOptions {
+  readonly store: Store;
+  readonly tables: JobTables;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Logger;
+  /** What runs each kind. */
+  readonly handlers: Readonly<Record<string, JobHandler>>;
+  /** How long each kind is tried; one for each handler. */
+  readonly policy: Readonly<Record<string, JobPolicy>>;
+  /** Runs at the same time. Unset: 64. */
+  readonly concurrency?: number;
+  /** Runs of one owner at the same time. Unset: as many as there may be. */
+  readonly concurrencyPerOwner?: number;
+  /** After this a job whose process has gone is run by another; a run that takes longer is prolonged. Unset: 60,000. */
+  readonly leaseMs?: number;
+  /** Other processes run jobs of the same store. Unset: no, so what was leased before the start is taken over at once. */
+  readonly isShared?: boolean;
+  /** 0 <= x < 1, for jitter. Unset: Math.random. */
+  readonly random?: () => number;
+}
+
+/** What a job queue has done since it was made, and does now. */
+export interface JobsStats {
+  readonly running: number;
+  readonly done: number;
+  readonly retried: number;
+  /** Given up, by the handler's word or by the policy. */
+  readonly exhausted: number;
+  /** Transactions of the runner itself. */
+  readonly cycles: number;
+}
+
+/** A durable queue of work. */
+export interface Jobs {
+  /** Adds a job when the transaction commits; gives its id. Adding one with the id of another replaces that. */
+  enqueue(transaction: Transaction, job: NewJob): string;
+  /** Removes a job when the transaction commits and aborts its run. False when there is none. */
+  cancel(transaction: Transaction, id: string): Promise<boolean>;
+  /** Begins to run what is due. */
+  start(): void;
+  /** Takes nothing more, waits for what runs, aborts it after the limit (milliseconds; unset: 10,000) and gives back what does not end. */
+  stop(limitMs?: number): Promise<void>;
+  /** Resolves when nothing runs and nothing is due. */
+  idle(): Promise<void>;
+  stats(): JobsStats;
+}
+
+/** Makes the queue; nothing runs before `start`. Throws when a kind has a handler or a policy, but not both. */
+export const createJobs = (options: JobsOptions): Jobs => {
+  for (const kind of new Set([...Object.keys(options.handlers), ...Object.keys(options.policy)]))
+    if (!Object.hasOwn(options.handlers, kind) || !Object.hasOwn(options.policy, kind))
+      throw new Error(`job kind ${kind} needs a handler and a policy`);
+  const queue = new JobQueue(options.tables);
+  const runner = new JobRunner(queue, options);
+  return {
+    enqueue(transaction, job) {
+      const id = job.id ?? options.ids.uuid();
+      queue.enqueue(transaction, id, job, options.clock.now());
+      transaction.afterCommit(() => runner.wake());
+      return id;
+    },
+    async cancel(transaction, id) {
+      const isThere = await queue.cancel(transaction, id);
+      if (isThere) transaction.afterCommit(() => runner.abort(id));
+      return isThere;
+    },
+    start: () => runner.start(),
+    stop: (limitMs) => runner.stop(limitMs),
+    idle: () => runner.idle(),
+    stats: () => runner.stats,
+  };
+};
