@@ -163,7 +163,7 @@ export class Dispatcher {
 
   /** Gives all running calls up, or those that the filter names. */
   abortAll(reason: ProtocolError, filter: (call: Call) => boolean = () => true): void {
-    for (const call of [...this.#calls]) if (filter(call)) call.abort(reason);
+    for (const call of this.#calls) if (filter(call)) call.abort(reason);
   }
 
   #handler(route: Route): AnyHandler {

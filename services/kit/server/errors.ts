@@ -6,6 +6,7 @@ import type { FaultMetadata, FaultTable } from "../faults/service-error.ts";
 import { roleFault, ServiceError } from "../faults/service-error.ts";
 import { UnauthenticatedError } from "../identity/unauthenticated-error.ts";
 import { StoreClosedError, StoreContentionError, StoreCorruptionError, StoreOverloadedError } from "../store/errors.ts";
+import { codeOfNumber } from "../wire/codes.ts";
 import { ProtocolError } from "../wire/protocol-error.ts";
 import { EmptyUploadError } from "./upload.ts";
 
@@ -55,8 +56,7 @@ const declares = (table: FaultTable, role: FaultRole): boolean => table.all().so
 
 const declared = (refused: ServiceError, requestId: string, isDefect: boolean): Refusal => {
   const { facts, metadata, violations } = refused;
-  // Both enumerations have the numbers of google.rpc.Code.
-  const error = new ConnectError(refused.message, Number(facts.code));
+  const error = new ConnectError(refused.message, codeOfNumber(facts.code));
   error.details = [
     { desc: ErrorInfoSchema, value: { reason: facts.reason, domain: facts.domain, metadata: { ...metadata } } },
     { desc: RequestInfoSchema, value: { requestId } },

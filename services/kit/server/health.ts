@@ -56,7 +56,7 @@ export const createHealth = (serviceNames: readonly string[]): HealthState => {
     setServing: (serving) => {
       if (serving === isServing) return;
       isServing = serving;
-      for (const wake of [...waiting]) wake();
+      for (const wake of waiting) wake();
     },
   };
 };

@@ -31,10 +31,13 @@ export const frameOf = async (encoded: EncodedMessage, isGzip: boolean): Promise
 export const writeParts = (sink: Sink, parts: readonly Uint8Array[]): boolean => {
   const [only] = parts;
   if (parts.length === 1 && only !== undefined) return sink.write(only);
-  sink.cork();
+  // The socket is held back and not the response: a response that is corked itself counts what it holds twice and may
+  // then wait for a `drain` that never comes.
+  const held = "socket" in sink ? sink.socket : sink;
+  held?.cork();
   let isFlowing = true;
   for (const part of parts) isFlowing = sink.write(part);
-  sink.uncork();
+  held?.uncork();
   return isFlowing;
 };
 

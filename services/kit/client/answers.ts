@@ -1,0 +1,47 @@
+import type { DescMessage, DescMethodStreaming, DescMethodUnary, DescService, MessageShape } from "@bufbuild/protobuf";
+import type { StreamResponse, UnaryResponse } from "@connectrpc/connect";
+
+/** What request headers can be given as. */
+export type HeadersInput = ConstructorParameters<typeof Headers>[0];
+
+/** The answer of a unary call. Headers are made when they are asked for, which is seldom. */
+export class UnaryAnswer<I extends DescMessage, O extends DescMessage> implements UnaryResponse<I, O> {
+  readonly stream = false;
+  readonly method: DescMethodUnary<I, O>;
+  readonly message: MessageShape<O>;
+  readonly #makeHeaders: () => AnswerHeaders;
+  #headers: AnswerHeaders | undefined;
+
+  constructor(method: DescMethodUnary<I, O>, message: MessageShape<O>, makeHeaders: () => AnswerHeaders) {
+    this.method = method;
+    this.message = message;
+    this.#makeHeaders = makeHeaders;
+  }
+
+  get service(): DescService {
+    return this.method.parent;
+  }
+
+  get header(): Headers {
+    this.#headers ??= this.#makeHeaders();
+    return this.#headers.header;
+  }
+
+  get trailer(): Headers {
+    this.#headers ??= this.#makeHeaders();
+    return this.#headers.trailer;
+  }
+}
+
+/** What an answer carries besides its messages. */
+export interface AnswerHeaders {
+  readonly header: Headers;
+  readonly trailer: Headers;
+}
+
+/** The answer of a streaming call. The trailer is complete after the last message. */
+export const streamAnswer = <I extends DescMessage, O extends DescMessage>(
+  method: DescMethodStreaming<I, O>,
+  { header, trailer }: AnswerHeaders,
+  message: AsyncIterable<MessageShape<O>>,
+): StreamResponse<I, O> => ({ stream: true, service: method.parent, method, header, trailer, message });

@@ -1,0 +1,58 @@
+import type { IncomingHttpHeaders } from "node:http";
+
+import { Code, ConnectError } from "@connectrpc/connect";
+import { codeFromHttpStatus, errorFromJsonBytes } from "@connectrpc/connect/protocol-connect";
+
+import type { AnswerHeaders } from "./answers.ts";
+
+/** Headers and trailers of an answer: in the Connect protocol a trailer is a header with the prefix `trailer-`. */
+export const answerHeaders = (incoming: IncomingHttpHeaders): AnswerHeaders => {
+  const header = new Headers();
+  const trailer = new Headers();
+  for (const [name, value] of Object.entries(incoming)) {
+    const isTrailer = name.startsWith("trailer-");
+    const target = isTrailer ? trailer : header;
+    const key = isTrailer ? name.slice("trailer-".length) : name;
+    for (const one of typeof value === "string" ? [value] : (value ?? [])) target.append(key, one);
+  }
+  return { header, trailer };
+};
+
+/** The error of an answer with a status that is not 200. */
+export const answerError = (status: number, headers: IncomingHttpHeaders, body: Uint8Array): ConnectError => {
+  const { header, trailer } = answerHeaders(headers);
+  trailer.forEach((value, name) => header.append(name, value));
+  const fallback = new ConnectError(`HTTP status ${status}`, codeFromHttpStatus(status), header);
+  if (!String(headers["content-type"]).startsWith("application/json")) return fallback;
+  try {
+    return errorFromJsonBytes(body, header, fallback);
+  } catch (error) {
+    return error as ConnectError;
+  }
+};
+
+/** What happens to a connection, as the error of the call that used it. */
+export const connectionError = (error: unknown): ConnectError => {
+  if (error instanceof ConnectError) return error;
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code !== undefined && unreachable.has(code))
+    return new ConnectError(`the server cannot be reached: ${message}`, Code.Unavailable, undefined, undefined, error);
+  return new ConnectError(message, Code.Internal, undefined, undefined, error);
+};
+
+const unreachable = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "ENOENT",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "EPIPE",
+  "ETIMEDOUT",
+  "UND_ERR_SOCKET",
+  "UND_ERR_CONNECT_TIMEOUT",
+  "UND_ERR_CLOSED",
+  "UND_ERR_DESTROYED",
+  "UND_ERR_INFO",
+]);

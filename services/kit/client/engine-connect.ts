@@ -1,0 +1,112 @@
+import type { DescMessage, DescMethod, MessageShape } from "@bufbuild/protobuf";
+import type { Transport } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { Dispatcher } from "undici";
+import { Pool } from "undici";
+
+import { messageCodec } from "../wire/message-codec.ts";
+import type { HeadersInput } from "./answers.ts";
+import { UnaryAnswer, streamAnswer } from "./answers.ts";
+import { answerHeaders } from "./connect-answer.ts";
+import { ConnectStreamCall } from "./connect-stream-call.ts";
+import { ConnectUnaryCall } from "./connect-unary-call.ts";
+import { requestFrames } from "./request-frames.ts";
+import type { ClosableTransport, EngineOptions } from "./transport.ts";
+
+/** Calls in the Connect protocol over HTTP/1.1, each on a connection of its own while it runs. */
+export const createConnectEngine = (options: EngineOptions): ClosableTransport => {
+  const pool = createPool(options);
+  const paths = new WeakMap<DescMethod, string>();
+  const pathOf = (method: DescMethod): string => {
+    let path = paths.get(method);
+    if (path === undefined) {
+      path = `/${method.parent.typeName}/${method.name}`;
+      paths.set(method, path);
+    }
+    return path;
+  };
+  const headerLines = async (
+    contentType: string,
+    timeoutMs: number | undefined,
+    given: HeadersInput | undefined,
+  ): Promise<string[]> => {
+    const lines = ["content-type", contentType, "connect-protocol-version", "1"];
+    if (timeoutMs !== undefined) lines.push("connect-timeout-ms", String(Math.max(0, Math.ceil(timeoutMs))));
+    if (options.token !== undefined) lines.push("authorization", `Bearer ${await options.token()}`);
+    if (given !== undefined) new Headers(given).forEach((value, name) => lines.push(name, value));
+    return lines;
+  };
+
+  const unary: Transport["unary"] = async (method, signal, givenTimeoutMs, header, input) => {
+    const timeoutMs = givenTimeoutMs ?? options.timeoutMs;
+    const encoded = messageCodec(method.input).encode(input);
+    const headers = await headerLines("application/proto", timeoutMs, header);
+    if (encoded.parts.length > 1) headers.push("content-length", String(encoded.byteLength));
+    const body = encoded.parts.length > 1 ? encoded.parts : encoded.parts[0];
+    const call = new ConnectUnaryCall(options.limits.messageBytesMax, signal, timeoutMs);
+    dispatch(pool, { path: pathOf(method), method: "POST", headers, body: body as Buffer }, call);
+    const answer = await call.answer;
+    const message = decodeAnswer(method.output, answer.body);
+    return new UnaryAnswer(method, message, () => answerHeaders(answer.headers));
+  };
+
+  const stream: Transport["stream"] = async (method, signal, givenTimeoutMs, header, input) => {
+    const timeoutMs = givenTimeoutMs ?? options.timeoutMs;
+    const headers = await headerLines("application/connect+proto", timeoutMs, header);
+    const call = new ConnectStreamCall(options.limits.messageBytesMax, signal, timeoutMs);
+    const frames = requestFrames(method, input, call);
+    const body = method.methodKind === "server_streaming" ? await joined(frames) : frames;
+    dispatch(pool, { path: pathOf(method), method: "POST", headers, body: body as Buffer }, call);
+    const answer = answerHeaders(await call.headers);
+    const codec = messageCodec(method.output);
+    return streamAnswer(
+      method,
+      answer,
+      call.messages((bytes) => codec.decode(bytes), answer.trailer),
+    );
+  };
+
+  return { unary, stream, close: () => pool.destroy() };
+};
+
+const createPool = ({ address, limits }: EngineOptions): Pool => {
+  const shared = {
+    connections: limits.connectionsMax,
+    pipelining: 1,
+    // Calls end by their own deadlines; streams may be silent for as long as they like.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    keepAliveTimeout: 60_000,
+  };
+  if (!address.startsWith("unix:"))
+    return new Pool(address, { ...shared, connect: { timeout: limits.connectTimeoutMs, noDelay: true } });
+  const socketPath = address.slice("unix:".length);
+  return new Pool("http://localhost", { ...shared, connect: { timeout: limits.connectTimeoutMs, socketPath } });
+};
+
+const dispatch = (
+  pool: Pool,
+  request: Dispatcher.DispatchOptions,
+  call: Dispatcher.DispatchHandler & { fail(error: unknown): void },
+): void => {
+  try {
+    pool.dispatch(request, call);
+  } catch (error) {
+    call.fail(error);
+  }
+};
+
+const decodeAnswer = <D extends DescMessage>(desc: D, bytes: Uint8Array): MessageShape<D> => {
+  try {
+    return messageCodec(desc).decode(bytes);
+  } catch (error) {
+    throw new ConnectError("the answer is not a valid message", Code.Internal, undefined, undefined, error);
+  }
+};
+
+/** A call with one request is sent as one body of known length. */
+const joined = async (frames: AsyncIterable<Uint8Array>): Promise<Uint8Array> => {
+  const parts: Uint8Array[] = [];
+  for await (const part of frames) parts.push(part);
+  return parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts);
+};

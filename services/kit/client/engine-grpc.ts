@@ -1,0 +1,116 @@
+import type { DescMessage, DescMethod, MessageInitShape } from "@bufbuild/protobuf";
+import type { Transport } from "@connectrpc/connect";
+import type { CallOptions } from "@grpc/grpc-js";
+import { Client, credentials, Metadata } from "@grpc/grpc-js";
+
+import { messageCodec } from "../wire/message-codec.ts";
+import type { HeadersInput } from "./answers.ts";
+import { UnaryAnswer } from "./answers.ts";
+import type { CallEnd } from "./call-end.ts";
+import { watchCallEnd } from "./call-end.ts";
+import { errorOfStatus, toHeaders, toMetadata } from "./grpc-answer.ts";
+import { startGrpcStream } from "./grpc-stream-call.ts";
+import type { ClosableTransport, EngineOptions } from "./transport.ts";
+
+/** Bytes that one answer may have on the way; the protocol's own 64 KiB would wait for the reader after each chunk. */
+const windowBytes = 16 * 1024 * 1024;
+
+/** Calls in gRPC over HTTP/2, through channels that are shared by all calls. */
+export const createGrpcEngine = (options: EngineOptions): ClosableTransport => {
+  const client = new Client(targetOf(options.address), credentials.createInsecure(), {
+    "grpc.max_receive_message_length": options.limits.messageBytesMax,
+    "grpc.max_send_message_length": -1,
+    "grpc-node.flow_control_window": windowBytes,
+    "grpc.initial_reconnect_backoff_ms": 100,
+    "grpc.max_reconnect_backoff_ms": 5000,
+    // Two engines for the same address do not share a connection, so closing one leaves the other alone.
+    "grpc.use_local_subchannel_pool": 1,
+  });
+
+  const metadataOf = async (header: HeadersInput | undefined): Promise<Metadata> => {
+    const metadata = toMetadata(header);
+    if (options.token !== undefined) metadata.set("authorization", `Bearer ${await options.token()}`);
+    return metadata;
+  };
+
+  const unary: Transport["unary"] = async (method, signal, givenTimeoutMs, header, input) => {
+    const timeoutMs = givenTimeoutMs ?? options.timeoutMs;
+    const metadata = await metadataOf(header);
+    return new Promise((resolve, reject) => {
+      let answerMetadata = new Metadata();
+      let trailer = new Metadata();
+      const call = client.makeUnaryRequest(
+        pathOf(method),
+        (message: MessageInitShape<DescMessage>) => serialize(method.input, message),
+        (bytes: Buffer) => messageCodec(method.output).decode(bytes),
+        input,
+        metadata,
+        callOptions(timeoutMs),
+        (error, message) => {
+          end?.release();
+          if (error !== null || message === undefined) reject(errorOfStatus(error));
+          else
+            resolve(
+              new UnaryAnswer(method, message, () => ({
+                header: toHeaders(answerMetadata),
+                trailer: toHeaders(trailer),
+              })),
+            );
+        },
+      );
+      call.on("metadata", (received) => {
+        answerMetadata = received;
+      });
+      call.on("status", (status) => {
+        trailer = status.metadata;
+      });
+      // The deadline is the channel's own; only the signal is watched here.
+      const end: CallEnd | undefined = watchCallEnd(signal, undefined, (error) => {
+        reject(error);
+        call.cancel();
+      });
+    });
+  };
+
+  const stream: Transport["stream"] = async (method, signal, givenTimeoutMs, header, input) => {
+    const metadata = await metadataOf(header);
+    const call = client.makeBidiStreamRequest(
+      pathOf(method),
+      (message: MessageInitShape<DescMessage>) => serialize(method.input, message),
+      (bytes: Buffer) => messageCodec(method.output).decode(bytes),
+      metadata,
+      callOptions(givenTimeoutMs ?? options.timeoutMs),
+    );
+    return startGrpcStream(call, method, signal, input);
+  };
+
+  return {
+    unary,
+    stream,
+    close: () => {
+      client.close();
+      return Promise.resolve();
+    },
+  };
+};
+
+const pathOf = (method: DescMethod): string => `/${method.parent.typeName}/${method.name}`;
+
+/** gRPC's own words for an address. */
+const targetOf = (address: string): string => {
+  if (address.startsWith("unix:")) return address;
+  const { hostname, port } = new URL(address);
+  return `${hostname}:${port === "" ? "80" : port}`;
+};
+
+const callOptions = (timeoutMs: number | undefined): CallOptions =>
+  timeoutMs === undefined ? {} : { deadline: Date.now() + timeoutMs };
+
+/** A gRPC channel takes a message as one buffer, so one of several parts is joined here. */
+const serialize = (desc: DescMessage, message: MessageInitShape<DescMessage>): Buffer => {
+  const { parts, byteLength } = messageCodec(desc).encode(message);
+  const [only] = parts;
+  return parts.length === 1 && only !== undefined
+    ? Buffer.from(only.buffer, only.byteOffset, only.byteLength)
+    : Buffer.concat(parts, byteLength);
+};

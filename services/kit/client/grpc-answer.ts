@@ -1,0 +1,52 @@
+import { fromBinary } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { Metadata } from "@grpc/grpc-js";
+
+import { StatusSchema } from "../../../gen/google/rpc/status_pb.ts";
+import { codeOfNumber } from "../wire/codes.ts";
+import type { HeadersInput } from "./answers.ts";
+
+/** How a gRPC call ended. */
+export interface GrpcStatus {
+  readonly code: number;
+  readonly details: string;
+  readonly metadata: Metadata;
+}
+
+const detailsKey = "grpc-status-details-bin";
+
+/** Request headers as gRPC metadata; names that end in -bin carry bytes. */
+export const toMetadata = (header: HeadersInput | undefined): Metadata => {
+  const metadata = new Metadata();
+  if (header === undefined) return metadata;
+  new Headers(header).forEach((value, name) => {
+    metadata.add(name, name.endsWith("-bin") ? Buffer.from(value, "base64") : value);
+  });
+  return metadata;
+};
+
+/** gRPC metadata as headers; bytes become base64. */
+export const toHeaders = (metadata: Metadata): Headers => {
+  const headers = new Headers();
+  for (const name of Object.keys(metadata.getMap()))
+    for (const value of metadata.get(name))
+      headers.append(name, typeof value === "string" ? value : value.toString("base64"));
+  return headers;
+};
+
+/** The error of a call that did not end well, with the details that the server sent. */
+export const errorOfStatus = (status: GrpcStatus | null): ConnectError => {
+  if (status === null) return new ConnectError("the call ended without an answer", Code.Internal);
+  const error = new ConnectError(status.details, codeOfNumber(status.code), toHeaders(status.metadata));
+  const [bytes] = status.metadata.get(detailsKey);
+  if (bytes === undefined || typeof bytes === "string") return error;
+  try {
+    error.details = fromBinary(StatusSchema, bytes).details.map(({ typeUrl, value }) => ({
+      type: typeUrl.slice(typeUrl.lastIndexOf("/") + 1),
+      value,
+    }));
+  } catch {
+    // Details that cannot be read are left out; the code and the message are good without them.
+  }
+  return error;
+};

@@ -1,0 +1,108 @@
+import type { Readable } from "node:stream";
+
+import type { DescMessage, DescMethodStreaming, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import type { StreamResponse } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { ClientDuplexStream } from "@grpc/grpc-js";
+import { status as grpcStatus } from "@grpc/grpc-js";
+
+import type { Flow } from "../wire/frame-queue.ts";
+import { streamAnswer } from "./answers.ts";
+import { watchCallEnd } from "./call-end.ts";
+import { errorOfStatus, toHeaders } from "./grpc-answer.ts";
+
+/** Sends the requests as the channel takes them and resolves when the answer begins. */
+export const startGrpcStream = <I extends DescMessage, O extends DescMessage>(
+  call: ClientDuplexStream<MessageInitShape<I>, MessageShape<O>>,
+  method: DescMethodStreaming<I, O>,
+  signal: AbortSignal | undefined,
+  input: AsyncIterable<MessageInitShape<I>>,
+): Promise<StreamResponse<I, O>> =>
+  new Promise((resolve, reject) => {
+    const trailer = new Headers();
+    const answers = new AnswerQueue<MessageShape<O>>(call);
+    const requests = input[Symbol.asyncIterator]();
+    let givenUp: ConnectError | undefined;
+    let isOver = false;
+    let sent: (() => void) | undefined;
+    const giveUp = (error: ConnectError): void => {
+      givenUp ??= error;
+      reject(givenUp);
+      call.cancel();
+    };
+    const begin = (header: Headers): void => resolve(streamAnswer(method, { header, trailer }, answers.read(giveUp)));
+
+    call.on("metadata", (metadata) => begin(toHeaders(metadata)));
+    // The status event that follows says the same.
+    call.on("error", () => {});
+    call.on("status", (status) => {
+      isOver = true;
+      sent?.();
+      end.release();
+      toHeaders(status.metadata).forEach((value, name) => trailer.append(name, value));
+      if (status.code !== grpcStatus.OK) {
+        const error = givenUp ?? errorOfStatus(status);
+        answers.error = error;
+        reject(error);
+      } else begin(new Headers());
+      void Promise.resolve(requests.return?.()).catch(() => {});
+    });
+    const end = watchCallEnd(signal, undefined, giveUp);
+
+    const send = async (): Promise<void> => {
+      for (let next = await requests.next(); next.done !== true && !isOver; next = await requests.next()) {
+        const message = next.value;
+        // One at a time, because the channel counts waiting messages and not their bytes.
+        await new Promise<void>((resolveSent) => {
+          sent = resolveSent;
+          call.write(message, () => resolveSent());
+        });
+      }
+      call.end();
+    };
+    send().catch((error: unknown) => giveUp(ConnectError.from(error)));
+  });
+
+/** The messages of an answer, read as they are asked for. */
+class AnswerQueue<M> {
+  /** Why the answer ends, told after the messages that came before. */
+  error: ConnectError | undefined;
+  readonly #call: Flow;
+  readonly #messages: M[] = [];
+  #isEnded = false;
+  #wake: (() => void) | undefined;
+
+  constructor(call: Readable) {
+    this.#call = call;
+    call.pause();
+    call.on("data", (message: M) => {
+      this.#messages.push(message);
+      call.pause();
+      this.#wake?.();
+    });
+    call.on("end", () => {
+      this.#isEnded = true;
+      this.#wake?.();
+    });
+  }
+
+  async *read(giveUp: (error: ConnectError) => void): AsyncGenerator<M> {
+    let isWhole = false;
+    try {
+      for (;;) {
+        const message = this.#messages.shift();
+        if (message !== undefined) yield message;
+        else if (this.#isEnded) break;
+        else
+          await new Promise<void>((resolve) => {
+            this.#wake = resolve;
+            this.#call.resume();
+          });
+      }
+      isWhole = true;
+    } finally {
+      if (!isWhole) giveUp(new ConnectError("the answer was left", Code.Canceled));
+    }
+    if (this.error !== undefined) throw this.error;
+  }
+}

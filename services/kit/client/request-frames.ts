@@ -1,0 +1,49 @@
+import type { DescMessage, DescMethodStreaming, MessageInitShape } from "@bufbuild/protobuf";
+
+import { frameParts } from "../wire/frame-parser.ts";
+import { messageCodec } from "../wire/message-codec.ts";
+
+/** What tells a sender of requests to stop, and is told when it cannot go on. */
+export interface RequestsOwner {
+  /** True when nobody wants more requests. */
+  readonly isOver: boolean;
+  /** The caller's iterable threw. */
+  fail(error: unknown): void;
+  /** Runs when the call is over. */
+  onOver: (() => void) | undefined;
+}
+
+/**
+ * The buffers of a stream of requests, pulled as the network takes them. When the call is over first, the caller's
+ * iterable is closed; when the iterable throws, the call fails with what it threw.
+ */
+export async function* requestFrames<I extends DescMessage, O extends DescMessage>(
+  method: DescMethodStreaming<I, O>,
+  input: AsyncIterable<MessageInitShape<I>>,
+  owner: RequestsOwner,
+): AsyncGenerator<Uint8Array> {
+  const codec = messageCodec(method.input);
+  const iterator = input[Symbol.asyncIterator]();
+  let isEnded = false;
+  owner.onOver = () => {
+    if (isEnded) return;
+    isEnded = true;
+    void Promise.resolve(iterator.return?.()).catch(() => {});
+  };
+  try {
+    while (!owner.isOver) {
+      const next = await iterator.next();
+      if (next.done === true) {
+        isEnded = true;
+        return;
+      }
+      const { parts, byteLength } = codec.encode(next.value);
+      for (const part of frameParts(0, parts, byteLength)) yield part;
+    }
+  } catch (error) {
+    owner.fail(error);
+    throw error;
+  } finally {
+    if (!isEnded) owner.onOver();
+  }
+}

@@ -1,0 +1,76 @@
+import type { Transport } from "@connectrpc/connect";
+
+import { createConnectEngine } from "./engine-connect.ts";
+import { createGrpcEngine } from "./engine-grpc.ts";
+
+/** What one client takes before it refuses. */
+export interface ClientLimits {
+  /** The largest message of an answer. */
+  readonly messageBytesMax: number;
+  /** Connections of the Connect engine to its server; calls above it wait for one. */
+  readonly connectionsMax: number;
+  /** How long making a connection may take. */
+  readonly connectTimeoutMs: number;
+}
+
+/** How calls reach one service. */
+export interface TransportOptions {
+  /** `http://127.0.0.1:50054`, or `unix:/path`. */
+  readonly address: string;
+  /**
+   * `connect`: the Connect protocol over HTTP/1.1, the cheapest and fastest between processes of one installation.
+   * `grpc`: gRPC over HTTP/2. Calls whose two directions run at the same time need HTTP/2 and use it with either.
+   */
+  readonly engine: "connect" | "grpc";
+  /** Makes the bearer token of each call. It is asked for every call and should keep what it made. */
+  readonly token?: () => Promise<string>;
+  /** The deadline of calls that name none. Unset: none. */
+  readonly timeoutMs?: number;
+  /** What is left out has the default. */
+  readonly limits?: Partial<ClientLimits>;
+}
+
+export const defaultClientLimits: ClientLimits = {
+  messageBytesMax: 16 * 1024 * 1024,
+  connectionsMax: 1024,
+  connectTimeoutMs: 5000,
+};
+
+/** A transport that holds connections until it is closed. */
+export type ClosableTransport = Transport & { close(): Promise<void> };
+
+/** What an engine is made from: the options with everything filled in. */
+export interface EngineOptions {
+  readonly address: string;
+  readonly token: (() => Promise<string>) | undefined;
+  readonly timeoutMs: number | undefined;
+  readonly limits: ClientLimits;
+}
+
+/**
+ * A transport for connect's `createClient`. Failures are ConnectErrors with the server's details; a server that cannot be
+ * reached is `unavailable`. To leave a streamed answer before its end, abort the call's signal: connect's client does
+ * not pass on that a loop over it was left.
+ */
+export const createTransport = (options: TransportOptions): ClosableTransport => {
+  const engineOptions: EngineOptions = {
+    address: options.address,
+    token: options.token,
+    timeoutMs: options.timeoutMs,
+    limits: { ...defaultClientLimits, ...options.limits },
+  };
+  if (options.engine === "grpc") return createGrpcEngine(engineOptions);
+  const connect = createConnectEngine(engineOptions);
+  let grpc: ClosableTransport | undefined;
+  return {
+    unary: (...call) => connect.unary(...call),
+    stream: (method, ...rest) => {
+      if (method.methodKind !== "bidi_streaming") return connect.stream(method, ...rest);
+      grpc ??= createGrpcEngine(engineOptions);
+      return grpc.stream(method, ...rest);
+    },
+    close: async () => {
+      await Promise.all([connect.close(), grpc?.close()]);
+    },
+  };
+};

@@ -1,0 +1,10 @@
+import { Code } from "@connectrpc/connect";
+
+const codes = new Map<number, Code>(
+  Object.values(Code)
+    .filter((value) => typeof value === "number")
+    .map((code) => [code, code]),
+);
+
+/** A number of google.rpc.Code as connect's code; one that is none of an error is `unknown`. */
+export const codeOfNumber = (number: number): Code => codes.get(number) ?? Code.Unknown;
