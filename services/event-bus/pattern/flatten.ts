@@ -1,3 +1,4 @@
+import { JsonCursor, openBrace, openBracket, quote } from "../json/json-cursor.ts";
 import type { Leaf } from "./condition.ts";
 
 /**
@@ -70,40 +71,29 @@ const addLeaf = (leaves: MutableLeaves, path: string, leaf: Leaf, membership: Me
   else present.push({ leaf, membership });
 };
 
-const quote = 0x22;
-const backslash = 0x5c;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
-const comma = 0x2c;
-
 /** Walks valid JSON once; what nobody asks for is skipped without being read. */
 class Scanner {
-  readonly #text: string;
+  readonly #cursor: JsonCursor;
   readonly #wanted: Wanted;
   readonly #leaves: MutableLeaves;
-  #at = 0;
   #arrays = 0;
 
   constructor(text: string, wanted: Wanted, leaves: MutableLeaves) {
-    this.#text = text;
+    this.#cursor = new JsonCursor(text);
     this.#wanted = wanted;
     this.#leaves = leaves;
   }
 
   value(path: string, membership: Membership | undefined): void {
-    switch (this.#peek()) {
+    switch (this.#cursor.peek()) {
       case openBrace:
         return this.#object(path, membership);
       case openBracket:
         return this.#array(path, membership);
       case quote:
-        return addLeaf(this.#leaves, path, { kind: "text", text: this.#string() }, membership);
+        return addLeaf(this.#leaves, path, { kind: "text", text: this.#cursor.string() }, membership);
       default: {
-        const start = this.#at;
-        this.#skipLiteral();
-        const text = this.#text.slice(start, this.#at);
+        const text = this.#cursor.literal();
         const kind = text === "true" || text === "false" || text === "null" ? "word" : "number";
         addLeaf(this.#leaves, path, { kind, text }, membership);
       }
@@ -111,81 +101,24 @@ class Scanner {
   }
 
   #object(path: string, membership: Membership | undefined): void {
-    this.#at += 1;
-    while (this.#peek() !== closeBrace) {
-      const name = this.#string();
-      this.#peek();
-      this.#at += 1;
+    const cursor = this.#cursor;
+    cursor.enter();
+    while (cursor.hasMore()) {
+      const name = cursor.memberName();
       const inner = path === "" ? name : `${path}.${name}`;
       if (this.#wanted(inner)) this.value(inner, membership);
-      else this.#skipValue();
-      if (this.#peek() === comma) this.#at += 1;
+      else cursor.skipValue();
     }
-    this.#at += 1;
   }
 
   #array(path: string, outer: Membership | undefined): void {
     const array = this.#arrays++;
-    this.#at += 1;
-    for (let index = 0; this.#peek() !== closeBracket; index += 1) {
-      const first = this.#peek();
+    const cursor = this.#cursor;
+    cursor.enter();
+    for (let index = 0; cursor.hasMore(); index += 1) {
+      const first = cursor.peek();
       const isBound = first === openBrace || first === openBracket;
       this.value(path, isBound ? { array, index, outer } : outer);
-      if (this.#peek() === comma) this.#at += 1;
     }
-    this.#at += 1;
-  }
-
-  /** The code of the next character that is not white space. */
-  #peek(): number {
-    for (;;) {
-      const code = this.#text.charCodeAt(this.#at);
-      if (code > 0x20) return code;
-      this.#at += 1;
-      if (this.#at >= this.#text.length) return closeBrace;
-    }
-  }
-
-  #string(): string {
-    const start = this.#at;
-    this.#skipString();
-    const raw = this.#text.slice(start, this.#at);
-    return raw.includes("\\") ? (JSON.parse(raw) as string) : raw.slice(1, -1);
-  }
-
-  #skipString(): void {
-    let end = this.#at;
-    for (;;) {
-      end = this.#text.indexOf('"', end + 1);
-      let backslashes = 0;
-      while (this.#text.charCodeAt(end - 1 - backslashes) === backslash) backslashes += 1;
-      if (backslashes % 2 === 0) break;
-    }
-    this.#at = end + 1;
-  }
-
-  #skipLiteral(): void {
-    for (;;) {
-      const code = this.#text.charCodeAt(this.#at);
-      if (!(code > 0x20) || code === comma || code === closeBrace || code === closeBracket) return;
-      this.#at += 1;
-    }
-  }
-
-  #skipValue(): void {
-    let depth = 0;
-    do {
-      const code = this.#peek();
-      if (code === quote) this.#skipString();
-      else {
-        if (code === openBrace || code === openBracket) depth += 1;
-        else if (code === closeBrace || code === closeBracket) depth -= 1;
-        else if (code !== comma && code !== 0x3a) {
-          this.#skipLiteral();
-          continue;
-        }
-        this.#at += 1;
-      }
-    } while (depth > 0);
   }
 }

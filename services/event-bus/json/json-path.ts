@@ -1,0 +1,51 @@
+import { JsonCursor, openBrace, openBracket } from "./json-cursor.ts";
+
+/** One step of a path: a member's name or an element's index. */
+type Step = string | number;
+
+/**
+ * The spelling of the value that a path names in valid JSON text; undefined when there is none. Paths are written with
+ * dots from `$` (`$.detail.state`), elements with their index (`$.resources[0]`). Of members with the same name the
+ * last one counts.
+ */
+export const readPath = (json: string, path: string): string | undefined => {
+  const steps = parsePath(path);
+  if (steps === undefined) return undefined;
+  let found: string | undefined = json;
+  for (const step of steps) {
+    found = typeof step === "string" ? memberOf(found, step) : elementOf(found, step);
+    if (found === undefined) return undefined;
+  }
+  return found.trim();
+};
+
+const pathShape = /^\$(?:\.[^.[\]]+|\[[0-9]+\])*$/;
+const stepShape = /\.([^.[\]]+)|\[([0-9]+)\]/g;
+
+const parsePath = (path: string): Step[] | undefined => {
+  if (!pathShape.test(path)) return undefined;
+  return [...path.matchAll(stepShape)].map(([, name, index]) => name ?? Number(index));
+};
+
+const memberOf = (json: string, name: string): string | undefined => {
+  const cursor = new JsonCursor(json);
+  if (cursor.peek() !== openBrace) return undefined;
+  cursor.enter();
+  let found: string | undefined;
+  while (cursor.hasMore()) {
+    if (cursor.memberName() === name) found = cursor.value();
+    else cursor.skipValue();
+  }
+  return found;
+};
+
+const elementOf = (json: string, index: number): string | undefined => {
+  const cursor = new JsonCursor(json);
+  if (cursor.peek() !== openBracket) return undefined;
+  cursor.enter();
+  for (let place = 0; cursor.hasMore(); place += 1) {
+    if (place === index) return cursor.value();
+    cursor.skipValue();
+  }
+  return undefined;
+};
