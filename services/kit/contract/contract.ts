@@ -20,6 +20,7 @@ import {
   xml_flattened,
   xml_member_name,
   xml_root,
+  xml_text,
 } from "../../../gen/quartet/traits/v1/binding_pb.ts";
 import type { FieldConstraints } from "./constraints.ts";
 import { readConstraints } from "./constraints.ts";
@@ -58,6 +59,8 @@ export interface XmlFacts {
   readonly memberName: string | undefined;
   readonly isFlattened: boolean;
   readonly isAttribute: boolean;
+  /** The field is the text of its message's own element. */
+  readonly isText: boolean;
 }
 
 /** Everything that traits say about one message, read once. */
@@ -161,6 +164,7 @@ const readField = (desc: DescField): FieldContract => {
       memberName: getOption(desc, xml_member_name) || undefined,
       isFlattened: getOption(desc, xml_flattened),
       isAttribute: getOption(desc, xml_attribute),
+      isText: getOption(desc, xml_text),
     },
   };
 };

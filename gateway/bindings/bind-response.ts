@@ -1,0 +1,69 @@
+import type { Message } from "@bufbuild/protobuf";
+
+import { TimestampFormat } from "../../gen/quartet/traits/v1/binding_pb.ts";
+import type { FieldContract, MethodContract } from "../../services/kit/contract/contract.ts";
+import type { Codec, Document } from "../codecs/codec.ts";
+import type { Spelling } from "../dialects/dialect.ts";
+import { getField, isUnsaid } from "./scalars.ts";
+import { valueToText } from "./writing.ts";
+
+/** The head of an answer. */
+export interface ResponseHead {
+  readonly status: number;
+  /** By lower-case name; values have one character for each byte. */
+  readonly headers: Record<string, string>;
+}
+
+/** Reads the status and the headers of an answer from its message. */
+export const responseHead = (method: MethodContract, message: Message, spelling: Spelling): ResponseHead => {
+  let status = method.http?.status ?? 200;
+  const headers: Record<string, string> = {};
+  for (const field of method.output.fields) {
+    const { place } = field;
+    if (place.kind === "body" || place.kind === "payload" || place.kind === "rpcOnly") continue;
+    const value = getField(message, field.desc);
+    if (value === undefined) continue;
+    if (place.kind === "statusCode") status = value === 0 ? status : (value as number);
+    else if (place.kind === "prefixHeaders")
+      for (const [name, text] of Object.entries(value as Record<string, string>))
+        headers[spelling.header(place.prefix) + name] = encodeHeader(text);
+    else if (place.kind === "header") {
+      const text = headerText(field, value, spelling);
+      if (text !== undefined) headers[spelling.header(place.name)] = encodeHeader(text);
+    }
+  }
+  return { status, headers };
+};
+
+/** Writes the document of an answer that is not streamed; undefined: it has none. */
+export const responseDocument = (
+  method: MethodContract,
+  message: Message,
+  codec: Codec,
+  spelling: Spelling,
+): Document | undefined => {
+  const { payload } = method.output;
+  if (payload === undefined) return codec.writeBody(message, method.desc.output, spelling);
+  const value = getField(message, payload.desc);
+  if (value === undefined) return undefined;
+  if (payload.desc.fieldKind === "message") return codec.writePayload(payload, value as Message, spelling);
+  const isText = typeof value === "string";
+  return {
+    contentType: isText ? "text/plain; charset=utf-8" : "application/octet-stream",
+    body: isText ? Buffer.from(value) : Buffer.from(value as Uint8Array),
+  };
+};
+
+const headerText = (field: FieldContract, value: unknown, spelling: Spelling): string | undefined => {
+  if (field.desc.fieldKind === "list") {
+    const texts = (value as unknown[]).map((item) => valueToText(field, item, TimestampFormat.HTTP_DATE, spelling));
+    return texts.length === 0 ? undefined : texts.join(",");
+  }
+  if (isUnsaid(field.desc, value)) return undefined;
+  const text = valueToText(field, value, TimestampFormat.HTTP_DATE, spelling);
+  return text !== undefined && field.isMediaTypeJson ? Buffer.from(text).toString("base64") : text;
+};
+
+/** A header value as bytes of UTF-8, one character each; control characters, which no header may hold, become spaces. */
+export const encodeHeader = (text: string): string =>
+  /[^\x20-\x7e]/.test(text) ? Buffer.from(text.replaceAll(/\p{Cc}/gu, " "), "utf8").toString("latin1") : text;

@@ -1,0 +1,62 @@
+import type { DescEnum, DescField } from "@bufbuild/protobuf";
+import { ScalarType } from "@bufbuild/protobuf";
+
+import type { FieldContract } from "../../services/kit/contract/contract.ts";
+import { enumViolation } from "../../services/kit/validation/validate.ts";
+import type { Violation } from "../../services/kit/validation/wording.ts";
+import { quoteValue } from "../../services/kit/validation/wording.ts";
+import type { Spelling } from "../dialects/dialect.ts";
+import { enumFromText, EnumTextError, instantFromText, isInstant, ScalarError, scalarFromText } from "./scalars.ts";
+
+/** What one request's reading knows and finds. */
+export interface Reading {
+  readonly spelling: Spelling;
+  /** Members whose text is not of their type; they are left unset, and the request is refused with all of them. */
+  readonly violations: Violation[];
+}
+
+/**
+ * Reads one value of a field (or of a list's element) that stands as text. A text that is not of the field's type is
+ * added to the violations, and undefined comes back.
+ */
+export const valueFromText = (field: FieldContract, text: string, path: string, reading: Reading): unknown => {
+  try {
+    return parse(field, text, reading.spelling);
+  } catch (thrown) {
+    if (!(thrown instanceof ScalarError)) throw thrown;
+    reading.violations.push(violationOf(thrown, field, text, path));
+    return undefined;
+  }
+};
+
+/** Whether the strings of a field are words that dialects spell differently, as `svc:kms`. */
+export const hasDialectWords = (field: FieldContract): boolean =>
+  field.constraints.oneOf.some(isDocumentedWord) || (field.constraints.element?.oneOf.some(isDocumentedWord) ?? false);
+
+/** The enum of a field or of its elements. */
+export const enumOf = (field: DescField): DescEnum | undefined => field.enum;
+
+/** The scalar type of a field or of its elements; undefined: it has none. */
+export const scalarOf = (field: DescField): ScalarType | undefined => field.scalar;
+
+const isDocumentedWord = (word: string): boolean => word.startsWith("svc:");
+
+const parse = (field: FieldContract, text: string, spelling: Spelling): unknown => {
+  const enumeration = enumOf(field.desc);
+  if (enumeration !== undefined) return enumFromText(enumeration, text, spelling);
+  const scalar = scalarOf(field.desc);
+  if (scalar === undefined) {
+    if (isInstant(field.desc)) return instantFromText(text);
+    throw new Error(`${field.desc.name} is no text`);
+  }
+  if (scalar === ScalarType.STRING && hasDialectWords(field)) return spelling.documentedValue(text);
+  return scalarFromText(scalar, text);
+};
+
+const violationOf = (thrown: ScalarError, field: FieldContract, text: string, path: string): Violation => {
+  const enumeration = enumOf(field.desc);
+  if (thrown instanceof EnumTextError && enumeration !== undefined)
+    return enumViolation(field.desc, enumeration, path, text);
+  const value = field.constraints.isSensitive ? undefined : quoteValue(text);
+  return { path, field: field.desc.name, description: thrown.message, ...(value === undefined ? {} : { value }) };
+};

@@ -1,0 +1,59 @@
+import type { IncomingHttpHeaders } from "node:http";
+
+import type { Spelling } from "../dialects/dialect.ts";
+import type { QueryParameters } from "../query.ts";
+
+/** The headers of a request as its bindings see them: by documented names, and as text. */
+export interface BoundHeaders {
+  /** Undefined: absent. */
+  get(documented: string): string | undefined;
+  /** All headers that begin with a documented prefix: what follows the prefix, and the value. */
+  withPrefix(documented: string): readonly (readonly [string, string])[];
+}
+
+/** What replaces a header for the bindings, by lower-case name; undefined: the header is taken away. */
+export type HeaderOverrides = ReadonlyMap<string, string | undefined>;
+
+/**
+ * The headers of a request. Headers of the dialect may also stand in the query, because signers of URLs put them
+ * there.
+ */
+export const boundHeaders = (
+  headers: IncomingHttpHeaders,
+  query: QueryParameters,
+  spelling: Spelling,
+  overrides: HeaderOverrides,
+): BoundHeaders => {
+  const { headerPrefix } = spelling.dialect.signature;
+  const get = (documented: string): string | undefined => {
+    const name = spelling.header(documented);
+    if (overrides.has(name)) return overrides.get(name);
+    const value = headers[name];
+    if (value !== undefined) return decodeHeader(typeof value === "string" ? value : value.join(","));
+    return name.startsWith(headerPrefix) ? query.findIgnoringCase(name) : undefined;
+  };
+  const withPrefix = (documented: string): (readonly [string, string])[] => {
+    const prefix = spelling.header(documented);
+    const own = Object.keys(headers)
+      .filter((name) => name.startsWith(prefix))
+      .map((name) => [name.slice(prefix.length), decodeHeader(String(headers[name]))] as const);
+    const inQuery = query
+      .entries()
+      .filter(([name]) => name.toLowerCase().startsWith(prefix))
+      .map(([name, value]) => [name.toLowerCase().slice(prefix.length), value] as const);
+    return [...own, ...inQuery.filter(([name]) => !own.some(([taken]) => taken === name))];
+  };
+  return { get, withPrefix };
+};
+
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
+
+/** The platform gives each byte of a header as one character; bytes that are UTF-8 are read as such. */
+const decodeHeader = (value: string): string => {
+  if (!/[\x80-\xff]/.test(value)) return value;
+  try {
+    return strictUtf8.decode(Buffer.from(value, "latin1"));
+  } catch {
+    return value;
+  }
+};

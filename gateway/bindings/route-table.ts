@@ -1,0 +1,149 @@
+import type { DescMethod, DescService } from "@bufbuild/protobuf";
+
+import type { HttpContract, MethodContract } from "../../services/kit/contract/contract.ts";
+import { methodContract } from "../../services/kit/contract/contract.ts";
+import type { TemplateSegment } from "../../services/kit/contract/path-template.ts";
+import { decodePercent } from "../percent.ts";
+import type { QueryParameters } from "../query.ts";
+
+/** A method that a request line and its headers choose. */
+export interface Match {
+  readonly method: MethodContract;
+  /** Label values, decoded, by name. */
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** What a request line chooses by. Header names are asked for in the documented spelling. */
+export interface RouteQuestion {
+  readonly method: string;
+  /** Raw path inside the API, escapes untouched. */
+  readonly path: string;
+  readonly query: QueryParameters;
+  readonly hasHeader: (documented: string) => boolean;
+}
+
+/** The routes of one service. */
+export interface RouteTable {
+  /** Undefined: no method of the service has this route. Throws MalformedUriError. */
+  find(question: RouteQuestion): Match | undefined;
+  /** Whether some method is reached at this path by another HTTP method. */
+  knowsPath(path: string): boolean;
+}
+
+interface Route {
+  readonly contract: MethodContract;
+  readonly http: HttpContract;
+  /** The number of conditions on query and headers. */
+  readonly conditions: number;
+}
+
+/** All routes that differ only in their conditions, the most conditional first. */
+interface Shape {
+  readonly segments: readonly TemplateSegment[];
+  readonly routes: Route[];
+}
+
+/**
+ * Compiles the routes of a service. Of the routes that fit a request the most specific is chosen: a literal segment
+ * before a label before a label that spans slashes, counted from the left, and then the one with the most conditions.
+ * The older of two methods with one route is chosen only by `x-id`.
+ */
+export const compileRoutes = (service: DescService): RouteTable => {
+  const shapes = new Map<string, Shape[]>();
+  for (const method of service.methods) addRoute(shapes, method);
+  for (const each of shapes.values()) {
+    each.sort((a, b) => compareSegments(a.segments, b.segments));
+    for (const shape of each) shape.routes.sort((a, b) => b.conditions - a.conditions);
+  }
+  const find = (question: RouteQuestion): Match | undefined => {
+    const segments = splitPath(question.path);
+    for (const shape of shapes.get(question.method) ?? []) {
+      if (!fits(shape.segments, segments)) continue;
+      const route = chooseRoute(shape.routes, question);
+      if (route !== undefined) return { method: route.contract, labels: readLabels(route.http, segments) };
+    }
+    return undefined;
+  };
+  return {
+    find,
+    knowsPath: (path) => {
+      const segments = splitPath(path);
+      return [...shapes.values()].some((each) => each.some((shape) => fits(shape.segments, segments)));
+    },
+  };
+};
+
+const addRoute = (shapes: Map<string, Shape[]>, method: DescMethod): void => {
+  const contract = methodContract(method);
+  const { http } = contract;
+  if (http === undefined) return;
+  const own = shapes.get(http.method) ?? [];
+  shapes.set(http.method, own);
+  const shape = own.find((each) => compareSegments(each.segments, http.template.segments) === 0);
+  const conditions = http.template.query.length + http.requiredQuery.length + http.requiredHeaders.length;
+  const route = { contract, http, conditions };
+  if (shape === undefined) own.push({ segments: http.template.segments, routes: [route] });
+  else shape.routes.push(route);
+};
+
+const rank = (segment: TemplateSegment | undefined): string => {
+  if (segment === undefined) return "3";
+  if (segment.kind === "literal") return `0${segment.text}`;
+  return segment.kind === "label" ? "1" : "2";
+};
+
+/** Orders templates from the most specific to the least; 0: they fit the same paths. */
+const compareSegments = (a: readonly TemplateSegment[], b: readonly TemplateSegment[]): number => {
+  for (let index = 0; index < Math.max(a.length, b.length); index += 1) {
+    const [rankA, rankB] = [rank(a[index]), rank(b[index])];
+    if (rankA !== rankB) return rankA < rankB ? -1 : 1;
+  }
+  return 0;
+};
+
+/** The raw segments of a path; the root has none. */
+const splitPath = (path: string): string[] => (path === "/" || path === "" ? [] : path.slice(1).split("/"));
+
+/** An empty last segment (`/photos/`) counts only for a label that spans slashes after a segment of its own. */
+const fits = (template: readonly TemplateSegment[], segments: readonly string[]): boolean => {
+  const last = template.at(-1);
+  if (last?.kind === "greedy") {
+    const isEnough =
+      segments.length > template.length || (segments.length === template.length && segments.at(-1) !== "");
+    return isEnough && template.every((segment, index) => fitsSegment(segment, segments[index]!));
+  }
+  const count =
+    segments.length === template.length + 1 && segments.at(-1) === "" ? segments.length - 1 : segments.length;
+  return count === template.length && template.every((segment, index) => fitsSegment(segment, segments[index]!));
+};
+
+const fitsSegment = (segment: TemplateSegment, raw: string): boolean => {
+  if (segment.kind === "literal") return segment.text === raw;
+  return segment.kind === "greedy" || raw !== "";
+};
+
+const chooseRoute = (routes: readonly Route[], question: RouteQuestion): Route | undefined => {
+  const fitting = routes.find((route) => !route.http.isSuperseded && holds(route.http, question));
+  const named = question.query.get("x-id");
+  if (named === undefined) return fitting;
+  const older = routes.find(
+    (route) => route.http.isSuperseded && route.contract.desc.name === named && holds(route.http, question),
+  );
+  return older ?? fitting;
+};
+
+const holds = (http: HttpContract, question: RouteQuestion): boolean =>
+  http.template.query.every(({ name, value }) =>
+    value === undefined ? question.query.has(name) : question.query.get(name) === value,
+  ) &&
+  http.requiredQuery.every((name) => question.query.has(name)) &&
+  http.requiredHeaders.every(question.hasHeader);
+
+const readLabels = (http: HttpContract, segments: readonly string[]): Record<string, string> => {
+  const labels: Record<string, string> = {};
+  http.template.segments.forEach((segment, index) => {
+    if (segment.kind === "label") labels[segment.name] = decodePercent(segments[index]!);
+    else if (segment.kind === "greedy") labels[segment.name] = decodePercent(segments.slice(index).join("/"));
+  });
+  return labels;
+};

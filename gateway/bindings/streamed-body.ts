@@ -1,0 +1,36 @@
+import type { Message } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
+
+import type { MethodContract } from "../../services/kit/contract/contract.ts";
+import type { DecodedBody } from "../signature/decode-body.ts";
+import type { Reading } from "./reading.ts";
+import { valueFromText } from "./reading.ts";
+import { setField } from "./scalars.ts";
+
+/**
+ * The messages of a streamed request after its first: one for each piece of the body as it arrives, and, when the body
+ * had trailers, a last one with the members that stand in them. Throws what the body throws, which ends the call before
+ * the service could take the body for whole.
+ */
+export async function* streamedBody(
+  method: MethodContract,
+  body: DecodedBody,
+  reading: Reading,
+): AsyncGenerator<Message> {
+  const { payload } = method.input;
+  if (payload === undefined) throw new Error(`${method.desc.name} streams a request without a payload`);
+  const { localName } = payload.desc;
+  for await (const piece of body) yield create(method.desc.input, { [localName]: piece });
+  if (body.trailers.size > 0) yield trailerMessage(method, body.trailers, reading);
+}
+
+const trailerMessage = (method: MethodContract, trailers: ReadonlyMap<string, string>, reading: Reading): Message => {
+  const message = create(method.desc.input);
+  for (const field of method.input.fields) {
+    if (field.place.kind !== "header") continue;
+    const text = trailers.get(reading.spelling.header(field.place.name));
+    const value = text === undefined ? undefined : valueFromText(field, text, field.wireName, reading);
+    if (value !== undefined) setField(message, field.desc, value);
+  }
+  return message;
+};

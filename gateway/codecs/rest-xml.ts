@@ -1,0 +1,69 @@
+import type { DescMessage, Message } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
+
+import type { FieldContract } from "../../services/kit/contract/contract.ts";
+import { messageContract } from "../../services/kit/contract/contract.ts";
+import type { Reading } from "../bindings/reading.ts";
+import type { Spelling } from "../dialects/dialect.ts";
+import type { OutsideFault } from "../faults/outside-fault.ts";
+import { faultName } from "../faults/outside-fault.ts";
+import type { Document, FaultContext, FaultDocument } from "./codec.ts";
+import { MalformedBodyError } from "./malformed-body-error.ts";
+import { readXmlMembers } from "./xml-reader.ts";
+import { parseXml } from "./xml-tree.ts";
+import { writeXmlRoot, writeXmlText, xmlDeclaration } from "./xml-writer.ts";
+
+const contentType = "application/xml";
+
+/** Sets the body members of a message from an XML document; its root may have any name. */
+export const readBody = (message: Message, desc: DescMessage, body: Buffer, reading: Reading): void => {
+  if (body.length > 0) readXmlMembers(message, desc, parseXml(body.toString("utf8")), reading);
+};
+
+/** Reads an XML document that is one member alone; its root must have the member's name or its message's. */
+export const readPayload = (field: FieldContract, body: Buffer, reading: Reading): Message | undefined => {
+  if (body.length === 0) return undefined;
+  const desc = field.desc.message!;
+  const root = parseXml(body.toString("utf8"));
+  const names = [field.wireName, field.publicName, messageContract(desc).xmlRoot, desc.name];
+  if (!names.includes(root.name))
+    throw new MalformedBodyError(`The XML you provided has the root ${root.name}, but ${names[0]} is expected.`);
+  const message = create(desc);
+  readXmlMembers(message, desc, root, reading);
+  return message;
+};
+
+/** Writes the body members of a message; undefined when it has none. */
+export const writeBody = (message: Message, desc: DescMessage, spelling: Spelling): Document | undefined => {
+  const contract = messageContract(desc);
+  if (contract.bodyFields.length === 0) return undefined;
+  const root = contract.xmlRoot ?? desc.name.replace(/Response$/, "");
+  return { contentType, body: Buffer.from(writeXmlRoot(root, message, desc, spelling)) };
+};
+
+/** Writes an XML document that is one member alone. */
+export const writePayload = (field: FieldContract, value: Message, spelling: Spelling): Document => {
+  const desc = field.desc.message!;
+  const root = messageContract(desc).xmlRoot ?? field.wireName;
+  return { contentType, body: Buffer.from(writeXmlRoot(root, value, desc, spelling)) };
+};
+
+/** Writes a refusal as an error document, which has no namespace. */
+export const writeFault = (fault: OutsideFault, context: FaultContext): FaultDocument => {
+  const members: readonly (readonly [string, string])[] = [
+    ["Code", faultName(fault, context.dialect)],
+    ["Message", fault.message],
+    ...fault.members,
+    ["Resource", context.resource],
+    ["RequestId", context.requestId],
+    ["HostId", context.hostId],
+  ];
+  const content = members.map(([name, value]) => writeXmlText(name, value)).join("");
+  return { contentType, body: Buffer.from(`${xmlDeclaration}<Error>${content}</Error>`), headers: {} };
+};
+
+/** Headers with the request's id and the answering host's. */
+export const identify = (context: FaultContext): Record<string, string> => ({
+  [context.dialect.xmlRequestIdHeader]: context.requestId,
+  [context.dialect.hostIdHeader]: context.hostId,
+});

@@ -1,0 +1,80 @@
+import type { SignatureBrand } from "../signature/brand.ts";
+
+/** The two ways in which one API is spelled. */
+export type DialectName = "svc" | "amz";
+
+/**
+ * The brand strings of one dialect. Everything in which the dialects differ stands here, because clients work only
+ * when all of it changes together.
+ */
+export interface Dialect {
+  readonly name: DialectName;
+  readonly signature: SignatureBrand;
+  /** The word that stands for `svc` between hyphens, before a colon and as the partition of ARNs. */
+  readonly providerWord: string;
+  /** Whether members and values are written with their public names. */
+  readonly writesPublicNames: boolean;
+  /** Lower case. */
+  readonly targetHeader: string;
+  /** The word before the dot in the target header, by API; an API without one uses the documented word. */
+  readonly targetPrefixes: Readonly<Record<string, string>>;
+  readonly targetContentType: string;
+  readonly errorTypeHeader: string;
+  /** Header with the request id in answers of the JSON APIs. */
+  readonly requestIdHeader: string;
+  /** Header with the request id in answers of the XML API, and the one with the id of the answering host. */
+  readonly xmlRequestIdHeader: string;
+  readonly hostIdHeader: string;
+  /** Namespace of XML documents; undefined: none. */
+  readonly xmlNamespace: string | undefined;
+  /** Service names that a signature's credential scope may carry, by API. */
+  readonly signingNames: Readonly<Record<string, readonly string[]>>;
+}
+
+/** Translates documented spellings into those of a dialect and back. Header names are lower case. */
+export interface Spelling {
+  readonly dialect: Dialect;
+  /** `x-svc-copy-source` -> `x-amz-copy-source`, `…-svc-kms-key-id` -> `…-aws-kms-key-id`. */
+  header(documented: string): string;
+  /** `svc:kms` -> `aws:kms`; any other text stays. */
+  value(documented: string): string;
+  /** `aws:kms` -> `svc:kms`; any other text stays. */
+  documentedValue(text: string): string;
+  /** Gives an ARN of either of our partitions the dialect's own; any other text stays. */
+  arn(text: string): string;
+}
+
+/** The spelling of a dialect; header names are translated once and kept. */
+export const spellingOf = (dialect: Dialect): Spelling => {
+  const headers = new Map<string, string>();
+  const ownPrefix = `${dialect.providerWord}:`;
+  const arnPrefix = `arn:${dialect.providerWord}:`;
+  const isDocumented = ownPrefix === documentedValuePrefix;
+  return {
+    dialect,
+    header: (documented) => {
+      let translated = headers.get(documented);
+      if (translated === undefined) {
+        translated = translateHeader(documented, dialect);
+        headers.set(documented, translated);
+      }
+      return translated;
+    },
+    value: (documented) =>
+      isDocumented || !documented.startsWith(documentedValuePrefix)
+        ? documented
+        : ownPrefix + documented.slice(documentedValuePrefix.length),
+    documentedValue: (text) =>
+      isDocumented || !text.startsWith(ownPrefix) ? text : documentedValuePrefix + text.slice(ownPrefix.length),
+    arn: (text) => (/^arn:(?:aws|svc):/.test(text) ? arnPrefix + text.slice("arn:aws:".length) : text),
+  };
+};
+
+const documentedValuePrefix = "svc:";
+const documentedHeaderPrefix = "x-svc-";
+
+const translateHeader = (documented: string, dialect: Dialect): string => {
+  if (!documented.startsWith(documentedHeaderPrefix)) return documented;
+  const rest = documented.slice(documentedHeaderPrefix.length).replaceAll("-svc-", `-${dialect.providerWord}-`);
+  return dialect.signature.headerPrefix + rest;
+};

@@ -1,0 +1,52 @@
+import type { IncomingHttpHeaders } from "node:http";
+
+import type { QueryParameters } from "../query.ts";
+import { amzDialect } from "./amz.ts";
+import type { Dialect, Spelling } from "./dialect.ts";
+import { spellingOf } from "./dialect.ts";
+import { svcDialect } from "./svc.ts";
+
+/** The dialects that an installation speaks. */
+export interface Dialects {
+  readonly all: readonly Spelling[];
+  /** The dialect of a request without any hint: the public one. */
+  readonly fallback: Spelling;
+  /**
+   * Finds the dialect of a request: by the algorithm of its authorization, by the algorithm in its query, or by a
+   * header with a dialect's prefix. A request without any hint is taken for the public dialect.
+   */
+  detect(headers: IncomingHttpHeaders, query: QueryParameters): Spelling;
+}
+
+/** The dialects with the word of the documented one. Throws when the word cannot stand in a header name. */
+export const dialectsOf = (word: string): Dialects => {
+  if (!/^[a-z][a-z0-9]{1,15}$/.test(word) || word === "amz" || word === "amzn")
+    throw new Error(`the brand word "${word}" must be 2 to 16 lower-case letters and digits, and not amz or amzn`);
+  const documented = spellingOf(svcDialect(word));
+  const open = spellingOf(amzDialect);
+  const all = [documented, open];
+  return {
+    all,
+    fallback: open,
+    detect: (headers, query) =>
+      all.find(({ dialect }) => hasAlgorithm(headers.authorization, dialect)) ??
+      all.find(({ dialect }) => query.has(`${dialect.signature.queryPrefix}Algorithm`)) ??
+      findByHeader(headers, all) ??
+      open,
+  };
+};
+
+const hasAlgorithm = (authorization: string | undefined, dialect: Dialect): boolean =>
+  authorization !== undefined && authorization.startsWith(`${dialect.signature.keySeed}-`);
+
+const findByHeader = (headers: IncomingHttpHeaders, all: readonly Spelling[]): Spelling | undefined => {
+  for (const name in headers) {
+    // Most headers begin otherwise, so one character is looked at first.
+    if (name.charCodeAt(0) !== xCode) continue;
+    const found = all.find(({ dialect }) => name.startsWith(dialect.signature.headerPrefix));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+};
+
+const xCode = "x".charCodeAt(0);

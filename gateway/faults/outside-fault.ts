@@ -1,0 +1,18 @@
+import type { Dialect } from "../dialects/dialect.ts";
+
+/** A refusal as it is told outside, before a codec words it. */
+export interface OutsideFault {
+  readonly name: string;
+  /** The name in the public dialect; most often the same. */
+  readonly publicName: string;
+  readonly status: number;
+  readonly message: string;
+  /** Further members of the answer, PascalCase name and value, in order. */
+  readonly members: readonly (readonly [string, string])[];
+  /** Headers that the answer carries beside the usual ones, by lower-case name in the documented spelling. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** The fault's name in a dialect. */
+export const faultName = (fault: OutsideFault, dialect: Dialect): string =>
+  dialect.writesPublicNames ? fault.publicName : fault.name;

@@ -1,0 +1,88 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+
+import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
+import type { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
+import { FaultRole } from "../../gen/quartet/traits/v1/fault_pb.ts";
+import { pascalCase } from "../../services/kit/contract/spellings.ts";
+import type { FaultFacts, FaultMetadata, FaultTable } from "../../services/kit/faults/service-error.ts";
+import { ServiceError } from "../../services/kit/faults/service-error.ts";
+import { targetStatus } from "./gateway-refusal.ts";
+import type { OutsideFault } from "./outside-fault.ts";
+
+/** Words a failed call. A failure that the service did not declare is told by the role that its RPC code stands for. */
+export const serviceFault = (error: ConnectError, table: FaultTable, protocol: Protocol): OutsideFault => {
+  const info = error.findDetails(ErrorInfoSchema).find(({ domain }) => domain === table.domain);
+  const declared = info === undefined ? undefined : table.findByReason(info.reason);
+  if (declared === undefined || info === undefined) return undeclaredFault(error.code, table, protocol);
+  return wordFault(declared, error.rawMessage, info.metadata, forwardedHeaders(error.metadata), protocol);
+};
+
+/** Words a refusal that the gateway makes in a service's name, such as a member of the wrong type. */
+export const declaredFault = (error: ServiceError, protocol: Protocol): OutsideFault =>
+  wordFault(error.facts, error.message, error.metadata, {}, protocol);
+
+/** Words a failure by the service's own reason for a role. */
+export const undeclaredFault = (code: Code, table: FaultTable, protocol: Protocol): OutsideFault => {
+  const role = roles[code];
+  const facts = table.all().find((each) => each.role === role) ?? table.byRole(fallbackRole(role));
+  const { message } = new ServiceError(facts, {});
+  return wordFault(facts, message, {}, {}, protocol);
+};
+
+/** What each RPC code means when no reason comes with it; typed over every code, so that none can be forgotten. */
+const roles: Readonly<Record<Code, FaultRole>> = {
+  [Code.Canceled]: FaultRole.UNAVAILABLE,
+  [Code.Unknown]: FaultRole.INTERNAL,
+  [Code.InvalidArgument]: FaultRole.INTERNAL,
+  [Code.DeadlineExceeded]: FaultRole.DEADLINE,
+  [Code.NotFound]: FaultRole.INTERNAL,
+  [Code.AlreadyExists]: FaultRole.INTERNAL,
+  [Code.PermissionDenied]: FaultRole.ACCESS_DENIED,
+  [Code.ResourceExhausted]: FaultRole.THROTTLED,
+  [Code.FailedPrecondition]: FaultRole.INTERNAL,
+  [Code.Aborted]: FaultRole.UNAVAILABLE,
+  [Code.OutOfRange]: FaultRole.INTERNAL,
+  [Code.Unimplemented]: FaultRole.NOT_IMPLEMENTED,
+  [Code.Internal]: FaultRole.INTERNAL,
+  [Code.Unavailable]: FaultRole.UNAVAILABLE,
+  [Code.DataLoss]: FaultRole.INTERNAL,
+  [Code.Unauthenticated]: FaultRole.UNAUTHENTICATED,
+};
+
+const fallbackRole = (role: FaultRole): FaultRole =>
+  role === FaultRole.DEADLINE ? FaultRole.UNAVAILABLE : FaultRole.INTERNAL;
+
+/** What the kit tells with a violated constraint stands in the message already. */
+const toldInMessage = new Set(["violations", "violation_count", "plural", "member"]);
+
+const wordFault = (
+  facts: FaultFacts,
+  message: string,
+  metadata: FaultMetadata,
+  headers: Readonly<Record<string, string>>,
+  protocol: Protocol,
+): OutsideFault => {
+  const isTold = (key: string): boolean =>
+    !facts.hiddenMembers.includes(key) && !(facts.role === FaultRole.INVALID_INPUT && toldInMessage.has(key));
+  const isBusy = facts.httpStatus === 503 || facts.httpStatus === 429;
+  return {
+    name: facts.name,
+    publicName: facts.publicName,
+    status: targetStatus(facts.name, facts.httpStatus, protocol),
+    message,
+    members: Object.keys(metadata)
+      .toSorted()
+      .filter(isTold)
+      .map((key) => [pascalCase(key), metadata[key] ?? ""] as const),
+    headers: isBusy ? { "retry-after": "1", ...headers } : headers,
+  };
+};
+
+/** Headers that a handler set beside its refusal, such as a delete marker's. */
+const forwardedHeaders = (metadata: Headers): Record<string, string> => {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of metadata) if (name.startsWith("x-svc-") || plainHeaders.has(name)) headers[name] = value;
+  return headers;
+};
+
+const plainHeaders = new Set(["etag", "last-modified", "cache-control", "expires", "retry-after", "allow", "location"]);

@@ -1,0 +1,138 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+import { GatewayRefusal } from "../faults/gateway-refusal.ts";
+import type { GatewayLimits } from "./limits.ts";
+
+/**
+ * The body of one request. Nothing of it is taken, and a client that waits for `100 Continue` is not asked for it,
+ * before one of the reading methods is called.
+ */
+export interface RequestBody {
+  /** Whether the head says that no body follows. */
+  readonly isAbsent: boolean;
+  /** Whether the client waits for a sign that was not given. */
+  isAwaited(): boolean;
+  /** Whether some of it was taken. */
+  isBegun(): boolean;
+  /** The whole body. Refuses one over the limit or too slow. */
+  readWhole(decode?: (source: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>): Promise<Buffer>;
+  /** The pieces as they arrive, read from the network only as they are asked for. Can be iterated once. */
+  pieces(): AsyncIterable<Uint8Array>;
+}
+
+/** The body of a request that was just received. */
+export const openRequestBody = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  expectsContinue: boolean,
+  limits: GatewayLimits,
+): RequestBody => {
+  let isAwaited = expectsContinue;
+  let isBegun = false;
+  const declared = declaredLength(request);
+  const begin = (): void => {
+    if (isAwaited) response.writeContinue();
+    isAwaited = false;
+    isBegun = true;
+  };
+  const pieces = (): AsyncIterable<Uint8Array> => {
+    begin();
+    return readPieces(request, limits.stallTimeoutMs);
+  };
+  return {
+    isAbsent: declared === 0,
+    isAwaited: () => isAwaited,
+    isBegun: () => isBegun,
+    pieces,
+    readWhole: async (decode) => {
+      if (declared === 0) return noBytes;
+      if ((declared ?? 0) > limits.bodyBytesMax) throw new GatewayRefusal("body-too-large");
+      const source = pieces();
+      return collect(decode === undefined ? source : decode(source), limits);
+    },
+  };
+};
+
+const noBytes = Buffer.alloc(0);
+
+/** Bytes that the head announces; undefined: chunked, so not known. */
+const declaredLength = (request: IncomingMessage): number | undefined => {
+  if (request.headers["transfer-encoding"] !== undefined) return undefined;
+  return Number(request.headers["content-length"] ?? 0);
+};
+
+const collect = async (source: AsyncIterable<Uint8Array>, limits: GatewayLimits): Promise<Buffer> => {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  const deadlineMs = performance.now() + limits.bodyTimeoutMs;
+  for await (const chunk of source) {
+    size += chunk.length;
+    if (size > limits.bodyBytesMax) throw new GatewayRefusal("body-too-large");
+    if (performance.now() > deadlineMs) throw new GatewayRefusal("slow-body");
+    chunks.push(chunk);
+  }
+  const [only] = chunks;
+  if (chunks.length === 1 && only !== undefined) return Buffer.from(only.buffer, only.byteOffset, only.byteLength);
+  return Buffer.concat(chunks, size);
+};
+
+/** Pieces that may wait for their reader before the network is paused. */
+const queuedPiecesMax = 4;
+
+const readPieces = (request: IncomingMessage, stallMs: number): AsyncIterable<Uint8Array> => {
+  const queue: Uint8Array[] = [];
+  let waiting: PromiseWithResolvers<IteratorResult<Uint8Array>> | undefined;
+  let ended = false;
+  let failure: Error | undefined;
+
+  const stall = setTimeout(() => {
+    if (waiting !== undefined) fail(new GatewayRefusal("slow-body"));
+  }, stallMs);
+  stall.unref();
+  const fail = (error: Error): void => {
+    if (ended || failure !== undefined) return;
+    failure = error;
+    clearTimeout(stall);
+    waiting?.reject(error);
+    waiting = undefined;
+  };
+  request.on("data", (chunk: Buffer) => {
+    if (waiting !== undefined) {
+      waiting.resolve({ done: false, value: chunk });
+      waiting = undefined;
+      return;
+    }
+    queue.push(chunk);
+    if (queue.length >= queuedPiecesMax) request.pause();
+  });
+  request.on("end", () => {
+    ended = true;
+    clearTimeout(stall);
+    waiting?.resolve({ done: true, value: undefined });
+    waiting = undefined;
+  });
+  const lost = (): void => fail(new GatewayRefusal("incomplete-body"));
+  request.on("error", lost);
+  request.on("close", () => {
+    if (!request.complete) lost();
+  });
+
+  const next = (): Promise<IteratorResult<Uint8Array>> => {
+    const chunk = queue.shift();
+    if (chunk !== undefined) {
+      if (queue.length === 0 && request.isPaused()) request.resume();
+      return Promise.resolve({ done: false, value: chunk });
+    }
+    if (failure !== undefined) return Promise.reject(failure);
+    if (ended) return Promise.resolve({ done: true, value: undefined });
+    stall.refresh();
+    waiting = Promise.withResolvers();
+    return waiting.promise;
+  };
+  const stop = (): Promise<IteratorResult<Uint8Array>> => {
+    clearTimeout(stall);
+    queue.length = 0;
+    return Promise.resolve({ done: true, value: undefined });
+  };
+  return { [Symbol.asyncIterator]: () => ({ next, return: stop }) };
+};

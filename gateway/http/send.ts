@@ -1,0 +1,82 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+import { lingerOver } from "../../services/kit/server/linger.ts";
+import { defaultLimits } from "../../services/kit/server/limits.ts";
+import type { RequestBody } from "./request-body.ts";
+
+/** The head of an answer; header names are lower case. */
+export interface AnswerHead {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Whether an answer of this status never has a body. */
+export const isBodiless = (status: number): boolean => status === 204 || status === 304 || status < 200;
+
+/**
+ * Sends an answer that is there as a whole. Without a body its length is told as 0, except where HTTP has no length: an
+ * answer to HEAD keeps the one that its headers tell.
+ */
+export const sendWhole = (response: ServerResponse, head: AnswerHead, body: Buffer | undefined): void => {
+  const isHead = response.req.method === "HEAD";
+  const headers: Record<string, string | number> = { ...head.headers };
+  if (isBodiless(head.status)) delete headers["content-length"];
+  else if (!isHead) headers["content-length"] = body?.length ?? 0;
+  response.writeHead(head.status, headers);
+  if (body === undefined || isHead || isBodiless(head.status)) response.end();
+  else response.end(body);
+};
+
+/**
+ * Sends an answer whose body arrives in pieces, each taken only when the network has taken the one before. A body that
+ * fails half-way ends the connection, because the status is out already. Rejects with what the body threw.
+ */
+export const sendPieces = async (
+  response: ServerResponse,
+  head: AnswerHead,
+  pieces: AsyncIterable<Uint8Array>,
+  stallMs: number,
+): Promise<void> => {
+  response.writeHead(head.status, { ...head.headers });
+  const hasNoBody = response.req.method === "HEAD" || isBodiless(head.status);
+  try {
+    for await (const piece of pieces) {
+      if (piece.length === 0 || hasNoBody) continue;
+      if (!response.write(piece)) await drained(response, stallMs);
+      if (response.destroyed) return;
+    }
+    response.end();
+  } catch (thrown) {
+    response.destroy();
+    throw thrown;
+  }
+};
+
+/**
+ * Makes sure that a request answered before its end does not hold or break its connection: one whose client still waits
+ * to be asked for the body ends with the answer, another is read on for a while.
+ */
+export const settleUnread = (request: IncomingMessage, response: ServerResponse, body: RequestBody): void => {
+  if (request.readableEnded || request.destroyed) return;
+  if (body.isAwaited()) response.shouldKeepAlive = false;
+  else if (!request.complete) response.once("finish", () => lingerOver(request, defaultLimits));
+  else if (body.isBegun()) {
+    request.removeAllListeners("data");
+    request.resume();
+  }
+};
+
+/** Resolves when the network has taken what was written, or is gone; a client that reads nothing for long is cut off. */
+const drained = (response: ServerResponse, stallMs: number): Promise<void> =>
+  new Promise((resolve) => {
+    const stall = setTimeout(() => response.destroy(), stallMs);
+    const done = (): void => {
+      clearTimeout(stall);
+      response.off("drain", done);
+      response.off("close", done);
+      resolve();
+    };
+    response.on("drain", done);
+    response.on("close", done);
+    if (response.destroyed || !response.writableNeedDrain) done();
+  });

@@ -1,0 +1,60 @@
+import { openAccessKeyFile } from "../services/kit/identity/access-key-file.ts";
+import { ensureKeyPair } from "../services/kit/identity/key-files.ts";
+import { createMinter } from "../services/kit/identity/tokens.ts";
+import { systemClock } from "../services/kit/clock/clock.ts";
+import { createTransport } from "../services/kit/client/transport.ts";
+import { randomIds } from "../services/kit/ids/ids.ts";
+import { createLogger } from "../services/kit/log/log.ts";
+import { runProcess } from "../services/kit/process/process.ts";
+import { credentialsFile, keysDirectory, processConfig } from "../services/kit/process/service-process.ts";
+import { gatewaySettings, installation } from "../services/settings.ts";
+import { createGateway } from "./gateway.ts";
+import { startGateway } from "./server.ts";
+import { services } from "./services.ts";
+
+const config = processConfig(installation, "gateway", gatewaySettings);
+const log = createLogger({ name: "gateway", level: config.logLevel });
+
+const addresses: Readonly<Record<keyof typeof services, string>> = {
+  "customer-profile": config.customerProfileAddress,
+  "refactoring-workspace": config.refactoringWorkspaceAddress,
+  "event-bus": config.eventBusAddress,
+  "object-storage": config.objectStorageAddress,
+};
+
+await runProcess(log, async () => {
+  const keyPair = await ensureKeyPair(keysDirectory(config.dataDir), "gateway");
+  const accessKeys = await openAccessKeyFile({
+    path: credentialsFile(config.dataDir),
+    clock: systemClock,
+    ids: randomIds,
+    log,
+    environment: {
+      QUARTET_ACCESS_KEY_ID: config.accessKeyId || undefined,
+      QUARTET_SECRET_ACCESS_KEY: config.secretAccessKey || undefined,
+    },
+  });
+  const connections = Object.entries(services).map(([name, { service, errors }]) => {
+    const address = addresses[name as keyof typeof services];
+    return { service, errors, transport: createTransport({ address, engine: "connect" }) };
+  });
+  const gateway = createGateway({
+    connections,
+    accessKeys,
+    minter: createMinter({ keyPair, clock: systemClock }),
+    clock: systemClock,
+    ids: randomIds,
+    log,
+    hosts: config.hosts,
+    region: config.region,
+    brandWord: config.brandWord,
+  });
+  const running = await startGateway(gateway, config);
+  return {
+    urls: { http: running.url, admin: running.adminUrl },
+    stop: async () => {
+      await running.stop(config.drainMs);
+      await Promise.all(connections.map(({ transport }) => transport.close()));
+    },
+  };
+});

@@ -1,0 +1,59 @@
+import type { DescEnum, DescService } from "@bufbuild/protobuf";
+import type { Transport } from "@connectrpc/connect";
+
+import { Protocol } from "../gen/quartet/traits/v1/api_pb.ts";
+import type { MethodContract, ServiceApi } from "../services/kit/contract/contract.ts";
+import { methodContract, serviceApi } from "../services/kit/contract/contract.ts";
+import type { FaultTable } from "../services/kit/faults/service-error.ts";
+import { faultTable } from "../services/kit/faults/service-error.ts";
+import type { RouteTable } from "./bindings/route-table.ts";
+import { compileRoutes } from "./bindings/route-table.ts";
+import type { Codec } from "./codecs/codec.ts";
+import * as restJson from "./codecs/rest-json.ts";
+import * as restXml from "./codecs/rest-xml.ts";
+import * as targetJson from "./codecs/target-json.ts";
+
+/** One service that the gateway reaches. */
+export interface ServiceConnection {
+  readonly service: DescService;
+  /** The service's ErrorReason. */
+  readonly errors: DescEnum;
+  readonly transport: Transport;
+}
+
+/** Everything that the gateway derives from a service's descriptors, once. */
+export interface ServiceBinding {
+  readonly api: ServiceApi;
+  readonly codec: Codec;
+  readonly routes: RouteTable;
+  /** Methods by name, for the target header. */
+  readonly operations: ReadonlyMap<string, MethodContract>;
+  readonly faults: FaultTable;
+  readonly transport: Transport;
+}
+
+/** Derives a service's binding. */
+export const bindService = (connection: ServiceConnection): ServiceBinding => {
+  const api = serviceApi(connection.service);
+  return {
+    api,
+    codec: codecOf(api.protocol),
+    routes: compileRoutes(connection.service),
+    operations: new Map(connection.service.methods.map((method) => [method.name, methodContract(method)])),
+    faults: faultTable(connection.errors),
+    transport: connection.transport,
+  };
+};
+
+const codecs: Readonly<Record<Protocol, Codec | undefined>> = {
+  [Protocol.UNSPECIFIED]: undefined,
+  [Protocol.REST_JSON]: restJson,
+  [Protocol.TARGET_JSON]: targetJson,
+  [Protocol.REST_XML]: restXml,
+};
+
+const codecOf = (protocol: Protocol): Codec => {
+  const codec = codecs[protocol];
+  if (codec === undefined) throw new Error("a service declares no protocol");
+  return codec;
+};

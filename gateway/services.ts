@@ -1,0 +1,16 @@
+import { CustomerProfileService } from "../gen/quartet/customerprofile/v1/customer_profile_service_pb.ts";
+import { ErrorReasonSchema as CustomerProfileErrors } from "../gen/quartet/customerprofile/v1/error_reason_pb.ts";
+import { ErrorReasonSchema as EventBusErrors } from "../gen/quartet/eventbus/v1/error_reason_pb.ts";
+import { EventBusService } from "../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
+import { ErrorReasonSchema as ObjectStorageErrors } from "../gen/quartet/objectstorage/v1/error_reason_pb.ts";
+import { ObjectStorageService } from "../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
+import { ErrorReasonSchema as RefactoringWorkspaceErrors } from "../gen/quartet/refactoringworkspace/v1/error_reason_pb.ts";
+import { RefactoringWorkspaceService } from "../gen/quartet/refactoringworkspace/v1/refactoring_workspace_service_pb.ts";
+
+/** The services of an installation and their refusals. */
+export const services = {
+  "customer-profile": { service: CustomerProfileService, errors: CustomerProfileErrors },
+  "refactoring-workspace": { service: RefactoringWorkspaceService, errors: RefactoringWorkspaceErrors },
+  "event-bus": { service: EventBusService, errors: EventBusErrors },
+  "object-storage": { service: ObjectStorageService, errors: ObjectStorageErrors },
+} as const;
