@@ -1,0 +1,186 @@
+import { describe, expect, it } from "vitest";
+
+import { eventually } from "../../support/eventually.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { fixedIds } from "../../support/fixed-ids.ts";
+import { jobHarness, leftovers, openJobStore, payload, started } from "./job-harness.ts";
+
+describe("many jobs", () => {
+  it("run at most as many at a time as allowed", async () => {
+    const { jobs, held, enqueue } = await jobHarness({ concurrency: 3 });
+    await enqueue(
+      ...Array.from({ length: 10 }, (_, index) => ({ kind: "held", owner: "alice", payload, id: `${index}` })),
+    );
+    jobs.start();
+    for (let ended = 0; ended < 10; ended += 1) {
+      await started(held, Math.min(10, ended + 3));
+      expect(jobs.stats().running).toBeLessThanOrEqual(3);
+      held[ended]?.end({ done: true });
+    }
+    await jobs.idle();
+    expect(new Set(held.map(({ job }) => job.id)).size).toBe(10);
+  });
+
+  it("of one owner run at most as many at a time as allowed", async () => {
+    const { jobs, held, enqueue } = await jobHarness({ concurrency: 8, concurrencyPerOwner: 2 });
+    await enqueue(
+      ...Array.from({ length: 5 }, (_, index) => ({ kind: "held", owner: "alice", payload, id: `a${index}` })),
+    );
+    await enqueue(
+      ...Array.from({ length: 5 }, (_, index) => ({ kind: "held", owner: "bob", payload, id: `b${index}` })),
+    );
+    jobs.start();
+    await started(held, 4);
+    expect(held.map(({ job }) => job.id).toSorted()).toEqual(["a0", "a1", "b0", "b1"]);
+    held[0]?.end({ done: true });
+    await started(held, 5);
+    expect(jobs.stats().running).toBe(4);
+  });
+
+  it("take turns between owners, however many one of them has waiting", async () => {
+    const { jobs, held, enqueue } = await jobHarness({ concurrency: 4 });
+    await enqueue(
+      ...Array.from({ length: 500 }, (_, index) => ({ kind: "held", owner: "alice", payload, id: `alice-${index}` })),
+    );
+    await enqueue(
+      { kind: "held", owner: "bob", payload, id: "bob" },
+      { kind: "held", owner: "carol", payload, id: "carol" },
+    );
+    jobs.start();
+    await started(held, 4);
+    expect(
+      held
+        .slice(0, 4)
+        .map(({ job }) => job.owner)
+        .toSorted(),
+    ).toEqual(["alice", "alice", "bob", "carol"]);
+  });
+
+  it("let a newcomer in at the next free place", async () => {
+    const { jobs, held, enqueue } = await jobHarness({ concurrency: 4 });
+    await enqueue(
+      ...Array.from({ length: 100 }, (_, index) => ({ kind: "held", owner: "alice", payload, id: `alice-${index}` })),
+    );
+    jobs.start();
+    await started(held, 4);
+    await enqueue({ kind: "held", owner: "zoe", payload, id: "zoe" });
+    held[0]?.end({ done: true });
+    await started(held, 5);
+    expect(held[4]?.job.owner).toBe("zoe");
+  });
+
+  it("share transactions", async () => {
+    const { jobs, noted, enqueue } = await jobHarness({ concurrency: 64 });
+    await enqueue(
+      ...Array.from({ length: 640 }, (_, index) => ({ kind: "note", owner: `${index % 7}`, payload, id: `${index}` })),
+    );
+    jobs.start();
+    await jobs.idle();
+    expect(new Set(noted).size).toBe(640);
+    expect(jobs.stats().cycles).toBeLessThan(30);
+  });
+});
+
+describe("leases", () => {
+  it("are prolonged while a job runs, however long", async () => {
+    const { clock, jobs, held, enqueue } = await jobHarness({ leaseMs: 10_000 });
+    jobs.start();
+    await enqueue({ kind: "held", owner: "alice", payload });
+    const [run] = await started(held, 1);
+    for (let step = 0; step < 10; step += 1) {
+      const before = jobs.stats().cycles;
+      clock.advance(5_000);
+      await eventually(() => jobs.stats().cycles > before, "the lease is prolonged");
+    }
+    expect(run?.context.signal.aborted).toBe(false);
+    run?.end({ done: true });
+    await jobs.idle();
+    expect(held).toHaveLength(1);
+  });
+
+  it("of a process that is gone are taken over at the start", async () => {
+    const store = await openJobStore();
+    const clock = new FakeClock();
+    const gone = await jobHarness({ store, clock, ids: { ...fixedIds(), uuid: () => "gone" } });
+    gone.jobs.start();
+    await gone.enqueue({ kind: "held", owner: "alice", payload, id: "a" });
+    await started(gone.held, 1);
+    const next = await jobHarness({ store, clock });
+    next.jobs.start();
+    const [run] = await started(next.held, 1);
+    expect(run?.context.attempt).toBe(2);
+    run?.end({ done: true });
+    await next.jobs.idle();
+    gone.held[0]?.end({ done: true });
+    expect(await leftovers(store)).toEqual({});
+  });
+
+  it("of another living process are taken over only when they end", async () => {
+    const store = await openJobStore();
+    const first = await jobHarness({
+      store,
+      leaseMs: 10_000,
+      isShared: true,
+      ids: { ...fixedIds(), uuid: () => "first" },
+    });
+    first.jobs.start();
+    await first.enqueue({ kind: "held", owner: "alice", payload, id: "a" });
+    const [lost] = await started(first.held, 1);
+    // The first one's clock stands still: it is cut off and cannot prolong its lease.
+    const second = await jobHarness({ store, leaseMs: 10_000, isShared: true });
+    second.jobs.start();
+    await second.jobs.idle();
+    second.clock.advance(9_999);
+    await second.jobs.idle();
+    expect(second.held).toEqual([]);
+    second.clock.advance(1);
+    const [run] = await started(second.held, 1);
+    expect(run?.context.attempt).toBe(2);
+    lost?.end({ retry: true, reason: "too late" });
+    await first.jobs.idle();
+    expect(await leftovers(store)).toEqual({ "job-bodies": 1, "job-states": 1, "jobs-leased": 1 });
+    run?.end({ done: true });
+    await second.jobs.idle();
+    expect(await leftovers(store)).toEqual({});
+  });
+});
+
+describe("stop", () => {
+  it("waits for what runs and takes nothing more", async () => {
+    const { store, jobs, held, enqueue } = await jobHarness({ concurrency: 1 });
+    jobs.start();
+    await enqueue(
+      { kind: "held", owner: "alice", payload, id: "a" },
+      { kind: "held", owner: "alice", payload, id: "b" },
+    );
+    const [run] = await started(held, 1);
+    const stopping = jobs.stop();
+    run?.end({ done: true });
+    await stopping;
+    expect(held).toHaveLength(1);
+    expect(await leftovers(store)).toEqual({ "job-bodies": 1, "job-states": 1, "jobs-ready": 1 });
+  });
+
+  it("aborts after its limit, and a run cut off by it does not count", async () => {
+    const store = await openJobStore();
+    const first = await jobHarness({ store });
+    first.jobs.start();
+    await first.enqueue({ kind: "held", owner: "alice", payload, id: "a" });
+    const [run] = await started(first.held, 1);
+    run?.context.signal.addEventListener("abort", () => run.fail(new Error("aborted")));
+    await first.jobs.stop(10);
+    expect(await leftovers(store)).toEqual({ "job-bodies": 1, "job-states": 1, "jobs-ready": 1 });
+    const second = await jobHarness({ store });
+    second.jobs.start();
+    expect((await started(second.held, 1))[0]?.context.attempt).toBe(1);
+  });
+
+  it("does not wait for ever for a run that ignores its signal", async () => {
+    const { store, jobs, held, enqueue } = await jobHarness();
+    jobs.start();
+    await enqueue({ kind: "held", owner: "alice", payload });
+    await started(held, 1);
+    await jobs.stop(0);
+    expect(await leftovers(store)).toEqual({ "job-bodies": 1, "job-states": 1, "jobs-leased": 1 });
+  });
+});
