@@ -32,7 +32,7 @@ export const writeChunks = async (
   try {
     for await (const piece of pieces) {
       signal?.throwIfAborted();
-      for (let at = 0; at < piece.length; ) {
+      for (let at = 0; at < piece.length;) {
         const part = piece.subarray(at, at + chunkBytes - chunkFill);
         sink.add(part);
         checksum = extendChecksum(part, checksum);

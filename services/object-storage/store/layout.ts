@@ -25,7 +25,7 @@ import { defineTable, integer, reversed, text } from "../../kit/store/table.ts";
  *     8 uploads            bucket id, key, upload id     → an open multipart upload
  *     9 parts              upload id, part number        → a stored part, its extents
  *    10 finished_uploads   bucket id, key, upload id     → what completing it answered
- *    20 …                  the delivery jobs and secrets of the kit
+ *    20 …                  the delivery jobs and, at 30, the page token key of the kit
  *
  * A bucket is named by its id everywhere but in the first two tables, so a bucket that is made again under an old
  * name finds nothing of the old one. Keys of objects are text and sort by their UTF-8 bytes.

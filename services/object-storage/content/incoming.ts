@@ -1,0 +1,35 @@
+import type { ChecksumMembers } from "../domain/checksum-algorithm.ts";
+import { checksumMembers } from "../domain/checksum-algorithm.ts";
+import { openUpload } from "../../kit/server/upload.ts";
+import type { IncomingContent } from "./content-store.ts";
+
+/** A request of a streaming method whose content comes in `body`. */
+type UploadRequest = ChecksumMembers & { readonly body: Uint8Array };
+
+/** The head of an upload and the content behind it. */
+export interface IncomingUpload<Request> {
+  readonly head: Request;
+  readonly content: IncomingContent;
+}
+
+const members = Object.values(checksumMembers);
+
+/**
+ * Takes an upload apart. A checksum that was not known before the content may come in a later message, as HTTP
+ * trailers do; those of the first message belong to the head alone.
+ */
+export const openIncoming = async <Request extends UploadRequest>(
+  requests: AsyncIterable<Request>,
+): Promise<IncomingUpload<Request>> => {
+  const trailer: Partial<Record<(typeof members)[number], string>> = {};
+  async function* watched(): AsyncGenerator<Request> {
+    let isFirst = true;
+    for await (const request of requests) {
+      if (!isFirst) for (const member of members) if (request[member] !== undefined) trailer[member] = request[member];
+      isFirst = false;
+      yield request;
+    }
+  }
+  const { head, body } = await openUpload<UploadRequest>(watched(), "body");
+  return { head: head as Request, content: { body, trailer: () => trailer } };
+};

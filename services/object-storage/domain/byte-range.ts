@@ -1,0 +1,47 @@
+/** Consecutive bytes of content. */
+export interface ByteRange {
+  readonly offsetBytes: number;
+  /** At least 1. */
+  readonly lengthBytes: number;
+}
+
+/** What a Range header asks of content of a size. */
+export type RangeAnswer = { readonly kind: "whole" } | { readonly kind: "unsatisfiable" } | RangeFound;
+
+interface RangeFound extends ByteRange {
+  readonly kind: "range";
+}
+
+/**
+ * Reads a Range header. One range in bytes is honoured and clipped to the content. Anything else that the header could
+ * say, such as several ranges, another unit or a backward range, asks for the whole content.
+ */
+export const parseRange = (header: string, sizeBytes: number): RangeAnswer => {
+  const match = /^bytes=(\d*)-(\d*)$/.exec(header.trim());
+  const [first, last] = [match?.[1] ?? "", match?.[2] ?? ""];
+  if (first === "" && last === "") return { kind: "whole" };
+  if (first === "") return suffix(Number(last), sizeBytes);
+  const offsetBytes = Number(first);
+  const end = last === "" ? sizeBytes - 1 : Math.min(Number(last), sizeBytes - 1);
+  if (last !== "" && Number(last) < offsetBytes) return { kind: "whole" };
+  if (offsetBytes >= sizeBytes) return { kind: "unsatisfiable" };
+  return { kind: "range", offsetBytes, lengthBytes: end - offsetBytes + 1 };
+};
+
+const suffix = (count: number, sizeBytes: number): RangeAnswer => {
+  if (count === 0 || sizeBytes === 0) return { kind: "unsatisfiable" };
+  const lengthBytes = Math.min(count, sizeBytes);
+  return { kind: "range", offsetBytes: sizeBytes - lengthBytes, lengthBytes };
+};
+
+/** The Content-Range header of a part of content. */
+export const contentRange = (range: ByteRange, sizeBytes: number): string =>
+  `bytes ${range.offsetBytes}-${range.offsetBytes + range.lengthBytes - 1}/${sizeBytes}`;
+
+/** Reads the stricter range of a part copy: `bytes=first-last` and nothing else; undefined when it is not that. */
+export const parseCopyRange = (header: string): { readonly first: number; readonly last: number } | undefined => {
+  const match = /^bytes=(\d+)-(\d+)$/.exec(header);
+  if (match === null) return undefined;
+  const [first, last] = [Number(match[1]), Number(match[2])];
+  return first <= last ? { first, last } : undefined;
+};

@@ -1,0 +1,96 @@
+import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
+import { fault, invalidRequest } from "../faults.ts";
+import { chooseStorageClass } from "./storage-class.ts";
+import type { TagPair } from "./tags.ts";
+import { parseTagging } from "./tags.ts";
+
+/** The most bytes of UTF-8 that a key may have. */
+export const keyBytesMax = 1024;
+/** The most bytes of UTF-8 that the names and values of user metadata may have together. */
+export const metadataBytesMax = 2048;
+
+/** What a request says about an object besides its content. */
+export interface AttributesRequest {
+  readonly cacheControl?: string;
+  readonly contentDisposition?: string;
+  readonly contentEncoding?: string;
+  readonly contentLanguage?: string;
+  readonly contentType?: string;
+  readonly expires?: string;
+  readonly websiteRedirectLocation?: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly tagging?: string;
+  readonly storageClass?: string;
+}
+
+/** Headers that are kept with the content; an empty one was not given. */
+export interface ContentHeaders {
+  readonly cacheControl: string;
+  readonly contentDisposition: string;
+  readonly contentEncoding: string;
+  readonly contentLanguage: string;
+  readonly contentType: string;
+  readonly expires: string;
+  readonly websiteRedirectLocation: string;
+}
+
+/** What is kept of an object besides its content. */
+export interface ObjectAttributes {
+  readonly contentHeaders: ContentHeaders;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly tags: readonly TagPair[];
+  readonly storageClass: string;
+}
+
+/** Throws KEY_TOO_LONG. */
+export const checkKey = (key: string): void => {
+  const size = Buffer.byteLength(key);
+  if (size > keyBytesMax)
+    throw fault(ErrorReason.KEY_TOO_LONG, { size: String(size), max_size_allowed: String(keyBytesMax) });
+};
+
+/** Reads a request's attributes. Throws METADATA_TOO_LARGE, INVALID_STORAGE_CLASS, INVALID_REQUEST and the refusals of tags. */
+export const planAttributes = (request: AttributesRequest): ObjectAttributes => {
+  const metadata = lowerCaseNames(request.metadata);
+  checkMetadata(metadata);
+  return {
+    contentHeaders: {
+      cacheControl: request.cacheControl ?? "",
+      contentDisposition: request.contentDisposition ?? "",
+      contentEncoding: withoutTransferCoding(request.contentEncoding ?? ""),
+      contentLanguage: request.contentLanguage ?? "",
+      contentType: request.contentType ?? "",
+      expires: request.expires ?? "",
+      websiteRedirectLocation: checkRedirect(request.websiteRedirectLocation ?? ""),
+    },
+    metadata,
+    tags: parseTagging(request.tagging ?? ""),
+    storageClass: chooseStorageClass(request.storageClass),
+  };
+};
+
+const lowerCaseNames = (metadata: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(metadata).map(([name, value]) => [name.toLowerCase(), value]));
+
+const checkMetadata = (metadata: Readonly<Record<string, string>>): void => {
+  const size = Object.entries(metadata).reduce(
+    (sum, [name, value]) => sum + Buffer.byteLength(name) + Buffer.byteLength(value),
+    0,
+  );
+  if (size > metadataBytesMax)
+    throw fault(ErrorReason.METADATA_TOO_LARGE, { size: String(size), max_size_allowed: String(metadataBytesMax) });
+};
+
+/** `aws-chunked` describes how the content travelled, not what it is. */
+const withoutTransferCoding = (encoding: string): string =>
+  encoding
+    .split(",")
+    .map((coding) => coding.trim())
+    .filter((coding) => coding !== "" && !/^(?:aws|svc)-chunked$/i.test(coding))
+    .join(",");
+
+const checkRedirect = (location: string): string => {
+  if (location !== "" && !/^(?:\/|https?:\/\/)/.test(location))
+    throw invalidRequest("The website redirect location must have a prefix of 'http://' or 'https://' or '/'.");
+  return location;
+};

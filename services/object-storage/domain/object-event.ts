@@ -1,0 +1,55 @@
+import type { ObjectEventRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
+import { arn } from "../../kit/arn/arn.ts";
+import { instant } from "./instant.ts";
+import type { Instant } from "./instant.ts";
+import { sequencer } from "./sequence.ts";
+
+/** The dialect of what is told without a request. */
+export type EmitDialect = "amz" | "svc";
+
+/** One entry for the event bus. */
+export interface BusEntry {
+  readonly time: Instant;
+  readonly source: string;
+  readonly detailType: string;
+  readonly resources: string[];
+  readonly detail: string;
+}
+
+const sources: Readonly<Record<EmitDialect, string>> = { amz: "aws.s3", svc: "svc.object-storage" };
+const services: Readonly<Record<EmitDialect, string>> = { amz: "s3", svc: "object-storage" };
+const partitions: Readonly<Record<EmitDialect, string>> = { amz: "aws", svc: "svc" };
+
+/** The partition of the ARNs that a dialect writes. */
+export const partitionOf = (dialect: EmitDialect): string => partitions[dialect];
+
+/** The event as consumers of such events expect it. Keys stand as they are; size and ETag only where there is content. */
+export const busEntryOf = (event: ObjectEventRecord, dialect: EmitDialect): BusEntry => ({
+  time: instant(Number(event.timeMs)),
+  source: sources[dialect],
+  detailType: event.detailType,
+  resources: [
+    arn({
+      partition: partitions[dialect],
+      service: services[dialect],
+      region: "",
+      account: "",
+      resource: event.bucket,
+    }),
+  ],
+  detail: JSON.stringify({
+    version: "0",
+    bucket: { name: event.bucket },
+    object: {
+      key: event.key,
+      ...(event.sizeBytes === undefined ? {} : { size: Number(event.sizeBytes), etag: event.eTag }),
+      ...(event.versionId === "" ? {} : { "version-id": event.versionId }),
+      sequencer: sequencer(Number(event.sequence)),
+    },
+    "request-id": event.requestId,
+    requester: event.requesterAccountId,
+    ...(event.sourceIpAddress === "" ? {} : { "source-ip-address": event.sourceIpAddress }),
+    reason: event.reason,
+    ...(event.deletionType === "" ? {} : { "deletion-type": event.deletionType }),
+  }),
+});

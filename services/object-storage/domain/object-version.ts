@@ -1,0 +1,119 @@
+import type { VersionRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
+import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
+import { fault, invalidRequest } from "../faults.ts";
+import type { ByteRange } from "./byte-range.ts";
+import { contentRange, parseRange } from "./byte-range.ts";
+import type { ChecksumMembers } from "./checksum-algorithm.ts";
+import { checksumMembers, encodeDigest, findChecksumAlgorithm } from "./checksum-algorithm.ts";
+import { quoteETag } from "./conditions.ts";
+import { instant } from "./instant.ts";
+
+/** What a read may ask to be told otherwise than it is stored. */
+export interface HeaderOverrides {
+  readonly responseCacheControl?: string;
+  readonly responseContentDisposition?: string;
+  readonly responseContentEncoding?: string;
+  readonly responseContentLanguage?: string;
+  readonly responseContentType?: string;
+  readonly responseExpires?: string;
+}
+
+/** What of an object is read, and how the answer says so. */
+export interface ReadSelection {
+  readonly range: ByteRange;
+  /** Undefined: the whole. */
+  readonly contentRange: string | undefined;
+  /** 206 for a part; undefined: 200. */
+  readonly statusCode: number | undefined;
+  readonly partsCount: number | undefined;
+}
+
+const defaultContentType = "binary/octet-stream";
+const partialContent = 206;
+
+/** The id of a version made without versioning. */
+export const nullVersionId = "null";
+
+/** Throws INVALID_VERSION_ID for a version that an object of a bucket without versioning cannot have. */
+export const checkVersionId = (versionId: string | undefined): void => {
+  if (versionId !== undefined && versionId !== nullVersionId)
+    throw fault(ErrorReason.INVALID_VERSION_ID, { argument_name: "versionId", argument_value: versionId });
+};
+
+/** Throws INVALID_REQUEST for a request that asks for a part and for a range. */
+export const checkPartAndRange = (request: { readonly range?: string; readonly partNumber?: number }): void => {
+  if (request.range !== undefined && request.partNumber !== undefined)
+    throw invalidRequest("Cannot specify both Range header and partNumber query parameter.");
+};
+
+/** Which bytes a read gives. Throws INVALID_PART_NUMBER and INVALID_RANGE. */
+export const selectContent = (
+  version: VersionRecord,
+  request: { readonly range?: string; readonly partNumber?: number },
+): ReadSelection => {
+  const sizeBytes = Number(version.sizeBytes);
+  if (request.partNumber !== undefined) return selectPart(version, request.partNumber, sizeBytes);
+  const whole = { offsetBytes: 0, lengthBytes: sizeBytes };
+  const answer = request.range === undefined ? { kind: "whole" as const } : parseRange(request.range, sizeBytes);
+  if (answer.kind === "unsatisfiable")
+    throw fault(ErrorReason.INVALID_RANGE, {
+      range_requested: request.range ?? "",
+      actual_object_size: String(sizeBytes),
+    });
+  if (answer.kind === "whole")
+    return { range: whole, contentRange: undefined, statusCode: undefined, partsCount: undefined };
+  return partial(answer, sizeBytes, undefined);
+};
+
+/** What every read tells of an object. */
+export const describeVersion = (version: VersionRecord, overrides: HeaderOverrides) => {
+  const headers = version.contentHeaders;
+  return {
+    acceptRanges: "bytes",
+    lastModified: instant(Number(version.lastModifiedMs)),
+    eTag: quoteETag(version.eTag),
+    cacheControl: overrides.responseCacheControl ?? shown(headers?.cacheControl),
+    contentDisposition: overrides.responseContentDisposition ?? shown(headers?.contentDisposition),
+    contentEncoding: overrides.responseContentEncoding ?? shown(headers?.contentEncoding),
+    contentLanguage: overrides.responseContentLanguage ?? shown(headers?.contentLanguage),
+    contentType: overrides.responseContentType ?? shown(headers?.contentType) ?? defaultContentType,
+    expires: overrides.responseExpires ?? shown(headers?.expires),
+    websiteRedirectLocation: shown(headers?.websiteRedirectLocation),
+    metadata: version.metadata,
+    storageClass: version.storageClass === "STANDARD" ? undefined : version.storageClass,
+    tagCount: version.tags.length === 0 ? undefined : version.tags.length,
+  };
+};
+
+/** The members that show a version's checksum, as far as it has one. */
+export const describeChecksum = (version: VersionRecord): ChecksumMembers & { readonly checksumType?: string } => {
+  const { checksum } = version;
+  const algorithm = checksum === undefined ? undefined : findChecksumAlgorithm(checksum.algorithm);
+  if (checksum === undefined || algorithm === undefined) return {};
+  const suffix = checksum.type === "COMPOSITE" ? `-${version.parts.length}` : "";
+  return { [checksumMembers[algorithm]]: encodeDigest(checksum.value) + suffix, checksumType: checksum.type };
+};
+
+const selectPart = (version: VersionRecord, partNumber: number, sizeBytes: number): ReadSelection => {
+  const parts = version.parts.length === 0 ? [version] : version.parts;
+  const part = parts[partNumber - 1];
+  if (part === undefined)
+    throw fault(ErrorReason.INVALID_PART_NUMBER, {
+      actual_part_count: String(parts.length),
+      part_number_requested: String(partNumber),
+    });
+  const offsetBytes = parts.slice(0, partNumber - 1).reduce((sum, each) => sum + Number(each.sizeBytes), 0);
+  const range = { offsetBytes, lengthBytes: Number(part.sizeBytes) };
+  const partsCount = version.parts.length === 0 ? undefined : version.parts.length;
+  if (range.lengthBytes === 0) return { range, contentRange: undefined, statusCode: undefined, partsCount };
+  return partial(range, sizeBytes, partsCount);
+};
+
+const partial = (range: ByteRange, sizeBytes: number, partsCount: number | undefined): ReadSelection => ({
+  range: { offsetBytes: range.offsetBytes, lengthBytes: range.lengthBytes },
+  contentRange: contentRange(range, sizeBytes),
+  statusCode: partialContent,
+  partsCount,
+});
+
+const shown = (header: string | undefined): string | undefined => (header === "" ? undefined : header);

@@ -1,0 +1,73 @@
+import { ServerSideEncryption } from "../../../gen/quartet/objectstorage/v1/encryption_pb.ts";
+import { notOffered } from "../faults.ts";
+
+/** Members of requests that ask for something that this service does not offer. What a request lacks is undefined. */
+export interface UnofferedMembers {
+  readonly acl?: string;
+  readonly grantFullControl?: string;
+  readonly grantRead?: string;
+  readonly grantReadAcp?: string;
+  readonly grantWrite?: string;
+  readonly grantWriteAcp?: string;
+  readonly serverSideEncryption?: ServerSideEncryption;
+  readonly sseCustomerAlgorithm?: string;
+  readonly sseCustomerKey?: string;
+  readonly sseCustomerKeyMd5?: string;
+  readonly sseKmsKeyId?: string;
+  readonly sseKmsEncryptionContext?: string;
+  readonly bucketKeyEnabled?: boolean;
+  readonly copySourceSseCustomerAlgorithm?: string;
+  readonly copySourceSseCustomerKey?: string;
+  readonly copySourceSseCustomerKeyMd5?: string;
+  readonly objectLockMode?: string;
+  readonly objectLockRetainUntilDate?: unknown;
+  readonly objectLockLegalHoldStatus?: string;
+  readonly objectLockEnabledForBucket?: boolean;
+  readonly objectOwnership?: string;
+  readonly bucketNamespace?: string;
+  readonly writeOffsetBytes?: bigint;
+  readonly annotationDirective?: string;
+  readonly mfa?: string;
+}
+
+type Member = keyof UnofferedMembers;
+
+/** The header of each member, and the values with which it asks for nothing more than is offered anyway. */
+const unoffered: Readonly<Record<Member, readonly [header: string, harmless?: readonly unknown[]]>> = {
+  acl: ["x-svc-acl", ["private", "bucket-owner-full-control"]],
+  grantFullControl: ["x-svc-grant-full-control"],
+  grantRead: ["x-svc-grant-read"],
+  grantReadAcp: ["x-svc-grant-read-acp"],
+  grantWrite: ["x-svc-grant-write"],
+  grantWriteAcp: ["x-svc-grant-write-acp"],
+  serverSideEncryption: ["x-svc-server-side-encryption", [ServerSideEncryption.UNSPECIFIED]],
+  sseCustomerAlgorithm: ["x-svc-server-side-encryption-customer-algorithm"],
+  sseCustomerKey: ["x-svc-server-side-encryption-customer-key"],
+  sseCustomerKeyMd5: ["x-svc-server-side-encryption-customer-key-MD5"],
+  sseKmsKeyId: ["x-svc-server-side-encryption-svc-kms-key-id"],
+  sseKmsEncryptionContext: ["x-svc-server-side-encryption-context"],
+  bucketKeyEnabled: ["x-svc-server-side-encryption-bucket-key-enabled", [false]],
+  copySourceSseCustomerAlgorithm: ["x-svc-copy-source-server-side-encryption-customer-algorithm"],
+  copySourceSseCustomerKey: ["x-svc-copy-source-server-side-encryption-customer-key"],
+  copySourceSseCustomerKeyMd5: ["x-svc-copy-source-server-side-encryption-customer-key-MD5"],
+  objectLockMode: ["x-svc-object-lock-mode"],
+  objectLockRetainUntilDate: ["x-svc-object-lock-retain-until-date"],
+  objectLockLegalHoldStatus: ["x-svc-object-lock-legal-hold", ["OFF"]],
+  objectLockEnabledForBucket: ["x-svc-bucket-object-lock-enabled", [false]],
+  objectOwnership: ["x-svc-object-ownership", ["BucketOwnerEnforced"]],
+  bucketNamespace: ["x-svc-bucket-namespace", ["global"]],
+  writeOffsetBytes: ["x-svc-write-offset-bytes"],
+  annotationDirective: ["x-svc-object-annotation-directive"],
+  mfa: ["x-svc-mfa"],
+};
+
+const members = Object.keys(unoffered) as Member[];
+
+/** Throws MEMBER_NOT_IMPLEMENTED for the first member that asks for something not offered, so that none is ignored. */
+export const refuseUnoffered = (request: UnofferedMembers): void => {
+  for (const member of members) {
+    const value = request[member];
+    const [header, harmless = []] = unoffered[member];
+    if (value !== undefined && !harmless.includes(value)) throw notOffered(header);
+  }
+};

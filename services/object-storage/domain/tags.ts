@@ -1,0 +1,63 @@
+import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
+import { fault, invalidArgument } from "../faults.ts";
+
+/** One tag. */
+export interface TagPair {
+  readonly key: string;
+  readonly value: string;
+}
+
+export const objectTagsMax = 10;
+export const bucketTagsMax = 50;
+const keyLengthMax = 128;
+const valueLengthMax = 256;
+const tagText = /^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$/u;
+/** Prefixes of tags that only the system sets, in either dialect. */
+const reservedPrefix = /^(?:aws|svc):/i;
+
+/** Reads tags written as URL query parameters. Throws INVALID_ARGUMENT for broken text, INVALID_TAG for bad tags. */
+export const parseTagging = (text: string): TagPair[] => {
+  if (text === "") return [];
+  const pairs = text.split("&").map((pair) => {
+    const [key = "", value = ""] = pair.split(/=(.*)/s).map((part) => decodeForm(part, text));
+    return { key, value };
+  });
+  if (new Set(pairs.map((pair) => pair.key)).size < pairs.length)
+    throw invalidArgument(
+      "x-svc-tagging",
+      text,
+      "The header 'x-svc-tagging' shall be encoded as UTF-8 then URLEncoded URL query parameters without tag name duplicates.",
+    );
+  checkTags(pairs, objectTagsMax);
+  return pairs;
+};
+
+/** Throws INVALID_TAG when there are too many tags, two of one key, or one with a key or value that it cannot have. */
+export const checkTags = (tags: readonly TagPair[], countMax: number): void => {
+  if (tags.length > countMax) throw invalidTag(`Object tags cannot be greater than ${countMax}`, "");
+  const seen = new Set<string>();
+  for (const { key, value } of tags) {
+    if (seen.has(key)) throw invalidTag("Cannot provide multiple Tags with the same key", key);
+    seen.add(key);
+    if (key === "" || [...key].length > keyLengthMax || !tagText.test(key))
+      throw invalidTag("The TagKey you have provided is invalid", key);
+    if (reservedPrefix.test(key)) throw invalidTag("System tags cannot be added or updated by the requester", key);
+    if ([...value].length > valueLengthMax || !tagText.test(value))
+      throw invalidTag("The TagValue you have provided is invalid", key);
+  }
+};
+
+const invalidTag = (explanation: string, key: string) => fault(ErrorReason.INVALID_TAG, { explanation, tag_key: key });
+
+const decodeForm = (part: string, whole: string): string => {
+  try {
+    return decodeURIComponent(part.replaceAll("+", " "));
+  } catch (error) {
+    if (!(error instanceof URIError)) throw error;
+    throw invalidArgument(
+      "x-svc-tagging",
+      whole,
+      "The header 'x-svc-tagging' shall be encoded as UTF-8 then URLEncoded URL query parameters without tag name duplicates.",
+    );
+  }
+};

@@ -1,0 +1,69 @@
+import { create, toBinary } from "@bufbuild/protobuf";
+
+import { ObjectEventRecordSchema } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
+import type { Jobs } from "../../kit/jobs/jobs.ts";
+import type { Transaction } from "../../kit/store/store.ts";
+import type { Context } from "../application.ts";
+import type { Bucket } from "../store/bucket.ts";
+import { findNotification } from "../store/configuration.ts";
+
+/** The kind of the jobs that tell the event bus. */
+export const objectEventJob = "object-event";
+
+/** A change of an object. */
+export type ObjectChange = ObjectCreated | ObjectDeleted;
+
+interface ChangeBase {
+  readonly key: string;
+  readonly sequence: number;
+  readonly timeMs: number;
+}
+
+interface ObjectCreated extends ChangeBase {
+  readonly kind: "created";
+  readonly sizeBytes: number;
+  readonly eTag: string;
+}
+
+interface ObjectDeleted extends ChangeBase {
+  readonly kind: "deleted";
+}
+
+/** Tells the event bus of changes, as far as buckets ask for it. */
+export interface EventOutbox {
+  /** Adds the telling to the transaction of the change: both happen or neither. */
+  announce(transaction: Transaction, context: Context, bucket: Bucket, change: ObjectChange): Promise<void>;
+}
+
+/** An outbox whose deliveries are jobs. */
+export const createEventOutbox = (jobs: Pick<Jobs, "enqueue">): EventOutbox => ({
+  async announce(transaction, context, bucket, change) {
+    const configuration = await findNotification(transaction, bucket.bucketId);
+    if (configuration?.eventBridgeConfiguration === undefined) return;
+    const record = create(ObjectEventRecordSchema, {
+      ...describe(change),
+      timeMs: BigInt(change.timeMs),
+      bucket: bucket.name,
+      key: change.key,
+      sequence: BigInt(change.sequence),
+      reason: context.method.name,
+      requestId: context.requestId,
+      bucketAccountId: bucket.accountId,
+      requesterAccountId: context.caller.accountId,
+      requesterArn: context.caller.principalArn,
+      isRequesterRoot: context.caller.isRoot,
+      sourceIpAddress: context.caller.sourceIp ?? "",
+      region: bucket.region,
+    });
+    jobs.enqueue(transaction, {
+      kind: objectEventJob,
+      owner: bucket.accountId,
+      payload: toBinary(ObjectEventRecordSchema, record),
+    });
+  },
+});
+
+const describe = (change: ObjectChange) =>
+  change.kind === "created"
+    ? { detailType: "Object Created", sizeBytes: BigInt(change.sizeBytes), eTag: change.eTag }
+    : { detailType: "Object Deleted", deletionType: "Permanently Deleted" };

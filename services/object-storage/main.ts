@@ -1,0 +1,22 @@
+import { ErrorReasonSchema } from "../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
+import { ObjectStorageService } from "../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
+import { runService } from "../kit/process/service-process.ts";
+import { installation, objectStorageSettings } from "../settings.ts";
+import { openObjectStorage } from "./open.ts";
+import { handlers } from "./service.ts";
+
+await runService({
+  name: "object-storage",
+  installation,
+  settings: objectStorageSettings,
+  service: ObjectStorageService,
+  handlers,
+  errors: ErrorReasonSchema,
+  open: ({ config, ...foundation }) =>
+    openObjectStorage({
+      ...foundation,
+      region: config.region,
+      emit: config.emit,
+      eventBusAddress: config.eventBusAddress,
+    }),
+});

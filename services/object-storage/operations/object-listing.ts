@@ -1,0 +1,111 @@
+import type {
+  ListObjectsRequest,
+  ListObjectsV2Request,
+} from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
+import type { CurrentVersionRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
+import { useBucket } from "../access.ts";
+import type { Context } from "../application.ts";
+import { openContinuation } from "../continuation.ts";
+import { canonicalId } from "../domain/canonical-id.ts";
+import { quoteETag } from "../domain/conditions.ts";
+import { instant } from "../domain/instant.ts";
+import type { ListingPage, ListingRequest } from "../domain/listing.ts";
+import { listPage } from "../domain/listing.ts";
+import { listedText } from "../domain/url-encoding.ts";
+import { readCurrentRows } from "../store/object.ts";
+
+const keysPerPageMax = 1000;
+
+/**
+ * Lists the objects of a bucket in the byte order of their keys. A continuation token goes on exactly behind the page
+ * before it and wins over start-after. Refuses as every use of a bucket does, then a token of another listing.
+ */
+export const listObjectsV2 = async (request: ListObjectsV2Request, context: Context) => {
+  const { app, caller } = context;
+  const { prefix = "", delimiter = "", startAfter = "" } = request;
+  const binding = {
+    caller: caller.accountId,
+    operation: "ListObjectsV2",
+    filters: [request.bucket, prefix, delimiter],
+  };
+  const maxKeys = Math.min(request.maxKeys ?? keysPerPageMax, keysPerPageMax);
+  const page = await readPage(request, context, () => ({
+    prefix,
+    delimiter,
+    startAfter: openContinuation(app, binding, request.continuationToken) ?? startAfter,
+    entriesMax: maxKeys,
+  }));
+
+  const listed = listedText(request.encodingType);
+  return {
+    ...describePage(page, listed, request.fetchOwner ?? false),
+    name: request.bucket,
+    prefix: listed(prefix),
+    delimiter: request.delimiter === undefined ? undefined : listed(request.delimiter),
+    maxKeys,
+    encodingType: request.encodingType,
+    keyCount: page.entries.length,
+    continuationToken: request.continuationToken,
+    nextContinuationToken: page.isTruncated ? app.pageTokens.seal(binding, page.entries.at(-1)?.name ?? "") : undefined,
+    startAfter: request.startAfter === undefined ? undefined : listed(request.startAfter),
+  };
+};
+
+/**
+ * Lists the objects of a bucket, the older way: the marker is a key. The next marker is told only when names are
+ * rolled up; otherwise the last key is it. Refuses as every use of a bucket does.
+ */
+export const listObjects = async (request: ListObjectsRequest, context: Context) => {
+  const { prefix = "", delimiter = "", marker = "" } = request;
+  const maxKeys = Math.min(request.maxKeys ?? keysPerPageMax, keysPerPageMax);
+  const page = await readPage(request, context, () => ({ prefix, delimiter, startAfter: marker, entriesMax: maxKeys }));
+
+  const listed = listedText(request.encodingType);
+  const last = page.entries.at(-1);
+  return {
+    ...describePage(page, listed, true),
+    name: request.bucket,
+    prefix: listed(prefix),
+    delimiter: request.delimiter === undefined ? undefined : listed(request.delimiter),
+    marker: listed(marker),
+    nextMarker: page.isTruncated && delimiter !== "" && last !== undefined ? listed(last.name) : undefined,
+    maxKeys,
+    encodingType: request.encodingType,
+  };
+};
+
+const readPage = (
+  request: ListObjectsRequest | ListObjectsV2Request,
+  context: Context,
+  plan: () => ListingRequest,
+): Promise<ListingPage<CurrentVersionRecord>> =>
+  context.app.store.read(async (reader) => {
+    const { bucketId } = await useBucket(reader, context, request);
+    const listing = plan();
+    return listPage(listing, (seek, limit) => readCurrentRows(reader, bucketId, listing.prefix, seek, limit));
+  });
+
+const describePage = (
+  page: ListingPage<CurrentVersionRecord>,
+  listed: (text: string) => string,
+  isOwnerShown: boolean,
+) => ({
+  isTruncated: page.isTruncated,
+  contents: page.entries.flatMap((entry) =>
+    entry.kind === "row" ? [describeRow(listed(entry.name), entry.row, isOwnerShown)] : [],
+  ),
+  commonPrefixes: page.entries.flatMap((entry) =>
+    entry.kind === "common-prefix" ? [{ prefix: listed(entry.name) }] : [],
+  ),
+});
+
+const describeRow = (key: string, row: CurrentVersionRecord, isOwnerShown: boolean) => ({
+  key,
+  lastModified: instant(Number(row.lastModifiedMs)),
+  eTag: quoteETag(row.eTag),
+  checksumAlgorithm: row.checksumAlgorithm === "" ? [] : [row.checksumAlgorithm],
+  checksumType: row.checksumType === "" ? undefined : row.checksumType,
+  size: row.sizeBytes,
+  storageClass: row.storageClass,
+  owner: isOwnerShown ? { id: canonicalId(row.ownerAccountId), displayName: row.ownerAccountId } : undefined,
+});

@@ -1,0 +1,146 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+
+import type {
+  CurrentVersionRecord,
+  VersionRecord,
+  VersionRecordSchema,
+} from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
+import type { Reader, Transaction } from "../../kit/store/store.ts";
+import type { ContentStretch } from "../content/content-store.ts";
+import type { ByteRange } from "../domain/byte-range.ts";
+import type { ListingSeek, NamedRow } from "../domain/listing.ts";
+import { nextSequence } from "../domain/sequence.ts";
+import { releaseExtents } from "./blob.ts";
+import { blobs, currentVersions, versions } from "./layout.ts";
+
+/** The current version of a key and where it stands. */
+export interface CurrentObject {
+  readonly sequence: number;
+  readonly version: VersionRecord;
+}
+
+/** What the listing index knows of a key's current version; cheaper than the version itself. */
+export const findCurrentRow = (
+  reader: Reader,
+  bucketId: string,
+  key: string,
+): Promise<CurrentVersionRecord | undefined> => reader.get(currentVersions, [bucketId, key]);
+
+/** The current version of a key; undefined when it has none, or its newest version is a delete marker. */
+export const findCurrent = async (
+  reader: Reader,
+  bucketId: string,
+  key: string,
+): Promise<CurrentObject | undefined> => {
+  const row = await findCurrentRow(reader, bucketId, key);
+  if (row === undefined) return undefined;
+  const sequence = Number(row.sequence);
+  const version = await reader.get(versions, [bucketId, key, sequence]);
+  if (version === undefined) throw new Error(`the current version ${sequence} of a key has no record`);
+  return { sequence, version };
+};
+
+/** Replaces the null version of a key by a new one, which becomes current. Answers its sequence. */
+export const putNullVersion = async (
+  transaction: Transaction,
+  bucketId: string,
+  key: string,
+  version: MessageInitShape<typeof VersionRecordSchema> & VersionRequired,
+  nowMs: number,
+): Promise<number> => {
+  const current = await findCurrent(transaction, bucketId, key);
+  if (current !== undefined) await removeVersion(transaction, bucketId, key, current, nowMs);
+  const sequence = nextSequence(nowMs, current?.sequence);
+  transaction.put(versions, [bucketId, key, sequence], version);
+  transaction.put(currentVersions, [bucketId, key], {
+    sequence: BigInt(sequence),
+    lastModifiedMs: version.lastModifiedMs,
+    eTag: version.eTag,
+    sizeBytes: version.sizeBytes,
+    storageClass: version.storageClass,
+    ownerAccountId: version.ownerAccountId,
+    ...(version.checksum === undefined
+      ? {}
+      : { checksumAlgorithm: version.checksum.algorithm, checksumType: version.checksum.type }),
+  });
+  return sequence;
+};
+
+/** What every version that is put has. */
+export interface VersionRequired {
+  readonly lastModifiedMs: bigint;
+  readonly eTag: string;
+  readonly sizeBytes: bigint;
+  readonly storageClass: string;
+  readonly ownerAccountId: string;
+  readonly checksum?: { readonly algorithm: string; readonly type: string; readonly value: Uint8Array };
+}
+
+/** Removes a key's null version, which is current. */
+export const removeNullVersion = async (
+  transaction: Transaction,
+  bucketId: string,
+  key: string,
+  current: CurrentObject,
+  nowMs: number,
+): Promise<void> => {
+  await removeVersion(transaction, bucketId, key, current, nowMs);
+  transaction.delete(currentVersions, [bucketId, key]);
+};
+
+const removeVersion = async (
+  transaction: Transaction,
+  bucketId: string,
+  key: string,
+  { sequence, version }: CurrentObject,
+  nowMs: number,
+): Promise<void> => {
+  transaction.delete(versions, [bucketId, key, sequence]);
+  await releaseExtents(transaction, version.extents, nowMs);
+};
+
+/** The stretches of blobs that a range of a version's content lies in, with the bytes of those in the database. */
+export const stretchesOf = async (
+  reader: Reader,
+  version: VersionRecord,
+  range: ByteRange,
+): Promise<ContentStretch[]> => {
+  const stretches: ContentStretch[] = [];
+  const end = range.offsetBytes + range.lengthBytes;
+  let at = 0;
+  for (const extent of version.extents) {
+    const length = Number(extent.lengthBytes);
+    const from = Math.max(range.offsetBytes, at);
+    const until = Math.min(end, at + length);
+    if (from < until) {
+      const inlineBody = extent.isInline ? (await reader.get(blobs, [extent.blobId]))?.inlineBody : undefined;
+      if (extent.isInline && inlineBody === undefined) throw new Error(`inline blob ${extent.blobId} has no record`);
+      stretches.push({
+        blobId: extent.blobId,
+        offsetBytes: Number(extent.offsetBytes) + from - at,
+        lengthBytes: until - from,
+        inlineBody,
+      });
+    }
+    at += length;
+  }
+  return stretches;
+};
+
+/** Reads listing rows of a bucket whose keys begin with the prefix. */
+export const readCurrentRows = async (
+  reader: Reader,
+  bucketId: string,
+  prefix: string,
+  seek: ListingSeek,
+  limit: number,
+): Promise<NamedRow<CurrentVersionRecord>[]> => {
+  const start =
+    "past" in seek
+      ? { past: [bucketId, seek.past] as const }
+      : seek.after === ""
+        ? {}
+        : { after: [bucketId, seek.after] as const };
+  const entries = await reader.list(currentVersions, { prefix: [bucketId, prefix], textPrefix: true, ...start, limit });
+  return entries.map(({ key: [, name], value }) => ({ name, row: value }));
+};
