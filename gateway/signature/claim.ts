@@ -122,7 +122,8 @@ const requireAlgorithm = (algorithm: string, brand: SignatureBrand): void => {
     throw new SignatureRefusal("unsupported-algorithm", { algorithm });
 };
 
-const readCredential = (
+/** Splits a credential into the access key id and its scope. */
+export const readCredential = (
   credential: string,
   algorithm: string,
   brand: SignatureBrand,

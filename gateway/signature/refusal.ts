@@ -13,7 +13,7 @@
  * - `payload-mismatch`: `given`, `computed`.
  * - `chunk-too-small`: `chunk` (counted from 1), `size`.
  * - `body-length`: `expected`, `received`.
- * - `malformed-chunk`, `malformed-trailer`: `reason` (always), a sentence.
+ * - `malformed-chunk`, `malformed-trailer`, `malformed-form`, `malformed-policy`, `policy-violated`: `reason` (always), a sentence.
  */
 export type RefusalKind =
   | "several-forms"
@@ -38,7 +38,11 @@ export type RefusalKind =
   | "chunk-too-small"
   | "body-length"
   | "malformed-chunk"
-  | "malformed-trailer";
+  | "malformed-trailer"
+  | "malformed-form"
+  | "malformed-policy"
+  | "policy-expired"
+  | "policy-violated";
 
 export type RefusalDetails = Readonly<Record<string, string>>;
 
@@ -218,4 +222,14 @@ export const refusalFacts: Readonly<Record<RefusalKind, RefusalFacts>> = {
     400,
     "The request contained trailing data that was not well-formed or did not conform to our published schema.",
   ),
+  "malformed-form": facts(
+    "InvalidArgument",
+    400,
+    incomplete,
+    400,
+    "The form does not have the fields of a signed form.",
+  ),
+  "malformed-policy": facts("InvalidPolicyDocument", 400, incomplete, 400, "Invalid Policy:"),
+  "policy-expired": facts("AccessDenied", 403, invalid, 403, "Invalid according to Policy: Policy expired."),
+  "policy-violated": facts("AccessDenied", 403, invalid, 403, "Invalid according to Policy:"),
 };

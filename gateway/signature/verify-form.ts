@@ -1,0 +1,86 @@
+import { callerOf } from "../../services/kit/identity/access-keys.ts";
+import type { Caller } from "../../services/kit/identity/caller.ts";
+import { anonymousCaller } from "../../services/kit/identity/caller.ts";
+import { asymmetricAlgorithm } from "./brand.ts";
+import type { SignatureClaim } from "./claim.ts";
+import { checkScope, readCredential } from "./claim.ts";
+import { checkFormPolicy, parseFormPolicy } from "./form-policy.ts";
+import { SignatureRefusal } from "./refusal.ts";
+import { signingKey } from "./signing-key.ts";
+import type { SignedRequest } from "./verify.ts";
+
+/** A form that uploads a file, and what its signature must be good for. */
+export interface SignedForm extends Pick<SignedRequest, "brand" | "accessKeys" | "clock" | "signingNames" | "region"> {
+  /**
+   * The fields before the file by lower-case name, `bucket` among them even when the address names it, and `key` with
+   * the file's name already filled in.
+   */
+  readonly fields: ReadonlyMap<string, string>;
+}
+
+/** A form whose policy is signed and allows its fields, or one without policy. */
+export interface VerifiedForm {
+  /** `anonymousCaller` when the form has no policy. */
+  readonly caller: Caller;
+  /** The sizes, in bytes, that the policy allows the file. */
+  readonly bytesMin: number;
+  readonly bytesMax: number;
+}
+
+/** Verifies the signature of a form's policy, then that the policy allows the form. Throws SignatureRefusal. */
+export const verifyForm = (form: SignedForm): VerifiedForm => {
+  const { fields, brand } = form;
+  const policyText = fields.get("policy");
+  const signatureField = `${brand.headerPrefix}signature`;
+  if (policyText === undefined) {
+    if (fields.has(signatureField)) throw missing("policy");
+    return { caller: anonymousCaller, bytesMin: 0, bytesMax: Number.MAX_SAFE_INTEGER };
+  }
+  const claim = readFormClaim(form);
+  checkScope(
+    claim,
+    { services: form.signingNames, region: form.region, terminator: brand.terminator },
+    fields.get(`${brand.headerPrefix}region-set`),
+  );
+  const accessKey = form.accessKeys.find(claim.accessKeyId);
+  if (accessKey === undefined) throw new SignatureRefusal("unknown-access-key", { accessKeyId: claim.accessKeyId });
+  if (!signingKey(accessKey, claim, brand).matches(policyText, claim.signature))
+    throw new SignatureRefusal("signature-mismatch", {
+      accessKeyId: claim.accessKeyId,
+      signature: claim.signature,
+      stringToSign: policyText,
+    });
+  const sizes = checkFormPolicy(parseFormPolicy(policyText), fields, signatureField, form.clock.now());
+  return { caller: callerOf(accessKey), ...sizes };
+};
+
+const readFormClaim = ({ fields, brand }: SignedForm): SignatureClaim => {
+  const field = (name: string): string => {
+    const value = fields.get(brand.headerPrefix + name);
+    if (value === undefined || value === "") throw missing(brand.headerPrefix + name);
+    return value;
+  };
+  const algorithm = field("algorithm");
+  if (algorithm !== brand.algorithm && algorithm !== asymmetricAlgorithm(brand))
+    throw new SignatureRefusal("unsupported-algorithm", { algorithm });
+  const credential = readCredential(field("credential"), algorithm, brand, (reason) => {
+    throw new SignatureRefusal("malformed-form", { reason });
+  });
+  if (!field("date").startsWith(credential.date))
+    throw new SignatureRefusal("wrong-scope", {
+      part: "date",
+      given: credential.date,
+      expected: field("date").slice(0, 8),
+    });
+  return {
+    form: "header",
+    algorithm,
+    ...credential,
+    signedHeaders: [],
+    signature: field("signature"),
+    expiresSeconds: undefined,
+  };
+};
+
+const missing = (field: string): SignatureRefusal =>
+  new SignatureRefusal("malformed-form", { reason: `It must contain a field named '${field}' before the file.` });

@@ -1,0 +1,202 @@
+import { describe, expect, test } from "vitest";
+
+import { verifyForm } from "../../../gateway/signature/verify-form.ts";
+import type { SignatureBrand } from "../../../gateway/signature/brand.ts";
+import { fixedAccessKeys } from "../../../services/kit/identity/access-keys.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { amz, svc } from "./brands.ts";
+import { exampleKey, exampleMs, signText } from "./signer.ts";
+
+const conditions = [
+  { bucket: "photos" },
+  ["starts-with", "$key", "user/alice/"],
+  ["eq", "$Content-Type", "image/png"],
+  ["content-length-range", 1, 1024],
+  ["starts-with", "$x-amz-credential", ""],
+  { "x-amz-algorithm": "AWS4-HMAC-SHA256" },
+  { "x-amz-date": "20130524T000000Z" },
+];
+
+const policyOf = (change: object = {}): string =>
+  encode({ expiration: "2013-05-24T01:00:00.000Z", conditions, ...change });
+
+const encode = (document: unknown): string => Buffer.from(JSON.stringify(document)).toString("base64");
+
+const formOf = (
+  policy: string,
+  change: Record<string, string> = {},
+  brand: SignatureBrand = amz,
+): Map<string, string> => {
+  const fields = {
+    bucket: "photos",
+    key: "user/alice/cat.png",
+    "content-type": "image/png",
+    policy,
+    [`${brand.headerPrefix}algorithm`]: brand.algorithm,
+    [`${brand.headerPrefix}credential`]: `${exampleKey.accessKeyId}/20130524/us-east-1/s3/${brand.terminator}`,
+    [`${brand.headerPrefix}date`]: "20130524T000000Z",
+    [`${brand.headerPrefix}signature`]: signText(policy, brand),
+    ...change,
+  };
+  return new Map(Object.entries(fields));
+};
+
+const verify = (fields: ReadonlyMap<string, string>, change: { brand?: SignatureBrand; nowMs?: number } = {}) =>
+  verifyForm({
+    fields,
+    brand: change.brand ?? amz,
+    accessKeys: fixedAccessKeys([exampleKey]),
+    clock: new FakeClock(change.nowMs ?? exampleMs),
+    signingNames: ["s3"],
+    region: "us-east-1",
+  });
+
+const without = (name: string): Map<string, string> => {
+  const fields = formOf(policyOf());
+  fields.delete(name);
+  return fields;
+};
+
+describe("a form", () => {
+  test("may upload what its policy allows", () => {
+    expect(verify(formOf(policyOf()))).toMatchObject({
+      caller: { accountId: "123456789012" },
+      bytesMin: 1,
+      bytesMax: 1024,
+    });
+  });
+
+  test("may carry fields that are to be ignored", () => {
+    expect(verify(formOf(policyOf(), { "x-ignore-button": "Upload" })).bytesMax).toBe(1024);
+  });
+
+  test("may be signed in the documented dialect", () => {
+    const policy = policyOf({
+      conditions: [
+        ["starts-with", "$bucket", ""],
+        ["starts-with", "$key", ""],
+        ["starts-with", "$content-type", ""],
+        ...["algorithm", "credential", "date"].map((name) => ["starts-with", `$x-svc-${name}`, ""]),
+      ],
+    });
+    expect(verify(formOf(policy, {}, svc), { brand: svc }).caller.accountId).toBe("123456789012");
+  });
+
+  test("is nobody's without a policy", () => {
+    expect(verify(new Map([["key", "cat.png"]])).caller.isAnonymous).toBe(true);
+  });
+
+  test("has the published example's signature", () => {
+    const policy =
+      "eyAiZXhwaXJhdGlvbiI6ICIyMDE1LTEyLTMwVDEyOjAwOjAwLjAwMFoiLA0KICAiY29uZGl0aW9ucyI6IFsNCiAgICB7ImJ1Y2tldCI6ICJzaWd2NGV4YW1wbGVidWNrZXQifSwNCiAgICBbInN0YXJ0cy13aXRoIiwgIiRrZXkiLCAidXNlci91c2VyMS8iXSwNCiAgICB7ImFjbCI6ICJwdWJsaWMtcmVhZCJ9LA0KICAgIHsic3VjY2Vzc19hY3Rpb25fcmVkaXJlY3QiOiAiaHR0cDovL3NpZ3Y0ZXhhbXBsZWJ1Y2tldC5zMy5hbWF6b25hd3MuY29tL3N1Y2Nlc3NmdWxfdXBsb2FkLmh0bWwifSwNCiAgICBbInN0YXJ0cy13aXRoIiwgIiRDb250ZW50LVR5cGUiLCAiaW1hZ2UvIl0sDQogICAgeyJ4LWFtei1tZXRhLXV1aWQiOiAiMTQzNjUxMjM2NTEyNzQifSwNCiAgICB7IngtYW16LXNlcnZlci1zaWRlLWVuY3J5cHRpb24iOiAiQUVTMjU2In0sDQogICAgWyJzdGFydHMtd2l0aCIsICIkeC1hbXotbWV0YS10YWciLCAiIl0sDQoNCiAgICB7IngtYW16LWNyZWRlbnRpYWwiOiAiQUtJQUlPU0ZPRE5ON0VYQU1QTEUvMjAxNTEyMjkvdXMtZWFzdC0xL3MzL2F3czRfcmVxdWVzdCJ9LA0KICAgIHsieC1hbXotYWxnb3JpdGhtIjogIkFXUzQtSE1BQy1TSEEyNTYifSwNCiAgICB7IngtYW16LWRhdGUiOiAiMjAxNTEyMjlUMDAwMDAwWiIgfQ0KICBdDQp9";
+    const fields = new Map([
+      ["bucket", "sigv4examplebucket"],
+      ["key", "user/user1/cat.jpg"],
+      ["acl", "public-read"],
+      ["success_action_redirect", "http://sigv4examplebucket.s3.amazonaws.com/successful_upload.html"],
+      ["content-type", "image/jpeg"],
+      ["x-amz-meta-uuid", "14365123651274"],
+      ["x-amz-server-side-encryption", "AES256"],
+      ["x-amz-credential", "AKIAIOSFODNN7EXAMPLE/20151229/us-east-1/s3/aws4_request"],
+      ["x-amz-algorithm", "AWS4-HMAC-SHA256"],
+      ["x-amz-date", "20151229T000000Z"],
+      ["x-amz-meta-tag", ""],
+      ["policy", policy],
+      ["x-amz-signature", "8afdbf4008c03f22c2cd3cdb72e4afbb1f6a588f3255ac628749a66d7f09699e"],
+    ]);
+    expect(verify(fields, { nowMs: Date.UTC(2015, 11, 29) }).caller.accountId).toBe("123456789012");
+  });
+
+  // what is wrong, the fields, kind, details
+  test.for<[string, Map<string, string>, string, object]>([
+    [
+      "a signature but no policy",
+      without("policy"),
+      "malformed-form",
+      { reason: "It must contain a field named 'policy' before the file." },
+    ],
+    [
+      "no algorithm",
+      without("x-amz-algorithm"),
+      "malformed-form",
+      { reason: "It must contain a field named 'x-amz-algorithm' before the file." },
+    ],
+    ["another algorithm", formOf(policyOf(), { "x-amz-algorithm": "AWS4-HMAC-SHA1" }), "unsupported-algorithm", {}],
+    ["a short credential", formOf(policyOf(), { "x-amz-credential": "AKIAIOSFODNN7EXAMPLE" }), "malformed-form", {}],
+    ["no date", without("x-amz-date"), "malformed-form", {}],
+    [
+      "another date than the credential's",
+      formOf(policyOf(), { "x-amz-date": "20130525T000000Z" }),
+      "wrong-scope",
+      { part: "date" },
+    ],
+    ["no signature", without("x-amz-signature"), "malformed-form", {}],
+    [
+      "another region",
+      formOf(policyOf(), { "x-amz-credential": "AKIAIOSFODNN7EXAMPLE/20130524/eu-west-1/s3/aws4_request" }),
+      "wrong-scope",
+      { part: "region" },
+    ],
+    [
+      "an unknown key",
+      formOf(policyOf(), { "x-amz-credential": "AKIANOBODY/20130524/us-east-1/s3/aws4_request" }),
+      "unknown-access-key",
+      {},
+    ],
+    [
+      "a policy that was changed",
+      formOf(policyOf(), { policy: policyOf({ conditions: [] }) }),
+      "signature-mismatch",
+      {},
+    ],
+    ["a policy that is not JSON", formOf("e30x"), "malformed-policy", { reason: "It is not JSON in base64." }],
+    ["a policy that is a list", formOf(encode([])), "malformed-policy", { reason: "It is not a JSON object." }],
+    ["a policy without expiration", formOf(policyOf({ expiration: undefined })), "malformed-policy", {}],
+    ["an expiration without a zone", formOf(policyOf({ expiration: "2013-05-24T01:00:00" })), "malformed-policy", {}],
+    [
+      "conditions that are no list",
+      formOf(policyOf({ conditions: {} })),
+      "malformed-policy",
+      { reason: "Its conditions are not a list." },
+    ],
+    ["a condition of two parts", formOf(policyOf({ conditions: [["eq", "$key"]] })), "malformed-policy", {}],
+    [
+      "a condition of another operator",
+      formOf(policyOf({ conditions: [["like", "$key", "x"]] })),
+      "malformed-policy",
+      {},
+    ],
+    ["a condition on no field", formOf(policyOf({ conditions: [["eq", "key", "x"]] })), "malformed-policy", {}],
+    ["a condition of a number", formOf(policyOf({ conditions: [{ key: 1 }] })), "malformed-policy", {}],
+    [
+      "a size that is none",
+      formOf(policyOf({ conditions: [["content-length-range", "a", 1]] })),
+      "malformed-policy",
+      {},
+    ],
+    ["an expired policy", formOf(policyOf({ expiration: "2013-05-23T23:59:59.999Z" })), "policy-expired", {}],
+    [
+      "another bucket",
+      formOf(policyOf(), { bucket: "other" }),
+      "policy-violated",
+      { reason: 'Policy Condition failed: ["eq", "$bucket", "photos"]' },
+    ],
+    [
+      "a key outside the prefix",
+      formOf(policyOf(), { key: "user/bob/cat.png" }),
+      "policy-violated",
+      { reason: 'Policy Condition failed: ["starts-with", "$key", "user/alice/"]' },
+    ],
+    ["a field that must be there", without("content-type"), "policy-violated", {}],
+    [
+      "a field that no condition names",
+      formOf(policyOf(), { acl: "public-read" }),
+      "policy-violated",
+      { reason: "Extra input fields: acl" },
+    ],
+  ])("with %s is refused", ([, fields, kind, details]) => {
+    expect(() => verify(fields)).toThrow(
+      expect.objectContaining({ name: "SignatureRefusal", kind, details: expect.objectContaining(details) }),
+    );
+  });
+});
