@@ -156,3 +156,18 @@ export const signedChunks = (
   }
   return { request, wire: Buffer.concat([...wire, Buffer.from("\r\n")]) };
 };
+
+/** Parts of a request that a test changes. */
+export type Request = Partial<SignedRequest> & { rawHeaders?: readonly string[] };
+
+/** The request with a text replaced wherever it stands. */
+export const changed = (request: Request, from: string | RegExp, to: string): Request => ({
+  ...request,
+  ...(request.rawQuery === undefined ? {} : { rawQuery: request.rawQuery.replace(from, to) }),
+  ...(request.rawHeaders === undefined ? {} : { rawHeaders: request.rawHeaders.map((text) => text.replace(from, to)) }),
+});
+/** The request as it arrives some time after the published instant. */
+export const at = (request: Request, offsetMs: number): Request => ({
+  ...request,
+  clock: new FakeClock(exampleMs + offsetMs),
+});
