@@ -40,6 +40,7 @@ export const refactoringWorkspaceSettings = {
     ["auto", "allow", "refuse"],
     "Whether services may stand at private addresses; auto: when proxyListen is loopback.",
   ),
+  functionsUrl: text("", "Base address of the Invoke API by which function endpoints are called; empty: none are."),
 };
 
 export const eventBusSettings = {

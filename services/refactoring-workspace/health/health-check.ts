@@ -1,0 +1,141 @@
+import { once } from "node:events";
+import { connect as connectPlain } from "node:net";
+import { connect as connectSecure } from "node:tls";
+import { setTimeout as delay } from "node:timers/promises";
+
+import type { AddressRules } from "../proxy/addresses.ts";
+import { hostnameOf, isPrivateAddress, resolveAllowed } from "../proxy/addresses.ts";
+import type { FunctionCaller } from "../proxy/function-caller.ts";
+import type { Upstreams } from "../proxy/upstreams.ts";
+
+/** What is checked: a URL with perhaps another one for checks, or a function. */
+export type CheckedEndpoint =
+  | { readonly url: string; readonly healthUrl: string | undefined }
+  | { readonly functionArn: string };
+
+/** The outcome of a check. `details` are facts for the caller: names and short values. */
+export type HealthOutcome =
+  | { readonly isHealthy: true }
+  | { readonly isHealthy: false; readonly problem: string; readonly details: Readonly<Record<string, string>> };
+
+/** Bounds of a check. Times are milliseconds. */
+export interface HealthLimits {
+  /** Longest time of a whole check. */
+  readonly checkMs: number;
+  /** Longest time of one attempt. */
+  readonly attemptMs: number;
+  /** Attempts that must fail before the check fails; one that succeeds is enough. */
+  readonly attemptsMax: number;
+  /** Time between two attempts. */
+  readonly intervalMs: number;
+}
+
+export const defaultHealthLimits: HealthLimits = { checkMs: 15_000, attemptMs: 6_000, attemptsMax: 2, intervalMs: 250 };
+
+/** What a check works with. */
+export interface HealthSettings {
+  readonly addresses: AddressRules;
+  readonly upstreams: Upstreams;
+  readonly functions: FunctionCaller;
+  readonly limits?: Partial<HealthLimits>;
+}
+
+/** Answers that count as healthy: of a success or a redirect, which is not followed. */
+const isHealthyStatus = (status: number): boolean => status >= 200 && status <= 399;
+
+/**
+ * Checks once whether an endpoint can take traffic. A URL of a private address is asked by GET and must answer 200 to
+ * 399; one of a public address must take a connection (and for https a valid certificate); a function must exist and
+ * not have failed. Rejects only when the signal is aborted.
+ */
+export const checkHealth = async (
+  endpoint: CheckedEndpoint,
+  settings: HealthSettings,
+  signal: AbortSignal,
+): Promise<HealthOutcome> => {
+  const limits = { ...defaultHealthLimits, ...settings.limits };
+  const deadline = AbortSignal.timeout(limits.checkMs);
+  const within = AbortSignal.any([signal, deadline]);
+  let outcome: HealthOutcome = unhealthy("the check took too long");
+  for (let attempt = 1; attempt <= limits.attemptsMax; attempt++) {
+    if (attempt > 1) await delay(limits.intervalMs, undefined, { signal: within }).catch(() => {});
+    if (deadline.aborted) break;
+    outcome = await attemptOnce(endpoint, settings, AbortSignal.any([within, AbortSignal.timeout(limits.attemptMs)]));
+    signal.throwIfAborted();
+    if (outcome.isHealthy) return outcome;
+  }
+  return outcome;
+};
+
+const unhealthy = (problem: string, details: Readonly<Record<string, string>> = {}): HealthOutcome => ({
+  isHealthy: false,
+  problem,
+  details,
+});
+
+const attemptOnce = async (
+  endpoint: CheckedEndpoint,
+  settings: HealthSettings,
+  signal: AbortSignal,
+): Promise<HealthOutcome> => {
+  try {
+    if ("url" in endpoint) return await checkUrl(endpoint.url, endpoint.healthUrl, settings, signal);
+    const state = await settings.functions.check(endpoint.functionArn, signal);
+    return state.isReady ? { isHealthy: true } : unhealthy(state.problem, { Arn: endpoint.functionArn });
+  } catch (error) {
+    const details: Record<string, string> =
+      "url" in endpoint ? { Url: endpoint.healthUrl ?? endpoint.url } : { Arn: endpoint.functionArn };
+    return unhealthy(signal.aborted ? "there was no answer in time" : reasonOf(error), details);
+  }
+};
+
+const checkUrl = async (
+  url: string,
+  healthUrl: string | undefined,
+  settings: HealthSettings,
+  signal: AbortSignal,
+): Promise<HealthOutcome> => {
+  const asked = healthUrl ?? url;
+  const isPrivate = await standsPrivately(url, settings.addresses);
+  if (healthUrl !== undefined && (await standsPrivately(healthUrl, settings.addresses)) !== isPrivate)
+    return unhealthy("Url and HealthUrl are not both public or both private", { HealthUrl: healthUrl });
+  if (healthUrl !== undefined && isPrivate && new URL(healthUrl).hostname !== new URL(url).hostname)
+    return unhealthy("Url and HealthUrl are private and have not the same host", { HealthUrl: healthUrl });
+  if (!isPrivate) return openConnection(asked, settings.addresses, signal);
+  const { origin, pathname, search } = new URL(asked);
+  const { dispatcher } = await settings.upstreams.acquire(origin);
+  const headers = { "user-agent": "quartet-health-check" };
+  const answer = await dispatcher.request({ origin, path: pathname + search, method: "GET", headers, signal });
+  answer.body.on("error", () => {}).destroy();
+  if (isHealthyStatus(answer.statusCode)) return { isHealthy: true };
+  return unhealthy(`it answered ${answer.statusCode}`, { Url: asked, StatusCode: String(answer.statusCode) });
+};
+
+const standsPrivately = async (url: string, rules: AddressRules): Promise<boolean> => {
+  const found = await resolveAllowed(hostnameOf(new URL(url)), rules);
+  return found.some(({ address }) => isPrivateAddress(address));
+};
+
+const openConnection = async (url: string, rules: AddressRules, signal: AbortSignal): Promise<HealthOutcome> => {
+  const parsed = new URL(url);
+  const hostname = hostnameOf(parsed);
+  const [first] = await resolveAllowed(hostname, rules);
+  const isSecure = parsed.protocol === "https:";
+  const to = { host: first?.address ?? hostname, port: Number(parsed.port || (isSecure ? 443 : 80)) };
+  const socket = isSecure ? connectSecure({ ...to, servername: hostname }) : connectPlain(to);
+  try {
+    await once(socket, isSecure ? "secureConnect" : "connect", { signal });
+    return { isHealthy: true };
+  } finally {
+    socket.on("error", () => {}).destroy();
+  }
+};
+
+/** What callers are told of a failure: no stack and no address that they did not give. */
+const reasonOf = (error: unknown): string => {
+  const { code, name } = error as { code?: string; name?: string };
+  if (name === "AddressRefusedError") return "it stands at a private address, which is not allowed";
+  if (code === "ECONNREFUSED") return "the connection was refused";
+  if (code === "ENOTFOUND" || code === "EAI_AGAIN") return "its name could not be resolved";
+  return "no valid answer came";
+};

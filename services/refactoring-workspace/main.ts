@@ -1,0 +1,41 @@
+import { isIP } from "node:net";
+
+import { ErrorReasonSchema } from "../../gen/quartet/refactoringworkspace/v1/error_reason_pb.ts";
+import { RefactoringWorkspaceService } from "../../gen/quartet/refactoringworkspace/v1/refactoring_workspace_service_pb.ts";
+import { runService } from "../kit/process/service-process.ts";
+import { installation, refactoringWorkspaceSettings } from "../settings.ts";
+import { handlers } from "./service.ts";
+import { openWorkspace } from "./workspace.ts";
+
+/** The words of the ARNs that each dialect writes. */
+const nameWords = {
+  amz: { partition: "aws", service: "refactor-spaces" },
+  svc: { partition: "svc", service: "refactoring-workspace" },
+} as const;
+
+const isLoopback = (host: string): boolean =>
+  host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
+
+await runService({
+  name: "refactoring-workspace",
+  installation,
+  settings: refactoringWorkspaceSettings,
+  service: RefactoringWorkspaceService,
+  handlers,
+  errors: ErrorReasonSchema,
+  open: async ({ config, store, clock, ids, log }) => {
+    const workspace = await openWorkspace({
+      store,
+      clock,
+      ids,
+      log,
+      nameWords: { ...nameWords[config.emit], region: config.region },
+      proxyListen: config.proxyListen,
+      proxyUrl: config.proxyUrl,
+      allowsPrivateTargets:
+        config.privateTargets === "allow" || (config.privateTargets === "auto" && isLoopback(config.proxyListen.host)),
+      functionsUrl: config.functionsUrl,
+    });
+    return { app: workspace.app, urls: { proxy: workspace.proxy.url }, stop: () => workspace.stop(config.drainMs) };
+  },
+});

@@ -1,0 +1,136 @@
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
+
+import type { Dispatcher } from "undici";
+
+import { responseHeaders } from "./forwarded-headers.ts";
+import { refuse, upstreamRefusal } from "./refusal.ts";
+import { hasBody, leaveBody, RequestBody } from "./request-body.ts";
+
+/** One request on its way to a service. */
+export interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly requestId: string;
+  /** The client waits for `100 Continue` before it sends the body. */
+  readonly expectsContinue: boolean;
+  /** Path and query for the service. */
+  readonly path: string;
+  /** Header fields for the service: name, value, name, value. */
+  readonly headers: string[];
+  /** Told when the exchange failed on the service's side. */
+  readonly onFailure: (error: Error) => void;
+}
+
+/** Requests that may be sent a second time when a kept-alive connection turned out to be closed. */
+const repeatableMethods = new Set(["GET", "HEAD", "OPTIONS"]);
+
+/**
+ * Sends a request to a service and its answer to the client, both as they come: at most the stream buffers of either
+ * side are held. A client that goes away ends the service's work; a service that fails before its answer began is told
+ * as 502 or 504, one that fails later cuts the client's connection, so that half an answer is never taken for a whole.
+ */
+export const forward = (dispatcher: Dispatcher, exchange: Exchange): void => {
+  const { request, response } = exchange;
+  const body = hasBody(request) ? new RequestBody(request, response, exchange.expectsContinue) : null;
+  const isRepeatable = body === null && repeatableMethods.has(request.method ?? "");
+  send(dispatcher, exchange, body, isRepeatable);
+};
+
+const send = (dispatcher: Dispatcher, exchange: Exchange, body: RequestBody | null, isRepeatable: boolean): void => {
+  const handler = new AnswerHandler(exchange, body, () => {
+    if (!isRepeatable) return false;
+    send(dispatcher, exchange, body, false);
+    return true;
+  });
+  dispatcher.dispatch(
+    {
+      path: exchange.path,
+      method: exchange.request.method ?? "GET",
+      headers: exchange.headers,
+      body,
+    },
+    handler,
+  );
+};
+
+/** Passes one answer on to the client, no faster than the client takes it. */
+class AnswerHandler implements Dispatcher.DispatchHandler {
+  readonly #exchange: Exchange;
+  readonly #body: RequestBody | null;
+  readonly #repeat: () => boolean;
+  #controller: Dispatcher.DispatchController | undefined;
+  #isOver = false;
+
+  constructor(exchange: Exchange, body: RequestBody | null, repeat: () => boolean) {
+    this.#exchange = exchange;
+    this.#body = body;
+    this.#repeat = repeat;
+    exchange.response.on("drain", this.#onDrain);
+    exchange.response.once("close", this.#onClose);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#exchange.response.destroyed) controller.abort(new ClientGoneError());
+  }
+
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    _headers: unknown,
+    statusMessage?: string,
+  ): void {
+    // NOTE: Interim answers are the connection's own business; the client gets its own `100 Continue`.
+    if (status < 200) return;
+    const raw = (controller.rawHeaders as Buffer[]).map((text) => text.toString("latin1"));
+    this.#exchange.response.writeHead(status, statusMessage ?? "", responseHeaders(raw));
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (!this.#exchange.response.write(chunk)) controller.pause();
+  }
+
+  onResponseEnd(_controller: Dispatcher.DispatchController, trailers: OutgoingHttpHeaders): void {
+    this.#finish();
+    const { request, response } = this.#exchange;
+    if (Object.keys(trailers).length > 0) response.addTrailers(trailers);
+    response.end();
+    if (request.complete) return;
+    this.#body?.destroy();
+    leaveBody(request);
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#finish();
+    const { response, requestId, onFailure } = this.#exchange;
+    if (error instanceof ClientGoneError || response.destroyed) {
+      response.destroy();
+      return;
+    }
+    if (!response.headersSent && isClosedConnection(error) && this.#repeat()) return;
+    onFailure(error);
+    this.#body?.destroy();
+    refuse(response, upstreamRefusal(error), requestId);
+  }
+
+  #finish(): void {
+    this.#isOver = true;
+    this.#exchange.response.off("drain", this.#onDrain);
+    this.#exchange.response.off("close", this.#onClose);
+  }
+
+  readonly #onDrain = (): void => this.#controller?.resume();
+  readonly #onClose = (): void => {
+    if (!this.#isOver) this.#controller?.abort(new ClientGoneError());
+  };
+}
+
+/** The client ended its connection before its answer did. */
+class ClientGoneError extends Error {
+  override readonly name = "ClientGoneError";
+}
+
+const isClosedConnection = (error: Error): boolean => {
+  const { code } = error as { code?: string };
+  return code === "UND_ERR_SOCKET" || code === "ECONNRESET" || code === "EPIPE";
+};

@@ -1,0 +1,188 @@
+import type { RawHeaders } from "./forwarded-headers.ts";
+import { parseSourcePath } from "../domain/source-path.ts";
+
+/** What a function is told about a request: the proxy event of format 1.0. */
+export interface FunctionRequest {
+  readonly accountId: string;
+  readonly apiGatewayId: string;
+  readonly stageName: string;
+  readonly requestId: string;
+  /** When the request came, in milliseconds since the epoch. */
+  readonly timeMs: number;
+  readonly method: string;
+  /** Segments behind the stage, decoded. */
+  readonly segments: readonly string[];
+  readonly endsWithSlash: boolean;
+  /** With its `?`, or empty. */
+  readonly query: string;
+  readonly headers: RawHeaders;
+  readonly sourceIp: string;
+  /** `HTTP/1.1` */
+  readonly protocol: string;
+  /** Undefined for the default route. */
+  readonly sourcePath: string | undefined;
+  readonly routeId: string;
+  readonly body: Buffer;
+}
+
+/** A function's answer, ready to be sent. */
+export interface FunctionAnswer {
+  readonly status: number;
+  /** Name, value, name, value. */
+  readonly headers: readonly string[];
+  readonly body: Buffer;
+}
+
+/** The function's answer is not one that a proxy can send. */
+export class MalformedAnswerError extends Error {
+  override readonly name = "MalformedAnswerError";
+}
+
+/** Bodies of these media types are told as text; all others as base64. */
+const textTypes = /^(?:text\/|application\/(?:[\w.+-]*\+)?(?:json|xml|javascript|x-www-form-urlencoded)\b)/i;
+
+/** The event as JSON. */
+export const functionEvent = (request: FunctionRequest): string => {
+  const headers = groupHeaders(request.headers);
+  const query = groupQuery(request.query);
+  const path = `/${request.segments.join("/")}${request.endsWithSlash && request.segments.length > 0 ? "/" : ""}`;
+  const isText = isTextBody(headers, request.body);
+  const resource = resourceOf(request);
+  return JSON.stringify({
+    version: "1.0",
+    resource,
+    path,
+    httpMethod: request.method,
+    headers: lastOf(headers),
+    multiValueHeaders: Object.fromEntries(headers),
+    queryStringParameters: query.size === 0 ? null : lastOf(query),
+    multiValueQueryStringParameters: query.size === 0 ? null : Object.fromEntries(query),
+    pathParameters: pathParametersOf(request),
+    stageVariables: null,
+    requestContext: {
+      accountId: request.accountId,
+      apiId: request.apiGatewayId,
+      resourceId: request.routeId,
+      resourcePath: resource,
+      httpMethod: request.method,
+      path: `/${request.stageName}${path}`,
+      stage: request.stageName,
+      requestId: request.requestId,
+      requestTime: commonLogTime(request.timeMs),
+      requestTimeEpoch: request.timeMs,
+      protocol: request.protocol,
+      identity: {
+        sourceIp: request.sourceIp,
+        userAgent: headers.get("User-Agent")?.[0] ?? headers.get("user-agent")?.[0] ?? null,
+      },
+    },
+    body: request.body.length === 0 ? null : request.body.toString(isText ? "utf8" : "base64"),
+    isBase64Encoded: request.body.length > 0 && !isText,
+  });
+};
+
+/** Reads a function's answer. Throws MalformedAnswerError, as the usual proxies do, for what has not their form. */
+export const readFunctionAnswer = (text: string): FunctionAnswer => {
+  let answer: unknown;
+  try {
+    answer = JSON.parse(text);
+  } catch {
+    throw new MalformedAnswerError("the answer is not JSON");
+  }
+  if (!isObject(answer)) throw new MalformedAnswerError("the answer is not an object");
+  const status = Number(answer["statusCode"]);
+  if (!Number.isInteger(status) || status < 200 || status > 599)
+    throw new MalformedAnswerError("statusCode is not a status from 200 to 599");
+  const body = answer["body"] ?? "";
+  if (typeof body !== "string") throw new MalformedAnswerError("body is not a string");
+  const headers = readHeaders(answer["headers"] ?? {}, answer["multiValueHeaders"] ?? {});
+  const isBase64 = answer["isBase64Encoded"] === true;
+  return { status, headers, body: Buffer.from(body, isBase64 ? "base64" : "utf8") };
+};
+
+const readHeaders = (single: unknown, multiple: unknown): string[] => {
+  if (!isObject(single)) throw new MalformedAnswerError("headers is not an object");
+  if (!isObject(multiple)) throw new MalformedAnswerError("multiValueHeaders is not an object");
+  const headers: string[] = [];
+  for (const [name, values] of Object.entries(multiple)) {
+    if (!Array.isArray(values)) throw new MalformedAnswerError(`multiValueHeaders.${name} is not a list`);
+    for (const value of values) headers.push(name, headerText(name, value));
+  }
+  const seen = new Set(Object.keys(multiple).map((name) => name.toLowerCase()));
+  for (const [name, value] of Object.entries(single))
+    if (!seen.has(name.toLowerCase())) headers.push(name, headerText(name, value));
+  return headers;
+};
+
+const headerText = (name: string, value: unknown): string => {
+  if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean")
+    throw new MalformedAnswerError(`the value of header ${name} is no text`);
+  const text = String(value);
+  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || /[^\t\x20-\x7e\x80-\xff]/.test(text))
+    throw new MalformedAnswerError(`header ${name} has a character that headers may not have`);
+  return text;
+};
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const groupHeaders = (raw: RawHeaders): Map<string, string[]> => {
+  const names = new Map<string, string>();
+  const groups = new Map<string, string[]>();
+  for (let index = 0; index < raw.length; index += 2) {
+    const name = raw[index] as string;
+    const first = names.get(name.toLowerCase()) ?? name;
+    names.set(name.toLowerCase(), first);
+    add(groups, first, raw[index + 1] as string);
+  }
+  return groups;
+};
+
+const groupQuery = (query: string): Map<string, string[]> => {
+  const groups = new Map<string, string[]>();
+  for (const [name, value] of new URLSearchParams(query)) add(groups, name, value);
+  return groups;
+};
+
+const add = (groups: Map<string, string[]>, name: string, value: string): void => {
+  const group = groups.get(name);
+  if (group === undefined) groups.set(name, [value]);
+  else group.push(value);
+};
+
+const lastOf = (groups: ReadonlyMap<string, readonly string[]>): Record<string, string> =>
+  Object.fromEntries([...groups].map(([name, values]) => [name, values.at(-1) ?? ""]));
+
+const isTextBody = (headers: ReadonlyMap<string, readonly string[]>, body: Buffer): boolean => {
+  const type = [...headers].find(([name]) => name.toLowerCase() === "content-type")?.[1][0] ?? "application/json";
+  const isEncoded = [...headers.keys()].some((name) => name.toLowerCase() === "content-encoding");
+  return !isEncoded && textTypes.test(type) && body.equals(Buffer.from(body.toString("utf8")));
+};
+
+/** The path of the proxy's tree: the source path, with `{proxy+}` where the request lies below it. */
+const resourceOf = (request: FunctionRequest): string => {
+  const { sourcePath, segments } = request;
+  const own = sourcePath ?? "";
+  const ownSegments = sourcePath === undefined ? 0 : parseSourcePath(sourcePath).length;
+  if (segments.length > ownSegments) return `${own}/{proxy+}`;
+  return own === "" ? "/" : own;
+};
+
+const pathParametersOf = (request: FunctionRequest): Record<string, string> | null => {
+  const { sourcePath, segments } = request;
+  const source = sourcePath === undefined ? [] : parseSourcePath(sourcePath);
+  const parameters: Record<string, string> = {};
+  for (const [index, segment] of source.entries())
+    if (segment.kind === "parameter") parameters[segment.name] = segments[index] ?? "";
+  if (segments.length > source.length) parameters["proxy"] = segments.slice(source.length).join("/");
+  return Object.keys(parameters).length === 0 ? null : parameters;
+};
+
+const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+/** `02/Jan/2026:03:04:05 +0000` */
+const commonLogTime = (timeMs: number): string => {
+  const time = new Date(timeMs);
+  const clock = time.toISOString().slice(11, 19);
+  return `${String(time.getUTCDate()).padStart(2, "0")}/${months[time.getUTCMonth()]}/${time.getUTCFullYear()}:${clock} +0000`;
+};

@@ -1,0 +1,237 @@
+import { once } from "node:events";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+
+import type { Address } from "../../kit/config/config.ts";
+import { formatAddress } from "../../kit/config/config.ts";
+import type { Ids } from "../../kit/ids/ids.ts";
+import type { Logger } from "../../kit/log/log.ts";
+import { forward } from "./forward.ts";
+import { countProxyHops, proxyHopsMax, requestHeaders } from "./forwarded-headers.ts";
+import type { FunctionCaller } from "./function-caller.ts";
+import type { Refusal } from "./refusal.ts";
+import { RefusedError, refusals, refuse, upstreamRefusal } from "./refusal.ts";
+import { UnsafePathError } from "./request-path.ts";
+import type { RouteTable } from "./route-table.ts";
+import type { Routed } from "./routing.ts";
+import { routeRequest, sentTarget } from "./routing.ts";
+import { endWithRefusal, tunnel } from "./tunnel.ts";
+import type { Upstreams } from "./upstreams.ts";
+
+/** Bounds of the proxy's port. Times are milliseconds. */
+export interface ProxyLimits {
+  /** Connections of clients; more are closed as they come. */
+  readonly connectionsMax: number;
+  /** Requests and tunnels at the same time; more get 503. */
+  readonly requestsMax: number;
+  /** Bytes of a request's header; a longer one gets 431. */
+  readonly headerBytesMax: number;
+  /** Longest time for a request's header to arrive. There is no limit for its body. */
+  readonly headerTimeoutMs: number;
+  /** How long an idle connection stays open. */
+  readonly keepAliveMs: number;
+  /** Longest wait for the answer to an upgrade. */
+  readonly upgradeTimeoutMs: number;
+}
+
+export const defaultProxyLimits: ProxyLimits = {
+  connectionsMax: 10_000,
+  requestsMax: 10_000,
+  headerBytesMax: 64 * 1024,
+  headerTimeoutMs: 30_000,
+  keepAliveMs: 60_000,
+  upgradeTimeoutMs: 60_000,
+};
+
+/** What the proxy needs. */
+export interface ProxyOptions {
+  readonly listen: Address;
+  readonly routes: RouteTable;
+  readonly upstreams: Upstreams;
+  readonly functions: FunctionCaller;
+  readonly ids: Ids;
+  readonly log: Logger;
+  readonly limits?: Partial<ProxyLimits>;
+}
+
+/** A listening proxy. */
+export interface RunningProxy {
+  /** Where it listens, without a slash at the end. */
+  readonly url: string;
+  readonly port: number;
+  /** Takes no more requests, lets those that run end within the time, then cuts the rest. */
+  stop(graceMs?: number): Promise<void>;
+}
+
+/**
+ * Starts the proxy: an HTTP/1.1 port on which every application answers under `/<api gateway id>/<stage>`, and under
+ * `/<stage>` on hosts whose first label is its id.
+ */
+export const startProxy = async (options: ProxyOptions): Promise<RunningProxy> => {
+  const limits = { ...defaultProxyLimits, ...options.limits };
+  const proxy = new Proxy(options, limits);
+  const server = createServer({
+    maxHeaderSize: limits.headerBytesMax,
+    headersTimeout: limits.headerTimeoutMs,
+    requestTimeout: 0,
+    keepAliveTimeout: limits.keepAliveMs,
+    keepAlive: true,
+    keepAliveInitialDelay: 60_000,
+    // An upgrade to anything else is left aside, as RFC 9110 section 7.8 allows, and the request served as it is.
+    shouldUpgradeCallback: (request) => request.headers.upgrade?.toLowerCase() === "websocket",
+  });
+  server.maxConnections = limits.connectionsMax;
+  server.on("request", (request, response) => proxy.serve(request, response, false));
+  server.on("checkContinue", (request, response) => proxy.serve(request, response, true));
+  server.on("upgrade", (request, socket, head) => proxy.upgrade(request, socket, head));
+  server.listen(options.listen.port, options.listen.host);
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://${formatAddress({ host: options.listen.host, port })}`,
+    port,
+    stop: async (graceMs = 0) => {
+      proxy.isStopping = true;
+      await closeServer(server, graceMs);
+      proxy.cutTunnels();
+    },
+  };
+};
+
+const closeServer = async (server: Server, graceMs: number): Promise<void> => {
+  const closed = once(server, "close");
+  server.close();
+  server.closeIdleConnections();
+  const timer = setTimeout(() => server.closeAllConnections(), graceMs);
+  await closed;
+  clearTimeout(timer);
+};
+
+class Proxy {
+  isStopping = false;
+  readonly #options: ProxyOptions;
+  readonly #limits: ProxyLimits;
+  readonly #tunnels = new Set<Duplex>();
+  #running = 0;
+
+  constructor(options: ProxyOptions, limits: ProxyLimits) {
+    this.#options = options;
+    this.#limits = limits;
+  }
+
+  /** Answers one request; never throws. */
+  serve(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void {
+    this.#running += 1;
+    response.once("close", () => (this.#running -= 1));
+    response.on("error", () => response.destroy());
+    const requestId = this.#options.ids.uuid();
+    const fail = (error: unknown) => refuse(response, this.#refusalOf(error, request, requestId), requestId);
+    try {
+      this.#admit(request);
+      const routed = routeRequest(this.#options.routes, request);
+      if (routed instanceof Promise)
+        routed.then((each) => this.#send(each, request, response, requestId, expectsContinue)).catch(fail);
+      else this.#send(routed, request, response, requestId, expectsContinue)?.catch(fail);
+    } catch (error) {
+      fail(error);
+    }
+  }
+
+  /** Joins the client with the service that the request is for; never throws. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const requestId = this.#options.ids.uuid();
+    this.#running += 1;
+    this.#tunnels.add(socket);
+    socket.once("close", () => {
+      this.#running -= 1;
+      this.#tunnels.delete(socket);
+    });
+    // The tunnel listens for errors once it is open; until then an error only ends the socket.
+    socket.on("error", () => socket.destroy());
+    this.#openTunnel(request, socket, head, requestId).catch((error: unknown) =>
+      endWithRefusal(socket, this.#refusalOf(error, request, requestId), requestId),
+    );
+  }
+
+  cutTunnels(): void {
+    for (const socket of this.#tunnels) socket.destroy();
+  }
+
+  async #openTunnel(request: IncomingMessage, socket: Duplex, head: Buffer, requestId: string): Promise<void> {
+    this.#admit(request);
+    const routed = await routeRequest(this.#options.routes, request);
+    if (routed.target.kind === "function") throw new RefusedError(refusals.functionUpgrade);
+    const { origin } = routed.target.url;
+    const { lookup } = await this.#options.upstreams.acquire(origin);
+    tunnel({
+      request,
+      socket,
+      head,
+      requestId,
+      origin,
+      lookup,
+      path: sentTarget(routed, routed.target.url),
+      headers: this.#headers(request, routed.target.url.host),
+      answerTimeoutMs: this.#limits.upgradeTimeoutMs,
+      onFailure: (error) => this.#logFailure(error, request, requestId),
+    });
+  }
+
+  #admit(request: IncomingMessage): void {
+    if (this.isStopping) throw new RefusedError(refusals.stopping);
+    if (this.#running > this.#limits.requestsMax) throw new RefusedError(refusals.busy);
+    if (countProxyHops(request.headers.via) >= proxyHopsMax) throw new RefusedError(refusals.circle);
+  }
+
+  #send(
+    routed: Routed,
+    request: IncomingMessage,
+    response: ServerResponse,
+    requestId: string,
+    expectsContinue: boolean,
+  ): Promise<void> | undefined {
+    const { target, application } = routed;
+    if (target.kind === "function") {
+      return this.#options.functions.call({
+        ...routed,
+        target,
+        application,
+        request,
+        response,
+        requestId,
+        expectsContinue,
+      });
+    }
+    const onFailure = (error: Error) => this.#logFailure(error, request, requestId);
+    const path = sentTarget(routed, target.url);
+    const headers = this.#headers(request, target.url.host);
+    const exchange = { request, response, requestId, expectsContinue, path, headers, onFailure };
+    const upstream = this.#options.upstreams.acquire(target.url.origin);
+    if (upstream instanceof Promise) return upstream.then(({ dispatcher }) => forward(dispatcher, exchange));
+    forward(upstream.dispatcher, exchange);
+    return undefined;
+  }
+
+  #headers(request: IncomingMessage, host: string): string[] {
+    const { remoteAddress = "", localPort = 0 } = request.socket;
+    const clientHost = request.headers.host ?? "";
+    return requestHeaders(request.rawHeaders, { host, clientAddress: remoteAddress, clientHost, port: localPort });
+  }
+
+  #refusalOf(error: unknown, request: IncomingMessage, requestId: string): Refusal {
+    if (error instanceof RefusedError) return error.refusal;
+    if (error instanceof UnsafePathError) return { status: 400, message: `The request is refused: ${error.message}.` };
+    this.#logFailure(error, request, requestId);
+    return isNetworkError(error) ? upstreamRefusal(error) : refusals.internal;
+  }
+
+  #logFailure(error: unknown, request: IncomingMessage, requestId: string): void {
+    this.#options.log.warn({ err: error, requestId, method: request.method }, "a proxied request failed");
+  }
+}
+
+/** Errors of name resolution and of connections carry a code; a refused address has its own class. */
+const isNetworkError = (error: unknown): boolean =>
+  error instanceof Error && (error.name === "AddressRefusedError" || "syscall" in error);

@@ -1,0 +1,70 @@
+import type { ServerResponse } from "node:http";
+
+import { leaveBody } from "./request-body.ts";
+
+/** An answer of the proxy itself, when no service answers. */
+export interface Refusal {
+  readonly status: number;
+  readonly message: string;
+}
+
+export const refusals = {
+  unknownApplication: { status: 404, message: "No application has this address." },
+  noRoute: { status: 404, message: "No active route of the application takes this request." },
+  functionUpgrade: { status: 400, message: "The route leads to a function, which takes no WebSocket." },
+  functionBodyTooLarge: { status: 413, message: "The body is larger than a function takes." },
+  functionsNotConfigured: { status: 502, message: "The installation calls no functions." },
+  functionAnswerMalformed: { status: 502, message: "The function's answer is malformed." },
+  functionFailed: { status: 502, message: "The function failed." },
+  circle: { status: 508, message: "The request passed this proxy too often." },
+  busy: { status: 503, message: "The proxy is busy; try again later." },
+  stopping: { status: 503, message: "The proxy is stopping; try again later." },
+  internal: { status: 500, message: "The proxy failed." },
+} satisfies Readonly<Record<string, Refusal>>;
+
+/** A refusal on its way out. */
+export class RefusedError extends Error {
+  override readonly name = "RefusedError";
+  readonly refusal: Refusal;
+
+  constructor(refusal: Refusal) {
+    super(refusal.message);
+    this.refusal = refusal;
+  }
+}
+
+/** What the failure of a service's connection is told as; the cause itself stays in the log. */
+export const upstreamRefusal = (error: unknown): Refusal => {
+  const { code, name } = error as { code?: string; name?: string };
+  if (name === "AddressRefusedError")
+    return { status: 502, message: "The service stands at an address that is not allowed." };
+  if (code === "UND_ERR_HEADERS_TIMEOUT") return { status: 504, message: "The service did not answer in time." };
+  if (code === "UND_ERR_CONNECT_TIMEOUT" || code === "ETIMEDOUT")
+    return { status: 504, message: "The service could not be reached in time." };
+  if (code === "UND_ERR_HEADERS_OVERFLOW")
+    return { status: 502, message: "The header of the service's answer is too large." };
+  if (code === "UND_ERR_SOCKET" || code === "ECONNRESET" || code?.startsWith("HPE_") === true)
+    return { status: 502, message: "The service ended the connection without a valid answer." };
+  return { status: 502, message: "The service could not be reached." };
+};
+
+/** The body of a refusal: JSON with `message` and `requestId`. */
+export const refusalBody = (refusal: Refusal, requestId: string): string =>
+  JSON.stringify({ message: refusal.message, requestId });
+
+/** Answers with a refusal, or cuts the connection when an answer has begun. */
+export const refuse = (response: ServerResponse, refusal: Refusal, requestId: string): void => {
+  if (response.headersSent || response.destroyed) {
+    response.destroy();
+    return;
+  }
+  const body = refusalBody(refusal, requestId);
+  response.writeHead(refusal.status, {
+    "content-type": "application/json",
+    "content-length": Buffer.byteLength(body),
+    "x-request-id": requestId,
+    ...(refusal.status === 503 ? { "retry-after": "1" } : {}),
+  });
+  response.end(body);
+  leaveBody(response.req);
+};

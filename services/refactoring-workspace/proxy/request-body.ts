@@ -1,0 +1,68 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+
+/**
+ * A request's body as a stream of its own, which may be ended without ending the client's connection: a service that
+ * answers early takes no more of the body, while the client must still receive that answer. Takes the next bytes from
+ * the client when the service took the last ones; `100 Continue` is sent when the first bytes are asked for.
+ */
+export class RequestBody extends Readable {
+  readonly #request: IncomingMessage;
+  #beforeFirstRead: (() => void) | undefined;
+
+  constructor(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean) {
+    super();
+    this.#request = request;
+    this.#beforeFirstRead = expectsContinue ? () => response.writeContinue() : undefined;
+    request.pause();
+    request.on("data", this.#onData);
+    request.once("end", this.#onEnd);
+    request.once("close", this.#onClose);
+    request.on("error", this.#onError);
+  }
+
+  override _read(): void {
+    this.#beforeFirstRead?.();
+    this.#beforeFirstRead = undefined;
+    this.#request.resume();
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.#request.off("data", this.#onData);
+    this.#request.off("end", this.#onEnd);
+    this.#request.off("close", this.#onClose);
+    done(error);
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    if (!this.push(chunk)) this.#request.pause();
+  };
+  readonly #onEnd = (): void => {
+    this.push(null);
+  };
+  readonly #onClose = (): void => {
+    if (!this.#request.complete) this.destroy(new Error("the client ended the connection"));
+  };
+  readonly #onError = (error: Error): void => {
+    this.destroy(error);
+  };
+}
+
+/** Whether a message carries a body, by its header (RFC 9112 section 6.3). */
+export const hasBody = (request: IncomingMessage): boolean =>
+  request.headers["transfer-encoding"] !== undefined || Number(request.headers["content-length"] ?? 0) > 0;
+
+/** How long a client may go on sending a body that nobody takes. */
+const lateBodyMsMax = 5_000;
+
+/**
+ * Lets the rest of a body run past, so that a client that still sends it can read its answer; cuts the connection when
+ * that takes too long.
+ */
+export const leaveBody = (request: IncomingMessage): void => {
+  if (request.complete || request.destroyed) return;
+  request.resume();
+  const timer = setTimeout(() => request.complete || request.socket.destroy(), lateBodyMsMax);
+  timer.unref();
+  request.once("close", () => clearTimeout(timer));
+};

@@ -1,0 +1,113 @@
+import { parseSourcePath } from "../domain/source-path.ts";
+
+/** A route by path, as the tree needs it. */
+export interface RouteRule<Target> {
+  readonly sourcePath: string;
+  /** Empty: all. */
+  readonly methods: readonly string[];
+  readonly includeChildPaths: boolean;
+  readonly target: Target;
+}
+
+/** The route that takes a request. */
+export interface RouteMatch<Target> {
+  readonly target: Target;
+  /** How many segments of the request the source path used; 0 for the default route. */
+  readonly usedSegments: number;
+}
+
+/** What stands at one path, by method. */
+interface MethodTable<Target> {
+  readonly byMethod: Map<string, Target>;
+  any: Target | undefined;
+}
+
+interface Node<Target> {
+  readonly literals: Map<string, Node<Target>>;
+  parameter: Node<Target> | undefined;
+  /** Routes for exactly this path. */
+  readonly here: MethodTable<Target>;
+  /** Routes for every path below. */
+  readonly below: MethodTable<Target>;
+}
+
+/**
+ * The routes of one application, compiled once and never changed: a tree with a level for each segment.
+ *
+ * The most specific route wins: level by level, a literal beats a parameter, which beats a route by child paths; at
+ * one path, a route that names the method beats one for all methods. A branch that ends without a route for the
+ * request is left for the next best, so a request goes to the default route only when no other route matches it.
+ * One search visits each node at most once.
+ */
+export class RouteTree<Target> {
+  readonly #root: Node<Target> = emptyNode();
+  readonly #fallback: Target | undefined;
+
+  /** The last of two rules for the same path and method wins; the control plane refuses such pairs. */
+  constructor(rules: readonly RouteRule<Target>[], fallback?: Target) {
+    this.#fallback = fallback;
+    for (const rule of rules) {
+      const node = this.#nodeAt(rule.sourcePath);
+      put(node.here, rule);
+      if (rule.includeChildPaths) put(node.below, rule);
+    }
+  }
+
+  /** Finds the route for a method (upper case) and the decoded segments of a path; undefined when there is none. */
+  match(method: string, segments: readonly string[]): RouteMatch<Target> | undefined {
+    const found = search(this.#root, method, segments, 0);
+    if (found !== undefined) return found;
+    return this.#fallback === undefined ? undefined : { target: this.#fallback, usedSegments: 0 };
+  }
+
+  #nodeAt(sourcePath: string): Node<Target> {
+    let node = this.#root;
+    for (const segment of parseSourcePath(sourcePath)) {
+      if (segment.kind === "parameter") {
+        node = node.parameter ??= emptyNode();
+        continue;
+      }
+      let next = node.literals.get(segment.text);
+      if (next === undefined) node.literals.set(segment.text, (next = emptyNode()));
+      node = next;
+    }
+    return node;
+  }
+}
+
+const emptyNode = <Target>(): Node<Target> => ({
+  literals: new Map(),
+  parameter: undefined,
+  here: { byMethod: new Map(), any: undefined },
+  below: { byMethod: new Map(), any: undefined },
+});
+
+const put = <Target>(table: MethodTable<Target>, rule: RouteRule<Target>): void => {
+  if (rule.methods.length === 0) table.any = rule.target;
+  for (const method of rule.methods) table.byMethod.set(method, rule.target);
+};
+
+const pick = <Target>(table: MethodTable<Target>, method: string): Target | undefined =>
+  table.byMethod.get(method) ?? table.any;
+
+const search = <Target>(
+  node: Node<Target>,
+  method: string,
+  segments: readonly string[],
+  depth: number,
+): RouteMatch<Target> | undefined => {
+  if (depth === segments.length) {
+    const target = pick(node.here, method);
+    return target === undefined ? undefined : { target, usedSegments: depth };
+  }
+  const segment = segments[depth] as string;
+  const literal = node.literals.get(segment);
+  const byLiteral = literal === undefined ? undefined : search(literal, method, segments, depth + 1);
+  if (byLiteral !== undefined) return byLiteral;
+  // An empty segment, as in `/users//orders`, is nobody's name.
+  const parameter = segment === "" ? undefined : node.parameter;
+  const byParameter = parameter === undefined ? undefined : search(parameter, method, segments, depth + 1);
+  if (byParameter !== undefined) return byParameter;
+  const target = pick(node.below, method);
+  return target === undefined ? undefined : { target, usedSegments: depth };
+};

@@ -1,0 +1,76 @@
+import type { IncomingMessage } from "node:http";
+
+import { RefusedError, refusals } from "./refusal.ts";
+import type { RequestPath, TargetUrl } from "./request-path.ts";
+import { forwardedTarget, parseRequestPath, parseRequestTarget } from "./request-path.ts";
+import type { ProxiedApplication, RouteTable, RouteTarget } from "./route-table.ts";
+
+/** A request that has found its application and route. */
+export interface Routed {
+  readonly application: ProxiedApplication;
+  readonly target: RouteTarget;
+  /** Segments behind application and stage, as they came and decoded. */
+  readonly raw: readonly string[];
+  readonly decoded: readonly string[];
+  /** How many of them the source path used. */
+  readonly usedSegments: number;
+  readonly endsWithSlash: boolean;
+  /** With its `?`, or empty. */
+  readonly query: string;
+}
+
+/**
+ * Finds the route of a request: by the first label of its host where that names an application, else by the first
+ * segment of its path. Throws, or rejects with, RefusedError and UnsafePathError.
+ */
+export const routeRequest = (routes: RouteTable, request: IncomingMessage): Routed | Promise<Routed> => {
+  const { path, query } = parseRequestTarget(request.url ?? "/");
+  const parsed = parseRequestPath(path);
+  const method = request.method ?? "GET";
+  const label = firstLabel(request.headers.host);
+  const byPath = (): Routed | Promise<Routed> => {
+    const found = routes.find(parsed.raw[0] ?? "");
+    return found instanceof Promise
+      ? found.then((each) => routeWithin(each, 2, method, parsed, query))
+      : routeWithin(found, 2, method, parsed, query);
+  };
+  const byHost = label === undefined ? undefined : routes.find(label);
+  const choose = (found: ProxiedApplication | undefined) =>
+    found === undefined ? byPath() : routeWithin(found, 1, method, parsed, query);
+  return byHost instanceof Promise ? byHost.then(choose) : choose(byHost);
+};
+
+/** What a service receives as path and query: what follows the source path, or all of it where that is wanted. */
+export const sentTarget = (routed: Routed, url: TargetUrl): string => {
+  const { raw, usedSegments, target, endsWithSlash, query } = routed;
+  return forwardedTarget(url, target.appendSourcePath ? raw : raw.slice(usedSegments), endsWithSlash, query);
+};
+
+/** The part of a Host header before its first dot, when there is a dot. */
+const firstLabel = (host: string | undefined): string | undefined => {
+  const at = host?.indexOf(".") ?? -1;
+  return at > 0 ? host?.slice(0, at).toLowerCase() : undefined;
+};
+
+const routeWithin = (
+  application: ProxiedApplication | undefined,
+  prefixSegments: number,
+  method: string,
+  path: RequestPath,
+  query: string,
+): Routed => {
+  if (application === undefined || path.raw[prefixSegments - 1] !== application.stageName)
+    throw new RefusedError(refusals.unknownApplication);
+  const decoded = path.decoded.slice(prefixSegments);
+  const found = application.tree.match(method, decoded);
+  if (found === undefined) throw new RefusedError(refusals.noRoute);
+  return {
+    application,
+    target: found.target,
+    usedSegments: found.usedSegments,
+    raw: path.raw.slice(prefixSegments),
+    decoded,
+    endsWithSlash: path.endsWithSlash,
+    query,
+  };
+};

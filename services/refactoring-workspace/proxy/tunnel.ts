@@ -1,0 +1,86 @@
+import type { IncomingMessage } from "node:http";
+import { request as httpRequest } from "node:http";
+import { request as httpsRequest } from "node:https";
+import type { LookupFunction } from "node:net";
+import type { Duplex } from "node:stream";
+import { pipeline } from "node:stream";
+
+import { responseHeaders } from "./forwarded-headers.ts";
+import type { Refusal } from "./refusal.ts";
+import { refusalBody, upstreamRefusal } from "./refusal.ts";
+
+/** A request that asks to leave HTTP for another protocol. */
+export interface Upgrade {
+  readonly request: IncomingMessage;
+  readonly socket: Duplex;
+  /** Bytes that came after the request's header. */
+  readonly head: Buffer;
+  readonly requestId: string;
+  /** Scheme, host and port of the service. */
+  readonly origin: string;
+  readonly lookup: LookupFunction;
+  readonly path: string;
+  readonly headers: readonly string[];
+  readonly answerTimeoutMs: number;
+  readonly onFailure: (error: Error) => void;
+}
+
+/**
+ * Opens a connection of its own to the service and, when the service agrees to the upgrade, joins the two sockets
+ * until either side ends. A service that answers something else is passed on as that.
+ */
+export const tunnel = (upgrade: Upgrade): void => {
+  const { request, socket, head, origin, path, lookup, requestId } = upgrade;
+  const url = new URL(origin);
+  const outgoing = (url.protocol === "https:" ? httpsRequest : httpRequest)({
+    protocol: url.protocol,
+    hostname: url.hostname.replace(/^\[|\]$/g, ""),
+    port: url.port,
+    path,
+    method: request.method,
+    headers: [...upgrade.headers, "connection", "Upgrade", "upgrade", request.headers.upgrade ?? ""],
+    lookup,
+    agent: false,
+    timeout: upgrade.answerTimeoutMs,
+  });
+  socket.on("error", () => outgoing.destroy());
+  socket.once("close", () => outgoing.destroy());
+  outgoing.once("timeout", () => outgoing.destroy(Object.assign(new Error("no answer"), { code: "ETIMEDOUT" })));
+  outgoing.once("error", (error) => {
+    if (socket.destroyed) return;
+    upgrade.onFailure(error);
+    endWithRefusal(socket, upstreamRefusal(error), requestId);
+  });
+  outgoing.once("upgrade", (answer, upstream, upstreamHead) => {
+    upstream.setTimeout(0);
+    const switched = ["connection", "Upgrade", "upgrade", answer.headers.upgrade ?? ""];
+    socket.write(headerText(answer, [...responseHeaders(answer.rawHeaders), ...switched]));
+    if (upstreamHead.length > 0) upstream.unshift(upstreamHead);
+    if (head.length > 0) socket.unshift(head);
+    pipeline(socket, upstream, socket, () => {
+      socket.destroy();
+      upstream.destroy();
+    });
+  });
+  outgoing.once("response", (answer) => {
+    // The length of the body may not be told, so the end of the connection is its end.
+    socket.write(headerText(answer, [...responseHeaders(answer.rawHeaders), "connection", "close"]));
+    pipeline(answer, socket, () => socket.destroy());
+  });
+  outgoing.end();
+};
+
+/** Answers an upgrade with a refusal and closes. */
+export const endWithRefusal = (socket: Duplex, refusal: Refusal, requestId: string): void => {
+  const body = refusalBody(refusal, requestId);
+  socket.end(
+    `HTTP/1.1 ${refusal.status} Refused\r\ncontent-type: application/json\r\nx-request-id: ${requestId}\r\n` +
+      `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  );
+};
+
+const headerText = (answer: IncomingMessage, headers: readonly string[]): Buffer => {
+  let text = `HTTP/1.1 ${answer.statusCode} ${answer.statusMessage}\r\n`;
+  for (let index = 0; index < headers.length; index += 2) text += `${headers[index]}: ${headers[index + 1]}\r\n`;
+  return Buffer.from(`${text}\r\n`, "latin1");
+};

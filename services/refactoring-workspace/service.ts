@@ -1,0 +1,44 @@
+import { RefactoringWorkspaceService } from "../../gen/quartet/refactoringworkspace/v1/refactoring_workspace_service_pb.ts";
+import type { Handlers } from "../kit/server/handlers.ts";
+import type { Application } from "./application.ts";
+import { authorized } from "./authorization.ts";
+import { createApplication, deleteApplication, getApplication, listApplications } from "./operations/application.ts";
+import {
+  createEnvironment,
+  deleteEnvironment,
+  getEnvironment,
+  listEnvironments,
+  listEnvironmentVpcs,
+} from "./operations/environment.ts";
+import { deleteResourcePolicy, getResourcePolicy, putResourcePolicy } from "./operations/resource-policy.ts";
+import { createRoute, deleteRoute, getRoute, listRoutes, updateRoute } from "./operations/route.ts";
+import { createService, deleteService, getService, listServices } from "./operations/service.ts";
+import { listTagsForResource, tagResource, untagResource } from "./operations/tag.ts";
+
+/** The whole service: every operation, behind its authorization. */
+export const handlers: Handlers<typeof RefactoringWorkspaceService, Application> = authorized({
+  createApplication,
+  createEnvironment,
+  createRoute,
+  createService,
+  deleteApplication,
+  deleteEnvironment,
+  deleteResourcePolicy,
+  deleteRoute,
+  deleteService,
+  getApplication,
+  getEnvironment,
+  getResourcePolicy,
+  getRoute,
+  getService,
+  listApplications,
+  listEnvironments,
+  listEnvironmentVpcs,
+  listRoutes,
+  listServices,
+  listTagsForResource,
+  putResourcePolicy,
+  tagResource,
+  untagResource,
+  updateRoute,
+});

@@ -1,0 +1,99 @@
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+
+import type {
+  EnvironmentRecord,
+  EnvironmentVpcRecord,
+} from "../../../gen/quartet/refactoringworkspace/storage/v1/records_pb.ts";
+import type { Entry, Reader, Transaction } from "../../kit/store/transaction.ts";
+import { environments, environmentsByOwner, environmentVpcs, resourcePolicies } from "./layout.ts";
+
+/** The environment, or undefined. */
+export const findEnvironment = (reader: Reader, environmentId: string): Promise<EnvironmentRecord | undefined> =>
+  reader.get(environments, [environmentId]);
+
+/** The ids of the environments that an account owns, behind the given one. */
+export const listOwnedIds = async (
+  reader: Reader,
+  accountId: string,
+  afterId: string | undefined,
+  limit: number,
+): Promise<string[]> => {
+  const found = await reader.list(environmentsByOwner, {
+    prefix: [accountId],
+    ...(afterId === undefined ? {} : { after: [accountId, afterId] as const }),
+    limit,
+  });
+  return found.map(({ key }) => key[1]);
+};
+
+/** Stores a new environment. */
+export const createEnvironment = (transaction: Transaction, record: EnvironmentRecord): void => {
+  transaction.put(environments, [record.environmentId], record);
+  transaction.put(environmentsByOwner, [record.ownerAccountId, record.environmentId], {});
+};
+
+/** Stores a changed environment; its owner stays. */
+export const replaceEnvironment = (transaction: Transaction, record: EnvironmentRecord): void =>
+  transaction.put(environments, [record.environmentId], record);
+
+/** Deletes an environment and its policy. It holds nothing any more. */
+export const deleteEnvironment = (transaction: Transaction, record: EnvironmentRecord): void => {
+  transaction.delete(environments, [record.environmentId]);
+  transaction.delete(environmentsByOwner, [record.ownerAccountId, record.environmentId]);
+  transaction.delete(resourcePolicies, [record.environmentId]);
+};
+
+/** The VPCs of an environment by id, behind the given one. */
+export const listVpcs = (
+  reader: Reader,
+  environmentId: string,
+  afterVpcId: string | undefined,
+  limit: number,
+): Promise<Entry<readonly [string, string], EnvironmentVpcRecord>[]> =>
+  reader.list(environmentVpcs, {
+    prefix: [environmentId],
+    ...(afterVpcId === undefined ? {} : { after: [environmentId, afterVpcId] as const }),
+    limit,
+  });
+
+/** What is known of a VPC outside this database. */
+export interface VpcFacts {
+  readonly name: string | undefined;
+  readonly cidrBlocks: readonly string[];
+}
+
+/** Counts one more service in a VPC. */
+export const enterVpc = async (
+  transaction: Transaction,
+  environmentId: string,
+  vpcId: string,
+  facts: VpcFacts,
+  now: Timestamp,
+): Promise<void> => {
+  const before = await transaction.get(environmentVpcs, [environmentId, vpcId]);
+  transaction.put(environmentVpcs, [environmentId, vpcId], {
+    serviceCount: (before?.serviceCount ?? 0) + 1,
+    vpcName: facts.name,
+    cidrBlocks: [...facts.cidrBlocks],
+    createdTime: before?.createdTime ?? now,
+    lastUpdatedTime: now,
+  });
+};
+
+/** Counts one service in a VPC less; without any the VPC is forgotten. */
+export const leaveVpc = async (
+  transaction: Transaction,
+  environmentId: string,
+  vpcId: string,
+  now: Timestamp,
+): Promise<void> => {
+  const before = await transaction.get(environmentVpcs, [environmentId, vpcId]);
+  if (before === undefined) return;
+  if (before.serviceCount <= 1) transaction.delete(environmentVpcs, [environmentId, vpcId]);
+  else
+    transaction.put(environmentVpcs, [environmentId, vpcId], {
+      ...before,
+      serviceCount: before.serviceCount - 1,
+      lastUpdatedTime: now,
+    });
+};

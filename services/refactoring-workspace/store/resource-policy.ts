@@ -1,0 +1,16 @@
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+
+import type { Reader, Transaction } from "../../kit/store/transaction.ts";
+import { resourcePolicies } from "./layout.ts";
+
+/** The policy of an environment as it was put, or undefined. */
+export const findPolicy = async (reader: Reader, environmentId: string): Promise<string | undefined> =>
+  (await reader.get(resourcePolicies, [environmentId]))?.policy;
+
+/** Sets or replaces the policy of an environment. */
+export const putPolicy = (transaction: Transaction, environmentId: string, policy: string, now: Timestamp): void =>
+  transaction.put(resourcePolicies, [environmentId], { policy, lastUpdatedTime: now });
+
+/** Deletes the policy of an environment. */
+export const deletePolicy = (transaction: Transaction, environmentId: string): void =>
+  transaction.delete(resourcePolicies, [environmentId]);
