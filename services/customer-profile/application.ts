@@ -18,7 +18,7 @@ import type { Compaction } from "./maintenance/compaction.ts";
 import { createCompaction } from "./maintenance/compaction.ts";
 import { domainPurgeKind, domainPurgePolicy, purgeDomain } from "./maintenance/domain-purge.ts";
 import { startExpiry } from "./maintenance/expiry.ts";
-import { jobTablesBase, secrets } from "./store/layout.ts";
+import { jobTablesBase, pageTokenKeys } from "./store/layout.ts";
 
 /** What the operations of this service work with. */
 export interface Application {
@@ -56,7 +56,7 @@ export const createApplication = async (options: ApplicationOptions): Promise<Ap
   const { store, clock, ids, log } = options;
   const keyring = createKeyring(await loadMasterKey(join(options.directory, "master.key")));
   const pageTokens = createPageTokens({
-    key: await pageTokenKey(store, secrets),
+    key: await pageTokenKey(store, pageTokenKeys),
     clock,
     lifetimeMs: limits.pageTokenLifetimeMs,
   });

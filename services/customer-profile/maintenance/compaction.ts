@@ -1,6 +1,7 @@
 import type { Clock } from "../../kit/clock/clock.ts";
 import type { Logger } from "../../kit/log/log.ts";
 import type { Store } from "../../kit/store/store.ts";
+import type { Transaction } from "../../kit/store/transaction.ts";
 import { limits } from "../limits.ts";
 import { domainKeys, profileKeys } from "../store/layout.ts";
 
@@ -49,4 +50,22 @@ const compactBehind = async (earlier: Promise<void>, store: Store): Promise<void
   await earlier;
   await store.compact(profileKeys, {});
   await store.compact(domainKeys, {});
+  await store.transact(fence);
+  await store.compact(profileKeys, {});
+  await store.compact(domainKeys, {});
+};
+
+const beforeAllIds = new Uint8Array();
+const afterAllIds = new Uint8Array(17).fill(0xff);
+
+/**
+ * Deletes records that never were, at both ends of each range. A record and its deletion that were written soon after
+ * each other reach the files together, and the database does not take up a file again that nothing newer overlaps; the
+ * fences are what is newer.
+ */
+const fence = (transaction: Transaction): void => {
+  for (const end of [beforeAllIds, afterAllIds]) {
+    transaction.delete(profileKeys, [end, end]);
+    transaction.delete(domainKeys, [end]);
+  }
 };

@@ -1,7 +1,7 @@
 /**
  * The map of the customer profile database, in byte order.
  *
- *     1  secrets          name                             -> SecretRecord
+ *     1  page-token-keys  name                             -> SecretKey
  *     2  domains          account, domain name             -> DomainRecord
  *     3  domain_keys      domain id                        -> WrappedKeyRecord
  *     4  profile_keys     domain id, profile id            -> WrappedKeyRecord
@@ -23,19 +23,19 @@ import {
   KeyIndexRecordSchema,
   KeyOriginRecordSchema,
   ProfileRecordSchema,
-  SecretRecordSchema,
   WrappedKeyRecordSchema,
 } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
+import { pageTokenKeyTable } from "../../kit/page-tokens/page-tokens.ts";
 import { assertDistinct, bytes, defineTable, integer, text } from "../../kit/store/table.ts";
 
 /**
- * Secrets of the installation that are no keys of data.
- * Sorted so that one is found by its name.
+ * The key of the service's page tokens.
+ * Sorted so that it is found by its name.
  *
- *     secrets/"page-tokens"
+ *     page-token-keys/"page-tokens"
  *     0001 706167652d746f6b656e7300
  */
-export const secrets = defineTable({ number: 1, name: "secrets", key: [text("name")], value: SecretRecordSchema });
+export const pageTokenKeys = pageTokenKeyTable(1);
 
 /**
  * Domains and their settings.
@@ -164,7 +164,7 @@ export const jobTablesBase = 64;
 
 /** Every table of this database but those of jobs. */
 export const layout = [
-  secrets,
+  pageTokenKeys,
   domains,
   domainKeys,
   profileKeys,

@@ -14,7 +14,7 @@ describe("the keys of the customer profile database", () => {
   });
 
   test("are these bytes", () => {
-    expect(hex(layout.secrets, ["page-tokens"])).toBe("0001706167652d746f6b656e7300");
+    expect(hex(layout.pageTokenKeys, ["page-tokens"])).toBe("0001706167652d746f6b656e7300");
     expect(hex(layout.domains, ["000000000000", "shop"])).toBe("00023030303030303030303030300073686f7000");
     expect(hex(layout.domainKeys, [bytes("07")])).toBe("00030700");
     expect(hex(layout.profileKeys, [bytes("07"), bytes("09")])).toBe("000407000900");

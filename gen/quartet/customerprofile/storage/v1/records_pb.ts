@@ -18,28 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/customerprofile/storage/v1/records.proto.
  */
 export const file_quartet_customerprofile_storage_v1_records: GenFile = /*@__PURE__*/
-  fileDesc("CjBxdWFydGV0L2N1c3RvbWVycHJvZmlsZS9zdG9yYWdlL3YxL3JlY29yZHMucHJvdG8SInF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEiHQoMU2VjcmV0UmVjb3JkEg0KBXZhbHVlGAEgASgMIrMECgxEb21haW5SZWNvcmQSEQoJZG9tYWluX2lkGAEgASgMEjAKDGNyZWF0ZWRfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMdXBkYXRlZF90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIfChdkZWZhdWx0X2V4cGlyYXRpb25fZGF5cxgEIAEoBRIeChZkZWZhdWx0X2VuY3J5cHRpb25fa2V5GAUgASgJEh0KFWRlYWRfbGV0dGVyX3F1ZXVlX3VybBgGIAEoCRJICgR0YWdzGAcgAygLMjoucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5Eb21haW5SZWNvcmQuVGFnc0VudHJ5Ej4KCG1hdGNoaW5nGAggASgLMiwucXVhcnRldC5jdXN0b21lcnByb2ZpbGUudjEuTWF0Y2hpbmdSZXNwb25zZRJSChNydWxlX2Jhc2VkX21hdGNoaW5nGAkgASgLMjUucXVhcnRldC5jdXN0b21lcnByb2ZpbGUudjEuUnVsZUJhc2VkTWF0Y2hpbmdSZXNwb25zZRJBCgpkYXRhX3N0b3JlGAogASgLMi0ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUudjEuRGF0YVN0b3JlUmVzcG9uc2UaKwoJVGFnc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiYQoQV3JhcHBlZEtleVJlY29yZBIUCgx3cmFwcGluZ19rZXkYASABKAkSNwoDa2V5GAIgASgLMioucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5TZWFsZWQiKwoGU2VhbGVkEg0KBW5vbmNlGAEgASgMEhIKCmNpcGhlcnRleHQYAiABKAwiwAEKDVByb2ZpbGVSZWNvcmQSOwoHY29udGVudBgBIAEoCzIqLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuU2VhbGVkEi8KC2V4cGlyZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIVCg1jb250ZW50X2J5dGVzGAMgASgEEhQKDG9iamVjdF9jb3VudBgEIAEoDRIUCgxvYmplY3RfYnl0ZXMYBSABKAQi8gEKDlByb2ZpbGVDb250ZW50Ej8KBmZpZWxkcxgBIAMoCzIvLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuU3RvcmVkRmllbGQSOwoEa2V5cxgCIAMoCzItLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuU3RvcmVkS2V5EjAKDGNyZWF0ZWRfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMdXBkYXRlZF90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJmCgtTdG9yZWRGaWVsZBIMCgRwYXRoGAEgASgJEg0KBXZhbHVlGAIgASgJEjoKBnNvdXJjZRgDIAEoCzIqLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuU291cmNlImAKBlNvdXJjZRIYChBvYmplY3RfdHlwZV9uYW1lGAEgASgJEhIKCm9iamVjdF9rZXkYAiABKAkSKAoEdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiKAoJU3RvcmVkS2V5EgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAkiKQoOS2V5SW5kZXhSZWNvcmQSFwoPcmVmZXJlbmNlX2NvdW50GAEgASgNIhEKD0tleU9yaWdpblJlY29yZCIOCgxFeHBpcnlSZWNvcmQicQoNQ291bnRlclJlY29yZBIVCg1wcm9maWxlX2NvdW50GAEgASgDEh4KFm1ldGVyaW5nX3Byb2ZpbGVfY291bnQYAiABKAMSFAoMb2JqZWN0X2NvdW50GAMgASgDEhMKC3RvdGFsX2J5dGVzGAQgASgDIiAKC0RvbWFpblB1cmdlEhEKCWRvbWFpbl9pZBgBIAEoDGIGcHJvdG8z", [file_google_protobuf_timestamp, file_quartet_customerprofile_v1_domain, file_quartet_customerprofile_v1_matching]);
-
-/**
- * A secret of the installation that was made on first use.
- *
- * @generated from message quartet.customerprofile.storage.v1.SecretRecord
- */
-export type SecretRecord = Message<"quartet.customerprofile.storage.v1.SecretRecord"> & {
-  /**
-   * 32 random bytes. Never empty.
-   *
-   * @generated from field: bytes value = 1;
-   */
-  value: Uint8Array;
-};
-
-/**
- * Describes the message quartet.customerprofile.storage.v1.SecretRecord.
- * Use `create(SecretRecordSchema)` to create a new message.
- */
-export const SecretRecordSchema: GenMessage<SecretRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 0);
+  fileDesc("CjBxdWFydGV0L2N1c3RvbWVycHJvZmlsZS9zdG9yYWdlL3YxL3JlY29yZHMucHJvdG8SInF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEiswQKDERvbWFpblJlY29yZBIRCglkb21haW5faWQYASABKAwSMAoMY3JlYXRlZF90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgx1cGRhdGVkX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh8KF2RlZmF1bHRfZXhwaXJhdGlvbl9kYXlzGAQgASgFEh4KFmRlZmF1bHRfZW5jcnlwdGlvbl9rZXkYBSABKAkSHQoVZGVhZF9sZXR0ZXJfcXVldWVfdXJsGAYgASgJEkgKBHRhZ3MYByADKAsyOi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkRvbWFpblJlY29yZC5UYWdzRW50cnkSPgoIbWF0Y2hpbmcYCCABKAsyLC5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5NYXRjaGluZ1Jlc3BvbnNlElIKE3J1bGVfYmFzZWRfbWF0Y2hpbmcYCSABKAsyNS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5SdWxlQmFzZWRNYXRjaGluZ1Jlc3BvbnNlEkEKCmRhdGFfc3RvcmUYCiABKAsyLS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5EYXRhU3RvcmVSZXNwb25zZRorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJhChBXcmFwcGVkS2V5UmVjb3JkEhQKDHdyYXBwaW5nX2tleRgBIAEoCRI3CgNrZXkYAiABKAsyKi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLlNlYWxlZCIrCgZTZWFsZWQSDQoFbm9uY2UYASABKAwSEgoKY2lwaGVydGV4dBgCIAEoDCLAAQoNUHJvZmlsZVJlY29yZBI7Cgdjb250ZW50GAEgASgLMioucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5TZWFsZWQSLwoLZXhwaXJlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDWNvbnRlbnRfYnl0ZXMYAyABKAQSFAoMb2JqZWN0X2NvdW50GAQgASgNEhQKDG9iamVjdF9ieXRlcxgFIAEoBCLyAQoOUHJvZmlsZUNvbnRlbnQSPwoGZmllbGRzGAEgAygLMi8ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5TdG9yZWRGaWVsZBI7CgRrZXlzGAIgAygLMi0ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5TdG9yZWRLZXkSMAoMY3JlYXRlZF90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgx1cGRhdGVkX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImYKC1N0b3JlZEZpZWxkEgwKBHBhdGgYASABKAkSDQoFdmFsdWUYAiABKAkSOgoGc291cmNlGAMgASgLMioucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5Tb3VyY2UiYAoGU291cmNlEhgKEG9iamVjdF90eXBlX25hbWUYASABKAkSEgoKb2JqZWN0X2tleRgCIAEoCRIoCgR0aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIoCglTdG9yZWRLZXkSDAoEbmFtZRgBIAEoCRINCgV2YWx1ZRgCIAEoCSIpCg5LZXlJbmRleFJlY29yZBIXCg9yZWZlcmVuY2VfY291bnQYASABKA0iEQoPS2V5T3JpZ2luUmVjb3JkIg4KDEV4cGlyeVJlY29yZCJxCg1Db3VudGVyUmVjb3JkEhUKDXByb2ZpbGVfY291bnQYASABKAMSHgoWbWV0ZXJpbmdfcHJvZmlsZV9jb3VudBgCIAEoAxIUCgxvYmplY3RfY291bnQYAyABKAMSEwoLdG90YWxfYnl0ZXMYBCABKAMiIAoLRG9tYWluUHVyZ2USEQoJZG9tYWluX2lkGAEgASgMYgZwcm90bzM", [file_google_protobuf_timestamp, file_quartet_customerprofile_v1_domain, file_quartet_customerprofile_v1_matching]);
 
 /**
  * A domain. Its data is found by its identifier, so that a later domain of the same name shares nothing with it.
@@ -123,7 +102,7 @@ export type DomainRecord = Message<"quartet.customerprofile.storage.v1.DomainRec
  * Use `create(DomainRecordSchema)` to create a new message.
  */
 export const DomainRecordSchema: GenMessage<DomainRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 1);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 0);
 
 /**
  * A key that another key has encrypted.
@@ -151,7 +130,7 @@ export type WrappedKeyRecord = Message<"quartet.customerprofile.storage.v1.Wrapp
  * Use `create(WrappedKeyRecordSchema)` to create a new message.
  */
 export const WrappedKeyRecordSchema: GenMessage<WrappedKeyRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 2);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 1);
 
 /**
  * Bytes under AES-256-GCM. What they belong to is authenticated with them, so they do not open in another place.
@@ -179,7 +158,7 @@ export type Sealed = Message<"quartet.customerprofile.storage.v1.Sealed"> & {
  * Use `create(SealedSchema)` to create a new message.
  */
 export const SealedSchema: GenMessage<Sealed> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 3);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 2);
 
 /**
  * A profile, and what must be known of it without its key.
@@ -228,7 +207,7 @@ export type ProfileRecord = Message<"quartet.customerprofile.storage.v1.ProfileR
  * Use `create(ProfileRecordSchema)` to create a new message.
  */
 export const ProfileRecordSchema: GenMessage<ProfileRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 4);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 3);
 
 /**
  * What is known about a customer, before encryption.
@@ -270,7 +249,7 @@ export type ProfileContent = Message<"quartet.customerprofile.storage.v1.Profile
  * Use `create(ProfileContentSchema)` to create a new message.
  */
 export const ProfileContentSchema: GenMessage<ProfileContent> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 5);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 4);
 
 /**
  * One field of a profile, one line of an address or one attribute.
@@ -305,7 +284,7 @@ export type StoredField = Message<"quartet.customerprofile.storage.v1.StoredFiel
  * Use `create(StoredFieldSchema)` to create a new message.
  */
 export const StoredFieldSchema: GenMessage<StoredField> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 6);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 5);
 
 /**
  * The object that a value came from.
@@ -340,7 +319,7 @@ export type Source = Message<"quartet.customerprofile.storage.v1.Source"> & {
  * Use `create(SourceSchema)` to create a new message.
  */
 export const SourceSchema: GenMessage<Source> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 7);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 6);
 
 /**
  * A search key that was added by hand.
@@ -368,7 +347,7 @@ export type StoredKey = Message<"quartet.customerprofile.storage.v1.StoredKey"> 
  * Use `create(StoredKeySchema)` to create a new message.
  */
 export const StoredKeySchema: GenMessage<StoredKey> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 8);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 7);
 
 /**
  * Says that a search key finds a profile.
@@ -389,7 +368,7 @@ export type KeyIndexRecord = Message<"quartet.customerprofile.storage.v1.KeyInde
  * Use `create(KeyIndexRecordSchema)` to create a new message.
  */
 export const KeyIndexRecordSchema: GenMessage<KeyIndexRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 9);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 8);
 
 /**
  * Says that an origin in a profile gives it a search key.
@@ -404,7 +383,7 @@ export type KeyOriginRecord = Message<"quartet.customerprofile.storage.v1.KeyOri
  * Use `create(KeyOriginRecordSchema)` to create a new message.
  */
 export const KeyOriginRecordSchema: GenMessage<KeyOriginRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 10);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 9);
 
 /**
  * Says when a profile expires.
@@ -419,7 +398,7 @@ export type ExpiryRecord = Message<"quartet.customerprofile.storage.v1.ExpiryRec
  * Use `create(ExpiryRecordSchema)` to create a new message.
  */
 export const ExpiryRecordSchema: GenMessage<ExpiryRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 11);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 10);
 
 /**
  * A part of what a domain holds.
@@ -461,7 +440,7 @@ export type CounterRecord = Message<"quartet.customerprofile.storage.v1.CounterR
  * Use `create(CounterRecordSchema)` to create a new message.
  */
 export const CounterRecordSchema: GenMessage<CounterRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 12);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 11);
 
 /**
  * The payload of the job that removes what a deleted domain held.
@@ -482,5 +461,5 @@ export type DomainPurge = Message<"quartet.customerprofile.storage.v1.DomainPurg
  * Use `create(DomainPurgeSchema)` to create a new message.
  */
 export const DomainPurgeSchema: GenMessage<DomainPurge> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 13);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 12);
 

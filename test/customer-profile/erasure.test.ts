@@ -1,0 +1,119 @@
+import { join } from "node:path";
+
+import { describe, expect, test } from "vitest";
+
+import type { WrappedKeyRecord } from "../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
+import { domainKeys, profileKeys } from "../../services/customer-profile/store/layout.ts";
+import { bytesOfFiles, countsOf, rowsOf } from "./database.ts";
+import { startHarness } from "./harness.ts";
+
+/** Words that stand nowhere else, in each kind of member. */
+const words = [
+  "Zebedea",
+  "Quillfeather",
+  "zq.mail",
+  "5557391846",
+  "Xanthopolis",
+  "Attrib-name-77",
+  "Attrib-value-78",
+  "Loyal-79",
+];
+const ann = {
+  domainName: "shop",
+  firstName: "Zebedea",
+  lastName: "Quillfeather",
+  emailAddress: "zq.mail@example.com",
+  phoneNumber: "5557391846",
+  address: { city: "Xanthopolis" },
+  attributes: { "Attrib-name-77": "Attrib-value-78" },
+};
+
+const startWithAnn = async () => {
+  const harness = await startHarness({ works: false });
+  const { client } = harness;
+  await client.createDomain({ domainName: "shop", defaultExpirationDays: 30 });
+  const { profileId } = await client.createProfile(ann);
+  await client.addProfileKey({ domainName: "shop", profileId, keyName: "loyalty", values: ["Loyal-79"] });
+  return { ...harness, profileId };
+};
+
+describe("personal data", () => {
+  test("stands in no key and no value of the database, whatever its case", async () => {
+    const { store } = await startWithAnn();
+    const rows = await rowsOf(store);
+    expect(rows.length).toBeGreaterThan(10);
+    const text = rows
+      .map(({ keyBytes, valueBytes }) => `${keyBytes.toString("latin1")}${valueBytes.toString("latin1")}`)
+      .join("\n")
+      .toLowerCase();
+    expect(words.filter((word) => text.includes(word.toLowerCase()))).toEqual([]);
+  });
+
+  test("stands in no file of the service, before and after the database was closed", async () => {
+    const { directory, client, stop } = await startWithAnn();
+    await client.searchProfiles({ domainName: "shop", keyName: "_email", values: ["zq.mail@example.com"] });
+    const open = (await bytesOfFiles(directory)).toString("latin1").toLowerCase();
+    await stop();
+    const closed = (await bytesOfFiles(directory)).toString("latin1").toLowerCase();
+    expect(words.filter((word) => `${open}\n${closed}`.includes(word.toLowerCase()))).toEqual([]);
+  });
+});
+
+describe("deleteProfile", () => {
+  test("leaves no record of the profile, and other profiles whole", async () => {
+    const { client, store, profileId } = await startWithAnn();
+    const bob = await client.createProfile({ domainName: "shop", firstName: "Bob", phoneNumber: ann.phoneNumber });
+    await client.deleteProfile({ domainName: "shop", profileId });
+    const rows = await rowsOf(store);
+    expect(rows.filter(({ key }) => key.includes(profileId))).toEqual([]);
+    expect(await countsOf(store)).toMatchObject({
+      profile_keys: 1,
+      profiles: 1,
+      key_index: 2,
+      key_origins: 2,
+      expiries: 1,
+    });
+    const { items } = await client.searchProfiles({ domainName: "shop", keyName: "_phone", values: [ann.phoneNumber] });
+    expect(items.map((profile) => profile.profileId)).toEqual([bob.profileId]);
+  });
+
+  test.each([
+    ["just before", 0],
+    ["long before, with compactions in between", 2],
+  ])(
+    "takes a data key that was written %s out of the files, so that no copy of the profile can be read",
+    async (_when, compactions) => {
+      const { client, app, store, directory, profileId } = await startWithAnn();
+      const [stored] = await store.read((reader) => reader.list(profileKeys, { limit: 1 }));
+      for (let index = 0; index < compactions; index += 1) {
+        await client.createProfile({ domainName: "shop" });
+        await app.compaction.run();
+      }
+      expect(await holdsKey(directory, stored?.value)).toBe(true);
+      await client.deleteProfile({ domainName: "shop", profileId });
+      await app.compaction.run();
+      expect(await holdsKey(directory, stored?.value)).toBe(false);
+    },
+  );
+});
+
+test("deleteDomain takes the domain's key out of the files, so that no copy of its records can be read", async () => {
+  const { client, app, store, directory } = await startWithAnn();
+  const [stored] = await store.read((reader) => reader.list(domainKeys, { limit: 1 }));
+  await client.deleteDomain({ domainName: "shop" });
+  await app.compaction.run();
+  expect(await holdsKey(directory, stored?.value)).toBe(false);
+});
+
+const holdsKey = async (directory: string, wrapped: WrappedKeyRecord | undefined): Promise<boolean> => {
+  const ciphertext = Buffer.from(wrapped?.key?.ciphertext ?? []);
+  expect(ciphertext).toHaveLength(48);
+  return (await bytesOfFiles(join(directory, "leveldb"))).includes(ciphertext);
+};
+
+test("updateProfile leaves no index entry of what was replaced", async () => {
+  const { client, store, profileId } = await startWithAnn();
+  await client.updateProfile({ domainName: "shop", profileId, phoneNumber: "112", emailAddress: "", firstName: "Ann" });
+  // Phone, full name and the added key.
+  expect(await countsOf(store)).toMatchObject({ key_index: 3, key_origins: 3, expiries: 1 });
+});
