@@ -1,0 +1,183 @@
+import { describe, expect, test } from "vitest";
+
+import { alice, as, bob, put, refusalOf, startObjectStorage, startWithBucket } from "../harness.ts";
+
+describe("createBucket", () => {
+  test("makes a bucket that is then there, empty and the caller's", async () => {
+    const { client } = await startObjectStorage();
+
+    const made = await client.createBucket({ bucket: "photos" }, as(alice));
+
+    expect(made.location).toBe("/photos");
+    expect(made.bucketArn).toBe("arn:aws:s3:::photos");
+    expect((await client.headBucket({ bucket: "photos" }, as(alice))).bucketRegion).toBe("us-east-1");
+    expect((await client.listObjectsV2({ bucket: "photos" }, as(alice))).keyCount).toBe(0);
+  });
+
+  test.each([
+    // request, reason; in the order of refusal
+    [{ bucket: "Photos", acl: "public-read" }, "INVALID_BUCKET_NAME"],
+    [{ bucket: "ab" }, "INVALID_BUCKET_NAME"],
+    [{ bucket: "127.0.0.1" }, "INVALID_BUCKET_NAME"],
+    [{ bucket: "a..b" }, "INVALID_BUCKET_NAME"],
+    [{ bucket: "-abc" }, "INVALID_BUCKET_NAME"],
+    [{ bucket: "event-bus" }, "INVALID_BUCKET_NAME"],
+    [{ bucket: "a".repeat(64) }, "INVALID_BUCKET_NAME"],
+    [{ bucket: "other", acl: "nonsense" }, "INVALID_INPUT"],
+    [{ bucket: "other", acl: "public-read" }, "MEMBER_NOT_IMPLEMENTED"],
+    [{ bucket: "other", grantRead: "id=1" }, "MEMBER_NOT_IMPLEMENTED"],
+    [{ bucket: "other", objectLockEnabledForBucket: true }, "MEMBER_NOT_IMPLEMENTED"],
+    [{ bucket: "other", objectOwnership: "ObjectWriter" }, "MEMBER_NOT_IMPLEMENTED"],
+    [{ bucket: "other", createBucketConfiguration: { location: {} } }, "MEMBER_NOT_IMPLEMENTED"],
+    [{ bucket: "other", createBucketConfiguration: { bucket: {} } }, "MEMBER_NOT_IMPLEMENTED"],
+    [
+      { bucket: "other", createBucketConfiguration: { locationConstraint: "us-east-1" } },
+      "INVALID_LOCATION_CONSTRAINT",
+    ],
+    [{ bucket: "other", createBucketConfiguration: { locationConstraint: "moon" } }, "INVALID_LOCATION_CONSTRAINT"],
+    [
+      { bucket: "other", createBucketConfiguration: { locationConstraint: "eu-west-1" } },
+      "ILLEGAL_LOCATION_CONSTRAINT",
+    ],
+    [{ bucket: "other", createBucketConfiguration: { tags: [{ key: "aws:x", value: "1" }] } }, "INVALID_TAG"],
+    [{ bucket: "photos" }, "BUCKET_ALREADY_OWNED_BY_YOU"],
+    [{ bucket: "bobs" }, "BUCKET_ALREADY_EXISTS"],
+    [{ bucket: "fourth" }, "TOO_MANY_BUCKETS"],
+  ])("refuses %j with %s", async (request, reason) => {
+    const { client } = await startObjectStorage({ limits: { bucketsPerAccountMax: 1 } });
+    await client.createBucket({ bucket: "photos" }, as(alice));
+    await client.createBucket({ bucket: "bobs" }, as(bob));
+
+    expect(await refusalOf(client.createBucket(request, as(alice)))).toBe(reason);
+  });
+
+  test("refuses a caller who signed nothing", async () => {
+    const { client } = await startObjectStorage();
+    expect(await refusalOf(client.createBucket({ bucket: "photos" }))).toBe("ACCESS_DENIED");
+  });
+
+  test("outside the first region asks for the region by name and tells it", async () => {
+    const { client } = await startObjectStorage({ region: "eu-west-1" });
+    const inRegion = (locationConstraint: string) => ({
+      bucket: "photos",
+      createBucketConfiguration: { locationConstraint },
+    });
+
+    expect(await refusalOf(client.createBucket({ bucket: "photos" }, as(alice)))).toBe("ILLEGAL_LOCATION_CONSTRAINT");
+    expect(await refusalOf(client.createBucket(inRegion("us-east-1"), as(alice)))).toBe("ILLEGAL_LOCATION_CONSTRAINT");
+    await client.createBucket(inRegion("EU"), as(alice));
+    expect((await client.getBucketLocation({ bucket: "photos" }, as(alice))).locationConstraint).toBe("eu-west-1");
+  });
+
+  test("gives a name to exactly one of many who ask at once", async () => {
+    const { client } = await startObjectStorage();
+    const accounts = Array.from({ length: 20 }, (_none, index) => (100_000_000_000 + index).toString());
+
+    const reasons = await Promise.all(
+      accounts.map((account) => refusalOf(client.createBucket({ bucket: "wanted" }, as(account)))),
+    );
+
+    expect(reasons.filter((reason) => reason === "none")).toHaveLength(1);
+    expect(reasons.filter((reason) => reason === "BUCKET_ALREADY_EXISTS")).toHaveLength(19);
+  });
+});
+
+describe("a bucket is used", () => {
+  test.each([
+    // request, caller, reason; in the order of refusal
+    [{ bucket: "arn:aws:s3:us-east-1:1:accesspoint/x", expectedBucketOwner: "1" }, alice, "MEMBER_NOT_IMPLEMENTED"],
+    [{ bucket: "unknown", expectedBucketOwner: "1" }, alice, "INVALID_EXPECTED_BUCKET_OWNER"],
+    [{ bucket: "unknown", expectedBucketOwner: bob }, alice, "NO_SUCH_BUCKET"],
+    [{ bucket: "photos", expectedBucketOwner: bob }, alice, "ACCESS_DENIED"],
+    [{ bucket: "photos", expectedBucketOwner: alice }, bob, "ACCESS_DENIED"],
+    [{ bucket: "photos", expectedBucketOwner: alice }, alice, "none"],
+  ])("%j by %s: %s", async (request, account, reason) => {
+    const { client } = await startWithBucket();
+
+    expect(await refusalOf(client.headBucket(request, as(account)))).toBe(reason);
+    expect(await refusalOf(client.getBucketLocation(request, as(account)))).toBe(reason);
+    expect(await refusalOf(client.listObjectsV2(request, as(account)))).toBe(reason);
+    expect(await refusalOf(client.listObjects(request, as(account)))).toBe(reason);
+    expect(await refusalOf(client.getBucketNotificationConfiguration(request, as(account)))).toBe(reason);
+    expect(await refusalOf(client.deleteBucket(request, as(account)))).toBe(reason);
+  });
+
+  test("by nobody who signed nothing", async () => {
+    const { client } = await startWithBucket();
+    expect(await refusalOf(client.headBucket({ bucket: "photos" }))).toBe("ACCESS_DENIED");
+    expect(await refusalOf(client.listBuckets({}))).toBe("ACCESS_DENIED");
+  });
+});
+
+describe("getBucketLocation", () => {
+  test("tells nothing for the first region", async () => {
+    const { client } = await startWithBucket();
+    expect((await client.getBucketLocation({ bucket: "photos" }, as(alice))).locationConstraint).toBeUndefined();
+  });
+});
+
+describe("deleteBucket", () => {
+  test("refuses a bucket with an object and takes an empty one; a new one of its name is empty", async () => {
+    const harness = await startWithBucket();
+    const { client } = harness;
+    await put(harness, { bucket: "photos", key: "cat.jpg" }, "meow");
+    expect(await refusalOf(client.deleteBucket({ bucket: "photos" }, as(alice)))).toBe("BUCKET_NOT_EMPTY");
+
+    await client.deleteObject({ bucket: "photos", key: "cat.jpg" }, as(alice));
+    await client.deleteBucket({ bucket: "photos" }, as(alice));
+
+    expect(await refusalOf(client.deleteBucket({ bucket: "photos" }, as(alice)))).toBe("NO_SUCH_BUCKET");
+    await client.createBucket({ bucket: "photos" }, as(bob));
+    expect((await client.listObjectsV2({ bucket: "photos" }, as(bob))).contents).toEqual([]);
+  });
+
+  test("never wins against a put that was answered", async () => {
+    const harness = await startWithBucket();
+    for (let round = 0; round < 10; round += 1) {
+      const [deleted, putReason] = await Promise.all([
+        refusalOf(harness.client.deleteBucket({ bucket: "photos" }, as(alice))),
+        refusalOf(put(harness, { bucket: "photos", key: "k" }, "v")),
+      ]);
+      expect([`${deleted} ${putReason}`]).toContainEqual(
+        expect.stringMatching(/^(?:none NO_SUCH_BUCKET|BUCKET_NOT_EMPTY none)$/),
+      );
+      await harness.client.deleteObject({ bucket: "photos", key: "k" }, as(alice)).catch(() => undefined);
+      await harness.client.createBucket({ bucket: "photos" }, as(alice)).catch(() => undefined);
+    }
+  });
+});
+
+describe("listBuckets", () => {
+  test("lists the caller's buckets by name, page by page, with a prefix", async () => {
+    const { client } = await startObjectStorage();
+    for (const bucket of ["logs-b", "logs-a", "photos", "logs-c"]) await client.createBucket({ bucket }, as(alice));
+    await client.createBucket({ bucket: "logs-of-bob" }, as(bob));
+
+    const first = await client.listBuckets({ prefix: "logs", maxBuckets: 2 }, as(alice));
+    const second = await client.listBuckets(
+      { prefix: "logs", maxBuckets: 2, continuationToken: first.continuationToken },
+      as(alice),
+    );
+
+    expect(first.buckets.map((bucket) => bucket.name)).toEqual(["logs-a", "logs-b"]);
+    expect(first.prefix).toBe("logs");
+    expect(second.buckets.map((bucket) => bucket.name)).toEqual(["logs-c"]);
+    expect(second.continuationToken).toBeUndefined();
+    expect(first.buckets[0]?.bucketRegion).toBe("us-east-1");
+    expect(first.owner?.id).toMatch(/^[0-9a-f]{64}$/);
+    expect((await client.listBuckets({ bucketRegion: "eu-west-1" }, as(alice))).buckets).toEqual([]);
+  });
+
+  test("refuses a token of another caller or listing, and a size that is none", async () => {
+    const { client } = await startObjectStorage();
+    for (const bucket of ["logs-a", "logs-b"]) await client.createBucket({ bucket }, as(alice));
+    const { continuationToken } = await client.listBuckets({ maxBuckets: 1 }, as(alice));
+
+    expect(await refusalOf(client.listBuckets({ continuationToken }, as(bob)))).toBe("INVALID_PAGE_TOKEN");
+    expect(await refusalOf(client.listBuckets({ continuationToken, prefix: "l" }, as(alice)))).toBe(
+      "INVALID_PAGE_TOKEN",
+    );
+    expect(await refusalOf(client.listBuckets({ continuationToken: "garbage" }, as(alice)))).toBe("INVALID_PAGE_TOKEN");
+    expect(await refusalOf(client.listBuckets({ maxBuckets: 0 }, as(alice)))).toBe("INVALID_INPUT");
+  });
+});

@@ -1,0 +1,253 @@
+import { createHash, randomBytes } from "node:crypto";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+
+import { describe, expect, test } from "vitest";
+
+import { ServerSideEncryption } from "../../../gen/quartet/objectstorage/v1/encryption_pb.ts";
+import type { Harness, PutInit } from "../harness.ts";
+import { alice, as, bob, get, metadataOf, put, refusalOf, startWithBucket } from "../harness.ts";
+
+const cat = { bucket: "photos", key: "cat.jpg" };
+const meowMd5 = "SkvkDJasYxTpHZPzgEOmNA==";
+const large = randomBytes(1_000_000);
+
+/** The names of all blob files. */
+const blobFiles = async (harness: Harness): Promise<string[]> => {
+  const shards = await readdir(harness.blobsDirectory);
+  const names = await Promise.all(shards.map((shard) => readdir(join(harness.blobsDirectory, shard))));
+  return names.flat();
+};
+
+const drafts = (harness: Harness): Promise<string[]> => readdir(join(harness.directory, "blobs", "temporary"));
+
+describe("putObject", () => {
+  test("stores content and everything that is said about it", async () => {
+    const harness = await startWithBucket();
+
+    const answer = await put(
+      harness,
+      {
+        ...cat,
+        contentType: "image/jpeg",
+        contentEncoding: "aws-chunked,gzip",
+        cacheControl: "no-cache",
+        contentDisposition: "inline",
+        contentLanguage: "de",
+        expires: "0",
+        websiteRedirectLocation: "/dog.jpg",
+        metadata: { Colour: "grey" },
+        tagging: "mood=calm&place=on+the+roof",
+        storageClass: "STANDARD_IA",
+        contentLength: 4n,
+        contentMd5: meowMd5,
+      },
+      "meow",
+    );
+
+    expect(answer.eTag).toBe('"4a4be40c96ac6314e91d93f38043a634"');
+    expect(answer.checksumCrc64nvme).toBe("8zdqq7WrNzQ=");
+    expect(answer.checksumType).toBe("FULL_OBJECT");
+    const { head, body } = await get(harness, { ...cat, checksumMode: "ENABLED" });
+    expect(body.toString()).toBe("meow");
+    expect(head).toMatchObject({
+      contentType: "image/jpeg",
+      contentEncoding: "gzip",
+      cacheControl: "no-cache",
+      contentDisposition: "inline",
+      contentLanguage: "de",
+      expires: "0",
+      websiteRedirectLocation: "/dog.jpg",
+      metadata: { colour: "grey" },
+      tagCount: 2,
+      storageClass: "STANDARD_IA",
+      contentLength: 4n,
+      eTag: '"4a4be40c96ac6314e91d93f38043a634"',
+      checksumCrc64nvme: "8zdqq7WrNzQ=",
+      acceptRanges: "bytes",
+    });
+    expect(head.statusCode).toBeUndefined();
+  });
+
+  test("keeps small content out of files and removes the file of large content that was replaced", async () => {
+    const harness = await startWithBucket();
+    await put(harness, cat, Buffer.alloc(65_536));
+    expect(await blobFiles(harness)).toEqual([]);
+
+    await put(harness, cat, large);
+    expect(await blobFiles(harness)).toHaveLength(1);
+    expect(
+      createHash("sha256")
+        .update((await get(harness, cat)).body)
+        .digest("hex"),
+    ).toBe(createHash("sha256").update(large).digest("hex"));
+  });
+
+  test("stores an object without content", async () => {
+    const harness = await startWithBucket();
+    await put(harness, cat);
+    const { head, body } = await get(harness, cat);
+    expect(body.length).toBe(0);
+    expect(head.eTag).toBe('"d41d8cd98f00b204e9800998ecf8427e"');
+    expect(head.contentLength).toBe(0n);
+  });
+
+  test.each([
+    // what is given before and after the content, the checksum that is answered
+    [{ checksumCrc32: "ihBq/g==" }, {}, { checksumCrc32: "ihBq/g==" }],
+    [{ checksumAlgorithm: "CRC32" }, { checksumCrc32: "ihBq/g==" }, { checksumCrc32: "ihBq/g==" }],
+    [{}, { checksumCrc32: "ihBq/g==" }, { checksumCrc32: "ihBq/g==" }],
+    [{ checksumAlgorithm: "CRC32C" }, {}, { checksumCrc32c: "u86qsg==" }],
+    [{ checksumAlgorithm: "SHA256" }, {}, { checksumSha256: "QEzde8EJxDL4zCRDtFvP6VmA9RByFcZFI25XeSmsPlI=" }],
+    [{ checksumAlgorithm: "sha1" }, {}, { checksumSha1: "fVwqLWE2+/FmIR1Rg79mIUokfzE=" }],
+  ])("given %o and then %o keeps %o", async (before, after, kept) => {
+    const harness = await startWithBucket();
+    const answer = await put(harness, { ...cat, ...before }, "meow", after);
+    expect(answer).toMatchObject(kept);
+    expect(await harness.client.headObject({ ...cat, checksumMode: "ENABLED" }, as(alice))).toMatchObject(kept);
+  });
+
+  const refusals: [PutInit, string | Uint8Array, PutInit, string][] = [
+    // head, content, what follows the content, reason; in the order of refusal
+    [{ key: "k".repeat(1025), acl: "public-read" }, "", {}, "KEY_TOO_LONG"],
+    [{ key: "é".repeat(513) }, "", {}, "KEY_TOO_LONG"],
+    [{ acl: "public-read", storageClass: "NONSENSE" }, "", {}, "MEMBER_NOT_IMPLEMENTED"],
+    [{ grantRead: "id=1" }, "", {}, "MEMBER_NOT_IMPLEMENTED"],
+    [{ serverSideEncryption: ServerSideEncryption.AES256 }, "", {}, "MEMBER_NOT_IMPLEMENTED"],
+    [{ serverSideEncryption: ServerSideEncryption.KMS }, "", {}, "MEMBER_NOT_IMPLEMENTED"],
+    [{ sseCustomerKey: "secret" }, "", {}, "MEMBER_NOT_IMPLEMENTED"],
+    [{ objectLockMode: "GOVERNANCE" }, "", {}, "MEMBER_NOT_IMPLEMENTED"],
+    [{ objectLockLegalHoldStatus: "ON" }, "", {}, "MEMBER_NOT_IMPLEMENTED"],
+    [{ writeOffsetBytes: 0n }, "", {}, "MEMBER_NOT_IMPLEMENTED"],
+    [{ metadata: { a: "x".repeat(2048) } }, "", {}, "METADATA_TOO_LARGE"],
+    [{ websiteRedirectLocation: "dog.jpg" }, "", {}, "INVALID_REQUEST"],
+    [{ tagging: "a=1&a=2" }, "", {}, "INVALID_ARGUMENT"],
+    [{ tagging: "a=%E0%A4%A" }, "", {}, "INVALID_ARGUMENT"],
+    [{ tagging: "aws:a=1" }, "", {}, "INVALID_TAG"],
+    [{ tagging: "a=<" }, "", {}, "INVALID_TAG"],
+    [{ tagging: Array.from({ length: 11 }, (_none, index) => `k${index}=v`).join("&") }, "", {}, "INVALID_TAG"],
+    [{ storageClass: "GLACIER" }, "", {}, "MEMBER_NOT_IMPLEMENTED"],
+    [{ storageClass: "NONSENSE" }, "", {}, "INVALID_STORAGE_CLASS"],
+    [{ contentMd5: "nonsense" }, "", {}, "INVALID_DIGEST"],
+    [{ checksumCrc32: "ihBq/g==", checksumCrc32c: "u86qsg==" }, "meow", {}, "INVALID_REQUEST"],
+    [{ checksumCrc32: "i8gXywA=" }, "meow", {}, "INVALID_REQUEST"],
+    [{ checksumAlgorithm: "CRC31" }, "meow", {}, "INVALID_REQUEST"],
+    [{ checksumAlgorithm: "SHA1", checksumCrc32: "ihBq/g==" }, "meow", {}, "INVALID_REQUEST"],
+    [{ contentLength: 2_000_001n, bucket: "unknown" }, "", {}, "ENTITY_TOO_LARGE"],
+    [{ bucket: "unknown" }, "", {}, "NO_SUCH_BUCKET"],
+    [{ expectedBucketOwner: bob, ifMatch: "x" }, "", {}, "ACCESS_DENIED"],
+    [{ ifMatch: '"4a4be40c96ac6314e91d93f38043a634"', key: "absent" }, "", {}, "NO_SUCH_KEY"],
+    [{ ifMatch: "other" }, "", {}, "PRECONDITION_FAILED"],
+    [{ ifNoneMatch: "*" }, "", {}, "PRECONDITION_FAILED"],
+    [{ ifNoneMatch: "4a4be40c96ac6314e91d93f38043a634" }, "", {}, "PRECONDITION_FAILED"],
+    [{}, Buffer.alloc(2_000_001), {}, "ENTITY_TOO_LARGE"],
+    [{ contentLength: 3n }, "meow", {}, "INCOMPLETE_BODY"],
+    [{ contentLength: 5n }, "meow", {}, "INCOMPLETE_BODY"],
+    [{ contentLength: 999_999n }, large, {}, "INCOMPLETE_BODY"],
+    [{ contentMd5: meowMd5 }, "moo", {}, "BAD_DIGEST"],
+    [{ contentMd5: meowMd5 }, large, {}, "BAD_DIGEST"],
+    [{ checksumCrc32: "ihBq/g==" }, "moo", {}, "BAD_DIGEST"],
+    [{ checksumCrc32: "ihBq/g==" }, "meow", { checksumCrc32: "ihBq/g==" }, "INVALID_REQUEST"],
+    [{ checksumAlgorithm: "CRC32" }, "meow", { checksumSha1: "fVwqLWE2+/FmIR1Rg79mIUokfzE=" }, "INVALID_REQUEST"],
+    [{}, large, { checksumCrc32: "ihBq/g==" }, "BAD_DIGEST"],
+  ];
+  test("refuses in this order, and leaves the object that was there and nothing else", async () => {
+    const harness = await startWithBucket({ limits: { objectBytesMax: 2_000_000 } });
+    await put(harness, cat, "meow");
+    const reasons: string[] = [];
+
+    for (const [head, content, last] of refusals)
+      reasons.push(await refusalOf(put(harness, { ...cat, ...head }, content, last)));
+
+    expect(reasons).toEqual(refusals.map(([, , , reason]) => reason));
+    expect((await get(harness, cat)).body.toString()).toBe("meow");
+    expect(await blobFiles(harness)).toEqual([]);
+    expect(await drafts(harness)).toEqual([]);
+  });
+
+  test("says which condition failed, which sizes are allowed and which header is not offered", async () => {
+    const harness = await startWithBucket();
+    await put(harness, cat, "meow");
+    expect(await metadataOf(put(harness, { ...cat, ifNoneMatch: "*" }))).toEqual({ condition: "If-None-Match" });
+    expect(await metadataOf(put(harness, { ...cat, key: "k".repeat(2000) }))).toEqual({
+      size: "2000",
+      max_size_allowed: "1024",
+    });
+    expect(await metadataOf(put(harness, { ...cat, objectLockMode: "COMPLIANCE" }))).toEqual({
+      header: "x-svc-object-lock-mode",
+    });
+  });
+
+  test("refuses callers of other accounts and those who signed nothing before it takes content", async () => {
+    const harness = await startWithBucket();
+    let taken = 0;
+    async function* counted(): AsyncGenerator<PutInit> {
+      yield { ...cat };
+      for (; taken < 1_000; taken += 1) yield { body: new Uint8Array(65_536) };
+    }
+
+    expect(await refusalOf(harness.client.putObject(counted(), as(bob)))).toBe("ACCESS_DENIED");
+    expect(await refusalOf(harness.client.putObject(counted()))).toBe("ACCESS_DENIED");
+    expect(taken).toBeLessThan(1_000);
+  });
+
+  test("lets exactly one of many create a key that none may replace", async () => {
+    const harness = await startWithBucket();
+    const reasons = await Promise.all(
+      Array.from({ length: 20 }, (_none, index) =>
+        refusalOf(put(harness, { ...cat, ifNoneMatch: "*" }, index % 2 === 0 ? `small ${index}` : large)),
+      ),
+    );
+    expect(reasons.filter((reason) => reason === "none")).toHaveLength(1);
+    expect(reasons.filter((reason) => reason === "PRECONDITION_FAILED")).toHaveLength(19);
+    expect((await blobFiles(harness)).length).toBeLessThanOrEqual(1);
+  });
+
+  test("that is given up by its caller leaves nothing behind", async () => {
+    const harness = await startWithBucket();
+    const abort = new AbortController();
+    async function* endless(): AsyncGenerator<PutInit> {
+      yield { ...cat };
+      for (let count = 0; ; count += 1) {
+        if (count === 30) abort.abort();
+        yield { body: new Uint8Array(65_536) };
+      }
+    }
+
+    await expect(harness.client.putObject(endless(), { ...as(alice), signal: abort.signal })).rejects.toThrow();
+    await expect.poll(() => drafts(harness)).toEqual([]);
+    expect(await refusalOf(get(harness, cat))).toBe("NO_SUCH_KEY");
+    expect(await blobFiles(harness)).toEqual([]);
+  });
+});
+
+describe("deleteObject", () => {
+  test("deletes an object, and again, and what never was", async () => {
+    const harness = await startWithBucket();
+    await put(harness, cat, "meow");
+
+    await harness.client.deleteObject(cat, as(alice));
+    await harness.client.deleteObject(cat, as(alice));
+    await harness.client.deleteObject({ ...cat, key: "never" }, as(alice));
+
+    expect(await refusalOf(get(harness, cat))).toBe("NO_SUCH_KEY");
+    expect((await harness.client.listObjectsV2({ bucket: "photos" }, as(alice))).contents).toEqual([]);
+  });
+
+  test.each([
+    // request, reason; in the order of refusal
+    [{ mfa: "1 2", versionId: "x" }, "MEMBER_NOT_IMPLEMENTED"],
+    [{ versionId: "x", bucket: "unknown" }, "INVALID_VERSION_ID"],
+    [{ bucket: "unknown" }, "NO_SUCH_BUCKET"],
+    [{ ifMatch: "other" }, "PRECONDITION_FAILED"],
+    [{ ifMatchSize: 5n }, "PRECONDITION_FAILED"],
+    [{ ifMatchLastModifiedTime: { seconds: 1n } }, "PRECONDITION_FAILED"],
+    [{ ifMatch: "other", key: "never" }, "none"],
+    [{ ifMatch: '"4a4be40c96ac6314e91d93f38043a634"', ifMatchSize: 4n }, "none"],
+    [{ versionId: "null" }, "none"],
+  ])("given %o: %s", async (request, reason) => {
+    const harness = await startWithBucket();
+    await put(harness, cat, "meow");
+    expect(await refusalOf(harness.client.deleteObject({ ...cat, ...request }, as(alice)))).toBe(reason);
+  });
+});
