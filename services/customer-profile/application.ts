@@ -18,7 +18,7 @@ import type { Compaction } from "./maintenance/compaction.ts";
 import { createCompaction } from "./maintenance/compaction.ts";
 import { domainPurgeKind, domainPurgePolicy, purgeDomain } from "./maintenance/domain-purge.ts";
 import { startExpiry } from "./maintenance/expiry.ts";
-import { jobTablesBase, pageTokenKeys } from "./store/layout.ts";
+import { domainKeys, jobTablesBase, pageTokenKeys } from "./store/layout.ts";
 
 /** What the operations of this service work with. */
 export interface Application {
@@ -54,7 +54,7 @@ export interface ApplicationOptions {
 /** Builds the application over an open store. */
 export const createApplication = async (options: ApplicationOptions): Promise<Application> => {
   const { store, clock, ids, log } = options;
-  const keyring = createKeyring(await loadMasterKey(join(options.directory, "master.key")));
+  const keyring = await openKeyring(store, join(options.directory, "master.key"));
   const pageTokens = createPageTokens({
     key: await pageTokenKey(store, pageTokenKeys),
     clock,
@@ -89,4 +89,17 @@ export const createApplication = async (options: ApplicationOptions): Promise<Ap
       await compaction.stop();
     },
   };
+};
+
+/** The keyring over the service's master key. Throws when that is missing, or not the one that encrypted what is stored. */
+const openKeyring = async (store: Store, masterKeyPath: string): Promise<Keyring> => {
+  const [first] = await store.read((reader) => reader.list(domainKeys, { limit: 1 }));
+  const keyring = createKeyring(await loadMasterKey(masterKeyPath, first !== undefined));
+  if (first === undefined) return keyring;
+  try {
+    keyring.openDomain(first.key[0], first.value);
+  } catch (cause) {
+    throw new Error(`the master key ${masterKeyPath} is not the one that encrypted the stored profiles`, { cause });
+  }
+  return keyring;
 };

@@ -50,7 +50,12 @@ export const startHarness = async (options: HarnessOptions = {}): Promise<Harnes
   const directory = options.directory ?? (await temporaryDirectory());
   const clock = options.clock ?? new FakeClock();
   const store = await openStore({ directory: join(directory, "leveldb"), sync: false });
-  const app = await createApplication({ store, directory, clock, ids: randomIds, log: silentLogger });
+  const app = await createApplication({ store, directory, clock, ids: randomIds, log: silentLogger }).catch(
+    async (error: unknown) => {
+      await store.close();
+      throw error;
+    },
+  );
   if (options.works !== false) app.start();
   const server = await startServer({
     name: "customer-profile",

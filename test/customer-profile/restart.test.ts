@@ -1,9 +1,9 @@
-import { writeFile } from "node:fs/promises";
+import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
-import { refusalOf, startHarness } from "./harness.ts";
+import { startHarness } from "./harness.ts";
 
 test("everything that was answered is there after a restart, and page tokens stay good", async () => {
   const first = await startHarness();
@@ -25,14 +25,16 @@ test("everything that was answered is there after a restart, and page tokens sta
   });
 });
 
-test("another master key opens nothing", async () => {
+test("the service does not start without its master key, or with another one", async () => {
   const first = await startHarness();
+  const { directory, clock } = first;
   await first.client.createDomain({ domainName: "shop", defaultExpirationDays: 30 });
-  await first.client.createProfile({ domainName: "shop", accountNumber: "A" });
   await first.stop();
-  await writeFile(join(first.directory, "master.key"), new Uint8Array(32));
-
-  const { client } = await startHarness({ directory: first.directory, clock: first.clock });
-  const search = client.searchProfiles({ domainName: "shop", keyName: "_account", values: ["A"] });
-  expect(await refusalOf(search)).toBe("DATA_LOSS: Stored data cannot be read");
+  await rename(join(directory, "master.key"), join(directory, "aside.key"));
+  await expect(startHarness({ directory, clock })).rejects.toThrow("is missing; without it the stored profiles");
+  await writeFile(join(directory, "master.key"), new Uint8Array(32));
+  await expect(startHarness({ directory, clock })).rejects.toThrow("is not the one that encrypted the stored profiles");
+  await rename(join(directory, "aside.key"), join(directory, "master.key"));
+  const { client } = await startHarness({ directory, clock });
+  expect((await client.getDomain({ domainName: "shop" })).domainName).toBe("shop");
 });

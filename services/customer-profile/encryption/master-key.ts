@@ -5,13 +5,15 @@ import { dirname } from "node:path";
 import { keyBytes } from "./envelope.ts";
 
 /**
- * Reads the installation's master key, 32 bytes in a file that only the service's user may read (mode 0600). Makes it
- * when there is none: written and synced under another name first, so that half a key is never found. Throws when the
- * file holds something else, because every profile would be unreadable under another key.
+ * Reads the service's master key, 32 bytes in a file that only the service's user may read (mode 0600). Makes it when
+ * there is none and nothing is encrypted yet: written and synced under another name first, so that half a key is never
+ * found. Throws when the file holds something else or is missing, because nothing can be read under another key.
  */
-export const loadMasterKey = async (path: string): Promise<Uint8Array> => {
+export const loadMasterKey = async (path: string, isDataEncrypted: boolean): Promise<Uint8Array> => {
   const existing = await findKey(path);
   if (existing !== undefined) return existing;
+  if (isDataEncrypted)
+    throw new Error(`the master key ${path} is missing; without it the stored profiles cannot be read`);
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const draft = `${path}.${randomBytes(8).toString("hex")}.draft`;
   await writeSynced(draft, randomBytes(keyBytes));
