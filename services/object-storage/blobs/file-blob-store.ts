@@ -1,9 +1,9 @@
 import type { FileHandle } from "node:fs/promises";
 import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 
 import type { BlobStore, BlobStretch, StoredBlob } from "./blob-store.ts";
-import { BlobMissingError, BlobWriteError, blobShards, shardOf } from "./blob-store.ts";
+import { BlobMissingError, BlobWriteError, shardOf } from "./blob-store.ts";
 import { readStretch } from "./blob-reader.ts";
 import { writeChunks } from "./blob-writer.ts";
 
@@ -30,7 +30,7 @@ export interface FileBlobStoreOptions {
 }
 
 /**
- * Blobs as files, in 256 directories by the first two digits of the id, below a directory that names the version of
+ * Blobs as files, in up to 256 directories by the first two digits of the id, below a directory that names the version of
  * the chunk format. A blob is written in the directory `temporary` and moved to its name when it is durable, so every
  * file with a name is whole; what a crash left in `temporary` is removed at the next start.
  */
@@ -39,18 +39,18 @@ export const openFileBlobStore = async (options: FileBlobStoreOptions): Promise<
   const temporary = join(directory, "temporary");
   const root = join(directory, "v1");
   await rm(temporary, { recursive: true, force: true });
-  await mkdir(temporary, { recursive: true });
-  await Promise.all(blobShards.map((shard) => mkdir(join(root, shard), { recursive: true })));
-  await syncDirectories([root, directory], sync);
+  for (const path of [temporary, root]) await makeDirectory(path, sync);
 
   const handles = new Map<string, Promise<FileHandle>>();
+  /** The open directory of a shard, which is made durably the first time that a blob needs it. */
   const shardHandle = (shard: string): Promise<FileHandle> => {
-    let handle = handles.get(shard);
-    if (handle === undefined) {
-      handle = open(join(root, shard));
-      handles.set(shard, handle);
-    }
-    return handle;
+    const known = handles.get(shard);
+    if (known !== undefined) return known;
+    const path = join(root, shard);
+    const made = makeDirectory(path, sync).then(() => open(path));
+    handles.set(shard, made);
+    made.catch(() => handles.delete(shard));
+    return made;
   };
   const pathOf = (blobId: string): string => join(root, shardOf(blobId), blobId);
 
@@ -64,8 +64,9 @@ export const openFileBlobStore = async (options: FileBlobStoreOptions): Promise<
     try {
       const sizeBytes = await writeDraft(blobId, draft, pieces, sync, signal);
       await disk(blobId, async () => {
+        const shard = await shardHandle(shardOf(blobId));
         await rename(draft, path);
-        await sync.directory(await shardHandle(shardOf(blobId)));
+        await sync.directory(shard);
       });
       return { sizeBytes };
     } catch (error) {
@@ -85,7 +86,7 @@ export const openFileBlobStore = async (options: FileBlobStoreOptions): Promise<
       await rm(pathOf(blobId), { force: true });
     },
     async list(shard: string) {
-      const names = await readdir(join(root, shard));
+      const names = await readdir(join(root, shard)).catch(emptyWhenAbsent);
       return names.toSorted().map((blobId) => ({ blobId, modifiedMs: () => modifiedMsOf(pathOf(blobId)) }));
     },
     async close() {
@@ -140,15 +141,26 @@ const modifiedMsOf = async (path: string): Promise<number | undefined> => {
   }
 };
 
-const syncDirectories = async (directories: readonly string[], sync: DiskSync): Promise<void> => {
-  for (const directory of directories) {
-    const handle = await open(directory);
-    try {
-      await sync.directory(handle);
-    } finally {
-      await handle.close();
-    }
+/** Makes a directory and those above it that are not there, each durably. */
+const makeDirectory = async (path: string, sync: DiskSync): Promise<void> => {
+  const absolute = resolve(path);
+  const first = await mkdir(absolute, { recursive: true });
+  if (first === undefined) return;
+  for (let made = absolute; made.length >= first.length; made = dirname(made)) await syncDirectory(dirname(made), sync);
+};
+
+const syncDirectory = async (directory: string, sync: DiskSync): Promise<void> => {
+  const handle = await open(directory);
+  try {
+    await sync.directory(handle);
+  } finally {
+    await handle.close();
   }
+};
+
+const emptyWhenAbsent = (error: unknown): string[] => {
+  if (isNotFound(error)) return [];
+  throw error;
 };
 
 const isNotFound = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "ENOENT";

@@ -134,10 +134,11 @@ describe("a damaged blob", () => {
 });
 
 describe("a write that fails leaves nothing behind", () => {
-  const remains = async (directory: string): Promise<string[]> => [
-    ...(await readdir(join(directory, "temporary"))),
-    ...(await readdir(join(directory, "v1", "ab"))),
-  ];
+  /** The files below the directory. */
+  const remains = async (directory: string): Promise<string[]> =>
+    (await readdir(directory, { recursive: true, withFileTypes: true }))
+      .filter((entry) => entry.isFile())
+      .map((entry) => entry.name);
   const failing = (what: "file" | "directory", failures: { left: number }): DiskSync => ({
     file: async () => fail(what === "file" && failures.left-- > 0),
     directory: async () => fail(what === "directory" && failures.left-- > 0),
