@@ -2,7 +2,8 @@ import { create } from "@bufbuild/protobuf";
 
 import type { JobState } from "../../../gen/quartet/kit/storage/v1/records_pb.ts";
 import { JobStateSchema } from "../../../gen/quartet/kit/storage/v1/records_pb.ts";
-import type { Transaction } from "../store/transaction.ts";
+import type { RangeOptions } from "../store/range.ts";
+import type { Reader, Transaction } from "../store/transaction.ts";
 import type { Job, NewJob } from "./job.ts";
 import type { JobTables } from "./job-tables.ts";
 import { JobPlace } from "./job-tables.ts";
@@ -36,7 +37,7 @@ export interface Taken {
 }
 
 /** How long a job is put off whose kind no handler is known for. */
-const unknownKindDelayMs = 60_000;
+export const unknownKindDelayMs = 60_000;
 
 /** The steps of jobs from queue to queue. Each is only reads and writes of a transaction. */
 export class JobQueue {
@@ -46,15 +47,18 @@ export class JobQueue {
     this.#tables = tables;
   }
 
-  enqueue(tx: Transaction, id: string, job: NewJob, nowMs: number): void {
+  /** Adds a job; gives the instant it is scheduled for, or undefined when it is ready. */
+  enqueue(tx: Transaction, id: string, job: NewJob, nowMs: number): number | undefined {
     const atMs = Math.ceil(job.dueMs ?? nowMs);
+    const isReady = atMs <= nowMs;
     tx.put(this.#tables.bodies, [id], { payload: job.payload });
     const state = create(JobStateSchema, {
       kind: job.kind,
       owner: job.owner,
       sinceMs: BigInt(Math.max(atMs, nowMs)),
     });
-    this.#enter(tx, id, state, atMs <= nowMs ? JobPlace.READY : JobPlace.SCHEDULED, atMs);
+    this.#enter(tx, id, state, isReady ? JobPlace.READY : JobPlace.SCHEDULED, atMs);
+    return isReady ? undefined : atMs;
   }
 
   /** Removes the job wherever it is. False when there is none. */
@@ -96,48 +100,60 @@ export class JobQueue {
     return count;
   }
 
+  /** The earliest instant at which a scheduled job is due or a lease ends; infinite when there is neither. */
+  async nextInstant(reader: Reader): Promise<number> {
+    const scheduled = await reader.list(this.#tables.scheduled, { limit: 1 });
+    const leased = await reader.list(this.#tables.leased, { limit: 1 });
+    return Math.min(scheduled[0]?.key[0] ?? Number.POSITIVE_INFINITY, leased[0]?.key[0] ?? Number.POSITIVE_INFINITY);
+  }
+
   /** Leases ready jobs to a runner, owner by owner. */
   async take(tx: Transaction, options: TakeOptions): Promise<Taken> {
-    const leases: Lease[] = [];
-    const unknown: { id: string; kind: string }[] = [];
-    // A few turns of all owners for one taking: a lone owner still gets everything, and none gets far ahead.
-    const quota = Math.ceil(options.count / 4);
-    const takenOf = new Map<string, number>();
-    let cursor = options.cursor;
-    let turn = { isWhole: cursor === undefined, taken: 0, skipped: 0 };
-    while (leases.length < options.count) {
-      const limit = options.count - leases.length;
-      const page = await tx.list(this.#tables.ready, { ...(cursor === undefined ? {} : { after: [cursor] }), limit });
-      let ofOwner = 0;
-      for (const { key } of page) {
-        const [owner, atMs, id] = key;
-        if (owner !== cursor) ofOwner = 0;
-        cursor = owner;
-        const ownerTaken = takenOf.get(owner) ?? 0;
-        if (ofOwner >= quota || ownerTaken >= options.ownerRoom(owner)) {
-          turn.skipped += 1;
-          continue;
-        }
-        const state = await this.#stateAt(tx, id, JobPlace.READY, atMs);
-        tx.delete(this.#tables.ready, key);
-        turn.taken += 1;
-        if (state === undefined) continue;
-        if (!options.knows(state.kind)) {
-          this.#enter(tx, id, state, JobPlace.SCHEDULED, options.nowMs + unknownKindDelayMs);
-          unknown.push({ id, kind: state.kind });
-          continue;
-        }
-        leases.push(await this.#lease(tx, id, state, options));
-        ofOwner += 1;
-        takenOf.set(owner, ownerTaken + 1);
-      }
-      if (page.length === limit) continue;
-      // The end of the table: begin again at its start, unless a whole turn has left nothing or brought nothing.
-      cursor = undefined;
-      if (turn.isWhole && (turn.taken === 0 || turn.skipped === 0)) break;
-      turn = { isWhole: true, taken: 0, skipped: 0 };
+    const taking = new Taking(options);
+    // Every turn begins behind the owner who was served last and goes once round. What a turn passes over because its
+    // owner has had enough fills the places that are left at its end; another turn is made only when a page was cut.
+    let isCut = true;
+    while (isCut && taking.left > 0) {
+      const before = taking.count;
+      isCut = await this.#takeTurn(tx, taking);
+      for (const entry of taking.passedOver()) await this.#takeOne(tx, taking, entry);
+      if (taking.count === before) break;
     }
-    return { leases, cursor, unknown };
+    return { leases: taking.leases, unknown: taking.unknown, cursor: taking.cursor };
+  }
+
+  /** One turn of all owners; true when an owner may have more than was looked at. */
+  async #takeTurn(tx: Transaction, taking: Taking): Promise<boolean> {
+    const begin = taking.cursor;
+    const rounds: RangeOptions<ReadyKey>[] = begin === undefined ? [{}] : [{ after: [begin] }, { through: [begin] }];
+    let isCut = false;
+    for (const round of rounds) {
+      let bounds = round;
+      while (taking.left > 0) {
+        const limit = taking.left;
+        const page = await tx.list(this.#tables.ready, { ...bounds, limit });
+        for (const { key } of page) if (taking.admits(key)) await this.#takeOne(tx, taking, key);
+        const last = page.at(-1)?.key[0];
+        if (page.length < limit || last === undefined) break;
+        isCut = true;
+        bounds = { ...bounds, after: [last] };
+      }
+    }
+    return isCut;
+  }
+
+  async #takeOne(tx: Transaction, taking: Taking, key: ReadyKey): Promise<void> {
+    const [owner, atMs, id] = key;
+    const { options } = taking;
+    const state = await this.#stateAt(tx, id, JobPlace.READY, atMs);
+    tx.delete(this.#tables.ready, key);
+    taking.cursor = owner;
+    if (state === undefined) return;
+    if (options.knows(state.kind)) taking.add(await this.#lease(tx, id, state, options));
+    else {
+      this.#enter(tx, id, state, JobPlace.SCHEDULED, options.nowMs + unknownKindDelayMs);
+      taking.unknown.push({ id, kind: state.kind });
+    }
   }
 
   /** Prolongs a lease. False when it was lost. */
@@ -212,6 +228,67 @@ export class JobQueue {
     tx.delete(this.#tables.states, [id]);
     if (state.place === JobPlace.READY) tx.delete(this.#tables.ready, [state.owner, atMs, id]);
     else tx.delete(state.place === JobPlace.LEASED ? this.#tables.leased : this.#tables.scheduled, [atMs, id]);
+  }
+}
+
+type ReadyKey = readonly [owner: string, atMs: number, id: string];
+
+/** What one taking has so far. */
+class Taking {
+  readonly options: TakeOptions;
+  readonly leases: Lease[] = [];
+  readonly unknown: { readonly id: string; readonly kind: string }[] = [];
+  cursor: string | undefined;
+  /** What one owner gets in one turn: a lone owner still gets everything, and none gets far ahead. */
+  readonly #quota: number;
+  readonly #takenOf = new Map<string, number>();
+  #turnOwner: string | undefined;
+  #turnCount = 0;
+  #passedOver: ReadyKey[] = [];
+
+  constructor(options: TakeOptions) {
+    this.options = options;
+    this.cursor = options.cursor;
+    this.#quota = Math.ceil(options.count / 4);
+  }
+
+  get count(): number {
+    return this.leases.length;
+  }
+
+  get left(): number {
+    return this.options.count - this.leases.length;
+  }
+
+  /** Whether the job is taken in this turn; otherwise it is kept for the places that are left. */
+  admits(key: ReadyKey): boolean {
+    const [owner] = key;
+    if (owner !== this.#turnOwner) {
+      this.#turnOwner = owner;
+      this.#turnCount = 0;
+    }
+    this.#turnCount += 1;
+    if (this.#turnCount <= this.#quota && this.#hasRoom(owner)) return true;
+    if (this.#passedOver.length < 4 * this.options.count) this.#passedOver.push(key);
+    return false;
+  }
+
+  /** Ends the turn: what it passed over, as far as there are places for it. */
+  *passedOver(): Generator<ReadyKey, void> {
+    const keys = this.#passedOver;
+    this.#passedOver = [];
+    this.#turnOwner = undefined;
+    for (const key of keys) if (this.left > 0 && this.#hasRoom(key[0])) yield key;
+  }
+
+  add(lease: Lease): void {
+    this.leases.push(lease);
+    const { owner } = lease.job;
+    this.#takenOf.set(owner, (this.#takenOf.get(owner) ?? 0) + 1);
+  }
+
+  #hasRoom(owner: string): boolean {
+    return (this.#takenOf.get(owner) ?? 0) < this.options.ownerRoom(owner);
   }
 }
 

@@ -3,7 +3,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { StoreClosedError, StoreContentionError } from "../store/errors.ts";
 import type { Transaction } from "../store/transaction.ts";
 import type { JobHandler, JobOutcome, JobPolicy, JobRetry } from "./job.ts";
-import type { GiveBack, JobQueue, Lease } from "./job-queue.ts";
+import type { GiveBack, JobQueue, Lease, Taken } from "./job-queue.ts";
+import { unknownKindDelayMs } from "./job-queue.ts";
 import type { JobsOptions, JobsStats } from "./jobs.ts";
 
 interface Running {
@@ -19,9 +20,22 @@ interface Ended {
   readonly back: GiveBack | undefined;
 }
 
+/** What one cycle has done. */
+interface Cycle {
+  readonly renewed: readonly Running[];
+  readonly lost: readonly Running[];
+  readonly taken: Taken | undefined;
+  readonly untilMs: number;
+  /** Everything due before this instant has been made ready; undefined when that was not looked at. */
+  readonly movedToMs: number | undefined;
+  /** The earliest instant that the cycle itself scheduled something for. */
+  readonly nextMs: number;
+}
+
 /** How many jobs one transaction moves from one queue to the next. */
 const movedMax = 500;
 const troubleDelayMs = 1_000;
+const sharedPollMs = 1_000;
 
 /**
  * Runs jobs in cycles. One cycle is one transaction: it writes what became of the runs that ended since the last one,
@@ -43,6 +57,10 @@ export class JobRunner {
   #isWoken = false;
   #cycling: Promise<void> | undefined;
   #cancelTimer: (() => void) | undefined;
+  /** Before this instant no scheduled job is due and no lease ends. */
+  #nextInstantMs = 0;
+  /** The earliest instant of jobs that were scheduled since the cycle began, which it may not have seen. */
+  #arrivedMs = Number.POSITIVE_INFINITY;
   #mustReclaimAll: boolean;
   #done = 0;
   #retried = 0;
@@ -75,11 +93,19 @@ export class JobRunner {
     this.wake();
   }
 
-  /** There may be something to do. */
+  /** There may be something to do now. */
   wake(): void {
     if (this.#state === "new" || this.#state === "stopped") return;
     this.#isWoken = true;
     this.#cycling ??= this.#cycleWhileWoken();
+  }
+
+  /** A job has been scheduled for this instant. */
+  expect(atMs: number): void {
+    this.#arrivedMs = Math.min(this.#arrivedMs, atMs);
+    if (atMs >= this.#nextInstantMs) return;
+    this.#nextInstantMs = atMs;
+    if (this.#cycling === undefined) this.#wakeAt(this.#nextDueMs());
   }
 
   abort(id: string): void {
@@ -121,7 +147,7 @@ export class JobRunner {
       this.#cancelTimer?.();
       try {
         await this.#cycle();
-        if (!this.#isWoken) this.#wakeAt(await this.#nextDueMs());
+        if (!this.#isWoken) this.#wakeAt(this.#nextDueMs());
       } catch (error) {
         this.#onTrouble(error);
       }
@@ -147,58 +173,72 @@ export class JobRunner {
   async #cycle(): Promise<void> {
     const { clock, store } = this.#options;
     const ended = this.#ended.splice(0);
-    const hasEnded = new Set(ended.map(({ running }) => running));
+    this.#arrivedMs = Number.POSITIVE_INFINITY;
     try {
-      const { taken, renewed, moved, untilMs } = await store.transact(async (tx) => {
-        const nowMs = clock.now();
-        const leaseUntilMs = nowMs + this.#leaseMs;
-        for (const { running, back } of ended) {
-          if (back === undefined) await this.#queue.finish(tx, running.lease);
-          else await this.#queue.giveBack(tx, running.lease, back);
-        }
-        const active = [...this.#running].filter((running) => !hasEnded.has(running));
-        const prolonged = await this.#renew(tx, active, nowMs, leaseUntilMs);
-        const count = await this.#move(tx, nowMs);
-        return {
-          renewed: prolonged,
-          moved: count,
-          untilMs: leaseUntilMs,
-          taken: await this.#take(tx, active, nowMs, leaseUntilMs),
-        };
-      });
+      const cycle = await store.transact((tx) => this.#cycleOnce(tx, ended, clock.now()));
       this.#cycles += 1;
+      this.#nextInstantMs = Math.min(cycle.movedToMs ?? this.#nextInstantMs, cycle.nextMs, this.#arrivedMs);
       for (const { running } of ended) this.#running.delete(running);
-      for (const running of renewed) running.untilMs = untilMs;
-      if (moved < movedMax) this.#mustReclaimAll = false;
-      else this.#isWoken = true;
-      if (taken === undefined) return;
-      this.#cursor = taken.cursor;
-      for (const { id, kind } of taken.unknown) this.#options.log.warn({ id, kind }, "no handler for this kind of job");
-      for (const lease of taken.leases) this.#begin(lease, untilMs);
+      for (const running of cycle.renewed) running.untilMs = cycle.untilMs;
+      for (const running of cycle.lost) running.abort.abort(new Error("the job was given to another runner"));
+      if (this.#nextInstantMs <= clock.now()) this.#isWoken = true;
+      else this.#mustReclaimAll = false;
+      if (cycle.taken === undefined) return;
+      this.#cursor = cycle.taken.cursor;
+      for (const unknown of cycle.taken.unknown) this.#options.log.warn(unknown, "no handler for this kind of job");
+      for (const lease of cycle.taken.leases) this.#begin(lease, cycle.untilMs);
     } catch (error) {
       this.#ended.unshift(...ended);
       throw error;
     }
   }
 
-  /** Prolongs what has less than half of its lease left; a run that has lost its lease is aborted. */
-  async #renew(tx: Transaction, active: readonly Running[], nowMs: number, untilMs: number): Promise<Running[]> {
+  /** What one cycle writes. It may be run several times, so it changes nothing but its transaction. */
+  async #cycleOnce(tx: Transaction, ended: readonly Ended[], nowMs: number): Promise<Cycle> {
+    const untilMs = nowMs + this.#leaseMs;
+    const active = new Set(this.#running);
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const { running, back } of ended) {
+      active.delete(running);
+      if (back === undefined) await this.#queue.finish(tx, running.lease);
+      else if (await this.#queue.giveBack(tx, running.lease, back)) nextMs = Math.min(nextMs, back.atMs);
+    }
+    const { renewed, lost } = await this.#renew(tx, active, nowMs, untilMs);
+    const movedToMs = nowMs < this.#nextInstantMs ? undefined : await this.#move(tx, nowMs);
+    const taken = await this.#take(tx, active, nowMs, untilMs);
+    if (taken !== undefined && taken.unknown.length > 0) nextMs = Math.min(nextMs, nowMs + unknownKindDelayMs);
+    return { renewed, lost, taken, untilMs, movedToMs, nextMs };
+  }
+
+  /** Prolongs what has less than half of its lease left. */
+  async #renew(tx: Transaction, active: ReadonlySet<Running>, nowMs: number, untilMs: number) {
     const renewed: Running[] = [];
+    const lost: Running[] = [];
     for (const running of active) {
       if (running.untilMs - nowMs > this.#leaseMs / 2) continue;
-      if (await this.#queue.renew(tx, running.lease, untilMs)) renewed.push(running);
-      else running.abort.abort(new Error("the job was given to another runner"));
+      const isHeld = await this.#queue.renew(tx, running.lease, untilMs);
+      (isHeld ? renewed : lost).push(running);
     }
-    return renewed;
+    return { renewed, lost };
   }
 
+  /** Makes ready what is due and what nobody runs any more; gives when there is more of it. */
   async #move(tx: Transaction, nowMs: number): Promise<number> {
     const reclaimed = await this.#queue.reclaim(tx, nowMs, movedMax, this.#mustReclaimAll ? this.#name : undefined);
-    return Math.max(reclaimed, await this.#queue.promote(tx, nowMs, movedMax));
+    const promoted = await this.#queue.promote(tx, nowMs, movedMax);
+    if (reclaimed === movedMax || promoted === movedMax) return nowMs;
+    const knownMs = await this.#queue.nextInstant(tx);
+    // Others who share the store do not tell what they schedule or leave.
+    return this.#options.isShared === true ? Math.min(knownMs, nowMs + sharedPollMs) : knownMs;
   }
 
-  async #take(tx: Transaction, active: readonly Running[], nowMs: number, untilMs: number) {
-    const count = this.#concurrency - active.length;
+  async #take(
+    tx: Transaction,
+    active: ReadonlySet<Running>,
+    nowMs: number,
+    untilMs: number,
+  ): Promise<Taken | undefined> {
+    const count = this.#concurrency - active.size;
     if (this.#state !== "started" || count <= 0) return undefined;
     const runningOf = new Map<string, number>();
     for (const { lease } of active) runningOf.set(lease.job.owner, (runningOf.get(lease.job.owner) ?? 0) + 1);
@@ -315,19 +355,14 @@ export class JobRunner {
   }
 
   /** When the next job is due, a lease ends, or one must be prolonged. */
-  async #nextDueMs(): Promise<number | undefined> {
-    const { store, tables } = this.#options;
-    const heads = await store.read(async (reader) => [
-      ...(await reader.list(tables.scheduled, { limit: 1 })),
-      ...(await reader.list(tables.leased, { limit: 1 })),
-    ]);
-    const instants = heads.map(({ key }) => key[0]);
-    for (const { untilMs } of this.#running) instants.push(untilMs - this.#leaseMs / 2);
-    return instants.length === 0 ? undefined : Math.min(...instants);
+  #nextDueMs(): number {
+    let nextMs = this.#nextInstantMs;
+    for (const { untilMs } of this.#running) nextMs = Math.min(nextMs, untilMs - this.#leaseMs / 2);
+    return nextMs;
   }
 
-  #wakeAt(atMs: number | undefined): void {
-    if (atMs === undefined || this.#state !== "started") return;
+  #wakeAt(atMs: number): void {
+    if (!Number.isFinite(atMs) || this.#state !== "started") return;
     const { clock } = this.#options;
     // Never at once again: an entry that stays due, such as a lease being prolonged, must not spin.
     this.#cancelTimer = clock.schedule(Math.max(Math.ceil(atMs), clock.now() + 1), () => this.wake());

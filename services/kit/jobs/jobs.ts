@@ -82,8 +82,8 @@ export const createJobs = (options: JobsOptions): Jobs => {
   return {
     enqueue(transaction, job) {
       const id = job.id ?? options.ids.uuid();
-      queue.enqueue(transaction, id, job, options.clock.now());
-      transaction.afterCommit(() => runner.wake());
+      const scheduledMs = queue.enqueue(transaction, id, job, options.clock.now());
+      transaction.afterCommit(() => (scheduledMs === undefined ? runner.wake() : runner.expect(scheduledMs)));
       return id;
     },
     async cancel(transaction, id) {

@@ -90,6 +90,22 @@ describe("enqueue", () => {
   });
 });
 
+describe("an entry that a replaced job has left", () => {
+  it("does not run the job that took its place a second time", async () => {
+    const { store, clock, jobs, held, enqueue } = await jobHarness({ leaseMs: 10_000_000 });
+    jobs.start();
+    await enqueue({ kind: "held", owner: "alice", payload, id: "a", dueMs: clock.now() + 60_000 });
+    await enqueue({ kind: "held", owner: "bob", payload, id: "a" });
+    const [run] = await started(held, 1);
+    clock.advance(60_000);
+    await eventually(async () => (await leftovers(store))["jobs-scheduled"] === undefined, "the old entry is dropped");
+    expect(await leftovers(store)).toEqual({ "job-bodies": 1, "job-states": 1, "jobs-leased": 1 });
+    run?.end({ done: true });
+    await jobs.idle();
+    expect(held).toHaveLength(1);
+  });
+});
+
 describe("retry", () => {
   it("waits for the back-off, tells the attempt and the last reason, and gives up after the last attempt", async () => {
     const exhausted: string[] = [];
