@@ -1,4 +1,5 @@
 import type { DescMethodStreaming, DescMethodUnary, Message } from "@bufbuild/protobuf";
+import { ConnectError } from "@connectrpc/connect";
 
 import type { Caller } from "../services/kit/identity/caller.ts";
 import type { BoundCall } from "./bind.ts";
@@ -42,11 +43,22 @@ export const call = async (
     const method = desc as DescMethodStreaming;
     const response = await transport.stream(method, exchange.signal, undefined, header, messages);
     const answers = response.message[Symbol.asyncIterator]();
-    const first = await answers.next();
+    const first = await firstAnswer(answers, response.header);
     if (first.done === true) throw new Error(`${desc.name} answered without a message`);
     return { message: first.value, more: desc.methodKind === "client_streaming" ? undefined : answers };
   } catch (thrown) {
     throw bodyFailure ?? thrown;
+  }
+};
+
+/** The first message of an answer. A refusal in its place takes the headers along that the handler set. */
+const firstAnswer = async (answers: AsyncIterator<Message>, headers: Headers): Promise<IteratorResult<Message>> => {
+  try {
+    return await answers.next();
+  } catch (thrown) {
+    if (thrown instanceof ConnectError)
+      for (const [name, value] of headers) if (!thrown.metadata.has(name)) thrown.metadata.set(name, value);
+    throw thrown;
   }
 };
 

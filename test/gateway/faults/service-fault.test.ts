@@ -1,0 +1,57 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import { describe, expect, test } from "vitest";
+
+import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
+import { ErrorReasonSchema } from "../../../gen/quartet/test/gateway/v1/error_reason_pb.ts";
+import { Protocol } from "../../../gen/quartet/traits/v1/api_pb.ts";
+import { serviceFault } from "../../../gateway/faults/service-fault.ts";
+import { faultTable } from "../../../services/kit/faults/service-error.ts";
+
+const table = faultTable(ErrorReasonSchema);
+
+describe("a failed call", () => {
+  test.each([
+    // code without a reason, name, status
+    [Code.Canceled, "ServiceUnavailable", 503],
+    [Code.Unknown, "InternalError", 500],
+    [Code.InvalidArgument, "InternalError", 500],
+    [Code.DeadlineExceeded, "ServiceUnavailable", 503],
+    [Code.NotFound, "InternalError", 500],
+    [Code.AlreadyExists, "InternalError", 500],
+    [Code.PermissionDenied, "AccessDenied", 403],
+    [Code.ResourceExhausted, "SlowDown", 503],
+    [Code.FailedPrecondition, "InternalError", 500],
+    [Code.Aborted, "ServiceUnavailable", 503],
+    [Code.OutOfRange, "InternalError", 500],
+    [Code.Unimplemented, "NotImplemented", 501],
+    [Code.Internal, "InternalError", 500],
+    [Code.Unavailable, "ServiceUnavailable", 503],
+    [Code.DataLoss, "InternalError", 500],
+    [Code.Unauthenticated, "AccessDenied", 403],
+  ])("with code %i and no reason is told as %s %i, without its text", (code, name, status) => {
+    const fault = serviceFault(new ConnectError("a text from inside", code), table, Protocol.REST_XML);
+    expect(fault).toMatchObject({ name, status });
+    expect(fault.message).not.toContain("a text from inside");
+  });
+
+  test("with another service's reason is told by its code", () => {
+    const error = new ConnectError("elsewhere", Code.NotFound);
+    error.details = [{ desc: ErrorInfoSchema, value: { reason: "NO_SUCH_BOOK", domain: "elsewhere.quartet" } }];
+    expect(serviceFault(error, table, Protocol.REST_JSON)).toMatchObject({ name: "InternalError" });
+  });
+
+  test("with a declared reason takes along only the headers that a client may see", () => {
+    const headers = { "x-svc-marker": "true", etag: '"1"', "x-request-id": "1", "content-type": "application/proto" };
+    const error = new ConnectError("There is no book emma.", Code.NotFound, headers);
+    const metadata = { book_name: "emma", shelf_secret: "behind the clock" };
+    error.details = [{ desc: ErrorInfoSchema, value: { reason: "NO_SUCH_BOOK", domain: table.domain, metadata } }];
+    expect(serviceFault(error, table, Protocol.REST_XML)).toEqual({
+      name: "NoSuchBook",
+      publicName: "NoSuchVolume",
+      status: 404,
+      message: "There is no book emma.",
+      members: [["BookName", "emma"]],
+      headers: { "x-svc-marker": "true", etag: '"1"' },
+    });
+  });
+});
