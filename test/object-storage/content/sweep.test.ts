@@ -1,0 +1,78 @@
+import { randomBytes } from "node:crypto";
+import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { describe, expect, test } from "vitest";
+
+import { sweepBlobs } from "../../../services/object-storage/content/sweep.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import type { Harness } from "../harness.ts";
+import { alice, as, get, put, startWithBucket } from "../harness.ts";
+
+const cat = { bucket: "photos", key: "cat.jpg" };
+const content = randomBytes(300_000);
+const minuteMs = 60_000;
+
+const files = async (harness: Harness): Promise<string[]> =>
+  (await readdir(harness.blobsDirectory, { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile())
+    .map((entry) => entry.name);
+
+describe("the sweep of blobs", () => {
+  test("removes the file of a deleted object after its time of grace", async () => {
+    const clock = new FakeClock();
+    const harness = await startWithBucket({ clock });
+    await put(harness, cat, content);
+    await harness.client.deleteObject(cat, as(alice));
+
+    expect((await sweepBlobs(harness.opened.sweep)).doomedRemoved).toBe(0);
+    clock.advance(11 * minuteMs);
+    expect(await sweepBlobs({ ...harness.opened.sweep, log: harness.opened.sweep.log })).toMatchObject({ missing: [] });
+
+    expect(await files(harness)).toEqual([]);
+  });
+
+  test("leaves a file that is still being read", async () => {
+    const clock = new FakeClock();
+    const harness = await startWithBucket({ clock });
+    await put(harness, cat, randomBytes(40_000_000));
+    const reading = harness.client.getObject(cat, as(alice))[Symbol.asyncIterator]();
+    await reading.next();
+    await harness.client.deleteObject(cat, as(alice));
+    clock.advance(11 * minuteMs);
+
+    await sweepBlobs(harness.opened.sweep);
+    expect(await files(harness)).toHaveLength(1);
+
+    let bytes = 0;
+    for (let next = await reading.next(); next.done !== true; next = await reading.next())
+      bytes += next.value.body.length;
+    expect(bytes).toBeGreaterThan(39_000_000);
+  });
+
+  test("removes a file that no record ever referred to, when it is old enough", async () => {
+    const clock = new FakeClock(Date.now());
+    const harness = await startWithBucket({ clock });
+    await put(harness, cat, content);
+    await mkdir(join(harness.blobsDirectory, "ab"), { recursive: true });
+    await writeFile(join(harness.blobsDirectory, "ab", `ab${"0".repeat(30)}`), "orphan");
+
+    expect((await sweepBlobs(harness.opened.sweep)).orphansRemoved).toBe(0);
+    expect(await files(harness)).toHaveLength(2);
+    clock.advance(61 * minuteMs);
+    await sweepBlobs(harness.opened.sweep);
+
+    expect(await files(harness)).toHaveLength(1);
+    expect((await get(harness, cat)).body.equals(content)).toBe(true);
+  });
+
+  test("reports content that is gone and leaves its object listed", async () => {
+    const harness = await startWithBucket();
+    await put(harness, cat, content);
+    const [name = ""] = await files(harness);
+    await rm(join(harness.blobsDirectory, name.slice(0, 2), name));
+
+    expect((await sweepBlobs(harness.opened.sweep)).missing).toEqual([name]);
+    expect((await harness.client.listObjectsV2({ bucket: "photos" }, as(alice))).keyCount).toBe(1);
+  });
+});

@@ -1,0 +1,189 @@
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { ConnectError } from "@connectrpc/connect";
+import { Code } from "@connectrpc/connect";
+import { describe, expect, onTestFinished, test } from "vitest";
+
+import { ErrorReasonSchema } from "../../../gen/quartet/eventbus/v1/error_reason_pb.ts";
+import type { PutEventsRequest } from "../../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
+import { EventBusService } from "../../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
+import type { NotificationConfigurationSchema } from "../../../gen/quartet/objectstorage/v1/notification_pb.ts";
+import { anonymousCaller } from "../../../services/kit/identity/caller.ts";
+import type { Handlers } from "../../../services/kit/server/handlers.ts";
+import { pending } from "../../../services/kit/server/handlers.ts";
+import { startServer } from "../../../services/kit/server/server.ts";
+import { eventually } from "../../support/eventually.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
+import type { Harness } from "../harness.ts";
+import { alice, as, put, refusalOf, startWithBucket } from "../harness.ts";
+
+/** What reached the bus, and with whose token. */
+interface Told {
+  readonly request: PutEventsRequest;
+  readonly authorization: string;
+}
+
+/** A port that nobody listens on at the moment. */
+const freePort = async (): Promise<number> => {
+  const server = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+};
+
+/** An event bus that takes events, after failing as often as asked. */
+const startEventBus = async (port: number, failures = 0): Promise<Told[]> => {
+  const told: Told[] = [];
+  let left = failures;
+  const names = Object.keys(EventBusService.method) as (keyof typeof EventBusService.method)[];
+  const others = names.filter((name) => name !== "putEvents");
+  const handlers = {
+    ...pending(EventBusService, ...others),
+    putEvents: async (request: PutEventsRequest, context: { requestHeader: Headers }) => {
+      if (left-- > 0) throw new ConnectError("the bus is busy", Code.Unavailable);
+      told.push({ request, authorization: context.requestHeader.get("authorization") ?? "" });
+      return { failedEntryCount: 0, entries: request.entries.map(() => ({ eventId: "1" })) };
+    },
+  } as unknown as Handlers<typeof EventBusService, object>;
+  const server = await startServer({
+    name: "event-bus",
+    listen: { host: "127.0.0.1", port },
+    services: [{ service: EventBusService, handlers, errors: ErrorReasonSchema, app: {} }],
+    authenticate: async () => anonymousCaller,
+    log: silentLogger,
+  });
+  onTestFinished(() => server.stop(100));
+  return told;
+};
+
+const configure = (
+  harness: Harness,
+  notificationConfiguration: MessageInitShape<typeof NotificationConfigurationSchema>,
+): Promise<unknown> =>
+  harness.client.putBucketNotificationConfiguration({ bucket: "photos", notificationConfiguration }, as(alice));
+
+describe("putBucketNotificationConfiguration", () => {
+  test("is read back, replaces what was there, and is empty at first", async () => {
+    const { client, ...harness } = await startWithBucket();
+    const read = async () =>
+      (await client.getBucketNotificationConfiguration({ bucket: "photos" }, as(alice))).notificationConfiguration;
+    expect((await read())?.eventBridgeConfiguration).toBeUndefined();
+
+    await configure({ client, ...harness }, { eventBridgeConfiguration: {} });
+    expect((await read())?.eventBridgeConfiguration).toBeDefined();
+
+    await configure({ client, ...harness }, {});
+    expect((await read())?.eventBridgeConfiguration).toBeUndefined();
+  });
+
+  const events = ["s3:ObjectCreated:*"];
+  const rule = (...names: string[]) => ({ key: { filterRules: names.map((name) => ({ name, value: "x" })) } });
+  test.each([
+    // configuration, reason; in the order of refusal
+    [{ topicConfigurations: [{ events }] }, "MALFORMED_XML"],
+    [{ topicConfigurations: [{ topicArn: "arn:aws:sns:us-east-1:1:t" }] }, "MALFORMED_XML"],
+    [{ queueConfigurations: [{ queueArn: "q", events: ["s3:ObjectEaten"] }] }, "INVALID_ARGUMENT"],
+    [{ queueConfigurations: [{ queueArn: "q", events, filter: rule("middle") }] }, "INVALID_ARGUMENT"],
+    [{ queueConfigurations: [{ queueArn: "q", events, filter: rule("prefix", "Prefix") }] }, "INVALID_ARGUMENT"],
+    [
+      {
+        queueConfigurations: [{ id: "1", queueArn: "q", events }],
+        functionConfigurations: [{ id: "1", functionArn: "f", events }],
+      },
+      "INVALID_ARGUMENT",
+    ],
+    [{ topicConfigurations: [{ topicArn: "t", events, filter: rule("Prefix", "suffix") }] }, "MEMBER_NOT_IMPLEMENTED"],
+    [{ queueConfigurations: [{ queueArn: "q", events }] }, "MEMBER_NOT_IMPLEMENTED"],
+    [{ functionConfigurations: [{ functionArn: "f", events }] }, "MEMBER_NOT_IMPLEMENTED"],
+  ])("refuses %j with %s", async (configuration, reason) => {
+    expect(await refusalOf(configure(await startWithBucket(), configuration))).toBe(reason);
+  });
+
+  test("refuses none at all, and an unknown bucket after a wrong configuration", async () => {
+    const { client } = await startWithBucket();
+    const notificationConfiguration = { eventBridgeConfiguration: {} };
+    const call = (request: object) =>
+      refusalOf(client.putBucketNotificationConfiguration({ bucket: "unknown", ...request }, as(alice)));
+    expect(await call({})).toBe("INVALID_INPUT");
+    expect(await call({ notificationConfiguration })).toBe("NO_SUCH_BUCKET");
+  });
+});
+
+describe("the event bus is told", () => {
+  test("of every change, although it was down when the changes happened", async () => {
+    const port = await freePort();
+    const harness = await startWithBucket({ eventBusAddress: `http://127.0.0.1:${port}` });
+    await put(harness, { bucket: "photos", key: "before" }, "not told");
+    await configure(harness, { eventBridgeConfiguration: {} });
+    const { eTag } = await put(harness, { bucket: "photos", key: "a cat.jpg" }, "meow");
+    await harness.client.deleteObject({ bucket: "photos", key: "a cat.jpg" }, as(alice));
+    await harness.client.deleteObject({ bucket: "photos", key: "never" }, as(alice));
+
+    const told = await startEventBus(port, 2);
+    await eventually(() => told.length === 2, "both changes are told");
+
+    const [created, deleted] = told
+      .flatMap(({ request }) => request.entries)
+      .toSorted((first, second) => (first.detailType ?? "").localeCompare(second.detailType ?? ""));
+    expect(told[0]?.authorization).toBe("Bearer 111111111111 arn:aws:iam::111111111111:root");
+    expect(created).toMatchObject({
+      source: "aws.s3",
+      detailType: "Object Created",
+      resources: ["arn:aws:s3:::photos"],
+    });
+    const createdDetail = JSON.parse(created?.detail ?? "");
+    expect(createdDetail).toMatchObject({
+      version: "0",
+      bucket: { name: "photos" },
+      object: {
+        key: "a cat.jpg",
+        size: 4,
+        etag: eTag?.replaceAll('"', ""),
+        sequencer: expect.stringMatching(/^[0-9A-F]{16}$/),
+      },
+      requester: alice,
+      reason: "PutObject",
+    });
+    const deletedDetail = JSON.parse(deleted?.detail ?? "");
+    expect(deletedDetail).toMatchObject({
+      object: { key: "a cat.jpg" },
+      reason: "DeleteObject",
+      "deletion-type": "Permanently Deleted",
+    });
+    expect(deletedDetail.object).not.toHaveProperty("size");
+    expect(deletedDetail.object.sequencer > createdDetail.object.sequencer).toBe(true);
+    expect(createdDetail["request-id"]).not.toBe("");
+  });
+
+  test("after a restart of what was not told before it", async () => {
+    const port = await freePort();
+    const first = await startWithBucket({ eventBusAddress: `http://127.0.0.1:${port}` });
+    await configure(first, { eventBridgeConfiguration: {} });
+    await put(first, { bucket: "photos", key: "cat.jpg" }, "meow");
+    await first.stop();
+
+    const told = await startEventBus(port);
+    const { startObjectStorage } = await import("../harness.ts");
+    await startObjectStorage({ directory: first.directory, eventBusAddress: `http://127.0.0.1:${port}` });
+
+    await eventually(() => told.length === 1, "the change is told");
+  });
+
+  test("of nothing that was refused", async () => {
+    const port = await freePort();
+    const told = await startEventBus(port);
+    const harness = await startWithBucket({ eventBusAddress: `http://127.0.0.1:${port}` });
+    await configure(harness, { eventBridgeConfiguration: {} });
+
+    await refusalOf(put(harness, { bucket: "photos", key: "k", ifMatch: "other" }, "v"));
+    await put(harness, { bucket: "photos", key: "last" }, "v");
+
+    await eventually(() => told.length > 0, "the put that was taken is told");
+    expect(
+      told.flatMap(({ request }) => request.entries.map((entry) => JSON.parse(entry.detail ?? "").object.key)),
+    ).toEqual(["last"]);
+  });
+});
