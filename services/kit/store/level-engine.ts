@@ -1,3 +1,6 @@
+import { mkdir, open } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+
 import { Level } from "level";
 
 import type { Bounds, ByteString } from "./byte-string.ts";
@@ -30,13 +33,29 @@ export const openLevelEngine = async (options: LevelEngineOptions): Promise<Engi
     valueEncoding: "buffer",
     cacheSize: options.cacheBytes,
   }) as Database;
+  const created = await mkdir(options.directory, { recursive: true });
   await database.open();
+  if (options.sync) await syncNames(options.directory, created);
   return {
     snapshot: () => new LevelSnapshot(database),
     write: (writes) => writeBatch(database, writes, options.sync),
     compact: (bounds) => database.compactRange(bytesOf(bounds.low), bytesOf(bounds.high)),
     close: () => database.close(),
   };
+};
+
+/**
+ * Makes the names of a database that was just opened durable: the directory's own, up to the first one that had to be
+ * created, and that of LevelDB's new manifest. LevelDB renames the manifest into place and does not wait for it; until
+ * it is there, a power loss would leave the name of an older one, of a new database even one that was never synced.
+ */
+const syncNames = async (directory: string, created: string | undefined): Promise<void> => {
+  const top = created === undefined ? resolve(directory) : dirname(resolve(created));
+  for (let path = resolve(directory); ; path = dirname(path)) {
+    const handle = await open(path, "r");
+    await handle.sync().finally(() => handle.close());
+    if (path === top) return;
+  }
 };
 
 const writeBatch = async (database: Database, writes: RawWrites, sync: boolean): Promise<void> => {
