@@ -25,6 +25,8 @@ export const createGrpcEngine = (options: EngineOptions): ClosableTransport => {
     "grpc.max_reconnect_backoff_ms": 5000,
     // Two engines for the same address do not share a connection, so closing one leaves the other alone.
     "grpc.use_local_subchannel_pool": 1,
+    "grpc.enable_channelz": 0,
+    "grpc.enable_retries": 0,
   });
 
   const metadataOf = async (header: HeadersInput | undefined): Promise<Metadata> => {

@@ -1,4 +1,5 @@
 import type { DescMessage, DescMethodStreaming, MessageInitShape } from "@bufbuild/protobuf";
+import { ConnectError } from "@connectrpc/connect";
 
 import { frameParts } from "../wire/frame-parser.ts";
 import { messageCodec } from "../wire/message-codec.ts";
@@ -41,7 +42,8 @@ export async function* requestFrames<I extends DescMessage, O extends DescMessag
       for (const part of frameParts(0, parts, byteLength)) yield part;
     }
   } catch (error) {
-    owner.fail(error);
+    // The caller finds its own exception as the cause.
+    owner.fail(ConnectError.from(error));
     throw error;
   } finally {
     if (!isEnded) owner.onOver();

@@ -153,6 +153,11 @@ export class Dispatcher {
     );
   }
 
+  /** The caller went away. Does nothing to a call that has ended. */
+  abandon(call: Call): void {
+    if (!call.isClosed) call.abort(callerGone());
+  }
+
   /** Resolves when no call is running. */
   async idle(): Promise<void> {
     if (this.#calls.size === 0) return;

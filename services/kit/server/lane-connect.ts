@@ -8,7 +8,6 @@ import { acceptsGzip, decompress, isGzipEncoded } from "../wire/gzip.ts";
 import { parseConnectTimeout } from "../wire/timeouts.ts";
 import type { Call } from "./call.ts";
 import type { Dispatcher } from "./dispatch.ts";
-import { callerGone } from "./dispatch.ts";
 import { lingerOver } from "./linger.ts";
 import { bodyFrames, decodeMessage, messagesOf, readBody } from "./request-body.ts";
 import { drained, frameOf, gzipped, writeParts } from "./response-body.ts";
@@ -45,7 +44,7 @@ export const serveConnectUnary = async (
     dispatcher.close(call, error);
   };
   call.whenAborted(fail);
-  response.on("close", () => call.abort(callerGone()));
+  response.on("close", () => dispatcher.abandon(call));
   try {
     await dispatcher.admit(call, headers.authorization);
     const isGzip = isGzipEncoded(headers["content-encoding"]);
@@ -62,6 +61,7 @@ export const serveConnectUnary = async (
     if (small !== undefined) lines.push("content-encoding", "gzip");
     response.writeHead(200, lines);
     if (small !== undefined) response.end(small);
+    else if (encoded.byteLength <= inlineBytesMax) response.end(latin1(encoded.parts), "latin1");
     else if (encoded.parts.length === 1) response.end(encoded.parts[0]);
     else {
       writeParts(response, encoded.parts);
@@ -105,7 +105,7 @@ export const serveConnectStream = async (
     if (!call.isClosed) finish(dispatcher.refuse(call, thrown));
   };
   call.whenAborted(fail);
-  response.on("close", () => call.abort(callerGone()));
+  response.on("close", () => dispatcher.abandon(call));
   try {
     await dispatcher.admit(call, headers.authorization);
     const isGzip = isGzipEncoded(headers["connect-content-encoding"] as string | undefined);
@@ -124,6 +124,12 @@ export const serveConnectStream = async (
     fail(thrown);
   }
 };
+
+/** Up to this size a body leaves in one string with its headers, which is cheaper than two buffers. */
+const inlineBytesMax = 2 * 1024;
+
+const latin1 = ([only]: readonly Uint8Array[]): string =>
+  only === undefined ? "" : Buffer.from(only.buffer, only.byteOffset, only.byteLength).latin1Slice();
 
 /** Trailers of a unary answer are headers with a prefix. */
 const unaryHeaders = (call: Call, contentType: string, length: number): string[] => {

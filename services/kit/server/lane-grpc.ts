@@ -10,7 +10,6 @@ import { isGzipEncoded } from "../wire/gzip.ts";
 import { parseGrpcTimeout } from "../wire/timeouts.ts";
 import type { Call } from "./call.ts";
 import type { Dispatcher } from "./dispatch.ts";
-import { callerGone } from "./dispatch.ts";
 import { bodyFrames, decodeFrame, messagesOf, readOnlyFrame } from "./request-body.ts";
 import { drained, frameOf, writeParts } from "./response-body.ts";
 import type { Route } from "./route.ts";
@@ -40,7 +39,7 @@ export const serveGrpc = async (
   call.whenAborted(fail);
   // Without a listener a reset of the stream would be an uncaught exception; `close` follows and says the same.
   stream.on("error", () => {});
-  stream.on("close", () => call.abort(callerGone()));
+  stream.on("close", () => dispatcher.abandon(call));
   try {
     await dispatcher.admit(call, headers.authorization);
     const isGzip = isGzipEncoded(headers["grpc-encoding"] as string | undefined);

@@ -36,14 +36,13 @@ export const createTestApp = (): TestApp => ({ aborted: [], made: 0, takenBytes:
 
 /** One handler of each kind of call. */
 export const testHandlers: Handlers<typeof TestService, TestApp> = {
-  async echo(request, { caller, requestHeader, responseHeader, responseTrailer }) {
-    const wanted = requestHeader.get("x-echo");
-    if (wanted !== null) {
-      responseHeader.set("x-echoed", wanted);
-      responseTrailer.set("x-echoed-after", wanted);
+  async echo({ text, labels, number, body }, context) {
+    if (text === "headers") {
+      const wanted = context.requestHeader.get("x-echo") ?? "";
+      context.responseHeader.set("x-echoed", wanted);
+      context.responseTrailer.set("x-echoed-after", wanted);
     }
-    const { text, labels, number, body } = request;
-    return { text, labels, number, body, accountId: caller.accountId };
+    return { text, labels, number, body, accountId: context.caller.accountId };
   },
   async *count({ last, failure }, { app, signal }) {
     for (let number = 1; number <= last && !signal.aborted; number += 1) {

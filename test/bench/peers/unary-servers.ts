@@ -1,0 +1,64 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { Server, ServerCredentials } from "@grpc/grpc-js";
+
+import type { EchoRequest } from "../../../gen/quartet/test/v1/test_service_pb.ts";
+import { EchoRequestSchema, EchoResponseSchema } from "../../../gen/quartet/test/v1/test_service_pb.ts";
+import { startTestServer } from "../../kit/server/test-service.ts";
+import { playPeer } from "./peer.ts";
+
+/** What every server of this measurement answers. */
+const echo = ({ text, labels, number, body }: EchoRequest) =>
+  create(EchoResponseSchema, { text, labels, number, body, accountId: "111122223333" });
+
+const roles: Record<string, () => Promise<string>> = {
+  kit: async () => (await startTestServer()).server.url,
+  "kit-unix": async () => {
+    const path = join(tmpdir(), `quartet-bench-${process.pid}.sock`);
+    return (await startTestServer({ listen: { path } })).server.url;
+  },
+  "grpc-js": async () => {
+    const server = new Server();
+    server.addService(
+      {
+        echo: {
+          path: "/quartet.test.v1.TestService/Echo",
+          requestStream: false,
+          responseStream: false,
+          requestDeserialize: (bytes: Buffer) => fromBinary(EchoRequestSchema, bytes),
+          requestSerialize: (message) => Buffer.from(toBinary(EchoRequestSchema, message)),
+          responseDeserialize: (bytes: Buffer) => fromBinary(EchoResponseSchema, bytes),
+          responseSerialize: (message) => Buffer.from(toBinary(EchoResponseSchema, message)),
+        },
+      },
+      { echo: (call, answer) => answer(null, echo(call.request as EchoRequest)) },
+    );
+    return new Promise((resolve, reject) => {
+      server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, port) => {
+        if (error === null) resolve(`http://127.0.0.1:${port}`);
+        else reject(error);
+      });
+    });
+  },
+  "node-http": async () => {
+    const server = createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on("data", (chunk: Buffer) => chunks.push(chunk));
+      request.on("end", () => {
+        const body = toBinary(EchoResponseSchema, echo(fromBinary(EchoRequestSchema, Buffer.concat(chunks))));
+        response.writeHead(200, { "content-type": "application/proto", "content-length": body.length });
+        response.end(body);
+      });
+    });
+    await new Promise<void>((resolve) => {
+      server.listen(0, "127.0.0.1", resolve);
+    });
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  },
+};
+
+playPeer({ start: roles[process.argv[2] ?? ""] as () => Promise<string> });
