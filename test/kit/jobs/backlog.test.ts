@@ -1,0 +1,53 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+
+import { describe, expect, it } from "vitest";
+
+import { eventually } from "../../support/eventually.ts";
+import { rounds } from "../store/rounds.ts";
+import { jobHarness, leftovers, patient } from "./job-harness.ts";
+
+const mebibyte = 1024 * 1024;
+
+/** What is alive in memory, in bytes. */
+const liveBytes = (): number => {
+  setFlagsFromString("--expose-gc");
+  (runInNewContext("gc") as () => void)();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+};
+
+describe("a backlog that is due all at once", () => {
+  it("is run to its end, once each, in memory that does not depend on its length", async () => {
+    const count = rounds(5_000, 100_000);
+    const payload = new Uint8Array((100 * mebibyte) / count);
+    const perTransaction = 250;
+    let peakBytes = 0;
+    const ran = new Uint8Array(count);
+    const { store, clock, jobs } = await jobHarness({
+      handlers: {
+        counted: async (job) => {
+          const number = Number(job.id);
+          ran[number] = (ran[number] as number) + 1;
+          if (number % Math.floor(count / 20) === 0) peakBytes = Math.max(peakBytes, liveBytes());
+          return { done: true };
+        },
+      },
+      policy: { counted: patient },
+    });
+    const emptyBytes = liveBytes();
+    const dueMs = clock.now() + 1_000;
+    for (let begun = 0; begun < count; begun += perTransaction)
+      await store.transact((tx) => {
+        for (let number = begun; number < begun + perTransaction; number += 1)
+          jobs.enqueue(tx, { kind: "counted", owner: `${number % 9}`, payload, id: `${number}`, dueMs });
+      });
+    jobs.start();
+    clock.advance(1_000);
+    await eventually(() => jobs.stats().done === count, "all have run", 300_000);
+    await jobs.idle();
+    expect(ran.every((times) => times === 1)).toBe(true);
+    expect(await leftovers(store)).toEqual({});
+    expect(peakBytes - emptyBytes).toBeLessThan(30 * mebibyte);
+  }, 300_000);
+});
