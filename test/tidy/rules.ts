@@ -11,6 +11,8 @@ export interface Rule {
 
 const code = /^(?:services|gateway|test)\/.*\.ts$/;
 const product = /^(?:services|gateway)\/.*\.ts$/;
+/** A service's engine folders without I/O, clock or RPC types. */
+const pureEngines = ["pattern/", "json/"];
 const serviceNames = ["customer-profile", "refactoring-workspace", "event-bus", "object-storage"];
 const protoPackages: Readonly<Record<string, string>> = {
   "customer-profile": "customerprofile/v1/customer_profile",
@@ -18,7 +20,9 @@ const protoPackages: Readonly<Record<string, string>> = {
   "event-bus": "eventbus/v1/event_bus",
   "object-storage": "objectstorage/v1/object_storage",
 };
-const fileLinesMax = 400;
+const sourceLinesMax = 400;
+/** A table of cases is read down, not across, so a test may be longer. */
+const testLinesMax = 600;
 
 /** The paths that a file imports from this repository. */
 const importsOf = (path: string, content: string): string[] =>
@@ -66,10 +70,13 @@ const exportedNames = (files: ReadonlyArray<readonly [string, string]>): Map<str
 
 export const rules: readonly Rule[] = [
   {
-    name: "source files are at most 400 lines long",
+    name: "source files are at most 400 lines long, tests 600",
     check: (tree) =>
       filesOf(tree, code)
-        .filter(([, content]) => content.split("\n").length - 1 > fileLinesMax)
+        .filter(
+          ([path, content]) =>
+            content.split("\n").length - 1 > (path.startsWith("test/") ? testLinesMax : sourceLinesMax),
+        )
         .map(([path, content]) => ({
           path,
           line: 0,
@@ -161,12 +168,15 @@ export const rules: readonly Rule[] = [
       ),
   },
   {
-    name: "domain code imports only domain code and generated types",
+    name: "domain code imports only domain code, pure engines and generated types",
     check: (tree) =>
       importFindings(tree, /^services\/[a-z-]+\/domain\/.*\.ts$/, (path, imported) => {
         const own = path.split("/").slice(0, 3).join("/");
+        const service = own.replace(/domain$/, "");
         const allowed =
           imported.startsWith(`${own}/`) ||
+          [`${service}faults.ts`, `${service}limits.ts`].includes(imported) ||
+          pureEngines.some((engine) => imported.startsWith(service + engine)) ||
           imported.startsWith("gen/") ||
           /^services\/kit\/(?:faults|arn|clock|ids)\//.test(imported);
         return allowed ? undefined : `${imported} is not domain code`;
