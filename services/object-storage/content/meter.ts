@@ -9,6 +9,8 @@ import { openDigest } from "./digest.ts";
 /** What arriving content must satisfy. */
 export interface ContentExpectation {
   readonly checksums: ChecksumPlan;
+  /** Computed too, whatever the caller says. */
+  readonly alsoCompute?: ChecksumAlgorithm;
   /** Undefined: as many bytes as arrive. */
   readonly sizeBytes: number | undefined;
   /** More is refused while it arrives. */
@@ -20,6 +22,8 @@ export interface ContentFacts {
   readonly sizeBytes: number;
   readonly md5: Uint8Array;
   readonly checksum: { readonly algorithm: ChecksumAlgorithm; readonly value: Uint8Array };
+  /** Every checksum that was computed. */
+  readonly computed: ReadonlyMap<ChecksumAlgorithm, Uint8Array>;
   /** The caller asked for the checksum's algorithm or gave its value. */
   readonly isChecksumRequested: boolean;
 }
@@ -36,7 +40,9 @@ export interface Meter {
 export const openMeter = async (expectation: ContentExpectation): Promise<Meter> => {
   const { checksums: plan, sizeBytesMax } = expectation;
   const md5 = await openDigest("MD5");
-  const algorithms = new Set<ChecksumAlgorithm>([plan.algorithm, ...(plan.isRequested ? [] : (["CRC32"] as const))]);
+  const algorithms = new Set<ChecksumAlgorithm>([plan.algorithm]);
+  if (!plan.isRequested) algorithms.add("CRC32");
+  if (expectation.alsoCompute !== undefined) algorithms.add(expectation.alsoCompute);
   const digests = new Map<ChecksumAlgorithm, Digest>();
   for (const algorithm of algorithms) digests.set(algorithm, await openDigest(algorithm));
   let sizeBytes = 0;
@@ -68,6 +74,7 @@ export const openMeter = async (expectation: ContentExpectation): Promise<Meter>
         sizeBytes,
         md5: md5Value,
         checksum: { algorithm, value },
+        computed,
         isChecksumRequested: plan.isRequested || trailed !== undefined,
       };
     },

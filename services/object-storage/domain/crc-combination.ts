@@ -35,14 +35,18 @@ export const combineCrcs = (algorithm: ChecksumAlgorithm, parts: readonly CrcPar
     }
     return product;
   };
-  /** x^(8 · bytes) by repeated squaring. */
+  const shifts = new Map<number, bigint>();
+  /** x^(8 · bytes) by repeated squaring; parts are mostly of one size. */
   const shiftOf = (bytes: number): bigint => {
+    const known = shifts.get(bytes);
+    if (known !== undefined) return known;
     let power = one >> 8n;
     let result = one;
     for (let left = bytes; left > 0; left = Math.floor(left / 2)) {
       if (left % 2 === 1) result = multiply(result, power);
       power = multiply(power, power);
     }
+    shifts.set(bytes, result);
     return result;
   };
 

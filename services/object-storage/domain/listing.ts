@@ -1,11 +1,11 @@
 /** What a listing asks for, already defaulted. */
-export interface ListingRequest {
+export interface ListingRequest<Position> {
   /** Only names that begin with this. Empty: all. */
   readonly prefix: string;
   /** Names with this after the prefix are rolled up. Empty: no rolling up. */
   readonly delimiter: string;
-  /** Only names after this one, and no common prefix that it lies in. Empty: from the start. */
-  readonly startAfter: string;
+  /** Only rows behind this one, and no common prefix that its name lies in. The empty name: from the start. */
+  readonly start: { readonly name: string; readonly position: Position };
   /** The most entries. 0: none. */
   readonly entriesMax: number;
 }
@@ -21,21 +21,26 @@ export interface ListingPage<Row> {
   readonly isTruncated: boolean;
 }
 
-/** Rows in the byte order of their names, as the database gives them. */
-export interface NamedRow<Row> {
+/** Rows in the byte order of their names, as the database gives them. Several may have one name. */
+export interface NamedRow<Row, Position> {
   readonly name: string;
+  /** Where the row stands among all rows. */
+  readonly position: Position;
   readonly row: Row;
 }
 
 /** Where a reading of rows begins. */
-export type ListingSeek =
-  /** Behind this name; the empty name is before all. */
-  | { readonly after: string }
+export type ListingSeek<Position> =
+  /** Behind this row. */
+  | { readonly after: Position }
   /** Behind every name that begins with this. */
   | { readonly past: string };
 
 /** Reads the next rows that begin with the listing's prefix; fewer than `limit` means that nothing is left. */
-export type ReadRows<Row> = (seek: ListingSeek, limit: number) => Promise<readonly NamedRow<Row>[]>;
+export type ReadRows<Row, Position> = (
+  seek: ListingSeek<Position>,
+  limit: number,
+) => Promise<readonly NamedRow<Row, Position>[]>;
 
 /** Rows read at once while names are rolled up: one that is skipped costs little, a seek costs more. */
 const rolledUpReadMax = 64;
@@ -45,16 +50,19 @@ const rolledUpReadMax = 64;
  * as much as it shows however many names lie in its common prefixes. One entry more than asked for is looked for, to
  * know whether anything is left.
  */
-export const listPage = async <Row>(request: ListingRequest, readRows: ReadRows<Row>): Promise<ListingPage<Row>> => {
+export const listPage = async <Row, Position>(
+  request: ListingRequest<Position>,
+  readRows: ReadRows<Row, Position>,
+): Promise<ListingPage<Row>> => {
   const { prefix, delimiter, entriesMax } = request;
   if (entriesMax === 0) return { entries: [], isTruncated: false };
   const entries: ListingEntry<Row>[] = [];
   const wanted = entriesMax + 1;
-  let seek: ListingSeek = firstSeek(request);
+  const readMax = delimiter === "" ? wanted : rolledUpReadMax;
+  let seek = firstSeek(request);
   for (;;) {
-    const limit: number =
-      delimiter === "" ? wanted - entries.length : Math.min(wanted - entries.length, rolledUpReadMax);
-    const rows: readonly NamedRow<Row>[] = await readRows(seek, limit);
+    const limit = Math.min(wanted - entries.length, readMax);
+    const rows = await readRows(seek, limit);
     let skipped: string | undefined;
     for (const { name, row } of rows) {
       if (skipped !== undefined && name.startsWith(skipped)) continue;
@@ -64,14 +72,14 @@ export const listPage = async <Row>(request: ListingRequest, readRows: ReadRows<
     }
     const last = rows.at(-1);
     if (last === undefined || rows.length < limit) return { entries, isTruncated: false };
-    seek = skipped === undefined ? { after: last.name } : { past: skipped };
+    seek = skipped === undefined ? { after: last.position } : { past: skipped };
   }
 };
 
 /** A start inside a common prefix lies behind all of that prefix. */
-const firstSeek = ({ prefix, delimiter, startAfter }: ListingRequest): ListingSeek => {
-  const within = commonPrefixOf(startAfter, prefix, delimiter);
-  return within === undefined ? { after: startAfter } : { past: within };
+const firstSeek = <Position>({ prefix, delimiter, start }: ListingRequest<Position>): ListingSeek<Position> => {
+  const within = commonPrefixOf(start.name, prefix, delimiter);
+  return within === undefined ? { after: start.position } : { past: within };
 };
 
 /** The part of a name through the first delimiter after the prefix; undefined when the name is not rolled up. */

@@ -32,7 +32,7 @@ export const listObjectsV2 = async (request: ListObjectsV2Request, context: Cont
   const page = await readPage(request, context, () => ({
     prefix,
     delimiter,
-    startAfter: openContinuation(app, binding, request.continuationToken) ?? startAfter,
+    start: openContinuation(app, binding, request.continuationToken) ?? startAfter,
     entriesMax: maxKeys,
   }));
 
@@ -58,7 +58,7 @@ export const listObjectsV2 = async (request: ListObjectsV2Request, context: Cont
 export const listObjects = async (request: ListObjectsRequest, context: Context) => {
   const { prefix = "", delimiter = "", marker = "" } = request;
   const maxKeys = Math.min(request.maxKeys ?? keysPerPageMax, keysPerPageMax);
-  const page = await readPage(request, context, () => ({ prefix, delimiter, startAfter: marker, entriesMax: maxKeys }));
+  const page = await readPage(request, context, () => ({ prefix, delimiter, start: marker, entriesMax: maxKeys }));
 
   const listed = listedText(request.encodingType);
   const last = page.entries.at(-1);
@@ -77,12 +77,14 @@ export const listObjects = async (request: ListObjectsRequest, context: Context)
 const readPage = (
   request: ListObjectsRequest | ListObjectsV2Request,
   context: Context,
-  plan: () => ListingRequest,
+  plan: () => Omit<ListingRequest<string>, "start"> & { readonly start: string },
 ): Promise<ListingPage<CurrentVersionRecord>> =>
   context.app.store.read(async (reader) => {
     const { bucketId } = await useBucket(reader, context, request);
-    const listing = plan();
-    return listPage(listing, (seek, limit) => readCurrentRows(reader, bucketId, listing.prefix, seek, limit));
+    const { start, ...listing } = plan();
+    return listPage({ ...listing, start: { name: start, position: start } }, (seek, limit) =>
+      readCurrentRows(reader, bucketId, listing.prefix, seek, limit),
+    );
   });
 
 const describePage = (

@@ -1,10 +1,7 @@
-import type { ExtentRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import type { Transaction } from "../../kit/store/store.ts";
+import type { Extent } from "../domain/extent.ts";
 import type { NewBlob } from "../content/content-store.ts";
 import { blobs, doomedBlobs } from "./layout.ts";
-
-/** A stretch of a blob in a manifest. */
-export type Extent = Pick<ExtentRecord, "blobId" | "offsetBytes" | "lengthBytes" | "isInline">;
 
 /** Puts a new blob into the database's knowledge, referred to once, and gives the extent that refers to all of it. */
 export const adoptBlob = (transaction: Transaction, blob: NewBlob | undefined): Extent[] => {

@@ -8,6 +8,7 @@ import type {
 import type { Reader, Transaction } from "../../kit/store/store.ts";
 import type { ContentStretch } from "../content/content-store.ts";
 import type { ByteRange } from "../domain/byte-range.ts";
+import { sliceExtents } from "../domain/extent.ts";
 import type { ListingSeek, NamedRow } from "../domain/listing.ts";
 import { nextSequence } from "../domain/sequence.ts";
 import { releaseExtents } from "./blob.ts";
@@ -100,31 +101,20 @@ const removeVersion = async (
 };
 
 /** The stretches of blobs that a range of a version's content lies in, with the bytes of those in the database. */
-export const stretchesOf = async (
-  reader: Reader,
-  version: VersionRecord,
-  range: ByteRange,
-): Promise<ContentStretch[]> => {
-  const stretches: ContentStretch[] = [];
-  const end = range.offsetBytes + range.lengthBytes;
-  let at = 0;
-  for (const extent of version.extents) {
-    const length = Number(extent.lengthBytes);
-    const from = Math.max(range.offsetBytes, at);
-    const until = Math.min(end, at + length);
-    if (from < until) {
-      const inlineBody = extent.isInline ? (await reader.get(blobs, [extent.blobId]))?.inlineBody : undefined;
-      if (extent.isInline && inlineBody === undefined) throw new Error(`inline blob ${extent.blobId} has no record`);
-      stretches.push({
-        blobId: extent.blobId,
-        offsetBytes: Number(extent.offsetBytes) + from - at,
-        lengthBytes: until - from,
-        inlineBody,
-      });
-    }
-    at += length;
-  }
-  return stretches;
+export const stretchesOf = (reader: Reader, version: VersionRecord, range: ByteRange): Promise<ContentStretch[]> =>
+  Promise.all(
+    sliceExtents(version.extents, range).map(async (extent) => ({
+      blobId: extent.blobId,
+      offsetBytes: Number(extent.offsetBytes),
+      lengthBytes: Number(extent.lengthBytes),
+      inlineBody: extent.isInline ? await inlineBodyOf(reader, extent.blobId) : undefined,
+    })),
+  );
+
+const inlineBodyOf = async (reader: Reader, blobId: string): Promise<Uint8Array> => {
+  const body = (await reader.get(blobs, [blobId]))?.inlineBody;
+  if (body === undefined) throw new Error(`a manifest refers to inline blob ${blobId}, which has no record`);
+  return body;
 };
 
 /** Reads listing rows of a bucket whose keys begin with the prefix. */
@@ -132,9 +122,9 @@ export const readCurrentRows = async (
   reader: Reader,
   bucketId: string,
   prefix: string,
-  seek: ListingSeek,
+  seek: ListingSeek<string>,
   limit: number,
-): Promise<NamedRow<CurrentVersionRecord>[]> => {
+): Promise<NamedRow<CurrentVersionRecord, string>[]> => {
   const start =
     "past" in seek
       ? { past: [bucketId, seek.past] as const }
@@ -142,5 +132,5 @@ export const readCurrentRows = async (
         ? {}
         : { after: [bucketId, seek.after] as const };
   const entries = await reader.list(currentVersions, { prefix: [bucketId, prefix], textPrefix: true, ...start, limit });
-  return entries.map(({ key: [, name], value }) => ({ name, row: value }));
+  return entries.map(({ key: [, name], value }) => ({ name, position: name, row: value }));
 };

@@ -11,14 +11,14 @@ const database = (names: readonly string[]) => {
   const counts = { seeks: 0, rows: 0 };
   const readRows =
     (prefix: string) =>
-    async (seek: ListingSeek, limit: number): Promise<NamedRow<string>[]> => {
+    async (seek: ListingSeek<string>, limit: number): Promise<NamedRow<string, string>[]> => {
       const rows = sorted
         .filter((name) => name.startsWith(prefix))
         .filter((name) =>
           "after" in seek ? byBytes(name, seek.after) > 0 : byBytes(name, seek.past) > 0 && !name.startsWith(seek.past),
         )
         .slice(0, limit)
-        .map((name) => ({ name, row: name }));
+        .map((name) => ({ name, position: name, row: name }));
       counts.seeks += 1;
       counts.rows += rows.length;
       return rows;
@@ -36,7 +36,10 @@ const pagesOf = async (
   const { readRows } = database(names);
   const pages: string[][] = [];
   for (let after = startAfter; ;) {
-    const page = await listPage({ prefix, delimiter, startAfter: after, entriesMax }, readRows(prefix));
+    const page = await listPage(
+      { prefix, delimiter, start: { name: after, position: after }, entriesMax },
+      readRows(prefix),
+    );
     pages.push(page.entries.map((entry) => entry.name));
     if (!page.isTruncated) return pages;
     after = page.entries.at(-1)?.name ?? "";
@@ -94,7 +97,10 @@ describe("a listing", () => {
     const { counts, readRows } = database(
       Array.from({ length: 10_000 }, (_none, index) => `${Math.floor(index / 1_000)}/${index}`),
     );
-    const page = await listPage({ prefix: "", delimiter: "/", startAfter: "", entriesMax: 1_000 }, readRows(""));
+    const page = await listPage(
+      { prefix: "", delimiter: "/", start: { name: "", position: "" }, entriesMax: 1_000 },
+      readRows(""),
+    );
     expect(page.entries).toHaveLength(10);
     expect(counts.seeks).toBe(11);
     expect(counts.rows).toBe(640);

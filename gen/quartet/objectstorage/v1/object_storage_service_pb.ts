@@ -3196,8 +3196,7 @@ export type CompleteMultipartUploadRequest = Message<"quartet.objectstorage.v1.C
   key: string;
 
   /**
-   * The parts to assemble, in ascending order of part number. Unset: refused, unless the upload was completed
-   * already.
+   * The parts to assemble, in ascending order of part number. Unset: refused.
    *
    * @generated from field: quartet.objectstorage.v1.CompletedMultipartUpload complete_multipart_upload = 3;
    */

@@ -1,0 +1,26 @@
+import type { ExtentRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
+import type { ByteRange } from "./byte-range.ts";
+
+/** A stretch of a blob in a manifest. */
+export type Extent = Pick<ExtentRecord, "blobId" | "offsetBytes" | "lengthBytes" | "isInline">;
+
+/** The extents, or stretches of them, that hold a range of the content. */
+export const sliceExtents = (extents: readonly Extent[], range: ByteRange): Extent[] => {
+  const end = range.offsetBytes + range.lengthBytes;
+  const slices: Extent[] = [];
+  let at = 0;
+  for (const { blobId, offsetBytes, lengthBytes, isInline } of extents) {
+    const length = Number(lengthBytes);
+    const from = Math.max(range.offsetBytes, at);
+    const until = Math.min(end, at + length);
+    if (from < until)
+      slices.push({
+        blobId,
+        offsetBytes: offsetBytes + BigInt(from - at),
+        lengthBytes: BigInt(until - from),
+        isInline,
+      });
+    at += length;
+  }
+  return slices;
+};
