@@ -1,0 +1,162 @@
+import { join } from "node:path";
+
+import type { EventBusService } from "../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
+import type { Clock } from "../kit/clock/clock.ts";
+import type { Ids } from "../kit/ids/ids.ts";
+import type { Jobs } from "../kit/jobs/jobs.ts";
+import { createJobs } from "../kit/jobs/jobs.ts";
+import type { Logger } from "../kit/log/log.ts";
+import type { PageTokens } from "../kit/page-tokens/page-tokens.ts";
+import { createPageTokens, pageTokenKey } from "../kit/page-tokens/page-tokens.ts";
+import type { UnaryHandler } from "../kit/server/handlers.ts";
+import type { Store } from "../kit/store/store.ts";
+import { accountOpener } from "./authorization.ts";
+import { createAddressGuard } from "./delivery/address-guard.ts";
+import { apiDestinationConnector } from "./delivery/api-destination-connector.ts";
+import { authorizationHandler, authorizationKind, authorizationPolicy } from "./delivery/authorization-job.ts";
+import type { ConnectorRow } from "./delivery/connectors.ts";
+import { connectorFor } from "./delivery/connectors.ts";
+import { deliveryHandler, deliveryPolicy } from "./delivery/delivery-job.ts";
+import { eventBusConnector } from "./delivery/event-bus-connector.ts";
+import { createHttpSender } from "./delivery/http-sender.ts";
+import { OAuthTokens } from "./delivery/oauth-tokens.ts";
+import { RateLimiter } from "./delivery/rate-limiter.ts";
+import type { Place } from "./domain/arns.ts";
+import { deliveryKind } from "./ingest.ts";
+import type { Limits } from "./limits.ts";
+import { defaultLimits } from "./limits.ts";
+import { scheduleHandler, scheduleKind, schedulePolicy } from "./schedules.ts";
+import { loadKeyFile } from "./secrets/key-file.ts";
+import type { SecretBox } from "./secrets/secret-box.ts";
+import { createSecretBox } from "./secrets/secret-box.ts";
+import { CompiledRules } from "./store/compiled-rules.ts";
+import * as layout from "./store/layout.ts";
+import { startSweep } from "./sweep.ts";
+
+/** What the operations and jobs of this service work with. */
+export interface Application {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Logger;
+  /** From 0 up to 1, for jitter. */
+  readonly random: () => number;
+  readonly place: Place;
+  readonly limits: Limits;
+  /** Processes that may put events in the name of services. */
+  readonly services: ReadonlySet<string>;
+  readonly pageTokens: PageTokens;
+  readonly secrets: SecretBox;
+  readonly rules: CompiledRules;
+  readonly jobs: Jobs;
+  /** Makes what an account has from the beginning. */
+  openAccount(account: string): Promise<void>;
+  /** Begins to deliver, to run schedules and to sweep the log. */
+  start(): void;
+  /** Ends that; what was not finished goes on after the next start. */
+  stop(): Promise<void>;
+}
+
+/** The handler of one operation. */
+export type Operation<Name extends keyof (typeof EventBusService)["method"]> = UnaryHandler<
+  (typeof EventBusService)["method"][Name],
+  Application
+>;
+
+/** What an application is built from. */
+export interface ApplicationOptions {
+  readonly store: Store;
+  /** The service's own directory; the key file lies there. */
+  readonly directory: string;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Logger;
+  readonly region: string;
+  /** The dialect of resource names that the service writes. */
+  readonly dialect: "amz" | "svc";
+  /** Whether targets may be private addresses or plain http. */
+  readonly allowsPrivateTargets: boolean;
+  /** Unset: the documented ones. */
+  readonly limits?: Partial<Limits>;
+  /** Unset: Math.random. */
+  readonly random?: () => number;
+}
+
+const serviceNames = ["event-bus", "object-storage", "customer-profile", "refactoring-workspace"];
+
+/** Deliveries under way at the same time, altogether and to one target. */
+const concurrency = 128;
+const concurrencyPerTarget = 32;
+
+/** Builds the application over an open store. */
+export const createApplication = async (options: ApplicationOptions): Promise<Application> => {
+  const { store, clock, ids, log, dialect, region } = options;
+  const limits = { ...defaultLimits, ...options.limits };
+  const sender = createHttpSender(createAddressGuard(options.allowsPrivateTargets), limits.requestMsMax);
+  const tokens = new OAuthTokens(sender, clock);
+  const rates = new RateLimiter(clock);
+  let stopSweep: (() => Promise<void>) | undefined;
+
+  const app: Omit<Application, "jobs"> = {
+    store,
+    clock,
+    ids,
+    log,
+    random: options.random ?? Math.random,
+    place:
+      dialect === "amz"
+        ? { partition: "aws", service: "events", region }
+        : { partition: "svc", service: "event-bus", region },
+    limits,
+    services: new Set(serviceNames),
+    pageTokens: createPageTokens({
+      key: await pageTokenKey(store, layout.pageTokenKeys),
+      clock,
+      lifetimeMs: limits.pageTokenLifetimeMs,
+    }),
+    secrets: createSecretBox(await loadKeyFile(join(options.directory, "secret.key"))),
+    rules: new CompiledRules(),
+    openAccount: accountOpener({ store, clock }),
+    start: () => {
+      whole.jobs.start();
+      stopSweep = startSweep({ store, clock, log, limits });
+    },
+    stop: async () => {
+      await stopSweep?.();
+      await whole.jobs.stop();
+      await sender.close();
+    },
+  };
+
+  // Jobs run with the application that they are part of; none runs before `start`.
+  const whole: Application = Object.assign(app, { jobs: undefined as unknown as Jobs });
+  const connectors: ConnectorRow[] = [
+    {
+      services: ["events", "event-bus"],
+      resourcePrefix: "api-destination/",
+      connector: apiDestinationConnector(whole, { sender, tokens, rates }),
+    },
+    { services: ["events", "event-bus"], resourcePrefix: "event-bus/", connector: eventBusConnector(whole) },
+  ];
+  const jobs = createJobs({
+    store,
+    tables: layout.jobs,
+    clock,
+    ids,
+    log,
+    concurrency,
+    concurrencyPerOwner: concurrencyPerTarget,
+    random: app.random,
+    handlers: {
+      [deliveryKind]: deliveryHandler(whole, connectorFor(connectors)),
+      [scheduleKind]: scheduleHandler(whole),
+      [authorizationKind]: authorizationHandler(whole, tokens),
+    },
+    policy: {
+      [deliveryKind]: deliveryPolicy,
+      [scheduleKind]: schedulePolicy,
+      [authorizationKind]: authorizationPolicy,
+    },
+  });
+  return Object.assign(whole, { jobs });
+};

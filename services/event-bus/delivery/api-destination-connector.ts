@@ -1,0 +1,116 @@
+import { create } from "@bufbuild/protobuf";
+
+import type { ApiDestinationRecord, ConnectionRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import type { CreateConnectionAuthParameters } from "../../../gen/quartet/eventbus/v1/connection_pb.ts";
+import {
+  ConnectionState,
+  CreateConnectionAuthParametersSchema,
+} from "../../../gen/quartet/eventbus/v1/connection_pb.ts";
+import type { Application } from "../application.ts";
+import { openSecret } from "../connection-secret.ts";
+import { parseNamedArn } from "../domain/arns.ts";
+import { eventJson } from "../domain/envelope.ts";
+import { judgeStatus } from "../domain/http-outcome.ts";
+import { targetInput } from "../domain/input.ts";
+import { findApiDestination } from "../store/api-destination.ts";
+import { findConnectionByArn } from "../store/connection.ts";
+import { apiRequest } from "./api-request.ts";
+import type { Attempt, AttemptOutcome, Connector } from "./connector.ts";
+import type { HttpSender } from "./http-sender.ts";
+import { SendError } from "./http-sender.ts";
+import type { OAuthTokens } from "./oauth-tokens.ts";
+import { TokenError } from "./oauth-tokens.ts";
+import type { RateLimiter } from "./rate-limiter.ts";
+
+/** What requests to API destinations are made with. */
+export interface ApiDestinationTools {
+  readonly sender: HttpSender;
+  readonly tokens: OAuthTokens;
+  readonly rates: RateLimiter;
+}
+
+interface Endpoint {
+  readonly destination: ApiDestinationRecord;
+  readonly connection: ConnectionRecord;
+}
+
+/** Delivers to API destinations over HTTP. */
+export const apiDestinationConnector =
+  (app: Pick<Application, "store" | "clock" | "secrets">, tools: ApiDestinationTools): Connector =>
+  async (attempt) => {
+    const endpoint = await findEndpoint(app, attempt);
+    if ("kind" in endpoint) return endpoint;
+    const input = targetInput({ ...attempt });
+    if (input === undefined)
+      return { kind: "failed", code: "INVALID_JSON", message: "The transformed input is not valid JSON." };
+    const slot = tools.rates.take(attempt.target.arn, endpoint.destination.rateLimit, attempt.slotMs);
+    if (slot !== "now") return { kind: "postponed", slotMs: slot };
+    try {
+      return await sendTo(endpoint, attempt, input, app, tools);
+    } catch (error) {
+      return judgeError(error);
+    }
+  };
+
+const findEndpoint = async (
+  app: Pick<Application, "store">,
+  { account, target }: Attempt,
+): Promise<Endpoint | AttemptOutcome> => {
+  const named = parseNamedArn(target.arn, "api-destination");
+  const { destination, connection } = await app.store.read(async (reader) => {
+    const found = named?.account === account ? await findApiDestination(reader, account, named.name) : undefined;
+    const current = found?.id === named?.id ? found : undefined;
+    return {
+      destination: current,
+      connection: current && (await findConnectionByArn(reader, account, current.connectionArn)),
+    };
+  });
+  if (destination === undefined)
+    return { kind: "failed", code: "NO_RESOURCE", message: `${target.arn} does not exist.` };
+  if (connection === undefined)
+    return { kind: "failed", code: "NO_RESOURCE", message: `${destination.connectionArn} does not exist.` };
+  if (connection.state === ConnectionState.AUTHORIZING)
+    return { kind: "retry", code: "NO_PERMISSIONS", message: `Connection ${connection.name} is being authorized.` };
+  if (connection.state !== ConnectionState.AUTHORIZED)
+    return { kind: "failed", code: "NO_PERMISSIONS", message: `Connection ${connection.name} is not authorized.` };
+  return { destination, connection };
+};
+
+const sendTo = async (
+  { destination, connection }: Endpoint,
+  attempt: Attempt,
+  input: string,
+  app: Pick<Application, "clock" | "secrets">,
+  { sender, tokens }: ApiDestinationTools,
+): Promise<AttemptOutcome> => {
+  const auth = openSecret(app.secrets, attempt.account, connection) ?? create(CreateConnectionAuthParametersSchema);
+  const tokenKey = `${connection.id}/${connection.secretRevision}`;
+  const token = await tokenOf(auth, tokenKey, tokens);
+  const outgoing = apiRequest({
+    destination,
+    auth,
+    token,
+    parameters: attempt.target.httpParameters,
+    input,
+    event: eventJson(attempt.event),
+  });
+  const answer = await sender.send(outgoing, attempt.signal);
+  if (token !== undefined && (answer.status === 401 || answer.status === 407)) tokens.drop(tokenKey, token);
+  return judgeStatus(answer.status, answer.retryAfter, app.clock.now());
+};
+
+const tokenOf = async (
+  auth: CreateConnectionAuthParameters,
+  key: string,
+  tokens: OAuthTokens,
+): Promise<string | undefined> =>
+  auth.oAuthParameters === undefined ? undefined : tokens.get(key, auth.oAuthParameters);
+
+const judgeError = (error: unknown): AttemptOutcome => {
+  if (error instanceof SendError)
+    return { kind: error.isTransient ? "retry" : "failed", code: error.code, message: error.message };
+  if (error instanceof TokenError) return { kind: "retry", code: "NO_PERMISSIONS", message: error.message };
+  if (error instanceof TypeError)
+    return { kind: "failed", code: "SDK_CLIENT_ERROR", message: `The request cannot be sent: ${error.message}.` };
+  throw error;
+};

@@ -1,0 +1,111 @@
+import type { ApiDestinationRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import { ApiDestinationHttpMethodSchema } from "../../../gen/quartet/eventbus/v1/api_destination_pb.ts";
+import type {
+  ConnectionHttpParameters,
+  CreateConnectionAuthParameters,
+} from "../../../gen/quartet/eventbus/v1/connection_pb.ts";
+import type { HttpParameters } from "../../../gen/quartet/eventbus/v1/target_parameters_pb.ts";
+import type { NamedValue } from "../domain/outgoing-headers.ts";
+import { outgoingHeaders } from "../domain/outgoing-headers.ts";
+import { JsonCursor, openBrace } from "../json/json-cursor.ts";
+import { readPath } from "../json/json-path.ts";
+import type { OutgoingRequest } from "./http-sender.ts";
+
+/** What a request to an API destination is made of. */
+export interface ApiRequestParts {
+  readonly destination: ApiDestinationRecord;
+  readonly auth: CreateConnectionAuthParameters;
+  /** The token of an OAuth connection; undefined for the other kinds. */
+  readonly token: string | undefined;
+  readonly parameters: HttpParameters | undefined;
+  /** What the target is given. */
+  readonly input: string;
+  /** The whole event as JSON, which the target's parameters may read. */
+  readonly event: string;
+}
+
+/** The request of one delivery. What the connection says wins over what the target says. Throws TypeError for no URL. */
+export const apiRequest = (parts: ApiRequestParts): OutgoingRequest => {
+  const { destination, auth, token, parameters, input, event } = parts;
+  const invocation = auth.invocationHttpParameters;
+  const method = methodName(destination);
+  return {
+    method,
+    url: requestUrl(destination.invocationEndpoint, parameters, invocation, event),
+    headers: outgoingHeaders(
+      dynamicEntries(parameters?.headerParameters, event),
+      parametersOf(invocation?.headerParameters),
+      authorizationHeaders(auth, token),
+    ),
+    body:
+      method === "GET" || method === "HEAD" ? undefined : withMembers(input, parametersOf(invocation?.bodyParameters)),
+  };
+};
+
+/** Parameters of a connection that say something. */
+export const parametersOf = (
+  parameters: readonly { readonly key?: string; readonly value?: string }[] | undefined,
+): NamedValue[] =>
+  (parameters ?? []).flatMap(({ key, value }) => (key === undefined ? [] : [[key, value ?? ""] as const]));
+
+/** Puts query parameters into a URL, in place of those of the same name. */
+export const setQuery = (url: URL, parameters: readonly NamedValue[]): void => {
+  for (const [name, value] of parameters) url.searchParams.set(name, value);
+};
+
+const methodName = ({ httpMethod }: ApiDestinationRecord): OutgoingRequest["method"] =>
+  (ApiDestinationHttpMethodSchema.value[httpMethod]?.name ?? "").replace(
+    "API_DESTINATION_HTTP_METHOD_",
+    "",
+  ) as OutgoingRequest["method"];
+
+const requestUrl = (
+  endpoint: string,
+  parameters: HttpParameters | undefined,
+  invocation: ConnectionHttpParameters | undefined,
+  event: string,
+): URL => {
+  const values = [...(parameters?.pathParameterValues ?? [])];
+  const url = new URL(endpoint);
+  url.pathname = url.pathname.replaceAll("*", () => encodeURIComponent(dynamicValue(values.shift() ?? "", event)));
+  setQuery(url, dynamicEntries(parameters?.queryStringParameters, event));
+  setQuery(url, parametersOf(invocation?.queryStringParameters));
+  return url;
+};
+
+const dynamicEntries = (parameters: Readonly<Record<string, string>> | undefined, event: string): NamedValue[] =>
+  Object.entries(parameters ?? {}).map(([name, value]) => [name, dynamicValue(value, event)]);
+
+/** A value that is a whole JSON path is read from the event; a string stands without its quotes. */
+const dynamicValue = (value: string, event: string): string => {
+  if (!value.startsWith("$.")) return value;
+  const found = readPath(event, value);
+  if (found === undefined) return "";
+  return found.startsWith('"') ? (JSON.parse(found) as string) : found;
+};
+
+const authorizationHeaders = (auth: CreateConnectionAuthParameters, token: string | undefined): NamedValue[] => {
+  const { basicAuthParameters: basic, apiKeyAuthParameters: apiKey } = auth;
+  if (basic !== undefined) {
+    const credentials = Buffer.from(`${basic.username}:${basic.password}`).toString("base64");
+    return [["authorization", `Basic ${credentials}`]];
+  }
+  if (apiKey !== undefined) return [[apiKey.apiKeyName.trim(), apiKey.apiKeyValue]];
+  return token === undefined ? [] : [["authorization", `Bearer ${token}`]];
+};
+
+/** A JSON object with members set, in place of those of the same name; any other text as it is. */
+const withMembers = (input: string, members: readonly NamedValue[]): string => {
+  const cursor = new JsonCursor(input);
+  if (members.length === 0 || cursor.peek() !== openBrace) return input;
+  const names = new Set(members.map(([name]) => name));
+  const kept: string[] = [];
+  cursor.enter();
+  while (cursor.hasMore()) {
+    const name = cursor.memberName();
+    const value = cursor.value();
+    if (!names.has(name)) kept.push(`${JSON.stringify(name)}:${value}`);
+  }
+  const added = members.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`);
+  return `{${[...kept, ...added].join()}}`;
+};

@@ -1,0 +1,37 @@
+import type { Application } from "../application.ts";
+import { busArn, parseBusReference } from "../domain/arns.ts";
+import { parseArn } from "../../kit/arn/arn.ts";
+import { ingestEvent } from "../ingest.ts";
+import { findBus } from "../store/bus.ts";
+import type { Connector } from "./connector.ts";
+
+/**
+ * Puts events on another bus of the account, in the transaction that ends the delivery, so exactly once. An event keeps its
+ * id, account and region, and ends after a number of buses, so that rules which feed each other come to rest.
+ */
+export const eventBusConnector =
+  (app: Application): Connector =>
+  async ({ account, event, target }) => {
+    const bus = parseBusReference(target.arn, account);
+    const region = parseArn(target.arn)?.region;
+    if (region !== app.place.region)
+      return { kind: "failed", code: "NO_RESOURCE", message: `Region ${region} is not reached from here.` };
+    if (bus.account !== account)
+      return {
+        kind: "failed",
+        code: "NO_PERMISSIONS",
+        message: `Account ${account} may not put events on ${busArn(app.place, bus.account, bus.name)}.`,
+      };
+    if (event.hops + 1 > app.limits.hopsMax)
+      return {
+        kind: "failed",
+        code: "RESOURCE_LIMIT_EXCEEDED",
+        message: `The event has passed through ${event.hops + 1} buses.`,
+      };
+    if ((await app.store.read((reader) => findBus(reader, bus))) === undefined)
+      return { kind: "failed", code: "NO_RESOURCE", message: `Event bus ${bus.name} does not exist.` };
+    return {
+      kind: "delivered",
+      apply: (transaction) => ingestEvent(app, transaction, bus, { ...event, hops: event.hops + 1 }),
+    };
+  };

@@ -1,0 +1,115 @@
+import type { CreateConnectionOAuthParameters } from "../../../gen/quartet/eventbus/v1/connection_pb.ts";
+import { ConnectionOAuthHttpMethod } from "../../../gen/quartet/eventbus/v1/connection_pb.ts";
+import type { Clock } from "../../kit/clock/clock.ts";
+import { parametersOf, setQuery } from "./api-request.ts";
+import type { HttpSender, OutgoingRequest } from "./http-sender.ts";
+
+/** The authorization endpoint gave no token. */
+export class TokenError extends Error {
+  override readonly name = "TokenError";
+  /** False when the endpoint said no: asking again with the same secrets will not help. */
+  readonly isTransient: boolean;
+
+  constructor(message: string, isTransient: boolean) {
+    super(message);
+    this.isTransient = isTransient;
+  }
+}
+
+interface Held {
+  readonly token: string;
+  readonly goodUntilMs: number;
+}
+
+/** Milliseconds before a token's end at which it is no longer used. */
+const marginMs = 30_000;
+/** Milliseconds that a token is used which names no end. */
+const lifetimeMsDefault = 300_000;
+const answerBytesMax = 65_536;
+
+/** Tokens of OAuth connections, fetched when needed and kept in memory while they are good. */
+export class OAuthTokens {
+  readonly #sender: HttpSender;
+  readonly #clock: Clock;
+  readonly #held = new Map<string, Held>();
+  readonly #fetching = new Map<string, Promise<Held>>();
+
+  constructor(sender: HttpSender, clock: Clock) {
+    this.#sender = sender;
+    this.#clock = clock;
+  }
+
+  /** A good token. `key` names the connection and the revision of its secret. Throws TokenError, SendError. */
+  async get(key: string, oauth: CreateConnectionOAuthParameters): Promise<string> {
+    const held = this.#held.get(key);
+    if (held !== undefined && this.#clock.now() < held.goodUntilMs) return held.token;
+    // Deliveries that need the same token wait for one request.
+    let fetching = this.#fetching.get(key);
+    if (fetching === undefined) {
+      fetching = this.#fetch(oauth).finally(() => this.#fetching.delete(key));
+      this.#fetching.set(key, fetching);
+    }
+    const fetched = await fetching;
+    this.#held.set(key, fetched);
+    return fetched.token;
+  }
+
+  /** Forgets a token that an endpoint refused. */
+  drop(key: string, token: string): void {
+    if (this.#held.get(key)?.token === token) this.#held.delete(key);
+  }
+
+  async #fetch(oauth: CreateConnectionOAuthParameters): Promise<Held> {
+    // Several deliveries may wait for it, so no single one of them can call it off.
+    const answer = await this.#sender.send(tokenRequest(oauth), new AbortController().signal, answerBytesMax);
+    if (answer.status < 200 || answer.status >= 300)
+      throw new TokenError(
+        `The authorization endpoint answered with status ${answer.status}.`,
+        answer.status >= 500 || answer.status === 429,
+      );
+    const { token, seconds } = readAnswer(answer.body);
+    const lifetimeMs = seconds === undefined ? lifetimeMsDefault : seconds * 1_000;
+    return { token, goodUntilMs: this.#clock.now() + Math.max(0, lifetimeMs - marginMs) };
+  }
+}
+
+const readAnswer = (body: string): { readonly token: string; readonly seconds: number | undefined } => {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(body);
+  } catch {
+    throw new TokenError("The authorization endpoint answered with something that is not JSON.", false);
+  }
+  const { access_token: token, expires_in: seconds } = (parsed ?? {}) as Record<string, unknown>;
+  if (typeof token !== "string" || token === "" || /[^\x21-\x7e]/.test(token))
+    throw new TokenError("The authorization endpoint's answer holds no access_token.", false);
+  const number = Number(seconds);
+  return { token, seconds: seconds === undefined || !Number.isFinite(number) ? undefined : number };
+};
+
+/** Client id and secret stand with the grant type in the query of a GET, else in the body: as JSON when the connection's headers say so, else as a form. */
+const tokenRequest = (oauth: CreateConnectionOAuthParameters): OutgoingRequest => {
+  const http = oauth.oAuthHttpParameters;
+  const url = new URL(oauth.authorizationEndpoint);
+  setQuery(url, parametersOf(http?.queryStringParameters));
+  const headers = Object.fromEntries(
+    parametersOf(http?.headerParameters).map(([name, value]) => [name.toLowerCase(), value]),
+  );
+  const fields = Object.fromEntries([
+    ["grant_type", "client_credentials"],
+    ["client_id", oauth.clientParameters?.clientId ?? ""],
+    ["client_secret", oauth.clientParameters?.clientSecret ?? ""],
+    ...parametersOf(http?.bodyParameters),
+  ]);
+  if (oauth.httpMethod === ConnectionOAuthHttpMethod.GET) {
+    setQuery(url, Object.entries(fields));
+    return { method: "GET", url, headers: { accept: "application/json", ...headers }, body: undefined };
+  }
+  const isJson = /^application\/json\b/i.test(headers["content-type"] ?? "");
+  return {
+    method: oauth.httpMethod === ConnectionOAuthHttpMethod.PUT ? "PUT" : "POST",
+    url,
+    headers: { accept: "application/json", "content-type": "application/x-www-form-urlencoded", ...headers },
+    body: isJson ? JSON.stringify(fields) : new URLSearchParams(fields).toString(),
+  };
+};

@@ -1,0 +1,61 @@
+import type { Target } from "../../../gen/quartet/eventbus/v1/target_pb.ts";
+import { parseArn } from "../../kit/arn/arn.ts";
+import type { ServiceError } from "../../kit/faults/service-error.ts";
+import { ErrorReason, fault } from "../faults.ts";
+import { placeholdersOf, predefinedNames } from "./template.ts";
+
+/** Why the targets of one call cannot be taken, in the order of the call; undefined when they can. */
+export const refuseTargets = (targets: readonly Target[]): ServiceError | undefined => {
+  const ids = new Set<string>();
+  for (const target of targets) {
+    if (ids.has(target.id)) return fault(ErrorReason.DUPLICATE_ENTRY, { kind: "target id", key: target.id });
+    ids.add(target.id);
+    const refusal = refuseTarget(target);
+    if (refusal !== undefined) return refusal;
+  }
+  return undefined;
+};
+
+const refuseTarget = (target: Target): ServiceError | undefined => {
+  const parsed = parseArn(target.arn);
+  if (parsed === undefined) return fault(ErrorReason.TARGET_ARN_MALFORMED, { arn: target.arn });
+  const inputs = [target.input, target.inputPath, target.inputTransformer].filter((input) => input !== undefined);
+  if (inputs.length > 1) return fault(ErrorReason.TARGET_INPUT_AMBIGUOUS, { target: target.id });
+  const isEventBus = parsed.resource.startsWith("event-bus/");
+  if (isEventBus && inputs.length > 0)
+    return fault(ErrorReason.PARAMETER_REFUSED, {
+      parameter: target.id,
+      reason: "Input, InputPath and InputTransformer are not available when the target is an event bus.",
+    });
+  if (target.input !== undefined && !isJson(target.input))
+    return fault(ErrorReason.TARGET_INPUT_NOT_JSON, { target: target.id });
+  if (target.inputTransformer !== undefined) {
+    const refusal = refuseTransformer(target.id, target.inputTransformer);
+    if (refusal !== undefined) return refusal;
+  }
+  const isOrderedQueue = parsed.service === "sqs" && parsed.resource.endsWith(".fifo");
+  if (isOrderedQueue && target.sqsParameters?.messageGroupId === undefined)
+    return fault(ErrorReason.TARGET_MESSAGE_GROUP_MISSING, { target: target.id });
+  return undefined;
+};
+
+const refuseTransformer = (
+  target: string,
+  { inputPathsMap, inputTemplate }: NonNullable<Target["inputTransformer"]>,
+): ServiceError | undefined => {
+  const names = Object.keys(inputPathsMap);
+  if (names.some((name) => /^aws/i.test(name))) return fault(ErrorReason.TARGET_PLACEHOLDER_RESERVED, { target });
+  const unknown = placeholdersOf(inputTemplate).find((name) => !names.includes(name) && !predefinedNames.has(name));
+  return unknown === undefined
+    ? undefined
+    : fault(ErrorReason.TARGET_PLACEHOLDER_UNKNOWN, { target, placeholder: unknown });
+};
+
+const isJson = (text: string): boolean => {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+};

@@ -1,0 +1,85 @@
+import { readPath } from "../json/json-path.ts";
+
+/** Names that a template may use without mapping them. */
+export const predefinedNames: ReadonlySet<string> = new Set([
+  "aws.events.rule-arn",
+  "aws.events.rule-name",
+  "aws.events.event.ingestion-time",
+  "aws.events.event",
+  "aws.events.event.json",
+]);
+
+const placeholderShape = /<([A-Za-z0-9_.-]+)>/g;
+
+/** The names that a template uses, in their order. */
+export const placeholdersOf = (template: string): string[] =>
+  [...template.matchAll(placeholderShape)].map(([, name]) => name ?? "");
+
+/** What fills a template. */
+export interface TemplateValues {
+  /** The whole event as JSON. */
+  readonly event: string;
+  /** Variable names and the paths of their values in the event. */
+  readonly paths: Readonly<Record<string, string>>;
+  /** Predefined names and their values as JSON. */
+  readonly predefined: Readonly<Record<string, string>>;
+}
+
+/**
+ * Fills a template. One that begins with a quote is text: it keeps its quotes, and values stand in it as plain text. Any
+ * other is JSON: a value stands as JSON, or as plain text inside a string. Plain text is a string without its quotes and
+ * escapes, an object or list without any quotes, anything else as it is spelled. A value that is not there is an empty
+ * string. Values are not escaped; undefined: the result of a JSON template is not JSON.
+ */
+export const fillTemplate = (template: string, values: TemplateValues): string | undefined => {
+  const isText = template.trimStart().startsWith('"');
+  const filled = isText
+    ? template.replace(placeholderShape, (_whole, name: string) => plainText(valueOf(name, values)))
+    : fillJson(template, values);
+  return isText || isJson(filled) ? filled : undefined;
+};
+
+const fillJson = (template: string, values: TemplateValues): string => {
+  let filled = "";
+  let at = 0;
+  let isInString = false;
+  for (const match of template.matchAll(placeholderShape)) {
+    const between = template.slice(at, match.index);
+    isInString = endsInString(between, isInString);
+    const value = valueOf(match[1] ?? "", values);
+    filled += between + (isInString ? plainText(value) : (value ?? '""'));
+    at = match.index + match[0].length;
+  }
+  return filled + template.slice(at);
+};
+
+const endsInString = (text: string, beginsInString: boolean): boolean => {
+  let isInString = beginsInString;
+  for (let at = 0; at < text.length; at += 1) {
+    if (text[at] === '"') isInString = !isInString;
+    else if (text[at] === "\\" && isInString) at += 1;
+  }
+  return isInString;
+};
+
+const valueOf = (name: string, values: TemplateValues): string | undefined => {
+  const path = Object.hasOwn(values.paths, name) ? values.paths[name] : undefined;
+  if (path !== undefined) return readPath(values.event, path);
+  return Object.hasOwn(values.predefined, name) ? values.predefined[name] : undefined;
+};
+
+const plainText = (json: string | undefined): string => {
+  if (json === undefined) return "";
+  if (json.startsWith('"')) return JSON.parse(json) as string;
+  if (json.startsWith("{") || json.startsWith("[")) return JSON.stringify(JSON.parse(json)).replaceAll('"', "");
+  return json;
+};
+
+const isJson = (text: string): boolean => {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+};

@@ -1,0 +1,37 @@
+/** What an installation allows; each may be set. */
+export interface Limits {
+  readonly busesPerAccountMax: number;
+  readonly rulesPerBusMax: number;
+  readonly targetsPerRuleMax: number;
+  readonly connectionsPerAccountMax: number;
+  readonly apiDestinationsPerAccountMax: number;
+  /** Requests a second to an API destination that names no limit. */
+  readonly rateLimitDefault: number;
+  /** Items of a page that asks for no number, and the most of any. */
+  readonly pageItemsMax: number;
+  /** Milliseconds that a page token is good for. */
+  readonly pageTokenLifetimeMs: number;
+  /** Milliseconds that the log keeps an event which nothing else holds. */
+  readonly eventLogMs: number;
+  /** Milliseconds that a dead letter is kept. */
+  readonly deadLetterMs: number;
+  /** Buses that one event may pass through. */
+  readonly hopsMax: number;
+  /** Milliseconds that one request to an API destination may take. */
+  readonly requestMsMax: number;
+}
+
+export const defaultLimits: Limits = {
+  busesPerAccountMax: 100,
+  rulesPerBusMax: 300,
+  targetsPerRuleMax: 5,
+  connectionsPerAccountMax: 3_000,
+  apiDestinationsPerAccountMax: 3_000,
+  rateLimitDefault: 300,
+  pageItemsMax: 100,
+  pageTokenLifetimeMs: 24 * 3_600_000,
+  eventLogMs: 600_000,
+  deadLetterMs: 14 * 24 * 3_600_000,
+  hopsMax: 8,
+  requestMsMax: 5_000,
+};

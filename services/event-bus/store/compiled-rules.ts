@@ -1,0 +1,113 @@
+import { LRUCache } from "lru-cache";
+
+import type { RuleRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import { RuleState } from "../../../gen/quartet/eventbus/v1/rule_pb.ts";
+import type { Target } from "../../../gen/quartet/eventbus/v1/target_pb.ts";
+import type { Reader } from "../../kit/store/store.ts";
+import type { BusReference } from "../domain/arns.ts";
+import type { PatternEntry } from "../pattern/matcher.ts";
+import { Matcher } from "../pattern/matcher.ts";
+import { parsePattern } from "../pattern/parse.ts";
+import { busRevisions, ruleChanges, rules, targets } from "./layout.ts";
+import { changesKept } from "./rule.ts";
+
+/** A rule that watches events, with what it invokes. */
+export interface WatchingRule {
+  readonly name: string;
+  readonly roleArn: string | undefined;
+  readonly managedBy: string | undefined;
+  readonly targets: readonly Target[];
+}
+
+export type BusMatcher = Matcher<WatchingRule>;
+
+interface Compiled {
+  readonly revision: bigint;
+  readonly matcher: BusMatcher;
+}
+
+/** Compiled sets that are kept; one that was not used for longest makes room. */
+const compiledMax = 1_000;
+
+/**
+ * The enabled rules of each bus, compiled. Asking reads the bus's revision in the caller's transaction, so a rule that
+ * was answered is used by the next event, and a change that comes between makes the transaction run again. A set that is
+ * a few changes behind reads only the rules that changed.
+ */
+export class CompiledRules {
+  readonly #compiled = new LRUCache<string, Compiled>({ max: compiledMax });
+
+  /** The rules of a bus as the reader sees them. */
+  async of(reader: Reader, bus: BusReference): Promise<BusMatcher> {
+    const revision = (await reader.get(busRevisions, [bus.account, bus.name]))?.revision ?? 0n;
+    const key = `${bus.account}/${bus.name}`;
+    const present = this.#compiled.get(key);
+    if (present !== undefined && present.revision >= revision && revision > 0n) return present.matcher;
+    const matcher = await compile(reader, bus, present, revision);
+    this.#compiled.set(key, { revision, matcher });
+    return matcher;
+  }
+}
+
+const compile = async (
+  reader: Reader,
+  bus: BusReference,
+  present: Compiled | undefined,
+  revision: bigint,
+): Promise<BusMatcher> => {
+  if (revision === 0n) return new Matcher();
+  const changed = present === undefined ? undefined : await changedRules(reader, bus, present.revision, revision);
+  if (present === undefined || changed === undefined) return readAll(reader, bus);
+  const entries: PatternEntry<WatchingRule>[] = [];
+  for (const name of changed) {
+    const rule = await reader.get(rules, [bus.account, bus.name, name]);
+    const found = await reader.list(targets, { prefix: [bus.account, bus.name, name], limit: 1_000 });
+    const entry =
+      rule &&
+      entryOf(
+        rule,
+        found.flatMap(({ value }) => value.target ?? []),
+      );
+    if (entry !== undefined) entries.push(entry);
+  }
+  return present.matcher.with(entries, changed);
+};
+
+/** The rules that changed between two revisions; undefined when not all changes are remembered. */
+const changedRules = async (
+  reader: Reader,
+  bus: BusReference,
+  from: bigint,
+  to: bigint,
+): Promise<string[] | undefined> => {
+  if (to - from >= changesKept) return undefined;
+  const changes = await reader.list(ruleChanges, {
+    prefix: [bus.account, bus.name],
+    after: [bus.account, bus.name, Number(from)],
+    limit: changesKept,
+  });
+  if (BigInt(changes.length) < to - from) return undefined;
+  return [...new Set(changes.map(({ value }) => value.rule))];
+};
+
+const readAll = async (reader: Reader, bus: BusReference): Promise<BusMatcher> => {
+  const byRule = new Map<string, Target[]>();
+  for await (const { key, value } of reader.range(targets, { prefix: [bus.account, bus.name] })) {
+    if (value.target === undefined) continue;
+    const present = byRule.get(key[2]);
+    if (present === undefined) byRule.set(key[2], [value.target]);
+    else present.push(value.target);
+  }
+  const entries: PatternEntry<WatchingRule>[] = [];
+  for await (const { value } of reader.range(rules, { prefix: [bus.account, bus.name] })) {
+    const entry = entryOf(value, byRule.get(value.name) ?? []);
+    if (entry !== undefined) entries.push(entry);
+  }
+  return new Matcher<WatchingRule>().with(entries);
+};
+
+const entryOf = (rule: RuleRecord, ruleTargets: readonly Target[]): PatternEntry<WatchingRule> | undefined => {
+  if (rule.state === RuleState.DISABLED || rule.eventPattern === undefined) return undefined;
+  const { name, roleArn, managedBy } = rule;
+  return { name, pattern: parsePattern(rule.eventPattern), item: { name, roleArn, managedBy, targets: ruleTargets } };
+};
