@@ -5,6 +5,7 @@ import type { MethodContract } from "../services/kit/contract/contract.ts";
 import { throwViolations } from "../services/kit/validation/validate.ts";
 import type { Believed } from "./authenticate.ts";
 import { bindBody, bindParts, streamsBody, takesBody } from "./bindings/bind-request.ts";
+import { checkDocumentDigests } from "./bindings/document-digest.ts";
 import type { Reading } from "./bindings/reading.ts";
 import type { BoundHeaders } from "./bindings/request-headers.ts";
 import { boundHeaders } from "./bindings/request-headers.ts";
@@ -59,6 +60,7 @@ export const bind = async (
   if (takesBody(method)) {
     const read = (source: AsyncIterable<Uint8Array>) => decodeBody(believed.payload, source);
     const body = believed.body ?? (await exchange.body.readWhole(read));
+    if (binding.api.protocol === Protocol.REST_XML) checkDocumentDigests(headers, body);
     bindBody(method, message, body, binding.codec, reading);
   }
   throwViolations(binding.faults, reading.violations);

@@ -3,7 +3,6 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Dialects } from "./dialects/dialects.ts";
 import type { Dialect, Spelling } from "./dialects/dialect.ts";
 import type { QueryParameters } from "./query.ts";
-import { findClaim } from "./signature/verify.ts";
 
 /** A request's line and headers, before anything is believed. */
 export interface RequestHead {
@@ -78,10 +77,14 @@ const bucketOf = (host: string, hosts: readonly string[]): string | undefined =>
   return match === null ? label : match[1];
 };
 
+/** Only the service name is looked for here; whether the claim is well-formed and true is found out later. */
 const signedApi = (head: RequestHead, dialect: Dialect): string | undefined => {
-  const claim = findClaim({ rawHeaders: head.rawHeaders, rawQuery: head.rawQuery, brand: dialect.signature });
-  if (claim === undefined) return undefined;
-  return Object.keys(dialect.signingNames).find((api) => dialect.signingNames[api]?.includes(claim.service));
+  const credential =
+    /Credential=([^,\s]+)/.exec(head.headers.authorization ?? "")?.[1] ??
+    head.query.get(`${dialect.signature.queryPrefix}Credential`);
+  const service = credential?.split("/").at(-2);
+  if (service === undefined) return undefined;
+  return Object.keys(dialect.signingNames).find((api) => dialect.signingNames[api]?.includes(service));
 };
 
 const targetedApi = (head: RequestHead, dialect: Dialect, options: IdentifyOptions): string | undefined =>

@@ -7,6 +7,9 @@ export type RefusalKind =
   | "uri-too-long"
   | "malformed-body"
   | "body-too-large"
+  | "invalid-digest"
+  | "invalid-checksum"
+  | "bad-digest"
   | "missing-content-length"
   | "slow-body"
   | "incomplete-body"
@@ -49,6 +52,9 @@ const refusals: Readonly<Record<RefusalKind, RefusalWords>> = {
     ["RequestEntityTooLargeException", 413],
     "Your request was too big.",
   ),
+  "invalid-digest": words(["InvalidDigest", 400], serialization, "The Content-MD5 you specified is not valid."),
+  "invalid-checksum": words(["InvalidRequest", 400], serialization, "The value of a checksum header is not valid."),
+  "bad-digest": words(["BadDigest", 400], serialization, "A digest you specified did not match what we received."),
   "missing-content-length": words(
     ["MissingContentLength", 411],
     ["MissingContentLengthException", 411],

@@ -1,4 +1,4 @@
-import { createECDH, createHmac, createPublicKey, hash, timingSafeEqual, verify } from "node:crypto";
+import { createECDH, createHmac, createPublicKey, createSecretKey, hash, timingSafeEqual, verify } from "node:crypto";
 import type { KeyObject } from "node:crypto";
 
 import { LRUCache } from "lru-cache";
@@ -46,13 +46,17 @@ export const deriveSymmetric = (secret: string, scope: readonly string[], brand:
   return key;
 };
 
-const symmetricKey = (key: Buffer): SigningKey => ({
-  matches: (stringToSign, signature) => {
-    const given = Buffer.from(signature, "latin1");
-    const computed = Buffer.from(createHmac("sha256", key).update(stringToSign).digest("hex"), "latin1");
-    return given.length === computed.length && timingSafeEqual(given, computed);
-  },
-});
+const symmetricKey = (key: Buffer): SigningKey => {
+  // A key that the platform has prepared once makes each HMAC several times cheaper than the same bytes.
+  const secret = createSecretKey(key);
+  return {
+    matches: (stringToSign, signature) => {
+      const given = Buffer.from(signature, "latin1");
+      const computed = Buffer.from(createHmac("sha256", secret).update(stringToSign).digest("hex"), "latin1");
+      return given.length === computed.length && timingSafeEqual(given, computed);
+    },
+  };
+};
 
 /** The order of the curve P-256, less two. */
 const orderLessTwo = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc63254fn;

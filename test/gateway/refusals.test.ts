@@ -311,6 +311,24 @@ describe("a refusal of the gateway", () => {
     expect(response.status).toBe(status);
   });
 
+  test.each([
+    // header, its value for a body of "<ShelfRules><Rule><Status>Enabled</Status></Rule></ShelfRules>", status, what the answer holds
+    ["content-md5", "x4JJSTQbY+7gP6fCvDRJpw==", 400, "<Code>BadDigest</Code>"],
+    ["content-md5", "short", 400, "<Code>InvalidDigest</Code>"],
+    ["content-md5", "9Bv+UnQidSCmAGLXEYkCzg==", 200, ""],
+    ["x-amz-checksum-crc32", "AAAAAA==", 400, "<Code>BadDigest</Code>"],
+    ["x-amz-checksum-crc32", "AAAA", 400, "<Code>InvalidRequest</Code>"],
+    ["x-amz-checksum-crc32", "b1GotA==", 200, ""],
+    ["x-amz-checksum-sha1", "E1asExhoWQZZqZJx+Hz6hZZscpM=", 200, ""],
+    ["x-amz-checksum-sha256", "nseQz4XMmJ0MyYkEDP4JF5tWoBQEzXtTU/9JLEkTVfY=", 200, ""],
+  ])("of a document depends on its digest: %s %s", async (name, value, status, content) => {
+    const body = "<ShelfRules><Rule><Status>Enabled</Status></Rule></ShelfRules>";
+    const request = { method: "PUT", target: "/novels?rules", headers: { [name]: value }, body };
+    const response = await fixture.call("object-storage", "amz", request);
+    expect(response.body).toContain(content);
+    expect(response.status).toBe(status);
+  });
+
   test("of a HEAD request has a status and no body", async () => {
     const response = await fixture.call("object-storage", "amz", { method: "HEAD", target: "/novels/%FF" });
     expect(response.status).toBe(400);

@@ -88,6 +88,19 @@ describe("a streamed request", () => {
     expect(response.headers).toMatchObject({ etag: '"abc"', "x-amz-book-class": "aws:lock" });
   });
 
+  test("headers that a signer of URLs put in the query count, but for the checksum of a body it did not have", async () => {
+    const target =
+      "/novels/emma?x-amz-meta-author=Jane%20Austen&X-Amz-Book-Class=STANDARD&x-amz-checksum-crc32=AAAAAA%3D%3D";
+    await send(fixture.url, { method: "PUT", target, body: "Emma" }, {});
+    expect(fixture.received[0]?.message).toEqual({
+      shelf: "novels",
+      book: "emma",
+      contentLength: "4",
+      bookClass: "BOOK_CLASS_STANDARD",
+      metadata: { author: "Jane Austen" },
+    });
+  });
+
   test("required query parameters make an upload one of a part", async () => {
     await fixture.call("object-storage", "svc", {
       method: "PUT",

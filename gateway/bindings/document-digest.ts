@@ -1,0 +1,55 @@
+import { createHash } from "node:crypto";
+import { crc32 } from "node:zlib";
+
+import { GatewayRefusal } from "../faults/gateway-refusal.ts";
+import type { BoundHeaders } from "./request-headers.ts";
+
+interface Digest {
+  /** Documented spelling. */
+  readonly header: string;
+  readonly name: string;
+  readonly bytes: number;
+  compute(body: Buffer): Buffer;
+}
+
+const hashed = (header: string, name: string, algorithm: string, bytes: number): Digest => ({
+  header,
+  name,
+  bytes,
+  compute: (body) => createHash(algorithm).update(body).digest(),
+});
+
+const digests: readonly Digest[] = [
+  hashed("content-md5", "Content-MD5", "md5", 16),
+  hashed("x-svc-checksum-sha1", "SHA1", "sha1", 20),
+  hashed("x-svc-checksum-sha256", "SHA256", "sha256", 32),
+  {
+    header: "x-svc-checksum-crc32",
+    name: "CRC32",
+    bytes: 4,
+    compute: (body) => {
+      const value = Buffer.alloc(4);
+      value.writeUInt32BE(crc32(body));
+      return value;
+    },
+  },
+];
+
+/**
+ * Compares a document with the digests that its client sends along. A service gets only the message that the document
+ * stands for, so this is the last place where its bytes are known. Throws GatewayRefusal.
+ */
+export const checkDocumentDigests = (headers: BoundHeaders, body: Buffer): void => {
+  for (const digest of digests) {
+    const given = headers.get(digest.header);
+    if (given === undefined) continue;
+    const isMd5 = digest.header === "content-md5";
+    const decoded = Buffer.from(given, "base64");
+    if (decoded.length !== digest.bytes)
+      throw isMd5
+        ? new GatewayRefusal("invalid-digest")
+        : new GatewayRefusal("invalid-checksum", `Value for the ${digest.name} checksum is invalid.`);
+    if (!digest.compute(body).equals(decoded))
+      throw new GatewayRefusal("bad-digest", `The ${digest.name} you specified did not match what we received.`);
+  }
+};
