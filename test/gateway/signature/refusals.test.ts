@@ -2,8 +2,9 @@ import { describe, expect, test } from "vitest";
 
 import type { SignatureRefusal } from "../../../gateway/signature/refusal.ts";
 import { amz, svc } from "./brands.ts";
+import { fixedAccessKeys } from "../../../services/kit/identity/access-keys.ts";
 import type { Request } from "./signer.ts";
-import { at, changed, emptyHash, presigned, signedByHeader, verifyExample } from "./signer.ts";
+import { at, changed, emptyHash, exampleKey, presigned, signedByHeader, verifyExample } from "./signer.ts";
 
 const header = signedByHeader;
 
@@ -241,6 +242,21 @@ describe("a request signed by header", () => {
   test("may be for any region where none is asked for", () => {
     expect(verifyExample({ ...header(), region: undefined }).form).toBe("header");
   });
+});
+
+test("a chunked body that cannot be read is told before a signature that does not match", () => {
+  const request = { ...header({ payloadHash: "STREAMING-AWS4-HMAC-SHA256-PAYLOAD" }), rawPath: "/other.txt" };
+  expect(kindOf(request)).toBe("missing-decoded-length");
+});
+
+test("a key whose secret was replaced verifies with the new secret only", () => {
+  const request = header();
+  const replaced = fixedAccessKeys([{ ...exampleKey, secretAccessKey: "another secret" }]);
+  expect([kindOf(request), kindOf({ ...request, accessKeys: replaced }), kindOf(request)]).toEqual([
+    "accepted",
+    "signature-mismatch",
+    "accepted",
+  ]);
 });
 
 test("faults are told in one order, whatever else is wrong", () => {

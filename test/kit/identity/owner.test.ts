@@ -13,6 +13,7 @@ describe("the owner of a resource", () => {
     [rootCaller("000000000000"), "111122223333", false],
     [anonymousCaller, "111122223333", false],
     [anonymousCaller, "", false],
+    [{ ...rootCaller("111122223333"), isAnonymous: true }, "111122223333", false],
   ] as const)("%o of %s: %s", ([caller, owner, isIt]) => {
     expect(isOwner(caller, owner)).toBe(isIt);
   });
