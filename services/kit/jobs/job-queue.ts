@@ -39,7 +39,10 @@ export interface Taken {
 /** How long a job is put off whose kind no handler is known for. */
 export const unknownKindDelayMs = 60_000;
 
-/** The steps of jobs from queue to queue. Each is only reads and writes of a transaction. */
+/**
+ * The steps of jobs from queue to queue. Each is only reads and writes of a transaction. Entries are found by unchecked
+ * reads, because others add entries all the time; what a step rests on is the job's state, and that is checked.
+ */
 export class JobQueue {
   readonly #tables: JobTables;
 
@@ -71,7 +74,7 @@ export class JobQueue {
 
   /** Makes at most `limit` scheduled jobs ready whose time has come; gives how many. */
   async promote(tx: Transaction, nowMs: number, limit: number): Promise<number> {
-    const due = await tx.list(this.#tables.scheduled, { through: [nowMs], limit });
+    const due = await tx.snapshot.list(this.#tables.scheduled, { through: [nowMs], limit });
     for (const { key } of due) {
       const [atMs, id] = key;
       const state = await this.#stateAt(tx, id, JobPlace.SCHEDULED, atMs);
@@ -85,7 +88,7 @@ export class JobQueue {
   async reclaim(tx: Transaction, nowMs: number, limit: number, exceptRunner?: string): Promise<number> {
     const through = exceptRunner === undefined ? nowMs : Number.MAX_SAFE_INTEGER;
     let count = 0;
-    for await (const { key } of tx.range(this.#tables.leased, { through: [through] })) {
+    for await (const { key } of tx.snapshot.range(this.#tables.leased, { through: [through] })) {
       const [untilMs, id] = key;
       const state = await this.#stateAt(tx, id, JobPlace.LEASED, untilMs);
       if (state !== undefined && state.runner === exceptRunner) continue;
@@ -131,7 +134,7 @@ export class JobQueue {
       let bounds = round;
       while (taking.left > 0) {
         const limit = taking.left;
-        const page = await tx.list(this.#tables.ready, { ...bounds, limit });
+        const page = await tx.snapshot.list(this.#tables.ready, { ...bounds, limit });
         for (const { key } of page) if (taking.admits(key)) await this.#takeOne(tx, taking, key);
         const last = page.at(-1)?.key[0];
         if (page.length < limit || last === undefined) break;

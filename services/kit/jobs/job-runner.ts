@@ -227,7 +227,7 @@ export class JobRunner {
     const reclaimed = await this.#queue.reclaim(tx, nowMs, movedMax, this.#mustReclaimAll ? this.#name : undefined);
     const promoted = await this.#queue.promote(tx, nowMs, movedMax);
     if (reclaimed === movedMax || promoted === movedMax) return nowMs;
-    const knownMs = await this.#queue.nextInstant(tx);
+    const knownMs = await this.#queue.nextInstant(tx.snapshot);
     // Others who share the store do not tell what they schedule or leave.
     return this.#options.isShared === true ? Math.min(knownMs, nowMs + sharedPollMs) : knownMs;
   }

@@ -66,6 +66,7 @@ export class CommittedView implements View {
 export class Attempt implements Transaction {
   readonly reads = new ReadSet();
   readonly changes = new WriteSet();
+  readonly snapshot: ViewReader;
   readonly #committed: CommittedView;
   readonly #reader: ViewReader;
   readonly #bytesMax: number;
@@ -77,7 +78,9 @@ export class Attempt implements Transaction {
     this.#committed = new CommittedView(engine, log);
     this.#bytesMax = bytesMax;
     const base = ahead === undefined ? this.#committed : overlay(ahead, this.#committed);
-    this.#reader = new ViewReader(overlay(this.changes, base), this.reads);
+    const view = overlay(this.changes, base);
+    this.#reader = new ViewReader(view, this.reads);
+    this.snapshot = new ViewReader(view);
   }
 
   /** The committed version that the reads rest on; undefined when nothing committed was read. */

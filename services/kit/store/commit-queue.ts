@@ -89,7 +89,14 @@ export class CommitQueue {
       // One turn of the event loop, so that callers who were just answered can join with their next transaction.
       await new Promise(setImmediate);
       if (this.#waiting.length === 0) break;
-      await this.#commitGroup(this.#take());
+      const works = this.#take();
+      try {
+        await this.#commitGroup(works);
+      } catch (error) {
+        // Nobody may wait for ever, whatever went wrong; who was answered already does not notice.
+        this.#break(error);
+        for (const work of works) work.fail(this.#broken);
+      }
     }
     this.#isRunning = false;
   }
@@ -139,7 +146,7 @@ export class CommitQueue {
       this.#conflicts += 1;
       const leftMs = endMs - performance.now();
       if (work.attempts >= this.#limits.attemptsMax) work.fail(new StoreContentionError(work.attempts));
-      else if (work.isSlow || leftMs <= 0 || changes.bytes >= this.#limits.groupBytesMax) work.lose();
+      else if (work.isSlow || work.lastRunMs >= leftMs || changes.bytes >= this.#limits.groupBytesMax) work.lose();
       else {
         this.#reruns += 1;
         if (await work.runWithin(changes, leftMs)) {
@@ -156,12 +163,16 @@ export class CommitQueue {
       await this.#engine.write(changes.writes);
     } catch (error) {
       // After a failed write the end of the log file is unknown, and what is written behind it might not be found again.
-      this.#broken = new StoreWriteError(error);
-      this.#onBroken(this.#broken);
+      this.#break(error);
       return false;
     }
     this.#groups += 1;
     this.#log.append(changes);
     return true;
+  }
+
+  #break(error: unknown): void {
+    this.#broken ??= new StoreWriteError(error);
+    this.#onBroken(this.#broken);
   }
 }

@@ -28,6 +28,11 @@ export interface Reader {
 
 /** Reads and writes that take effect together or not at all. Reads see the transaction's own writes; a range sees those made before it began. */
 export interface Transaction extends Reader {
+  /**
+   * Reads of the same state that are not checked at the commit: others may have changed what they show by then. For
+   * finding candidates in a range that others add to all the time; read again, checked, what a decision rests on.
+   */
+  readonly snapshot: Reader;
   /** Creates or replaces the record. What is stored is the value as it is now. */
   put<K extends KeyTuple, V extends Message>(
     table: Table<K, V>,

@@ -13,6 +13,8 @@ export interface Work {
   readonly bytes: number;
   /** It did not finish in time inside a group, so it only runs outside of one. */
   readonly isSlow: boolean;
+  /** How long its latest run took, in milliseconds. */
+  readonly lastRunMs: number;
   /** Runs the function again on top of the changes. False when it takes longer than the limit. */
   runWithin(ahead: WriteSet, limitMs: number): Promise<boolean>;
   expectOutcome(): Promise<boolean>;
@@ -35,6 +37,7 @@ export class TransactionWork<T> implements Work {
   #abandoned: Promise<unknown> | undefined;
   attempts = 0;
   isSlow = false;
+  lastRunMs = 0;
 
   constructor(
     order: number,
@@ -119,12 +122,14 @@ export class TransactionWork<T> implements Work {
 
   async #runOnce(attempt: Attempt): Promise<Ending<T>> {
     this.attempts += 1;
+    const beginMs = performance.now();
     try {
       return { result: await this.#run(attempt) };
     } catch (refusal) {
       attempt.changes.clear();
       return { refusal };
     } finally {
+      this.lastRunMs = performance.now() - beginMs;
       await attempt.end();
     }
   }

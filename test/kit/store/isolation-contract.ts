@@ -103,6 +103,21 @@ export const isolationContract = (engine: string, openEmpty: OpenEmptyStore): vo
       },
     );
 
+    it("does not check what was read by the snapshot, which shows the same state and the transaction's own writes", async () => {
+      const store = await open();
+      await put(store, ["a", "1", "old"]);
+      let runs = 0;
+      await store.transact(async (tx) => {
+        runs += 1;
+        await tx.snapshot.get(notes, ["a", "1"]);
+        await put(store, ["a", "1", "new"], ["a", "2", "new"]);
+        tx.put(notes, ["a", "3"], { value: "own" });
+        const found = await tx.snapshot.list(notes, { limit: 10 });
+        expect(found.map(({ key, value }) => `${key[1]} ${value.value}`)).toEqual(["1 old", "3 own"]);
+      });
+      expect(runs).toBe(1);
+    });
+
     it("never runs a transaction that only reads twice", async () => {
       const store = await open();
       let runs = 0;
