@@ -31,6 +31,8 @@ export const openExchange = (
   response.once("close", () => {
     if (!response.writableFinished) controller.abort();
   });
+  // A write that finds the connection gone is told by `close` as well; nobody else listens for it.
+  response.on("error", () => {});
   const { rawPath, rawQuery } = splitTarget(request.url ?? "/");
   return {
     request,

@@ -9,6 +9,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { authenticate } from "./authenticate.ts";
 import { bind } from "./bind.ts";
 import { call } from "./call.ts";
+import type { Exchange } from "./exchange.ts";
 import { openExchange, readHead } from "./exchange.ts";
 import type { Identity } from "./identify.ts";
 import { identify } from "./identify.ts";
@@ -35,7 +36,7 @@ export const answer = async (
     const outcome = call(gateway, exchange, bound, believed.caller, head);
     await render(gateway, exchange, identity, bound, outcome);
   } catch (thrown) {
-    renderFault(gateway, exchange, identity, thrown);
+    refuse(gateway, exchange, identity, thrown);
   }
   gateway.log.debug(
     {
@@ -49,4 +50,14 @@ export const answer = async (
     },
     "answered",
   );
+};
+
+/** A refusal that cannot be written either must not take the process along. */
+const refuse = (gateway: Gateway, exchange: Exchange, identity: Identity, thrown: unknown): void => {
+  try {
+    renderFault(gateway, exchange, identity, thrown);
+  } catch (error) {
+    gateway.log.error({ err: error, cause: thrown, requestId: exchange.requestId }, "a refusal could not be written");
+    exchange.response.destroy();
+  }
 };

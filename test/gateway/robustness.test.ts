@@ -1,0 +1,137 @@
+import { connect } from "node:net";
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { eventually } from "../support/eventually.ts";
+import type { Fixture } from "./support/fixture.ts";
+import { startFixture } from "./support/fixture.ts";
+
+let fixture: Fixture;
+beforeAll(async () => {
+  fixture = await startFixture({ bodyTimeoutMs: 500, stallTimeoutMs: 500 });
+});
+afterAll(() => fixture.stop());
+
+/** Numbers that look random and are the same in every run (mulberry32). */
+const numbersFrom = (seed: number) => {
+  let state = seed;
+  return (below: number): number => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
+  };
+};
+
+const methods = ["GET", "HEAD", "PUT", "POST", "DELETE", "PATCH", "OPTIONS", "TRACE"];
+const pathPieces = [
+  "/",
+  "novels",
+  "emma",
+  "%",
+  "%00",
+  "%FF",
+  "%2F",
+  "..",
+  "__proto__",
+  "constructor",
+  "é",
+  "{Shelf}",
+  "a".repeat(300),
+  "customer-profile",
+  "event-bus",
+  "readers",
+  "tags",
+];
+const queryPieces = [
+  "?",
+  "&",
+  "=",
+  "rules",
+  "list-type=2",
+  "x-id=GetBook",
+  "uploads",
+  "marker=%",
+  "max-books=-1",
+  "X-Amz-Algorithm=AWS4-HMAC-SHA256",
+  "X-Amz-Signature=",
+  "x-amz-meta-a=b",
+  "__proto__=1",
+];
+const headerPieces = [
+  "authorization: AWS4-HMAC-SHA256",
+  "authorization: AWS4-HMAC-SHA256 Credential=a/b/c/d/e,SignedHeaders=,Signature=",
+  "authorization: SVC4-HMAC-SHA256 Credential=////,SignedHeaders=host,Signature=0",
+  "authorization: Basic YTpi",
+  "x-amz-target: AWSEvents.PutNotices",
+  "x-amz-target: .",
+  "x-svc-target: EventBus.__proto__",
+  "x-amz-meta-: empty",
+  "x-amz-meta-\u00fc: \u00fc",
+  "x-amz-meta-__proto__: a",
+  "x-amz-content-sha256: STREAMING-UNSIGNED-PAYLOAD-TRAILER",
+  "x-amz-decoded-content-length: 99999999999999999999",
+  "x-amz-copy-source: %",
+  "content-md5: ===",
+  "content-encoding: aws-chunked,,",
+  "expires: yesterday",
+  "range: bytes=9-1",
+  "host: .localhost",
+  "host: [::1]:80",
+  "host: a..b.object-storage.",
+  "expect: 100-continue",
+  "transfer-encoding: chunked",
+];
+const bodies = [
+  "",
+  "{",
+  "[]",
+  '{"Entries":null}',
+  '{"__proto__":{"a":1}}',
+  "<a",
+  "<!DOCTYPE a>",
+  "<ShelfRules><Rule/></ShelfRules>",
+  "0\r\n\r\n",
+  "ffffffff\r\n",
+  "\u0000".repeat(64),
+];
+
+const makeRequest = (pick: (below: number) => number): string => {
+  const some = (list: readonly string[], most: number): string[] =>
+    Array.from({ length: pick(most + 1) }, () => list[pick(list.length)]!);
+  const target = `/${some(pathPieces, 4).join(pick(2) === 0 ? "/" : "")}${pick(2) === 0 ? "" : `?${some(queryPieces, 4).join("&")}`}`;
+  const body = bodies[pick(bodies.length)]!;
+  const lines = [`${methods[pick(methods.length)]} ${target} HTTP/1.1`, ...some(headerPieces, 4)];
+  if (pick(4) > 0) lines.push(`content-length: ${body.length}`);
+  return `${lines.join("\r\n")}\r\n\r\n${body}`;
+};
+
+test("no request stops the gateway, and every one is answered or its connection closed", async () => {
+  fixture.answer("GetBook", async function* () {
+    yield { body: Buffer.from("Emma") };
+  });
+  const pick = numbersFrom(20_260_102);
+  const { hostname, port } = new URL(fixture.url);
+  const statuses: number[] = [];
+  const talk = async (request: string): Promise<void> => {
+    const socket = connect(Number(port), hostname);
+    let answer = "";
+    socket.on("data", (piece) => {
+      answer += piece.toString("latin1");
+    });
+    socket.on("error", () => {});
+    socket.write(Buffer.from(request, "latin1"));
+    await eventually(
+      () => /HTTP\/1\.1 [2-5]\d\d/.test(answer) || socket.closed,
+      `an answer to ${JSON.stringify(request)}`,
+    );
+    socket.destroy();
+    statuses.push(Number(/HTTP\/1\.1 ([2-5]\d\d)/.exec(answer)?.[1] ?? 0));
+  };
+  for (let round = 0; round < 60; round += 1)
+    await Promise.all(Array.from({ length: 10 }, () => talk(makeRequest(pick))));
+
+  expect(statuses).toHaveLength(600);
+  expect(statuses.filter((status) => status === 500)).toEqual([]);
+  expect((await fetch(`${fixture.adminUrl}/healthz`)).status).toBe(200);
+});
