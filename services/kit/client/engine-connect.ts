@@ -32,8 +32,10 @@ export const createConnectEngine = (options: EngineOptions): ClosableTransport =
   ): Promise<string[]> => {
     const lines = ["content-type", contentType, "connect-protocol-version", "1"];
     if (timeoutMs !== undefined) lines.push("connect-timeout-ms", String(Math.max(0, Math.ceil(timeoutMs))));
-    if (options.token !== undefined) lines.push("authorization", `Bearer ${await options.token()}`);
-    if (given !== undefined) new Headers(given).forEach((value, name) => lines.push(name, value));
+    const givenHeaders = given === undefined ? undefined : new Headers(given);
+    givenHeaders?.forEach((value, name) => lines.push(name, value));
+    if (options.token !== undefined && givenHeaders?.has("authorization") !== true)
+      lines.push("authorization", `Bearer ${await options.token()}`);
     return lines;
   };
 

@@ -31,7 +31,8 @@ export const createGrpcEngine = (options: EngineOptions): ClosableTransport => {
 
   const metadataOf = async (header: HeadersInput | undefined): Promise<Metadata> => {
     const metadata = toMetadata(header);
-    if (options.token !== undefined) metadata.set("authorization", `Bearer ${await options.token()}`);
+    if (options.token !== undefined && metadata.get("authorization").length === 0)
+      metadata.set("authorization", `Bearer ${await options.token()}`);
     return metadata;
   };
 

@@ -22,7 +22,7 @@ export interface TransportOptions {
    * `grpc`: gRPC over HTTP/2. Calls whose two directions run at the same time need HTTP/2 and use it with either.
    */
   readonly engine: "connect" | "grpc";
-  /** Makes the bearer token of each call. It is asked for every call and should keep what it made. */
+  /** Makes the bearer token of calls that bring no `authorization`. Asked for every call: it keeps what it made. */
   readonly token?: () => Promise<string>;
   /** The deadline of calls that name none. Unset: none. */
   readonly timeoutMs?: number;

@@ -12,6 +12,7 @@ import { lingerOver } from "./linger.ts";
 import { bodyFrames, decodeMessage, messagesOf, readBody } from "./request-body.ts";
 import { drained, frameOf, gzipped, writeParts } from "./response-body.ts";
 import type { Route } from "./route.ts";
+import { Turn } from "./turn.ts";
 
 /** The content types of this lane. */
 export const unaryContentType = "application/proto";
@@ -111,12 +112,14 @@ export const serveConnectStream = async (
     const isGzip = isGzipEncoded(headers["connect-content-encoding"] as string | undefined);
     const limitBytes = dispatcher.limits.streamMessageBytesMax;
     const requests = messagesOf(bodyFrames(request, limitBytes, call), { codec: route.input, isGzip, limitBytes });
+    const turn = new Turn();
     for await (const answer of dispatcher.stream(call, requests)) {
       if (call.isClosed) return;
       const parts = await frameOf(route.output.encode(answer), isGzipWanted);
       if (call.isClosed) return;
       begin();
       if (!writeParts(response, parts)) await drained(response);
+      if (turn.isOver) await turn.next();
       if (call.isClosed) return;
     }
     finish();
@@ -129,7 +132,7 @@ export const serveConnectStream = async (
 const inlineBytesMax = 2 * 1024;
 
 const latin1 = ([only]: readonly Uint8Array[]): string =>
-  only === undefined ? "" : Buffer.from(only.buffer, only.byteOffset, only.byteLength).latin1Slice();
+  only === undefined ? "" : Buffer.from(only.buffer, only.byteOffset, only.byteLength).toString("latin1");
 
 /** Trailers of a unary answer are headers with a prefix. */
 const unaryHeaders = (call: Call, contentType: string, length: number): string[] => {

@@ -13,6 +13,7 @@ import type { Dispatcher } from "./dispatch.ts";
 import { bodyFrames, decodeFrame, messagesOf, readOnlyFrame } from "./request-body.ts";
 import { drained, frameOf, writeParts } from "./response-body.ts";
 import type { Route } from "./route.ts";
+import { Turn } from "./turn.ts";
 
 const contentType = "application/grpc+proto";
 const statusOk: OutgoingHttpHeaders = { "grpc-status": "0" };
@@ -53,8 +54,10 @@ export const serveGrpc = async (
       await answer.send(await dispatcher.unary(call, request));
     } else {
       const requests = messagesOf(bodyFrames(stream, limitBytes, call), decoding);
+      const turn = new Turn();
       for await (const message of dispatcher.stream(call, requests)) {
         await answer.send(message);
+        if (turn.isOver) await turn.next();
         if (call.isClosed) return;
       }
     }

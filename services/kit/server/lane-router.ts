@@ -2,33 +2,56 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 
 import type { DescService, Message } from "@bufbuild/protobuf";
-import type { ConnectRouter, HandlerContext, ServiceImpl } from "@connectrpc/connect";
-import { ConnectError, createContextKey } from "@connectrpc/connect";
-import { compressionGzip, connectNodeAdapter } from "@connectrpc/connect-node";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import { ConnectError, createConnectRouter, createContextKey } from "@connectrpc/connect";
+import {
+  compressionGzip,
+  universalRequestFromNodeRequest,
+  universalResponseToNodeResponse,
+} from "@connectrpc/connect-node";
 
+import type { Logger } from "../log/log.ts";
 import type { ProtocolError } from "../wire/protocol-error.ts";
 import type { Call } from "./call.ts";
 import type { Dispatcher } from "./dispatch.ts";
 import { callerGone, deadlinePassed } from "./dispatch.ts";
+import { Turn } from "./turn.ts";
 
 /** Serves what the thin lanes do not: gRPC-Web, JSON, GET, and Connect over HTTP/2. */
 export type RouterLane = (
   request: IncomingMessage | Http2ServerRequest,
   response: ServerResponse | Http2ServerResponse,
-) => void;
+) => Promise<void>;
 
 const callKey = createContextKey<Call | undefined>(undefined);
 
 /** The lane through connect-node's router. Its gate admits the call before the body is read, as the thin lanes do. */
-export const createRouterLane = (dispatcher: Dispatcher, services: readonly DescService[]): RouterLane =>
-  connectNodeAdapter({
-    routes: (router: ConnectRouter) => {
-      for (const service of services) router.service(service, implementationOf(dispatcher, service));
-    },
+export const createRouterLane = (dispatcher: Dispatcher, services: readonly DescService[], log: Logger): RouterLane => {
+  const router = createConnectRouter({
     requestGate: (context) => openCall(dispatcher, context),
     acceptCompression: [compressionGzip],
     readMaxBytes: Math.max(dispatcher.limits.unaryMessageBytesMax, dispatcher.limits.streamMessageBytesMax),
   });
+  for (const service of services) router.service(service, implementationOf(dispatcher, service));
+  const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
+  const serve: RouterLane = async (request, response) => {
+    const handler = handlers.get(request.url?.split("?", 1)[0] ?? "");
+    try {
+      if (handler === undefined) {
+        response.statusCode = 404;
+        response.end();
+      } else {
+        const answer = await handler(universalRequestFromNodeRequest(request, response, undefined, undefined));
+        await universalResponseToNodeResponse(answer, response);
+      }
+    } catch (error) {
+      // A connection that broke; a request that the router itself cannot read.
+      log.debug({ err: error, url: request.url }, "request failed");
+      response.destroy();
+    }
+  };
+  return serve;
+};
 
 const openCall = async (dispatcher: Dispatcher, context: HandlerContext): Promise<void> => {
   const route = dispatcher.find(`/${context.service.typeName}/${context.method.name}`);
@@ -112,19 +135,24 @@ async function* answers(
   const call = callOf(context);
   const iterator = dispatcher.stream(call, requests[Symbol.asyncIterator]());
   const settled = untilAborted(call);
+  const turn = new Turn();
+  // Not awaited: a handler that does not look at its signal may hold its iterator for as long as it likes.
+  const leave = (): void => void iterator.return(undefined).catch(() => {});
+  // A caller that goes away while the router waits for the network leaves this generator where it is.
+  call.whenAborted(leave);
   try {
     for (;;) {
       const next = await settled(iterator.next());
       giveHeaders(call, context);
       if (next.done === true) break;
       yield next.value;
+      if (turn.isOver) await turn.next();
     }
     dispatcher.close(call);
   } catch (thrown) {
     throw refused(dispatcher, call, thrown);
   } finally {
-    // Not awaited: a handler that does not look at its signal may hold its iterator for as long as it likes.
-    void iterator.return(undefined).catch(() => {});
+    leave();
   }
 }
 

@@ -72,6 +72,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
   const router = createRouterLane(
     dispatcher,
     bindings.map(({ service }) => service),
+    options.log,
   );
   let isStopping = false;
 
@@ -85,7 +86,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
       if (type === streamContentType && !isUnary) return void serveConnectStream(dispatcher, route, request, response);
     }
     if (request.url === "/healthz") answerHealth(health.isServing, response);
-    else router(request, response);
+    else void router(request, response);
   };
 
   const http2 = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rawHeaders: readonly string[]): void => {
@@ -99,7 +100,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
     const request = new Http2ServerRequest(stream, headers, {}, rawHeaders);
     const response = new Http2ServerResponse(stream);
     if (path === "/healthz") answerHealth(health.isServing, response);
-    else router(request, response);
+    else void router(request, response);
   };
 
   const port = createPort({ http1, http2 }, limits);

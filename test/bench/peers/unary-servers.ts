@@ -4,9 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import type { handleUnaryCall } from "@grpc/grpc-js";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 
-import type { EchoRequest } from "../../../gen/quartet/test/v1/test_service_pb.ts";
+import type { EchoRequest, EchoResponse } from "../../../gen/quartet/test/v1/test_service_pb.ts";
 import { EchoRequestSchema, EchoResponseSchema } from "../../../gen/quartet/test/v1/test_service_pb.ts";
 import { startTestServer } from "../../kit/server/test-service.ts";
 import { playPeer } from "./peer.ts";
@@ -14,6 +15,8 @@ import { playPeer } from "./peer.ts";
 /** What every server of this measurement answers. */
 const echo = ({ text, labels, number, body }: EchoRequest) =>
   create(EchoResponseSchema, { text, labels, number, body, accountId: "111122223333" });
+
+const echoHandler: handleUnaryCall<EchoRequest, EchoResponse> = (call, answer) => answer(null, echo(call.request));
 
 const roles: Record<string, () => Promise<string>> = {
   kit: async () => (await startTestServer()).server.url,
@@ -35,7 +38,7 @@ const roles: Record<string, () => Promise<string>> = {
           responseSerialize: (message) => Buffer.from(toBinary(EchoResponseSchema, message)),
         },
       },
-      { echo: (call, answer) => answer(null, echo(call.request as EchoRequest)) },
+      { echo: echoHandler },
     );
     return new Promise((resolve, reject) => {
       server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, port) => {

@@ -45,12 +45,15 @@ export const testHandlers: Handlers<typeof TestService, TestApp> = {
     return { text, labels, number, body, accountId: context.caller.accountId };
   },
   async *count({ last, failure }, { app, signal }) {
-    for (let number = 1; number <= last && !signal.aborted; number += 1) {
-      app.made += 1;
-      yield { number };
+    try {
+      for (let number = 1; number <= last; number += 1) {
+        app.made += 1;
+        yield { number };
+      }
+      fail(failure, "count");
+    } finally {
+      if (signal.aborted) app.aborted.push("count");
     }
-    if (signal.aborted) app.aborted.push("count");
-    fail(failure, "count");
   },
   async sum(requests) {
     let sum = 0n;
