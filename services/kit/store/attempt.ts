@@ -112,7 +112,7 @@ export class Attempt implements Transaction {
     value: MessageInitShape<GenMessage<NoInfer<V>>>,
   ): void {
     const message = isMessage(value, table.schema) ? value : create(table.schema, value);
-    this.#write(encodeKey(table, key), toBinary(table.schema, message as V));
+    this.#write(encodeKey(table, key), toBinary(table.schema, message));
   }
 
   delete<K extends KeyTuple, V extends Message>(table: Table<K, V>, key: NoInfer<K>): void {

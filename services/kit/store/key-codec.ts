@@ -31,27 +31,19 @@ export const integer = (name: string): KeyPart<number> => ({ name, kind: "intege
 export const reversed = (name: string): KeyPart<number> => ({ name, kind: "reversed" });
 
 const integerBytes = 8;
-// The ranges name control characters on purpose: they are the bytes with a meaning of their own.
-// eslint-disable-next-line no-control-regex
+// oxlint-disable-next-line no-control-regex -- control characters are the bytes with a meaning of their own
 const plainText = /^[\u0002-\u007f]*$/;
-// eslint-disable-next-line no-control-regex
+// oxlint-disable-next-line no-control-regex -- control characters are the bytes with a meaning of their own
 const escapedBytes = /[\u0000\u0001]/g;
-// eslint-disable-next-line no-control-regex
+// oxlint-disable-next-line no-control-regex -- control characters are the bytes with a meaning of their own
 const escapeSequences = /\u0001([\u0001\u0002])/g;
 
 /** The bytes of one whole part. Throws StoreKeyError when the value cannot be one. */
 export const encodePart = (part: KeyPart, value: unknown): ByteString => {
-  switch (part.kind) {
-    case "text":
-      return `${encodeTextPrefix(part, value)}\u0000`;
-    case "bytes":
-      if (!(value instanceof Uint8Array)) throw new StoreKeyError(`key part ${part.name} must be bytes`);
-      return `${escape(byteStringOf(value))}\u0000`;
-    case "integer":
-      return encodeInteger(part, value, 0);
-    case "reversed":
-      return encodeInteger(part, value, 0xff);
-  }
+  if (part.kind === "text") return `${encodeTextPrefix(part, value)}\u0000`;
+  if (part.kind !== "bytes") return encodeInteger(part, value, maskOf(part));
+  if (!(value instanceof Uint8Array)) throw new StoreKeyError(`key part ${part.name} must be bytes`);
+  return `${escape(byteStringOf(value))}\u0000`;
 };
 
 /** The bytes that every text beginning with `value` begins with. */
@@ -64,22 +56,16 @@ export const encodeTextPrefix = (part: KeyPart, value: unknown): ByteString => {
 
 /** Reads one part that begins at `offset`; gives the value and where the next part begins. */
 export const decodePart = (part: KeyPart, key: ByteString, offset: number): { value: unknown; next: number } => {
-  switch (part.kind) {
-    case "text": {
-      const end = endOf(part, key, offset);
-      const raw = key.slice(offset, end);
-      return { value: plainText.test(raw) ? raw : bytesOf(unescape(raw)).toString("utf8"), next: end + 1 };
-    }
-    case "bytes": {
-      const end = endOf(part, key, offset);
-      return { value: new Uint8Array(bytesOf(unescape(key.slice(offset, end)))), next: end + 1 };
-    }
-    case "integer":
-      return { value: decodeInteger(part, key, offset, 0), next: offset + integerBytes };
-    case "reversed":
-      return { value: decodeInteger(part, key, offset, 0xff), next: offset + integerBytes };
-  }
+  if (part.kind !== "text" && part.kind !== "bytes")
+    return { value: decodeInteger(part, key, offset, maskOf(part)), next: offset + integerBytes };
+  const end = endOf(part, key, offset);
+  const raw = key.slice(offset, end);
+  if (part.kind === "bytes") return { value: new Uint8Array(bytesOf(unescape(raw))), next: end + 1 };
+  return { value: plainText.test(raw) ? raw : bytesOf(unescape(raw)).toString("utf8"), next: end + 1 };
 };
+
+/** What each byte of a number is turned with. */
+const maskOf = (part: KeyPart): number => (part.kind === "reversed" ? 0xff : 0);
 
 const escape = (raw: ByteString): ByteString =>
   raw.replace(escapedBytes, (found) => (found === "\u0000" ? "\u0001\u0001" : "\u0001\u0002"));

@@ -53,7 +53,11 @@ const syncNames = async (directory: string, created: string | undefined): Promis
   const top = created === undefined ? resolve(directory) : dirname(resolve(created));
   for (let path = resolve(directory); ; path = dirname(path)) {
     const handle = await open(path, "r");
-    await handle.sync().finally(() => handle.close());
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
     if (path === top) return;
   }
 };

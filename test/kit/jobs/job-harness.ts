@@ -35,7 +35,7 @@ export interface JobHarness {
   readonly held: HeldRun[];
   /** Runs of the kind `note` as `id attempt`, which are done at once. */
   readonly noted: string[];
-  enqueue(...jobs: Parameters<Jobs["enqueue"]>[1][]): Promise<void>;
+  readonly enqueue: (...jobs: Parameters<Jobs["enqueue"]>[1][]) => Promise<void>;
 }
 
 /** A store that is closed when the test ends. */

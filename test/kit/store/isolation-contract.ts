@@ -58,7 +58,8 @@ export const isolationContract = (engine: string, openEmpty: OpenEmptyStore): vo
           tx.delete(notes, ["ward", who]);
           return true;
         });
-      expect((await Promise.all([leave("alice"), leave("bob")])).toSorted()).toEqual([false, true]);
+      const left = await Promise.all([leave("alice"), leave("bob")]);
+      expect(left.filter((hasLeft) => hasLeft)).toHaveLength(1);
       expect(await store.read((reader) => reader.list(notes, { limit: 10 }))).toHaveLength(1);
     });
 

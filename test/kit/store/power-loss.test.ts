@@ -28,7 +28,8 @@ const loseAndOpen = async (disk: TracedDisk, loss: Loss, directory: string, reco
   let broken = new Set<number>();
   try {
     const store = await openStore({ directory, sync: false });
-    ({ whole, broken } = await surveyParts(store, recordBytes).finally(() => store.close()));
+    ({ whole, broken } = await surveyParts(store, recordBytes));
+    await store.close();
   } catch (error) {
     if (!(error instanceof Error && error.message === "Database failed to open")) throw error;
   }
