@@ -16,7 +16,9 @@ import { loadMasterKey } from "./encryption/master-key.ts";
 import { limits } from "./limits.ts";
 import type { Compaction } from "./maintenance/compaction.ts";
 import { createCompaction } from "./maintenance/compaction.ts";
-import { domainPurgeKind, domainPurgePolicy, purgeDomain } from "./maintenance/domain-purge.ts";
+import { domainPurgeKind, purgeDomain } from "./maintenance/domain-purge.ts";
+import { objectTypePurgeKind, purgeObjectType } from "./maintenance/object-type-purge.ts";
+import { removalPolicy } from "./maintenance/removal-policy.ts";
 import { startExpiry } from "./maintenance/expiry.ts";
 import { domainKeys, jobTablesBase, pageTokenKeys } from "./store/layout.ts";
 
@@ -67,8 +69,11 @@ export const createApplication = async (options: ApplicationOptions): Promise<Ap
     clock,
     ids,
     log,
-    handlers: { [domainPurgeKind]: (job, { signal }) => purgeDomain(store, compaction, job.payload, signal) },
-    policy: { [domainPurgeKind]: domainPurgePolicy },
+    handlers: {
+      [domainPurgeKind]: (job, { signal }) => purgeDomain(store, compaction, job.payload, signal),
+      [objectTypePurgeKind]: (job, { signal }) => purgeObjectType(store, keyring, job.payload, signal),
+    },
+    policy: { [domainPurgeKind]: removalPolicy, [objectTypePurgeKind]: removalPolicy },
   });
   let stopExpiry: (() => Promise<void>) | undefined;
   return {
@@ -81,7 +86,7 @@ export const createApplication = async (options: ApplicationOptions): Promise<Ap
     compaction,
     start: () => {
       jobs.start();
-      stopExpiry = startExpiry({ store, clock, log, compaction });
+      stopExpiry = startExpiry({ store, clock, log, compaction, keyring });
     },
     stop: async () => {
       await stopExpiry?.();

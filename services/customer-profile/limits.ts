@@ -4,6 +4,14 @@ export const limits = {
   domainsPerAccountMax: 100,
   /** Bytes of a profile's content: paths and values of its fields and keys. */
   profileContentBytesMax: 256_000,
+  /** Object types of one domain. */
+  objectTypesPerDomainMax: 100,
+  /** Objects of one profile, of all types. */
+  objectsPerProfileMax: 1_000,
+  /** Bytes of all objects of one profile. */
+  objectBytesPerProfileMax: 50 * 1024 * 1024,
+  /** Integrations of one domain. */
+  integrationsPerDomainMax: 50,
   /** Tags of one resource. */
   tagsPerResourceMax: 50,
   /** Values of one search, over all its keys. */
@@ -18,8 +26,8 @@ export const limits = {
   pageTokenLifetimeMs: 24 * 60 * 60 * 1000,
   /** Records that one transaction of a removal deletes. */
   purgeBatchRecords: 500,
-  /** Profiles that one transaction of the expiry removes. */
-  expiryBatchProfiles: 50,
+  /** Profiles or objects that one transaction of the expiry, or of the removal of an object type, removes. */
+  expiryBatch: 50,
   /** Time between two looks for expired profiles, in milliseconds. */
   expiryIntervalMs: 60 * 1000,
   /** Time between an erasure and the compaction that takes erased keys out of the files, in milliseconds. */

@@ -6,6 +6,8 @@ import { searchKey } from "./search-key.ts";
 /** The object that a value came from. */
 export interface ObjectSource {
   readonly objectTypeName: string;
+  /** Hexadecimal; a later type of the same name has another one. */
+  readonly typeId: string;
   readonly objectKey: string;
   /** When the object was put, in milliseconds. */
   readonly timeMs: number;
@@ -47,6 +49,27 @@ export const changedByHand = (profile: ProfileState, values: ProfileValues, nowM
   }
   return { ...profile, fields, updatedMs: nowMs };
 };
+
+/** The profile after an object was put: values set by hand stay, what the same object gave before and gives no more goes. */
+export const changedByObject = (profile: ProfileState, values: ProfileValues, source: ObjectSource): ProfileState => {
+  const fields = new Map(profile.fields);
+  for (const [path, field] of profile.fields)
+    if (isOf(field, source.typeId, source.objectKey) && !values.has(path)) fields.delete(path);
+  for (const [path, value] of values) {
+    const before = fields.get(path);
+    if (before === undefined || before.source !== undefined) fields.set(path, { value, source });
+  }
+  return { ...profile, fields, updatedMs: source.timeMs };
+};
+
+/** The profile without what an object gave it. */
+export const withoutObject = (profile: ProfileState, typeId: string, objectKey: string): ProfileState => ({
+  ...profile,
+  fields: new Map([...profile.fields].filter(([, field]) => !isOf(field, typeId, objectKey))),
+});
+
+const isOf = ({ source }: FieldState, typeId: string, objectKey: string): boolean =>
+  source?.typeId === typeId && source.objectKey === objectKey;
 
 /** The profile with more keys; those that it has already are not doubled. */
 export const withKeys = (profile: ProfileState, added: readonly AddedKey[], nowMs: number): ProfileState => {

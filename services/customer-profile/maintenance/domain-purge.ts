@@ -1,14 +1,25 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 
 import { DomainPurgeSchema } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
-import type { JobOutcome, JobPolicy, Jobs } from "../../kit/jobs/jobs.ts";
-import { exponentialBackoff } from "../../kit/jobs/jobs.ts";
+import type { JobOutcome, Jobs } from "../../kit/jobs/jobs.ts";
 import type { Store } from "../../kit/store/store.ts";
 import type { KeyPrefix, Table } from "../../kit/store/table.ts";
 import type { Transaction } from "../../kit/store/transaction.ts";
 import { limits } from "../limits.ts";
 import { idText } from "../store/identifier.ts";
-import { counters, expiries, keyIndex, keyOrigins, profileKeys, profiles } from "../store/layout.ts";
+import {
+  counters,
+  expiries,
+  keyIndex,
+  keyOrigins,
+  objectExpiries,
+  objectPlaces,
+  objects,
+  objectTypes,
+  profileKeys,
+  profiles,
+} from "../store/layout.ts";
+import { expiryMs as objectExpiryMs } from "../store/object.ts";
 import { expiryMs } from "../store/profile.ts";
 import type { Compaction } from "./compaction.ts";
 
@@ -18,13 +29,6 @@ import type { Compaction } from "./compaction.ts";
  * with whatever is left, so one that was interrupted simply runs again.
  */
 export const domainPurgeKind = "domain-purge";
-
-/** A removal is never given up. */
-export const domainPurgePolicy: JobPolicy = {
-  attemptsMax: Number.POSITIVE_INFINITY,
-  ageMsMax: Number.POSITIVE_INFINITY,
-  backoff: exponentialBackoff({ firstMs: 1_000, maxMs: 60 * 60 * 1000 }),
-};
 
 /** Puts the removal into the transaction that deletes the domain. */
 export const enqueuePurge = (jobs: Jobs, transaction: Transaction, domainId: Uint8Array, nowMs: number): void => {
@@ -60,6 +64,14 @@ const deleteSome = async (transaction: Transaction, domainId: Uint8Array): Promi
   left -= await deleteFrom(transaction, keyIndex, domainId, left);
   left -= await deleteFrom(transaction, keyOrigins, domainId, left);
   left -= await deleteFrom(transaction, counters, domainId, left);
+  left -= await deleteFrom(transaction, objectTypes, domainId, left);
+  left -= await deleteFrom(transaction, objectPlaces, domainId, left);
+  const attached = await transaction.list(objects, { prefix: [domainId], limit: left });
+  for (const { key, value } of attached) {
+    transaction.delete(objects, key);
+    transaction.delete(objectExpiries, [objectExpiryMs(value), domainId, key[2], key[3]]);
+  }
+  left -= attached.length;
   const entries = await transaction.list(profiles, { prefix: [domainId], limit: left });
   for (const { key, value } of entries) {
     transaction.delete(profiles, key);

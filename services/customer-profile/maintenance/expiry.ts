@@ -2,8 +2,11 @@ import type { Clock } from "../../kit/clock/clock.ts";
 import type { Logger } from "../../kit/log/log.ts";
 import type { Store } from "../../kit/store/store.ts";
 import type { Transaction } from "../../kit/store/transaction.ts";
+import type { Keyring } from "../encryption/keyring.ts";
+import { detachObject } from "../ingestion/detach-object.ts";
 import { limits } from "../limits.ts";
-import { expiries } from "../store/layout.ts";
+import { findDomainData } from "../store/domain.ts";
+import { expiries, objectExpiries } from "../store/layout.ts";
 import { removeProfile } from "../store/profile.ts";
 import type { Compaction } from "./compaction.ts";
 
@@ -13,11 +16,12 @@ export interface ExpiryOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly compaction: Compaction;
+  readonly keyring: Keyring;
 }
 
 /**
- * Removes expired profiles from time to time. Operations do not see an expired profile any more; this frees its space
- * and takes it out of the domain's statistics. Returns what ends it, after the removal that runs.
+ * Removes expired profiles and objects from time to time. Operations do not see them any more; this frees their space
+ * and takes them out of the domain's statistics. Returns what ends it, after the removal that runs.
  */
 export const startExpiry = (options: ExpiryOptions): (() => Promise<void>) => {
   const { clock, log } = options;
@@ -28,7 +32,7 @@ export const startExpiry = (options: ExpiryOptions): (() => Promise<void>) => {
     try {
       await removeExpired(options, ending.signal);
     } catch (error) {
-      log.error({ err: error }, "expired profiles could not be removed");
+      log.error({ err: error }, "expired data could not be removed");
     }
     if (!ending.signal.aborted) cancel = clock.schedule(clock.now() + limits.expiryIntervalMs, look);
   };
@@ -43,24 +47,39 @@ export const startExpiry = (options: ExpiryOptions): (() => Promise<void>) => {
   };
 };
 
-/** Removes all profiles that have expired by now; returns how many. */
+/** Removes all profiles and objects that have expired by now; returns how many. */
 export const removeExpired = async (options: ExpiryOptions, signal?: AbortSignal): Promise<number> => {
-  const { store, clock, compaction } = options;
+  const { store, clock, compaction, keyring } = options;
   const nowMs = clock.now();
   let removed = 0;
   for (;;) {
-    const batch = await store.transact((transaction) => removeSome(transaction, nowMs));
-    removed += batch;
-    if (batch > 0) compaction.request();
-    if (batch < limits.expiryBatchProfiles || signal?.aborted === true) return removed;
+    const profileCount = await store.transact((transaction) => removeProfiles(transaction, nowMs));
+    const objectCount = await store.transact((transaction) => removeObjects(transaction, keyring, nowMs));
+    removed += profileCount + objectCount;
+    if (profileCount > 0) compaction.request();
+    if (Math.max(profileCount, objectCount) < limits.expiryBatch || signal?.aborted === true) return removed;
   }
 };
 
-const removeSome = async (transaction: Transaction, nowMs: number): Promise<number> => {
-  const due = await transaction.list(expiries, { through: [nowMs], limit: limits.expiryBatchProfiles });
+const removeProfiles = async (transaction: Transaction, nowMs: number): Promise<number> => {
+  const due = await transaction.list(expiries, { through: [nowMs], limit: limits.expiryBatch });
   for (const { key } of due) {
     await removeProfile(transaction, key[1], key[2]);
     transaction.delete(expiries, key);
+  }
+  return due.length;
+};
+
+/** Objects that expire before their profiles take the fields along that came from them. */
+const removeObjects = async (transaction: Transaction, keyring: Keyring, nowMs: number): Promise<number> => {
+  const due = await transaction.list(objectExpiries, { through: [nowMs], limit: limits.expiryBatch });
+  for (const { key, value } of due) {
+    const [, domainId, typeId, objectKey] = key;
+    const domain = await findDomainData(transaction, keyring, domainId);
+    // Of a domain that was deleted, the removal takes what is left.
+    if (domain !== undefined)
+      await detachObject(transaction, domain, { profileId: value.profileId, typeId, objectKey });
+    transaction.delete(objectExpiries, key);
   }
   return due.length;
 };

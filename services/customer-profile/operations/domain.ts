@@ -16,6 +16,7 @@ import { enqueuePurge } from "../maintenance/domain-purge.ts";
 import { totalOf } from "../store/counters.ts";
 import * as stored from "../store/domain.ts";
 import { idBytes } from "../store/identifier.ts";
+import { removeIntegrationsOf } from "../store/integration.ts";
 import { pageAnswer, pageOf } from "./page.ts";
 import { refuseReservedTagKeys } from "./tag.ts";
 
@@ -77,8 +78,11 @@ export const deleteDomain: Operation<"deleteDomain"> = async (request, { app, ca
 
   await app.store.transact(async (transaction) => {
     const { domainId } = await stored.getDomain(transaction, caller.accountId, request.domainName);
+    const owner = { accountId: caller.accountId, domainName: request.domainName, domainId };
+    await removeIntegrationsOf(transaction, owner);
     stored.deleteDomain(transaction, caller.accountId, request.domainName, domainId);
     enqueuePurge(app.jobs, transaction, domainId, nowMs);
+    transaction.afterCommit(() => app.compaction.request());
   });
 
   return { message: "OK" };

@@ -8,7 +8,7 @@ import type { AddedKey } from "../domain/profile-state.ts";
 import { withKeys, withoutKeys } from "../domain/profile-state.ts";
 import { documentedKeyName, profileIdKeyName } from "../domain/search-key.ts";
 import { fault } from "../faults.ts";
-import { openDomain } from "../store/domain.ts";
+import { expiryIn, openDomain } from "../store/domain.ts";
 import { getProfile, replaceProfile } from "../store/profile.ts";
 
 /** Adds values of a key; those that the profile has already stay as they are. */
@@ -19,7 +19,9 @@ export const addProfileKey: Operation<"addProfileKey"> = async (request, { app, 
   await app.store.transact(async (transaction) => {
     const domain = await openDomain(transaction, app.keyring, caller.accountId, request.domainName);
     const before = await getProfile(transaction, domain, request.profileId, nowMs);
-    await replaceProfile(transaction, domain, before, withKeys(before.state, added, nowMs));
+    await replaceProfile(transaction, domain, before, withKeys(before.state, added, nowMs), {
+      expireMs: expiryIn(domain, nowMs),
+    });
   });
 
   return { keyName: request.keyName, values: request.values };
@@ -33,7 +35,9 @@ export const deleteProfileKey: Operation<"deleteProfileKey"> = async (request, {
   await app.store.transact(async (transaction) => {
     const domain = await openDomain(transaction, app.keyring, caller.accountId, request.domainName);
     const before = await getProfile(transaction, domain, request.profileId, nowMs);
-    await replaceProfile(transaction, domain, before, withoutKeys(before.state, removed, nowMs));
+    await replaceProfile(transaction, domain, before, withoutKeys(before.state, removed, nowMs), {
+      expireMs: expiryIn(domain, nowMs),
+    });
   });
 
   return { message: "OK" };

@@ -6,18 +6,19 @@
 import type { Operation } from "../application.ts";
 import { changedByHand, createdProfile } from "../domain/profile-state.ts";
 import { valuesOf } from "../domain/profile-values.ts";
-import { openDomain } from "../store/domain.ts";
+import { expiryIn, openDomain } from "../store/domain.ts";
 import { idBytes } from "../store/identifier.ts";
 import * as stored from "../store/profile.ts";
 
 /** Makes a profile; each call makes another one. */
 export const createProfile: Operation<"createProfile"> = async (request, { app, caller }) => {
   const profileId = app.ids.hex(32);
-  const profile = createdProfile(valuesOf(request), app.clock.now());
+  const nowMs = app.clock.now();
+  const profile = createdProfile(valuesOf(request), nowMs);
 
   await app.store.transact(async (transaction) => {
     const domain = await openDomain(transaction, app.keyring, caller.accountId, request.domainName);
-    await stored.createProfile(transaction, domain, profileId, profile);
+    await stored.createProfile(transaction, domain, profileId, profile, { expireMs: expiryIn(domain, nowMs) });
   });
 
   return { profileId };
@@ -31,7 +32,9 @@ export const updateProfile: Operation<"updateProfile"> = async (request, { app, 
   await app.store.transact(async (transaction) => {
     const domain = await openDomain(transaction, app.keyring, caller.accountId, request.domainName);
     const before = await stored.getProfile(transaction, domain, request.profileId, nowMs);
-    await stored.replaceProfile(transaction, domain, before, changedByHand(before.state, changes, nowMs));
+    await stored.replaceProfile(transaction, domain, before, changedByHand(before.state, changes, nowMs), {
+      expireMs: expiryIn(domain, nowMs),
+    });
   });
 
   return { profileId: request.profileId };

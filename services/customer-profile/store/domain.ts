@@ -3,15 +3,20 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 
 import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
 import type { Entry, Reader, Transaction } from "../../kit/store/transaction.ts";
+import { expiryOf } from "../domain/expiry.ts";
 import type { DomainKeys, Keyring } from "../encryption/keyring.ts";
 import { fault } from "../faults.ts";
 import { domainKeys, domains } from "./layout.ts";
 
-/** A domain whose data can be read and written. */
-export interface OpenDomain {
+/** What it takes to read and write a domain's data. */
+export interface DomainData {
   readonly id: Uint8Array;
-  readonly record: DomainRecord;
   readonly keys: DomainKeys;
+}
+
+/** A domain with its settings, whose data can be read and written. */
+export interface OpenDomain extends DomainData {
+  readonly record: DomainRecord;
 }
 
 /** The record of an account's domain, or undefined. */
@@ -33,10 +38,24 @@ export const openDomain = async (
   domainName: string,
 ): Promise<OpenDomain> => {
   const record = await getDomain(reader, accountId, domainName);
-  const wrapped = await reader.get(domainKeys, [record.domainId]);
-  if (wrapped === undefined) throw fault(ErrorReason.DATA_LOSS);
-  return { id: record.domainId, record, keys: keyring.openDomain(record.domainId, wrapped) };
+  const data = await findDomainData(reader, keyring, record.domainId);
+  if (data === undefined) throw fault(ErrorReason.DATA_LOSS);
+  return { ...data, record };
 };
+
+/** The data of a domain by its identifier, or undefined when the domain was deleted. */
+export const findDomainData = async (
+  reader: Reader,
+  keyring: Keyring,
+  domainId: Uint8Array,
+): Promise<DomainData | undefined> => {
+  const wrapped = await reader.get(domainKeys, [domainId]);
+  return wrapped === undefined ? undefined : { id: domainId, keys: keyring.openDomain(domainId, wrapped) };
+};
+
+/** When data that is stored in a domain now expires, where no object type says otherwise. */
+export const expiryIn = (domain: OpenDomain, nowMs: number): number =>
+  expiryOf(nowMs, domain.record.defaultExpirationDays);
 
 /** A page of an account's domains, by name, behind the given one. */
 export const listDomains = (

@@ -32,6 +32,18 @@ export const replaceKeys = async (
   }
 };
 
+/** The digests of the keys that an origin gives a profile. */
+export const listDigestsOf = async (
+  reader: Reader,
+  domainId: Uint8Array,
+  profileId: Uint8Array,
+  origin: Uint8Array,
+): Promise<Uint8Array[]> => {
+  const digests: Uint8Array[] = [];
+  for await (const { key } of reader.range(keyOrigins, { prefix: [domainId, profileId, origin] })) digests.push(key[3]);
+  return digests;
+};
+
 /** Takes all keys from a profile, of all origins. */
 export const removeAllKeys = async (
   transaction: Transaction,

@@ -10,18 +10,30 @@
  *     7  key_origins      domain id, profile id, origin, digest -> KeyOriginRecord
  *     8  expiries         due, domain id, profile id       -> ExpiryRecord
  *     9  counters         domain id, shard                 -> CounterRecord
+ *    10  object_types     domain id, type name             -> ObjectTypeRecord
+ *    11  objects          domain id, profile id, type id, object key -> ObjectRecord
+ *    12  object_places    domain id, type id, object key   -> ObjectPlaceRecord
+ *    13  object_expiries  due, domain id, type id, object key -> ObjectExpiryRecord
+ *    14  integrations     domain id, address               -> IntegrationRecord
+ *    15  integrations_by_address  account, address, domain name -> IntegrationByUriRecord
  *    64  jobs and what belongs to them (the kit's own tables)
  *
  * Nothing that a customer could be known by stands in a key: profiles and domains have random identifiers, and search
- * keys stand there as digests under a key of the domain. A domain's data is found by its identifier only, so deleting
+ * keys and the unique keys of objects stand there as digests under a key of the domain. A domain's data is found by its identifier only, so deleting
  * its two records (2 and 3) makes all of it unreachable and, without its key, unreadable.
  */
 import {
   CounterRecordSchema,
   DomainRecordSchema,
   ExpiryRecordSchema,
+  IntegrationByUriRecordSchema,
+  IntegrationRecordSchema,
   KeyIndexRecordSchema,
   KeyOriginRecordSchema,
+  ObjectExpiryRecordSchema,
+  ObjectPlaceRecordSchema,
+  ObjectRecordSchema,
+  ObjectTypeRecordSchema,
   ProfileRecordSchema,
   WrappedKeyRecordSchema,
 } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
@@ -159,6 +171,95 @@ export const counters = defineTable({
   value: CounterRecordSchema,
 });
 
+/**
+ * Object types.
+ * Sorted so that a domain's types are listed by name.
+ *
+ *     object_types/0x07/"order"
+ *     000a 0700 6f7264657200
+ */
+export const objectTypes = defineTable({
+  number: 10,
+  name: "object_types",
+  key: [bytes("domain id"), text("type name")],
+  value: ObjectTypeRecordSchema,
+});
+
+/**
+ * Objects, encrypted under the data keys of their profiles.
+ * Sorted so that a profile's objects of one type are listed by identifier.
+ * Written with profiles, object_places, object_expiries, key_index and key_origins.
+ *
+ *     objects/0x07/0x09/0x0c/0x0d
+ *     000b 0700 0900 0c00 0d00
+ */
+export const objects = defineTable({
+  number: 11,
+  name: "objects",
+  key: [bytes("domain id"), bytes("profile id"), bytes("type id"), bytes("object key")],
+  value: ObjectRecordSchema,
+});
+
+/**
+ * To which profile each object is attached.
+ * Sorted so that an object is found by its unique key, and all of a type are found together.
+ * Written with objects.
+ *
+ *     object_places/0x07/0x0c/0x0d
+ *     000c 0700 0c00 0d00
+ */
+export const objectPlaces = defineTable({
+  number: 12,
+  name: "object_places",
+  key: [bytes("domain id"), bytes("type id"), bytes("object key")],
+  value: ObjectPlaceRecordSchema,
+});
+
+/**
+ * When objects expire, in milliseconds.
+ * Sorted so that what is due is found first.
+ * Written with objects.
+ *
+ *     object_expiries/1767323045000/0x07/0x0c/0x0d
+ *     000d 0000019b7ca98c88 0700 0c00 0d00
+ */
+export const objectExpiries = defineTable({
+  number: 13,
+  name: "object_expiries",
+  key: [integer("due"), bytes("domain id"), bytes("type id"), bytes("object key")],
+  value: ObjectExpiryRecordSchema,
+});
+
+/**
+ * Integrations.
+ * Sorted so that a domain's integrations are listed by address.
+ * Written with integrations_by_address.
+ *
+ *     integrations/0x07/"arn:x"
+ *     000e 0700 61726e3a7800
+ */
+export const integrations = defineTable({
+  number: 14,
+  name: "integrations",
+  key: [bytes("domain id"), text("address")],
+  value: IntegrationRecordSchema,
+});
+
+/**
+ * Which domains of an account read from an address.
+ * Sorted so that they are listed by name.
+ * Written with integrations.
+ *
+ *     integrations_by_address/"000000000000"/"arn:x"/"shop"
+ *     000f 30303030303030303030303000 61726e3a7800 73686f7000
+ */
+export const integrationsByAddress = defineTable({
+  number: 15,
+  name: "integrations_by_address",
+  key: [text("account"), text("address"), text("domain name")],
+  value: IntegrationByUriRecordSchema,
+});
+
 /** The first number of the tables that hold jobs. */
 export const jobTablesBase = 64;
 
@@ -173,6 +274,12 @@ export const layout = [
   keyOrigins,
   expiries,
   counters,
+  objectTypes,
+  objects,
+  objectPlaces,
+  objectExpiries,
+  integrations,
+  integrationsByAddress,
 ] as const;
 
 assertDistinct(layout);

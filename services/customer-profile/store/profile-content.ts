@@ -3,6 +3,7 @@ import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 
 import type { StoredField } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
 import { ProfileContentSchema } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
+import { idBytes, idText } from "./identifier.ts";
 import type { FieldState, ProfileState } from "../domain/profile-state.ts";
 
 /** The bytes that stand for a profile's content before encryption. */
@@ -21,6 +22,7 @@ export const encodeProfile = (state: ProfileState): Uint8Array =>
                 source: {
                   objectTypeName: source.objectTypeName,
                   objectKey: source.objectKey,
+                  typeId: idBytes(source.typeId),
                   time: timestampFromMs(source.timeMs),
                 },
               }),
@@ -50,6 +52,7 @@ const fieldState = ({ value, source }: StoredField): FieldState =>
         source: {
           objectTypeName: source.objectTypeName,
           objectKey: source.objectKey,
+          typeId: idText(source.typeId),
           timeMs: source.time === undefined ? 0 : timestampMs(source.time),
         },
       };

@@ -3,7 +3,7 @@ import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import type { ProfileRecord } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
 import type { Reader, Transaction } from "../../kit/store/transaction.ts";
-import { expiryOf, isExpired } from "../domain/expiry.ts";
+import { isExpired } from "../domain/expiry.ts";
 import { meteringUnits } from "../domain/metering.ts";
 import type { ProfileState } from "../domain/profile-state.ts";
 import { contentBytes, searchKeysOf } from "../domain/profile-state.ts";
@@ -12,10 +12,11 @@ import { fault } from "../faults.ts";
 import { limits } from "../limits.ts";
 import type { Amounts } from "./counters.ts";
 import { changeTotal, noAmounts, subtractAmounts } from "./counters.ts";
-import type { OpenDomain } from "./domain.ts";
+import type { DomainData } from "./domain.ts";
 import { idBytes } from "./identifier.ts";
 import { contentOrigin, digestOf, removeAllKeys, replaceKeys } from "./key-index.ts";
 import { expiries, profileKeys, profiles } from "./layout.ts";
+import { removeObjectsOf } from "./object.ts";
 import { decodeProfile, encodeProfile } from "./profile-content.ts";
 
 /** A profile as it is stored, and its content. */
@@ -25,24 +26,56 @@ export interface StoredProfile {
   readonly record: ProfileRecord;
 }
 
+/** The objects of a profile, counted. */
+export type ObjectAmounts = Pick<ProfileRecord, "objectCount" | "objectBytes">;
+
+/** What changes with a profile beside its content. */
+export interface ProfileChange {
+  /** The profile lives until then at least, in milliseconds. */
+  readonly expireMs: number;
+  /** Unset: as before. */
+  readonly objects?: ObjectAmounts;
+}
+
 /** The profile, or undefined when there is none or it has expired. */
 export const findProfile = async (
   reader: Reader,
-  domain: OpenDomain,
+  domain: DomainData,
   profileId: string,
   nowMs: number,
 ): Promise<StoredProfile | undefined> => {
+  const found = await findProfileEvenExpired(reader, domain, profileId);
+  return found === undefined || isExpired(expiryMs(found.record), nowMs) ? undefined : found;
+};
+
+/** The profile as long as it is stored. */
+export const findProfileEvenExpired = async (
+  reader: Reader,
+  domain: DomainData,
+  profileId: string,
+): Promise<StoredProfile | undefined> => {
   const id = idBytes(profileId);
   const record = await reader.get(profiles, [domain.id, id]);
-  if (record === undefined || isExpired(expiryMs(record), nowMs)) return undefined;
-  const key = domain.keys.openProfileKey(id, (await reader.get(profileKeys, [domain.id, id]))?.key);
+  if (record === undefined) return undefined;
+  const key = await profileKeyOf(reader, domain, id);
   return { id: profileId, record, state: decodeProfile(open(key, contentPlace(domain.id, id), record.content)) };
+};
+
+/** Whether there is such a profile that has not expired. */
+export const isProfileAlive = async (
+  reader: Reader,
+  domain: DomainData,
+  profileId: string,
+  nowMs: number,
+): Promise<boolean> => {
+  const record = await reader.get(profiles, [domain.id, idBytes(profileId)]);
+  return record !== undefined && !isExpired(expiryMs(record), nowMs);
 };
 
 /** The profile. Throws PROFILE_NOT_FOUND when there is none or it has expired. */
 export const getProfile = async (
   reader: Reader,
-  domain: OpenDomain,
+  domain: DomainData,
   profileId: string,
   nowMs: number,
 ): Promise<StoredProfile> => {
@@ -51,32 +84,38 @@ export const getProfile = async (
   return found;
 };
 
+/** The data key of a profile. */
+export const profileKeyOf = async (reader: Reader, domain: DomainData, profileId: Uint8Array): Promise<Uint8Array> =>
+  domain.keys.openProfileKey(profileId, (await reader.get(profileKeys, [domain.id, profileId]))?.key);
+
 /** Stores a new profile under a new data key, with its index entries. Throws PROFILE_TOO_LARGE. */
 export const createProfile = async (
   transaction: Transaction,
-  domain: OpenDomain,
+  domain: DomainData,
   profileId: string,
   state: ProfileState,
+  change: ProfileChange,
 ): Promise<void> => {
   const id = idBytes(profileId);
   const { key, wrapped } = domain.keys.wrapNewProfileKey(id);
   transaction.put(profileKeys, [domain.id, id], { key: wrapped });
-  await writeContent(transaction, domain, id, key, state, undefined);
+  await writeContent(transaction, domain, id, key, state, change, undefined);
 };
 
-/** Stores a profile's new content, with its index entries. Throws PROFILE_TOO_LARGE. */
+/** Stores a profile's new content, with its index entries. Its expiry never comes nearer. Throws PROFILE_TOO_LARGE. */
 export const replaceProfile = async (
   transaction: Transaction,
-  domain: OpenDomain,
+  domain: DomainData,
   stored: StoredProfile,
   state: ProfileState,
+  change: ProfileChange,
 ): Promise<void> => {
   const id = idBytes(stored.id);
-  const key = domain.keys.openProfileKey(id, (await transaction.get(profileKeys, [domain.id, id]))?.key);
-  await writeContent(transaction, domain, id, key, state, stored.record);
+  const key = await profileKeyOf(transaction, domain, id);
+  await writeContent(transaction, domain, id, key, state, change, stored.record);
 };
 
-/** Removes a profile and all that refers to it. Nothing happens when there is none. Needs no key. */
+/** Removes a profile and all that belongs and refers to it. Nothing happens when there is none. Needs no key. */
 export const removeProfile = async (
   transaction: Transaction,
   domainId: Uint8Array,
@@ -88,6 +127,7 @@ export const removeProfile = async (
   transaction.delete(profiles, [domainId, profileId]);
   transaction.delete(expiries, [expiryMs(record), domainId, profileId]);
   await removeAllKeys(transaction, domainId, profileId);
+  await removeObjectsOf(transaction, domainId, profileId);
   await changeTotal(transaction, domainId, profileId, subtractAmounts(noAmounts, amountsOf(record)));
 };
 
@@ -97,22 +137,23 @@ export const expiryMs = (record: ProfileRecord): number =>
 
 const writeContent = async (
   transaction: Transaction,
-  domain: OpenDomain,
+  domain: DomainData,
   id: Uint8Array,
   key: Uint8Array,
   state: ProfileState,
+  change: ProfileChange,
   before: ProfileRecord | undefined,
 ): Promise<void> => {
   const bytes = contentBytes(state);
   const limitBytes = limits.profileContentBytesMax;
   if (bytes > limitBytes) throw fault(ErrorReason.PROFILE_TOO_LARGE, { limit_bytes: String(limitBytes) });
-  const expireMs = expiryOf(state.updatedMs, domain.record.defaultExpirationDays);
+  const expireMs = Math.max(change.expireMs, before === undefined ? 0 : expiryMs(before));
   const after = {
     content: seal(key, contentPlace(domain.id, id), encodeProfile(state)),
     expireTime: timestampFromMs(expireMs),
     contentBytes: BigInt(bytes),
-    objectCount: before?.objectCount ?? 0,
-    objectBytes: before?.objectBytes ?? 0n,
+    objectCount: (change.objects ?? before)?.objectCount ?? 0,
+    objectBytes: (change.objects ?? before)?.objectBytes ?? 0n,
   };
   transaction.put(profiles, [domain.id, id], after);
   if (before !== undefined) transaction.delete(expiries, [expiryMs(before), domain.id, id]);

@@ -1,7 +1,7 @@
 import type { SearchClause, ValueHits } from "../domain/search.ts";
 import { documentedKeyName, profileIdKeyName, searchedKeys } from "../domain/search-key.ts";
 import type { Reader } from "../../kit/store/transaction.ts";
-import type { OpenDomain } from "./domain.ts";
+import type { DomainData } from "./domain.ts";
 import { idBytes } from "./identifier.ts";
 import { digestOf, listProfilesWithKey } from "./key-index.ts";
 import { profiles } from "./layout.ts";
@@ -9,7 +9,7 @@ import { profiles } from "./layout.ts";
 /** For each value of each clause, the first profiles that have it, by identifier, behind the given one. */
 export const listHits = async (
   reader: Reader,
-  domain: OpenDomain,
+  domain: DomainData,
   clauses: readonly SearchClause[],
   afterProfileId: string | undefined,
   limit: number,
@@ -24,7 +24,7 @@ export const listHits = async (
 
 const listsOf = async (
   reader: Reader,
-  domain: OpenDomain,
+  domain: DomainData,
   keyName: string,
   value: string,
   afterProfileId: string | undefined,
@@ -41,7 +41,7 @@ const listsOf = async (
 /** A profile's identifier is a key that needs no index. */
 const identified = async (
   reader: Reader,
-  domain: OpenDomain,
+  domain: DomainData,
   value: string,
   afterProfileId: string | undefined,
 ): Promise<readonly string[]> => {

@@ -37,7 +37,7 @@ describe("a change by hand", () => {
   });
 
   test("takes a field over from the object that set it", () => {
-    const source = { objectTypeName: "CTR", objectKey: "c1", timeMs: 1 };
+    const source = { objectTypeName: "CTR", typeId: "07", objectKey: "c1", timeMs: 1 };
     const fromObject = { ...ann, fields: new Map([["FirstName", { value: "Ann", source }]]) };
     expect(changedByHand(fromObject, new Map([["FirstName", "Ann"]]), 2_000).fields.get("FirstName")).toEqual({
       value: "Ann",

@@ -10,15 +10,19 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { DataStoreResponse } from "../../v1/domain_pb.ts";
 import { file_quartet_customerprofile_v1_domain } from "../../v1/domain_pb.ts";
+import type { FlowDefinition } from "../../v1/integration_pb.ts";
+import { file_quartet_customerprofile_v1_integration } from "../../v1/integration_pb.ts";
 import type { MatchingResponse, RuleBasedMatchingResponse } from "../../v1/matching_pb.ts";
 import { file_quartet_customerprofile_v1_matching } from "../../v1/matching_pb.ts";
+import type { ObjectTypeField, ObjectTypeKeys } from "../../v1/object_type_pb.ts";
+import { file_quartet_customerprofile_v1_object_type } from "../../v1/object_type_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file quartet/customerprofile/storage/v1/records.proto.
  */
 export const file_quartet_customerprofile_storage_v1_records: GenFile = /*@__PURE__*/
-  fileDesc("CjBxdWFydGV0L2N1c3RvbWVycHJvZmlsZS9zdG9yYWdlL3YxL3JlY29yZHMucHJvdG8SInF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEiswQKDERvbWFpblJlY29yZBIRCglkb21haW5faWQYASABKAwSMAoMY3JlYXRlZF90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgx1cGRhdGVkX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh8KF2RlZmF1bHRfZXhwaXJhdGlvbl9kYXlzGAQgASgFEh4KFmRlZmF1bHRfZW5jcnlwdGlvbl9rZXkYBSABKAkSHQoVZGVhZF9sZXR0ZXJfcXVldWVfdXJsGAYgASgJEkgKBHRhZ3MYByADKAsyOi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkRvbWFpblJlY29yZC5UYWdzRW50cnkSPgoIbWF0Y2hpbmcYCCABKAsyLC5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5NYXRjaGluZ1Jlc3BvbnNlElIKE3J1bGVfYmFzZWRfbWF0Y2hpbmcYCSABKAsyNS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5SdWxlQmFzZWRNYXRjaGluZ1Jlc3BvbnNlEkEKCmRhdGFfc3RvcmUYCiABKAsyLS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5EYXRhU3RvcmVSZXNwb25zZRorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJhChBXcmFwcGVkS2V5UmVjb3JkEhQKDHdyYXBwaW5nX2tleRgBIAEoCRI3CgNrZXkYAiABKAsyKi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLlNlYWxlZCIrCgZTZWFsZWQSDQoFbm9uY2UYASABKAwSEgoKY2lwaGVydGV4dBgCIAEoDCLAAQoNUHJvZmlsZVJlY29yZBI7Cgdjb250ZW50GAEgASgLMioucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5TZWFsZWQSLwoLZXhwaXJlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDWNvbnRlbnRfYnl0ZXMYAyABKAQSFAoMb2JqZWN0X2NvdW50GAQgASgNEhQKDG9iamVjdF9ieXRlcxgFIAEoBCLyAQoOUHJvZmlsZUNvbnRlbnQSPwoGZmllbGRzGAEgAygLMi8ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5TdG9yZWRGaWVsZBI7CgRrZXlzGAIgAygLMi0ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5TdG9yZWRLZXkSMAoMY3JlYXRlZF90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgx1cGRhdGVkX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImYKC1N0b3JlZEZpZWxkEgwKBHBhdGgYASABKAkSDQoFdmFsdWUYAiABKAkSOgoGc291cmNlGAMgASgLMioucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5Tb3VyY2UiYAoGU291cmNlEhgKEG9iamVjdF90eXBlX25hbWUYASABKAkSEgoKb2JqZWN0X2tleRgCIAEoCRIoCgR0aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIoCglTdG9yZWRLZXkSDAoEbmFtZRgBIAEoCRINCgV2YWx1ZRgCIAEoCSIpCg5LZXlJbmRleFJlY29yZBIXCg9yZWZlcmVuY2VfY291bnQYASABKA0iEQoPS2V5T3JpZ2luUmVjb3JkIg4KDEV4cGlyeVJlY29yZCJxCg1Db3VudGVyUmVjb3JkEhUKDXByb2ZpbGVfY291bnQYASABKAMSHgoWbWV0ZXJpbmdfcHJvZmlsZV9jb3VudBgCIAEoAxIUCgxvYmplY3RfY291bnQYAyABKAMSEwoLdG90YWxfYnl0ZXMYBCABKAMiIAoLRG9tYWluUHVyZ2USEQoJZG9tYWluX2lkGAEgASgMYgZwcm90bzM", [file_google_protobuf_timestamp, file_quartet_customerprofile_v1_domain, file_quartet_customerprofile_v1_matching]);
+  fileDesc("CjBxdWFydGV0L2N1c3RvbWVycHJvZmlsZS9zdG9yYWdlL3YxL3JlY29yZHMucHJvdG8SInF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEiswQKDERvbWFpblJlY29yZBIRCglkb21haW5faWQYASABKAwSMAoMY3JlYXRlZF90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgx1cGRhdGVkX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh8KF2RlZmF1bHRfZXhwaXJhdGlvbl9kYXlzGAQgASgFEh4KFmRlZmF1bHRfZW5jcnlwdGlvbl9rZXkYBSABKAkSHQoVZGVhZF9sZXR0ZXJfcXVldWVfdXJsGAYgASgJEkgKBHRhZ3MYByADKAsyOi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkRvbWFpblJlY29yZC5UYWdzRW50cnkSPgoIbWF0Y2hpbmcYCCABKAsyLC5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5NYXRjaGluZ1Jlc3BvbnNlElIKE3J1bGVfYmFzZWRfbWF0Y2hpbmcYCSABKAsyNS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5SdWxlQmFzZWRNYXRjaGluZ1Jlc3BvbnNlEkEKCmRhdGFfc3RvcmUYCiABKAsyLS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5EYXRhU3RvcmVSZXNwb25zZRorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJhChBXcmFwcGVkS2V5UmVjb3JkEhQKDHdyYXBwaW5nX2tleRgBIAEoCRI3CgNrZXkYAiABKAsyKi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLlNlYWxlZCIrCgZTZWFsZWQSDQoFbm9uY2UYASABKAwSEgoKY2lwaGVydGV4dBgCIAEoDCLAAQoNUHJvZmlsZVJlY29yZBI7Cgdjb250ZW50GAEgASgLMioucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5TZWFsZWQSLwoLZXhwaXJlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDWNvbnRlbnRfYnl0ZXMYAyABKAQSFAoMb2JqZWN0X2NvdW50GAQgASgNEhQKDG9iamVjdF9ieXRlcxgFIAEoBCLyAQoOUHJvZmlsZUNvbnRlbnQSPwoGZmllbGRzGAEgAygLMi8ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5TdG9yZWRGaWVsZBI7CgRrZXlzGAIgAygLMi0ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5TdG9yZWRLZXkSMAoMY3JlYXRlZF90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgx1cGRhdGVkX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImYKC1N0b3JlZEZpZWxkEgwKBHBhdGgYASABKAkSDQoFdmFsdWUYAiABKAkSOgoGc291cmNlGAMgASgLMioucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5Tb3VyY2UicQoGU291cmNlEhgKEG9iamVjdF90eXBlX25hbWUYASABKAkSEgoKb2JqZWN0X2tleRgCIAEoCRIoCgR0aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgd0eXBlX2lkGAQgASgMIigKCVN0b3JlZEtleRIMCgRuYW1lGAEgASgJEg0KBXZhbHVlGAIgASgJIikKDktleUluZGV4UmVjb3JkEhcKD3JlZmVyZW5jZV9jb3VudBgBIAEoDSIRCg9LZXlPcmlnaW5SZWNvcmQiDgoMRXhwaXJ5UmVjb3JkInEKDUNvdW50ZXJSZWNvcmQSFQoNcHJvZmlsZV9jb3VudBgBIAEoAxIeChZtZXRlcmluZ19wcm9maWxlX2NvdW50GAIgASgDEhQKDG9iamVjdF9jb3VudBgDIAEoAxITCgt0b3RhbF9ieXRlcxgEIAEoAyLQBgoQT2JqZWN0VHlwZVJlY29yZBIPCgd0eXBlX2lkGAEgASgMEhMKC2Rlc2NyaXB0aW9uGAIgASgJEhMKC3RlbXBsYXRlX2lkGAMgASgJEhcKD2V4cGlyYXRpb25fZGF5cxgEIAEoBRIWCg5lbmNyeXB0aW9uX2tleRgFIAEoCRIeChZhbGxvd19wcm9maWxlX2NyZWF0aW9uGAYgASgIEiwKJHNvdXJjZV9sYXN0X3VwZGF0ZWRfdGltZXN0YW1wX2Zvcm1hdBgHIAEoCRIgChhtYXhfcHJvZmlsZV9vYmplY3RfY291bnQYCCABKAUSFwoPc291cmNlX3ByaW9yaXR5GAkgASgFElAKBmZpZWxkcxgKIAMoCzJALnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuT2JqZWN0VHlwZVJlY29yZC5GaWVsZHNFbnRyeRJMCgRrZXlzGAsgAygLMj4ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5PYmplY3RUeXBlUmVjb3JkLktleXNFbnRyeRIwCgxjcmVhdGVkX3RpbWUYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDHVwZGF0ZWRfdGltZRgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASTAoEdGFncxgOIAMoCzI+LnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuT2JqZWN0VHlwZVJlY29yZC5UYWdzRW50cnkSEwoLaXNfaW1wbGljaXQYDyABKAgaWgoLRmllbGRzRW50cnkSCwoDa2V5GAEgASgJEjoKBXZhbHVlGAIgASgLMisucXVhcnRldC5jdXN0b21lcnByb2ZpbGUudjEuT2JqZWN0VHlwZUZpZWxkOgI4ARpXCglLZXlzRW50cnkSCwoDa2V5GAEgASgJEjkKBXZhbHVlGAIgASgLMioucXVhcnRldC5jdXN0b21lcnByb2ZpbGUudjEuT2JqZWN0VHlwZUtleXM6AjgBGisKCVRhZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIsEBCgxPYmplY3RSZWNvcmQSOwoHY29udGVudBgBIAEoCzIqLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuU2VhbGVkEi8KC2V4cGlyZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghwdXRfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNY29udGVudF9ieXRlcxgEIAEoBCInChFPYmplY3RQbGFjZVJlY29yZBISCgpwcm9maWxlX2lkGAEgASgMItEEChFJbnRlZ3JhdGlvblJlY29yZBILCgN1cmkYASABKAkSGAoQb2JqZWN0X3R5cGVfbmFtZRgCIAEoCRJlChFvYmplY3RfdHlwZV9uYW1lcxgDIAMoCzJKLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuSW50ZWdyYXRpb25SZWNvcmQuT2JqZWN0VHlwZU5hbWVzRW50cnkSQwoPZmxvd19kZWZpbml0aW9uGAQgASgLMioucXVhcnRldC5jdXN0b21lcnByb2ZpbGUudjEuRmxvd0RlZmluaXRpb24SEAoIcm9sZV9hcm4YBSABKAkSGwoTZXZlbnRfdHJpZ2dlcl9uYW1lcxgGIAMoCRINCgVzY29wZRgHIAEoCRIwCgxjcmVhdGVkX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDHVwZGF0ZWRfdGltZRgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASTQoEdGFncxgKIAMoCzI/LnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuSW50ZWdyYXRpb25SZWNvcmQuVGFnc0VudHJ5EhMKC2lzX2Rpc2FibGVkGAsgASgIGjYKFE9iamVjdFR5cGVOYW1lc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaKwoJVGFnc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiGAoWSW50ZWdyYXRpb25CeVVyaVJlY29yZCIgCgtEb21haW5QdXJnZRIRCglkb21haW5faWQYASABKAwiNQoPT2JqZWN0VHlwZVB1cmdlEhEKCWRvbWFpbl9pZBgBIAEoDBIPCgd0eXBlX2lkGAIgASgMIigKEk9iamVjdEV4cGlyeVJlY29yZBISCgpwcm9maWxlX2lkGAEgASgMYgZwcm90bzM", [file_google_protobuf_timestamp, file_quartet_customerprofile_v1_domain, file_quartet_customerprofile_v1_integration, file_quartet_customerprofile_v1_matching, file_quartet_customerprofile_v1_object_type]);
 
 /**
  * A domain. Its data is found by its identifier, so that a later domain of the same name shares nothing with it.
@@ -312,6 +316,13 @@ export type Source = Message<"quartet.customerprofile.storage.v1.Source"> & {
    * @generated from field: google.protobuf.Timestamp time = 3;
    */
   time?: Timestamp | undefined;
+
+  /**
+   * The type's identifier. Never empty.
+   *
+   * @generated from field: bytes type_id = 4;
+   */
+  typeId: Uint8Array;
 };
 
 /**
@@ -443,6 +454,294 @@ export const CounterRecordSchema: GenMessage<CounterRecord> = /*@__PURE__*/
   messageDesc(file_quartet_customerprofile_storage_v1_records, 11);
 
 /**
+ * An object type. Its objects are found by its identifier, so that a later type of the same name shares none with it.
+ *
+ * @generated from message quartet.customerprofile.storage.v1.ObjectTypeRecord
+ */
+export type ObjectTypeRecord = Message<"quartet.customerprofile.storage.v1.ObjectTypeRecord"> & {
+  /**
+   * 16 random bytes. Never empty.
+   *
+   * @generated from field: bytes type_id = 1;
+   */
+  typeId: Uint8Array;
+
+  /**
+   * Never empty.
+   *
+   * @generated from field: string description = 2;
+   */
+  description: string;
+
+  /**
+   * Empty: based on no template.
+   *
+   * @generated from field: string template_id = 3;
+   */
+  templateId: string;
+
+  /**
+   * 0: those of the domain.
+   *
+   * @generated from field: int32 expiration_days = 4;
+   */
+  expirationDays: number;
+
+  /**
+   * Empty: that of the domain.
+   *
+   * @generated from field: string encryption_key = 5;
+   */
+  encryptionKey: string;
+
+  /**
+   * Whether an object that matches no profile makes one.
+   *
+   * @generated from field: bool allow_profile_creation = 6;
+   */
+  allowProfileCreation: boolean;
+
+  /**
+   * Empty: not known.
+   *
+   * @generated from field: string source_last_updated_timestamp_format = 7;
+   */
+  sourceLastUpdatedTimestampFormat: string;
+
+  /**
+   * 0: the limit of the service.
+   *
+   * @generated from field: int32 max_profile_object_count = 8;
+   */
+  maxProfileObjectCount: number;
+
+  /**
+   * 0: as all others.
+   *
+   * @generated from field: int32 source_priority = 9;
+   */
+  sourcePriority: number;
+
+  /**
+   * By name. Empty: none.
+   *
+   * @generated from field: map<string, quartet.customerprofile.v1.ObjectTypeField> fields = 10;
+   */
+  fields: { [key: string]: ObjectTypeField };
+
+  /**
+   * By name. Empty: none.
+   *
+   * @generated from field: map<string, quartet.customerprofile.v1.ObjectTypeKeys> keys = 11;
+   */
+  keys: { [key: string]: ObjectTypeKeys };
+
+  /**
+   * When the type was made. Always set.
+   *
+   * @generated from field: google.protobuf.Timestamp created_time = 12;
+   */
+  createdTime?: Timestamp | undefined;
+
+  /**
+   * When it last changed. Always set.
+   *
+   * @generated from field: google.protobuf.Timestamp updated_time = 13;
+   */
+  updatedTime?: Timestamp | undefined;
+
+  /**
+   * Empty: none.
+   *
+   * @generated from field: map<string, string> tags = 14;
+   */
+  tags: { [key: string]: string };
+
+  /**
+   * Nobody has put the type: an object named a template as its type.
+   *
+   * @generated from field: bool is_implicit = 15;
+   */
+  isImplicit: boolean;
+};
+
+/**
+ * Describes the message quartet.customerprofile.storage.v1.ObjectTypeRecord.
+ * Use `create(ObjectTypeRecordSchema)` to create a new message.
+ */
+export const ObjectTypeRecordSchema: GenMessage<ObjectTypeRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 12);
+
+/**
+ * An object that is attached to a profile.
+ *
+ * @generated from message quartet.customerprofile.storage.v1.ObjectRecord
+ */
+export type ObjectRecord = Message<"quartet.customerprofile.storage.v1.ObjectRecord"> & {
+  /**
+   * The object, JSON text, under the profile's key. Always set.
+   *
+   * @generated from field: quartet.customerprofile.storage.v1.Sealed content = 1;
+   */
+  content?: Sealed | undefined;
+
+  /**
+   * When it expires. Always set.
+   *
+   * @generated from field: google.protobuf.Timestamp expire_time = 2;
+   */
+  expireTime?: Timestamp | undefined;
+
+  /**
+   * When it was put. Always set.
+   *
+   * @generated from field: google.protobuf.Timestamp put_time = 3;
+   */
+  putTime?: Timestamp | undefined;
+
+  /**
+   * The bytes of the content before encryption.
+   *
+   * @generated from field: uint64 content_bytes = 4;
+   */
+  contentBytes: bigint;
+};
+
+/**
+ * Describes the message quartet.customerprofile.storage.v1.ObjectRecord.
+ * Use `create(ObjectRecordSchema)` to create a new message.
+ */
+export const ObjectRecordSchema: GenMessage<ObjectRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 13);
+
+/**
+ * Where an object of a type is.
+ *
+ * @generated from message quartet.customerprofile.storage.v1.ObjectPlaceRecord
+ */
+export type ObjectPlaceRecord = Message<"quartet.customerprofile.storage.v1.ObjectPlaceRecord"> & {
+  /**
+   * The profile that it is attached to. Never empty.
+   *
+   * @generated from field: bytes profile_id = 1;
+   */
+  profileId: Uint8Array;
+};
+
+/**
+ * Describes the message quartet.customerprofile.storage.v1.ObjectPlaceRecord.
+ * Use `create(ObjectPlaceRecordSchema)` to create a new message.
+ */
+export const ObjectPlaceRecordSchema: GenMessage<ObjectPlaceRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 14);
+
+/**
+ * An integration of a domain.
+ *
+ * @generated from message quartet.customerprofile.storage.v1.IntegrationRecord
+ */
+export type IntegrationRecord = Message<"quartet.customerprofile.storage.v1.IntegrationRecord"> & {
+  /**
+   * Never empty.
+   *
+   * @generated from field: string uri = 1;
+   */
+  uri: string;
+
+  /**
+   * Empty: types by event.
+   *
+   * @generated from field: string object_type_name = 2;
+   */
+  objectTypeName: string;
+
+  /**
+   * By name of event. Empty: one type for all.
+   *
+   * @generated from field: map<string, string> object_type_names = 3;
+   */
+  objectTypeNames: { [key: string]: string };
+
+  /**
+   * Unset: others put the data.
+   *
+   * @generated from field: quartet.customerprofile.v1.FlowDefinition flow_definition = 4;
+   */
+  flowDefinition?: FlowDefinition | undefined;
+
+  /**
+   * Empty: none.
+   *
+   * @generated from field: string role_arn = 5;
+   */
+  roleArn: string;
+
+  /**
+   * Empty: none.
+   *
+   * @generated from field: repeated string event_trigger_names = 6;
+   */
+  eventTriggerNames: string[];
+
+  /**
+   * Empty: PROFILE.
+   *
+   * @generated from field: string scope = 7;
+   */
+  scope: string;
+
+  /**
+   * When it was made. Always set.
+   *
+   * @generated from field: google.protobuf.Timestamp created_time = 8;
+   */
+  createdTime?: Timestamp | undefined;
+
+  /**
+   * When it last changed. Always set.
+   *
+   * @generated from field: google.protobuf.Timestamp updated_time = 9;
+   */
+  updatedTime?: Timestamp | undefined;
+
+  /**
+   * Empty: none.
+   *
+   * @generated from field: map<string, string> tags = 10;
+   */
+  tags: { [key: string]: string };
+
+  /**
+   * The object type was deleted; nothing is read any more.
+   *
+   * @generated from field: bool is_disabled = 11;
+   */
+  isDisabled: boolean;
+};
+
+/**
+ * Describes the message quartet.customerprofile.storage.v1.IntegrationRecord.
+ * Use `create(IntegrationRecordSchema)` to create a new message.
+ */
+export const IntegrationRecordSchema: GenMessage<IntegrationRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 15);
+
+/**
+ * Says that an account's domain reads from an address.
+ *
+ * @generated from message quartet.customerprofile.storage.v1.IntegrationByUriRecord
+ */
+export type IntegrationByUriRecord = Message<"quartet.customerprofile.storage.v1.IntegrationByUriRecord"> & {
+};
+
+/**
+ * Describes the message quartet.customerprofile.storage.v1.IntegrationByUriRecord.
+ * Use `create(IntegrationByUriRecordSchema)` to create a new message.
+ */
+export const IntegrationByUriRecordSchema: GenMessage<IntegrationByUriRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 16);
+
+/**
  * The payload of the job that removes what a deleted domain held.
  *
  * @generated from message quartet.customerprofile.storage.v1.DomainPurge
@@ -461,5 +760,54 @@ export type DomainPurge = Message<"quartet.customerprofile.storage.v1.DomainPurg
  * Use `create(DomainPurgeSchema)` to create a new message.
  */
 export const DomainPurgeSchema: GenMessage<DomainPurge> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 12);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 17);
+
+/**
+ * The payload of the job that removes the objects of a deleted object type.
+ *
+ * @generated from message quartet.customerprofile.storage.v1.ObjectTypePurge
+ */
+export type ObjectTypePurge = Message<"quartet.customerprofile.storage.v1.ObjectTypePurge"> & {
+  /**
+   * The domain's identifier. Never empty.
+   *
+   * @generated from field: bytes domain_id = 1;
+   */
+  domainId: Uint8Array;
+
+  /**
+   * The type's identifier. Never empty.
+   *
+   * @generated from field: bytes type_id = 2;
+   */
+  typeId: Uint8Array;
+};
+
+/**
+ * Describes the message quartet.customerprofile.storage.v1.ObjectTypePurge.
+ * Use `create(ObjectTypePurgeSchema)` to create a new message.
+ */
+export const ObjectTypePurgeSchema: GenMessage<ObjectTypePurge> = /*@__PURE__*/
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 18);
+
+/**
+ * Says when an object expires.
+ *
+ * @generated from message quartet.customerprofile.storage.v1.ObjectExpiryRecord
+ */
+export type ObjectExpiryRecord = Message<"quartet.customerprofile.storage.v1.ObjectExpiryRecord"> & {
+  /**
+   * The profile that it is attached to. Never empty.
+   *
+   * @generated from field: bytes profile_id = 1;
+   */
+  profileId: Uint8Array;
+};
+
+/**
+ * Describes the message quartet.customerprofile.storage.v1.ObjectExpiryRecord.
+ * Use `create(ObjectExpiryRecordSchema)` to create a new message.
+ */
+export const ObjectExpiryRecordSchema: GenMessage<ObjectExpiryRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 19);
 

@@ -1,0 +1,93 @@
+import type { ObjectTypeField, ObjectTypeKeys } from "../../../gen/quartet/customerprofile/v1/object_type_pb.ts";
+import type { Comparison } from "./normalization.ts";
+import type { JsonValue } from "./object-source.ts";
+import { readSource } from "./object-source.ts";
+import { targetPath } from "./object-target.ts";
+import type { ProfileValues } from "./profile-values.ts";
+import type { SearchKey } from "./search-key.ts";
+import { searchKey } from "./search-key.ts";
+
+/** What an object type says about reading its objects. */
+export interface ObjectMapping {
+  readonly fields: Readonly<Record<string, ObjectTypeField>>;
+  readonly keys: Readonly<Record<string, ObjectTypeKeys>>;
+}
+
+/** A search key that an object has, and what its type uses it for. */
+export interface ObjectKey {
+  readonly key: SearchKey;
+  readonly identifiers: ReadonlySet<string>;
+}
+
+/** What an object gives by the mapping of its type. */
+export interface MappedObject {
+  /** What it fills, by path of the profile. */
+  readonly values: ProfileValues;
+  /** Its keys, in the order of their names; those that lack a field are not there. */
+  readonly keys: readonly ObjectKey[];
+  /** The values of its unique key; undefined when a field of it is missing. */
+  readonly unique: readonly string[] | undefined;
+}
+
+/** Reads an object by the mapping of its type. */
+export const mapObject = (mapping: ObjectMapping, object: JsonValue): MappedObject => {
+  const texts = new Map<string, string>();
+  for (const [name, field] of Object.entries(mapping.fields)) {
+    const text = field.source === undefined ? undefined : readSource(field.source, object);
+    if (text !== undefined) texts.set(name, text);
+  }
+  const keys: ObjectKey[] = [];
+  let unique: readonly string[] | undefined;
+  for (const [name, uses] of Object.entries(mapping.keys).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+    for (const use of uses.items) {
+      const values = fieldNamesOf(name, use.fieldNames).map((field) => texts.get(field));
+      if (!values.every((value) => value !== undefined)) continue;
+      const identifiers = new Set(use.standardIdentifiers);
+      if (identifiers.has("UNIQUE")) unique = values;
+      keys.push({ key: keyOf(name, values, use.fieldNames, mapping), identifiers });
+    }
+  return { values: filledBy(mapping, texts), keys, unique };
+};
+
+/** The fields of a key; a key that names none is made of the field of its own name. */
+export const fieldNamesOf = (keyName: string, fieldNames: readonly string[]): readonly string[] =>
+  fieldNames.length === 0 ? [keyName] : fieldNames;
+
+/** Between the values of a key that is made of several fields. */
+const valueSeparator = "|";
+
+const keyOf = (
+  name: string,
+  values: readonly string[],
+  fieldNames: readonly string[],
+  mapping: ObjectMapping,
+): SearchKey => {
+  const [field] = fieldNamesOf(name, fieldNames);
+  const comparison = values.length === 1 ? comparisonOf(mapping.fields[field ?? ""]) : "STRING";
+  return searchKey(name, values.join(valueSeparator), comparison);
+};
+
+const comparisonOf = (field: ObjectTypeField | undefined): Comparison =>
+  (field?.contentType as Comparison | undefined) ?? "STRING";
+
+/**
+ * What the texts fill. An object that fills nothing by a target makes an inferred profile: the first e-mail address and
+ * the first phone number that it has, in the order of field names.
+ */
+const filledBy = (mapping: ObjectMapping, texts: ReadonlyMap<string, string>): ProfileValues => {
+  const values = new Map<string, string>();
+  for (const [name, text] of texts) {
+    const path = targetPath(mapping.fields[name]?.target);
+    if (path !== undefined) values.set(path, text);
+  }
+  if (values.size > 0) return values;
+  const firstOf = (comparison: Comparison) =>
+    [...texts]
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .find(([name]) => comparisonOf(mapping.fields[name]) === comparison)?.[1];
+  const emailAddress = firstOf("EMAIL_ADDRESS");
+  const phoneNumber = firstOf("PHONE_NUMBER");
+  if (emailAddress !== undefined) values.set("EmailAddress", emailAddress);
+  if (phoneNumber !== undefined) values.set("PhoneNumber", phoneNumber);
+  return values;
+};

@@ -1,0 +1,50 @@
+/** A parsed JSON value; numbers are kept as they were written, so that none loses digits. */
+export type JsonValue = string | boolean | null | readonly JsonValue[] | { readonly [name: string]: JsonValue };
+
+const accessor = /^_source((?:\.[^.\s{}]+)+)$/;
+const reference = /\{\{\s*(_source(?:\.[^.\s{}]+)+)\s*\}\}/g;
+
+/** The object that a text holds, or undefined when it holds something else. */
+export const parseObject = (text: string): { readonly [name: string]: JsonValue } | undefined => {
+  let parsed: JsonValue;
+  try {
+    parsed = JSON.parse(text, keepNumbers) as JsonValue;
+  } catch {
+    return undefined;
+  }
+  return isObject(parsed) ? parsed : undefined;
+};
+
+/** Whether a source can be read: an accessor `_source.a.b`, or a text with such accessors in double braces. */
+export const isReadableSource = (source: string): boolean => {
+  if (accessor.test(source)) return true;
+  const rest = source.replaceAll(reference, "");
+  return rest !== source && !/[{}]/.test(rest);
+};
+
+/**
+ * What a source reads from an object: a text, or undefined when there is none. Only texts, numbers and booleans can be
+ * read; in a text with accessors, what is missing is left out.
+ */
+export const readSource = (source: string, object: JsonValue): string | undefined => {
+  if (accessor.test(source)) return textAt(source, object);
+  const text = source.replaceAll(reference, (_whole, path: string) => textAt(path, object) ?? "");
+  return text.trim() === "" ? undefined : text;
+};
+
+const textAt = (path: string, object: JsonValue): string | undefined => {
+  let value: JsonValue | undefined = object;
+  for (const name of path.split(".").slice(1)) {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
+    value = (value as { readonly [name: string]: JsonValue })[name];
+  }
+  if (typeof value === "boolean") return String(value);
+  return typeof value === "string" && value !== "" ? value : undefined;
+};
+
+// The third argument is the value's source text.
+const keepNumbers = (_key: string, value: unknown, context?: { readonly source?: string }): unknown =>
+  typeof value === "number" ? (context?.source ?? String(value)) : value;
+
+const isObject = (value: JsonValue): value is { readonly [name: string]: JsonValue } =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,0 +1,22 @@
+import { addressFields, addressLines, attributesPrefix, textFields } from "./profile-fields.ts";
+
+const profilePaths = new Set([
+  ...textFields.map((field) => field.path),
+  ...addressFields.flatMap((field) => addressLines.map((line) => `${field.path}.${line.path}`)),
+]);
+
+const profilePrefix = "_profile.";
+/** Targets of other standard types: their objects are kept whole, and fill nothing in the profile. */
+const otherPrefixes = ["_asset.", "_case.", "_order."];
+
+/** The path of the profile that a target names; undefined for a target of another standard type, or none. */
+export const targetPath = (target: string | undefined): string | undefined =>
+  target?.startsWith(profilePrefix) === true ? target.slice(profilePrefix.length) : undefined;
+
+/** Whether a target names something that an object may fill. */
+export const isKnownTarget = (target: string): boolean => {
+  if (otherPrefixes.some((prefix) => target.startsWith(prefix))) return true;
+  const path = targetPath(target);
+  if (path === undefined) return false;
+  return profilePaths.has(path) || (path.startsWith(attributesPrefix) && path.length > attributesPrefix.length);
+};

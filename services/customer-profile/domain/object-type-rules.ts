@@ -1,0 +1,54 @@
+import type { ObjectMapping } from "./object-mapping.ts";
+import { fieldNamesOf } from "./object-mapping.ts";
+import { isReadableSource } from "./object-source.ts";
+import { isKnownTarget } from "./object-target.ts";
+import { profileIdKeyName } from "./search-key.ts";
+
+/** Keys that one object type may have. */
+const keysMax = 10;
+
+/** What is wrong with an object type, in words for its author, or undefined. The first fault is told. */
+export const findObjectTypeProblem = (mapping: ObjectMapping): string | undefined =>
+  findFieldProblem(mapping) ?? findKeyProblem(mapping) ?? findIdentifierProblem(mapping);
+
+const findFieldProblem = ({ fields }: ObjectMapping): string | undefined => {
+  for (const [name, { source, target }] of Object.entries(fields)) {
+    if (source !== undefined && !isReadableSource(source))
+      return `the source of field ${name} is neither an accessor such as _source.a.b nor a text with {{_source.a.b}} in it`;
+    if (target !== undefined && !isKnownTarget(target)) return `the target of field ${name} is no field of a profile`;
+  }
+  return undefined;
+};
+
+const findKeyProblem = ({ fields, keys }: ObjectMapping): string | undefined => {
+  const names = Object.keys(keys);
+  if (names.length === 0) return "it has no key";
+  if (names.length > keysMax) return `it has more than ${keysMax} keys`;
+  for (const [name, { items }] of Object.entries(keys)) {
+    if (items.length === 0) return `key ${name} has no use`;
+    for (const use of items) {
+      const missing = fieldNamesOf(name, use.fieldNames).find((field) => !Object.hasOwn(fields, field));
+      if (missing !== undefined) return `key ${name} names field ${missing}, which the type does not have`;
+    }
+  }
+  return undefined;
+};
+
+const findIdentifierProblem = ({ keys }: ObjectMapping): string | undefined => {
+  const uses = Object.entries(keys).flatMap(([name, { items }]) =>
+    items.map((use) => ({ name, identifiers: new Set(use.standardIdentifiers) })),
+  );
+  const uniqueUses = uses.filter(({ identifiers }) => identifiers.has("UNIQUE"));
+  if (uniqueUses.length !== 1) return `it has ${uniqueUses.length} UNIQUE keys instead of one`;
+  const both = uniqueUses.find(({ identifiers }) => identifiers.has("LOOKUP_ONLY"));
+  if (both !== undefined) return `key ${both.name} is both UNIQUE and LOOKUP_ONLY`;
+  const profileUses = uses.filter(({ identifiers }) => identifiers.has("PROFILE"));
+  if (profileUses.length === 0) return "it has no PROFILE key";
+  const lookup = profileUses.find(
+    ({ name, identifiers }) => identifiers.has("LOOKUP_ONLY") && name !== profileIdKeyName,
+  );
+  const isKept = profileUses.some(({ identifiers }) => !identifiers.has("LOOKUP_ONLY") && !identifiers.has("NEW_ONLY"));
+  if (lookup !== undefined && !isKept)
+    return `key ${lookup.name} is PROFILE and LOOKUP_ONLY, and no other PROFILE key is kept`;
+  return undefined;
+};

@@ -1,0 +1,172 @@
+import type { ObjectTypeRecord } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
+import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
+import type { Reader, Transaction } from "../../kit/store/transaction.ts";
+import { expiryOf } from "../domain/expiry.ts";
+import type { KeyHits } from "../domain/matching.ts";
+import { decideMatch, keptKeys } from "../domain/matching.ts";
+import type { MappedObject, ObjectKey } from "../domain/object-mapping.ts";
+import { changedByObject, createdProfile } from "../domain/profile-state.ts";
+import { profileIdKeyName } from "../domain/search-key.ts";
+import { fault } from "../faults.ts";
+import { limits } from "../limits.ts";
+import type { OpenDomain } from "../store/domain.ts";
+import { expiryIn } from "../store/domain.ts";
+import { idBytes, idText } from "../store/identifier.ts";
+import { digestOf, listDigestsOf, listProfilesWithKey } from "../store/key-index.ts";
+import { findObject, findObjectPlace, listObjects, putObject } from "../store/object.ts";
+import type { ObjectAmounts, StoredProfile } from "../store/profile.ts";
+import {
+  createProfile,
+  findProfile,
+  isProfileAlive,
+  profileKeyOf,
+  removeProfile,
+  replaceProfile,
+} from "../store/profile.ts";
+
+/** An object that is ready to be attached. */
+export interface IncomingObject {
+  readonly typeName: string;
+  readonly type: ObjectTypeRecord;
+  /** JSON text, as it was given. */
+  readonly text: string;
+  readonly mapped: MappedObject;
+  /** The values of its unique key. */
+  readonly unique: readonly string[];
+  /** The identifier of the profile that it makes when it makes one. */
+  readonly newProfileId: string;
+  readonly nowMs: number;
+}
+
+/**
+ * Attaches an object to a profile: to the one that holds the object with the same unique key already, which it replaces
+ * there; else to the one that its keys find; else to a new one. Gives the object's identifier. Throws
+ * OBJECT_MATCHES_NO_PROFILE, TOO_MANY_OBJECTS, OBJECTS_TOO_LARGE, PROFILE_TOO_LARGE.
+ */
+export const attachObject = async (
+  transaction: Transaction,
+  domain: OpenDomain,
+  incoming: IncomingObject,
+): Promise<string> => {
+  const { type, typeName, mapped, nowMs } = incoming;
+  const typeId = idText(type.typeId);
+  const objectKey = domain.keys.digest(["object", typeId, ...incoming.unique]);
+  const earlier = await findHolder(transaction, domain, type.typeId, objectKey, nowMs);
+  const profile = earlier ?? (await findMatch(transaction, domain, incoming));
+  const profileId = profile?.id ?? incoming.newProfileId;
+  const address = { profileId: idBytes(profileId), typeId: type.typeId, objectKey };
+
+  const source = { objectTypeName: typeName, typeId, objectKey: idText(objectKey), timeMs: nowMs };
+  const state = changedByObject(profile?.state ?? createdProfile(new Map(), nowMs), mapped.values, source);
+  const days = type.expirationDays;
+  const expireMs = days === 0 ? expiryIn(domain, nowMs) : expiryOf(nowMs, days);
+  const objects = await amountsWith(transaction, domain, incoming, address, profile);
+  const change = { expireMs: Math.max(expireMs, expiryIn(domain, nowMs)), objects };
+  if (profile === undefined) await createProfile(transaction, domain, profileId, state, change);
+  else await replaceProfile(transaction, domain, profile, state, change);
+
+  const digests = await digestsOf(transaction, domain, mapped.keys, address.profileId, objectKey, {
+    isProfileNew: profile === undefined,
+    isReplaced: earlier !== undefined,
+  });
+  const profileKey = await profileKeyOf(transaction, domain, address.profileId);
+  const object = { text: incoming.text, putMs: nowMs, expireMs, digests };
+  await putObject(transaction, domain, profileKey, address, object);
+  return idText(objectKey);
+};
+
+/** The profile that holds the object already. One that has expired is removed here, so that it does not hold it twice. */
+const findHolder = async (
+  transaction: Transaction,
+  domain: OpenDomain,
+  typeId: Uint8Array,
+  objectKey: Uint8Array,
+  nowMs: number,
+): Promise<StoredProfile | undefined> => {
+  const holder = await findObjectPlace(transaction, domain.id, typeId, objectKey);
+  if (holder === undefined) return undefined;
+  const profile = await findProfile(transaction, domain, idText(holder), nowMs);
+  if (profile === undefined) await removeProfile(transaction, domain.id, holder);
+  return profile;
+};
+
+const findMatch = async (
+  reader: Reader,
+  domain: OpenDomain,
+  { mapped, type, typeName, nowMs }: IncomingObject,
+): Promise<StoredProfile | undefined> => {
+  const hits: KeyHits[] = [];
+  for (const each of mapped.keys)
+    if (each.identifiers.has("PROFILE"))
+      hits.push({ ...each, profileIds: await findAlive(reader, domain, each, nowMs) });
+  const match = decideMatch(hits, type.allowProfileCreation);
+  if (match.kind === "none") throw fault(ErrorReason.OBJECT_MATCHES_NO_PROFILE, { object_type_name: typeName });
+  return match.kind === "create" ? undefined : findProfile(reader, domain, match.profileId, nowMs);
+};
+
+/** The first two living profiles that have a key: more than one is as good as many. */
+const findAlive = async (reader: Reader, domain: OpenDomain, { key }: ObjectKey, nowMs: number): Promise<string[]> => {
+  if (key.name === profileIdKeyName) {
+    const isId = /^[0-9a-f]{32}$/.test(key.value);
+    return isId && (await isProfileAlive(reader, domain, key.value, nowMs)) ? [key.value] : [];
+  }
+  const alive: string[] = [];
+  const digest = digestOf(domain.keys, key);
+  let after: string | undefined;
+  for (;;) {
+    const found = await listProfilesWithKey(reader, domain.id, digest, after, foundAtOnce);
+    for (const profileId of found) {
+      if (await isProfileAlive(reader, domain, profileId, nowMs)) alive.push(profileId);
+      if (alive.length === 2) return alive;
+    }
+    if (found.length < foundAtOnce) return alive;
+    after = found.at(-1);
+  }
+};
+
+const foundAtOnce = 16;
+
+/** What the profile's objects amount to with this one. Throws when that is more than they may. */
+const amountsWith = async (
+  reader: Reader,
+  domain: OpenDomain,
+  { type, text }: IncomingObject,
+  address: { profileId: Uint8Array; typeId: Uint8Array; objectKey: Uint8Array },
+  profile: StoredProfile | undefined,
+): Promise<ObjectAmounts> => {
+  const replaced = await findObject(reader, domain.id, address);
+  const objectCount = (profile?.record.objectCount ?? 0) + (replaced === undefined ? 1 : 0);
+  const objectBytes =
+    (profile?.record.objectBytes ?? 0n) - (replaced?.contentBytes ?? 0n) + BigInt(Buffer.byteLength(text));
+  const countMax = limits.objectsPerProfileMax;
+  if (objectCount > countMax) throw fault(ErrorReason.TOO_MANY_OBJECTS, { limit: String(countMax) });
+  const bytesMax = limits.objectBytesPerProfileMax;
+  if (objectBytes > bytesMax) throw fault(ErrorReason.OBJECTS_TOO_LARGE, { limit_bytes: String(bytesMax) });
+  const ofTypeMax = type.maxProfileObjectCount;
+  if (ofTypeMax > 0 && replaced === undefined) {
+    const { profileId, typeId } = address;
+    const ofType = await listObjects(reader, domain.id, profileId, typeId, undefined, ofTypeMax);
+    if (ofType.length >= ofTypeMax) throw fault(ErrorReason.TOO_MANY_OBJECTS, { limit: String(ofTypeMax) });
+  }
+  return { objectCount, objectBytes };
+};
+
+/** The digests of the keys that are kept. A replaced object keeps the NEW_ONLY keys that it kept when it was new. */
+const digestsOf = async (
+  reader: Reader,
+  domain: OpenDomain,
+  keys: readonly ObjectKey[],
+  profileId: Uint8Array,
+  objectKey: Uint8Array,
+  { isProfileNew, isReplaced }: { readonly isProfileNew: boolean; readonly isReplaced: boolean },
+): Promise<Uint8Array[]> => {
+  const kept = new Set(keptKeys(keys, isProfileNew));
+  const earlier = isReplaced
+    ? new Set((await listDigestsOf(reader, domain.id, profileId, objectKey)).map(idText))
+    : null;
+  return keptKeys(keys, true)
+    .filter(({ key }) => key.name !== profileIdKeyName)
+    .map((each) => ({ digest: digestOf(domain.keys, each.key), isKept: kept.has(each) }))
+    .filter(({ digest, isKept }) => isKept || earlier?.has(idText(digest)) === true)
+    .map(({ digest }) => digest);
+};

@@ -1,0 +1,27 @@
+import type { Transaction } from "../../kit/store/transaction.ts";
+import { withoutObject } from "../domain/profile-state.ts";
+import type { DomainData } from "../store/domain.ts";
+import { idText } from "../store/identifier.ts";
+import type { ObjectAddress } from "../store/object.ts";
+import { removeObject } from "../store/object.ts";
+import { findProfileEvenExpired, replaceProfile } from "../store/profile.ts";
+
+/**
+ * Removes an object from its profile, with the keys that it gave and the fields that came from it. False when there is
+ * no such object.
+ */
+export const detachObject = async (
+  transaction: Transaction,
+  domain: DomainData,
+  address: ObjectAddress,
+): Promise<boolean> => {
+  const removed = await removeObject(transaction, domain.id, address);
+  if (removed === undefined) return false;
+  const profile = await findProfileEvenExpired(transaction, domain, idText(address.profileId));
+  if (profile === undefined) return true;
+  const { objectCount, objectBytes } = profile.record;
+  const state = withoutObject(profile.state, idText(address.typeId), idText(address.objectKey));
+  const objects = { objectCount: objectCount - 1, objectBytes: objectBytes - removed.contentBytes };
+  await replaceProfile(transaction, domain, profile, state, { expireMs: 0, objects });
+  return true;
+};

@@ -1,0 +1,49 @@
+import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
+import type { Transaction } from "../../kit/store/transaction.ts";
+import { fault } from "../faults.ts";
+import { limits } from "../limits.ts";
+import type { DomainData } from "../store/domain.ts";
+import { idBytes } from "../store/identifier.ts";
+import { listDigestsOf } from "../store/key-index.ts";
+import { objects } from "../store/layout.ts";
+import { expiryMs, putMs, putObject, readObject, removeObject } from "../store/object.ts";
+import type { ObjectAmounts, StoredProfile } from "../store/profile.ts";
+import { profileKeyOf } from "../store/profile.ts";
+
+/**
+ * Moves all objects of some profiles to another one, with the keys that they give: each is decrypted and encrypted
+ * under the other profile's key. Gives what that one's objects amount to, and the last of their expiries. Throws
+ * TOO_MANY_OBJECTS, OBJECTS_TOO_LARGE before anything is read.
+ */
+export const moveObjects = async (
+  transaction: Transaction,
+  domain: DomainData,
+  to: StoredProfile,
+  from: readonly StoredProfile[],
+): Promise<ObjectAmounts & { readonly expireMs: number }> => {
+  const all = [to, ...from];
+  const objectCount = all.reduce((sum, { record }) => sum + record.objectCount, 0);
+  const objectBytes = all.reduce((sum, { record }) => sum + record.objectBytes, 0n);
+  const countMax = limits.objectsPerProfileMax;
+  if (objectCount > countMax) throw fault(ErrorReason.TOO_MANY_OBJECTS, { limit: String(countMax) });
+  const bytesMax = limits.objectBytesPerProfileMax;
+  if (objectBytes > bytesMax) throw fault(ErrorReason.OBJECTS_TOO_LARGE, { limit_bytes: String(bytesMax) });
+  const toId = idBytes(to.id);
+  const toKey = await profileKeyOf(transaction, domain, toId);
+  let lastExpireMs = 0;
+  for (const { id } of from) {
+    const profileId = idBytes(id);
+    const fromKey = await profileKeyOf(transaction, domain, profileId);
+    for await (const { key, value } of transaction.range(objects, { prefix: [domain.id, profileId] })) {
+      const [, , typeId, objectKey] = key;
+      const address = { profileId, typeId, objectKey };
+      const text = readObject(domain, fromKey, address, value);
+      const digests = await listDigestsOf(transaction, domain.id, profileId, objectKey);
+      await removeObject(transaction, domain.id, address);
+      const moved = { text, putMs: putMs(value), expireMs: expiryMs(value), digests };
+      await putObject(transaction, domain, toKey, { profileId: toId, typeId, objectKey }, moved);
+      lastExpireMs = Math.max(lastExpireMs, moved.expireMs);
+    }
+  }
+  return { objectCount, objectBytes, expireMs: lastExpireMs };
+};

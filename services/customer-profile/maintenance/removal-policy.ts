@@ -1,0 +1,9 @@
+import type { JobPolicy } from "../../kit/jobs/jobs.ts";
+import { exponentialBackoff } from "../../kit/jobs/jobs.ts";
+
+/** A removal is never given up. */
+export const removalPolicy: JobPolicy = {
+  attemptsMax: Number.POSITIVE_INFINITY,
+  ageMsMax: Number.POSITIVE_INFINITY,
+  backoff: exponentialBackoff({ firstMs: 1_000, maxMs: 60 * 60 * 1000 }),
+};

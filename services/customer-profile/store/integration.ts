@@ -1,0 +1,91 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+
+import type { IntegrationRecord } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
+import { IntegrationRecordSchema } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
+import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
+import type { Entry, Reader, Transaction } from "../../kit/store/transaction.ts";
+import { fault } from "../faults.ts";
+import { integrations, integrationsByAddress } from "./layout.ts";
+
+/** A domain's integration, or undefined. */
+export const findIntegration = (
+  reader: Reader,
+  domainId: Uint8Array,
+  uri: string,
+): Promise<IntegrationRecord | undefined> => reader.get(integrations, [domainId, uri]);
+
+/** A domain's integration. Throws INTEGRATION_NOT_FOUND. */
+export const getIntegration = async (reader: Reader, domainId: Uint8Array, uri: string): Promise<IntegrationRecord> => {
+  const record = await findIntegration(reader, domainId, uri);
+  if (record === undefined) throw fault(ErrorReason.INTEGRATION_NOT_FOUND, { uri });
+  return record;
+};
+
+/** A page of a domain's integrations, by address, behind the given one. */
+export const listIntegrations = (
+  reader: Reader,
+  domainId: Uint8Array,
+  afterUri: string | undefined,
+  limit: number,
+): Promise<Entry<readonly [Uint8Array, string], IntegrationRecord>[]> =>
+  reader.list(integrations, {
+    prefix: [domainId],
+    ...(afterUri === undefined ? {} : { after: [domainId, afterUri] as const }),
+    limit,
+  });
+
+/** The names of an account's domains that read from an address, behind the given one. */
+export const listDomainsReading = async (
+  reader: Reader,
+  accountId: string,
+  uri: string,
+  afterDomainName: string | undefined,
+  limit: number,
+): Promise<string[]> => {
+  const entries = await reader.list(integrationsByAddress, {
+    prefix: [accountId, uri],
+    ...(afterDomainName === undefined ? {} : { after: [accountId, uri, afterDomainName] as const }),
+    limit,
+  });
+  return entries.map(({ key }) => key[2]);
+};
+
+/** Stores an integration, new or changed. */
+export const putIntegration = (
+  transaction: Transaction,
+  owner: IntegrationOwner,
+  record: MessageInitShape<typeof IntegrationRecordSchema> & { readonly uri: string },
+): void => {
+  transaction.put(integrations, [owner.domainId, record.uri], record);
+  transaction.put(integrationsByAddress, [owner.accountId, record.uri, owner.domainName], {});
+};
+
+/** Whose an integration is. */
+export interface IntegrationOwner {
+  readonly accountId: string;
+  readonly domainName: string;
+  readonly domainId: Uint8Array;
+}
+
+/** Removes an integration. */
+export const removeIntegration = (transaction: Transaction, owner: IntegrationOwner, uri: string): void => {
+  transaction.delete(integrations, [owner.domainId, uri]);
+  transaction.delete(integrationsByAddress, [owner.accountId, uri, owner.domainName]);
+};
+
+/** Removes all integrations of a domain; their number is bounded. */
+export const removeIntegrationsOf = async (transaction: Transaction, owner: IntegrationOwner): Promise<void> => {
+  for await (const { key } of transaction.range(integrations, { prefix: [owner.domainId] }))
+    removeIntegration(transaction, owner, key[1]);
+};
+
+/** Stops the integrations of a domain that read objects of a type. */
+export const disableIntegrations = async (
+  transaction: Transaction,
+  domainId: Uint8Array,
+  objectTypeName: string,
+): Promise<void> => {
+  for await (const { key, value } of transaction.range(integrations, { prefix: [domainId] }))
+    if (value.objectTypeName === objectTypeName || Object.values(value.objectTypeNames).includes(objectTypeName))
+      transaction.put(integrations, key, { ...value, isDisabled: true });
+};

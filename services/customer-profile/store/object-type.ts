@@ -1,0 +1,47 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+
+import type { ObjectTypeRecord } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
+import { ObjectTypeRecordSchema } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
+import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
+import type { Entry, Reader, Transaction } from "../../kit/store/transaction.ts";
+import { fault } from "../faults.ts";
+import { objectTypes } from "./layout.ts";
+
+/** A domain's object type, or undefined. */
+export const findObjectType = (
+  reader: Reader,
+  domainId: Uint8Array,
+  name: string,
+): Promise<ObjectTypeRecord | undefined> => reader.get(objectTypes, [domainId, name]);
+
+/** A domain's object type. Throws OBJECT_TYPE_NOT_FOUND. */
+export const getObjectType = async (reader: Reader, domainId: Uint8Array, name: string): Promise<ObjectTypeRecord> => {
+  const record = await findObjectType(reader, domainId, name);
+  if (record === undefined) throw fault(ErrorReason.OBJECT_TYPE_NOT_FOUND, { object_type_name: name });
+  return record;
+};
+
+/** A page of a domain's object types, by name, behind the given one. */
+export const listObjectTypes = (
+  reader: Reader,
+  domainId: Uint8Array,
+  afterName: string | undefined,
+  limit: number,
+): Promise<Entry<readonly [Uint8Array, string], ObjectTypeRecord>[]> =>
+  reader.list(objectTypes, {
+    prefix: [domainId],
+    ...(afterName === undefined ? {} : { after: [domainId, afterName] as const }),
+    limit,
+  });
+
+/** Stores an object type, new or changed. */
+export const putObjectType = (
+  transaction: Transaction,
+  domainId: Uint8Array,
+  name: string,
+  record: MessageInitShape<typeof ObjectTypeRecordSchema>,
+): void => transaction.put(objectTypes, [domainId, name], record);
+
+/** Takes an object type's name away; its objects are found by its identifier still. */
+export const deleteObjectType = (transaction: Transaction, domainId: Uint8Array, name: string): void =>
+  transaction.delete(objectTypes, [domainId, name]);

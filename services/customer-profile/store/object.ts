@@ -1,0 +1,141 @@
+import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
+
+import type { ObjectRecord } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
+import type { Reader, Transaction } from "../../kit/store/transaction.ts";
+import { open, seal } from "../encryption/envelope.ts";
+import type { DomainData } from "./domain.ts";
+import { idText } from "./identifier.ts";
+import { replaceKeys } from "./key-index.ts";
+import { objectExpiries, objectPlaces, objects } from "./layout.ts";
+
+/** Which object of a domain: identifiers as bytes. */
+export interface ObjectAddress {
+  readonly profileId: Uint8Array;
+  readonly typeId: Uint8Array;
+  readonly objectKey: Uint8Array;
+}
+
+/** An object to store. */
+export interface NewObject {
+  /** JSON text, as it was given. */
+  readonly text: string;
+  readonly putMs: number;
+  readonly expireMs: number;
+  /** The search keys that it gives its profile. */
+  readonly digests: readonly Uint8Array[];
+}
+
+/** The profile that holds an object, or undefined when there is no such object. */
+export const findObjectPlace = async (
+  reader: Reader,
+  domainId: Uint8Array,
+  typeId: Uint8Array,
+  objectKey: Uint8Array,
+): Promise<Uint8Array | undefined> => (await reader.get(objectPlaces, [domainId, typeId, objectKey]))?.profileId;
+
+/** The record of an object, or undefined. */
+export const findObject = (
+  reader: Reader,
+  domainId: Uint8Array,
+  { profileId, typeId, objectKey }: ObjectAddress,
+): Promise<ObjectRecord | undefined> => reader.get(objects, [domainId, profileId, typeId, objectKey]);
+
+/** A page of a profile's objects of one type, by identifier, behind the given one. */
+export const listObjects = async (
+  reader: Reader,
+  domainId: Uint8Array,
+  profileId: Uint8Array,
+  typeId: Uint8Array,
+  afterObjectKey: Uint8Array | undefined,
+  limit: number,
+): Promise<{ objectKey: Uint8Array; record: ObjectRecord }[]> => {
+  const entries = await reader.list(objects, {
+    prefix: [domainId, profileId, typeId],
+    ...(afterObjectKey === undefined ? {} : { after: [domainId, profileId, typeId, afterObjectKey] as const }),
+    limit,
+  });
+  return entries.map(({ key, value }) => ({ objectKey: key[3], record: value }));
+};
+
+/** The text of an object. */
+export const readObject = (
+  domain: DomainData,
+  profileKey: Uint8Array,
+  address: ObjectAddress,
+  record: ObjectRecord,
+): string => Buffer.from(open(profileKey, contentPlace(domain.id, address), record.content)).toString("utf8");
+
+/** Stores an object in its place, with its index entries. The counts of its profile are the caller's to change. */
+export const putObject = async (
+  transaction: Transaction,
+  domain: DomainData,
+  profileKey: Uint8Array,
+  address: ObjectAddress,
+  object: NewObject,
+): Promise<void> => {
+  const { profileId, typeId, objectKey } = address;
+  const plain = Buffer.from(object.text, "utf8");
+  const before = await findObject(transaction, domain.id, address);
+  if (before !== undefined) transaction.delete(objectExpiries, [expiryMs(before), domain.id, typeId, objectKey]);
+  transaction.put(objects, [domain.id, profileId, typeId, objectKey], {
+    content: seal(profileKey, contentPlace(domain.id, address), plain),
+    expireTime: timestampFromMs(object.expireMs),
+    putTime: timestampFromMs(object.putMs),
+    contentBytes: BigInt(plain.byteLength),
+  });
+  transaction.put(objectPlaces, [domain.id, typeId, objectKey], { profileId });
+  transaction.put(objectExpiries, [object.expireMs, domain.id, typeId, objectKey], { profileId });
+  await replaceKeys(transaction, domain.id, profileId, objectKey, object.digests);
+};
+
+/** Removes an object and its index entries; gives what it was, or undefined when there is none. */
+export const removeObject = async (
+  transaction: Transaction,
+  domainId: Uint8Array,
+  address: ObjectAddress,
+): Promise<ObjectRecord | undefined> => {
+  const { profileId, typeId, objectKey } = address;
+  const record = await findObject(transaction, domainId, address);
+  if (record === undefined) return undefined;
+  removeRows(transaction, domainId, address, record);
+  await replaceKeys(transaction, domainId, profileId, objectKey, []);
+  transaction.delete(objectPlaces, [domainId, typeId, objectKey]);
+  return record;
+};
+
+/** Removes all objects of a profile. Their index entries are the caller's to remove. */
+export const removeObjectsOf = async (
+  transaction: Transaction,
+  domainId: Uint8Array,
+  profileId: Uint8Array,
+): Promise<void> => {
+  for await (const { key, value } of transaction.range(objects, { prefix: [domainId, profileId] })) {
+    removeRows(transaction, domainId, { profileId, typeId: key[2], objectKey: key[3] }, value);
+    transaction.delete(objectPlaces, [domainId, key[2], key[3]]);
+  }
+};
+
+/** When a stored object expires, in milliseconds. */
+export const expiryMs = (record: ObjectRecord): number =>
+  record.expireTime === undefined ? 0 : timestampMs(record.expireTime);
+
+/** When an object was put, in milliseconds. */
+export const putMs = (record: ObjectRecord): number => (record.putTime === undefined ? 0 : timestampMs(record.putTime));
+
+const removeRows = (
+  transaction: Transaction,
+  domainId: Uint8Array,
+  { profileId, typeId, objectKey }: ObjectAddress,
+  record: ObjectRecord,
+): void => {
+  transaction.delete(objects, [domainId, profileId, typeId, objectKey]);
+  transaction.delete(objectExpiries, [expiryMs(record), domainId, typeId, objectKey]);
+};
+
+const contentPlace = (domainId: Uint8Array, { profileId, typeId, objectKey }: ObjectAddress) => [
+  "object-content",
+  domainId,
+  profileId,
+  idText(typeId),
+  objectKey,
+];

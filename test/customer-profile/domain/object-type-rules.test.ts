@@ -1,0 +1,64 @@
+import { create } from "@bufbuild/protobuf";
+import { describe, expect, test } from "vitest";
+
+import { ObjectTypeFieldSchema, ObjectTypeKeysSchema } from "../../../gen/quartet/customerprofile/v1/object_type_pb.ts";
+import { objectTemplates } from "../../../services/customer-profile/domain/object-templates.ts";
+import { findObjectTypeProblem } from "../../../services/customer-profile/domain/object-type-rules.ts";
+
+const fields = (source = "_source.a", target?: string) => ({
+  a: create(ObjectTypeFieldSchema, { source, target }),
+  b: create(ObjectTypeFieldSchema, { source: "_source.b" }),
+});
+const keys = (rows: Record<string, string[]>, fieldNames = ["a"]) =>
+  Object.fromEntries(
+    Object.entries(rows).map(([name, standardIdentifiers]) => [
+      name,
+      create(ObjectTypeKeysSchema, { items: [{ standardIdentifiers, fieldNames }] }),
+    ]),
+  );
+const good = { own: ["UNIQUE", "PROFILE"] };
+
+describe("an object type", () => {
+  test.each([
+    // fields, keys, problem
+    [fields(), keys(good), undefined],
+    [fields(), keys({ own: ["UNIQUE"], other: ["PROFILE"] }), undefined],
+    [fields(), keys({ own: ["UNIQUE"], look: ["PROFILE", "LOOKUP_ONLY"], kept: ["PROFILE", "SECONDARY"] }), undefined],
+    [fields(), keys({ own: ["UNIQUE"], _profileId: ["PROFILE", "LOOKUP_ONLY"] }), undefined],
+    [fields("_source.a", "_profile.Address.City"), keys(good), undefined],
+    [fields("_source.a", "_profile.Attributes.shoe size"), keys(good), undefined],
+    [fields("_source.a", "_case.Title"), keys(good), undefined],
+    [
+      fields("{{#each _source.a}}"),
+      keys(good),
+      "the source of field a is neither an accessor such as _source.a.b nor a text with {{_source.a.b}} in it",
+    ],
+    [fields("_source.a", "_profile.Shoe"), keys(good), "the target of field a is no field of a profile"],
+    [fields("_source.a", "_profile.Attributes."), keys(good), "the target of field a is no field of a profile"],
+    [fields("_source.a", "FirstName"), keys(good), "the target of field a is no field of a profile"],
+    [fields(), {}, "it has no key"],
+    [
+      fields(),
+      keys(Object.fromEntries(Array.from({ length: 11 }, (_, index) => [`k${index}`, []]))),
+      "it has more than 10 keys",
+    ],
+    [fields(), { own: create(ObjectTypeKeysSchema) }, "key own has no use"],
+    [fields(), keys(good, ["a", "c"]), "key own names field c, which the type does not have"],
+    [fields(), keys(good, []), "key own names field own, which the type does not have"],
+    [fields(), keys({ own: ["PROFILE"] }), "it has 0 UNIQUE keys instead of one"],
+    [fields(), keys({ own: ["UNIQUE", "PROFILE"], other: ["UNIQUE"] }), "it has 2 UNIQUE keys instead of one"],
+    [fields(), keys({ own: ["UNIQUE", "PROFILE", "LOOKUP_ONLY"] }), "key own is both UNIQUE and LOOKUP_ONLY"],
+    [fields(), keys({ own: ["UNIQUE"] }), "it has no PROFILE key"],
+    [
+      fields(),
+      keys({ own: ["UNIQUE"], look: ["PROFILE", "LOOKUP_ONLY"], once: ["PROFILE", "NEW_ONLY"] }),
+      "key look is PROFILE and LOOKUP_ONLY, and no other PROFILE key is kept",
+    ],
+  ])("%# has the problem it has, or none", (someFields, someKeys, problem) => {
+    expect(findObjectTypeProblem({ fields: someFields, keys: someKeys })).toBe(problem);
+  });
+});
+
+test.each([...objectTemplates.values()])("the template $templateId breaks no rule", (template) => {
+  expect(findObjectTypeProblem(template)).toBeUndefined();
+});
