@@ -23,7 +23,7 @@ export const startGrpcStream = <I extends DescMessage, O extends DescMessage>(
     const answers = new AnswerQueue<MessageShape<O>>(call);
     const requests = input[Symbol.asyncIterator]();
     let givenUp: ConnectError | undefined;
-    let isOver = false;
+    const state = { isOver: false };
     let sent: (() => void) | undefined;
     const giveUp = (error: ConnectError): void => {
       givenUp ??= error;
@@ -36,7 +36,7 @@ export const startGrpcStream = <I extends DescMessage, O extends DescMessage>(
     // The status event that follows says the same.
     call.on("error", () => {});
     call.on("status", (status) => {
-      isOver = true;
+      state.isOver = true;
       sent?.();
       end.release();
       toHeaders(status.metadata).forEach((value, name) => trailer.append(name, value));
@@ -50,7 +50,7 @@ export const startGrpcStream = <I extends DescMessage, O extends DescMessage>(
     const end = watchCallEnd(signal, undefined, giveUp);
 
     const send = async (): Promise<void> => {
-      for (let next = await requests.next(); next.done !== true && !isOver; next = await requests.next()) {
+      for (let next = await requests.next(); next.done !== true && !state.isOver; next = await requests.next()) {
         const message = next.value;
         // One at a time, because the channel counts waiting messages and not their bytes.
         await new Promise<void>((resolveSent) => {

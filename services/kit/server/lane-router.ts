@@ -11,7 +11,7 @@ import {
 } from "@connectrpc/connect-node";
 
 import type { Logger } from "../log/log.ts";
-import type { ProtocolError } from "../wire/protocol-error.ts";
+import { ProtocolError } from "../wire/protocol-error.ts";
 import type { Call } from "./call.ts";
 import type { Dispatcher } from "./dispatch.ts";
 import { callerGone, deadlinePassed } from "./dispatch.ts";
@@ -133,7 +133,7 @@ async function* answers(
   context: HandlerContext,
 ): AsyncGenerator<Message> {
   const call = callOf(context);
-  const iterator = dispatcher.stream(call, requests[Symbol.asyncIterator]());
+  const iterator = dispatcher.stream(call, readable(requests));
   const settled = untilAborted(call);
   const turn = new Turn();
   // Not awaited: a handler that does not look at its signal may hold its iterator for as long as it likes.
@@ -153,6 +153,16 @@ async function* answers(
     throw refused(dispatcher, call, thrown);
   } finally {
     leave();
+  }
+}
+
+/** Requests that the router cannot read are refused as what they are, also when a handler is in between. */
+async function* readable(requests: AsyncIterable<Message>): AsyncGenerator<Message> {
+  try {
+    yield* requests;
+  } catch (error) {
+    const { code, rawMessage } = ConnectError.from(error);
+    throw new ProtocolError(code, rawMessage);
   }
 }
 

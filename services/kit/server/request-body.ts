@@ -13,6 +13,12 @@ import type { Call } from "./call.ts";
 
 const noBytes = Buffer.alloc(0);
 
+/** An empty stream of HTTP/2 says that it ended even when nobody reads yet, so the event may be over. */
+const whenEnded = (source: Readable, run: () => void): void => {
+  if (source.readableEnded) run();
+  else source.on("end", run);
+};
+
 /** Reads a whole body. Refuses one that declares more than the limit before taking anything, others when they exceed it. */
 export const readBody = (
   source: Readable,
@@ -36,7 +42,7 @@ export const readBody = (
       } else if (first === undefined) first = chunk;
       else (more ??= [first]).push(chunk);
     });
-    source.on("end", () => resolve(more === undefined ? (first ?? noBytes) : Buffer.concat(more, size)));
+    whenEnded(source, () => resolve(more === undefined ? (first ?? noBytes) : Buffer.concat(more, size)));
     call.whenAborted(reject);
   });
 
@@ -55,7 +61,7 @@ export const readOnlyFrame = (source: Readable, limitBytes: number, call: Call):
         reject(error);
       }
     });
-    source.on("end", () => {
+    whenEnded(source, () => {
       const [frame] = frames;
       if (frame === undefined || parser.isWithinFrame)
         reject(new ProtocolError(Code.Unimplemented, "The call has no whole request message."));
@@ -69,7 +75,7 @@ export const bodyFrames = (source: Readable, limitBytes: number, call: Call): Fr
   const queue = new FrameQueue(limitBytes, { pause: () => source.pause(), resume: () => source.resume() });
   source.pause();
   source.on("data", (chunk: Buffer) => queue.push(chunk));
-  source.on("end", () => queue.end());
+  whenEnded(source, () => queue.end());
   call.whenAborted((reason) => queue.fail(reason));
   return queue;
 };

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { setImmediate } from "node:timers/promises";
 import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 
@@ -61,7 +62,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
   const limits = { ...defaultLimits, ...options.limits };
   const services = options.services.map(({ service }) => service);
   const health = createHealth(services.map(({ typeName }) => typeName));
-  const bindings = [...options.services, health.binding, ...reflectionBindings(services)];
+  const bindings = [...options.services, health.binding, ...reflectionBindings([...services, health.binding.service])];
   const dispatcher = new Dispatcher({
     routes: routesOf(bindings),
     authenticate: options.authenticate,
@@ -117,6 +118,8 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
       isStopping = true;
       health.setServing(false);
       const closed = port.drain();
+      // Those who watch the health are told before their calls end.
+      await setImmediate();
       dispatcher.abortAll(serverStopping(), ({ route }) => route.isOpen);
       await settledWithin(Promise.all([closed, dispatcher.idle()]), graceMs);
       dispatcher.abortAll(serverStopping());

@@ -20,6 +20,8 @@ const failureOf = async (call: Promise<unknown>): Promise<ConnectError> => {
   throw outcome;
 };
 
+const chunk = (size: number) => ({ name: "", body: new Uint8Array(size).fill(1) });
+
 describe.each(ways)("$name", ({ open, isFullDuplex, bodyBytesMax }) => {
   let server: RunningServer;
   let app: TestApp;
@@ -90,7 +92,7 @@ describe.each(ways)("$name", ({ open, isFullDuplex, bodyBytesMax }) => {
   });
 
   test.runIf(isFullDuplex)("answers each request of a two-way stream before the next is sent", async () => {
-    let answered = (): void => {};
+    let answered: (() => void) | undefined;
     const requests = async function* () {
       for (const text of ["one", "two", "three"]) {
         const answer = new Promise<void>((resolve) => {
@@ -103,13 +105,12 @@ describe.each(ways)("$name", ({ open, isFullDuplex, bodyBytesMax }) => {
     const texts: string[] = [];
     for await (const { text } of client.converse(requests())) {
       texts.push(text);
-      answered();
+      answered?.();
     }
     expect(texts).toEqual(["one", "two", "three"]);
   });
 
   test("carries bytes up and down whole, whatever the size of the chunks", async () => {
-    const chunk = (size: number) => ({ name: "", body: new Uint8Array(size).fill(1) });
     const up = await client.upload(
       sent({ name: "ship", body: new Uint8Array(0) }, chunk(1), chunk(70_000), chunk(0), chunk(3_000_000)),
     );

@@ -1,0 +1,234 @@
+import { once } from "node:events";
+import { request as httpRequest } from "node:http";
+import type { IncomingMessage } from "node:http";
+import { connect as connectHttp2 } from "node:http2";
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
+import { gzipSync } from "node:zlib";
+
+import { create, toBinary } from "@bufbuild/protobuf";
+import { Code, createClient } from "@connectrpc/connect";
+import { afterEach, describe, expect, test } from "vitest";
+
+import { EchoRequestSchema, TestService } from "../../../gen/quartet/test/v1/test_service_pb.ts";
+import { createTransport } from "../../../services/kit/client/transport.ts";
+import type { RunningServer, ServerOptions } from "../../../services/kit/server/server.ts";
+import type { TestApp } from "./test-service.ts";
+import { startTestServer } from "./test-service.ts";
+import { collect, sent, ways } from "./transports.ts";
+
+let server: RunningServer;
+let app: TestApp;
+
+const start = async (limits: ServerOptions["limits"] = {}): Promise<void> => {
+  ({ server, app } = await startTestServer({ limits }));
+};
+afterEach(() => server.stop(0));
+
+/** Sends a POST of the Connect protocol whose body is what `send` writes; answers the status and the body. */
+const post = async (
+  method: string,
+  headers: Record<string, string>,
+  send: (outgoing: ReturnType<typeof httpRequest>) => void,
+): Promise<{ status: number | undefined; body: string }> => {
+  const outgoing = httpRequest(`${server.url}/quartet.test.v1.TestService/${method}`, {
+    method: "POST",
+    headers: { "content-type": "application/proto", authorization: "Bearer alice", ...headers },
+  });
+  outgoing.on("error", () => {});
+  send(outgoing);
+  const [answer] = (await once(outgoing, "response")) as [IncomingMessage];
+  const body = await text(answer);
+  outgoing.destroy();
+  return { status: answer.statusCode, body };
+};
+
+describe.each(ways.filter(({ name }) => name !== "connect-node Connect JSON by GET"))("$name", ({ open }) => {
+  test("refuses a message over the limit of unary calls", async () => {
+    await start({ unaryMessageBytesMax: 1000, streamMessageBytesMax: 1000 });
+    const transport = open(server.url, "alice");
+    const client = createClient(TestService, transport);
+    await expect(client.echo({ body: new Uint8Array(1500) })).rejects.toMatchObject({ code: Code.ResourceExhausted });
+    expect((await client.echo({ body: new Uint8Array(600) })).body.length).toBe(600);
+    await transport.close?.();
+  });
+
+  test("refuses a message over the limit in a stream", async () => {
+    await start({ unaryMessageBytesMax: 1000, streamMessageBytesMax: 1000 });
+    const transport = open(server.url, "alice");
+    const client = createClient(TestService, transport);
+    const upload = client.upload(sent({ name: "a", body: new Uint8Array(600) }, { body: new Uint8Array(1500) }));
+    await expect(upload).rejects.toMatchObject({ code: Code.ResourceExhausted });
+    await transport.close?.();
+  });
+});
+
+describe("before anything of a body is taken", () => {
+  test("a declared length over the limit is refused", async () => {
+    await start();
+    const answer = await post("Echo", { "content-length": "5000000" }, (outgoing) => outgoing.flushHeaders());
+    expect(answer.status).toBe(429);
+    expect(JSON.parse(answer.body)).toMatchObject({ message: "The message is larger than 4194304 bytes." });
+  });
+
+  test("a frame whose header declares more than the limit is refused", async () => {
+    await start();
+    const answer = await post("Upload", { "content-type": "application/connect+proto" }, (outgoing) =>
+      outgoing.write(Buffer.from([0, 0xff, 0xff, 0xff, 0xff])),
+    );
+    expect(answer.body).toContain('"code":"resource_exhausted"');
+  });
+
+  test("a caller who is not known is refused", async () => {
+    await start();
+    const unknown = { authorization: "Bearer mallory", "content-length": "1000" };
+    expect((await post("Echo", unknown, (outgoing) => outgoing.flushHeaders())).status).toBe(401);
+    const json = { ...unknown, "content-type": "application/json" };
+    expect((await post("Echo", json, (outgoing) => outgoing.flushHeaders())).status).toBe(401);
+  });
+});
+
+describe("refuses", () => {
+  test("a small compressed message that would be large", async () => {
+    await start({ unaryMessageBytesMax: 100_000 });
+    const body = gzipSync(toBinary(EchoRequestSchema, create(EchoRequestSchema, { body: new Uint8Array(10_000_000) })));
+    const answer = await post("Echo", { "content-encoding": "gzip" }, (outgoing) => outgoing.end(body));
+    expect(body.length).toBeLessThan(20_000);
+    expect(answer.status).toBe(429);
+  });
+
+  test("headers over the limit", async () => {
+    await start({ headerBytesMax: 8192 });
+    const answer = await post("Echo", { "x-large": "x".repeat(9000) }, (outgoing) => outgoing.end());
+    expect(answer.status).toBe(431);
+  });
+
+  test("calls over the limit of calls at the same time, and takes them again later", async () => {
+    await start({ concurrentCallsMax: 2 });
+    const transport = createTransport({ address: server.url, engine: "connect", token: async () => "alice" });
+    const client = createClient(TestService, transport);
+    const stop = new AbortController();
+    const waiting = [1, 2].map(() => client.wait({}, { signal: stop.signal }).catch(() => "ended"));
+    await expect
+      .poll(() => client.echo({}).catch((error: { code: Code }) => error.code), { timeout: 5000 })
+      .toBe(Code.ResourceExhausted);
+    stop.abort();
+    expect(await Promise.all(waiting)).toEqual(["ended", "ended"]);
+    await expect
+      .poll(() =>
+        client.echo({}).then(
+          () => "answered",
+          () => "refused",
+        ),
+      )
+      .toBe("answered");
+    await transport.close();
+  });
+
+  test("a connection that says nothing", async () => {
+    await start({ headersTimeoutMs: 50 });
+    const socket = connect(server.port, "127.0.0.1");
+    await once(socket, "close");
+    expect(socket.bytesRead).toBe(0);
+  });
+
+  test("a connection that resets streams in a flood", async () => {
+    await start();
+    const session = connectHttp2(server.url);
+    session.on("error", () => {});
+    await once(session, "connect");
+    let isOpen = true;
+    session.on("close", () => {
+      isOpen = false;
+    });
+    const flood = setInterval(() => {
+      for (let count = 0; isOpen && !session.closed && count < 400; count += 1) {
+        const stream = session.request({ ":path": "/", ":method": "POST" });
+        stream.on("error", () => {});
+        stream.close(8);
+      }
+    }, 5);
+    await expect.poll(() => isOpen, { timeout: 10_000 }).toBe(false);
+    clearInterval(flood);
+    const transport = createTransport({ address: server.url, engine: "grpc", token: async () => "alice" });
+    expect((await createClient(TestService, transport).echo({ text: "still here" })).text).toBe("still here");
+    await transport.close();
+  });
+});
+
+describe("memory", () => {
+  const chunkBytes = 256 * 1024;
+  const sizeBytes = 512n * 1024n * 1024n;
+  // What sockets, windows and queues on both sides may hold: far less than the 2,048 chunks of the whole body.
+  const chunksOnTheWayMax = 200;
+
+  test.each(ways.filter(({ lane }) => lane !== "router"))("stays bounded when $name reads slowly", async ({ open }) => {
+    await start();
+    const transport = open(server.url, "alice");
+    const stop = new AbortController();
+    const download = createClient(TestService, transport).download({ sizeBytes, chunkBytes }, { signal: stop.signal });
+    const iterator = download[Symbol.asyncIterator]();
+    await iterator.next();
+    let seen = -1;
+    await expect
+      .poll(
+        () => {
+          const before = seen;
+          seen = app.made;
+          return seen === before;
+        },
+        { interval: 100, timeout: 10_000 },
+      )
+      .toBe(true);
+    expect(app.made).toBeLessThan(chunksOnTheWayMax);
+    stop.abort();
+    await transport.close?.();
+  });
+
+  test.each(ways.filter(({ lane }) => lane !== "router"))(
+    "stays bounded when a handler takes slowly from $name",
+    async ({ open }) => {
+      await start();
+      let letGo = (): void => {};
+      app.uploadGate = new Promise((resolve) => {
+        letGo = resolve;
+      });
+      let made = 0;
+      const chunks = async function* () {
+        yield { name: "slow" };
+        for (; made < 400; made += 1) yield { name: "", body: new Uint8Array(chunkBytes) };
+      };
+      const transport = open(server.url, "alice");
+      const uploading = createClient(TestService, transport).upload(chunks());
+      let seen = -1;
+      await expect
+        .poll(
+          () => {
+            const before = seen;
+            seen = made;
+            return made > 0 && seen === before;
+          },
+          { interval: 100, timeout: 10_000 },
+        )
+        .toBe(true);
+      expect(made).toBeLessThan(chunksOnTheWayMax);
+      expect(app.takenBytes).toBe(0);
+      letGo();
+      expect((await uploading).sizeBytes).toBe(400n * BigInt(chunkBytes));
+      await transport.close?.();
+    },
+  );
+
+  test("of the router's lane is bounded when the reader is slow", async () => {
+    await start();
+    const way = ways.find(({ name }) => name === "connect-node gRPC-Web over HTTP/1.1");
+    const transport = way?.open(server.url, "alice");
+    const stop = new AbortController();
+    const client = createClient(TestService, transport as NonNullable<typeof transport>);
+    const iterator = client.download({ sizeBytes, chunkBytes }, { signal: stop.signal })[Symbol.asyncIterator]();
+    await iterator.next();
+    await collect(client.count({ last: 100 }));
+    expect(app.made).toBeLessThan(100 + chunksOnTheWayMax);
+    stop.abort();
+  });
+});
