@@ -59,6 +59,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
   readonly #body: RequestBody | null;
   readonly #repeat: () => boolean;
   #controller: Dispatcher.DispatchController | undefined;
+  #hasData = false;
   #isOver = false;
 
   constructor(exchange: Exchange, body: RequestBody | null, repeat: () => boolean) {
@@ -83,10 +84,14 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
     // NOTE: Interim answers are the connection's own business; the client gets its own `100 Continue`.
     if (status < 200) return;
     const raw = (controller.rawHeaders as Buffer[]).map((text) => text.toString("latin1"));
-    this.#exchange.response.writeHead(status, statusMessage ?? "", responseHeaders(raw));
+    const { response } = this.#exchange;
+    response.writeHead(status, statusMessage ?? "", responseHeaders(raw));
+    // The header of an answer whose body takes its time goes out by itself, else together with the first bytes.
+    process.nextTick(() => this.#hasData || response.writableEnded || response.flushHeaders());
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#hasData = true;
     if (!this.#exchange.response.write(chunk)) controller.pause();
   }
 

@@ -94,17 +94,20 @@ export const startProxy = async (options: ProxyOptions): Promise<RunningProxy> =
     port,
     stop: async (graceMs = 0) => {
       proxy.isStopping = true;
-      await closeServer(server, graceMs);
-      proxy.cutTunnels();
+      if (server.listening) await closeServer(server, proxy, graceMs);
     },
   };
 };
 
-const closeServer = async (server: Server, graceMs: number): Promise<void> => {
+const closeServer = async (server: Server, proxy: Proxy, graceMs: number): Promise<void> => {
   const closed = once(server, "close");
   server.close();
   server.closeIdleConnections();
-  const timer = setTimeout(() => server.closeAllConnections(), graceMs);
+  const timer = setTimeout(() => {
+    server.closeAllConnections();
+    // Sockets that left HTTP are no connections of the server any more, but it waits for them.
+    proxy.cutTunnels();
+  }, graceMs);
   await closed;
   clearTimeout(timer);
 };

@@ -43,7 +43,7 @@ export const upstreamRefusal = (error: unknown): Refusal => {
     return { status: 504, message: "The service could not be reached in time." };
   if (code === "UND_ERR_HEADERS_OVERFLOW")
     return { status: 502, message: "The header of the service's answer is too large." };
-  if (code === "UND_ERR_SOCKET" || code === "ECONNRESET" || code?.startsWith("HPE_") === true)
+  if (code === "UND_ERR_SOCKET" || code === "ECONNRESET" || code === "EPIPE" || code?.startsWith("HPE_") === true)
     return { status: 502, message: "The service ended the connection without a valid answer." };
   return { status: 502, message: "The service could not be reached." };
 };

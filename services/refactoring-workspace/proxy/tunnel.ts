@@ -57,10 +57,8 @@ export const tunnel = (upgrade: Upgrade): void => {
     socket.write(headerText(answer, [...responseHeaders(answer.rawHeaders), ...switched]));
     if (upstreamHead.length > 0) upstream.unshift(upstreamHead);
     if (head.length > 0) socket.unshift(head);
-    pipeline(socket, upstream, socket, () => {
-      socket.destroy();
-      upstream.destroy();
-    });
+    join(socket, upstream);
+    join(upstream, socket);
   });
   outgoing.once("response", (answer) => {
     // The length of the body may not be told, so the end of the connection is its end.
@@ -68,6 +66,26 @@ export const tunnel = (upgrade: Upgrade): void => {
     pipeline(answer, socket, () => socket.destroy());
   });
   outgoing.end();
+};
+
+/** How long one side may go on after the other ended: its last bytes still arrive, and then the tunnel is closed. */
+const lingerMs = 1_000;
+
+/** Passes on what one side sends, no faster than the other takes it, and its end. */
+const join = (from: Duplex, to: Duplex): void => {
+  from.pipe(to);
+  from.on("error", () => from.destroy());
+  from.once("end", () => {
+    const timer = setTimeout(() => {
+      from.destroy();
+      to.destroy();
+    }, lingerMs);
+    from.once("close", () => clearTimeout(timer));
+  });
+  from.once("close", () => {
+    if (from.readableEnded) to.end();
+    else to.destroy();
+  });
 };
 
 /** Answers an upgrade with a refusal and closes. */

@@ -1,0 +1,179 @@
+import type { LookupAddress } from "node:dns";
+import { join } from "node:path";
+
+import type { Client } from "@connectrpc/connect";
+import { ConnectError, createClient } from "@connectrpc/connect";
+import { onTestFinished } from "vitest";
+
+import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
+import { ProxyType } from "../../gen/quartet/refactoringworkspace/v1/application_pb.ts";
+import { NetworkFabricType } from "../../gen/quartet/refactoringworkspace/v1/environment_pb.ts";
+import { ErrorReasonSchema } from "../../gen/quartet/refactoringworkspace/v1/error_reason_pb.ts";
+import { RefactoringWorkspaceService } from "../../gen/quartet/refactoringworkspace/v1/refactoring_workspace_service_pb.ts";
+import { RouteActivationState, RouteState, RouteType } from "../../gen/quartet/refactoringworkspace/v1/route_pb.ts";
+import { ServiceEndpointType } from "../../gen/quartet/refactoringworkspace/v1/service_pb.ts";
+import { createTransport } from "../../services/kit/client/transport.ts";
+import { anonymousCaller, rootCaller } from "../../services/kit/identity/caller.ts";
+import { randomIds } from "../../services/kit/ids/ids.ts";
+import { startServer } from "../../services/kit/server/server.ts";
+import type { Store } from "../../services/kit/store/store.ts";
+import { openStore } from "../../services/kit/store/store.ts";
+import { handlers } from "../../services/refactoring-workspace/service.ts";
+import type { Workspace, WorkspaceOptions } from "../../services/refactoring-workspace/workspace.ts";
+import { openWorkspace } from "../../services/refactoring-workspace/workspace.ts";
+import { FakeClock } from "../support/fake-clock.ts";
+import { silentLogger } from "../support/silent-logger.ts";
+import { temporaryDirectory } from "../support/temporary-directory.ts";
+
+export type WorkspaceClient = Client<typeof RefactoringWorkspaceService>;
+
+/** The service and its proxy over a real store and real sockets, with a clock that stands still. */
+export interface Harness {
+  readonly directory: string;
+  readonly clock: FakeClock;
+  readonly workspace: Workspace;
+  readonly store: Store;
+  /** The owner account's calls. */
+  readonly client: WorkspaceClient;
+  /** Calls of another account; an empty text: of nobody. */
+  clientOf(accountId: string): WorkspaceClient;
+  stop(): Promise<void>;
+}
+
+export interface HarnessOptions extends Partial<
+  Pick<WorkspaceOptions, "allowsPrivateTargets" | "functionsUrl" | "healthLimits" | "upstreamLimits" | "proxyLimits">
+> {
+  /** Unset: a new one that is removed when the test ends. */
+  readonly directory?: string;
+  readonly clock?: FakeClock;
+  readonly resolve?: (hostname: string) => Promise<LookupAddress[]>;
+}
+
+export const ownerAccount = "000000000000";
+
+/** Starts the service; it is stopped when the test ends. */
+export const startHarness = async (options: HarnessOptions = {}): Promise<Harness> => {
+  const directory = options.directory ?? (await temporaryDirectory());
+  const clock = options.clock ?? new FakeClock();
+  const store = await openStore({ directory: join(directory, "leveldb"), sync: false });
+  const workspace = await openWorkspace({
+    allowsPrivateTargets: true,
+    functionsUrl: "",
+    healthLimits: { intervalMs: 1 },
+    ...options,
+    store,
+    clock,
+    ids: randomIds,
+    log: silentLogger,
+    nameWords: { partition: "aws", service: "refactor-spaces", region: "us-east-1" },
+    proxyListen: { host: "127.0.0.1", port: 0 },
+    proxyUrl: "",
+  });
+  const server = await startServer({
+    name: "refactoring-workspace",
+    listen: { host: "127.0.0.1", port: 0 },
+    services: [{ service: RefactoringWorkspaceService, handlers, errors: ErrorReasonSchema, app: workspace.app }],
+    // Tests say who calls; the kit's own tests hold that tokens are verified.
+    authenticate: async (authorization) => {
+      const accountId = authorization?.replace("Bearer ", "") ?? "";
+      return /^\d{12}$/.test(accountId) ? rootCaller(accountId) : anonymousCaller;
+    },
+    log: silentLogger,
+  });
+  const transports = new Map<string, ReturnType<typeof createTransport>>();
+  const clientOf = (accountId: string): WorkspaceClient => {
+    const transport =
+      transports.get(accountId) ??
+      createTransport({ address: server.url, engine: "connect", token: async () => accountId || "nobody" });
+    transports.set(accountId, transport);
+    return createClient(RefactoringWorkspaceService, transport);
+  };
+  let isStopped = false;
+  const stop = async () => {
+    if (isStopped) return;
+    isStopped = true;
+    for (const transport of transports.values()) await transport.close();
+    await server.stop(1_000);
+    await workspace.stop();
+    await store.close();
+  };
+  onTestFinished(stop);
+  return { directory, clock, workspace, store, client: clientOf(ownerAccount), clientOf, stop };
+};
+
+/** What a call was refused with: `REASON: message`; or `answered` when it was not refused. */
+export const refusalOf = async (call: Promise<unknown>): Promise<string> => {
+  try {
+    await call;
+    return "answered";
+  } catch (error) {
+    const refusal = ConnectError.from(error);
+    const [info] = refusal.findDetails(ErrorInfoSchema);
+    return `${info?.reason}: ${refusal.rawMessage}`;
+  }
+};
+
+/** Makes an environment; answers its id. */
+export const makeEnvironment = async (client: WorkspaceClient): Promise<string> => {
+  const { environmentId } = await client.createEnvironment({
+    name: "shop move",
+    networkFabricType: NetworkFabricType.NONE,
+  });
+  return environmentId;
+};
+
+/** How requests name an application. */
+export interface Place {
+  readonly environmentIdentifier: string;
+  readonly applicationIdentifier: string;
+}
+
+/** Makes an environment with an application. */
+export const makeApplication = async (client: WorkspaceClient, stageName?: string): Promise<Place> => {
+  const environmentIdentifier = await makeEnvironment(client);
+  const { applicationId } = await client.createApplication({
+    environmentIdentifier,
+    name: "shop",
+    proxyType: ProxyType.API_GATEWAY,
+    vpcId: "vpc-0a1b2c3d",
+    ...(stageName === undefined ? {} : { apiGatewayProxy: { stageName } }),
+  });
+  return { environmentIdentifier, applicationIdentifier: applicationId };
+};
+
+/** Makes a service at a URL; answers its id. */
+export const makeService = async (client: WorkspaceClient, place: Place, url: string): Promise<string> => {
+  const endpoint = { endpointType: ServiceEndpointType.URL, urlEndpoint: { url } };
+  const { serviceId } = await client.createService({ ...place, name: "monolith", ...endpoint });
+  return serviceId;
+};
+
+/** Makes the default route to a service, inactive unless asked; answers its id. */
+export const makeDefaultRoute = async (
+  client: WorkspaceClient,
+  place: Place,
+  serviceIdentifier: string,
+  activationState: RouteActivationState = RouteActivationState.ACTIVE,
+): Promise<string> => {
+  const { routeId, state } = await client.createRoute({
+    ...place,
+    serviceIdentifier,
+    routeType: RouteType.DEFAULT,
+    defaultRoute: { activationState },
+  });
+  const expected = activationState === RouteActivationState.ACTIVE ? RouteState.ACTIVE : RouteState.INACTIVE;
+  if (state !== expected) throw new Error(`the default route is in state ${state}`);
+  return routeId;
+};
+
+/** A route by path that is to be active, unless something else is asked. */
+export const pathRoute = (place: Place, serviceIdentifier: string, sourcePath: string, more: object = {}) => ({
+  ...place,
+  serviceIdentifier,
+  routeType: RouteType.URI_PATH,
+  uriPathRoute: { sourcePath, activationState: RouteActivationState.ACTIVE, ...more },
+});
+
+/** The address of an application's proxy. */
+export const proxyUrlOf = async (client: WorkspaceClient, place: Place): Promise<string> =>
+  (await client.getApplication(place)).apiGatewayProxy?.proxyUrl ?? "";

@@ -1,0 +1,59 @@
+import { describe, expect, test } from "vitest";
+
+import {
+  countProxyHops,
+  requestHeaders,
+  responseHeaders,
+} from "../../../services/refactoring-workspace/proxy/forwarded-headers.ts";
+
+const facts = { host: "users.example", clientAddress: "192.0.2.7", clientHost: "shop.example:8081", port: 8081 };
+const added = [
+  ...["host", "users.example", "via", "1.1 quartet", "x-forwarded-for", "192.0.2.7"],
+  ...["x-forwarded-host", "shop.example:8081", "x-forwarded-port", "8081", "x-forwarded-proto", "http"],
+];
+
+describe("requestHeaders", () => {
+  test("keeps end-to-end fields as they came, repeated ones and their case included", () => {
+    const came = [
+      "Host",
+      "shop.example:8081",
+      "X-A",
+      "1",
+      "x-a",
+      "2",
+      "Authorization",
+      "AWS4-HMAC-SHA256 x",
+      "Cookie",
+      "c",
+    ];
+    expect(requestHeaders(came, facts)).toEqual([...came.slice(2), ...added]);
+  });
+
+  test("drops the fields of the connection, and those that it names", () => {
+    const came = [
+      ...["Connection", "keep-alive, X-Private, content-length", "Keep-Alive", "1", "TE", "trailers", "Trailer", "x"],
+      ...["Transfer-Encoding", "chunked", "Upgrade", "h2c", "Proxy-Authorization", "x", "Proxy-Connection", "close"],
+      ...["X-Private", "x", "Expect", "100-continue", "Content-Length", "7"],
+    ];
+    expect(requestHeaders(came, facts)).toEqual(["Content-Length", "7", ...added]);
+  });
+
+  test("appends to X-Forwarded-For and replaces the other X-Forwarded fields", () => {
+    const came = ["X-Forwarded-For", "198.51.100.1", "X-Forwarded-Proto", "https", "X-Forwarded-Host", "spoofed"];
+    expect(requestHeaders(came, facts)).toEqual([...added.slice(0, 5), "198.51.100.1, 192.0.2.7", ...added.slice(6)]);
+  });
+
+  test("keeps the Via of others", () => {
+    expect(requestHeaders(["Via", "1.1 other"], facts)).toEqual(["Via", "1.1 other", ...added]);
+  });
+});
+
+test("responseHeaders keeps end-to-end fields and drops those of the connection", () => {
+  const came = ["Set-Cookie", "a=1", "Connection", "close, x-hop", "X-Hop", "1", "set-cookie", "b=2", "Date", "d"];
+  expect(responseHeaders(came)).toEqual(["Set-Cookie", "a=1", "set-cookie", "b=2", "Date", "d"]);
+});
+
+test("countProxyHops counts proxies of ours only", () => {
+  expect(countProxyHops(undefined)).toBe(0);
+  expect(countProxyHops("1.1 quartet, 1.0 fred, 1.1 quartet (x)")).toBe(2);
+});
