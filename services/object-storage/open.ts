@@ -17,12 +17,14 @@ import { openFileBlobStore } from "./blobs/file-blob-store.ts";
 import { BlobPins } from "./blobs/pins.ts";
 import { ContentStore } from "./content/content-store.ts";
 import type { SweepOptions } from "./content/sweep.ts";
-import { keepSweeping } from "./content/sweep.ts";
+import { sweepBlobs } from "./content/sweep.ts";
 import type { EmitDialect } from "./domain/object-event.ts";
 import { partitionOf } from "./domain/object-event.ts";
 import { deliverEvent, deliveryPolicy } from "./events/event-delivery.ts";
 import { createEventOutbox, objectEventJob } from "./events/event-outbox.ts";
+import { keepHouse } from "./housekeeping.ts";
 import { jobTablesBase, pageTokenTableNumber } from "./store/layout.ts";
+import { forgetFinishedUploads } from "./store/upload.ts";
 
 /** What the service is opened from. */
 export interface ObjectStorageOptions {
@@ -57,7 +59,9 @@ export interface OpenObjectStorage {
 const inlineBytesMax = 64 * 1024;
 const minuteMs = 60 * 1000;
 const pageTokenLifetimeMs = 7 * 24 * 60 * minuteMs;
-const sweepIntervalMs = 10 * minuteMs;
+const choresIntervalMs = 10 * minuteMs;
+/** How long completing an upload again answers the same. */
+const finishedUploadLifetimeMs = 24 * 60 * minuteMs;
 const graces = { doomedGraceMs: 10 * minuteMs, orphanGraceMs: 60 * minuteMs };
 
 /** Opens the blobs, begins to deliver events and to sweep. */
@@ -79,7 +83,11 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
   const key = await pageTokenKey(store, pageTokenKeyTable(pageTokenTableNumber));
   const sweep = { store, blobs, pins, clock, log, ...graces };
   jobs.start();
-  const stopSweeping = keepSweeping(sweep, sweepIntervalMs);
+  const chores = {
+    sweepBlobs: () => sweepBlobs(sweep),
+    forgetFinishedUploads: () => forgetFinishedUploads(store, clock.now() - finishedUploadLifetimeMs),
+  };
+  const stopChores = keepHouse(chores, clock, log, choresIntervalMs);
 
   return {
     app: {
@@ -95,7 +103,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
     },
     sweep,
     async stop() {
-      await stopSweeping();
+      await stopChores();
       await jobs.stop();
       await transport.close();
       await blobs.close();

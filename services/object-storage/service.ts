@@ -1,12 +1,22 @@
 import { ObjectStorageService } from "../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import type { Handlers } from "../kit/server/handlers.ts";
-import { pending } from "../kit/server/handlers.ts";
 import type { Application } from "./application.ts";
+import { deleteObjects } from "./operations/batch-delete.ts";
 import { createBucket, deleteBucket, getBucketLocation, headBucket, listBuckets } from "./operations/bucket.ts";
+import { copyObject } from "./operations/copy.ts";
+import { completeMultipartUpload } from "./operations/multipart-completion.ts";
+import {
+  abortMultipartUpload,
+  createMultipartUpload,
+  listMultipartUploads,
+  listParts,
+} from "./operations/multipart-upload.ts";
 import { getBucketNotificationConfiguration, putBucketNotificationConfiguration } from "./operations/notification.ts";
+import { getObjectAttributes } from "./operations/object-attributes.ts";
 import { listObjects, listObjectsV2 } from "./operations/object-listing.ts";
 import { getObject, headObject } from "./operations/object-read.ts";
 import { deleteObject, putObject } from "./operations/object-write.ts";
+import { uploadPart, uploadPartCopy } from "./operations/part.ts";
 
 /** Every operation of the service: its handler, or its name among those that are not offered. */
 export const handlers: Handlers<typeof ObjectStorageService, Application> = {
@@ -23,17 +33,14 @@ export const handlers: Handlers<typeof ObjectStorageService, Application> = {
   listObjectsV2,
   putBucketNotificationConfiguration,
   getBucketNotificationConfiguration,
-  ...pending(
-    ObjectStorageService,
-    "createMultipartUpload",
-    "uploadPart",
-    "uploadPartCopy",
-    "completeMultipartUpload",
-    "abortMultipartUpload",
-    "listParts",
-    "listMultipartUploads",
-    "copyObject",
-    "deleteObjects",
-    "getObjectAttributes",
-  ),
+  createMultipartUpload,
+  uploadPart,
+  uploadPartCopy,
+  completeMultipartUpload,
+  abortMultipartUpload,
+  listParts,
+  listMultipartUploads,
+  copyObject,
+  deleteObjects,
+  getObjectAttributes,
 };

@@ -93,24 +93,3 @@ const isMissing = async ({ store, blobs }: SweepOptions, blobId: string): Promis
   if (files.some((file) => file.blobId === blobId)) return false;
   return (await store.read((reader) => reader.get(blobTable, [blobId]))) !== undefined;
 };
-
-/** Sweeps at once and then again and again, one sweep at a time. Answers what stops it, after the running one. */
-export const keepSweeping = (options: SweepOptions, intervalMs: number): (() => Promise<void>) => {
-  let isStopping = false;
-  let cancel = (): void => undefined;
-  let running: Promise<void> = Promise.resolve();
-  const run = (): void => {
-    running = sweepBlobs(options)
-      .then(() => undefined)
-      .catch((error: unknown) => options.log.error({ err: error }, "the sweep of blobs failed"))
-      .then(() => {
-        if (!isStopping) cancel = options.clock.schedule(options.clock.now() + intervalMs, run);
-      });
-  };
-  run();
-  return async () => {
-    isStopping = true;
-    cancel();
-    await running;
-  };
-};

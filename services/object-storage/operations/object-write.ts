@@ -9,17 +9,17 @@ import type { Context } from "../application.ts";
 import type { ReceivedContent } from "../content/content-store.ts";
 import { openIncoming } from "../content/incoming.ts";
 import { checkAnnouncedSize } from "../content/meter.ts";
+import { deleteCurrent } from "../deletion.ts";
 import { checksumMembers, encodeDigest } from "../domain/checksum-algorithm.ts";
-import { judgeWrite, matchesETag, quoteETag } from "../domain/conditions.ts";
+import { judgeWrite, quoteETag } from "../domain/conditions.ts";
 import { planChecksums } from "../domain/expected-checksums.ts";
-import { instantMs } from "../domain/instant.ts";
 import { checkKey, planAttributes } from "../domain/object-attributes.ts";
 import { checkVersionId } from "../domain/object-version.ts";
 import { refuseUnoffered } from "../domain/offer.ts";
 import { fault } from "../faults.ts";
 import { adoptBlob } from "../store/blob.ts";
 import type { Bucket } from "../store/bucket.ts";
-import { findCurrent, findCurrentRow, putNullVersion, removeNullVersion } from "../store/object.ts";
+import { findCurrentRow, putNullVersion } from "../store/object.ts";
 
 /**
  * Stores an object whole. The caller is promised that once answered it survives a crash and is seen by every later
@@ -90,21 +90,11 @@ export const deleteObject = async (request: DeleteObjectRequest, context: Contex
   const { app } = context;
   refuseUnoffered(request);
   checkVersionId(request.versionId);
-  const nowMs = app.clock.now();
 
   await app.store.transact(
     async (transaction) => {
       const bucket = await useBucket(transaction, context, request);
-      const current = await findCurrent(transaction, bucket.bucketId, request.key);
-      if (current === undefined) return;
-      checkDeleteConditions(request, current.version);
-      await removeNullVersion(transaction, bucket.bucketId, request.key, current, nowMs);
-      await app.events.announce(transaction, context, bucket, {
-        kind: "deleted",
-        key: request.key,
-        sequence: current.sequence + 1,
-        timeMs: nowMs,
-      });
+      await deleteCurrent(transaction, context, bucket, request.key, request);
     },
     { signal: context.signal },
   );
@@ -124,19 +114,4 @@ const useBucketForWrite = async (
   if (verdict.kind === "failed") throw fault(ErrorReason.PRECONDITION_FAILED, { condition: verdict.condition });
   if (verdict.kind === "absent") throw fault(ErrorReason.NO_SUCH_KEY, { key: request.key });
   return bucket;
-};
-
-const checkDeleteConditions = (
-  request: Pick<DeleteObjectRequest, "ifMatch" | "ifMatchSize" | "ifMatchLastModifiedTime">,
-  version: { readonly eTag: string; readonly sizeBytes: bigint; readonly lastModifiedMs: bigint },
-): void => {
-  const { ifMatch, ifMatchSize, ifMatchLastModifiedTime } = request;
-  const failed = (condition: string) => fault(ErrorReason.PRECONDITION_FAILED, { condition });
-  if (ifMatch !== undefined && !matchesETag(ifMatch, version.eTag)) throw failed("If-Match");
-  if (ifMatchSize !== undefined && ifMatchSize !== version.sizeBytes) throw failed("x-svc-if-match-size");
-  if (
-    ifMatchLastModifiedTime !== undefined &&
-    Math.floor(instantMs(ifMatchLastModifiedTime) / 1000) !== Math.floor(Number(version.lastModifiedMs) / 1000)
-  )
-    throw failed("x-svc-if-match-last-modified-time");
 };

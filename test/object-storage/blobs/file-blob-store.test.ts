@@ -133,27 +133,29 @@ describe("a damaged blob", () => {
   });
 });
 
+/** The files below the directory. */
+const remains = async (directory: string): Promise<string[]> =>
+  (await readdir(directory, { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile())
+    .map((entry) => entry.name);
+
+const fail = (isFailing: boolean): void => {
+  if (isFailing) throw new Error("EIO");
+};
+
+async function* broken(): AsyncGenerator<Uint8Array> {
+  yield randomBytes(2_000_000);
+  throw new Error("the caller went away");
+}
+
 describe("a write that fails leaves nothing behind", () => {
-  /** The files below the directory. */
-  const remains = async (directory: string): Promise<string[]> =>
-    (await readdir(directory, { recursive: true, withFileTypes: true }))
-      .filter((entry) => entry.isFile())
-      .map((entry) => entry.name);
   const failing = (what: "file" | "directory", failures: { left: number }): DiskSync => ({
     file: async () => fail(what === "file" && failures.left-- > 0),
     directory: async () => fail(what === "directory" && failures.left-- > 0),
   });
-  const fail = (isFailing: boolean): void => {
-    if (isFailing) throw new Error("EIO");
-  };
 
   test("when the source fails, with the source's own error", async () => {
     const { blobs, directory } = await opened();
-    async function* broken(): AsyncGenerator<Uint8Array> {
-      yield randomBytes(2_000_000);
-      throw new Error("the caller went away");
-    }
-
     await expect(blobs.write(blobId, broken())).rejects.toThrow("the caller went away");
     expect(await remains(directory)).toEqual([]);
   });

@@ -2,6 +2,11 @@ import { describe, expect, test } from "vitest";
 
 import { alice, as, bob, put, refusalOf, startObjectStorage, startWithBucket } from "../harness.ts";
 
+const inRegion = (locationConstraint: string) => ({
+  bucket: "photos",
+  createBucketConfiguration: { locationConstraint },
+});
+
 describe("createBucket", () => {
   test("makes a bucket that is then there, empty and the caller's", async () => {
     const { client } = await startObjectStorage();
@@ -58,10 +63,6 @@ describe("createBucket", () => {
 
   test("outside the first region asks for the region by name and tells it", async () => {
     const { client } = await startObjectStorage({ region: "eu-west-1" });
-    const inRegion = (locationConstraint: string) => ({
-      bucket: "photos",
-      createBucketConfiguration: { locationConstraint },
-    });
 
     expect(await refusalOf(client.createBucket({ bucket: "photos" }, as(alice)))).toBe("ILLEGAL_LOCATION_CONSTRAINT");
     expect(await refusalOf(client.createBucket(inRegion("us-east-1"), as(alice)))).toBe("ILLEGAL_LOCATION_CONSTRAINT");

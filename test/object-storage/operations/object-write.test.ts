@@ -214,7 +214,9 @@ describe("putObject", () => {
       }
     }
 
-    await expect(harness.client.putObject(endless(), { ...as(alice), signal: abort.signal })).rejects.toThrow();
+    await expect(harness.client.putObject(endless(), { ...as(alice), signal: abort.signal })).rejects.toThrow(
+      "aborted",
+    );
     await expect.poll(() => drafts(harness)).toEqual([]);
     expect(await refusalOf(get(harness, cat))).toBe("NO_SUCH_KEY");
     expect(await blobFiles(harness)).toEqual([]);

@@ -1,0 +1,36 @@
+import { invalidRequest } from "../faults.ts";
+import type { ChecksumAlgorithm, ChecksumType } from "./checksum-algorithm.ts";
+import { defaultChecksumAlgorithm } from "./checksum-algorithm.ts";
+import { canCombine } from "./crc-combination.ts";
+import { readAlgorithm } from "./expected-checksums.ts";
+
+/** How the checksums of an upload's parts become the object's. */
+export interface UploadChecksum {
+  readonly algorithm: ChecksumAlgorithm;
+  readonly type: ChecksumType;
+  /** The caller named the algorithm. */
+  readonly isRequested: boolean;
+}
+
+/** Algorithms whose checksum of parts can be a checksum of checksums; CRC64NVME is of the whole only. */
+const canCompose = (algorithm: ChecksumAlgorithm): boolean => algorithm !== "CRC64NVME";
+
+/** Reads what the start of an upload says about checksums. Throws INVALID_REQUEST for an algorithm that has no such type. */
+export const planUploadChecksum = (request: {
+  readonly checksumAlgorithm?: string;
+  readonly checksumType?: string;
+}): UploadChecksum => {
+  const named = readAlgorithm(request.checksumAlgorithm);
+  const { checksumType } = request;
+  if (checksumType !== undefined && named === undefined)
+    throw invalidRequest("The x-svc-checksum-type header can only be used with the x-svc-checksum-algorithm header.");
+  const algorithm = named ?? defaultChecksumAlgorithm;
+  const type = checksumType ?? (canCompose(algorithm) ? "COMPOSITE" : "FULL_OBJECT");
+  if (type !== "COMPOSITE" && type !== "FULL_OBJECT")
+    throw invalidRequest("Value for x-svc-checksum-type header is invalid.");
+  if (type === "COMPOSITE" ? !canCompose(algorithm) : !canCombine(algorithm))
+    throw invalidRequest(
+      `The ${type} checksum type cannot be used with the ${algorithm.toLowerCase()} checksum algorithm.`,
+    );
+  return { algorithm, type, isRequested: named !== undefined };
+};

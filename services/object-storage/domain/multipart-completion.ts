@@ -1,0 +1,162 @@
+import type { CompletedPart } from "../../../gen/quartet/objectstorage/v1/multipart_upload_pb.ts";
+import type { PartRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
+import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
+import { fault, invalidArgument, invalidRequest } from "../faults.ts";
+import type { ChecksumMembers } from "./checksum-algorithm.ts";
+import { checksumAlgorithms, checksumMembers, encodeDigest } from "./checksum-algorithm.ts";
+import { unquoteETag } from "./conditions.ts";
+import { combineCrcs } from "./crc-combination.ts";
+import type { Extent } from "./extent.ts";
+import type { UploadChecksum } from "./multipart-checksum.ts";
+
+/** One entry of the list of parts, checked for its shape. */
+export interface ListedPart {
+  readonly partNumber: number;
+  /** Without quotes. */
+  readonly eTag: string;
+  readonly checksums: ChecksumMembers;
+}
+
+/** A listed part and what is stored of it. */
+export interface ChosenPart {
+  readonly listed: ListedPart;
+  readonly stored: PartRecord;
+}
+
+/** What the parts make. */
+export interface CompletedObject {
+  /** Without quotes. */
+  readonly eTag: string;
+  readonly sizeBytes: number;
+  readonly extents: readonly Extent[];
+  readonly parts: readonly { readonly partNumber: number; readonly sizeBytes: bigint; readonly checksum: Uint8Array }[];
+  readonly checksum: Uint8Array;
+}
+
+/** Sizes that a completed upload must keep to. */
+export interface CompletionLimits {
+  readonly partBytesMin: number;
+  readonly objectBytesMax: number;
+}
+
+/** Computes the digest of bytes that are at hand. */
+export type DigestOf = (name: string, bytes: Uint8Array) => Promise<Uint8Array>;
+
+const partNumberMax = 10_000;
+
+/** Reads the list of parts. Throws MALFORMED_XML for an empty list or entry, INVALID_ARGUMENT for a number, INVALID_PART_ORDER. */
+export const readPartList = (parts: readonly CompletedPart[]): ListedPart[] => {
+  if (parts.length === 0) throw fault(ErrorReason.MALFORMED_XML);
+  const listed = parts.map(({ partNumber, eTag, ...checksums }) => {
+    if (partNumber === undefined || eTag === undefined) throw fault(ErrorReason.MALFORMED_XML);
+    if (partNumber < 1 || partNumber > partNumberMax)
+      throw invalidArgument("PartNumber", String(partNumber), "PartNumber must be >= 1 and <= 10000");
+    return { partNumber, eTag: unquoteETag(eTag), checksums };
+  });
+  if (listed.some((part, index) => index > 0 && part.partNumber <= (listed[index - 1]?.partNumber ?? 0)))
+    throw fault(ErrorReason.INVALID_PART_ORDER);
+  return listed;
+};
+
+/**
+ * Finds each listed part among those stored. Throws INVALID_PART for an unknown part, another ETag or checksum,
+ * INVALID_REQUEST for a checksum that the upload needs and the list lacks.
+ */
+export const chooseParts = (
+  listed: readonly ListedPart[],
+  stored: ReadonlyMap<number, PartRecord>,
+  checksum: UploadChecksum,
+): ChosenPart[] =>
+  listed.map((part) => {
+    const record = stored.get(part.partNumber);
+    const invalid = fault(ErrorReason.INVALID_PART, { part_number: String(part.partNumber), e_tag: part.eTag });
+    if (record === undefined || Buffer.from(record.md5).toString("hex") !== part.eTag) throw invalid;
+    const given = checksumAlgorithms.filter((algorithm) => part.checksums[checksumMembers[algorithm]] !== undefined);
+    const expected = record.checksum === undefined ? "" : encodeDigest(record.checksum.value);
+    for (const algorithm of given)
+      if (algorithm !== checksum.algorithm || part.checksums[checksumMembers[algorithm]] !== expected) throw invalid;
+    if (checksum.isRequested && checksum.type === "COMPOSITE" && given.length === 0)
+      throw invalidRequest(
+        `The upload was created using a ${checksum.algorithm.toLowerCase()} checksum. The complete request must include ` +
+          `the checksum for each part. It was missing for part ${part.partNumber} in the request.`,
+      );
+    return { listed: part, stored: record };
+  });
+
+/**
+ * What the chosen parts make. Throws ENTITY_TOO_SMALL for a small part before the last, ENTITY_TOO_LARGE for the whole.
+ */
+export const completeObject = async (
+  chosen: readonly ChosenPart[],
+  checksum: UploadChecksum,
+  limits: CompletionLimits,
+  digestOf: DigestOf,
+): Promise<CompletedObject> => {
+  for (const { listed, stored } of chosen.slice(0, -1))
+    if (Number(stored.sizeBytes) < limits.partBytesMin)
+      throw fault(ErrorReason.ENTITY_TOO_SMALL, {
+        proposed_size: String(stored.sizeBytes),
+        min_size_allowed: String(limits.partBytesMin),
+        part_number: String(listed.partNumber),
+        e_tag: listed.eTag,
+      });
+  const sizeBytes = chosen.reduce((sum, { stored }) => sum + Number(stored.sizeBytes), 0);
+  if (sizeBytes > limits.objectBytesMax)
+    throw fault(ErrorReason.ENTITY_TOO_LARGE, {
+      proposed_size: String(sizeBytes),
+      max_size_allowed: String(limits.objectBytesMax),
+    });
+  const md5 = await digestOf("MD5", Buffer.concat(chosen.map(({ stored }) => stored.md5)));
+  return {
+    eTag: `${Buffer.from(md5).toString("hex")}-${chosen.length}`,
+    sizeBytes,
+    extents: chosen.flatMap(({ stored }) => stored.extents),
+    parts: chosen.map(({ listed, stored }) => ({
+      partNumber: listed.partNumber,
+      sizeBytes: stored.sizeBytes,
+      checksum: checksumOf(stored),
+    })),
+    checksum: await objectChecksum(chosen, checksum, digestOf),
+  };
+};
+
+/** Throws INVALID_REQUEST or BAD_DIGEST when the completion says something else about the object than its parts make. */
+export const checkCompletion = (
+  request: ChecksumMembers & { readonly mpuObjectSize?: bigint; readonly checksumType?: string },
+  object: CompletedObject,
+  checksum: UploadChecksum,
+): void => {
+  if (request.mpuObjectSize !== undefined && Number(request.mpuObjectSize) !== object.sizeBytes)
+    throw invalidRequest(
+      `The provided 'x-svc-mp-object-size' header value ${request.mpuObjectSize} does not match what was computed: ${object.sizeBytes}`,
+    );
+  if (request.checksumType !== undefined && request.checksumType !== checksum.type)
+    throw invalidRequest(
+      `The upload was created using the ${checksum.type} checksum mode. The complete request must use the same checksum mode.`,
+    );
+  const shown = encodeDigest(object.checksum) + (checksum.type === "COMPOSITE" ? `-${object.parts.length}` : "");
+  for (const algorithm of checksumAlgorithms) {
+    const given = request[checksumMembers[algorithm]];
+    if (given === undefined) continue;
+    if (algorithm !== checksum.algorithm)
+      throw invalidRequest(
+        `The upload was created using a ${checksum.algorithm.toLowerCase()} checksum. The complete request must use the same one.`,
+      );
+    if (given !== shown && given !== encodeDigest(object.checksum))
+      throw fault(ErrorReason.BAD_DIGEST, { digest_name: algorithm });
+  }
+};
+
+const objectChecksum = (
+  chosen: readonly ChosenPart[],
+  { algorithm, type }: UploadChecksum,
+  digestOf: DigestOf,
+): Uint8Array | Promise<Uint8Array> =>
+  type === "COMPOSITE"
+    ? digestOf(algorithm, Buffer.concat(chosen.map(({ stored }) => checksumOf(stored))))
+    : combineCrcs(
+        algorithm,
+        chosen.map(({ stored }) => ({ checksum: checksumOf(stored), sizeBytes: Number(stored.sizeBytes) })),
+      );
+
+const checksumOf = (part: PartRecord): Uint8Array => part.checksum?.value ?? new Uint8Array();

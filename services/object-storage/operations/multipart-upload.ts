@@ -1,0 +1,182 @@
+import type {
+  AbortMultipartUploadRequest,
+  CreateMultipartUploadRequest,
+  ListMultipartUploadsRequest,
+  ListPartsRequest,
+} from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
+import type { UploadRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
+import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
+import { useBucket } from "../access.ts";
+import type { Context } from "../application.ts";
+import { canonicalId } from "../domain/canonical-id.ts";
+import { checksumMembers, encodeDigest, findChecksumAlgorithm } from "../domain/checksum-algorithm.ts";
+import { quoteETag } from "../domain/conditions.ts";
+import { instant } from "../domain/instant.ts";
+import { listPage } from "../domain/listing.ts";
+import { planUploadChecksum } from "../domain/multipart-checksum.ts";
+import { checkKey, planAttributes } from "../domain/object-attributes.ts";
+import { refuseUnoffered } from "../domain/offer.ts";
+import { listedText } from "../domain/url-encoding.ts";
+import { fault, invalidArgument } from "../faults.ts";
+import { findCurrentRow } from "../store/object.ts";
+import { createUpload, endUpload, findUpload, listStoredParts, readParts, readUploadRows } from "../store/upload.ts";
+
+const entriesPerPageMax = 1000;
+/** An upload id: its instant, so that the uploads of a key are listed oldest first, and a random rest. */
+const instantDigits = 12;
+const randomDigits = 32;
+
+/**
+ * Starts a multipart upload; each call starts another one. Refuses a long key, what is not offered, bad attributes, a
+ * checksum that cannot be, then as every use of a bucket does.
+ */
+export const createMultipartUpload = async (request: CreateMultipartUploadRequest, context: Context) => {
+  const { app, caller } = context;
+  checkKey(request.key);
+  refuseUnoffered(request);
+  const attributes = planAttributes(request);
+  const checksum = planUploadChecksum(request);
+  const nowMs = app.clock.now();
+  const uploadId = nowMs.toString(16).padStart(instantDigits, "0") + app.ids.hex(randomDigits);
+
+  await app.store.transact(async (transaction) => {
+    const { bucketId } = await useBucket(transaction, context, request);
+    const current = await findCurrentRow(transaction, bucketId, request.key);
+    const place = { bucketId, key: request.key, uploadId };
+    createUpload(transaction, place, {
+      initiatedMs: BigInt(nowMs),
+      ownerAccountId: caller.accountId,
+      initiatorArn: caller.principalArn,
+      storageClass: attributes.storageClass,
+      contentHeaders: attributes.contentHeaders,
+      metadata: attributes.metadata,
+      tags: [...attributes.tags],
+      checksumAlgorithm: checksum.algorithm,
+      checksumType: checksum.type,
+      isChecksumRequested: checksum.isRequested,
+      ...(current === undefined ? {} : { sequenceAtStart: current.sequence }),
+    });
+  });
+
+  return {
+    bucket: request.bucket,
+    key: request.key,
+    uploadId,
+    checksumAlgorithm: checksum.isRequested ? checksum.algorithm : undefined,
+    checksumType: checksum.isRequested ? checksum.type : undefined,
+  };
+};
+
+/**
+ * Ends an upload and frees its parts; a part that arrives afterwards is refused. Refuses as every use of a bucket does,
+ * then an upload that is not open, then one that was started at another instant than given.
+ */
+export const abortMultipartUpload = async (request: AbortMultipartUploadRequest, context: Context) => {
+  const nowMs = context.app.clock.now();
+  await context.app.store.transact(async (transaction) => {
+    const { bucketId } = await useBucket(transaction, context, request);
+    const place = { bucketId, key: request.key, uploadId: request.uploadId };
+    const upload = await findUpload(transaction, place);
+    if (upload === undefined) throw fault(ErrorReason.NO_SUCH_UPLOAD, { upload_id: request.uploadId });
+    const { ifMatchInitiatedTime: expected } = request;
+    if (expected !== undefined && Number(expected.seconds) !== Math.floor(Number(upload.initiatedMs) / 1000))
+      throw fault(ErrorReason.PRECONDITION_FAILED, { condition: "x-svc-if-match-initiated-time" });
+    const stored = await readParts(transaction, request.uploadId);
+    await endUpload(transaction, place, stored, () => false, nowMs);
+  });
+  return {};
+};
+
+/** Lists the stored parts of an open upload. Refuses as every use of a bucket does, then an upload that is not open. */
+export const listParts = async (request: ListPartsRequest, context: Context) => {
+  refuseUnoffered(request);
+  const maxParts = Math.min(request.maxParts ?? entriesPerPageMax, entriesPerPageMax);
+  const marker = request.partNumberMarker ?? 0;
+  const { upload, found } = await context.app.store.read(async (reader) => {
+    const { bucketId } = await useBucket(reader, context, request);
+    const open = await findUpload(reader, { bucketId, key: request.key, uploadId: request.uploadId });
+    if (open === undefined) throw fault(ErrorReason.NO_SUCH_UPLOAD, { upload_id: request.uploadId });
+    return { upload: open, found: await listStoredParts(reader, request.uploadId, marker, maxParts + 1) };
+  });
+
+  const page = found.slice(0, maxParts);
+  return {
+    bucket: request.bucket,
+    key: request.key,
+    uploadId: request.uploadId,
+    partNumberMarker: marker,
+    nextPartNumberMarker: page.at(-1)?.key[1] ?? 0,
+    maxParts,
+    isTruncated: maxParts > 0 && found.length > maxParts,
+    parts: page.map(({ key: [, partNumber], value }) => {
+      const algorithm = upload.isChecksumRequested ? findChecksumAlgorithm(upload.checksumAlgorithm) : undefined;
+      return {
+        partNumber,
+        lastModified: instant(Number(value.lastModifiedMs)),
+        eTag: quoteETag(Buffer.from(value.md5).toString("hex")),
+        size: value.sizeBytes,
+        ...(algorithm === undefined || value.checksum === undefined
+          ? {}
+          : { [checksumMembers[algorithm]]: encodeDigest(value.checksum.value) }),
+      };
+    }),
+    ...describeUpload(upload),
+  };
+};
+
+/**
+ * Lists the open uploads of a bucket by key, the oldest of one key first. Refuses an upload id marker that is no upload
+ * id, then as every use of a bucket does.
+ */
+export const listMultipartUploads = async (request: ListMultipartUploadsRequest, context: Context) => {
+  const { prefix = "", delimiter = "", keyMarker = "" } = request;
+  const uploadIdMarker = keyMarker === "" ? undefined : request.uploadIdMarker || undefined;
+  if (uploadIdMarker !== undefined && !/^[0-9a-f]{44}$/.test(uploadIdMarker))
+    throw invalidArgument("upload-id-marker", uploadIdMarker, "Invalid uploadId marker");
+  const maxUploads = Math.min(request.maxUploads ?? entriesPerPageMax, entriesPerPageMax);
+  const page = await context.app.store.read(async (reader) => {
+    const { bucketId } = await useBucket(reader, context, request);
+    const start = { name: keyMarker, position: { key: keyMarker, uploadId: uploadIdMarker } };
+    return listPage({ prefix, delimiter, start, entriesMax: maxUploads }, (seek, limit) =>
+      readUploadRows(reader, bucketId, prefix, seek, limit),
+    );
+  });
+
+  const listed = listedText(request.encodingType);
+  const last = page.isTruncated ? page.entries.at(-1) : undefined;
+  return {
+    bucket: request.bucket,
+    keyMarker: listed(keyMarker),
+    uploadIdMarker: request.uploadIdMarker,
+    nextKeyMarker: last === undefined ? undefined : listed(last.name),
+    nextUploadIdMarker: last?.kind === "row" ? last.row.uploadId : undefined,
+    prefix: listed(prefix),
+    delimiter: request.delimiter === undefined ? undefined : listed(request.delimiter),
+    maxUploads,
+    isTruncated: page.isTruncated,
+    encodingType: request.encodingType,
+    uploads: page.entries.flatMap((entry) =>
+      entry.kind === "row"
+        ? [
+            {
+              uploadId: entry.row.uploadId,
+              key: listed(entry.name),
+              initiated: instant(Number(entry.row.upload.initiatedMs)),
+              ...describeUpload(entry.row.upload),
+            },
+          ]
+        : [],
+    ),
+    commonPrefixes: page.entries.flatMap((entry) =>
+      entry.kind === "common-prefix" ? [{ prefix: listed(entry.name) }] : [],
+    ),
+  };
+};
+
+const describeUpload = (upload: UploadRecord) => ({
+  initiator: { id: upload.initiatorArn, displayName: upload.initiatorArn.split(/[:/]/).at(-1) },
+  owner: { id: canonicalId(upload.ownerAccountId), displayName: upload.ownerAccountId },
+  storageClass: upload.storageClass,
+  checksumAlgorithm: upload.isChecksumRequested ? upload.checksumAlgorithm : undefined,
+  checksumType: upload.isChecksumRequested ? upload.checksumType : undefined,
+});
