@@ -19,5 +19,6 @@ export const reserveSlot = (
   const spacingMs = 1_000 / perSecond;
   const burstMs = Math.max(0, Math.floor(perSecond * burstShare) - 1) * spacingMs;
   const spokenForMs = Math.max(state?.spokenForMs ?? 0, nowMs - burstMs);
-  return { slotMs: Math.max(nowMs, Math.ceil(spokenForMs)), state: { spokenForMs: spokenForMs + spacingMs } };
+  // A thousandth of a millisecond is rounding, not waiting.
+  return { slotMs: Math.max(nowMs, Math.ceil(spokenForMs - 0.001)), state: { spokenForMs: spokenForMs + spacingMs } };
 };

@@ -1,0 +1,201 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { readFile } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+
+import { ApiDestinationHttpMethod, ApiDestinationState } from "../../../gen/quartet/eventbus/v1/api_destination_pb.ts";
+import {
+  ConnectionAuthorizationType,
+  ConnectionOAuthHttpMethod,
+  ConnectionState,
+} from "../../../gen/quartet/eventbus/v1/connection_pb.ts";
+import type { CreateConnectionRequestSchema } from "../../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
+import { startHttpReceiver } from "../../support/http-receiver.ts";
+import { refusalOf, startHarness } from "../harness.ts";
+
+type ConnectionInit = MessageInitShape<typeof CreateConnectionRequestSchema>;
+
+const basic: ConnectionInit = {
+  name: "shop",
+  authorizationType: ConnectionAuthorizationType.BASIC,
+  authParameters: {
+    basicAuthParameters: { username: "alice", password: "open-sesame" },
+    invocationHttpParameters: {
+      headerParameters: [{ key: "x-tenant", value: "t-1" }],
+      queryStringParameters: [{ key: "sig", value: "hidden-signature", isValueSecret: true }],
+    },
+  },
+};
+
+const oauth = (authorizationEndpoint: string): ConnectionInit => ({
+  name: "shop",
+  authorizationType: ConnectionAuthorizationType.OAUTH_CLIENT_CREDENTIALS,
+  authParameters: {
+    oAuthParameters: {
+      clientParameters: { clientId: "client-1", clientSecret: "client-secret" },
+      authorizationEndpoint,
+      httpMethod: ConnectionOAuthHttpMethod.POST,
+    },
+  },
+});
+
+describe("CreateConnection", () => {
+  test("is authorized at once with BASIC, and described without its secrets", async () => {
+    const { client } = await startHarness();
+    const made = await client.createConnection(basic);
+    expect(made.connectionArn).toMatch(/^arn:aws:events:us-east-1:000000000000:connection\/shop\/[0-9a-f-]{36}$/);
+    expect(made.connectionState).toBe(ConnectionState.AUTHORIZED);
+    const described = await client.describeConnection({ name: "shop" });
+    expect(described.secretArn).toMatch(/:secret:events!connection\/shop\/[0-9a-f-]{36}$/);
+    expect(described.authParameters?.basicAuthParameters?.username).toBe("alice");
+    const http = described.authParameters?.invocationHttpParameters;
+    expect(http?.headerParameters.map(({ key, value }) => [key, value])).toEqual([["x-tenant", "t-1"]]);
+    expect(http?.queryStringParameters.map(({ key, value }) => [key, value])).toEqual([["sig", undefined]]);
+    const text = JSON.stringify(described, (_key, value: unknown) => (typeof value === "bigint" ? `${value}` : value));
+    expect(text).not.toMatch(/open-sesame|hidden-signature/);
+  });
+
+  test("stores secrets in no readable form", async () => {
+    const harness = await startHarness();
+    await harness.client.createConnection(basic);
+    await harness.stop();
+    const directory = join(harness.directory, "leveldb");
+    const files = await Promise.all(
+      (await readdir(directory)).map((name) => readFile(join(directory, name), "latin1")),
+    );
+    expect(files.join("")).toContain("shop");
+    expect(files.join("")).not.toMatch(/open-sesame|hidden-signature/);
+  });
+
+  test("with OAUTH is authorizing until the first token has come", async () => {
+    const receiver = await startHttpReceiver(() => ({ status: 200, body: '{"access_token":"t","expires_in":3600}' }));
+    onTestFinished(() => receiver.close());
+    const { client, app } = await startHarness();
+    const made = await client.createConnection(oauth(`${receiver.url}/token`));
+    expect(made.connectionState).toBe(ConnectionState.AUTHORIZING);
+    await app.jobs.idle();
+    expect((await client.describeConnection({ name: "shop" })).connectionState).toBe(ConnectionState.AUTHORIZED);
+    expect(receiver.received.map(({ method, url, body }) => `${method} ${url} ${body.toString()}`)).toEqual([
+      "POST /token grant_type=client_credentials&client_id=client-1&client_secret=client-secret",
+    ]);
+  });
+
+  test("with OAUTH is not authorized when the endpoint says no", async () => {
+    const receiver = await startHttpReceiver(() => ({ status: 400 }));
+    onTestFinished(() => receiver.close());
+    const { client, app } = await startHarness();
+    await client.createConnection(oauth(receiver.url));
+    await app.jobs.idle();
+    const described = await client.describeConnection({ name: "shop" });
+    expect([described.connectionState, described.stateReason]).toEqual([
+      ConnectionState.DEAUTHORIZED,
+      "The authorization endpoint answered with status 400.",
+    ]);
+  });
+
+  test("refuses, in this order", async () => {
+    const { client } = await startHarness({ limits: { connectionsPerAccountMax: 1 } });
+    await client.createConnection(basic);
+    const privately = { resourceParameters: { resourceConfigurationArn: "x" } };
+    const reason = (text: string): string =>
+      `PARAMETER_REFUSED: Parameter AuthParameters is not valid. Reason: ${text}`;
+    // request | refusal
+    const refuses: [ConnectionInit, string][] = [
+      [
+        { ...basic, invocationConnectivityParameters: privately },
+        "PARAMETER_REFUSED: Parameter InvocationConnectivityParameters is not valid. Reason: private networks are not offered.",
+      ],
+      [
+        { ...basic, authorizationType: ConnectionAuthorizationType.API_KEY },
+        reason("BasicAuthParameters does not fit this AuthorizationType."),
+      ],
+      [{ ...basic, authParameters: {} }, reason("BasicAuthParameters is required for this AuthorizationType.")],
+      [oauth("ftp://x"), reason("AuthorizationEndpoint is not an HTTP URL.")],
+      [basic, "CONNECTION_ALREADY_EXISTS: Connection shop already exists."],
+      [{ ...basic, name: "second" }, "LIMIT_EXCEEDED: The requested resource exceeds the maximum number allowed."],
+    ];
+    const answers = await Promise.all(refuses.map(([request]) => refusalOf(client.createConnection(request))));
+    expect(answers).toEqual(refuses.map(([, refusal]) => refusal));
+  });
+});
+
+describe("ListConnections and DeleteConnection", () => {
+  test("list by name and state, and delete with the secrets", async () => {
+    const { client } = await startHarness();
+    await client.createConnection(basic);
+    await client.createConnection({ ...basic, name: "depot" });
+    expect((await client.listConnections({})).connections.map(({ name }) => name)).toEqual(["depot", "shop"]);
+    expect((await client.listConnections({ connectionState: ConnectionState.AUTHORIZING })).connections).toEqual([]);
+    const deleted = await client.deleteConnection({ name: "shop" });
+    expect(deleted.connectionState).toBe(ConnectionState.DELETING);
+    expect(await refusalOf(client.describeConnection({ name: "shop" }))).toBe(
+      "CONNECTION_NOT_FOUND: Connection 'shop' does not exist.",
+    );
+    expect(await refusalOf(client.deleteConnection({ name: "shop" }))).toBe(
+      "CONNECTION_NOT_FOUND: Connection 'shop' does not exist.",
+    );
+  });
+});
+
+describe("API destinations", () => {
+  const destination = {
+    name: "till",
+    invocationEndpoint: "https://shop.example/till",
+    httpMethod: ApiDestinationHttpMethod.POST,
+  };
+
+  test("are made, described, listed, changed and deleted", async () => {
+    const { client } = await startHarness();
+    const { connectionArn } = await client.createConnection(basic);
+    const made = await client.createApiDestination({ ...destination, connectionArn });
+    expect(made.apiDestinationArn).toMatch(
+      /^arn:aws:events:us-east-1:000000000000:api-destination\/till\/[0-9a-f-]{36}$/,
+    );
+    expect(made.apiDestinationState).toBe(ApiDestinationState.ACTIVE);
+    await client.updateApiDestination({ name: "till", invocationRateLimitPerSecond: 5, description: "the till" });
+    expect(await client.describeApiDestination({ name: "till" })).toMatchObject({
+      apiDestinationArn: made.apiDestinationArn,
+      connectionArn,
+      invocationEndpoint: "https://shop.example/till",
+      httpMethod: ApiDestinationHttpMethod.POST,
+      invocationRateLimitPerSecond: 5,
+      description: "the till",
+    });
+    expect((await client.listApiDestinations({ connectionArn })).apiDestinations.map(({ name }) => name)).toEqual([
+      "till",
+    ]);
+    await client.deleteApiDestination({ name: "till" });
+    expect((await client.listApiDestinations({ connectionArn })).apiDestinations).toEqual([]);
+  });
+
+  test("allow 300 requests a second where nothing is said, and are inactive without their connection", async () => {
+    const { client } = await startHarness();
+    const { connectionArn } = await client.createConnection(basic);
+    await client.createApiDestination({ ...destination, connectionArn });
+    await client.deleteConnection({ name: "shop" });
+    const [listed] = (await client.listApiDestinations({})).apiDestinations;
+    expect([listed?.invocationRateLimitPerSecond, listed?.apiDestinationState]).toEqual([
+      300,
+      ApiDestinationState.INACTIVE,
+    ]);
+  });
+
+  test("refuse, in this order", async () => {
+    const { client } = await startHarness();
+    const { connectionArn } = await client.createConnection(basic);
+    await client.createApiDestination({ ...destination, connectionArn });
+    const gone = "arn:aws:events:us-east-1:000000000000:connection/gone/1";
+    const create = (change: object) =>
+      refusalOf(client.createApiDestination({ ...destination, connectionArn, ...change }));
+    expect(await create({ invocationEndpoint: "shop.example", connectionArn: gone })).toBe(
+      "PARAMETER_REFUSED: Parameter InvocationEndpoint is not valid. Reason: InvocationEndpoint is not an HTTP URL.",
+    );
+    expect(await create({ connectionArn: gone })).toBe("CONNECTION_NOT_FOUND: Connection 'gone' does not exist.");
+    expect(await create({})).toBe("API_DESTINATION_ALREADY_EXISTS: An api-destination 'till' already exists.");
+    const missing = "API_DESTINATION_NOT_FOUND: An api-destination 'gone' does not exist.";
+    expect(await refusalOf(client.describeApiDestination({ name: "gone" }))).toBe(missing);
+    expect(await refusalOf(client.updateApiDestination({ name: "gone", connectionArn: gone }))).toBe(missing);
+    expect(await refusalOf(client.deleteApiDestination({ name: "gone" }))).toBe(missing);
+  });
+});

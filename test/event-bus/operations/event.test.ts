@@ -1,0 +1,117 @@
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { describe, expect, test } from "vitest";
+
+import { ownerAccount, refusalOf, startHarness } from "../harness.ts";
+import { events } from "../../../services/event-bus/store/layout.ts";
+
+const entry = { source: "shop.orders", detailType: "Order Placed", detail: '{"n": 1.0}' };
+
+describe("PutEvents", () => {
+  test("answers each entry in its place, with an id or an error", async () => {
+    const { client } = await startHarness();
+    const answer = await client.putEvents({
+      entries: [
+        entry,
+        { ...entry, detail: "[]" },
+        { ...entry, source: undefined },
+        { ...entry, eventBusName: "gone" },
+        { ...entry, source: "aws.s3" },
+        { ...entry, eventBusName: "arn:aws:events:us-east-1:111111111111:event-bus/default" },
+        { ...entry, eventBusName: "arn:aws:events:us-east-1:000000000000:event-bus/default" },
+      ],
+    });
+    expect(answer.failedEntryCount).toBe(4);
+    expect(
+      answer.entries.map(({ eventId, errorCode }) => errorCode ?? (eventId?.length === 36 ? "taken" : eventId)),
+    ).toEqual([
+      "taken",
+      "MalformedDetail",
+      "InvalidArgument",
+      "taken",
+      "NotAuthorizedForSourceException",
+      "AccessDeniedException",
+      "taken",
+    ]);
+  });
+
+  test("lets the other services put events in their own names", async () => {
+    const { clientOf } = await startHarness();
+    const answer = await clientOf(ownerAccount, "object-storage").putEvents({
+      entries: [{ ...entry, source: "aws.s3" }],
+    });
+    expect(answer.failedEntryCount).toBe(0);
+  });
+
+  test("writes the event to the log before it answers, for an unknown bus too", async () => {
+    const { client, store, clock } = await startHarness({ works: false });
+    const timeMs = Date.UTC(2026, 0, 1, 2, 3, 4, 567);
+    await client.putEvents({
+      entries: [{ ...entry, time: timestampFromMs(timeMs), resources: ["arn:aws:s3:::photos"] }],
+    });
+    clock.advance(1);
+    await client.putEvents({ entries: [{ ...entry, eventBusName: "gone" }] });
+    const logged = await store.read((reader) => reader.list(events, { prefix: [ownerAccount], limit: 10 }));
+    expect(logged.map(({ value }) => [value.bus, value.detail, value.matchedRules, Number(value.timeMs)])).toEqual([
+      ["default", '{"n": 1.0}', 0, timeMs],
+      ["gone", '{"n": 1.0}', undefined, clock.now()],
+    ]);
+  });
+
+  test("refuses no entries, more than ten, an endpoint, and entries that are too large together", async () => {
+    const { client } = await startHarness({ works: false });
+    const length = (bound: string): string =>
+      `INVALID_INPUT: 1 validation error detected: ${bound} at 'Entries' failed to satisfy constraint: Member must`;
+    expect(await refusalOf(client.putEvents({ entries: [] }))).toContain("INVALID_INPUT: ");
+    expect(await refusalOf(client.putEvents({ entries: Array.from({ length: 11 }, () => entry) }))).toContain(
+      length("Value"),
+    );
+    expect(await refusalOf(client.putEvents({ entries: [entry], endpointId: "abc.def" }))).toBe(
+      "PARAMETER_REFUSED: Parameter EndpointId is not valid. Reason: Endpoint abc.def does not exist.",
+    );
+    const large = { ...entry, detail: `{"text":"${"x".repeat(131_072 - 34)}"}` };
+    expect(await refusalOf(client.putEvents({ entries: [large, large] }))).toBe("answered");
+    expect(await refusalOf(client.putEvents({ entries: [large, { ...large, source: "shop.orders!" }] }))).toBe(
+      "ENTRIES_TOO_LARGE: Total size of the entries in the request is over the limit.",
+    );
+  });
+});
+
+describe("TestEventPattern", () => {
+  const event = {
+    id: "1",
+    account: "000000000000",
+    source: "shop",
+    time: "2026-01-02T03:04:05Z",
+    region: "us-east-1",
+    resources: [],
+    "detail-type": "x",
+    detail: { state: "new" },
+  };
+
+  test("says whether the event matches", async () => {
+    const { client } = await startHarness({ works: false });
+    const test = (eventPattern: string) => client.testEventPattern({ eventPattern, event: JSON.stringify(event) });
+    expect((await test('{"detail":{"state":["new"]}}')).result).toBe(true);
+    expect((await test('{"detail":{"state":["old"]}}')).result).toBe(false);
+  });
+
+  // pattern | event | refusal
+  test.each([
+    [
+      "{}",
+      "x",
+      "INVALID_EVENT_PATTERN: Event pattern is not valid. Reason: Empty objects are not allowed\n at line 1, column 3",
+    ],
+    ['{"source":["a"]}', "x", "PARAMETER_NOT_VALID: Parameter Event is not valid."],
+    ['{"source":["a"]}', "[]", "PARAMETER_NOT_VALID: Parameter Event is not valid."],
+    [
+      '{"source":["a"]}',
+      JSON.stringify({ ...event, resources: undefined }),
+      "PARAMETER_NOT_VALID: Parameter Event is not valid.",
+    ],
+    ['{"source":["a"]}', JSON.stringify(event), "answered"],
+  ])("refuses %s for %s", async (eventPattern, given, refusal) => {
+    const { client } = await startHarness({ works: false });
+    expect(await refusalOf(client.testEventPattern({ eventPattern, event: given }))).toBe(refusal);
+  });
+});

@@ -1,0 +1,133 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { describe, expect, test } from "vitest";
+
+import type { TargetSchema } from "../../../gen/quartet/eventbus/v1/target_pb.ts";
+import { refusalOf, startHarness } from "../harness.ts";
+
+type TargetInit = MessageInitShape<typeof TargetSchema>;
+
+const queue = "arn:aws:sqs:us-east-1:000000000000:q";
+const pattern = '{"source":["shop"]}';
+
+describe("PutTargets", () => {
+  test("adds targets and replaces those of the same id, all members kept", async () => {
+    const { client } = await startHarness();
+    await client.putRule({ name: "all", eventPattern: pattern });
+    const answer = await client.putTargets({
+      rule: "all",
+      targets: [
+        { id: "b", arn: queue },
+        { id: "a", arn: queue, input: "{}", retryPolicy: { maximumRetryAttempts: 0 } },
+      ],
+    });
+    expect([answer.failedEntryCount, answer.failedEntries]).toEqual([0, []]);
+    await client.putTargets({ rule: "all", targets: [{ id: "b", arn: queue, inputPath: "$.detail" }] });
+    const { targets } = await client.listTargetsByRule({ rule: "all" });
+    expect(
+      targets.map(({ id, input, inputPath, retryPolicy }) => [id, input, inputPath, retryPolicy?.maximumRetryAttempts]),
+    ).toEqual([
+      ["a", "{}", undefined, 0],
+      ["b", undefined, "$.detail", undefined],
+    ]);
+  });
+
+  const transformer = (inputTemplate: string, inputPathsMap: Record<string, string> = {}): TargetInit => ({
+    id: "t",
+    arn: queue,
+    inputTransformer: { inputTemplate, inputPathsMap },
+  });
+
+  // targets | refusal
+  test.each<[TargetInit[], string]>([
+    [
+      [
+        { id: "t", arn: queue },
+        { id: "t", arn: "x" },
+      ],
+      "DUPLICATE_ENTRY: Duplicate target id t.",
+    ],
+    [
+      [{ id: "t", arn: "queue", input: "x" }],
+      "TARGET_ARN_MALFORMED: Parameter queue is not valid. Reason: Provided Arn is not in correct format.",
+    ],
+    [
+      [{ id: "t", arn: queue, input: "x", inputPath: "$" }],
+      "TARGET_INPUT_AMBIGUOUS: Only one of Input, InputPath, or InputTransformer must be provided for target t.",
+    ],
+    [
+      [{ id: "t", arn: "arn:aws:events:us-east-1:000000000000:event-bus/b", input: "{}" }],
+      "PARAMETER_REFUSED: Parameter t is not valid. Reason: Input, InputPath and InputTransformer are not available when the target is an event bus.",
+    ],
+    [[{ id: "t", arn: queue, input: "x" }], "TARGET_INPUT_NOT_JSON: JSON syntax error in input for target t"],
+    [
+      [transformer('{"a":<b>}', { awsName: "$.id" })],
+      "TARGET_PLACEHOLDER_RESERVED: InputPathsMap for target t contains a key that starts with AWS.",
+    ],
+    [
+      [transformer('{"a":<b>}', { c: "$.id" })],
+      "TARGET_PLACEHOLDER_UNKNOWN: InputTemplate for target t contains invalid placeholder b.",
+    ],
+    [
+      [{ id: "t", arn: `${queue}.fifo` }],
+      "TARGET_MESSAGE_GROUP_MISSING: Parameter(s) SqsParameters must be specified for target: t.",
+    ],
+    [[transformer('{"a":<b>,"e":<aws.events.event.json>}', { b: "$.detail" })], "answered"],
+    [[{ id: "t", arn: `${queue}.fifo`, sqsParameters: { messageGroupId: "g" } }], "answered"],
+  ])("%# is told: %s", async (targets, refusal) => {
+    const { client } = await startHarness({ works: false });
+    await client.putRule({ name: "all", eventPattern: pattern });
+    expect(await refusalOf(client.putTargets({ rule: "all", targets }))).toBe(refusal);
+  });
+
+  test("refuses a bus, a rule that is not there, then a sixth target, and changes nothing", async () => {
+    const { client } = await startHarness();
+    await client.putRule({ name: "all", eventPattern: pattern });
+    const targets = (ids: string[]): TargetInit[] => ids.map((id) => ({ id, arn: queue }));
+    expect(await refusalOf(client.putTargets({ rule: "gone", eventBusName: "gone", targets: targets(["1"]) }))).toBe(
+      "EVENT_BUS_NOT_FOUND: Event bus gone does not exist.",
+    );
+    expect(await refusalOf(client.putTargets({ rule: "gone", targets: targets(["1"]) }))).toBe(
+      "RULE_NOT_FOUND: Rule gone does not exist on EventBus default.",
+    );
+    await client.putTargets({ rule: "all", targets: targets(["1", "2", "3", "4"]) });
+    expect(await refusalOf(client.putTargets({ rule: "all", targets: targets(["4", "5", "6"]) }))).toBe(
+      "LIMIT_EXCEEDED: The requested resource exceeds the maximum number allowed.",
+    );
+    expect((await client.listTargetsByRule({ rule: "all" })).targets.map((target) => target.id)).toEqual([
+      "1",
+      "2",
+      "3",
+      "4",
+    ]);
+    await client.putTargets({ rule: "all", targets: targets(["4", "5"]) });
+  });
+});
+
+describe("ListTargetsByRule", () => {
+  test("pages by id", async () => {
+    const { client } = await startHarness();
+    await client.putRule({ name: "all", eventPattern: pattern });
+    await client.putTargets({ rule: "all", targets: ["c", "a", "b"].map((id) => ({ id, arn: queue })) });
+    const first = await client.listTargetsByRule({ rule: "all", limit: 2 });
+    const second = await client.listTargetsByRule({ rule: "all", limit: 2, nextToken: first.nextToken });
+    expect([first, second].map((page) => page.targets.map((target) => target.id))).toEqual([["a", "b"], ["c"]]);
+    expect(await refusalOf(client.listTargetsByRule({ rule: "gone" }))).toBe(
+      "RULE_NOT_FOUND: Rule gone does not exist on EventBus default.",
+    );
+  });
+});
+
+describe("RemoveTargets", () => {
+  test("removes targets; ids that are not there count as removed", async () => {
+    const { client } = await startHarness();
+    await client.putRule({ name: "all", eventPattern: pattern });
+    await client.putTargets({ rule: "all", targets: ["a", "b"].map((id) => ({ id, arn: queue })) });
+    const answer = await client.removeTargets({ rule: "all", ids: ["a", "z"] });
+    expect([answer.failedEntryCount, answer.failedEntries]).toEqual([0, []]);
+    await client.removeTargets({ rule: "all", ids: ["a"] });
+    expect((await client.listTargetsByRule({ rule: "all" })).targets.map((target) => target.id)).toEqual(["b"]);
+    expect(await refusalOf(client.removeTargets({ rule: "gone", ids: ["a"] }))).toBe(
+      "RULE_NOT_FOUND: Rule gone does not exist on EventBus default.",
+    );
+  });
+});
