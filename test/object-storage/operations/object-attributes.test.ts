@@ -1,0 +1,67 @@
+import { describe, expect, test } from "vitest";
+
+import { alice, as, put, refusalOf, startWithBucket } from "../harness.ts";
+
+const cat = { bucket: "photos", key: "cat.jpg" };
+
+describe("getObjectAttributes", () => {
+  test("tells what is asked for and nothing else", async () => {
+    const harness = await startWithBucket();
+    await put(harness, cat, "0123456789");
+    const attributes = (...objectAttributes: string[]) =>
+      harness.client.getObjectAttributes({ ...cat, objectAttributes }, as(alice));
+
+    const all = await attributes("ETag", "Checksum", "ObjectParts", "StorageClass", "ObjectSize");
+    expect(all).toMatchObject({
+      eTag: "781e5e245d69b566979b86e28d23f2c7",
+      checksum: { checksumType: "FULL_OBJECT" },
+      storageClass: "STANDARD",
+      objectSize: 10n,
+    });
+    expect(all.objectParts).toBeUndefined();
+    const one = await attributes("ObjectSize");
+    expect([one.eTag, one.checksum, one.storageClass]).toEqual([undefined, undefined, undefined]);
+  });
+
+  test("tells the parts of an object that was made of parts, page by page", async () => {
+    const harness = await startWithBucket({ limits: { partBytesMin: 1 } });
+    const { uploadId = "" } = await harness.client.createMultipartUpload(
+      { ...cat, checksumAlgorithm: "SHA1" },
+      as(alice),
+    );
+    const parts = [];
+    for (const partNumber of [3, 5, 9]) {
+      const messages = [{ ...cat, uploadId, partNumber }, { body: Buffer.from("part") }];
+      const { eTag, checksumSha1 } = await harness.client.uploadPart(
+        (async function* sent() {
+          yield* messages;
+        })(),
+        as(alice),
+      );
+      parts.push({ partNumber, eTag, checksumSha1 });
+    }
+    await harness.client.completeMultipartUpload({ ...cat, uploadId, completeMultipartUpload: { parts } }, as(alice));
+
+    const { objectParts } = await harness.client.getObjectAttributes(
+      { ...cat, objectAttributes: ["ObjectParts"], maxParts: 1, partNumberMarker: 1 },
+      as(alice),
+    );
+
+    expect(objectParts).toMatchObject({ partsCount: 3, isTruncated: true, nextPartNumberMarker: 2 });
+    expect(objectParts?.parts).toMatchObject([{ partNumber: 2, size: 4n, checksumSha1: parts[1]?.checksumSha1 }]);
+  });
+
+  test.each([
+    // request, reason; in the order of refusal
+    [{ objectAttributes: [], sseCustomerKey: "x" }, "INVALID_INPUT"],
+    [{ sseCustomerKey: "x", objectAttributes: ["Colour"] }, "MEMBER_NOT_IMPLEMENTED"],
+    [{ objectAttributes: ["Colour"], versionId: "x" }, "INVALID_ARGUMENT"],
+    [{ versionId: "x", bucket: "unknown" }, "INVALID_VERSION_ID"],
+    [{ bucket: "unknown" }, "NO_SUCH_BUCKET"],
+    [{ key: "unknown" }, "NO_SUCH_KEY"],
+  ])("given %o: %s", async (request, reason) => {
+    const { client } = await startWithBucket();
+    const call = client.getObjectAttributes({ ...cat, objectAttributes: ["ETag"], ...request }, as(alice));
+    expect(await refusalOf(call)).toBe(reason);
+  });
+});
