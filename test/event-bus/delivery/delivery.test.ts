@@ -1,0 +1,290 @@
+import { describe, expect, test } from "vitest";
+
+import { events } from "../../../services/event-bus/store/layout.ts";
+import { sweep } from "../../../services/event-bus/sweep.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
+import { ownerAccount, startHarness } from "../harness.ts";
+import { openShop } from "./shop.ts";
+
+const queue = "arn:aws:sqs:us-east-1:000000000000:lost-sales";
+
+describe("a delivery", () => {
+  test("brings the whole event in its documented envelope, the detail as it was spelled", async () => {
+    const { client, app } = await startHarness();
+    const shop = await openShop(client);
+    const { entries } = await client.putEvents({
+      entries: [
+        { source: "shop", detailType: "Sale", detail: ' {"price": 1.50} ', resources: ["arn:aws:s3:::photos"] },
+      ],
+    });
+    await app.jobs.idle();
+    expect(shop.till.received.map(({ body }) => body.toString())).toEqual([
+      `{"version":"0","id":"${entries[0]?.eventId}","detail-type":"Sale","source":"shop","account":"000000000000",` +
+        '"time":"2026-01-02T03:04:05Z","region":"us-east-1","resources":["arn:aws:s3:::photos"],"detail":{"price": 1.50}}',
+    ]);
+  });
+
+  test("follows rules as soon as they are answered", async () => {
+    const { client, app } = await startHarness();
+    const shop = await openShop(client);
+    await shop.sell({ n: 1 });
+    await client.disableRule({ name: "sales" });
+    await shop.sell({ n: 2 });
+    await client.enableRule({ name: "sales" });
+    await shop.sell({ n: 3 });
+    await client.putRule({ name: "sales", eventPattern: '{"source":["depot"]}' });
+    await shop.sell({ n: 4 });
+    await client.putRule({ name: "sales", eventPattern: '{"detail":{"n":[5]}}' });
+    await shop.sell({ n: 5 });
+    await client.removeTargets({ rule: "sales", ids: ["till"] });
+    await shop.sell({ n: 5 });
+    await client.deleteRule({ name: "sales" });
+    await shop.sell({ n: 5 });
+    await app.jobs.idle();
+    const sold = shop.till.received.map(
+      ({ body }) => (JSON.parse(body.toString()) as { detail: { n: number } }).detail.n,
+    );
+    expect(sold.toSorted()).toEqual([1, 3, 5]);
+  });
+
+  test("is tried again with growing delays until the target takes it", async () => {
+    const { client, app, clock, deadLetters } = await startHarness();
+    let count = 0;
+    const shop = await openShop(client, { answer: () => ({ status: ++count < 4 ? 503 : 200 }) });
+    await shop.sell({ n: 1 });
+    await app.jobs.idle();
+    const waits: number[] = [];
+    for (let tries = 1; tries < 4; tries += 1) {
+      expect(shop.till.received).toHaveLength(tries);
+      const nextMs = clock.pending().find((atMs) => atMs > clock.now() && atMs < clock.now() + 30_000) ?? 0;
+      waits.push(nextMs - clock.now());
+      clock.set(nextMs);
+      await app.jobs.idle();
+    }
+    expect(waits).toEqual([750, 1_500, 3_000]);
+    expect(shop.till.received).toHaveLength(4);
+    expect(await deadLetters()).toEqual([]);
+  });
+
+  test("that is refused for good goes to the dead letters at once, with the documented attributes", async () => {
+    const { client, app, deadLetters } = await startHarness();
+    const shop = await openShop(client, {
+      answer: () => ({ status: 404 }),
+      target: { deadLetterConfig: { arn: queue }, input: '{"constant":1}' },
+    });
+    const id = await shop.sell({ n: 1 });
+    await app.jobs.idle();
+    expect(shop.till.received.map(({ body }) => body.toString())).toEqual(['{"constant":1}']);
+    const [dead, ...others] = await deadLetters();
+    expect(others).toEqual([]);
+    expect(dead?.letter).toMatchObject({
+      ruleArn: "arn:aws:events:us-east-1:000000000000:rule/sales",
+      targetArn: shop.destinationArn,
+      errorCode: "ERROR_FROM_TARGET",
+      errorMessage: "The endpoint answered with status 404.",
+      retryAttempts: 0,
+      queueArn: queue,
+    });
+    expect(dead?.letter.exhaustedRetryCondition).toBeUndefined();
+    expect(JSON.parse(dead?.letter.event ?? "")).toMatchObject({ id, detail: { n: 1 } });
+  });
+
+  // retry policy | how far the clock goes at a time | tries | condition
+  test.each([
+    [{ maximumRetryAttempts: 0 }, 1_000, 1, "MaximumRetryAttempts"],
+    [{ maximumRetryAttempts: 2 }, 5_000, 3, "MaximumRetryAttempts"],
+    [{ maximumEventAgeInSeconds: 60 }, 30_000, 3, "MaximumEventAgeInSeconds"],
+  ])("with %o ends in the dead letters", async (retryPolicy, stepMs, tries, condition) => {
+    const { client, app, clock, deadLetters } = await startHarness();
+    const shop = await openShop(client, { answer: () => ({ status: 500 }), target: { retryPolicy } });
+    await shop.sell({ n: 1 });
+    await app.jobs.idle();
+    for (let step = 0; step < 5; step += 1) {
+      clock.advance(stepMs);
+      await app.jobs.idle();
+    }
+    expect(shop.till.received).toHaveLength(tries);
+    const [dead] = await deadLetters();
+    expect([dead?.letter.exhaustedRetryCondition, dead?.letter.retryAttempts]).toEqual([condition, tries - 1]);
+  });
+
+  test("waits as long as Retry-After says", async () => {
+    const { client, app, clock } = await startHarness();
+    let count = 0;
+    const shop = await openShop(client, {
+      answer: () => (++count === 1 ? { status: 429, headers: { "retry-after": "100" } } : { status: 200 }),
+    });
+    await shop.sell({ n: 1 });
+    await app.jobs.idle();
+    clock.advance(99_999);
+    await app.jobs.idle();
+    expect(shop.till.received).toHaveLength(1);
+    clock.advance(1);
+    await app.jobs.idle();
+    expect(shop.till.received).toHaveLength(2);
+  });
+
+  test("is spaced by the rate limit of its destination, and none is dropped", async () => {
+    const { client, app, clock, deadLetters } = await startHarness();
+    const shop = await openShop(client, {
+      destination: { invocationRateLimitPerSecond: 1 },
+      target: { retryPolicy: { maximumRetryAttempts: 0 } },
+    });
+    for (let n = 0; n < 4; n += 1) await shop.sell({ n });
+    await app.jobs.idle();
+    const counts = [shop.till.received.length];
+    for (let second = 0; second < 4; second += 1) {
+      clock.advance(1_000);
+      await app.jobs.idle();
+      counts.push(shop.till.received.length);
+    }
+    expect(counts).toEqual([1, 2, 3, 4, 4]);
+    expect(await deadLetters()).toEqual([]);
+  });
+
+  test("to a kind of target that the installation has no endpoint for is never lost silently", async () => {
+    const { client, app, deadLetters } = await startHarness();
+    await client.putRule({ name: "all", eventPattern: '{"source":["shop"]}' });
+    await client.putTargets({ rule: "all", targets: [{ id: "q", arn: queue }] });
+    await client.putEvents({ entries: [{ source: "shop", detailType: "Sale", detail: "{}" }] });
+    await app.jobs.idle();
+    const [dead] = await deadLetters();
+    expect([dead?.letter.errorCode, dead?.letter.errorMessage]).toEqual([
+      "NO_RESOURCE",
+      `This installation has no endpoint for ${queue}.`,
+    ]);
+  });
+
+  test("whose template becomes no JSON goes to the dead letters as INVALID_JSON", async () => {
+    const { client, app, deadLetters } = await startHarness();
+    const shop = await openShop(client, {
+      target: { inputTransformer: { inputPathsMap: { say: "$.detail.say" }, inputTemplate: '{"text":"<say>"}' } },
+    });
+    await shop.sell({ say: "plain" });
+    await shop.sell({ say: 'with "quotes"' });
+    await app.jobs.idle();
+    expect(shop.till.received.map(({ body }) => body.toString())).toEqual(['{"text":"plain"}']);
+    expect((await deadLetters()).map(({ letter }) => letter.errorCode)).toEqual(["INVALID_JSON"]);
+  });
+
+  test("to a destination or connection that is gone is told as such", async () => {
+    const { client, app, deadLetters } = await startHarness();
+    const shop = await openShop(client);
+    await client.deleteConnection({ name: "shop" });
+    await shop.sell({ n: 1 });
+    await app.jobs.idle();
+    await client.deleteApiDestination({ name: "till" });
+    await shop.sell({ n: 2 });
+    await app.jobs.idle();
+    const letters = await deadLetters();
+    expect(letters.map(({ letter }) => letter.errorCode)).toEqual(["NO_RESOURCE", "NO_RESOURCE"]);
+    expect(letters.map(({ letter }) => /connection|api-destination/.exec(letter.errorMessage)?.[0]).toSorted()).toEqual(
+      ["api-destination", "connection"],
+    );
+  });
+});
+
+describe("an event bus as a target", () => {
+  const busArn = (name: string, account = ownerAccount): string =>
+    `arn:aws:events:us-east-1:${account}:event-bus/${name}`;
+
+  test("takes the event with its id, and its rules act on it", async () => {
+    const { client, app } = await startHarness();
+    const shop = await openShop(client);
+    await client.createEventBus({ name: "archive" });
+    await client.putRule({ name: "copies", eventBusName: "archive", eventPattern: '{"account":["000000000000"]}' });
+    await client.putTargets({
+      rule: "copies",
+      eventBusName: "archive",
+      targets: [{ id: "till", arn: shop.destinationArn }],
+    });
+    await client.putTargets({ rule: "sales", targets: [{ id: "till", arn: busArn("archive") }] });
+    const id = await shop.sell({ n: 1 });
+    await app.jobs.idle();
+    expect(shop.till.received.map(({ body }) => (JSON.parse(body.toString()) as { id: string }).id)).toEqual([id]);
+  });
+
+  test("ends events that go round in circles", async () => {
+    const { client, app, deadLetters } = await startHarness({ limits: { hopsMax: 3 } });
+    await client.putRule({ name: "round", eventPattern: '{"source":["shop"]}' });
+    await client.putTargets({ rule: "round", targets: [{ id: "self", arn: busArn("default") }] });
+    await client.putEvents({ entries: [{ source: "shop", detailType: "Sale", detail: "{}" }] });
+    await app.jobs.idle();
+    expect((await deadLetters()).map(({ letter }) => [letter.errorCode, letter.errorMessage])).toEqual([
+      ["RESOURCE_LIMIT_EXCEEDED", "The event has passed through 4 buses."],
+    ]);
+  });
+
+  // target | code
+  test.each([
+    [busArn("gone"), "NO_RESOURCE"],
+    [busArn("default", "111111111111"), "NO_PERMISSIONS"],
+    ["arn:aws:events:eu-west-1:000000000000:event-bus/default", "NO_RESOURCE"],
+  ])("%s fails as %s", async (arn, code) => {
+    const { client, app, deadLetters } = await startHarness();
+    await client.putRule({ name: "all", eventPattern: '{"source":["shop"]}' });
+    await client.putTargets({ rule: "all", targets: [{ id: "bus", arn }] });
+    await client.putEvents({ entries: [{ source: "shop", detailType: "Sale", detail: "{}" }] });
+    await app.jobs.idle();
+    expect((await deadLetters()).map(({ letter }) => letter.errorCode)).toEqual([code]);
+  });
+});
+
+describe("the log", () => {
+  test("keeps an event while a delivery needs it and for its own time, and no longer", async () => {
+    const { client, app, clock, store } = await startHarness({ limits: { eventLogMs: 60_000, deadLetterMs: 500_000 } });
+    let isOpen = false;
+    const shop = await openShop(client, { answer: () => ({ status: isOpen ? 200 : 503 }) });
+    const count = async (): Promise<number> =>
+      (await store.read((reader) => reader.list(events, { prefix: [ownerAccount], limit: 10 }))).length;
+    const sweepNow = (): Promise<void> =>
+      sweep({ store, clock, log: silentLogger, limits: app.limits }, new AbortController().signal);
+    await shop.sell({ n: 1 });
+    await client.putEvents({ entries: [{ source: "elsewhere", detailType: "x", detail: "{}" }] });
+    await app.jobs.idle();
+    expect(await count()).toBe(2);
+    clock.advance(120_000);
+    await app.jobs.idle();
+    await sweepNow();
+    expect(await count()).toBe(1);
+    isOpen = true;
+    clock.advance(600_000);
+    await app.jobs.idle();
+    expect(await count()).toBe(0);
+  });
+});
+
+describe("a schedule", () => {
+  test("sends the documented event to the rule's targets, run after run, until the rule stops", async () => {
+    const { client, app, clock } = await startHarness();
+    const shop = await openShop(client);
+    await client.putRule({ name: "tick", scheduleExpression: "rate(5 minutes)" });
+    await client.putTargets({ rule: "tick", targets: [{ id: "till", arn: shop.destinationArn }] });
+    for (let run = 0; run < 2; run += 1) {
+      clock.advance(300_000);
+      await app.jobs.idle();
+    }
+    await client.disableRule({ name: "tick" });
+    clock.advance(600_000);
+    await app.jobs.idle();
+    await client.enableRule({ name: "tick" });
+    clock.advance(300_000);
+    await app.jobs.idle();
+    await client.removeTargets({ rule: "tick", ids: ["till"] });
+    await client.deleteRule({ name: "tick" });
+    clock.advance(600_000);
+    await app.jobs.idle();
+    const sent = shop.till.received.map(({ body }) => JSON.parse(body.toString()) as Record<string, unknown>);
+    expect(sent.map(({ time }) => time)).toEqual([
+      "2026-01-02T03:09:05Z",
+      "2026-01-02T03:14:05Z",
+      "2026-01-02T03:29:05Z",
+    ]);
+    expect(sent[0]).toMatchObject({
+      source: "aws.events",
+      "detail-type": "Scheduled Event",
+      resources: ["arn:aws:events:us-east-1:000000000000:rule/tick"],
+      detail: {},
+    });
+  });
+});
