@@ -11,6 +11,7 @@ import { bind } from "./bind.ts";
 import { call } from "./call.ts";
 import type { Exchange } from "./exchange.ts";
 import { openExchange, readHead } from "./exchange.ts";
+import { isFormUpload, uploadForm } from "./forms/upload-form.ts";
 import type { Identity } from "./identify.ts";
 import { identify } from "./identify.ts";
 import type { Gateway } from "./gateway.ts";
@@ -30,6 +31,13 @@ export const answer = async (
   try {
     const head = readHead(exchange, gateway.limits);
     identity = identify(head, gateway);
+    if (isFormUpload(gateway, head, identity)) {
+      operation = "form upload";
+      await uploadForm(gateway, exchange, head, identity, (found) => {
+        identity = found;
+      });
+      return;
+    }
     const believed = await authenticate(gateway, exchange, head, identity);
     const bound = await bind(gateway, exchange, head, identity, believed);
     operation = bound.method.desc.name;
@@ -37,19 +45,20 @@ export const answer = async (
     await render(gateway, exchange, identity, bound, outcome);
   } catch (thrown) {
     refuse(gateway, exchange, identity, thrown);
+  } finally {
+    gateway.log.debug(
+      {
+        requestId: exchange.requestId,
+        method: request.method,
+        path: exchange.rawPath,
+        api: identity.api,
+        operation,
+        status: response.statusCode,
+        ms: Math.round(performance.now() - startedMs),
+      },
+      "answered",
+    );
   }
-  gateway.log.debug(
-    {
-      requestId: exchange.requestId,
-      method: request.method,
-      path: exchange.rawPath,
-      api: identity.api,
-      operation,
-      status: response.statusCode,
-      ms: Math.round(performance.now() - startedMs),
-    },
-    "answered",
-  );
 };
 
 /** A refusal that cannot be written either must not take the process along. */

@@ -79,7 +79,8 @@ const faultVoice = (binding: ServiceBinding, identity: Identity) => ({
   dialect: identity.spelling.dialect,
 });
 
-const faultContext = (gateway: Gateway, exchange: Exchange, identity: Identity): FaultContext => ({
+/** What the wording of a request's answers needs beside their content. */
+export const faultContext = (gateway: Gateway, exchange: Exchange, identity: Identity): FaultContext => ({
   dialect: identity.spelling.dialect,
   requestId: exchange.requestId,
   hostId: gateway.hostId,

@@ -13,6 +13,11 @@ export type RefusalKind =
   | "missing-content-length"
   | "slow-body"
   | "incomplete-body"
+  | "no-form"
+  | "malformed-form"
+  | "form-too-large"
+  | "entity-too-large"
+  | "entity-too-small"
   | "missing-authentication"
   | "unknown-operation"
   | "method-not-allowed"
@@ -69,6 +74,31 @@ const refusals: Readonly<Record<RefusalKind, RefusalWords>> = {
     ["IncompleteBody", 400],
     ["SerializationException", 400],
     "You did not provide the number of bytes specified by the Content-Length HTTP header.",
+  ),
+  "no-form": words(
+    ["PreconditionFailed", 412],
+    serialization,
+    "Bucket POST must be of the enclosure-type multipart/form-data",
+  ),
+  "malformed-form": words(
+    ["MalformedPOSTRequest", 400],
+    serialization,
+    "The body of your POST request is not well-formed multipart/form-data.",
+  ),
+  "form-too-large": words(
+    ["MaxPostPreDataLengthExceeded", 400],
+    serialization,
+    "Your POST request fields preceding the upload file were too large.",
+  ),
+  "entity-too-large": words(
+    ["EntityTooLarge", 400],
+    serialization,
+    "Your proposed upload exceeds the maximum allowed object size.",
+  ),
+  "entity-too-small": words(
+    ["EntityTooSmall", 400],
+    serialization,
+    "Your proposed upload is smaller than the minimum allowed object size.",
   ),
   "missing-authentication": words(
     ["AccessDenied", 403],

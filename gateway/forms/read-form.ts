@@ -1,0 +1,45 @@
+import { GatewayRefusal } from "../faults/gateway-refusal.ts";
+import type { FormPart } from "./multipart-reader.ts";
+import { readParts } from "./multipart-reader.ts";
+
+/** A form up to its file. */
+export interface Form {
+  /** The fields before the file, by lower-case name. */
+  readonly fields: ReadonlyMap<string, string>;
+  /** The file's name without its directories; empty when the browser tells none. */
+  readonly fileName: string;
+  /** The file, as it arrives. Fields after it are never read. */
+  readonly file: AsyncIterable<Uint8Array>;
+}
+
+/** The most that all fields together may have, in bytes. */
+const fieldsBytesMax = 64 * 1024;
+
+/** Reads the fields of a form and stops where its file begins. Throws GatewayRefusal. */
+export const readForm = async (source: AsyncIterable<Uint8Array>, boundary: string): Promise<Form> => {
+  const fields = new Map<string, string>();
+  let bytesLeft = fieldsBytesMax;
+  const parts = readParts(source, boundary);
+  for (let next = await parts.next(); next.done !== true; next = await parts.next()) {
+    const part = next.value;
+    if (part.name === "file") return { fields, fileName: baseName(part.fileName), file: part.content };
+    const value = await readField(part, bytesLeft);
+    bytesLeft -= value.length;
+    fields.set(part.name, value.toString("utf8"));
+  }
+  throw new GatewayRefusal("malformed-form", "POST requires exactly one file upload per request.");
+};
+
+const readField = async (part: FormPart, bytesMax: number): Promise<Buffer> => {
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  for await (const piece of part.content) {
+    size += piece.length;
+    if (size > bytesMax) throw new GatewayRefusal("form-too-large");
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces, size);
+};
+
+/** Browsers of old tell a whole path, with either kind of slash. */
+const baseName = (fileName: string | undefined): string => (fileName ?? "").replace(/^.*[/\\]/s, "");
