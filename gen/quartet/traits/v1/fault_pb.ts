@@ -100,7 +100,8 @@ export const FaultRole = {
   INTERNAL: 1,
 
   /**
-   * A constraint is not met. Metadata: violations (joined by "; "), violation_count, member (the first one's wire name).
+   * A constraint is not met. Metadata: violations (joined by "; "), violation_count, plural ("s" unless the count is
+   * 1), member (the first one's wire name).
    *
    * @generated from enum value: FAULT_ROLE_INVALID_INPUT = 2;
    */
