@@ -22,7 +22,7 @@ const failureOf = async (call: Promise<unknown>): Promise<ConnectError> => {
 
 const chunk = (size: number) => ({ name: "", body: new Uint8Array(size).fill(1) });
 
-describe.each(ways)("$name", ({ open, isFullDuplex, bodyBytesMax }) => {
+describe.each(ways)("$name", ({ open, bodyBytesMax }) => {
   let server: RunningServer;
   let app: TestApp;
   let client: Client<typeof TestService>;
@@ -89,25 +89,6 @@ describe.each(ways)("$name", ({ open, isFullDuplex, bodyBytesMax }) => {
   test("answers a stream of requests", async () => {
     expect(await client.sum(sent({ number: 20 }, { number: 22 }))).toMatchObject({ sum: 42n, count: 2 });
     expect(await client.sum(sent())).toMatchObject({ sum: 0n, count: 0 });
-  });
-
-  test.runIf(isFullDuplex)("answers each request of a two-way stream before the next is sent", async () => {
-    let answered: (() => void) | undefined;
-    const requests = async function* () {
-      for (const text of ["one", "two", "three"]) {
-        const answer = new Promise<void>((resolve) => {
-          answered = resolve;
-        });
-        yield { text };
-        await answer;
-      }
-    };
-    const texts: string[] = [];
-    for await (const { text } of client.converse(requests())) {
-      texts.push(text);
-      answered?.();
-    }
-    expect(texts).toEqual(["one", "two", "three"]);
   });
 
   test("carries bytes up and down whole, whatever the size of the chunks", async () => {
@@ -199,5 +180,30 @@ describe.each(ways)("$name", ({ open, isFullDuplex, bodyBytesMax }) => {
     expect([error.code, error.rawMessage]).toEqual([Code.Unauthenticated, "The call carries no valid token."]);
     expect((await failureOf(collect(mallory.count({ last: 3 })))).code).toBe(Code.Unauthenticated);
     await asMallory.close?.();
+  });
+});
+
+describe.each(ways.filter((way) => way.isFullDuplex))("$name, both ways at once", ({ open }) => {
+  test("answers each request of a two-way stream before the next is sent", async () => {
+    const { server } = await startTestServer();
+    const transport = open(server.url, "alice");
+    let answered: (() => void) | undefined;
+    const requests = async function* () {
+      for (const text of ["one", "two", "three"]) {
+        const answer = new Promise<void>((resolve) => {
+          answered = resolve;
+        });
+        yield { text };
+        await answer;
+      }
+    };
+    const texts: string[] = [];
+    for await (const { text } of createClient(TestService, transport).converse(requests())) {
+      texts.push(text);
+      answered?.();
+    }
+    expect(texts).toEqual(["one", "two", "three"]);
+    await transport.close?.();
+    await server.stop(0);
   });
 });

@@ -174,18 +174,19 @@ describe("a stop", () => {
   });
 });
 
-describe("the log", () => {
-  const capture = () => {
-    const lines: Record<string, unknown>[] = [];
-    const sink = new Writable({
-      write: (chunk: Buffer, _encoding, done) => {
-        lines.push(JSON.parse(chunk.toString()) as Record<string, unknown>);
-        done();
-      },
-    });
-    return { lines, log: pino({ level: "info" }, sink) };
-  };
+/** A logger whose lines the test reads. */
+const capture = () => {
+  const lines: Record<string, unknown>[] = [];
+  const sink = new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      lines.push(JSON.parse(chunk.toString()) as Record<string, unknown>);
+      done();
+    },
+  });
+  return { lines, log: pino({ level: "info" }, sink) };
+};
 
+describe("the log", () => {
   test("has one line for each call: method, code, duration, request id, account", async () => {
     const { lines, log } = capture();
     ({ server } = await startTestServer({ log }));
