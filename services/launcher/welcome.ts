@@ -13,17 +13,16 @@ export interface Welcome {
 
 /** Writes the endpoint, the key and one command to try. */
 export const welcome = (output: Writable, told: Welcome): void => {
-  const secret = told.secretAccessKey ?? `see ${told.credentialsFile}`;
+  const secret = told.secretAccessKey ?? `"the secret in ${told.credentialsFile}"`;
   output.write(
     [
       "",
-      `  Quartet answers at ${told.gatewayUrl}`,
+      `  Quartet answers at ${told.gatewayUrl}; access key id ${told.accessKeyId}.`,
+      told.secretAccessKey === undefined
+        ? "  Try:"
+        : "  Try (the secret is shown this once and kept in the credentials file):",
       "",
-      `  access key id      ${told.accessKeyId}`,
-      `  secret access key  ${secret}`,
-      `  region             ${told.region}`,
-      "",
-      "  Try, with the key in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY:",
+      `    export AWS_ACCESS_KEY_ID=${told.accessKeyId} AWS_SECRET_ACCESS_KEY=${secret}`,
       `    aws --endpoint-url ${told.gatewayUrl} --region ${told.region} s3 mb s3://my-first-bucket`,
       "",
       "  Ctrl-C drains and stops everything.",

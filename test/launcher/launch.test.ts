@@ -24,8 +24,11 @@ interface Launched {
   readonly lines: readonly string[];
 }
 
-const launch = async (dataDir: string, ...argv: string[]): Promise<Launched> => {
-  const child = spawn(process.execPath, ["services/launch.ts", "--free-ports", "--data-dir", dataDir, ...argv], {
+const nodeLaunch = [process.execPath, "services/launch.ts"];
+const npmStart = ["npm", "--silent", "start", "--"];
+
+const launch = async (dataDir: string, [command = "", ...argv] = nodeLaunch): Promise<Launched> => {
+  const child = spawn(command, [...argv, "--free-ports", "--data-dir", dataDir], {
     cwd: root,
     stdio: ["ignore", "pipe", "inherit"],
   });
@@ -68,6 +71,14 @@ describe("npm start", () => {
     const [status] = (await once(child, "exit")) as [number];
     expect(status).toBe(0);
     expect(await answers(ready.gatewayUrl)).toBe(false);
+  });
+
+  test("drains when the npm that started it is told to end", async () => {
+    const dataDir = await temporaryDirectory();
+    const { child, ready } = await launch(dataDir, npmStart);
+    child.kill("SIGTERM");
+    await once(child, "exit");
+    await eventually(async () => !(await answers(ready.gatewayUrl)), "the gateway has ended");
   });
 
   test("leaves no process behind when the launcher is killed", async () => {
