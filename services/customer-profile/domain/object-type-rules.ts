@@ -47,7 +47,8 @@ const findIdentifierProblem = ({ keys }: ObjectMapping): string | undefined => {
   const lookup = profileUses.find(
     ({ name, identifiers }) => identifiers.has("LOOKUP_ONLY") && name !== profileIdKeyName,
   );
-  const isKept = profileUses.some(({ identifiers }) => !identifiers.has("LOOKUP_ONLY") && !identifiers.has("NEW_ONLY"));
+  // One that only new profiles keep is enough: the public guide's own ticket type has just that.
+  const isKept = profileUses.some(({ identifiers }) => !identifiers.has("LOOKUP_ONLY"));
   if (lookup !== undefined && !isKept)
     return `key ${lookup.name} is PROFILE and LOOKUP_ONLY, and no other PROFILE key is kept`;
   return undefined;

@@ -35,7 +35,10 @@ export const changeTotal = async (
   profileId: Uint8Array,
   change: Amounts,
 ): Promise<void> => {
-  const key = [domainId, profileId[0] ?? 0] as const;
+  const key = [domainId, shardOf(profileId)] as const;
   const before = (await transaction.get(counters, key)) ?? noAmounts;
   transaction.put(counters, key, addAmounts(before, change));
 };
+
+/** 0 to 4095: the first twelve bits of the identifier. */
+const shardOf = (profileId: Uint8Array): number => ((profileId[0] ?? 0) << 4) | ((profileId[1] ?? 0) >>> 4);

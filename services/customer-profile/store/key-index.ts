@@ -11,6 +11,19 @@ export const contentOrigin = new Uint8Array();
 export const digestOf = (keys: DomainKeys, key: SearchKey): Uint8Array =>
   keys.digest([key.name, key.comparison, key.value]);
 
+/** Gives a new profile its first keys. Nothing is read, so that makers of profiles do not wait for each other. */
+export const putFirstKeys = (
+  transaction: Transaction,
+  domainId: Uint8Array,
+  profileId: Uint8Array,
+  digests: readonly Uint8Array[],
+): void => {
+  for (const digest of digests) {
+    transaction.put(keyOrigins, [domainId, profileId, contentOrigin, digest], {});
+    transaction.put(keyIndex, [domainId, digest, profileId], { referenceCount: 1 });
+  }
+};
+
 /** Makes an origin in a profile give it exactly these keys, whatever it gave before. */
 export const replaceKeys = async (
   transaction: Transaction,

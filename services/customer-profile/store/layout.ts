@@ -156,8 +156,8 @@ export const expiries = defineTable({
 });
 
 /**
- * What each domain holds, in 256 parts by the first byte of the profile's identifier, so that writers of different
- * profiles seldom meet.
+ * What each domain holds, in 4,096 parts by the first twelve bits of the profile's identifier, so that writers of
+ * different profiles seldom meet.
  * Sorted so that the parts of a domain are added up in one short range.
  * Written with profiles.
  *

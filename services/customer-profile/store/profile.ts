@@ -14,7 +14,7 @@ import type { Amounts } from "./counters.ts";
 import { changeTotal, noAmounts, subtractAmounts } from "./counters.ts";
 import type { DomainData } from "./domain.ts";
 import { idBytes } from "./identifier.ts";
-import { contentOrigin, digestOf, removeAllKeys, replaceKeys } from "./key-index.ts";
+import { contentOrigin, digestOf, putFirstKeys, removeAllKeys, replaceKeys } from "./key-index.ts";
 import { expiries, profileKeys, profiles } from "./layout.ts";
 import { removeObjectsOf } from "./object.ts";
 import { decodeProfile, encodeProfile } from "./profile-content.ts";
@@ -159,7 +159,8 @@ const writeContent = async (
   if (before !== undefined) transaction.delete(expiries, [expiryMs(before), domain.id, id]);
   transaction.put(expiries, [expireMs, domain.id, id], {});
   const digests = searchKeysOf(state).map((searchKey) => digestOf(domain.keys, searchKey));
-  await replaceKeys(transaction, domain.id, id, contentOrigin, digests);
+  if (before === undefined) putFirstKeys(transaction, domain.id, id, digests);
+  else await replaceKeys(transaction, domain.id, id, contentOrigin, digests);
   const amountsBefore = before === undefined ? noAmounts : amountsOf(before);
   await changeTotal(transaction, domain.id, id, subtractAmounts(amountsOf(after), amountsBefore));
 };

@@ -24,6 +24,7 @@ describe("an object type", () => {
     [fields(), keys(good), undefined],
     [fields(), keys({ own: ["UNIQUE"], other: ["PROFILE"] }), undefined],
     [fields(), keys({ own: ["UNIQUE"], look: ["PROFILE", "LOOKUP_ONLY"], kept: ["PROFILE", "SECONDARY"] }), undefined],
+    [fields(), keys({ own: ["UNIQUE"], look: ["PROFILE", "LOOKUP_ONLY"], once: ["PROFILE", "NEW_ONLY"] }), undefined],
     [fields(), keys({ own: ["UNIQUE"], _profileId: ["PROFILE", "LOOKUP_ONLY"] }), undefined],
     [fields("_source.a", "_profile.Address.City"), keys(good), undefined],
     [fields("_source.a", "_profile.Attributes.shoe size"), keys(good), undefined],
@@ -51,7 +52,7 @@ describe("an object type", () => {
     [fields(), keys({ own: ["UNIQUE"] }), "it has no PROFILE key"],
     [
       fields(),
-      keys({ own: ["UNIQUE"], look: ["PROFILE", "LOOKUP_ONLY"], once: ["PROFILE", "NEW_ONLY"] }),
+      keys({ own: ["UNIQUE"], look: ["PROFILE", "LOOKUP_ONLY"] }),
       "key look is PROFILE and LOOKUP_ONLY, and no other PROFILE key is kept",
     ],
   ])("%# has the problem it has, or none", (someFields, someKeys, problem) => {

@@ -1,0 +1,111 @@
+import { describe, expect, test } from "vitest";
+
+import { refusalOf, startHarness } from "../harness.ts";
+import type { ProfileClient } from "../harness.ts";
+
+const uri = "arn:aws:s3:::inbox/a:b";
+const flowDefinition = (flowName: string) => ({
+  flowName,
+  kmsArn: "arn:aws:kms:us-east-1:000000000000:key/1",
+  sourceFlowConfig: { connectorType: "S3", sourceConnectorProperties: { s3: { bucketName: "inbox" } } },
+  tasks: [{ taskType: "Map", sourceFields: ["a"], connectorOperator: { s3: "NO_OP" } }],
+  triggerConfig: { triggerType: "OnDemand" },
+});
+const base = { domainName: "shop", objectTypeName: "Zendesk-users" };
+
+const makeShop = (client: ProfileClient, domainName = "shop") =>
+  client.createDomain({ domainName, defaultExpirationDays: 30 });
+
+describe("putIntegration", () => {
+  test("answers what was put; getIntegration and listIntegrations tell the same", async () => {
+    const { client } = await startHarness();
+    await makeShop(client);
+    const request = { ...base, uri, tags: { team: "crm" }, flowDefinition: flowDefinition("flow") };
+    const expected = { ...base, uri, tags: { team: "crm" }, createdAt: { seconds: 1_767_323_045n } };
+    expect(await client.putIntegration(request)).toMatchObject(expected);
+    expect(await client.getIntegration({ domainName: "shop", uri })).toMatchObject(expected);
+    expect((await client.listIntegrations({ domainName: "shop" })).items).toMatchObject([expected]);
+  });
+
+  test("makes the address where none is given, and keeps tags when it replaces", async () => {
+    const { client, clock } = await startHarness();
+    await makeShop(client);
+    const made = await client.putIntegration({ ...base, tags: { a: "1" }, flowDefinition: flowDefinition("flow") });
+    expect(made.uri).toBe("shop_S3_Zendesk-users_1767323045000");
+    clock.advance(1_000);
+    const replaced = await client.putIntegration({ ...base, uri: made.uri, objectTypeName: "CTR", tags: { b: "2" } });
+    expect(replaced).toMatchObject({
+      objectTypeName: "CTR",
+      tags: { a: "1" },
+      createdAt: { seconds: 1_767_323_045n },
+      lastUpdatedAt: { seconds: 1_767_323_046n },
+    });
+  });
+
+  test("refuses, in this order", async () => {
+    const { client } = await startHarness();
+    const put = (request: object) => refusalOf(client.putIntegration({ domainName: "shop", ...request }));
+    expect(await put({ tags: { "aws:a": "1" } })).toBe(
+      "TAG_KEY_RESERVED: The tag key aws:a begins with a reserved prefix",
+    );
+    expect(await put({ uri })).toBe("INTEGRATION_INVALID: The integration is not valid: it names no object type");
+    expect(await put({ objectTypeName: "none" })).toBe(
+      "INTEGRATION_INVALID: The integration is not valid: it has neither an address nor a flow definition",
+    );
+    expect(await put({ objectTypeName: "none", uri })).toBe("DOMAIN_NOT_FOUND: Domain shop does not exist");
+    await makeShop(client);
+    expect(await put({ objectTypeName: "none", uri })).toBe("OBJECT_TYPE_NOT_FOUND: Object type none does not exist");
+    for (let index = 0; index < 50; index += 1)
+      await client.putIntegration({ ...base, uri: `u${index}`, flowDefinition: flowDefinition(`f${index}`) });
+    expect(await put({ ...base, uri, flowDefinition: flowDefinition("f7") })).toBe(
+      "FLOW_ALREADY_EXISTS: Flow with name f7 already exists.",
+    );
+    expect(await put({ ...base, uri })).toBe("TOO_MANY_INTEGRATIONS: A domain can have at most 50 integrations");
+    expect(await put({ ...base, uri: "u7", flowDefinition: flowDefinition("f7") })).toBe("answered");
+  });
+});
+
+describe("deleteIntegration", () => {
+  test("removes it, and a second call is refused, as getIntegration is", async () => {
+    const { client } = await startHarness();
+    await makeShop(client);
+    await client.putIntegration({ ...base, uri });
+    expect((await client.deleteIntegration({ domainName: "shop", uri })).message).toBe("OK");
+    const gone = `INTEGRATION_NOT_FOUND: Integration ${uri} does not exist`;
+    expect(await refusalOf(client.deleteIntegration({ domainName: "shop", uri }))).toBe(gone);
+    expect(await refusalOf(client.getIntegration({ domainName: "shop", uri }))).toBe(gone);
+    expect((await client.listAccountIntegrations({ uri })).items).toEqual([]);
+  });
+});
+
+test("listAccountIntegrations lists the domains that read from one address, in pages, of the own account", async () => {
+  const { client, clientOf } = await startHarness();
+  for (const domainName of ["c", "a", "b"]) {
+    await makeShop(client, domainName);
+    await client.putIntegration({ ...base, domainName, uri });
+  }
+  const other = clientOf("111111111111");
+  await makeShop(other);
+  await other.putIntegration({ ...base, uri });
+  const first = await client.listAccountIntegrations({ uri, maxResults: 2 });
+  expect(first.items.map((item) => item.domainName)).toEqual(["a", "b"]);
+  const second = await client.listAccountIntegrations({ uri, maxResults: 2, nextToken: first.nextToken });
+  expect(second.items.map((item) => item.domainName)).toEqual(["c"]);
+  await client.deleteDomain({ domainName: "a" });
+  expect((await client.listAccountIntegrations({ uri })).items.map((item) => item.domainName)).toEqual(["b", "c"]);
+});
+
+test("tagResource, untagResource and listTagsForResource know integrations and object types", async () => {
+  const { client } = await startHarness();
+  await makeShop(client);
+  await client.putIntegration({ ...base, uri, tags: { a: "1" } });
+  await client.putProfileObject({ domainName: "shop", objectTypeName: "Zendesk-users", object: '{"id":1}' });
+  const names = [`integrations/${uri}`, "object-types/Zendesk-users"];
+  for (const name of names) {
+    const resourceArn = `arn:aws:profile:us-east-1:000000000000:domains/shop/${name}`;
+    await client.tagResource({ resourceArn, tags: { b: "2" } });
+    await client.untagResource({ resourceArn, tagKeys: ["a"] });
+    expect((await client.listTagsForResource({ resourceArn })).tags).toEqual({ b: "2" });
+  }
+  expect((await client.getIntegration({ domainName: "shop", uri })).tags).toEqual({ b: "2" });
+});
