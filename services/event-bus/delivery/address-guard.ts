@@ -42,13 +42,15 @@ const privateSix = [
   ["ff00::", 8],
 ] as const;
 
-const privateRanges = new BlockList();
-for (const [address, bits] of privateFour) privateRanges.addSubnet(address, bits, "ipv4");
-for (const [address, bits] of privateSix) privateRanges.addSubnet(address, bits, "ipv6");
+// Two lists, because one list takes every IPv4 address for a mapped IPv6 one.
+const fourRanges = new BlockList();
+const sixRanges = new BlockList();
+for (const [address, bits] of privateFour) fourRanges.addSubnet(address, bits, "ipv4");
+for (const [address, bits] of privateSix) sixRanges.addSubnet(address, bits, "ipv6");
 
 /** True for an address that does not belong to the public internet. */
 export const isPrivateAddress = (address: string): boolean =>
-  privateRanges.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+  isIP(address) === 6 ? sixRanges.check(address, "ipv6") : fourRanges.check(address, "ipv4");
 
 /** Makes the guard. Unless private targets are allowed, only https to public addresses may be requested. */
 export const createAddressGuard = (allowsPrivate: boolean): AddressGuard => ({

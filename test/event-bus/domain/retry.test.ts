@@ -68,16 +68,17 @@ describe("judgeStatus", () => {
   });
 });
 
-describe("reserveSlot", () => {
-  const slots = (perSecond: number, arrivalsMs: readonly number[]): number[] => {
-    let state: RateState | undefined;
-    return arrivalsMs.map((nowMs) => {
-      const reserved = reserveSlot(state, perSecond, nowMs);
-      state = reserved.state;
-      return reserved.slotMs;
-    });
-  };
+/** The instants that requests get which arrive at these. */
+const slots = (perSecond: number, arrivalsMs: readonly number[]): number[] => {
+  let state: RateState | undefined;
+  return arrivalsMs.map((nowMs) => {
+    const reserved = reserveSlot(state, perSecond, nowMs);
+    state = reserved.state;
+    return reserved.slotMs;
+  });
+};
 
+describe("reserveSlot", () => {
   test("spaces the requests of one second evenly and refuses none", () => {
     expect(slots(1, [1_000, 1_000, 1_000])).toEqual([1_000, 2_000, 3_000]);
     expect(slots(4, [1_000, 1_000, 1_000, 5_000])).toEqual([1_000, 1_250, 1_500, 5_000]);
