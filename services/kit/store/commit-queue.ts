@@ -16,6 +16,9 @@ export interface CommitLimits {
   readonly rerunMsMax: number;
 }
 
+/** How many times longer a transaction may run inside its group when it would be refused otherwise. */
+const lastChanceFactor = 20;
+
 /** What the group commit has done so far. */
 export interface CommitStats {
   readonly groups: number;
@@ -141,12 +144,20 @@ export class CommitQueue {
   /** Runs losers again on top of the group's changes and adds theirs; gives those that joined the group. */
   async #rerun(losers: readonly Work[], changes: WriteSet): Promise<Work[]> {
     const joined: Work[] = [];
-    const endMs = performance.now() + this.#limits.rerunMsMax;
+    const { attemptsMax, rerunMsMax } = this.#limits;
+    const endMs = performance.now() + rerunMsMax;
     for (const work of losers) {
       this.#conflicts += 1;
-      const leftMs = endMs - performance.now();
-      if (work.attempts >= this.#limits.attemptsMax) work.fail(new StoreContentionError(work.attempts));
-      else if (work.isSlow || work.lastRunMs >= leftMs || changes.bytes >= this.#limits.groupBytesMax) work.lose();
+      // Before it is refused, a slow transaction gets more time once, in which nobody can overtake it.
+      const isLastChance = work.attempts === attemptsMax - 1;
+      const leftMs = isLastChance ? lastChanceFactor * rerunMsMax : endMs - performance.now();
+      if (work.attempts >= attemptsMax) work.fail(new StoreContentionError(work.attempts));
+      else if (
+        (work.isSlow && !isLastChance) ||
+        work.lastRunMs >= leftMs ||
+        changes.bytes >= this.#limits.groupBytesMax
+      )
+        work.lose();
       else {
         this.#reruns += 1;
         if (await work.runWithin(changes, leftMs)) {

@@ -30,7 +30,10 @@ export interface Engine {
   snapshot(): Snapshot;
   /** Writes all or nothing; durable when it resolves. Never called again before it has settled. */
   write(writes: RawWrites): Promise<void>;
-  /** Rewrites the files of a range so that what was deleted is gone from the disk. */
-  compact(bounds: Bounds): Promise<void>;
+  /**
+   * Makes what was deleted under a prefix unrecoverable from the disk, as far as nobody looked at it when this was
+   * called. `isWholeKey`: the prefix is one key.
+   */
+  erase(prefix: ByteString, isWholeKey: boolean): Promise<void>;
   close(): Promise<void>;
 }

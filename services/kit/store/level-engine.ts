@@ -4,10 +4,10 @@ import { dirname, resolve } from "node:path";
 import { Level } from "level";
 
 import type { Bounds, ByteString } from "./byte-string.ts";
-import { bytesOf, byteStringOf } from "./byte-string.ts";
+import { bytesOf, byteStringOf, prefixSuccessor } from "./byte-string.ts";
 import type { Engine, RawEntry, RawWrites, Snapshot } from "./engine.ts";
 import { StoreClosedError } from "./errors.ts";
-import { openRecord, sealRecord } from "./record.ts";
+import { boundaryRecord, isBoundary, openRecord, sealRecord } from "./record.ts";
 
 /** LevelDB's own addition, which the types of `level` leave out because browsers lack it. */
 type Database = Level<Buffer, Buffer> & { compactRange(low: Buffer, high: Buffer): Promise<void> };
@@ -36,10 +36,18 @@ export const openLevelEngine = async (options: LevelEngineOptions): Promise<Engi
   const created = await mkdir(options.directory, { recursive: true });
   await database.open();
   if (options.sync) await syncNames(options.directory, created);
+  const snapshots = new Set<LevelSnapshot>();
   return {
-    snapshot: () => new LevelSnapshot(database),
+    snapshot() {
+      const snapshot = new LevelSnapshot(database, () => snapshots.delete(snapshot));
+      snapshots.add(snapshot);
+      return snapshot;
+    },
     write: (writes) => writeBatch(database, writes, options.sync),
-    compact: (bounds) => database.compactRange(bytesOf(bounds.low), bytesOf(bounds.high)),
+    async erase(prefix, isWholeKey) {
+      await Promise.all([...snapshots].map((snapshot) => snapshot.closed));
+      await erase(database, prefix, isWholeKey);
+    },
     close: () => database.close(),
   };
 };
@@ -62,6 +70,23 @@ const syncNames = async (directory: string, created: string | undefined): Promis
   }
 };
 
+/**
+ * LevelDB drops a deleted record when it merges the file that has the deletion into the one that has the record. Both
+ * can be in one file, at the lowest level, which it would never merge with anything again. So boundaries are written
+ * before and behind all keys of the prefix: they begin at the top and take part in a merge on every level below.
+ */
+const erase = async (database: Database, prefix: ByteString, isWholeKey: boolean): Promise<void> => {
+  const low = bytesOf(prefix);
+  const high = bytesOf(prefixSuccessor(prefix));
+  // No table has these keys: the beginning of a key is never a key, and nothing in a key can be 65 bytes of ff.
+  const before = isWholeKey ? low.subarray(0, -1) : low;
+  const behind = Buffer.concat([low, Buffer.alloc(65, 0xff)]);
+  await database.compactRange(before, high);
+  await database.batch().put(before, boundaryRecord).put(behind, boundaryRecord).write();
+  await database.compactRange(before, high);
+  await database.batch().del(before).del(behind).write();
+};
+
 const writeBatch = async (database: Database, writes: RawWrites, sync: boolean): Promise<void> => {
   const batch = database.batch();
   for (const [text, payload] of writes) {
@@ -77,12 +102,20 @@ class LevelSnapshot implements Snapshot {
   readonly #snapshot: DatabaseSnapshot;
   readonly #options: { readonly snapshot: DatabaseSnapshot };
   readonly #scans = new Set<DatabaseIterator>();
+  readonly #onClose: () => void;
+  readonly #closed = Promise.withResolvers<void>();
   #isClosed = false;
 
-  constructor(database: Database) {
+  constructor(database: Database, onClose: () => void) {
     this.#database = database;
+    this.#onClose = onClose;
     this.#snapshot = database.snapshot();
     this.#options = { snapshot: this.#snapshot };
+  }
+
+  /** Resolves when the snapshot is closed. */
+  get closed(): Promise<void> {
+    return this.#closed.promise;
   }
 
   get(text: ByteString): Uint8Array | undefined {
@@ -104,13 +137,16 @@ class LevelSnapshot implements Snapshot {
     });
     this.#scans.add(iterator);
     try {
-      let entries = Math.max(1, Math.min(expected, pageEntriesMax));
+      let count = Math.max(1, Math.min(expected, pageEntriesMax));
       for (;;) {
-        const page = await iterator.nextv(entries);
+        const page = await iterator.nextv(count);
         if (page.length === 0) return;
-        yield page.map(([key, record]) => ({ key: byteStringOf(key), payload: openRecord(key, record) }));
+        const entries: RawEntry[] = [];
+        for (const [key, record] of page)
+          if (!isBoundary(record)) entries.push({ key: byteStringOf(key), payload: openRecord(key, record) });
+        yield entries;
         if (this.#isClosed) throw new StoreClosedError("this transaction has ended");
-        entries = pageEntriesMax;
+        count = pageEntriesMax;
       }
     } finally {
       this.#scans.delete(iterator);
@@ -122,5 +158,7 @@ class LevelSnapshot implements Snapshot {
     this.#isClosed = true;
     for (const iterator of this.#scans) await iterator.close();
     await this.#snapshot.close();
+    this.#onClose();
+    this.#closed.resolve();
   }
 }

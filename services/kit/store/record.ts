@@ -9,6 +9,14 @@ import { StoreCorruptionError } from "./errors.ts";
 const formatVersion = 0x01;
 const headerBytes = 5;
 
+/**
+ * A record that nobody wrote. It stands at a key that no table can have while a range is rewritten, and is passed over
+ * by everyone; a crash may leave it.
+ */
+export const boundaryRecord = Buffer.from("\u0000boundary", "latin1");
+
+export const isBoundary = (record: Buffer): boolean => record[0] === 0x00 && record.equals(boundaryRecord);
+
 /** Wraps a payload for the database. */
 export const sealRecord = (key: Uint8Array, payload: Uint8Array): Buffer => {
   const record = Buffer.allocUnsafe(headerBytes + payload.byteLength);

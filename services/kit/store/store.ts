@@ -7,8 +7,8 @@ import type { Engine } from "./engine.ts";
 import { StoreClosedError, StoreOverloadedError } from "./errors.ts";
 import { openLevelEngine } from "./level-engine.ts";
 import type { RangeOptions } from "./range.ts";
-import { rangeBounds } from "./range.ts";
 import type { KeyTuple, Table } from "./table.ts";
+import { encodeKeyPrefix } from "./table.ts";
 import type { Reader, Transaction } from "./transaction.ts";
 import { ViewReader } from "./view-reader.ts";
 import { TransactionWork } from "./work.ts";
@@ -68,8 +68,11 @@ export interface Store {
    * StoreClosedError or the signal's reason; except for StoreWriteError nothing has been written then.
    */
   transact<T>(run: (transaction: Transaction) => Promise<T> | T, options?: TransactOptions): Promise<T>;
-  /** Frees the disk space of deleted records in a range, so that they cannot be recovered from the files. */
-  compact<K extends KeyTuple>(table: Table<K>, range: RangeOptions<NoInfer<K>>): Promise<void>;
+  /**
+   * Rewrites the files that hold keys of a prefix, so that what was deleted there cannot be recovered from them. Waits
+   * for everything that began to read before, so it must not be called from inside a read or a transaction.
+   */
+  compact<K extends KeyTuple>(table: Table<K>, range: Pick<RangeOptions<NoInfer<K>>, "prefix">): Promise<void>;
   stats(): StoreStats;
   /** Refuses new work, waits for what runs, closes the database. */
   close(): Promise<void>;
@@ -155,9 +158,15 @@ export const storeOver = (engine: Engine, limits: StoreLimits, log?: Logger): St
       }
     },
 
-    async compact(table, range) {
+    async compact(table, { prefix = [] }) {
       begin();
-      await engine.compact(rangeBounds(table, range));
+      reads += 1;
+      try {
+        await engine.erase(encodeKeyPrefix(table, prefix), prefix.length === table.parts.length);
+      } finally {
+        reads -= 1;
+        finish();
+      }
     },
 
     stats: () => ({ ...queue.stats, transactions, reads, conflictKeys: conflicts.keyCount }),

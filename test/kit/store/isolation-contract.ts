@@ -1,3 +1,5 @@
+import { setTimeout as delay } from "node:timers/promises";
+
 import { describe, expect, it, onTestFinished } from "vitest";
 
 import { StoreContentionError } from "../../../services/kit/store/errors.ts";
@@ -141,6 +143,23 @@ export const isolationContract = (engine: string, openEmpty: OpenEmptyStore): vo
       await expect(attempt).rejects.toThrow(new StoreContentionError(3));
       expect(runs).toBe(3);
       expect((await store.read((reader) => reader.get(counters, ["hot"])))?.value).toBe(3n);
+    });
+
+    it("lets a slow transaction win once before it would be refused", async () => {
+      const store = await open({ attemptsMax: 4, rerunMsMax: 5 });
+      let isDone = false;
+      let runs = 0;
+      const slow = store
+        .transact(async (tx) => {
+          runs += 1;
+          await increment(tx, "hot");
+          // Longer than a group waits for a transaction that is run again.
+          await delay(20);
+        })
+        .finally(() => (isDone = true));
+      while (!isDone) await store.transact((tx) => increment(tx, "hot"));
+      await slow;
+      expect(runs).toBe(4);
     });
 
     it("goes on when a transaction that runs again waits for another one", async () => {

@@ -72,7 +72,7 @@ export const memoryEngine = (): MemoryEngine => {
     failNext: (error) => void (failure = error),
     snapshot,
     write,
-    compact: async () => {},
+    erase: async () => {},
     close: async () => {},
   };
 };

@@ -171,7 +171,11 @@ const contradictions = async (store: Store, seed: number): Promise<unknown[]> =>
 describe("concurrent transactions", () => {
   it("have the effect of some serial order, on a disk", async () => {
     for (let seed = 1; seed <= rounds(8, 400); seed += 1) {
-      const store = await openStore({ directory: await temporaryDirectory(), sync: false });
+      const store = await openStore({
+        directory: await temporaryDirectory(),
+        sync: false,
+        limits: { attemptsMax: 1000 },
+      });
       expect(await contradictions(store, seed)).toEqual([]);
       await store.close();
     }
@@ -179,14 +183,14 @@ describe("concurrent transactions", () => {
 
   it.each([
     ["when losers run again inside the group", {}],
-    ["when losers run again outside of it", { rerunMsMax: 0, attemptsMax: 1000 }],
-    ["when the memory of changes is tiny", { conflictKeysMax: 3, attemptsMax: 1000 }],
+    ["when losers run again outside of it", { rerunMsMax: 0 }],
+    ["when the memory of changes is tiny", { conflictKeysMax: 3 }],
     ["when groups are tiny", { groupBytesMax: 1 }],
   ])(
     "have the effect of some serial order, %s",
     async (_when, limits) => {
       for (let seed = 1; seed <= rounds(10, 1000); seed += 1) {
-        const store = storeOver(memoryEngine(), { ...defaultLimits, ...limits });
+        const store = storeOver(memoryEngine(), { ...defaultLimits, attemptsMax: 1000, ...limits });
         expect(await contradictions(store, seed)).toEqual([]);
         await store.close();
       }

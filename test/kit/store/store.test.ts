@@ -68,17 +68,6 @@ describe("a store on disk", () => {
     await store.transact((tx) => tx.get(notes, ["a", "1"]));
     expect(store.stats()).toMatchObject({ groups: 0, commits: 0 });
   });
-
-  it("keeps what a compaction does not touch and drops nothing that lives", async () => {
-    const store = await openFor(await temporaryDirectory());
-    await store.transact((tx) => {
-      for (let sequence = 0; sequence < 100; sequence += 1)
-        tx.put(events, ["s", sequence], { value: new Uint8Array(100) });
-    });
-    await store.transact((tx) => tx.deleteRange(events, { to: ["s", 50] }));
-    await store.compact(events, {});
-    expect(await store.read((reader) => reader.list(events, { limit: 1000 }))).toHaveLength(50);
-  });
 });
 
 /** A store with one whole record and one that was changed. */
