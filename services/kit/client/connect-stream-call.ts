@@ -4,7 +4,9 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { endStreamFromJson } from "@connectrpc/connect/protocol-connect";
 import type { Dispatcher } from "undici";
 
+import type { Frame } from "../wire/frame-parser.ts";
 import { compressedFlag, endStreamFlag } from "../wire/frame-parser.ts";
+import type { PayloadFinder } from "../wire/payload.ts";
 import { FrameQueue } from "../wire/frame-queue.ts";
 import { decompress } from "../wire/gzip.ts";
 import type { CallEnd } from "./call-end.ts";
@@ -33,7 +35,12 @@ export class ConnectStreamCall implements Dispatcher.DispatchHandler, RequestsOw
   #headers: IncomingHttpHeaders = {};
   #errorBody: Buffer = Buffer.alloc(0);
 
-  constructor(limitBytes: number, signal: AbortSignal | undefined, timeoutMs: number | undefined) {
+  constructor(
+    limitBytes: number,
+    signal: AbortSignal | undefined,
+    timeoutMs: number | undefined,
+    findPayload: PayloadFinder | undefined,
+  ) {
     this.#limitBytes = limitBytes;
     this.headers = new Promise((resolve, reject) => {
       this.#resolve = resolve;
@@ -41,10 +48,8 @@ export class ConnectStreamCall implements Dispatcher.DispatchHandler, RequestsOw
     });
     // The error is told again to whoever asks for the headers, however late.
     this.headers.catch(() => {});
-    this.#queue = new FrameQueue(limitBytes, {
-      pause: () => this.#controller?.pause(),
-      resume: () => this.#controller?.resume(),
-    });
+    const flow = { pause: () => this.#controller?.pause(), resume: () => this.#controller?.resume() };
+    this.#queue = new FrameQueue(limitBytes, flow, findPayload);
     this.#end = watchCallEnd(signal, timeoutMs, (error) => this.fail(error));
   }
 
@@ -84,7 +89,7 @@ export class ConnectStreamCall implements Dispatcher.DispatchHandler, RequestsOw
   }
 
   /** The messages of the answer, read from the network as they are asked for. The trailer is filled at the end. */
-  async *messages<T>(decode: (bytes: Uint8Array) => T, trailer: Headers): AsyncGenerator<T> {
+  async *messages<T>(decode: (frame: Frame) => T, trailer: Headers): AsyncGenerator<T> {
     let isEnded = false;
     try {
       for (;;) {
@@ -92,7 +97,7 @@ export class ConnectStreamCall implements Dispatcher.DispatchHandler, RequestsOw
         if (frame === undefined) throw new ConnectError("the answer ended without its end", Code.Unavailable);
         const isCompressed = (frame.flags & compressedFlag) !== 0;
         const body = isCompressed ? await decompress(frame.body, this.#limitBytes) : frame.body;
-        if ((frame.flags & endStreamFlag) === 0) yield decode(body);
+        if ((frame.flags & endStreamFlag) === 0) yield decode(isCompressed ? { flags: 0, body } : frame);
         else {
           isEnded = true;
           const end = endStreamFromJson(body);

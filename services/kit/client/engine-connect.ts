@@ -55,17 +55,14 @@ export const createConnectEngine = (options: EngineOptions): ClosableTransport =
   const stream: Transport["stream"] = async (method, signal, givenTimeoutMs, header, input) => {
     const timeoutMs = givenTimeoutMs ?? options.timeoutMs;
     const headers = await headerLines("application/connect+proto", timeoutMs, header);
-    const call = new ConnectStreamCall(options.limits.messageBytesMax, signal, timeoutMs);
+    const codec = messageCodec(method.output);
+    const call = new ConnectStreamCall(options.limits.messageBytesMax, signal, timeoutMs, codec.findPayload);
     const frames = requestFrames(method, input, call);
     const body = method.methodKind === "server_streaming" ? await joined(frames) : frames;
     dispatch(pool, { path: pathOf(method), method: "POST", headers, body: body as Buffer }, call);
     const answer = answerHeaders(await call.headers);
-    const codec = messageCodec(method.output);
-    return streamAnswer(
-      method,
-      answer,
-      call.messages((bytes) => codec.decode(bytes), answer.trailer),
-    );
+    const messages = call.messages((frame) => codec.decodeFrame(frame), answer.trailer);
+    return streamAnswer(method, answer, messages);
   };
 
   return { unary, stream, close: () => pool.destroy() };

@@ -72,7 +72,8 @@ export const readOnlyFrame = (source: Readable, limitBytes: number, call: Call):
 
 /** The frames of a body, read from the network only as they are asked for. */
 export const bodyFrames = (source: Readable, limitBytes: number, call: Call): FrameQueue => {
-  const queue = new FrameQueue(limitBytes, { pause: () => source.pause(), resume: () => source.resume() });
+  const flow = { pause: () => source.pause(), resume: () => source.resume() };
+  const queue = new FrameQueue(limitBytes, flow, call.route.input.findPayload);
   source.pause();
   source.on("data", (chunk: Buffer) => queue.push(chunk));
   whenEnded(source, () => queue.end());
@@ -89,7 +90,7 @@ export interface FrameDecoding {
 
 /** Decodes one frame. Refuses flags that the stream's encoding does not explain, and bytes that are no such message. */
 export const decodeFrame = async (frame: Frame, decoding: FrameDecoding): Promise<Message> => {
-  if (frame.flags === 0) return decodeMessage(decoding.codec, frame.body);
+  if (frame.flags === 0) return readable(() => decoding.codec.decodeFrame(frame));
   if (frame.flags !== compressedFlag)
     throw new ProtocolError(Code.InvalidArgument, `A frame of the request has unknown flags ${frame.flags}.`);
   if (!decoding.isGzip)
@@ -98,9 +99,11 @@ export const decodeFrame = async (frame: Frame, decoding: FrameDecoding): Promis
 };
 
 /** Decodes a message; bytes that are no such message are the caller's fault. */
-export const decodeMessage = (codec: MessageCodec, bytes: Uint8Array): Message => {
+export const decodeMessage = (codec: MessageCodec, bytes: Uint8Array): Message => readable(() => codec.decode(bytes));
+
+const readable = (decode: () => Message): Message => {
   try {
-    return codec.decode(bytes);
+    return decode();
   } catch {
     throw new ProtocolError(Code.InvalidArgument, "The request is not a valid message.");
   }

@@ -1,12 +1,15 @@
 import { Code } from "@connectrpc/connect";
 
 import { FaultRole } from "../../../gen/quartet/traits/v1/fault_pb.ts";
+import type { PayloadFinder } from "./payload.ts";
 import { ProtocolError } from "./protocol-error.ts";
 
 /** One frame of a stream of messages: in gRPC and in Connect a byte of flags, four of length, and the message. */
 export interface Frame {
   readonly flags: number;
   readonly body: Buffer;
+  /** What has arrived of the message's payload, when the frame was cut: then `body` has the other members. */
+  readonly payload?: Buffer;
 }
 
 /** The message is compressed with the stream's encoding. */
@@ -14,6 +17,8 @@ export const compressedFlag = 0b01;
 
 /** The frame is the end of a Connect stream: no message but how the call ended. */
 export const endStreamFlag = 0b10;
+
+const noBytes = Buffer.alloc(0);
 
 /** Bytes before each message. */
 export const frameHeaderBytes = 5;
@@ -34,9 +39,14 @@ export class FrameParser {
   #headerFilled = 0;
   #body: Buffer | undefined;
   #bodyFilled = 0;
+  /** How much of a payload that is passed on piece by piece is still to come. */
+  #payloadLeft = 0;
+  readonly #findPayload: PayloadFinder | undefined;
 
-  constructor(limitBytes: number) {
+  /** With a finder, a large frame that is not compressed is passed on in pieces as it arrives. */
+  constructor(limitBytes: number, findPayload?: PayloadFinder) {
     this.#limitBytes = limitBytes;
+    this.#findPayload = findPayload;
   }
 
   /** True when the last chunk ended inside a frame. */
@@ -48,6 +58,10 @@ export class FrameParser {
   push(chunk: Buffer, frames: Frame[]): void {
     let offset = 0;
     while (offset < chunk.length) {
+      if (this.#payloadLeft > 0) {
+        offset = this.#takePayload(chunk, offset, frames);
+        continue;
+      }
       if (this.#body === undefined) {
         offset = this.#takeHeader(chunk, offset);
         if (this.#headerFilled < frameHeaderBytes) return;
@@ -58,6 +72,7 @@ export class FrameParser {
           offset += length;
           continue;
         }
+        if (this.#cut(chunk.subarray(offset), length, frames)) return;
         this.#body = Buffer.allocUnsafeSlow(length);
         this.#bodyFilled = 0;
       }
@@ -76,6 +91,24 @@ export class FrameParser {
     chunk.copy(this.#header, this.#headerFilled, offset, offset + taken);
     this.#headerFilled += taken;
     return offset + taken;
+  }
+
+  /** Begins to pass a frame on in pieces; false: it must be gathered. */
+  #cut(opening: Buffer, length: number, frames: Frame[]): boolean {
+    if (this.#findPayload === undefined || this.#header[0] !== 0) return false;
+    const place = this.#findPayload(opening, length);
+    if (place === undefined) return false;
+    frames.push({ flags: 0, body: opening.subarray(0, place.headEnd), payload: opening.subarray(place.start) });
+    this.#payloadLeft = length - opening.length;
+    return true;
+  }
+
+  #takePayload(chunk: Buffer, offset: number, frames: Frame[]): number {
+    const payload = chunk.subarray(offset, offset + this.#payloadLeft);
+    frames.push({ flags: 0, body: noBytes, payload });
+    this.#payloadLeft -= payload.length;
+    if (this.#payloadLeft === 0) this.#headerFilled = 0;
+    return offset + payload.length;
   }
 
   #takeBody(body: Buffer, chunk: Buffer, offset: number, frames: Frame[]): number {

@@ -2,6 +2,7 @@ import { Code } from "@connectrpc/connect";
 
 import type { Frame } from "./frame-parser.ts";
 import { FrameParser } from "./frame-parser.ts";
+import type { PayloadFinder } from "./payload.ts";
 import { ProtocolError } from "./protocol-error.ts";
 
 /** Stops and restarts the source of a queue. */
@@ -27,8 +28,9 @@ export class FrameQueue {
   #error: unknown;
   #waiting: WaitingReader | undefined;
 
-  constructor(limitBytes: number, flow: Flow) {
-    this.#parser = new FrameParser(limitBytes);
+  /** With a finder, payloads are passed on in pieces as they arrive. */
+  constructor(limitBytes: number, flow: Flow, findPayload?: PayloadFinder) {
+    this.#parser = new FrameParser(limitBytes, findPayload);
     this.#flow = flow;
   }
 

@@ -2,6 +2,10 @@ import type { DescField, DescMessage, Message, MessageInitShape, MessageShape } 
 import { create, fromBinary, isFieldSet, ScalarType, toBinary } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 
+import type { Frame } from "./frame-parser.ts";
+import type { PayloadFinder } from "./payload.ts";
+import { payloadField, payloadFinder } from "./payload.ts";
+
 /** A message as bytes: the parts follow each other on the wire and are never joined. */
 export interface EncodedMessage {
   readonly parts: readonly Uint8Array[];
@@ -15,6 +19,10 @@ export interface MessageCodec<D extends DescMessage = DescMessage> {
   encode(message: MessageInitShape<D>): EncodedMessage;
   /** Bytes members of the result are views of the given bytes. Throws when the bytes are not such a message. */
   decode(bytes: Uint8Array): MessageShape<D>;
+  /** Decodes a frame of a stream, whole or cut. */
+  decodeFrame(frame: Frame): MessageShape<D>;
+  /** Finds the payload member in the first bytes of a message; undefined: the type has none. */
+  readonly findPayload: PayloadFinder | undefined;
 }
 
 /** Below this size a copy is cheaper than a buffer of its own on the way to the socket. */
@@ -35,6 +43,9 @@ export const messageCodec = <D extends DescMessage>(desc: D): MessageCodec<D> =>
 
 const makeCodec = (desc: DescMessage): MessageCodec => {
   const bulk = bulkField(desc);
+  const payload = payloadField(desc);
+  // A plain view, so that bytes members are Uint8Array and not Buffer, whose methods differ.
+  const decode = (bytes: Uint8Array): Message => fromBinary(desc, plainView(bytes));
   const encodeWhole = (message: Message): EncodedMessage => {
     const bytes = toBinary(desc, message);
     return { parts: [bytes], byteLength: bytes.length };
@@ -46,10 +57,18 @@ const makeCodec = (desc: DescMessage): MessageCodec => {
       const bytes = (message as unknown as Record<string, unknown>)[bulk.localName] as Uint8Array;
       return bytes.length < bulkBytesMin ? encodeWhole(message) : encodeApart(desc, message, bulk, bytes);
     },
-    // A plain view, so that bytes members are Uint8Array and not Buffer, whose methods differ.
-    decode: (bytes) => fromBinary(desc, new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)),
+    decode,
+    decodeFrame: (frame) => {
+      const message = frame.body.length === 0 ? create(desc) : decode(frame.body);
+      if (frame.payload !== undefined && payload !== undefined)
+        (message as unknown as Record<string, unknown>)[payload.localName] = plainView(frame.payload);
+      return message;
+    },
+    findPayload: payload === undefined ? undefined : payloadFinder(payload),
   };
 };
+
+const plainView = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 /** The only bytes member of a message that has exactly one. */
 const bulkField = (desc: DescMessage): DescField | undefined => {
