@@ -1,0 +1,22 @@
+import { describe, expect, test } from "vitest";
+
+import { randomIds } from "../../../services/kit/ids/ids.ts";
+
+describe("random ids", () => {
+  test("have the form that is asked for", () => {
+    expect(randomIds.uuid()).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(randomIds.hex(17)).toMatch(/^[0-9a-f]{17}$/);
+    expect(randomIds.token(10)).toMatch(/^[0-9A-Za-z]{10}$/);
+    expect(randomIds.token(12, "ab")).toMatch(/^[ab]{12}$/);
+    expect(randomIds.token(0)).toBe("");
+  });
+
+  test("use every letter of the alphabet about equally often", () => {
+    const counts = new Map<string, number>();
+    for (const letter of randomIds.token(60_000, "abc")) counts.set(letter, (counts.get(letter) ?? 0) + 1);
+    const shares = [...counts.values()].map((count) => count / 60_000);
+    expect(shares).toHaveLength(3);
+    expect(Math.min(...shares)).toBeGreaterThan(0.31);
+    expect(Math.max(...shares)).toBeLessThan(0.36);
+  });
+});
