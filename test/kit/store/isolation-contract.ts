@@ -147,7 +147,7 @@ export const isolationContract = (engine: string, openEmpty: OpenEmptyStore): vo
 
     it("lets a slow transaction win once before it would be refused", async () => {
       const store = await open({ attemptsMax: 4, rerunMsMax: 5 });
-      let isDone = false;
+      const rivals = { mayEnd: false };
       let runs = 0;
       const slow = store
         .transact(async (tx) => {
@@ -156,8 +156,8 @@ export const isolationContract = (engine: string, openEmpty: OpenEmptyStore): vo
           // Longer than a group waits for a transaction that is run again.
           await delay(20);
         })
-        .finally(() => (isDone = true));
-      while (!isDone) await store.transact((tx) => increment(tx, "hot"));
+        .finally(() => (rivals.mayEnd = true));
+      while (!rivals.mayEnd) await store.transact((tx) => increment(tx, "hot"));
       await slow;
       expect(runs).toBe(4);
     });
