@@ -1,4 +1,3 @@
-import type { DescEnum, DescField } from "@bufbuild/protobuf";
 import { ScalarType } from "@bufbuild/protobuf";
 
 import type { FieldContract } from "../../services/kit/contract/contract.ts";
@@ -33,18 +32,12 @@ export const valueFromText = (field: FieldContract, text: string, path: string, 
 export const hasDialectWords = (field: FieldContract): boolean =>
   field.constraints.oneOf.some(isDocumentedWord) || (field.constraints.element?.oneOf.some(isDocumentedWord) ?? false);
 
-/** The enum of a field or of its elements. */
-export const enumOf = (field: DescField): DescEnum | undefined => field.enum;
-
-/** The scalar type of a field or of its elements; undefined: it has none. */
-export const scalarOf = (field: DescField): ScalarType | undefined => field.scalar;
-
 const isDocumentedWord = (word: string): boolean => word.startsWith("svc:");
 
 const parse = (field: FieldContract, text: string, spelling: Spelling): unknown => {
-  const enumeration = enumOf(field.desc);
+  const enumeration = field.desc.enum;
   if (enumeration !== undefined) return enumFromText(enumeration, text, spelling);
-  const scalar = scalarOf(field.desc);
+  const { scalar } = field.desc;
   if (scalar === undefined) {
     if (isInstant(field.desc)) return instantFromText(text);
     throw new Error(`${field.desc.name} is no text`);
@@ -54,7 +47,7 @@ const parse = (field: FieldContract, text: string, spelling: Spelling): unknown 
 };
 
 const violationOf = (thrown: ScalarError, field: FieldContract, text: string, path: string): Violation => {
-  const enumeration = enumOf(field.desc);
+  const enumeration = field.desc.enum;
   if (thrown instanceof EnumTextError && enumeration !== undefined)
     return enumViolation(field.desc, enumeration, path, text);
   const value = field.constraints.isSensitive ? undefined : quoteValue(text);

@@ -21,7 +21,9 @@ export type RefusalKind =
   | "missing-authentication"
   | "unknown-operation"
   | "method-not-allowed"
-  | "not-offered";
+  | "not-offered"
+  | "preflight-without-origin"
+  | "cross-origin-forbidden";
 
 /** A refusal of the gateway itself; its message is for the caller. */
 export class GatewayRefusal extends Error {
@@ -119,6 +121,16 @@ const refusals: Readonly<Record<RefusalKind, RefusalWords>> = {
     ["NotImplemented", 501],
     ["UnknownOperationException", 404],
     "A parameter you provided implies functionality that is not implemented.",
+  ),
+  "preflight-without-origin": words(
+    ["BadRequest", 400],
+    ["BadRequestException", 400],
+    "Insufficient information. Origin request header needed.",
+  ),
+  "cross-origin-forbidden": words(
+    ["AccessForbidden", 403],
+    ["AccessDeniedException", 403],
+    "CORSResponse: CORS is not enabled for this bucket.",
   ),
 };
 

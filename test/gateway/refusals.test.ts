@@ -329,6 +329,16 @@ describe("a refusal of the gateway", () => {
     expect(response.status).toBe(status);
   });
 
+  test.each([
+    // headers of a preflight request, status, code
+    [{ origin: "https://example.com", "access-control-request-method": "PUT" }, 403, "<Code>AccessForbidden</Code>"],
+    [{}, 400, "<Code>BadRequest</Code>"],
+  ])("of a browser's question for another origin: %o", async (headers, status, code) => {
+    const response = await send(fixture.url, { method: "OPTIONS", target: "/novels/emma" }, headers);
+    expect(response.status).toBe(status);
+    expect(response.body).toContain(code);
+  });
+
   test("of a HEAD request has a status and no body", async () => {
     const response = await fixture.call("object-storage", "amz", { method: "HEAD", target: "/novels/%FF" });
     expect(response.status).toBe(400);

@@ -338,6 +338,20 @@ describe("transcoding", () => {
       sourceIp: "127.0.0.1",
     });
   });
+
+  test.each([
+    // dialect, header
+    ["amz", "x-amz-revision"],
+    ["svc", "x-svc-revision"],
+  ] as const)("the revision that a client of %s asks for reaches the service as metadata", async (dialect, header) => {
+    let revision: string | null = null;
+    fixture.answer("ListShelves", (context) => {
+      revision = context.requestHeader.get("x-svc-revision");
+      return {};
+    });
+    await fixture.call("object-storage", dialect, { method: "GET", target: "/", headers: { [header]: "B" } });
+    expect(revision).toBe("B");
+  });
 });
 
 const definedOf = (headers: Row["headers"]): Record<string, unknown> =>

@@ -30,7 +30,7 @@ export const checkRoutes = (services: readonly DescService[]): void => {
  * What two routes share when no request can tell them apart: the method, the path with label names left out, and the
  * conditions on query and headers in one order.
  */
-export const routeShape = (http: HttpContract): string => {
+const routeShape = (http: HttpContract): string => {
   const path = http.template.segments
     .map((segment) => (segment.kind === "literal" ? segment.text : segment.kind === "label" ? "{}" : "{+}"))
     .join("/");
