@@ -21,29 +21,6 @@ const crc64NvmePolynomial = "9a6c9329ac4bc9b5";
 const idle = new Map<ChecksumAlgorithm, IHasher[]>();
 const idleMax = 64;
 
-/** Begins a digest of the algorithm. Every digest that is begun should be finished, so that its hasher is used again. */
-export const openDigest = async (algorithm: ChecksumAlgorithm): Promise<Digest> => {
-  switch (algorithm) {
-    case "CRC32":
-      return openCrc32();
-    case "SHA1":
-    case "SHA256":
-    case "SHA512":
-    case "MD5":
-      return openNative(algorithm.toLowerCase());
-    case "CRC32C":
-      return openWasm(algorithm, () => createCRC32(crc32cPolynomial));
-    case "CRC64NVME":
-      return openWasm(algorithm, () => createCRC64(crc64NvmePolynomial));
-    case "XXHASH64":
-      return openWasm(algorithm, () => createXXHash64());
-    case "XXHASH3":
-      return openWasm(algorithm, () => createXXHash3());
-    case "XXHASH128":
-      return openWasm(algorithm, () => createXXHash128());
-  }
-};
-
 const openCrc32 = (): Digest => {
   let value = 0;
   return {
@@ -77,3 +54,19 @@ const openWasm = async (algorithm: ChecksumAlgorithm, make: () => Promise<IHashe
     },
   };
 };
+
+const openers: Readonly<Record<ChecksumAlgorithm, () => Digest | Promise<Digest>>> = {
+  CRC32: openCrc32,
+  CRC32C: () => openWasm("CRC32C", () => createCRC32(crc32cPolynomial)),
+  CRC64NVME: () => openWasm("CRC64NVME", () => createCRC64(crc64NvmePolynomial)),
+  SHA1: () => openNative("sha1"),
+  SHA256: () => openNative("sha256"),
+  SHA512: () => openNative("sha512"),
+  MD5: () => openNative("md5"),
+  XXHASH64: () => openWasm("XXHASH64", () => createXXHash64()),
+  XXHASH3: () => openWasm("XXHASH3", () => createXXHash3()),
+  XXHASH128: () => openWasm("XXHASH128", () => createXXHash128()),
+};
+
+/** Begins a digest of the algorithm. Every digest that is begun should be finished, so that its hasher is used again. */
+export const openDigest = async (algorithm: ChecksumAlgorithm): Promise<Digest> => openers[algorithm]();

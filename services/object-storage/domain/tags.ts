@@ -39,13 +39,16 @@ export const checkTags = (tags: readonly TagPair[], countMax: number): void => {
   for (const { key, value } of tags) {
     if (seen.has(key)) throw invalidTag("Cannot provide multiple Tags with the same key", key);
     seen.add(key);
-    if (key === "" || [...key].length > keyLengthMax || !tagText.test(key))
+    if (key === "" || characters(key) > keyLengthMax || !tagText.test(key))
       throw invalidTag("The TagKey you have provided is invalid", key);
     if (reservedPrefix.test(key)) throw invalidTag("System tags cannot be added or updated by the requester", key);
-    if ([...value].length > valueLengthMax || !tagText.test(value))
+    if (characters(value) > valueLengthMax || !tagText.test(value))
       throw invalidTag("The TagValue you have provided is invalid", key);
   }
 };
+
+/** Lengths of tags count Unicode code points. */
+const characters = (text: string): number => Array.from(text).length;
 
 const invalidTag = (explanation: string, key: string) => fault(ErrorReason.INVALID_TAG, { explanation, tag_key: key });
 

@@ -143,17 +143,17 @@ const fail = (isFailing: boolean): void => {
   if (isFailing) throw new Error("EIO");
 };
 
+const failing = (what: "file" | "directory", failures: { left: number }): DiskSync => ({
+  file: async () => fail(what === "file" && failures.left-- > 0),
+  directory: async () => fail(what === "directory" && failures.left-- > 0),
+});
+
 async function* broken(): AsyncGenerator<Uint8Array> {
   yield randomBytes(2_000_000);
   throw new Error("the caller went away");
 }
 
 describe("a write that fails leaves nothing behind", () => {
-  const failing = (what: "file" | "directory", failures: { left: number }): DiskSync => ({
-    file: async () => fail(what === "file" && failures.left-- > 0),
-    directory: async () => fail(what === "directory" && failures.left-- > 0),
-  });
-
   test("when the source fails, with the source's own error", async () => {
     const { blobs, directory } = await opened();
     await expect(blobs.write(blobId, broken())).rejects.toThrow("the caller went away");
