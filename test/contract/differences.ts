@@ -1,0 +1,253 @@
+/** Lines of the comparison with a public model that are meant to be, and why. A rule that no line matches is stale. */
+export interface IntendedDifference {
+  readonly api: string;
+  readonly lines: RegExp;
+  readonly reason: string;
+}
+
+export const intendedDifferences: readonly IntendedDifference[] = [
+  {
+    api: "customer-profile",
+    lines: /each (?:key )?has the pattern \(\?!aws:\)/,
+    reason: "patterns have no lookahead; the handlers refuse reserved tag keys of both partitions themselves",
+  },
+  {
+    api: "customer-profile",
+    lines: /Arn: has the pattern arn:(?:svc|<partition>):/,
+    reason: "an ARN of any partition is taken",
+  },
+  {
+    api: "customer-profile",
+    lines: /^\w+\.resourceArn: has the pattern arn:\[0-9a-z\]\{1,10\}:profile,/,
+    reason: "the model's pattern matches the beginning of an ARN, ours the whole",
+  },
+  {
+    api: "customer-profile",
+    lines: /^ObjectTypeKey\.FieldNames: each has the pattern/,
+    reason: "the keys of the provider's own templates name fields with dots, and what is read may be put back",
+  },
+  {
+    api: "customer-profile",
+    lines: /^ListProfileObjectTypesResponse\.Items: is sensitive/,
+    reason: "the definitions of object types hold nobody's data",
+  },
+  {
+    api: "customer-profile",
+    lines: /^FieldSourceProfileIds\.Attributes: each key has/,
+    reason: "a name that no profile has merges nothing",
+  },
+  {
+    api: "customer-profile",
+    lines: /^UpdateProfileRequest\.(?:Gender|PartyType|ProfileType): adds the values $/,
+    reason: "an empty text takes the value away, as for the other members of an update",
+  },
+  {
+    api: "customer-profile",
+    lines: /^Task\.TaskProperties: each has the (?:least none|pattern \.\+)/,
+    reason: "a least length says the same, and takes line breaks in a value",
+  },
+  {
+    api: "refactoring-workspace",
+    lines: /each key has the pattern \(\?!aws:\)/,
+    reason: "patterns have no lookahead; the handlers refuse reserved tag keys of both partitions themselves",
+  },
+  {
+    api: "refactoring-workspace",
+    lines: /^Create\w+Request\.Name: has the pattern \(\?!(?:app|env|svc)-\)/,
+    reason: "patterns have no lookahead; the handlers refuse names that look like identifiers",
+  },
+  {
+    api: "refactoring-workspace",
+    lines: /(?:Identifier|Arn): has the pattern arn:/,
+    reason: "an ARN of any partition is taken, with either name of the service in it",
+  },
+  {
+    api: "refactoring-workspace",
+    lines: /^PutResourcePolicyRequest\.Policy: has the pattern \.\*\\S\.\*/,
+    reason: "the handler refuses what is no policy document, and so an empty one",
+  },
+  {
+    api: "refactoring-workspace",
+    lines: /^UrlEndpointInput\.(?:HealthUrl|Url): has the pattern/,
+    reason: "the model names the character & by the number of 8; addresses of version 6 stand in brackets",
+  },
+  {
+    api: "event-bus",
+    lines: /has the pattern \(?\^?(?:arn:<partition>|aws\\\.partner)/,
+    reason: "an ARN or partner name of any partition is taken",
+  },
+  {
+    api: "event-bus",
+    lines: /has the pattern \[ \\t\]\*/,
+    reason: "the same texts but for those of white space alone, in a form that is matched in one pass",
+  },
+  {
+    api: "event-bus",
+    lines: /has the pattern \(\(%\[0-9A-Fa-f\]\{2\}\|/,
+    reason: "the model's second part repeats what its first part takes",
+  },
+  {
+    api: "event-bus",
+    lines: /^(?:CreateEventBusRequest|PutRuleRequest)\.Tags: has the most none, declared 50/,
+    reason: "a resource has at most 50 tags",
+  },
+  {
+    api: "event-bus",
+    lines: /^ConnectivityResourceConfigurationArn\.Resource/,
+    reason: "private connectivity is younger than the documents; one message serves requests and answers",
+  },
+  {
+    api: "event-bus",
+    lines: /^HttpParameters\.PathParameterValues: each has the pattern \(\?!/,
+    reason: "patterns have no lookahead; a value of white space alone is sent as it is",
+  },
+  {
+    api: "event-bus",
+    lines:
+      /^(?:RedshiftDataParameters\.SecretManagerArn|RunCommandTarget\.Key|SageMakerPipelineParameter\.Name): has the pattern/,
+    reason: "what the target's own API takes is that API's to refuse",
+  },
+  {
+    api: "event-bus",
+    lines: /^(?:SageMakerPipelineParameter|Tag)\.Value: (?:is required|has the least 1)/,
+    reason: "an empty text cannot be told from none, and clients send empty values",
+  },
+  {
+    api: "object-storage",
+    lines: /(?:Expires): is a timestamp, declared as string/,
+    reason: "the header is kept as it came and given back so, also when it is no date",
+  },
+  {
+    api: "object-storage",
+    lines: /PartNumber: has the (?:least none, declared 1|most none, declared 10000)$/,
+    reason: "part numbers are 1 to 10000 everywhere",
+  },
+  {
+    api: "object-storage",
+    lines:
+      /^\w+\.(?:StorageClass|ChecksumAlgorithm|ChecksumType|LocationConstraint|Events|Name|ObjectAttributes): (?:each )?has an enumeration/,
+    reason: "where the value matters the handler refuses an unknown one, with an error of the value's own",
+  },
+  {
+    api: "object-storage",
+    lines: /^\w+\.OptionalObjectAttributes: each has an enumeration/,
+    reason: "what is not known is not answered",
+  },
+  {
+    api: "object-storage",
+    lines: /^(?:BucketInfo|LocationInfo)\.\w+: has an enumeration/,
+    reason: "they describe buckets of one zone, which are younger than the documents",
+  },
+  {
+    api: "object-storage",
+    lines: /ServerSideEncryption: lacks the values svc:fsx, svc:backup/,
+    reason: "those stand for storage that only the public provider has",
+  },
+  {
+    api: "object-storage",
+    lines: /^\w+\.CopySource: has the pattern/,
+    reason: "the handler refuses a source that is none, with the words that clients know",
+  },
+  {
+    api: "object-storage",
+    lines:
+      /^(?:Delete|ObjectIdentifier|Tag|(?:LambdaFunction|Queue|Topic)Configuration)\.\w+: (?:is required, declared as optional|has the least 1)/,
+    reason:
+      "a document that lacks an element is malformed XML to clients, not an argument that is not valid; the handler says so",
+  },
+];
+
+/** Lines that are not meant to be: what services still differ in. Take a line away when the service has changed. */
+export const openDifferences: Readonly<Record<string, readonly string[]>> = {};
+
+/** Names of refusals that the public models do not list, and why they are needed. */
+export const namesBeyondTheModels: readonly {
+  readonly api: string;
+  readonly names: readonly string[];
+  readonly reason: string;
+}[] = [
+  {
+    api: "customer-profile",
+    names: ["UnrecognizedClientException", "NotImplementedException", "ServiceUnavailableException"],
+    reason: "what any call can meet, in the names that clients of such APIs know",
+  },
+  {
+    api: "refactoring-workspace",
+    names: [
+      "MissingAuthenticationTokenException",
+      "UnknownOperationException",
+      "ServiceUnavailableException",
+      "RequestTimeoutException",
+      "RequestEntityTooLargeException",
+    ],
+    reason: "what any call can meet, in the names that clients of such APIs know",
+  },
+  {
+    api: "event-bus",
+    names: [
+      "MissingAuthenticationTokenException",
+      "ServiceUnavailableException",
+      "RequestTimeoutException",
+      "RequestEntityTooLargeException",
+      "ValidationException",
+    ],
+    reason: "what any call can meet, in the names that clients of such APIs know",
+  },
+  { api: "event-bus", names: ["InvalidToken"], reason: "the documented refusal of an old page token" },
+  {
+    api: "object-storage",
+    names: [
+      "BadDigest",
+      "BucketNotEmpty",
+      "ConditionalRequestConflict",
+      "CorruptContent",
+      "CorruptRecord",
+      "EntityTooLarge",
+      "EntityTooSmall",
+      "IllegalLocationConstraintException",
+      "IncompleteBody",
+      "InternalError",
+      "InvalidArgument",
+      "InvalidBucketName",
+      "InvalidBucketOwnerAWSAccountID",
+      "InvalidDigest",
+      "InvalidLocationConstraint",
+      "InvalidPart",
+      "InvalidPartNumber",
+      "InvalidPartOrder",
+      "InvalidRange",
+      "InvalidSecurity",
+      "InvalidStorageClass",
+      "InvalidTag",
+      "KeyTooLongError",
+      "MalformedXML",
+      "MaxMessageLengthExceeded",
+      "MetadataTooLarge",
+      "MissingContent",
+      "NoSuchVersion",
+      "NotImplemented",
+      "NotModified",
+      "OperationAborted",
+      "PreconditionFailed",
+      "RequestTimeout",
+      "ServiceUnavailable",
+      "SlowDown",
+      "TooManyBuckets",
+    ],
+    reason: "the model names a handful of the codes that its error documents carry",
+  },
+];
+
+/** Listings without pages, and why. */
+export const unpagedListings: Readonly<Record<string, string>> = {
+  "customer-profile.ListTagsForResource": "a resource has at most 50 tags",
+  "refactoring-workspace.ListTagsForResource": "a resource has at most 50 tags",
+  "event-bus.ListTagsForResource": "a resource has at most 50 tags",
+  "object-storage.ListMultipartUploads": "two members together make its position, which the trait cannot say",
+  "object-storage.ListObjectVersions": "two members together make its position, which the trait cannot say",
+};
+
+/** Statuses that differ from the models' and why: by API and name. */
+export const statusDifferences: Readonly<Record<string, string>> = {
+  "event-bus.InternalException": "the model gives none; a fault of the service is a 500, so that clients try again",
+};
