@@ -1,9 +1,12 @@
 import { once } from "node:events";
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 
 import { onTestFinished } from "vitest";
+
+/** Answers one request. */
+export type Answering = (request: IncomingMessage, response: ServerResponse) => unknown;
 
 /** A service behind the proxy. */
 export interface Backend {
@@ -16,7 +19,7 @@ export interface Backend {
 }
 
 /** Starts a service on a free port; it is closed when the test ends. Unset: it answers its name and what it was asked. */
-export const startBackend = async (name: string, listener?: RequestListener, port = 0): Promise<Backend> => {
+export const startBackend = async (name: string, listener?: Answering, port = 0): Promise<Backend> => {
   const asked: string[] = [];
   const server = createServer((request: IncomingMessage, response: ServerResponse) => {
     asked.push(`${request.method} ${request.url}`);

@@ -36,8 +36,8 @@ export interface Harness {
   /** The owner account's calls. */
   readonly client: WorkspaceClient;
   /** Calls of another account; an empty text: of nobody. */
-  clientOf(accountId: string): WorkspaceClient;
-  stop(): Promise<void>;
+  readonly clientOf: (accountId: string) => WorkspaceClient;
+  readonly stop: () => Promise<void>;
 }
 
 export interface HarnessOptions extends Partial<

@@ -37,7 +37,20 @@ export interface HealthSettings {
   readonly addresses: AddressRules;
   readonly upstreams: Upstreams;
   readonly functions: FunctionCaller;
+  /** How a connection to a public address is tried. Unset: by the machine's own sockets. */
+  readonly connect?: TryConnection;
   readonly limits?: Partial<HealthLimits>;
+}
+
+/** Opens a connection and closes it again; rejects when it cannot be opened. */
+export type TryConnection = (to: ConnectionPlace, signal: AbortSignal) => Promise<void>;
+
+/** Where a connection leads. */
+export interface ConnectionPlace {
+  readonly host: string;
+  readonly port: number;
+  /** The name that the certificate must have; undefined: the connection is not secured. */
+  readonly servername: string | undefined;
 }
 
 /** Answers that count as healthy: of a success or a redirect, which is not followed. */
@@ -101,7 +114,7 @@ const checkUrl = async (
     return unhealthy("Url and HealthUrl are not both public or both private", { HealthUrl: healthUrl });
   if (healthUrl !== undefined && isPrivate && new URL(healthUrl).hostname !== new URL(url).hostname)
     return unhealthy("Url and HealthUrl are private and have not the same host", { HealthUrl: healthUrl });
-  if (!isPrivate) return openConnection(asked, settings.addresses, signal);
+  if (!isPrivate) return checkConnection(asked, settings, signal);
   const { origin, pathname, search } = new URL(asked);
   const { dispatcher } = await settings.upstreams.acquire(origin);
   const headers = { "user-agent": "quartet-health-check" };
@@ -116,16 +129,21 @@ const standsPrivately = async (url: string, rules: AddressRules): Promise<boolea
   return found.some(({ address }) => isPrivateAddress(address));
 };
 
-const openConnection = async (url: string, rules: AddressRules, signal: AbortSignal): Promise<HealthOutcome> => {
+const checkConnection = async (url: string, settings: HealthSettings, signal: AbortSignal): Promise<HealthOutcome> => {
   const parsed = new URL(url);
   const hostname = hostnameOf(parsed);
-  const [first] = await resolveAllowed(hostname, rules);
+  const [first] = await resolveAllowed(hostname, settings.addresses);
   const isSecure = parsed.protocol === "https:";
-  const to = { host: first?.address ?? hostname, port: Number(parsed.port || (isSecure ? 443 : 80)) };
-  const socket = isSecure ? connectSecure({ ...to, servername: hostname }) : connectPlain(to);
+  const port = Number(parsed.port || (isSecure ? 443 : 80));
+  const servername = isSecure ? hostname : undefined;
+  await (settings.connect ?? tryConnection)({ host: first?.address ?? hostname, port, servername }, signal);
+  return { isHealthy: true };
+};
+
+const tryConnection: TryConnection = async ({ host, port, servername }, signal) => {
+  const socket = servername === undefined ? connectPlain({ host, port }) : connectSecure({ host, port, servername });
   try {
-    await once(socket, isSecure ? "secureConnect" : "connect", { signal });
-    return { isHealthy: true };
+    await once(socket, servername === undefined ? "connect" : "secureConnect", { signal });
   } finally {
     socket.on("error", () => {}).destroy();
   }

@@ -165,7 +165,7 @@ export const clientTokens = defineTable({
  * Written with client_tokens.
  *
  *     client_tokens_by_expiry/1767323045000/"000000000000"/"CreateRoute"/"abc"
- *     000a 0000019b7c94f488 30303030303030303030303000 437265617465526f75746500 61626300
+ *     000a 0000019b7ca98c88 30303030303030303030303000 437265617465526f75746500 61626300
  */
 export const clientTokensByExpiry = defineTable({
   number: 10,

@@ -37,6 +37,8 @@ const named = (place: Place, routeIdentifier: string) => ({ ...place, routeIdent
 const stateOf = async (client: WorkspaceClient, place: Place, routeId: string) =>
   (await client.getRoute(named(place, routeId))).state;
 
+const invalid = (problem: string) => `ROUTE_INVALID: The route is not valid: ${problem}.`;
+
 describe("createRoute", () => {
   test("answers an active default route whose traffic reaches the service at once", async () => {
     const { client, place, serviceIdentifier } = await startShop();
@@ -124,7 +126,6 @@ describe("createRoute", () => {
     const uriPathRoute = { sourcePath: "/users", activationState: ACTIVE };
     const [missingService, missingApplication] = ["svc-0000000000", "app-0000000000"];
     const reserved = { "svc:a": "1" };
-    const invalid = (problem: string) => `ROUTE_INVALID: The route is not valid: ${problem}.`;
 
     expect(await create({ routeType: RouteType.DEFAULT, tags: reserved })).toBe(
       invalid("UriPathRoute is given for the type DEFAULT"),

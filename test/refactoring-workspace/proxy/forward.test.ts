@@ -144,7 +144,7 @@ describe("a request", () => {
     sent.write("half");
     await eventually(() => backend.asked.includes("POST /slow"), "the request arrives");
     sent.destroy();
-    await eventually(() => ended, "the service's side ends");
+    expect(await eventually(() => ended, "the service's side ends")).toBe(true);
   });
 
   test("whose path could be taken for another is refused", async () => {
@@ -178,7 +178,7 @@ describe("a request", () => {
   });
 
   test("over the number of requests at once gets 503 and a time to wait", async () => {
-    const { url, backend } = await startProxied((_request, response) => void response.writeHead(200).flushHeaders(), {
+    const { url, backend } = await startProxied((_request, response) => response.writeHead(200).flushHeaders(), {
       proxyLimits: { requestsMax: 1 },
     });
     const first = begin(`${url}/first`).end();
@@ -245,7 +245,7 @@ describe("an answer", () => {
 
   test("streams a large body to the client without holding it, event by event", async () => {
     const count = 256;
-    const { url } = await startProxied((_request, response) => void pipeline(Readable.from(pieces(count)), response));
+    const { url } = await startProxied((_request, response) => pipeline(Readable.from(pieces(count)), response));
     const before = process.memoryUsage.rss();
     let peak = before;
     const answer = await answerTo(begin(`${url}/`).end());
@@ -327,7 +327,7 @@ describe("a service that fails", () => {
   });
 
   test("by talking something else than HTTP is told as 502", async () => {
-    const { url } = await startProxied((request) => void request.socket.end("SSH-2.0-nothing\r\n"));
+    const { url } = await startProxied((request) => request.socket.end("SSH-2.0-nothing\r\n"));
     expect((await failureOf(`${url}/`))[0]).toBe(502);
   });
 

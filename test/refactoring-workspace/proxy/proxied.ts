@@ -1,6 +1,4 @@
-import type { RequestListener } from "node:http";
-
-import type { Backend } from "../backend.ts";
+import type { Answering, Backend } from "../backend.ts";
 import { startBackend } from "../backend.ts";
 import type { Harness, HarnessOptions, Place } from "../harness.ts";
 import { makeApplication, makeDefaultRoute, makeService, proxyUrlOf, startHarness } from "../harness.ts";
@@ -14,9 +12,9 @@ export interface Proxied extends Harness {
 }
 
 /** Starts an application in front of a backend, which answers health checks by itself. */
-export const startProxied = async (listener?: RequestListener, options: HarnessOptions = {}): Promise<Proxied> => {
+export const startProxied = async (listener?: Answering, options: HarnessOptions = {}): Promise<Proxied> => {
   const harness = await startHarness(options);
-  const answering: RequestListener | undefined =
+  const answering: Answering | undefined =
     listener &&
     ((request, response) => {
       if (request.headers["user-agent"] === "quartet-health-check") response.end();

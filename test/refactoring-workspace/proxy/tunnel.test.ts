@@ -28,7 +28,10 @@ const startEcho = async (sockets: Duplex[] = []): Promise<Proxied> => {
     if (head.length > 0) socket.unshift(head);
     socket.on("error", () => {});
     socket.on("data", (frame: Buffer) => {
-      if ((frame[0] ?? 0) % 16 !== 1) return void socket.end();
+      if ((frame[0] ?? 0) % 16 !== 1) {
+        socket.end();
+        return;
+      }
       const mask = frame.subarray(2, 6);
       const message = Buffer.from(frame.subarray(6).map((byte, index) => byte ^ (mask[index % 4] ?? 0)));
       const answer = Buffer.from(message.toString().toUpperCase());

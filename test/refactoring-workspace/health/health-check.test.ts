@@ -1,0 +1,169 @@
+import { createServer } from "node:net";
+import { once } from "node:events";
+
+import { describe, expect, onTestFinished, test } from "vitest";
+
+import { systemClock } from "../../../services/kit/clock/clock.ts";
+import type {
+  CheckedEndpoint,
+  ConnectionPlace,
+  TryConnection,
+} from "../../../services/refactoring-workspace/health/health-check.ts";
+import { checkHealth } from "../../../services/refactoring-workspace/health/health-check.ts";
+import { FunctionCaller } from "../../../services/refactoring-workspace/proxy/function-caller.ts";
+import { Upstreams } from "../../../services/refactoring-workspace/proxy/upstreams.ts";
+import { startBackend } from "../backend.ts";
+
+/** Checks once, with names that lead to this machine and `public.example` to a public address. */
+const check = async (
+  endpoint: CheckedEndpoint,
+  options: { allowsPrivate?: boolean; functionsUrl?: string; connect?: TryConnection } = {},
+) => {
+  const addresses = {
+    allowsPrivate: options.allowsPrivate ?? true,
+    resolve: async (hostname: string) => {
+      if (hostname === "missing.example") throw Object.assign(new Error("none"), { code: "ENOTFOUND" });
+      return [{ address: hostname === "public.example" ? "203.0.113.1" : "127.0.0.1", family: 4 }];
+    },
+  };
+  const upstreams = new Upstreams(addresses, systemClock);
+  onTestFinished(() => upstreams.close());
+  const functions = new FunctionCaller({ address: options.functionsUrl, upstreams, clock: systemClock });
+  const limits = { checkMs: 1_000, attemptMs: 200, attemptsMax: 2, intervalMs: 1 };
+  const { connect } = options;
+  return checkHealth(endpoint, { addresses, upstreams, functions, limits, connect }, AbortSignal.timeout(10_000));
+};
+
+const problemOf = async (...given: Parameters<typeof check>): Promise<string> => {
+  const outcome = await check(...given);
+  return outcome.isHealthy ? "healthy" : outcome.problem;
+};
+
+describe("a private URL", () => {
+  test.each([
+    // status, outcome
+    [199, "no valid answer came"],
+    [200, "healthy"],
+    [204, "healthy"],
+    [301, "healthy"],
+    [399, "healthy"],
+    [400, "it answered 400"],
+    [404, "it answered 404"],
+    [500, "it answered 500"],
+  ])("that answers %i is %s", async (status, expected) => {
+    const { url } = await startBackend("b", (_request, response) => {
+      if (status >= 200) response.writeHead(status).end();
+      else response.socket?.end("HTTP/1.1 199 Odd\r\n\r\n");
+    });
+    expect(await problemOf({ url, healthUrl: undefined })).toBe(expected);
+  });
+
+  test("is asked at its path and query, or at those of its health URL", async () => {
+    const backend = await startBackend("b");
+    await check({ url: `${backend.url}/shop?a=b`, healthUrl: undefined });
+    await check({ url: `${backend.url}/shop`, healthUrl: `${backend.url}/health` });
+    expect(backend.asked).toEqual(["GET /shop?a=b", "GET /health"]);
+  });
+
+  test("fails only when it fails twice", async () => {
+    let count = 0;
+    const { url } = await startBackend("b", (_request, response) =>
+      response.writeHead(count++ === 0 ? 503 : 200).end(),
+    );
+    expect(await problemOf({ url, healthUrl: undefined })).toBe("healthy");
+  });
+
+  test("that does not answer, listen or have a name is unhealthy", async () => {
+    const silent = await startBackend("silent", () => {});
+    expect(await problemOf({ url: silent.url, healthUrl: undefined })).toBe("there was no answer in time");
+    await silent.close();
+    expect(await problemOf({ url: silent.url, healthUrl: undefined })).toBe("the connection was refused");
+    expect(await problemOf({ url: "http://missing.example", healthUrl: undefined })).toBe(
+      "its name could not be resolved",
+    );
+  });
+
+  test("with a health URL of another host, or of the public, is unhealthy", async () => {
+    const { url, port } = await startBackend("b");
+    expect(await problemOf({ url, healthUrl: `http://inside.example:${port}` })).toBe(
+      "Url and HealthUrl are private and have not the same host",
+    );
+    expect(await problemOf({ url, healthUrl: "http://public.example" })).toBe(
+      "Url and HealthUrl are not both public or both private",
+    );
+  });
+
+  test("is not asked where private addresses are refused", async () => {
+    const backend = await startBackend("b");
+    expect(await problemOf({ url: backend.url, healthUrl: undefined }, { allowsPrivate: false })).toBe(
+      "it stands at a private address, which is not allowed",
+    );
+    expect(backend.asked).toEqual([]);
+  });
+});
+
+describe("a public URL", () => {
+  const outcomeOf = async (url: string, healthUrl?: string) => {
+    const tried: ConnectionPlace[] = [];
+    const connect = async (to: ConnectionPlace) => {
+      tried.push(to);
+      if (to.port === 81) throw Object.assign(new Error("refused"), { code: "ECONNREFUSED" });
+    };
+    return { outcome: await problemOf({ url, healthUrl }, { allowsPrivate: false, connect }), tried };
+  };
+
+  test("is healthy when a connection opens, secured for https, and nothing is asked", async () => {
+    const host = "203.0.113.1";
+    expect(await outcomeOf("http://public.example/shop")).toEqual({
+      outcome: "healthy",
+      tried: [{ host, port: 80, servername: undefined }],
+    });
+    expect(await outcomeOf("https://public.example", "https://public.example:8443/health")).toEqual({
+      outcome: "healthy",
+      tried: [{ host, port: 8443, servername: "public.example" }],
+    });
+  });
+
+  test("that takes no connection is unhealthy after two attempts", async () => {
+    const { outcome, tried } = await outcomeOf("http://public.example:81");
+    expect([outcome, tried.length]).toEqual(["the connection was refused", 2]);
+  });
+});
+
+describe("a function", () => {
+  const arn = "arn:aws:lambda:us-east-1:000000000000:function:orders:live";
+
+  test.each([
+    // status, body, outcome
+    [200, '{"Configuration":{"State":"Active"}}', "healthy"],
+    [200, '{"Configuration":{"State":"Pending"}}', "healthy"],
+    [200, "{}", "healthy"],
+    [200, '{"Configuration":{"State":"Failed"}}', "the function is in the state Failed"],
+    [404, "{}", "the function does not exist"],
+    [500, "{}", "the functions' address answers 500"],
+  ])("told as %i %s is %s", async (status, body, expected) => {
+    const functions = await startBackend("functions", (_request, response) => response.writeHead(status).end(body));
+    expect(await problemOf({ functionArn: arn }, { functionsUrl: functions.url })).toBe(expected);
+    expect(functions.asked[0]).toBe("GET /2015-03-31/functions/orders%3Alive");
+  });
+
+  test("is unhealthy where no address for functions is set", async () => {
+    expect(await problemOf({ functionArn: arn })).toBe("no address for functions is set");
+  });
+});
+
+test("a check that is given up ends with the reason", async () => {
+  const server = createServer(() => {});
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const addresses = { allowsPrivate: true, resolve: async () => [] };
+  const upstreams = new Upstreams(addresses, systemClock);
+  onTestFinished(() => upstreams.close());
+  const functions = new FunctionCaller({ address: undefined, upstreams, clock: systemClock });
+  const url = `http://127.0.0.1:${(server.address() as { port: number }).port}`;
+  const given = new AbortController();
+  const checked = checkHealth({ url, healthUrl: undefined }, { addresses, upstreams, functions }, given.signal);
+  given.abort(new Error("stopping"));
+  await expect(checked).rejects.toThrow("stopping");
+});

@@ -1,0 +1,132 @@
+import { cp } from "node:fs/promises";
+
+import { describe, expect, test } from "vitest";
+
+import { ErrorCode } from "../../gen/quartet/refactoringworkspace/v1/resource_error_pb.ts";
+import { RouteActivationState, RouteState, RouteType } from "../../gen/quartet/refactoringworkspace/v1/route_pb.ts";
+import { eventually } from "../support/eventually.ts";
+import { temporaryDirectory } from "../support/temporary-directory.ts";
+import { startBackend } from "./backend.ts";
+import {
+  makeApplication,
+  makeDefaultRoute,
+  makeService,
+  pathRoute,
+  proxyUrlOf,
+  refusalOf,
+  startHarness,
+} from "./harness.ts";
+
+const textOf = async (url: string) => (await fetch(url)).text();
+
+/** A backend that holds back its answers until it is told. */
+const startHesitant = async () => {
+  const gate = { isOpen: false, isAsked: false };
+  const backend = await startBackend("hesitant", (_request, response) => {
+    gate.isAsked = true;
+    if (gate.isOpen) response.end("here");
+  });
+  return { gate, backend };
+};
+
+describe("after a restart", () => {
+  test("every route takes its traffic again, at the same path of the proxy", async () => {
+    const first = await startHarness();
+    const [monolith, users] = [await startBackend("monolith"), await startBackend("users")];
+    const place = await makeApplication(first.client);
+    await makeDefaultRoute(first.client, place, await makeService(first.client, place, monolith.url));
+    const usersService = await makeService(first.client, place, users.url);
+    await first.client.createRoute(pathRoute(place, usersService, "/users", { includeChildPaths: true }));
+    const { pathname } = new URL(await proxyUrlOf(first.client, place));
+    await first.stop();
+
+    const second = await startHarness({ directory: first.directory });
+    const url = await proxyUrlOf(second.client, place);
+    expect(new URL(url).pathname).toBe(pathname);
+    expect(await textOf(`${url}/cart`)).toBe("monolith GET /cart");
+    expect(await textOf(`${url}/users/7`)).toBe("users GET /7");
+  });
+});
+
+describe("a route whose health check goes on", () => {
+  test("is answered as CREATING when the call can wait no longer, takes no traffic and no change, and settles later", async () => {
+    const { client, clock } = await startHarness();
+    const { gate, backend } = await startHesitant();
+    const place = await makeApplication(client);
+    const serviceIdentifier = await makeService(client, place, backend.url);
+    const call = client.createRoute({ ...place, serviceIdentifier, routeType: RouteType.DEFAULT });
+    await eventually(() => gate.isAsked, "the check asks");
+    clock.advance(20_000);
+    const { routeId, state } = await call;
+    expect(state).toBe(RouteState.CREATING);
+    const route = { ...place, routeIdentifier: routeId };
+    expect((await fetch(await proxyUrlOf(client, place))).status).toBe(404);
+    expect(await refusalOf(client.updateRoute({ ...route, activationState: RouteActivationState.INACTIVE }))).toBe(
+      `ROUTE_CHANGING: The route ${routeId} is in the state CREATING; wait until its health check has ended.`,
+    );
+    expect(await refusalOf(client.deleteRoute(route))).toBe(
+      `RESOURCE_BUSY: The ROUTE ${routeId} is in the state CREATING; wait until it has settled.`,
+    );
+    await backend.close();
+    const settled = await eventually(async () => {
+      const told = await client.getRoute(route);
+      return told.state === RouteState.CREATING ? undefined : told;
+    }, "the route settles");
+    expect(settled.state).toBe(RouteState.FAILED);
+    expect(settled.error?.code).toBe(ErrorCode.SERVICE_ENDPOINT_HEALTH_CHECK_FAILURE);
+  });
+
+  test("is answered before the call's deadline passes", async () => {
+    const { client, clock } = await startHarness();
+    const { gate, backend } = await startHesitant();
+    const place = await makeApplication(client);
+    const serviceIdentifier = await makeService(client, place, backend.url);
+    clock.set(Date.now());
+    const wish = { ...place, serviceIdentifier, routeType: RouteType.DEFAULT };
+    const call = client.createRoute(wish, { timeoutMs: 10_000 });
+    await eventually(() => gate.isAsked, "the check asks");
+    clock.advance(9_501);
+    expect((await call).state).toBe(RouteState.CREATING);
+  });
+
+  test("is checked again after a crash, and settles", async () => {
+    const first = await startHarness();
+    const { gate, backend } = await startHesitant();
+    const place = await makeApplication(first.client);
+    const serviceIdentifier = await makeService(first.client, place, backend.url);
+    const call = first.client.createRoute({ ...place, serviceIdentifier, routeType: RouteType.DEFAULT });
+    call.catch(() => {});
+    await eventually(() => gate.isAsked, "the check asks");
+    // What a killed process leaves: the files as they are, without any word of parting.
+    const directory = await temporaryDirectory();
+    await cp(first.directory, directory, { recursive: true });
+
+    gate.isOpen = true;
+    const second = await startHarness({ directory });
+    const [route] = (await second.client.listRoutes(place)).routeSummaryList;
+    const routeIdentifier = route?.routeId ?? "";
+    await eventually(
+      async () => (await second.client.getRoute({ ...place, routeIdentifier })).state === RouteState.ACTIVE,
+      "the route settles",
+    );
+    expect(await textOf(`${await proxyUrlOf(second.client, place)}/`)).toBe("here");
+    first.clock.advance(20_000);
+  });
+
+  test("is checked again after a stop, and settles", async () => {
+    const first = await startHarness();
+    const { gate, backend } = await startHesitant();
+    const place = await makeApplication(first.client);
+    const serviceIdentifier = await makeService(first.client, place, backend.url);
+    const call = refusalOf(first.client.createRoute({ ...place, serviceIdentifier, routeType: RouteType.DEFAULT }));
+    await eventually(() => gate.isAsked, "the check asks");
+    await first.stop();
+    await call;
+
+    gate.isOpen = true;
+    const second = await startHarness({ directory: first.directory, clock: first.clock });
+    await second.workspace.idle();
+    const [route] = (await second.client.listRoutes(place)).routeSummaryList;
+    expect(route?.state).toBe(RouteState.ACTIVE);
+  });
+});
