@@ -273,6 +273,20 @@ describe("a request that is refused before its body was read", () => {
     expect(text()).toContain("<Code>NoSuchVolume</Code>");
   });
 
+  test("may lose its client before the rest of the body came", async () => {
+    fixture.answer("PutBook", async () => {
+      throw fault(ErrorReason.NO_SUCH_BOOK, { book_name: "emma" });
+    });
+    const { socket, text } = await openSocket();
+    socket.write(headOf("PUT", "/novels/emma", { ...signUpload("/novels/emma"), "content-length": "1000000" }));
+    socket.write("half of it");
+    await eventually(() => text().includes("</Error>"), "the upload is refused");
+    socket.destroy();
+    fixture.answer("PutBook", () => ({}));
+    const after = await fixture.call("object-storage", "amz", { method: "PUT", target: "/novels/emma", body: "Emma" });
+    expect(after.status).toBe(200);
+  });
+
   test("an upload without a length is refused", async () => {
     const { socket, text } = await openSocket();
     socket.write(headOf("PUT", "/novels/emma", signUpload("/novels/emma")));
