@@ -3,29 +3,16 @@ import { expect, test } from "vitest";
 import type { Harness } from "./harness.ts";
 import { startHarness } from "./harness.ts";
 import { countsOf } from "./database.ts";
+import { brokenInvariants } from "./invariants.ts";
 import { ModelDomain } from "./model.ts";
+import { randomFrom, roundsOf } from "./random.ts";
 
 /**
  * Random operations on the service and on a model, and after each the same answer of both. Few names and values, so
  * that profiles share keys often. Restarts and deletions of the whole domain are among the operations.
  */
-const rounds = process.env["QUARTET_ROUNDS"] === "long" ? 20_000 : Number(process.env["QUARTET_ROUNDS"] ?? 400);
+const rounds = roundsOf(400);
 const seedOfRun = 20_260_102;
-
-/** Mulberry32: the same numbers for the same seed. */
-const randomFrom = (seed: number) => {
-  let state = seed;
-  const next = (): number => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-  return {
-    below: (bound: number) => Math.floor(next() * bound),
-    one: <T>(choices: readonly T[]): T => choices[Math.floor(next() * choices.length)] as T,
-  };
-};
 
 const fieldNames = ["accountNumber", "phoneNumber", "homePhoneNumber", "emailAddress", "firstName", "lastName"];
 const values = ["1", "22", "333", "ann", "bob"];
@@ -96,6 +83,8 @@ test(`the service answers as the model does, over ${rounds} random operations`, 
     await searchBoth();
   }
 
+  await harness.app.jobs.idle();
+  expect(await brokenInvariants(harness.store)).toEqual([]);
   const { stats } = await harness.client.getDomain({ domainName });
   expect(stats?.profileCount).toBe(BigInt(model.profiles.size));
   for (const profileId of model.profiles.keys()) await harness.client.deleteProfile({ domainName, profileId });

@@ -53,7 +53,7 @@ export const removeExpired = async (options: ExpiryOptions, signal?: AbortSignal
   const nowMs = clock.now();
   let removed = 0;
   for (;;) {
-    const profileCount = await store.transact((transaction) => removeProfiles(transaction, nowMs));
+    const profileCount = await removeProfiles(store, nowMs);
     const objectCount = await store.transact((transaction) => removeObjects(transaction, keyring, nowMs));
     removed += profileCount + objectCount;
     if (profileCount > 0) compaction.request();
@@ -61,12 +61,16 @@ export const removeExpired = async (options: ExpiryOptions, signal?: AbortSignal
   }
 };
 
-const removeProfiles = async (transaction: Transaction, nowMs: number): Promise<number> => {
-  const due = await transaction.list(expiries, { through: [nowMs], limit: limits.expiryBatch });
-  for (const { key } of due) {
-    await removeProfile(transaction, key[1], key[2]);
-    transaction.delete(expiries, key);
-  }
+/** Removes each profile in a transaction of its own, because one with many objects and keys fills it well. */
+const removeProfiles = async (store: Store, nowMs: number): Promise<number> => {
+  const due = await store.read((reader) => reader.list(expiries, { through: [nowMs], limit: limits.expiryBatch }));
+  for (const { key } of due)
+    await store.transact(async (transaction) => {
+      // Since it was found due, the profile may have got a later expiry.
+      if ((await transaction.get(expiries, key)) === undefined) return;
+      await removeProfile(transaction, key[1], key[2]);
+      transaction.delete(expiries, key);
+    });
   return due.length;
 };
 

@@ -1,0 +1,97 @@
+import { addAmounts, noAmounts } from "../../services/customer-profile/store/counters.ts";
+import { idText } from "../../services/customer-profile/store/identifier.ts";
+import {
+  counters,
+  domainKeys,
+  expiries,
+  keyIndex,
+  keyOrigins,
+  objectExpiries,
+  objectPlaces,
+  objects,
+  profileKeys,
+  profiles,
+} from "../../services/customer-profile/store/layout.ts";
+import { expiryMs as objectExpiryMs } from "../../services/customer-profile/store/object.ts";
+import { expiryMs } from "../../services/customer-profile/store/profile.ts";
+import type { Store } from "../../services/kit/store/store.ts";
+import type { Reader } from "../../services/kit/store/transaction.ts";
+
+const join = (...parts: (Uint8Array | number)[]): string =>
+  parts.map((part) => (typeof part === "number" ? String(part) : idText(part))).join("/");
+
+/**
+ * What must hold between the tables of the database, whatever was done; each broken rule is told in a line. Meant for a
+ * moment at which no removal is under way.
+ */
+export const brokenInvariants = (store: Store): Promise<string[]> => store.read(findBroken);
+
+const findBroken = async (reader: Reader): Promise<string[]> => {
+  const broken: string[] = [];
+  const expectSame = (what: string, left: Iterable<string>, right: Iterable<string>) => {
+    const [a, b] = [[...left].toSorted().join(" "), [...right].toSorted().join(" ")];
+    if (a !== b) broken.push(`${what}: ${a} is not ${b}`);
+  };
+
+  const domainIds = new Set((await reader.list(domainKeys, { limit: 1_000 })).map(({ key }) => join(...key)));
+  const owned = await reader.list(profiles, { limit: 100_000 });
+  for (const { key } of owned) if (!domainIds.has(join(key[0]))) broken.push(`profile ${join(...key)} has no domain`);
+  const sealed = await reader.list(profileKeys, { limit: 100_000 });
+  expectSame(
+    "each profile has one data key",
+    owned.map(({ key }) => join(...key)),
+    sealed.map(({ key }) => join(...key)),
+  );
+  const due = await reader.list(expiries, { limit: 100_000 });
+  expectSame(
+    "each profile has one expiry",
+    owned.map(({ key, value }) => join(expiryMs(value), ...key)),
+    due.map(({ key }) => join(...key)),
+  );
+
+  const references = new Map<string, number>();
+  for await (const { key } of reader.range(keyOrigins, {})) {
+    const entry = join(key[0], key[3], key[1]);
+    references.set(entry, (references.get(entry) ?? 0) + 1);
+  }
+  const indexed = await reader.list(keyIndex, { limit: 1_000_000 });
+  expectSame(
+    "each index entry counts its origins",
+    indexed.map(({ key, value }) => `${join(...key)}=${value.referenceCount}`),
+    [...references].map(([entry, count]) => `${entry}=${count}`),
+  );
+
+  const attached = await reader.list(objects, { limit: 100_000 });
+  const places = await reader.list(objectPlaces, { limit: 100_000 });
+  expectSame(
+    "each object has one place",
+    attached.map(({ key: [domainId, profileId, typeId, objectKey] }) => join(domainId, typeId, objectKey, profileId)),
+    places.map(({ key, value }) => join(...key, value.profileId)),
+  );
+  const objectsDue = await reader.list(objectExpiries, { limit: 100_000 });
+  expectSame(
+    "each object has one expiry",
+    attached.map(({ key, value }) => join(objectExpiryMs(value), key[0], key[2], key[3], key[1])),
+    objectsDue.map(({ key, value }) => join(...key, value.profileId)),
+  );
+  expectSame(
+    "each profile counts its objects",
+    owned.map(({ key, value }) => `${join(...key)}=${value.objectCount},${value.objectBytes}`),
+    owned.map(({ key }) => {
+      const own = attached.filter((object) => join(object.key[0], object.key[1]) === join(...key));
+      const bytes = own.reduce((sum, { value }) => sum + value.contentBytes, 0n);
+      return `${join(...key)}=${own.length},${bytes}`;
+    }),
+  );
+
+  let counted = noAmounts;
+  for await (const { value } of reader.range(counters, {})) counted = addAmounts(counted, value);
+  const profileBytes = owned.reduce((sum, { value }) => sum + value.contentBytes, 0n);
+  const objectBytes = attached.reduce((sum, { value }) => sum + value.contentBytes, 0n);
+  expectSame(
+    "the counters add up",
+    [`${counted.profileCount},${counted.objectCount},${counted.totalBytes}`],
+    [`${owned.length},${attached.length},${profileBytes + objectBytes}`],
+  );
+  return broken;
+};
