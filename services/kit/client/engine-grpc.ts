@@ -1,5 +1,5 @@
 import type { DescMessage, DescMethod, MessageInitShape } from "@bufbuild/protobuf";
-import type { Transport } from "@connectrpc/connect";
+import type { ConnectError, Transport } from "@connectrpc/connect";
 import type { CallOptions } from "@grpc/grpc-js";
 import { Client, credentials, Metadata } from "@grpc/grpc-js";
 
@@ -29,19 +29,24 @@ export const createGrpcEngine = (options: EngineOptions): ClosableTransport => {
     "grpc.enable_retries": 0,
   });
 
-  const metadataOf = async (header: HeadersInput | undefined): Promise<Metadata> => {
-    const metadata = toMetadata(header);
-    if (options.token !== undefined && metadata.get("authorization").length === 0)
-      metadata.set("authorization", `Bearer ${await options.token()}`);
-    return metadata;
+  // Calls without headers of their own share the metadata of their token; the channel copies it before it adds to it.
+  let shared: { readonly token: string | undefined; readonly metadata: Metadata } | undefined;
+  const metadataOf = async (header: HeadersInput): Promise<Metadata> => {
+    if (header !== undefined) {
+      const metadata = toMetadata(header);
+      return metadata.get("authorization").length > 0 ? metadata : withToken(metadata, await options.token?.());
+    }
+    const token = await options.token?.();
+    if (shared === undefined || shared.token !== token) shared = { token, metadata: withToken(new Metadata(), token) };
+    return shared.metadata;
   };
 
   const unary: Transport["unary"] = async (method, signal, givenTimeoutMs, header, input) => {
     const timeoutMs = givenTimeoutMs ?? options.timeoutMs;
     const metadata = await metadataOf(header);
     return new Promise((resolve, reject) => {
-      let answerMetadata = new Metadata();
-      let trailer = new Metadata();
+      let answerMetadata: Metadata | undefined;
+      let trailer: Metadata | undefined;
       const call = client.makeUnaryRequest(
         pathOf(method),
         (message: MessageInitShape<DescMessage>) => serialize(method.input, message),
@@ -68,10 +73,11 @@ export const createGrpcEngine = (options: EngineOptions): ClosableTransport => {
         trailer = status.metadata;
       });
       // The deadline is the channel's own; only the signal is watched here.
-      const end: CallEnd | undefined = watchCallEnd(signal, undefined, (error) => {
+      const giveUp = (error: ConnectError): void => {
         reject(error);
         call.cancel();
-      });
+      };
+      const end: CallEnd | undefined = signal === undefined ? undefined : watchCallEnd(signal, undefined, giveUp);
     });
   };
 
@@ -95,6 +101,11 @@ export const createGrpcEngine = (options: EngineOptions): ClosableTransport => {
       return Promise.resolve();
     },
   };
+};
+
+const withToken = (metadata: Metadata, token: string | undefined): Metadata => {
+  if (token !== undefined) metadata.set("authorization", `Bearer ${token}`);
+  return metadata;
 };
 
 const pathOf = (method: DescMethod): string => `/${method.parent.typeName}/${method.name}`;

@@ -26,8 +26,9 @@ export const toMetadata = (header: HeadersInput | undefined): Metadata => {
 };
 
 /** gRPC metadata as headers; bytes become base64. */
-export const toHeaders = (metadata: Metadata): Headers => {
+export const toHeaders = (metadata: Metadata | undefined): Headers => {
   const headers = new Headers();
+  if (metadata === undefined) return headers;
   for (const name of Object.keys(metadata.getMap()))
     for (const value of metadata.get(name))
       headers.append(name, typeof value === "string" ? value : value.toString("base64"));

@@ -18,6 +18,10 @@ import { Turn } from "./turn.ts";
 const contentType = "application/grpc+proto";
 const statusOk: OutgoingHttpHeaders = { "grpc-status": "0" };
 
+/** gRPC has no use for the date that HTTP answers carry. */
+const answerOptions = { waitForTrailers: true, sendDate: false };
+const trailersOnlyOptions = { endStream: true, sendDate: false };
+
 const readTimeout = (headers: IncomingHttpHeaders): number | undefined =>
   parseGrpcTimeout(headers["grpc-timeout"] as string | undefined);
 
@@ -114,7 +118,7 @@ class GrpcAnswer {
       if (error !== undefined || this.#call.givenResponseTrailer !== undefined)
         this.#trailers = toOutgoing(setTrailerStatus(new Headers(this.#call.givenResponseTrailer), error));
       if (stream.headersSent) stream.end();
-      else if (error !== undefined) stream.respond({ ...this.#headers(), ...this.#trailers }, { endStream: true });
+      else if (error !== undefined) stream.respond({ ...this.#headers(), ...this.#trailers }, trailersOnlyOptions);
       else {
         this.#begin();
         stream.end();
@@ -126,7 +130,7 @@ class GrpcAnswer {
 
   #begin(): void {
     if (this.#stream.headersSent) return;
-    this.#stream.respond(this.#headers(), { waitForTrailers: true });
+    this.#stream.respond(this.#headers(), answerOptions);
     this.#stream.once("wantTrailers", () => this.#stream.sendTrailers(this.#trailers));
   }
 
