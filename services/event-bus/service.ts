@@ -1,5 +1,6 @@
 import { EventBusService } from "../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
 import type { Handlers } from "../kit/server/handlers.ts";
+import { pending } from "../kit/server/handlers.ts";
 import type { Application } from "./application.ts";
 import { authorized } from "./authorization.ts";
 import {
@@ -14,6 +15,44 @@ import { createEventBus, deleteEventBus, describeEventBus, listEventBuses } from
 import { putEvents, testEventPattern } from "./operations/event.ts";
 import { deleteRule, describeRule, disableRule, enableRule, listRules, putRule } from "./operations/rule.ts";
 import { listTargetsByRule, putTargets, removeTargets } from "./operations/target.ts";
+
+/** Operations that are known and not offered. */
+const notOffered = pending(
+  EventBusService,
+  "activateEventSource",
+  "cancelReplay",
+  "createArchive",
+  "createEndpoint",
+  "createPartnerEventSource",
+  "deactivateEventSource",
+  "deauthorizeConnection",
+  "deleteArchive",
+  "deleteEndpoint",
+  "deletePartnerEventSource",
+  "describeArchive",
+  "describeEndpoint",
+  "describeEventSource",
+  "describePartnerEventSource",
+  "describeReplay",
+  "listArchives",
+  "listEndpoints",
+  "listEventSources",
+  "listPartnerEventSourceAccounts",
+  "listPartnerEventSources",
+  "listReplays",
+  "listRuleNamesByTarget",
+  "listTagsForResource",
+  "putPartnerEvents",
+  "putPermission",
+  "removePermission",
+  "startReplay",
+  "tagResource",
+  "untagResource",
+  "updateArchive",
+  "updateConnection",
+  "updateEndpoint",
+  "updateEventBus",
+);
 
 /** The whole service: every operation, behind its authorization. */
 export const handlers: Handlers<typeof EventBusService, Application> = authorized({
@@ -41,4 +80,5 @@ export const handlers: Handlers<typeof EventBusService, Application> = authorize
   removeTargets,
   testEventPattern,
   updateApiDestination,
+  ...notOffered,
 });
