@@ -1,15 +1,14 @@
 import type { DescMessage, DescMethod, MessageInitShape } from "@bufbuild/protobuf";
-import type { ConnectError, Transport } from "@connectrpc/connect";
+import type { Transport } from "@connectrpc/connect";
 import type { CallOptions } from "@grpc/grpc-js";
 import { Client, credentials, Metadata } from "@grpc/grpc-js";
 
 import { messageCodec } from "../wire/message-codec.ts";
 import type { HeadersInput } from "./answers.ts";
 import { UnaryAnswer } from "./answers.ts";
-import type { CallEnd } from "./call-end.ts";
-import { watchCallEnd } from "./call-end.ts";
-import { errorOfStatus, toHeaders, toMetadata } from "./grpc-answer.ts";
+import { toHeaders, toMetadata } from "./grpc-answer.ts";
 import { startGrpcStream } from "./grpc-stream-call.ts";
+import { grpcUnaryCall } from "./grpc-unary-call.ts";
 import type { ClosableTransport, EngineOptions } from "./transport.ts";
 
 /** Bytes that one answer may have on the way; the protocol's own 64 KiB would wait for the reader after each chunk. */
@@ -29,6 +28,8 @@ export const createGrpcEngine = (options: EngineOptions): ClosableTransport => {
     "grpc.enable_retries": 0,
   });
 
+  const channel = client.getChannel();
+
   // Calls without headers of their own share the metadata of their token; the channel copies it before it adds to it.
   let shared: { readonly token: string | undefined; readonly metadata: Metadata } | undefined;
   const metadataOf = async (header: HeadersInput): Promise<Metadata> => {
@@ -41,44 +42,16 @@ export const createGrpcEngine = (options: EngineOptions): ClosableTransport => {
     return shared.metadata;
   };
 
-  const unary: Transport["unary"] = async (method, signal, givenTimeoutMs, header, input) => {
-    const timeoutMs = givenTimeoutMs ?? options.timeoutMs;
-    const metadata = await metadataOf(header);
-    return new Promise((resolve, reject) => {
-      let answerMetadata: Metadata | undefined;
-      let trailer: Metadata | undefined;
-      const call = client.makeUnaryRequest(
-        pathOf(method),
-        (message: MessageInitShape<DescMessage>) => serialize(method.input, message),
-        (bytes: Buffer) => messageCodec(method.output).decode(bytes),
-        input,
-        metadata,
-        callOptions(timeoutMs),
-        (error, message) => {
-          end?.release();
-          if (error !== null || message === undefined) reject(errorOfStatus(error));
-          else
-            resolve(
-              new UnaryAnswer(method, message, () => ({
-                header: toHeaders(answerMetadata),
-                trailer: toHeaders(trailer),
-              })),
-            );
-        },
-      );
-      call.on("metadata", (received) => {
-        answerMetadata = received;
-      });
-      call.on("status", (status) => {
-        trailer = status.metadata;
-      });
-      // The deadline is the channel's own; only the signal is watched here.
-      const giveUp = (error: ConnectError): void => {
-        reject(error);
-        call.cancel();
-      };
-      const end: CallEnd | undefined = signal === undefined ? undefined : watchCallEnd(signal, undefined, giveUp);
+  const unary: Transport["unary"] = async (method, signal, givenTimeoutMs, givenHeader, input) => {
+    const { message, header, trailer } = await grpcUnaryCall(channel, {
+      path: pathOf(method),
+      metadata: await metadataOf(givenHeader),
+      message: serialize(method.input, input),
+      timeoutMs: givenTimeoutMs ?? options.timeoutMs,
+      signal,
     });
+    const answer = messageCodec(method.output).decode(message);
+    return new UnaryAnswer(method, answer, () => ({ header: toHeaders(header), trailer: toHeaders(trailer) }));
   };
 
   const stream: Transport["stream"] = async (method, signal, givenTimeoutMs, header, input) => {

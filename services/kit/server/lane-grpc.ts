@@ -55,7 +55,7 @@ export const serveGrpc = async (
     const decoding = { codec: route.input, isGzip, limitBytes };
     if (isUnary) {
       const request = await decodeFrame(await readOnlyFrame(stream, limitBytes, call), decoding);
-      await answer.send(await dispatcher.unary(call, request));
+      await answer.sendOnly(await dispatcher.unary(call, request));
     } else {
       const requests = messagesOf(bodyFrames(stream, limitBytes, call), decoding);
       const turn = new Turn();
@@ -110,6 +110,17 @@ class GrpcAnswer {
     if (!writeParts(this.#stream, parts)) await drained(this.#stream);
   }
 
+  /** Sends the only message together with the end of the answer. */
+  async sendOnly(message: Message): Promise<void> {
+    const encoded = this.#call.route.output.encode(message);
+    const parts = await frameOf(encoded, this.isGzip);
+    const [only] = parts;
+    if (this.#call.isClosed) return;
+    this.#begin();
+    if (parts.length > 1 || this.#call.givenResponseTrailer !== undefined) writeParts(this.#stream, parts);
+    else this.#stream.end(only);
+  }
+
   /** Ends the call. A failure before the first message is told in the headers alone, as retry policies need it. */
   finish(error?: ConnectError): void {
     if (this.#call.isClosed) return;
@@ -117,7 +128,8 @@ class GrpcAnswer {
     if (!stream.destroyed) {
       if (error !== undefined || this.#call.givenResponseTrailer !== undefined)
         this.#trailers = toOutgoing(setTrailerStatus(new Headers(this.#call.givenResponseTrailer), error));
-      if (stream.headersSent) stream.end();
+      if (stream.writableEnded) this.#trailers = statusOk;
+      else if (stream.headersSent) stream.end();
       else if (error !== undefined) stream.respond({ ...this.#headers(), ...this.#trailers }, trailersOnlyOptions);
       else {
         this.#begin();
