@@ -17,6 +17,7 @@ import { listObjects, listObjectsV2 } from "./operations/object-listing.ts";
 import { getObject, headObject } from "./operations/object-read.ts";
 import { deleteObject, putObject } from "./operations/object-write.ts";
 import { uploadPart, uploadPartCopy } from "./operations/part.ts";
+import { pendingOperations } from "./pending.ts";
 
 /** Every operation of the service: its handler, or its name among those that are not offered. */
 export const handlers: Handlers<typeof ObjectStorageService, Application> = {
@@ -43,4 +44,5 @@ export const handlers: Handlers<typeof ObjectStorageService, Application> = {
   copyObject,
   deleteObjects,
   getObjectAttributes,
+  ...pendingOperations,
 };

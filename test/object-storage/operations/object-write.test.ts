@@ -215,7 +215,7 @@ describe("putObject", () => {
     }
 
     await expect(harness.client.putObject(endless(), { ...as(alice), signal: abort.signal })).rejects.toThrow(
-      "aborted",
+      "cancel",
     );
     await expect.poll(() => drafts(harness)).toEqual([]);
     expect(await refusalOf(get(harness, cat))).toBe("NO_SUCH_KEY");

@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/objectstorage/v1/notification.proto.
  */
 export const file_quartet_objectstorage_v1_notification: GenFile = /*@__PURE__*/
-  fileDesc("CitxdWFydGV0L29iamVjdHN0b3JhZ2UvdjEvbm90aWZpY2F0aW9uLnByb3RvEhhxdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEiuQMKGU5vdGlmaWNhdGlvbkNvbmZpZ3VyYXRpb24SZgoUdG9waWNfY29uZmlndXJhdGlvbnMYASADKAsyLC5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuVG9waWNDb25maWd1cmF0aW9uQhraph8SVG9waWNDb25maWd1cmF0aW9u8KYfARJmChRxdWV1ZV9jb25maWd1cmF0aW9ucxgCIAMoCzIsLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5RdWV1ZUNvbmZpZ3VyYXRpb25CGtqmHxJRdWV1ZUNvbmZpZ3VyYXRpb27wph8BEnQKF2Z1bmN0aW9uX2NvbmZpZ3VyYXRpb25zGAMgAygLMi8ucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLkZ1bmN0aW9uQ29uZmlndXJhdGlvbkIi2qYfGkNsb3VkRnVuY3Rpb25Db25maWd1cmF0aW9u8KYfARJWChpldmVudF9icmlkZ2VfY29uZmlndXJhdGlvbhgEIAEoCzIyLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5FdmVudEJyaWRnZUNvbmZpZ3VyYXRpb24ixwEKElRvcGljQ29uZmlndXJhdGlvbhIPCgJpZBgBIAEoCUgAiAEBEiEKCXRvcGljX2FybhgCIAEoCUIJ2qYfBVRvcGljSAGIAQESHQoGZXZlbnRzGAMgAygJQg3aph8FRXZlbnTwph8BEkkKBmZpbHRlchgEIAEoCzI5LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5Ob3RpZmljYXRpb25Db25maWd1cmF0aW9uRmlsdGVyQgUKA19pZEIMCgpfdG9waWNfYXJuIscBChJRdWV1ZUNvbmZpZ3VyYXRpb24SDwoCaWQYASABKAlIAIgBARIhCglxdWV1ZV9hcm4YAiABKAlCCdqmHwVRdWV1ZUgBiAEBEh0KBmV2ZW50cxgDIAMoCUIN2qYfBUV2ZW508KYfARJJCgZmaWx0ZXIYBCABKAsyOS5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuTm90aWZpY2F0aW9uQ29uZmlndXJhdGlvbkZpbHRlckIFCgNfaWRCDAoKX3F1ZXVlX2FybiLYAQoVRnVuY3Rpb25Db25maWd1cmF0aW9uEg8KAmlkGAEgASgJSACIAQESLAoMZnVuY3Rpb25fYXJuGAIgASgJQhHaph8NQ2xvdWRGdW5jdGlvbkgBiAEBEh0KBmV2ZW50cxgDIAMoCUIN2qYfBUV2ZW508KYfARJJCgZmaWx0ZXIYBCABKAsyOS5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuTm90aWZpY2F0aW9uQ29uZmlndXJhdGlvbkZpbHRlckIFCgNfaWRCDwoNX2Z1bmN0aW9uX2FybiIaChhFdmVudEJyaWRnZUNvbmZpZ3VyYXRpb24iXgofTm90aWZpY2F0aW9uQ29uZmlndXJhdGlvbkZpbHRlchI7CgNrZXkYASABKAsyIy5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuS2V5RmlsdGVyQgnaph8FUzNLZXkiWwoJS2V5RmlsdGVyEk4KDGZpbHRlcl9ydWxlcxgBIAMoCzIkLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5GaWx0ZXJSdWxlQhLaph8KRmlsdGVyUnVsZfCmHwEiRgoKRmlsdGVyUnVsZRIRCgRuYW1lGAEgASgJSACIAQESEgoFdmFsdWUYAiABKAlIAYgBAUIHCgVfbmFtZUIICgZfdmFsdWViBnByb3RvMw", [file_quartet_traits_v1_binding]);
+  fileDesc("CitxdWFydGV0L29iamVjdHN0b3JhZ2UvdjEvbm90aWZpY2F0aW9uLnByb3RvEhhxdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEiuQMKGU5vdGlmaWNhdGlvbkNvbmZpZ3VyYXRpb24SZgoUdG9waWNfY29uZmlndXJhdGlvbnMYASADKAsyLC5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuVG9waWNDb25maWd1cmF0aW9uQhraph8SVG9waWNDb25maWd1cmF0aW9u8KYfARJmChRxdWV1ZV9jb25maWd1cmF0aW9ucxgCIAMoCzIsLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5RdWV1ZUNvbmZpZ3VyYXRpb25CGtqmHxJRdWV1ZUNvbmZpZ3VyYXRpb27wph8BEnQKF2Z1bmN0aW9uX2NvbmZpZ3VyYXRpb25zGAMgAygLMi8ucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLkZ1bmN0aW9uQ29uZmlndXJhdGlvbkIi2qYfGkNsb3VkRnVuY3Rpb25Db25maWd1cmF0aW9u8KYfARJWChpldmVudF9icmlkZ2VfY29uZmlndXJhdGlvbhgEIAEoCzIyLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5FdmVudEJyaWRnZUNvbmZpZ3VyYXRpb24ixwEKElRvcGljQ29uZmlndXJhdGlvbhIPCgJpZBgBIAEoCUgAiAEBEiEKCXRvcGljX2FybhgCIAEoCUIJ2qYfBVRvcGljSAGIAQESHQoGZXZlbnRzGAMgAygJQg3aph8FRXZlbnTwph8BEkkKBmZpbHRlchgEIAEoCzI5LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5Ob3RpZmljYXRpb25Db25maWd1cmF0aW9uRmlsdGVyQgUKA19pZEIMCgpfdG9waWNfYXJuIscBChJRdWV1ZUNvbmZpZ3VyYXRpb24SDwoCaWQYASABKAlIAIgBARIhCglxdWV1ZV9hcm4YAiABKAlCCdqmHwVRdWV1ZUgBiAEBEh0KBmV2ZW50cxgDIAMoCUIN2qYfBUV2ZW508KYfARJJCgZmaWx0ZXIYBCABKAsyOS5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuTm90aWZpY2F0aW9uQ29uZmlndXJhdGlvbkZpbHRlckIFCgNfaWRCDAoKX3F1ZXVlX2FybiLYAQoVRnVuY3Rpb25Db25maWd1cmF0aW9uEg8KAmlkGAEgASgJSACIAQESLAoMZnVuY3Rpb25fYXJuGAIgASgJQhHaph8NQ2xvdWRGdW5jdGlvbkgBiAEBEh0KBmV2ZW50cxgDIAMoCUIN2qYfBUV2ZW508KYfARJJCgZmaWx0ZXIYBCABKAsyOS5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuTm90aWZpY2F0aW9uQ29uZmlndXJhdGlvbkZpbHRlckIFCgNfaWRCDwoNX2Z1bmN0aW9uX2FybiIaChhFdmVudEJyaWRnZUNvbmZpZ3VyYXRpb24iXgofTm90aWZpY2F0aW9uQ29uZmlndXJhdGlvbkZpbHRlchI7CgNrZXkYASABKAsyIy5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuS2V5RmlsdGVyQgnaph8FUzNLZXkiWwoJS2V5RmlsdGVyEk4KDGZpbHRlcl9ydWxlcxgBIAMoCzIkLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5GaWx0ZXJSdWxlQhLaph8KRmlsdGVyUnVsZfCmHwEiRgoKRmlsdGVyUnVsZRIRCgRuYW1lGAEgASgJSACIAQESEgoFdmFsdWUYAiABKAlIAYgBAUIHCgVfbmFtZUIICgZfdmFsdWUinAIKHk9sZGVyTm90aWZpY2F0aW9uQ29uZmlndXJhdGlvbhJOChN0b3BpY19jb25maWd1cmF0aW9uGAEgASgLMjEucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLk9sZGVyVG9waWNDb25maWd1cmF0aW9uEk4KE3F1ZXVlX2NvbmZpZ3VyYXRpb24YAiABKAsyMS5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuT2xkZXJRdWV1ZUNvbmZpZ3VyYXRpb24SWgocY2xvdWRfZnVuY3Rpb25fY29uZmlndXJhdGlvbhgDIAEoCzI0LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5PbGRlckZ1bmN0aW9uQ29uZmlndXJhdGlvbiKMAQoXT2xkZXJUb3BpY0NvbmZpZ3VyYXRpb24SDwoCaWQYASABKAlIAIgBARIdCgZldmVudHMYAiADKAlCDdqmHwVFdmVudPCmHwESEgoFZXZlbnQYAyABKAlIAYgBARISCgV0b3BpYxgEIAEoCUgCiAEBQgUKA19pZEIICgZfZXZlbnRCCAoGX3RvcGljIowBChdPbGRlclF1ZXVlQ29uZmlndXJhdGlvbhIPCgJpZBgBIAEoCUgAiAEBEhIKBWV2ZW50GAIgASgJSAGIAQESHQoGZXZlbnRzGAMgAygJQg3aph8FRXZlbnTwph8BEhIKBXF1ZXVlGAQgASgJSAKIAQFCBQoDX2lkQggKBl9ldmVudEIICgZfcXVldWUi0wEKGk9sZGVyRnVuY3Rpb25Db25maWd1cmF0aW9uEg8KAmlkGAEgASgJSACIAQESEgoFZXZlbnQYAiABKAlIAYgBARIdCgZldmVudHMYAyADKAlCDdqmHwVFdmVudPCmHwESGwoOY2xvdWRfZnVuY3Rpb24YBCABKAlIAogBARIcCg9pbnZvY2F0aW9uX3JvbGUYBSABKAlIA4gBAUIFCgNfaWRCCAoGX2V2ZW50QhEKD19jbG91ZF9mdW5jdGlvbkISChBfaW52b2NhdGlvbl9yb2xlYgZwcm90bzM", [file_quartet_traits_v1_binding]);
 
 /**
  * Everyone who is told of a bucket's changes.
@@ -267,4 +267,172 @@ export type FilterRule = Message<"quartet.objectstorage.v1.FilterRule"> & {
  */
 export const FilterRuleSchema: GenMessage<FilterRule> = /*@__PURE__*/
   messageDesc(file_quartet_objectstorage_v1_notification, 7);
+
+/**
+ * Who is told of a bucket's changes, in its older form.
+ *
+ * @generated from message quartet.objectstorage.v1.OlderNotificationConfiguration
+ */
+export type OlderNotificationConfiguration = Message<"quartet.objectstorage.v1.OlderNotificationConfiguration"> & {
+  /**
+   * A topic that is told. Unset: none.
+   *
+   * @generated from field: quartet.objectstorage.v1.OlderTopicConfiguration topic_configuration = 1;
+   */
+  topicConfiguration?: OlderTopicConfiguration | undefined;
+
+  /**
+   * A queue that is told. Unset: none.
+   *
+   * @generated from field: quartet.objectstorage.v1.OlderQueueConfiguration queue_configuration = 2;
+   */
+  queueConfiguration?: OlderQueueConfiguration | undefined;
+
+  /**
+   * A function that is told. Unset: none.
+   *
+   * @generated from field: quartet.objectstorage.v1.OlderFunctionConfiguration cloud_function_configuration = 3;
+   */
+  cloudFunctionConfiguration?: OlderFunctionConfiguration | undefined;
+};
+
+/**
+ * Describes the message quartet.objectstorage.v1.OlderNotificationConfiguration.
+ * Use `create(OlderNotificationConfigurationSchema)` to create a new message.
+ */
+export const OlderNotificationConfigurationSchema: GenMessage<OlderNotificationConfiguration> = /*@__PURE__*/
+  messageDesc(file_quartet_objectstorage_v1_notification, 8);
+
+/**
+ * A topic that is told, in its older form.
+ *
+ * @generated from message quartet.objectstorage.v1.OlderTopicConfiguration
+ */
+export type OlderTopicConfiguration = Message<"quartet.objectstorage.v1.OlderTopicConfiguration"> & {
+  /**
+   * Names the entry in the configuration and in what is sent. Unset: one is made.
+   *
+   * @generated from field: optional string id = 1;
+   */
+  id?: string | undefined;
+
+  /**
+   * The kinds of change, for example s3:ObjectCreated:*. Empty: refused.
+   *
+   * @generated from field: repeated string events = 2;
+   */
+  events: string[];
+
+  /**
+   * One kind of change. Unset: those of the list.
+   *
+   * @generated from field: optional string event = 3;
+   */
+  event?: string | undefined;
+
+  /**
+   * The topic. Unset: refused.
+   *
+   * @generated from field: optional string topic = 4;
+   */
+  topic?: string | undefined;
+};
+
+/**
+ * Describes the message quartet.objectstorage.v1.OlderTopicConfiguration.
+ * Use `create(OlderTopicConfigurationSchema)` to create a new message.
+ */
+export const OlderTopicConfigurationSchema: GenMessage<OlderTopicConfiguration> = /*@__PURE__*/
+  messageDesc(file_quartet_objectstorage_v1_notification, 9);
+
+/**
+ * A queue that is told, in its older form.
+ *
+ * @generated from message quartet.objectstorage.v1.OlderQueueConfiguration
+ */
+export type OlderQueueConfiguration = Message<"quartet.objectstorage.v1.OlderQueueConfiguration"> & {
+  /**
+   * Names the entry in the configuration and in what is sent. Unset: one is made.
+   *
+   * @generated from field: optional string id = 1;
+   */
+  id?: string | undefined;
+
+  /**
+   * One kind of change. Unset: those of the list.
+   *
+   * @generated from field: optional string event = 2;
+   */
+  event?: string | undefined;
+
+  /**
+   * The kinds of change, for example s3:ObjectCreated:*. Empty: refused.
+   *
+   * @generated from field: repeated string events = 3;
+   */
+  events: string[];
+
+  /**
+   * The queue. Unset: refused.
+   *
+   * @generated from field: optional string queue = 4;
+   */
+  queue?: string | undefined;
+};
+
+/**
+ * Describes the message quartet.objectstorage.v1.OlderQueueConfiguration.
+ * Use `create(OlderQueueConfigurationSchema)` to create a new message.
+ */
+export const OlderQueueConfigurationSchema: GenMessage<OlderQueueConfiguration> = /*@__PURE__*/
+  messageDesc(file_quartet_objectstorage_v1_notification, 10);
+
+/**
+ * A function that is told, in its older form.
+ *
+ * @generated from message quartet.objectstorage.v1.OlderFunctionConfiguration
+ */
+export type OlderFunctionConfiguration = Message<"quartet.objectstorage.v1.OlderFunctionConfiguration"> & {
+  /**
+   * Names the entry in the configuration and in what is sent. Unset: one is made.
+   *
+   * @generated from field: optional string id = 1;
+   */
+  id?: string | undefined;
+
+  /**
+   * One kind of change. Unset: those of the list.
+   *
+   * @generated from field: optional string event = 2;
+   */
+  event?: string | undefined;
+
+  /**
+   * The kinds of change, for example s3:ObjectCreated:*. Empty: refused.
+   *
+   * @generated from field: repeated string events = 3;
+   */
+  events: string[];
+
+  /**
+   * The function. Unset: refused.
+   *
+   * @generated from field: optional string cloud_function = 4;
+   */
+  cloudFunction?: string | undefined;
+
+  /**
+   * The role that calls the function. Unset: none.
+   *
+   * @generated from field: optional string invocation_role = 5;
+   */
+  invocationRole?: string | undefined;
+};
+
+/**
+ * Describes the message quartet.objectstorage.v1.OlderFunctionConfiguration.
+ * Use `create(OlderFunctionConfigurationSchema)` to create a new message.
+ */
+export const OlderFunctionConfigurationSchema: GenMessage<OlderFunctionConfiguration> = /*@__PURE__*/
+  messageDesc(file_quartet_objectstorage_v1_notification, 11);
 

@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/objectstorage/v1/object.proto.
  */
 export const file_quartet_objectstorage_v1_object: GenFile = /*@__PURE__*/
-  fileDesc("CiVxdWFydGV0L29iamVjdHN0b3JhZ2UvdjEvb2JqZWN0LnByb3RvEhhxdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEihQMKDU9iamVjdFN1bW1hcnkSEAoDa2V5GAEgASgJSACIAQESMQoNbGFzdF9tb2RpZmllZBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoFZV90YWcYAyABKAlIAYgBARIgChJjaGVja3N1bV9hbGdvcml0aG0YBCADKAlCBPCmHwESGgoNY2hlY2tzdW1fdHlwZRgFIAEoCUgCiAEBEhEKBHNpemUYBiABKANIA4gBARIaCg1zdG9yYWdlX2NsYXNzGAcgASgJSASIAQESLgoFb3duZXIYCCABKAsyHy5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuT3duZXISPwoOcmVzdG9yZV9zdGF0dXMYCSABKAsyJy5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuUmVzdG9yZVN0YXR1c0IGCgRfa2V5QggKBl9lX3RhZ0IQCg5fY2hlY2tzdW1fdHlwZUIHCgVfc2l6ZUIQCg5fc3RvcmFnZV9jbGFzcyIuCgxDb21tb25QcmVmaXgSEwoGcHJlZml4GAEgASgJSACIAQFCCQoHX3ByZWZpeCKIAQoNUmVzdG9yZVN0YXR1cxIjChZpc19yZXN0b3JlX2luX3Byb2dyZXNzGAEgASgISACIAQESNwoTcmVzdG9yZV9leHBpcnlfZGF0ZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCGQoXX2lzX3Jlc3RvcmVfaW5fcHJvZ3Jlc3MicwoGRGVsZXRlEksKB29iamVjdHMYASADKAsyKi5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuT2JqZWN0SWRlbnRpZmllckIO2qYfBk9iamVjdPCmHwESEgoFcXVpZXQYAiABKAhIAIgBAUIICgZfcXVpZXQizAEKEE9iamVjdElkZW50aWZpZXISEAoDa2V5GAEgASgJSACIAQESFwoKdmVyc2lvbl9pZBgCIAEoCUgBiAEBEhIKBWVfdGFnGAMgASgJSAKIAQESPAoSbGFzdF9tb2RpZmllZF90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIEgKcfAhIRCgRzaXplGAUgASgDSAOIAQFCBgoEX2tleUINCgtfdmVyc2lvbl9pZEIICgZfZV90YWdCBwoFX3NpemUiwwEKDURlbGV0ZWRPYmplY3QSEAoDa2V5GAEgASgJSACIAQESFwoKdmVyc2lvbl9pZBgCIAEoCUgBiAEBEhoKDWRlbGV0ZV9tYXJrZXIYAyABKAhIAogBARIlChhkZWxldGVfbWFya2VyX3ZlcnNpb25faWQYBCABKAlIA4gBAUIGCgRfa2V5Qg0KC192ZXJzaW9uX2lkQhAKDl9kZWxldGVfbWFya2VyQhsKGV9kZWxldGVfbWFya2VyX3ZlcnNpb25faWQijQEKC0RlbGV0ZUVycm9yEhAKA2tleRgBIAEoCUgAiAEBEhcKCnZlcnNpb25faWQYAiABKAlIAYgBARIRCgRjb2RlGAMgASgJSAKIAQESFAoHbWVzc2FnZRgEIAEoCUgDiAEBQgYKBF9rZXlCDQoLX3ZlcnNpb25faWRCBwoFX2NvZGVCCgoIX21lc3NhZ2Ui1gYKEENvcHlPYmplY3RSZXN1bHQSEgoFZV90YWcYASABKAlIAIgBARIxCg1sYXN0X21vZGlmaWVkGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIaCg1jaGVja3N1bV90eXBlGAMgASgJSAGIAQESLgoOY2hlY2tzdW1fY3JjMzIYBCABKAlCEdqmHw1DaGVja3N1bUNSQzMySAKIAQESMAoPY2hlY2tzdW1fY3JjMzJjGAUgASgJQhLaph8OQ2hlY2tzdW1DUkMzMkNIA4gBARI2ChJjaGVja3N1bV9jcmM2NG52bWUYBiABKAlCFdqmHxFDaGVja3N1bUNSQzY0TlZNRUgEiAEBEiwKDWNoZWNrc3VtX3NoYTEYByABKAlCENqmHwxDaGVja3N1bVNIQTFIBYgBARIwCg9jaGVja3N1bV9zaGEyNTYYCCABKAlCEtqmHw5DaGVja3N1bVNIQTI1NkgGiAEBEjAKD2NoZWNrc3VtX3NoYTUxMhgJIAEoCUIS2qYfDkNoZWNrc3VtU0hBNTEySAeIAQESKgoMY2hlY2tzdW1fbWQ1GAogASgJQg/aph8LQ2hlY2tzdW1NRDVICIgBARI0ChFjaGVja3N1bV94eGhhc2g2NBgLIAEoCUIU2qYfEENoZWNrc3VtWFhIQVNINjRICYgBARIyChBjaGVja3N1bV94eGhhc2gzGAwgASgJQhPaph8PQ2hlY2tzdW1YWEhBU0gzSAqIAQESNgoSY2hlY2tzdW1feHhoYXNoMTI4GA0gASgJQhXaph8RQ2hlY2tzdW1YWEhBU0gxMjhIC4gBAUIICgZfZV90YWdCEAoOX2NoZWNrc3VtX3R5cGVCEQoPX2NoZWNrc3VtX2NyYzMyQhIKEF9jaGVja3N1bV9jcmMzMmNCFQoTX2NoZWNrc3VtX2NyYzY0bnZtZUIQCg5fY2hlY2tzdW1fc2hhMUISChBfY2hlY2tzdW1fc2hhMjU2QhIKEF9jaGVja3N1bV9zaGE1MTJCDwoNX2NoZWNrc3VtX21kNUIUChJfY2hlY2tzdW1feHhoYXNoNjRCEwoRX2NoZWNrc3VtX3h4aGFzaDNCFQoTX2NoZWNrc3VtX3h4aGFzaDEyOCL9BQoIQ2hlY2tzdW0SLgoOY2hlY2tzdW1fY3JjMzIYASABKAlCEdqmHw1DaGVja3N1bUNSQzMySACIAQESMAoPY2hlY2tzdW1fY3JjMzJjGAIgASgJQhLaph8OQ2hlY2tzdW1DUkMzMkNIAYgBARI2ChJjaGVja3N1bV9jcmM2NG52bWUYAyABKAlCFdqmHxFDaGVja3N1bUNSQzY0TlZNRUgCiAEBEiwKDWNoZWNrc3VtX3NoYTEYBCABKAlCENqmHwxDaGVja3N1bVNIQTFIA4gBARIwCg9jaGVja3N1bV9zaGEyNTYYBSABKAlCEtqmHw5DaGVja3N1bVNIQTI1NkgEiAEBEjAKD2NoZWNrc3VtX3NoYTUxMhgGIAEoCUIS2qYfDkNoZWNrc3VtU0hBNTEySAWIAQESKgoMY2hlY2tzdW1fbWQ1GAcgASgJQg/aph8LQ2hlY2tzdW1NRDVIBogBARI0ChFjaGVja3N1bV94eGhhc2g2NBgIIAEoCUIU2qYfEENoZWNrc3VtWFhIQVNINjRIB4gBARIyChBjaGVja3N1bV94eGhhc2gzGAkgASgJQhPaph8PQ2hlY2tzdW1YWEhBU0gzSAiIAQESNgoSY2hlY2tzdW1feHhoYXNoMTI4GAogASgJQhXaph8RQ2hlY2tzdW1YWEhBU0gxMjhICYgBARIaCg1jaGVja3N1bV90eXBlGAsgASgJSAqIAQFCEQoPX2NoZWNrc3VtX2NyYzMyQhIKEF9jaGVja3N1bV9jcmMzMmNCFQoTX2NoZWNrc3VtX2NyYzY0bnZtZUIQCg5fY2hlY2tzdW1fc2hhMUISChBfY2hlY2tzdW1fc2hhMjU2QhIKEF9jaGVja3N1bV9zaGE1MTJCDwoNX2NoZWNrc3VtX21kNUIUChJfY2hlY2tzdW1feHhoYXNoNjRCEwoRX2NoZWNrc3VtX3h4aGFzaDNCFQoTX2NoZWNrc3VtX3h4aGFzaDEyOEIQCg5fY2hlY2tzdW1fdHlwZSLTAgoYR2V0T2JqZWN0QXR0cmlidXRlc1BhcnRzEhgKC3BhcnRzX2NvdW50GAEgASgFSACIAQESHwoScGFydF9udW1iZXJfbWFya2VyGAIgASgFSAGIAQESJAoXbmV4dF9wYXJ0X251bWJlcl9tYXJrZXIYAyABKAVIAogBARIWCgltYXhfcGFydHMYBCABKAVIA4gBARIZCgxpc190cnVuY2F0ZWQYBSABKAhIBIgBARJBCgVwYXJ0cxgGIAMoCzIkLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5PYmplY3RQYXJ0Qgzaph8EUGFydPCmHwFCDgoMX3BhcnRzX2NvdW50QhUKE19wYXJ0X251bWJlcl9tYXJrZXJCGgoYX25leHRfcGFydF9udW1iZXJfbWFya2VyQgwKCl9tYXhfcGFydHNCDwoNX2lzX3RydW5jYXRlZCKXBgoKT2JqZWN0UGFydBIYCgtwYXJ0X251bWJlchgBIAEoBUgAiAEBEhEKBHNpemUYAiABKANIAYgBARIuCg5jaGVja3N1bV9jcmMzMhgDIAEoCUIR2qYfDUNoZWNrc3VtQ1JDMzJIAogBARIwCg9jaGVja3N1bV9jcmMzMmMYBCABKAlCEtqmHw5DaGVja3N1bUNSQzMyQ0gDiAEBEjYKEmNoZWNrc3VtX2NyYzY0bnZtZRgFIAEoCUIV2qYfEUNoZWNrc3VtQ1JDNjROVk1FSASIAQESLAoNY2hlY2tzdW1fc2hhMRgGIAEoCUIQ2qYfDENoZWNrc3VtU0hBMUgFiAEBEjAKD2NoZWNrc3VtX3NoYTI1NhgHIAEoCUIS2qYfDkNoZWNrc3VtU0hBMjU2SAaIAQESMAoPY2hlY2tzdW1fc2hhNTEyGAggASgJQhLaph8OQ2hlY2tzdW1TSEE1MTJIB4gBARIqCgxjaGVja3N1bV9tZDUYCSABKAlCD9qmHwtDaGVja3N1bU1ENUgIiAEBEjQKEWNoZWNrc3VtX3h4aGFzaDY0GAogASgJQhTaph8QQ2hlY2tzdW1YWEhBU0g2NEgJiAEBEjIKEGNoZWNrc3VtX3h4aGFzaDMYCyABKAlCE9qmHw9DaGVja3N1bVhYSEFTSDNICogBARI2ChJjaGVja3N1bV94eGhhc2gxMjgYDCABKAlCFdqmHxFDaGVja3N1bVhYSEFTSDEyOEgLiAEBQg4KDF9wYXJ0X251bWJlckIHCgVfc2l6ZUIRCg9fY2hlY2tzdW1fY3JjMzJCEgoQX2NoZWNrc3VtX2NyYzMyY0IVChNfY2hlY2tzdW1fY3JjNjRudm1lQhAKDl9jaGVja3N1bV9zaGExQhIKEF9jaGVja3N1bV9zaGEyNTZCEgoQX2NoZWNrc3VtX3NoYTUxMkIPCg1fY2hlY2tzdW1fbWQ1QhQKEl9jaGVja3N1bV94eGhhc2g2NEITChFfY2hlY2tzdW1feHhoYXNoM0IVChNfY2hlY2tzdW1feHhoYXNoMTI4YgZwcm90bzM", [file_google_protobuf_timestamp, file_quartet_objectstorage_v1_bucket, file_quartet_traits_v1_binding]);
+  fileDesc("CiVxdWFydGV0L29iamVjdHN0b3JhZ2UvdjEvb2JqZWN0LnByb3RvEhhxdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEihQMKDU9iamVjdFN1bW1hcnkSEAoDa2V5GAEgASgJSACIAQESMQoNbGFzdF9tb2RpZmllZBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEgoFZV90YWcYAyABKAlIAYgBARIgChJjaGVja3N1bV9hbGdvcml0aG0YBCADKAlCBPCmHwESGgoNY2hlY2tzdW1fdHlwZRgFIAEoCUgCiAEBEhEKBHNpemUYBiABKANIA4gBARIaCg1zdG9yYWdlX2NsYXNzGAcgASgJSASIAQESLgoFb3duZXIYCCABKAsyHy5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuT3duZXISPwoOcmVzdG9yZV9zdGF0dXMYCSABKAsyJy5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuUmVzdG9yZVN0YXR1c0IGCgRfa2V5QggKBl9lX3RhZ0IQCg5fY2hlY2tzdW1fdHlwZUIHCgVfc2l6ZUIQCg5fc3RvcmFnZV9jbGFzcyIuCgxDb21tb25QcmVmaXgSEwoGcHJlZml4GAEgASgJSACIAQFCCQoHX3ByZWZpeCKIAQoNUmVzdG9yZVN0YXR1cxIjChZpc19yZXN0b3JlX2luX3Byb2dyZXNzGAEgASgISACIAQESNwoTcmVzdG9yZV9leHBpcnlfZGF0ZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCGQoXX2lzX3Jlc3RvcmVfaW5fcHJvZ3Jlc3MicwoGRGVsZXRlEksKB29iamVjdHMYASADKAsyKi5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuT2JqZWN0SWRlbnRpZmllckIO2qYfBk9iamVjdPCmHwESEgoFcXVpZXQYAiABKAhIAIgBAUIICgZfcXVpZXQizAEKEE9iamVjdElkZW50aWZpZXISEAoDa2V5GAEgASgJSACIAQESFwoKdmVyc2lvbl9pZBgCIAEoCUgBiAEBEhIKBWVfdGFnGAMgASgJSAKIAQESPAoSbGFzdF9tb2RpZmllZF90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIEgKcfAhIRCgRzaXplGAUgASgDSAOIAQFCBgoEX2tleUINCgtfdmVyc2lvbl9pZEIICgZfZV90YWdCBwoFX3NpemUiwwEKDURlbGV0ZWRPYmplY3QSEAoDa2V5GAEgASgJSACIAQESFwoKdmVyc2lvbl9pZBgCIAEoCUgBiAEBEhoKDWRlbGV0ZV9tYXJrZXIYAyABKAhIAogBARIlChhkZWxldGVfbWFya2VyX3ZlcnNpb25faWQYBCABKAlIA4gBAUIGCgRfa2V5Qg0KC192ZXJzaW9uX2lkQhAKDl9kZWxldGVfbWFya2VyQhsKGV9kZWxldGVfbWFya2VyX3ZlcnNpb25faWQijQEKC0RlbGV0ZUVycm9yEhAKA2tleRgBIAEoCUgAiAEBEhcKCnZlcnNpb25faWQYAiABKAlIAYgBARIRCgRjb2RlGAMgASgJSAKIAQESFAoHbWVzc2FnZRgEIAEoCUgDiAEBQgYKBF9rZXlCDQoLX3ZlcnNpb25faWRCBwoFX2NvZGVCCgoIX21lc3NhZ2Ui1gYKEENvcHlPYmplY3RSZXN1bHQSEgoFZV90YWcYASABKAlIAIgBARIxCg1sYXN0X21vZGlmaWVkGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIaCg1jaGVja3N1bV90eXBlGAMgASgJSAGIAQESLgoOY2hlY2tzdW1fY3JjMzIYBCABKAlCEdqmHw1DaGVja3N1bUNSQzMySAKIAQESMAoPY2hlY2tzdW1fY3JjMzJjGAUgASgJQhLaph8OQ2hlY2tzdW1DUkMzMkNIA4gBARI2ChJjaGVja3N1bV9jcmM2NG52bWUYBiABKAlCFdqmHxFDaGVja3N1bUNSQzY0TlZNRUgEiAEBEiwKDWNoZWNrc3VtX3NoYTEYByABKAlCENqmHwxDaGVja3N1bVNIQTFIBYgBARIwCg9jaGVja3N1bV9zaGEyNTYYCCABKAlCEtqmHw5DaGVja3N1bVNIQTI1NkgGiAEBEjAKD2NoZWNrc3VtX3NoYTUxMhgJIAEoCUIS2qYfDkNoZWNrc3VtU0hBNTEySAeIAQESKgoMY2hlY2tzdW1fbWQ1GAogASgJQg/aph8LQ2hlY2tzdW1NRDVICIgBARI0ChFjaGVja3N1bV94eGhhc2g2NBgLIAEoCUIU2qYfEENoZWNrc3VtWFhIQVNINjRICYgBARIyChBjaGVja3N1bV94eGhhc2gzGAwgASgJQhPaph8PQ2hlY2tzdW1YWEhBU0gzSAqIAQESNgoSY2hlY2tzdW1feHhoYXNoMTI4GA0gASgJQhXaph8RQ2hlY2tzdW1YWEhBU0gxMjhIC4gBAUIICgZfZV90YWdCEAoOX2NoZWNrc3VtX3R5cGVCEQoPX2NoZWNrc3VtX2NyYzMyQhIKEF9jaGVja3N1bV9jcmMzMmNCFQoTX2NoZWNrc3VtX2NyYzY0bnZtZUIQCg5fY2hlY2tzdW1fc2hhMUISChBfY2hlY2tzdW1fc2hhMjU2QhIKEF9jaGVja3N1bV9zaGE1MTJCDwoNX2NoZWNrc3VtX21kNUIUChJfY2hlY2tzdW1feHhoYXNoNjRCEwoRX2NoZWNrc3VtX3h4aGFzaDNCFQoTX2NoZWNrc3VtX3h4aGFzaDEyOCL9BQoIQ2hlY2tzdW0SLgoOY2hlY2tzdW1fY3JjMzIYASABKAlCEdqmHw1DaGVja3N1bUNSQzMySACIAQESMAoPY2hlY2tzdW1fY3JjMzJjGAIgASgJQhLaph8OQ2hlY2tzdW1DUkMzMkNIAYgBARI2ChJjaGVja3N1bV9jcmM2NG52bWUYAyABKAlCFdqmHxFDaGVja3N1bUNSQzY0TlZNRUgCiAEBEiwKDWNoZWNrc3VtX3NoYTEYBCABKAlCENqmHwxDaGVja3N1bVNIQTFIA4gBARIwCg9jaGVja3N1bV9zaGEyNTYYBSABKAlCEtqmHw5DaGVja3N1bVNIQTI1NkgEiAEBEjAKD2NoZWNrc3VtX3NoYTUxMhgGIAEoCUIS2qYfDkNoZWNrc3VtU0hBNTEySAWIAQESKgoMY2hlY2tzdW1fbWQ1GAcgASgJQg/aph8LQ2hlY2tzdW1NRDVIBogBARI0ChFjaGVja3N1bV94eGhhc2g2NBgIIAEoCUIU2qYfEENoZWNrc3VtWFhIQVNINjRIB4gBARIyChBjaGVja3N1bV94eGhhc2gzGAkgASgJQhPaph8PQ2hlY2tzdW1YWEhBU0gzSAiIAQESNgoSY2hlY2tzdW1feHhoYXNoMTI4GAogASgJQhXaph8RQ2hlY2tzdW1YWEhBU0gxMjhICYgBARIaCg1jaGVja3N1bV90eXBlGAsgASgJSAqIAQFCEQoPX2NoZWNrc3VtX2NyYzMyQhIKEF9jaGVja3N1bV9jcmMzMmNCFQoTX2NoZWNrc3VtX2NyYzY0bnZtZUIQCg5fY2hlY2tzdW1fc2hhMUISChBfY2hlY2tzdW1fc2hhMjU2QhIKEF9jaGVja3N1bV9zaGE1MTJCDwoNX2NoZWNrc3VtX21kNUIUChJfY2hlY2tzdW1feHhoYXNoNjRCEwoRX2NoZWNrc3VtX3h4aGFzaDNCFQoTX2NoZWNrc3VtX3h4aGFzaDEyOEIQCg5fY2hlY2tzdW1fdHlwZSLTAgoYR2V0T2JqZWN0QXR0cmlidXRlc1BhcnRzEhgKC3BhcnRzX2NvdW50GAEgASgFSACIAQESHwoScGFydF9udW1iZXJfbWFya2VyGAIgASgFSAGIAQESJAoXbmV4dF9wYXJ0X251bWJlcl9tYXJrZXIYAyABKAVIAogBARIWCgltYXhfcGFydHMYBCABKAVIA4gBARIZCgxpc190cnVuY2F0ZWQYBSABKAhIBIgBARJBCgVwYXJ0cxgGIAMoCzIkLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5PYmplY3RQYXJ0Qgzaph8EUGFydPCmHwFCDgoMX3BhcnRzX2NvdW50QhUKE19wYXJ0X251bWJlcl9tYXJrZXJCGgoYX25leHRfcGFydF9udW1iZXJfbWFya2VyQgwKCl9tYXhfcGFydHNCDwoNX2lzX3RydW5jYXRlZCKXBgoKT2JqZWN0UGFydBIYCgtwYXJ0X251bWJlchgBIAEoBUgAiAEBEhEKBHNpemUYAiABKANIAYgBARIuCg5jaGVja3N1bV9jcmMzMhgDIAEoCUIR2qYfDUNoZWNrc3VtQ1JDMzJIAogBARIwCg9jaGVja3N1bV9jcmMzMmMYBCABKAlCEtqmHw5DaGVja3N1bUNSQzMyQ0gDiAEBEjYKEmNoZWNrc3VtX2NyYzY0bnZtZRgFIAEoCUIV2qYfEUNoZWNrc3VtQ1JDNjROVk1FSASIAQESLAoNY2hlY2tzdW1fc2hhMRgGIAEoCUIQ2qYfDENoZWNrc3VtU0hBMUgFiAEBEjAKD2NoZWNrc3VtX3NoYTI1NhgHIAEoCUIS2qYfDkNoZWNrc3VtU0hBMjU2SAaIAQESMAoPY2hlY2tzdW1fc2hhNTEyGAggASgJQhLaph8OQ2hlY2tzdW1TSEE1MTJIB4gBARIqCgxjaGVja3N1bV9tZDUYCSABKAlCD9qmHwtDaGVja3N1bU1ENUgIiAEBEjQKEWNoZWNrc3VtX3h4aGFzaDY0GAogASgJQhTaph8QQ2hlY2tzdW1YWEhBU0g2NEgJiAEBEjIKEGNoZWNrc3VtX3h4aGFzaDMYCyABKAlCE9qmHw9DaGVja3N1bVhYSEFTSDNICogBARI2ChJjaGVja3N1bV94eGhhc2gxMjgYDCABKAlCFdqmHxFDaGVja3N1bVhYSEFTSDEyOEgLiAEBQg4KDF9wYXJ0X251bWJlckIHCgVfc2l6ZUIRCg9fY2hlY2tzdW1fY3JjMzJCEgoQX2NoZWNrc3VtX2NyYzMyY0IVChNfY2hlY2tzdW1fY3JjNjRudm1lQhAKDl9jaGVja3N1bV9zaGExQhIKEF9jaGVja3N1bV9zaGEyNTZCEgoQX2NoZWNrc3VtX3NoYTUxMkIPCg1fY2hlY2tzdW1fbWQ1QhQKEl9jaGVja3N1bV94eGhhc2g2NEITChFfY2hlY2tzdW1feHhoYXNoM0IVChNfY2hlY2tzdW1feHhoYXNoMTI4ItMDCg1PYmplY3RWZXJzaW9uEhIKBWVfdGFnGAEgASgJSACIAQESIAoSY2hlY2tzdW1fYWxnb3JpdGhtGAIgAygJQgTwph8BEhoKDWNoZWNrc3VtX3R5cGUYAyABKAlIAYgBARIRCgRzaXplGAQgASgDSAKIAQESGgoNc3RvcmFnZV9jbGFzcxgFIAEoCUgDiAEBEhAKA2tleRgGIAEoCUgEiAEBEhcKCnZlcnNpb25faWQYByABKAlIBYgBARIWCglpc19sYXRlc3QYCCABKAhIBogBARIxCg1sYXN0X21vZGlmaWVkGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgVvd25lchgKIAEoCzIfLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5Pd25lchI/Cg5yZXN0b3JlX3N0YXR1cxgLIAEoCzInLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5SZXN0b3JlU3RhdHVzQggKBl9lX3RhZ0IQCg5fY2hlY2tzdW1fdHlwZUIHCgVfc2l6ZUIQCg5fc3RvcmFnZV9jbGFzc0IGCgRfa2V5Qg0KC192ZXJzaW9uX2lkQgwKCl9pc19sYXRlc3Qi3gEKEURlbGV0ZU1hcmtlckVudHJ5Ei4KBW93bmVyGAEgASgLMh8ucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLk93bmVyEhAKA2tleRgCIAEoCUgAiAEBEhcKCnZlcnNpb25faWQYAyABKAlIAYgBARIWCglpc19sYXRlc3QYBCABKAhIAogBARIxCg1sYXN0X21vZGlmaWVkGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIGCgRfa2V5Qg0KC192ZXJzaW9uX2lkQgwKCl9pc19sYXRlc3RiBnByb3RvMw", [file_google_protobuf_timestamp, file_quartet_objectstorage_v1_bucket, file_quartet_traits_v1_binding]);
 
 /**
  * One object of a listing.
@@ -181,7 +181,7 @@ export const DeleteSchema: GenMessage<Delete> = /*@__PURE__*/
  */
 export type ObjectIdentifier = Message<"quartet.objectstorage.v1.ObjectIdentifier"> & {
   /**
-   * The object's key: 1 to 1,024 bytes of UTF-8.
+   * The object's key: 1 to 1,024 bytes of UTF-8. Unset: refused.
    *
    * @generated from field: optional string key = 1;
    */
@@ -657,4 +657,145 @@ export type ObjectPart = Message<"quartet.objectstorage.v1.ObjectPart"> & {
  */
 export const ObjectPartSchema: GenMessage<ObjectPart> = /*@__PURE__*/
   messageDesc(file_quartet_objectstorage_v1_object, 10);
+
+/**
+ * One version of a listing.
+ *
+ * @generated from message quartet.objectstorage.v1.ObjectVersion
+ */
+export type ObjectVersion = Message<"quartet.objectstorage.v1.ObjectVersion"> & {
+  /**
+   * The entity tag, quoted: the MD5 of the content, or of the parts' digests with their number. Unset: never on
+   * success.
+   *
+   * @generated from field: optional string e_tag = 1;
+   */
+  eTag?: string | undefined;
+
+  /**
+   * The checksum algorithm: CRC32, CRC32C, CRC64NVME, SHA1 or SHA256. Empty: none.
+   *
+   * @generated from field: repeated string checksum_algorithm = 2;
+   */
+  checksumAlgorithm: string[];
+
+  /**
+   * COMPOSITE (a checksum of the parts' checksums) or FULL_OBJECT. Unset: no checksum is shown.
+   *
+   * @generated from field: optional string checksum_type = 3;
+   */
+  checksumType?: string | undefined;
+
+  /**
+   * The size of the content in bytes. Unset: not told.
+   *
+   * @generated from field: optional int64 size = 4;
+   */
+  size?: bigint | undefined;
+
+  /**
+   * The storage class, for example STANDARD. Unset: STANDARD.
+   *
+   * @generated from field: optional string storage_class = 5;
+   */
+  storageClass?: string | undefined;
+
+  /**
+   * The object's key: 1 to 1,024 bytes of UTF-8. Unset: never.
+   *
+   * @generated from field: optional string key = 6;
+   */
+  key?: string | undefined;
+
+  /**
+   * The version; `null` names the one made without versioning. Unset: the bucket has no versioning.
+   *
+   * @generated from field: optional string version_id = 7;
+   */
+  versionId?: string | undefined;
+
+  /**
+   * Whether it is the current version. Unset: never.
+   *
+   * @generated from field: optional bool is_latest = 8;
+   */
+  isLatest?: boolean | undefined;
+
+  /**
+   * When the version was made. Unset: never on success.
+   *
+   * @generated from field: google.protobuf.Timestamp last_modified = 9;
+   */
+  lastModified?: Timestamp | undefined;
+
+  /**
+   * The account that owns it. Unset: not asked for.
+   *
+   * @generated from field: quartet.objectstorage.v1.Owner owner = 10;
+   */
+  owner?: Owner | undefined;
+
+  /**
+   * The state of a restored archive copy. Unset: not restored.
+   *
+   * @generated from field: quartet.objectstorage.v1.RestoreStatus restore_status = 11;
+   */
+  restoreStatus?: RestoreStatus | undefined;
+};
+
+/**
+ * Describes the message quartet.objectstorage.v1.ObjectVersion.
+ * Use `create(ObjectVersionSchema)` to create a new message.
+ */
+export const ObjectVersionSchema: GenMessage<ObjectVersion> = /*@__PURE__*/
+  messageDesc(file_quartet_objectstorage_v1_object, 11);
+
+/**
+ * One delete marker of a listing.
+ *
+ * @generated from message quartet.objectstorage.v1.DeleteMarkerEntry
+ */
+export type DeleteMarkerEntry = Message<"quartet.objectstorage.v1.DeleteMarkerEntry"> & {
+  /**
+   * The account that owns it. Unset: not asked for.
+   *
+   * @generated from field: quartet.objectstorage.v1.Owner owner = 1;
+   */
+  owner?: Owner | undefined;
+
+  /**
+   * The object's key: 1 to 1,024 bytes of UTF-8. Unset: never.
+   *
+   * @generated from field: optional string key = 2;
+   */
+  key?: string | undefined;
+
+  /**
+   * The version; `null` names the one made without versioning. Unset: the bucket has no versioning.
+   *
+   * @generated from field: optional string version_id = 3;
+   */
+  versionId?: string | undefined;
+
+  /**
+   * Whether it is the current version. Unset: never.
+   *
+   * @generated from field: optional bool is_latest = 4;
+   */
+  isLatest?: boolean | undefined;
+
+  /**
+   * When the version was made. Unset: never on success.
+   *
+   * @generated from field: google.protobuf.Timestamp last_modified = 5;
+   */
+  lastModified?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message quartet.objectstorage.v1.DeleteMarkerEntry.
+ * Use `create(DeleteMarkerEntrySchema)` to create a new message.
+ */
+export const DeleteMarkerEntrySchema: GenMessage<DeleteMarkerEntry> = /*@__PURE__*/
+  messageDesc(file_quartet_objectstorage_v1_object, 12);
 
