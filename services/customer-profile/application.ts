@@ -70,7 +70,7 @@ export const createApplication = async (options: ApplicationOptions): Promise<Ap
     ids,
     log,
     handlers: {
-      [domainPurgeKind]: (job, { signal }) => purgeDomain(store, compaction, job.payload, signal),
+      [domainPurgeKind]: (job, { signal }) => purgeDomain(store, job.payload, signal),
       [objectTypePurgeKind]: (job, { signal }) => purgeObjectType(store, keyring, job.payload, signal),
     },
     policy: { [domainPurgeKind]: removalPolicy, [objectTypePurgeKind]: removalPolicy },
@@ -86,6 +86,7 @@ export const createApplication = async (options: ApplicationOptions): Promise<Ap
     compaction,
     start: () => {
       jobs.start();
+      compaction.request();
       stopExpiry = startExpiry({ store, clock, log, compaction, keyring });
     },
     stop: async () => {

@@ -32,4 +32,8 @@ export const limits = {
   expiryIntervalMs: 60 * 1000,
   /** Time between an erasure and the compaction that takes erased keys out of the files, in milliseconds. */
   compactionDelayMs: 60 * 1000,
+  /** Erased keys that one round of compaction takes. */
+  compactionBatchKeys: 1_000,
+  /** Up to so many erased keys of a domain are compacted one by one; more, with all keys of the domain. */
+  compactionSinglesMax: 16,
 } as const;

@@ -3,7 +3,9 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
 import type { WrappedKeyRecord } from "../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
-import { domainKeys, profileKeys } from "../../services/customer-profile/store/layout.ts";
+import { idText } from "../../services/customer-profile/store/identifier.ts";
+import { domainKeys, erasedKeys, profileKeys } from "../../services/customer-profile/store/layout.ts";
+import { eventually } from "../support/eventually.ts";
 import { bytesOfFiles, countsOf, rowsOf } from "./database.ts";
 import { startHarness } from "./harness.ts";
 
@@ -61,9 +63,12 @@ describe("personal data", () => {
 
 describe("deleteProfile", () => {
   test("leaves no record of the profile, and other profiles whole", async () => {
-    const { client, store, profileId } = await startWithAnn();
+    const { client, app, store, profileId } = await startWithAnn();
     const bob = await client.createProfile({ domainName: "shop", firstName: "Bob", phoneNumber: ann.phoneNumber });
     await client.deleteProfile({ domainName: "shop", profileId });
+    const named = (await rowsOf(store)).map(({ key }) => key).filter((key) => key.includes(profileId));
+    expect(named.map((key) => key.split("/")[0])).toEqual(["erased_keys"]);
+    await app.compaction.run();
     const rows = await rowsOf(store);
     expect(rows.filter(({ key }) => key.includes(profileId))).toEqual([]);
     expect(await countsOf(store)).toMatchObject({
@@ -95,6 +100,35 @@ describe("deleteProfile", () => {
       expect(await holdsKey(directory, stored?.value)).toBe(false);
     },
   );
+});
+
+test("a compaction that was due when the process ended is done after the next start", async () => {
+  const { client, store, directory, clock, stop, profileId } = await startWithAnn();
+  const [stored] = await store.read((reader) => reader.list(profileKeys, { limit: 1 }));
+  await client.deleteProfile({ domainName: "shop", profileId });
+  await stop();
+  expect(await holdsKey(directory, stored?.value)).toBe(true);
+  const next = await startHarness({ directory, clock });
+  await eventually(async () => {
+    clock.advance(60_000);
+    return (await next.store.read((reader) => reader.list(erasedKeys, { limit: 1 }))).length === 0;
+  }, "nothing waits for compaction");
+  expect(await holdsKey(directory, stored?.value)).toBe(false);
+});
+
+test("many erased keys leave the files together, and what lives beside them stays", async () => {
+  const { client, app, store, directory, profileId } = await startWithAnn();
+  for (let index = 0; index < 40; index += 1)
+    await client.createProfile({ domainName: "shop", accountNumber: `${index % 2}` });
+  const stored = await store.read((reader) => reader.list(profileKeys, { limit: 100 }));
+  const { items } = await client.searchProfiles({ domainName: "shop", keyName: "_account", values: ["0"] });
+  for (const item of items) await client.deleteProfile({ domainName: "shop", profileId: item.profileId });
+  await app.compaction.run();
+  const erased = new Set(items.map((item) => item.profileId));
+  const inFiles = await Promise.all(stored.map(({ value }) => holdsKey(directory, value)));
+  expect(inFiles).toEqual(stored.map(({ key }) => !erased.has(idText(key[1]))));
+  const left = await client.searchProfiles({ domainName: "shop", keyName: "_profileId", values: [profileId] });
+  expect(left.items[0]?.firstName).toBe("Zebedea");
 });
 
 test("deleteDomain takes the domain's key out of the files, so that no copy of its records can be read", async () => {

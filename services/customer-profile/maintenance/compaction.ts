@@ -1,25 +1,25 @@
 import type { Clock } from "../../kit/clock/clock.ts";
 import type { Logger } from "../../kit/log/log.ts";
 import type { Store } from "../../kit/store/store.ts";
-import type { Transaction } from "../../kit/store/transaction.ts";
 import { limits } from "../limits.ts";
-import { domainKeys, profileKeys } from "../store/layout.ts";
+import { idText } from "../store/identifier.ts";
+import { domainKeys, erasedKeys, profileKeys } from "../store/layout.ts";
 
 /**
  * Takes deleted keys out of the database's files. A deleted record stays in the files until they are compacted; for a
- * data key that means that the erased profile could still be decrypted from them. Only the two small key ranges are
- * compacted, once for all erasures of a while.
+ * data key that means that the erased profile could still be decrypted from them. What is to be compacted stands in the
+ * database, so none is forgotten when the process ends; it is done once for all erasures of a while.
  */
 export interface Compaction {
   /** Asks for a compaction soon. */
   request(): void;
   /** Compacts now and answers when it is done. */
   run(): Promise<void>;
-  /** Compacts what was asked for, and ends. */
+  /** Ends; what was asked for and not begun is done after the next start. */
   stop(): Promise<void>;
 }
 
-/** The compaction of a store's key ranges. */
+/** The compaction of a store's erased keys. */
 export const createCompaction = (store: Store, clock: Clock, log: Logger): Compaction => {
   let cancel: (() => void) | undefined;
   let running: Promise<void> = Promise.resolve();
@@ -30,42 +30,44 @@ export const createCompaction = (store: Store, clock: Clock, log: Logger): Compa
     return running;
   };
   const runLogged = (): Promise<void> =>
-    run().catch((error: unknown) => {
-      running = Promise.resolve();
-      log.error({ err: error }, "erased keys could not be compacted away");
-    });
+    run().catch((error: unknown) => log.error({ err: error }, "erased keys could not be compacted away"));
   return {
     request: () => {
       cancel ??= clock.schedule(clock.now() + limits.compactionDelayMs, () => void runLogged());
     },
     run,
     stop: async () => {
-      if (cancel !== undefined) await runLogged();
-      await running;
+      cancel?.();
+      await running.catch(() => undefined);
     },
   };
 };
 
+type ErasedKey = readonly [domainId: Uint8Array, profileId: Uint8Array];
+
 const compactBehind = async (earlier: Promise<void>, store: Store): Promise<void> => {
-  await earlier;
-  await store.compact(profileKeys, {});
-  await store.compact(domainKeys, {});
-  await store.transact(fence);
-  await store.compact(profileKeys, {});
-  await store.compact(domainKeys, {});
+  // Whoever asked for the earlier one was told of its failure.
+  await earlier.catch(() => undefined);
+  const batch = limits.compactionBatchKeys;
+  let erased: readonly ErasedKey[];
+  do {
+    const entries = await store.read((reader) => reader.list(erasedKeys, { limit: batch }));
+    erased = entries.map(({ key }) => key);
+    if (erased.length > 0) await compactKeys(store, erased);
+  } while (erased.length === batch);
 };
 
-const beforeAllIds = new Uint8Array();
-const afterAllIds = new Uint8Array(17).fill(0xff);
-
-/**
- * Deletes records that never were, at both ends of each range. A record and its deletion that were written soon after
- * each other reach the files together, and the database does not take up a file again that nothing newer overlaps; the
- * fences are what is newer.
- */
-const fence = (transaction: Transaction): void => {
-  for (const end of [beforeAllIds, afterAllIds]) {
-    transaction.delete(profileKeys, [end, end]);
-    transaction.delete(domainKeys, [end]);
+const compactKeys = async (store: Store, erased: readonly ErasedKey[]): Promise<void> => {
+  const byDomain = Map.groupBy(erased, ([domainId]) => idText(domainId));
+  for (const keys of byDomain.values()) {
+    const [domainId] = keys[0] as ErasedKey;
+    const ofProfiles = keys.filter(([, profileId]) => profileId.byteLength > 0);
+    if (ofProfiles.length < keys.length) await store.compact(domainKeys, { prefix: [domainId] });
+    // Few are compacted one by one, so that little else is rewritten; many, with all keys of their domain.
+    if (ofProfiles.length > limits.compactionSinglesMax) await store.compact(profileKeys, { prefix: [domainId] });
+    else for (const key of ofProfiles) await store.compact(profileKeys, { prefix: key });
   }
+  await store.transact((transaction) => {
+    for (const key of erased) transaction.delete(erasedKeys, key);
+  });
 };

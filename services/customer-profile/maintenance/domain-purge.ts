@@ -21,11 +21,11 @@ import {
 } from "../store/layout.ts";
 import { expiryMs as objectExpiryMs } from "../store/object.ts";
 import { expiryMs } from "../store/profile.ts";
-import type { Compaction } from "./compaction.ts";
 
 /**
  * The removal of what a deleted domain held. Its data is unreachable already, so the removal may take its time: each
- * transaction deletes a bounded number of records, beginning with the data keys. Deleting is all it does and it begins
+ * transaction deletes a bounded number of records, beginning with the data keys. (Those need no compaction: the key that
+ * wraps them is gone.) Deleting is all it does and it begins
  * with whatever is left, so one that was interrupted simply runs again.
  */
 export const domainPurgeKind = "domain-purge";
@@ -41,19 +41,13 @@ export const enqueuePurge = (jobs: Jobs, transaction: Transaction, domainId: Uin
 };
 
 /** Removes all that a deleted domain held. */
-export const purgeDomain = async (
-  store: Store,
-  compaction: Compaction,
-  payload: Uint8Array,
-  signal: AbortSignal,
-): Promise<JobOutcome> => {
+export const purgeDomain = async (store: Store, payload: Uint8Array, signal: AbortSignal): Promise<JobOutcome> => {
   const { domainId } = fromBinary(DomainPurgeSchema, payload);
   let isEmpty = false;
   while (!isEmpty) {
     signal.throwIfAborted();
     isEmpty = await store.transact((transaction) => deleteSome(transaction, domainId));
   }
-  compaction.request();
   return { done: true };
 };
 

@@ -6,7 +6,7 @@ import type { Entry, Reader, Transaction } from "../../kit/store/transaction.ts"
 import { expiryOf } from "../domain/expiry.ts";
 import type { DomainKeys, Keyring } from "../encryption/keyring.ts";
 import { fault } from "../faults.ts";
-import { domainKeys, domains } from "./layout.ts";
+import { domainKeys, domains, erasedKeys } from "./layout.ts";
 
 /** What it takes to read and write a domain's data. */
 export interface DomainData {
@@ -114,4 +114,5 @@ export const deleteDomain = (
 ): void => {
   transaction.delete(domains, [accountId, domainName]);
   transaction.delete(domainKeys, [domainId]);
+  transaction.put(erasedKeys, [domainId, new Uint8Array()], {});
 };

@@ -16,6 +16,7 @@
  *    13  object_expiries  due, domain id, type id, object key -> ObjectExpiryRecord
  *    14  integrations     domain id, address               -> IntegrationRecord
  *    15  integrations_by_address  account, address, domain name -> IntegrationByUriRecord
+ *    16  erased_keys      domain id, profile id            -> ErasedKeyRecord
  *    64  jobs and what belongs to them (the kit's own tables)
  *
  * Nothing that a customer could be known by stands in a key: profiles and domains have random identifiers, and search
@@ -25,6 +26,7 @@
 import {
   CounterRecordSchema,
   DomainRecordSchema,
+  ErasedKeyRecordSchema,
   ExpiryRecordSchema,
   IntegrationByUriRecordSchema,
   IntegrationRecordSchema,
@@ -260,6 +262,22 @@ export const integrationsByAddress = defineTable({
   value: IntegrationByUriRecordSchema,
 });
 
+/**
+ * Keys that were deleted and are still in the files of the database: of a profile, or (with an empty profile id) of a
+ * domain. They stand here until they are compacted away.
+ * Sorted as the keys are, so that neighbours are compacted together.
+ * Written with domain_keys and profile_keys.
+ *
+ *     erased_keys/0x07/0x09
+ *     0010 0700 0900
+ */
+export const erasedKeys = defineTable({
+  number: 16,
+  name: "erased_keys",
+  key: [bytes("domain id"), bytes("profile id")],
+  value: ErasedKeyRecordSchema,
+});
+
 /** The first number of the tables that hold jobs. */
 export const jobTablesBase = 64;
 
@@ -280,6 +298,7 @@ export const layout = [
   objectExpiries,
   integrations,
   integrationsByAddress,
+  erasedKeys,
 ] as const;
 
 assertDistinct(layout);

@@ -15,7 +15,7 @@ import { changeTotal, noAmounts, subtractAmounts } from "./counters.ts";
 import type { DomainData } from "./domain.ts";
 import { idBytes } from "./identifier.ts";
 import { contentOrigin, digestOf, putFirstKeys, removeAllKeys, replaceKeys } from "./key-index.ts";
-import { expiries, profileKeys, profiles } from "./layout.ts";
+import { erasedKeys, expiries, profileKeys, profiles } from "./layout.ts";
 import { removeObjectsOf } from "./object.ts";
 import { decodeProfile, encodeProfile } from "./profile-content.ts";
 
@@ -124,6 +124,7 @@ export const removeProfile = async (
   const record = await transaction.get(profiles, [domainId, profileId]);
   if (record === undefined) return;
   transaction.delete(profileKeys, [domainId, profileId]);
+  transaction.put(erasedKeys, [domainId, profileId], {});
   transaction.delete(profiles, [domainId, profileId]);
   transaction.delete(expiries, [expiryMs(record), domainId, profileId]);
   await removeAllKeys(transaction, domainId, profileId);
