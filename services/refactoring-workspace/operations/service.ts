@@ -29,7 +29,7 @@ import { existing, refuseOverQuota, refuseReservedName, refuseReservedTagKeys } 
 import { onceByToken } from "./client-token.ts";
 import { cutPage, pageOf } from "./page.ts";
 
-/** Makes a service. Its endpoint is not asked for now. */
+/** Makes a service. Its endpoint is asked only when a route to it becomes active. */
 export const createService: Operation<"createService"> = async (request, context) => {
   const { app, caller } = context;
   refuseReservedName(request.name, "svc-");

@@ -39,6 +39,15 @@ const problemOf = async (...given: Parameters<typeof check>): Promise<string> =>
   return outcome.isHealthy ? "healthy" : outcome.problem;
 };
 
+const outcomeOf = async (url: string, healthUrl?: string) => {
+  const tried: ConnectionPlace[] = [];
+  const connect = async (to: ConnectionPlace) => {
+    tried.push(to);
+    if (to.port === 81) throw Object.assign(new Error("refused"), { code: "ECONNREFUSED" });
+  };
+  return { outcome: await problemOf({ url, healthUrl }, { allowsPrivate: false, connect }), tried };
+};
+
 describe("a private URL", () => {
   test.each([
     // status, outcome
@@ -103,15 +112,6 @@ describe("a private URL", () => {
 });
 
 describe("a public URL", () => {
-  const outcomeOf = async (url: string, healthUrl?: string) => {
-    const tried: ConnectionPlace[] = [];
-    const connect = async (to: ConnectionPlace) => {
-      tried.push(to);
-      if (to.port === 81) throw Object.assign(new Error("refused"), { code: "ECONNREFUSED" });
-    };
-    return { outcome: await problemOf({ url, healthUrl }, { allowsPrivate: false, connect }), tried };
-  };
-
   test("is healthy when a connection opens, secured for https, and nothing is asked", async () => {
     const host = "203.0.113.1";
     expect(await outcomeOf("http://public.example/shop")).toEqual({

@@ -1,4 +1,4 @@
-import { create } from "@bufbuild/protobuf";
+import { create as message } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 
 import { ServiceRecordSchema } from "../../../gen/quartet/refactoringworkspace/storage/v1/records_pb.ts";
@@ -139,7 +139,7 @@ describe("listServices", () => {
     await store.transact((transaction) => {
       for (let count = 0; count < 499; count++) {
         const serviceId = `svc-${String(count).padStart(10, "0")}`;
-        putService(transaction, create(ServiceRecordSchema, { environmentId, applicationId, serviceId }));
+        putService(transaction, message(ServiceRecordSchema, { environmentId, applicationId, serviceId }));
       }
     });
     await makeService(client, place, "http://127.0.0.1");

@@ -6,6 +6,13 @@ import {
   resolveAllowed,
 } from "../../../services/refactoring-workspace/proxy/addresses.ts";
 
+const both = async () => [
+  { address: "10.0.0.1", family: 4 },
+  { address: "1.1.1.1", family: 4 },
+];
+
+const neverAsked = () => Promise.reject(new Error("an address needs no resolving"));
+
 describe("isPrivateAddress", () => {
   test.each([
     "127.0.0.1",
@@ -45,12 +52,6 @@ describe("isPrivateAddress", () => {
 });
 
 describe("resolveAllowed", () => {
-  const both = async () => [
-    { address: "10.0.0.1", family: 4 },
-    { address: "1.1.1.1", family: 4 },
-  ];
-  const neverAsked = () => Promise.reject(new Error("an address needs no resolving"));
-
   test("answers only the public addresses of a name where private ones are refused", async () => {
     expect(await resolveAllowed("b.example", { allowsPrivate: false, resolve: both })).toEqual([
       { address: "1.1.1.1", family: 4 },

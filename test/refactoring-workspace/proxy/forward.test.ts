@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import type { ClientRequest, IncomingMessage, RequestOptions } from "node:http";
+import type { ClientRequest, IncomingMessage, RequestOptions, ServerResponse } from "node:http";
 import { Agent, request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import { Readable } from "node:stream";
@@ -44,6 +44,11 @@ const settled = async (read: () => number): Promise<number> => {
     if (read() !== last) [last, since] = [read(), Date.now()];
     return Date.now() - since > 300 ? last : undefined;
   }, "the number settles");
+};
+
+const failureOf = async (url: string) => {
+  const answer = await fetch(url);
+  return [answer.status, ((await answer.json()) as { message: string }).message];
 };
 
 describe("a request", () => {
@@ -278,15 +283,15 @@ describe("an answer", () => {
   });
 
   test("arrives piece by piece as the service writes it", async () => {
-    let goOn = (): void => {};
+    const answers: ServerResponse[] = [];
     const { url } = await startProxied((_request, response) => {
+      answers.push(response);
       response.write("data: 1\n\n");
-      goOn = () => response.end("data: 2\n\n");
     });
     const answer = await answerTo(begin(`${url}/events`).end());
     const [first] = (await once(answer, "data")) as [Buffer];
     expect(first.toString()).toBe("data: 1\n\n");
-    goOn();
+    answers[0]?.end("data: 2\n\n");
     const [second] = (await once(answer, "data")) as [Buffer];
     expect(second.toString()).toBe("data: 2\n\n");
   });
@@ -305,11 +310,6 @@ describe("an answer", () => {
 });
 
 describe("a service that fails", () => {
-  const failureOf = async (url: string) => {
-    const answer = await fetch(url);
-    return [answer.status, ((await answer.json()) as { message: string }).message];
-  };
-
   test("by not listening is told as 502", async () => {
     const { url, backend } = await startProxied();
     await backend.close();

@@ -51,6 +51,14 @@ const upgradeOf = (url: string) =>
     },
   });
 
+const statusOf = async (to: string) => {
+  const sent = upgradeOf(to);
+  sent.end();
+  const [answer] = await once(sent, "response");
+  answer.resume();
+  return answer.statusCode;
+};
+
 describe("a WebSocket", () => {
   test("goes through to the service and back", async () => {
     const { url } = await startEcho();
@@ -107,13 +115,6 @@ describe("a WebSocket", () => {
   test("to a service that is away gets 502, and to no application 404", async () => {
     const { url, workspace, backend } = await startEcho();
     await backend.close();
-    const statusOf = async (to: string) => {
-      const sent = upgradeOf(to);
-      sent.end();
-      const [answer] = await once(sent, "response");
-      answer.resume();
-      return answer.statusCode;
-    };
     expect(await statusOf(`${url}/chat`)).toBe(502);
     expect(await statusOf(`${workspace.proxy.url}/nobody/prod/chat`)).toBe(404);
   });
