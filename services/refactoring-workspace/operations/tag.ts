@@ -50,7 +50,7 @@ export const untagResource: Operation<"untagResource"> = async (request, context
 export const listTagsForResource: Operation<"listTagsForResource"> = async (request, context) => {
   const { resource } = resourceOf(request.resourceArn);
   const found = await context.app.store.read((reader) => ownTagged(reader, context, resource, request.resourceArn));
-  return { tags: { ...found.tags } };
+  return { tags: { tags: { ...found.tags } } };
 };
 
 /** The tags of a resource of the caller's account. Throws RESOURCE_NOT_FOUND. */

@@ -27,7 +27,7 @@ describe("tagResource, untagResource and listTagsForResource", () => {
   test("add, change and remove the tags of every kind of resource", async () => {
     const { client, names } = await startTagged();
     for (const resourceArn of names) {
-      const list = async () => (await client.listTagsForResource({ resourceArn })).tags;
+      const list = async () => (await client.listTagsForResource({ resourceArn })).tags?.tags;
       expect(await list()).toEqual({});
       await client.tagResource({ resourceArn, tags: { a: "1", b: "2" } });
       await client.tagResource({ resourceArn, tags: { b: "3", c: "" } });
@@ -52,7 +52,7 @@ describe("tagResource, untagResource and listTagsForResource", () => {
     const { client, environment } = await startTagged();
     await client.tagResource({ resourceArn: environment, tags: { a: "1" } });
     const resourceArn = environment.replace("arn:aws:refactor-spaces:", "arn:svc:refactoring-workspace:");
-    expect((await client.listTagsForResource({ resourceArn })).tags).toEqual({ a: "1" });
+    expect((await client.listTagsForResource({ resourceArn })).tags?.tags).toEqual({ a: "1" });
   });
 
   test("refuse, in this order", async () => {
