@@ -19,16 +19,16 @@ export const refuseAnonymous = (context: Context, resource: string): void => {
 
 /**
  * The bucket that a request names, if its caller may use it: the owner's account may do everything with its buckets,
- * nobody else anything. Refuses in this order: an ARN as the name (not offered), an expected owner that is no account
- * id, an unknown bucket, another owner than expected, a caller of another account.
+ * nobody else anything. Refuses in this order: an ARN as the name (not offered), an unknown bucket, an expected owner that
+ * is no account id, another owner than expected, a caller of another account.
  */
 export const useBucket = async (reader: Reader, context: Context, request: BucketRequest): Promise<Bucket> => {
   const { bucket: name, expectedBucketOwner } = request;
   if (isBucketArn(name)) throw notOffered("Bucket");
-  if (expectedBucketOwner !== undefined && !/^\d{12}$/.test(expectedBucketOwner))
-    throw fault(ErrorReason.INVALID_EXPECTED_BUCKET_OWNER, { expected_bucket_owner: expectedBucketOwner });
   const bucket = await findBucket(reader, name);
   if (bucket === undefined) throw fault(ErrorReason.NO_SUCH_BUCKET, { bucket_name: name });
+  if (expectedBucketOwner !== undefined && !/^\d{12}$/.test(expectedBucketOwner))
+    throw fault(ErrorReason.INVALID_EXPECTED_BUCKET_OWNER, { expected_bucket_owner: expectedBucketOwner });
   if (expectedBucketOwner !== undefined && expectedBucketOwner !== bucket.accountId) throw denied(context, name);
   if (context.caller.isAnonymous || context.caller.accountId !== bucket.accountId) throw denied(context, name);
   return bucket;

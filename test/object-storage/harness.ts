@@ -51,6 +51,8 @@ export interface HarnessOptions {
 /** The object storage service on a real port, a real store and real files. */
 export interface Harness {
   readonly client: Client<typeof ObjectStorageService>;
+  /** Where the service listens. */
+  readonly url: string;
   readonly directory: string;
   readonly blobsDirectory: string;
   readonly opened: OpenObjectStorage;
@@ -94,6 +96,7 @@ export const startObjectStorage = async (options: HarnessOptions = {}): Promise<
   onTestFinished(stop);
   return {
     client: createClient(ObjectStorageService, transport),
+    url: server.url,
     directory,
     blobsDirectory: join(directory, "blobs", "v1"),
     opened,

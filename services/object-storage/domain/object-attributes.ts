@@ -1,5 +1,5 @@
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
-import { fault, invalidRequest } from "../faults.ts";
+import { fault, invalidArgument, invalidRequest } from "../faults.ts";
 import { chooseStorageClass } from "./storage-class.ts";
 import type { TagPair } from "./tags.ts";
 import { parseTagging } from "./tags.ts";
@@ -49,10 +49,14 @@ export const checkKey = (key: string): void => {
     throw fault(ErrorReason.KEY_TOO_LONG, { size: String(size), max_size_allowed: String(keyBytesMax) });
 };
 
-/** Reads a request's attributes. Throws METADATA_TOO_LARGE, INVALID_STORAGE_CLASS, INVALID_REQUEST and the refusals of tags. */
+/**
+ * Reads a request's attributes. Throws METADATA_TOO_LARGE, INVALID_ARGUMENT for text that no header can hold,
+ * INVALID_STORAGE_CLASS, INVALID_REQUEST and the refusals of tags.
+ */
 export const planAttributes = (request: AttributesRequest): ObjectAttributes => {
   const metadata = lowerCaseNames(request.metadata);
   checkMetadata(metadata);
+  checkHeaderTexts(request);
   return {
     contentHeaders: {
       cacheControl: request.cacheControl ?? "",
@@ -79,6 +83,35 @@ const checkMetadata = (metadata: Readonly<Record<string, string>>): void => {
   );
   if (size > metadataBytesMax)
     throw fault(ErrorReason.METADATA_TOO_LARGE, { size: String(size), max_size_allowed: String(metadataBytesMax) });
+};
+
+/** The headers that are kept, by their members. */
+const keptHeaders = {
+  cacheControl: "Cache-Control",
+  contentDisposition: "Content-Disposition",
+  contentEncoding: "Content-Encoding",
+  contentLanguage: "Content-Language",
+  contentType: "Content-Type",
+  expires: "Expires",
+  websiteRedirectLocation: "x-svc-website-redirect-location",
+} as const;
+const headerName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+// eslint-disable-next-line no-control-regex -- the characters that would end or break a header are meant.
+const unheadable = /[\u0000-\u0008\u000a-\u001f\u007f]/;
+
+/** What is kept is shown as headers to every later reader, so it must not be able to break out of one. */
+const checkHeaderTexts = (request: AttributesRequest): void => {
+  for (const [name, value] of Object.entries(request.metadata)) {
+    if (!headerName.test(name)) throw invalidArgument("x-svc-meta-", name, "The metadata name is not a header name.");
+    checkHeaderText(`x-svc-meta-${name}`, value);
+  }
+  for (const [member, header] of Object.entries(keptHeaders))
+    checkHeaderText(header, request[member as keyof typeof keptHeaders] ?? "");
+};
+
+/** Throws INVALID_ARGUMENT for text with control characters. */
+export const checkHeaderText = (header: string, value: string): void => {
+  if (unheadable.test(value)) throw invalidArgument(header, value, "Header value cannot be represented.");
 };
 
 /** `aws-chunked` describes how the content travelled, not what it is. */

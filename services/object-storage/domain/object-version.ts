@@ -7,6 +7,7 @@ import type { ChecksumMembers } from "./checksum-algorithm.ts";
 import { checksumMembers, encodeDigest, findChecksumAlgorithm } from "./checksum-algorithm.ts";
 import { quoteETag } from "./conditions.ts";
 import { instant } from "./instant.ts";
+import { checkHeaderText } from "./object-attributes.ts";
 
 /** What a read may ask to be told otherwise than it is stored. */
 export interface HeaderOverrides {
@@ -44,6 +45,16 @@ export const checkVersionId = (versionId: string | undefined): void => {
 export const checkPartAndRange = (request: { readonly range?: string; readonly partNumber?: number }): void => {
   if (request.range !== undefined && request.partNumber !== undefined)
     throw invalidRequest("Cannot specify both Range header and partNumber query parameter.");
+};
+
+/** Throws INVALID_ARGUMENT for an override that no header can hold. */
+export const checkOverrides = (overrides: HeaderOverrides): void => {
+  checkHeaderText("response-cache-control", overrides.responseCacheControl ?? "");
+  checkHeaderText("response-content-disposition", overrides.responseContentDisposition ?? "");
+  checkHeaderText("response-content-encoding", overrides.responseContentEncoding ?? "");
+  checkHeaderText("response-content-language", overrides.responseContentLanguage ?? "");
+  checkHeaderText("response-content-type", overrides.responseContentType ?? "");
+  checkHeaderText("response-expires", overrides.responseExpires ?? "");
 };
 
 /** Which bytes a read gives. Throws INVALID_PART_NUMBER and INVALID_RANGE. */

@@ -11,6 +11,7 @@ import { instantMs } from "../domain/instant.ts";
 import { refuseUnoffered } from "../domain/offer.ts";
 import type { ReadSelection } from "../domain/object-version.ts";
 import {
+  checkOverrides,
   checkPartAndRange,
   checkVersionId,
   describeChecksum,
@@ -24,15 +25,13 @@ import { findCurrent, stretchesOf } from "../store/object.ts";
 type ReadRequest = GetObjectRequest | HeadObjectRequest;
 
 /**
- * Reads an object or a part of it. Refuses what is not offered, a part together with a range, a version id that no
- * object here has, then as every use of a bucket does, an unknown key, conditions that do not hold, a part or range
+ * Reads an object or a part of it. Refuses what is not offered, a part together with a range, overrides that no
+ * header can hold, a version id that no object here has, then as every use of a bucket does, an unknown key, conditions that do not hold, a part or range
  * that the object does not have. Nothing is answered before the first bytes are verified.
  */
 export async function* getObject(request: GetObjectRequest, context: Context) {
   const { app } = context;
-  refuseUnoffered(request);
-  checkPartAndRange(request);
-  checkVersionId(request.versionId);
+  checkRead(request);
 
   const { found, selection, stretches } = await app.store.read(async (reader) => {
     const opened = await openForRead(reader, request, context);
@@ -51,11 +50,17 @@ export async function* getObject(request: GetObjectRequest, context: Context) {
 
 /** Tells everything about an object but its content. Refuses as getObject does. */
 export const headObject = async (request: HeadObjectRequest, context: Context) => {
-  refuseUnoffered(request);
-  checkPartAndRange(request);
-  checkVersionId(request.versionId);
+  checkRead(request);
   const { found, selection } = await context.app.store.read((reader) => openForRead(reader, request, context));
   return describe(request, found, selection);
+};
+
+/** What can be refused from the request alone. */
+const checkRead = (request: ReadRequest): void => {
+  refuseUnoffered(request);
+  checkPartAndRange(request);
+  checkOverrides(request);
+  checkVersionId(request.versionId);
 };
 
 const openForRead = async (

@@ -87,8 +87,8 @@ describe("a bucket is used", () => {
   test.each([
     // request, caller, reason; in the order of refusal
     [{ bucket: "arn:aws:s3:us-east-1:1:accesspoint/x", expectedBucketOwner: "1" }, alice, "MEMBER_NOT_IMPLEMENTED"],
-    [{ bucket: "unknown", expectedBucketOwner: "1" }, alice, "INVALID_EXPECTED_BUCKET_OWNER"],
-    [{ bucket: "unknown", expectedBucketOwner: bob }, alice, "NO_SUCH_BUCKET"],
+    [{ bucket: "unknown", expectedBucketOwner: "1" }, alice, "NO_SUCH_BUCKET"],
+    [{ bucket: "photos", expectedBucketOwner: "1" }, bob, "INVALID_EXPECTED_BUCKET_OWNER"],
     [{ bucket: "photos", expectedBucketOwner: bob }, alice, "ACCESS_DENIED"],
     [{ bucket: "photos", expectedBucketOwner: alice }, bob, "ACCESS_DENIED"],
     [{ bucket: "photos", expectedBucketOwner: alice }, alice, "none"],

@@ -63,6 +63,7 @@ describe("getObject", () => {
     // request, reason; in the order of refusal
     [{ sseCustomerKey: "x", range: "bytes=0-1", partNumber: 1 }, "MEMBER_NOT_IMPLEMENTED"],
     [{ range: "bytes=0-1", partNumber: 1, versionId: "x" }, "INVALID_REQUEST"],
+    [{ responseContentType: "a\r\nb: c", versionId: "x" }, "INVALID_ARGUMENT"],
     [{ versionId: "x", bucket: "unknown" }, "INVALID_VERSION_ID"],
     [{ bucket: "unknown", key: "unknown" }, "NO_SUCH_BUCKET"],
     [{ key: "unknown", ifMatch: "other" }, "NO_SUCH_KEY"],
