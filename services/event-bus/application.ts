@@ -10,6 +10,7 @@ import type { PageTokens } from "../kit/page-tokens/page-tokens.ts";
 import { createPageTokens, pageTokenKey } from "../kit/page-tokens/page-tokens.ts";
 import type { UnaryHandler } from "../kit/server/handlers.ts";
 import type { Store } from "../kit/store/store.ts";
+import { purgeHandler, purgeKind, purgePolicy } from "./archive-purge.ts";
 import { accountOpener } from "./authorization.ts";
 import { createAddressGuard } from "./delivery/address-guard.ts";
 import { apiDestinationConnector } from "./delivery/api-destination-connector.ts";
@@ -25,6 +26,7 @@ import type { Place } from "./domain/arns.ts";
 import { deliveryKind } from "./ingest.ts";
 import type { Limits } from "./limits.ts";
 import { defaultLimits } from "./limits.ts";
+import { replayHandler, replayKind, replayPolicy } from "./replays.ts";
 import { scheduleHandler, scheduleKind, schedulePolicy } from "./schedules.ts";
 import { loadKeyFile } from "./secrets/key-file.ts";
 import type { SecretBox } from "./secrets/secret-box.ts";
@@ -151,11 +153,15 @@ export const createApplication = async (options: ApplicationOptions): Promise<Ap
       [deliveryKind]: deliveryHandler(whole, connectorFor(connectors)),
       [scheduleKind]: scheduleHandler(whole),
       [authorizationKind]: authorizationHandler(whole, tokens),
+      [replayKind]: replayHandler(whole),
+      [purgeKind]: purgeHandler(whole),
     },
     policy: {
       [deliveryKind]: deliveryPolicy,
       [scheduleKind]: schedulePolicy,
       [authorizationKind]: authorizationPolicy,
+      [replayKind]: replayPolicy,
+      [purgeKind]: purgePolicy,
     },
   });
   return Object.assign(whole, { jobs });

@@ -8,6 +8,7 @@ import type { Application } from "./application.ts";
 import type { BusReference } from "./domain/arns.ts";
 import { envelopeOf } from "./domain/envelope.ts";
 import { flattenEvent } from "./pattern/flatten.ts";
+import { archiveHolder, putArchiveEntry } from "./store/archive.ts";
 import { findBus } from "./store/bus.ts";
 import type { EventPlace } from "./store/event.ts";
 import { putEvent } from "./store/event.ts";
@@ -23,13 +24,15 @@ export type NewEvent = Omit<EventRecord, "$typeName" | "$unknown" | "bus" | "mat
 
 /**
  * Puts an event on a bus: writes it to the log and a delivery for each target of each rule that it matches, all in the
- * caller's transaction. An event for a bus that is not there is logged as such and delivered to nobody.
+ * caller's transaction. An event for a bus that is not there is logged as such and delivered to nobody. With `onlyRules`,
+ * rules of other names do not see the event.
  */
 export const ingestEvent = async (
   app: Ingesting,
   transaction: Transaction,
   bus: BusReference,
   event: NewEvent,
+  onlyRules?: ReadonlySet<string>,
 ): Promise<void> => {
   const place = placeOf(app, bus, event);
   const record = create(EventRecordSchema, { ...event, bus: bus.name });
@@ -38,9 +41,12 @@ export const ingestEvent = async (
     return;
   }
   const matcher = await app.rules.of(transaction, bus);
-  const matched =
-    matcher.size === 0 ? [] : matcher.match(flattenEvent(envelopeOf(record), record.detail, matcher.wants));
-  const holders = matched.flatMap((rule) =>
+  const matched = matcher
+    .match(flattenEvent(envelopeOf(record), record.detail, matcher.wants))
+    .filter((rule) => onlyRules?.has(rule.name) ?? true);
+  const archived = matched.flatMap(({ archiveId }) => archiveId ?? []);
+  for (const archiveId of archived) putArchiveEntry(transaction, place, archiveId, record);
+  const deliveries = matched.flatMap((rule) =>
     rule.targets.map((target) =>
       enqueueDelivery(app, transaction, place, {
         bus: bus.name,
@@ -50,7 +56,8 @@ export const ingestEvent = async (
       }),
     ),
   );
-  putEvent(transaction, place, { ...record, matchedRules: matched.length }, holders);
+  const holders = [...deliveries, ...archived.map(archiveHolder)];
+  putEvent(transaction, place, { ...record, matchedRules: matched.length - archived.length }, holders);
 };
 
 /** An event that is meant for one rule only. */
@@ -76,11 +83,11 @@ export const deliverToRule = (
   putEvent(transaction, place, record, holders);
 };
 
-/** An event that passes through several buses keeps its id, so each further entry needs a name of its own. */
+/** An event that passes through several buses or is replayed keeps its id, so each further entry needs a name of its own. */
 const placeOf = (app: Ingesting, bus: BusReference, event: NewEvent): EventPlace => ({
   account: bus.account,
   ingestedMs: app.clock.now(),
-  eventId: event.hops === 0 ? event.id : `${event.id}/${app.ids.uuid()}`,
+  eventId: event.hops === 0 && event.replayName === undefined ? event.id : `${event.id}/${app.ids.uuid()}`,
 });
 
 /** What is delivered where. */

@@ -5,6 +5,8 @@ export interface Limits {
   readonly targetsPerRuleMax: number;
   readonly connectionsPerAccountMax: number;
   readonly apiDestinationsPerAccountMax: number;
+  /** Replays of an account that have not ended. */
+  readonly activeReplaysMax: number;
   /** Requests a second to an API destination that names no limit. */
   readonly rateLimitDefault: number;
   /** Items of a page that asks for no number, and the most of any. */
@@ -27,6 +29,7 @@ export const defaultLimits: Limits = {
   targetsPerRuleMax: 5,
   connectionsPerAccountMax: 3_000,
   apiDestinationsPerAccountMax: 3_000,
+  activeReplaysMax: 10,
   rateLimitDefault: 300,
   pageItemsMax: 100,
   pageTokenLifetimeMs: 24 * 3_600_000,

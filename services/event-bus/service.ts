@@ -10,75 +10,91 @@ import {
   listApiDestinations,
   updateApiDestination,
 } from "./operations/api-destination.ts";
-import { createConnection, deleteConnection, describeConnection, listConnections } from "./operations/connection.ts";
-import { createEventBus, deleteEventBus, describeEventBus, listEventBuses } from "./operations/event-bus.ts";
+import { createArchive, deleteArchive, describeArchive, listArchives, updateArchive } from "./operations/archive.ts";
+import { cancelReplay, describeReplay, listReplays, startReplay } from "./operations/replay.ts";
+import {
+  createConnection,
+  deauthorizeConnection,
+  deleteConnection,
+  describeConnection,
+  listConnections,
+  updateConnection,
+} from "./operations/connection.ts";
+import {
+  createEventBus,
+  deleteEventBus,
+  describeEventBus,
+  listEventBuses,
+  updateEventBus,
+} from "./operations/event-bus.ts";
 import { putEvents, testEventPattern } from "./operations/event.ts";
 import { deleteRule, describeRule, disableRule, enableRule, listRules, putRule } from "./operations/rule.ts";
-import { listTargetsByRule, putTargets, removeTargets } from "./operations/target.ts";
+import { listTagsForResource, tagResource, untagResource } from "./operations/tag.ts";
+import { listRuleNamesByTarget, listTargetsByRule, putTargets, removeTargets } from "./operations/target.ts";
 
 /** Operations that are known and not offered. */
 const notOffered = pending(
   EventBusService,
   "activateEventSource",
-  "cancelReplay",
-  "createArchive",
   "createEndpoint",
   "createPartnerEventSource",
   "deactivateEventSource",
-  "deauthorizeConnection",
-  "deleteArchive",
   "deleteEndpoint",
   "deletePartnerEventSource",
-  "describeArchive",
   "describeEndpoint",
   "describeEventSource",
   "describePartnerEventSource",
-  "describeReplay",
-  "listArchives",
   "listEndpoints",
   "listEventSources",
   "listPartnerEventSourceAccounts",
   "listPartnerEventSources",
-  "listReplays",
-  "listRuleNamesByTarget",
-  "listTagsForResource",
   "putPartnerEvents",
   "putPermission",
   "removePermission",
-  "startReplay",
-  "tagResource",
-  "untagResource",
-  "updateArchive",
-  "updateConnection",
   "updateEndpoint",
-  "updateEventBus",
 );
 
 /** The whole service: every operation, behind its authorization. */
 export const handlers: Handlers<typeof EventBusService, Application> = authorized({
+  cancelReplay,
   createApiDestination,
+  createArchive,
   createConnection,
   createEventBus,
+  deauthorizeConnection,
   deleteApiDestination,
+  deleteArchive,
   deleteConnection,
   deleteEventBus,
   deleteRule,
   describeApiDestination,
+  describeArchive,
   describeConnection,
   describeEventBus,
+  describeReplay,
   describeRule,
   disableRule,
   enableRule,
   listApiDestinations,
+  listArchives,
   listConnections,
   listEventBuses,
+  listReplays,
+  listRuleNamesByTarget,
   listRules,
+  listTagsForResource,
   listTargetsByRule,
   putEvents,
   putRule,
   putTargets,
   removeTargets,
+  startReplay,
+  tagResource,
   testEventPattern,
+  untagResource,
   updateApiDestination,
+  updateArchive,
+  updateConnection,
+  updateEventBus,
   ...notOffered,
 });

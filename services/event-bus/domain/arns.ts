@@ -26,6 +26,26 @@ export const connectionArn = (place: Place, account: string, name: string, id: s
 export const apiDestinationArn = (place: Place, account: string, name: string, id: string): string =>
   own(place, account, `api-destination/${name}/${id}`);
 
+export const archiveArn = (place: Place, account: string, archive: string): string =>
+  own(place, account, `archive/${archive}`);
+
+export const replayArn = (place: Place, account: string, replay: string): string =>
+  own(place, account, `replay/${replay}`);
+
+/** Reads the ARN of an archive. Undefined when it is not one. */
+export const parseArchiveArn = (text: string): { readonly account: string; readonly name: string } | undefined => {
+  const parsed = parseArn(text);
+  const name = /^archive\/([^/]+)$/.exec(parsed?.resource ?? "")?.[1];
+  return parsed === undefined || name === undefined ? undefined : { account: parsed.account, name };
+};
+
+/** Reads the ARN of a bus. Undefined when it is not one. */
+export const parseBusArn = (text: string): BusReference | undefined => {
+  const parsed = parseArn(text);
+  if (parsed === undefined || !parsed.resource.startsWith(busPrefix)) return undefined;
+  return { account: parsed.account, name: parsed.resource.slice(busPrefix.length) };
+};
+
 /** The name under which a connection's secrets are stored. */
 export const secretArn = (place: Place, account: string, connection: string, id: string): string =>
   arn({
@@ -67,4 +87,17 @@ export const parseBusReference = (text: string | undefined, callerAccount: strin
   const parsed = parseArn(text);
   if (parsed === undefined || !parsed.resource.startsWith(busPrefix)) return { account: callerAccount, name: text };
   return { account: parsed.account, name: parsed.resource.slice(busPrefix.length) };
+};
+
+/** Reads the ARN of a bus, or of a rule with its bus. Undefined: it is neither. */
+export const parseTaggedArn = (
+  text: string,
+): { readonly bus: BusReference; readonly rule: string | undefined } | undefined => {
+  const parsed = parseArn(text);
+  if (parsed === undefined) return undefined;
+  const { account, resource } = parsed;
+  if (resource.startsWith(busPrefix))
+    return { bus: { account, name: resource.slice(busPrefix.length) }, rule: undefined };
+  const [, bus = defaultBusName, rule] = /^rule\/(?:(.+)\/)?([^/]+)$/.exec(resource) ?? [];
+  return rule === undefined ? undefined : { bus: { account, name: bus }, rule };
 };

@@ -1,12 +1,18 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 
 import type {
   ConnectionAuthDescriptionSchema,
   ConnectionHttpParameters,
   ConnectionHttpParametersSchema,
   CreateConnectionAuthParameters,
+  UpdateConnectionAuthParameters,
 } from "../../../gen/quartet/eventbus/v1/connection_pb.ts";
-import { ConnectionAuthorizationType } from "../../../gen/quartet/eventbus/v1/connection_pb.ts";
+import {
+  ConnectionAuthorizationType,
+  ConnectionOAuthHttpMethod,
+  CreateConnectionAuthParametersSchema,
+} from "../../../gen/quartet/eventbus/v1/connection_pb.ts";
 import { ErrorReason, fault } from "../faults.ts";
 
 /** Refuses parameters that do not fit the type of authorization, or name a private network. Throws PARAMETER_REFUSED. */
@@ -26,6 +32,60 @@ export const refuseAuthParameters = (
   if (parameters.connectivityParameters !== undefined) throw refused("private networks are not offered.");
   const endpoint = parameters.oAuthParameters?.authorizationEndpoint;
   if (endpoint !== undefined && !isHttpUrl(endpoint)) throw refused("AuthorizationEndpoint is not an HTTP URL.");
+};
+
+/**
+ * The parameters after an update: what is given wins, and what belongs to another type of authorization goes. Undefined
+ * members were not given.
+ */
+export const updateAuthParameters = (
+  type: ConnectionAuthorizationType,
+  present: CreateConnectionAuthParameters | undefined,
+  update: UpdateConnectionAuthParameters,
+): CreateConnectionAuthParameters => {
+  const { basicAuthParameters: basic, apiKeyAuthParameters: apiKey, oAuthParameters: oauth } = update;
+  const held = present?.oAuthParameters;
+  const httpParameters = update.invocationHttpParameters ?? present?.invocationHttpParameters;
+  return create(CreateConnectionAuthParametersSchema, {
+    ...(type === ConnectionAuthorizationType.BASIC && {
+      basicAuthParameters: {
+        username: basic?.username ?? present?.basicAuthParameters?.username ?? "",
+        password: basic?.password ?? present?.basicAuthParameters?.password ?? "",
+      },
+    }),
+    ...(type === ConnectionAuthorizationType.API_KEY && {
+      apiKeyAuthParameters: {
+        apiKeyName: apiKey?.apiKeyName ?? present?.apiKeyAuthParameters?.apiKeyName ?? "",
+        apiKeyValue: apiKey?.apiKeyValue ?? present?.apiKeyAuthParameters?.apiKeyValue ?? "",
+      },
+    }),
+    ...(type === ConnectionAuthorizationType.OAUTH_CLIENT_CREDENTIALS && {
+      oAuthParameters: {
+        clientParameters: {
+          clientId: oauth?.clientParameters?.clientId ?? held?.clientParameters?.clientId ?? "",
+          clientSecret: oauth?.clientParameters?.clientSecret ?? held?.clientParameters?.clientSecret ?? "",
+        },
+        authorizationEndpoint: oauth?.authorizationEndpoint ?? held?.authorizationEndpoint ?? "",
+        httpMethod: oauth?.httpMethod || held?.httpMethod || ConnectionOAuthHttpMethod.POST,
+        oAuthHttpParameters: oauth?.oAuthHttpParameters ?? held?.oAuthHttpParameters,
+      },
+    }),
+    invocationHttpParameters: httpParameters,
+  });
+};
+
+/** Refuses an update that leaves a connection without what its type of authorization needs. Throws PARAMETER_REFUSED. */
+export const refuseIncomplete = (parameters: CreateConnectionAuthParameters): void => {
+  const { basicAuthParameters: basic, apiKeyAuthParameters: apiKey, oAuthParameters: oauth } = parameters;
+  const needed = [
+    ...(basic === undefined ? [] : [basic.username, basic.password]),
+    ...(apiKey === undefined ? [] : [apiKey.apiKeyName, apiKey.apiKeyValue]),
+    ...(oauth === undefined
+      ? []
+      : [oauth.clientParameters?.clientId, oauth.clientParameters?.clientSecret, oauth.authorizationEndpoint]),
+  ];
+  if (needed.some((value) => value === undefined || value === ""))
+    throw refused("what this AuthorizationType needs is neither given nor stored.");
 };
 
 /** True for a URL that can be requested; whether it may be is decided when it is. */

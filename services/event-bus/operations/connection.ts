@@ -3,13 +3,21 @@
  * taken, then one connection too many. The others refuse a connection that is not there. Secrets are stored encrypted
  * and never answered.
  */
+import { create } from "@bufbuild/protobuf";
+
 import type { ConnectionRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
-import { ConnectionAuthorizationType, ConnectionState } from "../../../gen/quartet/eventbus/v1/connection_pb.ts";
+import type { CreateConnectionAuthParameters } from "../../../gen/quartet/eventbus/v1/connection_pb.ts";
+import {
+  ConnectionAuthorizationType,
+  ConnectionState,
+  UpdateConnectionAuthParametersSchema,
+} from "../../../gen/quartet/eventbus/v1/connection_pb.ts";
+import type { Transaction } from "../../kit/store/store.ts";
 import type { Application, Operation } from "../application.ts";
 import { openSecret, sealSecret } from "../connection-secret.ts";
 import { enqueueAuthorization } from "../delivery/authorization-job.ts";
 import { connectionArn, secretArn } from "../domain/arns.ts";
-import { describeAuth, refuseAuthParameters } from "../domain/connection.ts";
+import { describeAuth, refuseAuthParameters, refuseIncomplete, updateAuthParameters } from "../domain/connection.ts";
 import { instant } from "../domain/instant.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import * as stored from "../store/connection.ts";
@@ -94,6 +102,71 @@ export const listConnections: Operation<"listConnections"> = async (request, con
   );
   const { items, nextToken } = cutPage(page, found, (connection) => connection.name);
   return { connections: items.map((connection) => toConnection(app, caller.accountId, connection)), nextToken };
+};
+
+/** Changes what is given; secrets that change are authorized again. */
+export const updateConnection: Operation<"updateConnection"> = async (request, { app, caller }) => {
+  const { accountId } = caller;
+  const { name, authParameters, description, kmsKeyIdentifier } = request;
+  if (request.invocationConnectivityParameters !== undefined || authParameters?.connectivityParameters !== undefined)
+    throw fault(ErrorReason.PARAMETER_REFUSED, {
+      parameter: "InvocationConnectivityParameters",
+      reason: "private networks are not offered.",
+    });
+  return app.store.transact(async (transaction) => {
+    const present = await stored.getConnection(transaction, accountId, name);
+    const type = request.authorizationType || present.authorizationType;
+    const changed = {
+      ...present,
+      description: description ?? present.description,
+      kmsKeyIdentifier: kmsKeyIdentifier ?? present.kmsKeyIdentifier,
+      modifiedMs: BigInt(app.clock.now()),
+    };
+    if (authParameters !== undefined || type !== present.authorizationType) {
+      const update = authParameters ?? create(UpdateConnectionAuthParametersSchema);
+      const parameters = updateAuthParameters(type, openSecret(app.secrets, accountId, present), update);
+      refuseIncomplete(parameters);
+      refuseAuthParameters(type, parameters);
+      authorizeAgain(app, transaction, accountId, Object.assign(changed, { authorizationType: type }), parameters);
+    }
+    stored.putConnection(transaction, accountId, changed);
+    return toConnection(app, accountId, changed);
+  });
+};
+
+/** Removes everything that a connection proves itself with. */
+export const deauthorizeConnection: Operation<"deauthorizeConnection"> = async (request, { app, caller }) => {
+  const connection = await app.store.transact(async (transaction) => {
+    const present = await stored.getConnection(transaction, caller.accountId, request.name);
+    const changed = {
+      ...present,
+      state: ConnectionState.DEAUTHORIZED,
+      stateReason: undefined,
+      sealedSecret: new Uint8Array(),
+      secretRevision: present.secretRevision + 1n,
+      modifiedMs: BigInt(app.clock.now()),
+    };
+    stored.putConnection(transaction, caller.accountId, changed);
+    return changed;
+  });
+  return toConnection(app, caller.accountId, connection);
+};
+
+/** Gives a connection a new secret, and the state that it has until this is authorized. */
+const authorizeAgain = (
+  app: Application,
+  transaction: Transaction,
+  account: string,
+  connection: ConnectionRecord,
+  parameters: CreateConnectionAuthParameters,
+): void => {
+  const isOAuth = connection.authorizationType === ConnectionAuthorizationType.OAUTH_CLIENT_CREDENTIALS;
+  connection.sealedSecret = sealSecret(app.secrets, account, connection.id, parameters);
+  connection.secretRevision += 1n;
+  connection.stateReason = undefined;
+  connection.state = isOAuth ? ConnectionState.AUTHORIZING : ConnectionState.AUTHORIZED;
+  if (isOAuth) enqueueAuthorization(app.jobs, transaction, account, connection);
+  else connection.authorizedMs = connection.modifiedMs;
 };
 
 /** Deletes a connection and its secrets. */

@@ -100,3 +100,16 @@ export const deleteEventBus: Operation<"deleteEventBus"> = async (request, conte
   });
   return {};
 };
+
+/** Changes a bus's settings; what is omitted is emptied. */
+export const updateEventBus: Operation<"updateEventBus"> = async (request, context) => {
+  const { app } = context;
+  const reference = ownBus(context, request.name);
+  const { description, kmsKeyIdentifier, deadLetterConfig, logConfig } = request;
+  const settings = { description, kmsKeyIdentifier, deadLetterConfig, logConfig };
+  await app.store.transact(async (transaction) => {
+    const present = await stored.getBus(transaction, reference);
+    stored.putBus(transaction, reference.account, { ...present, ...settings, modifiedMs: BigInt(app.clock.now()) });
+  });
+  return { name: reference.name, arn: busArn(app.place, reference.account, reference.name), ...settings };
+};

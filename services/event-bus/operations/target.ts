@@ -41,6 +41,18 @@ export const listTargetsByRule: Operation<"listTargetsByRule"> = async (request,
   return { targets: items, nextToken };
 };
 
+/** Lists the rules of a bus that can invoke a target. */
+export const listRuleNamesByTarget: Operation<"listRuleNamesByTarget"> = async (request, context) => {
+  const bus = ownBus(context, request.eventBusName);
+  const page = pageOf(context, request, [bus.name, request.targetArn]);
+  const found = await context.app.store.read(async (reader) => {
+    await getBus(reader, bus);
+    return stored.listRuleNamesByTarget(reader, bus, request.targetArn, page.after, page.lookFor);
+  });
+  const { items, nextToken } = cutPage(page, found, (name) => name);
+  return { ruleNames: items, nextToken };
+};
+
 /** Removes targets; those of a managed rule only with force. */
 export const removeTargets: Operation<"removeTargets"> = async (request, context) => {
   const { app } = context;

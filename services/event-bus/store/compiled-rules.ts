@@ -15,7 +15,8 @@ import { changesKept } from "./rule.ts";
 export interface WatchingRule {
   readonly name: string;
   readonly roleArn: string | undefined;
-  readonly managedBy: string | undefined;
+  /** Id of the archive that takes the event instead of targets. */
+  readonly archiveId: string | undefined;
   readonly targets: readonly Target[];
 }
 
@@ -108,6 +109,6 @@ const readAll = async (reader: Reader, bus: BusReference): Promise<BusMatcher> =
 
 const entryOf = (rule: RuleRecord, ruleTargets: readonly Target[]): PatternEntry<WatchingRule> | undefined => {
   if (rule.state === RuleState.DISABLED || rule.eventPattern === undefined) return undefined;
-  const { name, roleArn, managedBy } = rule;
-  return { name, pattern: parsePattern(rule.eventPattern), item: { name, roleArn, managedBy, targets: ruleTargets } };
+  const { name, roleArn, archiveId } = rule;
+  return { name, pattern: parsePattern(rule.eventPattern), item: { name, roleArn, archiveId, targets: ruleTargets } };
 };

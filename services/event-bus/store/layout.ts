@@ -1,11 +1,15 @@
 import {
   ApiDestinationRecordSchema,
+  ArchiveCountRecordSchema,
+  ArchiveEntryRecordSchema,
+  ArchiveRecordSchema,
   BusRevisionRecordSchema,
   ConnectionRecordSchema,
   DeadLetterRecordSchema,
   EventBusRecordSchema,
   EventRecordSchema,
   IndexRecordSchema,
+  ReplayRecordSchema,
   RuleChangeRecordSchema,
   RuleRecordSchema,
   SweepRecordSchema,
@@ -33,6 +37,10 @@ import { defineTable, integer, reversed, text } from "../../kit/store/table.ts";
  *  42  sweeps                 account                             how far the log has been swept
  *  50  dead-letters           account, failed, id                 what was given up, latest first
  *  60  job-bodies … 64 jobs-leased                                deliveries and other delayed work
+ *  70  archives               account, archive                    the archives of an account, by name
+ *  71  archive-entries        account, id, time, ingested, event  what an archive keeps, by the events' time
+ *  72  archive-counts         account, id, entry                  what was added since the last adding up
+ *  73  replays                account, replay                     the replays of an account, by name
  *
  * `bus` is a name, `default` for the default bus; `ingested` and `failed` are milliseconds since 1970.
  */
@@ -152,3 +160,35 @@ export const deadLetters = defineTable({
 
 /** Numbers 60 to 64. */
 export const jobs = jobTables(60);
+
+/** Sorted so that ListArchives reads a page in order of names. Written with the rule that fills the archive. */
+export const archives = defineTable({
+  number: 70,
+  name: "archives",
+  key: [text("account"), text("archive")],
+  value: ArchiveRecordSchema,
+});
+
+/** Sorted so that a replay reads events in order of their time, and the oldest are let go first. Written with event-holders. */
+export const archiveEntries = defineTable({
+  number: 71,
+  name: "archive-entries",
+  key: [text("account"), text("id"), integer("time"), integer("ingested"), text("event")],
+  value: ArchiveEntryRecordSchema,
+});
+
+/** Written with archive-entries: one row for each, so that no two events write the same one. */
+export const archiveCounts = defineTable({
+  number: 72,
+  name: "archive-counts",
+  key: [text("account"), text("id"), text("entry")],
+  value: ArchiveCountRecordSchema,
+});
+
+/** Sorted so that ListReplays reads a page in order of names. */
+export const replays = defineTable({
+  number: 73,
+  name: "replays",
+  key: [text("account"), text("replay")],
+  value: ReplayRecordSchema,
+});

@@ -11,8 +11,10 @@ import {
   ConnectionState,
 } from "../../../gen/quartet/eventbus/v1/connection_pb.ts";
 import type { CreateConnectionRequestSchema } from "../../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
+import { openSecret } from "../../../services/event-bus/connection-secret.ts";
+import { getConnection } from "../../../services/event-bus/store/connection.ts";
 import { startHttpReceiver } from "../../support/http-receiver.ts";
-import { refusalOf, startHarness } from "../harness.ts";
+import { ownerAccount, refusalOf, startHarness } from "../harness.ts";
 
 type ConnectionInit = MessageInitShape<typeof CreateConnectionRequestSchema>;
 
@@ -135,6 +137,65 @@ describe("ListConnections and DeleteConnection", () => {
     expect(await refusalOf(client.deleteConnection({ name: "shop" }))).toBe(
       "CONNECTION_NOT_FOUND: Connection 'shop' does not exist.",
     );
+  });
+});
+
+describe("UpdateConnection and DeauthorizeConnection", () => {
+  test("change what is given and keep the rest, the secrets too", async () => {
+    const { client, app } = await startHarness();
+    await client.createConnection(basic);
+    await client.updateConnection({ name: "shop", description: "the shop" });
+    await client.updateConnection({ name: "shop", authParameters: { basicAuthParameters: { username: "bob" } } });
+    const described = await client.describeConnection({ name: "shop" });
+    expect([described.description, described.authParameters?.basicAuthParameters?.username]).toEqual([
+      "the shop",
+      "bob",
+    ]);
+    expect(described.authParameters?.invocationHttpParameters?.headerParameters.map(({ key }) => key)).toEqual([
+      "x-tenant",
+    ]);
+    const stored = await app.store.read((reader) => getConnection(reader, ownerAccount, "shop"));
+    expect(openSecret(app.secrets, ownerAccount, stored)?.basicAuthParameters?.password).toBe("open-sesame");
+  });
+
+  test("refuse a new type without what it needs, and a connection that is not there", async () => {
+    const { client } = await startHarness();
+    await client.createConnection(basic);
+    expect(
+      await refusalOf(
+        client.updateConnection({ name: "shop", authorizationType: ConnectionAuthorizationType.API_KEY }),
+      ),
+    ).toBe(
+      "PARAMETER_REFUSED: Parameter AuthParameters is not valid. Reason: what this AuthorizationType needs is neither given nor stored.",
+    );
+    const missing = "CONNECTION_NOT_FOUND: Connection 'gone' does not exist.";
+    expect(await refusalOf(client.updateConnection({ name: "gone" }))).toBe(missing);
+    expect(await refusalOf(client.deauthorizeConnection({ name: "gone" }))).toBe(missing);
+  });
+
+  test("remove every secret, until the connection is given new ones", async () => {
+    const { client } = await startHarness();
+    const { connectionArn } = await client.createConnection(basic);
+    await client.createApiDestination({
+      name: "till",
+      connectionArn,
+      invocationEndpoint: "https://shop.example/",
+      httpMethod: ApiDestinationHttpMethod.POST,
+    });
+    const state = async () => (await client.describeApiDestination({ name: "till" })).apiDestinationState;
+    await client.deauthorizeConnection({ name: "shop" });
+    const described = await client.describeConnection({ name: "shop" });
+    expect([described.connectionState, described.authParameters, described.secretArn]).toEqual([
+      ConnectionState.DEAUTHORIZED,
+      undefined,
+      undefined,
+    ]);
+    expect(await state()).toBe(ApiDestinationState.INACTIVE);
+    await client.updateConnection({
+      name: "shop",
+      authParameters: { basicAuthParameters: { username: "bob", password: "new" } },
+    });
+    expect(await state()).toBe(ApiDestinationState.ACTIVE);
   });
 });
 

@@ -107,6 +107,24 @@ describe("ListEventBuses", () => {
   });
 });
 
+describe("UpdateEventBus", () => {
+  test("changes the settings and empties what is omitted", async () => {
+    const { client } = await startHarness({ works: false });
+    await client.createEventBus({ name: "orders", description: "what is sold", tags: [{ key: "a", value: "1" }] });
+    const deadLetterConfig = { arn: "arn:aws:sqs:us-east-1:000000000000:q" };
+    const changed = await client.updateEventBus({ name: "orders", deadLetterConfig });
+    expect([changed.arn, changed.description, changed.deadLetterConfig?.arn]).toEqual([
+      arnOf("orders"),
+      undefined,
+      deadLetterConfig.arn,
+    ]);
+    expect((await client.listTagsForResource({ resourceArn: arnOf("orders") })).tags).toHaveLength(1);
+    expect(await refusalOf(client.updateEventBus({ name: "gone" }))).toBe(
+      "EVENT_BUS_NOT_FOUND: Event bus gone does not exist.",
+    );
+  });
+});
+
 describe("DeleteEventBus", () => {
   test("deletes a bus; repeating it is safe", async () => {
     const { client } = await startHarness();

@@ -117,6 +117,24 @@ describe("ListTargetsByRule", () => {
   });
 });
 
+describe("ListRuleNamesByTarget", () => {
+  test("lists each rule of a bus that has the target once, by name, in pages", async () => {
+    const { client } = await startHarness({ works: false });
+    for (const name of ["b", "a", "c", "d"]) await client.putRule({ name, eventPattern: pattern });
+    for (const rule of ["b", "a", "c"])
+      await client.putTargets({ rule, targets: ["1", "2"].map((id) => ({ id, arn: queue })) });
+    await client.putTargets({ rule: "d", targets: [{ id: "1", arn: `${queue}2` }] });
+    const first = await client.listRuleNamesByTarget({ targetArn: queue, limit: 2 });
+    const second = await client.listRuleNamesByTarget({ targetArn: queue, limit: 2, nextToken: first.nextToken });
+    expect([first.ruleNames, second.ruleNames, second.nextToken]).toEqual([["a", "b"], ["c"], undefined]);
+    await client.removeTargets({ rule: "a", ids: ["1", "2"] });
+    expect((await client.listRuleNamesByTarget({ targetArn: queue })).ruleNames).toEqual(["b", "c"]);
+    expect(await refusalOf(client.listRuleNamesByTarget({ targetArn: queue, eventBusName: "gone" }))).toBe(
+      "EVENT_BUS_NOT_FOUND: Event bus gone does not exist.",
+    );
+  });
+});
+
 describe("RemoveTargets", () => {
   test("removes targets; ids that are not there count as removed", async () => {
     const { client } = await startHarness();

@@ -28,6 +28,12 @@ test("keys have these bytes", () => {
   expect(hex(layout.sweeps, [account])).toBe(`002a${accountHex}`);
   expect(hex(layout.deadLetters, [account, 1, "x"])).toBe(`0032${accountHex}fffffffffffffffe7800`);
   expect(hex(layout.jobs.bodies, ["j"])).toBe("003c6a00");
+  expect(hex(layout.archives, [account, "a"])).toBe(`0046${accountHex}6100`);
+  expect(hex(layout.archiveEntries, [account, "i", 1, 2, "e"])).toBe(
+    `0047${accountHex}6900000000000000000100000000000000026500`,
+  );
+  expect(hex(layout.archiveCounts, [account, "i", "2/e"])).toBe(`0048${accountHex}6900322f6500`);
+  expect(hex(layout.replays, [account, "r"])).toBe(`0049${accountHex}7200`);
 });
 
 test("keys read as people write them", () => {

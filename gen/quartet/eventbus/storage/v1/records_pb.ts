@@ -12,6 +12,8 @@ import type { ConnectionAuthorizationType, ConnectionState, CreateConnectionAuth
 import { file_quartet_eventbus_v1_connection } from "../../v1/connection_pb.ts";
 import type { DeadLetterConfig, LogConfig } from "../../v1/event_bus_pb.ts";
 import { file_quartet_eventbus_v1_event_bus } from "../../v1/event_bus_pb.ts";
+import type { ReplayDestination, ReplayState } from "../../v1/replay_pb.ts";
+import { file_quartet_eventbus_v1_replay } from "../../v1/replay_pb.ts";
 import type { RuleState } from "../../v1/rule_pb.ts";
 import { file_quartet_eventbus_v1_rule } from "../../v1/rule_pb.ts";
 import type { Tag } from "../../v1/tag_pb.ts";
@@ -24,7 +26,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/eventbus/storage/v1/records.proto.
  */
 export const file_quartet_eventbus_storage_v1_records: GenFile = /*@__PURE__*/
-  fileDesc("CilxdWFydGV0L2V2ZW50YnVzL3N0b3JhZ2UvdjEvcmVjb3Jkcy5wcm90bxIbcXVhcnRldC5ldmVudGJ1cy5zdG9yYWdlLnYxIp4DCg5FdmVudEJ1c1JlY29yZBIMCgRuYW1lGAEgASgJEhgKC2Rlc2NyaXB0aW9uGAIgASgJSACIAQESHgoRZXZlbnRfc291cmNlX25hbWUYAyABKAlIAYgBARIfChJrbXNfa2V5X2lkZW50aWZpZXIYBCABKAlIAogBARJBChJkZWFkX2xldHRlcl9jb25maWcYBSABKAsyJS5xdWFydGV0LmV2ZW50YnVzLnYxLkRlYWRMZXR0ZXJDb25maWcSMgoKbG9nX2NvbmZpZxgGIAEoCzIeLnF1YXJ0ZXQuZXZlbnRidXMudjEuTG9nQ29uZmlnEhMKBnBvbGljeRgHIAEoCUgDiAEBEiYKBHRhZ3MYCCADKAsyGC5xdWFydGV0LmV2ZW50YnVzLnYxLlRhZxISCgpjcmVhdGVkX21zGAkgASgDEhMKC21vZGlmaWVkX21zGAogASgDQg4KDF9kZXNjcmlwdGlvbkIUChJfZXZlbnRfc291cmNlX25hbWVCFQoTX2ttc19rZXlfaWRlbnRpZmllckIJCgdfcG9saWN5IjkKEUJ1c1JldmlzaW9uUmVjb3JkEhAKCHJldmlzaW9uGAEgASgEEhIKCnJ1bGVfY291bnQYAiABKA0iIAoQUnVsZUNoYW5nZVJlY29yZBIMCgRydWxlGAEgASgJIqEDCgpSdWxlUmVjb3JkEgwKBG5hbWUYASABKAkSGgoNZXZlbnRfcGF0dGVybhgCIAEoCUgAiAEBEiAKE3NjaGVkdWxlX2V4cHJlc3Npb24YAyABKAlIAYgBARItCgVzdGF0ZRgEIAEoDjIeLnF1YXJ0ZXQuZXZlbnRidXMudjEuUnVsZVN0YXRlEhgKC2Rlc2NyaXB0aW9uGAUgASgJSAKIAQESFQoIcm9sZV9hcm4YBiABKAlIA4gBARIXCgptYW5hZ2VkX2J5GAcgASgJSASIAQESEgoKY3JlYXRlZF9ieRgIIAEoCRImCgR0YWdzGAkgAygLMhgucXVhcnRldC5ldmVudGJ1cy52MS5UYWcSEgoKY3JlYXRlZF9tcxgKIAEoAxIUCgx0YXJnZXRfY291bnQYCyABKA0SEgoKZ2VuZXJhdGlvbhgMIAEoCUIQCg5fZXZlbnRfcGF0dGVybkIWChRfc2NoZWR1bGVfZXhwcmVzc2lvbkIOCgxfZGVzY3JpcHRpb25CCwoJX3JvbGVfYXJuQg0KC19tYW5hZ2VkX2J5IjsKDFRhcmdldFJlY29yZBIrCgZ0YXJnZXQYASABKAsyGy5xdWFydGV0LmV2ZW50YnVzLnYxLlRhcmdldCINCgtJbmRleFJlY29yZCLAAwoQQ29ubmVjdGlvblJlY29yZBIMCgRuYW1lGAEgASgJEgoKAmlkGAIgASgJEhgKC2Rlc2NyaXB0aW9uGAMgASgJSACIAQESTAoSYXV0aG9yaXphdGlvbl90eXBlGAQgASgOMjAucXVhcnRldC5ldmVudGJ1cy52MS5Db25uZWN0aW9uQXV0aG9yaXphdGlvblR5cGUSMwoFc3RhdGUYBSABKA4yJC5xdWFydGV0LmV2ZW50YnVzLnYxLkNvbm5lY3Rpb25TdGF0ZRIZCgxzdGF0ZV9yZWFzb24YBiABKAlIAYgBARIfChJrbXNfa2V5X2lkZW50aWZpZXIYByABKAlIAogBARIVCg1zZWFsZWRfc2VjcmV0GAggASgMEhEKCXNlY3JldF9pZBgJIAEoCRISCgpjcmVhdGVkX21zGAogASgDEhMKC21vZGlmaWVkX21zGAsgASgDEhUKDWF1dGhvcml6ZWRfbXMYDCABKAMSFwoPc2VjcmV0X3JldmlzaW9uGA0gASgEQg4KDF9kZXNjcmlwdGlvbkIPCg1fc3RhdGVfcmVhc29uQhUKE19rbXNfa2V5X2lkZW50aWZpZXIiWwoQQ29ubmVjdGlvblNlY3JldBJHCgpwYXJhbWV0ZXJzGAEgASgLMjMucXVhcnRldC5ldmVudGJ1cy52MS5DcmVhdGVDb25uZWN0aW9uQXV0aFBhcmFtZXRlcnMikAIKFEFwaURlc3RpbmF0aW9uUmVjb3JkEgwKBG5hbWUYASABKAkSCgoCaWQYAiABKAkSGAoLZGVzY3JpcHRpb24YAyABKAlIAIgBARIWCg5jb25uZWN0aW9uX2FybhgEIAEoCRIbChNpbnZvY2F0aW9uX2VuZHBvaW50GAUgASgJEkIKC2h0dHBfbWV0aG9kGAYgASgOMi0ucXVhcnRldC5ldmVudGJ1cy52MS5BcGlEZXN0aW5hdGlvbkh0dHBNZXRob2QSEgoKcmF0ZV9saW1pdBgHIAEoBRISCgpjcmVhdGVkX21zGAggASgDEhMKC21vZGlmaWVkX21zGAkgASgDQg4KDF9kZXNjcmlwdGlvbiKyAgoLRXZlbnRSZWNvcmQSCgoCaWQYASABKAkSEwoLZGV0YWlsX3R5cGUYAiABKAkSDgoGc291cmNlGAMgASgJEg8KB2FjY291bnQYBCABKAkSDwoHdGltZV9tcxgFIAEoAxIOCgZyZWdpb24YBiABKAkSEQoJcmVzb3VyY2VzGAcgAygJEg4KBmRldGFpbBgIIAEoCRILCgNidXMYCSABKAkSGAoLcmVwbGF5X25hbWUYCiABKAlIAIgBARIZCgx0cmFjZV9oZWFkZXIYCyABKAlIAYgBARIMCgRob3BzGAwgASgNEhoKDW1hdGNoZWRfcnVsZXMYDSABKA1IAogBAUIOCgxfcmVwbGF5X25hbWVCDwoNX3RyYWNlX2hlYWRlckIQCg5fbWF0Y2hlZF9ydWxlcyLpAQoORGVsaXZlcnlSZWNvcmQSDwoHYWNjb3VudBgBIAEoCRITCgtpbmdlc3RlZF9tcxgCIAEoAxIQCghldmVudF9pZBgDIAEoCRILCgNidXMYBCABKAkSDAoEcnVsZRgFIAEoCRIrCgZ0YXJnZXQYBiABKAsyGy5xdWFydGV0LmV2ZW50YnVzLnYxLlRhcmdldBIaCg1ydWxlX3JvbGVfYXJuGAcgASgJSACIAQESGAoQZWFybGllcl9hdHRlbXB0cxgIIAEoDRIPCgdzbG90X21zGAkgASgDQhAKDl9ydWxlX3JvbGVfYXJuIr4CChBEZWFkTGV0dGVyUmVjb3JkEg0KBWV2ZW50GAEgASgJEhAKCHJ1bGVfYXJuGAIgASgJEhIKCnRhcmdldF9hcm4YAyABKAkSEgoKZXJyb3JfY29kZRgEIAEoCRIVCg1lcnJvcl9tZXNzYWdlGAUgASgJEiYKGWV4aGF1c3RlZF9yZXRyeV9jb25kaXRpb24YBiABKAlIAIgBARIWCg5yZXRyeV9hdHRlbXB0cxgHIAEoDRIWCglxdWV1ZV9hcm4YCCABKAlIAYgBARIrCgZ0YXJnZXQYCSABKAsyGy5xdWFydGV0LmV2ZW50YnVzLnYxLlRhcmdldBILCgNidXMYCiABKAkSDAoEcnVsZRgLIAEoCUIcChpfZXhoYXVzdGVkX3JldHJ5X2NvbmRpdGlvbkIMCgpfcXVldWVfYXJuIh8KC1N3ZWVwUmVjb3JkEhAKCHVudGlsX21zGAEgASgDImQKElNjaGVkdWxlZFJ1blJlY29yZBIPCgdhY2NvdW50GAEgASgJEgsKA2J1cxgCIAEoCRIMCgRydWxlGAMgASgJEhIKCmdlbmVyYXRpb24YBCABKAkSDgoGZHVlX21zGAUgASgDImoKE0F1dGhvcml6YXRpb25SZWNvcmQSDwoHYWNjb3VudBgBIAEoCRISCgpjb25uZWN0aW9uGAIgASgJEhUKDWNvbm5lY3Rpb25faWQYAyABKAkSFwoPc2VjcmV0X3JldmlzaW9uGAQgASgEYgZwcm90bzM", [file_quartet_eventbus_v1_api_destination, file_quartet_eventbus_v1_connection, file_quartet_eventbus_v1_event_bus, file_quartet_eventbus_v1_rule, file_quartet_eventbus_v1_tag, file_quartet_eventbus_v1_target]);
+  fileDesc("CilxdWFydGV0L2V2ZW50YnVzL3N0b3JhZ2UvdjEvcmVjb3Jkcy5wcm90bxIbcXVhcnRldC5ldmVudGJ1cy5zdG9yYWdlLnYxIp4DCg5FdmVudEJ1c1JlY29yZBIMCgRuYW1lGAEgASgJEhgKC2Rlc2NyaXB0aW9uGAIgASgJSACIAQESHgoRZXZlbnRfc291cmNlX25hbWUYAyABKAlIAYgBARIfChJrbXNfa2V5X2lkZW50aWZpZXIYBCABKAlIAogBARJBChJkZWFkX2xldHRlcl9jb25maWcYBSABKAsyJS5xdWFydGV0LmV2ZW50YnVzLnYxLkRlYWRMZXR0ZXJDb25maWcSMgoKbG9nX2NvbmZpZxgGIAEoCzIeLnF1YXJ0ZXQuZXZlbnRidXMudjEuTG9nQ29uZmlnEhMKBnBvbGljeRgHIAEoCUgDiAEBEiYKBHRhZ3MYCCADKAsyGC5xdWFydGV0LmV2ZW50YnVzLnYxLlRhZxISCgpjcmVhdGVkX21zGAkgASgDEhMKC21vZGlmaWVkX21zGAogASgDQg4KDF9kZXNjcmlwdGlvbkIUChJfZXZlbnRfc291cmNlX25hbWVCFQoTX2ttc19rZXlfaWRlbnRpZmllckIJCgdfcG9saWN5IjkKEUJ1c1JldmlzaW9uUmVjb3JkEhAKCHJldmlzaW9uGAEgASgEEhIKCnJ1bGVfY291bnQYAiABKA0iIAoQUnVsZUNoYW5nZVJlY29yZBIMCgRydWxlGAEgASgJIskDCgpSdWxlUmVjb3JkEgwKBG5hbWUYASABKAkSGgoNZXZlbnRfcGF0dGVybhgCIAEoCUgAiAEBEiAKE3NjaGVkdWxlX2V4cHJlc3Npb24YAyABKAlIAYgBARItCgVzdGF0ZRgEIAEoDjIeLnF1YXJ0ZXQuZXZlbnRidXMudjEuUnVsZVN0YXRlEhgKC2Rlc2NyaXB0aW9uGAUgASgJSAKIAQESFQoIcm9sZV9hcm4YBiABKAlIA4gBARIXCgptYW5hZ2VkX2J5GAcgASgJSASIAQESEgoKY3JlYXRlZF9ieRgIIAEoCRImCgR0YWdzGAkgAygLMhgucXVhcnRldC5ldmVudGJ1cy52MS5UYWcSEgoKY3JlYXRlZF9tcxgKIAEoAxIUCgx0YXJnZXRfY291bnQYCyABKA0SEgoKZ2VuZXJhdGlvbhgMIAEoCRIXCgphcmNoaXZlX2lkGA0gASgJSAWIAQFCEAoOX2V2ZW50X3BhdHRlcm5CFgoUX3NjaGVkdWxlX2V4cHJlc3Npb25CDgoMX2Rlc2NyaXB0aW9uQgsKCV9yb2xlX2FybkINCgtfbWFuYWdlZF9ieUINCgtfYXJjaGl2ZV9pZCI7CgxUYXJnZXRSZWNvcmQSKwoGdGFyZ2V0GAEgASgLMhsucXVhcnRldC5ldmVudGJ1cy52MS5UYXJnZXQiDQoLSW5kZXhSZWNvcmQiwAMKEENvbm5lY3Rpb25SZWNvcmQSDAoEbmFtZRgBIAEoCRIKCgJpZBgCIAEoCRIYCgtkZXNjcmlwdGlvbhgDIAEoCUgAiAEBEkwKEmF1dGhvcml6YXRpb25fdHlwZRgEIAEoDjIwLnF1YXJ0ZXQuZXZlbnRidXMudjEuQ29ubmVjdGlvbkF1dGhvcml6YXRpb25UeXBlEjMKBXN0YXRlGAUgASgOMiQucXVhcnRldC5ldmVudGJ1cy52MS5Db25uZWN0aW9uU3RhdGUSGQoMc3RhdGVfcmVhc29uGAYgASgJSAGIAQESHwoSa21zX2tleV9pZGVudGlmaWVyGAcgASgJSAKIAQESFQoNc2VhbGVkX3NlY3JldBgIIAEoDBIRCglzZWNyZXRfaWQYCSABKAkSEgoKY3JlYXRlZF9tcxgKIAEoAxITCgttb2RpZmllZF9tcxgLIAEoAxIVCg1hdXRob3JpemVkX21zGAwgASgDEhcKD3NlY3JldF9yZXZpc2lvbhgNIAEoBEIOCgxfZGVzY3JpcHRpb25CDwoNX3N0YXRlX3JlYXNvbkIVChNfa21zX2tleV9pZGVudGlmaWVyIlsKEENvbm5lY3Rpb25TZWNyZXQSRwoKcGFyYW1ldGVycxgBIAEoCzIzLnF1YXJ0ZXQuZXZlbnRidXMudjEuQ3JlYXRlQ29ubmVjdGlvbkF1dGhQYXJhbWV0ZXJzIpACChRBcGlEZXN0aW5hdGlvblJlY29yZBIMCgRuYW1lGAEgASgJEgoKAmlkGAIgASgJEhgKC2Rlc2NyaXB0aW9uGAMgASgJSACIAQESFgoOY29ubmVjdGlvbl9hcm4YBCABKAkSGwoTaW52b2NhdGlvbl9lbmRwb2ludBgFIAEoCRJCCgtodHRwX21ldGhvZBgGIAEoDjItLnF1YXJ0ZXQuZXZlbnRidXMudjEuQXBpRGVzdGluYXRpb25IdHRwTWV0aG9kEhIKCnJhdGVfbGltaXQYByABKAUSEgoKY3JlYXRlZF9tcxgIIAEoAxITCgttb2RpZmllZF9tcxgJIAEoA0IOCgxfZGVzY3JpcHRpb24isgIKC0V2ZW50UmVjb3JkEgoKAmlkGAEgASgJEhMKC2RldGFpbF90eXBlGAIgASgJEg4KBnNvdXJjZRgDIAEoCRIPCgdhY2NvdW50GAQgASgJEg8KB3RpbWVfbXMYBSABKAMSDgoGcmVnaW9uGAYgASgJEhEKCXJlc291cmNlcxgHIAMoCRIOCgZkZXRhaWwYCCABKAkSCwoDYnVzGAkgASgJEhgKC3JlcGxheV9uYW1lGAogASgJSACIAQESGQoMdHJhY2VfaGVhZGVyGAsgASgJSAGIAQESDAoEaG9wcxgMIAEoDRIaCg1tYXRjaGVkX3J1bGVzGA0gASgNSAKIAQFCDgoMX3JlcGxheV9uYW1lQg8KDV90cmFjZV9oZWFkZXJCEAoOX21hdGNoZWRfcnVsZXMi6QEKDkRlbGl2ZXJ5UmVjb3JkEg8KB2FjY291bnQYASABKAkSEwoLaW5nZXN0ZWRfbXMYAiABKAMSEAoIZXZlbnRfaWQYAyABKAkSCwoDYnVzGAQgASgJEgwKBHJ1bGUYBSABKAkSKwoGdGFyZ2V0GAYgASgLMhsucXVhcnRldC5ldmVudGJ1cy52MS5UYXJnZXQSGgoNcnVsZV9yb2xlX2FybhgHIAEoCUgAiAEBEhgKEGVhcmxpZXJfYXR0ZW1wdHMYCCABKA0SDwoHc2xvdF9tcxgJIAEoA0IQCg5fcnVsZV9yb2xlX2FybiK+AgoQRGVhZExldHRlclJlY29yZBINCgVldmVudBgBIAEoCRIQCghydWxlX2FybhgCIAEoCRISCgp0YXJnZXRfYXJuGAMgASgJEhIKCmVycm9yX2NvZGUYBCABKAkSFQoNZXJyb3JfbWVzc2FnZRgFIAEoCRImChlleGhhdXN0ZWRfcmV0cnlfY29uZGl0aW9uGAYgASgJSACIAQESFgoOcmV0cnlfYXR0ZW1wdHMYByABKA0SFgoJcXVldWVfYXJuGAggASgJSAGIAQESKwoGdGFyZ2V0GAkgASgLMhsucXVhcnRldC5ldmVudGJ1cy52MS5UYXJnZXQSCwoDYnVzGAogASgJEgwKBHJ1bGUYCyABKAlCHAoaX2V4aGF1c3RlZF9yZXRyeV9jb25kaXRpb25CDAoKX3F1ZXVlX2FybiIfCgtTd2VlcFJlY29yZBIQCgh1bnRpbF9tcxgBIAEoAyJkChJTY2hlZHVsZWRSdW5SZWNvcmQSDwoHYWNjb3VudBgBIAEoCRILCgNidXMYAiABKAkSDAoEcnVsZRgDIAEoCRISCgpnZW5lcmF0aW9uGAQgASgJEg4KBmR1ZV9tcxgFIAEoAyJqChNBdXRob3JpemF0aW9uUmVjb3JkEg8KB2FjY291bnQYASABKAkSEgoKY29ubmVjdGlvbhgCIAEoCRIVCg1jb25uZWN0aW9uX2lkGAMgASgJEhcKD3NlY3JldF9yZXZpc2lvbhgEIAEoBCKbAgoNQXJjaGl2ZVJlY29yZBIMCgRuYW1lGAEgASgJEgoKAmlkGAIgASgJEgsKA2J1cxgDIAEoCRIYCgtkZXNjcmlwdGlvbhgEIAEoCUgAiAEBEhoKDWV2ZW50X3BhdHRlcm4YBSABKAlIAYgBARIWCg5yZXRlbnRpb25fZGF5cxgGIAEoBRIfChJrbXNfa2V5X2lkZW50aWZpZXIYByABKAlIAogBARISCgpjcmVhdGVkX21zGAggASgDEhMKC2V2ZW50X2NvdW50GAkgASgDEhIKCnNpemVfYnl0ZXMYCiABKANCDgoMX2Rlc2NyaXB0aW9uQhAKDl9ldmVudF9wYXR0ZXJuQhUKE19rbXNfa2V5X2lkZW50aWZpZXIiKAoSQXJjaGl2ZUVudHJ5UmVjb3JkEhIKCnNpemVfYnl0ZXMYASABKAMiPQoSQXJjaGl2ZUNvdW50UmVjb3JkEhMKC2V2ZW50X2NvdW50GAEgASgDEhIKCnNpemVfYnl0ZXMYAiABKAMiuQMKDFJlcGxheVJlY29yZBIMCgRuYW1lGAEgASgJEhgKC2Rlc2NyaXB0aW9uGAIgASgJSACIAQESLwoFc3RhdGUYAyABKA4yIC5xdWFydGV0LmV2ZW50YnVzLnYxLlJlcGxheVN0YXRlEhkKDHN0YXRlX3JlYXNvbhgEIAEoCUgBiAEBEhQKDGFyY2hpdmVfbmFtZRgFIAEoCRISCgphcmNoaXZlX2lkGAYgASgJEgsKA2J1cxgHIAEoCRINCgVydWxlcxgIIAMoCRI7CgtkZXN0aW5hdGlvbhgJIAEoCzImLnF1YXJ0ZXQuZXZlbnRidXMudjEuUmVwbGF5RGVzdGluYXRpb24SEAoIc3RhcnRfbXMYCiABKAMSDgoGZW5kX21zGAsgASgDEhIKCnN0YXJ0ZWRfbXMYDCABKAMSEAoIZW5kZWRfbXMYDSABKAMSPQoKbGFzdF9wbGFjZRgOIAEoCzIpLnF1YXJ0ZXQuZXZlbnRidXMuc3RvcmFnZS52MS5BcmNoaXZlUGxhY2USCgoCaWQYDyABKAlCDgoMX2Rlc2NyaXB0aW9uQg8KDV9zdGF0ZV9yZWFzb24iRwoMQXJjaGl2ZVBsYWNlEhAKCGV2ZW50X21zGAEgASgDEhMKC2luZ2VzdGVkX21zGAIgASgDEhAKCGV2ZW50X2lkGAMgASgJIkYKEFJlcGxheVN0ZXBSZWNvcmQSDwoHYWNjb3VudBgBIAEoCRIOCgZyZXBsYXkYAiABKAkSEQoJcmVwbGF5X2lkGAMgASgJIjkKEkFyY2hpdmVQdXJnZVJlY29yZBIPCgdhY2NvdW50GAEgASgJEhIKCmFyY2hpdmVfaWQYAiABKAliBnByb3RvMw", [file_quartet_eventbus_v1_api_destination, file_quartet_eventbus_v1_connection, file_quartet_eventbus_v1_event_bus, file_quartet_eventbus_v1_replay, file_quartet_eventbus_v1_rule, file_quartet_eventbus_v1_tag, file_quartet_eventbus_v1_target]);
 
 /**
  * An event bus.
@@ -235,11 +237,18 @@ export type RuleRecord = Message<"quartet.eventbus.storage.v1.RuleRecord"> & {
   targetCount: number;
 
   /**
-   * Told apart from an earlier or later rule of the same name. Set by the schedule's jobs.
+   * Another one after each change, so that runs of a schedule follow the rule that enqueued them.
    *
    * @generated from field: string generation = 12;
    */
   generation: string;
+
+  /**
+   * Id of the archive that takes what the rule matches. Unset: the rule invokes targets.
+   *
+   * @generated from field: optional string archive_id = 13;
+   */
+  archiveId?: string | undefined;
 };
 
 /**
@@ -806,4 +815,314 @@ export type AuthorizationRecord = Message<"quartet.eventbus.storage.v1.Authoriza
  */
 export const AuthorizationRecordSchema: GenMessage<AuthorizationRecord> = /*@__PURE__*/
   messageDesc(file_quartet_eventbus_storage_v1_records, 14);
+
+/**
+ * An archive.
+ *
+ * @generated from message quartet.eventbus.storage.v1.ArchiveRecord
+ */
+export type ArchiveRecord = Message<"quartet.eventbus.storage.v1.ArchiveRecord"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Told apart from an earlier or later archive of the same name.
+   *
+   * @generated from field: string id = 2;
+   */
+  id: string;
+
+  /**
+   * Name of the bus.
+   *
+   * @generated from field: string bus = 3;
+   */
+  bus: string;
+
+  /**
+   * Unset: none.
+   *
+   * @generated from field: optional string description = 4;
+   */
+  description?: string | undefined;
+
+  /**
+   * Unset: all events are kept.
+   *
+   * @generated from field: optional string event_pattern = 5;
+   */
+  eventPattern?: string | undefined;
+
+  /**
+   * 0: for ever.
+   *
+   * @generated from field: int32 retention_days = 6;
+   */
+  retentionDays: number;
+
+  /**
+   * Unset: none.
+   *
+   * @generated from field: optional string kms_key_identifier = 7;
+   */
+  kmsKeyIdentifier?: string | undefined;
+
+  /**
+   * @generated from field: int64 created_ms = 8;
+   */
+  createdMs: bigint;
+
+  /**
+   * Without those that archive-counts still tells.
+   *
+   * @generated from field: int64 event_count = 9;
+   */
+  eventCount: bigint;
+
+  /**
+   * Without those that archive-counts still tells.
+   *
+   * @generated from field: int64 size_bytes = 10;
+   */
+  sizeBytes: bigint;
+};
+
+/**
+ * Describes the message quartet.eventbus.storage.v1.ArchiveRecord.
+ * Use `create(ArchiveRecordSchema)` to create a new message.
+ */
+export const ArchiveRecordSchema: GenMessage<ArchiveRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_eventbus_storage_v1_records, 15);
+
+/**
+ * An event in an archive; its key says where the event is.
+ *
+ * @generated from message quartet.eventbus.storage.v1.ArchiveEntryRecord
+ */
+export type ArchiveEntryRecord = Message<"quartet.eventbus.storage.v1.ArchiveEntryRecord"> & {
+  /**
+   * @generated from field: int64 size_bytes = 1;
+   */
+  sizeBytes: bigint;
+};
+
+/**
+ * Describes the message quartet.eventbus.storage.v1.ArchiveEntryRecord.
+ * Use `create(ArchiveEntryRecordSchema)` to create a new message.
+ */
+export const ArchiveEntryRecordSchema: GenMessage<ArchiveEntryRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_eventbus_storage_v1_records, 16);
+
+/**
+ * What one event added to an archive, until it is added up.
+ *
+ * @generated from message quartet.eventbus.storage.v1.ArchiveCountRecord
+ */
+export type ArchiveCountRecord = Message<"quartet.eventbus.storage.v1.ArchiveCountRecord"> & {
+  /**
+   * @generated from field: int64 event_count = 1;
+   */
+  eventCount: bigint;
+
+  /**
+   * @generated from field: int64 size_bytes = 2;
+   */
+  sizeBytes: bigint;
+};
+
+/**
+ * Describes the message quartet.eventbus.storage.v1.ArchiveCountRecord.
+ * Use `create(ArchiveCountRecordSchema)` to create a new message.
+ */
+export const ArchiveCountRecordSchema: GenMessage<ArchiveCountRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_eventbus_storage_v1_records, 17);
+
+/**
+ * A replay.
+ *
+ * @generated from message quartet.eventbus.storage.v1.ReplayRecord
+ */
+export type ReplayRecord = Message<"quartet.eventbus.storage.v1.ReplayRecord"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Unset: none.
+   *
+   * @generated from field: optional string description = 2;
+   */
+  description?: string | undefined;
+
+  /**
+   * @generated from field: quartet.eventbus.v1.ReplayState state = 3;
+   */
+  state: ReplayState;
+
+  /**
+   * Unset: nothing to say.
+   *
+   * @generated from field: optional string state_reason = 4;
+   */
+  stateReason?: string | undefined;
+
+  /**
+   * @generated from field: string archive_name = 5;
+   */
+  archiveName: string;
+
+  /**
+   * @generated from field: string archive_id = 6;
+   */
+  archiveId: string;
+
+  /**
+   * Name of the bus.
+   *
+   * @generated from field: string bus = 7;
+   */
+  bus: string;
+
+  /**
+   * Names of the rules that may match. Empty: all.
+   *
+   * @generated from field: repeated string rules = 8;
+   */
+  rules: string[];
+
+  /**
+   * @generated from field: quartet.eventbus.v1.ReplayDestination destination = 9;
+   */
+  destination?: ReplayDestination | undefined;
+
+  /**
+   * @generated from field: int64 start_ms = 10;
+   */
+  startMs: bigint;
+
+  /**
+   * @generated from field: int64 end_ms = 11;
+   */
+  endMs: bigint;
+
+  /**
+   * @generated from field: int64 started_ms = 12;
+   */
+  startedMs: bigint;
+
+  /**
+   * 0: still running.
+   *
+   * @generated from field: int64 ended_ms = 13;
+   */
+  endedMs: bigint;
+
+  /**
+   * Place of the last entry that was sent. Unset: none yet.
+   *
+   * @generated from field: quartet.eventbus.storage.v1.ArchivePlace last_place = 14;
+   */
+  lastPlace?: ArchivePlace | undefined;
+
+  /**
+   * Told apart from an earlier or later replay of the same name.
+   *
+   * @generated from field: string id = 15;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message quartet.eventbus.storage.v1.ReplayRecord.
+ * Use `create(ReplayRecordSchema)` to create a new message.
+ */
+export const ReplayRecordSchema: GenMessage<ReplayRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_eventbus_storage_v1_records, 18);
+
+/**
+ * Where an entry stands in an archive.
+ *
+ * @generated from message quartet.eventbus.storage.v1.ArchivePlace
+ */
+export type ArchivePlace = Message<"quartet.eventbus.storage.v1.ArchivePlace"> & {
+  /**
+   * When the event happened.
+   *
+   * @generated from field: int64 event_ms = 1;
+   */
+  eventMs: bigint;
+
+  /**
+   * @generated from field: int64 ingested_ms = 2;
+   */
+  ingestedMs: bigint;
+
+  /**
+   * @generated from field: string event_id = 3;
+   */
+  eventId: string;
+};
+
+/**
+ * Describes the message quartet.eventbus.storage.v1.ArchivePlace.
+ * Use `create(ArchivePlaceSchema)` to create a new message.
+ */
+export const ArchivePlaceSchema: GenMessage<ArchivePlace> = /*@__PURE__*/
+  messageDesc(file_quartet_eventbus_storage_v1_records, 19);
+
+/**
+ * The next step of a replay; the payload of a job.
+ *
+ * @generated from message quartet.eventbus.storage.v1.ReplayStepRecord
+ */
+export type ReplayStepRecord = Message<"quartet.eventbus.storage.v1.ReplayStepRecord"> & {
+  /**
+   * @generated from field: string account = 1;
+   */
+  account: string;
+
+  /**
+   * @generated from field: string replay = 2;
+   */
+  replay: string;
+
+  /**
+   * @generated from field: string replay_id = 3;
+   */
+  replayId: string;
+};
+
+/**
+ * Describes the message quartet.eventbus.storage.v1.ReplayStepRecord.
+ * Use `create(ReplayStepRecordSchema)` to create a new message.
+ */
+export const ReplayStepRecordSchema: GenMessage<ReplayStepRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_eventbus_storage_v1_records, 20);
+
+/**
+ * An archive whose entries are to be let go; the payload of a job.
+ *
+ * @generated from message quartet.eventbus.storage.v1.ArchivePurgeRecord
+ */
+export type ArchivePurgeRecord = Message<"quartet.eventbus.storage.v1.ArchivePurgeRecord"> & {
+  /**
+   * @generated from field: string account = 1;
+   */
+  account: string;
+
+  /**
+   * @generated from field: string archive_id = 2;
+   */
+  archiveId: string;
+};
+
+/**
+ * Describes the message quartet.eventbus.storage.v1.ArchivePurgeRecord.
+ * Use `create(ArchivePurgeRecordSchema)` to create a new message.
+ */
+export const ArchivePurgeRecordSchema: GenMessage<ArchivePurgeRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_eventbus_storage_v1_records, 21);
 

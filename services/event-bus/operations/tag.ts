@@ -1,0 +1,77 @@
+/**
+ * Tags of buses and rules. All refuse a name that is no bus or rule of the account, then one that is not there; tagging
+ * refuses a key given twice, then more than fifty tags.
+ */
+import type { Tag } from "../../../gen/quartet/eventbus/v1/tag_pb.ts";
+import type { CallContext } from "../../kit/server/handlers.ts";
+import type { Reader, Transaction } from "../../kit/store/store.ts";
+import type { Application, Operation } from "../application.ts";
+import type { BusReference } from "../domain/arns.ts";
+import { parseTaggedArn } from "../domain/arns.ts";
+import { addTags, refuseTags, removeTags, tagsMax } from "../domain/tags.ts";
+import { ErrorReason, fault } from "../faults.ts";
+import { findBus, putBus } from "../store/bus.ts";
+import { findRule, putRule } from "../store/rule.ts";
+
+/** Adds tags; a key that is there gets the new value. */
+export const tagResource: Operation<"tagResource"> = async (request, context) => {
+  const resource = taggedResource(request.resourceArn, context);
+  refuseTags(request.tags);
+  await context.app.store.transact(async (transaction) => {
+    const tags = addTags(await readTags(transaction, resource), request.tags);
+    if (tags.length > tagsMax) throw fault(ErrorReason.TAGS_EXCEEDED, { limit: String(tagsMax) });
+    await writeTags(transaction, resource, tags);
+  });
+  return {};
+};
+
+/** Removes tags; keys that are not there count as removed. */
+export const untagResource: Operation<"untagResource"> = async (request, context) => {
+  const resource = taggedResource(request.resourceArn, context);
+  await context.app.store.transact(async (transaction) => {
+    await writeTags(transaction, resource, removeTags(await readTags(transaction, resource), request.tagKeys));
+  });
+  return {};
+};
+
+/** Lists the tags of a bus or a rule. */
+export const listTagsForResource: Operation<"listTagsForResource"> = async (request, context) => {
+  const resource = taggedResource(request.resourceArn, context);
+  return { tags: await context.app.store.read((reader) => readTags(reader, resource)) };
+};
+
+/** A bus, or a rule of a bus. */
+interface Tagged {
+  readonly arn: string;
+  readonly bus: BusReference;
+  readonly rule: string | undefined;
+}
+
+const taggedResource = (arn: string, { caller }: CallContext<Application>): Tagged => {
+  const parsed = parseTaggedArn(arn);
+  if (parsed === undefined)
+    throw fault(ErrorReason.PARAMETER_REFUSED, {
+      parameter: "ResourceARN",
+      reason: "Provided Arn is not in correct format.",
+    });
+  if (parsed.bus.account !== caller.accountId) throw notThere(arn);
+  return { arn, ...parsed };
+};
+
+const readTags = async (reader: Reader, { arn, bus, rule }: Tagged): Promise<Tag[]> => {
+  const resource = rule === undefined ? await findBus(reader, bus) : await findRule(reader, bus, rule);
+  if (resource === undefined) throw notThere(arn);
+  return resource.tags;
+};
+
+const writeTags = async (transaction: Transaction, { bus, rule }: Tagged, tags: Tag[]): Promise<void> => {
+  if (rule === undefined) {
+    const present = await findBus(transaction, bus);
+    if (present !== undefined) putBus(transaction, bus.account, { ...present, tags });
+    return;
+  }
+  const present = await findRule(transaction, bus, rule);
+  if (present !== undefined) await putRule(transaction, bus, { ...present, tags });
+};
+
+const notThere = (resource: string): Error => fault(ErrorReason.TAGGED_RESOURCE_NOT_FOUND, { resource });
