@@ -8,6 +8,11 @@ import { createTransport } from "../../services/kit/client/transport.ts";
 import { faultTable } from "../../services/kit/faults/service-error.ts";
 import { alice, as, metadataOf, refusalOf, startWithBucket } from "./harness.ts";
 
+const named = (reason: string) => {
+  const facts = faultTable(ErrorReasonSchema).findByReason(reason);
+  return `${facts?.name} ${facts?.httpStatus}`;
+};
+
 describe("the refusals of object storage", () => {
   test("each have all their facts, and every role that the service can meet has one", () => {
     const table = faultTable(ErrorReasonSchema);
@@ -18,10 +23,6 @@ describe("the refusals of object storage", () => {
   });
 
   test("keep the outside names that clients know", () => {
-    const named = (reason: string) => {
-      const facts = faultTable(ErrorReasonSchema).findByReason(reason);
-      return `${facts?.name} ${facts?.httpStatus}`;
-    };
     expect(
       ["NO_SUCH_BUCKET", "NO_SUCH_KEY", "NOT_MODIFIED", "INVALID_RANGE", "PRECONDITION_FAILED", "ENTITY_TOO_SMALL"].map(
         named,
