@@ -1,9 +1,12 @@
 import { cp } from "node:fs/promises";
 
+import { create, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 
+import { RouteCheckPayloadSchema } from "../../gen/quartet/refactoringworkspace/storage/v1/records_pb.ts";
 import { ErrorCode } from "../../gen/quartet/refactoringworkspace/v1/resource_error_pb.ts";
 import { RouteActivationState, RouteState, RouteType } from "../../gen/quartet/refactoringworkspace/v1/route_pb.ts";
+import { listRoutes } from "../../services/refactoring-workspace/store/route.ts";
 import { eventually } from "../support/eventually.ts";
 import { temporaryDirectory } from "../support/temporary-directory.ts";
 import { startBackend } from "./backend.ts";
@@ -128,5 +131,38 @@ describe("a route whose health check goes on", () => {
     await second.workspace.idle();
     const [route] = (await second.client.listRoutes(place)).routeSummaryList;
     expect(route?.state).toBe(RouteState.ACTIVE);
+  });
+
+  test("becomes FAILED when the check itself could not be run", async () => {
+    const { client, clock, store, workspace } = await startHarness();
+    const { gate, backend } = await startHesitant();
+    const place = await makeApplication(client);
+    const serviceIdentifier = await makeService(client, place, backend.url);
+    const call = client.createRoute({ ...place, serviceIdentifier, routeType: RouteType.DEFAULT });
+    await eventually(() => gate.isAsked, "the check asks");
+    const { environmentIdentifier: environmentId, applicationIdentifier: applicationId } = place;
+    await store.transact(async (transaction) => {
+      const [route] = await listRoutes(transaction, environmentId, applicationId, undefined, 1);
+      const { routeId = "", checkJobId = "" } = route ?? {};
+      const payload = toBinary(
+        RouteCheckPayloadSchema,
+        create(RouteCheckPayloadSchema, { environmentId, applicationId, routeId }),
+      );
+      const job = {
+        id: checkJobId,
+        kind: "route-check",
+        owner: applicationId,
+        payload,
+        sinceMs: clock.now(),
+        lastReason: "",
+      };
+      await workspace.app.routeChecks.policy.onExhausted?.(transaction, job, "the disk is full");
+    });
+    const { state, routeId } = await call;
+    expect(state).toBe(RouteState.FAILED);
+    expect((await client.getRoute({ ...place, routeIdentifier: routeId })).error).toMatchObject({
+      code: ErrorCode.STATE_TRANSITION_FAILURE,
+      message: "The health check could not be run.",
+    });
   });
 });

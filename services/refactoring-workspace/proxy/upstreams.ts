@@ -43,12 +43,18 @@ export interface Upstream {
 interface Entry extends Upstream {
   readonly pool: Pool;
   readonly addresses: string;
-  /** Undefined for an address that needs no resolving. */
-  resolvedAtMs: number | undefined;
+  /** From when on the name is resolved again beside its requests. Infinite for an address. */
+  refreshAtMs: number;
+  /** From when on requests wait for that. */
+  staleAtMs: number;
 }
 
 /** How soon a name that could not be resolved again is tried once more; meanwhile its last addresses serve. */
 const retryResolveMs = 5_000;
+/** For this share of its time before its end, a name that is in use is resolved again beside its requests. */
+const resolveAheadShare = 0.25;
+/** How long a request waits for a name to be resolved again before it goes to the last addresses. */
+const resolveWaitMs = 2_000;
 
 /**
  * The pools of connections to services, one for each origin. A pool connects only to the addresses that its name
@@ -68,16 +74,20 @@ export class Upstreams {
     this.#entries = new LRUCache({ max: limits.originsMax, dispose: (entry) => closeQuietly(entry.pool) });
   }
 
-  /** The connections of an origin, at once when its addresses are fresh. Rejects as `resolveAllowed` does. */
+  /**
+   * The connections of an origin: at once while its addresses are fresh, else when its name is resolved. A name in use
+   * is resolved ahead of time, so that requests seldom wait for it. Rejects as `resolveAllowed` does.
+   */
   acquire(origin: string): Upstream | Promise<Upstream> {
     const entry = this.#entries.get(origin);
-    if (entry !== undefined && this.#isFresh(entry)) return entry;
-    let resolving = this.#resolving.get(origin);
-    if (resolving === undefined) {
-      resolving = this.#resolve(origin, entry).finally(() => this.#resolving.delete(origin));
-      this.#resolving.set(origin, resolving);
-    }
-    return resolving;
+    if (entry === undefined) return this.#resolveOnce(origin, undefined);
+    const nowMs = this.#clock.now();
+    if (nowMs < entry.refreshAtMs) return entry;
+    const resolving = this.#resolveOnce(origin, entry);
+    if (nowMs >= entry.staleAtMs) return orAfter(resolving, resolveWaitMs, entry);
+    // Whoever needs the outcome asks again and meets the same failure.
+    resolving.catch(() => {});
+    return entry;
   }
 
   /** Ends all connections at once. */
@@ -87,8 +97,13 @@ export class Upstreams {
     this.#entries.clear();
   }
 
-  #isFresh(entry: Entry): boolean {
-    return entry.resolvedAtMs === undefined || this.#clock.now() - entry.resolvedAtMs < this.#limits.resolveEveryMs;
+  #resolveOnce(origin: string, known: Entry | undefined): Promise<Entry> {
+    let resolving = this.#resolving.get(origin);
+    if (resolving === undefined) {
+      resolving = this.#resolve(origin, known).finally(() => this.#resolving.delete(origin));
+      this.#resolving.set(origin, resolving);
+    }
+    return resolving;
   }
 
   async #resolve(origin: string, known: Entry | undefined): Promise<Entry> {
@@ -98,24 +113,24 @@ export class Upstreams {
       found = await resolveAllowed(hostname, this.#rules);
     } catch (error) {
       if (known === undefined || (error as Error).name === "AddressRefusedError") throw error;
-      known.resolvedAtMs = this.#clock.now() - this.#limits.resolveEveryMs + retryResolveMs;
+      known.refreshAtMs = this.#clock.now() + retryResolveMs;
+      known.staleAtMs = known.refreshAtMs + this.#limits.resolveEveryMs;
       return known;
     }
     const addresses = found
       .map((each) => each.address)
       .toSorted()
       .join(" ");
-    const resolvedAtMs = addresses === hostname ? undefined : this.#clock.now();
-    if (known?.addresses === addresses) {
-      known.resolvedAtMs = resolvedAtMs;
-      return known;
-    }
-    const entry = this.#open(origin, found, addresses, resolvedAtMs);
+    const isAddress = addresses === hostname;
+    const staleAtMs = isAddress ? Infinity : this.#clock.now() + this.#limits.resolveEveryMs;
+    const refreshAtMs = staleAtMs - (isAddress ? 0 : this.#limits.resolveEveryMs * resolveAheadShare);
+    if (known?.addresses === addresses) return Object.assign(known, { refreshAtMs, staleAtMs });
+    const entry = { ...this.#open(origin, found), addresses, refreshAtMs, staleAtMs };
     this.#entries.set(origin, entry);
     return entry;
   }
 
-  #open(origin: string, found: readonly LookupAddress[], addresses: string, resolvedAtMs: number | undefined): Entry {
+  #open(origin: string, found: readonly LookupAddress[]): Upstream & { readonly pool: Pool } {
     const lookup = pinnedLookup(found);
     const pool = new Pool(origin, {
       connections: this.#limits.connectionsMax,
@@ -127,7 +142,7 @@ export class Upstreams {
       bodyTimeout: 0,
       maxHeaderSize: this.#limits.headerBytesMax,
     });
-    return { pool, dispatcher: pool, lookup, addresses, resolvedAtMs };
+    return { pool, dispatcher: pool, lookup };
   }
 }
 
@@ -141,6 +156,17 @@ const pinnedLookup = (addresses: readonly LookupAddress[]): LookupFunction => {
     if (options.all === true) callback(null, rotated);
     else callback(null, first.address, first.family);
   };
+};
+
+/** The outcome of the promise, or the value when that takes too long. */
+const orAfter = async <T>(promise: Promise<T>, limitMs: number, value: T): Promise<T> => {
+  const { promise: late, resolve } = Promise.withResolvers<T>();
+  const timer = setTimeout(() => resolve(value), limitMs);
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 };
 
 const closeQuietly = (pool: Pool): void => {

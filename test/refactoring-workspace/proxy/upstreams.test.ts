@@ -48,6 +48,20 @@ describe("a service's name", () => {
     expect(await textOf(`${url}/`)).toBe("second");
   });
 
+  test("that is in use is resolved again ahead of its time, beside the request", async () => {
+    const { clock, names, url } = await startPair();
+    await textOf(`${url}/`);
+    const asked = names.asked;
+    clock.advance(44_999);
+    await textOf(`${url}/`);
+    expect(names.asked).toBe(asked);
+    names.answer = [{ address: "127.0.0.2", family: 4 }];
+    clock.advance(1);
+    expect(await textOf(`${url}/`)).toBe("first GET /");
+    expect(names.asked).toBe(asked + 1);
+    expect(await textOf(`${url}/`)).toBe("second");
+  });
+
   test("is not resolved for every request", async () => {
     const { names, url } = await startPair();
     await textOf(`${url}/`);
@@ -63,9 +77,12 @@ describe("a service's name", () => {
     clock.advance(60_000);
     expect(await textOf(`${url}/`)).toBe("first GET /");
     names.answer = [{ address: "127.0.0.2", family: 4 }];
+    const asked = names.asked;
     clock.advance(4_999);
     expect(await textOf(`${url}/`)).toBe("first GET /");
+    expect(names.asked).toBe(asked);
     clock.advance(1);
+    expect(await textOf(`${url}/`)).toBe("first GET /");
     expect(await textOf(`${url}/`)).toBe("second");
   });
 });
