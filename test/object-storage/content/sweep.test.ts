@@ -50,6 +50,26 @@ describe("the sweep of blobs", () => {
     expect(bytes).toBeGreaterThan(39_000_000);
   });
 
+  test("removes a file whose reader went away in the middle", async () => {
+    const clock = new FakeClock();
+    const harness = await startWithBucket({ clock });
+    await put(harness, cat, randomBytes(40_000_000));
+    const abort = new AbortController();
+    const reading = harness.client.getObject(cat, { ...as(alice), signal: abort.signal })[Symbol.asyncIterator]();
+    await reading.next();
+    abort.abort();
+    await expect(reading.next()).rejects.toThrow("cancel");
+    await harness.client.deleteObject(cat, as(alice));
+    clock.advance(11 * minuteMs);
+
+    await expect
+      .poll(async () => {
+        await sweepBlobs(harness.opened.sweep);
+        return files(harness);
+      })
+      .toEqual([]);
+  });
+
   test("removes a file that no record ever referred to, when it is old enough", async () => {
     const clock = new FakeClock(Date.now());
     const harness = await startWithBucket({ clock });
