@@ -12,7 +12,7 @@ export const canonicalPattern = (pattern: string | undefined): string | undefine
 };
 
 const withoutNeedlessEscape = (character: string): string =>
-  /[/_'@!#"-]/.test(character) ? character : `\\${character}`;
+  character === "d" ? "[0-9]" : /[/_'@!#"-]/.test(character) ? character : `\\${character}`;
 
 const canonicalClass = (content: string): string => {
   const isNegated = content.startsWith("^");
@@ -28,7 +28,7 @@ const canonicalClass = (content: string): string => {
   );
   const unique = [...new Set(spelled)].toSorted();
   const [only] = unique;
-  if (unique.length === 1 && !isNegated && only === ".") return "\\.";
+  if (unique.length === 1 && !isNegated && (only === "." || only === "*")) return `\\${only}`;
   return `[${isNegated ? "^" : ""}${unique.join("")}]`;
 };
 

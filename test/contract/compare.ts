@@ -55,7 +55,10 @@ const compareMessage = (comparison: Comparison, desc: DescMessage, shape: string
   const found = new Set<FieldContract>();
   for (const [name, facts] of Object.entries(members)) {
     const say = (text: string): unknown => comparison.lines.add(`${shape}.${name}: ${text}`);
-    const field = fields.find((each) => isThatMember(each, name, facts));
+    // Two members can share an element's name: the older holds one value where the younger holds a list.
+    const candidates = fields.filter((each) => isThatMember(each, name, facts) && !found.has(each));
+    const field =
+      candidates.find(({ desc: { fieldKind } }) => (fieldKind === "list") === (facts.type === "list")) ?? candidates[0];
     if (field === undefined) {
       if (facts.later !== true) say("is not declared");
       continue;

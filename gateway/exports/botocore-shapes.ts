@@ -1,0 +1,217 @@
+import type { DescEnum, DescField, DescMessage } from "@bufbuild/protobuf";
+import { ScalarType } from "@bufbuild/protobuf";
+
+import { TimestampFormat } from "../../gen/quartet/traits/v1/binding_pb.ts";
+import type { FieldConstraints, TextConstraints } from "../../services/kit/contract/constraints.ts";
+import type { FieldContract, MessageContract } from "../../services/kit/contract/contract.ts";
+import { messageContract } from "../../services/kit/contract/contract.ts";
+import { enumSpellings, pascalCase } from "../../services/kit/contract/spellings.ts";
+import { isInstant } from "../bindings/scalars.ts";
+import type { Spelling } from "../dialects/dialect.ts";
+import type { ExportSource } from "./export-source.ts";
+import { memberName, writtenName } from "./export-source.ts";
+
+/** A shape of a botocore model, or a reference to one with what is special at its place. */
+export type Shape = Record<string, unknown>;
+
+/** The shapes of one model. Messages are shapes of their own name; equal values share a shape. */
+export interface ShapeBook {
+  /** Adds the shape of a message, and those it needs, and answers its name. */
+  message(desc: DescMessage, streamed?: FieldContract): string;
+  add(name: string, shape: Shape): void;
+  readonly shapes: Readonly<Record<string, Shape>>;
+}
+
+/** Makes an empty book for one API. */
+export const createShapeBook = (source: ExportSource): ShapeBook => {
+  const { spelling } = source;
+  const shapes: Record<string, Shape> = {};
+  const contents = new Map<string, string>();
+
+  /** Names a value's shape after its member; an equal shape is used again, a different one gets its message in front. */
+  const intern = (name: string, owner: string, shape: Shape): string => {
+    const content = JSON.stringify(shape);
+    const known = contents.get(`${name} ${content}`);
+    if (known !== undefined) return known;
+    const free = [name, owner + name, `${owner}${name}Value`].find((each) => shapes[each] === undefined);
+    if (free === undefined) throw new Error(`no name is left for ${owner}.${name}`);
+    shapes[free] = shape;
+    contents.set(`${name} ${content}`, free);
+    return free;
+  };
+
+  const message = (desc: DescMessage, streamed?: FieldContract): string => {
+    const name = nameOf(desc);
+    if (shapes[name] !== undefined) return name;
+    const shape: Shape = { type: "structure" };
+    shapes[name] = shape;
+    const contract = messageContract(desc);
+    Object.assign(shape, structure(contract, streamed));
+    return name;
+  };
+
+  const structure = (contract: MessageContract, streamed: FieldContract | undefined): Shape => {
+    const fields = contract.fields.filter(({ place }) => place.kind !== "rpcOnly");
+    const members = fields.map((field) => [
+      memberName(field, spelling),
+      member(field, contract.desc, field === streamed),
+    ]);
+    const required = fields.filter(({ constraints }) => constraints.isRequired);
+    return {
+      ...(required.length === 0 ? {} : { required: required.map((field) => memberName(field, spelling)) }),
+      members: Object.fromEntries(members) as Shape,
+      ...(contract.payload === undefined ? {} : { payload: memberName(contract.payload, spelling) }),
+      ...documentation(source.describe(contract.desc)),
+    };
+  };
+
+  const member = (field: FieldContract, owner: DescMessage, isStreamed: boolean): Shape => ({
+    shape: valueName(field, owner),
+    ...placeOf(field, spelling),
+    ...(isStreamed ? { streaming: true } : {}),
+    ...(field.constraints.isIdempotencyToken ? { idempotencyToken: true } : {}),
+    ...(field.isMediaTypeJson ? { jsonvalue: true } : {}),
+    ...(isInstant(field.desc) && field.timestampFormat !== TimestampFormat.UNSPECIFIED
+      ? { timestampFormat: timestampFormats[field.timestampFormat] }
+      : {}),
+    ...documentation(source.describe(field.desc)),
+  });
+
+  const valueName = (field: FieldContract, owner: DescMessage): string => {
+    const { desc } = field;
+    const name = pascalCase(desc.name);
+    if (desc.fieldKind === "list" || desc.fieldKind === "map") return collection(field, field.constraints, owner);
+    if (desc.fieldKind !== "message" || isInstant(desc))
+      return intern(name, owner.name, simple(desc, field.constraints, spelling));
+    const { wrapped } = messageContract(desc.message);
+    return wrapped === undefined ? message(desc.message) : collection(wrapped, field.constraints, owner, name);
+  };
+
+  const collection = (
+    field: FieldContract,
+    outer: FieldConstraints,
+    owner: DescMessage,
+    name = pascalCase(field.desc.name),
+  ): string => {
+    const bounds =
+      field.constraints.lengthMin === undefined && field.constraints.lengthMax === undefined
+        ? outer
+        : field.constraints;
+    const item = { shape: itemName(field, owner, name) };
+    if (field.desc.fieldKind === "map") {
+      const key = intern(`${name}Key`, owner.name, textShape(field.constraints.key));
+      return intern(`${name}Map`, owner.name, { type: "map", key: { shape: key }, value: item, ...lengths(bounds) });
+    }
+    const element = field.xml.memberName === undefined ? {} : { locationName: field.xml.memberName };
+    const flattened = field.xml.isFlattened ? { flattened: true } : {};
+    const shape = {
+      type: "list",
+      member: { ...item, ...(field.xml.isFlattened ? {} : element) },
+      ...flattened,
+      ...lengths(bounds),
+    };
+    return intern(`${name}List`, owner.name, shape);
+  };
+
+  const itemName = (field: FieldContract, owner: DescMessage, name: string): string => {
+    const { desc } = field;
+    if (desc.message === undefined || isInstant(desc))
+      return intern(`${name}Item`, owner.name, simple(desc, field.constraints.element, spelling));
+    const { wrapped } = messageContract(desc.message);
+    return wrapped === undefined ? message(desc.message) : collection(wrapped, wrapped.constraints, desc.message);
+  };
+
+  return { message, shapes, add: (name, shape) => void (shapes[name] = shape) };
+};
+
+/** A message's name without its package; a nested message carries the names of those around it. */
+const nameOf = (desc: DescMessage): string => (desc.parent === undefined ? desc.name : nameOf(desc.parent) + desc.name);
+
+export const documentation = (text: string | undefined): Shape => (text === undefined ? {} : { documentation: text });
+
+const placeOf = (field: FieldContract, spelling: Spelling): Shape => {
+  const { place } = field;
+  if (place.kind === "label") return { location: "uri", locationName: field.wireName };
+  if (place.kind === "header") return { location: "header", locationName: spelling.header(place.name) };
+  if (place.kind === "prefixHeaders") return { location: "headers", locationName: spelling.header(place.prefix) };
+  if (place.kind === "query") return { location: "querystring", locationName: place.name };
+  if (place.kind === "statusCode") return { location: "statusCode" };
+  if (place.kind === "payload") return field.desc.message === undefined ? {} : payloadRoot(field, spelling);
+  return bodyPlace(field, spelling);
+};
+
+const payloadRoot = (field: FieldContract, spelling: Spelling): Shape => {
+  const root = messageContract(field.desc.message!).xmlRoot ?? field.wireName;
+  return { locationName: root, ...namespaceOf(spelling) };
+};
+
+/** The namespace of documents, where a dialect has one. */
+export const namespaceOf = ({ dialect }: Spelling): Shape =>
+  dialect.xmlNamespace === undefined ? {} : { xmlNamespace: { uri: dialect.xmlNamespace } };
+
+const bodyPlace = (field: FieldContract, spelling: Spelling): Shape => {
+  const written = writtenName(field, spelling);
+  const attribute = field.xml.isAttribute ? { xmlAttribute: true } : {};
+  return written === memberName(field, spelling) ? attribute : { locationName: written, ...attribute };
+};
+
+const timestampFormats: Readonly<Record<number, string>> = {
+  [TimestampFormat.DATE_TIME]: "iso8601",
+  [TimestampFormat.HTTP_DATE]: "rfc822",
+  [TimestampFormat.EPOCH_SECONDS]: "unixTimestamp",
+};
+
+/** A value that is no message, list or map. Enum values may grow, so clients take them for texts with known values. */
+const simple = (desc: DescField, constraints: TextConstraints | undefined, spelling: Spelling): Shape => {
+  if (isInstant(desc)) return { type: "timestamp" };
+  if (desc.enum !== undefined) return { type: "string", enum: spelledValues(desc.enum, spelling) };
+  const type = scalarTypes[desc.scalar ?? ScalarType.STRING];
+  if (type === undefined || type === "string") return { ...textShape(constraints), ...sensitivity(constraints) };
+  return { type, ...ranges(constraints), ...sensitivity(constraints) };
+};
+
+/** The values of an enum as a dialect spells them. */
+export const spelledValues = (desc: DescEnum, spelling: Spelling): string[] =>
+  enumSpellings(desc).values.map(({ wireValue, publicValue }) =>
+    spelling.value(spelling.dialect.writesPublicNames ? publicValue : wireValue),
+  );
+
+const textShape = (constraints: TextConstraints | undefined): Shape => ({
+  type: "string",
+  ...lengths(constraints),
+  ...(constraints?.pattern === undefined ? {} : { pattern: constraints.pattern }),
+  ...(constraints === undefined || constraints.oneOf.length === 0 ? {} : { enum: constraints.oneOf }),
+});
+
+const lengths = (constraints: TextConstraints | undefined): Shape => ({
+  ...(constraints?.lengthMin === undefined ? {} : { min: constraints.lengthMin }),
+  ...(constraints?.lengthMax === undefined ? {} : { max: constraints.lengthMax }),
+});
+
+const ranges = (constraints: TextConstraints | undefined): Shape => {
+  if (constraints === undefined || !("rangeMin" in constraints)) return {};
+  const { rangeMin, rangeMax } = constraints as FieldConstraints;
+  return {
+    ...(rangeMin === undefined ? {} : { min: Number(rangeMin) }),
+    ...(rangeMax === undefined ? {} : { max: Number(rangeMax) }),
+  };
+};
+
+const sensitivity = (constraints: TextConstraints | undefined): Shape =>
+  constraints !== undefined && "isSensitive" in constraints && (constraints as FieldConstraints).isSensitive
+    ? { sensitive: true }
+    : {};
+
+const scalarTypes: Readonly<Partial<Record<ScalarType, string>>> = {
+  [ScalarType.STRING]: "string",
+  [ScalarType.BYTES]: "blob",
+  [ScalarType.BOOL]: "boolean",
+  [ScalarType.DOUBLE]: "double",
+  [ScalarType.FLOAT]: "float",
+  [ScalarType.INT32]: "integer",
+  [ScalarType.UINT32]: "integer",
+  [ScalarType.SINT32]: "integer",
+  [ScalarType.INT64]: "long",
+  [ScalarType.UINT64]: "long",
+  [ScalarType.SINT64]: "long",
+};
