@@ -79,6 +79,7 @@ export const startHarness = async (options: HarnessOptions = {}): Promise<Harnes
       return /^\d{12}$/.test(accountId) ? rootCaller(accountId) : anonymousCaller;
     },
     log: silentLogger,
+    clock,
   });
   const transports = new Map<string, ReturnType<typeof createTransport>>();
   const clientOf = (accountId: string): WorkspaceClient => {

@@ -58,7 +58,10 @@ describe("a route whose health check goes on", () => {
     const place = await makeApplication(client);
     const serviceIdentifier = await makeService(client, place, backend.url);
     const call = client.createRoute({ ...place, serviceIdentifier, routeType: RouteType.DEFAULT });
-    await eventually(() => gate.isAsked, "the check asks");
+    await eventually(
+      () => gate.isAsked && clock.pending().includes(clock.now() + 20_000),
+      "the call waits for the check",
+    );
     clock.advance(20_000);
     const { routeId, state } = await call;
     expect(state).toBe(RouteState.CREATING);
@@ -84,11 +87,13 @@ describe("a route whose health check goes on", () => {
     const { gate, backend } = await startHesitant();
     const place = await makeApplication(client);
     const serviceIdentifier = await makeService(client, place, backend.url);
-    clock.set(Date.now());
     const wish = { ...place, serviceIdentifier, routeType: RouteType.DEFAULT };
     const call = client.createRoute(wish, { timeoutMs: 10_000 });
-    await eventually(() => gate.isAsked, "the check asks");
-    clock.advance(9_501);
+    await eventually(
+      () => gate.isAsked && clock.pending().includes(clock.now() + 9_500),
+      "the call waits for the check",
+    );
+    clock.advance(9_500);
     expect((await call).state).toBe(RouteState.CREATING);
   });
 
