@@ -20,6 +20,7 @@ import {
   listConnections,
   updateConnection,
 } from "./operations/connection.ts";
+import { listDeadLetters, redriveDeadLetters } from "./operations/dead-letter.ts";
 import {
   createEventBus,
   deleteEventBus,
@@ -78,6 +79,7 @@ export const handlers: Handlers<typeof EventBusService, Application> = authorize
   listApiDestinations,
   listArchives,
   listConnections,
+  listDeadLetters,
   listEventBuses,
   listReplays,
   listRuleNamesByTarget,
@@ -87,6 +89,7 @@ export const handlers: Handlers<typeof EventBusService, Application> = authorize
   putEvents,
   putRule,
   putTargets,
+  redriveDeadLetters,
   removeTargets,
   startReplay,
   tagResource,

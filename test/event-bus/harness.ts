@@ -107,7 +107,8 @@ export const startHarness = async (options: HarnessOptions = {}): Promise<Harnes
     store,
     client: clientOf(ownerAccount),
     clientOf,
-    deadLetters: () => store.read((reader) => listDeadLetters(reader, ownerAccount, 1_000)),
+    deadLetters: () =>
+      store.read((reader) => listDeadLetters(reader, ownerAccount, { after: undefined, limit: 1_000 })),
     stop,
   };
 };

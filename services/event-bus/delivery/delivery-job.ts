@@ -7,7 +7,6 @@ import type { Job, JobContext, JobHandler, JobOutcome, JobPolicy } from "../../k
 import type { Transaction } from "../../kit/store/store.ts";
 import type { Application } from "../application.ts";
 import { ruleArn } from "../domain/arns.ts";
-import { eventJson } from "../domain/envelope.ts";
 import type { ExhaustedCondition } from "../domain/retry.ts";
 import { decideRetry, retryLimitsOf } from "../domain/retry.ts";
 import { deliveryHolder, deliveryKind } from "../ingest.ts";
@@ -136,7 +135,7 @@ const bury = (
   condition: ExhaustedCondition | undefined,
 ): void =>
   putDeadLetter(transaction, delivery.account, app.clock.now(), app.ids.uuid(), {
-    event: eventJson(event),
+    event,
     ruleArn: ruleArn(app.place, delivery.account, delivery.bus, delivery.rule),
     targetArn: target.arn,
     errorCode: failure.code,
@@ -147,4 +146,5 @@ const bury = (
     target,
     bus: delivery.bus,
     rule: delivery.rule,
+    ruleRoleArn: delivery.ruleRoleArn,
   });

@@ -9,6 +9,7 @@ const sweepStep = 500;
 
 /** One delivery that was given up. */
 export interface DeadLetter {
+  /** Its place: when it was given up (milliseconds since 1970), a hyphen, and a random part. */
   readonly id: string;
   /** Milliseconds since 1970. */
   readonly failedMs: number;
@@ -19,14 +20,47 @@ export const putDeadLetter = (
   transaction: Transaction,
   account: string,
   failedMs: number,
-  id: string,
+  random: string,
   letter: MessageInitShape<typeof DeadLetterRecordSchema>,
-): void => transaction.put(deadLetters, [account, failedMs, id], letter);
+): void => transaction.put(deadLetters, [account, failedMs, random], letter);
 
-/** At most `limit` dead letters of an account, the latest first. */
-export const listDeadLetters = async (reader: Reader, account: string, limit: number): Promise<DeadLetter[]> => {
-  const entries = await reader.list(deadLetters, { prefix: [account], limit });
-  return entries.map(({ key, value }) => ({ id: key[2], failedMs: key[1], letter: value }));
+/** At most `limit` dead letters of an account, the latest first, of those that are accepted. */
+export const listDeadLetters = async (
+  reader: Reader,
+  account: string,
+  options: { readonly after: string | undefined; readonly limit: number },
+  accepts: (letter: DeadLetterRecord) => boolean = () => true,
+): Promise<DeadLetter[]> => {
+  const after = options.after === undefined ? undefined : placeOf(options.after);
+  const found: DeadLetter[] = [];
+  const range = reader.range(deadLetters, {
+    prefix: [account],
+    ...(after === undefined ? {} : { after: [account, after.failedMs, after.random] as const }),
+  });
+  for await (const { key, value } of range) {
+    if (accepts(value)) found.push({ id: `${key[1]}-${key[2]}`, failedMs: key[1], letter: value });
+    if (found.length === options.limit) break;
+  }
+  return found;
+};
+
+/** Removes a dead letter and gives it; undefined when there is none. */
+export const takeDeadLetter = async (
+  transaction: Transaction,
+  account: string,
+  id: string,
+): Promise<DeadLetterRecord | undefined> => {
+  const place = placeOf(id);
+  if (place === undefined) return undefined;
+  const key = [account, place.failedMs, place.random] as const;
+  const letter = await transaction.get(deadLetters, key);
+  if (letter !== undefined) transaction.delete(deadLetters, key);
+  return letter;
+};
+
+const placeOf = (id: string): { readonly failedMs: number; readonly random: string } | undefined => {
+  const [, failed, random] = /^([0-9]{1,15})-(.+)$/.exec(id) ?? [];
+  return random === undefined ? undefined : { failedMs: Number(failed), random };
 };
 
 /** Deletes some dead letters of an account that failed before the instant; says whether there may be more. */

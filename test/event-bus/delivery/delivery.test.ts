@@ -86,7 +86,7 @@ describe("a delivery", () => {
       queueArn: queue,
     });
     expect(dead?.letter.exhaustedRetryCondition).toBeUndefined();
-    expect(JSON.parse(dead?.letter.event ?? "")).toMatchObject({ id, detail: { n: 1 } });
+    expect([dead?.letter.event?.id, dead?.letter.event?.detail]).toEqual([id, '{"n":1}']);
   });
 
   // retry policy | how far the clock goes at a time | tries | condition

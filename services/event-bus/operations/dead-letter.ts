@@ -1,0 +1,57 @@
+/**
+ * Dead letters. Listing refuses nothing but a bad page token. Redriving passes over ids that are not there; a letter is
+ * removed in the transaction that begins its new delivery.
+ */
+import type { Operation } from "../application.ts";
+import { eventJson } from "../domain/envelope.ts";
+import { instant } from "../domain/instant.ts";
+import { deliverToRule } from "../ingest.ts";
+import type { DeadLetter } from "../store/dead-letter.ts";
+import * as stored from "../store/dead-letter.ts";
+import { cutPage, pageOf } from "./page.ts";
+
+/** Lists the account's dead letters, the latest first. */
+export const listDeadLetters: Operation<"listDeadLetters"> = async (request, context) => {
+  const { app, caller } = context;
+  const page = pageOf(context, request, [request.ruleArn]);
+  const found = await app.store.read((reader) =>
+    stored.listDeadLetters(
+      reader,
+      caller.accountId,
+      { after: page.after, limit: page.lookFor },
+      ({ ruleArn }) => request.ruleArn === undefined || ruleArn === request.ruleArn,
+    ),
+  );
+  const { items, nextToken } = cutPage(page, found, (dead) => dead.id);
+  return { deadLetters: items.map(toDeadLetter), nextToken };
+};
+
+/** Delivers dead letters anew and removes them. */
+export const redriveDeadLetters: Operation<"redriveDeadLetters"> = async (request, { app, caller }) => {
+  const { accountId: account } = caller;
+  const redrivenCount = await app.store.transact(async (transaction) => {
+    let count = 0;
+    for (const id of new Set(request.ids)) {
+      const letter = await stored.takeDeadLetter(transaction, account, id);
+      if (letter?.event === undefined || letter.target === undefined) continue;
+      const { bus, rule, ruleRoleArn, event, target } = letter;
+      deliverToRule(app, transaction, { account, name: bus }, { event, rule, ruleRoleArn, targets: [target] });
+      count += 1;
+    }
+    return count;
+  });
+  return { redrivenCount };
+};
+
+const toDeadLetter = ({ id, failedMs, letter }: DeadLetter) => ({
+  id,
+  event: letter.event === undefined ? "" : eventJson(letter.event),
+  ruleArn: letter.ruleArn,
+  targetArn: letter.targetArn,
+  errorCode: letter.errorCode,
+  errorMessage: letter.errorMessage,
+  exhaustedRetryCondition: letter.exhaustedRetryCondition,
+  retryAttempts: letter.retryAttempts,
+  queueArn: letter.queueArn,
+  failureTime: instant(BigInt(failedMs)),
+});

@@ -1,0 +1,48 @@
+import { describe, expect, test } from "vitest";
+
+import { openShop } from "../delivery/shop.ts";
+import { startHarness } from "../harness.ts";
+
+describe("dead letters", () => {
+  test("are listed, the latest first, in pages, all or those of one rule", async () => {
+    const { client, clock, app } = await startHarness();
+    const shop = await openShop(client, { answer: () => ({ status: 404 }) });
+    for (let n = 0; n < 3; n += 1) {
+      await shop.sell({ n });
+      await app.jobs.idle();
+      clock.advance(1_000);
+    }
+    const first = await client.listDeadLetters({ limit: 2 });
+    const second = await client.listDeadLetters({ limit: 2, nextToken: first.nextToken });
+    const details = [first, second].map((page) =>
+      page.deadLetters.map(({ event }) => (JSON.parse(event) as { detail: unknown }).detail),
+    );
+    expect(details).toEqual([[{ n: 2 }, { n: 1 }], [{ n: 0 }]]);
+    expect(second.nextToken).toBeUndefined();
+    expect(first.deadLetters[0]).toMatchObject({
+      ruleArn: "arn:aws:events:us-east-1:000000000000:rule/sales",
+      targetArn: shop.destinationArn,
+      errorCode: "ERROR_FROM_TARGET",
+      errorMessage: "The endpoint answered with status 404.",
+      retryAttempts: 0,
+    });
+    expect(
+      (await client.listDeadLetters({ ruleArn: "arn:aws:events:us-east-1:000000000000:rule/x" })).deadLetters,
+    ).toEqual([]);
+  });
+
+  test("are delivered anew when they are redriven, once", async () => {
+    const { client, app } = await startHarness();
+    let isOpen = false;
+    const shop = await openShop(client, { answer: () => ({ status: isOpen ? 200 : 404 }) });
+    const id = await shop.sell({ n: 1 });
+    await app.jobs.idle();
+    isOpen = true;
+    const ids = (await client.listDeadLetters({})).deadLetters.map((dead) => dead.id);
+    expect((await client.redriveDeadLetters({ ids: [...ids, "gone"] })).redrivenCount).toBe(1);
+    expect((await client.redriveDeadLetters({ ids })).redrivenCount).toBe(0);
+    await app.jobs.idle();
+    expect(shop.till.received.map(({ body }) => (JSON.parse(body.toString()) as { id: string }).id)).toEqual([id, id]);
+    expect((await client.listDeadLetters({})).deadLetters).toEqual([]);
+  });
+});
