@@ -66,7 +66,7 @@ export const startInstallation = async (options: InstallationOptions): Promise<R
   const stop = async (): Promise<void> => {
     for (const wave of startOrder.toReversed())
       // One second more than the process gives itself, so that force is used only on one that hangs.
-      await Promise.all(wave.map((name) => running.get(name)?.stop(options.drainMs + 1_000)));
+      await Promise.all(wave.map(async (name) => running.get(name)?.stop(options.drainMs + 1_000)));
   };
 
   const start = async (name: ProcessName): Promise<void> => {
@@ -77,7 +77,7 @@ export const startInstallation = async (options: InstallationOptions): Promise<R
       script,
       argv: (urls) => [
         ...(options.sharedArguments ?? []),
-        ...["--data-dir", options.dataDir],
+        `--data-dir=${options.dataDir}`,
         ...listenArguments(name, options.usesFreePorts, urls),
         ...addresses,
       ],

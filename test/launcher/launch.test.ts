@@ -78,14 +78,16 @@ describe("npm start", () => {
     const { child, ready } = await launch(dataDir, npmStart);
     child.kill("SIGTERM");
     await once(child, "exit");
-    await eventually(async () => !(await answers(ready.gatewayUrl)), "the gateway has ended");
+    expect(await eventually(async () => !(await answers(ready.gatewayUrl)), "the gateway has ended")).toBe(true);
   });
 
   test("leaves no process behind when the launcher is killed", async () => {
     const { child, ready } = await launch(await temporaryDirectory());
     child.kill("SIGKILL");
     await once(child, "exit");
-    await eventually(async () => !(await answers(ready.gatewayUrl)), "the gateway has ended by itself");
+    expect(await eventually(async () => !(await answers(ready.gatewayUrl)), "the gateway has ended by itself")).toBe(
+      true,
+    );
   });
 
   // arguments, message, status

@@ -235,7 +235,7 @@ export const rules: readonly Rule[] = [
     check: (tree) => {
       const scripts = Object.keys((JSON.parse(tree.get("package.json") ?? "{}") as { scripts?: object }).scripts ?? {});
       return filesOf(tree, /\.md$/).flatMap(([path, content]) =>
-        [...content.matchAll(/\bnpm (?:run ([\w:-]+)|(start|test)\b)/g)]
+        [...content.matchAll(/\bnpm (?:run (?:--?[\w-]+ )*([\w:]+[\w:-]*)|(start|test)\b)/g)]
           .map((match) => match[1] ?? match[2] ?? "")
           .filter((script) => !scripts.includes(script))
           .map((script) => ({ path, line: 0, message: `package.json has no script ${script}` })),
