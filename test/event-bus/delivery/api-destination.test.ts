@@ -23,6 +23,32 @@ const sellOnce = async (options: ShopOptions, detail: unknown = { n: 1 }) => {
   return { request: shop.till.received[0], letters: await deadLetters() };
 };
 
+/** An authorization endpoint that counts its tokens, and a connection that uses it. */
+const oauthShop = async (method: ConnectionOAuthHttpMethod, headers: { key: string; value: string }[] = []) => {
+  let count = 0;
+  const issuer = await startHttpReceiver(() => ({
+    status: 200,
+    body: JSON.stringify({ access_token: `token-${++count}`, expires_in: 3600 }),
+  }));
+  onTestFinished(() => issuer.close());
+  const connection = {
+    authorizationType: ConnectionAuthorizationType.OAUTH_CLIENT_CREDENTIALS,
+    authParameters: {
+      oAuthParameters: {
+        clientParameters: { clientId: "client-1", clientSecret: "s-1" },
+        authorizationEndpoint: `${issuer.url}/token`,
+        httpMethod: method,
+        oAuthHttpParameters: {
+          headerParameters: headers,
+          queryStringParameters: [{ key: "tenant", value: "t-1" }],
+          bodyParameters: [{ key: "scope", value: "sales" }],
+        },
+      },
+    },
+  };
+  return { issuer, connection };
+};
+
 describe("a request to an API destination", () => {
   test("has the fixed headers, and no others than it needs", async () => {
     const { request } = await sellOnce({});
@@ -158,31 +184,6 @@ describe("a connection proves itself", () => {
     });
     expect(request?.headers.authorization).toBe("Basic YWxpY2U6b3Blbi1zZXNhbWU=");
   });
-
-  const oauthShop = async (method: ConnectionOAuthHttpMethod, headers: { key: string; value: string }[] = []) => {
-    let count = 0;
-    const issuer = await startHttpReceiver(() => ({
-      status: 200,
-      body: JSON.stringify({ access_token: `token-${++count}`, expires_in: 3600 }),
-    }));
-    onTestFinished(() => issuer.close());
-    const connection = {
-      authorizationType: ConnectionAuthorizationType.OAUTH_CLIENT_CREDENTIALS,
-      authParameters: {
-        oAuthParameters: {
-          clientParameters: { clientId: "client-1", clientSecret: "s-1" },
-          authorizationEndpoint: `${issuer.url}/token`,
-          httpMethod: method,
-          oAuthHttpParameters: {
-            headerParameters: headers,
-            queryStringParameters: [{ key: "tenant", value: "t-1" }],
-            bodyParameters: [{ key: "scope", value: "sales" }],
-          },
-        },
-      },
-    };
-    return { issuer, connection };
-  };
 
   // method | content type | request line and body of the token request
   test.each([

@@ -8,6 +8,10 @@ import { openShop } from "./shop.ts";
 
 const queue = "arn:aws:sqs:us-east-1:000000000000:lost-sales";
 
+/** The ARN of a bus in this region. */
+const busArn = (name: string, account = ownerAccount): string =>
+  `arn:aws:events:us-east-1:${account}:event-bus/${name}`;
+
 describe("a delivery", () => {
   test("brings the whole event in its documented envelope, the detail as it was spelled", async () => {
     const { client, app } = await startHarness();
@@ -185,9 +189,6 @@ describe("a delivery", () => {
 });
 
 describe("an event bus as a target", () => {
-  const busArn = (name: string, account = ownerAccount): string =>
-    `arn:aws:events:us-east-1:${account}:event-bus/${name}`;
-
   test("takes the event with its id, and its rules act on it", async () => {
     const { client, app } = await startHarness();
     const shop = await openShop(client);

@@ -8,6 +8,9 @@ import type { RateState } from "../../../services/event-bus/domain/rate-limit.ts
 import type { RetryState } from "../../../services/event-bus/domain/retry.ts";
 import { decideRetry, retryLimitsOf } from "../../../services/event-bus/domain/retry.ts";
 
+/** What a dead letter says about a status. */
+const statusMessage = (status: number): string => `The endpoint answered with status ${status}.`;
+
 describe("decideRetry", () => {
   const limits = { attemptsMax: 3, ageMsMax: 60_000 };
   const state: RetryState = { nowMs: 1_000, ingestedMs: 0, retriesMade: 0, notBeforeMs: undefined };
@@ -42,27 +45,26 @@ describe("decideRetry", () => {
 
 describe("judgeStatus", () => {
   const nowMs = Date.UTC(2026, 0, 2, 3, 4, 5);
-  const message = (status: number): string => `The endpoint answered with status ${status}.`;
 
   // status | Retry-After | verdict
   test.each([
     [200, undefined, { kind: "delivered" }],
     [204, "10", { kind: "delivered" }],
-    [301, undefined, { kind: "failed", code: "ERROR_FROM_TARGET", message: message(301) }],
-    [400, undefined, { kind: "failed", code: "ERROR_FROM_TARGET", message: message(400) }],
-    [401, undefined, { kind: "retry", code: "ERROR_FROM_TARGET", message: message(401) }],
-    [403, undefined, { kind: "failed", code: "ERROR_FROM_TARGET", message: message(403) }],
-    [407, undefined, { kind: "retry", code: "ERROR_FROM_TARGET", message: message(407) }],
-    [409, undefined, { kind: "retry", code: "ERROR_FROM_TARGET", message: message(409) }],
-    [429, undefined, { kind: "retry", code: "THROTTLING", message: message(429) }],
-    [429, "7", { kind: "retry", code: "THROTTLING", message: message(429), notBeforeMs: nowMs + 7_000 }],
+    [301, undefined, { kind: "failed", code: "ERROR_FROM_TARGET", message: statusMessage(301) }],
+    [400, undefined, { kind: "failed", code: "ERROR_FROM_TARGET", message: statusMessage(400) }],
+    [401, undefined, { kind: "retry", code: "ERROR_FROM_TARGET", message: statusMessage(401) }],
+    [403, undefined, { kind: "failed", code: "ERROR_FROM_TARGET", message: statusMessage(403) }],
+    [407, undefined, { kind: "retry", code: "ERROR_FROM_TARGET", message: statusMessage(407) }],
+    [409, undefined, { kind: "retry", code: "ERROR_FROM_TARGET", message: statusMessage(409) }],
+    [429, undefined, { kind: "retry", code: "THROTTLING", message: statusMessage(429) }],
+    [429, "7", { kind: "retry", code: "THROTTLING", message: statusMessage(429), notBeforeMs: nowMs + 7_000 }],
     [
       503,
       "Fri, 02 Jan 2026 03:05:05 GMT",
-      { kind: "retry", code: "ERROR_FROM_TARGET", message: message(503), notBeforeMs: nowMs + 60_000 },
+      { kind: "retry", code: "ERROR_FROM_TARGET", message: statusMessage(503), notBeforeMs: nowMs + 60_000 },
     ],
-    [503, "-1", { kind: "failed", code: "ERROR_FROM_TARGET", message: message(503) }],
-    [500, "soon", { kind: "retry", code: "ERROR_FROM_TARGET", message: message(500) }],
+    [503, "-1", { kind: "failed", code: "ERROR_FROM_TARGET", message: statusMessage(503) }],
+    [500, "soon", { kind: "retry", code: "ERROR_FROM_TARGET", message: statusMessage(500) }],
   ])("%i with Retry-After %s", (status, retryAfter, verdict) => {
     expect(judgeStatus(status, retryAfter, nowMs)).toEqual(verdict);
   });

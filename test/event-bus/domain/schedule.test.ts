@@ -2,11 +2,13 @@ import { describe, expect, test } from "vitest";
 
 import { nextRun, parseSchedule } from "../../../services/event-bus/domain/schedule.ts";
 
+/** The first runs of a schedule that was made at an instant; undefined: there are no more. */
 const runs = (expression: string, from: string, count = 1): (string | undefined)[] => {
   const schedule = parseSchedule(expression);
+  if (schedule === undefined) return [];
   const found: (string | undefined)[] = [];
   let atMs: number | undefined = Date.parse(from);
-  for (let index = 0; index < count && atMs !== undefined && schedule !== undefined; index += 1) {
+  while (atMs !== undefined && found.length < count) {
     atMs = nextRun(schedule, Date.parse(from), atMs);
     found.push(atMs === undefined ? undefined : new Date(atMs).toISOString());
   }

@@ -30,6 +30,39 @@ const sell = async (client: EventBusClient, startMs: number, count: number): Pro
   }
 };
 
+/** Starts a replay of the archive `sales`; any member may be changed. */
+const startReplay = (client: EventBusClient, startMs: number, endMs: number, change: object = {}) =>
+  client.startReplay({
+    replayName: "again",
+    eventSourceArn: `${prefix}:archive/sales`,
+    eventStartTime: timestampFromMs(startMs),
+    eventEndTime: timestampFromMs(endMs),
+    destination: { arn: defaultBus },
+    ...change,
+  });
+
+test("sends the events of its time once more, marked with its name, and none into the archive", async () => {
+  const { client, clock, app } = await startHarness();
+  await client.createArchive({ archiveName: "sales", eventSourceArn: defaultBus });
+  const startMs = clock.now();
+  await sell(client, startMs, 120);
+  const shop = await openShop(client, { destination: { invocationRateLimitPerSecond: 100_000 } });
+  const made = await startReplay(client, startMs + 60_000, startMs + 119 * 60_000);
+  expect([made.replayArn, made.state]).toEqual([`${prefix}:replay/again`, ReplayState.STARTING]);
+  await app.jobs.idle();
+  const sent = shop.till.received.map(
+    ({ body }) => JSON.parse(body.toString()) as { detail: { n: number }; "replay-name": string },
+  );
+  expect(sent.map(({ detail }) => detail.n).toSorted((a, b) => a - b)).toEqual(
+    Array.from({ length: 118 }, (_, index) => index + 1),
+  );
+  expect(new Set(sent.map((event) => event["replay-name"]))).toEqual(new Set(["again"]));
+  const described = await client.describeReplay({ replayName: "again" });
+  expect(described.state).toBe(ReplayState.COMPLETED);
+  expect(described.eventLastReplayedTime && timestampMs(described.eventLastReplayedTime)).toBe(startMs + 118 * 60_000);
+  expect((await client.describeArchive({ archiveName: "sales" })).eventCount).toBe(120n);
+});
+
 describe("an archive", () => {
   test("keeps what matches its pattern, and tells how much", async () => {
     const harness = await startHarness();
@@ -131,40 +164,6 @@ describe("an archive", () => {
 });
 
 describe("a replay", () => {
-  const start = (client: EventBusClient, startMs: number, endMs: number, change: object = {}) =>
-    client.startReplay({
-      replayName: "again",
-      eventSourceArn: `${prefix}:archive/sales`,
-      eventStartTime: timestampFromMs(startMs),
-      eventEndTime: timestampFromMs(endMs),
-      destination: { arn: defaultBus },
-      ...change,
-    });
-
-  test("sends the events of its time once more, marked with its name, and none into the archive", async () => {
-    const { client, clock, app } = await startHarness();
-    await client.createArchive({ archiveName: "sales", eventSourceArn: defaultBus });
-    const startMs = clock.now();
-    await sell(client, startMs, 120);
-    const shop = await openShop(client, { destination: { invocationRateLimitPerSecond: 100_000 } });
-    const made = await start(client, startMs + 60_000, startMs + 119 * 60_000);
-    expect([made.replayArn, made.state]).toEqual([`${prefix}:replay/again`, ReplayState.STARTING]);
-    await app.jobs.idle();
-    const sent = shop.till.received.map(
-      ({ body }) => JSON.parse(body.toString()) as { detail: { n: number }; "replay-name": string },
-    );
-    expect(sent.map(({ detail }) => detail.n).toSorted((a, b) => a - b)).toEqual(
-      Array.from({ length: 118 }, (_, index) => index + 1),
-    );
-    expect(new Set(sent.map((event) => event["replay-name"]))).toEqual(new Set(["again"]));
-    const described = await client.describeReplay({ replayName: "again" });
-    expect(described.state).toBe(ReplayState.COMPLETED);
-    expect(described.eventLastReplayedTime && timestampMs(described.eventLastReplayedTime)).toBe(
-      startMs + 118 * 60_000,
-    );
-    expect((await client.describeArchive({ archiveName: "sales" })).eventCount).toBe(120n);
-  });
-
   test("reaches only the rules that it names", async () => {
     const { client, clock, app } = await startHarness();
     await client.createArchive({ archiveName: "sales", eventSourceArn: defaultBus });
@@ -173,7 +172,7 @@ describe("a replay", () => {
     const shop = await openShop(client);
     await client.putRule({ name: "other", eventPattern: '{"source":["shop"]}' });
     await client.putTargets({ rule: "other", targets: [{ id: "1", arn: shop.destinationArn, input: '"other"' }] });
-    await start(client, startMs, startMs + 1, {
+    await startReplay(client, startMs, startMs + 1, {
       destination: { arn: defaultBus, filterArns: [`${prefix}:rule/other`] },
     });
     await app.jobs.idle();
@@ -184,7 +183,7 @@ describe("a replay", () => {
     const { client, clock, app } = await startHarness({ works: false });
     await client.createArchive({ archiveName: "sales", eventSourceArn: defaultBus });
     await sell(client, clock.now(), 1);
-    await start(client, clock.now(), clock.now() + 1);
+    await startReplay(client, clock.now(), clock.now() + 1);
     expect((await client.cancelReplay({ replayName: "again" })).state).toBe(ReplayState.CANCELLING);
     const ended = "REPLAY_NOT_CANCELLABLE: Replay again is not in a valid state for this operation.";
     expect(await refusalOf(client.cancelReplay({ replayName: "again" }))).toBe(ended);
@@ -202,7 +201,7 @@ describe("a replay", () => {
     const { client } = await startHarness({ works: false, limits: { activeReplaysMax: 1 } });
     await client.createEventBus({ name: "orders" });
     await client.createArchive({ archiveName: "sales", eventSourceArn: defaultBus });
-    await start(client, 0, 1);
+    await startReplay(client, 0, 1);
     // change | refusal
     const refuses: [number, object, string][] = [
       [
@@ -233,7 +232,9 @@ describe("a replay", () => {
       [1, {}, "Replay again already exists."],
       [1, { replayName: "more" }, "The requested resource exceeds the maximum number allowed."],
     ];
-    const answers = await Promise.all(refuses.map(([endMs, change]) => refusalOf(start(client, 0, endMs, change))));
+    const answers = await Promise.all(
+      refuses.map(([endMs, change]) => refusalOf(startReplay(client, 0, endMs, change))),
+    );
     expect(answers.map((answer) => answer.replace(/^\w+: /, ""))).toEqual(refuses.map(([, , refusal]) => refusal));
     expect(await refusalOf(client.describeReplay({ replayName: "gone" }))).toBe(
       "REPLAY_NOT_FOUND: Replay gone does not exist.",

@@ -42,6 +42,10 @@ const oauth = (authorizationEndpoint: string): ConnectionInit => ({
   },
 });
 
+/** A refusal of AuthParameters. */
+const authRefusal = (text: string): string =>
+  `PARAMETER_REFUSED: Parameter AuthParameters is not valid. Reason: ${text}`;
+
 describe("CreateConnection", () => {
   test("is authorized at once with BASIC, and described without its secrets", async () => {
     const { client } = await startHarness();
@@ -100,8 +104,6 @@ describe("CreateConnection", () => {
     const { client } = await startHarness({ limits: { connectionsPerAccountMax: 1 } });
     await client.createConnection(basic);
     const privately = { resourceParameters: { resourceConfigurationArn: "x" } };
-    const reason = (text: string): string =>
-      `PARAMETER_REFUSED: Parameter AuthParameters is not valid. Reason: ${text}`;
     // request | refusal
     const refuses: [ConnectionInit, string][] = [
       [
@@ -110,10 +112,10 @@ describe("CreateConnection", () => {
       ],
       [
         { ...basic, authorizationType: ConnectionAuthorizationType.API_KEY },
-        reason("BasicAuthParameters does not fit this AuthorizationType."),
+        authRefusal("BasicAuthParameters does not fit this AuthorizationType."),
       ],
-      [{ ...basic, authParameters: {} }, reason("BasicAuthParameters is required for this AuthorizationType.")],
-      [oauth("ftp://x"), reason("AuthorizationEndpoint is not an HTTP URL.")],
+      [{ ...basic, authParameters: {} }, authRefusal("BasicAuthParameters is required for this AuthorizationType.")],
+      [oauth("ftp://x"), authRefusal("AuthorizationEndpoint is not an HTTP URL.")],
       [basic, "CONNECTION_ALREADY_EXISTS: Connection shop already exists."],
       [{ ...basic, name: "second" }, "LIMIT_EXCEEDED: The requested resource exceeds the maximum number allowed."],
     ];

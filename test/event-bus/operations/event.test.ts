@@ -6,6 +6,10 @@ import { events } from "../../../services/event-bus/store/layout.ts";
 
 const entry = { source: "shop.orders", detailType: "Order Placed", detail: '{"n": 1.0}' };
 
+/** How a refusal of the number of entries begins. */
+const lengthRefusal = (bound: string): string =>
+  `INVALID_INPUT: 1 validation error detected: ${bound} at 'Entries' failed to satisfy constraint: Member must`;
+
 describe("PutEvents", () => {
   test("answers each entry in its place, with an id or an error", async () => {
     const { client } = await startHarness();
@@ -59,11 +63,9 @@ describe("PutEvents", () => {
 
   test("refuses no entries, more than ten, an endpoint, and entries that are too large together", async () => {
     const { client } = await startHarness({ works: false });
-    const length = (bound: string): string =>
-      `INVALID_INPUT: 1 validation error detected: ${bound} at 'Entries' failed to satisfy constraint: Member must`;
     expect(await refusalOf(client.putEvents({ entries: [] }))).toContain("INVALID_INPUT: ");
     expect(await refusalOf(client.putEvents({ entries: Array.from({ length: 11 }, () => entry) }))).toContain(
-      length("Value"),
+      lengthRefusal("Value"),
     );
     expect(await refusalOf(client.putEvents({ entries: [entry], endpointId: "abc.def" }))).toBe(
       "PARAMETER_REFUSED: Parameter EndpointId is not valid. Reason: Endpoint abc.def does not exist.",
@@ -90,9 +92,9 @@ describe("TestEventPattern", () => {
 
   test("says whether the event matches", async () => {
     const { client } = await startHarness({ works: false });
-    const test = (eventPattern: string) => client.testEventPattern({ eventPattern, event: JSON.stringify(event) });
-    expect((await test('{"detail":{"state":["new"]}}')).result).toBe(true);
-    expect((await test('{"detail":{"state":["old"]}}')).result).toBe(false);
+    const matches = (eventPattern: string) => client.testEventPattern({ eventPattern, event: JSON.stringify(event) });
+    expect((await matches('{"detail":{"state":["new"]}}')).result).toBe(true);
+    expect((await matches('{"detail":{"state":["old"]}}')).result).toBe(false);
   });
 
   // pattern | event | refusal

@@ -4,6 +4,9 @@ import { refusalOf, startHarness } from "../harness.ts";
 
 const prefix = "arn:aws:events:us-east-1:000000000000";
 
+/** Tags with keys k0, k1, and so on. */
+const numberedTags = (count: number) => Array.from({ length: count }, (_, index) => ({ key: `k${index}`, value: "" }));
+
 describe("tags", () => {
   test("of buses and rules are added, replaced, removed and listed by key", async () => {
     const { client } = await startHarness({ works: false });
@@ -57,13 +60,12 @@ describe("tags", () => {
   test("are refused with a key given twice, and beyond fifty", async () => {
     const { client } = await startHarness({ works: false });
     const resourceArn = `${prefix}:event-bus/default`;
-    const tags = (count: number) => Array.from({ length: count }, (_, index) => ({ key: `k${index}`, value: "" }));
-    expect(await refusalOf(client.tagResource({ resourceArn, tags: [...tags(1), ...tags(1)] }))).toBe(
+    expect(await refusalOf(client.tagResource({ resourceArn, tags: [...numberedTags(1), ...numberedTags(1)] }))).toBe(
       "DUPLICATE_ENTRY: Duplicate tag key k0.",
     );
-    await client.tagResource({ resourceArn, tags: tags(50) });
-    expect(await refusalOf(client.tagResource({ resourceArn, tags: tags(50) }))).toBe("answered");
-    expect(await refusalOf(client.tagResource({ resourceArn, tags: tags(51) }))).toBe(
+    await client.tagResource({ resourceArn, tags: numberedTags(50) });
+    expect(await refusalOf(client.tagResource({ resourceArn, tags: numberedTags(50) }))).toBe("answered");
+    expect(await refusalOf(client.tagResource({ resourceArn, tags: numberedTags(51) }))).toBe(
       "TAGS_EXCEEDED: A resource can have up to 50 tags.",
     );
   });

@@ -9,6 +9,9 @@ type TargetInit = MessageInitShape<typeof TargetSchema>;
 const queue = "arn:aws:sqs:us-east-1:000000000000:q";
 const pattern = '{"source":["shop"]}';
 
+/** Targets of these ids, all the same queue. */
+const queueTargets = (ids: string[]): TargetInit[] => ids.map((id) => ({ id, arn: queue }));
+
 describe("PutTargets", () => {
   test("adds targets and replaces those of the same id, all members kept", async () => {
     const { client } = await startHarness();
@@ -82,15 +85,14 @@ describe("PutTargets", () => {
   test("refuses a bus, a rule that is not there, then a sixth target, and changes nothing", async () => {
     const { client } = await startHarness();
     await client.putRule({ name: "all", eventPattern: pattern });
-    const targets = (ids: string[]): TargetInit[] => ids.map((id) => ({ id, arn: queue }));
-    expect(await refusalOf(client.putTargets({ rule: "gone", eventBusName: "gone", targets: targets(["1"]) }))).toBe(
-      "EVENT_BUS_NOT_FOUND: Event bus gone does not exist.",
-    );
-    expect(await refusalOf(client.putTargets({ rule: "gone", targets: targets(["1"]) }))).toBe(
+    expect(
+      await refusalOf(client.putTargets({ rule: "gone", eventBusName: "gone", targets: queueTargets(["1"]) })),
+    ).toBe("EVENT_BUS_NOT_FOUND: Event bus gone does not exist.");
+    expect(await refusalOf(client.putTargets({ rule: "gone", targets: queueTargets(["1"]) }))).toBe(
       "RULE_NOT_FOUND: Rule gone does not exist on EventBus default.",
     );
-    await client.putTargets({ rule: "all", targets: targets(["1", "2", "3", "4"]) });
-    expect(await refusalOf(client.putTargets({ rule: "all", targets: targets(["4", "5", "6"]) }))).toBe(
+    await client.putTargets({ rule: "all", targets: queueTargets(["1", "2", "3", "4"]) });
+    expect(await refusalOf(client.putTargets({ rule: "all", targets: queueTargets(["4", "5", "6"]) }))).toBe(
       "LIMIT_EXCEEDED: The requested resource exceeds the maximum number allowed.",
     );
     expect((await client.listTargetsByRule({ rule: "all" })).targets.map((target) => target.id)).toEqual([
@@ -99,7 +101,7 @@ describe("PutTargets", () => {
       "3",
       "4",
     ]);
-    await client.putTargets({ rule: "all", targets: targets(["4", "5"]) });
+    await client.putTargets({ rule: "all", targets: queueTargets(["4", "5"]) });
   });
 });
 
