@@ -44,7 +44,7 @@ export const runProcess = async (log: Logger, start: () => Promise<Started>): Pr
       () => {
         log.info("stopped");
         log.flush();
-        process.disconnect?.();
+        if (process.connected) process.disconnect?.();
         setTimeout(() => process.exit(0), 50);
       },
       (error: unknown) => die(error),
