@@ -25,10 +25,13 @@ export const refusalOf = (thrown: unknown, table: FaultTable | undefined, reques
   if (thrown instanceof ProtocolError) {
     const { role } = thrown;
     if (table === undefined || role === undefined || !declares(table, role))
-      return undeclared(thrown.code, thrown.message, requestId);
+      return undeclared(thrown.code, thrown.message);
     return declared(roleFault(table, role, thrown.metadata), requestId, false);
   }
-  if (table === undefined) return { ...undeclared(Code.Internal, "internal error", requestId), isDefect: true };
+  // Services without declared reasons word their refusals themselves.
+  if (table === undefined && thrown instanceof ConnectError)
+    return { error: thrown, reason: undefined, isDefect: false };
+  if (table === undefined) return { ...undeclared(Code.Internal, "internal error"), isDefect: true };
   const known = kitRoles.find(([type]) => thrown instanceof type);
   if (known === undefined || !declares(table, known[1]))
     return declared(roleFault(table, FaultRole.INTERNAL, { request_id: requestId }), requestId, true);
@@ -69,8 +72,8 @@ const declared = (refused: ServiceError, requestId: string, isDefect: boolean): 
   return { error, reason: facts.reason, isDefect };
 };
 
-const undeclared = (code: Code, message: string, requestId: string): Refusal => {
-  const error = new ConnectError(message, code);
-  error.details = [{ desc: RequestInfoSchema, value: { requestId } }];
-  return { error, reason: undefined, isDefect: false };
-};
+const undeclared = (code: Code, message: string): Refusal => ({
+  error: new ConnectError(message, code),
+  reason: undefined,
+  isDefect: false,
+});

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 
 import type { DescService, Message } from "@bufbuild/protobuf";
+import { createRegistry } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import { ConnectError, createConnectRouter, createContextKey } from "@connectrpc/connect";
 import {
@@ -30,6 +31,8 @@ export const createRouterLane = (dispatcher: Dispatcher, services: readonly Desc
   const router = createConnectRouter({
     requestGate: (context) => openCall(dispatcher, context),
     acceptCompression: [compressionGzip],
+    // What an Any may hold, for the JSON of messages and of error details.
+    jsonOptions: { registry: createRegistry(...services.map(({ file }) => file)) },
     readMaxBytes: Math.max(dispatcher.limits.unaryMessageBytesMax, dispatcher.limits.streamMessageBytesMax),
   });
   for (const service of services) router.service(service, implementationOf(dispatcher, service));
