@@ -6,7 +6,8 @@ import { openShop } from "./delivery/shop.ts";
 import type { EventBusClient } from "./harness.ts";
 import { startServiceProcess } from "./service-process.ts";
 
-const rounds = process.env["QUARTET_ROUNDS"] === "long" ? 30 : 3;
+const asked = process.env["QUARTET_ROUNDS"] ?? "3";
+const rounds = asked === "long" ? 30 : Number(asked);
 const writers = 4;
 const callsPerRound = 60;
 

@@ -14,6 +14,7 @@ import { parseBusReference } from "../domain/arns.ts";
 import { parseGivenPattern } from "../domain/pattern.ts";
 import { entryBytes, entryLimits, refuseEntry } from "../domain/put-entry.ts";
 import { ErrorReason, fault } from "../faults.ts";
+import { nestingDepth } from "../json/json-cursor.ts";
 import type { NewEvent } from "../ingest.ts";
 import { ingestEvent } from "../ingest.ts";
 import { flattenText } from "../pattern/flatten.ts";
@@ -92,5 +93,6 @@ const isEvent = (text: string): boolean => {
     return false;
   }
   if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) return false;
+  if (nestingDepth(text) > entryLimits.depthMax) return false;
   return mandatoryFields.every((field) => Object.hasOwn(parsed, field));
 };

@@ -18,7 +18,7 @@ export const wildcardComplexity = (wildcards: readonly Wildcard[], limit: number
   const waiting: (readonly number[])[] = [start];
   let greatest = 0;
   for (let taken = waiting.pop(); taken !== undefined; taken = waiting.pop()) {
-    for (const symbol of machine.alphabet) {
+    for (const symbol of symbolsOf(machine, taken)) {
       const next = step(machine, taken, symbol);
       if (next.length === 0) continue;
       greatest = Math.max(greatest, countAlive(machine, next));
@@ -43,7 +43,6 @@ interface Machine {
   readonly next: readonly (string | undefined)[];
   readonly loops: readonly boolean[];
   readonly starts: readonly number[];
-  readonly alphabet: readonly string[];
 }
 
 /** Stands for every character that no pattern names, and for the quote that ends a text. */
@@ -53,13 +52,11 @@ const buildMachine = (wildcards: readonly Wildcard[]): Machine => {
   const next: (string | undefined)[] = [];
   const loops: boolean[] = [];
   const starts: number[] = [];
-  const alphabet = new Set<string>([anyOther]);
   for (const { pieces } of wildcards) {
     starts.push(next.length * 2);
     for (const [index, piece] of pieces.entries()) {
       if (index > 0) loops[next.length] = true;
       for (const character of piece) {
-        alphabet.add(character);
         next.push(character);
         loops[next.length] ??= false;
       }
@@ -67,8 +64,12 @@ const buildMachine = (wildcards: readonly Wildcard[]): Machine => {
     loops[next.length] ??= false;
     next.push(undefined);
   }
-  return { next, loops: Array.from(loops, (isLoop) => isLoop ?? false), starts, alphabet: [...alphabet] };
+  return { next, loops: Array.from(loops, (isLoop) => isLoop ?? false), starts };
 };
+
+/** The characters that some place waits for; every other one does the same as `anyOther`. */
+const symbolsOf = (machine: Machine, taken: readonly number[]): ReadonlySet<string> =>
+  new Set([anyOther, ...taken.flatMap((transition) => machine.next[transition >> 1] ?? [])]);
 
 const step = (machine: Machine, taken: readonly number[], symbol: string): number[] => {
   const result = new Set<number>();

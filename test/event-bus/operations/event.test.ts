@@ -111,8 +111,13 @@ describe("TestEventPattern", () => {
       JSON.stringify({ ...event, resources: undefined }),
       "PARAMETER_NOT_VALID: Parameter Event is not valid.",
     ],
+    [
+      '{"detail":["a"]}',
+      JSON.stringify(event).replace('{"state":"new"}', "[".repeat(100_000) + "]".repeat(100_000)),
+      "PARAMETER_NOT_VALID: Parameter Event is not valid.",
+    ],
     ['{"source":["a"]}', JSON.stringify(event), "answered"],
-  ])("refuses %s for %s", async (eventPattern, given, refusal) => {
+  ])("refuses, %#", async (eventPattern, given, refusal) => {
     const { client } = await startHarness({ works: false });
     expect(await refusalOf(client.testEventPattern({ eventPattern, event: given }))).toBe(refusal);
   });

@@ -23,6 +23,11 @@ test("wildcards of one field add up where one text keeps all alive", () => {
   expect(wildcardComplexity(wildcards, 100)).toBe(6);
 });
 
+test("a long wildcard of different characters is scored at once", () => {
+  const letters = Array.from({ length: 4000 }, (_, index) => String.fromCodePoint(0x4e00 + index)).join("");
+  expect(wildcardComplexity([parseWildcard(`*${letters}*`)])).toBe(3);
+});
+
 test("a long wildcard made to be slow is scored as too complex", () => {
   expect(wildcardComplexity([parseWildcard("*ab".repeat(1300))])).toBe(11);
 });
