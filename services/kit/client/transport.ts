@@ -1,5 +1,6 @@
 import type { Transport } from "@connectrpc/connect";
 
+import { tracedTransport } from "../trace/traced-transport.ts";
 import { createConnectEngine } from "./engine-connect.ts";
 import { createGrpcEngine } from "./engine-grpc.ts";
 
@@ -59,10 +60,10 @@ export const createTransport = (options: TransportOptions): ClosableTransport =>
     timeoutMs: options.timeoutMs,
     limits: { ...defaultClientLimits, ...options.limits },
   };
-  if (options.engine === "grpc") return createGrpcEngine(engineOptions);
+  if (options.engine === "grpc") return traced(createGrpcEngine(engineOptions));
   const connect = createConnectEngine(engineOptions);
   let grpc: ClosableTransport | undefined;
-  return {
+  return traced({
     unary: (...call) => connect.unary(...call),
     stream: (method, ...rest) => {
       if (method.methodKind !== "bidi_streaming") return connect.stream(method, ...rest);
@@ -72,5 +73,10 @@ export const createTransport = (options: TransportOptions): ClosableTransport =>
     close: async () => {
       await Promise.all([connect.close(), grpc?.close()]);
     },
-  };
+  });
 };
+
+const traced = (transport: ClosableTransport): ClosableTransport => ({
+  ...tracedTransport(transport),
+  close: () => transport.close(),
+});

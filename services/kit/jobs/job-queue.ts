@@ -4,6 +4,8 @@ import type { JobState } from "../../../gen/quartet/kit/storage/v1/records_pb.ts
 import { JobStateSchema } from "../../../gen/quartet/kit/storage/v1/records_pb.ts";
 import type { RangeOptions } from "../store/range.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
+import { currentTrace } from "../trace/current-trace.ts";
+import { formatTraceparent, parseTrace } from "../trace/trace-context.ts";
 import type { Job, NewJob } from "./job.ts";
 import type { JobTables } from "./job-tables.ts";
 import { JobPlace } from "./job-tables.ts";
@@ -54,7 +56,7 @@ export class JobQueue {
   enqueue(tx: Transaction, id: string, job: NewJob, nowMs: number): number | undefined {
     const atMs = Math.ceil(job.dueMs ?? nowMs);
     const isReady = atMs <= nowMs;
-    tx.put(this.#tables.bodies, [id], { payload: job.payload });
+    tx.put(this.#tables.bodies, [id], { payload: job.payload, ...traceMembers() });
     const state = create(JobStateSchema, {
       kind: job.kind,
       owner: job.owner,
@@ -108,6 +110,17 @@ export class JobQueue {
     const scheduled = await reader.list(this.#tables.scheduled, { limit: 1 });
     const leased = await reader.list(this.#tables.leased, { limit: 1 });
     return Math.min(scheduled[0]?.key[0] ?? Number.POSITIVE_INFINITY, leased[0]?.key[0] ?? Number.POSITIVE_INFINITY);
+  }
+
+  /** How many jobs may run now, as far as `limit`. */
+  async countDue(reader: Reader, nowMs: number, limit: number): Promise<number> {
+    let count = 0;
+    const tables = [
+      reader.range(this.#tables.ready, { limit }),
+      reader.range(this.#tables.scheduled, { through: [nowMs], limit }),
+    ];
+    for (const entries of tables) for await (const _entry of entries) count += 1;
+    return Math.min(count, limit);
   }
 
   /** Leases ready jobs to a runner, owner by owner. */
@@ -200,6 +213,7 @@ export class JobQueue {
       payload: body?.payload ?? new Uint8Array(),
       sinceMs: Number(state.sinceMs),
       lastReason: state.lastReason,
+      trace: body === undefined ? undefined : parseTrace(body.traceParent, body.traceState),
     };
     return { job, attempt: state.attempts, runner: options.runner };
   }
@@ -233,6 +247,12 @@ export class JobQueue {
     else tx.delete(state.place === JobPlace.LEASED ? this.#tables.leased : this.#tables.scheduled, [atMs, id]);
   }
 }
+
+/** What a job's body says of the trace in which it is enqueued. */
+const traceMembers = (): { traceParent?: string; traceState?: string } => {
+  const trace = currentTrace();
+  return trace === undefined ? {} : { traceParent: formatTraceparent(trace), traceState: trace.state };
+};
 
 type ReadyKey = readonly [owner: string, atMs: number, id: string];
 

@@ -5,6 +5,8 @@ import type { Transaction } from "../store/transaction.ts";
 import type { JobHandler, JobOutcome, JobPolicy, JobRetry } from "./job.ts";
 import type { GiveBack, JobQueue, Lease, Taken } from "./job-queue.ts";
 import { unknownKindDelayMs } from "./job-queue.ts";
+import { untraced, Work } from "../trace/work.ts";
+import { JobCounts } from "./job-counts.ts";
 import type { JobsOptions, JobsStats } from "./jobs.ts";
 
 interface Running {
@@ -62,9 +64,7 @@ export class JobRunner {
   /** The earliest instant of jobs that were scheduled since the cycle began, which it may not have seen. */
   #arrivedMs = Number.POSITIVE_INFINITY;
   #mustReclaimAll: boolean;
-  #done = 0;
-  #retried = 0;
-  #exhausted = 0;
+  readonly #counts: JobCounts;
   #cycles = 0;
 
   constructor(queue: JobQueue, options: JobsOptions) {
@@ -75,16 +75,12 @@ export class JobRunner {
     this.#concurrencyPerOwner = options.concurrencyPerOwner ?? this.#concurrency;
     this.#leaseMs = options.leaseMs ?? 60_000;
     this.#mustReclaimAll = !(options.isShared ?? false);
+    this.#counts = new JobCounts(Object.keys(options.handlers));
   }
 
   get stats(): JobsStats {
-    return {
-      running: this.#running.size,
-      done: this.#done,
-      retried: this.#retried,
-      exhausted: this.#exhausted,
-      cycles: this.#cycles,
-    };
+    const running = [...this.#running].map(({ lease }) => lease.job.kind);
+    return { ...this.#counts.read(running), cycles: this.#cycles };
   }
 
   start(): void {
@@ -97,7 +93,8 @@ export class JobRunner {
   wake(): void {
     if (this.#state === "new" || this.#state === "stopped") return;
     this.#isWoken = true;
-    this.#cycling ??= this.#cycleWhileWoken();
+    // Cycles serve the jobs of all traces, whoever woke them.
+    this.#cycling ??= untraced(() => this.#cycleWhileWoken());
   }
 
   /** A job has been scheduled for this instant. */
@@ -256,10 +253,16 @@ export class JobRunner {
   #begin(lease: Lease, untilMs: number): void {
     const running: Running = { lease, untilMs, abort: new AbortController() };
     this.#running.add(running);
-    void this.#run(running);
+    const { job, attempt } = lease;
+    const work = new Work(`job ${job.kind}`, "consumer", { parent: job.trace }, () => ({
+      "job.id": job.id,
+      "job.attempt": attempt,
+    }));
+    void work.run(async () => work.end(await this.#run(running)));
   }
 
-  async #run(running: Running): Promise<void> {
+  /** Runs a job and settles what becomes of it; gives what went wrong, if anything. */
+  async #run(running: Running): Promise<string | undefined> {
     const { lease, abort } = running;
     const handler = this.#options.handlers[lease.job.kind] as JobHandler;
     let outcome: JobOutcome;
@@ -268,12 +271,13 @@ export class JobRunner {
     } catch (error) {
       if (this.#state !== "started" && abort.signal.aborted) {
         this.#end(running, this.#interrupted(lease));
-        return;
+        return "interrupted";
       }
       this.#options.log.warn({ err: error, id: lease.job.id, kind: lease.job.kind }, "a job's handler threw");
       outcome = { retry: true, reason: error instanceof Error ? error.message : String(error) };
     }
     await this.#settle(running, outcome);
+    return "done" in outcome ? undefined : outcome.reason;
   }
 
   /** Decides what becomes of the job. What has writes of its own is committed here, all else with the next cycle. */
@@ -281,7 +285,7 @@ export class JobRunner {
     const { lease } = running;
     const policy = this.#options.policy[lease.job.kind] as JobPolicy;
     if ("done" in outcome) {
-      this.#done += 1;
+      this.#counts.add(lease.job.kind, "done");
       const { apply } = outcome;
       if (apply === undefined) this.#end(running, undefined);
       else await this.#finishWith(running, policy, apply);
@@ -289,11 +293,11 @@ export class JobRunner {
     }
     const again = "retry" in outcome ? this.#again(lease, policy, outcome) : undefined;
     if (again !== undefined) {
-      this.#retried += 1;
+      this.#counts.add(lease.job.kind, "retried");
       this.#end(running, again);
       return;
     }
-    this.#exhausted += 1;
+    this.#counts.add(lease.job.kind, "exhausted");
     this.#options.log.warn(
       { id: lease.job.id, kind: lease.job.kind, attempts: lease.attempt, reason: outcome.reason },
       "a job was given up",

@@ -1,4 +1,5 @@
 import type { Transaction } from "../store/transaction.ts";
+import type { TraceContext } from "../trace/trace-context.ts";
 
 /** Work that is done later, at least once. */
 export interface Job {
@@ -12,6 +13,8 @@ export interface Job {
   readonly sinceMs: number;
   /** Why the last run did not finish it; empty when there was none. */
   readonly lastReason: string;
+  /** Where the work that enqueued it stands in a trace, of which its runs are part. Unset: in none. */
+  readonly trace?: TraceContext | undefined;
 }
 
 /** What is enqueued. */

@@ -46,13 +46,19 @@ export interface JobsOptions {
   readonly random?: () => number;
 }
 
-/** What a job queue has done since it was made, and does now. */
-export interface JobsStats {
+/** What became of jobs since their queue was made, and how many run now. */
+export interface JobsCounts {
   readonly running: number;
   readonly done: number;
   readonly retried: number;
   /** Given up, by the handler's word or by the policy. */
   readonly exhausted: number;
+}
+
+/** What a job queue has done since it was made, and does now. */
+export interface JobsStats extends JobsCounts {
+  /** The same for each kind. */
+  readonly kinds: Readonly<Record<string, JobsCounts>>;
   /** Transactions of the runner itself. */
   readonly cycles: number;
 }
@@ -70,6 +76,8 @@ export interface Jobs {
   /** Resolves when nothing runs and nothing is due. */
   idle(): Promise<void>;
   stats(): JobsStats;
+  /** How many jobs may run and do not yet; counting ends at `limit`. */
+  countDue(limit: number): Promise<number>;
 }
 
 /** Makes the queue; nothing runs before `start`. Throws when a kind has a handler or a policy, but not both. */
@@ -95,5 +103,6 @@ export const createJobs = (options: JobsOptions): Jobs => {
     stop: (limitMs) => runner.stop(limitMs),
     idle: () => runner.idle(),
     stats: () => runner.stats,
+    countDue: (limit) => options.store.read((reader) => queue.countDue(reader, options.clock.now(), limit)),
   };
 };

@@ -5,6 +5,7 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import type { Caller } from "../identity/caller.ts";
 import { anonymousCaller } from "../identity/caller.ts";
 import type { Logger } from "../log/log.ts";
+import { Work } from "../trace/work.ts";
 import type { ProtocolError } from "../wire/protocol-error.ts";
 import type { CallContext } from "./handlers.ts";
 import type { Route } from "./route.ts";
@@ -20,6 +21,8 @@ export class Call implements CallContext<unknown> {
   /** On the monotonic clock of `performance.now()`. */
   readonly startedMs = performance.now();
   caller: Caller = anonymousCaller;
+  /** The call's place in its trace, as its caller told it. */
+  readonly work: Work;
   /** Runs when the call ends, by whichever way. */
   onClose: (() => void) | undefined;
   readonly #headers: IncomingHttpHeaders;
@@ -45,6 +48,13 @@ export class Call implements CallContext<unknown> {
     this.deadlineMs = deadlineMs;
     this.#headers = headers;
     this.#serverLog = log;
+    const { traceparent, tracestate } = headers;
+    this.work = new Work(
+      route.path.slice(1),
+      "server",
+      { traceparent: oneOf(traceparent), tracestate: oneOf(tracestate) },
+      () => ({ "rpc.service": route.method.parent.typeName, "rpc.method": route.method.name }),
+    );
   }
 
   get app(): unknown {
@@ -124,6 +134,9 @@ export class Call implements CallContext<unknown> {
     this.onClose?.();
   }
 }
+
+const oneOf = (header: string | string[] | undefined): string | undefined =>
+  typeof header === "string" ? header : undefined;
 
 /** Request metadata as a web Headers object, without the pseudo headers of HTTP/2. */
 const toHeaders = (incoming: IncomingHttpHeaders): Headers => {

@@ -10,6 +10,8 @@ import { FaultRole } from "../../../gen/quartet/traits/v1/fault_pb.ts";
 import type { Clock } from "../clock/clock.ts";
 import type { Authenticate } from "../identity/authenticate.ts";
 import type { Logger } from "../log/log.ts";
+import type { CallObserver } from "../metrics/call-metrics.ts";
+import { iterateTraced } from "../trace/current-trace.ts";
 import { violationsFault } from "../validation/validate.ts";
 import { ProtocolError } from "../wire/protocol-error.ts";
 import { Call } from "./call.ts";
@@ -24,6 +26,10 @@ export interface DispatcherOptions {
   readonly limits: ServerLimits;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Is told of every call. Unset: nobody counts. */
+  readonly observer?: CallObserver | undefined;
+  /** Processes whose own access log has the calls that they make: the line of such a call is for debugging only. */
+  readonly fronts?: ReadonlySet<string> | undefined;
 }
 
 /** Finds the milliseconds that a caller waits. Throws ProtocolError when the header is malformed. */
@@ -82,6 +88,7 @@ export class Dispatcher {
       if (this.#calls.size === 0) this.#onIdle?.();
     };
     this.#calls.add(call);
+    this.#options.observer?.started(route.method);
     if (malformed !== undefined) call.abort(malformed);
     return call;
   }
@@ -100,7 +107,8 @@ export class Dispatcher {
   async unary(call: Call, request: Message): Promise<Message> {
     const { route } = call;
     this.#validate(route, request);
-    const answer = await this.#handler(route)(request, call);
+    const handler = this.#handler(route);
+    const answer = await call.work.run(() => handler(request, call));
     return create(route.method.output, answer as Message);
   }
 
@@ -113,14 +121,17 @@ export class Dispatcher {
       if (methodKind === "server_streaming") {
         const request = await onlyOne(requests);
         this.#validate(route, request);
-        for await (const answer of handler(request, call) as AsyncIterable<Message>) yield create(output, answer);
+        const answers = iterateTraced(call.work, () => handler(request, call) as AsyncIterable<Message>);
+        for await (const answer of answers) yield create(output, answer);
       } else if (methodKind === "client_streaming") {
         const first = await requests.next();
         if (first.done !== true) this.#validate(route, first.value);
-        yield create(output, (await handler(resumed(first, requests), call)) as Message);
+        const answer = await call.work.run(() => handler(resumed(first, requests), call));
+        yield create(output, answer as Message);
       } else {
         const checked = this.#validatedFirst(route, requests);
-        for await (const answer of handler(checked, call) as AsyncIterable<Message>) yield create(output, answer);
+        const answers = iterateTraced(call.work, () => handler(checked, call) as AsyncIterable<Message>);
+        for await (const answer of answers) yield create(output, answer);
       }
     } finally {
       await requests.return?.();
@@ -139,14 +150,19 @@ export class Dispatcher {
   close(call: Call, error?: ConnectError): void {
     if (call.isClosed) return;
     call.close();
-    const { log } = this.#options;
-    if (call.route.isOpen || !log.isLevelEnabled("info")) return;
-    log.info(
+    const { log, observer, fronts } = this.#options;
+    const tookMs = performance.now() - call.startedMs;
+    observer?.ended(call.route.method, error?.code, tookMs);
+    call.work.end(error?.message);
+    const level = fronts?.has(call.caller.issuer) === true ? "debug" : "info";
+    if (call.route.isOpen || !log.isLevelEnabled(level)) return;
+    log[level](
       {
         method: call.route.path,
         code: error === undefined ? "ok" : codeToString(error.code),
-        ms: Math.round((performance.now() - call.startedMs) * 100) / 100,
+        ms: Math.round(tookMs * 100) / 100,
         requestId: call.requestId,
+        trace_id: call.work.trace.traceId,
         account: call.caller.accountId,
       },
       "call",

@@ -49,7 +49,8 @@ export const createRouterLane = (dispatcher: Dispatcher, services: readonly Desc
       }
     } catch (error) {
       // A connection that broke; a request that the router itself cannot read.
-      log.debug({ err: error, url: request.url }, "request failed");
+      // The query of a GET is the request itself.
+      log.debug({ err: error, path: request.url?.split("?", 1)[0] }, "request failed");
       response.destroy();
     }
   };
@@ -153,6 +154,7 @@ async function* answers(
     }
     dispatcher.close(call);
   } catch (thrown) {
+    giveHeaders(call, context);
     throw refused(dispatcher, call, thrown);
   } finally {
     leave();

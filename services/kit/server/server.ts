@@ -7,6 +7,8 @@ import type { Clock } from "../clock/clock.ts";
 import { systemClock } from "../clock/clock.ts";
 import type { Authenticate } from "../identity/authenticate.ts";
 import type { Logger } from "../log/log.ts";
+import { callMetrics } from "../metrics/call-metrics.ts";
+import type { Metrics } from "../metrics/metrics.ts";
 import { Dispatcher, serverStopping } from "./dispatch.ts";
 import { createHealth } from "./health.ts";
 import { serveConnectStream, serveConnectUnary, streamContentType, unaryContentType } from "./lane-connect.ts";
@@ -33,6 +35,10 @@ export interface ServerOptions {
   readonly clock?: Clock;
   /** What is left out has the default. */
   readonly limits?: Partial<ServerLimits>;
+  /** Gets the metrics of calls, and is shown at `GET /metrics`. Unset: nothing is counted. */
+  readonly metrics?: Metrics;
+  /** Processes whose own access log has the calls that they make, so that theirs are told at debug. Unset: none. */
+  readonly fronts?: readonly string[];
 }
 
 /** A server that takes calls. */
@@ -56,7 +62,7 @@ const flushMs = 250;
 
 /**
  * Starts a server that speaks gRPC, gRPC-Web and Connect over HTTP/1.1 and HTTP/2 on one port, with reflection, health
- * and `GET /healthz`. Throws when a method has no handler or the address cannot be had.
+ * `GET /healthz` and `GET /metrics`. Throws when a method has no handler or the address cannot be had.
  */
 export const startServer = async (options: ServerOptions): Promise<RunningServer> => {
   const limits = { ...defaultLimits, ...options.limits };
@@ -69,6 +75,8 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
     limits,
     clock: options.clock ?? systemClock,
     log: options.log,
+    observer: options.metrics && callMetrics(options.metrics, "grpc_server"),
+    fronts: new Set(options.fronts),
   });
   const router = createRouterLane(
     dispatcher,
@@ -87,6 +95,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
       if (type === streamContentType && !isUnary) return void serveConnectStream(dispatcher, route, request, response);
     }
     if (request.url === "/healthz") answerHealth(health.isServing, response);
+    else if (request.url === "/metrics" && options.metrics) void answerMetrics(options.metrics, response);
     else void router(request, response);
   };
 
@@ -101,6 +110,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
     const request = new Http2ServerRequest(stream, headers, {}, rawHeaders);
     const response = new Http2ServerResponse(stream);
     if (path === "/healthz") answerHealth(health.isServing, response);
+    else if (path === "/metrics" && options.metrics) void answerMetrics(options.metrics, response);
     else void router(request, response);
   };
 
@@ -108,7 +118,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
   await port.listen(options.listen);
   const url =
     "path" in options.listen ? `unix:${options.listen.path}` : `http://${hostOf(options.listen.host)}:${port.port}`;
-  options.log.info({ url }, `${options.name} listens`);
+  options.log.debug({ url }, `${options.name} listens`);
 
   return {
     url,
@@ -137,6 +147,18 @@ const answerHealth = (isServing: boolean, response: ServerResponse | Http2Server
   response.statusCode = isServing ? 200 : 503;
   response.setHeader("content-type", "text/plain; charset=utf-8");
   response.end(body);
+};
+
+/** A page that cannot be made, because the store is closing for example, is told as such. */
+const answerMetrics = async (metrics: Metrics, response: ServerResponse | Http2ServerResponse): Promise<void> => {
+  try {
+    const { contentType, body } = await metrics.page();
+    response.setHeader("content-type", contentType);
+    response.end(body);
+  } catch {
+    response.statusCode = 503;
+    response.end();
+  }
 };
 
 /** Waits for the work, but no longer than the limit. */

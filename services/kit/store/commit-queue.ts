@@ -23,6 +23,8 @@ const lastChanceFactor = 20;
 export interface CommitStats {
   readonly groups: number;
   readonly commits: number;
+  /** Bytes of keys and values in the groups. */
+  readonly writtenBytes: number;
   readonly conflicts: number;
   readonly reruns: number;
   readonly waiting: number;
@@ -39,17 +41,18 @@ export class CommitQueue {
   readonly #engine: Engine;
   readonly #log: ConflictLog;
   readonly #limits: CommitLimits;
-  readonly #onBroken: (error: unknown) => void;
+  readonly #onBroken: (error: StoreWriteError) => void;
   #waiting: Work[] = [];
   #waitingBytes = 0;
   #isRunning = false;
   #broken: StoreWriteError | undefined;
   #groups = 0;
   #commits = 0;
+  #writtenBytes = 0;
   #conflicts = 0;
   #reruns = 0;
 
-  constructor(engine: Engine, log: ConflictLog, limits: CommitLimits, onBroken: (error: unknown) => void) {
+  constructor(engine: Engine, log: ConflictLog, limits: CommitLimits, onBroken: (error: StoreWriteError) => void) {
     this.#engine = engine;
     this.#log = log;
     this.#limits = limits;
@@ -60,6 +63,7 @@ export class CommitQueue {
     return {
       groups: this.#groups,
       commits: this.#commits,
+      writtenBytes: this.#writtenBytes,
       conflicts: this.#conflicts,
       reruns: this.#reruns,
       waiting: this.#waiting.length,
@@ -178,12 +182,14 @@ export class CommitQueue {
       return false;
     }
     this.#groups += 1;
+    this.#writtenBytes += changes.bytes;
     this.#log.append(changes);
     return true;
   }
 
   #break(error: unknown): void {
-    this.#broken ??= new StoreWriteError(error);
+    if (this.#broken !== undefined) return;
+    this.#broken = new StoreWriteError(error);
     this.#onBroken(this.#broken);
   }
 }

@@ -1,9 +1,11 @@
 import type { Logger } from "../log/log.ts";
+import { keepingTrace } from "../trace/current-trace.ts";
 import { Attempt, CommittedView } from "./attempt.ts";
 import type { CommitLimits, CommitStats } from "./commit-queue.ts";
 import { CommitQueue } from "./commit-queue.ts";
 import { ConflictLog } from "./conflict-log.ts";
 import type { Engine } from "./engine.ts";
+import type { StoreWriteError } from "./errors.ts";
 import { StoreClosedError, StoreOverloadedError } from "./errors.ts";
 import { openLevelEngine } from "./level-engine.ts";
 import type { RangeOptions } from "./range.ts";
@@ -46,7 +48,12 @@ export interface StoreOptions {
   readonly sync?: boolean;
   readonly log?: Logger;
   readonly limits?: Partial<StoreLimits>;
+  /** Told once, when the disk has refused a write and the store takes no more transactions. */
+  readonly onBroken?: OnBroken;
 }
+
+/** Told why a store takes no more transactions. */
+export type OnBroken = (error: StoreWriteError) => void;
 
 /** What a store has done since it was opened and holds now. */
 export interface StoreStats extends CommitStats {
@@ -91,15 +98,16 @@ export const openStore = async (options: StoreOptions): Promise<Store> => {
     sync: options.sync ?? true,
     cacheBytes: limits.cacheBytes,
   });
-  return storeOver(engine, limits, options.log);
+  return storeOver(engine, limits, options.log, options.onBroken);
 };
 
 /** A store over any engine. */
-export const storeOver = (engine: Engine, limits: StoreLimits, log?: Logger): Store => {
+export const storeOver = (engine: Engine, limits: StoreLimits, log?: Logger, onBroken?: OnBroken): Store => {
   const conflicts = new ConflictLog(limits.conflictKeysMax);
-  const queue = new CommitQueue(engine, conflicts, limits, (error) =>
-    log?.fatal({ err: error }, "the store is broken"),
-  );
+  const queue = new CommitQueue(engine, conflicts, limits, (error) => {
+    log?.fatal({ err: error }, "the store is broken");
+    onBroken?.(error);
+  });
   let order = 0;
   let transactions = 0;
   let reads = 0;
@@ -142,7 +150,8 @@ export const storeOver = (engine: Engine, limits: StoreLimits, log?: Logger): St
       const work = new TransactionWork(
         order,
         signal,
-        run,
+        // A run inside its group is begun by whoever began to write groups.
+        keepingTrace(run),
         (ahead) => new Attempt(engine, conflicts, limits.transactionBytesMax, ahead),
       );
       try {

@@ -12,7 +12,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file quartet/kit/storage/v1/records.proto.
  */
 export const file_quartet_kit_storage_v1_records: GenFile = /*@__PURE__*/
-  fileDesc("CiRxdWFydGV0L2tpdC9zdG9yYWdlL3YxL3JlY29yZHMucHJvdG8SFnF1YXJ0ZXQua2l0LnN0b3JhZ2UudjEiGgoHSm9iQm9keRIPCgdwYXlsb2FkGAEgASgMIrABCghKb2JTdGF0ZRIMCgRraW5kGAEgASgJEg0KBW93bmVyGAIgASgJEi8KBXBsYWNlGAMgASgOMiAucXVhcnRldC5raXQuc3RvcmFnZS52MS5Kb2JQbGFjZRINCgVhdF9tcxgEIAEoAxIQCghhdHRlbXB0cxgFIAEoBRIQCghzaW5jZV9tcxgGIAEoAxITCgtsYXN0X3JlYXNvbhgHIAEoCRIOCgZydW5uZXIYCCABKAkiCgoISm9iRW50cnkiGAoJU2VjcmV0S2V5EgsKA2tleRgBIAEoDCppCghKb2JQbGFjZRIZChVKT0JfUExBQ0VfVU5TUEVDSUZJRUQQABIXChNKT0JfUExBQ0VfU0NIRURVTEVEEAESEwoPSk9CX1BMQUNFX1JFQURZEAISFAoQSk9CX1BMQUNFX0xFQVNFRBADYgZwcm90bzM");
+  fileDesc("CiRxdWFydGV0L2tpdC9zdG9yYWdlL3YxL3JlY29yZHMucHJvdG8SFnF1YXJ0ZXQua2l0LnN0b3JhZ2UudjEiRQoHSm9iQm9keRIPCgdwYXlsb2FkGAEgASgMEhQKDHRyYWNlX3BhcmVudBgCIAEoCRITCgt0cmFjZV9zdGF0ZRgDIAEoCSKwAQoISm9iU3RhdGUSDAoEa2luZBgBIAEoCRINCgVvd25lchgCIAEoCRIvCgVwbGFjZRgDIAEoDjIgLnF1YXJ0ZXQua2l0LnN0b3JhZ2UudjEuSm9iUGxhY2USDQoFYXRfbXMYBCABKAMSEAoIYXR0ZW1wdHMYBSABKAUSEAoIc2luY2VfbXMYBiABKAMSEwoLbGFzdF9yZWFzb24YByABKAkSDgoGcnVubmVyGAggASgJIgoKCEpvYkVudHJ5IhgKCVNlY3JldEtleRILCgNrZXkYASABKAwqaQoISm9iUGxhY2USGQoVSk9CX1BMQUNFX1VOU1BFQ0lGSUVEEAASFwoTSk9CX1BMQUNFX1NDSEVEVUxFRBABEhMKD0pPQl9QTEFDRV9SRUFEWRACEhQKEEpPQl9QTEFDRV9MRUFTRUQQA2IGcHJvdG8z");
 
 /**
  * What a job is for. Written once, when the job is enqueued.
@@ -26,6 +26,20 @@ export type JobBody = Message<"quartet.kit.storage.v1.JobBody"> & {
    * @generated from field: bytes payload = 1;
    */
   payload: Uint8Array;
+
+  /**
+   * Where the work that enqueued the job stands in a trace, as W3C `traceparent` says it. Empty: in none.
+   *
+   * @generated from field: string trace_parent = 2;
+   */
+  traceParent: string;
+
+  /**
+   * The `tracestate` that belongs to it. Empty: none.
+   *
+   * @generated from field: string trace_state = 3;
+   */
+  traceState: string;
 };
 
 /**

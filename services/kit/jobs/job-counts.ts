@@ -1,0 +1,29 @@
+import type { JobsCounts } from "./jobs.ts";
+
+type Ending = "done" | "retried" | "exhausted";
+
+/** How runs ended, by kind of job, since the process began. */
+export class JobCounts {
+  readonly #endings = new Map<string, Record<Ending, number>>();
+
+  constructor(kinds: readonly string[]) {
+    for (const kind of kinds) this.#endings.set(kind, { done: 0, retried: 0, exhausted: 0 });
+  }
+
+  add(kind: string, ending: Ending): void {
+    const endings = this.#endings.get(kind);
+    if (endings !== undefined) endings[ending] += 1;
+  }
+
+  /** The counts of all kinds and of each, with the kinds of the jobs that run now. */
+  read(running: readonly string[]): JobsCounts & { readonly kinds: Readonly<Record<string, JobsCounts>> } {
+    const kinds = Object.fromEntries(
+      [...this.#endings].map(([kind, endings]) => [
+        kind,
+        { running: running.filter((each) => each === kind).length, ...endings },
+      ]),
+    );
+    const sum = (ending: Ending): number => Object.values(kinds).reduce((total, counts) => total + counts[ending], 0);
+    return { running: running.length, done: sum("done"), retried: sum("retried"), exhausted: sum("exhausted"), kinds };
+  }
+}

@@ -1,0 +1,30 @@
+import type { Jobs, JobsCounts } from "../jobs/jobs.ts";
+import type { Metrics } from "./metrics.ts";
+
+/** Due jobs are counted in the store each time somebody asks, so no further than this. */
+const dueCountMax = 10_000;
+
+/** Shows what a process's queue of jobs has done since it started, by kind of job, and holds now. */
+export const jobsMetrics = (metrics: Metrics, jobs: Pick<Jobs, "stats" | "countDue">): void => {
+  for (const [name, type, help, member] of rows)
+    metrics.add({
+      name: `jobs_${name}`,
+      type,
+      help,
+      read: () =>
+        Object.entries(jobs.stats().kinds).map(([kind, counts]) => ({ labels: { kind }, value: counts[member] })),
+    });
+  metrics.add({
+    name: "jobs_due",
+    type: "gauge",
+    help: `Jobs that may run and do not yet, counted up to ${dueCountMax}.`,
+    read: async () => [{ labels: {}, value: await jobs.countDue(dueCountMax) }],
+  });
+};
+
+const rows: readonly (readonly [string, "counter" | "gauge", string, keyof JobsCounts])[] = [
+  ["running", "gauge", "Jobs that run now.", "running"],
+  ["done_total", "counter", "Jobs that were finished.", "done"],
+  ["retried_total", "counter", "Runs after which a job was put off to run again.", "retried"],
+  ["exhausted_total", "counter", "Jobs that were given up.", "exhausted"],
+];

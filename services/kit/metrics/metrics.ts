@@ -1,0 +1,48 @@
+import { collectDefaultMetrics, Registry } from "prom-client";
+import type { Metric } from "prom-client";
+
+/** A page of metrics as `GET /metrics` answers it. */
+export interface MetricsPage {
+  readonly contentType: string;
+  readonly body: string;
+}
+
+/** One line of a metric: its labels and its value. Histograms also say which of their lines it is. */
+export interface Sample {
+  readonly labels: Readonly<Record<string, string | number>>;
+  readonly value: number;
+  /** The metric's name with a suffix, in histograms. */
+  readonly metricName?: string;
+}
+
+/** A metric whose numbers are kept elsewhere and read when somebody asks for them. */
+export interface ReadMetric {
+  readonly name: string;
+  readonly help: string;
+  readonly type: "counter" | "gauge" | "histogram";
+  read(): Iterable<Sample> | Promise<Iterable<Sample>>;
+}
+
+/** The metrics of one process. */
+export interface Metrics {
+  /** Adds a metric. Throws when one of this name is there. */
+  add(metric: ReadMetric): void;
+  page(): Promise<MetricsPage>;
+}
+
+/**
+ * The metrics of a process, in the text format of Prometheus. With `withProcess` also those of the process itself: CPU,
+ * memory, garbage collection, the lag of its event loop, open files.
+ */
+export const createMetrics = ({ withProcess = false }: { readonly withProcess?: boolean } = {}): Metrics => {
+  const registry = new Registry();
+  if (withProcess) collectDefaultMetrics({ register: registry });
+  return {
+    add: ({ name, help, type, read }) => {
+      const metric = { name, help, type, get: async () => ({ name, help, type, values: [...(await read())] }) };
+      // The registry asks a metric only for its name and its lines; its type names the library's own classes.
+      registry.registerMetric(metric as unknown as Metric);
+    },
+    page: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
+  };
+};

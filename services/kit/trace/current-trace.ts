@@ -1,0 +1,36 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+
+import type { TraceContext } from "./trace-context.ts";
+
+/** Work that stands somewhere in a trace. What it stands in is asked for only when something is sent on or logged. */
+export interface Traced {
+  readonly trace: TraceContext;
+}
+
+const current = new AsyncLocalStorage<Traced>();
+
+/** Runs a function, and everything that it waits for, as part of this work. */
+export const runTraced = <T>(work: Traced, run: () => T): T => current.run(work, run);
+
+/** Runs a function, and everything that it waits for, as part of no work. */
+export const runUntraced = <T>(run: () => T): T => current.exit(run);
+
+/** Where the running work stands; undefined outside of any traced work. */
+export const currentTrace = (): TraceContext | undefined => current.getStore()?.trace;
+
+/** The function as part of the work that runs now, whoever calls it later. */
+export const keepingTrace = <A extends readonly unknown[], T>(run: (...given: A) => T): ((...given: A) => T) => {
+  const work = current.getStore();
+  return work === undefined ? run : (...given) => current.run(work, () => run(...given));
+};
+
+/** The steps of an iteration as part of this work: a generator runs in the context of whoever asks for its next step. */
+export const iterateTraced = <T>(work: Traced, make: () => AsyncIterable<T>): AsyncIterable<T> => {
+  const iterator = runTraced(work, () => make()[Symbol.asyncIterator]());
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next: () => runTraced(work, () => iterator.next()),
+      return: async () => (await runTraced(work, () => iterator.return?.())) ?? { done: true, value: undefined },
+    }),
+  };
+};

@@ -1,0 +1,64 @@
+import type { DescMethod } from "@bufbuild/protobuf";
+import type { Transport } from "@connectrpc/connect";
+import { ConnectError } from "@connectrpc/connect";
+
+import type { TraceContext } from "./trace-context.ts";
+import { formatTraceparent } from "./trace-context.ts";
+import { currentTrace } from "./current-trace.ts";
+import { Work } from "./work.ts";
+
+type HeadersInput = ConstructorParameters<typeof Headers>[0];
+
+/** Tells servers in which trace a call stands. Calls outside of any trace go out as they are. */
+export const tracedTransport = (transport: Transport): Transport => ({
+  unary: async (method, signal, timeoutMs, header, input, values) => {
+    const work = beginCall(method);
+    if (work === undefined) return transport.unary(method, signal, timeoutMs, header, input, values);
+    try {
+      const answer = await transport.unary(method, signal, timeoutMs, withTrace(header, work.trace), input, values);
+      work.end();
+      return answer;
+    } catch (error) {
+      work.end(ConnectError.from(error).message);
+      throw error;
+    }
+  },
+  // The work of a stream is over for the trace when its answer begins: how long it is read is the reader's doing.
+  stream: async (method, signal, timeoutMs, header, input, values) => {
+    const work = beginCall(method);
+    if (work === undefined) return transport.stream(method, signal, timeoutMs, header, input, values);
+    try {
+      const answer = await transport.stream(method, signal, timeoutMs, withTrace(header, work.trace), input, values);
+      work.end();
+      return answer;
+    } catch (error) {
+      work.end(ConnectError.from(error).message);
+      throw error;
+    }
+  },
+});
+
+const beginCall = (method: DescMethod): Work | undefined => {
+  const parent = currentTrace();
+  if (parent === undefined) return undefined;
+  return new Work(`${method.parent.typeName}/${method.name}`, "client", { parent }, () => ({
+    "rpc.system": "connect_rpc",
+    "rpc.service": method.parent.typeName,
+    "rpc.method": method.name,
+  }));
+};
+
+const withTrace = (given: HeadersInput | undefined, trace: TraceContext): HeadersInput => {
+  const lines = traceHeaders(trace);
+  if (given === undefined) return lines;
+  if (!(given instanceof Headers) && !(Symbol.iterator in given)) return { ...given, ...lines };
+  const headers = new Headers(given);
+  for (const [name, value] of Object.entries(lines)) headers.set(name, value);
+  return headers;
+};
+
+/** The headers that tell a place in a trace over HTTP. */
+export const traceHeaders = (trace: TraceContext): Record<string, string> => ({
+  traceparent: formatTraceparent(trace),
+  ...(trace.state === "" ? {} : { tracestate: trace.state }),
+});
