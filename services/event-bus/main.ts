@@ -30,6 +30,6 @@ await runService({
         config.privateTargets === "auto" ? isLoopback(config.listen.host) : config.privateTargets === "allow",
     });
     app.start();
-    return { app, stop: () => app.stop() };
+    return { app, jobs: app.jobs, stop: () => app.stop() };
   },
 });

@@ -29,6 +29,7 @@ import {
   updateEventBus,
 } from "./operations/event-bus.ts";
 import { putEvents, testEventPattern } from "./operations/event.ts";
+import { putPermission, removePermission } from "./operations/permission.ts";
 import { deleteRule, describeRule, disableRule, enableRule, listRules, putRule } from "./operations/rule.ts";
 import { listTagsForResource, tagResource, untagResource } from "./operations/tag.ts";
 import { listRuleNamesByTarget, listTargetsByRule, putTargets, removeTargets } from "./operations/target.ts";
@@ -50,8 +51,6 @@ const notOffered = pending(
   "listPartnerEventSourceAccounts",
   "listPartnerEventSources",
   "putPartnerEvents",
-  "putPermission",
-  "removePermission",
   "updateEndpoint",
 );
 
@@ -87,9 +86,11 @@ export const handlers: Handlers<typeof EventBusService, Application> = authorize
   listTagsForResource,
   listTargetsByRule,
   putEvents,
+  putPermission,
   putRule,
   putTargets,
   redriveDeadLetters,
+  removePermission,
   removeTargets,
   startReplay,
   tagResource,

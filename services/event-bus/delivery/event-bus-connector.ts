@@ -1,13 +1,15 @@
 import type { Application } from "../application.ts";
-import { busArn, parseBusReference } from "../domain/arns.ts";
+import { accountRoot, busArn, parseBusReference } from "../domain/arns.ts";
 import { parseArn } from "../../kit/arn/arn.ts";
+import { accountSender, mayPut } from "../access.ts";
 import { ingestEvent } from "../ingest.ts";
 import { findBus } from "../store/bus.ts";
 import type { Connector } from "./connector.ts";
 
 /**
- * Puts events on another bus of the account, in the transaction that ends the delivery, so exactly once. An event keeps its
- * id, account and region, and ends after a number of buses, so that rules which feed each other come to rest.
+ * Puts events on another bus of the account, or on one of an account whose policy allows it, in the transaction that ends
+ * the delivery, so exactly once. An event keeps its id, account and region, and ends after a number of buses, so that
+ * rules which feed each other come to rest.
  */
 export const eventBusConnector =
   (app: Application): Connector =>
@@ -16,11 +18,11 @@ export const eventBusConnector =
     const region = parseArn(target.arn)?.region;
     if (region !== app.place.region)
       return { kind: "failed", code: "NO_RESOURCE", message: `Region ${region} is not reached from here.` };
-    if (bus.account !== account)
+    if (bus.account !== account && event.account !== account)
       return {
         kind: "failed",
-        code: "NO_PERMISSIONS",
-        message: `Account ${account} may not put events on ${busArn(app.place, bus.account, bus.name)}.`,
+        code: "THIRD_ACCOUNT_HOP_DETECTED",
+        message: `The event came from account ${event.account} and may not go on to a third account.`,
       };
     if (event.hops + 1 > app.limits.hopsMax)
       return {
@@ -28,8 +30,18 @@ export const eventBusConnector =
         code: "RESOURCE_LIMIT_EXCEEDED",
         message: `The event has passed through ${event.hops + 1} buses.`,
       };
-    if ((await app.store.read((reader) => findBus(reader, bus))) === undefined)
+    const isAllowed = await app.store.read(async (reader) => {
+      if (bus.account === account && (await findBus(reader, bus)) === undefined) return undefined;
+      return mayPut(app, reader, bus, accountSender(account, accountRoot(app.place, account)), event);
+    });
+    if (isAllowed === undefined)
       return { kind: "failed", code: "NO_RESOURCE", message: `Event bus ${bus.name} does not exist.` };
+    if (!isAllowed)
+      return {
+        kind: "failed",
+        code: "NO_PERMISSIONS",
+        message: `Account ${account} may not put events on ${busArn(app.place, bus.account, bus.name)}.`,
+      };
     return {
       kind: "delivered",
       apply: (transaction) => ingestEvent(app, transaction, bus, { ...event, hops: event.hops + 1 }),

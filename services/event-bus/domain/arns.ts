@@ -46,6 +46,10 @@ export const parseBusArn = (text: string): BusReference | undefined => {
   return { account: parsed.account, name: parsed.resource.slice(busPrefix.length) };
 };
 
+/** The account itself, as policies name it. */
+export const accountRoot = (place: Place, account: string): string =>
+  arn({ partition: place.partition, service: "iam", region: "", account, resource: "root" });
+
 /** The name under which a connection's secrets are stored. */
 export const secretArn = (place: Place, account: string, connection: string, id: string): string =>
   arn({

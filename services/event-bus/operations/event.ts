@@ -1,17 +1,20 @@
 /**
  * Events. Putting refuses the call when its entries are too large together or it names a global endpoint; after that
- * each entry stands alone: source, detail type and detail missing, detail no object, reserved source, a bus of another
- * account. An entry for a bus that is not there is taken, counted and delivered to nobody. What is answered with an id
+ * each entry stands alone: source, detail type and detail missing, detail no object, reserved source, a bus that does not
+ * let the caller. An entry for a bus that is not there is taken, counted and delivered to nobody. What is answered with an id
  * is durable together with its deliveries.
  */
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 
 import type { PutEventsRequestEntry } from "../../../gen/quartet/eventbus/v1/event_pb.ts";
 import type { CallContext } from "../../kit/server/handlers.ts";
+import type { Transaction } from "../../kit/store/store.ts";
+import { mayPut } from "../access.ts";
 import type { Application, Operation } from "../application.ts";
 import type { BusReference } from "../domain/arns.ts";
 import { parseBusReference } from "../domain/arns.ts";
 import { parseGivenPattern } from "../domain/pattern.ts";
+import type { EntryRefusal } from "../domain/put-entry.ts";
 import { entryBytes, entryLimits, refuseEntry } from "../domain/put-entry.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import { nestingDepth } from "../json/json-cursor.ts";
@@ -31,34 +34,52 @@ export const putEvents: Operation<"putEvents"> = async (request, context) => {
   const bytes = request.entries.reduce((sum, entry) => sum + entryBytes(entry), 0);
   if (bytes > entryLimits.entriesBytesMax) throw fault(ErrorReason.ENTRIES_TOO_LARGE);
 
-  const results = request.entries.map((entry) => judgeEntry(entry, context));
-  const taken = results.flatMap((result) => ("event" in result ? [result] : []));
-  if (taken.length > 0)
-    await app.store.transact(async (transaction) => {
-      for (const { bus, event } of taken) await ingestEvent(app, transaction, bus, event);
-    });
+  const judged = request.entries.map((entry) => judgeEntry(entry, context));
+  const results = judged.some((each) => "event" in each)
+    ? await app.store.transact((transaction) => putAccepted(transaction, judged, context))
+    : judged;
 
   return {
-    failedEntryCount: results.length - taken.length,
+    failedEntryCount: results.filter((result) => "code" in result).length,
     entries: results.map((result) =>
       "event" in result ? { eventId: result.event.id } : { errorCode: result.code, errorMessage: result.message },
     ),
   };
 };
 
-type Judged =
-  | { readonly bus: BusReference; readonly event: NewEvent }
-  | { readonly code: string; readonly message: string };
+/** Puts each accepted event on its bus if the bus lets the caller. */
+const putAccepted = async (
+  transaction: Transaction,
+  judged: readonly Judged[],
+  { app, caller }: CallContext<Application>,
+): Promise<Judged[]> => {
+  const results: Judged[] = [];
+  for (const each of judged) {
+    const isAllowed = "event" in each && (await mayPut(app, transaction, each.bus, caller, each.event));
+    if (isAllowed) await ingestEvent(app, transaction, each.bus, each.event);
+    results.push(isAllowed || "code" in each ? each : denied);
+  }
+  return results;
+};
+
+const denied: EntryRefusal = {
+  code: "AccessDeniedException",
+  message: "Not authorized to put events on the event bus.",
+};
+
+interface Accepted {
+  readonly bus: BusReference;
+  readonly event: NewEvent;
+}
+
+type Judged = Accepted | EntryRefusal;
 
 const judgeEntry = (entry: PutEventsRequestEntry, context: CallContext<Application>): Judged => {
   const { app, caller } = context;
   const refusal = refuseEntry(entry, app.services.has(caller.issuer));
   if (refusal !== undefined) return refusal;
-  const bus = parseBusReference(entry.eventBusName, caller.accountId);
-  if (bus.account !== caller.accountId)
-    return { code: "AccessDeniedException", message: "Not authorized to put events on the event bus." };
   return {
-    bus,
+    bus: parseBusReference(entry.eventBusName, caller.accountId),
     event: {
       id: app.ids.uuid(),
       detailType: entry.detailType ?? "",
