@@ -93,6 +93,8 @@ class GrpcAnswer {
   readonly #call: Call;
   readonly #dispatcher: Dispatcher;
   #trailers: OutgoingHttpHeaders = statusOk;
+  #isTrailing = false;
+  #onTrailersSent: (() => void) | undefined;
 
   constructor(stream: ServerHttp2Stream, call: Call, dispatcher: Dispatcher) {
     this.#stream = stream;
@@ -121,7 +123,10 @@ class GrpcAnswer {
     else this.#stream.end(only);
   }
 
-  /** Ends the call. A failure before the first message is told in the headers alone, as retry policies need it. */
+  /**
+   * Ends the call. A failure before the first message is told in the headers alone, as retry policies need it; headers
+   * of the handler are sent apart, because clients would take them for trailers.
+   */
   finish(error?: ConnectError): void {
     if (this.#call.isClosed) return;
     const stream = this.#stream;
@@ -130,7 +135,8 @@ class GrpcAnswer {
         this.#trailers = toOutgoing(setTrailerStatus(new Headers(this.#call.givenResponseTrailer), error));
       if (stream.writableEnded) this.#trailers = statusOk;
       else if (stream.headersSent) stream.end();
-      else if (error !== undefined) stream.respond({ ...this.#headers(), ...this.#trailers }, trailersOnlyOptions);
+      else if (error !== undefined && this.#call.givenResponseHeader === undefined)
+        stream.respond({ ...this.#headers(), ...this.#trailers }, trailersOnlyOptions);
       else {
         this.#begin();
         stream.end();
@@ -143,7 +149,11 @@ class GrpcAnswer {
   #begin(): void {
     if (this.#stream.headersSent) return;
     this.#stream.respond(this.#headers(), answerOptions);
-    this.#stream.once("wantTrailers", () => this.#stream.sendTrailers(this.#trailers));
+    this.#isTrailing = true;
+    this.#stream.once("wantTrailers", () => {
+      this.#stream.sendTrailers(this.#trailers);
+      this.#onTrailersSent?.();
+    });
   }
 
   #headers(): OutgoingHttpHeaders {
@@ -164,8 +174,12 @@ class GrpcAnswer {
     const stream = this.#stream;
     stream.removeAllListeners("data");
     stream.resume();
-    if (stream.writableFinished) stream.close(constants.NGHTTP2_NO_ERROR);
-    else stream.once("finish", () => stream.close(constants.NGHTTP2_NO_ERROR));
+    const close = (): void => {
+      setImmediate(() => stream.close(constants.NGHTTP2_NO_ERROR));
+    };
+    // Trailers leave after the stream says that it finished; a reset before them would take them away.
+    if (this.#isTrailing) this.#onTrailersSent = close;
+    else close();
   }
 }
 

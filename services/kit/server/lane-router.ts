@@ -1,10 +1,11 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { IncomingMessage } from "node:http";
+import type { ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 
 import type { DescService, Message } from "@bufbuild/protobuf";
 import { createRegistry } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
-import { ConnectError, createConnectRouter, createContextKey } from "@connectrpc/connect";
+import { Code, ConnectError, createConnectRouter, createContextKey } from "@connectrpc/connect";
 import {
   compressionGzip,
   universalRequestFromNodeRequest,
@@ -16,6 +17,7 @@ import { ProtocolError } from "../wire/protocol-error.ts";
 import type { Call } from "./call.ts";
 import type { Dispatcher } from "./dispatch.ts";
 import { callerGone, deadlinePassed } from "./dispatch.ts";
+import { lingerOver } from "./linger.ts";
 import { Turn } from "./turn.ts";
 
 /** Serves what the thin lanes do not: gRPC-Web, JSON, GET, and Connect over HTTP/2. */
@@ -44,6 +46,7 @@ export const createRouterLane = (dispatcher: Dispatcher, services: readonly Desc
         response.statusCode = 404;
         response.end();
       } else {
+        if (request instanceof IncomingMessage) response.once("finish", () => lingerOver(request, dispatcher.limits));
         const answer = await handler(universalRequestFromNodeRequest(request, response, undefined, undefined));
         await universalResponseToNodeResponse(answer, response);
       }
@@ -67,7 +70,7 @@ const openCall = async (dispatcher: Dispatcher, context: HandlerContext): Promis
   // The router aborts this signal at every end of a call; one that is still open then did not reach its handler.
   context.signal.addEventListener("abort", () => {
     const reason: unknown = context.signal.reason;
-    call.abort(isDeadline(call) ? deadlinePassed() : callerGone());
+    call.abort(isDeadline(reason) ? deadlinePassed() : callerGone());
     dispatcher.close(call, ConnectError.from(reason));
   });
   try {
@@ -77,7 +80,8 @@ const openCall = async (dispatcher: Dispatcher, context: HandlerContext): Promis
   }
 };
 
-const isDeadline = (call: Call): boolean => call.deadlineMs !== undefined && call.deadlineMs <= Date.now();
+const isDeadline = (reason: unknown): boolean =>
+  reason instanceof ConnectError && reason.code === Code.DeadlineExceeded;
 
 const refused = (dispatcher: Dispatcher, call: Call, thrown: unknown): ConnectError => {
   const error = dispatcher.refuse(call, thrown);
@@ -128,7 +132,7 @@ const clientStream = async (
   context: HandlerContext,
 ): Promise<Message> => {
   for await (const answer of answers(dispatcher, requests, context)) return answer;
-  throw callerGone();
+  throw refused(dispatcher, callOf(context), callerGone());
 };
 
 async function* answers(
