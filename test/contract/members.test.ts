@@ -87,6 +87,21 @@ describe("refusals", () => {
     },
   );
 
+  test.each([
+    // API, documented name, documented status
+    { api: "object-storage", name: "EntityTooSmall", status: 400 },
+    { api: "object-storage", name: "InvalidPart", status: 400 },
+    { api: "object-storage", name: "InvalidPartOrder", status: 400 },
+    { api: "object-storage", name: "NoSuchUpload", status: 404 },
+    { api: "object-storage", name: "AccessDenied", status: 403 },
+    { api: "object-storage", name: "PreconditionFailed", status: 412 },
+    { api: "event-bus", name: "InvalidToken", status: 400 },
+  ])("of $api have the documented status: $name $status", ({ api, name, status }) => {
+    const table = apis.find((each) => each.api === api)?.faults;
+    const facts = table?.all().filter((each) => each.name === name);
+    expect(facts?.map(({ httpStatus }) => httpStatus)).toContain(status);
+  });
+
   test.each(apis)("of $api have the statuses of the public model", ({ api, faults, model }) => {
     const different = faults
       .all()
