@@ -6,7 +6,9 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 
+import { noteAnswer } from "./access-log.ts";
 import { authenticate } from "./authenticate.ts";
+import type { BoundCall } from "./bind.ts";
 import { bind } from "./bind.ts";
 import { call } from "./call.ts";
 import type { Exchange } from "./exchange.ts";
@@ -26,45 +28,45 @@ export const answer = async (
 ): Promise<void> => {
   const startedMs = performance.now();
   const exchange = openExchange(request, response, expectsContinue, gateway.ids.uuid(), gateway.limits);
+  await exchange.work.run(() => answerExchange(gateway, exchange, startedMs));
+};
+
+const answerExchange = async (gateway: Gateway, exchange: Exchange, startedMs: number): Promise<void> => {
   let identity: Identity = gateway.fallbackIdentity;
-  let operation: string | undefined;
+  let bound: BoundCall | undefined;
+  let accountId: string | undefined;
   try {
     const head = readHead(exchange, gateway.limits);
     identity = identify(head, gateway);
     if (isFormUpload(gateway, head, identity)) {
-      operation = "form upload";
-      await uploadForm(gateway, exchange, head, identity, (found) => {
+      await uploadForm(gateway, exchange, head, identity, (found, call) => {
         identity = found;
+        bound = call;
       });
       return;
     }
     const believed = await authenticate(gateway, exchange, head, identity);
-    const bound = await bind(gateway, exchange, head, identity, believed);
-    operation = bound.method.desc.name;
+    accountId = believed.caller.accountId;
+    bound = await bind(gateway, exchange, head, identity, believed);
     const outcome = call(gateway, exchange, bound, believed.caller, head);
     await render(gateway, exchange, identity, bound, outcome);
   } catch (thrown) {
-    refuse(gateway, exchange, identity, thrown);
+    refuse(gateway, exchange, identity, bound, thrown);
   } finally {
-    gateway.log.debug(
-      {
-        requestId: exchange.requestId,
-        method: request.method,
-        path: exchange.rawPath,
-        api: identity.api,
-        operation,
-        status: response.statusCode,
-        ms: Math.round(performance.now() - startedMs),
-      },
-      "answered",
-    );
+    noteAnswer(gateway, exchange, { identity, operation: bound?.method.desc.name, accountId, startedMs });
   }
 };
 
 /** A refusal that cannot be written either must not take the process along. */
-const refuse = (gateway: Gateway, exchange: Exchange, identity: Identity, thrown: unknown): void => {
+const refuse = (
+  gateway: Gateway,
+  exchange: Exchange,
+  identity: Identity,
+  bound: BoundCall | undefined,
+  thrown: unknown,
+): void => {
   try {
-    renderFault(gateway, exchange, identity, thrown);
+    renderFault(gateway, exchange, identity, bound, thrown);
   } catch (error) {
     gateway.log.error({ err: error, cause: thrown, requestId: exchange.requestId }, "a refusal could not be written");
     exchange.response.destroy();

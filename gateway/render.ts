@@ -7,6 +7,7 @@ import type { Answer } from "./call.ts";
 import type { Document, FaultContext } from "./codecs/codec.ts";
 import type { Exchange } from "./exchange.ts";
 import { faultOf } from "./faults/fault-of.ts";
+import type { FaultVoice } from "./faults/fault-voice.ts";
 import type { Gateway } from "./gateway.ts";
 import { bindingOf } from "./gateway.ts";
 import { beginEarly } from "./http/early-answer.ts";
@@ -48,11 +49,17 @@ export const render = async (
 };
 
 /** Writes a refusal. Where the answer is out already in part, the connection ends instead. */
-export const renderFault = (gateway: Gateway, exchange: Exchange, identity: Identity, thrown: unknown): void => {
+export const renderFault = (
+  gateway: Gateway,
+  exchange: Exchange,
+  identity: Identity,
+  bound: BoundCall | undefined,
+  thrown: unknown,
+): void => {
   const { response } = exchange;
   const binding = bindingOf(gateway, identity);
   const { spelling } = identity;
-  const { fault, isDefect } = faultOf(thrown, faultVoice(binding, identity));
+  const { fault, isDefect } = faultOf(thrown, faultVoice(binding, identity, bound));
   if (exchange.signal.aborted && response.destroyed) return;
   if (isDefect) gateway.log.error({ err: thrown, requestId: exchange.requestId }, "a request met a defect");
   if (response.headersSent) {
@@ -73,10 +80,11 @@ export const renderFault = (gateway: Gateway, exchange: Exchange, identity: Iden
   sendWhole(response, { status: fault.status, headers }, document.body);
 };
 
-const faultVoice = (binding: ServiceBinding, identity: Identity) => ({
+const faultVoice = (binding: ServiceBinding, identity: Identity, bound: BoundCall | undefined): FaultVoice => ({
   table: binding.faults,
   protocol: binding.api.protocol,
-  dialect: identity.spelling.dialect,
+  spelling: identity.spelling,
+  bound,
 });
 
 /** What the wording of a request's answers needs beside their content. */
@@ -103,7 +111,7 @@ const lateDocument = async (
     const { message } = await outcome;
     return responseDocument(method, message, binding.codec, identity.spelling)?.body;
   } catch (thrown) {
-    const { fault } = faultOf(thrown, faultVoice(binding, identity));
+    const { fault } = faultOf(thrown, faultVoice(binding, identity, bound));
     return binding.codec.writeFault(fault, faultContext(gateway, exchange, identity)).body;
   }
 };

@@ -55,7 +55,7 @@ const bindField = (message: Message, field: FieldContract, parts: RequestParts, 
   switch (place.kind) {
     case "label": {
       const text = parts.labels[field.wireName];
-      if (text !== undefined) set(message, field, valueFromText(field, text, field.wireName, reading));
+      if (text !== undefined) set(message, field, valueFromText(field, text, reading.spelling.member(field), reading));
       return;
     }
     case "query":
@@ -93,7 +93,7 @@ const bindQuery = (
     return;
   }
   const text = query.get(name);
-  if (text !== undefined) set(message, field, valueFromText(field, text, field.wireName, reading));
+  if (text !== undefined) set(message, field, valueFromText(field, text, reading.spelling.member(field), reading));
 };
 
 const bindHeader = (
@@ -111,12 +111,12 @@ const bindHeader = (
     return;
   }
   const value = field.isMediaTypeJson ? Buffer.from(text, "base64").toString("utf8") : text;
-  set(message, field, valueFromText(field, value, field.wireName, reading));
+  set(message, field, valueFromText(field, value, reading.spelling.member(field), reading));
 };
 
 const valuesFromTexts = (field: FieldContract, texts: readonly string[], reading: Reading): unknown[] =>
   texts
-    .map((text, index) => valueFromText(field, text, `${field.wireName}[${index}]`, reading))
+    .map((text, index) => valueFromText(field, text, `${reading.spelling.member(field)}[${index}]`, reading))
     .filter((value) => value !== undefined);
 
 const set = (message: Message, field: FieldContract, value: unknown): void => {

@@ -23,7 +23,7 @@ export const valueFromText = (field: FieldContract, text: string, path: string, 
     return parse(field, text, reading.spelling);
   } catch (thrown) {
     if (!(thrown instanceof ScalarError)) throw thrown;
-    reading.violations.push(violationOf(thrown, field, text, path));
+    reading.violations.push(violationOf(thrown, field, text, path, reading.spelling));
     return undefined;
   }
 };
@@ -46,10 +46,16 @@ const parse = (field: FieldContract, text: string, spelling: Spelling): unknown 
   return scalarFromText(scalar, text);
 };
 
-const violationOf = (thrown: ScalarError, field: FieldContract, text: string, path: string): Violation => {
+const violationOf = (
+  thrown: ScalarError,
+  field: FieldContract,
+  text: string,
+  path: string,
+  spelling: Spelling,
+): Violation => {
   const enumeration = field.desc.enum;
   if (thrown instanceof EnumTextError && enumeration !== undefined)
-    return enumViolation(field.desc, enumeration, path, text);
+    return enumViolation(field, enumeration, path, text, spelling);
   const value = field.constraints.isSensitive ? undefined : quoteValue(text);
   return { path, field: field.desc.name, description: thrown.message, ...(value === undefined ? {} : { value }) };
 };

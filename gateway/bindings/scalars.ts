@@ -58,7 +58,7 @@ export const enumFromText = (desc: DescEnum, text: string, spelling: Spelling): 
 export const enumToText = (desc: DescEnum, number: number, spelling: Spelling): string | undefined => {
   const found = enumSpellings(desc).findByNumber(number);
   if (found === undefined) return undefined;
-  return spelling.value(spelling.dialect.writesPublicNames ? found.publicValue : found.wireValue);
+  return spelling.enumValue(found);
 };
 
 /** Reads an instant in any of the three formats. Throws ScalarError. */

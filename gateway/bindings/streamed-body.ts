@@ -29,7 +29,7 @@ const trailerMessage = (method: MethodContract, trailers: ReadonlyMap<string, st
   for (const field of method.input.fields) {
     if (field.place.kind !== "header") continue;
     const text = trailers.get(reading.spelling.header(field.place.name));
-    const value = text === undefined ? undefined : valueFromText(field, text, field.wireName, reading);
+    const value = text === undefined ? undefined : valueFromText(field, text, reading.spelling.member(field), reading);
     if (value !== undefined) setField(message, field.desc, value);
   }
   return message;

@@ -57,7 +57,8 @@ const readMembers = (
     const field = contract.findMember(name);
     const member = value[name];
     if (field === undefined || member === null || member === undefined) continue;
-    const at = path === "" ? field.wireName : `${path}.${field.wireName}`;
+    const own = reading.spelling.member(field);
+    const at = path === "" ? own : `${path}.${own}`;
     setField(message, field.desc, readMember(field, member, at, depth, reading));
   }
 };

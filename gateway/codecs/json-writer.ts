@@ -22,8 +22,7 @@ const writeMembers = (message: Message, desc: DescMessage, spelling: Spelling, i
     const value = getField(message, field.desc);
     const written = value === undefined ? undefined : writeField(field, value, spelling, isTop);
     if (written === undefined) continue;
-    const name = spelling.dialect.writesPublicNames ? field.publicName : field.wireName;
-    text += `${text === "" ? "" : ","}${JSON.stringify(name)}:${written}`;
+    text += `${text === "" ? "" : ","}${JSON.stringify(spelling.member(field))}:${written}`;
   }
   return `{${text}}`;
 };

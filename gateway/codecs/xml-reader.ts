@@ -23,7 +23,8 @@ const readMembers = (
   for (const child of element.children) {
     const field = contract.findMember(child.name);
     if (field === undefined || field.xml.isAttribute || field.xml.isText) continue;
-    readMember(message, field, child, path === "" ? field.wireName : `${path}.${field.wireName}`, reading);
+    const name = reading.spelling.member(field);
+    readMember(message, field, child, path === "" ? name : `${path}.${name}`, reading);
   }
   for (const field of contract.bodyFields) {
     const text = field.xml.isText

@@ -48,7 +48,7 @@ const writeAttribute = (field: FieldContract, value: unknown, spelling: Spelling
 };
 
 const writeField = (field: FieldContract, value: unknown, spelling: Spelling, isTop: boolean): string => {
-  const name = nameOf(field, spelling);
+  const name = spelling.member(field);
   const { desc } = field;
   if (desc.fieldKind === "list") return writeList(name, field, value as unknown[], spelling, isTop);
   if (desc.fieldKind === "map") return writeMap(name, field, value as Record<string, unknown>, spelling, false);
@@ -104,9 +104,6 @@ const writeItem = (name: string, field: FieldContract, value: unknown, spelling:
 
 const simpleText = (field: FieldContract, value: unknown, spelling: Spelling): string | undefined =>
   valueToText(field, value, TimestampFormat.DATE_TIME, spelling);
-
-const nameOf = (field: FieldContract, spelling: Spelling): string =>
-  spelling.dialect.writesPublicNames ? field.publicName : field.wireName;
 
 const special = /[&<>"\r\n\t]|[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;
 

@@ -1,3 +1,4 @@
+import type { WireNames } from "../../services/kit/contract/spellings.ts";
 import type { SignatureBrand } from "../signature/brand.ts";
 
 /** The two ways in which one API is spelled. */
@@ -32,7 +33,7 @@ export interface Dialect {
 }
 
 /** Translates documented spellings into those of a dialect and back. Header names are lower case. */
-export interface Spelling {
+export interface Spelling extends WireNames {
   readonly dialect: Dialect;
   /** `x-svc-copy-source` -> `x-amz-copy-source`, `…-svc-kms-key-id` -> `…-aws-kms-key-id`. */
   header(documented: string): string;
@@ -50,20 +51,23 @@ export const spellingOf = (dialect: Dialect): Spelling => {
   const ownPrefix = `${dialect.providerWord}:`;
   const arnPrefix = `arn:${dialect.providerWord}:`;
   const isDocumented = ownPrefix === documentedValuePrefix;
+  const value = (documented: string): string =>
+    isDocumented || !documented.startsWith(documentedValuePrefix)
+      ? documented
+      : ownPrefix + documented.slice(documentedValuePrefix.length);
   return {
     dialect,
+    member: (field) => (dialect.writesPublicNames ? field.publicName : field.wireName),
+    enumValue: (spellings) => value(dialect.writesPublicNames ? spellings.publicValue : spellings.wireValue),
+    value,
     header: (documented) => {
       let translated = headers.get(documented);
       if (translated === undefined) {
-        translated = translateHeader(documented, dialect);
+        translated = headerIn(dialect, documented);
         headers.set(documented, translated);
       }
       return translated;
     },
-    value: (documented) =>
-      isDocumented || !documented.startsWith(documentedValuePrefix)
-        ? documented
-        : ownPrefix + documented.slice(documentedValuePrefix.length),
     documentedValue: (text) =>
       isDocumented || !text.startsWith(ownPrefix) ? text : documentedValuePrefix + text.slice(ownPrefix.length),
     arn: (text) => (/^arn:(?:aws|svc):/.test(text) ? arnPrefix + text.slice("arn:aws:".length) : text),
@@ -73,7 +77,8 @@ export const spellingOf = (dialect: Dialect): Spelling => {
 const documentedValuePrefix = "svc:";
 const documentedHeaderPrefix = "x-svc-";
 
-const translateHeader = (documented: string, dialect: Dialect): string => {
+/** A header name in a dialect, as `Spelling.header` gives it, for names that are not worth keeping. */
+export const headerIn = (dialect: Dialect, documented: string): string => {
   if (!documented.startsWith(documentedHeaderPrefix)) return documented;
   const rest = documented.slice(documentedHeaderPrefix.length).replaceAll("-svc-", `-${dialect.providerWord}-`);
   return dialect.signature.headerPrefix + rest;

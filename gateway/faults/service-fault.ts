@@ -1,20 +1,51 @@
-import { Code, ConnectError } from "@connectrpc/connect";
+import type { ConnectError } from "@connectrpc/connect";
+import { Code } from "@connectrpc/connect";
 
 import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import type { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
 import { FaultRole } from "../../gen/quartet/traits/v1/fault_pb.ts";
 import { pascalCase } from "../../services/kit/contract/spellings.ts";
 import type { FaultFacts, FaultMetadata, FaultTable } from "../../services/kit/faults/service-error.ts";
-import { ServiceError } from "../../services/kit/faults/service-error.ts";
+import { fillTemplate, ServiceError } from "../../services/kit/faults/service-error.ts";
+import { validatorFor, violationsFault } from "../../services/kit/validation/validate.ts";
+import type { Spelling } from "../dialects/dialect.ts";
+import type { FaultVoice } from "./fault-voice.ts";
 import { targetStatus } from "./gateway-refusal.ts";
 import type { OutsideFault } from "./outside-fault.ts";
+import { spellText } from "./spelled-text.ts";
 
-/** Words a failed call. A failure that the service did not declare is told by the role that its RPC code stands for. */
-export const serviceFault = (error: ConnectError, table: FaultTable, protocol: Protocol): OutsideFault => {
+/**
+ * Words a failed call. A failure that the service did not declare is told by the role that its RPC code stands for. What
+ * the service tells in documented names is told in those of the caller's dialect.
+ */
+export const serviceFault = (error: ConnectError, voice: FaultVoice): OutsideFault => {
+  const { table, protocol } = voice;
   const info = error.findDetails(ErrorInfoSchema).find(({ domain }) => domain === table.domain);
   const declared = info === undefined ? undefined : table.findByReason(info.reason);
   if (declared === undefined || info === undefined) return undeclaredFault(error.code, table, protocol);
-  return wordFault(declared, error.rawMessage, info.metadata, forwardedHeaders(error.metadata), protocol);
+  const constraints = declared.role === FaultRole.INVALID_INPUT ? violatedConstraints(voice) : undefined;
+  if (constraints !== undefined) return declaredFault(constraints, protocol);
+
+  const metadata = spelledMetadata(declared, info.metadata, voice);
+  const message = metadata === info.metadata ? error.rawMessage : fillTemplate(declared.message, metadata);
+  return wordFault(declared, message, metadata, forwardedHeaders(error.metadata), protocol);
+};
+
+/**
+ * The constraints that the message of a refused call breaks, in the names of the caller's dialect. The message is at
+ * hand, so finding them again is surer than translating a text. Undefined: it breaks none, or nothing was sent yet.
+ */
+const violatedConstraints = ({ table, spelling, bound }: FaultVoice): ServiceError | undefined => {
+  if (bound === undefined) return undefined;
+  const violations = validatorFor(bound.method.desc.input, spelling)(bound.message);
+  return violations.length === 0 ? undefined : violationsFault(table, violations);
+};
+
+const spelledMetadata = (facts: FaultFacts, metadata: FaultMetadata, voice: FaultVoice): FaultMetadata => {
+  const keys = facts.spelledMetadata.filter((key) => metadata[key] !== undefined);
+  if (keys.length === 0) return metadata;
+  const spell = (text: string, spelling: Spelling): string => spellText(text, voice.bound?.method, spelling);
+  return { ...metadata, ...Object.fromEntries(keys.map((key) => [key, spell(metadata[key] ?? "", voice.spelling)])) };
 };
 
 /** Words a refusal that the gateway makes in a service's name, such as a member of the wrong type. */

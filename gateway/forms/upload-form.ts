@@ -37,19 +37,22 @@ export const isFormUpload = (gateway: Gateway, head: RequestHead, identity: Iden
   bindingOf(gateway, identity).api.protocol === Protocol.REST_XML &&
   /^\/[^/]+\/?$/.test(identity.path);
 
-/** Takes an upload by a form and answers it. `onIdentity` is told the dialect as soon as the fields show it. */
+/**
+ * Takes an upload by a form and answers it. `onFound` is told the dialect as soon as the fields show it, and the call as
+ * soon as they are bound to one.
+ */
 export const uploadForm = async (
   gateway: Gateway,
   exchange: Exchange,
   head: RequestHead,
   identity: Identity,
-  onIdentity: (identity: Identity) => void,
+  onFound: (identity: Identity, bound?: BoundCall) => void,
 ): Promise<void> => {
   const boundary = boundaryOf(head.headers["content-type"]);
   if (boundary === undefined) throw new GatewayRefusal("no-form");
   const { fields: given, fileName, file } = await readForm(exchange.body.pieces(), boundary);
   const spelling = spellingOfFields(gateway, given) ?? identity.spelling;
-  onIdentity({ ...identity, spelling });
+  onFound({ ...identity, spelling });
 
   const bucket = decodePercent(identity.path.replaceAll("/", ""));
   const key = given.get("key")?.replaceAll("${filename}", fileName);
@@ -66,6 +69,7 @@ export const uploadForm = async (
   });
 
   const bound = bindForm(gateway, { ...identity, spelling }, fields, boundedFile(file, verified));
+  onFound({ ...identity, spelling }, bound);
   const { remoteAddress } = exchange.request.socket;
   const caller = remoteAddress === undefined ? verified.caller : { ...verified.caller, sourceIp: remoteAddress };
   const answer = await call(gateway, exchange, bound, caller, head);

@@ -28,6 +28,21 @@ export interface EnumSpellings {
   findByText(text: string): EnumValueSpellings | undefined;
 }
 
+/** How one dialect names members and writes values: what refusals are worded with. */
+export interface WireNames {
+  member(field: FieldSpellings): string;
+  enumValue(value: EnumValueSpellings): string;
+  /** A word that the traits declare as a value of a string, `svc:kms`. */
+  value(documented: string): string;
+}
+
+/** The documented names, which services tell. */
+export const documentedNames: WireNames = {
+  member: (field) => field.wireName,
+  enumValue: (value) => value.wireValue,
+  value: (documented) => documented,
+};
+
 const fieldCache = new WeakMap<DescField, FieldSpellings>();
 const enumCache = new WeakMap<DescEnum, EnumSpellings>();
 

@@ -23,6 +23,8 @@ export interface FaultFacts {
   readonly message: string;
   readonly role: FaultRole;
   readonly hiddenMembers: readonly string[];
+  /** Metadata keys whose texts name members, headers or enum values in their documented spelling. */
+  readonly spelledMetadata: readonly string[];
 }
 
 /** What varies in a refusal. Keys are the placeholders of the reason's message template. */
@@ -141,5 +143,6 @@ const readFacts = (value: DescEnumValue, domain: string): FaultFacts => {
     message: declared.message,
     role: declared.role,
     hiddenMembers: declared.hiddenMembers,
+    spelledMetadata: declared.spelledMetadata,
   };
 };

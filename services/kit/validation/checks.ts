@@ -1,11 +1,12 @@
 import type { FieldConstraints, TextConstraints } from "../contract/constraints.ts";
+import type { WireNames } from "../contract/spellings.ts";
 import { mustBeOneOf, mustHaveLength, mustHaveValue, mustMatch } from "./wording.ts";
 
 /** Tells what is wrong with a value, or undefined. */
 export type Check<Value> = (value: Value) => string | undefined;
 
 /** The check of a text; undefined: nothing to check. */
-export const textCheck = (constraints: TextConstraints): Check<string> | undefined => {
+export const textCheck = (constraints: TextConstraints, names: WireNames): Check<string> | undefined => {
   const { lengthMin, lengthMax, pattern, oneOf } = constraints;
   const checks: Check<string>[] = [];
   if (lengthMin !== undefined && lengthMin > 0) {
@@ -18,7 +19,7 @@ export const textCheck = (constraints: TextConstraints): Check<string> | undefin
   }
   if (oneOf.length > 0) {
     const allowed = new Set(oneOf);
-    const description = mustBeOneOf(oneOf);
+    const description = mustBeOneOf(oneOf.map(names.value));
     checks.push((text) => (allowed.has(text) ? undefined : description));
   }
   if (pattern !== undefined) {

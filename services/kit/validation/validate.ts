@@ -3,8 +3,9 @@ import { ScalarType } from "@bufbuild/protobuf";
 
 import { FaultRole } from "../../../gen/quartet/traits/v1/fault_pb.ts";
 import type { FieldContract } from "../contract/contract.ts";
-import { fieldContract, messageContract } from "../contract/contract.ts";
-import { enumSpellings } from "../contract/spellings.ts";
+import { messageContract } from "../contract/contract.ts";
+import type { WireNames } from "../contract/spellings.ts";
+import { documentedNames, enumSpellings } from "../contract/spellings.ts";
 import type { FaultTable, ServiceError } from "../faults/service-error.ts";
 import { roleFault } from "../faults/service-error.ts";
 import { numberCheck, sizeCheck, textCheck } from "./checks.ts";
@@ -21,15 +22,20 @@ type ValueCheck = (value: unknown, violations: Violation[]) => void;
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const validators = new WeakMap<DescMessage, Validator>();
+const validators = new WeakMap<WireNames, WeakMap<DescMessage, Validator>>();
 const good: readonly Violation[] = Object.freeze([]);
 
-/** The validator of a message type, compiled from its traits on first use. */
-export const validatorFor = (desc: DescMessage): Validator => {
-  let validator = validators.get(desc);
+/** The validator of a message type, compiled from its traits on first use. Its violations are told with the names. */
+export const validatorFor = (desc: DescMessage, names: WireNames = documentedNames): Validator => {
+  let own = validators.get(names);
+  if (own === undefined) {
+    own = new WeakMap();
+    validators.set(names, own);
+  }
+  let validator = own.get(desc);
   if (validator === undefined) {
-    validator = compile(desc);
-    validators.set(desc, validator);
+    validator = compile(desc, names);
+    own.set(desc, validator);
   }
   return validator;
 };
@@ -52,17 +58,23 @@ export const violationsFault = (table: FaultTable, violations: readonly Violatio
 };
 
 /** The violation of a member whose text is none of an enum's spellings. */
-export const enumViolation = (field: DescField, desc: DescEnum, path: string, text: string): Violation => {
-  const shown = fieldContract(field).constraints.isSensitive ? undefined : quoteValue(text);
-  const description = mustBeOneOf(enumSpellings(desc).values.map((value) => value.wireValue));
-  return { path, field: field.name, description, ...(shown === undefined ? {} : { value: shown }) };
+export const enumViolation = (
+  contract: FieldContract,
+  desc: DescEnum,
+  path: string,
+  text: string,
+  names: WireNames,
+): Violation => {
+  const shown = contract.constraints.isSensitive ? undefined : quoteValue(text);
+  const description = mustBeOneOf(enumSpellings(desc).values.map(names.enumValue));
+  return { path, field: contract.desc.name, description, ...(shown === undefined ? {} : { value: shown }) };
 };
 
 const violationsToldMax = 10;
 
-const compile = (desc: DescMessage): Validator => {
+const compile = (desc: DescMessage, names: WireNames): Validator => {
   const checks = messageContract(desc)
-    .fields.map(compileField)
+    .fields.map((field) => compileField(field, names))
     .filter((check) => check !== undefined);
   if (checks.length === 0) return () => good;
   return (message) => {
@@ -75,8 +87,8 @@ const compile = (desc: DescMessage): Validator => {
 /** Checks one field of a message; gives back the list, made when it is first needed. */
 type FieldCheck = (message: Fields, violations: Violation[] | undefined) => Violation[] | undefined;
 
-const compileField = (contract: FieldContract): FieldCheck | undefined => {
-  const check = compileValue(contract);
+const compileField = (contract: FieldContract, names: WireNames): FieldCheck | undefined => {
+  const check = compileValue(contract, names);
   const { isRequired, isSensitive } = contract.constraints;
   if (check === undefined && !isRequired) return undefined;
   const read = presentValue(contract.desc);
@@ -84,7 +96,7 @@ const compileField = (contract: FieldContract): FieldCheck | undefined => {
     const value = read(message);
     if (value === undefined) {
       if (!isRequired) return violations;
-      return [...(violations ?? []), { ...pathOf(contract), description: mustNotBeNull, value: "null" }];
+      return [...(violations ?? []), { ...pathOf(contract, names), description: mustNotBeNull, value: "null" }];
     }
     if (check === undefined) return violations;
     const found: Violation[] = [];
@@ -96,8 +108,8 @@ const compileField = (contract: FieldContract): FieldCheck | undefined => {
 
 const withoutValue = ({ path, field, description }: Violation): Violation => ({ path, field, description });
 
-const pathOf = (contract: FieldContract): { path: string; field: string } => ({
-  path: contract.wireName,
+const pathOf = (contract: FieldContract, names: WireNames): { path: string; field: string } => ({
+  path: names.member(contract),
   field: contract.desc.name,
 });
 
@@ -136,24 +148,24 @@ const isEmptyRecord = (record: object): boolean => {
 };
 
 /** The check of a present field value; undefined: nothing to check. */
-const compileValue = (contract: FieldContract): ValueCheck | undefined => {
+const compileValue = (contract: FieldContract, names: WireNames): ValueCheck | undefined => {
   const { desc: field, constraints } = contract;
   switch (field.fieldKind) {
     case "list":
-      return compileList(contract, field);
+      return compileList(contract, field, names);
     case "map":
-      return compileMap(contract, field);
+      return compileMap(contract, field, names);
     case "message":
-      return nested(validatorOf(field.message), contract, field.message);
+      return nested(validatorOf(field.message, names), contract, field.message, names);
     case "enum":
-      return enumCheck(contract, field.enum);
+      return enumCheck(contract, field.enum, names);
     case "scalar": {
-      if (field.scalar === ScalarType.STRING) return told(contract, textCheck(constraints));
+      if (field.scalar === ScalarType.STRING) return told(contract, textCheck(constraints, names), names);
       if (field.scalar === ScalarType.BYTES) {
         const check = sizeCheck(constraints);
-        return check && told(contract, (bytes: Uint8Array) => check(bytes.length));
+        return check && told(contract, (bytes: Uint8Array) => check(bytes.length), names);
       }
-      return told(contract, numberCheck(constraints));
+      return told(contract, numberCheck(constraints), names);
     }
   }
 };
@@ -162,18 +174,19 @@ const compileValue = (contract: FieldContract): ValueCheck | undefined => {
  * The validator of a nested message, found when it is first used, because a message may hold its own type. Messages of
  * other packages (instants, durations) carry no traits of ours.
  */
-const validatorOf = (desc: DescMessage): Validator | undefined =>
-  desc.typeName.startsWith("google.protobuf.") ? undefined : (message) => validatorFor(desc)(message);
+const validatorOf = (desc: DescMessage, names: WireNames): Validator | undefined =>
+  desc.typeName.startsWith("google.protobuf.") ? undefined : (message) => validatorFor(desc, names)(message);
 
 const told = <Value>(
   contract: FieldContract,
   check: ((value: Value) => string | undefined) | undefined,
+  names: WireNames,
 ): ValueCheck | undefined => {
   if (check === undefined) return undefined;
   return (value, violations) => {
     const description = check(value as Value);
     if (description === undefined) return;
-    violations.push({ ...pathOf(contract), description, ...shown(value) });
+    violations.push({ ...pathOf(contract, names), description, ...shown(value) });
   };
 };
 
@@ -182,13 +195,11 @@ const shown = (value: unknown): { value?: string } => {
   return text === undefined ? {} : { value: text };
 };
 
-const enumCheck = (contract: FieldContract, desc: DescEnum): ValueCheck => {
+const enumCheck = (contract: FieldContract, desc: DescEnum, names: WireNames): ValueCheck => {
   const spellings = enumSpellings(desc);
-  return told(contract, (value: number) =>
-    spellings.findByNumber(value) === undefined
-      ? mustBeOneOf(spellings.values.map((entry) => entry.wireValue))
-      : undefined,
-  )!;
+  const description = mustBeOneOf(spellings.values.map(names.enumValue));
+  const check = (value: number) => (spellings.findByNumber(value) === undefined ? description : undefined);
+  return told(contract, check, names)!;
 };
 
 /** A wrapper is told as the list or map that it shows in bodies. */
@@ -196,48 +207,56 @@ const nested = (
   validator: Validator | undefined,
   contract: FieldContract,
   desc: DescMessage,
+  names: WireNames,
 ): ValueCheck | undefined => {
   if (validator === undefined) return undefined;
-  const wrapped = messageContract(desc).wrapped;
+  const name = names.member(contract);
+  const { wrapped } = messageContract(desc);
+  const wrappedLength = wrapped === undefined ? 0 : names.member(wrapped).length;
   return (value, violations) => {
     for (const inner of validator(value as Message)) {
-      const path =
-        wrapped === undefined
-          ? `${contract.wireName}.${inner.path}`
-          : contract.wireName + inner.path.slice(wrapped.wireName.length);
+      const path = wrapped === undefined ? `${name}.${inner.path}` : name + inner.path.slice(wrappedLength);
       violations.push({ ...inner, path, field: `${contract.desc.name}.${inner.field}` });
     }
   };
 };
 
-const compileList = (contract: FieldContract, field: DescField & { fieldKind: "list" }): ValueCheck | undefined => {
+const compileList = (
+  contract: FieldContract,
+  field: DescField & { fieldKind: "list" },
+  names: WireNames,
+): ValueCheck | undefined => {
   const size = sizeCheck(contract.constraints);
   const isUnique = contract.constraints.hasUniqueItems;
-  const item = compileElement(contract, field.listKind === "message" ? field.message : undefined, field.enum);
+  const item = compileElement(contract, field.listKind === "message" ? field.message : undefined, field.enum, names);
   if (size === undefined && !isUnique && item === undefined) return undefined;
   return (value, violations) => {
     const items = value as unknown[];
     const description = size?.(items.length);
-    if (description !== undefined) violations.push({ ...pathOf(contract), description, ...shown(value) });
+    if (description !== undefined) violations.push({ ...pathOf(contract, names), description, ...shown(value) });
     if (isUnique && new Set(items).size !== items.length)
-      violations.push({ ...pathOf(contract), description: mustBeUnique, ...shown(value) });
+      violations.push({ ...pathOf(contract, names), description: mustBeUnique, ...shown(value) });
     if (item !== undefined) items.forEach((entry, index) => item(entry, `[${index}]`, violations));
   };
 };
 
-const compileMap = (contract: FieldContract, field: DescField & { fieldKind: "map" }): ValueCheck | undefined => {
+const compileMap = (
+  contract: FieldContract,
+  field: DescField & { fieldKind: "map" },
+  names: WireNames,
+): ValueCheck | undefined => {
   const size = sizeCheck(contract.constraints);
   const { isSensitive } = contract.constraints;
-  const keys = contract.constraints.key === undefined ? undefined : textCheck(contract.constraints.key);
-  const item = compileElement(contract, field.mapKind === "message" ? field.message : undefined, field.enum);
+  const keys = contract.constraints.key === undefined ? undefined : textCheck(contract.constraints.key, names);
+  const item = compileElement(contract, field.mapKind === "message" ? field.message : undefined, field.enum, names);
   if (size === undefined && keys === undefined && item === undefined) return undefined;
   return (value, violations) => {
     const entries = Object.entries(value as Fields);
     const description = size?.(entries.length);
-    if (description !== undefined) violations.push({ ...pathOf(contract), description });
+    if (description !== undefined) violations.push({ ...pathOf(contract, names), description });
     for (const [key, entry] of entries) {
       const wrong = keys?.(key);
-      if (wrong !== undefined) violations.push({ ...pathOf(contract), description: wrong, ...shown(key) });
+      if (wrong !== undefined) violations.push({ ...pathOf(contract, names), description: wrong, ...shown(key) });
       item?.(entry, isSensitive ? "" : `.${quoteKey(key)}`, violations);
     }
   };
@@ -252,20 +271,22 @@ const compileElement = (
   contract: FieldContract,
   message: DescMessage | undefined,
   enumeration: DescEnum | undefined,
+  names: WireNames,
 ): ElementCheck | undefined => {
   if (message !== undefined) {
-    const validator = validatorOf(message);
+    const validator = validatorOf(message, names);
     if (validator === undefined) return undefined;
+    const name = names.member(contract);
     return (value, at, violations) => {
       for (const inner of validator(value as Message))
         violations.push({
           ...inner,
-          path: `${contract.wireName}${at}.${inner.path}`,
+          path: `${name}${at}.${inner.path}`,
           field: `${contract.desc.name}${at}.${inner.field}`,
         });
     };
   }
-  const check = enumeration === undefined ? elementTextCheck(contract) : enumCheck(contract, enumeration);
+  const check = enumeration === undefined ? elementTextCheck(contract, names) : enumCheck(contract, enumeration, names);
   if (check === undefined) return undefined;
   return (value, at, violations) => {
     const found: Violation[] = [];
@@ -274,7 +295,7 @@ const compileElement = (
   };
 };
 
-const elementTextCheck = (contract: FieldContract): ValueCheck | undefined => {
+const elementTextCheck = (contract: FieldContract, names: WireNames): ValueCheck | undefined => {
   const { element } = contract.constraints;
-  return element === undefined ? undefined : told(contract, textCheck(element));
+  return element === undefined ? undefined : told(contract, textCheck(element, names), names);
 };

@@ -16,6 +16,7 @@ import { createTransport } from "../../../services/kit/client/transport.ts";
 import { fixedAccessKeys } from "../../../services/kit/identity/access-keys.ts";
 import { bearerAuthenticate } from "../../../services/kit/identity/authenticate.ts";
 import type { Caller } from "../../../services/kit/identity/caller.ts";
+import { rootCaller } from "../../../services/kit/identity/caller.ts";
 import { createMinter, createVerifier } from "../../../services/kit/identity/tokens.ts";
 import type { CallContext } from "../../../services/kit/server/handlers.ts";
 import { startServer } from "../../../services/kit/server/server.ts";
@@ -47,6 +48,9 @@ export type ApiName = "object-storage" | "customer-profile" | "event-bus";
 export interface Fixture {
   readonly url: string;
   readonly adminUrl: string;
+  /** Where the services answer RPCs, and a token of the test key's account for them. */
+  readonly servicesUrl: string;
+  token(): Promise<string>;
   readonly clock: FakeClock;
   readonly received: Received[];
   /** Sets how a method answers, by its name; a method without a script answers an empty message. */
@@ -84,10 +88,11 @@ export const startFixture = async (limits: Partial<GatewayLimits> = {}): Promise
     clock,
   });
   const transport = createTransport({ address: server.url, engine: "connect" });
+  const minter = createMinter({ keyPair: { name: "gateway", ...keys }, clock });
   const gateway = createGateway({
     connections: services.map((service) => ({ service, errors: ErrorReasonSchema, transport })),
     accessKeys: fixedAccessKeys([testKey]),
-    minter: createMinter({ keyPair: { name: "gateway", ...keys }, clock }),
+    minter,
     clock,
     ids: fixedIds(),
     log: silentLogger,
@@ -108,6 +113,8 @@ export const startFixture = async (limits: Partial<GatewayLimits> = {}): Promise
   return {
     url: running.url,
     adminUrl: running.adminUrl,
+    servicesUrl: server.url,
+    token: () => minter.mint(rootCaller(testKey.accountId)),
     clock,
     received,
     answer: (method, script) => scripts.set(method, script),
