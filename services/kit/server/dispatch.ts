@@ -10,6 +10,7 @@ import { FaultRole } from "../../../gen/quartet/traits/v1/fault_pb.ts";
 import type { Clock } from "../clock/clock.ts";
 import type { Authenticate } from "../identity/authenticate.ts";
 import type { Logger } from "../log/log.ts";
+import { loggableRequest } from "../log/loggable.ts";
 import type { CallObserver } from "../metrics/call-metrics.ts";
 import { iterateTraced } from "../trace/current-trace.ts";
 import { violationsFault } from "../validation/validate.ts";
@@ -106,7 +107,7 @@ export class Dispatcher {
   /** Answers a call with one request and one answer. */
   async unary(call: Call, request: Message): Promise<Message> {
     const { route } = call;
-    this.#validate(route, request);
+    this.#inspect(call, request);
     const handler = this.#handler(route);
     const answer = await call.work.run(() => handler(request, call));
     return create(route.method.output, answer as Message);
@@ -120,16 +121,16 @@ export class Dispatcher {
     try {
       if (methodKind === "server_streaming") {
         const request = await onlyOne(requests);
-        this.#validate(route, request);
+        this.#inspect(call, request);
         const answers = iterateTraced(call.work, () => handler(request, call) as AsyncIterable<Message>);
         for await (const answer of answers) yield create(output, answer);
       } else if (methodKind === "client_streaming") {
         const first = await requests.next();
-        if (first.done !== true) this.#validate(route, first.value);
+        if (first.done !== true) this.#inspect(call, first.value);
         const answer = await call.work.run(() => handler(resumed(first, requests), call));
         yield create(output, answer as Message);
       } else {
-        const checked = this.#validatedFirst(route, requests);
+        const checked = this.#inspectedFirst(call, requests);
         const answers = iterateTraced(call.work, () => handler(checked, call) as AsyncIterable<Message>);
         for await (const answer of answers) yield create(output, answer);
       }
@@ -195,17 +196,21 @@ export class Dispatcher {
     return route.handler;
   }
 
-  #validate(route: Route, request: Message): void {
+  /** Shows a request to those who trace, and refuses one that breaks its constraints. */
+  #inspect(call: Call, request: Message): void {
+    const { route } = call;
+    if (this.#options.log.isLevelEnabled("trace"))
+      call.log.trace({ request: loggableRequest(route.method, request) }, "received");
     if (route.faults === undefined) return;
     const violations = route.validate(request);
     if (violations.length > 0) throw violationsFault(route.faults, violations);
   }
 
   /** Two-way streams start before their first request, so the check waits for it. */
-  async *#validatedFirst(route: Route, requests: AsyncIterator<Message>): AsyncGenerator<Message> {
+  async *#inspectedFirst(call: Call, requests: AsyncIterator<Message>): AsyncGenerator<Message> {
     let isFirst = true;
     for (let next = await requests.next(); next.done !== true; next = await requests.next()) {
-      if (isFirst) this.#validate(route, next.value);
+      if (isFirst) this.#inspect(call, next.value);
       isFirst = false;
       yield next.value;
     }

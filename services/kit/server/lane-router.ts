@@ -47,7 +47,11 @@ export const createRouterLane = (dispatcher: Dispatcher, services: readonly Desc
         response.end();
       } else {
         if (request instanceof IncomingMessage) response.once("finish", () => lingerOver(request, dispatcher.limits));
-        const answer = await handler(universalRequestFromNodeRequest(request, response, undefined, undefined));
+        const answer = await handler({
+          ...universalRequestFromNodeRequest(request, response, undefined, undefined),
+          // The router's own reader would close the connection with the request, and take the answer away.
+          body: request.iterator({ destroyOnReturn: false }),
+        });
         await universalResponseToNodeResponse(answer, response);
       }
     } catch (error) {
