@@ -1,5 +1,7 @@
 import type { ConfigSources } from "./kit/config/config.ts";
-import { ConfigError, describeSettings, loadConfig } from "./kit/config/config.ts";
+import { openAccounts } from "./kit/accounts/accounts-file.ts";
+import { joinAccessKeys } from "./kit/accounts/joined-access-keys.ts";
+import { ConfigError, configFileOf, describeSettings, loadConfig } from "./kit/config/config.ts";
 import { systemClock } from "./kit/clock/clock.ts";
 import { openAccessKeyFile } from "./kit/identity/access-key-file.ts";
 import { randomIds } from "./kit/ids/ids.ts";
@@ -23,7 +25,7 @@ const main = async (): Promise<void> => {
   }
   const usesFreePorts = argv.includes("--free-ports");
   const sharedArguments = argv.filter((argument) => argument !== "--free-ports");
-  const config = sharedConfig({ argv: sharedArguments, env: process.env, directory: process.cwd() });
+  const { config, accounts } = readConfig({ argv: sharedArguments, env: process.env, directory: process.cwd() });
 
   const isTerminal = process.stdout.isTTY;
   const env = { ...process.env, ...(isTerminal ? { QUARTET_LOG_PRETTY: "1" } : {}) };
@@ -35,6 +37,7 @@ const main = async (): Promise<void> => {
     ids: randomIds,
     environment: process.env,
   });
+  joinAccessKeys({ file: accessKeys, accounts });
   const running = await startInstallation({
     dataDir: config.dataDir,
     usesFreePorts,
@@ -76,9 +79,13 @@ const main = async (): Promise<void> => {
     );
 };
 
-const sharedConfig = (sources: ConfigSources) => {
+/** Reads all that a process will read, so that what is wrong is said once and before anything starts. */
+const readConfig = (sources: ConfigSources) => {
   try {
-    return loadConfig(installation, "launcher", {}, sources);
+    const config = loadConfig(installation, "launcher", {}, sources);
+    const file = configFileOf(sources);
+    const accounts = openAccounts({ installation, file, clock: systemClock, environment: sources.env });
+    return { config, accounts };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     process.stderr.write(`quartet: ${error.message}\n`);

@@ -1,3 +1,4 @@
+import { accountSections } from "./kit/accounts/declaration.ts";
 import { address, choice, integer, secret, text, words } from "./kit/config/config.ts";
 
 /**
@@ -19,7 +20,7 @@ export const sharedSettings = {
 
 export const gatewaySettings = {
   listen: address("127.0.0.1:8080", "Where all four APIs are served over HTTP."),
-  adminListen: address("127.0.0.1:8089", "Where /healthz is served."),
+  adminListen: address("127.0.0.1:8089", "Where /healthz and /metrics are served."),
   hosts: words(["localhost"], "Host names of the gateway itself; a label before one of them names a bucket or an API."),
   brandWord: text("svc", "Word of the documented dialect in header names, ARNs and algorithms."),
   customerProfileAddress: text("http://127.0.0.1:50051", "Where the gateway reaches customer-profile."),
@@ -56,7 +57,7 @@ export const objectStorageSettings = {
   eventBusAddress: text("http://127.0.0.1:50053", "Where bucket notifications are sent."),
 };
 
-/** The processes in the order in which the launcher starts them: a callee before its callers. */
+/** The processes in the order in which the launcher starts them: a callee before its callers; and what else stands in quartet.json. */
 export const installation = {
   shared: sharedSettings,
   processes: {
@@ -66,4 +67,5 @@ export const installation = {
     "object-storage": objectStorageSettings,
     gateway: gatewaySettings,
   },
+  sections: accountSections,
 };

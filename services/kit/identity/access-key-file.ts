@@ -1,8 +1,9 @@
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { link, mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 
 import type { Clock } from "../clock/clock.ts";
+import { openWatched } from "../config/watched-files.ts";
 import type { Ids } from "../ids/ids.ts";
 import type { Logger } from "../log/log.ts";
 import type { AccessKey, AccessKeys } from "./access-keys.ts";
@@ -15,6 +16,8 @@ export interface AccessKeyFile extends AccessKeys {
   readonly created: AccessKey | undefined;
   /** The id of a key that works, for a line that says how to connect. */
   readonly firstAccessKeyId: string | undefined;
+  /** The ids of all keys that work now. */
+  accessKeyIds(): readonly string[];
 }
 
 export interface AccessKeyFileOptions {
@@ -26,7 +29,6 @@ export interface AccessKeyFileOptions {
   readonly environment?: Readonly<Record<string, string | undefined>>;
 }
 
-const checkIntervalMs = 1_000;
 const keyIdAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
 /**
@@ -38,32 +40,19 @@ export const openAccessKeyFile = async (options: AccessKeyFileOptions): Promise<
   const { path, clock, ids, log } = options;
   const override = environmentKey(options.environment ?? {});
   const created = override === undefined ? await createUnlessPresent(path, ids) : undefined;
-  let version = fileVersion(path);
-  let keys = version === undefined ? new Map<string, AccessKey>() : readKeys(path);
-  let checkedAtMs = clock.now();
+  const keys = openWatched({
+    read: (readText) => keysIn(path, readText(path)),
+    clock,
+    onChange: (latest) => log?.info({ path, accessKeys: latest.size }, "access keys were read again"),
+    onFailure: (reason) => log?.error({ path, reason }, "access keys were not read"),
+  });
   if (isOpenToOthers(path)) log?.warn({ path }, "the credentials file can be read by other users of this machine");
-  const refresh = (): void => {
-    if (Math.abs(clock.now() - checkedAtMs) < checkIntervalMs) return;
-    checkedAtMs = clock.now();
-    const latest = fileVersion(path);
-    if (latest === version) return;
-    version = latest;
-    try {
-      keys = latest === undefined ? new Map() : readKeys(path);
-      log?.info({ path, accessKeys: keys.size }, "access keys were read again");
-    } catch (error) {
-      log?.error({ path, reason: error instanceof Error ? error.message : "unknown" }, "access keys were not read");
-    }
-  };
   return {
     path,
     created,
-    firstAccessKeyId: override?.accessKeyId ?? keys.keys().next().value,
-    find: (accessKeyId) => {
-      if (override?.accessKeyId === accessKeyId) return override;
-      refresh();
-      return keys.get(accessKeyId);
-    },
+    firstAccessKeyId: override?.accessKeyId ?? keys.current().keys().next().value,
+    accessKeyIds: () => [...(override === undefined ? [] : [override.accessKeyId]), ...keys.current().keys()],
+    find: (accessKeyId) => (override?.accessKeyId === accessKeyId ? override : keys.current().get(accessKeyId)),
   };
 };
 
@@ -78,7 +67,7 @@ const environmentKey = (environment: Readonly<Record<string, string | undefined>
 
 /** The whole file is linked into place, so that no reader meets half of it and of two starts one makes it. */
 const createUnlessPresent = async (path: string, ids: Ids): Promise<AccessKey | undefined> => {
-  if (fileVersion(path) !== undefined) return undefined;
+  if (isPresent(path)) return undefined;
   const key: AccessKey = {
     accessKeyId: `QKIA${ids.token(16, keyIdAlphabet)}`,
     secretAccessKey: ids.token(40),
@@ -92,25 +81,23 @@ const createUnlessPresent = async (path: string, ids: Ids): Promise<AccessKey | 
     await link(temporaryPath, path);
     return key;
   } catch (error) {
-    if (fileVersion(path) !== undefined) return undefined;
+    if (isPresent(path)) return undefined;
     throw error;
   } finally {
     await rm(temporaryPath, { force: true });
   }
 };
 
-/** Changes whenever the file is replaced or written; undefined when there is none. */
-const fileVersion = (path: string): string | undefined => {
-  const stat = statSync(path, { throwIfNoEntry: false, bigint: true });
-  return stat === undefined ? undefined : `${stat.ino}-${stat.mtimeNs}-${stat.size}`;
-};
+const isPresent = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
 
 const isOpenToOthers = (path: string): boolean =>
   ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0;
 
-const readKeys = (path: string): Map<string, AccessKey> => {
+/** No file holds no keys. */
+const keysIn = (path: string, text: string | undefined): ReadonlyMap<string, AccessKey> => {
+  if (text === undefined) return new Map();
   try {
-    return new Map(parseAccessKeys(readFileSync(path, "utf8")).map((key) => [key.accessKeyId, key]));
+    return new Map(parseAccessKeys(text).map((key) => [key.accessKeyId, key]));
   } catch (error) {
     if (!(error instanceof AccessKeyFileError)) throw error;
     throw new AccessKeyFileError(`${path} cannot be used: ${error.message}`);

@@ -1,5 +1,7 @@
+import { PolicyError } from "../policy/document.ts";
 import type { Caller } from "./caller.ts";
 import { isAccountId, rootCaller, userCaller } from "./caller.ts";
+import { areTooLargeToCarry, parseIdentityPolicy } from "./identity-policies.ts";
 
 /** A key pair with which requests are signed. */
 export interface AccessKey {
@@ -10,6 +12,8 @@ export interface AccessKey {
   readonly user?: string;
   /** The user's identity policies, JSON documents verbatim. */
   readonly policies: readonly string[];
+  /** The account's canonical id, where it is known. */
+  readonly canonicalUserId?: string;
 }
 
 /** Looks access keys up. */
@@ -23,6 +27,7 @@ export const defaultAccountId = "000000000000";
 /** Whom a request signed with the key comes from. */
 export const callerOf = (key: AccessKey): Caller => ({
   ...(key.user === undefined ? rootCaller(key.accountId) : userCaller(key.accountId, key.user, key.policies)),
+  ...(key.canonicalUserId === undefined ? {} : { canonicalUserId: key.canonicalUserId }),
   accessKeyId: key.accessKeyId,
 });
 
@@ -63,13 +68,13 @@ export const parseKey = (entry: unknown, place: string): AccessKey => {
   if (!isRecord(entry)) throw new AccessKeyFileError(`${place} must be an object`);
   refuseUnknown(place, entry, ["accessKeyId", "secretAccessKey", "accountId", "user", "policies"]);
   const { accessKeyId, secretAccessKey, accountId = defaultAccountId, user, policies = [] } = entry;
-  if (typeof accessKeyId !== "string" || !/^[A-Za-z0-9_.-]{1,128}$/.test(accessKeyId))
+  if (typeof accessKeyId !== "string" || !accessKeyIdPattern.test(accessKeyId))
     throw new AccessKeyFileError(`${place}.accessKeyId must have 1 to 128 letters, digits, "_", "." or "-"`);
-  if (typeof secretAccessKey !== "string" || secretAccessKey.length < 8)
+  if (typeof secretAccessKey !== "string" || secretAccessKey.length < secretAccessKeyLengthMin)
     throw new AccessKeyFileError(`${place}.secretAccessKey must have at least 8 characters`);
   if (typeof accountId !== "string" || !isAccountId(accountId))
     throw new AccessKeyFileError(`${place}.accountId must have 12 digits`);
-  if (user !== undefined && (typeof user !== "string" || !/^[A-Za-z0-9+=,.@_/-]{1,128}$/.test(user)))
+  if (user !== undefined && (typeof user !== "string" || !userNamePattern.test(user)))
     throw new AccessKeyFileError(`${place}.user must have 1 to 128 letters, digits or "+=,.@_/-"`);
   if (!Array.isArray(policies)) throw new AccessKeyFileError(`${place}.policies must be a list`);
   return {
@@ -77,8 +82,28 @@ export const parseKey = (entry: unknown, place: string): AccessKey => {
     secretAccessKey,
     accountId,
     ...(user === undefined ? {} : { user }),
-    policies: policies.map((policy: unknown) => (typeof policy === "string" ? policy : JSON.stringify(policy))),
+    policies: readPolicies(policies, `${place}.policies`),
   };
+};
+
+/** What an access key's id, a user's name and a secret must look like, wherever they are declared. */
+export const accessKeyIdPattern = /^[A-Za-z0-9_.-]{1,128}$/;
+export const userNamePattern = /^[A-Za-z0-9+=,.@_/-]{1,128}$/;
+export const secretAccessKeyLengthMin = 8;
+
+const readPolicies = (given: readonly unknown[], place: string): string[] => {
+  const texts = given.map((policy) => (typeof policy === "string" ? policy : JSON.stringify(policy)));
+  for (const [index, text] of texts.entries()) {
+    try {
+      parseIdentityPolicy(text);
+    } catch (error) {
+      if (!(error instanceof PolicyError)) throw error;
+      throw new AccessKeyFileError(`${place}[${index}]: ${error.message}`);
+    }
+  }
+  if (areTooLargeToCarry(texts))
+    throw new AccessKeyFileError(`${place} have more than 8 KiB together; declare the user in quartet.json`);
+  return texts;
 };
 
 const refuseUnknown = (place: string, entry: Record<string, unknown>, known: readonly string[]): void => {

@@ -11,6 +11,13 @@ export interface Caller {
   readonly policies: readonly string[];
   /** The process that vouches for this caller; empty until a token was verified. */
   readonly issuer: string;
+  /** The account's canonical id; absent where the process that vouches does not know what is declared. */
+  readonly canonicalUserId?: string;
+  /**
+   * True when the service that vouches has already decided that this call may be made, for example because the owner of
+   * what it tells asked to be told: then the principal's policies do not matter. Unset: they do.
+   */
+  readonly isPreauthorized?: boolean;
   /** The access key with which the original request was signed. */
   readonly accessKeyId?: string;
   /** The address from which the original request came. */
@@ -46,6 +53,22 @@ export const userCaller = (
 ): Caller => ({
   accountId,
   principalArn: `arn:${partition}:iam::${accountId}:user/${user}`,
+  isRoot: false,
+  isAnonymous: false,
+  policies,
+  issuer: "",
+});
+
+/** Who acts in a role of an account, under a session's name. The role's policies say what is allowed. */
+export const roleCaller = (
+  accountId: string,
+  role: string,
+  session: string,
+  policies: readonly string[],
+  partition = "aws",
+): Caller => ({
+  accountId,
+  principalArn: `arn:${partition}:sts::${accountId}:assumed-role/${role}/${session}`,
   isRoot: false,
   isAnonymous: false,
   policies,

@@ -7,13 +7,17 @@ import { LRUCache } from "lru-cache";
 import type { Clock } from "../clock/clock.ts";
 import type { Caller } from "./caller.ts";
 import { isAccountId } from "./caller.ts";
+import { areTooLargeToCarry, policiesDigest } from "./identity-policies.ts";
 import type { KeyPair, PublicKeys } from "./key-files.ts";
 import { keyId, readPublicKeys } from "./key-files.ts";
 import { UnauthenticatedError } from "./unauthenticated-error.ts";
 
 /** Makes the tokens with which one process calls the others. */
 export interface Minter {
-  /** A token that names the caller. The same caller gets the same token until shortly before it expires. Throws IdentityPoliciesTooLargeError. */
+  /**
+   * A token that names the caller. The same caller gets the same token until shortly before it expires. Identity
+   * policies of more than 8 KiB together are named by their digest.
+   */
   mint(caller: Caller): Promise<string>;
 }
 
@@ -26,23 +30,11 @@ export interface Verifier {
 /** How long a token lasts unless its minter says otherwise. */
 export const tokenLifetimeMs = 5 * 60_000;
 
-/** The most that a caller's identity policies may have together, in bytes of UTF-8. */
-export const identityPoliciesBytesMax = 8 * 1024;
-
 const algorithm = "EdDSA";
 const defaultAudience = "quartet";
 const tokenBytesMax = 16 * 1024;
 const cachedTokensMax = 10_000;
 const reloadIntervalMs = 1_000;
-
-/** A caller's identity policies are too large to travel in a token. */
-export class IdentityPoliciesTooLargeError extends Error {
-  override readonly name = "IdentityPoliciesTooLargeError";
-
-  constructor(bytes: number) {
-    super(`The identity policies have ${bytes} bytes; at most ${identityPoliciesBytesMax} are supported.`);
-  }
-}
 
 export interface MinterOptions {
   /** The key pair of this process; its name is the issuer. */
@@ -70,7 +62,6 @@ export const createMinter = (options: MinterOptions): Minter => {
       const cacheKey = JSON.stringify(toClaims(caller));
       const known = minted.get(cacheKey);
       if (known !== undefined && nowMs < known.renewAtMs) return known.token;
-      refuseLargePolicies(caller.policies);
       const token = sign(caller, Math.floor(nowMs / 1000));
       // A fifth of the lifetime is left for the call itself and for clocks that differ.
       minted.set(cacheKey, { token, renewAtMs: nowMs + lifetimeMs * 0.8 });
@@ -85,7 +76,12 @@ export interface VerifierOptions {
   readonly publicKeys: string | PublicKeys;
   readonly clock: Clock;
   readonly audience?: string;
+  /** The identity policies with this digest. Unset, or undefined for a digest: tokens that refer to them are refused. */
+  readonly findPolicies?: FindPolicies;
 }
+
+/** Finds a list of identity policies by its digest. */
+export type FindPolicies = (digest: string) => readonly string[] | undefined;
 
 export const createVerifier = (options: VerifierOptions): Verifier => {
   const { clock, audience = defaultAudience } = options;
@@ -101,7 +97,7 @@ export const createVerifier = (options: VerifierOptions): Verifier => {
       currentDate: new Date(clock.now()),
       requiredClaims: ["iat", "exp"],
     });
-    return { caller: fromClaims(payload, key.issuer), expiresAtMs: (payload.exp ?? 0) * 1000 };
+    return { caller: fromClaims(payload, key.issuer, options.findPolicies), expiresAtMs: (payload.exp ?? 0) * 1000 };
   };
   return {
     verify: async (token) => {
@@ -170,7 +166,11 @@ interface CallerClaims {
   readonly account: string;
   readonly root: boolean;
   readonly anonymous: boolean;
-  readonly policies: readonly string[];
+  /** Exactly one of `policies` and `policies_digest` is there, so that a reader who knows only one refuses the other. */
+  readonly policies?: readonly string[];
+  readonly policies_digest?: string;
+  readonly canonical_user_id?: string;
+  readonly preauthorized?: boolean;
   readonly access_key_id?: string;
   readonly source_ip?: string;
 }
@@ -180,22 +180,28 @@ const toClaims = (caller: Caller): CallerClaims => ({
   account: caller.accountId,
   root: caller.isRoot,
   anonymous: caller.isAnonymous,
-  policies: caller.policies,
+  ...(areTooLargeToCarry(caller.policies)
+    ? { policies_digest: policiesDigest(caller.policies) }
+    : { policies: caller.policies }),
+  ...(caller.canonicalUserId === undefined ? {} : { canonical_user_id: caller.canonicalUserId }),
+  ...(caller.isPreauthorized === true ? { preauthorized: true } : {}),
   ...(caller.accessKeyId === undefined ? {} : { access_key_id: caller.accessKeyId }),
   ...(caller.sourceIp === undefined ? {} : { source_ip: caller.sourceIp }),
 });
 
 /** A signed token may still come from a build that writes other claims, so their shapes are checked. */
-const fromClaims = (payload: JWTPayload, issuer: string): Caller => {
-  const { sub, account, root, anonymous, policies, access_key_id: accessKeyId, source_ip: sourceIp } = payload;
+const fromClaims = (payload: JWTPayload, issuer: string, findPolicies: FindPolicies | undefined): Caller => {
+  const { sub, account, root, anonymous, preauthorized } = payload;
+  const { canonical_user_id: canonicalUserId, access_key_id: accessKeyId, source_ip: sourceIp } = payload;
   const isWellFormed =
     typeof sub === "string" &&
     typeof account === "string" &&
     typeof root === "boolean" &&
     typeof anonymous === "boolean" &&
-    isTexts(policies) &&
-    (accessKeyId === undefined || typeof accessKeyId === "string") &&
-    (sourceIp === undefined || typeof sourceIp === "string");
+    (preauthorized === undefined || preauthorized === true) &&
+    isOptionalText(canonicalUserId) &&
+    isOptionalText(accessKeyId) &&
+    isOptionalText(sourceIp);
   if (!isWellFormed) throw new UnauthenticatedError("malformed");
   const isConsistent = anonymous ? account === "" && sub === "" && !root : isAccountId(account) && sub !== "";
   if (!isConsistent) throw new UnauthenticatedError("malformed");
@@ -204,20 +210,30 @@ const fromClaims = (payload: JWTPayload, issuer: string): Caller => {
     principalArn: sub,
     isRoot: root,
     isAnonymous: anonymous,
-    policies,
+    policies: policiesOf(payload, findPolicies),
     issuer,
+    ...(canonicalUserId === undefined ? {} : { canonicalUserId }),
+    ...(preauthorized === undefined ? {} : { isPreauthorized: true }),
     ...(accessKeyId === undefined ? {} : { accessKeyId }),
     ...(sourceIp === undefined ? {} : { sourceIp }),
   };
 };
 
+/** A caller whose policies are not found is refused: with fewer policies it might be denied less. */
+const policiesOf = (payload: JWTPayload, findPolicies: FindPolicies | undefined): readonly string[] => {
+  const { policies, policies_digest: digest } = payload;
+  if (digest === undefined && isTexts(policies)) return policies;
+  if (typeof digest !== "string" || policies !== undefined) throw new UnauthenticatedError("malformed");
+  const found = findPolicies?.(digest);
+  if (found === undefined) throw new UnauthenticatedError("unresolved");
+  return found;
+};
+
+const isOptionalText = (value: unknown): value is string | undefined =>
+  value === undefined || typeof value === "string";
+
 const isTexts = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((each) => typeof each === "string");
-
-const refuseLargePolicies = (policies: readonly string[]): void => {
-  const bytes = policies.reduce((sum, policy) => sum + Buffer.byteLength(policy), 0);
-  if (bytes > identityPoliciesBytesMax) throw new IdentityPoliciesTooLargeError(bytes);
-};
 
 const toUnauthenticated = (error: unknown): unknown => {
   if (error instanceof errors.JWTExpired) return new UnauthenticatedError("expired");

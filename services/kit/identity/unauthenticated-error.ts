@@ -1,11 +1,12 @@
 /** Why a caller's token was not accepted. */
-export type UnauthenticatedReason = "missing" | "malformed" | "untrusted" | "expired";
+export type UnauthenticatedReason = "missing" | "malformed" | "untrusted" | "expired" | "unresolved";
 
 const messages: Record<UnauthenticatedReason, string> = {
   missing: "The call carries no authorization.",
   malformed: "The authorization is not a well-formed bearer token.",
   untrusted: "The bearer token was not issued by a trusted process.",
   expired: "The bearer token has expired.",
+  unresolved: "The bearer token refers to identity policies that are not declared here.",
 };
 
 /** The caller could not be established. Neither the message nor the cause contains the token. */

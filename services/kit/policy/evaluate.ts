@@ -68,10 +68,7 @@ const asWritten: Spelling = { action: (text) => text, arn: (text) => text, key: 
  */
 export const evaluate = (request: PolicyRequest, policies: PolicySet, spelling: Spelling = asWritten): Decision => {
   const applies = (effect: Statement["effect"], from: readonly Policy[]): Statement | undefined =>
-    from
-      .flatMap((policy) => policy.statements.map((statement) => ({ policy, statement })))
-      .find(({ policy, statement }) => statement.effect === effect && covers(policy, statement, request, spelling))
-      ?.statement;
+    findStatement(effect, request, from, spelling);
 
   const denied = applies("Deny", [...policies.identity, ...policies.resource]);
   if (denied !== undefined) return { isAllowed: false, because: "explicit-deny", sid: denied.sid };
@@ -98,6 +95,27 @@ export const evaluate = (request: PolicyRequest, policies: PolicySet, spelling: 
     };
   if (isGranted) return { isAllowed: true, because: "owner-grant", sid: undefined };
   return { isAllowed: false, because: "no-allow", sid: undefined };
+};
+
+/** The first statement of this effect that speaks about the request. */
+export const findStatement = (
+  effect: Statement["effect"],
+  request: PolicyRequest,
+  policies: readonly Policy[],
+  spelling: Spelling = asWritten,
+): Statement | undefined =>
+  policies
+    .flatMap((policy) => policy.statements.map((statement) => ({ policy, statement })))
+    .find(({ policy, statement }) => statement.effect === effect && covers(policy, statement, request, spelling))
+    ?.statement;
+
+/**
+ * The ARN of the role behind a session's: `arn:aws:iam::111122223333:role/reader` of
+ * `arn:aws:sts::111122223333:assumed-role/reader/nightly`. Undefined for every other principal.
+ */
+export const roleArnOfSession = (principalArn: string): string | undefined => {
+  const session = /^arn:([a-z0-9-]+):sts::(\d{12}):assumed-role\/([^/]+)\/[^/]+$/.exec(principalArn);
+  return session === null ? undefined : `arn:${session[1]}:iam::${session[2]}:role/${session[3]}`;
 };
 
 const covers = (policy: Policy, statement: Statement, request: PolicyRequest, spelling: Spelling): boolean => {
@@ -133,7 +151,7 @@ const names = (principal: Principal, requester: Requester, spelling: Spelling): 
     case "account":
       return !requester.isAnonymous && requester.accountId === principal.value;
     case "arn":
-      return !requester.isAnonymous && spelling.arn(requester.principalArn) === spelling.arn(principal.value);
+      return !requester.isAnonymous && isNamed(requester.principalArn, spelling.arn(principal.value), spelling);
     case "service":
       return requester.serviceName === principal.value;
     case "canonical-user":
@@ -141,6 +159,13 @@ const names = (principal: Principal, requester: Requester, spelling: Spelling): 
     case "federated":
       return false;
   }
+};
+
+/** A role's ARN names all its sessions. */
+const isNamed = (principalArn: string, named: string, spelling: Spelling): boolean => {
+  if (spelling.arn(principalArn) === named) return true;
+  const roleArn = roleArnOfSession(principalArn);
+  return roleArn !== undefined && spelling.arn(roleArn) === named;
 };
 
 /** Replaces `${key}` and `${key, 'fallback'}`; `${*}`, `${?}` and `${$}` stand for the character. Undefined when a key has no single value. */

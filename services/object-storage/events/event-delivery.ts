@@ -55,13 +55,14 @@ export const deliverEvent =
     }
   };
 
-/** The original principal. Its policies stay behind: that the bucket's owner asked for the telling is what allows it. */
+/** The original principal. Its policies do not matter: that the bucket's owner asked for the telling is what allows it. */
 const requesterOf = (event: ObjectEventRecord): Caller => ({
   accountId: event.requesterAccountId,
   principalArn: event.requesterArn,
   isRoot: event.isRequesterRoot,
   isAnonymous: false,
   policies: [],
+  isPreauthorized: true,
   issuer: "",
   ...(event.sourceIpAddress === "" ? {} : { sourceIp: event.sourceIpAddress }),
 });

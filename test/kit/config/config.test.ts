@@ -14,6 +14,7 @@ import {
   text,
   words,
 } from "../../../services/kit/config/config.ts";
+import { mapShape, textShape } from "../../../services/kit/config/shape.ts";
 
 const shared = {
   dataDir: text("./data", "Data."),
@@ -28,6 +29,7 @@ const store = {
 const installation = {
   shared,
   processes: { "object-storage": store, gateway: { timeoutMs: integer(5, "Limit.", 0, 9) } },
+  sections: { pens: mapShape("Pens.", /^[0-9]+$/, "digits", textShape("A colour.", /^[a-z]+$/, "small letters")) },
 };
 
 let directory: string;
@@ -101,18 +103,39 @@ describe("loadConfig", () => {
 
   // content of quartet.json, message
   test.each([
-    ['{"colour":1}', 'quartet.json: "colour" is no setting'],
-    ['{"objectStorage":{"colour":1}}', 'quartet.json: "objectStorage.colour" is no setting'],
-    ['{"objectStorage":3}', 'quartet.json: "objectStorage" must be an object'],
-    ['{"logLevel":"loud"}', 'quartet.json: "logLevel": one of info, warn is expected'],
+    [
+      '{"colour":1}',
+      "quartet.json: colour is not known; known are dataDir, logLevel, secretKey, objectStorage, gateway, pens",
+    ],
+    [
+      '{"objectStorage":{"colour":1}}',
+      "quartet.json: objectStorage.colour is not known; known are listen, partsMax, hosts",
+    ],
+    ['{"objectStorage":3}', "quartet.json: objectStorage must be an object"],
+    ['{"logLevel":"loud"}', "quartet.json: logLevel: one of info, warn is expected"],
+    ['{"logLevel":1}', "quartet.json: logLevel must be a string"],
+    ['{"objectStorage":{"partsMax":"20"}}', "quartet.json: objectStorage.partsMax must be a whole number"],
+    [
+      '{"objectStorage":{"partsMax":101}}',
+      "quartet.json: objectStorage.partsMax: a whole number from 1 to 100 is expected",
+    ],
+    ['{"objectStorage":{"hosts":"a.example"}}', "quartet.json: objectStorage.hosts must be a list of strings"],
+    ['{"gateway":{"timeoutMs":10}}', "quartet.json: gateway.timeoutMs: a whole number from 0 to 9 is expected"],
+    ['{"pens":{"7":"RED"}}', 'quartet.json: pens["7"] must have small letters'],
+    ["[]", "quartet.json: it must hold a JSON object"],
   ])("refuses a file with %s", async (content, message) => {
     await writeFile(join(directory, "quartet.json"), content);
     expect(() => load()).toThrow(new ConfigError(message));
   });
 
-  test("refuses a file that is not JSON, and says where", async () => {
-    await writeFile(join(directory, "quartet.json"), "{");
-    expect(() => load()).toThrow(/quartet\.json is not JSON/);
+  test("refuses a file that is not JSON, says where and quotes nothing of it", async () => {
+    await writeFile(join(directory, "quartet.json"), '{\n  "secretKey": "hush"\n  "dataDir": 1');
+    expect(() => load()).toThrow(new ConfigError("quartet.json: it is not JSON (line 3, column 3)"));
+  });
+
+  test("lets a file name the schema that editors check it by", async () => {
+    await writeFile(join(directory, "quartet.json"), '{"$schema":"./quartet.schema.json"}');
+    expect(load().dataDir).toBe("./data");
   });
 
   test("takes another process's variables without using them", () => {

@@ -24,8 +24,11 @@ const bob = {
   secretAccessKey: "bob's long secret",
   accountId: "111122223333",
   user: "bob",
-  policies: [{ Version: "2012-10-17" }],
+  policies: [{ Version: "2012-10-17", Statement: { Effect: "Allow", Action: "*", Resource: "*" } }],
 };
+const bobsPolicy = '{"Version":"2012-10-17","Statement":{"Effect":"Allow","Action":"*","Resource":"*"}}';
+const spacedPolicy = '{ "Statement": [{ "Effect": "Deny", "Action": "*", "Resource": "*" }] }';
+const largePolicy = { Statement: { Effect: "Allow", Action: "*", Resource: `arn:aws:s3:::${"b".repeat(8_192)}` } };
 
 describe("the first start", () => {
   test("makes a root key for account 000000000000 and says so once", async () => {
@@ -115,9 +118,9 @@ describe("a change of the file", () => {
 
 describe("a credentials file", () => {
   test("holds users with policies as documents or texts", () => {
-    expect(parseAccessKeys(fileOf(bob, { ...bob, accessKeyId: "QKIABOB2", policies: ["{ }"] }))).toEqual([
-      { ...bob, policies: ['{"Version":"2012-10-17"}'] },
-      { ...bob, accessKeyId: "QKIABOB2", policies: ["{ }"] },
+    expect(parseAccessKeys(fileOf(bob, { ...bob, accessKeyId: "QKIABOB2", policies: [spacedPolicy] }))).toEqual([
+      { ...bob, policies: [bobsPolicy] },
+      { ...bob, accessKeyId: "QKIABOB2", policies: [spacedPolicy] },
     ]);
   });
 
@@ -138,6 +141,15 @@ describe("a credentials file", () => {
     [fileOf({ ...bob, accountId: "12" }), "accessKeys[0].accountId must have 12 digits"],
     [fileOf({ ...bob, user: "" }), 'accessKeys[0].user must have 1 to 128 letters, digits or "+=,.@_/-"'],
     [fileOf({ ...bob, policies: "all" }), "accessKeys[0].policies must be a list"],
+    [fileOf({ ...bob, policies: [...bob.policies, {}] }), "accessKeys[0].policies[1]: Statement must not be empty"],
+    [
+      fileOf({ ...bob, policies: [{ Statement: { Effect: "Allow", Action: "*" } }] }),
+      "accessKeys[0].policies[0]: Statement[0] needs Resource or NotResource",
+    ],
+    [
+      fileOf({ ...bob, policies: [largePolicy] }),
+      "accessKeys[0].policies have more than 8 KiB together; declare the user in quartet.json",
+    ],
     [fileOf(bob, bob), "an accessKeyId stands there twice"],
   ] as const)("is refused: %s", ([text, complaint]) => {
     expect(() => parseAccessKeys(text)).toThrow(complaint);

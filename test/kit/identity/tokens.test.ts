@@ -112,13 +112,68 @@ describe("a minted token", () => {
     expect(await minter.mint(rootCaller("111122223333"))).not.toBe(await minter.mint(alice));
   });
 
-  test("carries at most 8 KiB of policies", async () => {
+  test("carries up to 8 KiB of policies and names more by their digest", async () => {
     const { minter } = party();
-    const withPolicies = (bytes: number) => minter.mint({ ...alice, policies: ["x".repeat(bytes - 2), "é"] });
-    await expect(withPolicies(8192)).resolves.toBeTypeOf("string");
-    await expect(withPolicies(8193)).rejects.toThrow(
-      "The identity policies have 8193 bytes; at most 8192 are supported.",
-    );
+    const claimsWith = async (bytes: number) =>
+      decodeJwt(await minter.mint({ ...alice, policies: ["x".repeat(bytes - 2), "é"] }));
+    const carried = await claimsWith(8192);
+    expect([typeof carried["policies_digest"], carried["policies"]]).toEqual(["undefined", ["x".repeat(8190), "é"]]);
+    const named = await claimsWith(8193);
+    expect([named["policies_digest"], named["policies"]]).toEqual([
+      "bZGXCmKEdVYGWqrgRfDnBkePpzXWjL6xQ17BKbIc0Ns",
+      undefined,
+    ]);
+  });
+
+  test("stays below the verifier's limit whatever the policies are made of", async () => {
+    const { minter, verifier } = party();
+    const caller = { ...alice, policies: ['"'.repeat(5_000)] };
+    expect((await verifier.verify(await minter.mint(caller))).policies).toEqual(caller.policies);
+    const named = await minter.mint({ ...alice, policies: ['"'.repeat(8_000)] });
+    expect(decodeJwt(named)).not.toHaveProperty("policies");
+  });
+
+  test("says the canonical id, and that the call was decided on, where the caller does", async () => {
+    const { minter, verifier } = party();
+    const caller: Caller = { ...alice, canonicalUserId: "c0ffee", isPreauthorized: true };
+    expect(await verifier.verify(await minter.mint(caller))).toEqual({ ...caller, issuer: "gateway" });
+  });
+});
+
+describe("policies that a token names", () => {
+  const large = ["x".repeat(9_000)];
+  const digest = "mWkJc6cNw-_VrrKfs5NNvU2S2D7_c4qRRqt3iQ7HV_M";
+  const token = () => party().minter.mint({ ...alice, policies: large });
+  const verifierWith = (findPolicies?: (digest: string) => readonly string[] | undefined) =>
+    createVerifier({
+      publicKeys: new Map([["gateway", gateway.publicKey]]),
+      clock: new FakeClock(),
+      ...(findPolicies === undefined ? {} : { findPolicies }),
+    });
+
+  test("are found by their digest", async () => {
+    const asked: string[] = [];
+    const verifier = verifierWith((wanted) => {
+      asked.push(wanted);
+      return large;
+    });
+    expect((await verifier.verify(await token())).policies).toBe(large);
+    expect(asked).toEqual([digest]);
+  });
+
+  test("that are not found are a refusal, never fewer policies", async () => {
+    const refusal = { name: "UnauthenticatedError", reason: "unresolved" };
+    await expect(verifierWith(() => undefined).verify(await token())).rejects.toMatchObject(refusal);
+    await expect(verifierWith().verify(await token())).rejects.toMatchObject(refusal);
+  });
+
+  test("are found again when they are declared later", async () => {
+    let declared: readonly string[] | undefined;
+    const verifier = verifierWith(() => declared);
+    const refused = await token();
+    await expect(verifier.verify(refused)).rejects.toMatchObject({ reason: "unresolved" });
+    declared = large;
+    expect((await verifier.verify(refused)).policies).toBe(large);
   });
 });
 
@@ -146,6 +201,10 @@ describe("a verifier refuses", () => {
     ["a token whose time has passed", () => signed(claims, { expires: 1_767_323_045 }), "expired"],
     ["an account that is not 12 digits", () => signed({ ...claims, account: "1" }), "malformed"],
     ["policies that are not texts", () => signed({ ...claims, policies: [1] }), "malformed"],
+    ["policies both carried and named", () => signed({ ...claims, policies_digest: "d" }), "malformed"],
+    ["a digest that is no text", () => signed({ ...claims, policies: undefined, policies_digest: 1 }), "malformed"],
+    ["a canonical id that is no text", () => signed({ ...claims, canonical_user_id: 1 }), "malformed"],
+    ["a decision that is not true", () => signed({ ...claims, preauthorized: "yes" }), "malformed"],
     ["an anonymous root", () => signed({ ...claims, anonymous: true }), "malformed"],
     ["claims that are missing", () => signed({}), "malformed"],
   ])("%s", async ([, token, reason]) => {

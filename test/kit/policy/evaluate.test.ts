@@ -22,6 +22,10 @@ const root = (accountId: string): Requester => ({
 });
 const alice = user(owner, "alice");
 const bob = user("444455556666", "bob");
+const session: Requester = {
+  ...user(owner, ""),
+  principalArn: `arn:aws:sts::${owner}:assumed-role/reader/nightly`,
+};
 const anonymous: Requester = { accountId: "", principalArn: "", isRoot: false, isAnonymous: true };
 const mailer: Requester = { ...anonymous, isAnonymous: false, serviceName: "mail.example.com" };
 const carol: Requester = { ...user("777788889999", "carol"), canonicalUserId: "c0ffee" };
@@ -489,6 +493,24 @@ const rows: readonly Row[] = [
     identity: [statement({ Resource: "arn:aws:s3:::b/${aws:username}" })],
     on: "arn:aws:s3:::b/${aws:username}",
     because: "identity-policy",
+  },
+  {
+    what: "a role's ARN names its sessions",
+    requester: session,
+    resource: [statement({ Principal: { AWS: `arn:aws:iam::${owner}:role/reader` } })],
+    because: "resource-policy",
+  },
+  {
+    what: "a session's ARN names that session",
+    requester: session,
+    resource: [statement({ Principal: { AWS: `arn:aws:sts::${owner}:assumed-role/reader/nightly` } })],
+    because: "resource-policy",
+  },
+  {
+    what: "another role's ARN names none of its sessions",
+    requester: session,
+    resource: [statement({ Principal: { AWS: `arn:aws:iam::${owner}:role/read` } })],
+    because: "no-allow",
   },
 ];
 

@@ -1,0 +1,100 @@
+import type { AccessKey } from "../identity/access-keys.ts";
+import { derivedCanonicalUserId } from "../identity/canonical-user-id.ts";
+import { areTooLargeToCarry, policiesDigest } from "../identity/identity-policies.ts";
+import type { Policy } from "../policy/document.ts";
+
+/** A declared account. */
+export interface Account {
+  /** 12 digits. */
+  readonly id: string;
+  readonly name: string | undefined;
+  readonly email: string | undefined;
+  /** 64 hexadecimal digits: declared, or derived from the id. */
+  readonly canonicalUserId: string;
+}
+
+/** A declared user. */
+export interface User {
+  readonly accountId: string;
+  readonly name: string;
+  /** Identity policies, JSON documents verbatim. */
+  readonly policies: readonly string[];
+}
+
+/** A declared role. */
+export interface Role {
+  readonly accountId: string;
+  readonly name: string;
+  /** `arn:aws:iam::<account>:role/<name>`. */
+  readonly arn: string;
+  /** Who may take it on. */
+  readonly trustPolicy: Policy;
+  /** What whoever took it on may do, JSON documents verbatim. */
+  readonly policies: readonly string[];
+}
+
+/** All that an installation declares about who there is. */
+export interface Declared {
+  readonly accounts: readonly Account[];
+  readonly users: readonly User[];
+  readonly roles: readonly Role[];
+  /** Member accounts by organization id. */
+  readonly organizations: ReadonlyMap<string, readonly string[]>;
+  /** With their secrets; none where the process has no need of them. */
+  readonly accessKeys: readonly AccessKey[];
+}
+
+/**
+ * Who there is in an installation. Accounts need no declaration to exist, so an unknown one is like a declared one
+ * without any member.
+ */
+export interface Accounts {
+  /** The declared accounts in the order of the file. */
+  list(): readonly Account[];
+  /** The account's canonical id, declared or derived. */
+  canonicalUserId(accountId: string): string;
+  findUser(accountId: string, name: string): User | undefined;
+  /** The role with this ARN, whose partition may be any. */
+  findRole(roleArn: string): Role | undefined;
+  /** The id of the organization that the account is a member of. */
+  findOrganizationId(accountId: string): string | undefined;
+  /** The policies with this digest, of a user or role whose policies are too large for a token. */
+  findPolicies(digest: string): readonly string[] | undefined;
+  findAccessKey(accessKeyId: string): AccessKey | undefined;
+  accessKeyIds(): readonly string[];
+}
+
+/** Accounts that never change. */
+export const accountsOf = (declared: Declared): Accounts => {
+  const accounts = new Map(declared.accounts.map((account) => [account.id, account]));
+  const users = new Map(declared.users.map((user) => [`${user.accountId}/${user.name}`, user]));
+  const roles = new Map(declared.roles.map((role) => [role.arn, role]));
+  const organizationIds = new Map(
+    [...declared.organizations].flatMap(([id, members]) => members.map((member) => [member, id] as const)),
+  );
+  const largePolicies = new Map(
+    [...declared.users, ...declared.roles]
+      .filter(({ policies }) => areTooLargeToCarry(policies))
+      .map(({ policies }) => [policiesDigest(policies), policies]),
+  );
+  const accessKeys = new Map(declared.accessKeys.map((key) => [key.accessKeyId, key]));
+  return {
+    list: () => declared.accounts,
+    canonicalUserId: (accountId) => accounts.get(accountId)?.canonicalUserId ?? derivedCanonicalUserId(accountId),
+    findUser: (accountId, name) => users.get(`${accountId}/${name}`),
+    findRole: (roleArn) => roles.get(roleArn.replace(/^arn:[a-z0-9-]+:/, "arn:aws:")),
+    findOrganizationId: (accountId) => organizationIds.get(accountId),
+    findPolicies: (digest) => largePolicies.get(digest),
+    findAccessKey: (accessKeyId) => accessKeys.get(accessKeyId),
+    accessKeyIds: () => [...accessKeys.keys()],
+  };
+};
+
+/** An installation that declares nobody. */
+export const noAccounts: Accounts = accountsOf({
+  accounts: [],
+  users: [],
+  roles: [],
+  organizations: new Map(),
+  accessKeys: [],
+});

@@ -1,0 +1,33 @@
+import type { Caller } from "../identity/caller.ts";
+import { roleArnOfSession } from "../policy/evaluate.ts";
+import type { Accounts } from "./accounts.ts";
+
+/**
+ * What conditions may ask about the caller, by lower-case context key: `aws:principalarn` (of a session: the role's),
+ * `aws:principalaccount`, `aws:principaltype`, `aws:principalorgid`, `aws:username`, `aws:sourceip`. What does not apply
+ * has no entry. The prefix is the one that the service spells its conditions with.
+ */
+export const principalConditions = (
+  accounts: Pick<Accounts, "findOrganizationId">,
+  caller: Caller,
+  prefix = "aws",
+): Map<string, readonly string[]> => {
+  const conditions = new Map<string, readonly string[]>();
+  const set = (key: string, value: string | undefined): void => {
+    if (value !== undefined) conditions.set(`${prefix}:${key}`, [value]);
+  };
+  set("principaltype", principalType(caller));
+  set("sourceip", caller.sourceIp);
+  if (caller.isAnonymous) return conditions;
+  set("principalarn", roleArnOfSession(caller.principalArn) ?? caller.principalArn);
+  set("principalaccount", caller.accountId);
+  set("principalorgid", accounts.findOrganizationId(caller.accountId));
+  set("username", /^arn:[a-z0-9-]+:iam::\d{12}:user\/(?:.*\/)?([^/]+)$/.exec(caller.principalArn)?.[1]);
+  return conditions;
+};
+
+const principalType = (caller: Caller): string => {
+  if (caller.isAnonymous) return "Anonymous";
+  if (caller.isRoot) return "Account";
+  return roleArnOfSession(caller.principalArn) === undefined ? "User" : "AssumedRole";
+};

@@ -1,0 +1,186 @@
+import { dirname, resolve } from "node:path";
+
+import { ConfigError } from "../config/config-error.ts";
+import type { ConfigFile } from "../config/config-file.ts";
+import { memberPath } from "../config/shape.ts";
+import type { ReadText } from "../config/watched-files.ts";
+import type { AccessKey } from "../identity/access-keys.ts";
+import { secretAccessKeyLengthMin } from "../identity/access-keys.ts";
+import { derivedCanonicalUserId } from "../identity/canonical-user-id.ts";
+import { parseIdentityPolicy } from "../identity/identity-policies.ts";
+import type { Policy } from "../policy/document.ts";
+import { parsePolicy, PolicyError } from "../policy/document.ts";
+import type { Account, Declared, Role, User } from "./accounts.ts";
+import type { DeclaredAccessKey, DeclaredAccount, DeclaredPolicy, DeclaredUser } from "./declaration.ts";
+import { accountSections } from "./declaration.ts";
+
+/** What the declarations of a file refer to. */
+export interface DeclaredSources {
+  /** The configuration file, against whose directory paths are resolved. */
+  readonly path: string;
+  readonly readText: ReadText;
+  /** Where secrets that stand in variables are found. Undefined: secrets are left where they are. */
+  readonly environment: Readonly<Record<string, string | undefined>> | undefined;
+}
+
+/**
+ * Reads who is declared in a configuration file, with the policies and secrets that stand elsewhere. Throws ConfigError
+ * for what stands twice, for a policy that is none and for a reference to nothing; no message quotes a secret.
+ */
+export const readDeclared = (file: ConfigFile, sources: DeclaredSources): Declared => {
+  const accounts = [...accountSections.accounts.read(file["accounts"] ?? {}, "accounts")];
+  const declared = {
+    accounts: accounts.map(([id, account]) => readAccount(id, account)),
+    users: accounts.flatMap(([id, { users = [] }]) =>
+      users.map((user, index) => readUser(id, user, `${memberPath("accounts", id)}.users[${index}]`, sources)),
+    ),
+    roles: readRoles(file, sources),
+    organizations: readOrganizations(file),
+  };
+  refuseTwins(declared);
+  const accessKeys = accounts.flatMap(([id, account]) => readAccessKeys(id, account, declared.users, sources));
+  refuseTwice(accessKeys.map(({ accessKeyId }) => `access key ${accessKeyId}`));
+  return { ...declared, accessKeys: sources.environment === undefined ? [] : accessKeys };
+};
+
+const readAccount = (id: string, { name, email, canonicalId }: DeclaredAccount): Account => ({
+  id,
+  name,
+  email,
+  canonicalUserId: canonicalId ?? derivedCanonicalUserId(id),
+});
+
+const readUser = (accountId: string, user: DeclaredUser, path: string, sources: DeclaredSources): User => ({
+  accountId,
+  name: user.name,
+  policies: readIdentityPolicies(user.policies ?? [], `${path}.policies`, sources),
+});
+
+const readRoles = (file: ConfigFile, sources: DeclaredSources): readonly Role[] =>
+  accountSections.roles.read(file["roles"] ?? [], "roles").map((role, index) => {
+    const path = `roles[${index}]`;
+    return {
+      accountId: role.account,
+      name: role.name,
+      arn: `arn:aws:iam::${role.account}:role/${role.name}`,
+      trustPolicy: checked(readPolicy(role.trustPolicy, `${path}.trustPolicy`, sources), parseTrustPolicy),
+      policies: readIdentityPolicies(role.policies ?? [], `${path}.policies`, sources),
+    };
+  });
+
+const readOrganizations = (file: ConfigFile): ReadonlyMap<string, readonly string[]> =>
+  new Map(
+    [...accountSections.organizations.read(file["organizations"] ?? {}, "organizations")].map(
+      ([id, { accounts }]) => [id, accounts] as const,
+    ),
+  );
+
+interface PolicyText {
+  readonly text: string;
+  readonly path: string;
+}
+
+const readPolicy = (given: DeclaredPolicy, path: string, sources: DeclaredSources): PolicyText => {
+  if (typeof given !== "string") return { text: JSON.stringify(given), path };
+  return { text: readReferred(given, path, sources), path: `${path} (${given})` };
+};
+
+const readReferred = (name: string, path: string, sources: DeclaredSources): string => {
+  let text: string | undefined;
+  try {
+    text = sources.readText(resolve(dirname(sources.path), name));
+  } catch (error) {
+    if (error instanceof ConfigError) throw error;
+    throw new ConfigError(`${path}: ${name} cannot be read`);
+  }
+  if (text === undefined) throw new ConfigError(`${path}: there is no file ${name}`);
+  return text;
+};
+
+const readIdentityPolicies = (
+  given: readonly DeclaredPolicy[],
+  path: string,
+  sources: DeclaredSources,
+): readonly string[] =>
+  given.map((each, index) => {
+    const policy = readPolicy(each, `${path}[${index}]`, sources);
+    checked(policy, parseIdentityPolicy);
+    return policy.text;
+  });
+
+const checked = ({ text, path }: PolicyText, parse: (text: string) => Policy): Policy => {
+  try {
+    return parse(text);
+  } catch (error) {
+    if (!(error instanceof PolicyError)) throw error;
+    throw new ConfigError(`${path}: ${error.message}`);
+  }
+};
+
+const trustPolicyBytesMax = 64 * 1024;
+
+/** Its resource is the role that carries it. */
+const parseTrustPolicy = (text: string): Policy => {
+  const policy = parsePolicy(text, { principals: "required", accountWords: ["SVC"], bytesMax: trustPolicyBytesMax });
+  const at = policy.statements.findIndex(({ resource }) => resource !== undefined);
+  if (at >= 0) throw new PolicyError(`Statement[${at}] must not name a resource`);
+  return policy;
+};
+
+const readAccessKeys = (
+  accountId: string,
+  account: DeclaredAccount,
+  users: readonly User[],
+  sources: DeclaredSources,
+): AccessKey[] => {
+  const path = memberPath("accounts", accountId);
+  const canonicalUserId = account.canonicalId ?? derivedCanonicalUserId(accountId);
+  const read = (keys: readonly DeclaredAccessKey[], place: string, owner: Pick<AccessKey, "user" | "policies">) =>
+    keys.map(({ id, secret }, index) => ({
+      accessKeyId: id,
+      secretAccessKey: readSecret(secret, `${place}.accessKeys[${index}].secret`, sources),
+      accountId,
+      ...owner,
+      canonicalUserId,
+    }));
+  const ofUsers = (account.users ?? []).flatMap(({ name, accessKeys = [] }, index) => {
+    // The very list of the user, so that its digest is computed once.
+    const policies = users.find((user) => user.accountId === accountId && user.name === name)?.policies ?? [];
+    return read(accessKeys, `${path}.users[${index}]`, { user: name, policies });
+  });
+  return [...read(account.accessKeys ?? [], path, { policies: [] }), ...ofUsers];
+};
+
+const readSecret = (secret: DeclaredAccessKey["secret"], path: string, sources: DeclaredSources): string => {
+  if (typeof secret === "string" || sources.environment === undefined) return typeof secret === "string" ? secret : "";
+  const found =
+    secret.environment === undefined
+      ? readReferred(secret.file ?? "", path, sources).replace(/\r?\n$/, "")
+      : sources.environment[secret.environment];
+  if (found === undefined) throw new ConfigError(`${path}: the environment has no ${secret.environment}`);
+  if (found.length < secretAccessKeyLengthMin)
+    throw new ConfigError(`${path}: what it names must have at least ${secretAccessKeyLengthMin} characters`);
+  return found;
+};
+
+/** What names somebody must name one. */
+const refuseTwins = (declared: Omit<Declared, "accessKeys">): void => {
+  const { accounts, users, roles, organizations } = declared;
+  refuseTwice(
+    users.map(({ accountId, name }) => `user ${name} of ${accountId}`),
+    roles.map(({ arn }) => `role ${arn}`),
+    accounts.map(({ canonicalUserId }) => `canonical id ${canonicalUserId}`),
+    accounts.flatMap(({ email }) => (email === undefined ? [] : [`e-mail ${email.toLowerCase()}`])),
+    [...organizations.values()].flat().map((id) => `account ${id} in organizations`),
+  );
+};
+
+const refuseTwice = (...lists: readonly (readonly string[])[]): void => {
+  for (const list of lists) {
+    const seen = new Set<string>();
+    for (const each of list) {
+      if (seen.has(each)) throw new ConfigError(`${each} stands there twice`);
+      seen.add(each);
+    }
+  }
+};

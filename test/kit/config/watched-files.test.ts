@@ -1,0 +1,76 @@
+import { rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { describe, expect, test } from "vitest";
+
+import { openWatched } from "../../../services/kit/config/watched-files.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { temporaryDirectory } from "../../support/temporary-directory.ts";
+
+/** The main file names another one; the value is what that holds. */
+const watching = async () => {
+  const directory = await temporaryDirectory();
+  const main = join(directory, "main");
+  const other = join(directory, "other");
+  await writeFile(main, other);
+  await writeFile(other, "first");
+  const clock = new FakeClock();
+  const told: string[] = [];
+  const open = () =>
+    openWatched({
+      read: (readText) => {
+        const text = readText(readText(main) ?? "");
+        if (text === undefined) throw new Error("nothing there");
+        return text;
+      },
+      clock,
+      onChange: (value, former) => told.push(`${former} -> ${value}`),
+      onFailure: (reason) => told.push(reason),
+    });
+  return { main, other, clock, told, open };
+};
+
+describe("what is made from files", () => {
+  test("is made again within a second when a file that another names is written", async () => {
+    const { other, clock, told, open } = await watching();
+    const watched = open();
+    await writeFile(other, "second");
+    clock.advance(999);
+    expect(watched.current()).toBe("first");
+    clock.advance(1);
+    expect(watched.current()).toBe("second");
+    expect(told).toEqual(["first -> second"]);
+  });
+
+  test("is made again at once when that is asked for, and when a file is replaced by a rename", async () => {
+    const { other, told, open } = await watching();
+    const watched = open();
+    await writeFile(`${other}.new`, "third");
+    await rename(`${other}.new`, other);
+    watched.refresh();
+    expect(watched.current()).toBe("third");
+    watched.refresh();
+    expect(told).toEqual(["first -> third"]);
+  });
+
+  test("stays when it cannot be made, is told about once, and is made when a missing file appears", async () => {
+    const { other, clock, told, open } = await watching();
+    const watched = open();
+    await rm(other);
+    clock.advance(1_000);
+    expect(watched.current()).toBe("first");
+    clock.advance(1_000);
+    expect(watched.current()).toBe("first");
+    expect(told).toEqual(["nothing there"]);
+    await writeFile(other, "fourth");
+    clock.advance(1_000);
+    expect(watched.current()).toBe("fourth");
+    expect(told).toEqual(["nothing there", "first -> fourth"]);
+  });
+
+  test("is an error at the start when it cannot be made", async () => {
+    const { other, open } = await watching();
+    await rm(other);
+    expect(open).toThrow("nothing there");
+  });
+});
