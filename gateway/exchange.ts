@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
+import { Work } from "../services/kit/trace/work.ts";
 import { GatewayRefusal } from "./faults/gateway-refusal.ts";
 import type { GatewayLimits } from "./http/limits.ts";
 import type { RequestBody } from "./http/request-body.ts";
@@ -13,6 +14,8 @@ export interface Exchange {
   readonly response: ServerResponse;
   readonly body: RequestBody;
   readonly requestId: string;
+  /** The request's place in its trace: the one that the client told, or the first of a new one. */
+  readonly work: Work;
   /** Aborted when the client goes away before its answer is out. */
   readonly signal: AbortSignal;
   readonly rawPath: string;
@@ -39,10 +42,22 @@ export const openExchange = (
     response,
     body: openRequestBody(request, response, expectsContinue, limits),
     requestId,
+    work: workOf(request, rawPath),
     signal: controller.signal,
     rawPath,
     rawQuery,
   };
+};
+
+const workOf = ({ headers, method = "GET" }: IncomingMessage, rawPath: string): Work => {
+  // Several `traceparent` lines are none; several `tracestate` lines are one list.
+  const { traceparent, tracestate } = headers;
+  return new Work(
+    method,
+    "server",
+    { traceparent: traceparent?.toString(), tracestate: tracestate?.toString() },
+    () => ({ "http.request.method": method, "url.path": rawPath }),
+  );
 };
 
 /** The head of a request. Throws GatewayRefusal for a target that is too long, MalformedUriError for a malformed one. */

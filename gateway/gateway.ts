@@ -4,6 +4,9 @@ import type { AccessKeys } from "../services/kit/identity/access-keys.ts";
 import type { Minter } from "../services/kit/identity/tokens.ts";
 import type { Ids } from "../services/kit/ids/ids.ts";
 import type { Logger } from "../services/kit/log/log.ts";
+import type { AnsweredRequest } from "../services/kit/metrics/http-metrics.ts";
+import { httpMetrics } from "../services/kit/metrics/http-metrics.ts";
+import type { Metrics } from "../services/kit/metrics/metrics.ts";
 import { Protocol } from "../gen/quartet/traits/v1/api_pb.ts";
 import { dialectsOf } from "./dialects/dialects.ts";
 import type { GatewayLimits } from "./http/limits.ts";
@@ -27,6 +30,8 @@ export interface GatewayOptions {
   /** The word of the documented dialect. */
   readonly brandWord: string;
   readonly limits?: Partial<GatewayLimits>;
+  /** Gets the metrics of requests, and is shown on the admin port. Unset: nothing is counted. */
+  readonly metrics?: Metrics;
 }
 
 /** A gateway, ready to answer. */
@@ -39,6 +44,8 @@ export interface Gateway extends IdentifyOptions {
   readonly log: Logger;
   readonly region: string | undefined;
   readonly limits: GatewayLimits;
+  readonly metrics: Metrics | undefined;
+  readonly countRequest: ((request: AnsweredRequest) => void) | undefined;
   /** Told in XML answers, so that a line of a log can be found from an answer. */
   readonly hostId: string;
   /** Whose words are used for a request that cannot even be identified. */
@@ -66,6 +73,8 @@ export const createGateway = (options: GatewayOptions): Gateway => {
     log: options.log,
     region: options.region,
     limits: { ...defaultGatewayLimits, ...options.limits },
+    metrics: options.metrics,
+    countRequest: options.metrics && httpMetrics(options.metrics),
     hostId: Buffer.from(options.ids.hex(48), "hex").toString("base64"),
     fallbackIdentity: { api: fallback.api.name, spelling: dialects.fallback, path: "/" },
   };

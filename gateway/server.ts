@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 
 import type { Address } from "../services/kit/config/config.ts";
+import type { Metrics } from "../services/kit/metrics/metrics.ts";
 import type { Gateway } from "./gateway.ts";
 import { answer } from "./pipeline.ts";
 
@@ -25,7 +26,7 @@ export interface ListenOptions {
 export const startGateway = async (gateway: Gateway, options: ListenOptions): Promise<RunningGateway> => {
   const state = { isServing: true };
   const main = createMainServer(gateway);
-  const admin = createAdminServer(state);
+  const admin = createAdminServer(state, gateway.metrics);
   await listen(main, options.listen);
   try {
     await listen(admin, options.adminListen);
@@ -91,15 +92,36 @@ const brokenStatus: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
 };
 
-/** Health stands on a port of its own, because every path of the main port can be a bucket. */
-const createAdminServer = (state: { readonly isServing: boolean }): Server =>
+interface AdminPage {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: string;
+}
+
+type AdminState = { readonly isServing: boolean };
+
+/** Health and metrics stand on a port of their own, because every path of the main port can be a bucket. */
+const createAdminServer = (state: AdminState, metrics: Metrics | undefined): Server =>
   createServer((request, response) => {
-    const isHealth = request.url === "/healthz" && (request.method === "GET" || request.method === "HEAD");
-    const status = isHealth ? (state.isServing ? 200 : 503) : 404;
-    const body = isHealth ? JSON.stringify({ status: state.isServing ? "SERVING" : "NOT_SERVING" }) : "";
-    response.writeHead(status, { "content-type": "application/json", "content-length": body.length });
-    response.end(request.method === "HEAD" ? undefined : body);
+    void adminPage(request, state, metrics).then(({ status, contentType, body }) => {
+      response.writeHead(status, { "content-type": contentType, "content-length": Buffer.byteLength(body) });
+      response.end(request.method === "HEAD" ? undefined : body);
+    });
   });
+
+const adminPage = async (
+  { url, method }: IncomingMessage,
+  { isServing }: AdminState,
+  metrics: Metrics | undefined,
+): Promise<AdminPage> => {
+  const isRead = method === "GET" || method === "HEAD";
+  if (isRead && url === "/healthz") {
+    const body = JSON.stringify({ status: isServing ? "SERVING" : "NOT_SERVING" });
+    return { status: isServing ? 200 : 503, contentType: "application/json", body };
+  }
+  if (isRead && url === "/metrics" && metrics !== undefined) return { status: 200, ...(await metrics.page()) };
+  return { status: 404, contentType: "application/json", body: "" };
+};
 
 const listen = (server: Server, { host, port }: Address): Promise<void> =>
   new Promise((resolve, reject) => {

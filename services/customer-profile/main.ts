@@ -15,6 +15,6 @@ await runService({
   open: async ({ store, directory, clock, ids, log }) => {
     const app = await createApplication({ store, directory, clock, ids, log });
     app.start();
-    return { app, stop: () => app.stop() };
+    return { app, jobs: app.jobs, stop: () => app.stop() };
   },
 });

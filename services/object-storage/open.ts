@@ -7,8 +7,12 @@ import { createTransport } from "../kit/client/transport.ts";
 import type { Clock } from "../kit/clock/clock.ts";
 import type { Minter } from "../kit/identity/tokens.ts";
 import type { Ids } from "../kit/ids/ids.ts";
+import type { Jobs } from "../kit/jobs/jobs.ts";
 import { createJobs, jobTables } from "../kit/jobs/jobs.ts";
 import type { Logger } from "../kit/log/log.ts";
+import { callMetrics } from "../kit/metrics/call-metrics.ts";
+import { measuredTransport } from "../kit/metrics/measured-transport.ts";
+import type { Metrics } from "../kit/metrics/metrics.ts";
 import { createPageTokens, pageTokenKey, pageTokenKeyTable } from "../kit/page-tokens/page-tokens.ts";
 import type { Store } from "../kit/store/store.ts";
 import type { Application, Limits } from "./application.ts";
@@ -40,11 +44,15 @@ export interface ObjectStorageOptions {
   /** Where bucket notifications are sent. */
   readonly eventBusAddress: string;
   readonly limits?: Partial<Limits>;
+  /** Gets the metrics of the calls to the event bus. Unset: they are not counted. */
+  readonly metrics?: Metrics;
 }
 
 /** The service without its server. */
 export interface OpenObjectStorage {
   readonly app: Application;
+  /** Its deliveries. */
+  readonly jobs: Jobs;
   /** What its sweep works with, for sweeping out of turn. */
   readonly sweep: SweepOptions;
   /** Ends deliveries and sweeping. The store stays open. */
@@ -70,7 +78,11 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
   const blobs = await openFileBlobStore({ directory: join(options.directory, "blobs") });
   const pins = new BlobPins();
   const transport = createTransport({ address: options.eventBusAddress, engine: "connect" });
-  const eventBus = createClient(EventBusService, transport);
+  const { metrics } = options;
+  const eventBus = createClient(
+    EventBusService,
+    metrics === undefined ? transport : measuredTransport(transport, callMetrics(metrics, "grpc_client")),
+  );
   const jobs = createJobs({
     store,
     tables: jobTables(jobTablesBase),
@@ -101,6 +113,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
       partition: partitionOf(options.emit),
       limits: { ...defaultLimits, ...options.limits },
     },
+    jobs,
     sweep,
     async stop() {
       await stopChores();

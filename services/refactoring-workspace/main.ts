@@ -36,6 +36,11 @@ await runService({
         config.privateTargets === "allow" || (config.privateTargets === "auto" && isLoopback(config.proxyListen.host)),
       functionsUrl: config.functionsUrl,
     });
-    return { app: workspace.app, urls: { proxy: workspace.proxy.url }, stop: () => workspace.stop(config.drainMs) };
+    return {
+      app: workspace.app,
+      jobs: workspace.app.jobs,
+      urls: { proxy: workspace.proxy.url },
+      stop: () => workspace.stop(config.drainMs),
+    };
   },
 });

@@ -5,6 +5,7 @@ import type {
   CreateConnectionAuthParameters,
 } from "../../../gen/quartet/eventbus/v1/connection_pb.ts";
 import type { HttpParameters } from "../../../gen/quartet/eventbus/v1/target_parameters_pb.ts";
+import { currentTraceHeaders } from "../../kit/trace/current-trace.ts";
 import type { NamedValue } from "../domain/outgoing-headers.ts";
 import { outgoingHeaders } from "../domain/outgoing-headers.ts";
 import { JsonCursor, openBrace } from "../json/json-cursor.ts";
@@ -24,7 +25,10 @@ export interface ApiRequestParts {
   readonly event: string;
 }
 
-/** The request of one delivery. What the connection says wins over what the target says. Throws TypeError for no URL. */
+/**
+ * The request of one delivery, which tells the trace in which the event was put. What the connection says wins over what
+ * the target says. Throws TypeError for no URL.
+ */
 export const apiRequest = (parts: ApiRequestParts): OutgoingRequest => {
   const { destination, auth, token, parameters, input, event } = parts;
   const invocation = auth.invocationHttpParameters;
@@ -33,6 +37,7 @@ export const apiRequest = (parts: ApiRequestParts): OutgoingRequest => {
     method,
     url: requestUrl(destination.invocationEndpoint, parameters, invocation, event),
     headers: outgoingHeaders(
+      Object.entries(currentTraceHeaders()),
       dynamicEntries(parameters?.headerParameters, event),
       parametersOf(invocation?.headerParameters),
       authorizationHeaders(auth, token),

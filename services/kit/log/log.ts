@@ -1,6 +1,10 @@
 import type { Logger as PinoLogger } from "pino";
 import { pino } from "pino";
 
+import { currentTrace } from "../trace/current-trace.ts";
+import { describeError } from "./error-description.ts";
+import { hideSecrets } from "./secret-text.ts";
+
 export type Logger = PinoLogger;
 
 /** How one process logs. */
@@ -26,7 +30,14 @@ const secretMembers = [
   "apiKeyValue",
 ];
 
-/** A logger of one process: JSON lines on standard output, or readable lines on a terminal. Secrets are cut out. */
+/**
+ * A logger of one process: JSON lines on standard output, or readable lines on a terminal. A line that is written in the
+ * course of a call carries its `trace_id`.
+ *
+ * Secrets stay out in four ways: members with their names are hidden; a protobuf message is told by its type alone
+ * (`loggable` tells more of it); errors are told by their text, stack and cause, without what else hangs on them; and
+ * tokens, signatures and keys that stand in a text are cut out of it.
+ */
 export const createLogger = (options: LogOptions): Logger => {
   const pretty = options.pretty ?? (process.env["QUARTET_LOG_PRETTY"] === "1" || process.stdout.isTTY);
   return pino({
@@ -34,6 +45,10 @@ export const createLogger = (options: LogOptions): Logger => {
     level: options.level ?? "info",
     base: { name: options.name },
     timestamp: pino.stdTimeFunctions.isoTime,
+    mixin: traceMembers,
+    serializers: { err: describeError, error: describeError, cause: describeError },
+    formatters: { log: withoutMessages },
+    hooks: { streamWrite: hideSecrets },
     redact: { paths: secretMembers.flatMap((member) => [member, `*.${member}`]), censor: "[hidden]" },
     ...(pretty
       ? {
@@ -50,3 +65,19 @@ export const createLogger = (options: LogOptions): Logger => {
       : {}),
   });
 };
+
+const traceMembers = (): object => {
+  const trace = currentTrace();
+  return trace === undefined ? {} : { trace_id: trace.traceId };
+};
+
+/** A message that somebody logs whole may hold anything, so only its type is told. */
+const withoutMessages = (members: Record<string, unknown>): Record<string, unknown> => {
+  if (!Object.values(members).some(isMessage)) return members;
+  return Object.fromEntries(
+    Object.entries(members).map(([name, value]) => [name, isMessage(value) ? value.$typeName : value]),
+  );
+};
+
+const isMessage = (value: unknown): value is { $typeName: string } =>
+  typeof value === "object" && value !== null && "$typeName" in value;

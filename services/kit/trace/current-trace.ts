@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
 import type { TraceContext } from "./trace-context.ts";
+import { traceHeaders } from "./trace-context.ts";
 
 /** Work that stands somewhere in a trace. What it stands in is asked for only when something is sent on or logged. */
 export interface Traced {
@@ -17,6 +18,12 @@ export const runUntraced = <T>(run: () => T): T => current.exit(run);
 
 /** Where the running work stands; undefined outside of any traced work. */
 export const currentTrace = (): TraceContext | undefined => current.getStore()?.trace;
+
+/** The headers with which the running work tells its place to whom it calls; none outside of any traced work. */
+export const currentTraceHeaders = (): Record<string, string> => {
+  const trace = currentTrace();
+  return trace === undefined ? {} : traceHeaders(trace);
+};
 
 /** The function as part of the work that runs now, whoever calls it later. */
 export const keepingTrace = <A extends readonly unknown[], T>(run: (...given: A) => T): ((...given: A) => T) => {

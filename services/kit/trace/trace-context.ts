@@ -42,6 +42,12 @@ export const formatTraceparent = ({ traceId, spanId, flags }: TraceContext): str
   // The flags that this version of the standard knows; others must be sent as zero.
   `00-${traceId}-${spanId}-0${flags & 1}`;
 
+/** The headers that tell a place in a trace over HTTP. */
+export const traceHeaders = (trace: TraceContext): Record<string, string> => ({
+  traceparent: formatTraceparent(trace),
+  ...(trace.state === "" ? {} : { tracestate: trace.state }),
+});
+
 /** The first place of a new trace, which nobody records yet. */
 export const startTrace = (): TraceContext => {
   const ids = randomHex();

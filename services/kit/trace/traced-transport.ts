@@ -3,7 +3,7 @@ import type { Transport } from "@connectrpc/connect";
 import { ConnectError } from "@connectrpc/connect";
 
 import type { TraceContext } from "./trace-context.ts";
-import { formatTraceparent } from "./trace-context.ts";
+import { traceHeaders } from "./trace-context.ts";
 import { currentTrace } from "./current-trace.ts";
 import { Work } from "./work.ts";
 
@@ -56,9 +56,3 @@ const withTrace = (given: HeadersInput | undefined, trace: TraceContext): Header
   for (const [name, value] of Object.entries(lines)) headers.set(name, value);
   return headers;
 };
-
-/** The headers that tell a place in a trace over HTTP. */
-export const traceHeaders = (trace: TraceContext): Record<string, string> => ({
-  traceparent: formatTraceparent(trace),
-  ...(trace.state === "" ? {} : { tracestate: trace.state }),
-});
