@@ -8,6 +8,12 @@ export interface Started {
   stop(): Promise<void>;
 }
 
+/** What a process that starts can do about its own life. */
+export interface Life {
+  /** Ends the process with status 1, because it can serve no longer; whoever launched it starts it again. */
+  end(reason: Error): void;
+}
+
 /** What a started process tells the one that launched it. */
 export interface ReadyMessage {
   readonly ready: true;
@@ -18,19 +24,19 @@ export interface ReadyMessage {
  * Runs a process until it is told to stop: SIGINT, SIGTERM or the end of its launcher. Tells the launcher when it is
  * ready. A start that fails, and an error that nobody caught, are logged and end the process with status 1.
  */
-export const runProcess = async (log: Logger, start: () => Promise<Started>): Promise<void> => {
-  const die = (error: unknown) => {
-    log.fatal({ err: error }, "ends on an error that nothing handled");
+export const runProcess = async (log: Logger, start: (life: Life) => Promise<Started>): Promise<void> => {
+  const die = (error: unknown, why = "ends on an error that nothing handled") => {
+    log.fatal({ err: error }, why);
     log.flush();
     process.exitCode = 1;
     // The log's writer may be a thread of its own; one turn of the timer lets it take the line.
     setTimeout(() => process.exit(1), 100);
   };
-  process.on("uncaughtException", die);
-  process.on("unhandledRejection", die);
+  process.on("uncaughtException", (error) => die(error));
+  process.on("unhandledRejection", (error) => die(error));
   let started: Started;
   try {
-    started = await start();
+    started = await start({ end: (reason) => die(reason, "ends because it can serve no longer") });
   } catch (error) {
     die(error);
     return;

@@ -2,10 +2,16 @@ import { join } from "node:path";
 
 import type { DescEnum, DescService } from "@bufbuild/protobuf";
 
+import { FaultRole } from "../../../gen/quartet/traits/v1/fault_pb.ts";
+import type { Accounts } from "../accounts/accounts.ts";
+import { openAccounts } from "../accounts/accounts-file.ts";
 import type { Clock } from "../clock/clock.ts";
 import { systemClock } from "../clock/clock.ts";
-import type { Installation, SettingsOf, SettingsTable } from "../config/config.ts";
-import { ConfigError, describeSettings, loadConfig, printConfig } from "../config/config.ts";
+import type { Address, Installation, SettingsOf, SettingsTable } from "../config/config.ts";
+import { ConfigError, configFileOf, describeSettings, loadConfig, printConfig } from "../config/config.ts";
+import { faultTable, roleFault } from "../faults/service-error.ts";
+import { guardAccounts } from "../identity/account-guard.ts";
+import type { Authenticate } from "../identity/authenticate.ts";
 import { bearerAuthenticate } from "../identity/authenticate.ts";
 import { ensureKeyPair } from "../identity/key-files.ts";
 import type { Minter } from "../identity/tokens.ts";
@@ -19,7 +25,6 @@ import { startServer } from "../server/server.ts";
 import type { Store } from "../store/store.ts";
 import { openStore } from "../store/store.ts";
 import { runProcess } from "./process.ts";
-import type { Address } from "../config/config.ts";
 
 /** The settings that every process of an installation shares, as far as the kit uses them. */
 export interface SharedConfig {
@@ -39,6 +44,8 @@ export interface Foundation<Config> {
   readonly log: Logger;
   /** Makes the tokens with which this service calls another. */
   readonly minter: Minter;
+  /** Who is declared in the installation, as of now. */
+  readonly accounts: Accounts;
 }
 
 /** A service's own part of its process. */
@@ -59,6 +66,11 @@ export interface ServiceProcess<S extends DescService, App, Shared extends Setti
   readonly service: S;
   readonly handlers: Handlers<S, App>;
   readonly errors: DescEnum;
+  /**
+   * True for a service that asks the caller's identity policies itself, operation by operation. Unset: it looks only at
+   * the caller's account, so only callers who may do everything in their account reach it.
+   */
+  readonly asksPolicies?: boolean;
   open(foundation: Foundation<SettingsOf<Shared> & SettingsOf<Own>>): Promise<Opened<App>>;
 }
 
@@ -86,10 +98,33 @@ export const processConfig = <Shared extends SettingsTable, Own extends Settings
     }
     return config;
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    process.stderr.write(`${name}: ${error.message}\n`);
-    process.exit(2);
+    return refuseStart(name, error);
   }
+};
+
+/**
+ * Opens the accounts of a process's configuration file, read again when it changes. `environment` is for the process
+ * that needs the secrets of access keys. Ends the process when the file cannot be used.
+ */
+export const processAccounts = (
+  installation: Installation,
+  name: string,
+  log: Logger,
+  environment?: NodeJS.ProcessEnv,
+): Accounts => {
+  try {
+    const file = configFileOf({ argv: process.argv.slice(2), directory: process.cwd() });
+    return openAccounts({ installation, file, clock: systemClock, log, ...(environment && { environment }) });
+  } catch (error) {
+    return refuseStart(name, error);
+  }
+};
+
+/** Ends the process with the words of a configuration that cannot be used. */
+const refuseStart = (name: string, error: unknown): never => {
+  if (!(error instanceof ConfigError)) throw error;
+  process.stderr.write(`${name}: ${error.message}\n`);
+  process.exit(2);
 };
 
 /** Where the installation keeps the key pairs with which its processes know each other. */
@@ -105,11 +140,13 @@ export const runService = async <S extends DescService, App, Shared extends Sett
   const config = processConfig(declared.installation, declared.name, declared.settings);
   const shared = config as unknown as SharedConfig & { readonly listen: Address };
   const log = createLogger({ name: declared.name, level: shared.logLevel });
-  await runProcess(log, async () => {
+  const accounts = processAccounts(declared.installation, declared.name, log);
+  await runProcess(log, async (life) => {
     const keys = keysDirectory(shared.dataDir);
     const keyPair = await ensureKeyPair(keys, declared.name);
     const directory = join(shared.dataDir, declared.name);
-    const store = await openStore({ directory: join(directory, "leveldb"), log });
+    // What was written last is unknown after a refused write, and only opening the store again finds it out.
+    const store = await openStore({ directory: join(directory, "leveldb"), log, onBroken: (error) => life.end(error) });
     const foundation = {
       config,
       directory,
@@ -118,13 +155,14 @@ export const runService = async <S extends DescService, App, Shared extends Sett
       ids: randomIds,
       log,
       minter: createMinter({ keyPair, clock: systemClock }),
+      accounts,
     };
     const opened = await declared.open(foundation);
     const server = await startServer({
       name: declared.name,
       listen: shared.listen,
       services: [{ service: declared.service, handlers: declared.handlers, errors: declared.errors, app: opened.app }],
-      authenticate: bearerAuthenticate(createVerifier({ publicKeys: keys, clock: systemClock })),
+      authenticate: authenticateFor(declared, keys, accounts),
       log,
     });
     return {
@@ -136,4 +174,18 @@ export const runService = async <S extends DescService, App, Shared extends Sett
       },
     };
   });
+};
+
+const authenticateFor = (
+  declared: { readonly errors: DescEnum; readonly asksPolicies?: boolean },
+  publicKeys: string,
+  accounts: Accounts,
+): Authenticate => {
+  const findPolicies = (digest: string) => accounts.findPolicies(digest);
+  const authenticate = bearerAuthenticate(createVerifier({ publicKeys, clock: systemClock, findPolicies }));
+  if (declared.asksPolicies === true) return authenticate;
+  const faults = faultTable(declared.errors);
+  return guardAccounts(authenticate, (_caller, method) =>
+    roleFault(faults, FaultRole.ACCESS_DENIED, { action: method.name, resource: "*" }),
+  );
 };
