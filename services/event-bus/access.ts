@@ -7,7 +7,7 @@ import type { Reader } from "../kit/store/store.ts";
 import type { Application } from "./application.ts";
 import type { BusReference } from "./domain/arns.ts";
 import { busArn } from "./domain/arns.ts";
-import { readBusPolicy } from "./domain/bus-policy.ts";
+import { readBusPolicy } from "./bus-policy.ts";
 import { findBus } from "./store/bus.ts";
 
 /** Who puts an event, as far as policies can name it. */

@@ -56,7 +56,7 @@ export const refuseEntry = (
   if (!isJsonObject(entry.detail ?? "")) return { code: "MalformedDetail", message: "Detail is malformed." };
   if (nestingDepth(entry.detail ?? "") > limits.depthMax)
     return { code: "MalformedDetail", message: `Detail is nested deeper than ${limits.depthMax} levels.` };
-  if ([...(entry.detailType ?? "")].length > limits.detailTypeCharactersMax)
+  if (Array.from(entry.detailType ?? "").length > limits.detailTypeCharactersMax)
     return invalidArgument("DetailType", `DetailType is longer than ${limits.detailTypeCharactersMax} characters.`);
   if (!mayUseReserved && isReservedSource(entry.source ?? ""))
     return { code: "NotAuthorizedForSourceException", message: "Not authorized for the source." };

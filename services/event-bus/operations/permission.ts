@@ -8,8 +8,8 @@ import type { CallContext } from "../../kit/server/handlers.ts";
 import type { Application, Operation } from "../application.ts";
 import { ownBus } from "../authorization.ts";
 import { busArn } from "../domain/arns.ts";
-import type { Grant } from "../domain/bus-policy.ts";
-import { givenPolicy, withGrant, withoutStatement } from "../domain/bus-policy.ts";
+import type { Grant } from "../bus-policy.ts";
+import { givenPolicy, withGrant, withoutStatement } from "../bus-policy.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import { getBus, putBus } from "../store/bus.ts";
 

@@ -3,7 +3,7 @@
  * account or not there, a destination other than the archive's bus, a name that is taken, then one replay too many.
  * Cancelling refuses a replay that is not there, then one that has ended.
  */
-import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 
 import type { ReplayRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { ReplayState } from "../../../gen/quartet/eventbus/v1/replay_pb.ts";
@@ -119,8 +119,8 @@ const toReplay = (app: Application, account: string, replay: ReplayRecord) => ({
   eventSourceArn: archiveArn(app.place, account, replay.archiveName),
   state: replay.state,
   stateReason: replay.stateReason,
-  eventStartTime: instant(replay.startMs),
-  eventEndTime: instant(replay.endMs),
+  eventStartTime: timestampFromMs(Number(replay.startMs)),
+  eventEndTime: timestampFromMs(Number(replay.endMs)),
   eventLastReplayedTime: instant(replay.lastPlace?.eventMs ?? 0n),
   replayStartTime: instant(replay.startedMs),
   replayEndTime: instant(replay.endedMs),

@@ -48,7 +48,7 @@ export const readJson = (source: string): JsonNode => {
 };
 
 const numberShape = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
-// eslint-disable-next-line no-control-regex
+// eslint-disable-next-line no-control-regex -- JSON forbids these characters in strings.
 const textShape = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
 const blankShape = /[ \t\r\n]*/y;
 

@@ -4,8 +4,8 @@
  */
 export const equalsIgnoringCase = (pattern: string, text: string): boolean => {
   if (pattern === text) return true;
-  const wanted = [...pattern];
-  const given = [...text];
+  const wanted = Array.from(pattern);
+  const given = Array.from(text);
   return wanted.length === given.length && wanted.every((letter, index) => isSameLetter(letter, given[index] ?? ""));
 };
 
@@ -17,7 +17,7 @@ export const foldCase = (text: string): string => {
   return folded;
 };
 
-// eslint-disable-next-line no-control-regex
+// eslint-disable-next-line no-control-regex -- ASCII begins with control characters.
 const asciiShape = /^[\u0000-\u007f]*$/;
 
 const isSameLetter = (pattern: string, text: string): boolean =>

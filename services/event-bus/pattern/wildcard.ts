@@ -11,7 +11,7 @@ export const parseWildcard = (text: string): Wildcard => {
   const pieces: string[] = [];
   let piece = "";
   let at = 1;
-  const characters = [...text];
+  const characters = Array.from(text);
   for (let index = 0; index < characters.length; index += 1) {
     const character = characters[index] ?? "";
     const next = characters[index + 1];

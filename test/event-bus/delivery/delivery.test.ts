@@ -48,7 +48,7 @@ describe("a delivery", () => {
     const sold = shop.till.received.map(
       ({ body }) => (JSON.parse(body.toString()) as { detail: { n: number } }).detail.n,
     );
-    expect(sold.toSorted()).toEqual([1, 3, 5]);
+    expect(sold.toSorted((a, b) => a - b)).toEqual([1, 3, 5]);
   });
 
   test("is tried again with growing delays until the target takes it", async () => {
@@ -182,9 +182,8 @@ describe("a delivery", () => {
     await app.jobs.idle();
     const letters = await deadLetters();
     expect(letters.map(({ letter }) => letter.errorCode)).toEqual(["NO_RESOURCE", "NO_RESOURCE"]);
-    expect(letters.map(({ letter }) => /connection|api-destination/.exec(letter.errorMessage)?.[0]).toSorted()).toEqual(
-      ["api-destination", "connection"],
-    );
+    const missing = letters.map(({ letter }) => /connection|api-destination/.exec(letter.errorMessage)?.[0]);
+    expect(new Set(missing)).toEqual(new Set(["api-destination", "connection"]));
   });
 });
 

@@ -1,7 +1,7 @@
-import { parseArn } from "../../kit/arn/arn.ts";
-import type { Policy } from "../../kit/policy/document.ts";
-import { parsePolicy, PolicyError } from "../../kit/policy/document.ts";
-import { ErrorReason, fault } from "../faults.ts";
+import { parseArn } from "../kit/arn/arn.ts";
+import type { Policy } from "../kit/policy/document.ts";
+import { parsePolicy, PolicyError } from "../kit/policy/document.ts";
+import { ErrorReason, fault } from "./faults.ts";
 
 /** Characters of a bus's policy. */
 export const policyCharactersMax = 10_240;
