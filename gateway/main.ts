@@ -1,3 +1,4 @@
+import { joinAccessKeys } from "../services/kit/accounts/joined-access-keys.ts";
 import { openAccessKeyFile } from "../services/kit/identity/access-key-file.ts";
 import { ensureKeyPair } from "../services/kit/identity/key-files.ts";
 import { createMinter } from "../services/kit/identity/tokens.ts";
@@ -6,7 +7,12 @@ import { createTransport } from "../services/kit/client/transport.ts";
 import { randomIds } from "../services/kit/ids/ids.ts";
 import { createLogger } from "../services/kit/log/log.ts";
 import { runProcess } from "../services/kit/process/process.ts";
-import { credentialsFile, keysDirectory, processConfig } from "../services/kit/process/service-process.ts";
+import {
+  credentialsFile,
+  keysDirectory,
+  processAccounts,
+  processConfig,
+} from "../services/kit/process/service-process.ts";
 import { gatewaySettings, installation } from "../services/settings.ts";
 import { createGateway } from "./gateway.ts";
 import { startGateway } from "./server.ts";
@@ -14,6 +20,7 @@ import { services } from "./services.ts";
 
 const config = processConfig(installation, "gateway", gatewaySettings);
 const log = createLogger({ name: "gateway", level: config.logLevel });
+const accounts = processAccounts(installation, "gateway", log, process.env);
 
 const addresses: Readonly<Record<keyof typeof services, string>> = {
   "customer-profile": config.customerProfileAddress,
@@ -24,7 +31,7 @@ const addresses: Readonly<Record<keyof typeof services, string>> = {
 
 await runProcess(log, async () => {
   const keyPair = await ensureKeyPair(keysDirectory(config.dataDir), "gateway");
-  const accessKeys = await openAccessKeyFile({
+  const file = await openAccessKeyFile({
     path: credentialsFile(config.dataDir),
     clock: systemClock,
     ids: randomIds,
@@ -40,7 +47,7 @@ await runProcess(log, async () => {
   });
   const gateway = createGateway({
     connections,
-    accessKeys,
+    accessKeys: joinAccessKeys({ file, accounts, log }),
     minter: createMinter({ keyPair, clock: systemClock }),
     clock: systemClock,
     ids: randomIds,
