@@ -50,9 +50,10 @@ const oauthShop = async (method: ConnectionOAuthHttpMethod, headers: { key: stri
 };
 
 describe("a request to an API destination", () => {
-  test("has the fixed headers, and no others than it needs", async () => {
+  test("has the fixed headers and its place in the trace, and no others than it needs", async () => {
     const { request } = await sellOnce({});
-    const { host, "content-length": length, ...headers } = request?.headers ?? {};
+    const { host, "content-length": length, traceparent, ...headers } = request?.headers ?? {};
+    expect(traceparent).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-0[01]$/);
     expect(headers).toEqual({
       "accept-encoding": "gzip,deflate",
       connection: "close",
