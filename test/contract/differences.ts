@@ -262,3 +262,10 @@ export const unpagedListings: Readonly<Record<string, string>> = {
 export const statusDifferences: Readonly<Record<string, string>> = {
   "event-bus.InternalException": "the model gives none; a fault of the service is a 500, so that clients try again",
 };
+
+/** Members that share a name on the wire with another of their message, and why. */
+export const sharedNames: Readonly<Record<string, string>> = {
+  "OlderFunctionConfiguration.Event": "the older of the two members holds one event where the younger holds several",
+  "OlderQueueConfiguration.Event": "the older of the two members holds one event where the younger holds several",
+  "OlderTopicConfiguration.Event": "the older of the two members holds one event where the younger holds several",
+};

@@ -2,17 +2,20 @@ import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { describe, expect, test } from "vitest";
 
 import type { FieldContract } from "../../services/kit/contract/contract.ts";
-import { methodContract } from "../../services/kit/contract/contract.ts";
+import { messageContract, methodContract } from "../../services/kit/contract/contract.ts";
 import { requestPlaceProblems, responsePlaceProblems } from "../../services/kit/contract/places.ts";
+import { enumSpellings } from "../../services/kit/contract/spellings.ts";
 import { canonicalPattern } from "./canonical-pattern.ts";
 import { differencesOf } from "./compare.ts";
 import {
   intendedDifferences,
   namesBeyondTheModels,
   openDifferences,
+  sharedNames,
   statusDifferences,
   unpagedListings,
 } from "./differences.ts";
+import { messagesOf } from "./messages.ts";
 import { apis } from "./model.ts";
 
 const methods = apis.flatMap(({ api, service }) =>
@@ -39,6 +42,24 @@ describe("the members of the contract", () => {
 
   test.each(methods)("$api: each member of $name has exactly one place", ({ contract }) => {
     expect([...requestPlaceProblems(contract), ...responsePlaceProblems(contract)]).toEqual([]);
+  });
+});
+
+describe("names on the wire", () => {
+  test.each(apis)("of $api stand for one member of a message, but for those with a reason", ({ service }) => {
+    const shared = messagesOf(service).flatMap((desc) => {
+      const names = messageContract(desc).bodyFields.map(({ wireName }) => wireName);
+      return names.filter((name, index) => names.indexOf(name) !== index).map((name) => `${desc.name}.${name}`);
+    });
+    expect(shared.filter((name) => sharedNames[name] === undefined)).toEqual([]);
+  });
+
+  test.each(apis)("of $api stand for one value of an enumeration", ({ service }) => {
+    const enums = messagesOf(service).flatMap(({ fields }) => fields.flatMap((field) => field.enum ?? []));
+    for (const desc of enums) {
+      const spelled = enumSpellings(desc).values.map(({ wireValue }) => wireValue);
+      expect(new Set(spelled).size, `values of ${desc.name}`).toBe(spelled.length);
+    }
   });
 });
 
@@ -100,6 +121,11 @@ describe("refusals", () => {
     const table = apis.find((each) => each.api === api)?.faults;
     const facts = table?.all().filter((each) => each.name === name);
     expect(facts?.map(({ httpStatus }) => httpStatus)).toContain(status);
+  });
+
+  test.each(apis)("of $api have one status for each name", ({ faults }) => {
+    const statuses = new Set(faults.all().map(({ name, httpStatus }) => `${name} ${httpStatus}`));
+    expect(statuses.size).toBe(new Set(faults.all().map(({ name }) => name)).size);
   });
 
   test.each(apis)("of $api have the statuses of the public model", ({ api, faults, model }) => {

@@ -5,7 +5,7 @@ export const customerProfileRows = readRows(
   "customer-profile",
   `
 what.1a | Data stands in domains that have names. | operations/domain.test.ts > createDomain > answers what was made, and getDomain tells the same with empty statistics
-what.1b | A domain holds profile attributes, object types, keys and encryption keys, and nothing of another domain. | operations/domain.test.ts > deleteDomain > lets a domain of the same name be made, new and empty, before the removal has run
+what.1b | A domain holds its own data; a new one of the same name is empty. | operations/domain.test.ts > deleteDomain > lets a domain of the same name be made, new and empty, before the removal has run
 what.2a | An account has several domains. | operations/domain.test.ts > listDomains > lists by name in pages, with a token as long as there are more
 what.2b | A domain has several integrations. | operations/integration.test.ts > putIntegration > refuses, in this order
 what.2c | A contact center instance belongs to at most one domain, and a domain to several instances. | pending
@@ -17,7 +17,7 @@ what.5a | Data expires after the days of its domain. | operations/profile.test.t
 what.5b | Data expires after the days of its object type. | operations/profile-object.test.ts > objects > expire after their type's days, with what they gave, while their profile stays
 what.6 | Domains, object types and integrations carry tags. | operations/integration.test.ts > tagResource, untagResource and listTagsForResource know integrations and object types
 
-fields.domain.name | A domain's name is its own in the account and does not change. | operations/domain.test.ts > createDomain > makes one domain of two calls at the same time
+fields.domain.name | A domain's name is its own in the account. | operations/domain.test.ts > createDomain > makes one domain of two calls at the same time
 fields.domain.expiration | A domain has a default number of days until data expires. | operations/profile.test.ts > a profile's expiry > hides it after the domain's days since its last change
 fields.domain.dead-letter-queue | A domain can have the address of a dead letter queue. | operations/domain.test.ts > createDomain > answers what was made, and getDomain tells the same with empty statistics
 fields.domain.dead-letter-queue.errors | Errors of ingestion go to the domain's dead letter queue. | pending

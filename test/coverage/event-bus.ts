@@ -17,15 +17,18 @@ what.6 | An API destination is an HTTP endpoint that a target names; its connect
 what.7 | A global endpoint moves events to a second region while the first is not healthy, and back (revision A). | pending
 what.8 | Other accounts can be permitted to put events on a bus. | pending
 what.9 | Rules and buses carry tags. | operations/tag.test.ts > tags > of buses and rules are added, replaced, removed and listed by key
-what.10 | A change of rules, targets or archives takes effect soon after its answer; here at once. | delivery/delivery.test.ts > a delivery > follows rules as soon as they are answered
+what.10a | A change of rules and targets takes effect soon after its answer; here at once. | delivery/delivery.test.ts > a delivery > follows rules as soon as they are answered
+what.10b | A new archive takes events soon after its answer; here at once. | operations/archive.test.ts > an archive > keeps what matches its pattern, and tells how much
 
 fields.event-bus | A bus has a name, an ARN, a policy, a state and the time at which it was made; a source name and tags can be given. | pending
 fields.partner-event-source | A partner source has the account that may make its bus, and a name. | pending
-fields.rule | A rule has all its documented members, and tells who manages it. | operations/archive.test.ts > an archive > is filled by a rule that nobody else changes
-fields.target | A target has all its documented members, kept as they were given. | operations/target.test.ts > PutTargets > adds targets and replaces those of the same id, all members kept
-fields.archive | An archive has its source, description, pattern, retention and state. | operations/archive.test.ts > an archive > keeps what matches its pattern, and tells how much
+fields.rule | A rule tells all its documented members as they were put. | pending
+fields.rule.managed | A rule that another service manages says so. | operations/archive.test.ts > an archive > is filled by a rule that nobody else changes
+fields.target | A target has an id, an ARN and an input, kept as they were given. | operations/target.test.ts > PutTargets > adds targets and replaces those of the same id, all members kept
+fields.target.parameters | A target has a role, and parameters for streams and commands. | pending
+fields.archive | An archive tells its source, description, retention and state. | operations/archive.test.ts > an archive > keeps what matches its pattern, and tells how much
 fields.replay | A replay has its archive, destination, times, state and the time of the event it last sent. | operations/archive.test.ts > sends the events of its time once more, marked with its name, and none into the archive
-fields.connection | A connection has its type, parameters and description, and tells its state. | operations/connection.test.ts > CreateConnection > is authorized at once with BASIC, and described without its secrets
+fields.connection | A connection has its parameters, and tells its state. | operations/connection.test.ts > CreateConnection > is authorized at once with BASIC, and described without its secrets
 fields.api-destination | An API destination has its connection, method, endpoint, description and rate. | operations/connection.test.ts > API destinations > are made, described, listed, changed and deleted
 fields.global-endpoint | A global endpoint has buses, a routing and a replication configuration, a description, a role and a home region. | pending
 fields.permission-statement | A permission has a statement id, an action, a principal and a condition, or a policy. | pending
@@ -154,7 +157,7 @@ authentication.5 | Making a rule with tags needs two permissions. | pending
 authentication.6 | A connection carries how calls are authorized; deauthorizing takes it away. | operations/connection.test.ts > UpdateConnection and DeauthorizeConnection > remove every secret, until the connection is given new ones
 authentication.7 | Some operations are for partners only. | pending
 
-events.1 | An entry has a source, a type, resources and a detail. | operations/event.test.ts > PutEvents > writes the event to the log before it answers, for an unknown bus too
+events.1 | An entry has a source, a type, resources and a detail. | delivery/delivery.test.ts > a delivery > brings the whole event in its documented envelope, the detail as it was spelled
 events.2a | A pattern triggers a rule on a matching event. | pattern/match.test.ts > several fields > %s against %s: %s
 events.2b | A schedule triggers a rule when it is due. | delivery/delivery.test.ts > a schedule > sends the documented event to the rule's targets, run after run, until the rule stops
 events.2c | A rule with both triggers on both. | pending
@@ -164,7 +167,7 @@ events.3c | A path passes a part of the event. | pending
 events.3d | A transformer fills a template with parts of the event. | domain/template.test.ts > a JSON template > %s becomes %s
 events.3e | Command runs and container tasks get nothing without an input. | pending
 events.3f | A bus as a target takes no input of its own. | operations/target.test.ts > PutTargets > %# is told: %s
-events.4.api-destination | An API destination is a target. | delivery/api-destination.test.ts > a request to an API destination > has the fixed headers, and no others than it needs
+events.4.api-destination | An API destination is a target. | delivery/delivery.test.ts > a delivery > brings the whole event in its documented envelope, the detail as it was spelled
 events.4.event-bus | A bus of the account is a target. | delivery/delivery.test.ts > an event bus as a target > takes the event with its id, and its rules act on it
 events.4.other-account | A bus of another account is a target. | pending
 events.4.function | A function is a target. | pending
@@ -180,10 +183,12 @@ events.4.no-endpoint | A kind without an endpoint loses nothing in silence. | de
 events.5a | An archive takes the events of its bus that match, never those of replays. | operations/archive.test.ts > an archive > keeps what matches its pattern, and tells how much
 events.5b | A replay sends to its destination. | operations/archive.test.ts > a replay > reaches only the rules that it names
 events.6 | A partner makes a source, a customer its bus, and the partner's events come to it. | pending
-events.7 | Events come to another account's bus only once it permits them. | delivery/delivery.test.ts > an event bus as a target > %s fails as %s
+events.7a | Events do not come to another account's bus without its permission. | delivery/delivery.test.ts > an event bus as a target > %s fails as %s
+events.7b | Events come to another account's bus once it permits them. | pending
 
 errors.delete-rule-bus | Deleting a rule of a bus that is not there is refused as not found (revision A). | operations/rule.test.ts > DeleteRule > refuses a bus that is not there, then a rule with targets
-errors.old-token | A page token of more than 24 hours is refused as InvalidToken with status 400. | operations/event-bus.test.ts > ListEventBuses > refuses a token of another listing, of another caller, and one that is a day old
+errors.old-token | A page token of more than 24 hours is refused. | operations/event-bus.test.ts > ListEventBuses > refuses a token of another listing, of another caller, and one that is a day old
+errors.old-token.name | That refusal is InvalidToken with status 400. | /contract/members.test.ts > refusals > of $api have the documented status: $name $status
 errors.enable-rule | Enabling a rule that is not there fails. | operations/rule.test.ts > EnableRule and DisableRule > refuse a bus that is not there, then a rule that is not there
 errors.partial-failure | A partial failure is counted, with a code for each target. | pending
 errors.delete-rule-targets | A rule with targets is not deleted. | operations/rule.test.ts > DeleteRule > refuses a bus that is not there, then a rule with targets

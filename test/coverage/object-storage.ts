@@ -107,7 +107,7 @@ rules.7b | A private bucket needs one permission. | pending
 rules.7c | A bucket with object lock needs further permissions. | pending
 rules.8a | An upload with a managed key needs two permissions on the key. | pending
 rules.8b | Parts repeat the customer's key of the upload. | pending
-rules.9 | Each request of an upload is signed on its own. | /gateway/signature/official-clients.test.ts > the official object storage client > puts bytes with their checksum in a header
+rules.9 | Each request of an upload is signed on its own. | /polyglot/tests/test_botocore_export.py > test_an_object_is_made_of_parts
 
 authentication.1a | A copy is authenticated. | pending
 authentication.1b | The requester may read the source and write the destination. | operations/copy.test.ts > copyObject > refuses a source that is too large, and a caller who may not read it
@@ -127,9 +127,9 @@ errors.invalid-part | A part that is not there, or has another ETag, is refused.
 errors.invalid-part-order | Parts out of order are refused. | operations/multipart-upload.test.ts > completeMultipartUpload > refuses in this order, and the upload stays open
 errors.no-such-upload | An upload that is not there any more is refused. | operations/multipart-upload.test.ts > abortMultipartUpload > frees the parts and refuses everything afterwards
 errors.names-and-statuses | Refusals have their documented names and statuses. | /contract/members.test.ts > refusals > of $api have the documented status: $name $status
-errors.access-denied | Another owner than expected is told with 403. | operations/bucket.test.ts > a bucket is used > %j by %s: %s
+errors.access-denied | Another owner than expected is refused. | operations/bucket.test.ts > a bucket is used > %j by %s: %s
 errors.method-not-allowed | Deleting a policy from another account is told with 405. | pending
-errors.precondition-failed | A condition of a copy that fails is told with 412. | operations/copy.test.ts > copyObject > given %o: %s
+errors.precondition-failed | A condition of a copy that fails is refused. | operations/copy.test.ts > copyObject > given %o: %s
 errors.acceleration | A copy between regions through acceleration is told with 400. | pending
 errors.redirect | A bucket outside the default region is told with 307. | pending
 errors.late | A failure after the status is told in the body. | pending

@@ -5,8 +5,8 @@ export const refactoringWorkspaceRows = readRows(
   "refactoring-workspace",
   `
 what.1a | An environment holds applications, which hold services and routes. | operations/application.test.ts > deleteApplication > refuses an application that holds routes, then one that holds services
-what.1b | A route sends the traffic that matches it to one service of the application. | proxy/route-tree.test.ts > the route that takes a request > %s -> %s
-what.1c | The default route takes what no other route matches. | operations/route.test.ts > createRoute > answers a route by path as it was asked, and getRoute flattens it
+what.1b | A route sends the traffic that matches it to one service of the application. | operations/route.test.ts > updateRoute > moves traffic with its answer: to the route when active, back to the default route when inactive
+what.1c | The default route takes what no other route matches. | operations/route.test.ts > createRoute > answers an active default route whose traffic reaches the service at once
 what.2a | The account that makes an environment owns it. | operations/environment.test.ts > createEnvironment > answers a ready environment, and getEnvironment tells the same with its transit gateway
 what.2b | The owner of the environment owns all in it, whichever account made it. | pending
 what.2c | The owner sees and controls what the accounts add with which the environment is shared. | pending
@@ -43,7 +43,7 @@ states.default-inactive | The default route becomes inactive only when all other
 states.default-needed | No route is active without an active default route. | operations/route.test.ts > updateRoute > never leaves an active route without an active default route, whoever wins
 states.health.function | A function must exist, or the check fails. | health/health-check.test.ts > a function > told as %i %s is %s
 states.health.function-inactive | The configuration of a function that is not active is updated, so that it is provisioned. | pending
-states.health.function-failed | A route to a function in a failed state fails. | health/health-check.test.ts > a function > told as %i %s is %s
+states.health.function-failed | A function in a failed state does not pass its check. | health/health-check.test.ts > a function > told as %i %s is %s
 states.health.public | A public URL is healthy when a connection opens. | health/health-check.test.ts > a public URL > is healthy when a connection opens, secured for https, and nothing is asked
 states.health.public-failed | A public URL that cannot be reached is unhealthy. | health/health-check.test.ts > a public URL > that takes no connection is unhealthy after two attempts
 states.health.private | A private URL is asked at its path, or at that of its health URL. | health/health-check.test.ts > a private URL > is asked at its path and query, or at those of its health URL
@@ -96,7 +96,7 @@ authentication.2 | Tags are the owner's alone. | operations/tag.test.ts > tagRes
 
 errors.health-check | A failed check is told with its own error code on a FAILED route. | operations/route.test.ts > createRoute > answers FAILED with its error when the service does not pass its health check, and sends it no traffic
 errors.health-check-update | So is a failed check at an update. | operations/route.test.ts > updateRoute > answers FAILED when the check fails at the move, and ACTIVE without error when it passes later
-errors.function-failed | A route to a function in a failed state fails. | health/health-check.test.ts > a function > told as %i %s is %s
+errors.function-failed | The creation of a route to a function in a failed state fails. | pending
 errors.code-spelling | The code of a failed check is written without underscores in the documented dialect. | pending
 
 limits.resolution | Public names are resolved again when their time is over, at least every 60 seconds. | proxy/upstreams.test.ts > a service's name > is resolved again after 60 seconds, and open connections go on to the new address
