@@ -64,6 +64,7 @@ export const describeEventBus: Operation<"describeEventBus"> = async (request, c
     deadLetterConfig,
     policy,
     logConfig,
+    state: "ACTIVE",
     creationTime: instant(bus.createdMs),
     lastModifiedTime: instant(bus.modifiedMs),
   };
@@ -82,6 +83,7 @@ export const listEventBuses: Operation<"listEventBuses"> = async (request, conte
     arn: busArn(app.place, caller.accountId, bus.name),
     description: bus.description,
     policy: bus.policy,
+    state: "ACTIVE",
     creationTime: instant(bus.createdMs),
     lastModifiedTime: instant(bus.modifiedMs),
   });

@@ -11,7 +11,12 @@ describe("CreateEventBus", () => {
     const made = await client.createEventBus({ name: "orders", description: "what is sold" });
     expect(made.eventBusArn).toBe(arnOf("orders"));
     const described = await client.describeEventBus({ name: "orders" });
-    expect(described).toMatchObject({ name: "orders", arn: arnOf("orders"), description: "what is sold" });
+    expect(described).toMatchObject({
+      name: "orders",
+      arn: arnOf("orders"),
+      description: "what is sold",
+      state: "ACTIVE",
+    });
     expect(described.creationTime && timestampMs(described.creationTime)).toBe(clock.now());
     expect((await client.listEventBuses({})).eventBuses.map((bus) => bus.name)).toEqual(["default", "orders"]);
   });

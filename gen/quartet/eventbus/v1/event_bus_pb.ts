@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/eventbus/v1/event_bus.proto.
  */
 export const file_quartet_eventbus_v1_event_bus: GenFile = /*@__PURE__*/
-  fileDesc("CiNxdWFydGV0L2V2ZW50YnVzL3YxL2V2ZW50X2J1cy5wcm90bxITcXVhcnRldC5ldmVudGJ1cy52MSLaAQoIRXZlbnRCdXMSDAoEbmFtZRgBIAEoCRILCgNhcm4YAiABKAkSGAoLZGVzY3JpcHRpb24YAyABKAlIAIgBARITCgZwb2xpY3kYBCABKAlIAYgBARIxCg1jcmVhdGlvbl90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI2ChJsYXN0X21vZGlmaWVkX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQg4KDF9kZXNjcmlwdGlvbkIJCgdfcG9saWN5IjcKEERlYWRMZXR0ZXJDb25maWcSGwoDYXJuGAEgASgJQgnKrB8FCAEQwAxIAIgBAUIGCgRfYXJuIo4BCglMb2dDb25maWcSLQoOaW5jbHVkZV9kZXRhaWwYASABKAlCEIqtHwROT05Fiq0fBEZVTExIAIgBARI1CgVsZXZlbBgCIAEoCUIhiq0fA09GRoqtHwVFUlJPUoqtHwRJTkZPiq0fBVRSQUNFSAGIAQFCEQoPX2luY2x1ZGVfZGV0YWlsQggKBl9sZXZlbGIGcHJvdG8z", [file_google_protobuf_timestamp, file_quartet_traits_v1_constraint]);
+  fileDesc("CiNxdWFydGV0L2V2ZW50YnVzL3YxL2V2ZW50X2J1cy5wcm90bxITcXVhcnRldC5ldmVudGJ1cy52MSL4AQoIRXZlbnRCdXMSDAoEbmFtZRgBIAEoCRILCgNhcm4YAiABKAkSGAoLZGVzY3JpcHRpb24YAyABKAlIAIgBARITCgZwb2xpY3kYBCABKAlIAYgBARIxCg1jcmVhdGlvbl90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI2ChJsYXN0X21vZGlmaWVkX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKBXN0YXRlGAcgASgJSAKIAQFCDgoMX2Rlc2NyaXB0aW9uQgkKB19wb2xpY3lCCAoGX3N0YXRlIjcKEERlYWRMZXR0ZXJDb25maWcSGwoDYXJuGAEgASgJQgnKrB8FCAEQwAxIAIgBAUIGCgRfYXJuIo4BCglMb2dDb25maWcSLQoOaW5jbHVkZV9kZXRhaWwYASABKAlCEIqtHwROT05Fiq0fBEZVTExIAIgBARI1CgVsZXZlbBgCIAEoCUIhiq0fA09GRoqtHwVFUlJPUoqtHwRJTkZPiq0fBVRSQUNFSAGIAQFCEQoPX2luY2x1ZGVfZGV0YWlsQggKBl9sZXZlbGIGcHJvdG8z", [file_google_protobuf_timestamp, file_quartet_traits_v1_constraint]);
 
 /**
  * One event bus as listings show it.
@@ -64,6 +64,13 @@ export type EventBus = Message<"quartet.eventbus.v1.EventBus"> & {
    * @generated from field: google.protobuf.Timestamp last_modified_time = 6;
    */
   lastModifiedTime?: Timestamp | undefined;
+
+  /**
+   * ACTIVE, or DELETED for a partner bus whose event source is gone. Always set.
+   *
+   * @generated from field: optional string state = 7;
+   */
+  state?: string | undefined;
 };
 
 /**
