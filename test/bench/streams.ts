@@ -1,18 +1,7 @@
 import type { BenchGroup, BenchRow } from "./bench.ts";
-import { startPeer } from "./peers/peer.ts";
+import { inRounds } from "./peers/rounds.ts";
 
-/** Megabytes per second of one server process and one client process. */
-const measure = async (server: string, client: string): Promise<number> => {
-  const [serving, calling] = [startPeer("stream-servers", server), startPeer("stream-clients", client)];
-  try {
-    const address = await serving.ask<string>({ ask: "start" });
-    await calling.ask({ ask: "run", address, ms: 0 });
-    return await calling.ask<number>({ ask: "run", address, ms: 1000 });
-  } finally {
-    serving.stop();
-    calling.stop();
-  }
-};
+const rounds = 3;
 
 const row = (what: string, value: number, baseline: number, target?: number): BenchRow => ({
   what,
@@ -27,14 +16,29 @@ const row = (what: string, value: number, baseline: number, target?: number): Be
 export const group: BenchGroup = {
   name: "streams",
   run: async () => {
-    const [httpUp, httpDown] = [await measure("node-http", "http-up"), await measure("node-http", "http-down")];
+    const scripts = { servers: "stream-servers", clients: "stream-clients" };
+    const pairs = {
+      httpUp: ["node-http", "http-up"],
+      httpDown: ["node-http", "http-down"],
+      connectUp: ["kit", "connect-up"],
+      connectDown: ["kit", "connect-down"],
+      unixUp: ["kit-unix", "connect-up"],
+      unixDown: ["kit-unix", "connect-down"],
+      grpcUp: ["kit", "grpc-up"],
+      grpcDown: ["kit", "grpc-down"],
+    } as const;
+    const measured = await inRounds(scripts, pairs, rounds, ({ calling, address }) =>
+      calling.ask<number>({ ask: "run", address, ms: 100 }),
+    );
+    const best = (name: keyof typeof pairs): number => Math.max(...(measured[name] ?? []));
+    const [httpUp, httpDown] = [best("httpUp"), best("httpDown")];
     return [
-      row("Connect lane, up", await measure("kit", "connect-up"), httpUp, 0.7),
-      row("Connect lane, down", await measure("kit", "connect-down"), httpDown, 0.7),
-      row("Connect lane, unix socket, up", await measure("kit-unix", "connect-up"), httpUp),
-      row("Connect lane, unix socket, down", await measure("kit-unix", "connect-down"), httpDown),
-      row("gRPC lane, up", await measure("kit", "grpc-up"), httpUp),
-      row("gRPC lane, down", await measure("kit", "grpc-down"), httpDown),
+      row("Connect lane, up", best("connectUp"), httpUp, 0.7),
+      row("Connect lane, down", best("connectDown"), httpDown, 0.7),
+      row("Connect lane, unix socket, up", best("unixUp"), httpUp),
+      row("Connect lane, unix socket, down", best("unixDown"), httpDown),
+      row("gRPC lane, up", best("grpcUp"), httpUp),
+      row("gRPC lane, down", best("grpcDown"), httpDown),
     ];
   },
 };

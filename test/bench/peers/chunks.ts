@@ -2,4 +2,4 @@
 export const chunkBytes = 256 * 1024;
 
 /** The bytes of one transfer. */
-export const transferBytes = 256 * 1024 * 1024;
+export const transferBytes = 128 * 1024 * 1024;

@@ -20,8 +20,15 @@ export const startPeer = (script: string, role: string, execArgv: readonly strin
   return {
     ask: (question) =>
       new Promise((resolve, reject) => {
-        child.once("message", (answer) => resolve(answer as never));
-        child.once("error", reject);
+        const settle = (run: () => void): void => {
+          child.off("message", answered);
+          child.off("exit", ended);
+          run();
+        };
+        const answered = (answer: unknown): void => settle(() => resolve(answer as never));
+        const ended = (): void => settle(() => reject(new Error(`the ${script} process "${role}" ended`)));
+        child.on("message", answered);
+        child.on("exit", ended);
         child.send(question);
       }),
     stop: () => child.disconnect(),
