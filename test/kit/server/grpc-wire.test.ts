@@ -1,4 +1,4 @@
-import type { ClientHttp2Session, IncomingHttpHeaders, IncomingHttpStatusHeader } from "node:http2";
+import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders, IncomingHttpStatusHeader } from "node:http2";
 import { connect, constants } from "node:http2";
 import { gunzipSync, gzipSync } from "node:zlib";
 
@@ -15,6 +15,7 @@ import {
   EchoResponseSchema,
   Failure,
   RefuseRequestSchema,
+  UploadRequestSchema,
 } from "../../../gen/quartet/test/v1/test_service_pb.ts";
 import type { RunningServer } from "../../../services/kit/server/server.ts";
 import { startTestServer } from "./test-service.ts";
@@ -76,6 +77,14 @@ describe("on the wire of gRPC", () => {
     expect(trailers).toMatchObject({ "grpc-status": "5" });
   });
 
+  test("a failure is told in whole while the caller is still sending, and the caller is told to stop", async () => {
+    const head = { name: "headers", failure: Failure.DECLARED };
+    const body = frame(toBinary(UploadRequestSchema, create(UploadRequestSchema, head)));
+    const { headers, trailers } = await request(session, "Upload", body, {}, (stream) => stream.write(body));
+    expect(headers["x-upload"]).toBe("seen");
+    expect(trailers).toMatchObject({ "grpc-status": "5", "grpc-message": "There%20is%20no%20headers." });
+  });
+
   test("a method that nobody offers is unimplemented", async () => {
     const { headers } = await request(session, "Missing", frame(new Uint8Array()));
     expect(headers).toMatchObject({ ":status": 200, "grpc-status": "12" });
@@ -125,6 +134,7 @@ const request = (
   method: string,
   body: Uint8Array,
   headers: Record<string, string> = {},
+  send: (stream: ClientHttp2Stream) => void = (stream) => stream.end(body),
 ): Promise<WireAnswer> =>
   new Promise((resolve, reject) => {
     const stream = session.request({
@@ -150,5 +160,5 @@ const request = (
       if (first === undefined) reject(new Error("no answer"));
       else resolve({ ...first, body: Buffer.concat(chunks), trailers });
     });
-    stream.end(body);
+    send(stream);
   });

@@ -67,8 +67,9 @@ export const testHandlers: Handlers<typeof TestService, TestApp> = {
   async *converse(requests) {
     for await (const { text } of requests) yield { text };
   },
-  async upload(requests, { app }) {
+  async upload(requests, { app, responseHeader }) {
     const { head, body } = await openUpload(requests, "body");
+    if (head.name === "headers") responseHeader.set("x-upload", "seen");
     fail(head.failure, head.name);
     await app.uploadGate;
     let sizeBytes = 0;
