@@ -42,6 +42,15 @@ const detailMembers = (details: RefusalDetails, dialect: Dialect): (readonly [st
   if (details["part"] !== undefined) return details["part"] === "region" ? [["Region", details["expected"] ?? ""]] : [];
   return Object.entries(details).flatMap(([key, value]) => {
     const name = memberNames[key]?.(dialect);
-    return name === undefined ? [] : [[name, value] as const];
+    return name === undefined ? [] : [[name, withoutKeys(value)] as const];
   });
 };
+
+/**
+ * A canonical request without the keys and tokens that stood in its headers and query: its reader looks for what was
+ * signed otherwise, and clients write refusals to their logs.
+ */
+const withoutKeys = (text: string): string =>
+  text
+    .replaceAll(/^([a-z-]*(?:customer-key|security-token)):.*$/gm, "$1:[hidden]")
+    .replaceAll(/([A-Za-z-]*Security-Token=)[^&\n]*/g, "$1[hidden]");

@@ -1,0 +1,80 @@
+import type { ChildProcess } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+
+import { eventually } from "./eventually.ts";
+
+/** One line that a process logged. */
+export type LogLine = Readonly<Record<string, unknown>> & { readonly name: string; readonly msg: string };
+
+/** An installation as `npm start` runs it, with all that its five processes and their launcher write. */
+export interface LoggedSystem {
+  readonly gatewayUrl: string;
+  /** Everything on standard output and standard error so far. */
+  output(): string;
+  /** The lines among it, as far as they are JSON. */
+  lines(): LogLine[];
+  /** The addresses that a process told, by purpose. */
+  urls(name: string): Readonly<Record<string, string>>;
+  stop(): Promise<void>;
+}
+
+const root = join(import.meta.dirname, "..", "..");
+
+/** Starts an installation on free ports. `env` is added to the environment of all its processes. */
+export const startLoggedSystem = async (
+  dataDir: string,
+  logLevel: string,
+  env: NodeJS.ProcessEnv = {},
+): Promise<LoggedSystem> => {
+  const launcher = spawn(
+    process.execPath,
+    [join(root, "services", "launch.ts"), "--free-ports", `--log-level=${logLevel}`, `--data-dir=${dataDir}`],
+    { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...env } },
+  );
+  const chunks: Buffer[] = [];
+  launcher.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
+  launcher.stderr.on("data", (chunk: Buffer) => chunks.push(chunk));
+  const output = (): string => Buffer.concat(chunks).toString("utf8");
+  const lines = (): LogLine[] => output().split("\n").flatMap(parseLine);
+  const find = (name: string, msg: string): LogLine | undefined =>
+    lines().find((line) => line.name === name && line.msg === msg);
+  try {
+    const ready = await eventually(
+      () => {
+        if (launcher.exitCode !== null) throw new Error(`the launcher ended:\n${output()}`);
+        return find("launcher", "all are ready");
+      },
+      "all processes are ready",
+      20_000,
+    );
+    return {
+      gatewayUrl: String(ready["gatewayUrl"]),
+      output,
+      lines,
+      urls: (name) => (find(name, "ready") ?? {}) as unknown as Record<string, string>,
+      stop: () => stop(launcher),
+    };
+  } catch (error) {
+    await stop(launcher);
+    throw error;
+  }
+};
+
+const parseLine = (text: string): LogLine[] => {
+  if (!text.startsWith("{")) return [];
+  try {
+    return [JSON.parse(text) as LogLine];
+  } catch {
+    // The end of what has arrived so far may be half a line.
+    return [];
+  }
+};
+
+const stop = async (launcher: ChildProcess): Promise<void> => {
+  if (launcher.exitCode !== null) return;
+  const ended = once(launcher, "close");
+  launcher.kill("SIGTERM");
+  await ended;
+};
