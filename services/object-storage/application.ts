@@ -14,6 +14,8 @@ export interface Application {
   readonly content: ContentStore;
   readonly events: EventOutbox;
   readonly pageTokens: PageTokens;
+  /** The canonical id of an account. */
+  readonly canonicalUserId: (accountId: string) => string;
   /** The region that this service stands for. */
   readonly region: string;
   /** The partition of the ARNs that it tells: `aws` or the documented one. */

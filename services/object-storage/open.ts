@@ -5,6 +5,8 @@ import { createClient } from "@connectrpc/connect";
 import { EventBusService } from "../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
 import { createTransport } from "../kit/client/transport.ts";
 import type { Clock } from "../kit/clock/clock.ts";
+import type { Accounts } from "../kit/accounts/accounts.ts";
+import { derivedCanonicalUserId } from "../kit/identity/canonical-user-id.ts";
 import type { Minter } from "../kit/identity/tokens.ts";
 import type { Ids } from "../kit/ids/ids.ts";
 import type { Jobs } from "../kit/jobs/jobs.ts";
@@ -44,6 +46,8 @@ export interface ObjectStorageOptions {
   /** Where bucket notifications are sent. */
   readonly eventBusAddress: string;
   readonly limits?: Partial<Limits>;
+  /** Who is declared. Unset: nobody. */
+  readonly accounts?: Pick<Accounts, "canonicalUserId">;
   /** Gets the metrics of the calls to the event bus. Unset: they are not counted. */
   readonly metrics?: Metrics;
 }
@@ -109,6 +113,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
       content: new ContentStore({ blobs, pins, ids, inlineBytesMax }),
       events: createEventOutbox(jobs),
       pageTokens: createPageTokens({ key, clock, lifetimeMs: pageTokenLifetimeMs }),
+      canonicalUserId: options.accounts?.canonicalUserId ?? derivedCanonicalUserId,
       region: options.region,
       partition: partitionOf(options.emit),
       limits: { ...defaultLimits, ...options.limits },

@@ -1,3 +1,5 @@
+import { create } from "@bufbuild/protobuf";
+
 import type {
   CreateBucketRequest,
   DeleteBucketRequest,
@@ -5,18 +7,19 @@ import type {
   HeadBucketRequest,
   ListBucketsRequest,
 } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
+import { TaggingSchema } from "../../../gen/quartet/objectstorage/v1/tagging_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import { arn } from "../../kit/arn/arn.ts";
 import { refuseAnonymous, useBucket } from "../access.ts";
 import type { Application, Context } from "../application.ts";
 import { openContinuation } from "../continuation.ts";
-import { canonicalId } from "../domain/canonical-id.ts";
 import { isBucketName } from "../domain/bucket-name.ts";
 import { chooseRegion, locationConstraintOf } from "../domain/location.ts";
 import { refuseUnoffered } from "../domain/offer.ts";
-import { bucketTagsMax, checkTags } from "../domain/tags.ts";
+import { bucketTagsMax, planTagging } from "../domain/tags.ts";
 import { instant } from "../domain/instant.ts";
 import { fault, notOffered } from "../faults.ts";
+import { ownerOf } from "../owner.ts";
 import {
   countBuckets,
   createBucketRecord,
@@ -25,6 +28,7 @@ import {
   isBucketEmpty,
   listAccountBuckets,
 } from "../store/bucket.ts";
+import { putDocument } from "../store/configuration.ts";
 
 const bucketsPerPageMax = 10_000;
 
@@ -42,8 +46,7 @@ export const createBucket = async (request: CreateBucketRequest, context: Contex
   if (configuration?.location !== undefined) throw notOffered("Location");
   if (configuration?.bucket !== undefined) throw notOffered("Bucket");
   const region = chooseRegion(configuration?.locationConstraint, app.region);
-  const tags = (configuration?.tags ?? []).map(({ key, value }) => ({ key: key ?? "", value: value ?? "" }));
-  checkTags(tags, bucketTagsMax);
+  const tagging = planTagging(create(TaggingSchema, { tagSet: configuration?.tags ?? [] }), bucketTagsMax);
 
   const bucket = {
     name,
@@ -60,7 +63,8 @@ export const createBucket = async (request: CreateBucketRequest, context: Contex
     const { bucketsPerAccountMax } = app.limits;
     if ((await countBuckets(transaction, caller.accountId, bucketsPerAccountMax)) >= bucketsPerAccountMax)
       throw fault(ErrorReason.TOO_MANY_BUCKETS, { buckets_max: String(bucketsPerAccountMax) });
-    createBucketRecord(transaction, bucket, tags);
+    createBucketRecord(transaction, bucket);
+    if (tagging.tagSet.length > 0) putDocument(transaction, bucket.bucketId, "tagging", tagging);
   });
 
   return { location: `/${name}`, bucketArn: bucketArn(app, name) };
@@ -116,7 +120,7 @@ export const listBuckets = async (request: ListBucketsRequest, context: Context)
       bucketRegion: bucket.region,
       bucketArn: bucketArn(app, bucket.name),
     })),
-    owner: { id: canonicalId(caller.accountId), displayName: caller.accountId },
+    owner: ownerOf(app, caller.accountId),
     continuationToken: page.isTruncated ? app.pageTokens.seal(binding, page.buckets.at(-1)?.name ?? "") : undefined,
     prefix: request.prefix,
   };

@@ -7,8 +7,7 @@ import type {
 import type { UploadRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import { useBucket } from "../access.ts";
-import type { Context } from "../application.ts";
-import { canonicalId } from "../domain/canonical-id.ts";
+import type { Application, Context } from "../application.ts";
 import { checksumMembers, encodeDigest, findChecksumAlgorithm } from "../domain/checksum-algorithm.ts";
 import { quoteETag } from "../domain/conditions.ts";
 import { instant } from "../domain/instant.ts";
@@ -18,6 +17,7 @@ import { checkKey, planAttributes } from "../domain/object-attributes.ts";
 import { refuseUnoffered } from "../domain/offer.ts";
 import { listedText } from "../domain/url-encoding.ts";
 import { fault, invalidArgument } from "../faults.ts";
+import { ownerOf } from "../owner.ts";
 import { findCurrentRow } from "../store/object.ts";
 import { createUpload, endUpload, findUpload, listStoredParts, readParts, readUploadRows } from "../store/upload.ts";
 
@@ -120,7 +120,7 @@ export const listParts = async (request: ListPartsRequest, context: Context) => 
           : { [checksumMembers[algorithm]]: encodeDigest(value.checksum.value) }),
       };
     }),
-    ...describeUpload(upload),
+    ...describeUpload(context.app, upload),
   };
 };
 
@@ -162,7 +162,7 @@ export const listMultipartUploads = async (request: ListMultipartUploadsRequest,
               uploadId: entry.row.uploadId,
               key: listed(entry.name),
               initiated: instant(Number(entry.row.upload.initiatedMs)),
-              ...describeUpload(entry.row.upload),
+              ...describeUpload(context.app, entry.row.upload),
             },
           ]
         : [],
@@ -173,9 +173,9 @@ export const listMultipartUploads = async (request: ListMultipartUploadsRequest,
   };
 };
 
-const describeUpload = (upload: UploadRecord) => ({
+const describeUpload = (app: Application, upload: UploadRecord) => ({
   initiator: { id: upload.initiatorArn, displayName: upload.initiatorArn.split(/[:/]/).at(-1) },
-  owner: { id: canonicalId(upload.ownerAccountId), displayName: upload.ownerAccountId },
+  owner: ownerOf(app, upload.ownerAccountId),
   storageClass: upload.storageClass,
   checksumAlgorithm: upload.isChecksumRequested ? upload.checksumAlgorithm : undefined,
   checksumType: upload.isChecksumRequested ? upload.checksumType : undefined,

@@ -4,14 +4,14 @@ import type {
 } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import type { CurrentVersionRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import { useBucket } from "../access.ts";
-import type { Context } from "../application.ts";
+import type { Application, Context } from "../application.ts";
 import { openContinuation } from "../continuation.ts";
-import { canonicalId } from "../domain/canonical-id.ts";
 import { quoteETag } from "../domain/conditions.ts";
 import { instant } from "../domain/instant.ts";
 import type { ListingPage, ListingRequest } from "../domain/listing.ts";
 import { listPage } from "../domain/listing.ts";
 import { listedText } from "../domain/url-encoding.ts";
+import { ownerOf } from "../owner.ts";
 import { readCurrentRows } from "../store/object.ts";
 
 const keysPerPageMax = 1000;
@@ -38,7 +38,7 @@ export const listObjectsV2 = async (request: ListObjectsV2Request, context: Cont
 
   const listed = listedText(request.encodingType);
   return {
-    ...describePage(page, listed, request.fetchOwner ?? false),
+    ...describePage(page, listed, request.fetchOwner === true ? app : undefined),
     name: request.bucket,
     prefix: listed(prefix),
     delimiter: request.delimiter === undefined ? undefined : listed(request.delimiter),
@@ -63,7 +63,7 @@ export const listObjects = async (request: ListObjectsRequest, context: Context)
   const listed = listedText(request.encodingType);
   const last = page.entries.at(-1);
   return {
-    ...describePage(page, listed, true),
+    ...describePage(page, listed, context.app),
     name: request.bucket,
     prefix: listed(prefix),
     delimiter: request.delimiter === undefined ? undefined : listed(request.delimiter),
@@ -87,21 +87,22 @@ const readPage = (
     );
   });
 
+/** Owners are shown where the application is given. */
 const describePage = (
   page: ListingPage<CurrentVersionRecord>,
   listed: (text: string) => string,
-  isOwnerShown: boolean,
+  app: Application | undefined,
 ) => ({
   isTruncated: page.isTruncated,
   contents: page.entries.flatMap((entry) =>
-    entry.kind === "row" ? [describeRow(listed(entry.name), entry.row, isOwnerShown)] : [],
+    entry.kind === "row" ? [describeRow(listed(entry.name), entry.row, app)] : [],
   ),
   commonPrefixes: page.entries.flatMap((entry) =>
     entry.kind === "common-prefix" ? [{ prefix: listed(entry.name) }] : [],
   ),
 });
 
-const describeRow = (key: string, row: CurrentVersionRecord, isOwnerShown: boolean) => ({
+const describeRow = (key: string, row: CurrentVersionRecord, app: Application | undefined) => ({
   key,
   lastModified: instant(Number(row.lastModifiedMs)),
   eTag: quoteETag(row.eTag),
@@ -109,5 +110,5 @@ const describeRow = (key: string, row: CurrentVersionRecord, isOwnerShown: boole
   checksumType: row.checksumType === "" ? undefined : row.checksumType,
   size: row.sizeBytes,
   storageClass: row.storageClass,
-  owner: isOwnerShown ? { id: canonicalId(row.ownerAccountId), displayName: row.ownerAccountId } : undefined,
+  owner: app === undefined ? undefined : ownerOf(app, row.ownerAccountId),
 });
