@@ -1,3 +1,6 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
 import { CustomerProfilesClient } from "@aws-sdk/client-customer-profiles";
 import { EventBridgeClient } from "@aws-sdk/client-eventbridge";
 import { MigrationHubRefactorSpacesClient } from "@aws-sdk/client-migration-hub-refactor-spaces";
@@ -17,8 +20,18 @@ export interface System {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly region: string;
+  /** Clients that sign with that key. */
   readonly clients: SdkClients;
+  /** Clients that sign with another key. They are closed with the system. */
+  clientsFor(accessKeyId: string, secretAccessKey: string): SdkClients;
   stop(): Promise<void>;
+}
+
+export interface SystemOptions {
+  /** What quartet.json holds; written to the data directory. Unset: there is none. */
+  readonly configuration?: object;
+  /** Environment variables beside those of the test. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export interface SdkClients {
@@ -28,40 +41,56 @@ export interface SdkClients {
   readonly workspace: MigrationHubRefactorSpacesClient;
 }
 
+/** The quartet.json of a system with a configuration. */
+export const configurationFile = (dataDir: string): string => join(dataDir, "quartet.json");
+
 /** Starts everything on the directory; the logs of the processes show only what is worse than `logLevel`. */
-export const startSystem = async (dataDir: string, logLevel = "error"): Promise<System> => {
+export const startSystem = async (
+  dataDir: string,
+  logLevel = "error",
+  { configuration, env }: SystemOptions = {},
+): Promise<System> => {
+  const configFile = configurationFile(dataDir);
+  if (configuration !== undefined) await writeFile(configFile, JSON.stringify(configuration));
   const keys = await openAccessKeyFile({ path: credentialsFile(dataDir), clock: systemClock, ids: randomIds });
   const key = keys.find(keys.firstAccessKeyId ?? "");
   if (key === undefined) throw new Error("the credentials file holds no key");
   const installation = await startInstallation({
     dataDir,
     usesFreePorts: true,
-    env: { ...process.env, QUARTET_LOG_LEVEL: logLevel },
+    env: { ...process.env, ...env, QUARTET_LOG_LEVEL: logLevel },
     log: createLogger({ name: "launcher", level: logLevel }),
     drainMs: 5_000,
+    ...(configuration === undefined ? {} : { sharedArguments: ["--config", configFile] }),
   });
   const { accessKeyId, secretAccessKey } = key;
   const region = "us-east-1";
-  const config = {
-    endpoint: installation.gatewayUrl,
-    region,
-    credentials: { accessKeyId, secretAccessKey },
-    maxAttempts: 1,
-  };
-  const clients: SdkClients = {
-    objectStorage: new S3Client({ ...config, forcePathStyle: true }),
-    eventBus: new EventBridgeClient(config),
-    customerProfile: new CustomerProfilesClient(config),
-    workspace: new MigrationHubRefactorSpacesClient(config),
+  const made: SdkClients[] = [];
+  const clientsFor = (id: string, secret: string): SdkClients => {
+    const config = {
+      endpoint: installation.gatewayUrl,
+      region,
+      credentials: { accessKeyId: id, secretAccessKey: secret },
+      maxAttempts: 1,
+    };
+    const clients: SdkClients = {
+      objectStorage: new S3Client({ ...config, forcePathStyle: true }),
+      eventBus: new EventBridgeClient(config),
+      customerProfile: new CustomerProfilesClient(config),
+      workspace: new MigrationHubRefactorSpacesClient(config),
+    };
+    made.push(clients);
+    return clients;
   };
   return {
     installation,
     accessKeyId,
     secretAccessKey,
     region,
-    clients,
+    clients: clientsFor(accessKeyId, secretAccessKey),
+    clientsFor,
     stop: async () => {
-      for (const client of Object.values(clients)) client.destroy();
+      for (const client of made.flatMap((clients) => Object.values(clients))) client.destroy();
       await installation.stop();
     },
   };
