@@ -1,8 +1,10 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { openAccounts } from "../../services/kit/accounts/accounts-file.ts";
 import { configSchema } from "../../services/kit/config/config-schema.ts";
@@ -25,7 +27,10 @@ test("the file that services/CONFIGURATION.md shows is a good one", async () => 
   await mkdir(join(directory, "secrets"));
   await writeFile(join(directory, "secrets/alice"), "alice's own secret\n");
   await mkdir(join(directory, "policies"));
-  await writeFile(join(directory, "policies/teller.json"), '{"Statement":{"Effect":"Deny","Action":"*","Resource":"*"}}');
+  await writeFile(
+    join(directory, "policies/teller.json"),
+    '{"Statement":{"Effect":"Deny","Action":"*","Resource":"*"}}',
+  );
   const accounts = openAccounts({
     installation,
     file: { path: join(directory, "quartet.json"), isNamed: true },
@@ -39,4 +44,55 @@ test("the file that services/CONFIGURATION.md shows is a good one", async () => 
   ]);
   expect(accounts.findRole("arn:aws:iam::444455556666:role/teller")?.policies).toHaveLength(1);
   expect(accounts.findOrganizationId("444455556666")).toBe("o-exampleorg00");
+});
+
+describe("a start is refused with status 2 and one line", () => {
+  const misspelled = { accounts: { "111122223333": { users: [{ name: "alice", colour: "red" }] } } };
+  const refusal =
+    'quartet.json: accounts["111122223333"].users[0].colour is not known; known are name, policies, accessKeys';
+  const unreadable = { accounts: { "111122223333": { users: [{ name: "alice", policies: ["none.json"] }] } } };
+  const noFile = 'quartet.json: accounts["111122223333"].users[0].policies[0]: there is no file none.json';
+  const noSecret = { accounts: { "111122223333": { accessKeys: [{ id: "K", secret: { environment: "NO_SUCH" } }] } } };
+  const noVariable = 'quartet.json: accounts["111122223333"].accessKeys[0].secret: the environment has no NO_SUCH';
+
+  // script, quartet.json, what is written
+  test.each([
+    ["services/launch.ts", misspelled, `quartet: ${refusal}`],
+    ["services/launch.ts", noSecret, `quartet: ${noVariable}`],
+    ["services/event-bus/main.ts", misspelled, `event-bus: ${refusal}`],
+    ["services/event-bus/main.ts", unreadable, `event-bus: ${noFile}`],
+    ["gateway/main.ts", noSecret, `gateway: ${noVariable}`],
+  ])("%s with %j", async (script, configuration, written) => {
+    const directory = await temporaryDirectory();
+    const config = join(directory, "quartet.json");
+    await writeFile(config, JSON.stringify(configuration));
+    const child = spawn(process.execPath, [script, "--config", config, "--data-dir", directory], {
+      cwd: join(services, ".."),
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    let told = "";
+    child.stderr.on("data", (part: Buffer) => (told += part.toString()));
+    const [status] = (await once(child, "close")) as [number];
+    expect([told.trim(), status]).toEqual([written, 2]);
+  });
+
+  test("an access key that stands in the credentials file too is refused with status 1", async () => {
+    const directory = await temporaryDirectory();
+    const config = join(directory, "quartet.json");
+    const secret = "a secret of nobody";
+    await mkdir(join(directory, "gateway"));
+    const credentials = { version: 1, accessKeys: [{ accessKeyId: "QKIABOTH", secretAccessKey: secret }] };
+    await writeFile(join(directory, "gateway/credentials.json"), JSON.stringify(credentials));
+    const declared = { accounts: { "111122223333": { accessKeys: [{ id: "QKIABOTH", secret }] } } };
+    await writeFile(config, JSON.stringify(declared));
+    const argv = ["services/launch.ts", "--config", config, "--data-dir", directory];
+    const child = spawn(process.execPath, argv, { cwd: join(services, ".."), stdio: ["ignore", "pipe", "pipe"] });
+    let told = "";
+    child.stderr.on("data", (part: Buffer) => (told += part.toString()));
+    const [status] = (await once(child, "close")) as [number];
+    expect([told.trim(), status]).toEqual([
+      "quartet: access key QKIABOTH stands in the credentials file and in accounts",
+      1,
+    ]);
+  });
 });

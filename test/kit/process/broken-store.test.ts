@@ -1,0 +1,71 @@
+import type { ChildProcess } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+
+import { expect, onTestFinished, test } from "vitest";
+
+import type { StoreWriteError } from "../../../services/kit/store/errors.ts";
+import { defaultLimits, storeOver } from "../../../services/kit/store/store.ts";
+import { eventually } from "../../support/eventually.ts";
+import { temporaryDirectory } from "../../support/temporary-directory.ts";
+import { memoryEngine } from "../store/memory-engine.ts";
+import { notes } from "../store/tables.ts";
+
+const script = join(import.meta.dirname, "filling-process.ts");
+
+interface Line {
+  readonly level: string | number;
+  readonly msg: string;
+  readonly err?: { readonly type: string };
+}
+
+/** Starts the filling service; no file that it writes can grow beyond `fileBlocksMax` blocks of 512 bytes. */
+const startFiller = async (dataDir: string, fileBlocksMax: string) => {
+  const command = 'ulimit -f "$1" && exec "$2" "$3" --data-dir "$4"';
+  const child: ChildProcess = spawn("sh", ["-c", command, "sh", fileBlocksMax, process.execPath, script, dataDir], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const lines: Line[] = [];
+  createInterface({ input: child.stdout! }).on("line", (line) => lines.push(JSON.parse(line) as Line));
+  await eventually(() => lines.some(({ msg }) => msg === "ready"), "the process is ready");
+  return { child, lines };
+};
+
+test("a service whose disk refuses a write logs it fatally, ends with status 1 and can be started again", async () => {
+  const dataDir = await temporaryDirectory();
+  const { child, lines } = await startFiller(dataDir, "4096");
+  const ended = once(child, "exit");
+  child.stdin?.write("fill\n");
+  expect(await ended).toEqual([1, null]);
+  expect(lines.slice(-2).map(({ msg, err }) => [msg, err?.type])).toEqual([
+    ["the store is broken", "StoreWriteError"],
+    ["ends because it can serve no longer", "StoreWriteError"],
+  ]);
+
+  const again = await startFiller(dataDir, "unlimited");
+  again.child.kill("SIGTERM");
+  expect(await once(again.child, "exit")).toEqual([0, null]);
+});
+
+test("a store tells once that it is broken, and takes no more writes", async () => {
+  const engine = memoryEngine();
+  const told: StoreWriteError[] = [];
+  const store = storeOver(engine, defaultLimits, undefined, (error) => told.push(error));
+  const write = (title: string) =>
+    store.transact((transaction) => transaction.put(notes, ["alice", title], { value: "text" }));
+  await write("first");
+  expect(told).toEqual([]);
+  engine.failNext(new Error("no space left"));
+  const outcomes = await Promise.allSettled([write("second"), write("third")]);
+  outcomes.push(...(await Promise.allSettled([write("fourth")])));
+  expect(outcomes.map((outcome) => outcome.status === "rejected" && (outcome.reason as Error).name)).toEqual([
+    "StoreWriteError",
+    "StoreWriteError",
+    "StoreWriteError",
+  ]);
+  expect(told.map(({ cause }) => (cause as Error).message)).toEqual(["no space left"]);
+  await store.close();
+});

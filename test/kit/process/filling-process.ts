@@ -1,0 +1,34 @@
+// Run by the test of a disk that refuses a write. A service as a process that writes to its store, one transaction after
+// another, from the moment when it is told to start by a line on standard input.
+import { once } from "node:events";
+
+import { ErrorReasonSchema } from "../../../gen/quartet/test/v1/error_reason_pb.ts";
+import { TestService } from "../../../gen/quartet/test/v1/test_service_pb.ts";
+import { address } from "../../../services/kit/config/config.ts";
+import { runService } from "../../../services/kit/process/service-process.ts";
+import { sharedSettings } from "../../../services/settings.ts";
+import { createTestApp, testHandlers } from "../server/test-service.ts";
+import { events } from "../store/tables.ts";
+
+const settings = { listen: address("127.0.0.1:0", "Where it listens.") };
+
+await runService({
+  name: "filler",
+  installation: { shared: sharedSettings, processes: { filler: settings } },
+  settings,
+  service: TestService,
+  handlers: testHandlers,
+  errors: ErrorReasonSchema,
+  open: async ({ store }) => {
+    const fill = async (): Promise<void> => {
+      await once(process.stdin, "data");
+      for (let sequence = 0; ; sequence += 1)
+        await store.transact((transaction) =>
+          transaction.put(events, ["filler", sequence], { value: new Uint8Array(16 * 1024) }),
+        );
+    };
+    // Its refusal is one caller's answer and ends nothing.
+    fill().catch(() => undefined);
+    return { app: createTestApp() };
+  },
+});
