@@ -3,7 +3,26 @@ import type { Handlers } from "../kit/server/handlers.ts";
 import type { Application } from "./application.ts";
 import { deleteObjects } from "./operations/batch-delete.ts";
 import { createBucket, deleteBucket, getBucketLocation, headBucket, listBuckets } from "./operations/bucket.ts";
+import {
+  deleteBucketCors,
+  deleteBucketTagging,
+  getBucketCors,
+  getBucketNotificationConfiguration,
+  getBucketTagging,
+  putBucketCors,
+  putBucketNotificationConfiguration,
+  putBucketTagging,
+} from "./operations/bucket-document.ts";
 import { copyObject } from "./operations/copy.ts";
+import {
+  getBucketAccelerateConfiguration,
+  getBucketAcl,
+  getBucketLogging,
+  getBucketOwnershipControls,
+  getBucketRequestPayment,
+  getBucketVersioning,
+  getObjectAcl,
+} from "./operations/fixed-configuration.ts";
 import { completeMultipartUpload } from "./operations/multipart-completion.ts";
 import {
   abortMultipartUpload,
@@ -11,10 +30,10 @@ import {
   listMultipartUploads,
   listParts,
 } from "./operations/multipart-upload.ts";
-import { getBucketNotificationConfiguration, putBucketNotificationConfiguration } from "./operations/notification.ts";
 import { getObjectAttributes } from "./operations/object-attributes.ts";
 import { listObjects, listObjectsV2 } from "./operations/object-listing.ts";
 import { getObject, headObject } from "./operations/object-read.ts";
+import { deleteObjectTagging, getObjectTagging, putObjectTagging } from "./operations/object-tagging.ts";
 import { deleteObject, putObject } from "./operations/object-write.ts";
 import { uploadPart, uploadPartCopy } from "./operations/part.ts";
 import { pendingOperations } from "./pending.ts";
@@ -44,5 +63,21 @@ export const handlers: Handlers<typeof ObjectStorageService, Application> = {
   copyObject,
   deleteObjects,
   getObjectAttributes,
+  getBucketCors,
+  putBucketCors,
+  deleteBucketCors,
+  getBucketTagging,
+  putBucketTagging,
+  deleteBucketTagging,
+  getObjectTagging,
+  putObjectTagging,
+  deleteObjectTagging,
+  getBucketRequestPayment,
+  getBucketVersioning,
+  getBucketAccelerateConfiguration,
+  getBucketLogging,
+  getBucketOwnershipControls,
+  getBucketAcl,
+  getObjectAcl,
   ...pendingOperations,
 };

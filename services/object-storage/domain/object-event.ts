@@ -23,7 +23,7 @@ const partitions: Readonly<Record<EmitDialect, string>> = { amz: "aws", svc: "sv
 /** The partition of the ARNs that a dialect writes. */
 export const partitionOf = (dialect: EmitDialect): string => partitions[dialect];
 
-/** The event as consumers of such events expect it. Keys stand as they are; size and ETag only where there is content. */
+/** The event as consumers of such events expect it. Keys stand as they are; size and ETag only where they are known. */
 export const busEntryOf = (event: ObjectEventRecord, dialect: EmitDialect): BusEntry => ({
   time: instant(Number(event.timeMs)),
   source: sources[dialect],
@@ -42,7 +42,8 @@ export const busEntryOf = (event: ObjectEventRecord, dialect: EmitDialect): BusE
     bucket: { name: event.bucket },
     object: {
       key: event.key,
-      ...(event.sizeBytes === undefined ? {} : { size: Number(event.sizeBytes), etag: event.eTag }),
+      ...(event.sizeBytes === undefined ? {} : { size: Number(event.sizeBytes) }),
+      ...(event.eTag === "" ? {} : { etag: event.eTag }),
       ...(event.versionId === "" ? {} : { "version-id": event.versionId }),
       sequencer: sequencer(Number(event.sequence)),
     },

@@ -1,3 +1,4 @@
+import type { Tagging } from "../../../gen/quartet/objectstorage/v1/tagging_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import { fault, invalidArgument } from "../faults.ts";
 
@@ -32,9 +33,20 @@ export const parseTagging = (text: string): TagPair[] => {
   return pairs;
 };
 
+/** A set of tags as it is kept. Throws INVALID_TAG, and MALFORMED_XML for a set that is missing. */
+export const planTagging = (tagging: Tagging | undefined, countMax: number): Tagging => {
+  if (tagging === undefined) throw fault(ErrorReason.MALFORMED_XML);
+  checkTags(tagPairs(tagging), countMax);
+  return tagging;
+};
+
+/** The tags of a set; what is left out of one is empty. */
+export const tagPairs = ({ tagSet }: Pick<Tagging, "tagSet">): TagPair[] =>
+  tagSet.map(({ key = "", value = "" }) => ({ key, value }));
+
 /** Throws INVALID_TAG when there are too many tags, two of one key, or one with a key or value that it cannot have. */
 export const checkTags = (tags: readonly TagPair[], countMax: number): void => {
-  if (tags.length > countMax) throw invalidTag(`Object tags cannot be greater than ${countMax}`, "");
+  if (tags.length > countMax) throw invalidTag(`The tags of a resource cannot be more than ${countMax}`, "");
   const seen = new Set<string>();
   for (const { key, value } of tags) {
     if (seen.has(key)) throw invalidTag("Cannot provide multiple Tags with the same key", key);

@@ -5,13 +5,13 @@ import type { Jobs } from "../../kit/jobs/jobs.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 import type { Context } from "../application.ts";
 import type { Bucket } from "../store/bucket.ts";
-import { findNotification } from "../store/configuration.ts";
+import { findDocument } from "../store/configuration.ts";
 
 /** The kind of the jobs that tell the event bus. */
 export const objectEventJob = "object-event";
 
 /** A change of an object. */
-export type ObjectChange = ObjectCreated | ObjectDeleted;
+export type ObjectChange = ObjectCreated | ObjectDeleted | ObjectTagged;
 
 interface ChangeBase {
   readonly key: string;
@@ -29,6 +29,11 @@ interface ObjectDeleted extends ChangeBase {
   readonly kind: "deleted";
 }
 
+interface ObjectTagged extends ChangeBase {
+  readonly kind: "tagged" | "untagged";
+  readonly eTag: string;
+}
+
 /** Tells the event bus of changes, as far as buckets ask for it. */
 export interface EventOutbox {
   /** Adds the telling to the transaction of the change: both happen or neither. */
@@ -38,7 +43,7 @@ export interface EventOutbox {
 /** An outbox whose deliveries are jobs. */
 export const createEventOutbox = (jobs: Pick<Jobs, "enqueue">): EventOutbox => ({
   async announce(transaction, context, bucket, change) {
-    const configuration = await findNotification(transaction, bucket.bucketId);
+    const configuration = await findDocument(transaction, bucket.bucketId, "notification");
     if (configuration?.eventBridgeConfiguration === undefined) return;
     const record = create(ObjectEventRecordSchema, {
       ...describe(change),
@@ -63,7 +68,15 @@ export const createEventOutbox = (jobs: Pick<Jobs, "enqueue">): EventOutbox => (
   },
 });
 
-const describe = (change: ObjectChange) =>
-  change.kind === "created"
-    ? { detailType: "Object Created", sizeBytes: BigInt(change.sizeBytes), eTag: change.eTag }
-    : { detailType: "Object Deleted", deletionType: "Permanently Deleted" };
+const describe = (change: ObjectChange) => {
+  switch (change.kind) {
+    case "created":
+      return { detailType: "Object Created", sizeBytes: BigInt(change.sizeBytes), eTag: change.eTag };
+    case "deleted":
+      return { detailType: "Object Deleted", deletionType: "Permanently Deleted" };
+    case "tagged":
+      return { detailType: "Object Tags Added", eTag: change.eTag };
+    case "untagged":
+      return { detailType: "Object Tags Deleted", eTag: change.eTag };
+  }
+};

@@ -26,18 +26,13 @@ export const findBucket = async (reader: Reader, name: string): Promise<Bucket |
 };
 
 /** Makes a bucket that is known not to exist. */
-export const createBucketRecord = (
-  transaction: Transaction,
-  bucket: Bucket,
-  tags: readonly { readonly key: string; readonly value: string }[],
-): void => {
+export const createBucketRecord = (transaction: Transaction, bucket: Bucket): void => {
   transaction.put(buckets, [bucket.name], {
     bucketId: bucket.bucketId,
     accountId: bucket.accountId,
     region: bucket.region,
     creationTimeMs: BigInt(bucket.creationTimeMs),
     objectOwnership: "BucketOwnerEnforced",
-    tags: tags.map(({ key, value }) => ({ key, value })),
   });
   transaction.put(accountBuckets, [bucket.accountId, bucket.name], { bucketId: bucket.bucketId });
 };

@@ -1,10 +1,12 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 
 import type {
   CurrentVersionRecord,
   VersionRecord,
   VersionRecordSchema,
 } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
+import { TagRecordSchema } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import type { Reader, Transaction } from "../../kit/store/store.ts";
 import type { ContentStretch } from "../content/content-store.ts";
 import type { ByteRange } from "../domain/byte-range.ts";
@@ -87,6 +89,18 @@ export const removeNullVersion = async (
 ): Promise<void> => {
   await removeVersion(transaction, bucketId, key, current, nowMs);
   transaction.delete(currentVersions, [bucketId, key]);
+};
+
+/** Replaces the tags of a key's current version; nothing that a listing shows changes. */
+export const putTags = (
+  transaction: Transaction,
+  bucketId: string,
+  key: string,
+  { sequence, version }: CurrentObject,
+  tags: readonly { readonly key: string; readonly value: string }[],
+): void => {
+  const records = tags.map((tag) => create(TagRecordSchema, tag));
+  transaction.put(versions, [bucketId, key, sequence], { ...version, tags: records });
 };
 
 const removeVersion = async (

@@ -159,6 +159,29 @@ describe("the event bus is told", () => {
     expect(createdDetail["request-id"]).not.toBe("");
   });
 
+  test("of tags that are put and taken off", async () => {
+    const port = await freePort();
+    const harness = await startWithBucket({ eventBusAddress: `http://127.0.0.1:${port}` });
+    const cat = { bucket: "photos", key: "cat.jpg" };
+    const { eTag } = await put(harness, cat, "meow");
+    await configure(harness, { eventBridgeConfiguration: {} });
+    await harness.client.putObjectTagging({ ...cat, tagging: { tagSet: [{ key: "mood" }] } }, as(alice));
+    await harness.client.deleteObjectTagging(cat, as(alice));
+
+    const told = await startEventBus(port);
+    await eventually(() => told.length === 2, "both changes are told");
+
+    const entries = told.flatMap(({ request }) => request.entries);
+    const described = entries.map(({ detailType, detail }) => {
+      const { object, reason } = JSON.parse(detail ?? "") as { object: object; reason: string };
+      return { detailType, reason, object };
+    });
+    const object = { key: "cat.jpg", etag: eTag?.replaceAll('"', ""), sequencer: expect.any(String) };
+    expect(described).toHaveLength(2);
+    expect(described).toContainEqual({ detailType: "Object Tags Added", reason: "PutObjectTagging", object });
+    expect(described).toContainEqual({ detailType: "Object Tags Deleted", reason: "DeleteObjectTagging", object });
+  });
+
   test("after a restart of what was not told before it", async () => {
     const port = await freePort();
     const first = await startWithBucket({ eventBusAddress: `http://127.0.0.1:${port}` });

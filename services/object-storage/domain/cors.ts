@@ -1,0 +1,57 @@
+import { toBinary } from "@bufbuild/protobuf";
+
+import type { CorsConfiguration, CorsRule } from "../../../gen/quartet/objectstorage/v1/cors_pb.ts";
+import { CorsConfigurationSchema } from "../../../gen/quartet/objectstorage/v1/cors_pb.ts";
+import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
+import { fault, invalidArgument, invalidRequest } from "../faults.ts";
+
+const rulesMax = 100;
+const idLengthMax = 255;
+/** All rules together, so that a document does not make the answers to browsers arbitrarily large. */
+const configurationBytesMax = 64 * 1024;
+const methods = new Set(["GET", "PUT", "HEAD", "POST", "DELETE"]);
+const headerName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const originText = /^[\x21-\x7e]+$/;
+
+/**
+ * The rules for scripts of other origins as they are kept. Refuses a document that does not follow its schema
+ * (MALFORMED_XML) or is too large (MESSAGE_TOO_LARGE); then, rule by rule, a method that is not one, origins and headers
+ * with more than one wildcard or that no header can hold, exposed headers with a wildcard (INVALID_REQUEST).
+ */
+export const planCors = (configuration: CorsConfiguration | undefined): CorsConfiguration => {
+  const rules = configuration?.corsrules ?? [];
+  if (configuration === undefined || rules.length === 0 || !rules.every(followsSchema))
+    throw fault(ErrorReason.MALFORMED_XML);
+  if (toBinary(CorsConfigurationSchema, configuration).length > configurationBytesMax)
+    throw fault(ErrorReason.MESSAGE_TOO_LARGE, { limit_bytes: String(configurationBytesMax) });
+  if (rules.length > rulesMax)
+    throw invalidRequest(`The number of CORS rules should not exceed allowed limit of ${rulesMax} rules.`);
+  for (const rule of rules) checkRule(rule);
+  return configuration;
+};
+
+const followsSchema = (rule: CorsRule): boolean => rule.allowedMethods.length > 0 && rule.allowedOrigins.length > 0;
+
+const checkRule = (rule: CorsRule): void => {
+  if ((rule.id ?? "").length > idLengthMax)
+    throw invalidArgument("ID", rule.id ?? "", `The ID of a rule must not exceed ${idLengthMax} characters.`);
+  for (const method of rule.allowedMethods)
+    if (!methods.has(method))
+      throw invalidRequest(`Found unsupported HTTP method in CORS config. Unsupported method is ${method}`);
+  for (const origin of rule.allowedOrigins) checkPattern("AllowedOrigin", origin, originText);
+  for (const header of rule.allowedHeaders) checkPattern("AllowedHeader", header, headerName);
+  for (const header of rule.exposeHeaders) {
+    if (header.includes("*"))
+      throw invalidRequest(
+        `ExposeHeader "${header}" contains wildcard. We currently do not support wildcard for ExposeHeader.`,
+      );
+    if (!headerName.test(header)) throw invalidRequest(`ExposeHeader "${header}" is not a header name.`);
+  }
+  if ((rule.maxAgeSeconds ?? 0) < 0)
+    throw invalidArgument("MaxAgeSeconds", String(rule.maxAgeSeconds), "MaxAgeSeconds must not be negative.");
+};
+
+const checkPattern = (member: string, text: string, shape: RegExp): void => {
+  if (text.split("*").length > 2) throw invalidRequest(`${member} "${text}" can not have more than one wildcard.`);
+  if (!shape.test(text)) throw invalidRequest(`${member} "${text}" cannot be compared with a header.`);
+};

@@ -1,0 +1,55 @@
+/**
+ * Configurations that every bucket and object has in one state, because nothing here can change them. Each tells that
+ * state and refuses as every use of a bucket does; what would change it is not offered.
+ */
+import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
+import type { GetObjectAclRequest } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
+import type { BucketRequest } from "../access.ts";
+import { useBucket } from "../access.ts";
+import type { Application, Context } from "../application.ts";
+import { checkVersionId } from "../domain/object-version.ts";
+import { fault } from "../faults.ts";
+import { ownerOf } from "../owner.ts";
+import type { Bucket } from "../store/bucket.ts";
+import { findCurrentRow } from "../store/object.ts";
+
+const telling =
+  <Told>(tell: (bucket: Bucket, app: Application) => Told) =>
+  async (request: BucketRequest, context: Context): Promise<Told> =>
+    tell(await context.app.store.read((reader) => useBucket(reader, context, request)), context.app);
+
+/** The owner's account pays. */
+export const getBucketRequestPayment = telling(() => ({ payer: "BucketOwner" }));
+
+/** Versioning was never set, which is told as an empty document. */
+export const getBucketVersioning = telling(() => ({}));
+
+/** Acceleration was never set. */
+export const getBucketAccelerateConfiguration = telling(() => ({}));
+
+/** No access logs are written. */
+export const getBucketLogging = telling(() => ({}));
+
+/** Access control lists give nobody anything: the bucket's owner owns everything in it. */
+export const getBucketOwnershipControls = telling(() => ({
+  ownershipControls: { rules: [{ objectOwnership: "BucketOwnerEnforced" }] },
+}));
+
+/** The owner may do everything, nobody else anything. */
+export const getBucketAcl = telling(({ accountId }, app) => privateAcl(app, accountId));
+
+/** As getBucketAcl; refuses a version id that no object here has first, and an unknown key last. */
+export const getObjectAcl = async (request: GetObjectAclRequest, context: Context) => {
+  checkVersionId(request.versionId);
+  const row = await context.app.store.read(async (reader) => {
+    const bucket = await useBucket(reader, context, request);
+    return findCurrentRow(reader, bucket.bucketId, request.key);
+  });
+  if (row === undefined) throw fault(ErrorReason.NO_SUCH_KEY, { key: request.key });
+  return privateAcl(context.app, row.ownerAccountId);
+};
+
+const privateAcl = (app: Application, accountId: string) => {
+  const owner = ownerOf(app, accountId);
+  return { owner, grants: [{ grantee: { ...owner, type: "CanonicalUser" }, permission: "FULL_CONTROL" }] };
+};

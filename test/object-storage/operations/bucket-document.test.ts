@@ -1,0 +1,136 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { describe, expect, test } from "vitest";
+
+import type { CorsRuleSchema } from "../../../gen/quartet/objectstorage/v1/cors_pb.ts";
+import { alice, as, bob, metadataOf, refusalOf, startWithBucket } from "../harness.ts";
+
+type Rule = MessageInitShape<typeof CorsRuleSchema>;
+
+const bucket = "photos";
+const plain: Rule = { allowedMethods: ["GET"], allowedOrigins: ["https://ada.example"] };
+const tags = (count: number) => Array.from({ length: count }, (_, index) => ({ key: `key ${index}`, value: "" }));
+
+describe("putBucketCors", () => {
+  test("is read back as it was put, replaces what was there, and is gone after its deletion", async () => {
+    const { client } = await startWithBucket();
+    const everything: Rule = {
+      id: "readers",
+      allowedMethods: ["GET", "PUT", "HEAD", "POST", "DELETE"],
+      allowedOrigins: ["https://*.ada.example", "*"],
+      allowedHeaders: ["x-amz-*", "content-type"],
+      exposeHeaders: ["ETag"],
+      maxAgeSeconds: 600,
+    };
+    await client.putBucketCors({ bucket, corsconfiguration: { corsrules: [plain] } }, as(alice));
+    await client.putBucketCors({ bucket, corsconfiguration: { corsrules: [everything, plain] } }, as(alice));
+    const { corsrules } = await client.getBucketCors({ bucket }, as(alice));
+    expect(corsrules).toMatchObject([everything, plain]);
+
+    await client.deleteBucketCors({ bucket }, as(alice));
+    await client.deleteBucketCors({ bucket }, as(alice));
+    expect(await refusalOf(client.getBucketCors({ bucket }, as(alice)))).toBe("NO_SUCH_CORS_CONFIGURATION");
+    expect(await metadataOf(client.getBucketCors({ bucket }, as(alice)))).toEqual({ bucket_name: "photos" });
+  });
+
+  test.each<[Rule[], string, string]>([
+    // rules, reason, what varies; in the order of refusal
+    [[], "MALFORMED_XML", ""],
+    [[{ allowedMethods: ["GET"] }], "MALFORMED_XML", ""],
+    [[plain, { allowedOrigins: ["*"] }], "MALFORMED_XML", ""],
+    [[{ ...plain, exposeHeaders: ["a".repeat(70_000)] }], "MESSAGE_TOO_LARGE", "65536"],
+    [
+      Array.from({ length: 101 }, () => plain),
+      "INVALID_REQUEST",
+      "The number of CORS rules should not exceed allowed limit of 100 rules.",
+    ],
+    [[{ ...plain, id: "a".repeat(256) }], "INVALID_ARGUMENT", "The ID of a rule must not exceed 255 characters."],
+    [
+      [{ ...plain, allowedMethods: ["GET", "PATCH"] }],
+      "INVALID_REQUEST",
+      "Found unsupported HTTP method in CORS config. Unsupported method is PATCH",
+    ],
+    [
+      [{ ...plain, allowedOrigins: ["https://*.*"] }],
+      "INVALID_REQUEST",
+      'AllowedOrigin "https://*.*" can not have more than one wildcard.',
+    ],
+    [
+      [{ ...plain, allowedOrigins: ["https://a\r\nset-cookie: b"] }],
+      "INVALID_REQUEST",
+      'AllowedOrigin "https://a\r\nset-cookie: b" cannot be compared with a header.',
+    ],
+    [
+      [{ ...plain, allowedHeaders: ["*-*"] }],
+      "INVALID_REQUEST",
+      'AllowedHeader "*-*" can not have more than one wildcard.',
+    ],
+    [
+      [{ ...plain, exposeHeaders: ["x-*"] }],
+      "INVALID_REQUEST",
+      'ExposeHeader "x-*" contains wildcard. We currently do not support wildcard for ExposeHeader.',
+    ],
+    [[{ ...plain, exposeHeaders: ["a b"] }], "INVALID_REQUEST", 'ExposeHeader "a b" is not a header name.'],
+    [[{ ...plain, maxAgeSeconds: -1 }], "INVALID_ARGUMENT", "MaxAgeSeconds must not be negative."],
+  ])("refuses rules %#", async (corsrules, reason, varies) => {
+    const { client } = await startWithBucket();
+    const call = () => client.putBucketCors({ bucket: "unknown", corsconfiguration: { corsrules } }, as(alice));
+    expect(await refusalOf(call())).toBe(reason);
+    const { explanation, limit_bytes: limit } = await metadataOf(call());
+    expect(explanation ?? limit ?? "").toBe(varies);
+  });
+
+  test("takes 100 rules", async () => {
+    const { client } = await startWithBucket();
+    const corsrules = Array.from({ length: 100 }, () => plain);
+    await client.putBucketCors({ bucket, corsconfiguration: { corsrules } }, as(alice));
+    expect((await client.getBucketCors({ bucket }, as(alice))).corsrules).toHaveLength(100);
+  });
+});
+
+describe("putBucketTagging", () => {
+  test("is read back, replaces the tags that the bucket was made with, and is gone after its deletion", async () => {
+    const { client } = await startWithBucket();
+    const createBucketConfiguration = { tags: [{ key: "team", value: "red" }] };
+    await client.createBucket({ bucket: "tagged", createBucketConfiguration }, as(alice));
+    const read = async () => (await client.getBucketTagging({ bucket: "tagged" }, as(alice))).tagSet;
+    expect(await read()).toMatchObject([{ key: "team", value: "red" }]);
+
+    await client.putBucketTagging(
+      { bucket: "tagged", tagging: { tagSet: [{ key: "team", value: "blue" }] } },
+      as(alice),
+    );
+    expect(await read()).toMatchObject([{ key: "team", value: "blue" }]);
+
+    await client.deleteBucketTagging({ bucket: "tagged" }, as(alice));
+    expect(await refusalOf(client.getBucketTagging({ bucket: "tagged" }, as(alice)))).toBe("NO_SUCH_TAG_SET");
+    await client.deleteBucket({ bucket: "tagged" }, as(alice));
+    await client.createBucket({ bucket: "tagged" }, as(alice));
+    expect(await refusalOf(client.getBucketTagging({ bucket: "tagged" }, as(alice)))).toBe("NO_SUCH_TAG_SET");
+  });
+
+  test.each([
+    // tags, reason
+    [tags(50), "none"],
+    [tags(51), "INVALID_TAG"],
+    [[{ key: "a" }, { key: "a" }], "INVALID_TAG"],
+    [[{ value: "no key" }], "INVALID_TAG"],
+    [[{ key: "aws:team" }], "INVALID_TAG"],
+  ])("answers tags %# with %s", async (tagSet, reason) => {
+    const { client } = await startWithBucket();
+    expect(await refusalOf(client.putBucketTagging({ bucket, tagging: { tagSet } }, as(alice)))).toBe(reason);
+  });
+});
+
+test.each(["Cors", "Tagging"] as const)(
+  "the %s of an unknown bucket and of another account's are refused",
+  async (kind) => {
+    const { client } = await startWithBucket();
+    const body = { corsconfiguration: { corsrules: [plain] }, tagging: { tagSet: [] } };
+    for (const verb of ["put", "get", "delete"] as const) {
+      const call = client[`${verb}Bucket${kind}`];
+      expect(await refusalOf(call({ bucket: "unknown", ...body }, as(alice)))).toBe("NO_SUCH_BUCKET");
+      expect(await refusalOf(call({ bucket, ...body }, as(bob)))).toBe("ACCESS_DENIED");
+      expect(await refusalOf(call({ bucket, ...body }))).toBe("ACCESS_DENIED");
+    }
+  },
+);

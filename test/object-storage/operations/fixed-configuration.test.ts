@@ -1,0 +1,52 @@
+import { expect, test } from "vitest";
+
+import { alice, as, bob, put, refusalOf, startWithBucket } from "../harness.ts";
+
+const owner = {
+  id: "5d9a66ea9224bee5d96378366997ae1d8f12f3c4789e28355532bf67dd86385c",
+  displayName: alice,
+};
+const ownerOnly = { owner, grants: [{ grantee: { ...owner, type: "CanonicalUser" }, permission: "FULL_CONTROL" }] };
+
+test("buckets tell the one state that they have", async () => {
+  const { client } = await startWithBucket();
+  const photos = { bucket: "photos" };
+  expect(await client.getBucketRequestPayment(photos, as(alice))).toMatchObject({ payer: "BucketOwner" });
+  expect((await client.getBucketVersioning(photos, as(alice))).status).toBeUndefined();
+  expect((await client.getBucketAccelerateConfiguration(photos, as(alice))).status).toBeUndefined();
+  expect((await client.getBucketLogging(photos, as(alice))).loggingEnabled).toBeUndefined();
+  expect((await client.getBucketOwnershipControls(photos, as(alice))).ownershipControls?.rules).toMatchObject([
+    { objectOwnership: "BucketOwnerEnforced" },
+  ]);
+  expect(await client.getBucketAcl(photos, as(alice))).toMatchObject(ownerOnly);
+});
+
+test("objects tell that only their owner may do anything", async () => {
+  const harness = await startWithBucket();
+  await put(harness, { bucket: "photos", key: "cat.jpg" }, "meow");
+  const acl = await harness.client.getObjectAcl({ bucket: "photos", key: "cat.jpg" }, as(alice));
+  expect(acl).toMatchObject(ownerOnly);
+});
+
+test.each([
+  "getBucketRequestPayment",
+  "getBucketVersioning",
+  "getBucketAccelerateConfiguration",
+  "getBucketLogging",
+  "getBucketOwnershipControls",
+  "getBucketAcl",
+] as const)("%s refuses an unknown bucket and another account", async (name) => {
+  const { client } = await startWithBucket();
+  expect(await refusalOf(client[name]({ bucket: "unknown" }, as(alice)))).toBe("NO_SUCH_BUCKET");
+  expect(await refusalOf(client[name]({ bucket: "photos" }, as(bob)))).toBe("ACCESS_DENIED");
+});
+
+test("getObjectAcl refuses a version that no object has, an unknown bucket, another account, an unknown key", async () => {
+  const { client } = await startWithBucket();
+  const acl = (request: object, account = alice) =>
+    refusalOf(client.getObjectAcl({ bucket: "photos", key: "cat.jpg", ...request }, as(account)));
+  expect(await acl({ bucket: "unknown", versionId: "1" })).toBe("INVALID_VERSION_ID");
+  expect(await acl({ bucket: "unknown" })).toBe("NO_SUCH_BUCKET");
+  expect(await acl({}, bob)).toBe("ACCESS_DENIED");
+  expect(await acl({})).toBe("NO_SUCH_KEY");
+});
