@@ -8,6 +8,7 @@ import { ObjectStorageService } from "../../gen/quartet/objectstorage/v1/object_
 import { RefactoringWorkspaceService } from "../../gen/quartet/refactoringworkspace/v1/refactoring_workspace_service_pb.ts";
 import { http } from "../../gen/quartet/traits/v1/binding_pb.ts";
 import { checkRoutes } from "../../services/kit/contract/routes.ts";
+import { ownOperations } from "./differences.ts";
 import operations from "./operations.json" with { type: "json" };
 
 /** One operation of the public API model: its request line, and whether the documents leave it unnamed. */
@@ -52,12 +53,12 @@ describe("the contract", () => {
     expect(methodOf(api, name)?.name).toBe(name);
   });
 
-  test("declares no RPC that no API model knows", () => {
+  test("declares no RPC that no API model knows, but for those with a reason", () => {
     const known = new Set(rows.map(({ api, name }) => `${api}.${name}`));
     const declared = Object.entries(services).flatMap(([api, service]) =>
       service.methods.map((method) => `${api}.${method.name}`),
     );
-    expect(declared.filter((each) => !known.has(each))).toEqual([]);
+    expect(declared.filter((each) => !known.has(each) && ownOperations[each] === undefined)).toEqual([]);
   });
 
   test.each(restRows)("$api: $name answers $operation.method $operation.uri", ({ api, name, operation }) => {

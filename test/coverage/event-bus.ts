@@ -15,12 +15,14 @@ what.4 | A rule watches the events of one bus only. | pending
 what.5 | An archive stores events, and a replay sends them once more. | operations/archive.test.ts > sends the events of its time once more, marked with its name, and none into the archive
 what.6 | An API destination is an HTTP endpoint that a target names; its connection holds how a caller proves itself. | delivery/api-destination.test.ts > a connection proves itself > by user name and password
 what.7 | A global endpoint moves events to a second region while the first is not healthy, and back (revision A). | pending
-what.8 | Other accounts can be permitted to put events on a bus. | pending
+what.8 | Other accounts can be permitted to put events on a bus. | operations/permission.test.ts > PutPermission > lets another account put events, told in the bus's policy, until it is taken back
 what.9 | Rules and buses carry tags. | operations/tag.test.ts > tags > of buses and rules are added, replaced, removed and listed by key
 what.10a | A change of rules and targets takes effect soon after its answer; here at once. | delivery/delivery.test.ts > a delivery > follows rules as soon as they are answered
 what.10b | A new archive takes events soon after its answer; here at once. | operations/archive.test.ts > an archive > keeps what matches its pattern, and tells how much
 
-fields.event-bus | A bus has a name, an ARN, a policy, a state and the time at which it was made; a source name and tags can be given. | pending
+fields.event-bus | A bus has a name, an ARN, a state and the time at which it was made. | operations/event-bus.test.ts > CreateEventBus > makes a bus that is described and listed at once
+fields.event-bus.policy | A bus tells its policy. | operations/permission.test.ts > PutPermission > lets another account put events, told in the bus's policy, until it is taken back
+fields.event-bus.optional | A bus can be made with the name of a source, and with tags. | pending
 fields.partner-event-source | A partner source has the account that may make its bus, and a name. | pending
 fields.rule | A rule tells all its documented members as they were put. | pending
 fields.rule.managed | A rule that another service manages says so. | operations/archive.test.ts > an archive > is filled by a rule that nobody else changes
@@ -31,7 +33,7 @@ fields.replay | A replay has its archive, destination, times, state and the time
 fields.connection | A connection has its parameters, and tells its state. | operations/connection.test.ts > CreateConnection > is authorized at once with BASIC, and described without its secrets
 fields.api-destination | An API destination has its connection, method, endpoint, description and rate. | operations/connection.test.ts > API destinations > are made, described, listed, changed and deleted
 fields.global-endpoint | A global endpoint has buses, a routing and a replication configuration, a description, a role and a home region. | pending
-fields.permission-statement | A permission has a statement id, an action, a principal and a condition, or a policy. | pending
+fields.permission-statement | A permission has a statement id, an action and a principal, or a policy. | operations/permission.test.ts > PutPermission > lets another account put events, told in the bus's policy, until it is taken back
 fields.tags | A tag is a key and a value on a resource that an ARN names. | operations/tag.test.ts > tags > of %s: %s
 
 rules.1a | The name of a custom bus holds no slash. | operations/event-bus.test.ts > CreateEventBus > refuses, in this order
@@ -50,11 +52,11 @@ rules.6c | A rule needs a pattern or a schedule. | operations/rule.test.ts > Put
 rules.7a | A schedule can be given as cron fields. | domain/schedule.test.ts > cron > %s after %s is %s
 rules.7b | A schedule can be given as a rate. | domain/schedule.test.ts > rate > counts its periods from the beginning
 rules.8a | A permission's condition is JSON with a type, a key and a value. | pending
-rules.8b | A policy is JSON and stands in the place of the single members. | pending
-rules.8c | Statement ids are unique. | pending
+rules.8b | A policy is JSON and stands in the place of the single members. | operations/permission.test.ts > PutPermission > replaces a statement of the same id, and everything with a whole policy
+rules.8c | Statement ids are unique. | operations/permission.test.ts > PutPermission > replaces a statement of the same id, and everything with a whole policy
 rules.9a | A principal is an account or a star. | pending
 rules.9b | A star with the condition of an organization permits every account of it. | pending
-rules.9c | A star without a condition permits everybody. | pending
+rules.9c | A star without a condition permits everybody. | operations/permission.test.ts > PutPermission > replaces a statement of the same id, and everything with a whole policy
 rules.10 | A rule has five targets at most (revision A). | operations/target.test.ts > PutTargets > refuses a bus, a rule that is not there, then a sixth target, and changes nothing
 rules.11a | Of the three members that make a target's input, at most one is given. | operations/target.test.ts > PutTargets > %# is told: %s
 rules.11b | Paths into the event are in dot notation. | json/json-path.test.ts > readPath > %s names %s
@@ -100,7 +102,7 @@ operations.describe_archive | Tells an archive. | operations/archive.test.ts > a
 operations.describe_connection | Tells a connection. | operations/connection.test.ts > CreateConnection > is authorized at once with BASIC, and described without its secrets
 operations.describe_endpoint | Tells a global endpoint of its home region (revision A). | pending
 operations.describe_event_bus | Tells a bus by name or ARN, the default bus when none is named. | operations/event-bus.test.ts > DescribeEventBus > takes a name, an ARN of either dialect, or nothing for the default bus
-operations.describe_event_bus.policy | Tells which other accounts are permitted. | pending
+operations.describe_event_bus.policy | Tells which other accounts are permitted. | operations/permission.test.ts > PutPermission > lets another account put events, told in the bus's policy, until it is taken back
 operations.describe_event_source | Tells a partner source that is shared with the account. | pending
 operations.describe_partner_event_source | Tells a partner's own source. | pending
 operations.describe_replay | Tells a replay and its progress. | operations/archive.test.ts > sends the events of its time once more, marked with its name, and none into the archive
@@ -124,10 +126,10 @@ operations.list_targets_by_rule | Lists a rule's targets in pages. | operations/
 operations.put_events | Takes events for matching. | operations/event.test.ts > PutEvents > answers each entry in its place, with an id or an error
 operations.put_events.endpoint | Takes the id of a global endpoint (revision A). | pending
 operations.put_partner_events | Takes a partner's events for the customers' buses. | pending
-operations.put_permission | Permits an account or an organization to put events on a bus. | pending
+operations.put_permission | Permits an account or an organization to put events on a bus. | operations/permission.test.ts > PutPermission > lets another account put events, told in the bus's policy, until it is taken back
 operations.put_rule | Makes or changes a rule. | operations/rule.test.ts > PutRule > names rules of the default bus without their bus
 operations.put_targets | Adds or replaces targets. | operations/target.test.ts > PutTargets > adds targets and replaces those of the same id, all members kept
-operations.remove_permission | Takes one permission back, or all. | pending
+operations.remove_permission | Takes one permission back, or all. | operations/permission.test.ts > RemovePermission > takes all permissions back at once, and refuses, in this order
 operations.remove_targets | Removes the targets that are named. | operations/target.test.ts > RemoveTargets > removes targets; ids that are not there count as removed
 operations.start_replay | Starts a replay of the events between two times. | operations/archive.test.ts > sends the events of its time once more, marked with its name, and none into the archive
 operations.tag_resource | Adds tags; a key that is there gets the new value. | operations/tag.test.ts > tags > of buses and rules are added, replaced, removed and listed by key
@@ -148,10 +150,10 @@ endpoints.partial-failure | A failed target is told with its id and an error cod
 endpoints.removal-promise | A successful removal promises only that the listed targets are gone (revision A). | operations/target.test.ts > RemoveTargets > removes targets; ids that are not there count as removed
 endpoints.test-event | An event to test has seven members that must be there. | operations/event.test.ts > TestEventPattern > refuses, %#
 
-authentication.1a | An account sends to another's bus by a rule with that bus as target, once it is permitted. | pending
+authentication.1a | An account sends to another's bus by a rule with that bus as target, once it is permitted. | operations/permission.test.ts > PutPermission > lets a rule of another account deliver to the bus, but not on to a third account
 authentication.1b | A permission by organization asks for a role in the target. | pending
-authentication.2 | A permission is taken back by its statement id, or with all others. | pending
-authentication.3 | A bus's policy is 10 KB at most. | pending
+authentication.2 | A permission is taken back by its statement id, or with all others. | operations/permission.test.ts > RemovePermission > takes all permissions back at once, and refuses, in this order
+authentication.3 | A bus's policy is 10 KB at most. | operations/permission.test.ts > PutPermission > refuses %#
 authentication.4 | Targets of some kinds need a role. | pending
 authentication.5 | Making a rule with tags needs two permissions. | pending
 authentication.6 | A connection carries how calls are authorized; deauthorizing takes it away. | operations/connection.test.ts > UpdateConnection and DeauthorizeConnection > remove every secret, until the connection is given new ones
@@ -169,7 +171,7 @@ events.3e | Command runs and container tasks get nothing without an input. | pen
 events.3f | A bus as a target takes no input of its own. | operations/target.test.ts > PutTargets > %# is told: %s
 events.4.api-destination | An API destination is a target. | delivery/delivery.test.ts > a delivery > brings the whole event in its documented envelope, the detail as it was spelled
 events.4.event-bus | A bus of the account is a target. | delivery/delivery.test.ts > an event bus as a target > takes the event with its id, and its rules act on it
-events.4.other-account | A bus of another account is a target. | pending
+events.4.other-account | A bus of another account is a target. | operations/permission.test.ts > PutPermission > lets a rule of another account deliver to the bus, but not on to a third account
 events.4.function | A function is a target. | pending
 events.4.queue | A queue is a target. | pending
 events.4.topic | A topic is a target. | pending
@@ -184,7 +186,7 @@ events.5a | An archive takes the events of its bus that match, never those of re
 events.5b | A replay sends to its destination. | operations/archive.test.ts > a replay > reaches only the rules that it names
 events.6 | A partner makes a source, a customer its bus, and the partner's events come to it. | pending
 events.7a | Events do not come to another account's bus without its permission. | delivery/delivery.test.ts > an event bus as a target > %s fails as %s
-events.7b | Events come to another account's bus once it permits them. | pending
+events.7b | Events come to another account's bus once it permits them. | operations/permission.test.ts > PutPermission > lets another account put events, told in the bus's policy, until it is taken back
 
 errors.delete-rule-bus | Deleting a rule of a bus that is not there is refused as not found (revision A). | operations/rule.test.ts > DeleteRule > refuses a bus that is not there, then a rule with targets
 errors.old-token | A page token of more than 24 hours is refused. | operations/event-bus.test.ts > ListEventBuses > refuses a token of another listing, of another caller, and one that is a day old
@@ -198,7 +200,7 @@ errors.organization-role | A target in an organization's account without a role 
 limits.targets | A rule has five targets (revision A). | operations/target.test.ts > PutTargets > refuses a bus, a rule that is not there, then a sixth target, and changes nothing
 limits.nesting | JSON is taken to 1100 levels (revision A). | domain/put-entry.test.ts > refuseEntry, in the order of its checks > %s
 limits.tags | A resource has 50 tags. | operations/tag.test.ts > tags > are refused with a key given twice, and beyond fifty
-limits.policy | A policy has 10 KB. | pending
+limits.policy | A policy has 10 KB. | operations/permission.test.ts > PutPermission > refuses %#
 limits.token | A page token lives 24 hours. | operations/event-bus.test.ts > ListEventBuses > refuses a token of another listing, of another caller, and one that is a day old
 limits.pending-source | A partner source is PENDING for two weeks at most. | pending
 limits.replay-interval | A replay goes in steps of a minute. | pending
