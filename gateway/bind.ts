@@ -75,14 +75,7 @@ const findMethod = (binding: ServiceBinding, head: RequestHead, identity: Identi
     query: head.query,
     hasHeader: (name) => headers.get(name) !== undefined,
   });
-  if (binding.api.protocol === Protocol.REST_XML) {
-    // No bucket has rules for other origins yet, so a browser that asks is told no.
-    if (head.method === "OPTIONS" && found === undefined)
-      throw new GatewayRefusal(
-        head.headers.origin === undefined ? "preflight-without-origin" : "cross-origin-forbidden",
-      );
-    refuseUnoffered(head.query, found?.method);
-  }
+  if (binding.api.protocol === Protocol.REST_XML) refuseUnoffered(head.query, found?.method);
   if (found !== undefined) return found;
   throw new GatewayRefusal(binding.routes.knowsPath(identity.path) ? "method-not-allowed" : "unknown-operation");
 };

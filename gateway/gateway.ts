@@ -8,6 +8,7 @@ import type { AnsweredRequest } from "../services/kit/metrics/http-metrics.ts";
 import { httpMetrics } from "../services/kit/metrics/http-metrics.ts";
 import type { Metrics } from "../services/kit/metrics/metrics.ts";
 import { Protocol } from "../gen/quartet/traits/v1/api_pb.ts";
+import type { OriginSource } from "./cross-origin/origin-source.ts";
 import { dialectsOf } from "./dialects/dialects.ts";
 import type { GatewayLimits } from "./http/limits.ts";
 import { defaultGatewayLimits } from "./http/limits.ts";
@@ -30,6 +31,8 @@ export interface GatewayOptions {
   /** The word of the documented dialect. */
   readonly brandWord: string;
   readonly limits?: Partial<GatewayLimits>;
+  /** What each API says about scripts of other origins, by its name. An API without one allows none. */
+  readonly originSources?: ReadonlyMap<string, OriginSource>;
   /** Gets the metrics of requests, and is shown on the admin port. Unset: nothing is counted. */
   readonly metrics?: Metrics;
 }
@@ -44,6 +47,7 @@ export interface Gateway extends IdentifyOptions {
   readonly log: Logger;
   readonly region: string | undefined;
   readonly limits: GatewayLimits;
+  readonly originSources: ReadonlyMap<string, OriginSource>;
   readonly metrics: Metrics | undefined;
   readonly countRequest: ((request: AnsweredRequest) => void) | undefined;
   /** Told in XML answers, so that a line of a log can be found from an answer. */
@@ -73,6 +77,7 @@ export const createGateway = (options: GatewayOptions): Gateway => {
     log: options.log,
     region: options.region,
     limits: { ...defaultGatewayLimits, ...options.limits },
+    originSources: options.originSources ?? new Map(),
     metrics: options.metrics,
     countRequest: options.metrics && httpMetrics(options.metrics),
     hostId: Buffer.from(options.ids.hex(48), "hex").toString("base64"),

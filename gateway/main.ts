@@ -6,6 +6,9 @@ import { systemClock } from "../services/kit/clock/clock.ts";
 import { createTransport } from "../services/kit/client/transport.ts";
 import { randomIds } from "../services/kit/ids/ids.ts";
 import { createLogger } from "../services/kit/log/log.ts";
+import { callMetrics } from "../services/kit/metrics/call-metrics.ts";
+import { measuredTransport } from "../services/kit/metrics/measured-transport.ts";
+import { createMetrics } from "../services/kit/metrics/metrics.ts";
 import { runProcess } from "../services/kit/process/process.ts";
 import {
   credentialsFile,
@@ -14,6 +17,7 @@ import {
   processConfig,
 } from "../services/kit/process/service-process.ts";
 import { gatewaySettings, installation } from "../services/settings.ts";
+import { originSources } from "./cross-origin/origin-sources.ts";
 import { createGateway } from "./gateway.ts";
 import { startGateway } from "./server.ts";
 import { services } from "./services.ts";
@@ -41,20 +45,26 @@ await runProcess(log, async () => {
       QUARTET_SECRET_ACCESS_KEY: config.secretAccessKey || undefined,
     },
   });
+  const metrics = createMetrics({ withProcess: true });
+  const calls = callMetrics(metrics, "grpc_client");
   const connections = Object.entries(services).map(([name, { service, errors }]) => {
     const address = addresses[name as keyof typeof services];
-    return { service, errors, transport: createTransport({ address, engine: "connect" }) };
+    const transport = measuredTransport(createTransport({ address, engine: "connect" }), calls);
+    return { service, errors, transport };
   });
+  const minter = createMinter({ keyPair, clock: systemClock });
   const gateway = createGateway({
     connections,
     accessKeys: joinAccessKeys({ file, accounts, log }),
-    minter: createMinter({ keyPair, clock: systemClock }),
+    minter,
     clock: systemClock,
     ids: randomIds,
     log,
     hosts: config.hosts,
     region: config.region,
     brandWord: config.brandWord,
+    metrics,
+    originSources: originSources(connections, { minter, clock: systemClock, allowedOrigins: config.allowedOrigins }),
   });
   const running = await startGateway(gateway, config);
   return {

@@ -1,5 +1,5 @@
 /**
- * The way of one request through the gateway: identify -> authenticate -> bind -> call -> render.
+ * The way of one request through the gateway: identify -> admit its origin -> authenticate -> bind -> call -> render.
  *
  * Nothing here knows an operation: routes, places, codecs and refusals all come from descriptors. Whatever a stage
  * refuses is thrown, and rendered in the words of the API and dialect that were found so far.
@@ -11,6 +11,7 @@ import { authenticate } from "./authenticate.ts";
 import type { BoundCall } from "./bind.ts";
 import { bind } from "./bind.ts";
 import { call } from "./call.ts";
+import { admitOrigin, answerPreflight, isPreflight } from "./cross-origin/cross-origin.ts";
 import type { Exchange } from "./exchange.ts";
 import { openExchange, readHead } from "./exchange.ts";
 import { isFormUpload, uploadForm } from "./forms/upload-form.ts";
@@ -38,10 +39,15 @@ const answerExchange = async (gateway: Gateway, exchange: Exchange, startedMs: n
   try {
     const head = readHead(exchange, gateway.limits);
     identity = identify(head, gateway);
+    if (isPreflight(head)) {
+      await answerPreflight(gateway, exchange, head, identity);
+      return;
+    }
+    if (head.headers.origin !== undefined) await admitOrigin(gateway, exchange, head, identity);
     if (isFormUpload(gateway, head, identity)) {
-      await uploadForm(gateway, exchange, head, identity, (found, call) => {
+      await uploadForm(gateway, exchange, head, identity, (found, form) => {
         identity = found;
-        bound = call;
+        bound = form;
       });
       return;
     }

@@ -23,6 +23,7 @@ export const gatewaySettings = {
   adminListen: address("127.0.0.1:8089", "Where /healthz and /metrics are served."),
   hosts: words(["localhost"], "Host names of the gateway itself; a label before one of them names a bucket or an API."),
   brandWord: text("svc", "Word of the documented dialect in header names, ARNs and algorithms."),
+  allowedOrigins: words([], "Origins whose scripts may call the JSON APIs; a * in one stands for any text."),
   customerProfileAddress: text("http://127.0.0.1:50051", "Where the gateway reaches customer-profile."),
   refactoringWorkspaceAddress: text("http://127.0.0.1:50052", "Where the gateway reaches refactoring-workspace."),
   eventBusAddress: text("http://127.0.0.1:50053", "Where the gateway reaches event-bus."),

@@ -130,7 +130,7 @@ const refusals: Readonly<Record<RefusalKind, RefusalWords>> = {
   "cross-origin-forbidden": words(
     ["AccessForbidden", 403],
     ["AccessDeniedException", 403],
-    "CORSResponse: CORS is not enabled for this bucket.",
+    "Scripts of this origin are not allowed to send this request.",
   ),
 };
 

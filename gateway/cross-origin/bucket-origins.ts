@@ -1,0 +1,61 @@
+import type { Transport } from "@connectrpc/connect";
+import { ConnectError, createClient } from "@connectrpc/connect";
+import { LRUCache } from "lru-cache";
+
+import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
+import { ObjectStorageService } from "../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
+import type { Clock } from "../../services/kit/clock/clock.ts";
+import type { Caller } from "../../services/kit/identity/caller.ts";
+import { anonymousCaller } from "../../services/kit/identity/caller.ts";
+import type { Minter } from "../../services/kit/identity/tokens.ts";
+import { decodePercent } from "../percent.ts";
+import type { OriginRules, OriginSource } from "./origin-source.ts";
+
+/** Where object storage is asked, and as whom. */
+export interface BucketOriginsOptions {
+  readonly transport: Transport;
+  readonly minter: Minter;
+  readonly clock: Clock;
+}
+
+/** How long an answer is taken for true: a changed configuration counts everywhere within this time. */
+const lifetimeMs = 500;
+const bucketsMax = 1_000;
+const timeoutMs = 5_000;
+const bucketName = /^[a-z0-9.-]{3,63}$/;
+
+/** The gateway itself: it asks for nobody, and only what it needs to answer browsers. */
+const gatewayCaller: Caller = { ...anonymousCaller, isPreauthorized: true };
+
+/** The rules of buckets, asked of object storage and kept for a moment. */
+export const bucketOrigins = ({ transport, minter, clock }: BucketOriginsOptions): OriginSource => {
+  const client = createClient(ObjectStorageService, transport);
+  const kept = new LRUCache<string, { readonly rules: Promise<OriginRules>; readonly untilMs: number }>({
+    max: bucketsMax,
+  });
+  const ask = async (bucket: string): Promise<OriginRules> => {
+    const headers = { authorization: `Bearer ${await minter.mint(gatewayCaller)}` };
+    try {
+      const { corsrules } = await client.getBucketCors({ bucket }, { headers, timeoutMs });
+      return { kind: "rules", rules: corsrules };
+    } catch (error) {
+      const reason = ConnectError.from(error).findDetails(ErrorInfoSchema)[0]?.reason;
+      if (reason === "NO_SUCH_CORS_CONFIGURATION") return { kind: "no-rules" };
+      if (reason === "NO_SUCH_BUCKET") return { kind: "no-resource" };
+      throw error;
+    }
+  };
+  return {
+    find: async ({ path }) => {
+      const bucket = decodePercent(path.split("/", 2)[1] ?? "");
+      if (!bucketName.test(bucket)) return { kind: "no-resource" };
+      const nowMs = clock.now();
+      const known = kept.get(bucket);
+      if (known !== undefined && nowMs < known.untilMs) return known.rules;
+      const rules = ask(bucket);
+      kept.set(bucket, { rules, untilMs: nowMs + lifetimeMs });
+      rules.catch(() => kept.delete(bucket));
+      return rules;
+    },
+  };
+};
