@@ -5,6 +5,7 @@ import type { Application } from "./application.ts";
 import type { BusReference } from "./domain/arns.ts";
 import { busArn, defaultBusName, parseBusReference } from "./domain/arns.ts";
 import { ErrorReason, fault } from "./faults.ts";
+import { refuseOutsideRevision } from "./revision.ts";
 import { findBus, putBus } from "./store/bus.ts";
 
 type Service = Handlers<typeof EventBusService, Application>;
@@ -13,14 +14,14 @@ type AnyHandler = (request: unknown, context: Context) => Promise<unknown>;
 
 /**
  * Puts the authorization in front of every handler, so that none can forget it: whoever acts for an account may do
- * everything with what the account owns, and nobody else may do anything. An account that calls for the first time gets
- * its default bus.
+ * everything with what the account owns, and nobody else may do anything. Then a call is refused that the revision it is
+ * made in does not know. An account that calls for the first time gets its default bus.
  */
 export const authorized = (handlers: Service): Service =>
   Object.fromEntries(
     Object.entries(handlers).map(([name, handler]) => [
       name,
-      typeof handler === "function" ? guarded(handler as AnyHandler) : handler,
+      guarded(typeof handler === "function" ? (handler as AnyHandler) : notOffered),
     ]),
   ) as unknown as Service;
 
@@ -28,9 +29,14 @@ const guarded =
   (handler: AnyHandler): AnyHandler =>
   async (request, context) => {
     if (!isOwner(context.caller, context.caller.accountId)) throw denied(context, "*");
+    refuseOutsideRevision(context);
     await context.app.openAccount(context.caller.accountId);
     return handler(request, context);
   };
+
+const notOffered: AnyHandler = async (_request, { method }) => {
+  throw fault(ErrorReason.NOT_IMPLEMENTED, { operation: method.name });
+};
 
 const denied = (context: Context, resource: string): Error =>
   fault(ErrorReason.ACCESS_DENIED, { action: `events:${context.method.name}`, resource });

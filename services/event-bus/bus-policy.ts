@@ -3,8 +3,11 @@ import type { Policy } from "../kit/policy/document.ts";
 import { parsePolicy, PolicyError } from "../kit/policy/document.ts";
 import { ErrorReason, fault } from "./faults.ts";
 
-/** Characters of a bus's policy. */
+/** Characters of a bus's policy where they are limited. */
 export const policyCharactersMax = 10_240;
+
+/** Characters of a policy for which no limit is stated; it is read when events come, so it must have some bound. */
+export const unlimitedPolicyCharactersMax = 102_400;
 
 /** A grant as PutPermission takes it apart. */
 export interface Grant {
@@ -16,7 +19,7 @@ export interface Grant {
 }
 
 /** The policy with a grant on a bus; a statement of the same id is replaced. Throws POLICY_TOO_LONG, PARAMETER_REFUSED. */
-export const withGrant = (policy: string | undefined, grant: Grant, busArn: string): string => {
+export const withGrant = (policy: string | undefined, grant: Grant, busArn: string, charactersMax: number): string => {
   const { statementId, action, principal, condition } = grant;
   const partition = parseArn(busArn)?.partition ?? "aws";
   const statement = {
@@ -28,7 +31,7 @@ export const withGrant = (policy: string | undefined, grant: Grant, busArn: stri
     ...(condition && { Condition: { [condition.type]: { [condition.key]: condition.value } } }),
   };
   const others = statementsOf(policy).filter(({ Sid }) => Sid !== statementId);
-  return givenPolicy(JSON.stringify({ Version: "2012-10-17", Statement: [...others, statement] }));
+  return givenPolicy(JSON.stringify({ Version: "2012-10-17", Statement: [...others, statement] }), charactersMax);
 };
 
 /** The policy without a statement; undefined when it was the last one. Throws POLICY_NOT_FOUND, STATEMENT_NOT_FOUND. */
@@ -41,9 +44,8 @@ export const withoutStatement = (policy: string | undefined, statementId: string
 };
 
 /** A policy as it may be stored. Throws POLICY_TOO_LONG, PARAMETER_REFUSED. */
-export const givenPolicy = (text: string): string => {
-  if (text.length > policyCharactersMax)
-    throw fault(ErrorReason.POLICY_TOO_LONG, { limit: String(policyCharactersMax) });
+export const givenPolicy = (text: string, charactersMax: number): string => {
+  if (text.length > charactersMax) throw fault(ErrorReason.POLICY_TOO_LONG, { limit: String(charactersMax) });
   try {
     readBusPolicy(text);
   } catch (error) {
@@ -56,7 +58,7 @@ export const givenPolicy = (text: string): string => {
 /** A bus's policy, ready to be evaluated. Throws PolicyError. */
 export const readBusPolicy = (text: string): Policy =>
   // A character has at most three bytes for each of its UTF-16 units.
-  parsePolicy(text, { principals: "required", accountWords: ["SVC"], bytesMax: policyCharactersMax * 3 });
+  parsePolicy(text, { principals: "required", accountWords: ["SVC"], bytesMax: unlimitedPolicyCharactersMax * 3 });
 
 /** The statements of a stored policy as they are written. */
 const statementsOf = (policy: string | undefined): readonly { readonly Sid?: string }[] => {

@@ -76,7 +76,7 @@ export const scheduleHandler =
         },
         rule: rule.name,
         ruleRoleArn: rule.roleArn,
-        targets: await listTargets(transaction, bus, rule.name, undefined, app.limits.targetsPerRuleMax),
+        targets: await listTargets(transaction, bus, rule.name, undefined, rule.targetCount),
       });
       await enqueueRun(app, transaction, bus, rule, dueMs, Math.max(dueMs, app.clock.now()));
     };

@@ -28,6 +28,8 @@ export type EventBusClient = Client<typeof EventBusService>;
 /** The service over a real store and a real socket, with a clock that stands still. */
 export interface Harness {
   readonly directory: string;
+  /** Where the service answers RPCs. */
+  readonly url: string;
   readonly clock: FakeClock;
   readonly app: Application;
   readonly store: Store;
@@ -102,6 +104,7 @@ export const startHarness = async (options: HarnessOptions = {}): Promise<Harnes
   onTestFinished(stop);
   return {
     directory,
+    url: server.url,
     clock,
     app,
     store,

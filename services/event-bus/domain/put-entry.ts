@@ -5,14 +5,11 @@ export interface EntryLimits {
   /** Bytes of all entries of one call together. */
   readonly entriesBytesMax: number;
   readonly detailTypeCharactersMax: number;
-  /** Levels of objects and lists in a detail. */
-  readonly depthMax: number;
 }
 
 export const entryLimits: EntryLimits = {
   entriesBytesMax: 262_144,
   detailTypeCharactersMax: 128,
-  depthMax: 1100,
 };
 
 /** An entry as far as its checks need it. */
@@ -40,13 +37,10 @@ export const entryBytes = (entry: Entry): number =>
 
 /**
  * Why an entry is not taken, in the order in which clients of such APIs see it; undefined when it is. `mayUseReserved`
- * says whether the caller may put events in the name of a service.
+ * says whether the caller may put events in the name of a service, `depthMax` how many levels of objects and lists a detail
+ * may have.
  */
-export const refuseEntry = (
-  entry: Entry,
-  mayUseReserved: boolean,
-  limits: EntryLimits = entryLimits,
-): EntryRefusal | undefined => {
+export const refuseEntry = (entry: Entry, mayUseReserved: boolean, depthMax: number): EntryRefusal | undefined => {
   const missing = [
     ["Source", entry.source],
     ["DetailType", entry.detailType],
@@ -54,10 +48,13 @@ export const refuseEntry = (
   ].find(([, value]) => value === undefined || value === "");
   if (missing !== undefined) return invalidArgument(`${missing[0]}`, `${missing[0]} is a required argument.`);
   if (!isJsonObject(entry.detail ?? "")) return { code: "MalformedDetail", message: "Detail is malformed." };
-  if (nestingDepth(entry.detail ?? "") > limits.depthMax)
-    return { code: "MalformedDetail", message: `Detail is nested deeper than ${limits.depthMax} levels.` };
-  if (Array.from(entry.detailType ?? "").length > limits.detailTypeCharactersMax)
-    return invalidArgument("DetailType", `DetailType is longer than ${limits.detailTypeCharactersMax} characters.`);
+  if (nestingDepth(entry.detail ?? "") > depthMax)
+    return { code: "MalformedDetail", message: `Detail is nested deeper than ${depthMax} levels.` };
+  if (Array.from(entry.detailType ?? "").length > entryLimits.detailTypeCharactersMax)
+    return invalidArgument(
+      "DetailType",
+      `DetailType is longer than ${entryLimits.detailTypeCharactersMax} characters.`,
+    );
   if (!mayUseReserved && isReservedSource(entry.source ?? ""))
     return { code: "NotAuthorizedForSourceException", message: "Not authorized for the source." };
   return undefined;

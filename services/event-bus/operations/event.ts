@@ -20,21 +20,25 @@ import { ErrorReason, fault } from "../faults.ts";
 import { nestingDepth } from "../json/json-cursor.ts";
 import type { NewEvent } from "../ingest.ts";
 import { ingestEvent } from "../ingest.ts";
+import { revisionOf } from "../revision.ts";
 import { flattenText } from "../pattern/flatten.ts";
 import { Matcher } from "../pattern/matcher.ts";
 
 /** Puts events on buses. Repeating the call puts them again. */
 export const putEvents: Operation<"putEvents"> = async (request, context) => {
   const { app } = context;
+  const { hasEndpoints, depthMax, name } = revisionOf(context);
   if (request.endpointId !== undefined)
     throw fault(ErrorReason.PARAMETER_REFUSED, {
       parameter: "EndpointId",
-      reason: `Endpoint ${request.endpointId} does not exist.`,
+      reason: hasEndpoints
+        ? `Endpoint ${request.endpointId} does not exist.`
+        : `Revision ${name} has no global endpoints.`,
     });
   const bytes = request.entries.reduce((sum, entry) => sum + entryBytes(entry), 0);
   if (bytes > entryLimits.entriesBytesMax) throw fault(ErrorReason.ENTRIES_TOO_LARGE);
 
-  const judged = request.entries.map((entry) => judgeEntry(entry, context));
+  const judged = request.entries.map((entry) => judgeEntry(entry, context, depthMax));
   const results = judged.some((each) => "event" in each)
     ? await app.store.transact((transaction) => putAccepted(transaction, judged, context))
     : judged;
@@ -74,9 +78,9 @@ interface Accepted {
 
 type Judged = Accepted | EntryRefusal;
 
-const judgeEntry = (entry: PutEventsRequestEntry, context: CallContext<Application>): Judged => {
+const judgeEntry = (entry: PutEventsRequestEntry, context: CallContext<Application>, depthMax: number): Judged => {
   const { app, caller } = context;
-  const refusal = refuseEntry(entry, app.services.has(caller.issuer));
+  const refusal = refuseEntry(entry, app.services.has(caller.issuer), depthMax);
   if (refusal !== undefined) return refusal;
   return {
     bus: parseBusReference(entry.eventBusName, caller.accountId),
@@ -99,14 +103,15 @@ const judgeEntry = (entry: PutEventsRequestEntry, context: CallContext<Applicati
 const mandatoryFields = ["id", "account", "source", "time", "region", "resources", "detail-type"];
 
 /** Says whether an event matches a pattern. Refuses a pattern that is not in the language, then an event that is none. */
-export const testEventPattern: Operation<"testEventPattern"> = async (request) => {
+export const testEventPattern: Operation<"testEventPattern"> = async (request, context) => {
   const pattern = parseGivenPattern(request.eventPattern);
-  if (!isEvent(request.event)) throw fault(ErrorReason.PARAMETER_NOT_VALID, { parameter: "Event" });
+  if (!isEvent(request.event, revisionOf(context).depthMax))
+    throw fault(ErrorReason.PARAMETER_NOT_VALID, { parameter: "Event" });
   const matcher = new Matcher<true>().with([{ name: "", pattern, item: true }]);
   return { result: matcher.match(flattenText(request.event, matcher.wants)).length > 0 };
 };
 
-const isEvent = (text: string): boolean => {
+const isEvent = (text: string, depthMax: number): boolean => {
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);
@@ -114,6 +119,6 @@ const isEvent = (text: string): boolean => {
     return false;
   }
   if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) return false;
-  if (nestingDepth(text) > entryLimits.depthMax) return false;
+  if (nestingDepth(text) > depthMax) return false;
   return mandatoryFields.every((field) => Object.hasOwn(parsed, field));
 };

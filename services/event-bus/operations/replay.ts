@@ -7,15 +7,19 @@ import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 
 import type { ReplayRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { ReplayState } from "../../../gen/quartet/eventbus/v1/replay_pb.ts";
+import type { CallContext } from "../../kit/server/handlers.ts";
 import type { Application, Operation } from "../application.ts";
 import { archiveArn, parseArchiveArn, parseBusArn, parseTaggedArn, replayArn } from "../domain/arns.ts";
 import { refuseSeveralFilters } from "../domain/filters.ts";
 import { instant } from "../domain/instant.ts";
 import { ErrorReason, fault } from "../faults.ts";
+import { revisionOf } from "../revision.ts";
 import { enqueueReplayStep } from "../replays.ts";
 import { findArchive } from "../store/archive.ts";
 import * as stored from "../store/replay.ts";
 import { cutPage, pageOf } from "./page.ts";
+
+type Context = CallContext<Application>;
 
 const refused = (parameter: string, reason: string): Error =>
   fault(ErrorReason.PARAMETER_REFUSED, { parameter, reason });
@@ -99,6 +103,7 @@ export const describeReplay: Operation<"describeReplay"> = async (request, { app
 export const listReplays: Operation<"listReplays"> = async (request, context) => {
   const { app, caller } = context;
   const { namePrefix, eventSourceArn, state } = request;
+  const isFrom = sourceFilter(eventSourceArn, context);
   refuseSeveralFilters("ListReplays", {
     NamePrefix: namePrefix,
     EventSourceArn: eventSourceArn,
@@ -107,11 +112,18 @@ export const listReplays: Operation<"listReplays"> = async (request, context) =>
   const page = pageOf(context, request, [namePrefix, eventSourceArn, String(state)]);
   const options = { namePrefix: namePrefix ?? "", after: page.after, limit: page.lookFor };
   const accepts = (replay: ReplayRecord): boolean =>
-    (eventSourceArn === undefined || parseArchiveArn(eventSourceArn)?.name === replay.archiveName) &&
-    (state === ReplayState.UNSPECIFIED || state === replay.state);
+    isFrom(replay) && (state === ReplayState.UNSPECIFIED || state === replay.state);
   const found = await app.store.read((reader) => stored.listReplays(reader, caller.accountId, options, accepts));
   const { items, nextToken } = cutPage(page, found, (replay) => replay.name);
   return { replays: items.map((replay) => toReplay(app, caller.accountId, replay)), nextToken };
+};
+
+/** Whether a replay is of a source: an archive, in revision B also the bus that fed it. */
+const sourceFilter = (arn: string | undefined, context: Context): ((replay: ReplayRecord) => boolean) => {
+  if (arn === undefined) return () => true;
+  const archive = parseArchiveArn(arn)?.name;
+  const bus = revisionOf(context).listsReplaysByArchiveOnly ? undefined : parseBusArn(arn)?.name;
+  return (replay) => replay.archiveName === archive || replay.bus === bus;
 };
 
 const toReplay = (app: Application, account: string, replay: ReplayRecord) => ({

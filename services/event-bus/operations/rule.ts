@@ -1,8 +1,8 @@
 /**
  * Rules. Putting refuses what watches nothing, a pattern that is not in the language, a schedule on a custom bus, a
  * schedule that cannot be read, then a bus that is not there, a rule that a service manages, and one rule too many. The
- * others refuse a bus and a rule that are not there; deleting takes a rule that is not there as deleted. Whatever is
- * answered holds for the next event.
+ * others refuse a bus and a rule that are not there; deleting takes a rule that is not there as deleted, and in revision B
+ * also one of a bus that is not there. Whatever is answered holds for the next event.
  */
 import type { RuleRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { RuleState } from "../../../gen/quartet/eventbus/v1/rule_pb.ts";
@@ -14,6 +14,7 @@ import { parseGivenPattern } from "../domain/pattern.ts";
 import { parseSchedule } from "../domain/schedule.ts";
 import { refuseTags, sortTags } from "../domain/tags.ts";
 import { ErrorReason, fault } from "../faults.ts";
+import { revisionOf } from "../revision.ts";
 import { endSchedule, followSchedule } from "../schedules.ts";
 import { getBus } from "../store/bus.ts";
 import * as stored from "../store/rule.ts";
@@ -82,8 +83,9 @@ export const listRules: Operation<"listRules"> = async (request, context) => {
 /** Deletes a rule that has no targets. */
 export const deleteRule: Operation<"deleteRule"> = async (request, context) => {
   const bus = ownBus(context, request.eventBusName);
+  const { refusesDeletionWithoutBus } = revisionOf(context);
   await context.app.store.transact(async (transaction) => {
-    await getBus(transaction, bus);
+    if (refusesDeletionWithoutBus) await getBus(transaction, bus);
     const rule = await stored.findRule(transaction, bus, request.name);
     if (rule === undefined) return;
     if (request.force !== true) refuseManaged(rule);

@@ -1,12 +1,13 @@
 /**
  * Targets of a rule. Putting refuses ids given twice, then each target in turn for what it is alone, then a bus and a
- * rule that are not there, a rule that a service manages, and more targets than a rule may have; so a call takes effect
- * whole or not at all. Removing an id that is not there changes nothing.
+ * rule that are not there, a rule that a service manages, and (in revision A) more targets than a rule may have; so a call
+ * takes effect whole or not at all. Removing an id that is not there changes nothing.
  */
 import type { Operation } from "../application.ts";
 import { ownBus } from "../authorization.ts";
 import { refuseTargets } from "../domain/target.ts";
 import { ErrorReason, fault } from "../faults.ts";
+import { revisionOf } from "../revision.ts";
 import { getBus } from "../store/bus.ts";
 import * as stored from "../store/rule.ts";
 import { cutPage, pageOf } from "./page.ts";
@@ -15,6 +16,7 @@ import { cutPage, pageOf } from "./page.ts";
 export const putTargets: Operation<"putTargets"> = async (request, context) => {
   const { app } = context;
   const bus = ownBus(context, request.eventBusName);
+  const { limitsTargets } = revisionOf(context);
   const refusal = refuseTargets(request.targets);
   if (refusal !== undefined) throw refusal;
   await app.store.transact(async (transaction) => {
@@ -23,7 +25,8 @@ export const putTargets: Operation<"putTargets"> = async (request, context) => {
     if (rule.managedBy !== undefined)
       throw fault(ErrorReason.RULE_MANAGED, { rule: rule.name, managed_by: rule.managedBy });
     const change = { put: request.targets, removedIds: [] };
-    await stored.changeTargets(transaction, bus, rule, change, app.limits.targetsPerRuleMax);
+    const targetCountMax = limitsTargets ? app.limits.targetsPerRuleMax : Infinity;
+    await stored.changeTargets(transaction, bus, rule, change, targetCountMax);
   });
   return { failedEntryCount: 0, failedEntries: [] };
 };
@@ -62,8 +65,7 @@ export const removeTargets: Operation<"removeTargets"> = async (request, context
     const rule = await stored.getRule(transaction, bus, request.rule);
     if (rule.managedBy !== undefined && request.force !== true)
       throw fault(ErrorReason.RULE_MANAGED, { rule: rule.name, managed_by: rule.managedBy });
-    const change = { put: [], removedIds: request.ids };
-    await stored.changeTargets(transaction, bus, rule, change, app.limits.targetsPerRuleMax);
+    await stored.changeTargets(transaction, bus, rule, { put: [], removedIds: request.ids });
   });
   return { failedEntryCount: 0, failedEntries: [] };
 };

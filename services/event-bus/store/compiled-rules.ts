@@ -9,7 +9,7 @@ import type { PatternEntry } from "../pattern/matcher.ts";
 import { Matcher } from "../pattern/matcher.ts";
 import { parsePattern } from "../pattern/parse.ts";
 import { busRevisions, ruleChanges, rules, targets } from "./layout.ts";
-import { changesKept } from "./rule.ts";
+import { changesKept, listTargets } from "./rule.ts";
 
 /** A rule that watches events, with what it invokes. */
 export interface WatchingRule {
@@ -62,13 +62,7 @@ const compile = async (
   const entries: PatternEntry<WatchingRule>[] = [];
   for (const name of changed) {
     const rule = await reader.get(rules, [bus.account, bus.name, name]);
-    const found = await reader.list(targets, { prefix: [bus.account, bus.name, name], limit: 1_000 });
-    const entry =
-      rule &&
-      entryOf(
-        rule,
-        found.flatMap(({ value }) => value.target ?? []),
-      );
+    const entry = rule && entryOf(rule, await listTargets(reader, bus, name, undefined, rule.targetCount));
     if (entry !== undefined) entries.push(entry);
   }
   return present.matcher.with(entries, changed);

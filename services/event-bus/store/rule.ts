@@ -86,7 +86,7 @@ export const changeTargets = async (
   bus: BusReference,
   rule: RuleRecord,
   change: TargetChange,
-  targetCountMax: number,
+  targetCountMax = Infinity,
 ): Promise<void> => {
   const { account, name } = bus;
   let count = rule.targetCount;

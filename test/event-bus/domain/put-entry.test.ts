@@ -48,12 +48,12 @@ describe("refuseEntry, in the order of its checks", () => {
     ["a source that only begins alike", { source: "awsome" }, undefined, undefined],
     ["a good entry", {}, undefined, undefined],
   ])("%s", (_what, change, code, message) => {
-    const refusal = refuseEntry({ ...entry, ...change }, false);
+    const refusal = refuseEntry({ ...entry, ...change }, false, 1_100);
     expect([refusal?.code, refusal?.message]).toEqual([code, message]);
   });
 
   test("services may put events in their names", () => {
-    expect(refuseEntry({ ...entry, source: "aws.s3" }, true)).toBeUndefined();
+    expect(refuseEntry({ ...entry, source: "aws.s3" }, true, 1_100)).toBeUndefined();
   });
 });
 
