@@ -42,13 +42,11 @@ export const startLoggedSystem = async (
     lines().find((line) => line.name === name && line.msg === msg);
   try {
     const ready = await eventually(
-      () => {
-        if (launcher.exitCode !== null) throw new Error(`the launcher ended:\n${output()}`);
-        return find("launcher", "all are ready");
-      },
+      () => find("launcher", "all are ready") ?? (launcher.exitCode === null ? undefined : "ended"),
       "all processes are ready",
       20_000,
     );
+    if (ready === "ended") throw new Error(`the launcher ended:\n${output()}`);
     return {
       gatewayUrl: String(ready["gatewayUrl"]),
       output,

@@ -1,4 +1,5 @@
 import type { DescField, DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
+import { isFieldSet } from "@bufbuild/protobuf";
 
 import { fieldContract, methodContract } from "../contract/contract.ts";
 
@@ -20,10 +21,9 @@ const tokenName = (method: DescMethod): string | undefined => methodContract(met
 const showMessage = (desc: DescMessage, message: Message, token: string | undefined, depth: number): object => {
   const shown: Record<string, unknown> = {};
   for (const field of desc.fields) {
-    const value = valueOf(field, message);
-    if (value === undefined) continue;
+    if (!isFieldSet(message, field)) continue;
     const isSecret = field.name === token || fieldContract(field).constraints.isSensitive;
-    shown[field.localName] = isSecret ? hidden : show(field, value, depth);
+    shown[field.localName] = isSecret ? hidden : show(field, valueOf(field, message), depth);
   }
   return shown;
 };
@@ -31,8 +31,7 @@ const showMessage = (desc: DescMessage, message: Message, token: string | undefi
 const valueOf = (field: DescField, message: Message): unknown => {
   const members = message as unknown as Record<string, unknown>;
   if (field.oneof === undefined) return members[field.localName];
-  const chosen = members[field.oneof.localName] as { readonly case?: string; readonly value?: unknown };
-  return chosen.case === field.localName ? chosen.value : undefined;
+  return (members[field.oneof.localName] as { readonly value?: unknown }).value;
 };
 
 const show = (field: DescField, value: unknown, depth: number): unknown => {

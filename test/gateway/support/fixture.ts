@@ -18,6 +18,8 @@ import { bearerAuthenticate } from "../../../services/kit/identity/authenticate.
 import type { Caller } from "../../../services/kit/identity/caller.ts";
 import { rootCaller } from "../../../services/kit/identity/caller.ts";
 import { createMinter, createVerifier } from "../../../services/kit/identity/tokens.ts";
+import type { Logger } from "../../../services/kit/log/log.ts";
+import type { Metrics } from "../../../services/kit/metrics/metrics.ts";
 import type { CallContext } from "../../../services/kit/server/handlers.ts";
 import { startServer } from "../../../services/kit/server/server.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
@@ -66,8 +68,15 @@ export interface Fixture {
 
 const services: readonly DescService[] = [ShelfService, ReaderService, NoticeService];
 
+/** Who watches a gateway and the services behind it; unset: nobody. */
+export interface Watchers {
+  readonly log?: Logger;
+  readonly serviceLog?: Logger;
+  readonly metrics?: Metrics;
+}
+
 /** Starts a gateway and the three test services on ports of their own. */
-export const startFixture = async (limits: Partial<GatewayLimits> = {}): Promise<Fixture> => {
+export const startFixture = async (limits: Partial<GatewayLimits> = {}, watchers: Watchers = {}): Promise<Fixture> => {
   const clock = new FakeClock();
   const keys = generateKeyPairSync("ed25519");
   const received: Received[] = [];
@@ -84,7 +93,7 @@ export const startFixture = async (limits: Partial<GatewayLimits> = {}): Promise
       app: undefined,
     })),
     authenticate: bearerAuthenticate(createVerifier({ publicKeys: new Map([["gateway", keys.publicKey]]), clock })),
-    log: silentLogger,
+    log: watchers.serviceLog ?? silentLogger,
     clock,
   });
   const transport = createTransport({ address: server.url, engine: "connect" });
@@ -95,7 +104,8 @@ export const startFixture = async (limits: Partial<GatewayLimits> = {}): Promise
     minter,
     clock,
     ids: fixedIds(),
-    log: silentLogger,
+    log: watchers.log ?? silentLogger,
+    ...(watchers.metrics === undefined ? {} : { metrics: watchers.metrics }),
     hosts: ["localhost"],
     region: "us-east-1",
     brandWord: "svc",

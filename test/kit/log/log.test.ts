@@ -28,6 +28,37 @@ describe("a log line", () => {
     expect(line).toMatchObject({ authorization: "[hidden]", key: { secretAccessKey: "[hidden]" }, token: "[hidden]" });
   });
 
+  test("tells a protobuf message by its type, because anything may stand in it", () => {
+    const [line] = logged('log.info({ request: { $typeName: "sample.Request", apiKey: "hush" }, size: 3 }, "call")');
+    expect(line).toMatchObject({ request: "sample.Request", size: 3 });
+  });
+
+  test("cuts tokens and signatures out of texts, and what hangs on errors", () => {
+    const [line] = logged(
+      'log.error({ err: Object.assign(new Error("GET /a?X-Amz-Signature=0badc0de"), { config: "hush" }) }, "Bearer abcdefgh")',
+    );
+    expect(line?.["msg"]).toBe("Bearer [hidden]");
+    expect(line?.["err"]).toMatchObject({ message: "GET /a?X-Amz-Signature=[hidden]" });
+    expect(JSON.stringify(line)).not.toMatch(/0badc0de|hush|abcdefgh/);
+  });
+
+  test("for people is as discreet", () => {
+    const log = join(import.meta.dirname, "..", "..", "..", "services", "kit", "log", "log.ts");
+    const source = `import { createLogger } from ${JSON.stringify(log)}; const log = createLogger({ name: "sample", pretty: true }); log.info({ token: "hush", url: "?X-Amz-Signature=0badc0de" }, "Bearer abcdefgh"); setTimeout(() => {}, 200);`;
+    const { stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", source], { encoding: "utf8" });
+    expect(stdout).toContain("sample: Bearer [hidden]");
+    expect(stdout).not.toMatch(/0badc0de|hush|abcdefgh/);
+  });
+
+  test("carries the trace in which it is written", () => {
+    const work = join(import.meta.dirname, "..", "..", "..", "services", "kit", "trace", "work.ts");
+    const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    const lines = logged(
+      `const { Work } = await import(${JSON.stringify(work)}); log.info("before"); new Work("sample", "server", { traceparent: "${traceparent}" }).run(() => log.info("within"));`,
+    );
+    expect(lines.map((line) => line["trace_id"])).toEqual([undefined, "0af7651916cd43dd8448eb211c80319c"]);
+  });
+
   test("is left out below the level", () => {
     expect(logged('log.debug("no"); log.info("yes")').map((line) => line["msg"])).toEqual(["yes"]);
   });
