@@ -51,6 +51,13 @@ export const eventBusSettings = {
     ["auto", "allow", "refuse"],
     "Whether targets may be private addresses or plain http; auto: when listen is loopback.",
   ),
+  busesMax: integer(100, "Event buses of an account.", 1, 100_000),
+  rulesPerBusMax: integer(300, "Rules of a bus.", 1, 1_000_000),
+  targetsPerRuleMax: integer(5, "Targets of a rule, for callers of revision A.", 1, 100),
+  connectionsMax: integer(3_000, "Connections of an account.", 1, 1_000_000),
+  apiDestinationsMax: integer(3_000, "API destinations of an account.", 1, 1_000_000),
+  activeReplaysMax: integer(10, "Replays of an account that have not ended.", 1, 1_000),
+  deadLetterDays: integer(14, "Days that a delivery which failed for good can be looked at and redriven.", 1, 3_650),
 };
 
 export const objectStorageSettings = {

@@ -1,10 +1,13 @@
-/** What an installation allows; each may be set. */
+/** What the service allows. The ones that an installation may change are settings of the same names. */
 export interface Limits {
-  readonly busesPerAccountMax: number;
+  /** Buses of an account. */
+  readonly busesMax: number;
   readonly rulesPerBusMax: number;
   readonly targetsPerRuleMax: number;
-  readonly connectionsPerAccountMax: number;
-  readonly apiDestinationsPerAccountMax: number;
+  /** Connections of an account. */
+  readonly connectionsMax: number;
+  /** API destinations of an account. */
+  readonly apiDestinationsMax: number;
   /** Replays of an account that have not ended. */
   readonly activeReplaysMax: number;
   /** Requests a second to an API destination that names no limit. */
@@ -24,11 +27,11 @@ export interface Limits {
 }
 
 export const defaultLimits: Limits = {
-  busesPerAccountMax: 100,
+  busesMax: 100,
   rulesPerBusMax: 300,
   targetsPerRuleMax: 5,
-  connectionsPerAccountMax: 3_000,
-  apiDestinationsPerAccountMax: 3_000,
+  connectionsMax: 3_000,
+  apiDestinationsMax: 3_000,
   activeReplaysMax: 10,
   rateLimitDefault: 300,
   pageItemsMax: 100,

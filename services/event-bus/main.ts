@@ -28,6 +28,15 @@ await runService({
       dialect: config.emit,
       allowsPrivateTargets:
         config.privateTargets === "auto" ? isLoopback(config.listen.host) : config.privateTargets === "allow",
+      limits: {
+        busesMax: config.busesMax,
+        rulesPerBusMax: config.rulesPerBusMax,
+        targetsPerRuleMax: config.targetsPerRuleMax,
+        connectionsMax: config.connectionsMax,
+        apiDestinationsMax: config.apiDestinationsMax,
+        activeReplaysMax: config.activeReplaysMax,
+        deadLetterMs: config.deadLetterDays * 86_400_000,
+      },
     });
     app.start();
     return { app, jobs: app.jobs, stop: () => app.stop() };

@@ -25,8 +25,11 @@ export interface ServiceProcess {
 
 const main = join(import.meta.dirname, "../../services/event-bus/main.ts");
 
-/** Starts the service on the data directory and waits until it is ready. */
-export const startServiceProcess = async (dataDir: string): Promise<ServiceProcess> => {
+/** Starts the service on the data directory, with settings as variables, and waits until it is ready. */
+export const startServiceProcess = async (
+  dataDir: string,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<ServiceProcess> => {
   const keyPair = await ensureKeyPair(keysDirectory(dataDir), "gateway");
   const minter = createMinter({ keyPair, clock: systemClock });
   const child: ChildProcess = fork(main, {
@@ -35,6 +38,7 @@ export const startServiceProcess = async (dataDir: string): Promise<ServiceProce
       QUARTET_DATA_DIR: dataDir,
       QUARTET_LOG_LEVEL: "silent",
       QUARTET_EVENT_BUS_LISTEN: "127.0.0.1:0",
+      ...settings,
     },
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });

@@ -37,7 +37,7 @@ export const createApiDestination: Operation<"createApiDestination"> = async (re
     const arn = await ownConnectionArn(app, transaction, accountId, request.connectionArn);
     if ((await stored.findApiDestination(transaction, accountId, name)) !== undefined)
       throw fault(ErrorReason.API_DESTINATION_ALREADY_EXISTS, { name });
-    const limit = app.limits.apiDestinationsPerAccountMax;
+    const limit = app.limits.apiDestinationsMax;
     const options = { namePrefix: "", connectionArn: undefined, after: undefined, limit };
     if ((await stored.listApiDestinations(transaction, accountId, options)).length >= limit)
       throw fault(ErrorReason.LIMIT_EXCEEDED);

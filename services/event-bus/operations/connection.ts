@@ -55,7 +55,7 @@ export const createConnection: Operation<"createConnection"> = async (request, {
   await app.store.transact(async (transaction) => {
     if ((await stored.findConnection(transaction, accountId, name)) !== undefined)
       throw fault(ErrorReason.CONNECTION_ALREADY_EXISTS, { name });
-    const limit = app.limits.connectionsPerAccountMax;
+    const limit = app.limits.connectionsMax;
     const others = await stored.listConnections(transaction, accountId, { namePrefix: "", after: undefined, limit });
     if (others.length >= limit) throw fault(ErrorReason.LIMIT_EXCEEDED);
     stored.putConnection(transaction, accountId, connection);

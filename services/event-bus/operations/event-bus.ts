@@ -27,7 +27,7 @@ export const createEventBus: Operation<"createEventBus"> = async (request, { app
     const reference = { account: caller.accountId, name };
     if ((await stored.findBus(transaction, reference)) !== undefined)
       throw fault(ErrorReason.EVENT_BUS_ALREADY_EXISTS, { name });
-    const limit = app.limits.busesPerAccountMax;
+    const limit = app.limits.busesMax;
     if ((await stored.listBuses(transaction, caller.accountId, "", undefined, limit)).length >= limit)
       throw fault(ErrorReason.LIMIT_EXCEEDED);
     stored.putBus(transaction, caller.accountId, {

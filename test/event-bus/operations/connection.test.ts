@@ -101,7 +101,7 @@ describe("CreateConnection", () => {
   });
 
   test("refuses, in this order", async () => {
-    const { client } = await startHarness({ limits: { connectionsPerAccountMax: 1 } });
+    const { client } = await startHarness({ limits: { connectionsMax: 1 } });
     await client.createConnection(basic);
     const privately = { resourceParameters: { resourceConfigurationArn: "x" } };
     // request | refusal

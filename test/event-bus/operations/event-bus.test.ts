@@ -22,7 +22,7 @@ describe("CreateEventBus", () => {
   });
 
   test("refuses, in this order", async () => {
-    const { client } = await startHarness({ limits: { busesPerAccountMax: 2 } });
+    const { client } = await startHarness({ limits: { busesMax: 2 } });
     await client.createEventBus({ name: "orders" });
     const tags = [
       { key: "a", value: "1" },

@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+
+import { ApiDestinationHttpMethod } from "../../gen/quartet/eventbus/v1/api_destination_pb.ts";
+import { ConnectionAuthorizationType } from "../../gen/quartet/eventbus/v1/connection_pb.ts";
+import { temporaryDirectory } from "../support/temporary-directory.ts";
+import { refusalOf } from "./harness.ts";
+import { startServiceProcess } from "./service-process.ts";
+
+test("an installation sets how much there may be of each thing", async () => {
+  const { client } = await startServiceProcess(await temporaryDirectory(), {
+    QUARTET_EVENT_BUS_BUSES_MAX: "2",
+    QUARTET_EVENT_BUS_RULES_PER_BUS_MAX: "1",
+    QUARTET_EVENT_BUS_TARGETS_PER_RULE_MAX: "6",
+    QUARTET_EVENT_BUS_CONNECTIONS_MAX: "1",
+    QUARTET_EVENT_BUS_API_DESTINATIONS_MAX: "1",
+  });
+  const connection = {
+    authorizationType: ConnectionAuthorizationType.API_KEY,
+    authParameters: { apiKeyAuthParameters: { apiKeyName: "x-key", apiKeyValue: "k-1" } },
+  };
+  const eventPattern = '{"source":["shop"]}';
+  const { connectionArn } = await client.createConnection({ ...connection, name: "a" });
+  const destination = {
+    connectionArn,
+    invocationEndpoint: "https://shop.example/",
+    httpMethod: ApiDestinationHttpMethod.POST,
+  };
+  const targets = (count: number) =>
+    Array.from({ length: count }, (_, id) => ({ id: `${id}`, arn: "arn:aws:sqs:us-east-1:000000000000:q" }));
+  await client.createEventBus({ name: "a" });
+  await client.putRule({ name: "a", eventPattern });
+  await client.putTargets({ rule: "a", targets: targets(6) });
+  await client.createApiDestination({ ...destination, name: "a" });
+  expect(
+    await Promise.all(
+      [
+        client.createEventBus({ name: "b" }),
+        client.putRule({ name: "b", eventPattern }),
+        client.putTargets({ rule: "a", targets: targets(7) }),
+        client.createConnection({ ...connection, name: "b" }),
+        client.createApiDestination({ ...destination, name: "b" }),
+      ].map(refusalOf),
+    ),
+  ).toEqual(Array(5).fill("LIMIT_EXCEEDED: The requested resource exceeds the maximum number allowed."));
+});
