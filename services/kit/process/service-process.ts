@@ -20,6 +20,11 @@ import type { Ids } from "../ids/ids.ts";
 import { randomIds } from "../ids/ids.ts";
 import type { Logger } from "../log/log.ts";
 import { createLogger } from "../log/log.ts";
+import type { Jobs } from "../jobs/jobs.ts";
+import { jobsMetrics } from "../metrics/jobs-metrics.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import { createMetrics } from "../metrics/metrics.ts";
+import { storeMetrics } from "../metrics/store-metrics.ts";
 import type { Handlers } from "../server/handlers.ts";
 import { startServer } from "../server/server.ts";
 import type { Store } from "../store/store.ts";
@@ -46,11 +51,15 @@ export interface Foundation<Config> {
   readonly minter: Minter;
   /** Who is declared in the installation, as of now. */
   readonly accounts: Accounts;
+  /** What the process shows at `/metrics`. */
+  readonly metrics: Metrics;
 }
 
 /** A service's own part of its process. */
 export interface Opened<App> {
   readonly app: App;
+  /** The service's queue of jobs, for the metrics. */
+  readonly jobs?: Jobs;
   /** Further addresses that it serves, by purpose. */
   readonly urls?: Readonly<Record<string, string>>;
   /** Runs after the last call ended and before the store closes. */
@@ -127,6 +136,9 @@ const refuseStart = (name: string, error: unknown): never => {
   process.exit(2);
 };
 
+/** The processes that log and count each call of their own clients. */
+const fronts = ["gateway"];
+
 /** Where the installation keeps the key pairs with which its processes know each other. */
 export const keysDirectory = (dataDir: string): string => join(dataDir, "keys");
 
@@ -147,6 +159,8 @@ export const runService = async <S extends DescService, App, Shared extends Sett
     const directory = join(shared.dataDir, declared.name);
     // What was written last is unknown after a refused write, and only opening the store again finds it out.
     const store = await openStore({ directory: join(directory, "leveldb"), log, onBroken: (error) => life.end(error) });
+    const metrics = createMetrics({ withProcess: true });
+    storeMetrics(metrics, store);
     const foundation = {
       config,
       directory,
@@ -156,14 +170,18 @@ export const runService = async <S extends DescService, App, Shared extends Sett
       log,
       minter: createMinter({ keyPair, clock: systemClock }),
       accounts,
+      metrics,
     };
     const opened = await declared.open(foundation);
+    if (opened.jobs !== undefined) jobsMetrics(metrics, opened.jobs);
     const server = await startServer({
       name: declared.name,
       listen: shared.listen,
       services: [{ service: declared.service, handlers: declared.handlers, errors: declared.errors, app: opened.app }],
       authenticate: authenticateFor(declared, keys, accounts),
       log,
+      metrics,
+      fronts,
     });
     return {
       urls: { rpc: server.url, ...opened.urls },
