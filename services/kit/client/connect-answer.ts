@@ -4,6 +4,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { codeFromHttpStatus, errorFromJsonBytes } from "@connectrpc/connect/protocol-connect";
 
 import type { AnswerHeaders } from "./answers.ts";
+import { NotConnectedError } from "./connector.ts";
 
 /** Headers and trailers of an answer: in the Connect protocol a trailer is a header with the prefix `trailer-`. */
 export const answerHeaders = (incoming: IncomingHttpHeaders): AnswerHeaders => {
@@ -35,23 +36,19 @@ export const answerError = (status: number, headers: IncomingHttpHeaders, body: 
 export const connectionError = (error: unknown): ConnectError => {
   if (error instanceof ConnectError) return error;
   const { code, message } = error as NodeJS.ErrnoException;
-  if (code !== undefined && unreachable.has(code))
+  if (error instanceof NotConnectedError || (code !== undefined && unreachable.has(code)))
     return new ConnectError(`the server cannot be reached: ${message}`, Code.Unavailable, undefined, undefined, error);
   return new ConnectError(message, Code.Internal, undefined, undefined, error);
 };
 
+/** What can happen to a connection that was had. */
 const unreachable = new Set([
-  "ECONNREFUSED",
   "ECONNRESET",
-  "ENOENT",
-  "ENOTFOUND",
-  "EAI_AGAIN",
   "EHOSTUNREACH",
   "ENETUNREACH",
   "EPIPE",
   "ETIMEDOUT",
   "UND_ERR_SOCKET",
-  "UND_ERR_CONNECT_TIMEOUT",
   "UND_ERR_CLOSED",
   "UND_ERR_DESTROYED",
   "UND_ERR_INFO",

@@ -10,6 +10,7 @@ import { UnaryAnswer, streamAnswer } from "./answers.ts";
 import { answerHeaders } from "./connect-answer.ts";
 import { ConnectStreamCall } from "./connect-stream-call.ts";
 import { ConnectUnaryCall } from "./connect-unary-call.ts";
+import { createConnector } from "./connector.ts";
 import { requestFrames } from "./request-frames.ts";
 import type { ClosableTransport, EngineOptions } from "./transport.ts";
 
@@ -68,19 +69,18 @@ export const createConnectEngine = (options: EngineOptions): ClosableTransport =
   return { unary, stream, close: () => pool.destroy() };
 };
 
-const createPool = ({ address, limits }: EngineOptions): Pool => {
-  const shared = {
+const createPool = (options: EngineOptions): Pool => {
+  const { address, limits } = options;
+  return new Pool(address.startsWith("unix:") ? "http://localhost" : address, {
+    connect: createConnector(options),
     connections: limits.connectionsMax,
     pipelining: 1,
     // Calls end by their own deadlines; streams may be silent for as long as they like.
     headersTimeout: 0,
     bodyTimeout: 0,
     keepAliveTimeout: 60_000,
-  };
-  if (!address.startsWith("unix:"))
-    return new Pool(address, { ...shared, connect: { timeout: limits.connectTimeoutMs, noDelay: true } });
-  const socketPath = address.slice("unix:".length);
-  return new Pool("http://localhost", { ...shared, connect: { timeout: limits.connectTimeoutMs, socketPath } });
+    allowH2: false,
+  });
 };
 
 const dispatch = (

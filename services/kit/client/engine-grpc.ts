@@ -1,8 +1,11 @@
+import { createSecureContext } from "node:tls";
+
 import type { DescMessage, DescMethod, MessageInitShape } from "@bufbuild/protobuf";
 import type { Transport } from "@connectrpc/connect";
-import type { CallOptions } from "@grpc/grpc-js";
+import type { CallOptions, ChannelCredentials } from "@grpc/grpc-js";
 import { Client, credentials, Metadata } from "@grpc/grpc-js";
 
+import { connectionOptions } from "../tls/client-tls.ts";
 import { messageCodec } from "../wire/message-codec.ts";
 import type { HeadersInput } from "./answers.ts";
 import { UnaryAnswer } from "./answers.ts";
@@ -16,7 +19,7 @@ const windowBytes = 16 * 1024 * 1024;
 
 /** Calls in gRPC over HTTP/2, through channels that are shared by all calls. */
 export const createGrpcEngine = (options: EngineOptions): ClosableTransport => {
-  const client = new Client(targetOf(options.address), credentials.createInsecure(), {
+  const client = new Client(targetOf(options.address), credentialsOf(options), {
     "grpc.max_receive_message_length": options.limits.messageBytesMax,
     "grpc.max_send_message_length": -1,
     "grpc-node.flow_control_window": windowBytes,
@@ -86,8 +89,14 @@ const pathOf = (method: DescMethod): string => `/${method.parent.typeName}/${met
 /** gRPC's own words for an address. */
 const targetOf = (address: string): string => {
   if (address.startsWith("unix:")) return address;
-  const { hostname, port } = new URL(address);
-  return `${hostname}:${port === "" ? "80" : port}`;
+  const { protocol, hostname, port } = new URL(address);
+  return `${hostname}:${port || (protocol === "https:" ? "443" : "80")}`;
+};
+
+/** The channel keeps what the files held when it was made. */
+const credentialsOf = ({ address, tls }: EngineOptions): ChannelCredentials => {
+  if (!address.startsWith("https:")) return credentials.createInsecure();
+  return credentials.createFromSecureContext(createSecureContext(connectionOptions(tls)));
 };
 
 const callOptions = (timeoutMs: number | undefined): CallOptions =>

@@ -1,5 +1,6 @@
 import type { Transport } from "@connectrpc/connect";
 
+import type { ClientTls } from "../tls/client-tls.ts";
 import { tracedTransport } from "../trace/traced-transport.ts";
 import { createConnectEngine } from "./engine-connect.ts";
 import { createGrpcEngine } from "./engine-grpc.ts";
@@ -16,8 +17,10 @@ export interface ClientLimits {
 
 /** How calls reach one service. */
 export interface TransportOptions {
-  /** `http://127.0.0.1:50054`, or `unix:/path`. */
+  /** `http://127.0.0.1:50054`, `https://localhost:50054` or `unix:/path`. */
   readonly address: string;
+  /** For `https` addresses. Unset: the well-known authorities are believed, and no certificate is shown. */
+  readonly tls?: ClientTls;
   /**
    * `connect`: the Connect protocol over HTTP/1.1, the cheapest and fastest between processes of one installation.
    * `grpc`: gRPC over HTTP/2. Calls whose two directions run at the same time need HTTP/2 and use it with either.
@@ -43,6 +46,7 @@ export type ClosableTransport = Transport & { close(): Promise<void> };
 /** What an engine is made from: the options with everything filled in. */
 export interface EngineOptions {
   readonly address: string;
+  readonly tls: ClientTls | undefined;
   readonly token: (() => Promise<string>) | undefined;
   readonly timeoutMs: number | undefined;
   readonly limits: ClientLimits;
@@ -56,6 +60,7 @@ export interface EngineOptions {
 export const createTransport = (options: TransportOptions): ClosableTransport => {
   const engineOptions: EngineOptions = {
     address: options.address,
+    tls: options.tls,
     token: options.token,
     timeoutMs: options.timeoutMs,
     limits: { ...defaultClientLimits, ...options.limits },

@@ -3,7 +3,10 @@ import type { IncomingMessage, Server as HttpServer, ServerResponse } from "node
 import { createServer as createHttp2Server } from "node:http2";
 import type { Http2Server, IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
+import { createServer as createTlsServer } from "node:tls";
 
+import type { ServerTls } from "../tls/server-tls.ts";
+import { contextOptions, isBelieved } from "../tls/server-tls.ts";
 import type { ServerLimits } from "./limits.ts";
 
 /** What answers the requests of a port. */
@@ -15,7 +18,10 @@ export interface PortHandlers {
 /** Where a port listens: TCP, or a unix socket by its path. */
 export type ListenAddress = { readonly host: string; readonly port: number } | { readonly path: string };
 
-/** One listening port that speaks HTTP/1.1 and HTTP/2, told apart by the first bytes of a connection. */
+/**
+ * One listening port that speaks HTTP/1.1 and HTTP/2, told apart by ALPN where it listens by TLS and by the first bytes
+ * of a connection where it does not.
+ */
 export interface Port {
   listen(address: ListenAddress): Promise<void>;
   /** The TCP port; undefined on a unix socket. */
@@ -33,25 +39,25 @@ export interface Port {
 const preface = Buffer.from("PRI");
 
 /** Opens a port. Requests are answered by the handlers from the first connection on. */
-export const createPort = (handlers: PortHandlers, limits: ServerLimits): Port => {
+export const createPort = (handlers: PortHandlers, limits: ServerLimits, tls?: ServerTls): Port => {
   const sessions = new Set<ServerHttp2Session>();
   const undecided = new Set<Socket>();
   const http1 = createHttp1(handlers, limits);
   const http2 = createHttp2(handlers, limits, sessions);
   const takeHttp1 = http1.listeners("connection")[0] as (socket: Socket) => void;
   http1.removeAllListeners("connection");
+  const take: Take = (socket, isHttp2) => {
+    if (isHttp2) http2.emit("connection", socket);
+    else {
+      // The parser reads what was put back from the stream and all that follows from the socket itself.
+      takeHttp1.call(http1, socket);
+      socket.resume();
+    }
+  };
+  const open = tls === undefined ? openPlain(limits, take) : openSecure(tls, limits, take);
   http1.on("connection", (socket: Socket) => {
     undecided.add(socket);
-    decide(socket, limits.headersTimeoutMs, (isHttp2) => {
-      undecided.delete(socket);
-      if (isHttp2 === undefined) return;
-      if (isHttp2) http2.emit("connection", socket);
-      else {
-        // The parser reads what was put back from the stream and all that follows from the socket itself.
-        takeHttp1.call(http1, socket);
-        socket.resume();
-      }
-    });
+    open(socket, () => undecided.delete(socket));
   });
   return {
     listen: (address) =>
@@ -86,6 +92,56 @@ export const createPort = (handlers: PortHandlers, limits: ServerLimits): Port =
 };
 
 const ignore = (): void => {};
+
+/** Hands a connection to the server of its protocol. */
+type Take = (socket: Socket, isHttp2: boolean) => void;
+
+/** Finds out what a new connection speaks, and says when that is over: because it is taken, or because it is gone. */
+type Open = (socket: Socket, settled: () => void) => void;
+
+const openPlain =
+  (limits: ServerLimits, take: Take): Open =>
+  (socket, settled) =>
+    decide(socket, limits.headersTimeoutMs, (isHttp2) => {
+      settled();
+      if (isHttp2 !== undefined) take(socket, isHttp2);
+    });
+
+/** The handshake settles the protocol: HTTP/2 for those who ask for it, HTTP/1.1 for all others. */
+const openSecure = (tls: ServerTls, limits: ServerLimits, take: Take): Open => {
+  const { source, clientCertificates = "none" } = tls;
+  let known = source.current();
+  const secure = createTlsServer({
+    ...contextOptions(known),
+    ALPNProtocols: ["h2", "http/1.1"],
+    requestCert: clientCertificates !== "none",
+    rejectUnauthorized: clientCertificates === "required",
+    handshakeTimeout: limits.headersTimeoutMs,
+  });
+  // A TLS socket does not tell which connection it lies on; both tell the same peer.
+  const shaking = new Map<string, () => void>();
+  secure.on("secureConnection", (socket) => {
+    shaking.get(peerOf(socket))?.();
+    if (clientCertificates === "optional" && !isBelieved(socket)) socket.destroy();
+    else take(socket, socket.alpnProtocol === "h2");
+  });
+  secure.on("tlsClientError", (_error, socket) => socket.destroy());
+  return (socket, settled) => {
+    const peer = peerOf(socket);
+    const done = (): void => {
+      if (shaking.get(peer) === done) shaking.delete(peer);
+      settled();
+    };
+    shaking.set(peer, done);
+    socket.on("close", done);
+    const material = source.current();
+    if (material !== known) secure.setSecureContext(contextOptions(material));
+    known = material;
+    secure.emit("connection", socket);
+  };
+};
+
+const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
 
 /** How often a draining port looks for connections whose last answer is out. */
 const sweepMs = 20;

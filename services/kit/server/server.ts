@@ -9,6 +9,7 @@ import type { Authenticate } from "../identity/authenticate.ts";
 import type { Logger } from "../log/log.ts";
 import { callMetrics } from "../metrics/call-metrics.ts";
 import type { Metrics } from "../metrics/metrics.ts";
+import type { ServerTls } from "../tls/server-tls.ts";
 import { Dispatcher, serverStopping } from "./dispatch.ts";
 import { createHealth } from "./health.ts";
 import { serveConnectStream, serveConnectUnary, streamContentType, unaryContentType } from "./lane-connect.ts";
@@ -28,6 +29,8 @@ export interface ServerOptions {
   readonly name: string;
   /** `{ host, port }` (port 0: any free one) or `{ path }` of a unix socket. */
   readonly listen: ListenAddress;
+  /** Unset: without TLS. A unix socket has none: the file's mode says who may connect. */
+  readonly tls?: ServerTls;
   readonly services: readonly AnyServiceBinding[];
   /** Runs before the body of a request is read. Health and reflection answer without it. */
   readonly authenticate: Authenticate;
@@ -43,7 +46,7 @@ export interface ServerOptions {
 
 /** A server that takes calls. */
 export interface RunningServer {
-  /** `http://host:port`, or `unix:/path`. */
+  /** `http://host:port` or `https://host:port`, or `unix:/path`. */
   readonly url: string;
   /** 0 on a unix socket. */
   readonly port: number;
@@ -114,10 +117,14 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
     else void router(request, response);
   };
 
-  const port = createPort({ http1, http2 }, limits);
+  const tls = "path" in options.listen ? undefined : options.tls;
+  const port = createPort({ http1, http2 }, limits, tls);
   await port.listen(options.listen);
+  const scheme = tls === undefined ? "http" : "https";
   const url =
-    "path" in options.listen ? `unix:${options.listen.path}` : `http://${hostOf(options.listen.host)}:${port.port}`;
+    "path" in options.listen
+      ? `unix:${options.listen.path}`
+      : `${scheme}://${hostOf(options.listen.host)}:${port.port}`;
   options.log.debug({ url }, `${options.name} listens`);
 
   return {

@@ -1,0 +1,33 @@
+import { buildConnector } from "undici";
+
+import { connectionOptions } from "../tls/client-tls.ts";
+import type { EngineOptions } from "./transport.ts";
+
+/** No connection to the server was had, so nothing of the call was sent. */
+export class NotConnectedError extends Error {
+  override readonly name = "NotConnectedError";
+}
+
+/** Makes the connections of a pool: TCP, TLS with what its files hold at that moment, or a unix socket. */
+export const createConnector = ({ address, tls, limits }: EngineOptions): buildConnector.connector => {
+  const build = (): buildConnector.connector =>
+    buildConnector({
+      ...(address.startsWith("https:") && connectionOptions(tls)),
+      ...(address.startsWith("unix:") && { socketPath: address.slice("unix:".length) }),
+      // This engine is for HTTP/1.1; the gRPC engine is the one for HTTP/2.
+      allowH2: false,
+      timeout: limits.connectTimeoutMs,
+      noDelay: true,
+    });
+  let known = tls?.source.current();
+  let connect = build();
+  return (options, callback) => {
+    const material = tls?.source.current();
+    if (material !== known) connect = build();
+    known = material;
+    connect(options, (...[error, socket]) => {
+      if (error === null) callback(null, socket);
+      else callback(new NotConnectedError(error.message, { cause: error }), null);
+    });
+  };
+};
