@@ -9,6 +9,7 @@ import { Server, ServerCredentials } from "@grpc/grpc-js";
 
 import type { EchoRequest, EchoResponse } from "../../../gen/quartet/test/v1/test_service_pb.ts";
 import { EchoRequestSchema, EchoResponseSchema } from "../../../gen/quartet/test/v1/test_service_pb.ts";
+import { createMetrics } from "../../../services/kit/metrics/metrics.ts";
 import { startTestServer } from "../../kit/server/test-service.ts";
 import { playPeer } from "./peer.ts";
 
@@ -20,6 +21,7 @@ const echoHandler: handleUnaryCall<EchoRequest, EchoResponse> = (call, answer) =
 
 const roles: Record<string, () => Promise<string>> = {
   kit: async () => (await startTestServer()).server.url,
+  "kit-watched": async () => (await startTestServer({ metrics: createMetrics({ withProcess: true }) })).server.url,
   "kit-unix": async () => {
     const path = join(tmpdir(), `quartet-bench-${process.pid}.sock`);
     return (await startTestServer({ listen: { path } })).server.url;
@@ -64,4 +66,4 @@ const roles: Record<string, () => Promise<string>> = {
   },
 };
 
-playPeer({ start: roles[process.argv[2] ?? ""] as () => Promise<string> });
+playPeer({ start: roles[process.argv[2] ?? ""] });
