@@ -13,7 +13,6 @@ import { handlers } from "../../services/customer-profile/service.ts";
 import { systemClock } from "../../services/kit/clock/clock.ts";
 import { rootCaller } from "../../services/kit/identity/caller.ts";
 import { randomIds } from "../../services/kit/ids/ids.ts";
-import type { CallContext } from "../../services/kit/server/handlers.ts";
 import type { Store } from "../../services/kit/store/store.ts";
 import { openStore } from "../../services/kit/store/store.ts";
 import { defineTable, integer } from "../../services/kit/store/table.ts";
@@ -49,7 +48,7 @@ const caller = (app: Application) => {
       method.localName
     ];
     if (handler === undefined) throw new Error(`no handler is called ${method.localName}`);
-    return handler(create(method.input, request), { ...context, method } as unknown as CallContext<Application>);
+    return handler(create(method.input, request), { ...context, method } as unknown);
   };
 };
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { layout } from "../../services/customer-profile/store/layout.ts";
 import type { Store } from "../../services/kit/store/store.ts";
-import type { KeyTuple, Table } from "../../services/kit/store/table.ts";
+import type { Table } from "../../services/kit/store/table.ts";
 import { keyBytes, pretty } from "../../services/kit/store/table.ts";
 import { toBinary } from "@bufbuild/protobuf";
 
@@ -18,7 +18,7 @@ export interface Row {
 export const rowsOf = (store: Store): Promise<Row[]> =>
   store.read(async (reader) => {
     const rows: Row[] = [];
-    for (const table of layout as readonly Table<KeyTuple>[])
+    for (const table of layout as readonly Table[])
       for await (const { key, value } of reader.range(table, {}))
         rows.push({
           key: pretty(table, key),

@@ -46,7 +46,7 @@ export const onceByToken = async <S extends DescMessage>(
         resource_type: first.resourceType,
         resource_id: first.resourceId,
       });
-    return fromBinary(kind.response, first.answer) as MessageInitShape<S>;
+    return fromBinary(kind.response, first.answer);
   }
   const { resourceId, answer } = await make();
   const bytes = toBinary(kind.response, create(kind.response, answer));

@@ -120,4 +120,4 @@ const startBare = async (): Promise<string> => {
 
 const roles: Record<string, () => Promise<string>> = { gateway: startFront, services: startServices, bare: startBare };
 
-playPeer({ start: roles[process.argv[2] ?? ""] as () => Promise<string> });
+playPeer({ start: roles[process.argv[2] ?? ""] });

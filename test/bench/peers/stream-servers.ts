@@ -46,4 +46,4 @@ const roles: Record<string, () => Promise<string>> = {
   },
 };
 
-playPeer({ start: roles[process.argv[2] ?? ""] as () => Promise<string> });
+playPeer({ start: roles[process.argv[2] ?? ""] });

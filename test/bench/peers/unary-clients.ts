@@ -40,7 +40,7 @@ const roles: Record<string, (address: string) => () => Promise<EchoResponse>> = 
           request,
           metadata,
           (error, answer) => {
-            if (answer === undefined) reject(error as Error);
+            if (answer === undefined) reject(error);
             else resolve(answer);
           },
         );

@@ -66,7 +66,7 @@ describe("searchProfiles", () => {
     ];
     for (const [keyName, values, expected] of rows) {
       const { items } = await client.searchProfiles({ domainName: "shop", keyName, values });
-      expect([keyName, values, items.map((profile) => profile.firstName).toSorted()]).toEqual([
+      expect([keyName, values, items.map((profile) => profile.firstName ?? "").toSorted()]).toEqual([
         keyName,
         values,
         expected,

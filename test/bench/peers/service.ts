@@ -1,0 +1,51 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+
+import type { Transport } from "@connectrpc/connect";
+
+import { createTransport } from "../../../services/kit/client/transport.ts";
+import { systemClock } from "../../../services/kit/clock/clock.ts";
+import { rootCaller } from "../../../services/kit/identity/caller.ts";
+import { ensureKeyPair } from "../../../services/kit/identity/key-files.ts";
+import { createMinter } from "../../../services/kit/identity/tokens.ts";
+import { keysDirectory } from "../../../services/kit/process/service-process.ts";
+
+/** A service as a process of its own, as an installation runs it. */
+export interface ServicePeer {
+  /** Calls of the owner account, sent as the gateway sends them. */
+  readonly transport: Transport;
+  /** Ends the process, which finishes what it is doing. */
+  stop(): Promise<void>;
+}
+
+const services = join(import.meta.dirname, "../../../services");
+
+/** Starts a service on the data directory, on a free port, and waits until it is ready. */
+export const startService = async (name: "event-bus" | "object-storage", dataDir: string): Promise<ServicePeer> => {
+  const keyPair = await ensureKeyPair(keysDirectory(dataDir), "gateway");
+  const minter = createMinter({ keyPair, clock: systemClock });
+  const child = fork(
+    join(services, name, "main.ts"),
+    ["--data-dir", dataDir, "--listen", "127.0.0.1:0", "--log-level", "error"],
+    { stdio: ["ignore", "inherit", "inherit", "ipc"] },
+  );
+  const exited = once(child, "exit");
+  const [message] = (await Promise.race([
+    once(child, "message"),
+    exited.then(() => Promise.reject(new Error(`${name} ended before it was ready`))),
+  ])) as [{ urls: { rpc: string } }];
+  const transport = createTransport({
+    address: message.urls.rpc,
+    engine: "connect",
+    token: () => minter.mint(rootCaller("000000000000")),
+  });
+  return {
+    transport,
+    stop: async () => {
+      await transport.close();
+      child.kill("SIGTERM");
+      await exited;
+    },
+  };
+};
