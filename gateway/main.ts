@@ -10,11 +10,13 @@ import { callMetrics } from "../services/kit/metrics/call-metrics.ts";
 import { measuredTransport } from "../services/kit/metrics/measured-transport.ts";
 import { createMetrics } from "../services/kit/metrics/metrics.ts";
 import { runProcess } from "../services/kit/process/process.ts";
+import { warnIfExposed } from "../services/kit/process/process-tls.ts";
 import {
   credentialsFile,
   keysDirectory,
   processAccounts,
   processConfig,
+  processTls,
 } from "../services/kit/process/service-process.ts";
 import { gatewaySettings, installation } from "../services/settings.ts";
 import { originSources } from "./cross-origin/origin-sources.ts";
@@ -25,6 +27,12 @@ import { services } from "./services.ts";
 const config = processConfig(installation, "gateway", gatewaySettings);
 const log = createLogger({ name: "gateway", level: config.logLevel });
 const accounts = processAccounts(installation, "gateway", log, process.env);
+
+const tls = processTls(config, "gateway", log);
+const { certificate, certificateKey } = config;
+const own = { tlsCertificate: certificate, tlsKey: certificateKey, tlsAuthority: "", tlsServerName: "" };
+const outside = processTls({ ...own, tlsClientCertificates: "none" }, "gateway", log).server;
+warnIfExposed(config.listen, outside, log);
 
 const addresses: Readonly<Record<keyof typeof services, string>> = {
   "customer-profile": config.customerProfileAddress,
@@ -49,7 +57,7 @@ await runProcess(log, async () => {
   const calls = callMetrics(metrics, "grpc_client");
   const connections = Object.entries(services).map(([name, { service, errors }]) => {
     const address = addresses[name as keyof typeof services];
-    const transport = measuredTransport(createTransport({ address, engine: "connect" }), calls);
+    const transport = measuredTransport(createTransport({ address, engine: "connect", tls: tls.client }), calls);
     return { service, errors, transport };
   });
   const minter = createMinter({ keyPair, clock: systemClock });
@@ -66,7 +74,7 @@ await runProcess(log, async () => {
     metrics,
     originSources: originSources(connections, { minter, clock: systemClock, allowedOrigins: config.allowedOrigins }),
   });
-  const running = await startGateway(gateway, config);
+  const running = await startGateway(gateway, { ...config, certificate: outside?.source });
   return {
     urls: { http: running.url, admin: running.adminUrl },
     stop: async () => {

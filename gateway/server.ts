@@ -1,10 +1,13 @@
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerOptions, ServerResponse } from "node:http";
 import { createServer, STATUS_CODES } from "node:http";
+import { createServer as createHttpsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 
 import type { Address } from "../services/kit/config/config.ts";
 import type { Metrics } from "../services/kit/metrics/metrics.ts";
+import type { TlsSource } from "../services/kit/tls/tls-files.ts";
+import { contextOptions } from "../services/kit/tls/server-tls.ts";
 import type { Gateway } from "./gateway.ts";
 import { answer } from "./pipeline.ts";
 
@@ -20,12 +23,15 @@ export interface RunningGateway {
 export interface ListenOptions {
   readonly listen: Address;
   readonly adminListen: Address;
+  /** The certificate of the main port. Unset: it speaks plain HTTP. */
+  readonly certificate?: TlsSource;
 }
 
 /** Starts to answer. Rejects when an address cannot be taken. */
 export const startGateway = async (gateway: Gateway, options: ListenOptions): Promise<RunningGateway> => {
   const state = { isServing: true };
-  const main = createMainServer(gateway);
+  const { certificate } = options;
+  const main = createMainServer(gateway, certificate);
   const admin = createAdminServer(state, gateway.metrics);
   await listen(main, options.listen);
   try {
@@ -35,7 +41,7 @@ export const startGateway = async (gateway: Gateway, options: ListenOptions): Pr
     throw error;
   }
   return {
-    url: urlOf(main),
+    url: urlOf(main, certificate === undefined ? "http" : "https"),
     adminUrl: urlOf(admin),
     stop: async (graceMs) => {
       state.isServing = false;
@@ -45,9 +51,9 @@ export const startGateway = async (gateway: Gateway, options: ListenOptions): Pr
   };
 };
 
-const createMainServer = (gateway: Gateway): Server => {
+const createMainServer = (gateway: Gateway, certificate: TlsSource | undefined): Server => {
   const { limits } = gateway;
-  const server = createServer({
+  const server = certified(certificate, {
     keepAlive: true,
     noDelay: true,
     keepAliveTimeout: limits.idleTimeoutMs,
@@ -74,6 +80,20 @@ const createMainServer = (gateway: Gateway): Server => {
     response.writeHead(417, { "content-length": 0 }).end();
   });
   server.on("clientError", refuseBroken);
+  return server;
+};
+
+/** A server of HTTP, or of HTTPS whose renewed certificate is shown to the next connection. */
+const certified = (source: TlsSource | undefined, options: ServerOptions): Server => {
+  if (source === undefined) return createServer(options);
+  let known = source.current();
+  const handshake = { ALPNProtocols: ["http/1.1"], handshakeTimeout: options.headersTimeout };
+  const server = createHttpsServer({ ...options, ...contextOptions(known), ...handshake });
+  server.prependListener("connection", () => {
+    const material = source.current();
+    if (material !== known) server.setSecureContext(contextOptions(material));
+    known = material;
+  });
   return server;
 };
 
@@ -132,9 +152,9 @@ const listen = (server: Server, { host, port }: Address): Promise<void> =>
     });
   });
 
-const urlOf = (server: Server): string => {
+const urlOf = (server: Server, scheme = "http"): string => {
   const { address, port, family } = server.address() as AddressInfo;
-  return family === "IPv6" ? `http://[${address}]:${port}` : `http://${address}:${port}`;
+  return family === "IPv6" ? `${scheme}://[${address}]:${port}` : `${scheme}://${address}:${port}`;
 };
 
 const drain = (server: Server, graceMs: number): Promise<void> =>

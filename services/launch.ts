@@ -6,6 +6,7 @@ import { systemClock } from "./kit/clock/clock.ts";
 import { openAccessKeyFile } from "./kit/identity/access-key-file.ts";
 import { randomIds } from "./kit/ids/ids.ts";
 import { createLogger } from "./kit/log/log.ts";
+import { openProcessTls } from "./kit/process/process-tls.ts";
 import { credentialsFile } from "./kit/process/service-process.ts";
 import { startInstallation } from "./launcher/installation.ts";
 import { welcome } from "./launcher/welcome.ts";
@@ -25,7 +26,7 @@ const main = async (): Promise<void> => {
   }
   const usesFreePorts = argv.includes("--free-ports");
   const sharedArguments = argv.filter((argument) => argument !== "--free-ports");
-  const { config, accounts } = readConfig({ argv: sharedArguments, env: process.env, directory: process.cwd() });
+  const { config, accounts, tls } = readConfig({ argv: sharedArguments, env: process.env, directory: process.cwd() });
 
   const isTerminal = process.stdout.isTTY;
   const env = { ...process.env, ...(isTerminal ? { QUARTET_LOG_PRETTY: "1" } : {}) };
@@ -44,6 +45,7 @@ const main = async (): Promise<void> => {
     env,
     log,
     drainMs: config.drainMs,
+    tls: tls.client,
     sharedArguments,
   });
 
@@ -85,7 +87,8 @@ const readConfig = (sources: ConfigSources) => {
     const config = loadConfig(installation, "launcher", {}, sources);
     const file = configFileOf(sources);
     const accounts = openAccounts({ installation, file, clock: systemClock, environment: sources.env });
-    return { config, accounts };
+    const tls = openProcessTls(config, systemClock, createLogger({ name: "launcher", level: config.logLevel }));
+    return { config, accounts, tls };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     process.stderr.write(`quartet: ${error.message}\n`);

@@ -15,11 +15,24 @@ export const sharedSettings = {
   emit: choice(["amz", "svc"], "Dialect of what is emitted without a request: events and the ARNs in them."),
   accessKeyId: text("", "Access key id of the root key, instead of the one in the gateway's credentials file."),
   secretAccessKey: secret("Secret of that access key."),
+  tlsCertificate: text(
+    "",
+    "PEM file of the certificate that the services show each other; empty: they speak without TLS.",
+  ),
+  tlsKey: text("", "PEM file of the key of that certificate."),
+  tlsAuthority: text("", "PEM file of the authorities that certify the services; empty: the well-known ones."),
+  tlsServerName: text("", "Name that certificates of services must have; empty: the host of their address."),
+  tlsClientCertificates: choice(
+    ["none", "optional", "required"],
+    "Whether services ask their callers for certificates of that authority.",
+  ),
   drainMs: integer(10_000, "Longest time in milliseconds that a stopping process waits for running calls.", 0, 600_000),
 };
 
 export const gatewaySettings = {
   listen: address("127.0.0.1:8080", "Where all four APIs are served over HTTP."),
+  certificate: text("", "PEM file of the certificate with which clients are answered by HTTPS; empty: by plain HTTP."),
+  certificateKey: text("", "PEM file of the key of that certificate."),
   adminListen: address("127.0.0.1:8089", "Where /healthz and /metrics are served."),
   hosts: words(["localhost"], "Host names of the gateway itself; a label before one of them names a bucket or an API."),
   brandWord: text("svc", "Word of the documented dialect in header names, ARNs and algorithms."),

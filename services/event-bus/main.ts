@@ -1,14 +1,10 @@
-import { isIP } from "node:net";
-
 import { ErrorReasonSchema } from "../../gen/quartet/eventbus/v1/error_reason_pb.ts";
 import { EventBusService } from "../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
+import { isLoopback } from "../kit/config/loopback.ts";
 import { runService } from "../kit/process/service-process.ts";
 import { eventBusSettings, installation } from "../settings.ts";
 import { createApplication } from "./application.ts";
 import { handlers } from "./service.ts";
-
-const isLoopback = (host: string): boolean =>
-  host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
 
 await runService({
   name: "event-bus",

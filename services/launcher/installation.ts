@@ -1,8 +1,13 @@
 import { join } from "node:path";
 
+import { createClient } from "@connectrpc/connect";
+
+import { Health, HealthCheckResponse_ServingStatus as Status } from "../../gen/grpc/health/v1/health_pb.ts";
+import { createTransport } from "../kit/client/transport.ts";
 import { ensureKeyPair } from "../kit/identity/key-files.ts";
 import type { Logger } from "../kit/log/log.ts";
 import { keysDirectory } from "../kit/process/service-process.ts";
+import type { ClientTls } from "../kit/tls/client-tls.ts";
 import type { Supervised, Urls } from "./supervisor.ts";
 import { supervise } from "./supervisor.ts";
 
@@ -17,6 +22,8 @@ export interface InstallationOptions {
   readonly log: Logger;
   /** Longest time that a stopping process may drain, in milliseconds. */
   readonly drainMs: number;
+  /** How the services are reached where they listen by TLS. */
+  readonly tls?: ClientTls;
   /** Further shared settings as flags, handed to every process: `["--log-level", "warn"]`. */
   readonly sharedArguments?: readonly string[];
 }
@@ -93,7 +100,7 @@ export const startInstallation = async (options: InstallationOptions): Promise<R
       const outcomes = await Promise.allSettled(wave.map(start));
       const failed = outcomes.find((outcome) => outcome.status === "rejected");
       if (failed !== undefined) throw failed.reason;
-      await Promise.all(wave.map((name) => awaitHealthy(urlOf(running, name))));
+      await Promise.all(wave.map((name) => awaitHealthy(urlOf(running, name), options.tls)));
     }
   } catch (error) {
     await stop();
@@ -117,8 +124,20 @@ const listenArguments = (name: ProcessName, usesFreePorts: boolean, urls: Urls |
   });
 };
 
-const awaitHealthy = async (urls: Urls): Promise<void> => {
-  const base = urls["admin"] ?? urls["rpc"];
-  const response = await fetch(`${base}/healthz`, { signal: AbortSignal.timeout(10_000) });
-  if (!response.ok) throw new Error(`${base}/healthz answers ${response.status}`);
+/** The gateway says so on its admin port, a service over RPC. */
+const awaitHealthy = async ({ admin, rpc }: Urls, tls: ClientTls | undefined): Promise<void> => {
+  if (admin !== undefined) {
+    const response = await fetch(`${admin}/healthz`, { signal: AbortSignal.timeout(healthyMs) });
+    if (!response.ok) throw new Error(`${admin}/healthz answers ${response.status}`);
+    return;
+  }
+  const transport = createTransport({ address: rpc ?? "", engine: "connect", tls, timeoutMs: healthyMs });
+  try {
+    const { status } = await createClient(Health, transport).check({});
+    if (status !== Status.SERVING) throw new Error(`${rpc} is not serving`);
+  } finally {
+    await transport.close();
+  }
 };
+
+const healthyMs = 10_000;

@@ -16,6 +16,7 @@ import { callMetrics } from "../kit/metrics/call-metrics.ts";
 import { measuredTransport } from "../kit/metrics/measured-transport.ts";
 import type { Metrics } from "../kit/metrics/metrics.ts";
 import { createPageTokens, pageTokenKey, pageTokenKeyTable } from "../kit/page-tokens/page-tokens.ts";
+import type { ClientTls } from "../kit/tls/client-tls.ts";
 import type { Store } from "../kit/store/store.ts";
 import type { Application, Limits } from "./application.ts";
 import { defaultLimits } from "./application.ts";
@@ -45,6 +46,8 @@ export interface ObjectStorageOptions {
   readonly emit: EmitDialect;
   /** Where bucket notifications are sent. */
   readonly eventBusAddress: string;
+  /** How the event bus is reached at an `https` address. */
+  readonly tls?: ClientTls;
   readonly limits?: Partial<Limits>;
   /** Who is declared. Unset: nobody. */
   readonly accounts?: Pick<Accounts, "canonicalUserId">;
@@ -81,7 +84,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
   const { store, clock, ids, log, minter } = options;
   const blobs = await openFileBlobStore({ directory: join(options.directory, "blobs") });
   const pins = new BlobPins();
-  const transport = createTransport({ address: options.eventBusAddress, engine: "connect" });
+  const transport = createTransport({ address: options.eventBusAddress, engine: "connect", tls: options.tls });
   const { metrics } = options;
   const eventBus = createClient(
     EventBusService,

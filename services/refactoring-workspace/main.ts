@@ -1,7 +1,6 @@
-import { isIP } from "node:net";
-
 import { ErrorReasonSchema } from "../../gen/quartet/refactoringworkspace/v1/error_reason_pb.ts";
 import { RefactoringWorkspaceService } from "../../gen/quartet/refactoringworkspace/v1/refactoring_workspace_service_pb.ts";
+import { isLoopback } from "../kit/config/loopback.ts";
 import { runService } from "../kit/process/service-process.ts";
 import { installation, refactoringWorkspaceSettings } from "../settings.ts";
 import { handlers } from "./service.ts";
@@ -12,9 +11,6 @@ const nameWords = {
   amz: { partition: "aws", service: "refactor-spaces" },
   svc: { partition: "svc", service: "refactoring-workspace" },
 } as const;
-
-const isLoopback = (host: string): boolean =>
-  host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
 
 await runService({
   name: "refactoring-workspace",

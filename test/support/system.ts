@@ -10,6 +10,7 @@ import { systemClock } from "../../services/kit/clock/clock.ts";
 import { openAccessKeyFile } from "../../services/kit/identity/access-key-file.ts";
 import { randomIds } from "../../services/kit/ids/ids.ts";
 import { createLogger } from "../../services/kit/log/log.ts";
+import type { ClientTls } from "../../services/kit/tls/client-tls.ts";
 import { credentialsFile } from "../../services/kit/process/service-process.ts";
 import type { RunningInstallation } from "../../services/launcher/installation.ts";
 import { startInstallation } from "../../services/launcher/installation.ts";
@@ -32,6 +33,10 @@ export interface SystemOptions {
   readonly configuration?: object;
   /** Environment variables beside those of the test. */
   readonly env?: Readonly<Record<string, string>>;
+  /** How services that listen by TLS are reached. */
+  readonly tls?: ClientTls;
+  /** PEM text of the authority of the gateway's certificate, where it has one. */
+  readonly authority?: string;
 }
 
 export interface SdkClients {
@@ -48,7 +53,7 @@ export const configurationFile = (dataDir: string): string => join(dataDir, "qua
 export const startSystem = async (
   dataDir: string,
   logLevel = "error",
-  { configuration, env }: SystemOptions = {},
+  { configuration, env, tls, authority }: SystemOptions = {},
 ): Promise<System> => {
   const configFile = configurationFile(dataDir);
   if (configuration !== undefined) await writeFile(configFile, JSON.stringify(configuration));
@@ -61,6 +66,7 @@ export const startSystem = async (
     env: { ...process.env, ...env, QUARTET_LOG_LEVEL: logLevel },
     log: createLogger({ name: "launcher", level: logLevel }),
     drainMs: 5_000,
+    tls,
     ...(configuration === undefined ? {} : { sharedArguments: ["--config", configFile] }),
   });
   const { accessKeyId, secretAccessKey } = key;
@@ -72,6 +78,7 @@ export const startSystem = async (
       region,
       credentials: { accessKeyId: id, secretAccessKey: secret },
       maxAttempts: 1,
+      ...(authority !== undefined && { requestHandler: { httpsAgent: { ca: authority } } }),
     };
     const clients: SdkClients = {
       objectStorage: new S3Client({ ...config, forcePathStyle: true }),

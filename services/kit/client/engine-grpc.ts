@@ -29,6 +29,7 @@ export const createGrpcEngine = (options: EngineOptions): ClosableTransport => {
     "grpc.use_local_subchannel_pool": 1,
     "grpc.enable_channelz": 0,
     "grpc.enable_retries": 0,
+    ...(options.tls?.serverName && { "grpc.ssl_target_name_override": options.tls.serverName }),
   });
 
   const channel = client.getChannel();

@@ -27,12 +27,15 @@ import { createMetrics } from "../metrics/metrics.ts";
 import { storeMetrics } from "../metrics/store-metrics.ts";
 import type { Handlers } from "../server/handlers.ts";
 import { startServer } from "../server/server.ts";
+import type { ClientTls } from "../tls/client-tls.ts";
 import type { Store } from "../store/store.ts";
 import { openStore } from "../store/store.ts";
 import { runProcess } from "./process.ts";
+import type { ProcessTls, TlsConfig } from "./process-tls.ts";
+import { openProcessTls, warnIfExposed } from "./process-tls.ts";
 
 /** The settings that every process of an installation shares, as far as the kit uses them. */
-export interface SharedConfig {
+export interface SharedConfig extends TlsConfig {
   readonly dataDir: string;
   readonly logLevel: string;
   readonly drainMs: number;
@@ -49,6 +52,8 @@ export interface Foundation<Config> {
   readonly log: Logger;
   /** Makes the tokens with which this service calls another. */
   readonly minter: Minter;
+  /** How it connects to others by TLS. */
+  readonly tls: ClientTls;
   /** Who is declared in the installation, as of now. */
   readonly accounts: Accounts;
   /** What the process shows at `/metrics`. */
@@ -129,6 +134,15 @@ export const processAccounts = (
   }
 };
 
+/** Opens a process's TLS files. Ends the process when they cannot be used. */
+export const processTls = (config: TlsConfig, name: string, log: Logger): ProcessTls => {
+  try {
+    return openProcessTls(config, systemClock, log);
+  } catch (error) {
+    return refuseStart(name, error);
+  }
+};
+
 /** Ends the process with the words of a configuration that cannot be used. */
 const refuseStart = (name: string, error: unknown): never => {
   if (!(error instanceof ConfigError)) throw error;
@@ -153,6 +167,8 @@ export const runService = async <S extends DescService, App, Shared extends Sett
   const shared = config as unknown as SharedConfig & { readonly listen: Address };
   const log = createLogger({ name: declared.name, level: shared.logLevel });
   const accounts = processAccounts(declared.installation, declared.name, log);
+  const tls = processTls(shared, declared.name, log);
+  warnIfExposed(shared.listen, tls.server, log);
   await runProcess(log, async (life) => {
     const keys = keysDirectory(shared.dataDir);
     const keyPair = await ensureKeyPair(keys, declared.name);
@@ -169,6 +185,7 @@ export const runService = async <S extends DescService, App, Shared extends Sett
       ids: randomIds,
       log,
       minter: createMinter({ keyPair, clock: systemClock }),
+      tls: tls.client,
       accounts,
       metrics,
     };
@@ -177,6 +194,7 @@ export const runService = async <S extends DescService, App, Shared extends Sett
     const server = await startServer({
       name: declared.name,
       listen: shared.listen,
+      tls: tls.server,
       services: [{ service: declared.service, handlers: declared.handlers, errors: declared.errors, app: opened.app }],
       authenticate: authenticateFor(declared, keys, accounts),
       log,

@@ -34,7 +34,7 @@ export interface TlsPaths {
  */
 export const openTlsFiles = (paths: TlsPaths, clock: Clock, log: Logger): TlsSource => {
   if ((paths.certificate === "") !== (paths.key === ""))
-    throw new ConfigError("tlsCertificate and tlsKey go together: one of them is set without the other");
+    throw new ConfigError("a certificate and its key go together: one of them is set without the other");
   return openWatched({
     read: (readText) => readMaterial(paths, readText),
     clock,

@@ -190,7 +190,7 @@ describe("a port with TLS", () => {
 
 describe("TLS files are refused", () => {
   test.each([
-    ["a key without its certificate", { key: "server.key" }, "tlsCertificate and tlsKey go together"],
+    ["a key without its certificate", { key: "server.key" }, "a certificate and its key go together"],
     ["a file that is not there", { authority: "nowhere.crt" }, "there is no file"],
     ["a file without a certificate", { authority: "server.key" }, "has no certificate in PEM"],
     ["a certificate for a key", { certificate: "server.crt", key: "server.crt" }, "has no private key in PEM"],
