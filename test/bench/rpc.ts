@@ -54,6 +54,7 @@ export const group: BenchGroup = {
       grpcJs: ["grpc-js", "grpc-js"],
       http: ["node-http", "undici"],
       connect: ["kit", "kit-connect"],
+      watched: ["kit-watched", "kit-connect"],
       connectUnix: ["kit-unix", "kit-connect"],
       grpc: ["kit", "kit-grpc"],
     } as const;
@@ -61,6 +62,7 @@ export const group: BenchGroup = {
     const grpcJs = best(measured["grpcJs"]);
     return [
       ...rows("Connect lane, TCP", best(measured["connect"]), "grpc-js pair", grpcJs, 4),
+      ...rows("Connect lane with metrics", best(measured["watched"]), "the same without", best(measured["connect"])),
       ...rows("Connect lane, unix socket", best(measured["connectUnix"]), "grpc-js pair", grpcJs),
       ...rows("gRPC lane", best(measured["grpc"]), "grpc-js pair", grpcJs, 1.2),
       ...rows("Connect lane, TCP", best(measured["connect"]), "node:http + undici by hand", best(measured["http"])),
