@@ -1,14 +1,13 @@
+import type { EventBusRecord } from "../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { isAccountId } from "../kit/identity/caller.ts";
 import type { PolicyRequest, Requester, Spelling } from "../kit/policy/evaluate.ts";
 import { evaluate, findStatement } from "../kit/policy/evaluate.ts";
 import { parsePolicy, PolicyError } from "../kit/policy/document.ts";
 import type { Policy } from "../kit/policy/document.ts";
-import type { Reader } from "../kit/store/store.ts";
 import type { Application } from "./application.ts";
 import type { BusReference } from "./domain/arns.ts";
 import { busArn } from "./domain/arns.ts";
 import { readBusPolicy } from "./bus-policy.ts";
-import { findBus } from "./store/bus.ts";
 
 /** Who puts an event, as far as policies can name it. */
 export interface Sender extends Requester {
@@ -33,16 +32,16 @@ export interface PutFacts {
 
 /**
  * Whether somebody may put an event on a bus: on one of the own account unless the bus's policy denies it, on another's
- * only if the policy allows it. A bus of another account that is not there allows nobody.
+ * only if the policy allows it. A bus of another account that is not there, so has no record, allows nobody.
  */
-export const mayPut = async (
+export const mayPut = (
   app: Pick<Application, "place">,
-  reader: Reader,
   bus: BusReference,
+  record: Pick<EventBusRecord, "policy"> | undefined,
   sender: Sender,
   facts: PutFacts,
-): Promise<boolean> => {
-  const text = (await findBus(reader, bus))?.policy;
+): boolean => {
+  const text = record?.policy;
   const isOwn = bus.account === sender.accountId && isAccountId(bus.account);
   if (text === undefined) return isOwn;
   const policy = readBusPolicy(text);

@@ -1,3 +1,5 @@
+import { LRUCache } from "lru-cache";
+
 import { parseArn } from "../kit/arn/arn.ts";
 import type { Policy } from "../kit/policy/document.ts";
 import { parsePolicy, PolicyError } from "../kit/policy/document.ts";
@@ -55,10 +57,19 @@ export const givenPolicy = (text: string, charactersMax: number): string => {
   return text;
 };
 
+/** Policies that were read last, by their text: each event of a bus asks for the same one. */
+const readPolicies = new LRUCache<string, Policy>({ max: 100 });
+
 /** A bus's policy, ready to be evaluated. Throws PolicyError. */
-export const readBusPolicy = (text: string): Policy =>
+export const readBusPolicy = (text: string): Policy => {
+  const known = readPolicies.get(text);
+  if (known !== undefined) return known;
   // A character has at most three bytes for each of its UTF-16 units.
-  parsePolicy(text, { principals: "required", accountWords: ["SVC"], bytesMax: unlimitedPolicyCharactersMax * 3 });
+  const bytesMax = unlimitedPolicyCharactersMax * 3;
+  const policy = parsePolicy(text, { principals: "required", accountWords: ["SVC"], bytesMax });
+  readPolicies.set(text, policy);
+  return policy;
+};
 
 /** The statements of a stored policy as they are written. */
 const statementsOf = (policy: string | undefined): readonly { readonly Sid?: string }[] => {

@@ -1,15 +1,17 @@
 import { toBinary, create } from "@bufbuild/protobuf";
 
-import type { EventRecord } from "../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import type { EventBusRecord, EventRecord } from "../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { DeliveryRecordSchema, EventRecordSchema } from "../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import type { Target } from "../../gen/quartet/eventbus/v1/target_pb.ts";
-import type { Transaction } from "../kit/store/store.ts";
+import type { Reader, Transaction } from "../kit/store/store.ts";
 import type { Application } from "./application.ts";
 import type { BusReference } from "./domain/arns.ts";
 import { envelopeOf } from "./domain/envelope.ts";
+import { Matcher } from "./pattern/matcher.ts";
 import { flattenEvent } from "./pattern/flatten.ts";
 import { archiveHolder, putArchiveEntry } from "./store/archive.ts";
 import { findBus } from "./store/bus.ts";
+import type { BusMatcher, WatchingRule } from "./store/compiled-rules.ts";
 import type { EventPlace } from "./store/event.ts";
 import { putEvent } from "./store/event.ts";
 
@@ -17,30 +19,48 @@ import { putEvent } from "./store/event.ts";
 export const deliveryKind = "delivery";
 
 /** What ingesting needs of the application. */
-export type Ingesting = Pick<Application, "clock" | "ids" | "rules" | "jobs">;
+export type Ingesting = Pick<Application, "clock" | "ids" | "jobs">;
 
 /** An event before it stands on a bus. */
 export type NewEvent = Omit<EventRecord, "$typeName" | "$unknown" | "bus" | "matchedRules">;
+
+/** A bus as one transaction sees it. */
+export interface OpenBus {
+  readonly reference: BusReference;
+  /** Undefined when the bus is not there. */
+  readonly record: EventBusRecord | undefined;
+  readonly matcher: BusMatcher;
+}
+
+/** Reads a bus and its rules once for all the events that a transaction puts on it. */
+export const openBus = async (
+  app: Pick<Application, "rules">,
+  reader: Reader,
+  reference: BusReference,
+): Promise<OpenBus> => {
+  const record = await findBus(reader, reference);
+  const matcher = record === undefined ? new Matcher<WatchingRule>() : await app.rules.of(reader, reference);
+  return { reference, record, matcher };
+};
 
 /**
  * Puts an event on a bus: writes it to the log and a delivery for each target of each rule that it matches, all in the
  * caller's transaction. An event for a bus that is not there is logged as such and delivered to nobody. With `onlyRules`,
  * rules of other names do not see the event.
  */
-export const ingestEvent = async (
+export const ingestEvent = (
   app: Ingesting,
   transaction: Transaction,
-  bus: BusReference,
+  { reference: bus, record: busRecord, matcher }: OpenBus,
   event: NewEvent,
   onlyRules?: ReadonlySet<string>,
-): Promise<void> => {
+): void => {
   const place = placeOf(app, bus, event);
   const record = create(EventRecordSchema, { ...event, bus: bus.name });
-  if ((await findBus(transaction, bus)) === undefined) {
+  if (busRecord === undefined) {
     putEvent(transaction, place, record, []);
     return;
   }
-  const matcher = await app.rules.of(transaction, bus);
   const matched = matcher
     .match(flattenEvent(envelopeOf(record), record.detail, matcher.wants))
     .filter((rule) => onlyRules?.has(rule.name) ?? true);

@@ -6,9 +6,8 @@ import { ReplayState } from "../../gen/quartet/eventbus/v1/replay_pb.ts";
 import type { JobHandler, JobPolicy, Jobs } from "../kit/jobs/jobs.ts";
 import type { Transaction } from "../kit/store/store.ts";
 import type { Application } from "./application.ts";
-import { ingestEvent } from "./ingest.ts";
+import { ingestEvent, openBus } from "./ingest.ts";
 import { findArchive, listArchivedEvents } from "./store/archive.ts";
-import { findBus } from "./store/bus.ts";
 import { findReplay, isActive, putReplay } from "./store/replay.ts";
 
 /** The kind of the jobs that send replays. */
@@ -61,15 +60,14 @@ const runStep = async (
   if (replay.state === ReplayState.CANCELLING) return end(ReplayState.CANCELLED);
   const archive = await findArchive(transaction, account, replay.archiveName);
   if (archive?.id !== replay.archiveId) return end(ReplayState.FAILED, "The archive does not exist any more.");
-  const bus = { account, name: replay.bus };
-  if ((await findBus(transaction, bus)) === undefined)
-    return end(ReplayState.FAILED, "The event bus does not exist any more.");
+  const bus = await openBus(app, transaction, { account, name: replay.bus });
+  if (bus.record === undefined) return end(ReplayState.FAILED, "The event bus does not exist any more.");
 
   const range = { fromMs: Number(replay.startMs), toMs: Number(replay.endMs), after: replay.lastPlace };
   const archived = await listArchivedEvents(transaction, account, archive.id, range, stepSize);
   const onlyRules = replay.rules.length === 0 ? undefined : new Set(replay.rules);
   for (const { event } of archived)
-    await ingestEvent(app, transaction, bus, { ...event, replayName: replay.name, hops: 0 }, onlyRules);
+    ingestEvent(app, transaction, bus, { ...event, replayName: replay.name, hops: 0 }, onlyRules);
   const last = archived.at(-1);
   if (last === undefined) return end(ReplayState.COMPLETED);
   enqueueReplayStep(app.jobs, transaction, account, replay);

@@ -2,7 +2,7 @@ import type { Application } from "../application.ts";
 import { accountRoot, busArn, parseBusReference } from "../domain/arns.ts";
 import { parseArn } from "../../kit/arn/arn.ts";
 import { accountSender, mayPut } from "../access.ts";
-import { ingestEvent } from "../ingest.ts";
+import { ingestEvent, openBus } from "../ingest.ts";
 import { findBus } from "../store/bus.ts";
 import type { Connector } from "./connector.ts";
 
@@ -31,8 +31,10 @@ export const eventBusConnector =
         message: `The event has passed through ${event.hops + 1} buses.`,
       };
     const isAllowed = await app.store.read(async (reader) => {
-      if (bus.account === account && (await findBus(reader, bus)) === undefined) return undefined;
-      return mayPut(app, reader, bus, accountSender(account, accountRoot(app.place, account)), event);
+      const record = await findBus(reader, bus);
+      if (bus.account === account && record === undefined) return undefined;
+      const sender = accountSender(account, accountRoot(app.place, account));
+      return mayPut(app, bus, record, sender, event);
     });
     if (isAllowed === undefined)
       return { kind: "failed", code: "NO_RESOURCE", message: `Event bus ${bus.name} does not exist.` };
@@ -44,6 +46,7 @@ export const eventBusConnector =
       };
     return {
       kind: "delivered",
-      apply: (transaction) => ingestEvent(app, transaction, bus, { ...event, hops: event.hops + 1 }),
+      apply: async (transaction) =>
+        ingestEvent(app, transaction, await openBus(app, transaction, bus), { ...event, hops: event.hops + 1 }),
     };
   };

@@ -18,8 +18,8 @@ import type { EntryRefusal } from "../domain/put-entry.ts";
 import { entryBytes, entryLimits, refuseEntry } from "../domain/put-entry.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import { nestingDepth } from "../json/json-cursor.ts";
-import type { NewEvent } from "../ingest.ts";
-import { ingestEvent } from "../ingest.ts";
+import type { NewEvent, OpenBus } from "../ingest.ts";
+import { ingestEvent, openBus } from "../ingest.ts";
 import { revisionOf } from "../revision.ts";
 import { flattenText } from "../pattern/flatten.ts";
 import { Matcher } from "../pattern/matcher.ts";
@@ -57,11 +57,19 @@ const putAccepted = async (
   judged: readonly Judged[],
   { app, caller }: CallContext<Application>,
 ): Promise<Judged[]> => {
+  const buses = new Map<string, OpenBus>();
   const results: Judged[] = [];
   for (const each of judged) {
-    const isAllowed = "event" in each && (await mayPut(app, transaction, each.bus, caller, each.event));
-    if (isAllowed) await ingestEvent(app, transaction, each.bus, each.event);
-    results.push(isAllowed || "code" in each ? each : denied);
+    if ("code" in each) {
+      results.push(each);
+      continue;
+    }
+    const name = `${each.bus.account}/${each.bus.name}`;
+    const bus = buses.get(name) ?? (await openBus(app, transaction, each.bus));
+    buses.set(name, bus);
+    const isAllowed = mayPut(app, each.bus, bus.record, caller, each.event);
+    if (isAllowed) ingestEvent(app, transaction, bus, each.event);
+    results.push(isAllowed ? each : denied);
   }
   return results;
 };
