@@ -1,3 +1,4 @@
+import { GatheredBytes } from "../../services/kit/wire/gathered-bytes.ts";
 import { GatewayRefusal } from "../faults/gateway-refusal.ts";
 import type { FormPart } from "./multipart-reader.ts";
 import { readParts } from "./multipart-reader.ts";
@@ -31,14 +32,12 @@ export const readForm = async (source: AsyncIterable<Uint8Array>, boundary: stri
 };
 
 const readField = async (part: FormPart, bytesMax: number): Promise<Buffer> => {
-  const pieces: Uint8Array[] = [];
-  let size = 0;
+  const bytes = new GatheredBytes();
   for await (const piece of part.content) {
-    size += piece.length;
-    if (size > bytesMax) throw new GatewayRefusal("form-too-large");
-    pieces.push(piece);
+    bytes.add(piece);
+    if (bytes.size > bytesMax) throw new GatewayRefusal("form-too-large");
   }
-  return Buffer.concat(pieces, size);
+  return bytes.take();
 };
 
 /** Browsers of old tell a whole path, with either kind of slash. */

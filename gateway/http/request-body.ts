@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
+import { GatheredBytes } from "../../services/kit/wire/gathered-bytes.ts";
 import { GatewayRefusal } from "../faults/gateway-refusal.ts";
 import type { GatewayLimits } from "./limits.ts";
 
@@ -62,18 +63,14 @@ const declaredLength = (request: IncomingMessage): number | undefined => {
 };
 
 const collect = async (source: AsyncIterable<Uint8Array>, limits: GatewayLimits): Promise<Buffer> => {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
+  const bytes = new GatheredBytes();
   const deadlineMs = performance.now() + limits.bodyTimeoutMs;
   for await (const chunk of source) {
-    size += chunk.length;
-    if (size > limits.bodyBytesMax) throw new GatewayRefusal("body-too-large");
+    bytes.add(chunk);
+    if (bytes.size > limits.bodyBytesMax) throw new GatewayRefusal("body-too-large");
     if (performance.now() > deadlineMs) throw new GatewayRefusal("slow-body");
-    chunks.push(chunk);
   }
-  const [only] = chunks;
-  if (chunks.length === 1 && only !== undefined) return Buffer.from(only.buffer, only.byteOffset, only.byteLength);
-  return Buffer.concat(chunks, size);
+  return bytes.take();
 };
 
 /** Pieces that may wait for their reader before the network is paused. */

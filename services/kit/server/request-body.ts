@@ -6,12 +6,11 @@ import { Code } from "@connectrpc/connect";
 import type { Frame } from "../wire/frame-parser.ts";
 import { compressedFlag, FrameParser, tooLarge } from "../wire/frame-parser.ts";
 import { FrameQueue } from "../wire/frame-queue.ts";
+import { GatheredBytes } from "../wire/gathered-bytes.ts";
 import { decompress } from "../wire/gzip.ts";
 import type { MessageCodec } from "../wire/message-codec.ts";
 import { ProtocolError } from "../wire/protocol-error.ts";
 import type { Call } from "./call.ts";
-
-const noBytes = Buffer.alloc(0);
 
 /** An empty stream of HTTP/2 says that it ended even when nobody reads yet, so the event may be over. */
 const whenEnded = (source: Readable, run: () => void): void => {
@@ -31,18 +30,17 @@ export const readBody = (
       reject(tooLarge(limitBytes));
       return;
     }
-    let first: Buffer | undefined;
-    let more: Buffer[] | undefined;
-    let size = 0;
+    const bytes = new GatheredBytes();
+    let isTooLarge = false;
     source.on("data", (chunk: Buffer) => {
-      size += chunk.length;
-      if (size > limitBytes) {
-        more = undefined;
-        reject(tooLarge(limitBytes));
-      } else if (first === undefined) first = chunk;
-      else (more ??= [first]).push(chunk);
+      if (isTooLarge) return;
+      bytes.add(chunk);
+      if (bytes.size <= limitBytes) return;
+      isTooLarge = true;
+      bytes.takeParts();
+      reject(tooLarge(limitBytes));
     });
-    whenEnded(source, () => resolve(more === undefined ? (first ?? noBytes) : Buffer.concat(more, size)));
+    whenEnded(source, () => resolve(bytes.take()));
     call.whenAborted(reject);
   });
 

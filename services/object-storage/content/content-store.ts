@@ -1,5 +1,6 @@
 import type { Ids } from "../../kit/ids/ids.ts";
 import { StoreWriteError } from "../../kit/store/errors.ts";
+import { GatheredBytes } from "../../kit/wire/gathered-bytes.ts";
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import { BlobCorruptError, BlobMissingError } from "../blobs/blob-store.ts";
@@ -138,15 +139,14 @@ const takeBeginning = async (
   meter: Meter,
   bytesMax: number,
 ): Promise<{ readonly pieces: Uint8Array[]; readonly isEnd: boolean }> => {
-  const pieces: Uint8Array[] = [];
-  for (let taken = 0; taken <= bytesMax;) {
+  const bytes = new GatheredBytes();
+  while (bytes.size <= bytesMax) {
     const next = await source.next();
-    if (next.done === true) return { pieces, isEnd: true };
+    if (next.done === true) return { pieces: bytes.takeParts(), isEnd: true };
     meter.take(next.value);
-    pieces.push(next.value);
-    taken += next.value.length;
+    bytes.add(next.value);
   }
-  return { pieces, isEnd: false };
+  return { pieces: bytes.takeParts(), isEnd: false };
 };
 
 /** The pieces already taken and those to come. What `onEnd` throws ends the blob's writing as a broken source does. */

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 import type { Clock } from "../../kit/clock/clock.ts";
+import { GatheredBytes } from "../../kit/wire/gathered-bytes.ts";
 import { functionEvent, MalformedAnswerError, readFunctionAnswer } from "./function-event.ts";
 import { responseHeaders } from "./forwarded-headers.ts";
 import { RefusedError, refusals } from "./refusal.ts";
@@ -125,14 +126,12 @@ const readAnswer = (text: string): ReturnType<typeof readFunctionAnswer> => {
 };
 
 const readWhole = async (stream: AsyncIterable<Uint8Array>, tooLarge: () => Error): Promise<Buffer> => {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
+  const bytes = new GatheredBytes();
   for await (const chunk of stream) {
-    length += chunk.length;
-    if (length > functionBodyBytesMax) throw tooLarge();
-    chunks.push(chunk);
+    bytes.add(chunk);
+    if (bytes.size > functionBodyBytesMax) throw tooLarge();
   }
-  return Buffer.concat(chunks);
+  return bytes.take();
 };
 
 /** Name and qualifier, which the Invoke API takes as one: `orders`, `orders:live`. */
