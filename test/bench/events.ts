@@ -25,8 +25,8 @@ type EventBus = Client<typeof EventBusService>;
 
 const callers = 64;
 const rounds = 3;
-const roundMs = 500;
-const deliveredCount = 2_000;
+const roundMs = 400;
+const deliveredCount = 1_000;
 const detail = JSON.stringify({
   order: "4711-0815",
   kind: "sale",

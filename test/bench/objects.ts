@@ -1,0 +1,187 @@
+import { closeSync, fdatasyncSync, openSync, writeSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import type { Client } from "@connectrpc/connect";
+import { createClient } from "@connectrpc/connect";
+import { Pool } from "undici";
+
+import { ObjectStorageService } from "../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
+import { openStore } from "../../services/kit/store/store.ts";
+import { buckets, currentVersions } from "../../services/object-storage/store/layout.ts";
+import type { BenchGroup, BenchRow } from "./bench.ts";
+import { largeBytes, smallBytes } from "./peers/object-sizes.ts";
+import { startPeer } from "./peers/peer.ts";
+import { startService } from "./peers/service.ts";
+import { bestInTurns, rate, rateSync } from "./peers/turns.ts";
+
+type ObjectStorage = Client<typeof ObjectStorageService>;
+
+const rounds = 3;
+const roundMs = 400;
+const writers = 64;
+const readers = 32;
+const listedCount = 100_000;
+const pageCount = 1_000;
+const megabyte = 1_000_000;
+const bucket = "bench";
+const small = Buffer.alloc(smallBytes, "a");
+const piece = Buffer.alloc(256 * 1024, "a");
+
+const row = (what: string, unit: string, value: number, baseline: BenchRow["baseline"], target?: number): BenchRow => ({
+  what,
+  value,
+  unit,
+  baseline,
+  ratio: value / baseline.value,
+  ...(target === undefined ? {} : { target }),
+});
+
+async function* smallObject(key: string) {
+  yield { bucket, key, contentLength: BigInt(small.length), body: small };
+}
+
+async function* largeObject(key: string) {
+  yield { bucket, key, contentLength: BigInt(largeBytes) };
+  for (let sent = 0; sent < largeBytes; sent += piece.length) yield { body: piece };
+}
+
+const getAll = async (storage: ObjectStorage, key: string, bytes: number): Promise<void> => {
+  let size = 0;
+  for await (const { body } of storage.getObject({ bucket, key })) size += body.length;
+  if (size !== bytes) throw new Error(`${size} of ${bytes} bytes came`);
+};
+
+/** Small objects that are answered, so on disk, against writing and syncing the same bytes to one file. */
+const smallPuts = async (storage: ObjectStorage, directory: string): Promise<BenchRow[]> => {
+  const file = openSync(join(directory, "raw"), "w");
+  const { raw, one, many } = await bestInTurns(rounds, {
+    raw: () =>
+      rateSync(roundMs, () => {
+        writeSync(file, small);
+        fdatasyncSync(file);
+      }),
+    one: () => rate(1, roundMs, (number) => storage.putObject(smallObject(`one-${number % 1_000}`))),
+    many: () => rate(writers, roundMs, (number) => storage.putObject(smallObject(`many-${number % 1_000}`))),
+  });
+  closeSync(file);
+  const baseline = { what: "writes with fdatasync/s, one writer", value: raw };
+  return [
+    row("4 KiB objects put, one writer", "puts/s", one, baseline),
+    row(`4 KiB objects put, ${writers} writers`, "puts/s", many, baseline),
+  ];
+};
+
+const smallGets = async (storage: ObjectStorage): Promise<BenchRow> => {
+  const server = startPeer("object-servers", "http");
+  const pool = new Pool(await server.ask<string>({ ask: "start" }), { connections: readers });
+  await storage.putObject(smallObject("small"));
+  const { own, bare } = await bestInTurns(rounds, {
+    bare: () =>
+      rate(readers, roundMs, async () => {
+        const answer = await pool.request({ path: "/", method: "GET" });
+        await answer.body.arrayBuffer();
+      }),
+    own: () => rate(readers, roundMs, () => getAll(storage, "small", smallBytes)),
+  });
+  await pool.close();
+  server.stop();
+  return row(`4 KiB objects got, ${readers} readers`, "gets/s", own, { what: "bare node:http gets/s", value: bare });
+};
+
+/** Sends or takes a large body over a socket of its own. */
+const overSocket = (address: string, isUp: boolean): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const socket = connect(Number(new URL(address).port), "127.0.0.1");
+    socket.on("error", reject).on("data", () => {});
+    socket.on("close", () => resolve());
+    if (!isUp) return;
+    let left = largeBytes;
+    const send = (): void => {
+      while (left > 0) {
+        left -= piece.length;
+        if (!socket.write(piece)) return void socket.once("drain", send);
+      }
+    };
+    send();
+  });
+
+const largeObjects = async (storage: ObjectStorage): Promise<BenchRow[]> => {
+  const [up, down] = [startPeer("object-servers", "socket-up"), startPeer("object-servers", "socket-down")];
+  const upAddress = await up.ask<string>({ ask: "start" });
+  const downAddress = await down.ask<string>({ ask: "start" });
+  const rates = await bestInTurns(1, {
+    rawUp: () => rate(1, roundMs, () => overSocket(upAddress, true)),
+    put: () => rate(1, roundMs, () => storage.putObject(largeObject("large"))),
+    rawDown: () => rate(1, roundMs, () => overSocket(downAddress, false)),
+    get: () => rate(1, roundMs, () => getAll(storage, "large", largeBytes)),
+  });
+  up.stop();
+  down.stop();
+  const perSecond = (count: number): number => (count * largeBytes) / megabyte;
+  const baseline = (count: number) => ({ what: "raw socket copy, nothing stored", value: perSecond(count) });
+  return [
+    row("64 MiB objects put, durable", "MB/s", perSecond(rates.put), baseline(rates.rawUp)),
+    row("64 MiB objects got", "MB/s", perSecond(rates.get), baseline(rates.rawDown)),
+  ];
+};
+
+const keyOf = (number: number): string => `key-${String(number).padStart(9, "0")}`;
+
+/** Fills a bucket's listing without content, which a listing does not look at. The service must not be running. */
+const fillListing = async (dataDir: string): Promise<void> => {
+  const store = await openStore({ directory: join(dataDir, "object-storage", "leveldb"), sync: false });
+  for (let begun = 0; begun < listedCount; begun += pageCount)
+    await store.transact(async (transaction) => {
+      const { bucketId } = (await transaction.get(buckets, ["listed"])) ?? { bucketId: "" };
+      for (let number = begun; number < begun + pageCount; number += 1)
+        transaction.put(currentVersions, [bucketId, keyOf(number)], {
+          sequence: 1n,
+          lastModifiedMs: 1_800_000_000_000n,
+          eTag: "d41d8cd98f00b204e9800998ecf8427e",
+          sizeBytes: 0n,
+          storageClass: "STANDARD",
+          ownerAccountId: "000000000000",
+        });
+    });
+  await store.close();
+};
+
+const listing = async (storage: ObjectStorage): Promise<BenchRow> => {
+  const page = async (startAfter: string): Promise<void> => {
+    const { keyCount } = await storage.listObjectsV2({ bucket: "listed", startAfter });
+    if (keyCount !== pageCount) throw new Error(`${keyCount} keys are listed`);
+  };
+  const { first, last } = await bestInTurns(rounds, {
+    first: () => rate(1, roundMs, () => page("a")),
+    last: () => rate(1, roundMs, () => page(keyOf(listedCount - pageCount - 1))),
+  });
+  const count = listedCount.toLocaleString("en-US");
+  const baseline = { what: "keys/s of the first page", value: first * pageCount };
+  return row(`last page of ${count} keys`, "keys/s", last * pageCount, baseline, 0.8);
+};
+
+/** The object storage service as a process of its own, called as the gateway calls it. */
+export const group: BenchGroup = {
+  name: "objects",
+  run: async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), "quartet-bench-"));
+    let service = await startService("object-storage", dataDir);
+    let storage = createClient(ObjectStorageService, service.transport);
+    try {
+      await storage.createBucket({ bucket });
+      await storage.createBucket({ bucket: "listed" });
+      const rows = [...(await smallPuts(storage, dataDir)), await smallGets(storage), ...(await largeObjects(storage))];
+      await service.stop();
+      await fillListing(dataDir);
+      service = await startService("object-storage", dataDir);
+      storage = createClient(ObjectStorageService, service.transport);
+      return [...rows, await listing(storage)];
+    } finally {
+      await service.stop();
+      await rm(dataDir, { recursive: true });
+    }
+  },
+};
