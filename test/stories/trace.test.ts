@@ -28,7 +28,7 @@ beforeAll(async () => {
     QUARTET_ACCESS_KEY_ID: testKey.accessKeyId,
     QUARTET_SECRET_ACCESS_KEY: testKey.secretAccessKey,
   });
-});
+}, 90_000);
 
 afterAll(async () => {
   await system?.stop();

@@ -44,7 +44,7 @@ export const startLoggedSystem = async (
     const ready = await eventually(
       () => find("launcher", "all are ready") ?? (launcher.exitCode === null ? undefined : "ended"),
       "all processes are ready",
-      20_000,
+      60_000,
     );
     if (ready === "ended") throw new Error(`the launcher ended:\n${output()}`);
     return {
