@@ -10,11 +10,12 @@ import type { Job, NewJob } from "./job.ts";
 import type { JobTables } from "./job-tables.ts";
 import { JobPlace } from "./job-tables.ts";
 
-/** One who runs jobs holds a lease on each, told apart from earlier ones of the same job by its attempt. */
+/** One who runs jobs holds a lease on each. */
 export interface Lease {
   readonly job: Job;
   readonly attempt: number;
-  readonly runner: string;
+  /** The runner and a number of its own: a job that took another's id has the same id and the same attempts. */
+  readonly holder: string;
 }
 
 /** Who takes jobs, and how many. */
@@ -47,6 +48,7 @@ export const unknownKindDelayMs = 60_000;
  */
 export class JobQueue {
   readonly #tables: JobTables;
+  #leases = 0;
 
   constructor(tables: JobTables) {
     this.#tables = tables;
@@ -93,7 +95,7 @@ export class JobQueue {
     for await (const { key } of tx.snapshot.range(this.#tables.leased, { through: [through] })) {
       const [untilMs, id] = key;
       const state = await this.#stateAt(tx, id, JobPlace.LEASED, untilMs);
-      if (state !== undefined && state.runner === exceptRunner) continue;
+      if (exceptRunner !== undefined && state?.runner.startsWith(`${exceptRunner}/`) === true) continue;
       tx.delete(this.#tables.leased, key);
       if (state !== undefined) {
         state.runner = "";
@@ -204,7 +206,8 @@ export class JobQueue {
   async #lease(tx: Transaction, id: string, state: JobState, options: TakeOptions): Promise<Lease> {
     const body = await tx.get(this.#tables.bodies, [id]);
     state.attempts += 1;
-    state.runner = options.runner;
+    this.#leases += 1;
+    state.runner = `${options.runner}/${this.#leases}`;
     this.#enter(tx, id, state, JobPlace.LEASED, options.untilMs);
     const job: Job = {
       id,
@@ -215,7 +218,7 @@ export class JobQueue {
       lastReason: state.lastReason,
       trace: body === undefined ? undefined : parseTrace(body.traceParent, body.traceState),
     };
-    return { job, attempt: state.attempts, runner: options.runner };
+    return { job, attempt: state.attempts, holder: state.runner };
   }
 
   /** The state of a job if the entry is still its own. */
@@ -227,8 +230,7 @@ export class JobQueue {
   /** The state of a job if the lease still holds. */
   async #held(tx: Transaction, lease: Lease): Promise<JobState | undefined> {
     const state = await tx.get(this.#tables.states, [lease.job.id]);
-    const holds = state?.place === JobPlace.LEASED && state.runner === lease.runner && state.attempts === lease.attempt;
-    return holds ? state : undefined;
+    return state?.place === JobPlace.LEASED && state.runner === lease.holder ? state : undefined;
   }
 
   #enter(tx: Transaction, id: string, state: JobState, place: JobPlace, atMs: number): void {

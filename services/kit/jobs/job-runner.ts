@@ -177,7 +177,11 @@ export class JobRunner {
       this.#nextInstantMs = Math.min(cycle.movedToMs ?? this.#nextInstantMs, cycle.nextMs, this.#arrivedMs);
       for (const { running } of ended) this.#running.delete(running);
       for (const running of cycle.renewed) running.untilMs = cycle.untilMs;
-      for (const running of cycle.lost) running.abort.abort(new Error("the job was given to another runner"));
+      for (const running of cycle.lost) {
+        // There is no lease to prolong any more, so no instant to wake for.
+        running.untilMs = Number.POSITIVE_INFINITY;
+        running.abort.abort(new Error("the job was given to another runner"));
+      }
       if (this.#nextInstantMs <= clock.now()) this.#isWoken = true;
       else this.#mustReclaimAll = false;
       if (cycle.taken === undefined) return;

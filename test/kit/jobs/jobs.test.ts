@@ -106,6 +106,24 @@ describe("an entry that a replaced job has left", () => {
   });
 });
 
+describe("a run whose job was replaced", () => {
+  it("does not end the job that took its place", async () => {
+    const { clock, jobs, held, enqueue } = await jobHarness();
+    jobs.start();
+    await enqueue({ kind: "held", owner: "alice", payload, id: "a" });
+    await started(held, 1);
+    await enqueue({ kind: "held", owner: "alice", payload, id: "a" });
+    await started(held, 2);
+    held[0]?.end({ done: true });
+    await eventually(() => jobs.stats().running === 1, "the first run has ended");
+    held[1]?.end({ retry: true, reason: "refused" });
+    await jobs.idle();
+    clock.advance(1_000);
+    await started(held, 3);
+    expect(held[2]?.job.lastReason).toBe("refused");
+  });
+});
+
 describe("retry", () => {
   it("waits for the back-off, tells the attempt and the last reason, and gives up after the last attempt", async () => {
     const exhausted: string[] = [];
@@ -274,6 +292,22 @@ describe("cancel", () => {
     run?.end({ retry: true, reason: "cancelled" });
     await jobs.idle();
     expect(await leftovers(store)).toEqual({});
+  });
+
+  it("does not look for the lease of a run that goes on all the same", async () => {
+    const { store, clock, jobs, held, enqueue } = await jobHarness({ leaseMs: 60_000 });
+    jobs.start();
+    await enqueue({ kind: "held", owner: "alice", payload, id: "a" });
+    await started(held, 1);
+    await store.transact((tx) => jobs.cancel(tx, "a"));
+    clock.advance(31_000);
+    await eventually(() => jobs.stats().cycles >= 2, "the lease was looked for");
+    const { cycles } = jobs.stats();
+    for (let turn = 0; turn < 50; turn += 1) {
+      clock.advance(1);
+      await jobs.countDue(1);
+    }
+    expect(jobs.stats().cycles - cycles).toBeLessThan(5);
   });
 });
 

@@ -14,7 +14,7 @@ describe("gathered bytes", () => {
       Buffer.alloc(size, index),
     );
     const bytes = gathered(pieces);
-    expect(bytes.size).toBe(49_588);
+    expect(bytes.size).toBe(45_588);
     expect(bytes.take().equals(Buffer.concat(pieces))).toBe(true);
     expect(bytes.size).toBe(0);
   });

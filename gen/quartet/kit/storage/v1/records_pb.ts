@@ -105,7 +105,7 @@ export type JobState = Message<"quartet.kit.storage.v1.JobState"> & {
   lastReason: string;
 
   /**
-   * Which process runs it. Empty unless it is leased.
+   * Which process runs it, and the number of its lease. Empty unless it is leased.
    *
    * @generated from field: string runner = 8;
    */
