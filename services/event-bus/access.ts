@@ -1,8 +1,9 @@
 import type { EventBusRecord } from "../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { isAccountId } from "../kit/identity/caller.ts";
+import { parseIdentityPolicy } from "../kit/identity/identity-policies.ts";
 import type { PolicyRequest, Requester, Spelling } from "../kit/policy/evaluate.ts";
 import { evaluate, findStatement } from "../kit/policy/evaluate.ts";
-import { parsePolicy, PolicyError } from "../kit/policy/document.ts";
+import { PolicyError } from "../kit/policy/document.ts";
 import type { Policy } from "../kit/policy/document.ts";
 import type { Application } from "./application.ts";
 import type { BusReference } from "./domain/arns.ts";
@@ -58,11 +59,8 @@ export const mayPut = (
     ]),
   };
   if (isOwn) return findStatement("Deny", request, [policy], publicSpelling) === undefined;
-  return evaluate(
-    request,
-    { identity: sender.policies.flatMap(readIdentityPolicy), resource: [policy] },
-    publicSpelling,
-  ).isAllowed;
+  const identity = readIdentityPolicies(sender.policies);
+  return identity !== undefined && evaluate(request, { identity, resource: [policy] }, publicSpelling).isAllowed;
 };
 
 /** Both dialects read as the public one. */
@@ -72,12 +70,12 @@ const publicSpelling: Spelling = {
   key: (written) => written.replace(/^svc:/i, "aws:").replace(/^event-bus:/i, "events:"),
 };
 
-/** An identity policy that cannot be read allows nothing across accounts. */
-const readIdentityPolicy = (text: string): Policy[] => {
+/** Undefined when one of them cannot be read: it may deny what the others allow, so all of them allow nothing. */
+const readIdentityPolicies = (policies: readonly string[]): Policy[] | undefined => {
   try {
-    return [parsePolicy(text, { principals: "forbidden", bytesMax: 65_536 })];
+    return policies.map(parseIdentityPolicy);
   } catch (error) {
-    if (error instanceof PolicyError) return [];
+    if (error instanceof PolicyError) return undefined;
     throw error;
   }
 };

@@ -40,9 +40,14 @@ export const putBus = (
   bus: MessageInitShape<typeof EventBusRecordSchema> & { readonly name: string },
 ): void => transaction.put(buses, [account, bus.name], bus);
 
-/** Deletes a bus that has no rules, with everything that tells of its changes. */
+/**
+ * Deletes a bus that has no rules. Its revision stays and grows: were it to begin anew with the next bus of that name,
+ * the compiled rules of this one would be taken for that one's.
+ */
 export const deleteBus = async (transaction: Transaction, { account, name }: BusReference): Promise<void> => {
   transaction.delete(buses, [account, name]);
-  transaction.delete(busRevisions, [account, name]);
+  const before = await transaction.get(busRevisions, [account, name]);
+  if (before === undefined) return;
+  transaction.put(busRevisions, [account, name], { revision: before.revision + 1n, ruleCount: 0 });
   await transaction.deleteRange(ruleChanges, { prefix: [account, name] });
 };

@@ -59,7 +59,7 @@ export const buses = defineTable({
   value: EventBusRecordSchema,
 });
 
-/** Written with rules and targets of the bus; absent while nothing was changed. */
+/** Written with rules and targets of the bus; absent while nothing was changed. Outlives the bus, as its revisions never repeat. */
 export const busRevisions = defineTable({
   number: 11,
   name: "bus-revisions",

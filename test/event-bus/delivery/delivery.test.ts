@@ -51,6 +51,25 @@ describe("a delivery", () => {
     expect(sold.toSorted((a, b) => a - b)).toEqual([1, 3, 5]);
   });
 
+  test("follows the rules of a bus that took the name of one before it", async () => {
+    const { client, app, deadLetters } = await startHarness();
+    const fill = async (rule: string): Promise<void> => {
+      await client.createEventBus({ name: "depot" });
+      await client.putRule({ name: rule, eventBusName: "depot", eventPattern: '{"source":["shop"]}' });
+      await client.putTargets({ rule, eventBusName: "depot", targets: [{ id: "away", arn: queue }] });
+    };
+    const event = { source: "shop", detailType: "Sale", detail: "{}", eventBusName: "depot" };
+    await fill("before");
+    await client.putEvents({ entries: [event] });
+    await client.removeTargets({ rule: "before", eventBusName: "depot", ids: ["away"] });
+    await client.deleteRule({ name: "before", eventBusName: "depot" });
+    await client.deleteEventBus({ name: "depot" });
+    await fill("after");
+    await client.putEvents({ entries: [event] });
+    await app.jobs.idle();
+    expect((await deadLetters()).map(({ letter }) => letter.rule).toSorted()).toEqual(["after", "before"]);
+  });
+
   test("is tried again with growing delays until the target takes it", async () => {
     const { client, app, clock, deadLetters } = await startHarness();
     let count = 0;
