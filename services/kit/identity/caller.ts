@@ -24,13 +24,16 @@ export interface Caller {
   readonly sourceIp?: string;
 }
 
+/** One list for all, because what is known about a list of policies is kept by the list itself. */
+const noPolicies: readonly string[] = [];
+
 /** A caller who signed nothing. */
 export const anonymousCaller: Caller = {
   accountId: "",
   principalArn: "",
   isRoot: false,
   isAnonymous: true,
-  policies: [],
+  policies: noPolicies,
   issuer: "",
 };
 
@@ -40,7 +43,7 @@ export const rootCaller = (accountId: string, partition = "aws"): Caller => ({
   principalArn: `arn:${partition}:iam::${accountId}:root`,
   isRoot: true,
   isAnonymous: false,
-  policies: [],
+  policies: noPolicies,
   issuer: "",
 });
 
