@@ -32,13 +32,18 @@ const privateFour = [
 ] as const;
 
 const privateSix = [
-  ["::", 127],
+  // What carries an IPv4 address, of any kind: compatible, mapped, translated, Teredo, 6to4.
+  ["::", 96],
   ["::ffff:0:0", 96],
   ["64:ff9b::", 96],
+  ["64:ff9b:1::", 48],
+  ["2001::", 32],
+  ["2002::", 16],
   ["100::", 64],
   ["2001:db8::", 32],
   ["fc00::", 7],
   ["fe80::", 10],
+  ["fec0::", 10],
   ["ff00::", 8],
 ] as const;
 

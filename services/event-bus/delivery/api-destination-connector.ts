@@ -12,6 +12,7 @@ import { parseNamedArn } from "../domain/arns.ts";
 import { eventJson } from "../domain/envelope.ts";
 import { judgeStatus } from "../domain/http-outcome.ts";
 import { targetInput } from "../domain/input.ts";
+import { filledCharactersMax, FilledTooLongError } from "../domain/template.ts";
 import { findApiDestination } from "../store/api-destination.ts";
 import { findConnectionByArn } from "../store/connection.ts";
 import { apiRequest } from "./api-request.ts";
@@ -40,9 +41,8 @@ export const apiDestinationConnector =
   async (attempt) => {
     const endpoint = await findEndpoint(app, attempt);
     if ("kind" in endpoint) return endpoint;
-    const input = targetInput({ ...attempt });
-    if (input === undefined)
-      return { kind: "failed", code: "INVALID_JSON", message: "The transformed input is not valid JSON." };
+    const input = inputOf(attempt);
+    if (typeof input !== "string") return input;
     const slot = tools.rates.take(attempt.target.arn, endpoint.destination.rateLimit, attempt.slotMs);
     if (slot !== "now") return { kind: "postponed", slotMs: slot };
     try {
@@ -51,6 +51,18 @@ export const apiDestinationConnector =
       return judgeError(error);
     }
   };
+
+const inputOf = (attempt: Attempt): string | AttemptOutcome => {
+  try {
+    const input = targetInput({ ...attempt });
+    if (input !== undefined) return input;
+    return { kind: "failed", code: "INVALID_JSON", message: "The transformed input is not valid JSON." };
+  } catch (error) {
+    if (!(error instanceof FilledTooLongError)) throw error;
+    const message = `The transformed input is longer than ${filledCharactersMax} characters.`;
+    return { kind: "failed", code: "RESOURCE_LIMIT_EXCEEDED", message };
+  }
+};
 
 const findEndpoint = async (
   app: Pick<Application, "store">,

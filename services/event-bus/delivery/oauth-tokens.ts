@@ -1,3 +1,5 @@
+import { LRUCache } from "lru-cache";
+
 import type { CreateConnectionOAuthParameters } from "../../../gen/quartet/eventbus/v1/connection_pb.ts";
 import { ConnectionOAuthHttpMethod } from "../../../gen/quartet/eventbus/v1/connection_pb.ts";
 import type { Clock } from "../../kit/clock/clock.ts";
@@ -26,12 +28,14 @@ const marginMs = 30_000;
 /** Milliseconds that a token is used which names no end. */
 const lifetimeMsDefault = 300_000;
 const answerBytesMax = 65_536;
+/** Tokens that are kept; one that was not used for longest is fetched anew. */
+const heldMax = 10_000;
 
 /** Tokens of OAuth connections, fetched when needed and kept in memory while they are good. */
 export class OAuthTokens {
   readonly #sender: HttpSender;
   readonly #clock: Clock;
-  readonly #held = new Map<string, Held>();
+  readonly #held = new LRUCache<string, Held>({ max: heldMax });
   readonly #fetching = new Map<string, Promise<Held>>();
 
   constructor(sender: HttpSender, clock: Clock) {

@@ -15,7 +15,7 @@ export interface Invocation {
 
 /**
  * What a target is given: its constant, a part of the event, its filled template, or the whole event. Undefined: the
- * template does not become JSON. A path that names nothing gives an empty string.
+ * template does not become JSON. A path that names nothing gives an empty string. Throws FilledTooLongError.
  */
 export const targetInput = (invocation: Invocation): string | undefined => {
   const { event, target } = invocation;

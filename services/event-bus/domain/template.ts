@@ -26,32 +26,75 @@ export interface TemplateValues {
 }
 
 /**
+ * The most characters that a filled template may have. The largest event fits several times, but not as often as a
+ * template can name it.
+ */
+export const filledCharactersMax = 1_048_576;
+
+/** A filled template would be longer than it may be. */
+export class FilledTooLongError extends Error {
+  override readonly name = "FilledTooLongError";
+
+  constructor() {
+    super(`the filled template is longer than ${filledCharactersMax} characters`);
+  }
+}
+
+/**
  * Fills a template. One that begins with a quote is text: it keeps its quotes, and values stand in it as plain text. Any
  * other is JSON: a value stands as JSON, or as plain text inside a string. Plain text is a string without its quotes and
  * escapes, an object or list without any quotes, anything else as it is spelled. A value that is not there is an empty
- * string. Values are not escaped; undefined: the result of a JSON template is not JSON.
+ * string. Values are not escaped; undefined: the result of a JSON template is not JSON. Throws FilledTooLongError.
  */
 export const fillTemplate = (template: string, values: TemplateValues): string | undefined => {
   const isText = template.trimStart().startsWith('"');
-  const filled = isText
-    ? template.replace(placeholderShape, (_whole, name: string) => plainText(valueOf(name, values)))
-    : fillJson(template, values);
+  const filled = fill(template, new FoundValues(values), isText);
   return isText || isJson(filled) ? filled : undefined;
 };
 
-const fillJson = (template: string, values: TemplateValues): string => {
+const fill = (template: string, values: FoundValues, isText: boolean): string => {
   let filled = "";
+  const add = (text: string): void => {
+    filled += text;
+    if (filled.length > filledCharactersMax) throw new FilledTooLongError();
+  };
   let at = 0;
-  let isInString = false;
+  let isInString = isText;
   for (const match of template.matchAll(placeholderShape)) {
     const between = template.slice(at, match.index);
-    isInString = endsInString(between, isInString);
-    const value = valueOf(match[1] ?? "", values);
-    filled += between + (isInString ? plainText(value) : (value ?? '""'));
+    if (!isText) isInString = endsInString(between, isInString);
+    const name = match[1] ?? "";
+    add(between + (isInString ? values.plain(name) : (values.json(name) ?? '""')));
     at = match.index + match[0].length;
   }
-  return filled + template.slice(at);
+  add(template.slice(at));
+  return filled;
 };
+
+/** The values that a template names, each looked for once: the event is read for it, and a template may name it often. */
+class FoundValues {
+  readonly #values: TemplateValues;
+  readonly #json = new Map<string, string | undefined>();
+  readonly #plain = new Map<string, string>();
+
+  constructor(values: TemplateValues) {
+    this.#values = values;
+  }
+
+  json(name: string): string | undefined {
+    if (!this.#json.has(name)) this.#json.set(name, valueOf(name, this.#values));
+    return this.#json.get(name);
+  }
+
+  plain(name: string): string {
+    let plain = this.#plain.get(name);
+    if (plain === undefined) {
+      plain = plainText(this.json(name));
+      this.#plain.set(name, plain);
+    }
+    return plain;
+  }
+}
 
 const endsInString = (text: string, beginsInString: boolean): boolean => {
   let isInString = beginsInString;

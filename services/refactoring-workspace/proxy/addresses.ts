@@ -34,8 +34,12 @@ for (const [network, prefix] of [
   ["::", 127],
   ["64:ff9b::", 96],
   ["64:ff9b:1::", 48],
+  // Teredo and 6to4 carry IPv4 addresses of any kind.
+  ["2001::", 32],
+  ["2002::", 16],
   ["fc00::", 7],
   ["fe80::", 10],
+  ["fec0::", 10],
   ["ff00::", 8],
 ] as const)
   privateAddresses.addSubnet(network, prefix, "ipv6");

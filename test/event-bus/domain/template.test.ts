@@ -45,6 +45,21 @@ describe("a JSON template", () => {
   });
 });
 
+describe("a template that names a large value often", () => {
+  const large = { ...values, paths: { a: "$" }, event: JSON.stringify("x".repeat(200_000)) };
+
+  test.each([`"${"<a>".repeat(2_000)}"`, `{"all":"${"<a>".repeat(2_000)}"}`, `[${"<a>,".repeat(2_000)}0]`])(
+    "is not filled: %.12s",
+    (template) => {
+      expect(() => fillTemplate(template, large)).toThrow("is longer than 1048576 characters");
+    },
+  );
+
+  test("is filled while the result is not too long", () => {
+    expect(fillTemplate("[<a>,<a>,<a>]", large)?.length).toBe(600_010);
+  });
+});
+
 describe("a text template", () => {
   // template | result
   test.each([

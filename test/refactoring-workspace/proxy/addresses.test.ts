@@ -34,6 +34,9 @@ describe("isPrivateAddress", () => {
     "::ffff:127.0.0.1",
     "::ffff:7f00:1",
     "64:ff9b::a00:1",
+    "2001:0:a00:1::",
+    "2002:a00:1::",
+    "fec0::1",
   ])("%s is private", (address) => {
     expect(isPrivateAddress(address)).toBe(true);
   });
