@@ -3,6 +3,7 @@ import { connect } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { eventually } from "../support/eventually.ts";
+import { randomFrom } from "./fuzz/random.ts";
 import type { Fixture } from "./support/fixture.ts";
 import { startFixture } from "./support/fixture.ts";
 
@@ -11,17 +12,6 @@ beforeAll(async () => {
   fixture = await startFixture({ bodyTimeoutMs: 500, stallTimeoutMs: 500 });
 });
 afterAll(() => fixture.stop());
-
-/** Numbers that look random and are the same in every run (mulberry32). */
-const numbersFrom = (seed: number) => {
-  let state = seed;
-  return (below: number): number => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
-};
 
 const methods = ["GET", "HEAD", "PUT", "POST", "DELETE", "PATCH", "OPTIONS", "TRACE"];
 const pathPieces = [
@@ -96,6 +86,7 @@ const bodies = [
   "\u0000".repeat(64),
 ];
 
+/** Requests that nobody signed and that follow no contract; those that do stand in `fuzz/`. */
 const makeRequest = (pick: (below: number) => number): string => {
   const some = (list: readonly string[], most: number): string[] =>
     Array.from({ length: pick(most + 1) }, () => list[pick(list.length)]!);
@@ -110,7 +101,7 @@ test("no request stops the gateway, and every one is answered or its connection 
   fixture.answer("GetBook", async function* () {
     yield { body: Buffer.from("Emma") };
   });
-  const pick = numbersFrom(20_260_102);
+  const pick = randomFrom(20_260_102).below;
   const { hostname, port } = new URL(fixture.url);
   const statuses: number[] = [];
   const talk = async (request: string): Promise<void> => {

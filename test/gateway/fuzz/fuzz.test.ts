@@ -1,0 +1,120 @@
+/*
+ * Goal: no request whatever stops a process, is answered 500, or gets an answer that its protocol cannot read or a code
+ * that nobody declared. Method: requests of every operation are drawn from the services' descriptors in both dialects,
+ * changed here and there, signed, framed in every way that clients use, and some changed once more on the wire.
+ * QUARTET_ROUNDS is a number of requests; `long` is 120,000. FUZZ_SEED chooses others, and figures are printed.
+ */
+import { CreateDomainCommand } from "@aws-sdk/client-customer-profiles";
+import { CreateBucketCommand, PutObjectCommand } from "@aws-sdk/client-s3";
+import { expect, onTestFinished, test } from "vitest";
+
+import { amzDialect } from "../../../gateway/dialects/amz.ts";
+import { spellingOf } from "../../../gateway/dialects/dialect.ts";
+import { svcDialect } from "../../../gateway/dialects/svc.ts";
+import { services } from "../../../gateway/services.ts";
+import type { ProcessName } from "../../../services/launcher/installation.ts";
+import type { System } from "../../support/system.ts";
+import { startSystem } from "../../support/system.ts";
+import { temporaryDirectory } from "../../support/temporary-directory.ts";
+import { frameRequest } from "./framing.ts";
+import { Learned } from "./message-grammar.ts";
+import { mutateDraft } from "./mutation.ts";
+import { judge } from "./oracle.ts";
+import type { Random } from "./random.ts";
+import { randomFrom } from "./random.ts";
+import type { Draft } from "./request-grammar.ts";
+import { draftForm, draftRequest } from "./request-grammar.ts";
+import { WireClient } from "./wire-client.ts";
+
+const asked = process.env["QUARTET_ROUNDS"];
+const requests = asked === "long" ? 120_000 : Number(asked ?? 2_000);
+const seed = Number(process.env["FUZZ_SEED"] ?? 20_260_104);
+const inFlight = 8;
+const spellings = [spellingOf(svcDialect("svc")), spellingOf(amzDialect)];
+const processes: readonly ProcessName[] = [
+  "customer-profile",
+  "refactoring-workspace",
+  "event-bus",
+  "object-storage",
+  "gateway",
+];
+
+/** Operations by API; those that make something come twice as often as their number says. */
+const operations = Object.values(services).map(({ service }) => ({
+  service,
+  names: service.methods.flatMap(({ name }) => (/^(?:Create|Put|Upload)/.test(name) ? [name, name] : [name])),
+}));
+
+const drawDraft = (random: Random, learned: Learned): Draft => {
+  const { service, names } = random.one(operations);
+  const spelling = random.one(spellings);
+  const draft = random.chance(2)
+    ? draftForm(spelling, random)
+    : draftRequest(service, random.one(names), spelling, random, learned);
+  if (random.chance(55)) return draft;
+  for (let count = 1 + random.below(2); count > 0; count -= 1) mutateDraft(draft, random);
+  return draft;
+};
+
+/** Makes what most requests name, so that they find something. */
+const prepare = async ({ clients }: System): Promise<void> => {
+  await clients.customerProfile.send(new CreateDomainCommand({ DomainName: "fuzz", DefaultExpirationDays: 1 }));
+  for (const Bucket of ["fuzz-photos", "fuzz-plain"])
+    await clients.objectStorage.send(new CreateBucketCommand({ Bucket }));
+  for (const Key of ["cat.jpg", "a/b", "keep"])
+    await clients.objectStorage.send(new PutObjectCommand({ Bucket: "fuzz-photos", Key, Body: "meow" }));
+};
+
+interface Tally {
+  readonly problems: string[];
+  readonly statuses: Map<string, number>;
+  readonly succeeded: Set<string>;
+}
+
+const runLane = async (system: System, random: Random, learned: Learned, count: number, tally: Tally) => {
+  const url = system.installation.gatewayUrl;
+  const client = new WireClient(url);
+  for (let done = 0; done < count && tally.problems.length < 20; done += 1) {
+    const draft = drawDraft(random, learned);
+    const framed = frameRequest(draft, new URL(url).host, system, random);
+    const outcome = await client.exchange(framed, draft.method === "HEAD");
+    const problem = judge(draft, framed.isWhole, outcome, learned);
+    if (problem !== undefined)
+      tally.problems.push(`${draft.api} ${draft.operation}: ${problem}\n${framed.bytes.toString("latin1", 0, 1_200)}`);
+    const status =
+      outcome.kind === "answer" ? `${outcome.answer.status} ${codeOf(outcome.answer.body)}`.trim() : outcome.kind;
+    tally.statuses.set(status, (tally.statuses.get(status) ?? 0) + 1);
+    if (status.startsWith("2")) tally.succeeded.add(`${draft.api} ${draft.operation}`);
+  }
+  client.close();
+};
+
+/** The code of a refusal, for the figures. */
+const codeOf = (body: Buffer): string =>
+  /(?:<Error><Code>|"__type":")([^<"]*)/.exec(body.toString("latin1", 0, 400))?.[1] ?? "";
+
+test(
+  "no request stops a process, is answered 500, or gets an answer that cannot be read",
+  { timeout: 60_000 + requests * 20 },
+  async () => {
+    const system = await startSystem(await temporaryDirectory());
+    onTestFinished(() => system.stop());
+    await prepare(system);
+    const before = processes.map((name) => system.installation.pid(name));
+    const learned = new Learned();
+    const tally: Tally = { problems: [], statuses: new Map(), succeeded: new Set() };
+    const lanes = Array.from({ length: inFlight }, (_, lane) =>
+      runLane(system, randomFrom(seed + lane), learned, Math.ceil(requests / inFlight), tally),
+    );
+    await Promise.all(lanes);
+
+    if (process.env["FUZZ_SEED"] !== undefined || asked === "long")
+      process.stdout.write(
+        `${JSON.stringify({ statuses: Object.fromEntries(tally.statuses), operations: [...tally.succeeded].toSorted() })}\n`,
+      );
+    expect(tally.problems).toEqual([]);
+    expect(processes.map((name) => system.installation.pid(name))).toEqual(before);
+    // Requests that never get past the signature would prove nothing.
+    expect(tally.succeeded.size).toBeGreaterThan(30);
+  },
+);
