@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { codeFromHttpStatus, errorFromJsonBytes } from "@connectrpc/connect/protocol-connect";
 
+import { markUnprocessed } from "../wire/unprocessed.ts";
 import type { AnswerHeaders } from "./answers.ts";
 import { NotConnectedError } from "./connector.ts";
 
@@ -36,8 +37,12 @@ export const answerError = (status: number, headers: IncomingHttpHeaders, body: 
 export const connectionError = (error: unknown): ConnectError => {
   if (error instanceof ConnectError) return error;
   const { code, message } = error as NodeJS.ErrnoException;
-  if (error instanceof NotConnectedError || (code !== undefined && unreachable.has(code)))
-    return new ConnectError(`the server cannot be reached: ${message}`, Code.Unavailable, undefined, undefined, error);
+  const isNotSent = error instanceof NotConnectedError;
+  if (isNotSent || (code !== undefined && unreachable.has(code))) {
+    const words = `the server cannot be reached: ${message}`;
+    const unreached = new ConnectError(words, Code.Unavailable, undefined, undefined, error);
+    return isNotSent ? markUnprocessed(unreached) : unreached;
+  }
   return new ConnectError(message, Code.Internal, undefined, undefined, error);
 };
 

@@ -40,8 +40,7 @@ export const createConnectEngine = (options: EngineOptions): ClosableTransport =
     return lines;
   };
 
-  const unary: Transport["unary"] = async (method, signal, givenTimeoutMs, header, input) => {
-    const timeoutMs = givenTimeoutMs ?? options.timeoutMs;
+  const unary: Transport["unary"] = async (method, signal, timeoutMs, header, input) => {
     const encoded = messageCodec(method.input).encode(input);
     const headers = await headerLines("application/proto", timeoutMs, header);
     if (encoded.parts.length > 1) headers.push("content-length", String(encoded.byteLength));
@@ -53,8 +52,7 @@ export const createConnectEngine = (options: EngineOptions): ClosableTransport =
     return new UnaryAnswer(method, message, () => answerHeaders(answer.headers));
   };
 
-  const stream: Transport["stream"] = async (method, signal, givenTimeoutMs, header, input) => {
-    const timeoutMs = givenTimeoutMs ?? options.timeoutMs;
+  const stream: Transport["stream"] = async (method, signal, timeoutMs, header, input) => {
     const headers = await headerLines("application/connect+proto", timeoutMs, header);
     const codec = messageCodec(method.output);
     const call = new ConnectStreamCall(options.limits.messageBytesMax, signal, timeoutMs, codec.findPayload);

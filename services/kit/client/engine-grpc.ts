@@ -28,7 +28,12 @@ export const createGrpcEngine = (options: EngineOptions): ClosableTransport => {
     // Two engines for the same address do not share a connection, so closing one leaves the other alone.
     "grpc.use_local_subchannel_pool": 1,
     "grpc.enable_channelz": 0,
-    "grpc.enable_retries": 0,
+    // The channel itself makes a call again that the server took back: a stream refused, or not among those that its
+    // GOAWAY names. What is repeated for other reasons, and at which address, is the transport's to say. Where one name
+    // stands for several addresses, the channel takes them in turns.
+    "grpc.enable_retries": 1,
+    "grpc.per_rpc_retry_buffer_size": 256 * 1024,
+    "grpc.service_config": JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
     ...(options.tls?.serverName && { "grpc.ssl_target_name_override": options.tls.serverName }),
   });
 
@@ -46,28 +51,28 @@ export const createGrpcEngine = (options: EngineOptions): ClosableTransport => {
     return shared.metadata;
   };
 
-  const unary: Transport["unary"] = async (method, signal, givenTimeoutMs, givenHeader, input) => {
+  const unary: Transport["unary"] = async (method, signal, timeoutMs, givenHeader, input) => {
     const { message, header, trailer } = await grpcUnaryCall(channel, {
       path: pathOf(method),
       metadata: await metadataOf(givenHeader),
       message: serialize(method.input, input),
-      timeoutMs: givenTimeoutMs ?? options.timeoutMs,
+      timeoutMs,
       signal,
     });
     const answer = messageCodec(method.output).decode(message);
     return new UnaryAnswer(method, answer, () => ({ header: toHeaders(header), trailer: toHeaders(trailer) }));
   };
 
-  const stream: Transport["stream"] = async (method, signal, givenTimeoutMs, header, input) => {
+  const stream: Transport["stream"] = async (method, signal, timeoutMs, header, input) => {
     const metadata = await metadataOf(header);
     const call = client.makeBidiStreamRequest(
       pathOf(method),
       (message: MessageInitShape<DescMessage>) => serialize(method.input, message),
       (bytes: Buffer) => messageCodec(method.output).decode(bytes),
       metadata,
-      callOptions(givenTimeoutMs ?? options.timeoutMs),
+      callOptions(timeoutMs),
     );
-    return startGrpcStream(call, method, signal, input);
+    return startGrpcStream(call, method, signal, input, channel);
   };
 
   return {

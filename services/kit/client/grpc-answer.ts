@@ -4,6 +4,7 @@ import { Metadata } from "@grpc/grpc-js";
 
 import { StatusSchema } from "../../../gen/google/rpc/status_pb.ts";
 import { codeOfNumber } from "../wire/codes.ts";
+import { markUnprocessed } from "../wire/unprocessed.ts";
 import type { HeadersInput } from "./answers.ts";
 
 /** How a gRPC call ended. */
@@ -14,6 +15,21 @@ export interface GrpcStatus {
 }
 
 const detailsKey = "grpc-status-details-bin";
+
+/** What a call tells about itself when it ended. */
+interface EndedCall {
+  getPeer(): string;
+}
+
+/**
+ * The error of a call that did not end well, marked when it was not sent: until then the channel itself stands for the
+ * peer.
+ */
+export const errorOfCall = (status: GrpcStatus, call: EndedCall, channelTarget: string): ConnectError => {
+  const error = errorOfStatus(status);
+  const isNotSent = error.code === Code.Unavailable && call.getPeer() === channelTarget;
+  return isNotSent ? markUnprocessed(error) : error;
+};
 
 /** Request headers as gRPC metadata; names that end in -bin carry bytes. */
 export const toMetadata = (header: HeadersInput | undefined): Metadata => {

@@ -3,13 +3,13 @@ import type { Readable } from "node:stream";
 import type { DescMessage, DescMethodStreaming, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import type { StreamResponse } from "@connectrpc/connect";
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { ClientDuplexStream } from "@grpc/grpc-js";
-import { status as grpcStatus } from "@grpc/grpc-js";
+import type { ChannelInterface, ClientDuplexStream } from "@grpc/grpc-js";
+import { connectivityState, status as grpcStatus } from "@grpc/grpc-js";
 
 import type { Flow } from "../wire/frame-queue.ts";
 import { streamAnswer } from "./answers.ts";
 import { watchCallEnd } from "./call-end.ts";
-import { errorOfStatus, toHeaders } from "./grpc-answer.ts";
+import { errorOfCall, toHeaders } from "./grpc-answer.ts";
 
 /** Sends the requests as the channel takes them and resolves when the answer begins. */
 export const startGrpcStream = <I extends DescMessage, O extends DescMessage>(
@@ -17,6 +17,7 @@ export const startGrpcStream = <I extends DescMessage, O extends DescMessage>(
   method: DescMethodStreaming<I, O>,
   signal: AbortSignal | undefined,
   input: AsyncIterable<MessageInitShape<I>>,
+  channel: ChannelInterface,
 ): Promise<StreamResponse<I, O>> =>
   new Promise((resolve, reject) => {
     const trailer = new Headers();
@@ -41,7 +42,7 @@ export const startGrpcStream = <I extends DescMessage, O extends DescMessage>(
       end.release();
       toHeaders(status.metadata).forEach((value, name) => trailer.append(name, value));
       if (status.code !== grpcStatus.OK) {
-        const error = givenUp ?? errorOfStatus(status);
+        const error = givenUp ?? errorOfCall(status, call, channel.getTarget());
         answers.error = error;
         reject(error);
       } else begin(new Headers());
@@ -49,14 +50,29 @@ export const startGrpcStream = <I extends DescMessage, O extends DescMessage>(
     });
     const end = watchCallEnd(signal, undefined, giveUp);
 
+    /** The channel takes messages before it is connected; a call that was not sent can be made again without them. */
+    const connected = async (): Promise<void> => {
+      for (;;) {
+        const current = channel.getConnectivityState(false);
+        if (current === connectivityState.READY || state.isOver) return;
+        await new Promise<void>((resolveChanged) => {
+          sent = resolveChanged;
+          channel.watchConnectivityState(current, Infinity, () => resolveChanged());
+        });
+      }
+    };
+
     const send = async (): Promise<void> => {
-      for (let next = await requests.next(); next.done !== true && !state.isOver; next = await requests.next()) {
+      for (let isFirst = true; !state.isOver; isFirst = false) {
+        const next = await requests.next();
+        if (next.done === true || state.isOver) break;
         const message = next.value;
         // One at a time, because the channel counts waiting messages and not their bytes.
         await new Promise<void>((resolveSent) => {
           sent = resolveSent;
           call.write(message, () => resolveSent());
         });
+        if (isFirst) await connected();
       }
       call.end();
     };

@@ -3,7 +3,7 @@ import type { ChannelInterface, Metadata } from "@grpc/grpc-js";
 import { status as grpcStatus } from "@grpc/grpc-js";
 
 import { watchCallEnd } from "./call-end.ts";
-import { errorOfStatus } from "./grpc-answer.ts";
+import { errorOfCall, errorOfStatus } from "./grpc-answer.ts";
 
 /** What a unary call sends. */
 export interface GrpcUnaryRequest {
@@ -48,7 +48,7 @@ export const grpcUnaryCall = (channel: ChannelInterface, request: GrpcUnaryReque
       },
       onReceiveStatus: (received) => {
         end?.release();
-        if (received.code !== grpcStatus.OK) reject(errorOfStatus(received));
+        if (received.code !== grpcStatus.OK) reject(errorOfCall(received, call, channel.getTarget()));
         else if (answer === undefined) reject(errorOfStatus(null));
         else resolve({ message: answer, header, trailer: received.metadata });
       },

@@ -4,6 +4,9 @@ import type { ClientTls } from "../tls/client-tls.ts";
 import { tracedTransport } from "../trace/traced-transport.ts";
 import { createConnectEngine } from "./engine-connect.ts";
 import { createGrpcEngine } from "./engine-grpc.ts";
+import { createRepeatingTransport } from "./repeating-transport.ts";
+import type { RetryPolicy } from "./retry.ts";
+import { defaultRetryPolicy } from "./retry.ts";
 
 /** What one client takes before it refuses. */
 export interface ClientLimits {
@@ -18,7 +21,9 @@ export interface ClientLimits {
 /** How calls reach one service. */
 export interface TransportOptions {
   /** `http://127.0.0.1:50054`, `https://localhost:50054` or `unix:/path`. */
-  readonly address: string;
+  readonly address?: string;
+  /** Further addresses of the same service. Calls take all of them in turns and leave out those that fail. */
+  readonly addresses?: readonly string[];
   /** For `https` addresses. Unset: the well-known authorities are believed, and no certificate is shown. */
   readonly tls?: ClientTls;
   /**
@@ -30,6 +35,8 @@ export interface TransportOptions {
   readonly token?: () => Promise<string>;
   /** The deadline of calls that name none. Unset: none. */
   readonly timeoutMs?: number;
+  /** When calls are made again. What is left out has the default; `{ attemptsMax: 1 }`: never. */
+  readonly retry?: Partial<RetryPolicy>;
   /** What is left out has the default. */
   readonly limits?: Partial<ClientLimits>;
 }
@@ -43,12 +50,11 @@ export const defaultClientLimits: ClientLimits = {
 /** A transport that holds connections until it is closed. */
 export type ClosableTransport = Transport & { close(): Promise<void> };
 
-/** What an engine is made from: the options with everything filled in. */
+/** What the engine of one address is made from. */
 export interface EngineOptions {
   readonly address: string;
   readonly tls: ClientTls | undefined;
   readonly token: (() => Promise<string>) | undefined;
-  readonly timeoutMs: number | undefined;
   readonly limits: ClientLimits;
 }
 
@@ -58,30 +64,30 @@ export interface EngineOptions {
  * not pass on that a loop over it was left.
  */
 export const createTransport = (options: TransportOptions): ClosableTransport => {
-  const engineOptions: EngineOptions = {
-    address: options.address,
-    tls: options.tls,
-    token: options.token,
-    timeoutMs: options.timeoutMs,
-    limits: { ...defaultClientLimits, ...options.limits },
-  };
-  if (options.engine === "grpc") return traced(createGrpcEngine(engineOptions));
-  const connect = createConnectEngine(engineOptions);
+  const { address, addresses = [], engine, tls, token } = options;
+  const all = address === undefined ? addresses : [address, ...addresses];
+  if (all.length === 0) throw new Error("a transport needs an address");
+  const limits = { ...defaultClientLimits, ...options.limits };
+  const create = engine === "grpc" ? createGrpcEngine : createEitherEngine;
+  const engines = all.map((each) => create({ address: each, tls, token, limits }));
+  const policy = { ...defaultRetryPolicy, ...options.retry };
+  const transport = createRepeatingTransport(engines, { policy, timeoutMs: options.timeoutMs });
+  return { ...tracedTransport(transport), close: () => transport.close() };
+};
+
+/** The Connect engine, and the gRPC engine for the calls that only it can make. */
+const createEitherEngine = (options: EngineOptions): ClosableTransport => {
+  const connect = createConnectEngine(options);
   let grpc: ClosableTransport | undefined;
-  return traced({
+  return {
     unary: (...call) => connect.unary(...call),
     stream: (method, ...rest) => {
       if (method.methodKind !== "bidi_streaming") return connect.stream(method, ...rest);
-      grpc ??= createGrpcEngine(engineOptions);
+      grpc ??= createGrpcEngine(options);
       return grpc.stream(method, ...rest);
     },
     close: async () => {
       await Promise.all([connect.close(), grpc?.close()]);
     },
-  });
+  };
 };
-
-const traced = (transport: ClosableTransport): ClosableTransport => ({
-  ...tracedTransport(transport),
-  close: () => transport.close(),
-});

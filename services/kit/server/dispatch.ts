@@ -15,6 +15,7 @@ import type { CallObserver } from "../metrics/call-metrics.ts";
 import { iterateTraced } from "../trace/current-trace.ts";
 import { violationsFault } from "../validation/validate.ts";
 import { ProtocolError } from "../wire/protocol-error.ts";
+import { unprocessedHeader } from "../wire/unprocessed.ts";
 import { Call } from "./call.ts";
 import { refusalOf } from "./errors.ts";
 import type { ServerLimits } from "./limits.ts";
@@ -109,6 +110,7 @@ export class Dispatcher {
     const { route } = call;
     this.#inspect(call, request);
     const handler = this.#handler(route);
+    call.hasBegun = true;
     const answer = await call.work.run(() => handler(request, call));
     return create(route.method.output, answer as Message);
   }
@@ -122,15 +124,18 @@ export class Dispatcher {
       if (methodKind === "server_streaming") {
         const request = await onlyOne(requests);
         this.#inspect(call, request);
+        call.hasBegun = true;
         const answers = iterateTraced(call.work, () => handler(request, call) as AsyncIterable<Message>);
         for await (const answer of answers) yield create(output, answer);
       } else if (methodKind === "client_streaming") {
         const first = await requests.next();
         if (first.done !== true) this.#inspect(call, first.value);
+        call.hasBegun = true;
         const answer = await call.work.run(() => handler(resumed(first, requests), call));
         yield create(output, answer as Message);
       } else {
         const checked = this.#inspectedFirst(call, requests);
+        call.hasBegun = true;
         const answers = iterateTraced(call.work, () => handler(checked, call) as AsyncIterable<Message>);
         for await (const answer of answers) yield create(output, answer);
       }
@@ -144,6 +149,8 @@ export class Dispatcher {
     const told = call.abortReason ?? thrown;
     const { error, isDefect } = refusalOf(told, call.route.faults, call.requestId);
     if (isDefect) call.log.error({ err: told }, "call failed");
+    // Whoever is told so may make the call again, here or elsewhere.
+    if (error.code === Code.Unavailable && !call.hasBegun) error.metadata.set(unprocessedHeader, "true");
     return error;
   }
 

@@ -38,7 +38,9 @@ export const serveConnectUnary = async (
     const error = dispatcher.refuse(call, thrown);
     if (!response.destroyed) {
       const body = errorToJsonBytes(error, jsonOptions);
-      response.writeHead(codeToHttpStatus(error.code), unaryHeaders(call, "application/json", body.length));
+      const lines = unaryHeaders(call, "application/json", body.length);
+      pushHeaders(lines, error.metadata, "");
+      response.writeHead(codeToHttpStatus(error.code), lines);
       response.end(body);
       lingerOver(request, dispatcher.limits);
     }

@@ -1,0 +1,99 @@
+import { setTimeout as pause } from "node:timers/promises";
+
+import type { DescMethod } from "@bufbuild/protobuf";
+import type { Transport } from "@connectrpc/connect";
+
+import { AddressBook } from "./address-book.ts";
+import { ReplayableRequests } from "./replayable-requests.ts";
+import type { RetryPolicy } from "./retry.ts";
+import { isUnavailable, mayRepeat, pauseMs, RetryBudget } from "./retry.ts";
+import type { ClosableTransport } from "./transport.ts";
+
+/** How calls are spread and repeated. */
+export interface RepeatingOptions {
+  readonly policy: RetryPolicy;
+  /** The deadline of calls that name none. Unset: none. */
+  readonly timeoutMs: number | undefined;
+}
+
+/**
+ * Makes calls through several engines in turns, one for each address, and again where that is harmless (see `mayRepeat`),
+ * within the call's deadline. A stream is made again only before its answer begins, and only while no more than its first
+ * message was taken. Closing it closes the engines.
+ */
+export const createRepeatingTransport = (
+  engines: readonly ClosableTransport[],
+  { policy, timeoutMs: timeoutMsDefault }: RepeatingOptions,
+): ClosableTransport => {
+  const book = new AddressBook(engines);
+  const budget = new RetryBudget();
+  const attemptsMax = policy.attemptsMax <= 1 ? 1 : Math.max(policy.attemptsMax, engines.length);
+
+  /** Makes one call; the attempt is told which engine to use and how long it may take. */
+  const call = async <T>(
+    method: DescMethod,
+    signal: AbortSignal | undefined,
+    timeoutMs: number | undefined,
+    attempt: (engine: Transport, leftMs: number | undefined) => Promise<T>,
+    canRepeat: () => boolean,
+  ): Promise<T> => {
+    const deadlineMs = timeoutMs === undefined ? Infinity : performance.now() + timeoutMs;
+    for (let made = 1; ; made += 1) {
+      const endpoint = book.take();
+      try {
+        const leftMs = made === 1 ? timeoutMs : left(deadlineMs);
+        const answer = await attempt(endpoint.engine, leftMs);
+        book.answered(endpoint);
+        budget.give();
+        return answer;
+      } catch (error) {
+        if (isUnavailable(error)) book.failed(endpoint);
+        else book.answered(endpoint);
+        if (made >= attemptsMax || signal?.aborted === true || !mayRepeat(method, error) || !canRepeat()) throw error;
+        const waitMs = book.hasReady ? 0 : pauseMs(policy, made);
+        if (performance.now() + waitMs >= deadlineMs || !budget.take()) throw error;
+        // A signal ends the pause early; the attempt that follows tells why.
+        if (waitMs > 0) await pause(waitMs, undefined, { signal }).catch(() => {});
+      }
+    }
+  };
+
+  return {
+    unary: (method, signal, timeoutMs, header, input, values) =>
+      call(
+        method,
+        signal,
+        timeoutMs ?? timeoutMsDefault,
+        (engine, leftMs) => engine.unary(method, signal, leftMs, header, input, values),
+        always,
+      ),
+    stream: async (method, signal, timeoutMs, header, input, values) => {
+      const requests = new ReplayableRequests(input);
+      try {
+        return await call(
+          method,
+          signal,
+          timeoutMs ?? timeoutMsDefault,
+          async (engine, leftMs) => {
+            const attempt = requests.attempt();
+            const answer = await engine.stream(method, signal, leftMs, header, attempt.requests, values);
+            attempt.commit();
+            return answer;
+          },
+          () => requests.isReplayable,
+        );
+      } catch (error) {
+        requests.close();
+        throw error;
+      }
+    },
+    close: async () => {
+      await Promise.all(engines.map((engine) => engine.close()));
+    },
+  };
+};
+
+const always = (): boolean => true;
+
+const left = (deadlineMs: number): number | undefined =>
+  deadlineMs === Infinity ? undefined : Math.max(0, deadlineMs - performance.now());
