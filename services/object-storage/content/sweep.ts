@@ -77,12 +77,17 @@ const removeDoomed = async (options: SweepOptions, doomed: ReadonlyMap<string, n
   return removed;
 };
 
+/**
+ * The record is looked for again once nobody is writing the blob: its writer may have ended since the records were
+ * read, and the age of its file says nothing when the clock was set forward meanwhile.
+ */
 const removeOrphan = async (
-  { blobs, pins, clock, orphanGraceMs }: SweepOptions,
+  { store, blobs, pins, clock, orphanGraceMs }: SweepOptions,
   blobId: string,
   modifiedMs: number | undefined,
 ): Promise<number> => {
   if (modifiedMs === undefined || modifiedMs + orphanGraceMs > clock.now() || pins.isPinned(blobId)) return 0;
+  if ((await store.read((reader) => reader.get(blobTable, [blobId]))) !== undefined) return 0;
   await blobs.remove(blobId);
   return 1;
 };

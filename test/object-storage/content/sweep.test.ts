@@ -4,7 +4,9 @@ import { join } from "node:path";
 
 import { describe, expect, test } from "vitest";
 
+import type { BlobStore } from "../../../services/object-storage/blobs/blob-store.ts";
 import { sweepBlobs } from "../../../services/object-storage/content/sweep.ts";
+import { adoptBlob } from "../../../services/object-storage/store/blob.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import type { Harness } from "../harness.ts";
 import { alice, as, get, put, startWithBucket } from "../harness.ts";
@@ -84,6 +86,27 @@ describe("the sweep of blobs", () => {
 
     expect(await files(harness)).toHaveLength(1);
     expect((await get(harness, cat)).body.equals(content)).toBe(true);
+  });
+
+  test("leaves a file whose record was written after the records were read, however old it looks", async () => {
+    const { opened } = await startWithBucket();
+    const { store, blobs } = opened.sweep;
+    const blobId = `ab${"0".repeat(30)}`;
+    const removed: string[] = [];
+    const late = {
+      blobId,
+      modifiedMs: async () => {
+        await store.transact((transaction) => adoptBlob(transaction, { blobId, sizeBytes: 9, inlineBody: undefined }));
+        return 0;
+      },
+    };
+    const watched: BlobStore = {
+      ...blobs,
+      list: async (shard) => (shard === "ab" ? [late] : []),
+      remove: async (each) => void removed.push(each),
+    };
+    expect((await sweepBlobs({ ...opened.sweep, blobs: watched })).orphansRemoved).toBe(0);
+    expect(removed).toEqual([]);
   });
 
   test("reports content that is gone and leaves its object listed", async () => {
