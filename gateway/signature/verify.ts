@@ -185,17 +185,16 @@ const findAccessKey = (
 };
 
 const checkTime = (claim: SignatureClaim, requestMs: number, nowMs: number): void => {
-  const serverTime = new Date(nowMs).toISOString();
   if (claim.expiresSeconds === undefined) {
     if (Math.abs(nowMs - requestMs) <= skewMsMax) return;
-    const requestTime = new Date(requestMs).toISOString();
-    throw new SignatureRefusal("clock-skew", { requestTime, serverTime, skewMsMax: String(skewMsMax) });
+    const times = { requestTime: new Date(requestMs).toISOString(), serverTime: new Date(nowMs).toISOString() };
+    throw new SignatureRefusal("clock-skew", { ...times, skewMsMax: String(skewMsMax) });
   }
   const expiresMs = requestMs + claim.expiresSeconds * 1000;
   const details = {
     expires: String(claim.expiresSeconds),
     expiresDate: new Date(expiresMs).toISOString(),
-    serverTime,
+    serverTime: new Date(nowMs).toISOString(),
   };
   if (requestMs > nowMs + skewMsMax) throw new SignatureRefusal("not-yet-valid", details);
   if (nowMs > expiresMs) throw new SignatureRefusal("expired", details);

@@ -239,7 +239,7 @@ describe("a client that waits for 100 Continue", () => {
     // what is wrong, target, signed headers, headers that change on the way, status, words of the refusal
     ["the signature", "/novels/emma", {}, { "x-amz-date": "20260102T030406Z" }, 403, "SignatureDoesNotMatch"],
     ["the route", "/novels?uploads", {}, {}, 501, "NotImplemented"],
-    ["a member", "/novels/emma", { "x-amz-book-class": "PAPER" }, {}, 400, "enum value set: [STANDARD, svc:lock]"],
+    ["a member", "/novels/emma", { "x-amz-book-class": "PAPER" }, {}, 400, "enum value set: [STANDARD, aws:lock]"],
   ])("is refused without being asked when %s is wrong", async (_what, target, signed, changed, status, words) => {
     const headers = signUpload(target, { expect: "100-continue", ...signed });
     const { socket, text } = await openSocket();
