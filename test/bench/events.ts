@@ -97,7 +97,7 @@ const matched = async (): Promise<BenchRow[]> => {
           if (found.length !== 1) throw new Error(`${found.length} rules match`);
         }),
     });
-    const name = `events matched by ${count.toLocaleString("en-US")} rules`;
+    const name = `events matched, rules: ${count.toLocaleString("en-US")}`;
     rows.push(row(name, "events/s", own, { what: "JSON.parse of the detail/s", value: parse }));
   }
   return rows;

@@ -112,7 +112,7 @@ const largeObjects = async (storage: ObjectStorage): Promise<BenchRow[]> => {
   const [up, down] = [startPeer("object-servers", "socket-up"), startPeer("object-servers", "socket-down")];
   const upAddress = await up.ask<string>({ ask: "start" });
   const downAddress = await down.ask<string>({ ask: "start" });
-  const rates = await bestInTurns(1, {
+  const rates = await bestInTurns(2, {
     rawUp: () => rate(1, roundMs, () => overSocket(upAddress, true)),
     put: () => rate(1, roundMs, () => storage.putObject(largeObject("large"))),
     rawDown: () => rate(1, roundMs, () => overSocket(downAddress, false)),
