@@ -33,10 +33,12 @@ export const createConnectEngine = (options: EngineOptions): ClosableTransport =
   ): Promise<string[]> => {
     const lines = ["content-type", contentType, "connect-protocol-version", "1"];
     if (timeoutMs !== undefined) lines.push("connect-timeout-ms", String(Math.max(0, Math.ceil(timeoutMs))));
-    const givenHeaders = given === undefined ? undefined : new Headers(given);
-    givenHeaders?.forEach((value, name) => lines.push(name, value));
-    if (options.token !== undefined && givenHeaders?.has("authorization") !== true)
-      lines.push("authorization", `Bearer ${await options.token()}`);
+    let isAuthorized = false;
+    for (const [name, value] of headerEntries(given)) {
+      lines.push(name, value);
+      isAuthorized ||= name.toLowerCase() === "authorization";
+    }
+    if (options.token !== undefined && !isAuthorized) lines.push("authorization", `Bearer ${await options.token()}`);
     return lines;
   };
 
@@ -65,6 +67,13 @@ export const createConnectEngine = (options: EngineOptions): ClosableTransport =
   };
 
   return { unary, stream, close: () => pool.destroy() };
+};
+
+/** Names and values. A record is taken as it is, because making Headers of one costs more than all else here. */
+const headerEntries = (given: HeadersInput | undefined): Iterable<readonly [string, string]> => {
+  if (given === undefined) return [];
+  const isRecord = !(given instanceof Headers) && !(Symbol.iterator in given);
+  return isRecord ? Object.entries(given as Record<string, string>) : new Headers(given);
 };
 
 const createPool = (options: EngineOptions): Pool => {
