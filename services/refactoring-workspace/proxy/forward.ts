@@ -2,7 +2,7 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:
 
 import type { Dispatcher } from "undici";
 
-import { responseHeaders } from "./forwarded-headers.ts";
+import { responseHeaders, sentReason, sentTrailers } from "./forwarded-headers.ts";
 import { refuse, upstreamRefusal } from "./refusal.ts";
 import { hasBody, leaveBody, RequestBody } from "./request-body.ts";
 
@@ -85,7 +85,13 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
     if (status < 200) return;
     const raw = (controller.rawHeaders as Buffer[]).map((text) => text.toString("latin1"));
     const { response } = this.#exchange;
-    response.writeHead(status, statusMessage ?? "", responseHeaders(raw));
+    try {
+      response.writeHead(status, sentReason(statusMessage ?? ""), responseHeaders(raw));
+    } catch (error) {
+      // Thrown into the parser of the answer it would be lost, and the client would wait.
+      controller.abort(error as Error);
+      return;
+    }
     // The header of an answer whose body takes its time goes out by itself, else together with the first bytes.
     process.nextTick(() => this.#hasData || response.writableEnded || response.flushHeaders());
   }
@@ -98,7 +104,8 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
   onResponseEnd(_controller: Dispatcher.DispatchController, trailers: OutgoingHttpHeaders): void {
     this.#finish();
     const { request, response } = this.#exchange;
-    if (Object.keys(trailers).length > 0) response.addTrailers(trailers);
+    const sent = sentTrailers(trailers);
+    if (sent.length > 0) response.addTrailers(sent);
     response.end();
     if (request.complete) return;
     this.#body?.destroy();

@@ -67,6 +67,22 @@ export const requestHeaders = (raw: RawHeaders, facts: ForwardedFacts): string[]
 /** The response fields for the client: all end-to-end ones as they came. */
 export const responseHeaders = (raw: RawHeaders): string[] => endToEnd(raw, () => false);
 
+/** The same of trailers, which say nothing about how the message is read (RFC 9110 section 6.5.1). */
+export const sentTrailers = (
+  trailers: Readonly<Record<string, string | readonly string[] | number | undefined>>,
+): [string, string][] =>
+  Object.entries(trailers).flatMap(([name, value]) => {
+    const lower = name.toLowerCase();
+    if (value === undefined || framing.has(lower) || hopByHop.has(lower)) return [];
+    return [value].flat().map((each): [string, string] => [name, String(each)]);
+  });
+
+/** A reason that was read as UTF-8 as the bytes that it came in, one character each; what no line may hold is a space. */
+export const sentReason = (text: string): string =>
+  Buffer.from(text, "utf8")
+    .toString("latin1")
+    .replaceAll(/[^\t\x20-\x7e\x80-\xff]/g, " ");
+
 const endToEnd = (raw: RawHeaders, isDropped: (name: string) => boolean): string[] => {
   const named = connectionOptions(raw);
   const kept: string[] = [];

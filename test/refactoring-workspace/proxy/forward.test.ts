@@ -51,6 +51,41 @@ const failureOf = async (url: string) => {
   return [answer.status, ((await answer.json()) as { message: string }).message];
 };
 
+/** A service that answers `/x` with these bytes. */
+const answeringBytes = (answer: string, encoding: BufferEncoding) =>
+  startProxied((request, response) => {
+    if (request.url === "/x") response.socket?.end(Buffer.from(answer, encoding));
+    else response.end();
+  });
+
+describe("an odd answer", () => {
+  // status line | encoding | what the client gets
+  test.each([
+    ["200 Gr\u00fc\u00dfe", "utf8", "200 Gr\u00c3\u00bc\u00c3\u009fe hi"],
+    ["200 a\u0001b", "latin1", "200 a b hi"],
+    ["299 \u65e5\u672c", "utf8", "299 \u00e6\u0097\u00a5\u00e6\u009c\u00ac hi"],
+  ] as const)("%j reaches the client", async (status, encoding, expected) => {
+    const { url } = await answeringBytes(`HTTP/1.1 ${status}\r\ncontent-length: 2\r\n\r\nhi`, encoding);
+    const sent = begin(`${url}/x`);
+    sent.end();
+    const answer = await answerTo(sent);
+    expect(`${answer.statusCode} ${answer.statusMessage} ${await text(answer)}`).toBe(expected);
+  });
+
+  test("brings its trailers, but none that say how the message is read", async () => {
+    const lines = ["x-sum: \u65e5", "content-type: text/plain", "te: trailers"].join("\r\n");
+    const { url } = await answeringBytes(
+      `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n${lines}\r\n\r\n`,
+      "utf8",
+    );
+    const sent = begin(`${url}/x`);
+    sent.end();
+    const answer = await answerTo(sent);
+    expect(await text(answer)).toBe("hi");
+    expect(answer.trailers).toEqual({ "x-sum": "\u00e6\u0097\u00a5" });
+  });
+});
+
 describe("a request", () => {
   test("reaches the service with method, path, query, fields and body as they came", async () => {
     const seen: { url?: string; method?: string; rawHeaders?: string[]; body?: string } = {};
