@@ -45,7 +45,10 @@ export const call = async (
     const answers = response.message[Symbol.asyncIterator]();
     const first = await firstAnswer(answers, response.header);
     if (first.done === true) throw new Error(`${desc.name} answered without a message`);
-    return { message: first.value, more: desc.methodKind === "client_streaming" ? undefined : answers };
+    if (desc.methodKind !== "client_streaming") return { message: first.value, more: answers };
+    // Only the end of the stream says that the one answer stands, and gives the connection back.
+    if ((await answers.next()).done !== true) throw new Error(`${desc.name} answered with several messages`);
+    return { message: first.value, more: undefined };
   } catch (thrown) {
     throw bodyFailure ?? thrown;
   }

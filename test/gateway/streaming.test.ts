@@ -1,7 +1,8 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
 import { connect } from "node:net";
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 
 import type { PutBookRequest } from "../../gen/quartet/test/gateway/v1/shelf_service_pb.ts";
 import { ErrorReason, ErrorReasonSchema } from "../../gen/quartet/test/gateway/v1/error_reason_pb.ts";
@@ -86,6 +87,17 @@ describe("a streamed request", () => {
     ]);
     expect(response.status).toBe(200);
     expect(response.headers).toMatchObject({ etag: '"abc"', "x-amz-book-class": "aws:lock" });
+  });
+
+  test("gives its connection to the service back, so that as many as there are connections can follow", async () => {
+    let connections = 0;
+    const count = (): void => void (connections += 1);
+    subscribe("undici:client:connected", count);
+    onTestFinished(() => void unsubscribe("undici:client:connected", count));
+    for (let upload = 0; upload < 20; upload += 1)
+      await fixture.call("object-storage", "amz", { method: "PUT", target: "/novels/emma", body: "Emma" });
+    expect(fixture.received).toHaveLength(20);
+    expect(connections).toBeLessThanOrEqual(1);
   });
 
   test("headers that a signer of URLs put in the query count, but for the checksum of a body it did not have", async () => {
