@@ -123,11 +123,15 @@ type AdminState = { readonly isServing: boolean };
 /** Health and metrics stand on a port of their own, because every path of the main port can be a bucket. */
 const createAdminServer = (state: AdminState, metrics: Metrics | undefined): Server =>
   createServer((request, response) => {
-    void adminPage(request, state, metrics).then(({ status, contentType, body }) => {
+    const send = ({ status, contentType, body }: AdminPage): void => {
       response.writeHead(status, { "content-type": contentType, "content-length": Buffer.byteLength(body) });
       response.end(request.method === "HEAD" ? undefined : body);
-    });
+    };
+    adminPage(request, state, metrics).then(send, () => send(failedPage));
   });
+
+/** Instead of a page that cannot be made: what goes wrong there must not end the gateway. */
+const failedPage: AdminPage = { status: 503, contentType: "application/json", body: "" };
 
 const adminPage = async (
   { url, method }: IncomingMessage,

@@ -2,6 +2,7 @@ import { connect } from "node:net";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { createMetrics } from "../../services/kit/metrics/metrics.ts";
 import { eventually } from "../support/eventually.ts";
 import type { Fixture } from "./support/fixture.ts";
 import { startFixture } from "./support/fixture.ts";
@@ -39,6 +40,15 @@ describe("while a service is away", () => {
     expect(await response.json()).toEqual({ status: "SERVING" });
     expect((await fetch(`${fixture.adminUrl}/photos`)).status).toBe(404);
   });
+});
+
+test("metrics that cannot be read are told as such, and the gateway goes on", async () => {
+  const metrics = createMetrics();
+  metrics.add({ name: "broken", help: "Fails.", type: "gauge", read: () => Promise.reject(new Error("broken")) });
+  const own = await startFixture({}, { metrics });
+  expect((await fetch(`${own.adminUrl}/metrics`)).status).toBe(503);
+  expect((await fetch(`${own.adminUrl}/healthz`)).status).toBe(200);
+  await own.stop();
 });
 
 describe("limits", () => {
