@@ -25,6 +25,8 @@ export class Call implements CallContext<unknown> {
   hasBegun = false;
   /** The call's place in its trace, as its caller told it. */
   readonly work: Work;
+  /** On the monotonic clock: since when the next message of the request is waited for. */
+  awaitsSinceMs: number | undefined;
   /** Runs when the call ends, by whichever way. */
   onClose: (() => void) | undefined;
   readonly #headers: IncomingHttpHeaders;

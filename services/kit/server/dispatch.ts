@@ -48,11 +48,19 @@ export class Dispatcher {
   readonly limits: ServerLimits;
   readonly #options: DispatcherOptions;
   readonly #calls = new Set<Call>();
+  readonly #watch: NodeJS.Timeout;
   #onIdle: (() => void) | undefined;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
     this.limits = options.limits;
+    this.#watch = setInterval(() => this.#endSlowCalls(), Math.ceil(options.limits.messageTimeoutMs / 4));
+    this.#watch.unref();
+  }
+
+  /** No call follows. */
+  stop(): void {
+    clearInterval(this.#watch);
   }
 
   /** The route of a request path, without its query. */
@@ -195,6 +203,11 @@ export class Dispatcher {
     for (const call of this.#calls) if (filter(call)) call.abort(reason);
   }
 
+  #endSlowCalls(): void {
+    const sinceMs = performance.now() - this.limits.messageTimeoutMs;
+    this.abortAll(callerSlow(), ({ awaitsSinceMs }) => awaitsSinceMs !== undefined && awaitsSinceMs < sinceMs);
+  }
+
   #handler(route: Route): AnyHandler {
     if (route.handler === undefined)
       throw new ProtocolError(Code.Unimplemented, `${route.method.name} is not offered.`, FaultRole.NOT_IMPLEMENTED, {
@@ -230,6 +243,10 @@ export const deadlinePassed = (): ProtocolError =>
 
 /** The end of a call whose caller went away. */
 export const callerGone = (): ProtocolError => new ProtocolError(Code.Canceled, "The caller went away.");
+
+/** The refusal of a caller who sends too slowly. */
+const callerSlow = (): ProtocolError =>
+  new ProtocolError(Code.DeadlineExceeded, "The request did not arrive in time.", FaultRole.DEADLINE);
 
 /** The refusal of calls that a stopping server does not finish. */
 export const serverStopping = (): ProtocolError =>

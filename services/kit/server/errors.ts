@@ -5,6 +5,9 @@ import { FaultRole } from "../../../gen/quartet/traits/v1/fault_pb.ts";
 import type { FaultMetadata, FaultTable } from "../faults/service-error.ts";
 import { roleFault, ServiceError } from "../faults/service-error.ts";
 import { UnauthenticatedError } from "../identity/unauthenticated-error.ts";
+import { NamedKeyError } from "../keyring/key-names.ts";
+import { MasterKeyMissingError } from "../keyring/keyring.ts";
+import { SealBrokenError } from "../keyring/sealed.ts";
 import { StoreClosedError, StoreContentionError, StoreCorruptionError, StoreOverloadedError } from "../store/errors.ts";
 import { codeOfNumber } from "../wire/codes.ts";
 import { ProtocolError } from "../wire/protocol-error.ts";
@@ -32,22 +35,35 @@ export const refusalOf = (thrown: unknown, table: FaultTable | undefined, reques
   if (table === undefined && thrown instanceof ConnectError)
     return { error: thrown, reason: undefined, isDefect: false };
   if (table === undefined) return { ...undeclared(Code.Internal, "internal error"), isDefect: true };
-  const known = kitRoles.find(([type]) => thrown instanceof type);
-  if (known === undefined || !declares(table, known[1]))
+  const [role, metadata] = kitRole(thrown) ?? [];
+  if (role === undefined || !declares(table, role))
     return declared(roleFault(table, FaultRole.INTERNAL, { request_id: requestId }), requestId, true);
-  const [, role, metadata] = known;
   return declared(roleFault(table, role, metadata), requestId, role === FaultRole.DATA_LOSS);
 };
 
+/** What an exception of the kit's other parts means for a caller. */
+const kitRole = (thrown: unknown): readonly [FaultRole, FaultMetadata] | undefined => {
+  if (thrown instanceof NamedKeyError) return [keyRoles[thrown.problem], { key_name: thrown.keyName }];
+  const known = kitRoles.find(([type]) => thrown instanceof type);
+  return known && [known[1], known[2]];
+};
+
+const keyRoles = {
+  NOT_FOUND: FaultRole.KEY_NOT_FOUND,
+  DISABLED: FaultRole.KEY_DISABLED,
+  PENDING_DELETION: FaultRole.KEY_PENDING_DELETION,
+} as const;
+
 const emptyStream = "The stream of requests has no message.";
 
-/** The exceptions of the kit's other parts and what they mean for a caller. */
 const kitRoles: readonly (readonly [new (...args: never[]) => Error, FaultRole, FaultMetadata])[] = [
   [UnauthenticatedError, FaultRole.UNAUTHENTICATED, {}],
   [StoreContentionError, FaultRole.CONTENTION, {}],
   [StoreOverloadedError, FaultRole.THROTTLED, {}],
   [StoreClosedError, FaultRole.UNAVAILABLE, {}],
   [StoreCorruptionError, FaultRole.DATA_LOSS, {}],
+  [SealBrokenError, FaultRole.DATA_LOSS, {}],
+  [MasterKeyMissingError, FaultRole.DATA_LOSS, {}],
   [
     EmptyUploadError,
     FaultRole.INVALID_INPUT,

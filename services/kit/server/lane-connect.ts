@@ -53,7 +53,9 @@ export const serveConnectUnary = async (
     const isGzip = isGzipEncoded(headers["content-encoding"]);
     const limit = dispatcher.limits.unaryMessageBytesMax;
     const declared = headers["content-length"];
+    call.awaitsSinceMs = performance.now();
     const body = await readBody(request, declared === undefined ? undefined : Number(declared), limit, call);
+    call.awaitsSinceMs = undefined;
     const bytes = isGzip ? await decompress(body, limit) : body;
     const answer = await dispatcher.unary(call, decodeMessage(route.input, bytes));
     if (call.isClosed) return;
@@ -113,7 +115,8 @@ export const serveConnectStream = async (
     await dispatcher.admit(call, headers.authorization);
     const isGzip = isGzipEncoded(headers["connect-content-encoding"] as string | undefined);
     const limitBytes = dispatcher.limits.streamMessageBytesMax;
-    const requests = messagesOf(bodyFrames(request, limitBytes, call), { codec: route.input, isGzip, limitBytes });
+    const decoding = { codec: route.input, isGzip, limitBytes };
+    const requests = messagesOf(bodyFrames(request, limitBytes, call), decoding, call);
     const turn = new Turn();
     for await (const answer of dispatcher.stream(call, requests)) {
       if (call.isClosed) return;

@@ -54,10 +54,13 @@ export const serveGrpc = async (
     const limitBytes = isUnary ? unaryMessageBytesMax : streamMessageBytesMax;
     const decoding = { codec: route.input, isGzip, limitBytes };
     if (isUnary) {
-      const request = await decodeFrame(await readOnlyFrame(stream, limitBytes, call), decoding);
+      call.awaitsSinceMs = performance.now();
+      const frame = await readOnlyFrame(stream, limitBytes, call);
+      call.awaitsSinceMs = undefined;
+      const request = await decodeFrame(frame, decoding);
       await answer.sendOnly(await dispatcher.unary(call, request));
     } else {
-      const requests = messagesOf(bodyFrames(stream, limitBytes, call), decoding);
+      const requests = messagesOf(bodyFrames(stream, limitBytes, call), decoding, call);
       const turn = new Turn();
       for await (const message of dispatcher.stream(call, requests)) {
         await answer.send(message);

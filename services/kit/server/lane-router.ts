@@ -5,7 +5,7 @@ import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { DescService, Message } from "@bufbuild/protobuf";
 import { createRegistry } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
-import { Code, ConnectError, createConnectRouter, createContextKey } from "@connectrpc/connect";
+import { Code, ConnectError, createConnectRouter, createContextKey, createContextValues } from "@connectrpc/connect";
 import {
   compressionGzip,
   universalRequestFromNodeRequest,
@@ -47,10 +47,11 @@ export const createRouterLane = (dispatcher: Dispatcher, services: readonly Desc
         response.end();
       } else {
         if (request instanceof IncomingMessage) response.once("finish", () => lingerOver(request, dispatcher.limits));
+        const values = createContextValues();
         const answer = await handler({
-          ...universalRequestFromNodeRequest(request, response, undefined, undefined),
+          ...universalRequestFromNodeRequest(request, response, undefined, values),
           // The router's own reader would close the connection with the request, and take the answer away.
-          body: request.iterator({ destroyOnReturn: false }),
+          body: timelyBody(dispatcher, request.iterator({ destroyOnReturn: false }), () => values.get(callKey)),
         });
         await universalResponseToNodeResponse(answer, response);
       }
@@ -63,6 +64,35 @@ export const createRouterLane = (dispatcher: Dispatcher, services: readonly Desc
   };
   return serve;
 };
+
+/** A body whose next bytes must come in time; that of a call with one request, as a whole. */
+async function* timelyBody(
+  dispatcher: Dispatcher,
+  body: AsyncIterable<Uint8Array>,
+  findCall: () => Call | undefined,
+): AsyncGenerator<Uint8Array> {
+  const call = findCall();
+  if (call === undefined || call.route.method.methodKind === "bidi_streaming") {
+    yield* body;
+    return;
+  }
+  const isWhole = call.route.method.methodKind === "unary";
+  const settled = untilAborted(call);
+  const iterator = body[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      if (!isWhole || call.awaitsSinceMs === undefined) call.awaitsSinceMs = performance.now();
+      const next = await settled(iterator.next());
+      if (!isWhole || next.done === true) call.awaitsSinceMs = undefined;
+      if (next.done === true) return;
+      yield next.value;
+    }
+  } catch (thrown) {
+    throw call.abortReason === undefined || call.isClosed ? thrown : refused(dispatcher, call, thrown);
+  } finally {
+    await iterator.return?.();
+  }
+}
 
 const openCall = async (dispatcher: Dispatcher, context: HandlerContext): Promise<void> => {
   const route = dispatcher.find(`/${context.service.typeName}/${context.method.name}`);

@@ -20,6 +20,14 @@ export interface ServerLimits {
   readonly headersTimeoutMs: number;
   /** How long an idle connection is kept. */
   readonly idleTimeoutMs: number;
+  /** How long the next message of a request may take to arrive whole. Two-way streams may be silent. */
+  readonly messageTimeoutMs: number;
+  /** How long the network may take nothing of what is to be sent. */
+  readonly stallTimeoutMs: number;
+  /** Pings of one HTTP/2 connection within ten seconds. Callers that measure the network send thousands. */
+  readonly pingsMax: number;
+  /** Changes of settings of one HTTP/2 connection within ten seconds. */
+  readonly settingsMax: number;
   /** How much of a request that was answered early is still read so that its sender sees the answer. */
   readonly lingerBytesMax: number;
   /** How long a request that was answered early may go on. */
@@ -37,6 +45,10 @@ export const defaultLimits: ServerLimits = {
   connectionWindowBytes: 16 * 1024 * 1024,
   headersTimeoutMs: 20_000,
   idleTimeoutMs: 75_000,
+  messageTimeoutMs: 120_000,
+  stallTimeoutMs: 300_000,
+  pingsMax: 20_000,
+  settingsMax: 100,
   lingerBytesMax: 16 * 1024 * 1024,
   lingerMs: 5000,
 };

@@ -7,6 +7,8 @@ import { createServer as createTlsServer } from "node:tls";
 
 import type { ServerTls } from "../tls/server-tls.ts";
 import { contextOptions, isBelieved } from "../tls/server-tls.ts";
+import type { Drop } from "./http2-session.ts";
+import { boundControlFrames, closeIdle, watchStreams } from "./http2-session.ts";
 import type { ServerLimits } from "./limits.ts";
 
 /** What answers the requests of a port. */
@@ -43,12 +45,25 @@ export const createPort = (handlers: PortHandlers, limits: ServerLimits, tls?: S
   const sessions = new Set<ServerHttp2Session>();
   const undecided = new Set<Socket>();
   const http1 = createHttp1(handlers, limits);
-  const http2 = createHttp2(handlers, limits, sessions);
+  /** All connections. A session closes its own only when its peer has taken what was written. */
+  const sockets = new Set<Socket>();
+  let taken: Socket | undefined;
+  const http2 = createHttp2(handlers, limits, sessions, (session) => {
+    const socket = taken;
+    return () => {
+      session.destroy();
+      socket?.destroy();
+    };
+  });
   const takeHttp1 = http1.listeners("connection")[0] as (socket: Socket) => void;
   http1.removeAllListeners("connection");
   const take: Take = (socket, isHttp2) => {
-    if (isHttp2) http2.emit("connection", socket);
-    else {
+    if (isHttp2) {
+      // The session begins before this returns.
+      taken = socket;
+      http2.emit("connection", socket);
+      taken = undefined;
+    } else {
       // The parser reads what was put back from the stream and all that follows from the socket itself.
       takeHttp1.call(http1, socket);
       socket.resume();
@@ -56,6 +71,8 @@ export const createPort = (handlers: PortHandlers, limits: ServerLimits, tls?: S
   };
   const open = tls === undefined ? openPlain(limits, take) : openSecure(tls, limits, take);
   http1.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
     undecided.add(socket);
     open(socket, () => undecided.delete(socket));
   });
@@ -84,9 +101,8 @@ export const createPort = (handlers: PortHandlers, limits: ServerLimits, tls?: S
       }),
     destroy: () => {
       if (http1.listening) http1.close();
-      for (const socket of undecided) socket.destroy();
       for (const session of sessions) session.destroy();
-      http1.closeAllConnections();
+      for (const socket of sockets) socket.destroy();
     },
   };
 };
@@ -178,16 +194,35 @@ const createHttp1 = (handlers: PortHandlers, limits: ServerLimits): HttpServer =
     noDelay: true,
     keepAliveTimeout: limits.idleTimeoutMs,
     headersTimeout: limits.headersTimeoutMs,
-    // A stream may last as long as its deadline allows; slow headers are bounded by headersTimeout.
+    connectionsCheckingInterval: Math.min(connectionsCheckMs, Math.ceil(limits.headersTimeoutMs / 2)),
+    // A stream may last as long as its deadline allows; slow headers are bounded by headersTimeout, slow messages by
+    // their lanes.
     requestTimeout: 0,
     maxHeaderSize: limits.headerBytesMax,
   });
   server.maxConnections = limits.connectionsMax;
-  server.on("request", (request: IncomingMessage, response: ServerResponse) => handlers.http1(request, response));
+  server.timeout = limits.stallTimeoutMs;
+  server.on("request", (request: IncomingMessage, response: ServerResponse) => {
+    response.on("timeout", endStalled);
+    handlers.http1(request, response);
+  });
   return server;
 };
 
-const createHttp2 = (handlers: PortHandlers, limits: ServerLimits, sessions: Set<ServerHttp2Session>): Http2Server => {
+/** How often connections are looked at whose headers take too long. */
+const connectionsCheckMs = 10_000;
+
+/** Nothing moved for a while: fine for a call that works or waits, but not when the peer takes none of its answer. */
+const endStalled = (socket: Socket): void => {
+  if (socket.writableLength > 0) socket.destroy();
+};
+
+const createHttp2 = (
+  handlers: PortHandlers,
+  limits: ServerLimits,
+  sessions: Set<ServerHttp2Session>,
+  dropper: (session: ServerHttp2Session) => Drop,
+): Http2Server => {
   const server = createHttp2Server({
     maxSessionMemory: 64,
     maxHeaderListPairs: 256,
@@ -202,16 +237,10 @@ const createHttp2 = (handlers: PortHandlers, limits: ServerLimits, sessions: Set
   server.on("session", (session) => {
     sessions.add(session);
     session.setLocalWindowSize(limits.connectionWindowBytes);
-    let streams = 0;
-    session.on("stream", (stream) => {
-      streams += 1;
-      stream.once("close", () => {
-        streams -= 1;
-      });
-    });
-    session.setTimeout(limits.idleTimeoutMs, () => {
-      if (streams === 0) session.close();
-    });
+    const drop = dropper(session);
+    const streams = watchStreams(session, limits.stallTimeoutMs, drop);
+    closeIdle(session, streams, limits, drop);
+    boundControlFrames(session, limits, drop);
     session.on("error", () => {});
     session.on("close", () => sessions.delete(session));
   });

@@ -108,9 +108,11 @@ const readable = (decode: () => Message): Message => {
 };
 
 /** The messages of a stream of requests. Closing it drops what was not asked for. */
-export const messagesOf = (queue: FrameQueue, decoding: FrameDecoding): AsyncIterator<Message> => ({
+export const messagesOf = (queue: FrameQueue, decoding: FrameDecoding, call: Call): AsyncIterator<Message> => ({
   next: async () => {
+    if (call.route.method.methodKind !== "bidi_streaming") call.awaitsSinceMs = performance.now();
     const frame = await queue.next();
+    call.awaitsSinceMs = undefined;
     if (frame === undefined) return { done: true, value: undefined };
     return { done: false, value: await decodeFrame(frame, decoding) };
   },

@@ -142,6 +142,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
       dispatcher.abortAll(serverStopping());
       await settledWithin(closed, flushMs);
       port.destroy();
+      dispatcher.stop();
       await closed;
     },
   };

@@ -1,0 +1,108 @@
+import { constants } from "node:http2";
+import type { ServerHttp2Session, ServerHttp2Stream } from "node:http2";
+
+import type { ServerLimits } from "./limits.ts";
+
+/** Ends a connection at once, whether its peer reads or not. */
+export type Drop = () => void;
+
+/**
+ * The open streams of a connection. One whose peer takes nothing of its answer for as long as the limit says is reset:
+ * by flow control it could be held for ever at no cost to the peer. A peer that does not even answer a ping then reads
+ * nothing, and its connection is dropped.
+ */
+export const watchStreams = (
+  session: ServerHttp2Session,
+  stallTimeoutMs: number,
+  drop: Drop,
+): ReadonlySet<ServerHttp2Stream> => {
+  const streams = new Set<ServerHttp2Stream>();
+  /** How many bytes each stream waited to send when it was last looked at, and for how many looks that did not change. */
+  const waiting = new Map<ServerHttp2Stream, { bytes: number; looks: number }>();
+  let awaitsPing = false;
+  session.on("stream", (stream) => {
+    streams.add(stream);
+    stream.once("close", () => {
+      streams.delete(stream);
+      waiting.delete(stream);
+    });
+  });
+  const reset = (stream: ServerHttp2Stream): void => {
+    stream.close(constants.NGHTTP2_CANCEL);
+    awaitsPing ||= session.ping(() => {
+      awaitsPing = false;
+    });
+  };
+  const look = (): void => {
+    if (awaitsPing) {
+      drop();
+      return;
+    }
+    for (const stream of streams) {
+      const bytes = stream.writableLength;
+      const before = waiting.get(stream);
+      if (bytes === 0) waiting.delete(stream);
+      else if (before?.bytes !== bytes) waiting.set(stream, { bytes, looks: 0 });
+      else {
+        before.looks += 1;
+        if (before.looks === looksMax) reset(stream);
+      }
+    }
+  };
+  const timer = setInterval(look, Math.ceil(stallTimeoutMs / looksMax));
+  timer.unref();
+  session.once("close", () => clearInterval(timer));
+  return streams;
+};
+
+/** In how many parts the time is looked at. */
+const looksMax = 4;
+
+/** Closes a connection that nobody uses; one whose request stopped halfway through its headers is dropped a little later. */
+export const closeIdle = (
+  session: ServerHttp2Session,
+  streams: ReadonlySet<ServerHttp2Stream>,
+  { idleTimeoutMs, lingerMs }: ServerLimits,
+  drop: Drop,
+): void => {
+  session.setTimeout(idleTimeoutMs, () => {
+    if (streams.size > 0 || session.closed) return;
+    session.close();
+    const timer = setTimeout(() => streams.size === 0 && drop(), lingerMs);
+    timer.unref();
+    session.once("close", () => clearTimeout(timer));
+  });
+};
+
+const periodMs = 10_000;
+
+/** Drops a peer that sends frames which cost it nothing and the server an answer each. */
+export const boundControlFrames = (
+  session: ServerHttp2Session,
+  { pingsMax, settingsMax }: ServerLimits,
+  drop: Drop,
+): void => {
+  const pings = createMeter(pingsMax);
+  const settings = createMeter(settingsMax);
+  session.on("ping", () => {
+    if (!pings()) drop();
+  });
+  session.on("remoteSettings", () => {
+    if (!settings()) drop();
+  });
+};
+
+/** Counts; false: more than the limit within a period. */
+const createMeter = (max: number): (() => boolean) => {
+  let startedMs = 0;
+  let count = 0;
+  return () => {
+    const nowMs = performance.now();
+    if (nowMs - startedMs > periodMs) {
+      startedMs = nowMs;
+      count = 0;
+    }
+    count += 1;
+    return count <= max;
+  };
+};

@@ -1,0 +1,116 @@
+import { createClient } from "@connectrpc/connect";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import { TestService } from "../../../gen/quartet/test/v1/test_service_pb.ts";
+import type { ClosableTransport } from "../../../services/kit/client/transport.ts";
+import { createTransport } from "../../../services/kit/client/transport.ts";
+import type { RunningServer } from "../../../services/kit/server/server.ts";
+import { connectRaw, endHeaders, flood, frame, frames, grpcCall, headerBlock, setting } from "./raw-http2.ts";
+import { startTestServer } from "./test-service.ts";
+
+let server: RunningServer;
+let transport: ClosableTransport;
+
+beforeEach(async () => {
+  ({ server } = await startTestServer({ limits: { pingsMax: 2000 } }));
+  transport = createTransport({ address: server.url, engine: "grpc", token: async () => "alice" });
+});
+afterEach(async () => {
+  await transport.close();
+  await server.stop(0);
+});
+
+/** Calls on a connection of its own while the work runs, and tells how many were answered. */
+const answeredDuring = async (work: Promise<unknown>): Promise<number> => {
+  const client = createClient(TestService, transport);
+  let isOver = false;
+  void work.finally(() => {
+    isOver = true;
+  });
+  let answered = 0;
+  do {
+    await client.echo({ text: "still here" });
+    answered += 1;
+  } while (!isOver);
+  await work;
+  return answered;
+};
+
+const repeated = (count: number, bytes: Buffer): Buffer => Buffer.concat(Array.from({ length: count }, () => bytes));
+const openCall = frame(frames.headers, endHeaders, 1, headerBlock(grpcCall("Upload")));
+const dozens = Object.fromEntries(Array.from({ length: 40 }, (_, line) => [`x-line-${line}`, "x".repeat(100)]));
+
+describe("a connection is dropped, while calls on another one are answered, that floods with", () => {
+  test.each([
+    ["pings", Buffer.alloc(0), repeated(100, frame(frames.ping, 0, 0, Buffer.alloc(8)))],
+    ["settings", Buffer.alloc(0), repeated(10, frame(frames.settings, 0, 0, setting(3, 100)))],
+    [
+      "headers that do not end",
+      frame(frames.headers, 0, 1, headerBlock(grpcCall("Echo"))),
+      repeated(10, frame(frames.more, 0, 1, headerBlock(dozens))),
+    ],
+    ["data frames without data", openCall, repeated(100, frame(frames.data, 0, 1))],
+    [
+      "frames of streams that were never opened",
+      Buffer.alloc(0),
+      repeated(10, frame(frames.data, 0, 99, Buffer.alloc(8))),
+    ],
+    [
+      "windows beyond their limit",
+      openCall,
+      repeated(10, frame(frames.window, 0, 0, Buffer.from([0x7f, 255, 255, 255]))),
+    ],
+  ])("%s", async (_what, opening, bytes) => {
+    const socket = await connectRaw(server.port);
+    socket.write(opening);
+    expect(await answeredDuring(flood(socket, bytes))).toBeGreaterThan(0);
+  });
+
+  test("streams that it resets at once", async () => {
+    const socket = await connectRaw(server.port);
+    let stream = 1;
+    const some = (): Buffer =>
+      Buffer.concat(
+        Array.from({ length: 100 }, () => {
+          stream += 2;
+          const opened = frame(frames.headers, endHeaders, stream, headerBlock(grpcCall("Upload")));
+          return Buffer.concat([opened, frame(frames.reset, 0, stream, Buffer.from([0, 0, 0, 8]))]);
+        }),
+      );
+    const flooding = (async () => {
+      socket.resume();
+      while (!socket.destroyed) await new Promise<void>((resolve) => socket.write(some(), () => setImmediate(resolve)));
+    })();
+    expect(await answeredDuring(flooding)).toBeGreaterThan(0);
+  });
+});
+
+test("windows that grow by one byte and priorities keep no other connection waiting", async () => {
+  const socket = await connectRaw(server.port);
+  socket.write(openCall);
+  const window = frame(frames.window, 0, 0, Buffer.from([0, 0, 0, 1]));
+  const priority = frame(frames.priority, 0, 1, Buffer.from([0, 0, 0, 0, 1]));
+  const flooding = flood(socket, repeated(500, Buffer.concat([window, priority])));
+  const client = createClient(TestService, transport);
+  for (let call = 0; call < 50; call += 1) expect((await client.echo({ text: "x" })).text).toBe("x");
+  socket.destroy();
+  await flooding;
+});
+
+test("a request whose headers are over the limit is refused, and other calls of its connection are answered", async () => {
+  const socket = await connectRaw(server.port);
+  const large = Object.fromEntries(Array.from({ length: 320 }, (_, line) => [`x-line-${line}`, "x".repeat(120)]));
+  const block = headerBlock({ ...grpcCall("Echo"), ...large });
+  const pieces = Array.from({ length: 4 }, (_, piece) => block.subarray(piece * 16_000, (piece + 1) * 16_000));
+  const cut = pieces.filter((piece) => piece.length > 0);
+  const received: Buffer[] = [];
+  socket.on("data", (chunk: Buffer) => received.push(chunk));
+  cut.forEach((piece, index) => {
+    const flags = index === cut.length - 1 ? endHeaders : 0;
+    socket.write(frame(index === 0 ? frames.headers : frames.more, flags, 1, piece));
+  });
+  const refusal = frame(frames.reset, 0, 1, Buffer.from([0, 0, 0, 11]));
+  await expect.poll(() => Buffer.concat(received).includes(refusal)).toBe(true);
+  expect(socket.destroyed).toBe(false);
+  socket.destroy();
+});
