@@ -29,7 +29,13 @@ export const decompress = async (bytes: Uint8Array, limitBytes: number): Promise
 
 /** True when a list like `identity, gzip;q=0.5` names gzip and does not rule it out. */
 export const acceptsGzip = (header: string | undefined): boolean =>
-  header !== undefined && /(?:^|,)\s*(?:x-)?gzip\s*(?:;\s*q=(?!0(?:\.0*)?\s*(?:,|$))[^,]*)?\s*(?:,|$)/i.test(header);
+  header !== undefined && header.split(",").some(namesGzip);
+
+const namesGzip = (item: string): boolean => {
+  const [coding, ...parameters] = item.split(";").map((part) => part.trim().toLowerCase());
+  if (coding !== "gzip" && coding !== "x-gzip") return false;
+  return !parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter));
+};
 
 /** What the request is encoded with: true for gzip, false for nothing. Refuses all else. */
 export const isGzipEncoded = (encoding: string | undefined): boolean => {

@@ -44,3 +44,9 @@ test.each([
 ])("accept-encoding %j asks for gzip: %s", (header, expected) => {
   expect(acceptsGzip(header)).toBe(expected);
 });
+
+test("a list of codings is read in a time that grows with its length only", () => {
+  const startedMs = performance.now();
+  expect(acceptsGzip(`gzip${" ".repeat(200_000)}x`)).toBe(false);
+  expect(performance.now() - startedMs).toBeLessThan(1_000);
+});
