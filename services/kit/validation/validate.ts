@@ -79,7 +79,7 @@ const compile = (desc: DescMessage, names: WireNames): Validator => {
   if (checks.length === 0) return () => good;
   return (message) => {
     let violations: Violation[] | undefined;
-    for (const check of checks) violations = check(message as unknown as Fields, violations);
+    for (const check of checks) violations = check(message, violations);
     return violations ?? good;
   };
 };
