@@ -13,7 +13,8 @@ import {
 } from "@connectrpc/connect-node";
 
 import type { Logger } from "../log/log.ts";
-import { ProtocolError } from "../wire/protocol-error.ts";
+import { tooLarge } from "../wire/frame-parser.ts";
+import { malformed, ProtocolError } from "../wire/protocol-error.ts";
 import type { Call } from "./call.ts";
 import type { Dispatcher } from "./dispatch.ts";
 import { callerGone, deadlinePassed } from "./dispatch.ts";
@@ -104,6 +105,11 @@ const openCall = async (dispatcher: Dispatcher, context: HandlerContext): Promis
   // The router aborts this signal at every end of a call; one that is still open then did not reach its handler.
   context.signal.addEventListener("abort", () => {
     const reason: unknown = context.signal.reason;
+    if (isRouterRefusal(reason) && !call.isClosed) {
+      // The router sends this very error when all who listen have heard of it.
+      const { code, rawMessage, message, details } = dispatcher.refuse(call, inOurWords(reason, dispatcher));
+      Object.assign(reason, { code, rawMessage, message, details });
+    }
     call.abort(isDeadline(reason) ? deadlinePassed() : callerGone());
     dispatcher.close(call, ConnectError.from(reason));
   });
@@ -116,6 +122,16 @@ const openCall = async (dispatcher: Dispatcher, context: HandlerContext): Promis
 
 const isDeadline = (reason: unknown): boolean =>
   reason instanceof ConnectError && reason.code === Code.DeadlineExceeded;
+
+/** True for a request that the router itself could not take. */
+const isRouterRefusal = (reason: unknown): reason is ConnectError =>
+  reason instanceof ConnectError && (reason.code === Code.InvalidArgument || reason.code === Code.ResourceExhausted);
+
+/** A refusal by the router as the other lanes make it, so that it gets the service's declared reason. */
+const inOurWords = ({ code, rawMessage }: ConnectError, { limits }: Dispatcher): ProtocolError => {
+  if (code === Code.ResourceExhausted) return tooLarge(limits.unaryMessageBytesMax);
+  return code === Code.InvalidArgument ? malformed(rawMessage) : new ProtocolError(code, rawMessage);
+};
 
 const refused = (dispatcher: Dispatcher, call: Call, thrown: unknown): ConnectError => {
   const error = dispatcher.refuse(call, thrown);
@@ -175,7 +191,7 @@ async function* answers(
   context: HandlerContext,
 ): AsyncGenerator<Message> {
   const call = callOf(context);
-  const iterator = dispatcher.stream(call, readable(requests));
+  const iterator = dispatcher.stream(call, readable(dispatcher, requests));
   const settled = untilAborted(call);
   const turn = new Turn();
   // Not awaited: a handler that does not look at its signal may hold its iterator for as long as it likes.
@@ -200,12 +216,11 @@ async function* answers(
 }
 
 /** Requests that the router cannot read are refused as what they are, also when a handler is in between. */
-async function* readable(requests: AsyncIterable<Message>): AsyncGenerator<Message> {
+async function* readable(dispatcher: Dispatcher, requests: AsyncIterable<Message>): AsyncGenerator<Message> {
   try {
     yield* requests;
   } catch (error) {
-    const { code, rawMessage } = ConnectError.from(error);
-    throw new ProtocolError(code, rawMessage);
+    throw inOurWords(ConnectError.from(error), dispatcher);
   }
 }
 

@@ -9,7 +9,7 @@ import { FrameQueue } from "../wire/frame-queue.ts";
 import { GatheredBytes } from "../wire/gathered-bytes.ts";
 import { decompress } from "../wire/gzip.ts";
 import type { MessageCodec } from "../wire/message-codec.ts";
-import { ProtocolError } from "../wire/protocol-error.ts";
+import { malformed, ProtocolError } from "../wire/protocol-error.ts";
 import type { Call } from "./call.ts";
 
 /** An empty stream of HTTP/2 says that it ended even when nobody reads yet, so the event may be over. */
@@ -89,8 +89,7 @@ export interface FrameDecoding {
 /** Decodes one frame. Refuses flags that the stream's encoding does not explain, and bytes that are no such message. */
 export const decodeFrame = async (frame: Frame, decoding: FrameDecoding): Promise<Message> => {
   if (frame.flags === 0) return readable(() => decoding.codec.decodeFrame(frame));
-  if (frame.flags !== compressedFlag)
-    throw new ProtocolError(Code.InvalidArgument, `A frame of the request has unknown flags ${frame.flags}.`);
+  if (frame.flags !== compressedFlag) throw malformed(`A frame of the request has unknown flags ${frame.flags}.`);
   if (!decoding.isGzip)
     throw new ProtocolError(Code.Internal, "A message is compressed and the request names no encoding.");
   return decodeMessage(decoding.codec, await decompress(frame.body, decoding.limitBytes));
@@ -103,7 +102,7 @@ const readable = (decode: () => Message): Message => {
   try {
     return decode();
   } catch {
-    throw new ProtocolError(Code.InvalidArgument, "The request is not a valid message.");
+    throw malformed("The request is not a valid message.");
   }
 };
 

@@ -1,9 +1,7 @@
-import { Code } from "@connectrpc/connect";
-
 import type { Frame } from "./frame-parser.ts";
 import { FrameParser } from "./frame-parser.ts";
 import type { PayloadFinder } from "./payload.ts";
-import { ProtocolError } from "./protocol-error.ts";
+import { malformed } from "./protocol-error.ts";
 
 /** Stops and restarts the source of a queue. */
 export interface Flow {
@@ -71,7 +69,7 @@ export class FrameQueue {
   end(): void {
     if (this.#ended) return;
     if (this.#parser.isWithinFrame) {
-      this.fail(new ProtocolError(Code.InvalidArgument, "The stream ends within a message."));
+      this.fail(malformed("The stream ends within a message."));
       return;
     }
     this.#ended = true;

@@ -4,7 +4,7 @@ import { gunzip, gzip } from "node:zlib";
 import { Code } from "@connectrpc/connect";
 
 import { tooLarge } from "./frame-parser.ts";
-import { ProtocolError } from "./protocol-error.ts";
+import { malformed, ProtocolError } from "./protocol-error.ts";
 
 /** Messages below this size are sent as they are: compressing them costs more than it saves. */
 export const gzipBytesMin = 1024;
@@ -23,7 +23,7 @@ export const decompress = async (bytes: Uint8Array, limitBytes: number): Promise
     return await gunzipBytes(bytes, { maxOutputLength: Math.max(1, limitBytes) });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") throw tooLarge(limitBytes);
-    throw new ProtocolError(Code.InvalidArgument, "The message is not valid gzip.");
+    throw malformed("The message is not valid gzip.");
   }
 };
 

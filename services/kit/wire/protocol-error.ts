@@ -1,7 +1,7 @@
-import type { Code } from "@connectrpc/connect";
+import { Code } from "@connectrpc/connect";
 
+import { FaultRole } from "../../../gen/quartet/traits/v1/fault_pb.ts";
 import type { FaultMetadata } from "../faults/service-error.ts";
-import type { FaultRole } from "../../../gen/quartet/traits/v1/fault_pb.ts";
 
 /**
  * A refusal made by the kit itself and not by a handler. Where the service declares a reason for the role, callers see
@@ -20,3 +20,12 @@ export class ProtocolError extends Error {
     this.metadata = metadata;
   }
 }
+
+/** Refuses what cannot even be read, in the words of a violated constraint that no member has. */
+export const malformed = (message: string): ProtocolError =>
+  new ProtocolError(Code.InvalidArgument, message, FaultRole.INVALID_INPUT, {
+    violations: message,
+    violation_count: "1",
+    plural: "",
+    member: "",
+  });

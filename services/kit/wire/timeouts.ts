@@ -1,6 +1,4 @@
-import { Code } from "@connectrpc/connect";
-
-import { ProtocolError } from "./protocol-error.ts";
+import { malformed } from "./protocol-error.ts";
 
 const unitMs: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 0.001, n: 0.000001 };
 
@@ -8,15 +6,13 @@ const unitMs: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1
 export const parseGrpcTimeout = (text: string | undefined): number | undefined => {
   if (text === undefined) return undefined;
   const unit = unitMs[text.at(-1) ?? ""];
-  if (unit === undefined || !/^[0-9]{1,8}.$/.test(text))
-    throw new ProtocolError(Code.InvalidArgument, "The grpc-timeout header is malformed.");
+  if (unit === undefined || !/^[0-9]{1,8}.$/.test(text)) throw malformed("The grpc-timeout header is malformed.");
   return Number(text.slice(0, -1)) * unit;
 };
 
 /** Milliseconds of a `connect-timeout-ms` header. Refuses a malformed one. */
 export const parseConnectTimeout = (text: string | undefined): number | undefined => {
   if (text === undefined) return undefined;
-  if (!/^[0-9]{1,10}$/.test(text))
-    throw new ProtocolError(Code.InvalidArgument, "The connect-timeout-ms header is malformed.");
+  if (!/^[0-9]{1,10}$/.test(text)) throw malformed("The connect-timeout-ms header is malformed.");
   return Number(text);
 };

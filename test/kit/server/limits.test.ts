@@ -7,9 +7,11 @@ import { text } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
 
 import { create, toBinary } from "@bufbuild/protobuf";
+import type { ConnectError } from "@connectrpc/connect";
 import { Code, createClient } from "@connectrpc/connect";
 import { afterEach, describe, expect, test } from "vitest";
 
+import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
 import { EchoRequestSchema, TestService } from "../../../gen/quartet/test/v1/test_service_pb.ts";
 import { createTransport } from "../../../services/kit/client/transport.ts";
 import type { RunningServer, ServerOptions } from "../../../services/kit/server/server.ts";
@@ -48,7 +50,11 @@ describe.each(ways.filter(({ name }) => name !== "connect-node Connect JSON by G
     await start({ unaryMessageBytesMax: 1000, streamMessageBytesMax: 1000 });
     const transport = open(server.url, "alice");
     const client = createClient(TestService, transport);
-    await expect(client.echo({ body: new Uint8Array(1500) })).rejects.toMatchObject({ code: Code.ResourceExhausted });
+    const refusal = await client.echo({ body: new Uint8Array(1500) }).catch((error: unknown) => error as ConnectError);
+    expect(refusal).toMatchObject({ code: Code.ResourceExhausted });
+    expect((refusal as ConnectError).findDetails(ErrorInfoSchema)).toMatchObject([
+      { reason: "TOO_LARGE", metadata: { limit_bytes: "1000" } },
+    ]);
     expect((await client.echo({ body: new Uint8Array(600) })).body.length).toBe(600);
     await transport.close?.();
   });
@@ -58,7 +64,9 @@ describe.each(ways.filter(({ name }) => name !== "connect-node Connect JSON by G
     const transport = open(server.url, "alice");
     const client = createClient(TestService, transport);
     const upload = client.upload(sent({ name: "a", body: new Uint8Array(600) }, { body: new Uint8Array(1500) }));
-    await expect(upload).rejects.toMatchObject({ code: Code.ResourceExhausted });
+    const refusal = await upload.catch((error: unknown) => error as ConnectError);
+    expect(refusal).toMatchObject({ code: Code.ResourceExhausted });
+    expect((refusal as ConnectError).findDetails(ErrorInfoSchema)).toMatchObject([{ reason: "TOO_LARGE" }]);
     await transport.close?.();
   });
 });
@@ -89,6 +97,25 @@ describe("before anything of a body is taken", () => {
 });
 
 describe("refuses", () => {
+  test.each([
+    ["application/proto", "\xff\xff\xff"],
+    ["application/json", '{"text":'],
+    ["application/json", '{"number":"many"}'],
+  ])("a message that cannot be read, with its reason: %s %s", async (type, text) => {
+    await start();
+    const answer = await post("Echo", { "content-type": type }, (outgoing) =>
+      outgoing.end(Buffer.from(text, "latin1")),
+    );
+    expect(answer.status).toBe(400);
+    expect(JSON.parse(answer.body)).toMatchObject({
+      code: "invalid_argument",
+      details: [
+        { type: "google.rpc.ErrorInfo", debug: { reason: "INVALID_INPUT", domain: "test.quartet" } },
+        { type: "google.rpc.RequestInfo" },
+      ],
+    });
+  });
+
   test("a small compressed message that would be large", async () => {
     await start({ unaryMessageBytesMax: 100_000 });
     const body = gzipSync(toBinary(EchoRequestSchema, create(EchoRequestSchema, { body: new Uint8Array(10_000_000) })));
