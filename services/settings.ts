@@ -1,4 +1,5 @@
 import { accountSections } from "./kit/accounts/declaration.ts";
+import { keySections } from "./kit/keyring/declaration.ts";
 import { address, choice, integer, secret, text, words } from "./kit/config/config.ts";
 
 /**
@@ -88,5 +89,5 @@ export const installation = {
     "object-storage": objectStorageSettings,
     gateway: gatewaySettings,
   },
-  sections: accountSections,
+  sections: { ...accountSections, ...keySections },
 };

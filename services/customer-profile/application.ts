@@ -1,21 +1,25 @@
-import { join } from "node:path";
-
 import type { CustomerProfileService } from "../../gen/quartet/customerprofile/v1/customer_profile_service_pb.ts";
 import type { Clock } from "../kit/clock/clock.ts";
 import type { Ids } from "../kit/ids/ids.ts";
 import type { Jobs } from "../kit/jobs/jobs.ts";
 import { createJobs, jobTables } from "../kit/jobs/jobs.ts";
+import type { KeyNames } from "../kit/keyring/key-names.ts";
+import { anyKeyNames } from "../kit/keyring/key-names.ts";
+import type { Keyring } from "../kit/keyring/keyring.ts";
+import { openKeyring } from "../kit/keyring/keyring.ts";
+import { masterKeysFile } from "../kit/keyring/master-keys.ts";
+import { startRewrapping } from "../kit/keyring/rewrapping.ts";
 import type { Logger } from "../kit/log/log.ts";
 import type { PageTokens } from "../kit/page-tokens/page-tokens.ts";
 import { createPageTokens, pageTokenKey } from "../kit/page-tokens/page-tokens.ts";
 import type { UnaryHandler } from "../kit/server/handlers.ts";
 import type { Store } from "../kit/store/store.ts";
-import type { Keyring } from "./encryption/keyring.ts";
-import { createKeyring } from "./encryption/keyring.ts";
-import { loadMasterKey } from "./encryption/master-key.ts";
+import type { DomainKeyring } from "./encryption/domain-keys.ts";
+import { createDomainKeyring } from "./encryption/domain-keys.ts";
 import { limits } from "./limits.ts";
 import type { Compaction } from "./maintenance/compaction.ts";
 import { createCompaction } from "./maintenance/compaction.ts";
+import { wrappedDomainKeys } from "./maintenance/domain-key-rewrap.ts";
 import { domainPurgeKind, purgeDomain } from "./maintenance/domain-purge.ts";
 import { objectTypePurgeKind, purgeObjectType } from "./maintenance/object-type-purge.ts";
 import { removalPolicy } from "./maintenance/removal-policy.ts";
@@ -27,11 +31,13 @@ export interface Application {
   readonly store: Store;
   readonly clock: Clock;
   readonly ids: Ids;
-  readonly keyring: Keyring;
+  readonly keyring: DomainKeyring;
+  /** Which encryption keys can be named now. */
+  readonly keyNames: KeyNames;
   readonly pageTokens: PageTokens;
   readonly jobs: Jobs;
   readonly compaction: Compaction;
-  /** Begins work that no caller waits for: removal of deleted domains, expiry. */
+  /** Begins work that no caller waits for: removal of deleted domains, expiry, wrapping anew. */
   start(): void;
   /** Ends that work; what was not finished goes on after the next start. */
   stop(): Promise<void>;
@@ -46,17 +52,20 @@ export type Operation<Name extends keyof (typeof CustomerProfileService)["method
 /** What an application is built from. */
 export interface ApplicationOptions {
   readonly store: Store;
-  /** The service's own directory; the master key lies there. */
+  /** The service's own directory; the master keys lie there. */
   readonly directory: string;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Logger;
+  /** Unset: any name is that of a key. */
+  readonly keyNames?: KeyNames;
 }
 
 /** Builds the application over an open store. */
 export const createApplication = async (options: ApplicationOptions): Promise<Application> => {
-  const { store, clock, ids, log } = options;
-  const keyring = await openKeyring(store, join(options.directory, "master.key"));
+  const { store, clock, ids, log, keyNames = anyKeyNames } = options;
+  const rootKeyring = await openRootKeyring(options, keyNames);
+  const keyring = createDomainKeyring(rootKeyring);
   const pageTokens = createPageTokens({
     key: await pageTokenKey(store, pageTokenKeys),
     clock,
@@ -75,21 +84,30 @@ export const createApplication = async (options: ApplicationOptions): Promise<Ap
     },
     policy: { [domainPurgeKind]: removalPolicy, [objectTypePurgeKind]: removalPolicy },
   });
+  let stopRewrapping: (() => Promise<void>) | undefined;
   let stopExpiry: (() => Promise<void>) | undefined;
   return {
     store,
     clock,
     ids,
     keyring,
+    keyNames,
     pageTokens,
     jobs,
     compaction,
     start: () => {
       jobs.start();
       compaction.request();
+      stopRewrapping = startRewrapping({
+        keyring: rootKeyring,
+        keys: wrappedDomainKeys(store, keyring),
+        clock,
+        log,
+      });
       stopExpiry = startExpiry({ store, clock, log, compaction, keyring });
     },
     stop: async () => {
+      await stopRewrapping?.();
       await stopExpiry?.();
       await jobs.stop();
       await compaction.stop();
@@ -97,15 +115,9 @@ export const createApplication = async (options: ApplicationOptions): Promise<Ap
   };
 };
 
-/** The keyring over the service's master key. Throws when that is missing, or not the one that encrypted what is stored. */
-const openKeyring = async (store: Store, masterKeyPath: string): Promise<Keyring> => {
+/** The keyring over the service's master keys. Throws when they are missing, or not the ones that encrypted what is stored. */
+const openRootKeyring = async (options: ApplicationOptions, names: KeyNames): Promise<Keyring> => {
+  const { store, directory, clock, log } = options;
   const [first] = await store.read((reader) => reader.list(domainKeys, { limit: 1 }));
-  const keyring = createKeyring(await loadMasterKey(masterKeyPath, first !== undefined));
-  if (first === undefined) return keyring;
-  try {
-    keyring.openDomain(first.key[0], first.value);
-  } catch (cause) {
-    throw new Error(`the master key ${masterKeyPath} is not the one that encrypted the stored profiles`, { cause });
-  }
-  return keyring;
+  return openKeyring({ path: masterKeysFile(directory), names, clock, log, sample: first?.value.key });
 };

@@ -12,8 +12,8 @@ await runService({
   service: CustomerProfileService,
   handlers,
   errors: ErrorReasonSchema,
-  open: async ({ store, directory, clock, ids, log }) => {
-    const app = await createApplication({ store, directory, clock, ids, log });
+  open: async ({ store, directory, clock, ids, log, keyNames }) => {
+    const app = await createApplication({ store, directory, clock, ids, log, keyNames });
     app.start();
     return { app, jobs: app.jobs, stop: () => app.stop() };
   },

@@ -1,10 +1,14 @@
-import { join } from "node:path";
-
 import type { EventBusService } from "../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
 import type { Clock } from "../kit/clock/clock.ts";
 import type { Ids } from "../kit/ids/ids.ts";
 import type { Jobs } from "../kit/jobs/jobs.ts";
 import { createJobs } from "../kit/jobs/jobs.ts";
+import type { KeyNames } from "../kit/keyring/key-names.ts";
+import { anyKeyNames } from "../kit/keyring/key-names.ts";
+import type { Keyring } from "../kit/keyring/keyring.ts";
+import { openKeyring } from "../kit/keyring/keyring.ts";
+import { masterKeysFile } from "../kit/keyring/master-keys.ts";
+import { startRewrapping } from "../kit/keyring/rewrapping.ts";
 import type { Logger } from "../kit/log/log.ts";
 import type { PageTokens } from "../kit/page-tokens/page-tokens.ts";
 import { createPageTokens, pageTokenKey } from "../kit/page-tokens/page-tokens.ts";
@@ -12,6 +16,7 @@ import type { UnaryHandler } from "../kit/server/handlers.ts";
 import type { Store } from "../kit/store/store.ts";
 import { purgeHandler, purgeKind, purgePolicy } from "./archive-purge.ts";
 import { accountOpener } from "./authorization.ts";
+import { findWrappedKey, wrappedSecretKeys } from "./connection-rewrap.ts";
 import { createAddressGuard } from "./delivery/address-guard.ts";
 import { apiDestinationConnector } from "./delivery/api-destination-connector.ts";
 import { authorizationHandler, authorizationKind, authorizationPolicy } from "./delivery/authorization-job.ts";
@@ -28,9 +33,6 @@ import type { Limits } from "./limits.ts";
 import { defaultLimits } from "./limits.ts";
 import { replayHandler, replayKind, replayPolicy } from "./replays.ts";
 import { scheduleHandler, scheduleKind, schedulePolicy } from "./schedules.ts";
-import { loadKeyFile } from "./secrets/key-file.ts";
-import type { SecretBox } from "./secrets/secret-box.ts";
-import { createSecretBox } from "./secrets/secret-box.ts";
 import { CompiledRules } from "./store/compiled-rules.ts";
 import * as layout from "./store/layout.ts";
 import { startSweep } from "./sweep.ts";
@@ -48,12 +50,12 @@ export interface Application {
   /** Processes that may put events in the name of services. */
   readonly services: ReadonlySet<string>;
   readonly pageTokens: PageTokens;
-  readonly secrets: SecretBox;
+  readonly keyring: Keyring;
   readonly rules: CompiledRules;
   readonly jobs: Jobs;
   /** Makes what an account has from the beginning. */
   openAccount(account: string): Promise<void>;
-  /** Begins to deliver, to run schedules and to sweep the log. */
+  /** Begins to deliver, to run schedules and to sweep the log, and to wrap keys anew. */
   start(): void;
   /** Ends that; what was not finished goes on after the next start. */
   stop(): Promise<void>;
@@ -68,11 +70,13 @@ export type Operation<Name extends keyof (typeof EventBusService)["method"]> = U
 /** What an application is built from. */
 export interface ApplicationOptions {
   readonly store: Store;
-  /** The service's own directory; the key file lies there. */
+  /** The service's own directory; the master keys lie there. */
   readonly directory: string;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Logger;
+  /** Unset: any name is that of a key. */
+  readonly keyNames?: KeyNames;
   readonly region: string;
   /** The dialect of resource names that the service writes. */
   readonly dialect: "amz" | "svc";
@@ -97,7 +101,15 @@ export const createApplication = async (options: ApplicationOptions): Promise<Ap
   const sender = createHttpSender(createAddressGuard(options.allowsPrivateTargets), limits.requestMsMax);
   const tokens = new OAuthTokens(sender, clock);
   const rates = new RateLimiter(clock);
+  const keyring = await openKeyring({
+    path: masterKeysFile(options.directory),
+    names: options.keyNames ?? anyKeyNames,
+    clock,
+    log,
+    sample: await store.read(findWrappedKey),
+  });
   let stopSweep: (() => Promise<void>) | undefined;
+  let stopRewrapping: (() => Promise<void>) | undefined;
 
   const app: Omit<Application, "jobs"> = {
     store,
@@ -116,14 +128,16 @@ export const createApplication = async (options: ApplicationOptions): Promise<Ap
       clock,
       lifetimeMs: limits.pageTokenLifetimeMs,
     }),
-    secrets: createSecretBox(await loadKeyFile(join(options.directory, "secret.key"))),
+    keyring,
     rules: new CompiledRules(),
     openAccount: accountOpener({ store, clock }),
     start: () => {
       whole.jobs.start();
       stopSweep = startSweep({ store, clock, log, limits });
+      stopRewrapping = startRewrapping({ keyring, keys: wrappedSecretKeys(store, keyring), clock, log });
     },
     stop: async () => {
+      await stopRewrapping?.();
       await stopSweep?.();
       await whole.jobs.stop();
       await sender.close();

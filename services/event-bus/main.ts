@@ -13,13 +13,14 @@ await runService({
   service: EventBusService,
   handlers,
   errors: ErrorReasonSchema,
-  open: async ({ config, store, directory, clock, ids, log }) => {
+  open: async ({ config, store, directory, clock, ids, log, keyNames }) => {
     const app = await createApplication({
       store,
       directory,
       clock,
       ids,
       log,
+      keyNames,
       region: config.region,
       dialect: config.emit,
       allowsPrivateTargets:

@@ -34,11 +34,13 @@ test("the service does not start without its master key, or with another one", a
   const { directory, clock } = first;
   await first.client.createDomain({ domainName: "shop", defaultExpirationDays: 30 });
   await first.stop();
-  await rename(join(directory, "master.key"), join(directory, "aside.key"));
-  await expect(startHarness({ directory, clock })).rejects.toThrow("is missing; without it the stored profiles");
-  await writeFile(join(directory, "master.key"), new Uint8Array(32));
-  await expect(startHarness({ directory, clock })).rejects.toThrow("is not the one that encrypted the stored profiles");
-  await rename(join(directory, "aside.key"), join(directory, "master.key"));
+  await rename(join(directory, "master.keys"), join(directory, "aside.keys"));
+  await expect(startHarness({ directory, clock })).rejects.toThrow("is missing; without it stored data cannot be read");
+  await writeFile(join(directory, "master.keys"), `1 ${Buffer.alloc(32).toString("base64")}\n`);
+  await expect(startHarness({ directory, clock })).rejects.toThrow(
+    "is not the one that stored data was encrypted with",
+  );
+  await rename(join(directory, "aside.keys"), join(directory, "master.keys"));
   const { client } = await startHarness({ directory, clock });
   expect((await client.getDomain({ domainName: "shop" })).domainName).toBe("shop");
 });

@@ -1,8 +1,9 @@
 import type { Clock } from "../../kit/clock/clock.ts";
+import { NamedKeyError } from "../../kit/keyring/key-names.ts";
 import type { Logger } from "../../kit/log/log.ts";
 import type { Store } from "../../kit/store/store.ts";
 import type { Transaction } from "../../kit/store/transaction.ts";
-import type { Keyring } from "../encryption/keyring.ts";
+import type { DomainKeyring } from "../encryption/domain-keys.ts";
 import { detachObject } from "../ingestion/detach-object.ts";
 import { limits } from "../limits.ts";
 import { findDomainData } from "../store/domain.ts";
@@ -16,7 +17,7 @@ export interface ExpiryOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly compaction: Compaction;
-  readonly keyring: Keyring;
+  readonly keyring: DomainKeyring;
 }
 
 /**
@@ -52,12 +53,14 @@ export const removeExpired = async (options: ExpiryOptions, signal?: AbortSignal
   const { store, clock, compaction, keyring } = options;
   const nowMs = clock.now();
   let removed = 0;
+  let after: ObjectExpiryKey | undefined;
   for (;;) {
     const profileCount = await removeProfiles(store, nowMs);
-    const objectCount = await store.transact((transaction) => removeObjects(transaction, keyring, nowMs));
-    removed += profileCount + objectCount;
+    const objects = await store.transact((transaction) => removeObjects(transaction, keyring, nowMs, after));
+    removed += profileCount + objects.removed;
+    after = objects.last;
     if (profileCount > 0) compaction.request();
-    if (Math.max(profileCount, objectCount) < limits.expiryBatch || signal?.aborted === true) return removed;
+    if (Math.max(profileCount, objects.seen) < limits.expiryBatch || signal?.aborted === true) return removed;
   }
 };
 
@@ -74,16 +77,37 @@ const removeProfiles = async (store: Store, nowMs: number): Promise<number> => {
   return due.length;
 };
 
-/** Objects that expire before their profiles take the fields along that came from them. */
-const removeObjects = async (transaction: Transaction, keyring: Keyring, nowMs: number): Promise<number> => {
-  const due = await transaction.list(objectExpiries, { through: [nowMs], limit: limits.expiryBatch });
+type ObjectExpiryKey = readonly [dueMs: number, domainId: Uint8Array, typeId: Uint8Array, objectKey: Uint8Array];
+
+/**
+ * Objects that expire before their profiles take the fields along that came from them. Those of a domain whose
+ * encryption key cannot be used stay until it can, and are passed over.
+ */
+const removeObjects = async (
+  transaction: Transaction,
+  keyring: DomainKeyring,
+  nowMs: number,
+  after: ObjectExpiryKey | undefined,
+): Promise<{ readonly seen: number; readonly removed: number; readonly last: ObjectExpiryKey | undefined }> => {
+  const due = await transaction.list(objectExpiries, {
+    through: [nowMs],
+    limit: limits.expiryBatch,
+    ...(after && { after }),
+  });
+  let removed = 0;
   for (const { key, value } of due) {
     const [, domainId, typeId, objectKey] = key;
-    const domain = await findDomainData(transaction, keyring, domainId);
-    // Of a domain that was deleted, the removal takes what is left.
-    if (domain !== undefined)
-      await detachObject(transaction, domain, { profileId: value.profileId, typeId, objectKey });
+    try {
+      const domain = await findDomainData(transaction, keyring, domainId);
+      // Of a domain that was deleted, the removal takes what is left.
+      if (domain !== undefined)
+        await detachObject(transaction, domain, { profileId: value.profileId, typeId, objectKey });
+    } catch (error) {
+      if (error instanceof NamedKeyError) continue;
+      throw error;
+    }
     transaction.delete(objectExpiries, key);
+    removed += 1;
   }
-  return due.length;
+  return { seen: due.length, removed, last: due.at(-1)?.key ?? after };
 };

@@ -4,7 +4,7 @@ import { ObjectTypePurgeSchema } from "../../../gen/quartet/customerprofile/stor
 import type { JobOutcome, Jobs } from "../../kit/jobs/jobs.ts";
 import type { Store } from "../../kit/store/store.ts";
 import type { Transaction } from "../../kit/store/transaction.ts";
-import type { Keyring } from "../encryption/keyring.ts";
+import type { DomainKeyring } from "../encryption/domain-keys.ts";
 import { detachObject } from "../ingestion/detach-object.ts";
 import { limits } from "../limits.ts";
 import { findDomainData } from "../store/domain.ts";
@@ -36,7 +36,7 @@ export const enqueueObjectTypePurge = (
 /** Removes all objects of a deleted type. */
 export const purgeObjectType = async (
   store: Store,
-  keyring: Keyring,
+  keyring: DomainKeyring,
   payload: Uint8Array,
   signal: AbortSignal,
 ): Promise<JobOutcome> => {
@@ -52,7 +52,7 @@ export const purgeObjectType = async (
 /** Detaches at most a batch of objects. True when nothing is left, or the removal of the whole domain takes it. */
 const detachSome = async (
   transaction: Transaction,
-  keyring: Keyring,
+  keyring: DomainKeyring,
   domainId: Uint8Array,
   typeId: Uint8Array,
 ): Promise<boolean> => {

@@ -1,6 +1,6 @@
 /**
  * Domains. Creating refuses reserved tag keys, then an existing name, then one domain too many; the others refuse a
- * domain that is not there. Deleting answers when the domain and its key are gone; a job removes what it held.
+ * domain that is not there, and then an encryption key that cannot be used. Deleting answers when the domain and its key are gone; a job removes what it held.
  */
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
@@ -67,7 +67,9 @@ export const updateDomain: Operation<"updateDomain"> = async (request, { app, ca
   return app.store.transact(async (transaction) => {
     const before = await stored.getDomain(transaction, caller.accountId, request.domainName);
     const after: DomainRecord = { ...before, ...settingsOf(request), updatedTime };
-    await stored.replaceDomain(transaction, app.keyring, caller.accountId, request.domainName, after);
+    stored.replaceDomain(transaction, caller.accountId, request.domainName, after);
+    if (request.defaultEncryptionKey !== undefined)
+      await stored.moveDomainKey(transaction, app.keyring, after.domainId, after.defaultEncryptionKey);
     return domainAnswer(request.domainName, after);
   });
 };

@@ -1,6 +1,6 @@
 /**
- * Object types and templates. Putting refuses reserved tag keys, then a domain or a template that is not there, then a
- * type that breaks a rule, then one type too many; the others refuse a domain, then a type, that is not there.
+ * Object types and templates. Putting refuses reserved tag keys, then an encryption key that cannot be used, then a
+ * domain or a template that is not there, then a type that breaks a rule, then one type too many; the others refuse a domain, then a type, that is not there.
  */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { create } from "@bufbuild/protobuf";
@@ -27,6 +27,7 @@ import { refuseReservedTagKeys } from "./tag.ts";
 /** Makes or replaces an object type. Only objects that are put later are read by it; tags of an existing type stay. */
 export const putProfileObjectType: Operation<"putProfileObjectType"> = async (request, { app, caller }) => {
   refuseReservedTagKeys(request.tags);
+  app.keyNames.usableId(request.encryptionKey ?? "");
   const now = timestampFromMs(app.clock.now());
   const typeId = idBytes(app.ids.hex(32));
 

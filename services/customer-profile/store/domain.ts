@@ -4,7 +4,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
 import type { Entry, Reader, Transaction } from "../../kit/store/transaction.ts";
 import { expiryOf } from "../domain/expiry.ts";
-import type { DomainKeys, Keyring } from "../encryption/keyring.ts";
+import type { DomainKeyring, DomainKeys } from "../encryption/domain-keys.ts";
 import { fault } from "../faults.ts";
 import { domainKeys, domains, erasedKeys } from "./layout.ts";
 
@@ -30,10 +30,10 @@ export const getDomain = async (reader: Reader, accountId: string, domainName: s
   return record;
 };
 
-/** An account's domain with its keys. Throws DOMAIN_NOT_FOUND. */
+/** An account's domain with its keys. Throws DOMAIN_NOT_FOUND, and NamedKeyError while its keys cannot be used. */
 export const openDomain = async (
   reader: Reader,
-  keyring: Keyring,
+  keyring: DomainKeyring,
   accountId: string,
   domainName: string,
 ): Promise<OpenDomain> => {
@@ -43,14 +43,14 @@ export const openDomain = async (
   return { ...data, record };
 };
 
-/** The data of a domain by its identifier, or undefined when the domain was deleted. */
+/** The data of a domain by its identifier, or undefined when the domain was deleted. Throws NamedKeyError. */
 export const findDomainData = async (
   reader: Reader,
-  keyring: Keyring,
+  keyring: DomainKeyring,
   domainId: Uint8Array,
 ): Promise<DomainData | undefined> => {
   const wrapped = await reader.get(domainKeys, [domainId]);
-  return wrapped === undefined ? undefined : { id: domainId, keys: keyring.openDomain(domainId, wrapped) };
+  return wrapped === undefined ? undefined : { id: domainId, keys: keyring.openDomain(domainId, wrapped.key) };
 };
 
 /** When data that is stored in a domain now expires, where no object type says otherwise. */
@@ -70,39 +70,39 @@ export const listDomains = (
     limit,
   });
 
-/** Stores a new domain together with its key. */
+/** Stores a new domain together with its key. Throws NamedKeyError. */
 export const createDomain = (
   transaction: Transaction,
-  keyring: Keyring,
+  keyring: DomainKeyring,
   accountId: string,
   domainName: string,
   record: MessageInitShape<typeof DomainRecordSchema> & { readonly domainId: Uint8Array },
 ): void => {
-  const wrappingKey = record.defaultEncryptionKey ?? "";
   transaction.put(domains, [accountId, domainName], record);
   transaction.put(domainKeys, [record.domainId], {
-    wrappingKey,
-    key: keyring.wrapNewDomainKey(record.domainId, wrappingKey),
+    key: keyring.wrapNewDomainKey(record.domainId, record.defaultEncryptionKey ?? ""),
   });
 };
 
-/** Stores changed settings; the domain's key is wrapped anew when they name another key. */
-export const replaceDomain = async (
+/** Stores changed settings. */
+export const replaceDomain = (
   transaction: Transaction,
-  keyring: Keyring,
   accountId: string,
   domainName: string,
   record: DomainRecord,
+): void => transaction.put(domains, [accountId, domainName], record);
+
+/** Wraps a domain's key under the named key, unless it is under that one already. Throws NamedKeyError. */
+export const moveDomainKey = async (
+  transaction: Transaction,
+  keyring: DomainKeyring,
+  domainId: Uint8Array,
+  keyName: string,
 ): Promise<void> => {
-  transaction.put(domains, [accountId, domainName], record);
-  const wrappingKey = record.defaultEncryptionKey;
-  const wrapped = await transaction.get(domainKeys, [record.domainId]);
+  const wrapped = await transaction.get(domainKeys, [domainId]);
   if (wrapped === undefined) throw fault(ErrorReason.DATA_LOSS);
-  if (wrapped.wrappingKey !== wrappingKey)
-    transaction.put(domainKeys, [record.domainId], {
-      wrappingKey,
-      key: keyring.rewrapDomainKey(record.domainId, wrapped, wrappingKey),
-    });
+  const moved = keyring.moveDomainKey(domainId, wrapped.key, keyName);
+  if (moved !== wrapped.key) transaction.put(domainKeys, [domainId], { key: moved });
 };
 
 /** Takes away a domain's name and its key. From then on its data cannot be found or read, though it is still stored. */

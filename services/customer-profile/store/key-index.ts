@@ -1,5 +1,5 @@
 import type { SearchKey } from "../domain/search-key.ts";
-import type { DomainKeys } from "../encryption/keyring.ts";
+import type { DomainKeys } from "../encryption/domain-keys.ts";
 import type { Reader, Transaction } from "../../kit/store/transaction.ts";
 import { idBytes, idText } from "./identifier.ts";
 import { keyIndex, keyOrigins } from "./layout.ts";

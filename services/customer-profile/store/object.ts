@@ -1,8 +1,8 @@
 import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 
 import type { ObjectRecord } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
+import { seal, unseal } from "../../kit/keyring/sealed.ts";
 import type { Reader, Transaction } from "../../kit/store/transaction.ts";
-import { open, seal } from "../encryption/envelope.ts";
 import type { DomainData } from "./domain.ts";
 import { idText } from "./identifier.ts";
 import { replaceKeys } from "./key-index.ts";
@@ -63,7 +63,7 @@ export const readObject = (
   profileKey: Uint8Array,
   address: ObjectAddress,
   record: ObjectRecord,
-): string => Buffer.from(open(profileKey, contentPlace(domain.id, address), record.content)).toString("utf8");
+): string => unseal(profileKey, contentPlace(domain.id, address), record.content).toString("utf8");
 
 /** Stores an object in its place, with its index entries. The counts of its profile are the caller's to change. */
 export const putObject = async (

@@ -2,12 +2,12 @@ import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 
 import type { ProfileRecord } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
+import { seal, unseal } from "../../kit/keyring/sealed.ts";
 import type { Reader, Transaction } from "../../kit/store/transaction.ts";
 import { isExpired } from "../domain/expiry.ts";
 import { meteringUnits } from "../domain/metering.ts";
 import type { ProfileState } from "../domain/profile-state.ts";
 import { contentBytes, searchKeysOf } from "../domain/profile-state.ts";
-import { open, seal } from "../encryption/envelope.ts";
 import { fault } from "../faults.ts";
 import { limits } from "../limits.ts";
 import type { Amounts } from "./counters.ts";
@@ -58,7 +58,7 @@ export const findProfileEvenExpired = async (
   const record = await reader.get(profiles, [domain.id, id]);
   if (record === undefined) return undefined;
   const key = await profileKeyOf(reader, domain, id);
-  return { id: profileId, record, state: decodeProfile(open(key, contentPlace(domain.id, id), record.content)) };
+  return { id: profileId, record, state: decodeProfile(unseal(key, contentPlace(domain.id, id), record.content)) };
 };
 
 /** Whether there is such a profile that has not expired. */

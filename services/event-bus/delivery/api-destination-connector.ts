@@ -6,6 +6,7 @@ import {
   ConnectionState,
   CreateConnectionAuthParametersSchema,
 } from "../../../gen/quartet/eventbus/v1/connection_pb.ts";
+import { NamedKeyError } from "../../kit/keyring/key-names.ts";
 import type { Application } from "../application.ts";
 import { openSecret } from "../connection-secret.ts";
 import { parseNamedArn } from "../domain/arns.ts";
@@ -37,7 +38,7 @@ interface Endpoint {
 
 /** Delivers to API destinations over HTTP. */
 export const apiDestinationConnector =
-  (app: Pick<Application, "store" | "clock" | "secrets">, tools: ApiDestinationTools): Connector =>
+  (app: Pick<Application, "store" | "clock" | "keyring">, tools: ApiDestinationTools): Connector =>
   async (attempt) => {
     const endpoint = await findEndpoint(app, attempt);
     if ("kind" in endpoint) return endpoint;
@@ -92,10 +93,10 @@ const sendTo = async (
   { destination, connection }: Endpoint,
   attempt: Attempt,
   input: string,
-  app: Pick<Application, "clock" | "secrets">,
+  app: Pick<Application, "clock" | "keyring">,
   { sender, tokens }: ApiDestinationTools,
 ): Promise<AttemptOutcome> => {
-  const auth = openSecret(app.secrets, attempt.account, connection) ?? create(CreateConnectionAuthParametersSchema);
+  const auth = openSecret(app.keyring, attempt.account, connection) ?? create(CreateConnectionAuthParametersSchema);
   const tokenKey = `${connection.id}/${connection.secretRevision}`;
   const token = await tokenOf(auth, tokenKey, tokens);
   const outgoing = apiRequest({
@@ -122,6 +123,8 @@ const judgeError = (error: unknown): AttemptOutcome => {
   if (error instanceof SendError)
     return { kind: error.isTransient ? "retry" : "failed", code: error.code, message: error.message };
   if (error instanceof TokenError) return { kind: "retry", code: "NO_PERMISSIONS", message: error.message };
+  // The key may be enabled again while the event still waits.
+  if (error instanceof NamedKeyError) return { kind: "retry", code: "NO_PERMISSIONS", message: error.message };
   if (error instanceof TypeError)
     return { kind: "failed", code: "SDK_CLIENT_ERROR", message: `The request cannot be sent: ${error.message}.` };
   throw error;

@@ -1,9 +1,11 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 
 import { AuthorizationRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import type { CreateConnectionOAuthParameters } from "../../../gen/quartet/eventbus/v1/connection_pb.ts";
 import { ConnectionState } from "../../../gen/quartet/eventbus/v1/connection_pb.ts";
 import type { JobHandler, JobPolicy, Jobs } from "../../kit/jobs/jobs.ts";
 import { exponentialBackoff } from "../../kit/jobs/jobs.ts";
+import { NamedKeyError } from "../../kit/keyring/key-names.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 import type { Application } from "../application.ts";
 import { openSecret } from "../connection-secret.ts";
@@ -42,13 +44,21 @@ export const enqueueAuthorization = (
 
 /** Fetches a connection's first token and writes what came of it; a connection that has changed since is left alone. */
 export const authorizationHandler =
-  (app: Pick<Application, "store" | "clock" | "secrets">, tokens: OAuthTokens): JobHandler =>
+  (app: Pick<Application, "store" | "clock" | "keyring">, tokens: OAuthTokens): JobHandler =>
   async (job, { attempt }) => {
     const wanted = fromBinary(AuthorizationRecordSchema, job.payload);
     const { account } = wanted;
     const connection = await app.store.read((reader) => findConnection(reader, account, wanted.connection));
-    const oauth = connection && openSecret(app.secrets, account, connection)?.oAuthParameters;
-    if (connection?.id !== wanted.connectionId || oauth === undefined) return { done: true };
+    if (connection?.id !== wanted.connectionId) return { done: true };
+    let oauth: CreateConnectionOAuthParameters | undefined;
+    try {
+      oauth = openSecret(app.keyring, account, connection)?.oAuthParameters;
+    } catch (error) {
+      // The connection waits as long as its key cannot be used.
+      if (error instanceof NamedKeyError) return { retry: true, reason: error.message };
+      throw error;
+    }
+    if (oauth === undefined) return { done: true };
 
     let failure: string | undefined;
     try {

@@ -1,7 +1,7 @@
 /**
- * Connections. Creating refuses parameters that do not fit the type of authorization, a private network, a name that is
- * taken, then one connection too many. The others refuse a connection that is not there. Secrets are stored encrypted
- * and never answered.
+ * Connections. Creating refuses a private network, parameters that do not fit the type of authorization, an encryption
+ * key that cannot be used, a name that is taken, then one connection too many. The others refuse a connection that is
+ * not there, and those that need its secret a key that cannot be used. Secrets are stored encrypted and never answered.
  */
 import { create } from "@bufbuild/protobuf";
 
@@ -14,7 +14,7 @@ import {
 } from "../../../gen/quartet/eventbus/v1/connection_pb.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 import type { Application, Operation } from "../application.ts";
-import { openSecret, sealSecret } from "../connection-secret.ts";
+import { moveSecret, openSecret, sealSecret } from "../connection-secret.ts";
 import { enqueueAuthorization } from "../delivery/authorization-job.ts";
 import { connectionArn, secretArn } from "../domain/arns.ts";
 import { describeAuth, refuseAuthParameters, refuseIncomplete, updateAuthParameters } from "../domain/connection.ts";
@@ -44,7 +44,7 @@ export const createConnection: Operation<"createConnection"> = async (request, {
     authorizationType,
     state: isOAuth ? ConnectionState.AUTHORIZING : ConnectionState.AUTHORIZED,
     kmsKeyIdentifier,
-    sealedSecret: sealSecret(app.secrets, accountId, id, authParameters),
+    secret: sealSecret(app.keyring, accountId, { id, kmsKeyIdentifier }, authParameters),
     secretId: app.ids.uuid(),
     createdMs: nowMs,
     modifiedMs: nowMs,
@@ -74,7 +74,7 @@ export const createConnection: Operation<"createConnection"> = async (request, {
 export const describeConnection: Operation<"describeConnection"> = async (request, { app, caller }) => {
   const { accountId } = caller;
   const connection = await app.store.read((reader) => stored.getConnection(reader, accountId, request.name));
-  const parameters = openSecret(app.secrets, accountId, connection);
+  const parameters = openSecret(app.keyring, accountId, connection);
   return {
     ...toConnection(app, accountId, connection),
     description: connection.description,
@@ -124,11 +124,12 @@ export const updateConnection: Operation<"updateConnection"> = async (request, {
     };
     if (authParameters !== undefined || type !== present.authorizationType) {
       const update = authParameters ?? create(UpdateConnectionAuthParametersSchema);
-      const parameters = updateAuthParameters(type, openSecret(app.secrets, accountId, present), update);
+      const parameters = updateAuthParameters(type, openSecret(app.keyring, accountId, present), update);
       refuseIncomplete(parameters);
       refuseAuthParameters(type, parameters);
       authorizeAgain(app, transaction, accountId, Object.assign(changed, { authorizationType: type }), parameters);
     }
+    if (kmsKeyIdentifier !== undefined) changed.secret = moveSecret(app.keyring, accountId, changed, kmsKeyIdentifier);
     stored.putConnection(transaction, accountId, changed);
     return toConnection(app, accountId, changed);
   });
@@ -142,7 +143,7 @@ export const deauthorizeConnection: Operation<"deauthorizeConnection"> = async (
       ...present,
       state: ConnectionState.DEAUTHORIZED,
       stateReason: undefined,
-      sealedSecret: new Uint8Array(),
+      secret: undefined,
       secretRevision: present.secretRevision + 1n,
       modifiedMs: BigInt(app.clock.now()),
     };
@@ -161,7 +162,7 @@ const authorizeAgain = (
   parameters: CreateConnectionAuthParameters,
 ): void => {
   const isOAuth = connection.authorizationType === ConnectionAuthorizationType.OAUTH_CLIENT_CREDENTIALS;
-  connection.sealedSecret = sealSecret(app.secrets, account, connection.id, parameters);
+  connection.secret = sealSecret(app.keyring, account, connection, parameters);
   connection.secretRevision += 1n;
   connection.stateReason = undefined;
   connection.state = isOAuth ? ConnectionState.AUTHORIZING : ConnectionState.AUTHORIZED;

@@ -41,6 +41,16 @@ export const textShape = (description: string, pattern: RegExp, expected: string
   },
 });
 
+/** One of some texts. */
+export const choiceShape = <const T extends string>(description: string, choices: readonly T[]): Shape<T> => ({
+  schema: { type: "string", enum: choices, description },
+  read: (value, path) => {
+    const found = choices.find((choice) => choice === value);
+    if (found === undefined) throw new ConfigError(`${path} must be one of ${choices.join(", ")}`);
+    return found;
+  },
+});
+
 /** A list whose items all have one shape. */
 export const listShape = <T>(description: string, item: Shape<T>): Shape<readonly T[]> => ({
   schema: { type: "array", items: item.schema, description },

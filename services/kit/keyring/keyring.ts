@@ -2,23 +2,39 @@ import { hkdfSync, randomBytes } from "node:crypto";
 
 import { LRUCache } from "lru-cache";
 
-import type { MasterKeys } from "./master-keys.ts";
+import type { Clock } from "../clock/clock.ts";
+import type { Logger } from "../log/log.ts";
+import type { KeyNames } from "./key-names.ts";
+import type { MasterKey, MasterKeys } from "./master-keys.ts";
+import { MasterKeysError, openMasterKeys } from "./master-keys.ts";
+import type { SealContext } from "./sealed.ts";
 import { seal, SealBrokenError, unseal } from "./sealed.ts";
 
 /**
- * Envelope encryption. Content is sealed with a data key of its own; the data key is kept beside it, wrapped by a
- * wrapping key that belongs to a key id, a name or ARN that the owner of the content chose. Wrapping keys are derived
- * from the master key and never stored, so a data key opens only under the key id that it was wrapped for.
+ * Envelope encryption. Content is sealed with a data key of its own; the data key is kept beside it, wrapped under a
+ * named key: an id, alias or ARN that the owner of the content chose, or the empty name for the installation's own.
+ * Wrapping keys are derived from a master key and the named key's id and never stored. The wrapped form says which
+ * named key and which master key it takes, so nothing else need be remembered, and an alias may mean another key later.
+ *
+ * Where a named key is used its declaration must allow it now; else NamedKeyError.
  */
 export interface Keyring {
-  /** A new data key of 32 bytes and its wrapped form, which may be stored in clear. The context must be the same when it is opened. */
-  createDataKey(keyId: string, context: readonly string[]): DataKey;
-  /** The data key. Throws SealBrokenError for another key id, another context or changed bytes, MasterKeyMissingError when its master key has gone. */
-  openDataKey(keyId: string, context: readonly string[], wrapped: Uint8Array): Buffer;
+  /** The id of the master key that wraps what is wrapped now. */
+  masterKeyId(): string;
+  /** A new data key of 32 bytes and its wrapped form, which may be stored in clear. The context must be the same when it is opened. Throws NamedKeyError. */
+  createDataKey(keyName: string, context: SealContext): DataKey;
+  /** The data key. Throws NamedKeyError, SealBrokenError for another context or changed bytes, MasterKeyMissingError when its master key has gone. */
+  openDataKey(context: SealContext, wrapped: Uint8Array): Buffer;
+  /** For those who keep opened data keys: refuses a wrapped one whose named key cannot be used now. Throws NamedKeyError. */
+  assertUsable(wrapped: Uint8Array): void;
+  /** Whether the data key is wrapped under the key that the name means now. Throws NamedKeyError for that name. */
+  isWrappedUnder(wrapped: Uint8Array, keyName: string): boolean;
+  /** The same data key, wrapped under another named key; both must be usable. Content need not be touched. */
+  moveDataKey(context: SealContext, wrapped: Uint8Array, toKeyName: string): Buffer;
   /** Whether a newer master key has come since the data key was wrapped, so that `rewrap` is due. */
   isStale(wrapped: Uint8Array): boolean;
-  /** The same data key, wrapped by the latest master key and for the key id `toKeyId`. Content need not be touched. */
-  rewrap(keyId: string, context: readonly string[], wrapped: Uint8Array, toKeyId?: string): Buffer;
+  /** The same data key under the same named key, whatever its state, wrapped with the latest master key. */
+  rewrap(context: SealContext, wrapped: Uint8Array): Buffer;
 }
 
 export interface DataKey {
@@ -26,58 +42,117 @@ export interface DataKey {
   readonly wrapped: Buffer;
 }
 
-/** Data was wrapped by a master key that this installation does not have. */
+/** Data was wrapped with a master key that this installation does not have. */
 export class MasterKeyMissingError extends Error {
   override readonly name = "MasterKeyMissingError";
 
-  constructor(version: number) {
-    super(`Master key ${version}, which wraps this data, is not in the file of master keys.`);
+  constructor(masterKeyId: string) {
+    super(`Master key ${masterKeyId}, which wraps this data, is not in the file of master keys.`);
   }
 }
 
-/** Layout of a wrapped key: 1 byte format, 4 bytes version of the master key (big-endian), then the sealed data key. */
+/**
+ * Layout of a wrapped key: 1 byte format, 8 bytes id of the master key, 2 bytes length of the named key's id
+ * (big-endian), that id in UTF-8, then the sealed data key. All before the seal is authenticated with it.
+ */
 const format = 1;
-const headerBytes = 5;
+const masterIdBytes = 8;
+const keyIdAt = 1 + masterIdBytes + 2;
 const dataKeyBytes = 32;
 const wrappingKeysMax = 1_000;
 
-export const createKeyring = (masters: MasterKeys): Keyring => {
+/** The keyring over given master keys. */
+export const createKeyring = (masters: MasterKeys, names: KeyNames): Keyring => {
   const wrappingKeys = new LRUCache<string, Buffer>({ max: wrappingKeysMax });
 
-  const wrappingKey = (version: number, keyId: string): Buffer => {
-    const name = `${version} ${keyId}`;
+  const wrappingKey = ({ id, key }: MasterKey, keyId: string): Buffer => {
+    const name = `${id} ${keyId}`;
     const known = wrappingKeys.get(name);
     if (known !== undefined) return known;
-    const master = masters.find(version);
-    if (master === undefined) throw new MasterKeyMissingError(version);
-    const derived = Buffer.from(hkdfSync("sha256", master, "", `quartet wrapping key ${keyId}`, dataKeyBytes));
+    const derived = Buffer.from(hkdfSync("sha256", key, "", `quartet wrapping key ${keyId}`, dataKeyBytes));
     wrappingKeys.set(name, derived);
     return derived;
   };
 
-  const wrap = (keyId: string, context: readonly string[], key: Uint8Array): Buffer => {
-    const header = Buffer.alloc(headerBytes);
-    header.writeUInt8(format, 0);
-    header.writeUInt32BE(masters.latest, 1);
-    return Buffer.concat([header, seal(wrappingKey(masters.latest, keyId), context, key)]);
+  const wrap = (keyId: string, context: SealContext, key: Uint8Array): Buffer => {
+    const master = masters.latest();
+    const header = headerOf(master.id, keyId);
+    return Buffer.concat([header, seal(wrappingKey(master, keyId), [header, ...context], key)]);
   };
 
-  const openDataKey = (keyId: string, context: readonly string[], wrapped: Uint8Array): Buffer =>
-    unseal(wrappingKey(versionOf(wrapped), keyId), context, wrapped.subarray(headerBytes));
+  const unwrap = (context: SealContext, wrapped: Uint8Array, parts: WrappedParts): Buffer => {
+    const master = masters.find(parts.masterId);
+    if (master === undefined) throw new MasterKeyMissingError(parts.masterId);
+    const header = wrapped.subarray(0, parts.sealedAt);
+    return unseal(wrappingKey(master, parts.keyId), [header, ...context], wrapped.subarray(parts.sealedAt));
+  };
+
+  const openDataKey = (context: SealContext, wrapped: Uint8Array): Buffer => {
+    const parts = partsOfWrapped(wrapped);
+    names.usableId(parts.keyId);
+    return unwrap(context, wrapped, parts);
+  };
 
   return {
-    createDataKey: (keyId, context) => {
+    masterKeyId: () => masters.latest().id,
+    createDataKey: (keyName, context) => {
       const key = randomBytes(dataKeyBytes);
-      return { key, wrapped: wrap(keyId, context, key) };
+      return { key, wrapped: wrap(names.usableId(keyName), context, key) };
     },
     openDataKey,
-    isStale: (wrapped) => versionOf(wrapped) !== masters.latest,
-    rewrap: (keyId, context, wrapped, toKeyId = keyId) => wrap(toKeyId, context, openDataKey(keyId, context, wrapped)),
+    assertUsable: (wrapped) => void names.usableId(partsOfWrapped(wrapped).keyId),
+    isWrappedUnder: (wrapped, keyName) => partsOfWrapped(wrapped).keyId === names.usableId(keyName),
+    moveDataKey: (context, wrapped, toKeyName) =>
+      wrap(names.usableId(toKeyName), context, openDataKey(context, wrapped)),
+    isStale: (wrapped) => partsOfWrapped(wrapped).masterId !== masters.latest().id,
+    rewrap: (context, wrapped) => {
+      const parts = partsOfWrapped(wrapped);
+      return wrap(parts.keyId, context, unwrap(context, wrapped, parts));
+    },
   };
 };
 
-const versionOf = (wrapped: Uint8Array): number => {
-  const view = new DataView(wrapped.buffer, wrapped.byteOffset, wrapped.byteLength);
-  if (wrapped.byteLength < headerBytes || view.getUint8(0) !== format) throw new SealBrokenError();
-  return view.getUint32(1);
+export interface KeyringOptions {
+  /** The file of master keys. */
+  readonly path: string;
+  readonly names: KeyNames;
+  readonly clock: Clock;
+  readonly log?: Logger;
+  /** A data key that is stored, if there is one: then the file must be there and hold the master key that wraps it. */
+  readonly sample: Uint8Array | undefined;
+}
+
+/** Opens a service's keyring. Throws MasterKeysError when the file cannot be used, is missing or is another installation's. */
+export const openKeyring = async ({ path, names, clock, log, sample }: KeyringOptions): Promise<Keyring> => {
+  const masters = await openMasterKeys(path, { clock, isNeeded: sample !== undefined, ...(log && { log }) });
+  if (sample !== undefined && masters.find(partsOfWrapped(sample).masterId) === undefined)
+    throw new MasterKeysError(`${path} is not the one that stored data was encrypted with`);
+  return createKeyring(masters, names);
+};
+
+interface WrappedParts {
+  readonly masterId: string;
+  readonly keyId: string;
+  readonly sealedAt: number;
+}
+
+const headerOf = (masterId: string, keyId: string): Buffer => {
+  const name = Buffer.from(keyId, "utf8");
+  const header = Buffer.alloc(keyIdAt + name.length);
+  header.writeUInt8(format, 0);
+  header.write(masterId, 1, "hex");
+  header.writeUInt16BE(name.length, 1 + masterIdBytes);
+  header.set(name, keyIdAt);
+  return header;
+};
+
+const partsOfWrapped = (wrapped: Uint8Array): WrappedParts => {
+  const bytes = Buffer.from(wrapped.buffer, wrapped.byteOffset, wrapped.byteLength);
+  if (bytes.length < keyIdAt || bytes.readUInt8(0) !== format) throw new SealBrokenError();
+  const sealedAt = keyIdAt + bytes.readUInt16BE(1 + masterIdBytes);
+  return {
+    masterId: bytes.toString("hex", 1, 1 + masterIdBytes),
+    keyId: bytes.toString("utf8", keyIdAt, sealedAt),
+    sealedAt,
+  };
 };

@@ -1,12 +1,26 @@
-import { randomBytes } from "node:crypto";
-import { link, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { dirname } from "node:path";
+import { hkdfSync, randomBytes } from "node:crypto";
+import { closeSync, fsyncSync, openSync } from "node:fs";
+import { access, link, mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 
-/** The keys that wrap all others, by version. New ones are wrapped with the latest; older ones still unwrap. */
+import type { Clock } from "../clock/clock.ts";
+import { openWatched } from "../config/watched-files.ts";
+import type { Logger } from "../log/log.ts";
+
+/** A key that wraps others. */
+export interface MasterKey {
+  /** From 1 upwards, in the order of making. */
+  readonly version: number;
+  /** 16 hexadecimal digits, made from the key itself: it names the key and tells nothing of it. */
+  readonly id: string;
+  /** 32 bytes. */
+  readonly key: Buffer;
+}
+
+/** The keys that wrap all others. New ones are wrapped with the latest; older ones still unwrap. */
 export interface MasterKeys {
-  readonly latest: number;
-  /** 32 bytes; undefined for a version that is not there. */
-  find(version: number): Buffer | undefined;
+  latest(): MasterKey;
+  find(id: string): MasterKey | undefined;
 }
 
 export const masterKeyBytes = 32;
@@ -16,69 +30,142 @@ export class MasterKeysError extends Error {
   override readonly name = "MasterKeysError";
 }
 
-/** Master keys that are given, by version counted from 1. */
-export const fixedMasterKeys = (keys: ReadonlyMap<number, Uint8Array>): MasterKeys => {
-  const copies = new Map([...keys].map(([version, key]) => [version, Buffer.from(key)]));
-  if (copies.size === 0) throw new MasterKeysError("there is no master key");
-  return { latest: Math.max(...copies.keys()), find: (version) => copies.get(version) };
+/** Where a service keeps its master keys. */
+export const masterKeysFile = (serviceDirectory: string): string => join(serviceDirectory, "master.keys");
+
+/** Master keys that are given, the oldest first. */
+export const fixedMasterKeys = (keys: readonly Uint8Array[]): MasterKeys =>
+  keysOf(keys.map((key, index) => masterKey(index + 1, Buffer.from(key))));
+
+export interface MasterKeysOptions {
+  readonly clock: Clock;
+  readonly log?: Logger;
+  /** True when there is data that cannot be read without the file, so that none may be made in its place. */
+  readonly isNeeded?: boolean;
+}
+
+/**
+ * Opens a file of master keys, or makes one with a first key and mode 0600. A line is `<version> <base64 of 32 bytes>`.
+ * Losing the file loses everything that is wrapped, so one that cannot be read is never replaced. A change takes effect
+ * within a second; one that cannot be used, or that lacks the key in use, is logged and the former keys stay. Throws
+ * MasterKeysError.
+ */
+export const openMasterKeys = async (path: string, options: MasterKeysOptions): Promise<MasterKeys> => {
+  const { clock, log, isNeeded = false } = options;
+  if (!isNeeded) await makeFile(path);
+  let inUse: string | undefined;
+  const watched = openWatched<MasterKeys>({
+    read: (readText) => {
+      const text = readText(path);
+      if (text === undefined) throw new MasterKeysError(`${path} is missing; without it stored data cannot be read`);
+      const keys = keysOf(parse(path, text));
+      if (inUse !== undefined && keys.find(inUse) === undefined)
+        throw new MasterKeysError(`${path} lacks the master key that is in use`);
+      // A key must not wrap anything before it is sure to be found again, whoever wrote it.
+      syncSync(path);
+      syncSync(dirname(path));
+      inUse = keys.latest().id;
+      return keys;
+    },
+    clock,
+    onChange: (keys) => log?.info({ path, version: keys.latest().version }, "master keys were read again"),
+    onFailure: (reason) => log?.error({ path, reason }, "master keys were not read; the last good ones stay"),
+  });
+  return { latest: () => watched.current().latest(), find: (id) => watched.current().find(id) };
 };
 
 /**
- * Reads a file of master keys, or makes one with a first key and mode 0600. A line is `<version> <base64 of 32 bytes>`.
- * Losing the file loses everything that is wrapped, so one that cannot be read is never replaced. Throws MasterKeysError.
+ * Adds a key that becomes the latest. What older ones have wrapped can still be opened. Of two additions at the same
+ * time one is refused. Throws MasterKeysError.
  */
-export const openMasterKeys = async (path: string): Promise<MasterKeys> => {
-  const existing = await findText(path);
-  if (existing !== undefined) return parse(path, existing);
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const temporaryPath = await writeTemporary(path, formatLine(1, randomBytes(masterKeyBytes)));
+export const addMasterKey = async (path: string): Promise<MasterKey> => {
+  const nextPath = `${path}.next`;
+  const file = await open(nextPath, "wx", 0o600).catch((error: unknown) => {
+    if (isCode(error, "ENOENT")) throw new MasterKeysError(`there is no ${path}`);
+    if (!isCode(error, "EEXIST")) throw error;
+    throw new MasterKeysError(`another key is being added; remove ${nextPath} if that was cut off`);
+  });
   try {
-    // A link is refused when the name is taken, so that of two starts one makes the file.
-    await link(temporaryPath, path);
-  } catch (error) {
-    if ((await findText(path)) === undefined) throw error;
+    const text = await readFile(path, "utf8").catch((error: unknown) => {
+      if (isCode(error, "ENOENT")) throw new MasterKeysError(`there is no ${path}`);
+      throw error;
+    });
+    const added = masterKey(keysOf(parse(path, text)).latest().version + 1, randomBytes(masterKeyBytes));
+    await file.writeFile(`${text}${text.endsWith("\n") ? "" : "\n"}${formatLine(added)}`);
+    await file.sync();
+    await rename(nextPath, path);
+    syncSync(dirname(path));
+    return added;
   } finally {
-    await rm(temporaryPath, { force: true });
+    await file.close();
+    await rm(nextPath, { force: true });
   }
-  return parse(path, (await findText(path)) ?? "");
 };
 
-/** Adds a key that becomes the latest. What older ones have wrapped can still be opened. */
-export const addMasterKey = async (path: string): Promise<MasterKeys> => {
-  const text = (await findText(path)) ?? "";
-  const { latest } = parse(path, text);
-  const separator = text === "" || text.endsWith("\n") ? "" : "\n";
-  const next = `${text}${separator}${formatLine(latest + 1, randomBytes(masterKeyBytes))}`;
-  await rename(await writeTemporary(path, next), path);
-  return parse(path, next);
+const masterKey = (version: number, key: Buffer): MasterKey => ({
+  version,
+  id: Buffer.from(hkdfSync("sha256", key, "", "quartet master key id", 8)).toString("hex"),
+  key,
+});
+
+const keysOf = (keys: readonly MasterKey[]): MasterKeys => {
+  const [first] = keys;
+  if (first === undefined) throw new MasterKeysError("there is no master key");
+  const byId = new Map(keys.map((key) => [key.id, key]));
+  const latest = keys.reduce((one, other) => (other.version > one.version ? other : one), first);
+  return { latest: () => latest, find: (id) => byId.get(id) };
 };
 
-const formatLine = (version: number, key: Buffer): string => `${version} ${key.toString("base64")}\n`;
+const formatLine = ({ version, key }: MasterKey): string => `${version} ${key.toString("base64")}\n`;
 
-const parse = (path: string, text: string): MasterKeys => {
-  const keys = new Map<number, Buffer>();
+const parse = (path: string, text: string): readonly MasterKey[] => {
+  const keys = new Map<number, MasterKey>();
   for (const line of text.split("\n").filter((each) => each.trim() !== "")) {
     const parts = /^([1-9]\d{0,8}) ([A-Za-z0-9+/]{43}=)$/.exec(line.trim());
     const version = Number(parts?.[1]);
     if (parts === null || keys.has(version))
       throw new MasterKeysError(`${path} has a line that is not a version and a key of ${masterKeyBytes} bytes`);
-    keys.set(version, Buffer.from(parts[2] ?? "", "base64"));
+    keys.set(version, masterKey(version, Buffer.from(parts[2] ?? "", "base64")));
   }
   if (keys.size === 0) throw new MasterKeysError(`${path} has no master key`);
-  return fixedMasterKeys(keys);
+  return [...keys.values()];
 };
 
-const findText = async (path: string): Promise<string | undefined> => {
+/** Makes the file with a first key where there is none. */
+const makeFile = async (path: string): Promise<void> => {
+  if (await exists(path)) return;
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const draft = `${path}.${process.pid}.${randomBytes(4).toString("hex")}.tmp`;
+  const text = formatLine(masterKey(1, randomBytes(masterKeyBytes)));
+  await writeFile(draft, text, { flag: "wx", mode: 0o600, flush: true });
   try {
-    return await readFile(path, "utf8");
+    // A link is refused when the name is taken, so that of two starts one makes the file, and half a key is never found.
+    await link(draft, path);
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
-    throw error;
+    if (!isCode(error, "EEXIST")) throw error;
+  } finally {
+    await rm(draft, { force: true });
   }
 };
 
-const writeTemporary = async (path: string, text: string): Promise<string> => {
-  const temporaryPath = `${path}.${process.pid}.${randomBytes(4).toString("hex")}.tmp`;
-  await writeFile(temporaryPath, text, { flag: "wx", mode: 0o600, flush: true });
-  return temporaryPath;
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    (error: unknown) => {
+      if (isCode(error, "ENOENT")) return false;
+      throw error;
+    },
+  );
+
+/** Puts a file's content, or a directory's names, on the disk. */
+const syncSync = (path: string): void => {
+  const descriptor = openSync(path, "r");
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
 };
+
+const isCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && "code" in error && error.code === code;

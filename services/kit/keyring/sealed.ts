@@ -7,6 +7,9 @@ const tagBytes = 16;
 /** What a seal adds to its content. */
 export const sealOverheadBytes = nonceBytes + tagBytes;
 
+/** What sealed bytes belong to, part by part. A text is its UTF-8 bytes. */
+export type SealContext = readonly (string | Uint8Array)[];
+
 /** Sealed bytes that do not open: another key, another context, or changed. Which of them cannot be told. */
 export class SealBrokenError extends Error {
   override readonly name = "SealBrokenError";
@@ -20,14 +23,14 @@ export class SealBrokenError extends Error {
  * Encrypts with AES-256-GCM: nonce, ciphertext, tag. The context is not kept; it must be the same, part by part, when
  * the seal is opened, so that sealed bytes cannot be moved from one place to another.
  */
-export const seal = (key: Uint8Array, context: readonly string[], content: Uint8Array): Buffer => {
+export const seal = (key: Uint8Array, context: SealContext, content: Uint8Array): Buffer => {
   const nonce = randomBytes(nonceBytes);
   const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(contextBytes(context));
   return Buffer.concat([nonce, cipher.update(content), cipher.final(), cipher.getAuthTag()]);
 };
 
 /** The content of sealed bytes. Throws SealBrokenError. */
-export const unseal = (key: Uint8Array, context: readonly string[], sealed: Uint8Array): Buffer => {
+export const unseal = (key: Uint8Array, context: SealContext, sealed: Uint8Array): Buffer => {
   if (sealed.length < sealOverheadBytes) throw new SealBrokenError();
   const nonce = sealed.subarray(0, nonceBytes);
   const tag = sealed.subarray(sealed.length - tagBytes);
@@ -42,5 +45,13 @@ export const unseal = (key: Uint8Array, context: readonly string[], sealed: Uint
   }
 };
 
-/** JSON keeps the parts apart, so that ["ab", "c"] and ["a", "bc"] differ. */
-const contextBytes = (context: readonly string[]): Buffer => Buffer.from(JSON.stringify(context));
+/** Each part is preceded by its length in 4 bytes, so that ["ab", "c"] and ["a", "bc"] differ. */
+const contextBytes = (context: SealContext): Buffer =>
+  Buffer.concat(
+    context.flatMap((part) => {
+      const bytes = typeof part === "string" ? Buffer.from(part, "utf8") : part;
+      const length = Buffer.alloc(4);
+      length.writeUInt32BE(bytes.byteLength);
+      return [length, bytes];
+    }),
+  );

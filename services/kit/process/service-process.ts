@@ -16,6 +16,8 @@ import { bearerAuthenticate } from "../identity/authenticate.ts";
 import { ensureKeyPair } from "../identity/key-files.ts";
 import type { Minter } from "../identity/tokens.ts";
 import { createMinter, createVerifier } from "../identity/tokens.ts";
+import type { KeyNames } from "../keyring/key-names.ts";
+import { openKeyNames } from "../keyring/keys-file.ts";
 import type { Ids } from "../ids/ids.ts";
 import { randomIds } from "../ids/ids.ts";
 import type { Logger } from "../log/log.ts";
@@ -56,6 +58,8 @@ export interface Foundation<Config> {
   readonly tls: ClientTls;
   /** Who is declared in the installation, as of now. */
   readonly accounts: Accounts;
+  /** Which encryption keys can be named in the installation, as of now. */
+  readonly keyNames: KeyNames;
   /** What the process shows at `/metrics`. */
   readonly metrics: Metrics;
 }
@@ -134,6 +138,16 @@ export const processAccounts = (
   }
 };
 
+/** Opens the keys that a process's configuration file declares, read again when it changes. Ends the process when it cannot be used. */
+export const processKeyNames = (installation: Installation, name: string, log: Logger): KeyNames => {
+  try {
+    const file = configFileOf({ argv: process.argv.slice(2), directory: process.cwd() });
+    return openKeyNames({ installation, file, clock: systemClock, log });
+  } catch (error) {
+    return refuseStart(name, error);
+  }
+};
+
 /** Opens a process's TLS files. Ends the process when they cannot be used. */
 export const processTls = (config: TlsConfig, name: string, log: Logger): ProcessTls => {
   try {
@@ -167,6 +181,7 @@ export const runService = async <S extends DescService, App, Shared extends Sett
   const shared = config as unknown as SharedConfig & { readonly listen: Address };
   const log = createLogger({ name: declared.name, level: shared.logLevel });
   const accounts = processAccounts(declared.installation, declared.name, log);
+  const keyNames = processKeyNames(declared.installation, declared.name, log);
   const tls = processTls(shared, declared.name, log);
   warnIfExposed(shared.listen, tls.server, log);
   await runProcess(log, async (life) => {
@@ -187,6 +202,7 @@ export const runService = async <S extends DescService, App, Shared extends Sett
       minter: createMinter({ keyPair, clock: systemClock }),
       tls: tls.client,
       accounts,
+      keyNames,
       metrics,
     };
     const opened = await declared.open(foundation);

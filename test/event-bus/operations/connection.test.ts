@@ -157,7 +157,7 @@ describe("UpdateConnection and DeauthorizeConnection", () => {
       "x-tenant",
     ]);
     const stored = await app.store.read((reader) => getConnection(reader, ownerAccount, "shop"));
-    expect(openSecret(app.secrets, ownerAccount, stored)?.basicAuthParameters?.password).toBe("open-sesame");
+    expect(openSecret(app.keyring, ownerAccount, stored)?.basicAuthParameters?.password).toBe("open-sesame");
   });
 
   test("refuse a new type without what it needs, and a connection that is not there", async () => {

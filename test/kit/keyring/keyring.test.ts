@@ -1,32 +1,29 @@
 import { describe, expect, test } from "vitest";
 
+import type { NamedKey } from "../../../services/kit/keyring/key-names.ts";
+import { anyKeyNames, declaredKeyNames } from "../../../services/kit/keyring/key-names.ts";
 import { createKeyring } from "../../../services/kit/keyring/keyring.ts";
 import { fixedMasterKeys } from "../../../services/kit/keyring/master-keys.ts";
-import { seal, unseal } from "../../../services/kit/keyring/sealed.ts";
 
 const first = Buffer.alloc(32, 1);
 const second = Buffer.alloc(32, 2);
-const before = () => createKeyring(fixedMasterKeys(new Map([[1, first]])));
-const after = () =>
-  createKeyring(
-    fixedMasterKeys(
-      new Map([
-        [1, first],
-        [2, second],
-      ]),
-    ),
-  );
+const before = () => createKeyring(fixedMasterKeys([first]), anyKeyNames);
+const after = () => createKeyring(fixedMasterKeys([first, second]), anyKeyNames);
+const onlySecond = () => createKeyring(fixedMasterKeys([second]), anyKeyNames);
+const declaring = (...keys: NamedKey[]) => createKeyring(fixedMasterKeys([first]), declaredKeyNames(keys));
 const context = ["domain", "shop"];
+const firstIsMissing = "Master key 24d076ef41648f3a, which wraps this data, is not in the file of master keys.";
+const broken = expect.objectContaining({ name: "SealBrokenError" });
 
 describe("a data key", () => {
-  test("opens again with its key id and context", () => {
+  test("opens again in its context, without its name", () => {
     const { key, wrapped } = before().createDataKey("alias/shop", context);
-    expect(before().openDataKey("alias/shop", context, wrapped)).toEqual(key);
+    expect(before().openDataKey(context, wrapped)).toEqual(key);
   });
 
-  test("is 32 bytes, and 65 when wrapped", () => {
-    const { key, wrapped } = before().createDataKey("", []);
-    expect([key.length, wrapped.length]).toEqual([32, 65]);
+  test("is 32 bytes, and when wrapped 71 more than the id of the named key", () => {
+    const { key, wrapped } = before().createDataKey("crm", []);
+    expect([key.length, wrapped.length]).toEqual([32, 74]);
   });
 
   test("differs each time and does not stand in its wrapped form", () => {
@@ -36,25 +33,19 @@ describe("a data key", () => {
     expect(one.wrapped.includes(one.key)).toBe(false);
   });
 
-  // what is wrong, key id, context
-  test.for<[string, string, readonly string[]]>([
-    ["another key id", "alias/other", context],
-    ["another context", "alias/shop", ["domain", "other"]],
-    ["parts cut elsewhere", "alias/shop", ["domainshop"]],
-    ["no context", "alias/shop", []],
-  ])("does not open with %s", ([, keyId, given]) => {
+  // what is wrong, context
+  test.for<[string, readonly string[]]>([
+    ["another context", ["domain", "other"]],
+    ["parts cut elsewhere", ["domainshop"]],
+    ["no context", []],
+  ])("does not open with %s", ([, given]) => {
     const { wrapped } = before().createDataKey("alias/shop", context);
-    expect(() => before().openDataKey(keyId, given, wrapped)).toThrow(
-      expect.objectContaining({ name: "SealBrokenError" }),
-    );
+    expect(() => before().openDataKey(given, wrapped)).toThrow(broken);
   });
 
-  test("does not open under another installation's master key", () => {
+  test("does not open under another installation's master key, which is told from damage", () => {
     const { wrapped } = before().createDataKey("k", context);
-    const stranger = createKeyring(fixedMasterKeys(new Map([[1, second]])));
-    expect(() => stranger.openDataKey("k", context, wrapped)).toThrow(
-      expect.objectContaining({ name: "SealBrokenError" }),
-    );
+    expect(() => onlySecond().openDataKey(context, wrapped)).toThrow(firstIsMissing);
   });
 
   test("does not open when any byte of its wrapped form is changed, or when that is cut", () => {
@@ -65,7 +56,7 @@ describe("a data key", () => {
       changed[at] = (changed[at] ?? 0) ^ 0x80;
       for (const bytes of [changed, wrapped.subarray(0, at)])
         try {
-          before().openDataKey("k", context, bytes);
+          before().openDataKey(context, bytes);
           opened.push(at);
         } catch {
           continue;
@@ -75,10 +66,10 @@ describe("a data key", () => {
   });
 });
 
-describe("rotation", () => {
+describe("a rotated master key", () => {
   test("leaves older data keys readable and tells them apart", () => {
     const { key, wrapped } = before().createDataKey("k", context);
-    expect(after().openDataKey("k", context, wrapped)).toEqual(key);
+    expect(after().openDataKey(context, wrapped)).toEqual(key);
     expect([
       before().isStale(wrapped),
       after().isStale(wrapped),
@@ -86,40 +77,60 @@ describe("rotation", () => {
     ]).toEqual([false, true, false]);
   });
 
-  test("moves a data key under the latest master key, which then suffices", () => {
+  test("suffices when a data key was wrapped anew", () => {
     const { key, wrapped } = before().createDataKey("k", context);
-    const moved = after().rewrap("k", context, wrapped);
-    const onlySecond = createKeyring(fixedMasterKeys(new Map([[2, second]])));
-    expect(onlySecond.openDataKey("k", context, moved)).toEqual(key);
-    expect(() => onlySecond.openDataKey("k", context, wrapped)).toThrow(
-      "Master key 1, which wraps this data, is not in the file of master keys.",
-    );
+    const rewrapped = after().rewrap(context, wrapped);
+    expect(onlySecond().openDataKey(context, rewrapped)).toEqual(key);
+    expect(() => onlySecond().openDataKey(context, wrapped)).toThrow(firstIsMissing);
   });
 
-  test("moves a data key to another key id", () => {
-    const keyring = before();
-    const { key, wrapped } = keyring.createDataKey("old", context);
-    const moved = keyring.rewrap("old", context, wrapped, "new");
-    expect(keyring.openDataKey("new", context, moved)).toEqual(key);
-    expect(() => keyring.openDataKey("old", context, moved)).toThrow(
-      expect.objectContaining({ name: "SealBrokenError" }),
+  test("also wraps anew what may not be opened now", () => {
+    const { key, wrapped } = before().createDataKey("crm", context);
+    const disabled = createKeyring(
+      fixedMasterKeys([first, second]),
+      declaredKeyNames([{ id: "crm", aliases: [], state: "DISABLED" }]),
     );
+    expect(onlySecond().openDataKey(context, disabled.rewrap(context, wrapped))).toEqual(key);
   });
 });
 
-describe("sealed content", () => {
-  test("opens with its key and context", () => {
-    expect(unseal(first, context, seal(first, context, Buffer.from("Zoë"))).toString()).toBe("Zoë");
+describe("a named key", () => {
+  test("can be exchanged for another, and the data key stays", () => {
+    const keyring = before();
+    const { key, wrapped } = keyring.createDataKey("old", context);
+    const moved = keyring.moveDataKey(context, wrapped, "new");
+    expect([keyring.isWrappedUnder(wrapped, "new"), keyring.isWrappedUnder(moved, "new")]).toEqual([false, true]);
+    expect(keyring.openDataKey(context, moved)).toEqual(key);
   });
 
-  test("may be empty and is 28 bytes longer", () => {
-    expect(seal(first, context, Buffer.alloc(0))).toHaveLength(28);
-    expect(unseal(first, context, seal(first, context, Buffer.alloc(0)))).toHaveLength(0);
+  test("still opens its data keys when its alias means another key", () => {
+    const one: NamedKey = { id: "one", aliases: ["alias/crm"], state: "ENABLED" };
+    const { key, wrapped } = declaring(one).createDataKey("alias/crm", context);
+    const later = declaring({ ...one, aliases: [] }, { id: "two", aliases: ["alias/crm"], state: "ENABLED" });
+    expect(later.openDataKey(context, wrapped)).toEqual(key);
+    expect(later.isWrappedUnder(wrapped, "alias/crm")).toBe(false);
   });
 
-  test("does not say why it does not open", () => {
-    expect(() => unseal(second, context, seal(first, context, Buffer.from("x")))).toThrow(
-      "The sealed bytes cannot be opened with this key in this context.",
+  test("that was used before any was declared opens its data keys as what it means now", () => {
+    const { key, wrapped } = before().createDataKey("alias/crm", context);
+    expect(declaring({ id: "one", aliases: ["alias/crm"], state: "ENABLED" }).openDataKey(context, wrapped)).toEqual(
+      key,
     );
+    expect(() => declaring().openDataKey(context, wrapped)).toThrow("Key alias/crm does not exist.");
+  });
+
+  // state, message
+  test.for([
+    ["DISABLED", "Key crm is disabled."],
+    ["PENDING_DELETION", "Key crm is pending deletion."],
+  ] as const)("that is %s wraps, opens and moves nothing", ([state, message]) => {
+    const { wrapped } = before().createDataKey("crm", context);
+    const keyring = declaring({ id: "crm", aliases: [], state }, { id: "other", aliases: [], state: "ENABLED" });
+    const other = keyring.createDataKey("other", context).wrapped;
+    expect(() => keyring.createDataKey("crm", context)).toThrow(message);
+    expect(() => keyring.openDataKey(context, wrapped)).toThrow(message);
+    expect(() => keyring.assertUsable(wrapped)).toThrow(message);
+    expect(() => keyring.moveDataKey(context, wrapped, "other")).toThrow(message);
+    expect(() => keyring.moveDataKey(context, other, "crm")).toThrow(message);
   });
 });

@@ -22,7 +22,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/customerprofile/storage/v1/records.proto.
  */
 export const file_quartet_customerprofile_storage_v1_records: GenFile = /*@__PURE__*/
-  fileDesc("CjBxdWFydGV0L2N1c3RvbWVycHJvZmlsZS9zdG9yYWdlL3YxL3JlY29yZHMucHJvdG8SInF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEiswQKDERvbWFpblJlY29yZBIRCglkb21haW5faWQYASABKAwSMAoMY3JlYXRlZF90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgx1cGRhdGVkX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh8KF2RlZmF1bHRfZXhwaXJhdGlvbl9kYXlzGAQgASgFEh4KFmRlZmF1bHRfZW5jcnlwdGlvbl9rZXkYBSABKAkSHQoVZGVhZF9sZXR0ZXJfcXVldWVfdXJsGAYgASgJEkgKBHRhZ3MYByADKAsyOi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkRvbWFpblJlY29yZC5UYWdzRW50cnkSPgoIbWF0Y2hpbmcYCCABKAsyLC5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5NYXRjaGluZ1Jlc3BvbnNlElIKE3J1bGVfYmFzZWRfbWF0Y2hpbmcYCSABKAsyNS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5SdWxlQmFzZWRNYXRjaGluZ1Jlc3BvbnNlEkEKCmRhdGFfc3RvcmUYCiABKAsyLS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5EYXRhU3RvcmVSZXNwb25zZRorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJhChBXcmFwcGVkS2V5UmVjb3JkEhQKDHdyYXBwaW5nX2tleRgBIAEoCRI3CgNrZXkYAiABKAsyKi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLlNlYWxlZCIrCgZTZWFsZWQSDQoFbm9uY2UYASABKAwSEgoKY2lwaGVydGV4dBgCIAEoDCLAAQoNUHJvZmlsZVJlY29yZBI7Cgdjb250ZW50GAEgASgLMioucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5TZWFsZWQSLwoLZXhwaXJlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDWNvbnRlbnRfYnl0ZXMYAyABKAQSFAoMb2JqZWN0X2NvdW50GAQgASgNEhQKDG9iamVjdF9ieXRlcxgFIAEoBCLyAQoOUHJvZmlsZUNvbnRlbnQSPwoGZmllbGRzGAEgAygLMi8ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5TdG9yZWRGaWVsZBI7CgRrZXlzGAIgAygLMi0ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5TdG9yZWRLZXkSMAoMY3JlYXRlZF90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgx1cGRhdGVkX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wImYKC1N0b3JlZEZpZWxkEgwKBHBhdGgYASABKAkSDQoFdmFsdWUYAiABKAkSOgoGc291cmNlGAMgASgLMioucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5Tb3VyY2UicQoGU291cmNlEhgKEG9iamVjdF90eXBlX25hbWUYASABKAkSEgoKb2JqZWN0X2tleRgCIAEoCRIoCgR0aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgd0eXBlX2lkGAQgASgMIigKCVN0b3JlZEtleRIMCgRuYW1lGAEgASgJEg0KBXZhbHVlGAIgASgJIikKDktleUluZGV4UmVjb3JkEhcKD3JlZmVyZW5jZV9jb3VudBgBIAEoDSIRCg9LZXlPcmlnaW5SZWNvcmQiDgoMRXhwaXJ5UmVjb3JkInEKDUNvdW50ZXJSZWNvcmQSFQoNcHJvZmlsZV9jb3VudBgBIAEoAxIeChZtZXRlcmluZ19wcm9maWxlX2NvdW50GAIgASgDEhQKDG9iamVjdF9jb3VudBgDIAEoAxITCgt0b3RhbF9ieXRlcxgEIAEoAyLQBgoQT2JqZWN0VHlwZVJlY29yZBIPCgd0eXBlX2lkGAEgASgMEhMKC2Rlc2NyaXB0aW9uGAIgASgJEhMKC3RlbXBsYXRlX2lkGAMgASgJEhcKD2V4cGlyYXRpb25fZGF5cxgEIAEoBRIWCg5lbmNyeXB0aW9uX2tleRgFIAEoCRIeChZhbGxvd19wcm9maWxlX2NyZWF0aW9uGAYgASgIEiwKJHNvdXJjZV9sYXN0X3VwZGF0ZWRfdGltZXN0YW1wX2Zvcm1hdBgHIAEoCRIgChhtYXhfcHJvZmlsZV9vYmplY3RfY291bnQYCCABKAUSFwoPc291cmNlX3ByaW9yaXR5GAkgASgFElAKBmZpZWxkcxgKIAMoCzJALnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuT2JqZWN0VHlwZVJlY29yZC5GaWVsZHNFbnRyeRJMCgRrZXlzGAsgAygLMj4ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5PYmplY3RUeXBlUmVjb3JkLktleXNFbnRyeRIwCgxjcmVhdGVkX3RpbWUYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDHVwZGF0ZWRfdGltZRgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASTAoEdGFncxgOIAMoCzI+LnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuT2JqZWN0VHlwZVJlY29yZC5UYWdzRW50cnkSEwoLaXNfaW1wbGljaXQYDyABKAgaWgoLRmllbGRzRW50cnkSCwoDa2V5GAEgASgJEjoKBXZhbHVlGAIgASgLMisucXVhcnRldC5jdXN0b21lcnByb2ZpbGUudjEuT2JqZWN0VHlwZUZpZWxkOgI4ARpXCglLZXlzRW50cnkSCwoDa2V5GAEgASgJEjkKBXZhbHVlGAIgASgLMioucXVhcnRldC5jdXN0b21lcnByb2ZpbGUudjEuT2JqZWN0VHlwZUtleXM6AjgBGisKCVRhZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIsEBCgxPYmplY3RSZWNvcmQSOwoHY29udGVudBgBIAEoCzIqLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuU2VhbGVkEi8KC2V4cGlyZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghwdXRfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNY29udGVudF9ieXRlcxgEIAEoBCInChFPYmplY3RQbGFjZVJlY29yZBISCgpwcm9maWxlX2lkGAEgASgMItEEChFJbnRlZ3JhdGlvblJlY29yZBILCgN1cmkYASABKAkSGAoQb2JqZWN0X3R5cGVfbmFtZRgCIAEoCRJlChFvYmplY3RfdHlwZV9uYW1lcxgDIAMoCzJKLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuSW50ZWdyYXRpb25SZWNvcmQuT2JqZWN0VHlwZU5hbWVzRW50cnkSQwoPZmxvd19kZWZpbml0aW9uGAQgASgLMioucXVhcnRldC5jdXN0b21lcnByb2ZpbGUudjEuRmxvd0RlZmluaXRpb24SEAoIcm9sZV9hcm4YBSABKAkSGwoTZXZlbnRfdHJpZ2dlcl9uYW1lcxgGIAMoCRINCgVzY29wZRgHIAEoCRIwCgxjcmVhdGVkX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDHVwZGF0ZWRfdGltZRgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASTQoEdGFncxgKIAMoCzI/LnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuSW50ZWdyYXRpb25SZWNvcmQuVGFnc0VudHJ5EhMKC2lzX2Rpc2FibGVkGAsgASgIGjYKFE9iamVjdFR5cGVOYW1lc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaKwoJVGFnc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiGAoWSW50ZWdyYXRpb25CeVVyaVJlY29yZCIRCg9FcmFzZWRLZXlSZWNvcmQiIAoLRG9tYWluUHVyZ2USEQoJZG9tYWluX2lkGAEgASgMIjUKD09iamVjdFR5cGVQdXJnZRIRCglkb21haW5faWQYASABKAwSDwoHdHlwZV9pZBgCIAEoDCIoChJPYmplY3RFeHBpcnlSZWNvcmQSEgoKcHJvZmlsZV9pZBgBIAEoDGIGcHJvdG8z", [file_google_protobuf_timestamp, file_quartet_customerprofile_v1_domain, file_quartet_customerprofile_v1_integration, file_quartet_customerprofile_v1_matching, file_quartet_customerprofile_v1_object_type]);
+  fileDesc("CjBxdWFydGV0L2N1c3RvbWVycHJvZmlsZS9zdG9yYWdlL3YxL3JlY29yZHMucHJvdG8SInF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEiswQKDERvbWFpblJlY29yZBIRCglkb21haW5faWQYASABKAwSMAoMY3JlYXRlZF90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgx1cGRhdGVkX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEh8KF2RlZmF1bHRfZXhwaXJhdGlvbl9kYXlzGAQgASgFEh4KFmRlZmF1bHRfZW5jcnlwdGlvbl9rZXkYBSABKAkSHQoVZGVhZF9sZXR0ZXJfcXVldWVfdXJsGAYgASgJEkgKBHRhZ3MYByADKAsyOi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkRvbWFpblJlY29yZC5UYWdzRW50cnkSPgoIbWF0Y2hpbmcYCCABKAsyLC5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5NYXRjaGluZ1Jlc3BvbnNlElIKE3J1bGVfYmFzZWRfbWF0Y2hpbmcYCSABKAsyNS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5SdWxlQmFzZWRNYXRjaGluZ1Jlc3BvbnNlEkEKCmRhdGFfc3RvcmUYCiABKAsyLS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5EYXRhU3RvcmVSZXNwb25zZRorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIfChBXcmFwcGVkS2V5UmVjb3JkEgsKA2tleRgBIAEoDCKUAQoNUHJvZmlsZVJlY29yZBIPCgdjb250ZW50GAEgASgMEi8KC2V4cGlyZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIVCg1jb250ZW50X2J5dGVzGAMgASgEEhQKDG9iamVjdF9jb3VudBgEIAEoDRIUCgxvYmplY3RfYnl0ZXMYBSABKAQi8gEKDlByb2ZpbGVDb250ZW50Ej8KBmZpZWxkcxgBIAMoCzIvLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuU3RvcmVkRmllbGQSOwoEa2V5cxgCIAMoCzItLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuU3RvcmVkS2V5EjAKDGNyZWF0ZWRfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMdXBkYXRlZF90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJmCgtTdG9yZWRGaWVsZBIMCgRwYXRoGAEgASgJEg0KBXZhbHVlGAIgASgJEjoKBnNvdXJjZRgDIAEoCzIqLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuU291cmNlInEKBlNvdXJjZRIYChBvYmplY3RfdHlwZV9uYW1lGAEgASgJEhIKCm9iamVjdF9rZXkYAiABKAkSKAoEdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHdHlwZV9pZBgEIAEoDCIoCglTdG9yZWRLZXkSDAoEbmFtZRgBIAEoCRINCgV2YWx1ZRgCIAEoCSIpCg5LZXlJbmRleFJlY29yZBIXCg9yZWZlcmVuY2VfY291bnQYASABKA0iEQoPS2V5T3JpZ2luUmVjb3JkIg4KDEV4cGlyeVJlY29yZCJxCg1Db3VudGVyUmVjb3JkEhUKDXByb2ZpbGVfY291bnQYASABKAMSHgoWbWV0ZXJpbmdfcHJvZmlsZV9jb3VudBgCIAEoAxIUCgxvYmplY3RfY291bnQYAyABKAMSEwoLdG90YWxfYnl0ZXMYBCABKAMi0AYKEE9iamVjdFR5cGVSZWNvcmQSDwoHdHlwZV9pZBgBIAEoDBITCgtkZXNjcmlwdGlvbhgCIAEoCRITCgt0ZW1wbGF0ZV9pZBgDIAEoCRIXCg9leHBpcmF0aW9uX2RheXMYBCABKAUSFgoOZW5jcnlwdGlvbl9rZXkYBSABKAkSHgoWYWxsb3dfcHJvZmlsZV9jcmVhdGlvbhgGIAEoCBIsCiRzb3VyY2VfbGFzdF91cGRhdGVkX3RpbWVzdGFtcF9mb3JtYXQYByABKAkSIAoYbWF4X3Byb2ZpbGVfb2JqZWN0X2NvdW50GAggASgFEhcKD3NvdXJjZV9wcmlvcml0eRgJIAEoBRJQCgZmaWVsZHMYCiADKAsyQC5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLk9iamVjdFR5cGVSZWNvcmQuRmllbGRzRW50cnkSTAoEa2V5cxgLIAMoCzI+LnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuT2JqZWN0VHlwZVJlY29yZC5LZXlzRW50cnkSMAoMY3JlYXRlZF90aW1lGAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIwCgx1cGRhdGVkX3RpbWUYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEkwKBHRhZ3MYDiADKAsyPi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLk9iamVjdFR5cGVSZWNvcmQuVGFnc0VudHJ5EhMKC2lzX2ltcGxpY2l0GA8gASgIGloKC0ZpZWxkc0VudHJ5EgsKA2tleRgBIAEoCRI6CgV2YWx1ZRgCIAEoCzIrLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnYxLk9iamVjdFR5cGVGaWVsZDoCOAEaVwoJS2V5c0VudHJ5EgsKA2tleRgBIAEoCRI5CgV2YWx1ZRgCIAEoCzIqLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnYxLk9iamVjdFR5cGVLZXlzOgI4ARorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKVAQoMT2JqZWN0UmVjb3JkEg8KB2NvbnRlbnQYASABKAwSLwoLZXhwaXJlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCHB1dF90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIVCg1jb250ZW50X2J5dGVzGAQgASgEIicKEU9iamVjdFBsYWNlUmVjb3JkEhIKCnByb2ZpbGVfaWQYASABKAwi0QQKEUludGVncmF0aW9uUmVjb3JkEgsKA3VyaRgBIAEoCRIYChBvYmplY3RfdHlwZV9uYW1lGAIgASgJEmUKEW9iamVjdF90eXBlX25hbWVzGAMgAygLMkoucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5JbnRlZ3JhdGlvblJlY29yZC5PYmplY3RUeXBlTmFtZXNFbnRyeRJDCg9mbG93X2RlZmluaXRpb24YBCABKAsyKi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5GbG93RGVmaW5pdGlvbhIQCghyb2xlX2FybhgFIAEoCRIbChNldmVudF90cmlnZ2VyX25hbWVzGAYgAygJEg0KBXNjb3BlGAcgASgJEjAKDGNyZWF0ZWRfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMdXBkYXRlZF90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBJNCgR0YWdzGAogAygLMj8ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5JbnRlZ3JhdGlvblJlY29yZC5UYWdzRW50cnkSEwoLaXNfZGlzYWJsZWQYCyABKAgaNgoUT2JqZWN0VHlwZU5hbWVzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIYChZJbnRlZ3JhdGlvbkJ5VXJpUmVjb3JkIhEKD0VyYXNlZEtleVJlY29yZCIgCgtEb21haW5QdXJnZRIRCglkb21haW5faWQYASABKAwiNQoPT2JqZWN0VHlwZVB1cmdlEhEKCWRvbWFpbl9pZBgBIAEoDBIPCgd0eXBlX2lkGAIgASgMIigKEk9iamVjdEV4cGlyeVJlY29yZBISCgpwcm9maWxlX2lkGAEgASgMYgZwcm90bzM", [file_google_protobuf_timestamp, file_quartet_customerprofile_v1_domain, file_quartet_customerprofile_v1_integration, file_quartet_customerprofile_v1_matching, file_quartet_customerprofile_v1_object_type]);
 
 /**
  * A domain. Its data is found by its identifier, so that a later domain of the same name shares nothing with it.
@@ -59,7 +59,7 @@ export type DomainRecord = Message<"quartet.customerprofile.storage.v1.DomainRec
   defaultExpirationDays: number;
 
   /**
-   * The name of the key that wraps the domain's key. Empty: the key of the installation.
+   * The name that was given of the key that wraps the domain's key. Empty: the key of the installation.
    *
    * @generated from field: string default_encryption_key = 5;
    */
@@ -109,24 +109,17 @@ export const DomainRecordSchema: GenMessage<DomainRecord> = /*@__PURE__*/
   messageDesc(file_quartet_customerprofile_storage_v1_records, 0);
 
 /**
- * A key that another key has encrypted.
+ * A key that another key has encrypted: a domain's by the keyring, a profile's by its domain's.
  *
  * @generated from message quartet.customerprofile.storage.v1.WrappedKeyRecord
  */
 export type WrappedKeyRecord = Message<"quartet.customerprofile.storage.v1.WrappedKeyRecord"> & {
   /**
-   * The name of the key that wraps it. Empty: the key of the installation or, for a profile's key, of its domain.
+   * The encrypted key, which opens for its domain or profile only. Never empty.
    *
-   * @generated from field: string wrapping_key = 1;
+   * @generated from field: bytes key = 1;
    */
-  wrappingKey: string;
-
-  /**
-   * The key, encrypted. Always set.
-   *
-   * @generated from field: quartet.customerprofile.storage.v1.Sealed key = 2;
-   */
-  key?: Sealed | undefined;
+  key: Uint8Array;
 };
 
 /**
@@ -137,45 +130,17 @@ export const WrappedKeyRecordSchema: GenMessage<WrappedKeyRecord> = /*@__PURE__*
   messageDesc(file_quartet_customerprofile_storage_v1_records, 1);
 
 /**
- * Bytes under AES-256-GCM. What they belong to is authenticated with them, so they do not open in another place.
- *
- * @generated from message quartet.customerprofile.storage.v1.Sealed
- */
-export type Sealed = Message<"quartet.customerprofile.storage.v1.Sealed"> & {
-  /**
-   * 12 random bytes. Never empty.
-   *
-   * @generated from field: bytes nonce = 1;
-   */
-  nonce: Uint8Array;
-
-  /**
-   * The encrypted bytes and behind them the 16 bytes of the tag. Never empty.
-   *
-   * @generated from field: bytes ciphertext = 2;
-   */
-  ciphertext: Uint8Array;
-};
-
-/**
- * Describes the message quartet.customerprofile.storage.v1.Sealed.
- * Use `create(SealedSchema)` to create a new message.
- */
-export const SealedSchema: GenMessage<Sealed> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 2);
-
-/**
  * A profile, and what must be known of it without its key.
  *
  * @generated from message quartet.customerprofile.storage.v1.ProfileRecord
  */
 export type ProfileRecord = Message<"quartet.customerprofile.storage.v1.ProfileRecord"> & {
   /**
-   * A ProfileContent under the profile's key. Always set.
+   * A ProfileContent, sealed under the profile's key. Never empty.
    *
-   * @generated from field: quartet.customerprofile.storage.v1.Sealed content = 1;
+   * @generated from field: bytes content = 1;
    */
-  content?: Sealed | undefined;
+  content: Uint8Array;
 
   /**
    * When it expires. Always set.
@@ -211,7 +176,7 @@ export type ProfileRecord = Message<"quartet.customerprofile.storage.v1.ProfileR
  * Use `create(ProfileRecordSchema)` to create a new message.
  */
 export const ProfileRecordSchema: GenMessage<ProfileRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 3);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 2);
 
 /**
  * What is known about a customer, before encryption.
@@ -253,7 +218,7 @@ export type ProfileContent = Message<"quartet.customerprofile.storage.v1.Profile
  * Use `create(ProfileContentSchema)` to create a new message.
  */
 export const ProfileContentSchema: GenMessage<ProfileContent> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 4);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 3);
 
 /**
  * One field of a profile, one line of an address or one attribute.
@@ -288,7 +253,7 @@ export type StoredField = Message<"quartet.customerprofile.storage.v1.StoredFiel
  * Use `create(StoredFieldSchema)` to create a new message.
  */
 export const StoredFieldSchema: GenMessage<StoredField> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 5);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 4);
 
 /**
  * The object that a value came from.
@@ -330,7 +295,7 @@ export type Source = Message<"quartet.customerprofile.storage.v1.Source"> & {
  * Use `create(SourceSchema)` to create a new message.
  */
 export const SourceSchema: GenMessage<Source> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 6);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 5);
 
 /**
  * A search key that was added by hand.
@@ -358,7 +323,7 @@ export type StoredKey = Message<"quartet.customerprofile.storage.v1.StoredKey"> 
  * Use `create(StoredKeySchema)` to create a new message.
  */
 export const StoredKeySchema: GenMessage<StoredKey> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 7);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 6);
 
 /**
  * Says that a search key finds a profile.
@@ -379,7 +344,7 @@ export type KeyIndexRecord = Message<"quartet.customerprofile.storage.v1.KeyInde
  * Use `create(KeyIndexRecordSchema)` to create a new message.
  */
 export const KeyIndexRecordSchema: GenMessage<KeyIndexRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 8);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 7);
 
 /**
  * Says that an origin in a profile gives it a search key.
@@ -394,7 +359,7 @@ export type KeyOriginRecord = Message<"quartet.customerprofile.storage.v1.KeyOri
  * Use `create(KeyOriginRecordSchema)` to create a new message.
  */
 export const KeyOriginRecordSchema: GenMessage<KeyOriginRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 9);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 8);
 
 /**
  * Says when a profile expires.
@@ -409,7 +374,7 @@ export type ExpiryRecord = Message<"quartet.customerprofile.storage.v1.ExpiryRec
  * Use `create(ExpiryRecordSchema)` to create a new message.
  */
 export const ExpiryRecordSchema: GenMessage<ExpiryRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 10);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 9);
 
 /**
  * A part of what a domain holds.
@@ -451,7 +416,7 @@ export type CounterRecord = Message<"quartet.customerprofile.storage.v1.CounterR
  * Use `create(CounterRecordSchema)` to create a new message.
  */
 export const CounterRecordSchema: GenMessage<CounterRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 11);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 10);
 
 /**
  * An object type. Its objects are found by its identifier, so that a later type of the same name shares none with it.
@@ -570,7 +535,7 @@ export type ObjectTypeRecord = Message<"quartet.customerprofile.storage.v1.Objec
  * Use `create(ObjectTypeRecordSchema)` to create a new message.
  */
 export const ObjectTypeRecordSchema: GenMessage<ObjectTypeRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 12);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 11);
 
 /**
  * An object that is attached to a profile.
@@ -579,11 +544,11 @@ export const ObjectTypeRecordSchema: GenMessage<ObjectTypeRecord> = /*@__PURE__*
  */
 export type ObjectRecord = Message<"quartet.customerprofile.storage.v1.ObjectRecord"> & {
   /**
-   * The object, JSON text, under the profile's key. Always set.
+   * The object, JSON text, sealed under the profile's key. Never empty.
    *
-   * @generated from field: quartet.customerprofile.storage.v1.Sealed content = 1;
+   * @generated from field: bytes content = 1;
    */
-  content?: Sealed | undefined;
+  content: Uint8Array;
 
   /**
    * When it expires. Always set.
@@ -612,7 +577,7 @@ export type ObjectRecord = Message<"quartet.customerprofile.storage.v1.ObjectRec
  * Use `create(ObjectRecordSchema)` to create a new message.
  */
 export const ObjectRecordSchema: GenMessage<ObjectRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 13);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 12);
 
 /**
  * Where an object of a type is.
@@ -633,7 +598,7 @@ export type ObjectPlaceRecord = Message<"quartet.customerprofile.storage.v1.Obje
  * Use `create(ObjectPlaceRecordSchema)` to create a new message.
  */
 export const ObjectPlaceRecordSchema: GenMessage<ObjectPlaceRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 14);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 13);
 
 /**
  * An integration of a domain.
@@ -724,7 +689,7 @@ export type IntegrationRecord = Message<"quartet.customerprofile.storage.v1.Inte
  * Use `create(IntegrationRecordSchema)` to create a new message.
  */
 export const IntegrationRecordSchema: GenMessage<IntegrationRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 15);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 14);
 
 /**
  * Says that an account's domain reads from an address.
@@ -739,7 +704,7 @@ export type IntegrationByUriRecord = Message<"quartet.customerprofile.storage.v1
  * Use `create(IntegrationByUriRecordSchema)` to create a new message.
  */
 export const IntegrationByUriRecordSchema: GenMessage<IntegrationByUriRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 16);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 15);
 
 /**
  * Says that a deleted key is still in the files of the database.
@@ -754,7 +719,7 @@ export type ErasedKeyRecord = Message<"quartet.customerprofile.storage.v1.Erased
  * Use `create(ErasedKeyRecordSchema)` to create a new message.
  */
 export const ErasedKeyRecordSchema: GenMessage<ErasedKeyRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 17);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 16);
 
 /**
  * The payload of the job that removes what a deleted domain held.
@@ -775,7 +740,7 @@ export type DomainPurge = Message<"quartet.customerprofile.storage.v1.DomainPurg
  * Use `create(DomainPurgeSchema)` to create a new message.
  */
 export const DomainPurgeSchema: GenMessage<DomainPurge> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 18);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 17);
 
 /**
  * The payload of the job that removes the objects of a deleted object type.
@@ -803,7 +768,7 @@ export type ObjectTypePurge = Message<"quartet.customerprofile.storage.v1.Object
  * Use `create(ObjectTypePurgeSchema)` to create a new message.
  */
 export const ObjectTypePurgeSchema: GenMessage<ObjectTypePurge> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 19);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 18);
 
 /**
  * Says when an object expires.
@@ -824,5 +789,5 @@ export type ObjectExpiryRecord = Message<"quartet.customerprofile.storage.v1.Obj
  * Use `create(ObjectExpiryRecordSchema)` to create a new message.
  */
 export const ObjectExpiryRecordSchema: GenMessage<ObjectExpiryRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 20);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 19);
 

@@ -26,7 +26,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/eventbus/storage/v1/records.proto.
  */
 export const file_quartet_eventbus_storage_v1_records: GenFile = /*@__PURE__*/
-  fileDesc("CilxdWFydGV0L2V2ZW50YnVzL3N0b3JhZ2UvdjEvcmVjb3Jkcy5wcm90bxIbcXVhcnRldC5ldmVudGJ1cy5zdG9yYWdlLnYxIp4DCg5FdmVudEJ1c1JlY29yZBIMCgRuYW1lGAEgASgJEhgKC2Rlc2NyaXB0aW9uGAIgASgJSACIAQESHgoRZXZlbnRfc291cmNlX25hbWUYAyABKAlIAYgBARIfChJrbXNfa2V5X2lkZW50aWZpZXIYBCABKAlIAogBARJBChJkZWFkX2xldHRlcl9jb25maWcYBSABKAsyJS5xdWFydGV0LmV2ZW50YnVzLnYxLkRlYWRMZXR0ZXJDb25maWcSMgoKbG9nX2NvbmZpZxgGIAEoCzIeLnF1YXJ0ZXQuZXZlbnRidXMudjEuTG9nQ29uZmlnEhMKBnBvbGljeRgHIAEoCUgDiAEBEiYKBHRhZ3MYCCADKAsyGC5xdWFydGV0LmV2ZW50YnVzLnYxLlRhZxISCgpjcmVhdGVkX21zGAkgASgDEhMKC21vZGlmaWVkX21zGAogASgDQg4KDF9kZXNjcmlwdGlvbkIUChJfZXZlbnRfc291cmNlX25hbWVCFQoTX2ttc19rZXlfaWRlbnRpZmllckIJCgdfcG9saWN5IjkKEUJ1c1JldmlzaW9uUmVjb3JkEhAKCHJldmlzaW9uGAEgASgEEhIKCnJ1bGVfY291bnQYAiABKA0iIAoQUnVsZUNoYW5nZVJlY29yZBIMCgRydWxlGAEgASgJIskDCgpSdWxlUmVjb3JkEgwKBG5hbWUYASABKAkSGgoNZXZlbnRfcGF0dGVybhgCIAEoCUgAiAEBEiAKE3NjaGVkdWxlX2V4cHJlc3Npb24YAyABKAlIAYgBARItCgVzdGF0ZRgEIAEoDjIeLnF1YXJ0ZXQuZXZlbnRidXMudjEuUnVsZVN0YXRlEhgKC2Rlc2NyaXB0aW9uGAUgASgJSAKIAQESFQoIcm9sZV9hcm4YBiABKAlIA4gBARIXCgptYW5hZ2VkX2J5GAcgASgJSASIAQESEgoKY3JlYXRlZF9ieRgIIAEoCRImCgR0YWdzGAkgAygLMhgucXVhcnRldC5ldmVudGJ1cy52MS5UYWcSEgoKY3JlYXRlZF9tcxgKIAEoAxIUCgx0YXJnZXRfY291bnQYCyABKA0SEgoKZ2VuZXJhdGlvbhgMIAEoCRIXCgphcmNoaXZlX2lkGA0gASgJSAWIAQFCEAoOX2V2ZW50X3BhdHRlcm5CFgoUX3NjaGVkdWxlX2V4cHJlc3Npb25CDgoMX2Rlc2NyaXB0aW9uQgsKCV9yb2xlX2FybkINCgtfbWFuYWdlZF9ieUINCgtfYXJjaGl2ZV9pZCI7CgxUYXJnZXRSZWNvcmQSKwoGdGFyZ2V0GAEgASgLMhsucXVhcnRldC5ldmVudGJ1cy52MS5UYXJnZXQiDQoLSW5kZXhSZWNvcmQiwAMKEENvbm5lY3Rpb25SZWNvcmQSDAoEbmFtZRgBIAEoCRIKCgJpZBgCIAEoCRIYCgtkZXNjcmlwdGlvbhgDIAEoCUgAiAEBEkwKEmF1dGhvcml6YXRpb25fdHlwZRgEIAEoDjIwLnF1YXJ0ZXQuZXZlbnRidXMudjEuQ29ubmVjdGlvbkF1dGhvcml6YXRpb25UeXBlEjMKBXN0YXRlGAUgASgOMiQucXVhcnRldC5ldmVudGJ1cy52MS5Db25uZWN0aW9uU3RhdGUSGQoMc3RhdGVfcmVhc29uGAYgASgJSAGIAQESHwoSa21zX2tleV9pZGVudGlmaWVyGAcgASgJSAKIAQESFQoNc2VhbGVkX3NlY3JldBgIIAEoDBIRCglzZWNyZXRfaWQYCSABKAkSEgoKY3JlYXRlZF9tcxgKIAEoAxITCgttb2RpZmllZF9tcxgLIAEoAxIVCg1hdXRob3JpemVkX21zGAwgASgDEhcKD3NlY3JldF9yZXZpc2lvbhgNIAEoBEIOCgxfZGVzY3JpcHRpb25CDwoNX3N0YXRlX3JlYXNvbkIVChNfa21zX2tleV9pZGVudGlmaWVyIlsKEENvbm5lY3Rpb25TZWNyZXQSRwoKcGFyYW1ldGVycxgBIAEoCzIzLnF1YXJ0ZXQuZXZlbnRidXMudjEuQ3JlYXRlQ29ubmVjdGlvbkF1dGhQYXJhbWV0ZXJzIpACChRBcGlEZXN0aW5hdGlvblJlY29yZBIMCgRuYW1lGAEgASgJEgoKAmlkGAIgASgJEhgKC2Rlc2NyaXB0aW9uGAMgASgJSACIAQESFgoOY29ubmVjdGlvbl9hcm4YBCABKAkSGwoTaW52b2NhdGlvbl9lbmRwb2ludBgFIAEoCRJCCgtodHRwX21ldGhvZBgGIAEoDjItLnF1YXJ0ZXQuZXZlbnRidXMudjEuQXBpRGVzdGluYXRpb25IdHRwTWV0aG9kEhIKCnJhdGVfbGltaXQYByABKAUSEgoKY3JlYXRlZF9tcxgIIAEoAxITCgttb2RpZmllZF9tcxgJIAEoA0IOCgxfZGVzY3JpcHRpb24isgIKC0V2ZW50UmVjb3JkEgoKAmlkGAEgASgJEhMKC2RldGFpbF90eXBlGAIgASgJEg4KBnNvdXJjZRgDIAEoCRIPCgdhY2NvdW50GAQgASgJEg8KB3RpbWVfbXMYBSABKAMSDgoGcmVnaW9uGAYgASgJEhEKCXJlc291cmNlcxgHIAMoCRIOCgZkZXRhaWwYCCABKAkSCwoDYnVzGAkgASgJEhgKC3JlcGxheV9uYW1lGAogASgJSACIAQESGQoMdHJhY2VfaGVhZGVyGAsgASgJSAGIAQESDAoEaG9wcxgMIAEoDRIaCg1tYXRjaGVkX3J1bGVzGA0gASgNSAKIAQFCDgoMX3JlcGxheV9uYW1lQg8KDV90cmFjZV9oZWFkZXJCEAoOX21hdGNoZWRfcnVsZXMi6QEKDkRlbGl2ZXJ5UmVjb3JkEg8KB2FjY291bnQYASABKAkSEwoLaW5nZXN0ZWRfbXMYAiABKAMSEAoIZXZlbnRfaWQYAyABKAkSCwoDYnVzGAQgASgJEgwKBHJ1bGUYBSABKAkSKwoGdGFyZ2V0GAYgASgLMhsucXVhcnRldC5ldmVudGJ1cy52MS5UYXJnZXQSGgoNcnVsZV9yb2xlX2FybhgHIAEoCUgAiAEBEhgKEGVhcmxpZXJfYXR0ZW1wdHMYCCABKA0SDwoHc2xvdF9tcxgJIAEoA0IQCg5fcnVsZV9yb2xlX2FybiKWAwoQRGVhZExldHRlclJlY29yZBI3CgVldmVudBgBIAEoCzIoLnF1YXJ0ZXQuZXZlbnRidXMuc3RvcmFnZS52MS5FdmVudFJlY29yZBIQCghydWxlX2FybhgCIAEoCRISCgp0YXJnZXRfYXJuGAMgASgJEhIKCmVycm9yX2NvZGUYBCABKAkSFQoNZXJyb3JfbWVzc2FnZRgFIAEoCRImChlleGhhdXN0ZWRfcmV0cnlfY29uZGl0aW9uGAYgASgJSACIAQESFgoOcmV0cnlfYXR0ZW1wdHMYByABKA0SFgoJcXVldWVfYXJuGAggASgJSAGIAQESKwoGdGFyZ2V0GAkgASgLMhsucXVhcnRldC5ldmVudGJ1cy52MS5UYXJnZXQSCwoDYnVzGAogASgJEgwKBHJ1bGUYCyABKAkSGgoNcnVsZV9yb2xlX2FybhgMIAEoCUgCiAEBQhwKGl9leGhhdXN0ZWRfcmV0cnlfY29uZGl0aW9uQgwKCl9xdWV1ZV9hcm5CEAoOX3J1bGVfcm9sZV9hcm4iHwoLU3dlZXBSZWNvcmQSEAoIdW50aWxfbXMYASABKAMiZAoSU2NoZWR1bGVkUnVuUmVjb3JkEg8KB2FjY291bnQYASABKAkSCwoDYnVzGAIgASgJEgwKBHJ1bGUYAyABKAkSEgoKZ2VuZXJhdGlvbhgEIAEoCRIOCgZkdWVfbXMYBSABKAMiagoTQXV0aG9yaXphdGlvblJlY29yZBIPCgdhY2NvdW50GAEgASgJEhIKCmNvbm5lY3Rpb24YAiABKAkSFQoNY29ubmVjdGlvbl9pZBgDIAEoCRIXCg9zZWNyZXRfcmV2aXNpb24YBCABKAQimwIKDUFyY2hpdmVSZWNvcmQSDAoEbmFtZRgBIAEoCRIKCgJpZBgCIAEoCRILCgNidXMYAyABKAkSGAoLZGVzY3JpcHRpb24YBCABKAlIAIgBARIaCg1ldmVudF9wYXR0ZXJuGAUgASgJSAGIAQESFgoOcmV0ZW50aW9uX2RheXMYBiABKAUSHwoSa21zX2tleV9pZGVudGlmaWVyGAcgASgJSAKIAQESEgoKY3JlYXRlZF9tcxgIIAEoAxITCgtldmVudF9jb3VudBgJIAEoAxISCgpzaXplX2J5dGVzGAogASgDQg4KDF9kZXNjcmlwdGlvbkIQCg5fZXZlbnRfcGF0dGVybkIVChNfa21zX2tleV9pZGVudGlmaWVyIigKEkFyY2hpdmVFbnRyeVJlY29yZBISCgpzaXplX2J5dGVzGAEgASgDIj0KEkFyY2hpdmVDb3VudFJlY29yZBITCgtldmVudF9jb3VudBgBIAEoAxISCgpzaXplX2J5dGVzGAIgASgDIrkDCgxSZXBsYXlSZWNvcmQSDAoEbmFtZRgBIAEoCRIYCgtkZXNjcmlwdGlvbhgCIAEoCUgAiAEBEi8KBXN0YXRlGAMgASgOMiAucXVhcnRldC5ldmVudGJ1cy52MS5SZXBsYXlTdGF0ZRIZCgxzdGF0ZV9yZWFzb24YBCABKAlIAYgBARIUCgxhcmNoaXZlX25hbWUYBSABKAkSEgoKYXJjaGl2ZV9pZBgGIAEoCRILCgNidXMYByABKAkSDQoFcnVsZXMYCCADKAkSOwoLZGVzdGluYXRpb24YCSABKAsyJi5xdWFydGV0LmV2ZW50YnVzLnYxLlJlcGxheURlc3RpbmF0aW9uEhAKCHN0YXJ0X21zGAogASgDEg4KBmVuZF9tcxgLIAEoAxISCgpzdGFydGVkX21zGAwgASgDEhAKCGVuZGVkX21zGA0gASgDEj0KCmxhc3RfcGxhY2UYDiABKAsyKS5xdWFydGV0LmV2ZW50YnVzLnN0b3JhZ2UudjEuQXJjaGl2ZVBsYWNlEgoKAmlkGA8gASgJQg4KDF9kZXNjcmlwdGlvbkIPCg1fc3RhdGVfcmVhc29uIkcKDEFyY2hpdmVQbGFjZRIQCghldmVudF9tcxgBIAEoAxITCgtpbmdlc3RlZF9tcxgCIAEoAxIQCghldmVudF9pZBgDIAEoCSJGChBSZXBsYXlTdGVwUmVjb3JkEg8KB2FjY291bnQYASABKAkSDgoGcmVwbGF5GAIgASgJEhEKCXJlcGxheV9pZBgDIAEoCSI5ChJBcmNoaXZlUHVyZ2VSZWNvcmQSDwoHYWNjb3VudBgBIAEoCRISCgphcmNoaXZlX2lkGAIgASgJYgZwcm90bzM", [file_quartet_eventbus_v1_api_destination, file_quartet_eventbus_v1_connection, file_quartet_eventbus_v1_event_bus, file_quartet_eventbus_v1_replay, file_quartet_eventbus_v1_rule, file_quartet_eventbus_v1_tag, file_quartet_eventbus_v1_target]);
+  fileDesc("CilxdWFydGV0L2V2ZW50YnVzL3N0b3JhZ2UvdjEvcmVjb3Jkcy5wcm90bxIbcXVhcnRldC5ldmVudGJ1cy5zdG9yYWdlLnYxIp4DCg5FdmVudEJ1c1JlY29yZBIMCgRuYW1lGAEgASgJEhgKC2Rlc2NyaXB0aW9uGAIgASgJSACIAQESHgoRZXZlbnRfc291cmNlX25hbWUYAyABKAlIAYgBARIfChJrbXNfa2V5X2lkZW50aWZpZXIYBCABKAlIAogBARJBChJkZWFkX2xldHRlcl9jb25maWcYBSABKAsyJS5xdWFydGV0LmV2ZW50YnVzLnYxLkRlYWRMZXR0ZXJDb25maWcSMgoKbG9nX2NvbmZpZxgGIAEoCzIeLnF1YXJ0ZXQuZXZlbnRidXMudjEuTG9nQ29uZmlnEhMKBnBvbGljeRgHIAEoCUgDiAEBEiYKBHRhZ3MYCCADKAsyGC5xdWFydGV0LmV2ZW50YnVzLnYxLlRhZxISCgpjcmVhdGVkX21zGAkgASgDEhMKC21vZGlmaWVkX21zGAogASgDQg4KDF9kZXNjcmlwdGlvbkIUChJfZXZlbnRfc291cmNlX25hbWVCFQoTX2ttc19rZXlfaWRlbnRpZmllckIJCgdfcG9saWN5IjkKEUJ1c1JldmlzaW9uUmVjb3JkEhAKCHJldmlzaW9uGAEgASgEEhIKCnJ1bGVfY291bnQYAiABKA0iIAoQUnVsZUNoYW5nZVJlY29yZBIMCgRydWxlGAEgASgJIskDCgpSdWxlUmVjb3JkEgwKBG5hbWUYASABKAkSGgoNZXZlbnRfcGF0dGVybhgCIAEoCUgAiAEBEiAKE3NjaGVkdWxlX2V4cHJlc3Npb24YAyABKAlIAYgBARItCgVzdGF0ZRgEIAEoDjIeLnF1YXJ0ZXQuZXZlbnRidXMudjEuUnVsZVN0YXRlEhgKC2Rlc2NyaXB0aW9uGAUgASgJSAKIAQESFQoIcm9sZV9hcm4YBiABKAlIA4gBARIXCgptYW5hZ2VkX2J5GAcgASgJSASIAQESEgoKY3JlYXRlZF9ieRgIIAEoCRImCgR0YWdzGAkgAygLMhgucXVhcnRldC5ldmVudGJ1cy52MS5UYWcSEgoKY3JlYXRlZF9tcxgKIAEoAxIUCgx0YXJnZXRfY291bnQYCyABKA0SEgoKZ2VuZXJhdGlvbhgMIAEoCRIXCgphcmNoaXZlX2lkGA0gASgJSAWIAQFCEAoOX2V2ZW50X3BhdHRlcm5CFgoUX3NjaGVkdWxlX2V4cHJlc3Npb25CDgoMX2Rlc2NyaXB0aW9uQgsKCV9yb2xlX2FybkINCgtfbWFuYWdlZF9ieUINCgtfYXJjaGl2ZV9pZCI7CgxUYXJnZXRSZWNvcmQSKwoGdGFyZ2V0GAEgASgLMhsucXVhcnRldC5ldmVudGJ1cy52MS5UYXJnZXQiDQoLSW5kZXhSZWNvcmQi5AMKEENvbm5lY3Rpb25SZWNvcmQSDAoEbmFtZRgBIAEoCRIKCgJpZBgCIAEoCRIYCgtkZXNjcmlwdGlvbhgDIAEoCUgAiAEBEkwKEmF1dGhvcml6YXRpb25fdHlwZRgEIAEoDjIwLnF1YXJ0ZXQuZXZlbnRidXMudjEuQ29ubmVjdGlvbkF1dGhvcml6YXRpb25UeXBlEjMKBXN0YXRlGAUgASgOMiQucXVhcnRldC5ldmVudGJ1cy52MS5Db25uZWN0aW9uU3RhdGUSGQoMc3RhdGVfcmVhc29uGAYgASgJSAGIAQESHwoSa21zX2tleV9pZGVudGlmaWVyGAcgASgJSAKIAQESOQoGc2VjcmV0GAggASgLMikucXVhcnRldC5ldmVudGJ1cy5zdG9yYWdlLnYxLlNlYWxlZFNlY3JldBIRCglzZWNyZXRfaWQYCSABKAkSEgoKY3JlYXRlZF9tcxgKIAEoAxITCgttb2RpZmllZF9tcxgLIAEoAxIVCg1hdXRob3JpemVkX21zGAwgASgDEhcKD3NlY3JldF9yZXZpc2lvbhgNIAEoBEIOCgxfZGVzY3JpcHRpb25CDwoNX3N0YXRlX3JlYXNvbkIVChNfa21zX2tleV9pZGVudGlmaWVyIjQKDFNlYWxlZFNlY3JldBITCgt3cmFwcGVkX2tleRgBIAEoDBIPCgdjb250ZW50GAIgASgMIlsKEENvbm5lY3Rpb25TZWNyZXQSRwoKcGFyYW1ldGVycxgBIAEoCzIzLnF1YXJ0ZXQuZXZlbnRidXMudjEuQ3JlYXRlQ29ubmVjdGlvbkF1dGhQYXJhbWV0ZXJzIpACChRBcGlEZXN0aW5hdGlvblJlY29yZBIMCgRuYW1lGAEgASgJEgoKAmlkGAIgASgJEhgKC2Rlc2NyaXB0aW9uGAMgASgJSACIAQESFgoOY29ubmVjdGlvbl9hcm4YBCABKAkSGwoTaW52b2NhdGlvbl9lbmRwb2ludBgFIAEoCRJCCgtodHRwX21ldGhvZBgGIAEoDjItLnF1YXJ0ZXQuZXZlbnRidXMudjEuQXBpRGVzdGluYXRpb25IdHRwTWV0aG9kEhIKCnJhdGVfbGltaXQYByABKAUSEgoKY3JlYXRlZF9tcxgIIAEoAxITCgttb2RpZmllZF9tcxgJIAEoA0IOCgxfZGVzY3JpcHRpb24isgIKC0V2ZW50UmVjb3JkEgoKAmlkGAEgASgJEhMKC2RldGFpbF90eXBlGAIgASgJEg4KBnNvdXJjZRgDIAEoCRIPCgdhY2NvdW50GAQgASgJEg8KB3RpbWVfbXMYBSABKAMSDgoGcmVnaW9uGAYgASgJEhEKCXJlc291cmNlcxgHIAMoCRIOCgZkZXRhaWwYCCABKAkSCwoDYnVzGAkgASgJEhgKC3JlcGxheV9uYW1lGAogASgJSACIAQESGQoMdHJhY2VfaGVhZGVyGAsgASgJSAGIAQESDAoEaG9wcxgMIAEoDRIaCg1tYXRjaGVkX3J1bGVzGA0gASgNSAKIAQFCDgoMX3JlcGxheV9uYW1lQg8KDV90cmFjZV9oZWFkZXJCEAoOX21hdGNoZWRfcnVsZXMi6QEKDkRlbGl2ZXJ5UmVjb3JkEg8KB2FjY291bnQYASABKAkSEwoLaW5nZXN0ZWRfbXMYAiABKAMSEAoIZXZlbnRfaWQYAyABKAkSCwoDYnVzGAQgASgJEgwKBHJ1bGUYBSABKAkSKwoGdGFyZ2V0GAYgASgLMhsucXVhcnRldC5ldmVudGJ1cy52MS5UYXJnZXQSGgoNcnVsZV9yb2xlX2FybhgHIAEoCUgAiAEBEhgKEGVhcmxpZXJfYXR0ZW1wdHMYCCABKA0SDwoHc2xvdF9tcxgJIAEoA0IQCg5fcnVsZV9yb2xlX2FybiKWAwoQRGVhZExldHRlclJlY29yZBI3CgVldmVudBgBIAEoCzIoLnF1YXJ0ZXQuZXZlbnRidXMuc3RvcmFnZS52MS5FdmVudFJlY29yZBIQCghydWxlX2FybhgCIAEoCRISCgp0YXJnZXRfYXJuGAMgASgJEhIKCmVycm9yX2NvZGUYBCABKAkSFQoNZXJyb3JfbWVzc2FnZRgFIAEoCRImChlleGhhdXN0ZWRfcmV0cnlfY29uZGl0aW9uGAYgASgJSACIAQESFgoOcmV0cnlfYXR0ZW1wdHMYByABKA0SFgoJcXVldWVfYXJuGAggASgJSAGIAQESKwoGdGFyZ2V0GAkgASgLMhsucXVhcnRldC5ldmVudGJ1cy52MS5UYXJnZXQSCwoDYnVzGAogASgJEgwKBHJ1bGUYCyABKAkSGgoNcnVsZV9yb2xlX2FybhgMIAEoCUgCiAEBQhwKGl9leGhhdXN0ZWRfcmV0cnlfY29uZGl0aW9uQgwKCl9xdWV1ZV9hcm5CEAoOX3J1bGVfcm9sZV9hcm4iHwoLU3dlZXBSZWNvcmQSEAoIdW50aWxfbXMYASABKAMiZAoSU2NoZWR1bGVkUnVuUmVjb3JkEg8KB2FjY291bnQYASABKAkSCwoDYnVzGAIgASgJEgwKBHJ1bGUYAyABKAkSEgoKZ2VuZXJhdGlvbhgEIAEoCRIOCgZkdWVfbXMYBSABKAMiagoTQXV0aG9yaXphdGlvblJlY29yZBIPCgdhY2NvdW50GAEgASgJEhIKCmNvbm5lY3Rpb24YAiABKAkSFQoNY29ubmVjdGlvbl9pZBgDIAEoCRIXCg9zZWNyZXRfcmV2aXNpb24YBCABKAQimwIKDUFyY2hpdmVSZWNvcmQSDAoEbmFtZRgBIAEoCRIKCgJpZBgCIAEoCRILCgNidXMYAyABKAkSGAoLZGVzY3JpcHRpb24YBCABKAlIAIgBARIaCg1ldmVudF9wYXR0ZXJuGAUgASgJSAGIAQESFgoOcmV0ZW50aW9uX2RheXMYBiABKAUSHwoSa21zX2tleV9pZGVudGlmaWVyGAcgASgJSAKIAQESEgoKY3JlYXRlZF9tcxgIIAEoAxITCgtldmVudF9jb3VudBgJIAEoAxISCgpzaXplX2J5dGVzGAogASgDQg4KDF9kZXNjcmlwdGlvbkIQCg5fZXZlbnRfcGF0dGVybkIVChNfa21zX2tleV9pZGVudGlmaWVyIigKEkFyY2hpdmVFbnRyeVJlY29yZBISCgpzaXplX2J5dGVzGAEgASgDIj0KEkFyY2hpdmVDb3VudFJlY29yZBITCgtldmVudF9jb3VudBgBIAEoAxISCgpzaXplX2J5dGVzGAIgASgDIrkDCgxSZXBsYXlSZWNvcmQSDAoEbmFtZRgBIAEoCRIYCgtkZXNjcmlwdGlvbhgCIAEoCUgAiAEBEi8KBXN0YXRlGAMgASgOMiAucXVhcnRldC5ldmVudGJ1cy52MS5SZXBsYXlTdGF0ZRIZCgxzdGF0ZV9yZWFzb24YBCABKAlIAYgBARIUCgxhcmNoaXZlX25hbWUYBSABKAkSEgoKYXJjaGl2ZV9pZBgGIAEoCRILCgNidXMYByABKAkSDQoFcnVsZXMYCCADKAkSOwoLZGVzdGluYXRpb24YCSABKAsyJi5xdWFydGV0LmV2ZW50YnVzLnYxLlJlcGxheURlc3RpbmF0aW9uEhAKCHN0YXJ0X21zGAogASgDEg4KBmVuZF9tcxgLIAEoAxISCgpzdGFydGVkX21zGAwgASgDEhAKCGVuZGVkX21zGA0gASgDEj0KCmxhc3RfcGxhY2UYDiABKAsyKS5xdWFydGV0LmV2ZW50YnVzLnN0b3JhZ2UudjEuQXJjaGl2ZVBsYWNlEgoKAmlkGA8gASgJQg4KDF9kZXNjcmlwdGlvbkIPCg1fc3RhdGVfcmVhc29uIkcKDEFyY2hpdmVQbGFjZRIQCghldmVudF9tcxgBIAEoAxITCgtpbmdlc3RlZF9tcxgCIAEoAxIQCghldmVudF9pZBgDIAEoCSJGChBSZXBsYXlTdGVwUmVjb3JkEg8KB2FjY291bnQYASABKAkSDgoGcmVwbGF5GAIgASgJEhEKCXJlcGxheV9pZBgDIAEoCSI5ChJBcmNoaXZlUHVyZ2VSZWNvcmQSDwoHYWNjb3VudBgBIAEoCRISCgphcmNoaXZlX2lkGAIgASgJYgZwcm90bzM", [file_quartet_eventbus_v1_api_destination, file_quartet_eventbus_v1_connection, file_quartet_eventbus_v1_event_bus, file_quartet_eventbus_v1_replay, file_quartet_eventbus_v1_rule, file_quartet_eventbus_v1_tag, file_quartet_eventbus_v1_target]);
 
 /**
  * An event bus.
@@ -342,11 +342,11 @@ export type ConnectionRecord = Message<"quartet.eventbus.storage.v1.ConnectionRe
   kmsKeyIdentifier?: string | undefined;
 
   /**
-   * A ConnectionSecret, sealed. Empty: deauthorized.
+   * What the connection proves itself with. Unset: deauthorized.
    *
-   * @generated from field: bytes sealed_secret = 8;
+   * @generated from field: quartet.eventbus.storage.v1.SealedSecret secret = 8;
    */
-  sealedSecret: Uint8Array;
+  secret?: SealedSecret | undefined;
 
   /**
    * The last part of the secret's name.
@@ -388,6 +388,34 @@ export const ConnectionRecordSchema: GenMessage<ConnectionRecord> = /*@__PURE__*
   messageDesc(file_quartet_eventbus_storage_v1_records, 6);
 
 /**
+ * A ConnectionSecret, encrypted for its connection.
+ *
+ * @generated from message quartet.eventbus.storage.v1.SealedSecret
+ */
+export type SealedSecret = Message<"quartet.eventbus.storage.v1.SealedSecret"> & {
+  /**
+   * The key of this secret alone, wrapped by the keyring under the connection's key. Never empty.
+   *
+   * @generated from field: bytes wrapped_key = 1;
+   */
+  wrappedKey: Uint8Array;
+
+  /**
+   * The ConnectionSecret under that key. Never empty.
+   *
+   * @generated from field: bytes content = 2;
+   */
+  content: Uint8Array;
+};
+
+/**
+ * Describes the message quartet.eventbus.storage.v1.SealedSecret.
+ * Use `create(SealedSecretSchema)` to create a new message.
+ */
+export const SealedSecretSchema: GenMessage<SealedSecret> = /*@__PURE__*/
+  messageDesc(file_quartet_eventbus_storage_v1_records, 7);
+
+/**
  * What a connection proves itself with; stored only sealed.
  *
  * @generated from message quartet.eventbus.storage.v1.ConnectionSecret
@@ -404,7 +432,7 @@ export type ConnectionSecret = Message<"quartet.eventbus.storage.v1.ConnectionSe
  * Use `create(ConnectionSecretSchema)` to create a new message.
  */
 export const ConnectionSecretSchema: GenMessage<ConnectionSecret> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 7);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 8);
 
 /**
  * An API destination.
@@ -469,7 +497,7 @@ export type ApiDestinationRecord = Message<"quartet.eventbus.storage.v1.ApiDesti
  * Use `create(ApiDestinationRecordSchema)` to create a new message.
  */
 export const ApiDestinationRecordSchema: GenMessage<ApiDestinationRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 8);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 9);
 
 /**
  * An event as it was taken.
@@ -564,7 +592,7 @@ export type EventRecord = Message<"quartet.eventbus.storage.v1.EventRecord"> & {
  * Use `create(EventRecordSchema)` to create a new message.
  */
 export const EventRecordSchema: GenMessage<EventRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 9);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 10);
 
 /**
  * One event on its way to one target; the payload of a job.
@@ -635,7 +663,7 @@ export type DeliveryRecord = Message<"quartet.eventbus.storage.v1.DeliveryRecord
  * Use `create(DeliveryRecordSchema)` to create a new message.
  */
 export const DeliveryRecordSchema: GenMessage<DeliveryRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 10);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 11);
 
 /**
  * A delivery that was given up.
@@ -717,7 +745,7 @@ export type DeadLetterRecord = Message<"quartet.eventbus.storage.v1.DeadLetterRe
  * Use `create(DeadLetterRecordSchema)` to create a new message.
  */
 export const DeadLetterRecordSchema: GenMessage<DeadLetterRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 11);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 12);
 
 /**
  * How far the log's sweep has come for one account.
@@ -738,7 +766,7 @@ export type SweepRecord = Message<"quartet.eventbus.storage.v1.SweepRecord"> & {
  * Use `create(SweepRecordSchema)` to create a new message.
  */
 export const SweepRecordSchema: GenMessage<SweepRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 12);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 13);
 
 /**
  * The next run of a rule's schedule; the payload of a job.
@@ -781,7 +809,7 @@ export type ScheduledRunRecord = Message<"quartet.eventbus.storage.v1.ScheduledR
  * Use `create(ScheduledRunRecordSchema)` to create a new message.
  */
 export const ScheduledRunRecordSchema: GenMessage<ScheduledRunRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 13);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 14);
 
 /**
  * A first token to fetch; the payload of a job.
@@ -819,7 +847,7 @@ export type AuthorizationRecord = Message<"quartet.eventbus.storage.v1.Authoriza
  * Use `create(AuthorizationRecordSchema)` to create a new message.
  */
 export const AuthorizationRecordSchema: GenMessage<AuthorizationRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 14);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 15);
 
 /**
  * An archive.
@@ -899,7 +927,7 @@ export type ArchiveRecord = Message<"quartet.eventbus.storage.v1.ArchiveRecord">
  * Use `create(ArchiveRecordSchema)` to create a new message.
  */
 export const ArchiveRecordSchema: GenMessage<ArchiveRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 15);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 16);
 
 /**
  * An event in an archive; its key says where the event is.
@@ -918,7 +946,7 @@ export type ArchiveEntryRecord = Message<"quartet.eventbus.storage.v1.ArchiveEnt
  * Use `create(ArchiveEntryRecordSchema)` to create a new message.
  */
 export const ArchiveEntryRecordSchema: GenMessage<ArchiveEntryRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 16);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 17);
 
 /**
  * What one event added to an archive, until it is added up.
@@ -942,7 +970,7 @@ export type ArchiveCountRecord = Message<"quartet.eventbus.storage.v1.ArchiveCou
  * Use `create(ArchiveCountRecordSchema)` to create a new message.
  */
 export const ArchiveCountRecordSchema: GenMessage<ArchiveCountRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 17);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 18);
 
 /**
  * A replay.
@@ -1045,7 +1073,7 @@ export type ReplayRecord = Message<"quartet.eventbus.storage.v1.ReplayRecord"> &
  * Use `create(ReplayRecordSchema)` to create a new message.
  */
 export const ReplayRecordSchema: GenMessage<ReplayRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 18);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 19);
 
 /**
  * Where an entry stands in an archive.
@@ -1076,7 +1104,7 @@ export type ArchivePlace = Message<"quartet.eventbus.storage.v1.ArchivePlace"> &
  * Use `create(ArchivePlaceSchema)` to create a new message.
  */
 export const ArchivePlaceSchema: GenMessage<ArchivePlace> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 19);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 20);
 
 /**
  * The next step of a replay; the payload of a job.
@@ -1105,7 +1133,7 @@ export type ReplayStepRecord = Message<"quartet.eventbus.storage.v1.ReplayStepRe
  * Use `create(ReplayStepRecordSchema)` to create a new message.
  */
 export const ReplayStepRecordSchema: GenMessage<ReplayStepRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 20);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 21);
 
 /**
  * An archive whose entries are to be let go; the payload of a job.
@@ -1129,5 +1157,5 @@ export type ArchivePurgeRecord = Message<"quartet.eventbus.storage.v1.ArchivePur
  * Use `create(ArchivePurgeRecordSchema)` to create a new message.
  */
 export const ArchivePurgeRecordSchema: GenMessage<ArchivePurgeRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 21);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 22);
 

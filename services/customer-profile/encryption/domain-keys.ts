@@ -1,0 +1,84 @@
+import { createHmac, hkdfSync, randomBytes } from "node:crypto";
+
+import { LRUCache } from "lru-cache";
+
+import type { Keyring } from "../../kit/keyring/keyring.ts";
+import { seal, unseal } from "../../kit/keyring/sealed.ts";
+
+/**
+ * The keys of domains. The keyring wraps a key for each domain, under the named key that the domain asks for; from it
+ * are derived the key of the domain's index and the key that wraps the data keys of its profiles. What a wrapped key
+ * protects is unreadable when the wrapped key is gone.
+ */
+export interface DomainKeyring {
+  /** A new key for a domain, wrapped under the named key. Throws NamedKeyError. */
+  wrapNewDomainKey(domainId: Uint8Array, keyName: string): Uint8Array;
+  /** The same domain's key under another named key; unchanged where it is under that already. Throws NamedKeyError. */
+  moveDomainKey(domainId: Uint8Array, wrapped: Uint8Array, keyName: string): Uint8Array;
+  /** Whether a newer master key has come, so that `rewrapDomainKey` is due. */
+  isStale(wrapped: Uint8Array): boolean;
+  /** The same domain's key wrapped with the latest master key. */
+  rewrapDomainKey(domainId: Uint8Array, wrapped: Uint8Array): Uint8Array;
+  /** What can be done with a domain's data. Throws NamedKeyError while the domain's named key cannot be used. */
+  openDomain(domainId: Uint8Array, wrapped: Uint8Array): DomainKeys;
+}
+
+/** The keys of one domain in use. */
+export interface DomainKeys {
+  /** 32 bytes that stand for a text in the index: the same for the same text, and of no use without the key. */
+  digest(parts: readonly string[]): Uint8Array;
+  wrapNewProfileKey(profileId: Uint8Array): { readonly key: Uint8Array; readonly wrapped: Uint8Array };
+  /** The data key of a profile. Throws SealBrokenError, also when there is no wrapped key. */
+  openProfileKey(profileId: Uint8Array, wrapped: Uint8Array | undefined): Uint8Array;
+}
+
+/** Domains whose keys are kept in memory. */
+const domainsCachedMax = 1_000;
+const keyBytes = 32;
+
+/** The keys of domains over the service's keyring. */
+export const createDomainKeyring = (keyring: Keyring): DomainKeyring => {
+  const opened = new LRUCache<string, DomainKeys>({ max: domainsCachedMax });
+  return {
+    wrapNewDomainKey: (domainId, keyName) => keyring.createDataKey(keyName, domainKeyPlace(domainId)).wrapped,
+    moveDomainKey: (domainId, wrapped, keyName) =>
+      keyring.isWrappedUnder(wrapped, keyName)
+        ? wrapped
+        : keyring.moveDataKey(domainKeyPlace(domainId), wrapped, keyName),
+    isStale: (wrapped) => keyring.isStale(wrapped),
+    rewrapDomainKey: (domainId, wrapped) => keyring.rewrap(domainKeyPlace(domainId), wrapped),
+    openDomain: (domainId, wrapped) => {
+      // A key that is kept open must not outlive the permission to use it.
+      keyring.assertUsable(wrapped);
+      const identity = `${base64(domainId)} ${base64(wrapped)}`;
+      let keys = opened.get(identity);
+      if (keys === undefined) {
+        keys = domainKeys(keyring.openDataKey(domainKeyPlace(domainId), wrapped), domainId);
+        opened.set(identity, keys);
+      }
+      return keys;
+    },
+  };
+};
+
+const domainKeyPlace = (domainId: Uint8Array) => ["domain-key", domainId];
+
+const domainKeys = (domainKey: Uint8Array, domainId: Uint8Array): DomainKeys => {
+  const indexKey = derive(domainKey, "index");
+  const profileWrappingKey = derive(domainKey, "profile-wrapping");
+  const place = (profileId: Uint8Array) => ["profile-key", domainId, profileId];
+  return {
+    digest: (parts) => createHmac("sha256", indexKey).update(JSON.stringify(parts), "utf8").digest(),
+    wrapNewProfileKey: (profileId) => {
+      const key = randomBytes(keyBytes);
+      return { key, wrapped: seal(profileWrappingKey, place(profileId), key) };
+    },
+    openProfileKey: (profileId, wrapped) => unseal(profileWrappingKey, place(profileId), wrapped ?? new Uint8Array()),
+  };
+};
+
+const derive = (key: Uint8Array, purpose: string): Uint8Array =>
+  new Uint8Array(hkdfSync("sha256", key, "quartet/customer-profile", purpose, keyBytes));
+
+const base64 = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");

@@ -1,0 +1,68 @@
+import { describe, expect, test } from "vitest";
+
+import { createDomainKeyring } from "../../../services/customer-profile/encryption/domain-keys.ts";
+import type { KeyNames } from "../../../services/kit/keyring/key-names.ts";
+import { anyKeyNames, declaredKeyNames } from "../../../services/kit/keyring/key-names.ts";
+import { createKeyring } from "../../../services/kit/keyring/keyring.ts";
+import { fixedMasterKeys } from "../../../services/kit/keyring/master-keys.ts";
+
+const keyringOf = (names: KeyNames = anyKeyNames, masters = [new Uint8Array(32).fill(7)]) =>
+  createDomainKeyring(createKeyring(fixedMasterKeys(masters), names));
+const shop = new Uint8Array([1]);
+const ann = new Uint8Array([2]);
+
+describe("a domain's keys", () => {
+  test("open what they wrapped, after a restart too", () => {
+    const wrapped = keyringOf().wrapNewDomainKey(shop, "");
+    const profile = keyringOf().openDomain(shop, wrapped).wrapNewProfileKey(ann);
+    expect(keyringOf().openDomain(shop, wrapped).openProfileKey(ann, profile.wrapped)).toEqual(profile.key);
+  });
+
+  test("are the same under another named key and with another master key", () => {
+    const masters = [new Uint8Array(32).fill(7), new Uint8Array(32).fill(8)];
+    const wrapped = keyringOf().wrapNewDomainKey(shop, "");
+    const keyring = keyringOf(anyKeyNames, masters);
+    const moved = keyring.moveDomainKey(shop, wrapped, "alias/crm");
+    const rewrapped = keyring.rewrapDomainKey(shop, wrapped);
+    expect([wrapped, moved, rewrapped].map((each) => keyring.isStale(each))).toEqual([true, false, false]);
+    const digests = [wrapped, moved, rewrapped].map((each) => keyring.openDomain(shop, each).digest(["a"]));
+    expect([digests[1], digests[2]]).toEqual([digests[0], digests[0]]);
+  });
+
+  test("stay as they are under the named key that they have", () => {
+    const wrapped = keyringOf().wrapNewDomainKey(shop, "alias/crm");
+    expect(keyringOf().moveDomainKey(shop, wrapped, "arn:svc:kms:us-east-1:000000000000:alias/crm")).toBe(wrapped);
+  });
+
+  test("give the same text another digest in another domain", () => {
+    const keyring = keyringOf();
+    const digestIn = (id: Uint8Array) =>
+      keyring.openDomain(id, keyring.wrapNewDomainKey(id, "")).digest(["_phone", "112"]);
+    expect(digestIn(shop)).toHaveLength(32);
+    expect(digestIn(shop)).not.toEqual(digestIn(new Uint8Array([3])));
+  });
+
+  test("do not open for another domain, nor one profile's key as another's or from nothing", () => {
+    const keyring = keyringOf();
+    const wrapped = keyring.wrapNewDomainKey(shop, "a");
+    const keys = keyring.openDomain(shop, wrapped);
+    const profile = keys.wrapNewProfileKey(ann);
+    const broken = expect.objectContaining({ name: "SealBrokenError" });
+    expect(() => keyring.openDomain(ann, wrapped)).toThrow(broken);
+    expect(() => keys.openProfileKey(shop, profile.wrapped)).toThrow(broken);
+    expect(() => keys.openProfileKey(ann, undefined)).toThrow(broken);
+  });
+
+  test("that are open already do not open again while their named key is disabled", () => {
+    let state: "ENABLED" | "DISABLED" = "ENABLED";
+    const keyring = keyringOf({
+      usableId: (name) => declaredKeyNames([{ id: "crm", aliases: [], state }]).usableId(name),
+    });
+    const wrapped = keyring.wrapNewDomainKey(shop, "crm");
+    const open = keyring.openDomain(shop, wrapped);
+    state = "DISABLED";
+    expect(() => keyring.openDomain(shop, wrapped)).toThrow("Key crm is disabled.");
+    state = "ENABLED";
+    expect(keyring.openDomain(shop, wrapped)).toBe(open);
+  });
+});
