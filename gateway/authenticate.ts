@@ -45,6 +45,7 @@ export const authenticate = async (
     clock: gateway.clock,
     signingNames: dialect.signingNames[identity.api] ?? [],
     region: gateway.region,
+    resource: isXml ? identity.path : undefined,
     doubleEncodePath: !isXml,
     body,
   });

@@ -38,8 +38,6 @@ export const readClaim = (
   if (authorization !== undefined && isPresigned) throw new SignatureRefusal("several-forms");
   if (authorization !== undefined) return readHeader(authorization, brand);
   if (isPresigned) return readQuery(query, brand);
-  if (isGiven(query, "Signature") && isGiven(query, `${brand.keySeed.replace(/\d+$/, "")}AccessKeyId`))
-    throw new SignatureRefusal("unsupported-algorithm");
   return undefined;
 };
 

@@ -20,6 +20,7 @@ export type RefusalKind =
   | "unsupported-algorithm"
   | "malformed-authorization"
   | "malformed-query"
+  | "incomplete-query"
   | "wrong-scope"
   | "wrong-query-scope"
   | "missing-date"
@@ -112,6 +113,13 @@ export const refusalFacts: Readonly<Record<RefusalKind, RefusalFacts>> = {
     incomplete,
     400,
     "The authorization query parameters that you provided are not valid.",
+  ),
+  "incomplete-query": facts(
+    "AccessDenied",
+    403,
+    incomplete,
+    400,
+    "Query-string authentication requires one Signature, one Expires and one access key id.",
   ),
   "wrong-scope": facts(
     "AuthorizationHeaderMalformed",

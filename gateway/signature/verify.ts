@@ -21,6 +21,8 @@ import { chunkChain, payloadHashName, payloadOf, readPayloadClaim } from "./payl
 import { SignatureRefusal } from "./refusal.ts";
 import type { SigningKey } from "./signing-key.ts";
 import { sha256, signingKey } from "./signing-key.ts";
+import type { VersionTwoClaim } from "./version-two.ts";
+import { checkVersionTwo, readVersionTwo } from "./version-two.ts";
 
 /** A request as it came, and what its signature must be good for. */
 export interface SignedRequest {
@@ -38,6 +40,8 @@ export interface SignedRequest {
   readonly signingNames: readonly string[];
   /** The region that the credential scope must carry. Unset: any. */
   readonly region?: string | undefined;
+  /** Of object storage: the path with its bucket. Unset: presigned URLs of version 2 are refused. */
+  readonly resource?: string | undefined;
   /** False for object storage, whose paths are signed as they are; true for all other APIs. */
   readonly doubleEncodePath: boolean;
   /** The whole body, for APIs whose clients do not declare its hash. Unset: the hash must be declared. */
@@ -67,7 +71,12 @@ export const verifyRequest = (request: SignedRequest): VerifiedRequest => {
   const headers = indexHeaders(request.rawHeaders);
   const query = parseQuery(request.rawQuery);
   const claim = readClaim(headers, query, brand);
-  if (claim === undefined) return anonymous(request, headers);
+  if (claim === undefined) {
+    const link = readVersionTwo(query, brand);
+    return link === undefined
+      ? withoutChain(request, headers, anonymousCaller, "anonymous")
+      : withoutChain(request, headers, linkCaller(request, link, headers, query), "presigned");
+  }
 
   checkScope(
     claim,
@@ -109,11 +118,37 @@ export const findClaim = (
   }
 };
 
-const anonymous = (request: SignedRequest, headers: HeaderIndex): VerifiedRequest => {
+/** Who made a presigned URL of version 2. */
+const linkCaller = (
+  request: SignedRequest,
+  link: VersionTwoClaim,
+  headers: HeaderIndex,
+  query: readonly QueryParameter[],
+): Caller => {
+  const { method, resource, brand } = request;
+  if (resource === undefined) throw new SignatureRefusal("unsupported-algorithm");
+  const accessKey = findAccessKey(request, link, headers, query);
+  checkVersionTwo(link, accessKey.secretAccessKey, {
+    method,
+    resource,
+    headers,
+    query,
+    brand,
+    nowMs: request.clock.now(),
+  });
+  return callerOf(accessKey);
+};
+
+/** A request whose chunks cannot be signed, because a chain of signatures begins with that of a request's content. */
+const withoutChain = (
+  request: SignedRequest,
+  headers: HeaderIndex,
+  caller: Caller,
+  form: VerifiedRequest["form"],
+): VerifiedRequest => {
   const { brand } = request;
   const value = brandHeader(headers, brand, payloadHashName);
   const claim = readPayloadClaim(value, brand);
-  // A chain of signatures needs a first one.
   if (claim.kind === "chunked" && claim.isSigned)
     throw new SignatureRefusal("invalid-payload-hash", {
       header: brand.headerPrefix + payloadHashName,
@@ -121,8 +156,8 @@ const anonymous = (request: SignedRequest, headers: HeaderIndex): VerifiedReques
     });
   checkBody(request, claim);
   return {
-    caller: anonymousCaller,
-    form: "anonymous",
+    caller,
+    form,
     payload: payloadOf(claim, headers, brand, undefined),
     signedHeaders: [],
   };
@@ -171,7 +206,7 @@ const basicDate = (value: string | undefined): string | undefined => {
 /** Temporary credentials are not given out, so a token that comes with a key is never right. */
 const findAccessKey = (
   request: SignedRequest,
-  claim: SignatureClaim,
+  claim: Pick<SignatureClaim, "accessKeyId">,
   headers: HeaderIndex,
   query: readonly QueryParameter[],
 ): AccessKey => {

@@ -1,0 +1,169 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+
+import type { SignatureBrand } from "./brand.ts";
+import type { HeaderIndex, QueryParameter } from "./canonical.ts";
+import { headerValue } from "./canonical.ts";
+import { SignatureRefusal } from "./refusal.ts";
+
+/**
+ * Presigned URLs of signing version 2. Stock tools still make them when nobody tells them otherwise (`aws s3 presign` of
+ * the first command line, boto3, `s3cmd signurl`); version 2 in a header is sent by none of them and stays refused.
+ */
+export interface VersionTwoClaim {
+  readonly accessKeyId: string;
+  /** Base64 of an HMAC-SHA-1. */
+  readonly signature: string;
+  /** Seconds since 1970, as it is signed. */
+  readonly expires: string;
+}
+
+/** The parts of a resource that are signed with it. */
+const signedParameters = new Set([
+  "accelerate",
+  "acl",
+  "analytics",
+  "cors",
+  "defaultObjectAcl",
+  "delete",
+  "inventory",
+  "lifecycle",
+  "location",
+  "logging",
+  "metrics",
+  "notification",
+  "object-lock",
+  "partNumber",
+  "policy",
+  "replication",
+  "requestPayment",
+  "response-cache-control",
+  "response-content-disposition",
+  "response-content-encoding",
+  "response-content-language",
+  "response-content-type",
+  "response-expires",
+  "restore",
+  "select",
+  "select-type",
+  "storageClass",
+  "tagging",
+  "torrent",
+  "uploadId",
+  "uploads",
+  "versionId",
+  "versioning",
+  "versions",
+  "website",
+]);
+
+/** Parameters that a signature does not cover, and that choose no other operation than the signed one. */
+const harmlessParameters = new Set([
+  "continuation-token",
+  "delimiter",
+  "encoding-type",
+  "fetch-owner",
+  "key-marker",
+  "list-type",
+  "marker",
+  "max-keys",
+  "max-parts",
+  "max-uploads",
+  "part-number-marker",
+  "prefix",
+  "start-after",
+  "upload-id-marker",
+  "version-id-marker",
+]);
+
+/** `AWSAccessKeyId` in the public dialect. */
+const keyParameter = (brand: SignatureBrand): string => `${brand.keySeed.replace(/\d+$/, "")}AccessKeyId`;
+
+/** What the query says; undefined when it is not of version 2. Throws SignatureRefusal when a parameter is missing. */
+export const readVersionTwo = (
+  query: readonly QueryParameter[],
+  brand: SignatureBrand,
+): VersionTwoClaim | undefined => {
+  const given = (name: string): string[] => query.filter((one) => one.name === name).map(({ value }) => value);
+  const [keys, signatures, expiries] = [given(keyParameter(brand)), given("Signature"), given("Expires")];
+  if (keys.length === 0 || signatures.length === 0) return undefined;
+  const [[accessKeyId = ""], [signature = ""], [expires = ""]] = [keys, signatures, expiries];
+  const isOnce = [keys, signatures, expiries].every(({ length }) => length === 1);
+  if (!isOnce || !/^\d{1,12}$/.test(expires)) throw new SignatureRefusal("incomplete-query");
+  return { accessKeyId, signature, expires };
+};
+
+/**
+ * Refuses a claim that has expired, or whose signature is not of this request. `resource` is the path with its bucket,
+ * percent escapes untouched: the host is not signed, so a bucket in it must be.
+ */
+export const checkVersionTwo = (
+  claim: VersionTwoClaim,
+  secret: string,
+  request: {
+    readonly method: string;
+    readonly resource: string;
+    readonly headers: HeaderIndex;
+    readonly query: readonly QueryParameter[];
+    readonly brand: SignatureBrand;
+    readonly nowMs: number;
+  },
+): void => {
+  const expiresMs = Number(claim.expires) * 1000;
+  if (request.nowMs > expiresMs)
+    throw new SignatureRefusal("expired", {
+      expires: claim.expires,
+      expiresDate: new Date(expiresMs).toISOString(),
+      serverTime: new Date(request.nowMs).toISOString(),
+    });
+  const stringToSign = composeStringToSign(claim, request);
+  if (request.query.every((one) => isCovered(one, request.brand))) {
+    if (isSignatureOf(stringToSign, claim, secret)) return;
+    // A bucket is signed with a slash behind it by some clients, and sent without.
+    const resource = `${request.resource}/`;
+    const isBucket = !request.resource.includes("/", 1);
+    if (isBucket && isSignatureOf(composeStringToSign(claim, { ...request, resource }), claim, secret)) return;
+  }
+  throw new SignatureRefusal("signature-mismatch", {
+    accessKeyId: claim.accessKeyId,
+    signature: claim.signature,
+    stringToSign,
+  });
+};
+
+const isSignatureOf = (stringToSign: string, { signature }: VersionTwoClaim, secret: string): boolean => {
+  const given = Buffer.from(signature.replaceAll(" ", "+"), "base64");
+  const computed = createHmac("sha1", secret).update(stringToSign, "latin1").digest();
+  return given.length === computed.length && timingSafeEqual(given, computed);
+};
+
+/** One character for each byte on the wire, like headers and paths. */
+const bytesOf = (value: string): string => Buffer.from(value, "utf8").toString("latin1");
+
+const composeStringToSign = (
+  { expires }: VersionTwoClaim,
+  { method, resource, headers, query, brand }: Parameters<typeof checkVersionTwo>[2],
+): string => {
+  // Signers put headers in the query when a URL must stand for all of a request.
+  const inQuery = (name: string): string | undefined =>
+    query.filter((one) => one.name === name).map(({ value }) => bytesOf(value))[0];
+  const plain = (name: string): string => headerValue(headers, name) ?? inQuery(name) ?? "";
+  const lines = [
+    ...[...headers.keys()].map((name) => ({ name, value: headerValue(headers, name) ?? "" })),
+    ...query.map(({ name, value }) => ({ name: name.toLowerCase(), value: bytesOf(value) })),
+  ]
+    .filter(({ name }) => name.startsWith(brand.headerPrefix))
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    .map(({ name, value }) => `${name}:${value}\n`);
+  const parameters = query
+    .filter(({ name }) => signedParameters.has(name))
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    .map(({ name, value, raw }) => (value === "" && raw.endsWith("=") ? name : `${name}=${bytesOf(value)}`));
+  const tail = parameters.length === 0 ? "" : `?${parameters.join("&")}`;
+  return `${method}\n${plain("content-md5")}\n${plain("content-type")}\n${expires}\n${lines.join("")}${resource}${tail}`;
+};
+
+const isCovered = ({ name }: QueryParameter, brand: SignatureBrand): boolean =>
+  signedParameters.has(name) ||
+  harmlessParameters.has(name) ||
+  name.toLowerCase().startsWith(brand.headerPrefix) ||
+  ["Expires", "Signature", "content-md5", "content-type", keyParameter(brand), "x-id"].includes(name);

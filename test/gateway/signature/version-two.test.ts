@@ -1,0 +1,110 @@
+import { createHmac } from "node:crypto";
+
+import { describe, expect, test } from "vitest";
+
+import type { SignedRequest } from "../../../gateway/signature/verify.ts";
+import { exampleKey, verifyExample } from "./signer.ts";
+
+/** An hour after the instant at which the examples are verified. */
+const expires = "1369357200";
+
+const signatureOf = (stringToSign: string): string =>
+  encodeURIComponent(createHmac("sha1", exampleKey.secretAccessKey).update(stringToSign).digest("base64"));
+
+/** A link whose signature is of this text; `more` is what else its query has. */
+const link = (stringToSign: string, more = "", request: Partial<SignedRequest> = {}): Partial<SignedRequest> => ({
+  resource: "/photos/puppy%20dog.jpg",
+  rawQuery: `AWSAccessKeyId=${exampleKey.accessKeyId}&Expires=${expires}&Signature=${signatureOf(stringToSign)}${more}`,
+  ...request,
+});
+
+const plain = `GET\n\n\n${expires}\n/photos/puppy%20dog.jpg`;
+
+describe("a presigned URL of version 2", () => {
+  // what is signed, the request
+  test.for<[string, Partial<SignedRequest>]>([
+    ["a resource alone", link(plain)],
+    [
+      "parts of the resource, in their order and without their escapes",
+      link(
+        `${plain}?response-content-type=a/ü&versionId=null`,
+        "&versionId=null&response-content-type=a%2F%C3%BC&x-id=GetObject",
+      ),
+    ],
+    ["a part without a value", link(`${plain}?acl`, "&acl")],
+    [
+      "headers of the dialect, those in the query too",
+      link(
+        `PUT\nCGLTWqQbrE0tzJsbR+ncow==\ntext/plain\n${expires}\nx-amz-meta-a:1\nx-amz-meta-b:2\n/photos/puppy%20dog.jpg`,
+        "&x-amz-meta-b=2&content-type=text%2Fplain",
+        { method: "PUT", rawHeaders: ["X-Amz-Meta-A", "1", "Content-MD5", "CGLTWqQbrE0tzJsbR+ncow=="] },
+      ),
+    ],
+    [
+      "a bucket with a slash behind it",
+      link(`GET\n\n\n${expires}\n/photos/`, "&prefix=a&list-type=2", { resource: "/photos" }),
+    ],
+  ])("names its caller when it signs %s", ([, request]) => {
+    const verified = verifyExample(request);
+    expect(verified.caller.accountId).toBe("123456789012");
+    expect(verified.form).toBe("presigned");
+  });
+
+  // what is wrong, the request, the refusal's kind
+  test.for<[string, Partial<SignedRequest>, string]>([
+    ["of another API", { ...link(plain), resource: undefined }, "unsupported-algorithm"],
+    ["without its expiry", { ...link(plain), rawQuery: "AWSAccessKeyId=AKIA&Signature=x" }, "incomplete-query"],
+    ["with two expiries", link(plain, `&Expires=${expires}`), "incomplete-query"],
+    [
+      "with an expiry that is no number",
+      { ...link(plain), rawQuery: "AWSAccessKeyId=AKIA&Signature=x&Expires=1h" },
+      "incomplete-query",
+    ],
+    [
+      "of an unknown key",
+      { ...link(plain), rawQuery: `AWSAccessKeyId=AKIANOBODY&Expires=${expires}&Signature=x` },
+      "unknown-access-key",
+    ],
+    ["with a security token", link(plain, "&X-Amz-Security-Token=x"), "invalid-security-token"],
+    [
+      "that has expired",
+      {
+        ...link(plain),
+        rawQuery: `AWSAccessKeyId=${exampleKey.accessKeyId}&Expires=1369353599&Signature=x`,
+      },
+      "expired",
+    ],
+    ["of another method", link(plain, "", { method: "DELETE" }), "signature-mismatch"],
+    ["of another resource", link(plain, "", { resource: "/photos/kitten.jpg" }), "signature-mismatch"],
+    [
+      "of a bucket that only the host names",
+      link(plain, "", { resource: "/other/puppy%20dog.jpg" }),
+      "signature-mismatch",
+    ],
+    ["with a part of the resource more", link(plain, "&acl"), "signature-mismatch"],
+    ["with a parameter that no version 2 knows", link(plain, "&attributes"), "signature-mismatch"],
+    [
+      "with a header of the dialect more",
+      link(plain, "", { rawHeaders: ["x-amz-acl", "private"] }),
+      "signature-mismatch",
+    ],
+    ["with a header in the query more", link(plain, "&X-Amz-Acl=private"), "signature-mismatch"],
+    ["with a type of content more", link(plain, "", { rawHeaders: ["Content-Type", "a/b"] }), "signature-mismatch"],
+    [
+      "with signed chunks",
+      link(
+        `PUT\n\n\n${expires}\nx-amz-content-sha256:STREAMING-AWS4-HMAC-SHA256-PAYLOAD\n/photos/puppy%20dog.jpg`,
+        "",
+        { method: "PUT", rawHeaders: ["x-amz-content-sha256", "STREAMING-AWS4-HMAC-SHA256-PAYLOAD"] },
+      ),
+      "invalid-payload-hash",
+    ],
+  ])("%s is refused", ([, request, kind]) => {
+    expect(() => verifyExample(request)).toThrow(expect.objectContaining({ name: "SignatureRefusal", kind }));
+  });
+
+  test("holds to its last second", () => {
+    const rawQuery = `AWSAccessKeyId=${exampleKey.accessKeyId}&Expires=1369353600&Signature=${signatureOf("GET\n\n\n1369353600\n/b")}`;
+    expect(verifyExample({ resource: "/b", rawQuery }).caller.accountId).toBe("123456789012");
+  });
+});
