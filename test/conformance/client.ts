@@ -1,9 +1,10 @@
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 
-import type { DescMethodStreaming, DescMethodUnary, Message } from "@bufbuild/protobuf";
+import type { DescMethod, Message } from "@bufbuild/protobuf";
 import { fromBinary } from "@bufbuild/protobuf";
-import { ConnectError } from "@connectrpc/connect";
+import type { CallOptions } from "@connectrpc/connect";
+import { ConnectError, createClient } from "@connectrpc/connect";
 
 import type { ClosableTransport } from "../../services/kit/client/transport.ts";
 import { createTransport } from "../../services/kit/client/transport.ts";
@@ -68,8 +69,8 @@ const call = async (request: ClientCompatRequest): Promise<Outcome> => {
   for (const { name, value } of request.requestHeaders) for (const one of value) headers.append(name, one);
   const given = { transport: transportFor(request), headers, messages, outcome, request };
   try {
-    if (method.methodKind === "unary") await callUnary(method as DescMethodUnary, given);
-    else await callStream(method as DescMethodStreaming, given);
+    if (method.methodKind === "unary") await callUnary(method, given);
+    else await callStream(method, given);
   } catch (error) {
     noteError(outcome, error);
   }
@@ -94,25 +95,45 @@ const cancelDelayMs = ({ cancel }: ClientCompatRequest): number | undefined => {
 
 const payloadOf = (answer: Message): unknown => (answer as unknown as { readonly payload?: unknown }).payload;
 
-const callUnary = async (method: DescMethodUnary, given: GivenCall): Promise<void> => {
-  const { transport, headers, messages, outcome, request } = given;
+/** A method of the client, whichever kind of call it makes. */
+type AnyCall = (request: unknown, options: CallOptions) => Promise<Message> & AsyncIterable<Message>;
+
+const clientCall = ({ localName }: DescMethod, { transport }: GivenCall): AnyCall =>
+  (createClient(conformanceService, transport) as unknown as Record<string, AnyCall>)[localName] as AnyCall;
+
+const optionsOf = ({ headers, outcome, request }: GivenCall, { signal }: AbortController): CallOptions => ({
+  headers,
+  signal,
+  timeoutMs: request.timeoutMs,
+  onHeader: (received) => {
+    outcome.responseHeaders = headerLines(received);
+  },
+  onTrailer: (received) => {
+    outcome.responseTrailers = headerLines(received);
+  },
+});
+
+const callUnary = async (method: DescMethod, given: GivenCall): Promise<void> => {
+  const { messages, outcome, request } = given;
   const stop = new AbortController();
   await delay(request.requestDelayMs);
   const cancelMs = cancelDelayMs(request);
   if (cancelMs !== undefined) setTimeout(() => stop.abort(), cancelMs);
-  const answer = await transport.unary(method, stop.signal, request.timeoutMs, headers, messages[0] ?? {});
-  outcome.responseHeaders = headerLines(answer.header);
-  outcome.responseTrailers = headerLines(answer.trailer);
-  outcome.payloads.push(payloadOf(answer.message));
+  const answer = await clientCall(method, given)(messages[0], optionsOf(given, stop));
+  outcome.payloads.push(payloadOf(answer));
 };
 
-const callStream = async (method: DescMethodStreaming, given: GivenCall): Promise<void> => {
-  const { transport, headers, messages, outcome, request } = given;
+const callStream = async (method: DescMethod, given: GivenCall): Promise<void> => {
+  const { messages, outcome, request } = given;
   const stop = new AbortController();
   const timing = request.cancel?.cancelTiming;
   let answered = 0;
   let wake: (() => void) | undefined;
   outcome.numUnsentRequests = messages.length;
+  const cancelLater = (): void => {
+    const cancelMs = cancelDelayMs(request);
+    if (cancelMs !== undefined) setTimeout(() => stop.abort(), cancelMs);
+  };
   const requests = async function* (): AsyncGenerator<Message> {
     for (const [index, message] of messages.entries()) {
       await delay(request.requestDelayMs);
@@ -129,13 +150,22 @@ const callStream = async (method: DescMethodStreaming, given: GivenCall): Promis
       // The send side stays open.
       await new Promise(() => {});
     }
-    const cancelMs = cancelDelayMs(request);
-    if (cancelMs !== undefined) setTimeout(() => stop.abort(), cancelMs);
+    cancelLater();
   };
-  const answer = await transport.stream(method, stop.signal, request.timeoutMs, headers, requests());
-  outcome.responseHeaders = headerLines(answer.header);
+  const make = clientCall(method, given);
+  const options = optionsOf(given, stop);
+  if (method.methodKind === "client_streaming") {
+    outcome.payloads.push(payloadOf(await make(requests(), options)));
+    return;
+  }
+  const isServerStream = method.methodKind === "server_streaming";
+  if (isServerStream) {
+    await delay(request.requestDelayMs);
+    outcome.numUnsentRequests = 0;
+    cancelLater();
+  }
   try {
-    for await (const message of answer.message) {
+    for await (const message of make(isServerStream ? messages[0] : requests(), options)) {
       outcome.payloads.push(payloadOf(message));
       answered += 1;
       wake?.();
@@ -144,7 +174,6 @@ const callStream = async (method: DescMethodStreaming, given: GivenCall): Promis
   } finally {
     answered = Infinity;
     wake?.();
-    outcome.responseTrailers = headerLines(answer.trailer);
   }
 };
 

@@ -36,7 +36,10 @@ status=0
 for part in "${parts[@]}"; do
   echo "== $part"
   known=()
-  [ ! -s "$here/$part-known-failing.txt" ] || known=(--known-failing "@$here/$part-known-failing.txt")
+  for kind in failing flaky; do
+    list=$here/$part-known-$kind.txt
+    [ ! -s "$list" ] || known+=("--known-$kind" "@$list")
+  done
   "$runner" --mode "${part%%-*}" --conf "$here/$part.yaml" "${known[@]}" "$@" -- \
     "$bin/node" "$here/${part%%-*}.ts" || status=1
 done

@@ -58,3 +58,16 @@ const unreachable = new Set([
   "UND_ERR_DESTROYED",
   "UND_ERR_INFO",
 ]);
+
+/**
+ * The error of an answer with status 200 that is not of the expected type: another codec is the server's mistake, anything
+ * else comes from somebody who does not speak the protocol. Undefined: it is of that type.
+ */
+export const unexpectedType = (headers: IncomingHttpHeaders, expected: string): ConnectError | undefined => {
+  const type = headers["content-type"] ?? "";
+  if (type === expected) return undefined;
+  const family = expected.slice(0, expected.length - "proto".length);
+  const code =
+    type.startsWith(family) && (family.endsWith("+") || type === "application/json") ? Code.Internal : Code.Unknown;
+  return new ConnectError(`the answer has the content type ${JSON.stringify(type)}`, code);
+};

@@ -11,7 +11,7 @@ import { FrameQueue } from "../wire/frame-queue.ts";
 import { decompress } from "../wire/gzip.ts";
 import type { CallEnd } from "./call-end.ts";
 import { watchCallEnd } from "./call-end.ts";
-import { answerError, connectionError } from "./connect-answer.ts";
+import { answerError, connectionError, unexpectedType } from "./connect-answer.ts";
 import { protocolFailure } from "./protocol-failure.ts";
 import type { RequestsOwner } from "./request-frames.ts";
 
@@ -69,7 +69,10 @@ export class ConnectStreamCall implements Dispatcher.DispatchHandler, RequestsOw
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     this.#status = status;
     this.#headers = headers;
-    if (status === 200) this.#resolve(headers);
+    if (status !== 200) return;
+    const unexpected = unexpectedType(headers, "application/connect+proto");
+    if (unexpected === undefined) this.#resolve(headers);
+    else this.fail(unexpected);
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -94,7 +97,7 @@ export class ConnectStreamCall implements Dispatcher.DispatchHandler, RequestsOw
     try {
       for (;;) {
         const frame = await this.#queue.next();
-        if (frame === undefined) throw new ConnectError("the answer ended without its end", Code.Unavailable);
+        if (frame === undefined) throw new ConnectError("the answer ended without its end", Code.Internal);
         const isCompressed = (frame.flags & compressedFlag) !== 0;
         const body = isCompressed ? await decompress(frame.body, this.#limitBytes) : frame.body;
         if ((frame.flags & endStreamFlag) === 0) yield decode(isCompressed ? { flags: 0, body } : frame);

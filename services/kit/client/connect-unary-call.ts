@@ -6,7 +6,7 @@ import type { Dispatcher } from "undici";
 import { tooLarge } from "../wire/frame-parser.ts";
 import type { CallEnd } from "./call-end.ts";
 import { watchCallEnd } from "./call-end.ts";
-import { answerError, connectionError } from "./connect-answer.ts";
+import { answerError, connectionError, unexpectedType } from "./connect-answer.ts";
 import { protocolFailure } from "./protocol-failure.ts";
 
 /** The whole answer of a unary call. */
@@ -70,7 +70,9 @@ export class ConnectUnaryCall implements Dispatcher.DispatchHandler {
   onResponseEnd(): void {
     this.#end?.release();
     const body = this.#more === undefined ? (this.#first ?? noBytes) : Buffer.concat(this.#more, this.#size);
-    if (this.#status === 200) this.#resolve({ headers: this.#headers, body });
+    const unexpected = this.#status === 200 ? unexpectedType(this.#headers, "application/proto") : undefined;
+    if (unexpected !== undefined) this.#reject(unexpected);
+    else if (this.#status === 200) this.#resolve({ headers: this.#headers, body });
     else this.#reject(answerError(this.#status, this.#headers, body));
   }
 

@@ -53,8 +53,11 @@ export const toHeaders = (metadata: Metadata | undefined): Headers => {
 
 /** The error of a call that did not end well, with the details that the server sent. */
 export const errorOfStatus = (status: GrpcStatus | null): ConnectError => {
-  if (status === null) return new ConnectError("the call ended without an answer", Code.Internal);
-  const error = new ConnectError(status.details, codeOfNumber(status.code), toHeaders(status.metadata));
+  if (status === null) return new ConnectError("the call ended without an answer", Code.Unimplemented);
+  // Whatever its types say, the channel gives neither code nor text for a message that it cannot decompress.
+  const { code, details } = status as { readonly code?: number; readonly details?: string };
+  const known = code === undefined ? Code.Internal : codeOfNumber(code);
+  const error = new ConnectError(details ?? "", known, toHeaders(status.metadata));
   const [bytes] = status.metadata.get(detailsKey);
   if (bytes === undefined || typeof bytes === "string") return error;
   try {

@@ -1,9 +1,9 @@
-import type { ConnectError } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
 import type { ChannelInterface, Metadata } from "@grpc/grpc-js";
 import { status as grpcStatus } from "@grpc/grpc-js";
 
 import { watchCallEnd } from "./call-end.ts";
-import { errorOfCall, errorOfStatus } from "./grpc-answer.ts";
+import { errorOfCall, errorOfStatus, toHeaders } from "./grpc-answer.ts";
 
 /** What a unary call sends. */
 export interface GrpcUnaryRequest {
@@ -43,13 +43,18 @@ export const grpcUnaryCall = (channel: ChannelInterface, request: GrpcUnaryReque
         call.startRead();
       },
       onReceiveMessage: (received: Buffer | null) => {
+        if (received !== null && answer !== undefined)
+          giveUp(new ConnectError("the call has more than one answer", Code.Unimplemented));
         if (received !== null) answer = received;
         call.startRead();
       },
       onReceiveStatus: (received) => {
         end?.release();
-        if (received.code !== grpcStatus.OK) reject(errorOfCall(received, call, channel.getTarget()));
-        else if (answer === undefined) reject(errorOfStatus(null));
+        if (received.code !== grpcStatus.OK) {
+          const error = errorOfCall(received, call, channel.getTarget());
+          toHeaders(header).forEach((value, name) => error.metadata.append(name, value));
+          reject(error);
+        } else if (answer === undefined) reject(errorOfStatus(null));
         else resolve({ message: answer, header, trailer: received.metadata });
       },
     });

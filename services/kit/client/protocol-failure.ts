@@ -1,7 +1,10 @@
-import { ConnectError } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
 
 import { ProtocolError } from "../wire/protocol-error.ts";
 
-/** An error of the wire as callers see it. */
-export const protocolFailure = (error: unknown): ConnectError =>
-  error instanceof ProtocolError ? new ConnectError(error.message, error.code) : ConnectError.from(error);
+/** An error of the wire as callers see it. What a server sends and nobody can read is the server's fault. */
+export const protocolFailure = (error: unknown): ConnectError => {
+  if (!(error instanceof ProtocolError)) return ConnectError.from(error);
+  const code = error.code === Code.InvalidArgument ? Code.Internal : error.code;
+  return new ConnectError(error.message, code);
+};

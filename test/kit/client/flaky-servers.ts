@@ -6,7 +6,16 @@ import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 
 /** What a server does with one call. */
-export type Conduct = "answer" | "die" | "unavailable" | "unprocessed" | "refuse stream" | "go away";
+export type Conduct =
+  | "answer"
+  | "answer twice"
+  | "answer garbage"
+  | "answer as text"
+  | "die"
+  | "unavailable"
+  | "unprocessed"
+  | "refuse stream"
+  | "go away";
 
 /** A server that answers every method with an empty message, or misbehaves as told for one call after the other. */
 export interface FlakyServer {
@@ -32,8 +41,10 @@ const startConnect = async (conducts: readonly Conduct[]): Promise<FlakyServer> 
       return;
     }
     request.resume();
-    if (conduct === "answer") response.writeHead(200, { "content-type": "application/proto" }).end();
-    else {
+    if (conduct.startsWith("answer")) {
+      const type = conduct === "answer as text" ? "text/plain" : "application/proto";
+      response.writeHead(200, { "content-type": type }).end(conduct === "answer garbage" ? "\xff\xff" : "");
+    } else {
       const mark = conduct === "unprocessed" ? { "x-call-unprocessed": "true" } : {};
       response.writeHead(503, { "content-type": "application/json", ...mark }).end('{"code":"unavailable"}');
     }
@@ -78,10 +89,12 @@ const startGrpc = async (conducts: readonly Conduct[]): Promise<FlakyServer> => 
 const answerGrpc = (stream: ServerHttp2Stream, conduct: Conduct): void => {
   stream.resume();
   const head = { ":status": 200, "content-type": "application/grpc+proto" };
-  if (conduct === "answer") {
+  if (conduct.startsWith("answer")) {
     stream.respond(head, { waitForTrailers: true });
     stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
-    stream.end(Buffer.alloc(5));
+    // A frame that says that it is compressed, in a stream that names no compression.
+    if (conduct === "answer garbage") stream.end(Buffer.from([1, 0, 0, 0, 1, 0xff]));
+    else stream.end(Buffer.alloc(conduct === "answer twice" ? 10 : 5));
   } else {
     const mark = conduct === "unprocessed" ? { "x-call-unprocessed": "true" } : {};
     stream.respond({ ...head, "grpc-status": "14", ...mark }, { endStream: true });

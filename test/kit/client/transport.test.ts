@@ -15,6 +15,7 @@ import type { RunningServer } from "../../../services/kit/server/server.ts";
 import { eventually } from "../../support/eventually.ts";
 import type { TestApp } from "../server/test-service.ts";
 import { startTestServer } from "../server/test-service.ts";
+import { startFlakyServer } from "./flaky-servers.ts";
 
 const token = async () => "alice";
 
@@ -139,6 +140,18 @@ describe.each(["connect", "grpc"] as const)("the %s engine", (engine) => {
     const texts = (await Promise.all(calls)).map(({ text }) => Number(text));
     expect(texts).toEqual(Array.from({ length: 200 }, (_, index) => index));
   });
+});
+
+test.each([
+  ["connect", "answer garbage", Code.Internal],
+  ["connect", "answer as text", Code.Unknown],
+  ["grpc", "answer garbage", Code.Internal],
+  ["grpc", "answer twice", Code.Unimplemented],
+] as const)("the %s engine tells a server that breaks the protocol: %s", async (engine, conduct, code) => {
+  const { address } = await startFlakyServer(engine, conduct);
+  const transport = createTransport({ address, engine });
+  await expect(createClient(TestService, transport).refuse({})).rejects.toMatchObject({ code });
+  await transport.close();
 });
 
 test("the connect engine words an answer that is not of the protocol by its HTTP status", async () => {
