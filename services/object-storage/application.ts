@@ -5,6 +5,7 @@ import type { Store } from "../kit/store/store.ts";
 import type { CallContext } from "../kit/server/handlers.ts";
 import type { ContentStore } from "./content/content-store.ts";
 import type { EventOutbox } from "./events/event-outbox.ts";
+import type { Sequences } from "./store/sequence.ts";
 
 /** What the handlers of this service work with. */
 export interface Application {
@@ -13,6 +14,7 @@ export interface Application {
   readonly ids: Ids;
   readonly content: ContentStore;
   readonly events: EventOutbox;
+  readonly sequences: Sequences;
   readonly pageTokens: PageTokens;
   /** The canonical id of an account. */
   readonly canonicalUserId: (accountId: string) => string;

@@ -31,7 +31,7 @@ export const deleteCurrent = async (
   await context.app.events.announce(transaction, context, bucket, {
     kind: "deleted",
     key,
-    sequence: current.sequence + 1,
+    sequence: await context.app.sequences.next(transaction, current.sequence),
     timeMs: nowMs,
   });
 };

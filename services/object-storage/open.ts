@@ -31,6 +31,7 @@ import { deliverEvent, deliveryPolicy } from "./events/event-delivery.ts";
 import { createEventOutbox, objectEventJob } from "./events/event-outbox.ts";
 import { keepHouse } from "./housekeeping.ts";
 import { jobTablesBase, pageTokenTableNumber } from "./store/layout.ts";
+import { openSequences } from "./store/sequence.ts";
 import { forgetFinishedUploads } from "./store/upload.ts";
 
 /** What the service is opened from. */
@@ -100,6 +101,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
     policy: { [objectEventJob]: deliveryPolicy },
   });
   const key = await pageTokenKey(store, pageTokenKeyTable(pageTokenTableNumber));
+  const sequences = await openSequences(store, clock);
   const sweep = { store, blobs, pins, clock, log, ...graces };
   jobs.start();
   const chores = {
@@ -115,6 +117,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
       ids,
       content: new ContentStore({ blobs, pins, ids, inlineBytesMax }),
       events: createEventOutbox(jobs),
+      sequences,
       pageTokens: createPageTokens({ key, clock, lifetimeMs: pageTokenLifetimeMs }),
       canonicalUserId: options.accounts?.canonicalUserId ?? derivedCanonicalUserId,
       region: options.region,

@@ -52,7 +52,7 @@ export const copyObject = async (request: CopyObjectRequest, context: Context) =
       if (verdict.kind === "absent") throw fault(ErrorReason.NO_SUCH_KEY, { key: request.key });
       const copy = copyOf(current.version, request, asked, checksum, context.caller.accountId, nowMs);
       await shareExtents(transaction, copy.extents);
-      const sequence = await putNullVersion(transaction, bucket.bucketId, request.key, copy, nowMs);
+      const sequence = await putNullVersion(transaction, app.sequences, bucket.bucketId, request.key, copy, nowMs);
       await app.events.announce(transaction, context, bucket, {
         kind: "created",
         key: request.key,

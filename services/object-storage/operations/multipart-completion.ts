@@ -74,7 +74,7 @@ const finish = async (
   const taken = new Set(listed.map((part) => part.partNumber));
   await endUpload(transaction, place, stored, (partNumber) => taken.has(partNumber), nowMs);
   const version = versionOf(upload, object, checksum, nowMs);
-  const sequence = await putNullVersion(transaction, bucket.bucketId, request.key, version, nowMs);
+  const sequence = await putNullVersion(transaction, app.sequences, bucket.bucketId, request.key, version, nowMs);
   putFinishedUpload(transaction, place, {
     finishedTimeMs: BigInt(nowMs),
     eTag: object.eTag,

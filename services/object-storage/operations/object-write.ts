@@ -60,7 +60,7 @@ export const putObject = async (requests: AsyncIterable<PutObjectRequest>, conte
           checksum: { ...content.checksum, type: "FULL_OBJECT" },
           extents: adoptBlob(transaction, content.blob),
         };
-        const sequence = await putNullVersion(transaction, bucket.bucketId, head.key, version, nowMs);
+        const sequence = await putNullVersion(transaction, app.sequences, bucket.bucketId, head.key, version, nowMs);
         await app.events.announce(transaction, context, bucket, {
           kind: "created",
           key: head.key,

@@ -6,7 +6,9 @@ import {
   CurrentVersionRecordSchema,
   DoomedBlobRecordSchema,
   FinishedUploadRecordSchema,
+  FinishedUploadTimeRecordSchema,
   PartRecordSchema,
+  SequenceCeilingRecordSchema,
   UploadRecordSchema,
   VersionRecordSchema,
 } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
@@ -25,6 +27,8 @@ import { defineTable, integer, reversed, text } from "../../kit/store/table.ts";
  *     8 uploads            bucket id, key, upload id     → an open multipart upload
  *     9 parts              upload id, part number        → a stored part, its extents
  *    10 finished_uploads   bucket id, key, upload id     → what completing it answered
+ *    11 finished_upload_times  instant, bucket id, key, upload id  → which were completed long ago
+ *    12 sequence_ceilings  "sequences"          → what no given sequence has come to
  *    20 …                  the delivery jobs and, at 30, the page token key of the kit
  *
  * A bucket is named by its id everywhere but in the first two tables, so a bucket that is made again under an old
@@ -61,7 +65,7 @@ export const currentVersions = defineTable({
 });
 
 /**
- * Sorted so that a key's versions are met newest first. The sequence grows with every write of the key. Written with
+ * Sorted so that a key's versions are met newest first. A later version has a greater sequence. Written with
  * `current_versions`, and with `blobs` for every extent that comes or goes.
  * `versions/"b"/"k"/1` is 0004 62 00 6b 00 fffffffffffffffe.
  */
@@ -134,6 +138,29 @@ export const finishedUploads = defineTable({
   value: FinishedUploadRecordSchema,
 });
 
+/**
+ * Sorted so that what was completed longest ago comes first and is forgotten in steps. Written with `finished_uploads`;
+ * outlives it when the bucket goes.
+ * `finished_upload_times/1/"b"/"k"/"u"` is 000b 0000000000000001 62 00 6b 00 75 00.
+ */
+export const finishedUploadTimes = defineTable({
+  number: 11,
+  name: "finished_upload_times",
+  key: [integer("finished_ms"), text("bucket_id"), text("key"), text("upload_id")],
+  value: FinishedUploadTimeRecordSchema,
+});
+
+/**
+ * One entry, which is read at the start. Written by the versions and deletions whose sequences come to it.
+ * `sequence_ceilings/"sequences"` is 000c 73657175656e636573 00.
+ */
+export const sequenceCeilings = defineTable({
+  number: 12,
+  name: "sequence_ceilings",
+  key: [text("name")],
+  value: SequenceCeilingRecordSchema,
+});
+
 /** The first of the numbers that the kit's jobs take. */
 export const jobTablesBase = 20;
 
@@ -152,4 +179,6 @@ export const layout = [
   uploads,
   parts,
   finishedUploads,
+  finishedUploadTimes,
+  sequenceCeilings,
 ] as const;

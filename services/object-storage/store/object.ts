@@ -12,9 +12,9 @@ import type { ContentStretch } from "../content/content-store.ts";
 import type { ByteRange } from "../domain/byte-range.ts";
 import { sliceExtents } from "../domain/extent.ts";
 import type { ListingSeek, NamedRow } from "../domain/listing.ts";
-import { nextSequence } from "../domain/sequence.ts";
 import { releaseExtents } from "./blob.ts";
 import { blobs, currentVersions, versions } from "./layout.ts";
+import type { Sequences } from "./sequence.ts";
 
 /** The current version of a key and where it stands. */
 export interface CurrentObject {
@@ -46,6 +46,7 @@ export const findCurrent = async (
 /** Replaces the null version of a key by a new one, which becomes current. Answers its sequence. */
 export const putNullVersion = async (
   transaction: Transaction,
+  sequences: Sequences,
   bucketId: string,
   key: string,
   version: MessageInitShape<typeof VersionRecordSchema> & VersionRequired,
@@ -53,7 +54,7 @@ export const putNullVersion = async (
 ): Promise<number> => {
   const current = await findCurrent(transaction, bucketId, key);
   if (current !== undefined) await removeVersion(transaction, bucketId, key, current, nowMs);
-  const sequence = nextSequence(nowMs, current?.sequence);
+  const sequence = await sequences.next(transaction, current?.sequence);
   transaction.put(versions, [bucketId, key, sequence], version);
   transaction.put(currentVersions, [bucketId, key], {
     sequence: BigInt(sequence),

@@ -10,7 +10,7 @@ import type {
 import type { Entry, Reader, Store, Transaction } from "../../kit/store/store.ts";
 import type { ListingSeek, NamedRow } from "../domain/listing.ts";
 import { releaseExtents } from "./blob.ts";
-import { finishedUploads, parts, uploads } from "./layout.ts";
+import { finishedUploads, finishedUploadTimes, parts, uploads } from "./layout.ts";
 
 /** Which upload: an upload id belongs to one key of one bucket. */
 export interface UploadPlace {
@@ -93,18 +93,29 @@ export const putFinishedUpload = (
   place: UploadPlace,
   finished: Pick<FinishedUploadRecord, "finishedTimeMs" | "eTag" | "checksum">,
 ): void => {
-  transaction.put(finishedUploads, [place.bucketId, place.key, place.uploadId], finished);
+  const { bucketId, key, uploadId } = place;
+  transaction.put(finishedUploads, [bucketId, key, uploadId], finished);
+  transaction.put(finishedUploadTimes, [Number(finished.finishedTimeMs), bucketId, key, uploadId], {});
 };
 
-/** Forgets uploads that were completed before the instant. */
-export const forgetFinishedUploads = async (store: Store, beforeMs: number): Promise<void> => {
-  const old = await store.read(async (reader) => {
-    const keys = [];
-    for await (const { key, value } of reader.range(finishedUploads, {}))
-      if (Number(value.finishedTimeMs) < beforeMs) keys.push(key);
-    return keys;
-  });
-  for (const key of old) await store.transact((transaction) => transaction.delete(finishedUploads, key));
+/** Finished uploads that one transaction forgets. */
+const forgetStep = 500;
+
+/** Forgets uploads that were completed before the instant, oldest first; reads no others. Gives how many. */
+export const forgetFinishedUploads = async (store: Store, beforeMs: number): Promise<number> => {
+  for (let forgotten = 0; ;) {
+    const count = await store.transact(async (transaction) => {
+      const old = await transaction.list(finishedUploadTimes, { to: [Math.max(0, beforeMs)], limit: forgetStep });
+      for (const { key } of old) {
+        const [, bucketId, name, uploadId] = key;
+        transaction.delete(finishedUploadTimes, key);
+        transaction.delete(finishedUploads, [bucketId, name, uploadId]);
+      }
+      return old.length;
+    });
+    forgotten += count;
+    if (count < forgetStep) return forgotten;
+  }
 };
 
 /** Reads open uploads of a bucket whose keys begin with the prefix. */

@@ -15,6 +15,7 @@ import type { Handlers } from "../../../services/kit/server/handlers.ts";
 import { pending } from "../../../services/kit/server/handlers.ts";
 import { startServer } from "../../../services/kit/server/server.ts";
 import { eventually } from "../../support/eventually.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
 import type { Harness } from "../harness.ts";
 import { alice, as, put, refusalOf, startObjectStorage, startWithBucket } from "../harness.ts";
@@ -157,6 +158,27 @@ describe("the event bus is told", () => {
     expect(deletedDetail.object).not.toHaveProperty("size");
     expect(deletedDetail.object.sequencer > createdDetail.object.sequencer).toBe(true);
     expect(createdDetail["request-id"]).not.toBe("");
+  });
+
+  test("in an order that sequencers show, although a key is put, deleted and put again within a millisecond", async () => {
+    const port = await freePort();
+    const clock = new FakeClock();
+    const harness = await startWithBucket({ clock, eventBusAddress: `http://127.0.0.1:${port}` });
+    await configure(harness, { eventBridgeConfiguration: {} });
+    const told = await startEventBus(port);
+    const cat = { bucket: "photos", key: "cat.jpg" };
+    await put(harness, cat, "1");
+    await eventually(() => told.length === 1, "the first put is told");
+    await harness.client.deleteObject(cat, as(alice));
+    await eventually(() => told.length === 2, "the deletion is told");
+    await put(harness, cat, "3");
+    await eventually(() => told.length === 3, "the second put is told");
+
+    const sequencers = told
+      .flatMap(({ request }) => request.entries)
+      .map(({ detail }) => (JSON.parse(detail ?? "") as { object: { sequencer: string } }).object.sequencer);
+    expect(new Set(sequencers).size).toBe(3);
+    expect(sequencers.toSorted()).toEqual(sequencers);
   });
 
   test("of tags that are put and taken off", async () => {

@@ -9,7 +9,7 @@ const hex = <K extends KeyTuple>(table: Table<K>, key: K): string => Buffer.from
 describe("the keys of the object storage database", () => {
   test("have no number and no name twice", () => {
     expect(() => assertDistinct(layout.layout)).not.toThrow();
-    expect(layout.layout.map((table) => table.number)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    expect(layout.layout.map((table) => table.number)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
   });
 
   test("are these bytes", () => {
@@ -23,6 +23,8 @@ describe("the keys of the object storage database", () => {
     expect(hex(layout.uploads, ["b", "k", "u"])).toBe("000862006b007500");
     expect(hex(layout.parts, ["u", 2])).toBe("000975000000000000000002");
     expect(hex(layout.finishedUploads, ["b", "k", "u"])).toBe("000a62006b007500");
+    expect(hex(layout.finishedUploadTimes, [1, "b", "k", "u"])).toBe("000b000000000000000162006b007500");
+    expect(hex(layout.sequenceCeilings, ["sequences"])).toBe("000c73657175656e63657300");
   });
 
   test("are written for people with the table's name", () => {
