@@ -45,8 +45,12 @@ export const openLevelEngine = async (options: LevelEngineOptions): Promise<Engi
     },
     write: (writes) => writeBatch(database, writes, options.sync),
     async erase(prefix, isWholeKey) {
-      await Promise.all([...snapshots].map((snapshot) => snapshot.closed));
+      await closed(snapshots);
       await erase(database, prefix, isWholeKey);
+      // A scan that began meanwhile keeps the files that were replaced, and LevelDB looks for such files only when it
+      // compacts.
+      await closed(snapshots);
+      await database.compactRange(bytesOf(prefix), bytesOf(prefix));
     },
     close: () => database.close(),
   };
@@ -68,6 +72,11 @@ const syncNames = async (directory: string, created: string | undefined): Promis
     }
     if (path === top) return;
   }
+};
+
+/** Resolves when those that are open now are closed. */
+const closed = async (snapshots: ReadonlySet<LevelSnapshot>): Promise<void> => {
+  await Promise.all([...snapshots].map((snapshot) => snapshot.closed));
 };
 
 /**

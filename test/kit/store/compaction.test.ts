@@ -89,6 +89,27 @@ describe("compacting", () => {
     expect(await filesWithSecret(directory)).toEqual([]);
   });
 
+  it("leaves nothing on the disk while others read without a pause", async () => {
+    const directory = await temporaryDirectory();
+    const store = await openFor(directory);
+    await keep(store, "kept", randomBytes(1024));
+    const ending = new AbortController();
+    const readAllTheWhile = async () => {
+      while (!ending.signal.aborted) await store.read((reader) => reader.list(events, { limit: 10 }));
+    };
+    const reading = Array.from({ length: 8 }, readAllTheWhile);
+    const left: string[] = [];
+    for (let round = 0; round < 20; round += 1) {
+      await keep(store, "erased", secret);
+      await erase(store, "erased");
+      await store.compact(events, { prefix: ["erased"] });
+      left.push(...(await filesWithSecret(directory)));
+    }
+    ending.abort();
+    await Promise.all(reading);
+    expect(left).toEqual([]);
+  });
+
   it("leaves nothing of its own for readers, whatever neighbours there are", async () => {
     const store = await openFor(await temporaryDirectory());
     await put(store, ["a", "1", ""], ["b", "1", ""]);
