@@ -13,6 +13,7 @@ import { handlers } from "../../services/customer-profile/service.ts";
 import { createTransport } from "../../services/kit/client/transport.ts";
 import { anonymousCaller, rootCaller } from "../../services/kit/identity/caller.ts";
 import { randomIds } from "../../services/kit/ids/ids.ts";
+import type { KeyNames } from "../../services/kit/keyring/key-names.ts";
 import { startServer } from "../../services/kit/server/server.ts";
 import type { Store } from "../../services/kit/store/store.ts";
 import { openStore } from "../../services/kit/store/store.ts";
@@ -41,6 +42,8 @@ export interface HarnessOptions {
   readonly clock?: FakeClock;
   /** False: removals and expiry do not run. Unset: true. */
   readonly works?: boolean;
+  /** Unset: any name is that of a key. */
+  readonly keyNames?: KeyNames;
 }
 
 export const ownerAccount = "000000000000";
@@ -50,12 +53,12 @@ export const startHarness = async (options: HarnessOptions = {}): Promise<Harnes
   const directory = options.directory ?? (await temporaryDirectory());
   const clock = options.clock ?? new FakeClock();
   const store = await openStore({ directory: join(directory, "leveldb"), sync: false });
-  const app = await createApplication({ store, directory, clock, ids: randomIds, log: silentLogger }).catch(
-    async (error: unknown) => {
-      await store.close();
-      throw error;
-    },
-  );
+  const keyNames = options.keyNames;
+  const application = { store, directory, clock, ids: randomIds, log: silentLogger, ...(keyNames && { keyNames }) };
+  const app = await createApplication(application).catch(async (error: unknown) => {
+    await store.close();
+    throw error;
+  });
   if (options.works !== false) app.start();
   const server = await startServer({
     name: "customer-profile",

@@ -16,6 +16,7 @@ import { listDeadLetters } from "../../services/event-bus/store/dead-letter.ts";
 import { createTransport } from "../../services/kit/client/transport.ts";
 import { anonymousCaller, rootCaller } from "../../services/kit/identity/caller.ts";
 import { randomIds } from "../../services/kit/ids/ids.ts";
+import type { KeyNames } from "../../services/kit/keyring/key-names.ts";
 import { startServer } from "../../services/kit/server/server.ts";
 import type { Store } from "../../services/kit/store/store.ts";
 import { openStore } from "../../services/kit/store/store.ts";
@@ -48,6 +49,8 @@ export interface HarnessOptions {
   readonly clock?: FakeClock;
   /** False: nothing is delivered and no schedule runs. Unset: true. */
   readonly works?: boolean;
+  /** Unset: any name is that of a key. */
+  readonly keyNames?: KeyNames;
   readonly limits?: Partial<Limits>;
   /** Unset: true. */
   readonly allowsPrivateTargets?: boolean;
@@ -70,6 +73,7 @@ export const startHarness = async (options: HarnessOptions = {}): Promise<Harnes
     dialect: "amz",
     allowsPrivateTargets: options.allowsPrivateTargets ?? true,
     random: () => 0.5,
+    ...(options.keyNames && { keyNames: options.keyNames }),
     ...(options.limits === undefined ? {} : { limits: options.limits }),
   });
   if (options.works !== false) app.start();

@@ -21,6 +21,8 @@ import { seal, SealBrokenError, unseal } from "./sealed.ts";
 export interface Keyring {
   /** The id of the master key that wraps what is wrapped now. */
   masterKeyId(): string;
+  /** Whether there are older master keys, with which something may still be wrapped. */
+  hasOlderMasterKeys(): boolean;
   /** A new data key of 32 bytes and its wrapped form, which may be stored in clear. The context must be the same when it is opened. Throws NamedKeyError. */
   createDataKey(keyName: string, context: SealContext): DataKey;
   /** The data key. Throws NamedKeyError, SealBrokenError for another context or changed bytes, MasterKeyMissingError when its master key has gone. */
@@ -95,6 +97,7 @@ export const createKeyring = (masters: MasterKeys, names: KeyNames): Keyring => 
 
   return {
     masterKeyId: () => masters.latest().id,
+    hasOlderMasterKeys: () => masters.hasOlder(),
     createDataKey: (keyName, context) => {
       const key = randomBytes(dataKeyBytes);
       return { key, wrapped: wrap(names.usableId(keyName), context, key) };

@@ -21,6 +21,8 @@ export interface MasterKey {
 export interface MasterKeys {
   latest(): MasterKey;
   find(id: string): MasterKey | undefined;
+  /** Whether there are older ones than the latest. */
+  hasOlder(): boolean;
 }
 
 export const masterKeyBytes = 32;
@@ -71,7 +73,11 @@ export const openMasterKeys = async (path: string, options: MasterKeysOptions): 
     onChange: (keys) => log?.info({ path, version: keys.latest().version }, "master keys were read again"),
     onFailure: (reason) => log?.error({ path, reason }, "master keys were not read; the last good ones stay"),
   });
-  return { latest: () => watched.current().latest(), find: (id) => watched.current().find(id) };
+  return {
+    latest: () => watched.current().latest(),
+    find: (id) => watched.current().find(id),
+    hasOlder: () => watched.current().hasOlder(),
+  };
 };
 
 /**
@@ -113,7 +119,7 @@ const keysOf = (keys: readonly MasterKey[]): MasterKeys => {
   if (first === undefined) throw new MasterKeysError("there is no master key");
   const byId = new Map(keys.map((key) => [key.id, key]));
   const latest = keys.reduce((one, other) => (other.version > one.version ? other : one), first);
-  return { latest: () => latest, find: (id) => byId.get(id) };
+  return { latest: () => latest, find: (id) => byId.get(id), hasOlder: () => byId.size > 1 };
 };
 
 const formatLine = ({ version, key }: MasterKey): string => `${version} ${key.toString("base64")}\n`;

@@ -52,7 +52,7 @@ export const startRewrapping = <Place>(options: RewrappingOptions<Place>): (() =
 
 /** True when nothing is stale any more. */
 const rewrapAll = async <Place>(
-  { keys, log }: RewrappingOptions<Place>,
+  { keyring, keys, log }: RewrappingOptions<Place>,
   masterKeyId: string,
   signal: AbortSignal,
 ): Promise<boolean> => {
@@ -66,7 +66,8 @@ const rewrapAll = async <Place>(
       log.error({ err: error, masterKeyId }, "a data key was not wrapped anew; trying again in a minute");
     });
   }
-  if (stale.length > failed) await keys.compact();
+  // Also when nothing was stale: an earlier process may have ended before it came to this.
+  if (keyring.hasOlderMasterKeys()) await keys.compact();
   if (stale.length > 0) log.info({ count: stale.length - failed, failed, masterKeyId }, "data keys were wrapped anew");
   return failed === 0;
 };

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import {
+  choiceShape,
   documentShape,
   listShape,
   mapShape,
@@ -53,6 +54,14 @@ describe("a shape", () => {
     [3, "from must be a string or an object"],
   ])("refuses %j where one of several is expected", (value, message) => {
     expect(() => source.read(value, "from")).toThrow(message);
+  });
+
+  test("takes one of some texts and no other", () => {
+    const state = choiceShape("State.", ["ON", "OFF"]);
+    expect(state.read("ON", "state")).toBe("ON");
+    expect(() => state.read("on", "state")).toThrow("state must be one of ON, OFF");
+    expect(() => state.read(1, "state")).toThrow("state must be one of ON, OFF");
+    expect(state.schema).toEqual({ type: "string", enum: ["ON", "OFF"], description: "State." });
   });
 
   test("tells an editor the same as a schema", () => {

@@ -11,7 +11,7 @@ import { FakeClock } from "../../support/fake-clock.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
 
 /** Data keys in memory, by place. */
-const startWith = async (places: readonly string[]) => {
+const startWith = async (places: readonly string[], failingCompaction = 0) => {
   const path = join(await temporaryDirectory(), "master.keys");
   const clock = new FakeClock();
   const keyring = await openKeyring({ path, names: anyKeyNames, clock, sample: undefined });
@@ -32,6 +32,7 @@ const startWith = async (places: readonly string[]) => {
       },
       compact: async () => {
         compactions += 1;
+        if (compactions === failingCompaction) throw new Error("the disk is away");
       },
     },
   });
@@ -72,4 +73,16 @@ test("one that cannot be opened does not keep the others back, and is tried agai
     clock.advance(60_000);
     return staleCount() === 0;
   }, "the other was wrapped anew");
+});
+
+test("a compaction that failed is done again, and without a rotation there is none", async () => {
+  const { path, clock, lines, compactions } = await startWith(["a"], 1);
+  clock.advance(60_000);
+  await eventually(() => compactions() === 0, "nothing was compacted");
+  await addMasterKey(path);
+  await eventually(async () => {
+    clock.advance(60_000);
+    return compactions() === 2;
+  }, "the files were compacted again");
+  expect(lines).toEqual(["data keys were not wrapped anew; trying again in a minute"]);
 });
