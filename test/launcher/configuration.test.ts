@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
 import { openAccounts } from "../../services/kit/accounts/accounts-file.ts";
+import { openKeyNames } from "../../services/kit/keyring/keys-file.ts";
 import { configSchema } from "../../services/kit/config/config-schema.ts";
 import { installation } from "../../services/settings.ts";
 import { FakeClock } from "../support/fake-clock.ts";
@@ -31,9 +32,10 @@ test("the file that services/CONFIGURATION.md shows is a good one", async () => 
     join(directory, "policies/teller.json"),
     '{"Statement":{"Effect":"Deny","Action":"*","Resource":"*"}}',
   );
+  const file = { path: join(directory, "quartet.json"), isNamed: true };
   const accounts = openAccounts({
     installation,
-    file: { path: join(directory, "quartet.json"), isNamed: true },
+    file,
     clock: new FakeClock(),
     environment: { SHOP_ROOT_SECRET: "the shop's own secret" },
   });
@@ -44,6 +46,11 @@ test("the file that services/CONFIGURATION.md shows is a good one", async () => 
   ]);
   expect(accounts.findRole("arn:aws:iam::444455556666:role/teller")?.policies).toHaveLength(1);
   expect(accounts.findOrganizationId("444455556666")).toBe("o-exampleorg00");
+  const keyNames = openKeyNames({ installation, file, clock: new FakeClock() });
+  expect(keyNames.usableId("arn:svc:kms:us-east-1:111122223333:alias/crm")).toBe(
+    "5b3c0a9e-1f57-4c58-9d0a-2f6f1c8f7a11",
+  );
+  expect(() => keyNames.usableId("shop-secrets")).toThrow("Key shop-secrets is disabled.");
 });
 
 describe("a start is refused with status 2 and one line", () => {
@@ -55,12 +62,17 @@ describe("a start is refused with status 2 and one line", () => {
   const noSecret = { accounts: { "111122223333": { accessKeys: [{ id: "K", secret: { environment: "NO_SUCH" } }] } } };
   const noVariable = 'quartet.json: accounts["111122223333"].accessKeys[0].secret: the environment has no NO_SUCH';
 
+  const unknownState = { keys: [{ id: "crm", state: "OFF" }] };
+  const noState = "quartet.json: keys[0].state must be one of ENABLED, DISABLED, PENDING_DELETION";
+
   // script, quartet.json, what is written
   test.each([
     ["services/launch.ts", misspelled, `quartet: ${refusal}`],
     ["services/launch.ts", noSecret, `quartet: ${noVariable}`],
     ["services/event-bus/main.ts", misspelled, `event-bus: ${refusal}`],
     ["services/event-bus/main.ts", unreadable, `event-bus: ${noFile}`],
+    ["services/launch.ts", unknownState, `quartet: ${noState}`],
+    ["services/customer-profile/main.ts", unknownState, `customer-profile: ${noState}`],
     ["gateway/main.ts", noSecret, `gateway: ${noVariable}`],
   ])("%s with %j", async (script, configuration, written) => {
     const directory = await temporaryDirectory();

@@ -104,6 +104,7 @@ describe("a domain's named key", () => {
       clock.advance(60 * 60 * 1000);
       return (await countsOf(store))["objects"] === undefined;
     }, "the shop's objects are removed");
+    expect(await countsOf(store)).not.toHaveProperty("object_expiries");
   });
 });
 
