@@ -3,6 +3,7 @@ import { createRegistry, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { Code } from "@connectrpc/connect";
 
+import { file_google_rpc_error_details as errorDetails } from "../../../gen/google/rpc/error_details_pb.ts";
 import type { ServerReflectionRequestSchema } from "../../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection } from "../../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionAlpha } from "../../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
@@ -32,7 +33,7 @@ export const reflectionBindings = (services: readonly DescService[]): readonly A
   }));
 };
 
-/** The files of the services and all that they import, each after its imports. */
+/** The files of the services, of the details of their errors, and all that they import, each after its imports. */
 const filesOf = (services: readonly DescService[]): ReadonlyMap<string, DescFile> => {
   const found = new Map<string, DescFile>();
   const add = (file: DescFile): void => {
@@ -41,6 +42,8 @@ const filesOf = (services: readonly DescService[]): ReadonlyMap<string, DescFile
     found.set(file.proto.name, file);
   };
   for (const service of services) add(service.file);
+  // No service names what its refusals carry, and clients ask for it to show it.
+  add(errorDetails);
   return found;
 };
 

@@ -3,11 +3,14 @@ import { Writable } from "node:stream";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
+import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
+import { createAsyncIterable } from "@connectrpc/connect/protocol";
 import { pino } from "pino";
 import { afterEach, describe, expect, test } from "vitest";
 
 import { Health, HealthCheckResponse_ServingStatus as Status } from "../../../gen/grpc/health/v1/health_pb.ts";
+import { ServerReflection, ServerReflectionRequestSchema } from "../../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ErrorReasonSchema } from "../../../gen/quartet/test/v1/error_reason_pb.ts";
 import { Failure, TestService } from "../../../gen/quartet/test/v1/test_service_pb.ts";
 import type { ClosableTransport } from "../../../services/kit/client/transport.ts";
@@ -122,6 +125,16 @@ describe("reflection", () => {
       `${server.url}/quartet.test.v1.TestService/Echo`,
     );
     expect(JSON.parse(stdout)).toEqual({ text: "hello", accountId: "111122223333" });
+  });
+
+  test("knows the details that refusals carry, though no service names them", async () => {
+    ({ server } = await startTestServer());
+    const client = createClient(ServerReflection, open("grpc", "alice"));
+    const question = create(ServerReflectionRequestSchema, {
+      messageRequest: { case: "fileContainingSymbol", value: "google.rpc.ErrorInfo" },
+    });
+    const [answer] = await Array.fromAsync(client.serverReflectionInfo(createAsyncIterable([question])));
+    expect(answer?.messageResponse.case).toBe("fileDescriptorResponse");
   });
 
   test("lists the services and their methods", async () => {
