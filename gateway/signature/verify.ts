@@ -275,21 +275,14 @@ const checkSignature = (
 ): void => {
   const signatureParameter = claim.form === "presigned" ? `${request.brand.queryPrefix}Signature` : undefined;
   const headerLines = canonicalHeaders(headers, claim.signedHeaders);
-  const compose = (path: string, spelling: "canonical" | "raw"): string =>
-    [
-      request.method,
-      path,
-      canonicalQuery(query, signatureParameter, spelling),
-      headerLines,
-      claim.signedHeaders.join(";"),
-      payloadHash,
-    ].join("\n");
+  const compose = (path: string, queryText: string): string =>
+    [request.method, path, queryText, headerLines, claim.signedHeaders.join(";"), payloadHash].join("\n");
   const stringToSign = (canonical: string, encoding: "latin1" | "utf8"): string =>
     [claim.algorithm, timestamp, claim.scope, sha256(Buffer.from(canonical, encoding))].join("\n");
 
   const canonical = compose(
     request.doubleEncodePath ? doubleEncodedPath(request.rawPath) : singleEncodedPath(request.rawPath),
-    "canonical",
+    canonicalQuery(query, signatureParameter, "canonical"),
   );
   const expected = stringToSign(canonical, "latin1");
   if (key.matches(expected, claim.signature)) return;
@@ -297,9 +290,14 @@ const checkSignature = (
   // that they send as Latin-1. Either way the signature covers exactly this request.
   const isAscii = /^[\0-\x7f]*$/.test(canonical);
   if (!isAscii && key.matches(stringToSign(canonical, "utf8"), claim.signature)) return;
-  const raw = compose(request.rawPath, "raw");
-  if (!request.doubleEncodePath && raw !== canonical && key.matches(stringToSign(raw, "latin1"), claim.signature))
-    return;
+  if (!request.doubleEncodePath) {
+    const queries = [canonicalQuery(query, signatureParameter, "raw")];
+    if (claim.form === "header") queries.push(request.rawQuery);
+    for (const queryText of queries) {
+      const raw = compose(request.rawPath, queryText);
+      if (raw !== canonical && key.matches(stringToSign(raw, "latin1"), claim.signature)) return;
+    }
+  }
   throw new SignatureRefusal("signature-mismatch", {
     accessKeyId: claim.accessKeyId,
     signature: claim.signature,

@@ -8,7 +8,7 @@ import {
   parseQuery,
   singleEncodedPath,
 } from "../../../gateway/signature/canonical.ts";
-import { exampleKey, signature, verifyExample } from "./signer.ts";
+import { exampleKey, signature, signedByHeader, verifyExample } from "./signer.ts";
 
 describe("a path", () => {
   // as it came, for object storage, for all other APIs
@@ -72,6 +72,10 @@ const authorization = (made: ReturnType<typeof signature>) =>
 describe("a client that signs what it sends", () => {
   const hash = "UNSIGNED-PAYLOAD";
   const common = { host: "h", "x-amz-content-sha256": hash, "x-amz-date": "20130524T000000Z" };
+  test("may sign a query exactly as it is sent, unsorted and without equals signs", () => {
+    expect(verifyExample(signedByHeader({ query: "versions&prefix=b&acl" })).form).toBe("header");
+  });
+
   test("may leave path and query out of their canonical spelling", () => {
     const made = signature({
       method: "GET",
