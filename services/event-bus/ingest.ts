@@ -3,6 +3,7 @@ import { toBinary, create } from "@bufbuild/protobuf";
 import type { EventBusRecord, EventRecord } from "../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { DeliveryRecordSchema, EventRecordSchema } from "../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import type { Target } from "../../gen/quartet/eventbus/v1/target_pb.ts";
+import type { NewJob } from "../kit/jobs/jobs.ts";
 import type { Reader, Transaction } from "../kit/store/store.ts";
 import type { Application } from "./application.ts";
 import type { BusReference } from "./domain/arns.ts";
@@ -19,7 +20,7 @@ import { putEvent } from "./store/event.ts";
 export const deliveryKind = "delivery";
 
 /** What ingesting needs of the application. */
-export type Ingesting = Pick<Application, "clock" | "ids" | "jobs">;
+export type Ingesting = Pick<Application, "clock" | "ids" | "jobs" | "limits">;
 
 /** An event before it stands on a bus. */
 export type NewEvent = Omit<EventRecord, "$typeName" | "$unknown" | "bus" | "matchedRules">;
@@ -31,6 +32,15 @@ export interface OpenBus {
   readonly record: EventBusRecord | undefined;
   readonly matcher: BusMatcher;
 }
+
+/**
+ * What became of an event. One whose deliveries are more than one transaction may hold is not written at all, and
+ * neither is any of them.
+ */
+export type Ingested = { readonly kind: "taken"; readonly bytes: number } | { readonly kind: "too-wide" };
+
+/** Tells whoever put an event that it is too wide. */
+export const tooWideMessage = "The event matches targets whose inputs are too large together.";
 
 /** Reads a bus and its rules once for all the events that a transaction puts on it. */
 export const openBus = async (
@@ -46,7 +56,8 @@ export const openBus = async (
 /**
  * Puts an event on a bus: writes it to the log and a delivery for each target of each rule that it matches, all in the
  * caller's transaction. An event for a bus that is not there is logged as such and delivered to nobody. With `onlyRules`,
- * rules of other names do not see the event.
+ * rules of other names do not see the event. A caller that puts several events ends its transaction when their bytes
+ * together have come to `deliveriesBytesMax`.
  */
 export const ingestEvent = (
   app: Ingesting,
@@ -54,30 +65,24 @@ export const ingestEvent = (
   { reference: bus, record: busRecord, matcher }: OpenBus,
   event: NewEvent,
   onlyRules?: ReadonlySet<string>,
-): void => {
+): Ingested => {
   const place = placeOf(app, bus, event);
   const record = create(EventRecordSchema, { ...event, bus: bus.name });
   if (busRecord === undefined) {
     putEvent(transaction, place, record, []);
-    return;
+    return { kind: "taken", bytes: entryBytes(record, []) };
   }
   const matched = matcher
     .match(flattenEvent(envelopeOf(record), record.detail, matcher.wants))
     .filter((rule) => onlyRules?.has(rule.name) ?? true);
   const archived = matched.flatMap(({ archiveId }) => archiveId ?? []);
+  const planned = planDeliveries(app, place, bus, matched);
+  if (planned === undefined) return { kind: "too-wide" };
   for (const archiveId of archived) putArchiveEntry(transaction, place, archiveId, record);
-  const deliveries = matched.flatMap((rule) =>
-    rule.targets.map((target) =>
-      enqueueDelivery(app, transaction, place, {
-        bus: bus.name,
-        rule: rule.name,
-        target,
-        ruleRoleArn: rule.roleArn,
-      }),
-    ),
-  );
+  const deliveries = planned.map((job) => enqueueDelivery(app, transaction, job));
   const holders = [...deliveries, ...archived.map(archiveHolder)];
   putEvent(transaction, place, { ...record, matchedRules: matched.length - archived.length }, holders);
+  return { kind: "taken", bytes: entryBytes(record, planned) };
 };
 
 /** An event that is meant for one rule only. */
@@ -94,13 +99,14 @@ export const deliverToRule = (
   transaction: Transaction,
   bus: BusReference,
   { event, rule, ruleRoleArn, targets }: RuleEvent,
-): void => {
+): Ingested => {
   const place = placeOf(app, bus, event);
-  const holders = targets.map((target) =>
-    enqueueDelivery(app, transaction, place, { bus: bus.name, rule, target, ruleRoleArn }),
-  );
+  const planned = planDeliveries(app, place, bus, [{ name: rule, roleArn: ruleRoleArn, targets }]);
+  if (planned === undefined) return { kind: "too-wide" };
   const record = create(EventRecordSchema, { ...event, bus: bus.name, matchedRules: 1 });
+  const holders = planned.map((job) => enqueueDelivery(app, transaction, job));
   putEvent(transaction, place, record, holders);
+  return { kind: "taken", bytes: entryBytes(record, planned) };
 };
 
 /** An event that passes through several buses or is replayed keeps its id, so each further entry needs a name of its own. */
@@ -110,37 +116,59 @@ const placeOf = (app: Ingesting, bus: BusReference, event: NewEvent): EventPlace
   eventId: event.hops === 0 && event.replayName === undefined ? event.id : `${event.id}/${app.ids.uuid()}`,
 });
 
-/** What is delivered where. */
-interface NewDelivery {
-  readonly bus: string;
-  readonly rule: string;
-  readonly target: Target;
-  readonly ruleRoleArn: string | undefined;
-}
+/** A rule as far as deliveries go. */
+type DeliveringRule = Pick<WatchingRule, "name" | "roleArn" | "targets">;
+
+/** A delivery that is not enqueued yet. */
+type PlannedDelivery = Pick<NewJob, "owner" | "payload">;
+
+/** The deliveries of an event, one for each target; undefined when they are more than one transaction may hold. */
+const planDeliveries = (
+  app: Pick<Ingesting, "limits">,
+  { account, ingestedMs, eventId }: EventPlace,
+  bus: BusReference,
+  rules: readonly DeliveringRule[],
+): PlannedDelivery[] | undefined => {
+  const planned: PlannedDelivery[] = [];
+  let bytes = 0;
+  for (const { name: rule, roleArn: ruleRoleArn, targets } of rules)
+    for (const target of targets) {
+      const payload = toBinary(
+        DeliveryRecordSchema,
+        create(DeliveryRecordSchema, {
+          account,
+          ingestedMs: BigInt(ingestedMs),
+          eventId,
+          bus: bus.name,
+          rule,
+          target,
+          ...(ruleRoleArn === undefined ? {} : { ruleRoleArn }),
+        }),
+      );
+      const delivery = { owner: target.arn, payload };
+      bytes += deliveryBytes(delivery);
+      if (bytes > app.limits.deliveriesBytesMax) return undefined;
+      planned.push(delivery);
+    }
+  return planned;
+};
+
+/** What the keys of a job and of a holder take, beside the owner in two of them; generously. */
+const rowBytes = 1_024;
+
+const deliveryBytes = ({ owner, payload }: PlannedDelivery): number =>
+  payload.byteLength + 2 * Buffer.byteLength(owner) + rowBytes;
+
+/** About what an event and its deliveries add to a transaction; never less. */
+const entryBytes = (event: EventRecord, planned: readonly PlannedDelivery[]): number =>
+  planned.reduce(
+    (sum, delivery) => sum + deliveryBytes(delivery),
+    toBinary(EventRecordSchema, event).byteLength + rowBytes,
+  );
 
 /** Enqueues a delivery of an event; gives the holder that keeps the event until it has ended. */
-const enqueueDelivery = (
-  app: Ingesting,
-  transaction: Transaction,
-  place: EventPlace,
-  delivery: NewDelivery,
-): string => {
-  const { account, ingestedMs, eventId } = place;
-  const { bus, rule, target, ruleRoleArn } = delivery;
-  const payload = toBinary(
-    DeliveryRecordSchema,
-    create(DeliveryRecordSchema, {
-      account,
-      ingestedMs: BigInt(ingestedMs),
-      eventId,
-      bus,
-      rule,
-      target,
-      ...(ruleRoleArn === undefined ? {} : { ruleRoleArn }),
-    }),
-  );
-  return deliveryHolder(app.jobs.enqueue(transaction, { kind: deliveryKind, owner: target.arn, payload }));
-};
+const enqueueDelivery = (app: Ingesting, transaction: Transaction, delivery: PlannedDelivery): string =>
+  deliveryHolder(app.jobs.enqueue(transaction, { kind: deliveryKind, ...delivery }));
 
 /** Names a delivery's job as a holder of its event. */
 export const deliveryHolder = (jobId: string): string => `delivery:${jobId}`;

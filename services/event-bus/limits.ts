@@ -22,6 +22,11 @@ export interface Limits {
   readonly deadLetterMs: number;
   /** Buses that one event may pass through. */
   readonly hopsMax: number;
+  /**
+   * Bytes that all deliveries of one event may take: each has a copy of its target. The most that a transaction writes
+   * is twice as much, which the store must take at once.
+   */
+  readonly deliveriesBytesMax: number;
   /** Milliseconds that one request to an API destination may take. */
   readonly requestMsMax: number;
 }
@@ -39,5 +44,6 @@ export const defaultLimits: Limits = {
   eventLogMs: 600_000,
   deadLetterMs: 14 * 24 * 3_600_000,
   hopsMax: 8,
+  deliveriesBytesMax: 24 * 1024 * 1024,
   requestMsMax: 5_000,
 };

@@ -6,7 +6,7 @@ import { ReplayState } from "../../gen/quartet/eventbus/v1/replay_pb.ts";
 import type { JobHandler, JobPolicy, Jobs } from "../kit/jobs/jobs.ts";
 import type { Transaction } from "../kit/store/store.ts";
 import type { Application } from "./application.ts";
-import { ingestEvent, openBus } from "./ingest.ts";
+import { ingestEvent, openBus, tooWideMessage } from "./ingest.ts";
 import { findArchive, listArchivedEvents } from "./store/archive.ts";
 import { findReplay, isActive, putReplay } from "./store/replay.ts";
 
@@ -15,7 +15,7 @@ export const replayKind = "replay";
 
 export const replayPolicy: JobPolicy = { attemptsMax: Infinity, ageMsMax: Infinity, backoff: () => 1_000 };
 
-/** Events of one step. */
+/** Events of one step, which ends earlier when their deliveries fill a transaction. */
 const stepSize = 50;
 
 export const enqueueReplayStep = (
@@ -66,10 +66,18 @@ const runStep = async (
   const range = { fromMs: Number(replay.startMs), toMs: Number(replay.endMs), after: replay.lastPlace };
   const archived = await listArchivedEvents(transaction, account, archive.id, range, stepSize);
   const onlyRules = replay.rules.length === 0 ? undefined : new Set(replay.rules);
-  for (const { event } of archived)
-    ingestEvent(app, transaction, bus, { ...event, replayName: replay.name, hops: 0 }, onlyRules);
-  const last = archived.at(-1);
-  if (last === undefined) return end(ReplayState.COMPLETED);
+  if (archived.length === 0) return end(ReplayState.COMPLETED);
+  let { lastPlace } = replay;
+  let bytes = 0;
+  for (const { event, place } of archived) {
+    if (bytes >= app.limits.deliveriesBytesMax) break;
+    const again = { ...event, replayName: replay.name, hops: 0 };
+    const ingested = ingestEvent(app, transaction, bus, again, onlyRules);
+    if (ingested.kind === "too-wide")
+      return { ...end(ReplayState.FAILED, `Event ${event.id}: ${tooWideMessage}`), lastPlace };
+    lastPlace = place;
+    bytes += ingested.bytes;
+  }
   enqueueReplayStep(app.jobs, transaction, account, replay);
-  return { ...replay, state: ReplayState.RUNNING, lastPlace: last.place };
+  return { ...replay, state: ReplayState.RUNNING, lastPlace };
 };

@@ -60,7 +60,7 @@ export const scheduleHandler =
       const rule = await findRule(transaction, bus, run.rule);
       if (rule?.generation !== run.generation) return;
       const dueMs = Number(run.dueMs);
-      deliverToRule(app, transaction, bus, {
+      const delivered = deliverToRule(app, transaction, bus, {
         event: {
           id: app.ids.uuid(),
           detailType: "Scheduled Event",
@@ -78,6 +78,9 @@ export const scheduleHandler =
         ruleRoleArn: rule.roleArn,
         targets: await listTargets(transaction, bus, rule.name, undefined, rule.targetCount),
       });
+      // No later try would get further, and the runs behind it must not wait for it.
+      if (delivered.kind === "too-wide")
+        app.log.error({ account: bus.account, bus: bus.name, rule: rule.name, dueMs }, "a run has too large inputs");
       await enqueueRun(app, transaction, bus, rule, dueMs, Math.max(dueMs, app.clock.now()));
     };
     return Promise.resolve({ done: true, apply });

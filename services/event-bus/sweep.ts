@@ -5,6 +5,7 @@ import { retentionStart } from "./domain/archive.ts";
 import type { Limits } from "./limits.ts";
 import { addUpArchive, findArchive, letEntriesGo, listAllArchives, putArchive } from "./store/archive.ts";
 import { listDeadLetterAccounts, sweepDeadLetters } from "./store/dead-letter.ts";
+import type { EventPlace } from "./store/event.ts";
 import { listEventAccounts, sweepEvents } from "./store/event.ts";
 
 /** What the sweep works with. */
@@ -24,11 +25,12 @@ const expiryStep = 500;
 export const sweep = async ({ store, clock, limits }: SweepOptions, signal: AbortSignal): Promise<void> => {
   const nowMs = clock.now();
   for (const account of await store.read(listEventAccounts)) {
-    let hasMore = true;
-    while (hasMore && !signal.aborted)
-      hasMore = await store.transact((transaction) =>
-        sweepEvents(transaction, account, Math.max(0, nowMs - limits.eventLogMs)),
-      );
+    const keptSinceMs = Math.max(0, nowMs - limits.eventLogMs);
+    let reached: EventPlace | undefined;
+    do {
+      const after = reached;
+      reached = await store.transact((transaction) => sweepEvents(transaction, account, keptSinceMs, after));
+    } while (reached !== undefined && !signal.aborted);
   }
   for (const { account, name } of await store.read(listAllArchives)) {
     let hasMore = true;

@@ -17,14 +17,23 @@ export interface Attempt {
   readonly signal: AbortSignal;
 }
 
+/** A failure that no retry mends. */
+export interface AttemptFailure {
+  readonly code: string;
+  readonly message: string;
+}
+
 /** How a try ended. Codes are the documented ones of dead letters. */
 export type AttemptOutcome =
-  /** `apply` writes in the transaction that ends the delivery. */
-  | { readonly kind: "delivered"; readonly apply?: (transaction: Transaction) => Promise<void> }
+  /** `apply` writes in the transaction that ends the delivery. A failure that it gives has written nothing. */
+  | {
+      readonly kind: "delivered";
+      readonly apply?: (transaction: Transaction) => Promise<AttemptFailure | undefined>;
+    }
   /** A rate limit asks for a later instant; this does not count as a try. */
   | { readonly kind: "postponed"; readonly slotMs: number }
   | { readonly kind: "retry"; readonly code: string; readonly message: string; readonly notBeforeMs?: number }
-  | { readonly kind: "failed"; readonly code: string; readonly message: string };
+  | ({ readonly kind: "failed" } & AttemptFailure);
 
 /** Delivers to one kind of target. May be called again for the same event; may throw, which is tried again. */
 export type Connector = (attempt: Attempt) => Promise<AttemptOutcome>;

@@ -13,7 +13,7 @@ import { deliveryHolder, deliveryKind } from "../ingest.ts";
 import { putDeadLetter } from "../store/dead-letter.ts";
 import type { EventPlace } from "../store/event.ts";
 import { findEvent, holdEvent, releaseEvent } from "../store/event.ts";
-import type { AttemptOutcome, Connector } from "./connector.ts";
+import type { AttemptFailure, AttemptOutcome, Connector } from "./connector.ts";
 
 /** Each target has limits of its own, which the handler keeps; the delay is the least that a broken store makes it wait. */
 export const deliveryPolicy: JobPolicy = { attemptsMax: Infinity, ageMsMax: Infinity, backoff: () => 500 };
@@ -81,7 +81,10 @@ const settle = (run: Run, outcome: AttemptOutcome): JobOutcome => {
   const { app, target, place, triesBefore } = run;
   switch (outcome.kind) {
     case "delivered":
-      return end(run, outcome.apply);
+      return end(run, async (transaction) => {
+        const failure = await outcome.apply?.(transaction);
+        if (failure !== undefined) bury(run, transaction, failure, undefined);
+      });
     case "postponed":
       return { done: true, apply: (transaction) => postpone(run, transaction, outcome.slotMs) };
     case "failed":
@@ -105,13 +108,10 @@ const settle = (run: Run, outcome: AttemptOutcome): JobOutcome => {
 };
 
 /** Ends the delivery: what it leaves behind is written with the release of its event. */
-const end = (
-  { app, job, place }: Run,
-  leave: ((transaction: Transaction) => Promise<void> | void) | undefined,
-): JobOutcome => ({
+const end = ({ app, job, place }: Run, leave: (transaction: Transaction) => Promise<void> | void): JobOutcome => ({
   done: true,
   apply: async (transaction) => {
-    await leave?.(transaction);
+    await leave(transaction);
     await releaseEvent(transaction, place, deliveryHolder(job.id), app.clock.now() - app.limits.eventLogMs);
   },
 });
@@ -131,7 +131,7 @@ const postpone = async (run: Run, transaction: Transaction, slotMs: number): Pro
 const bury = (
   { app, delivery, target, event, triesBefore }: Run,
   transaction: Transaction,
-  failure: { readonly code: string; readonly message: string },
+  failure: AttemptFailure,
   condition: ExhaustedCondition | undefined,
 ): void =>
   putDeadLetter(transaction, delivery.account, app.clock.now(), app.ids.uuid(), {

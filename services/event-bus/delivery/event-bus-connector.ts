@@ -2,7 +2,7 @@ import type { Application } from "../application.ts";
 import { accountRoot, busArn, parseBusReference } from "../domain/arns.ts";
 import { parseArn } from "../../kit/arn/arn.ts";
 import { accountSender, mayPut } from "../access.ts";
-import { ingestEvent, openBus } from "../ingest.ts";
+import { ingestEvent, openBus, tooWideMessage } from "../ingest.ts";
 import { findBus } from "../store/bus.ts";
 import type { Connector } from "./connector.ts";
 
@@ -46,7 +46,10 @@ export const eventBusConnector =
       };
     return {
       kind: "delivered",
-      apply: async (transaction) =>
-        ingestEvent(app, transaction, await openBus(app, transaction, bus), { ...event, hops: event.hops + 1 }),
+      apply: async (transaction) => {
+        const next = { ...event, hops: event.hops + 1 };
+        const ingested = ingestEvent(app, transaction, await openBus(app, transaction, bus), next);
+        return ingested.kind === "taken" ? undefined : { code: "RESOURCE_LIMIT_EXCEEDED", message: tooWideMessage };
+      },
     };
   };

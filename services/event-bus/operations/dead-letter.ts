@@ -35,7 +35,9 @@ export const redriveDeadLetters: Operation<"redriveDeadLetters"> = async (reques
       const letter = await stored.takeDeadLetter(transaction, account, id);
       if (letter?.event === undefined || letter.target === undefined) continue;
       const { bus, rule, ruleRoleArn, event, target } = letter;
-      deliverToRule(app, transaction, { account, name: bus }, { event, rule, ruleRoleArn, targets: [target] });
+      const only = { event, rule, ruleRoleArn, targets: [target] };
+      if (deliverToRule(app, transaction, { account, name: bus }, only).kind === "too-wide")
+        throw new Error(`the only delivery of event ${event.id} is too large`);
       count += 1;
     }
     return count;

@@ -1,7 +1,7 @@
 /**
  * Events. Putting refuses the call when its entries are too large together or it names a global endpoint; after that
  * each entry stands alone: source, detail type and detail missing, detail no object, reserved source, a bus that does not
- * let the caller. An entry for a bus that is not there is taken, counted and delivered to nobody. What is answered with an id
+ * let the caller, deliveries that are too large together. An entry for a bus that is not there is taken, counted and delivered to nobody. What is answered with an id
  * is durable together with its deliveries.
  */
 import { timestampMs } from "@bufbuild/protobuf/wkt";
@@ -19,14 +19,13 @@ import { entryBytes, entryLimits, refuseEntry } from "../domain/put-entry.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import { nestingDepth } from "../json/json-cursor.ts";
 import type { NewEvent, OpenBus } from "../ingest.ts";
-import { ingestEvent, openBus } from "../ingest.ts";
+import { ingestEvent, openBus, tooWideMessage } from "../ingest.ts";
 import { revisionOf } from "../revision.ts";
 import { flattenText } from "../pattern/flatten.ts";
 import { Matcher } from "../pattern/matcher.ts";
 
 /** Puts events on buses. Repeating the call puts them again. */
 export const putEvents: Operation<"putEvents"> = async (request, context) => {
-  const { app } = context;
   const { hasEndpoints, depthMax, name } = revisionOf(context);
   if (request.endpointId !== undefined)
     throw fault(ErrorReason.PARAMETER_REFUSED, {
@@ -39,9 +38,7 @@ export const putEvents: Operation<"putEvents"> = async (request, context) => {
   if (bytes > entryLimits.entriesBytesMax) throw fault(ErrorReason.ENTRIES_TOO_LARGE);
 
   const judged = request.entries.map((entry) => judgeEntry(entry, context, depthMax));
-  const results = judged.some((each) => "event" in each)
-    ? await app.store.transact((transaction) => putAccepted(transaction, judged, context))
-    : judged;
+  const results = judged.some((each) => "event" in each) ? await putInParts(judged, context) : judged;
 
   return {
     failedEntryCount: results.filter((result) => "code" in result).length,
@@ -51,7 +48,27 @@ export const putEvents: Operation<"putEvents"> = async (request, context) => {
   };
 };
 
-/** Puts each accepted event on its bus if the bus lets the caller. */
+/**
+ * Puts the accepted events in as few transactions as their deliveries fit into: one, but for many large inputs. When a
+ * later one fails, its entries are answered so and the earlier ones stay put.
+ */
+const putInParts = async (judged: readonly Judged[], context: CallContext<Application>): Promise<Judged[]> => {
+  const { store, log } = context.app;
+  const results: Judged[] = [];
+  try {
+    while (results.length < judged.length) {
+      const rest = judged.slice(results.length);
+      results.push(...(await store.transact((transaction) => putAccepted(transaction, rest, context))));
+    }
+  } catch (error) {
+    if (results.length === 0) throw error;
+    log.error({ err: error }, "some entries of a call were put, and the rest was not");
+    results.push(...judged.slice(results.length).map((each) => ("code" in each ? each : notPut)));
+  }
+  return results;
+};
+
+/** Puts each accepted event on its bus if the bus lets the caller, up to what one transaction holds. */
 const putAccepted = async (
   transaction: Transaction,
   judged: readonly Judged[],
@@ -59,7 +76,9 @@ const putAccepted = async (
 ): Promise<Judged[]> => {
   const buses = new Map<string, OpenBus>();
   const results: Judged[] = [];
+  let bytes = 0;
   for (const each of judged) {
+    if (bytes >= app.limits.deliveriesBytesMax) break;
     if ("code" in each) {
       results.push(each);
       continue;
@@ -67,9 +86,13 @@ const putAccepted = async (
     const name = `${each.bus.account}/${each.bus.name}`;
     const bus = buses.get(name) ?? (await openBus(app, transaction, each.bus));
     buses.set(name, bus);
-    const isAllowed = mayPut(app, each.bus, bus.record, caller, each.event);
-    if (isAllowed) ingestEvent(app, transaction, bus, each.event);
-    results.push(isAllowed ? each : denied);
+    if (!mayPut(app, each.bus, bus.record, caller, each.event)) {
+      results.push(denied);
+      continue;
+    }
+    const ingested = ingestEvent(app, transaction, bus, each.event);
+    results.push(ingested.kind === "taken" ? each : tooWide);
+    bytes += ingested.kind === "taken" ? ingested.bytes : 0;
   }
   return results;
 };
@@ -78,6 +101,10 @@ const denied: EntryRefusal = {
   code: "AccessDeniedException",
   message: "Not authorized to put events on the event bus.",
 };
+
+const tooWide: EntryRefusal = { code: "LimitExceededException", message: tooWideMessage };
+
+const notPut: EntryRefusal = { code: "InternalFailure", message: "The event was not put. Put it again." };
 
 interface Accepted {
   readonly bus: BusReference;

@@ -55,14 +55,22 @@ const isHeld = async (reader: Reader, { account, ingestedMs, eventId }: EventPla
 
 /**
  * One step of the sweep: deletes events of an account that were taken before the instant and that nothing holds. Those
- * that are held go when they are released. Says whether there may be more.
+ * that are held go when they are released. Gives where the next step begins; undefined when this was the last. A sweep
+ * that begins anew looks again at the instant that the one before was cut off in.
  */
-export const sweepEvents = async (transaction: Transaction, account: string, keptSinceMs: number): Promise<boolean> => {
+export const sweepEvents = async (
+  transaction: Transaction,
+  account: string,
+  keptSinceMs: number,
+  after?: EventPlace,
+): Promise<EventPlace | undefined> => {
   const fromMs = Number((await transaction.get(sweeps, [account]))?.untilMs ?? 0n);
-  if (fromMs >= keptSinceMs) return false;
+  if (fromMs >= keptSinceMs) return undefined;
   const entries = await transaction.list(events, {
     prefix: [account],
-    from: [account, fromMs],
+    ...(after === undefined
+      ? { from: [account, fromMs] as const }
+      : { after: [account, after.ingestedMs, after.eventId] as const }),
     to: [account, keptSinceMs],
     limit: sweepStep,
   });
@@ -70,12 +78,10 @@ export const sweepEvents = async (transaction: Transaction, account: string, kep
     const place = { account, ingestedMs: key[1], eventId: key[2] };
     if (!(await isHeld(transaction, place))) transaction.delete(events, key);
   }
-  const isPart = entries.length === sweepStep;
-  const reachedMs = isPart ? (entries.at(-1)?.key[1] ?? fromMs) : keptSinceMs;
-  // A step that ends within one instant would never get past it; the rest of that instant is left to its holders.
-  const untilMs = isPart && reachedMs === fromMs ? fromMs + 1 : reachedMs;
-  transaction.put(sweeps, [account], { untilMs: BigInt(untilMs) });
-  return isPart;
+  const last = entries.length === sweepStep ? entries.at(-1)?.key : undefined;
+  const untilMs = last === undefined ? keptSinceMs : last[1];
+  if (untilMs > fromMs) transaction.put(sweeps, [account], { untilMs: BigInt(untilMs) });
+  return last && { account, ingestedMs: last[1], eventId: last[2] };
 };
 
 /** The accounts that have events, each once. */

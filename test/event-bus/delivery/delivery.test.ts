@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 
+import { putEvent } from "../../../services/event-bus/store/event.ts";
 import { events } from "../../../services/event-bus/store/layout.ts";
 import { sweep } from "../../../services/event-bus/sweep.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
@@ -234,6 +235,22 @@ describe("an event bus as a target", () => {
     ]);
   });
 
+  test("fails for an event that has more deliveries there than a transaction holds", async () => {
+    const { client, app, deadLetters } = await startHarness({ limits: { deliveriesBytesMax: 8_000 } });
+    const shop = await openShop(client);
+    const input = JSON.stringify("x".repeat(8_000));
+    await client.createEventBus({ name: "wide" });
+    await client.putRule({ name: "copies", eventBusName: "wide", eventPattern: '{"source":["shop"]}' });
+    const targets = [{ id: "till", arn: shop.destinationArn, input }];
+    await client.putTargets({ rule: "copies", eventBusName: "wide", targets });
+    await client.putTargets({ rule: "sales", targets: [{ id: "till", arn: busArn("wide") }] });
+    await shop.sell({ n: 1 });
+    await app.jobs.idle();
+    expect((await deadLetters()).map(({ letter }) => [letter.errorCode, letter.errorMessage])).toEqual([
+      ["RESOURCE_LIMIT_EXCEEDED", "The event matches targets whose inputs are too large together."],
+    ]);
+  });
+
   // target | code
   test.each([
     [busArn("gone"), "NO_RESOURCE"],
@@ -270,6 +287,27 @@ describe("the log", () => {
     clock.advance(600_000);
     await app.jobs.idle();
     expect(await count()).toBe(0);
+  });
+});
+
+describe("the sweep", () => {
+  test("gets past many events of one instant that are held, to those behind them that nothing holds", async () => {
+    const harness = await startHarness({ works: false, limits: { eventLogMs: 60_000 } });
+    const { store, clock, app } = harness;
+    const takenMs = clock.now();
+    await store.transact((transaction) => {
+      for (let n = 0; n < 1_100; n += 1)
+        putEvent(
+          transaction,
+          { account: ownerAccount, ingestedMs: takenMs, eventId: `e${String(n).padStart(4, "0")}` },
+          { id: `e${n}` },
+          n < 700 ? ["archive:1"] : [],
+        );
+    });
+    clock.advance(120_000);
+    await sweep({ store, clock, log: silentLogger, limits: app.limits }, new AbortController().signal);
+    const left = await store.read((reader) => reader.list(events, { prefix: [ownerAccount], limit: 2_000 }));
+    expect([left.length, left.at(-1)?.key[2]]).toEqual([700, "e0699"]);
   });
 });
 

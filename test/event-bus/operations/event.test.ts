@@ -1,10 +1,13 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 
 import { ownerAccount, refusalOf, startHarness } from "../harness.ts";
 import { events } from "../../../services/event-bus/store/layout.ts";
 
 const entry = { source: "shop.orders", detailType: "Order Placed", detail: '{"n": 1.0}' };
+
+/** An API destination that nothing is delivered to. */
+const destination = "arn:aws:events:us-east-1:000000000000:api-destination/till";
 
 /** How a refusal of the number of entries begins. */
 const lengthRefusal = (bound: string): string =>
@@ -75,6 +78,55 @@ describe("PutEvents", () => {
     expect(await refusalOf(client.putEvents({ entries: [large, { ...large, source: "shop.orders!" }] }))).toBe(
       "ENTRIES_TOO_LARGE: Total size of the entries in the request is over the limit.",
     );
+  });
+});
+
+describe("PutEvents on a bus whose rules have large inputs", () => {
+  test("takes ten entries although their deliveries are more than one transaction holds", async () => {
+    const { client, app } = await startHarness({ works: false });
+    const input = JSON.stringify("€".repeat(8_190));
+    const targets = [1, 2, 3, 4, 5].map((id) => ({ id: `${id}`, arn: `${destination}/${id}`, input }));
+    for (let n = 0; n < 60; n += 1) {
+      await client.putRule({ name: `rule-${n}`, eventPattern: '{"source":["shop"]}' });
+      await client.putTargets({ rule: `rule-${n}`, targets });
+    }
+    const sale = { source: "shop", detailType: "Sale", detail: "{}" };
+    const answer = await client.putEvents({ entries: Array.from({ length: 10 }, () => sale) });
+    expect(answer.failedEntryCount).toBe(0);
+    expect(await app.jobs.countDue(10_000)).toBe(3_000);
+  });
+
+  test("refuses an entry that has more deliveries than a transaction holds, and takes the others", async () => {
+    const { client, app } = await startHarness({ works: false, limits: { deliveriesBytesMax: 10_000 } });
+    await client.putRule({ name: "wide", eventPattern: '{"source":["wide"]}' });
+    const input = JSON.stringify("x".repeat(8_000));
+    const targets = [1, 2].map((id) => ({ id: `${id}`, arn: `${destination}/${id}`, input }));
+    await client.putTargets({ rule: "wide", targets });
+    await client.putRule({ name: "narrow", eventPattern: '{"source":["narrow"]}' });
+    await client.putTargets({ rule: "narrow", targets: [{ id: "1", arn: `${destination}/1`, input }] });
+    const entries = ["narrow", "wide", "narrow"].map((source) => ({ source, detailType: "Sale", detail: "{}" }));
+    const answer = await client.putEvents({ entries });
+    expect(answer.entries.map(({ errorCode, errorMessage }) => [errorCode, errorMessage])).toEqual([
+      [undefined, undefined],
+      ["LimitExceededException", "The event matches targets whose inputs are too large together."],
+      [undefined, undefined],
+    ]);
+    expect(await app.jobs.countDue(10)).toBe(2);
+  });
+
+  test("says which entries were not put when the store fails between two transactions", async () => {
+    const { client, store } = await startHarness({ works: false, limits: { deliveriesBytesMax: 100 } });
+    const sale = { source: "shop", detailType: "Sale", detail: "{}" };
+    // What an account has from the beginning is made with its first call.
+    await client.putEvents({ entries: [sale] });
+    const transact = store.transact.bind(store);
+    let calls = 0;
+    vi.spyOn(store, "transact").mockImplementation((run, options) => {
+      calls += 1;
+      return calls === 1 ? transact(run, options) : Promise.reject(new Error("the disk is full"));
+    });
+    const answer = await client.putEvents({ entries: [sale, sale, {}] });
+    expect(answer.entries.map(({ errorCode }) => errorCode)).toEqual([undefined, "InternalFailure", "InvalidArgument"]);
   });
 });
 

@@ -754,7 +754,7 @@ export const DeadLetterRecordSchema: GenMessage<DeadLetterRecord> = /*@__PURE__*
  */
 export type SweepRecord = Message<"quartet.eventbus.storage.v1.SweepRecord"> & {
   /**
-   * Entries taken before this instant have been looked at.
+   * Entries taken before this instant have been looked at; of those taken in it, some may have been.
    *
    * @generated from field: int64 until_ms = 1;
    */
