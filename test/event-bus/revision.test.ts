@@ -87,15 +87,18 @@ const openRest = async ({ url, clock }: Harness, dialect: "amz" | "svc"): Promis
     };
     const { status, body } = await send(running.url, request, signHeaders(request, new URL(running.url).host, signing));
     const answer = (body === "" ? {} : lowered(JSON.parse(body))) as JsonObject;
-    return status === 200 ? answer : `${status} ${String(answer["__type"])}: ${String(answer["message"])}`;
+    return status === 200 ? answer : `${status} ${text(answer["__type"])}: ${text(answer["message"])}`;
   };
 };
+
+/** A member that is a text. */
+const text = (member: unknown): string => (typeof member === "string" ? member : "");
 
 /** `answered`, the first entry's refusal, or the call's. */
 const outcome = (answer: JsonObject | string): string => {
   if (typeof answer === "string") return answer;
   const [entry] = (answer["entries"] ?? []) as JsonObject[];
-  return entry?.["errorCode"] === undefined ? "answered" : String(entry["errorCode"]);
+  return entry?.["errorCode"] === undefined ? "answered" : text(entry["errorCode"]);
 };
 
 const pattern = '{"source":["shop"]}';
@@ -204,10 +207,10 @@ describe("the revisions of the interface differ", () => {
       outcome(await call(operation, members, {})),
       outcome(await call(operation, members, { "x-svc-revision": "B" })),
     ];
-    const withoutName = (text: string): string => text.replace(/^400 \w+: /, "");
+    const withoutName = (refusal: string): string => refusal.replace(/^400 \w+: /, "");
     // Targets that B took would count in A afterwards.
     const overRest = await answers(rest);
-    await harness.client.removeTargets({ rule: "all", ids: targets(6).map(({ Id }) => String(Id)) });
+    await harness.client.removeTargets({ rule: "all", ids: targets(6).map(({ Id }) => text(Id)) });
     expect(overRest).toEqual([inA, inA, inB]);
     expect(await answers(rpc)).toEqual([inA, inA, inB].map(withoutName));
   });
@@ -217,7 +220,7 @@ describe("the revisions of the interface differ", () => {
     const { client } = harness;
     const rpc = openRpc(harness);
     const bus = "arn:aws:events:us-east-1:000000000000:event-bus/default";
-    const { archiveArn = "" } = await client.createArchive({ archiveName: "kept", eventSourceArn: bus });
+    const { archiveArn } = await client.createArchive({ archiveName: "kept", eventSourceArn: bus });
     await client.startReplay({
       replayName: "again",
       eventSourceArn: archiveArn,
