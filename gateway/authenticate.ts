@@ -5,6 +5,7 @@ import { GatewayRefusal } from "./faults/gateway-refusal.ts";
 import type { Gateway } from "./gateway.ts";
 import { bindingOf } from "./gateway.ts";
 import type { Identity, RequestHead } from "./identify.ts";
+import { isItsOwnCanonicalPath } from "./signature/canonical.ts";
 import type { Payload } from "./signature/payload.ts";
 import { verifyRequest } from "./signature/verify.ts";
 
@@ -18,7 +19,8 @@ export interface Believed {
 
 /**
  * Verifies a request's signature. Clients of the JSON APIs sign the hash of a body without telling it, so there the body
- * is read first; a request without any signature is refused there. Object storage serves the public too, and its
+ * is read first; a request without any signature is refused there, and so is a path whose signature would do for others:
+ * it is signed without dots and empty segments, and routed as it is. Object storage serves the public too, and its
  * bodies stay unread. Throws SignatureRefusal and GatewayRefusal.
  */
 export const authenticate = async (
@@ -33,6 +35,8 @@ export const authenticate = async (
   const isSigned =
     head.headers.authorization !== undefined || head.query.has(`${dialect.signature.queryPrefix}Signature`);
   if (!isXml && !isSigned) throw new GatewayRefusal("missing-authentication");
+  if (!isXml && !isItsOwnCanonicalPath(head.rawPath))
+    throw new GatewayRefusal("malformed-uri", "The path has a segment that is empty or made of dots alone.");
 
   const body = isXml ? undefined : await exchange.body.readWhole();
   const verified = verifyRequest({

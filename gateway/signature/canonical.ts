@@ -50,6 +50,14 @@ export const doubleEncodedPath = (rawPath: string): string => {
   return encode(`/${segments.join("/")}${end}`, "/");
 };
 
+/** Whether no other path has the same `doubleEncodedPath`; if not, a signature for one path would do for another. */
+export const isItsOwnCanonicalPath = (rawPath: string): boolean => {
+  const segments = rawPath.slice(1).split("/");
+  return segments.every(
+    (segment, index) => segment !== "." && segment !== ".." && (segment !== "" || index === segments.length - 1),
+  );
+};
+
 /** Splits a raw query, without its question mark. */
 export const parseQuery = (rawQuery: string): QueryParameter[] =>
   rawQuery

@@ -391,6 +391,28 @@ describe("a caller who is not believed", () => {
     expect(response.body).toContain(name);
   });
 
+  test.each([
+    // path that the signature of /readers/Ada fits as well
+    ["/readers/Ada/books/.."],
+    ["/readers/./Ada"],
+    ["/readers//Ada"],
+    ["//readers/Ada"],
+    ["/x/../readers/Ada"],
+    ["/readers/Ada/."],
+  ])("when a JSON API is asked for %s with the signature for another path", async (target) => {
+    const before = fixture.received.length;
+    const headers = fixture.sign("customer-profile", "amz", reader);
+    const response = await send(fixture.url, { ...reader, target }, headers);
+    expect([response.status, response.headers["x-amzn-errortype"]]).toEqual([400, "SerializationException"]);
+    expect(response.body).toContain("The path has a segment that is empty or made of dots alone.");
+    expect(fixture.received).toHaveLength(before);
+  });
+
+  test("but a path may end with a slash, which is signed", async () => {
+    const response = await fixture.call("customer-profile", "amz", { ...reader, target: "/readers/Ada/" });
+    expect(response.body).toContain("NoSuchVolume");
+  });
+
   test("is anonymous to object storage, which decides itself", async () => {
     await send(fixture.url, { method: "GET", target: "/novels" }, {});
     expect(fixture.received.at(-1)).toMatchObject({
