@@ -6,6 +6,7 @@ import type { ConnectError } from "@connectrpc/connect";
 import { Code } from "@connectrpc/connect";
 import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 
+import { encodeGrpcMessage } from "../wire/grpc-message.ts";
 import { isGzipEncoded } from "../wire/gzip.ts";
 import { parseGrpcTimeout } from "../wire/timeouts.ts";
 import type { Call } from "./call.ts";
@@ -82,7 +83,7 @@ export const refuseUnknownGrpc = (stream: ServerHttp2Stream, path: string): void
       ":status": 200,
       "content-type": contentType,
       "grpc-status": String(Code.Unimplemented),
-      "grpc-message": encodeURIComponent(`There is no method ${path}.`),
+      "grpc-message": encodeGrpcMessage(`There is no method ${path}.`),
     },
     { endStream: true },
   );
@@ -135,7 +136,7 @@ class GrpcAnswer {
     const stream = this.#stream;
     if (!stream.destroyed) {
       if (error !== undefined || this.#call.givenResponseTrailer !== undefined)
-        this.#trailers = toOutgoing(setTrailerStatus(new Headers(this.#call.givenResponseTrailer), error));
+        this.#trailers = statusTrailers(new Headers(this.#call.givenResponseTrailer), error);
       if (stream.writableEnded) this.#trailers = statusOk;
       else if (stream.headersSent) stream.end();
       else if (error !== undefined && this.#call.givenResponseHeader === undefined)
@@ -185,6 +186,13 @@ class GrpcAnswer {
     else close();
   }
 }
+
+/** Adds how a call ended to the trailers of its handler. */
+const statusTrailers = (trailers: Headers, error: ConnectError | undefined): OutgoingHttpHeaders => {
+  const outgoing = toOutgoing(setTrailerStatus(trailers, error));
+  // Connect escapes more than the protocol says, which stock clients then show as it came.
+  return error === undefined ? outgoing : { ...outgoing, "grpc-message": encodeGrpcMessage(error.rawMessage) };
+};
 
 const toOutgoing = (headers: Headers): OutgoingHttpHeaders => {
   const outgoing: OutgoingHttpHeaders = {};

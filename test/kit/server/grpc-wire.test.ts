@@ -28,7 +28,7 @@ beforeEach(async () => {
 afterEach(() => server.stop(0));
 
 describe("a stock gRPC client", () => {
-  test("sees the status, the message and the details of a refusal", async () => {
+  const refusalOf = async (thing: string): Promise<GrpcError> => {
     const client = new Client(`127.0.0.1:${server.port}`, credentials.createInsecure());
     const metadata = new Metadata();
     metadata.set("authorization", "Bearer alice");
@@ -37,12 +37,22 @@ describe("a stock gRPC client", () => {
         "/quartet.test.v1.TestService/Refuse",
         (bytes: Uint8Array) => Buffer.from(bytes),
         (bytes) => bytes,
-        toBinary(RefuseRequestSchema, create(RefuseRequestSchema, { failure: Failure.DECLARED, thing: "größte" })),
+        toBinary(RefuseRequestSchema, create(RefuseRequestSchema, { failure: Failure.DECLARED, thing })),
         metadata,
         (refusal) => resolve(refusal as GrpcError),
       );
     });
     client.close();
+    return error;
+  };
+
+  test("sees the message as it was made, whatever characters it has", async () => {
+    const thing = "a: b, c/d? e&f=g; 100 % %3A #1 @x +$ ü 🐈\n\t";
+    expect((await refusalOf(thing)).details).toBe(`There is no ${thing}.`);
+  });
+
+  test("sees the status, the message and the details of a refusal", async () => {
+    const error = await refusalOf("größte");
     expect(error.code).toBe(status.NOT_FOUND);
     expect(error.details).toBe("There is no größte.");
     const { details } = fromBinary(StatusSchema, error.metadata.get("grpc-status-details-bin")[0] as Buffer);
@@ -65,7 +75,7 @@ describe("on the wire of gRPC", () => {
   test("a failure before the first message is told in the headers alone", async () => {
     const body = toBinary(RefuseRequestSchema, create(RefuseRequestSchema, { failure: Failure.DECLARED, thing: "x" }));
     const { headers, trailers, flags } = await request(session, "Refuse", frame(body));
-    expect(headers).toMatchObject({ ":status": 200, "grpc-status": "5", "grpc-message": "There%20is%20no%20x." });
+    expect(headers).toMatchObject({ ":status": 200, "grpc-status": "5", "grpc-message": "There is no x." });
     expect(flags & constants.NGHTTP2_FLAG_END_STREAM).toBe(constants.NGHTTP2_FLAG_END_STREAM);
     expect(trailers).toBeUndefined();
   });
@@ -82,7 +92,7 @@ describe("on the wire of gRPC", () => {
     const body = frame(toBinary(UploadRequestSchema, create(UploadRequestSchema, head)));
     const { headers, trailers } = await request(session, "Upload", body, {}, (stream) => stream.write(body));
     expect(headers["x-upload"]).toBe("seen");
-    expect(trailers).toMatchObject({ "grpc-status": "5", "grpc-message": "There%20is%20no%20headers." });
+    expect(trailers).toMatchObject({ "grpc-status": "5", "grpc-message": "There is no headers." });
   });
 
   test("a method that nobody offers is unimplemented", async () => {
