@@ -38,10 +38,22 @@ export const gatewaySettings = {
   hosts: words(["localhost"], "Host names of the gateway itself; a label before one of them names a bucket or an API."),
   brandWord: text("svc", "Word of the documented dialect in header names, ARNs and algorithms."),
   allowedOrigins: words([], "Origins whose scripts may call the JSON APIs; a * in one stands for any text."),
-  customerProfileAddress: text("http://127.0.0.1:50051", "Where the gateway reaches customer-profile."),
-  refactoringWorkspaceAddress: text("http://127.0.0.1:50052", "Where the gateway reaches refactoring-workspace."),
-  eventBusAddress: text("http://127.0.0.1:50053", "Where the gateway reaches event-bus."),
-  objectStorageAddress: text("http://127.0.0.1:50054", "Where the gateway reaches object-storage."),
+  customerProfileAddress: text(
+    "http://127.0.0.1:50051",
+    "Where the gateway reaches customer-profile; several addresses separated by commas.",
+  ),
+  refactoringWorkspaceAddress: text(
+    "http://127.0.0.1:50052",
+    "Where the gateway reaches refactoring-workspace; several addresses separated by commas.",
+  ),
+  eventBusAddress: text(
+    "http://127.0.0.1:50053",
+    "Where the gateway reaches event-bus; several addresses separated by commas.",
+  ),
+  objectStorageAddress: text(
+    "http://127.0.0.1:50054",
+    "Where the gateway reaches object-storage; several addresses separated by commas.",
+  ),
 };
 
 export const customerProfileSettings = {
@@ -76,7 +88,10 @@ export const eventBusSettings = {
 
 export const objectStorageSettings = {
   listen: address("127.0.0.1:50054", "Where the service answers RPCs."),
-  eventBusAddress: text("http://127.0.0.1:50053", "Where bucket notifications are sent."),
+  eventBusAddress: text(
+    "http://127.0.0.1:50053",
+    "Where bucket notifications are sent; several addresses separated by commas.",
+  ),
 };
 
 /** The processes in the order in which the launcher starts them: a callee before its callers; and what else stands in quartet.json. */

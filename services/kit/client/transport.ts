@@ -20,7 +20,7 @@ export interface ClientLimits {
 
 /** How calls reach one service. */
 export interface TransportOptions {
-  /** `http://127.0.0.1:50054`, `https://localhost:50054` or `unix:/path`. */
+  /** `http://127.0.0.1:50054`, `https://localhost:50054` or `unix:/path`; several separated by commas. */
   readonly address?: string;
   /** Further addresses of the same service. Calls take all of them in turns and leave out those that fail. */
   readonly addresses?: readonly string[];
@@ -65,7 +65,7 @@ export interface EngineOptions {
  */
 export const createTransport = (options: TransportOptions): ClosableTransport => {
   const { address, addresses = [], engine, tls, token } = options;
-  const all = address === undefined ? addresses : [address, ...addresses];
+  const all = [...(address?.split(",") ?? []), ...addresses].map((each) => each.trim());
   if (all.length === 0) throw new Error("a transport needs an address");
   const limits = { ...defaultClientLimits, ...options.limits };
   const create = engine === "grpc" ? createGrpcEngine : createEitherEngine;

@@ -159,7 +159,8 @@ describe.each(["connect", "grpc"] as const)("the %s engine", (engine) => {
 
   test("takes the addresses in turns", async () => {
     const counted = [await startCounted(), await startCounted(), await startCounted()];
-    const client = open(engine, { addresses: counted.map(({ server }) => server.url) });
+    const [first, ...others] = counted.map(({ server }) => server.url);
+    const client = open(engine, { address: `${first}, ${others[0]}`, addresses: others.slice(1) });
     for (let call = 0; call < 9; call += 1) await client.echo({});
     expect(counted.map(({ calls }) => calls())).toEqual([3, 3, 3]);
   });
