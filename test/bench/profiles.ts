@@ -48,7 +48,7 @@ const caller = (app: Application) => {
       method.localName
     ];
     if (handler === undefined) throw new Error(`no handler is called ${method.localName}`);
-    return handler(create(method.input, request), { ...context, method } as unknown);
+    return handler(create(method.input, request), { ...context, method });
   };
 };
 

@@ -101,10 +101,10 @@ describe("refuses", () => {
     ["application/proto", "\xff\xff\xff"],
     ["application/json", '{"text":'],
     ["application/json", '{"number":"many"}'],
-  ])("a message that cannot be read, with its reason: %s %s", async (type, text) => {
+  ])("a message that cannot be read, with its reason: %s %s", async (type, message) => {
     await start();
     const answer = await post("Echo", { "content-type": type }, (outgoing) =>
-      outgoing.end(Buffer.from(text, "latin1")),
+      outgoing.end(Buffer.from(message, "latin1")),
     );
     expect(answer.status).toBe(400);
     expect(JSON.parse(answer.body)).toMatchObject({

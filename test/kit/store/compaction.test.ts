@@ -20,11 +20,15 @@ const openFor = async (directory: string): Promise<Store> => {
   return store;
 };
 
-/** The files of a database in which the secret can be found. */
+/** The files of a database in which the secret can be found; the database may drop one while they are read. */
 const filesWithSecret = async (directory: string): Promise<string[]> => {
   const names = await readdir(directory);
-  const contents = await Promise.all(names.map((name) => readFile(join(directory, name))));
+  const contents = await Promise.all(names.map((name) => readFile(join(directory, name)).catch(whenDropped)));
   return names.filter((_name, index) => contents[index]?.includes(secret));
+};
+
+const whenDropped = (error: NodeJS.ErrnoException): undefined => {
+  if (error.code !== "ENOENT") throw error;
 };
 
 const keep = (store: Store, stream: string, value: Uint8Array): Promise<void> =>
