@@ -253,11 +253,10 @@ export const rules: readonly Rule[] = [
   {
     name: "no source file is dead",
     check: (tree) => {
-      const entries = [...tree.keys()].filter(
-        (path) =>
-          /^test\/.*\.ts$/.test(path) ||
-          /^(?:services|gateway)\/(?:[a-z-]+\/)?(?:main|launch|demo|token|schema)\.ts$/.test(path),
-      );
+      const scripts =
+        (JSON.parse(tree.get("package.json") ?? "{}") as { scripts?: Record<string, string> }).scripts ?? {};
+      const started = Object.values(scripts).flatMap((script) => script.match(/[\w./-]+\.ts/g) ?? []);
+      const entries = [...started, ...filesOf(tree, /^test\/.*\.ts$/).map(([path]) => path)];
       const reached = new Set<string>();
       const visit = (path: string): void => {
         if (reached.has(path)) return;
