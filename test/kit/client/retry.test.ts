@@ -133,8 +133,8 @@ describe.each(["connect", "grpc"] as const)("the %s engine", (engine) => {
     const client = open(engine, { address: flaky.address, retry: { attemptsMax: 3, delayMsMin: 1 } });
     await expect(client.echo({ text: "x" })).rejects.toMatchObject({ code: Code.Unavailable });
     expect(flaky.calls()).toBe(3);
-    const once = open(engine, { address: flaky.address, retry: { attemptsMax: 1 } });
-    await expect(once.echo({ text: "x" })).rejects.toMatchObject({ code: Code.Unavailable });
+    const unrepeated = open(engine, { address: flaky.address, retry: { attemptsMax: 1 } });
+    await expect(unrepeated.echo({ text: "x" })).rejects.toMatchObject({ code: Code.Unavailable });
     expect(flaky.calls()).toBe(4);
   });
 
