@@ -250,9 +250,11 @@ export const giveServices = async (calls: SecretCalls): Promise<void> => {
   });
   calls.refusals.set(
     "a request in a URL",
-    await (await fetch(`${base}/ListDomains?${query}`, { headers: { authorization: bearer } })).text(),
+    await (await fetch(`${base}/ListDomains?${query.toString()}`, { headers: { authorization: bearer } })).text(),
   );
-  const broken = `${base}/ListDomains?${new URLSearchParams({ encoding: "json", message: `{${plant("a malformed request in a URL")}`, connect: "v1" })}`;
+  const message = `{${plant("a malformed request in a URL")}`;
+  const malformed = new URLSearchParams({ encoding: "json", message, connect: "v1" });
+  const broken = `${base}/ListDomains?${malformed.toString()}`;
   await calls.fails("a malformed request in a URL", fetch(broken, { headers: { authorization: bearer } }));
   expect(signature.length).toBeGreaterThan(20);
 };

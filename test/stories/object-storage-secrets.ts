@@ -102,5 +102,5 @@ const signedUrl = (calls: SecretCalls, target: string, expires: number): string 
   let key = Buffer.from(`AWS4${calls.secretAccessKey}`);
   for (const part of scope.split("/")) key = createHmac("sha256", key).update(part).digest();
   const signature = createHmac("sha256", key).update(["AWS4-HMAC-SHA256", time, scope, hash].join("\n")).digest("hex");
-  return `http://${host}${target}?${query}&X-Amz-Signature=${signature}`;
+  return `http://${host}${target}?${query.toString()}&X-Amz-Signature=${signature}`;
 };

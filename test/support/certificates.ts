@@ -31,7 +31,7 @@ const dayMs = 86_400_000;
 
 /** An authority of its own, whose files stand in the directory. */
 export const createAuthority = async (directory: string, name = "authority"): Promise<TestAuthority> => {
-  const keys = (await webcrypto.subtle.generateKey(algorithm, true, ["sign", "verify"])) as webcrypto.CryptoKeyPair;
+  const keys = await webcrypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
   const notBefore = new Date(Date.now() - dayMs);
   const notAfter = new Date(Date.now() + dayMs);
   const certificate = await X509CertificateGenerator.createSelfSigned({
@@ -49,7 +49,7 @@ export const createAuthority = async (directory: string, name = "authority"): Pr
   await writeFile(file, certificate.toString("pem"));
 
   const certify = async (subject: string): Promise<CertificateFiles> => {
-    const own = (await webcrypto.subtle.generateKey(algorithm, true, ["sign", "verify"])) as webcrypto.CryptoKeyPair;
+    const own = await webcrypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
     const issued = await X509CertificateGenerator.create({
       subject: `CN=${subject}`,
       issuer: certificate.subject,

@@ -49,4 +49,4 @@ const roles: Record<string, () => Promise<string>> = {
   "socket-down": () => listen(createServer(sendAll)),
 };
 
-playPeer({ start: roles[process.argv[2] ?? ""] as () => Promise<string> });
+playPeer({ start: roles[process.argv[2] ?? ""] });

@@ -31,6 +31,9 @@ const lookingJobs = async () => {
   return { ...harness, seen };
 };
 
+const byId = ([one]: readonly [string, ...unknown[]], [other]: readonly [string, ...unknown[]]): number =>
+  one.localeCompare(other);
+
 test("a job runs in the trace of the work that enqueued it, each time", async () => {
   const { jobs, clock, enqueue, seen } = await lookingJobs();
   jobs.start();
@@ -40,7 +43,7 @@ test("a job runs in the trace of the work that enqueued it, each time", async ()
   await jobs.idle();
   clock.advance(1_000);
   await eventually(() => jobs.stats().done === 2, "both are done");
-  expect(seen.toSorted()).toEqual([
+  expect(seen.toSorted(byId)).toEqual([
     ["a", "a".repeat(32)],
     ["a", "a".repeat(32)],
     ["b", "b".repeat(32)],
@@ -67,7 +70,7 @@ test("jobs that were enqueued by transactions of one group keep their own traces
   jobs.start();
   await eventually(() => seen.length >= names.length, "all have run");
   const own = seen.filter(([id]) => id !== "shared");
-  expect(own.toSorted()).toEqual(names.map((digit) => [digit, digit.repeat(32)]));
+  expect(own.toSorted(byId)).toEqual(names.map((digit) => [digit, digit.repeat(32)]));
 });
 
 test("a job of no trace runs in one of its own", async () => {
