@@ -1,6 +1,7 @@
 import { ObjectStorageService } from "../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import type { Handlers } from "../kit/server/handlers.ts";
 import type { Application } from "./application.ts";
+import { absentConfigurations } from "./operations/absent-configuration.ts";
 import { deleteObjects } from "./operations/batch-delete.ts";
 import { createBucket, deleteBucket, getBucketLocation, headBucket, listBuckets } from "./operations/bucket.ts";
 import {
@@ -22,6 +23,8 @@ import {
   getBucketRequestPayment,
   getBucketVersioning,
   getObjectAcl,
+  putBucketAcl,
+  putObjectAcl,
 } from "./operations/fixed-configuration.ts";
 import { completeMultipartUpload } from "./operations/multipart-completion.ts";
 import {
@@ -31,7 +34,7 @@ import {
   listParts,
 } from "./operations/multipart-upload.ts";
 import { getObjectAttributes } from "./operations/object-attributes.ts";
-import { listObjects, listObjectsV2 } from "./operations/object-listing.ts";
+import { listObjects, listObjectsV2, listObjectVersions } from "./operations/object-listing.ts";
 import { getObject, headObject } from "./operations/object-read.ts";
 import { deleteObjectTagging, getObjectTagging, putObjectTagging } from "./operations/object-tagging.ts";
 import { deleteObject, putObject } from "./operations/object-write.ts";
@@ -51,6 +54,7 @@ export const handlers: Handlers<typeof ObjectStorageService, Application> = {
   deleteObject,
   listObjects,
   listObjectsV2,
+  listObjectVersions,
   putBucketNotificationConfiguration,
   getBucketNotificationConfiguration,
   createMultipartUpload,
@@ -79,5 +83,8 @@ export const handlers: Handlers<typeof ObjectStorageService, Application> = {
   getBucketOwnershipControls,
   getBucketAcl,
   getObjectAcl,
+  putBucketAcl,
+  putObjectAcl,
+  ...absentConfigurations,
   ...pendingOperations,
 };

@@ -227,6 +227,7 @@ export const namesBeyondTheModels: readonly {
       "IncompleteBody",
       "InternalError",
       "InvalidArgument",
+      "InvalidBucketAclWithObjectOwnership",
       "InvalidBucketName",
       "InvalidBucketOwnerAWSAccountID",
       "InvalidBucketState",

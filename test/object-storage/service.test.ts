@@ -44,10 +44,10 @@ describe("the refusals of object storage", () => {
 describe("operations that are not offered", () => {
   test("answer by their name", async () => {
     const { client } = await startWithBucket();
-    const call = client.getBucketPolicy({ bucket: "photos" }, as(alice));
+    const call = client.putBucketPolicy({ bucket: "photos", policy: "{}" }, as(alice));
     expect(await refusalOf(call)).toBe("NOT_IMPLEMENTED");
-    expect(await metadataOf(client.putBucketAcl({ bucket: "photos" }, as(alice)))).toEqual({
-      operation: "PutBucketAcl",
+    expect(await metadataOf(client.getBucketNotification({ bucket: "photos" }, as(alice)))).toEqual({
+      operation: "GetBucketNotification",
     });
   });
 });

@@ -36,9 +36,9 @@ const partialContent = 206;
 export const nullVersionId = "null";
 
 /** Throws INVALID_VERSION_ID for a version that an object of a bucket without versioning cannot have. */
-export const checkVersionId = (versionId: string | undefined): void => {
+export const checkVersionId = (versionId: string | undefined, argumentName = "versionId"): void => {
   if (versionId !== undefined && versionId !== nullVersionId)
-    throw fault(ErrorReason.INVALID_VERSION_ID, { argument_name: "versionId", argument_value: versionId });
+    throw fault(ErrorReason.INVALID_VERSION_ID, { argument_name: argumentName, argument_value: versionId });
 };
 
 /** Throws INVALID_REQUEST for a request that asks for a part and for a range. */

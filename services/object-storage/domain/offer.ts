@@ -3,12 +3,6 @@ import { notOffered } from "../faults.ts";
 
 /** Members of requests that ask for something that this service does not offer. What a request lacks is undefined. */
 export interface UnofferedMembers {
-  readonly acl?: string;
-  readonly grantFullControl?: string;
-  readonly grantRead?: string;
-  readonly grantReadAcp?: string;
-  readonly grantWrite?: string;
-  readonly grantWriteAcp?: string;
   readonly serverSideEncryption?: ServerSideEncryption;
   readonly sseCustomerAlgorithm?: string;
   readonly sseCustomerKey?: string;
@@ -34,12 +28,6 @@ type Member = keyof UnofferedMembers;
 
 /** The header of each member, and the values with which it asks for nothing more than is offered anyway. */
 const unoffered: Readonly<Record<Member, readonly [header: string, harmless?: readonly unknown[]]>> = {
-  acl: ["x-svc-acl", ["private", "bucket-owner-full-control"]],
-  grantFullControl: ["x-svc-grant-full-control"],
-  grantRead: ["x-svc-grant-read"],
-  grantReadAcp: ["x-svc-grant-read-acp"],
-  grantWrite: ["x-svc-grant-write"],
-  grantWriteAcp: ["x-svc-grant-write-acp"],
   serverSideEncryption: ["x-svc-server-side-encryption", [ServerSideEncryption.UNSPECIFIED]],
   sseCustomerAlgorithm: ["x-svc-server-side-encryption-customer-algorithm"],
   sseCustomerKey: ["x-svc-server-side-encryption-customer-key"],

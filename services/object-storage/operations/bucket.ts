@@ -13,6 +13,7 @@ import { arn } from "../../kit/arn/arn.ts";
 import { refuseAnonymous, useBucket } from "../access.ts";
 import type { Application, Context } from "../application.ts";
 import { openContinuation } from "../continuation.ts";
+import { checkBucketAccess } from "../domain/access-control.ts";
 import { isBucketName } from "../domain/bucket-name.ts";
 import { chooseRegion, locationConstraintOf } from "../domain/location.ts";
 import { refuseUnoffered } from "../domain/offer.ts";
@@ -34,7 +35,7 @@ const bucketsPerPageMax = 10_000;
 
 /**
  * Makes an empty bucket of the caller's account. Refuses an anonymous caller, a name that breaks the rules, what is
- * not offered, a wrong region, bad tags, a name that is taken (by the caller's account or another), one bucket too
+ * not offered, access for others, a wrong region, bad tags, a name that is taken (by the caller's account or another), one bucket too
  * many. Repeating it is refused and changes nothing.
  */
 export const createBucket = async (request: CreateBucketRequest, context: Context) => {
@@ -45,6 +46,7 @@ export const createBucket = async (request: CreateBucketRequest, context: Contex
   refuseUnoffered(request);
   if (configuration?.location !== undefined) throw notOffered("Location");
   if (configuration?.bucket !== undefined) throw notOffered("Bucket");
+  checkBucketAccess(request);
   const region = chooseRegion(configuration?.locationConstraint, app.region);
   const tagging = planTagging(create(TaggingSchema, { tagSet: configuration?.tags ?? [] }), bucketTagsMax);
 

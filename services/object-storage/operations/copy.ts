@@ -6,6 +6,7 @@ import { VersionRecordSchema } from "../../../gen/quartet/objectstorage/storage/
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import { useBucket } from "../access.ts";
 import type { Context } from "../application.ts";
+import { checkObjectAccess } from "../domain/access-control.ts";
 import { judgeWrite, quoteETag } from "../domain/conditions.ts";
 import { parseCopySource } from "../domain/copy-source.ts";
 import { readAlgorithm } from "../domain/expected-checksums.ts";
@@ -22,13 +23,15 @@ import { findCurrentRow, putNullVersion } from "../store/object.ts";
 /**
  * Makes an object of an existing one in one transaction that moves references and no bytes. Its ETag and parts are the
  * source's; so is its checksum, unless another algorithm is asked for, for which the source is read. Refuses a long
- * key, what is not offered, a malformed source, bad attributes, then as every use of the destination and then of the
- * source does, the source's key and conditions, its size, a copy to itself that changes nothing, then conditions.
+ * key, what is not offered, access for others, a malformed source, bad attributes, then as every use of the destination
+ * and then of the source does, the source's key and conditions, its size, a copy to itself that changes nothing, then
+ * conditions.
  */
 export const copyObject = async (request: CopyObjectRequest, context: Context) => {
   const { app } = context;
   checkKey(request.key);
   refuseUnoffered(request);
+  checkObjectAccess(request);
   const source = parseCopySource(request.copySource);
   const asked = planAttributes(request);
   const algorithm = readAlgorithm(request.checksumAlgorithm);

@@ -1,12 +1,17 @@
 /**
  * Configurations that every bucket and object has in one state, because nothing here can change them. Each tells that
- * state and refuses as every use of a bucket does; what would change it is not offered.
+ * state and refuses as every use of a bucket does; what would change it is not offered, or refused where clients know a
+ * reason for it.
  */
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
-import type { GetObjectAclRequest } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
+import type {
+  GetObjectAclRequest,
+  PutObjectAclRequest,
+} from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import type { BucketRequest } from "../access.ts";
 import { useBucket } from "../access.ts";
 import type { Application, Context } from "../application.ts";
+import { checkObjectAccess } from "../domain/access-control.ts";
 import { checkVersionId } from "../domain/object-version.ts";
 import { fault } from "../faults.ts";
 import { ownerOf } from "../owner.ts";
@@ -40,13 +45,36 @@ export const getBucketAcl = telling(({ accountId }, app) => privateAcl(app, acco
 
 /** As getBucketAcl; refuses a version id that no object here has first, and an unknown key last. */
 export const getObjectAcl = async (request: GetObjectAclRequest, context: Context) => {
+  const row = await readObjectRow(request, context);
+  return privateAcl(context.app, row.ownerAccountId);
+};
+
+/** Refuses as every use of a bucket does, then always: a bucket whose owner owns everything takes no ACL. */
+export const putBucketAcl = async (request: BucketRequest, context: Context): Promise<never> => {
+  await context.app.store.read((reader) => useBucket(reader, context, request));
+  throw fault(ErrorReason.ACCESS_CONTROL_LIST_NOT_SUPPORTED);
+};
+
+/**
+ * Takes the one ACL that every object has, full control of the bucket's owner, and changes nothing. Refuses as
+ * getObjectAcl does, then every other ACL.
+ */
+export const putObjectAcl = async (request: PutObjectAclRequest, context: Context) => {
+  await readObjectRow(request, context);
+  const isOwnersControl = request.acl === "bucket-owner-full-control" && request.accessControlPolicy === undefined;
+  if (!isOwnersControl) throw fault(ErrorReason.ACCESS_CONTROL_LIST_NOT_SUPPORTED);
+  checkObjectAccess(request);
+  return {};
+};
+
+const readObjectRow = async (request: GetObjectAclRequest | PutObjectAclRequest, context: Context) => {
   checkVersionId(request.versionId);
   const row = await context.app.store.read(async (reader) => {
     const bucket = await useBucket(reader, context, request);
     return findCurrentRow(reader, bucket.bucketId, request.key);
   });
   if (row === undefined) throw fault(ErrorReason.NO_SUCH_KEY, { key: request.key });
-  return privateAcl(context.app, row.ownerAccountId);
+  return row;
 };
 
 const privateAcl = (app: Application, accountId: string) => {

@@ -8,6 +8,7 @@ import type { UploadRecord } from "../../../gen/quartet/objectstorage/storage/v1
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import { useBucket } from "../access.ts";
 import type { Application, Context } from "../application.ts";
+import { checkObjectAccess } from "../domain/access-control.ts";
 import { checksumMembers, encodeDigest, findChecksumAlgorithm } from "../domain/checksum-algorithm.ts";
 import { quoteETag } from "../domain/conditions.ts";
 import { instant } from "../domain/instant.ts";
@@ -27,13 +28,14 @@ const instantDigits = 12;
 const randomDigits = 32;
 
 /**
- * Starts a multipart upload; each call starts another one. Refuses a long key, what is not offered, bad attributes, a
- * checksum that cannot be, then as every use of a bucket does.
+ * Starts a multipart upload; each call starts another one. Refuses a long key, what is not offered, access for
+ * others, bad attributes, a checksum that cannot be, then as every use of a bucket does.
  */
 export const createMultipartUpload = async (request: CreateMultipartUploadRequest, context: Context) => {
   const { app, caller } = context;
   checkKey(request.key);
   refuseUnoffered(request);
+  checkObjectAccess(request);
   const attributes = planAttributes(request);
   const checksum = planUploadChecksum(request);
   const nowMs = app.clock.now();

@@ -1,6 +1,7 @@
 import type {
   ListObjectsRequest,
   ListObjectsV2Request,
+  ListObjectVersionsRequest,
 } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import type { CurrentVersionRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import { useBucket } from "../access.ts";
@@ -10,7 +11,9 @@ import { quoteETag } from "../domain/conditions.ts";
 import { instant } from "../domain/instant.ts";
 import type { ListingPage, ListingRequest } from "../domain/listing.ts";
 import { listPage } from "../domain/listing.ts";
+import { checkVersionId, nullVersionId } from "../domain/object-version.ts";
 import { listedText } from "../domain/url-encoding.ts";
+import { invalidArgument } from "../faults.ts";
 import { ownerOf } from "../owner.ts";
 import { readCurrentRows } from "../store/object.ts";
 
@@ -74,8 +77,49 @@ export const listObjects = async (request: ListObjectsRequest, context: Context)
   };
 };
 
+/**
+ * Lists the versions of a bucket in the byte order of their keys. Without versioning each object has one, the null
+ * version, which is its latest, and no key has a delete marker; a version id marker therefore adds nothing to its key
+ * marker. Refuses a version id marker without a key marker or of a version that no object here has, then as every use of
+ * a bucket does.
+ */
+export const listObjectVersions = async (request: ListObjectVersionsRequest, context: Context) => {
+  const { prefix = "", delimiter = "", keyMarker = "", versionIdMarker = "" } = request;
+  checkVersionIdMarker(keyMarker, versionIdMarker);
+  const maxKeys = Math.min(request.maxKeys ?? keysPerPageMax, keysPerPageMax);
+  const page = await readPage(request, context, () => ({ prefix, delimiter, start: keyMarker, entriesMax: maxKeys }));
+
+  const listed = listedText(request.encodingType);
+  const last = page.isTruncated ? page.entries.at(-1) : undefined;
+  const { contents, ...described } = describePage(page, listed, context.app);
+  return {
+    ...described,
+    versions: contents.map((version) => ({ ...version, versionId: nullVersionId, isLatest: true })),
+    name: request.bucket,
+    prefix: listed(prefix),
+    delimiter: request.delimiter === undefined ? undefined : listed(request.delimiter),
+    keyMarker: listed(keyMarker),
+    versionIdMarker,
+    nextKeyMarker: last === undefined ? undefined : listed(last.name),
+    nextVersionIdMarker: last?.kind === "row" ? nullVersionId : undefined,
+    maxKeys,
+    encodingType: request.encodingType,
+  };
+};
+
+const checkVersionIdMarker = (keyMarker: string, versionIdMarker: string): void => {
+  if (versionIdMarker === "") return;
+  if (keyMarker === "")
+    throw invalidArgument(
+      "version-id-marker",
+      versionIdMarker,
+      "A version-id marker cannot be specified without a key marker.",
+    );
+  checkVersionId(versionIdMarker, "version-id-marker");
+};
+
 const readPage = (
-  request: ListObjectsRequest | ListObjectsV2Request,
+  request: ListObjectsRequest | ListObjectsV2Request | ListObjectVersionsRequest,
   context: Context,
   plan: () => Omit<ListingRequest<string>, "start"> & { readonly start: string },
 ): Promise<ListingPage<CurrentVersionRecord>> =>

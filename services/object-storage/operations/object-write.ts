@@ -10,6 +10,7 @@ import type { ReceivedContent } from "../content/content-store.ts";
 import { openIncoming } from "../content/incoming.ts";
 import { checkAnnouncedSize } from "../content/meter.ts";
 import { deleteCurrent } from "../deletion.ts";
+import { checkObjectAccess } from "../domain/access-control.ts";
 import { checksumMembers, encodeDigest } from "../domain/checksum-algorithm.ts";
 import { judgeWrite, quoteETag } from "../domain/conditions.ts";
 import { planChecksums } from "../domain/expected-checksums.ts";
@@ -24,8 +25,8 @@ import { findCurrentRow, putNullVersion } from "../store/object.ts";
 /**
  * Stores an object whole. The caller is promised that once answered it survives a crash and is seen by every later
  * read; repeating it stores the same object again. Refuses from the head alone, before a byte of content is taken: a
- * long key, what is not offered, bad attributes, bad checksums, announced sizes; then as every use of a bucket does;
- * then conditions. Content that is too large, cut short or not what its digests say is refused as it arrives. Bucket
+ * long key, what is not offered, access for others, bad attributes, bad checksums, announced sizes; then as every use of
+ * a bucket does; then conditions. Content that is too large, cut short or not what its digests say is refused as it arrives. Bucket
  * and conditions are judged again where the object is written. Nothing stays behind after a refusal.
  */
 export const putObject = async (requests: AsyncIterable<PutObjectRequest>, context: Context) => {
@@ -33,6 +34,7 @@ export const putObject = async (requests: AsyncIterable<PutObjectRequest>, conte
   const { head, content: incoming } = await openIncoming(requests);
   checkKey(head.key);
   refuseUnoffered(head);
+  checkObjectAccess(head);
   const attributes = planAttributes(head);
   const expectation = {
     checksums: planChecksums(head),

@@ -29,12 +29,15 @@ describe("createBucket", () => {
     [{ bucket: "event-bus" }, "INVALID_BUCKET_NAME"],
     [{ bucket: "a".repeat(64) }, "INVALID_BUCKET_NAME"],
     [{ bucket: "other", acl: "nonsense" }, "INVALID_INPUT"],
-    [{ bucket: "other", acl: "public-read" }, "MEMBER_NOT_IMPLEMENTED"],
-    [{ bucket: "other", grantRead: "id=1" }, "MEMBER_NOT_IMPLEMENTED"],
     [{ bucket: "other", objectLockEnabledForBucket: true }, "MEMBER_NOT_IMPLEMENTED"],
-    [{ bucket: "other", objectOwnership: "ObjectWriter" }, "MEMBER_NOT_IMPLEMENTED"],
+    [{ bucket: "other", objectOwnership: "ObjectWriter", acl: "public-read" }, "MEMBER_NOT_IMPLEMENTED"],
     [{ bucket: "other", createBucketConfiguration: { location: {} } }, "MEMBER_NOT_IMPLEMENTED"],
     [{ bucket: "other", createBucketConfiguration: { bucket: {} } }, "MEMBER_NOT_IMPLEMENTED"],
+    [
+      { bucket: "other", acl: "public-read", createBucketConfiguration: { locationConstraint: "moon" } },
+      "INVALID_BUCKET_ACL_WITH_OBJECT_OWNERSHIP",
+    ],
+    [{ bucket: "other", grantWrite: "id=1" }, "INVALID_BUCKET_ACL_WITH_OBJECT_OWNERSHIP"],
     [
       { bucket: "other", createBucketConfiguration: { locationConstraint: "us-east-1" } },
       "INVALID_LOCATION_CONSTRAINT",

@@ -79,8 +79,8 @@ describe("copyObject", () => {
   test.each([
     // request, reason; in the order of refusal
     [{ key: "k".repeat(1025), acl: "public-read" }, "KEY_TOO_LONG"],
-    [{ acl: "public-read", copySource: "x" }, "MEMBER_NOT_IMPLEMENTED"],
-    [{ copySourceSseCustomerKey: "x" }, "MEMBER_NOT_IMPLEMENTED"],
+    [{ copySourceSseCustomerKey: "x", acl: "public-read" }, "MEMBER_NOT_IMPLEMENTED"],
+    [{ acl: "public-read", copySource: "x" }, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
     [{ copySource: "photos", storageClass: "NONSENSE" }, "INVALID_ARGUMENT"],
     [{ copySource: "photos/%E0%A4%A" }, "INVALID_ARGUMENT"],
     [{ copySource: "arn:aws:s3:us-east-1:1:accesspoint/x/object/y" }, "MEMBER_NOT_IMPLEMENTED"],

@@ -50,3 +50,41 @@ test("getObjectAcl refuses a version that no object has, an unknown bucket, anot
   expect(await acl({}, bob)).toBe("ACCESS_DENIED");
   expect(await acl({})).toBe("NO_SUCH_KEY");
 });
+
+test.each([
+  // request, account, reason; in the order of refusal
+  [{ bucket: "unknown", acl: "private" }, alice, "NO_SUCH_BUCKET"],
+  [{ acl: "private" }, bob, "ACCESS_DENIED"],
+  [{ acl: "nonsense" }, alice, "INVALID_INPUT"],
+  [{ acl: "private" }, alice, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
+  [{ acl: "public-read" }, alice, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
+  [{ grantRead: "id=1" }, alice, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
+  [{ accessControlPolicy: { grants: [] } }, alice, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
+  [{}, alice, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
+])("putBucketAcl given %j by %s: %s", async (request, account, reason) => {
+  const { client } = await startWithBucket();
+  expect(await refusalOf(client.putBucketAcl({ bucket: "photos", ...request }, as(account)))).toBe(reason);
+});
+
+const ownersControl = { acl: "bucket-owner-full-control" };
+
+test.each([
+  // request, account, reason; in the order of refusal
+  [{ bucket: "unknown", versionId: "1" }, alice, "INVALID_VERSION_ID"],
+  [{ bucket: "unknown" }, alice, "NO_SUCH_BUCKET"],
+  [{ key: "unknown" }, bob, "ACCESS_DENIED"],
+  [{ key: "unknown", acl: "public-read" }, alice, "NO_SUCH_KEY"],
+  [{ acl: "public-read" }, alice, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
+  [{ acl: "private" }, alice, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
+  [{}, alice, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
+  [{ grantRead: "id=1" }, alice, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
+  [{ ...ownersControl, grantRead: "id=1" }, alice, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
+  [{ ...ownersControl, accessControlPolicy: {} }, alice, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
+  [{ ...ownersControl, versionId: "null" }, alice, "none"],
+])("putObjectAcl given %j by %s: %s", async (request, account, reason) => {
+  const harness = await startWithBucket();
+  const cat = { bucket: "photos", key: "cat.jpg" };
+  await put(harness, cat, "meow");
+  expect(await refusalOf(harness.client.putObjectAcl({ ...cat, ...request }, as(account)))).toBe(reason);
+  expect(await harness.client.getObjectAcl(cat, as(alice))).toMatchObject(ownerOnly);
+});

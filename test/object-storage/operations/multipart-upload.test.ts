@@ -211,7 +211,8 @@ describe("createMultipartUpload", () => {
   test.each([
     // request, reason; in the order of refusal
     [{ key: "k".repeat(1025), acl: "public-read" }, "KEY_TOO_LONG"],
-    [{ objectLockMode: "GOVERNANCE", storageClass: "NONSENSE" }, "MEMBER_NOT_IMPLEMENTED"],
+    [{ objectLockMode: "GOVERNANCE", acl: "public-read" }, "MEMBER_NOT_IMPLEMENTED"],
+    [{ acl: "public-read", storageClass: "NONSENSE" }, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
     [{ storageClass: "NONSENSE" }, "INVALID_STORAGE_CLASS"],
     [{ checksumAlgorithm: "NONSENSE" }, "INVALID_REQUEST"],
     [{ checksumType: "COMPOSITE" }, "INVALID_REQUEST"],

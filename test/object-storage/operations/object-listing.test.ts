@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import { FakeClock } from "../../support/fake-clock.ts";
 import type { Harness } from "../harness.ts";
-import { alice, as, put, refusalOf, startWithBucket } from "../harness.ts";
+import { alice, as, bob, put, refusalOf, startWithBucket } from "../harness.ts";
 
 const fill = async (harness: Harness, keys: readonly string[]): Promise<void> => {
   await Promise.all(keys.map((key) => put(harness, { bucket: "photos", key }, key)));
@@ -124,5 +124,84 @@ describe("listObjects", () => {
     expect(rest.marker).toBe("b/");
     expect(rest.contents.map((object) => object.key)).toEqual(["c"]);
     expect(rest.commonPrefixes).toEqual([]);
+  });
+});
+
+describe("listObjectVersions", () => {
+  test("lists each object as its null version, and no delete markers", async () => {
+    const clock = new FakeClock(Date.parse("2026-01-02T03:04:05.678Z"));
+    const harness = await startWithBucket({ clock });
+    await put(harness, { bucket: "photos", key: "cat.jpg" }, "an older cat");
+    await put(harness, { bucket: "photos", key: "cat.jpg", storageClass: "ONEZONE_IA" }, "0123456789");
+    await put(harness, { bucket: "photos", key: "dog.jpg" }, "woof");
+    await harness.client.deleteObject({ bucket: "photos", key: "dog.jpg" }, as(alice));
+
+    const listing = await harness.client.listObjectVersions({ bucket: "photos" }, as(alice));
+
+    expect(listing).toMatchObject({ name: "photos", prefix: "", keyMarker: "", versionIdMarker: "", maxKeys: 1_000 });
+    expect(listing).toMatchObject({ isTruncated: false, commonPrefixes: [], deleteMarkers: [] });
+    expect(listing.nextKeyMarker).toBeUndefined();
+    expect(listing.nextVersionIdMarker).toBeUndefined();
+    expect(listing.versions).toMatchObject([
+      {
+        key: "cat.jpg",
+        versionId: "null",
+        isLatest: true,
+        eTag: '"781e5e245d69b566979b86e28d23f2c7"',
+        size: 10n,
+        storageClass: "ONEZONE_IA",
+        checksumAlgorithm: ["CRC64NVME"],
+        checksumType: "FULL_OBJECT",
+        lastModified: { seconds: 1_767_323_045n, nanos: 678_000_000 },
+        owner: { displayName: alice },
+      },
+    ]);
+  });
+
+  test("goes on behind its markers, which may be a common prefix", async () => {
+    const harness = await startWithBucket();
+    await fill(harness, ["a", "b/1", "b/2", "c", "d"]);
+    const list = (request: object) =>
+      harness.client.listObjectVersions({ bucket: "photos", delimiter: "/", ...request }, as(alice));
+
+    const first = await list({ maxKeys: 1 });
+    const second = await list({ maxKeys: 1, keyMarker: "a", versionIdMarker: "null" });
+    const third = await list({ keyMarker: "b/" });
+
+    expect(first.versions.map(({ key }) => key)).toEqual(["a"]);
+    expect(first).toMatchObject({ isTruncated: true, nextKeyMarker: "a", nextVersionIdMarker: "null" });
+    expect(second.versions).toEqual([]);
+    expect(second.commonPrefixes.map(({ prefix }) => prefix)).toEqual(["b/"]);
+    expect(second).toMatchObject({ isTruncated: true, keyMarker: "a", versionIdMarker: "null", nextKeyMarker: "b/" });
+    expect(second.nextVersionIdMarker).toBeUndefined();
+    expect(third.versions.map(({ key }) => key)).toEqual(["c", "d"]);
+    expect(third.commonPrefixes).toEqual([]);
+  });
+
+  test("lists names under a prefix, percent-encoded on demand, and none when asked for none", async () => {
+    const harness = await startWithBucket();
+    await fill(harness, ["a b/ü+&", "a b/x/1", "b"]);
+    const request = { bucket: "photos", prefix: "a b/", delimiter: "/", keyMarker: "a b", encodingType: "url" };
+
+    const listing = await harness.client.listObjectVersions(request, as(alice));
+    const none = await harness.client.listObjectVersions({ bucket: "photos", maxKeys: 0 }, as(alice));
+
+    expect(listing).toMatchObject({ prefix: "a+b/", delimiter: "/", keyMarker: "a+b", encodingType: "url" });
+    expect(listing.versions.map(({ key }) => key)).toEqual(["a+b/%C3%BC%2B%26"]);
+    expect(listing.commonPrefixes.map(({ prefix }) => prefix)).toEqual(["a+b/x/"]);
+    expect(none).toMatchObject({ maxKeys: 0, isTruncated: false, versions: [] });
+  });
+
+  test.each([
+    // request, account, reason; in the order of refusal
+    [{ maxKeys: -1 }, alice, "INVALID_INPUT"],
+    [{ encodingType: "html" }, alice, "INVALID_INPUT"],
+    [{ bucket: "unknown", versionIdMarker: "null" }, alice, "INVALID_ARGUMENT"],
+    [{ bucket: "unknown", keyMarker: "a", versionIdMarker: "1" }, alice, "INVALID_VERSION_ID"],
+    [{ bucket: "unknown" }, alice, "NO_SUCH_BUCKET"],
+    [{}, bob, "ACCESS_DENIED"],
+  ])("given %j by %s: %s", async (request, account, reason) => {
+    const { client } = await startWithBucket();
+    expect(await refusalOf(client.listObjectVersions({ bucket: "photos", ...request }, as(account)))).toBe(reason);
   });
 });

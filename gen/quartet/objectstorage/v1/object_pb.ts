@@ -708,7 +708,7 @@ export type ObjectVersion = Message<"quartet.objectstorage.v1.ObjectVersion"> & 
   key?: string | undefined;
 
   /**
-   * The version; `null` names the one made without versioning. Unset: the bucket has no versioning.
+   * The version; `null` names the one made without versioning. Unset: never.
    *
    * @generated from field: optional string version_id = 7;
    */
