@@ -1,8 +1,10 @@
 import { ListEventBusesCommand } from "@aws-sdk/client-eventbridge";
 import { CreateBucketCommand, ListBucketsCommand } from "@aws-sdk/client-s3";
+import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { eventually } from "../support/eventually.ts";
@@ -33,6 +35,22 @@ describe("a running installation", () => {
     ];
     const answers = await Promise.all(bases.map((base) => fetch(`${base}/healthz`)));
     expect(answers.map((answer) => answer.status)).toEqual([200, 200, 200, 200, 200]);
+  });
+
+  test.each([
+    ["customer-profile", "quartet.customerprofile.v1.CustomerProfileService/ListDomains", {}],
+    ["refactoring-workspace", "quartet.refactoringworkspace.v1.RefactoringWorkspaceService/ListEnvironments", {}],
+    ["event-bus", "quartet.eventbus.v1.EventBusService/DescribeEventBus", { name: "default" }],
+    ["object-storage", "quartet.objectstorage.v1.ObjectStorageService/ListBuckets", {}],
+  ] as const)("lets buf curl call %s by reflection, with a printed token", async (name, method, expected) => {
+    const run = promisify(execFile);
+    const root = join(import.meta.dirname, "..", "..");
+    const printed = await run(process.execPath, ["services/token.ts", "--data-dir", dataDir], { cwd: root });
+    const url = `${system.installation.urls(name)["rpc"]}/${method}`;
+    const authorization = `authorization: Bearer ${printed.stdout.trim()}`;
+    const call = ["curl", "--protocol", "grpc", "--http2-prior-knowledge", "-H", authorization, "-d", "{}", url];
+    const { stdout } = await run(join(root, "node_modules", ".bin", "buf"), call, { cwd: dataDir });
+    expect(JSON.parse(stdout)).toMatchObject(expected);
   });
 
   test("starts a killed service again at the same address while the others answer", async () => {
