@@ -56,12 +56,17 @@ export const gatewaySettings = {
   ),
 };
 
+/** Where the launcher lets the processes of one machine meet. */
+const socket = text("", "Path of a unix socket where RPCs are answered besides listen, without TLS; empty: none.");
+
 export const customerProfileSettings = {
   listen: address("127.0.0.1:50051", "Where the service answers RPCs."),
+  socket,
 };
 
 export const refactoringWorkspaceSettings = {
   listen: address("127.0.0.1:50052", "Where the service answers RPCs."),
+  socket,
   proxyListen: address("127.0.0.1:8081", "Where the applications' traffic enters."),
   proxyUrl: text("", "Base of the proxy URLs that answers show; empty: made from proxyListen."),
   privateTargets: choice(
@@ -73,6 +78,7 @@ export const refactoringWorkspaceSettings = {
 
 export const eventBusSettings = {
   listen: address("127.0.0.1:50053", "Where the service answers RPCs."),
+  socket,
   privateTargets: choice(
     ["auto", "allow", "refuse"],
     "Whether targets may be private addresses or plain http; auto: when listen is loopback.",
@@ -88,6 +94,7 @@ export const eventBusSettings = {
 
 export const objectStorageSettings = {
   listen: address("127.0.0.1:50054", "Where the service answers RPCs."),
+  socket,
   eventBusAddress: text(
     "http://127.0.0.1:50053",
     "Where bucket notifications are sent; several addresses separated by commas.",

@@ -1,7 +1,7 @@
 import { ListEventBusesCommand } from "@aws-sdk/client-eventbridge";
 import { CreateBucketCommand, ListBucketsCommand } from "@aws-sdk/client-s3";
 import { execFile } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -51,6 +51,13 @@ describe("a running installation", () => {
     const call = ["curl", "--protocol", "grpc", "--http2-prior-knowledge", "-H", authorization, "-d", "{}", url];
     const { stdout } = await run(join(root, "node_modules", ".bin", "buf"), call, { cwd: dataDir });
     expect(JSON.parse(stdout)).toMatchObject(expected);
+  });
+
+  test("lets its processes meet on unix sockets that only its user may reach", async () => {
+    const path = join(dataDir, "sockets", "object-storage.sock");
+    expect(system.installation.urls("object-storage")["socket"]).toBe(`unix:${path}`);
+    expect((await stat(path)).isSocket()).toBe(true);
+    expect((await stat(join(dataDir, "sockets"))).mode & 0o777).toBe(0o700);
   });
 
   test("starts a killed service again at the same address while the others answer", async () => {

@@ -59,12 +59,14 @@ const pendingOf = (tree: Tree, service: string): Set<string> => {
   return new Set(calls.flatMap((call) => [...call.matchAll(/"(\w+)"/g)].map((match) => match[1] ?? "")));
 };
 
+/** The names that files export, with those of the rows of a table of handlers. */
 const exportedNames = (files: ReadonlyArray<readonly [string, string]>): Map<string, string> =>
   new Map(
     files.flatMap(([path, content]) =>
-      [...content.matchAll(/^export (?:const|async function\*?|function\*?) (\w+)/gm)].map(
-        (match) => [match[1] ?? "", path] as const,
-      ),
+      [
+        ...content.matchAll(/^export (?:const|async function\*?|function\*?) (\w+)/gm),
+        ...content.matchAll(/^ {2}(\w+): \w+(?:\(.*\))?,$/gm),
+      ].map((match) => [match[1] ?? "", path] as const),
     ),
   );
 

@@ -1,4 +1,5 @@
-import { join } from "node:path";
+import { mkdir, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
 
 import type { DescEnum, DescService } from "@bufbuild/protobuf";
 
@@ -178,7 +179,7 @@ export const runService = async <S extends DescService, App, Shared extends Sett
   declared: ServiceProcess<S, App, Shared, Own>,
 ): Promise<void> => {
   const config = processConfig(declared.installation, declared.name, declared.settings);
-  const shared = config as unknown as SharedConfig & { readonly listen: Address };
+  const shared = config as unknown as SharedConfig & { readonly listen: Address; readonly socket: string };
   const log = createLogger({ name: declared.name, level: shared.logLevel });
   const accounts = processAccounts(declared.installation, declared.name, log);
   const keyNames = processKeyNames(declared.installation, declared.name, log);
@@ -207,9 +208,12 @@ export const runService = async <S extends DescService, App, Shared extends Sett
     };
     const opened = await declared.open(foundation);
     if (opened.jobs !== undefined) jobsMetrics(metrics, opened.jobs);
+    const socketPath = tls.server === undefined && shared.socket !== "" ? shared.socket : undefined;
+    if (socketPath !== undefined) await makeRoomForSocket(socketPath);
     const server = await startServer({
       name: declared.name,
       listen: shared.listen,
+      socketPath,
       tls: tls.server,
       services: [{ service: declared.service, handlers: declared.handlers, errors: declared.errors, app: opened.app }],
       authenticate: authenticateFor(declared, keys, accounts),
@@ -218,7 +222,11 @@ export const runService = async <S extends DescService, App, Shared extends Sett
       fronts,
     });
     return {
-      urls: { rpc: server.url, ...opened.urls },
+      urls: {
+        rpc: server.url,
+        ...(socketPath === undefined ? {} : { socket: `unix:${socketPath}` }),
+        ...opened.urls,
+      },
       stop: async () => {
         await server.stop(shared.drainMs);
         await opened.stop?.();
@@ -226,6 +234,12 @@ export const runService = async <S extends DescService, App, Shared extends Sett
       },
     };
   });
+};
+
+/** A process that was killed leaves its socket's name behind; only the owner of the directory may connect. */
+const makeRoomForSocket = async (path: string): Promise<void> => {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await rm(path, { force: true });
 };
 
 const authenticateFor = (

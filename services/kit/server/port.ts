@@ -2,7 +2,8 @@ import { createServer as createHttpServer } from "node:http";
 import type { IncomingMessage, Server as HttpServer, ServerResponse } from "node:http";
 import { createServer as createHttp2Server } from "node:http2";
 import type { Http2Server, IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from "node:http2";
-import type { Socket } from "node:net";
+import { createServer as createSocketServer } from "node:net";
+import type { Server as SocketServer, Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 
 import type { ServerTls } from "../tls/server-tls.ts";
@@ -25,7 +26,8 @@ export type ListenAddress = { readonly host: string; readonly port: number } | {
  * of a connection where it does not.
  */
 export interface Port {
-  listen(address: ListenAddress): Promise<void>;
+  /** Listens at the address, and at the path of a unix socket besides, where one is given. */
+  listen(address: ListenAddress, socketPath?: string): Promise<void>;
   /** The TCP port; undefined on a unix socket. */
   readonly port: number | undefined;
   /**
@@ -76,36 +78,47 @@ export const createPort = (handlers: PortHandlers, limits: ServerLimits, tls?: S
     undecided.add(socket);
     open(socket, () => undecided.delete(socket));
   });
+  const beside = createSocketServer({ allowHalfOpen: true }, (socket) => http1.emit("connection", socket));
   return {
-    listen: (address) =>
-      new Promise((resolve, reject) => {
-        http1.once("error", reject);
-        http1.listen(address, () => {
-          http1.off("error", reject);
-          resolve();
-        });
-      }),
+    listen: async (address, socketPath) => {
+      await listening(http1, address);
+      if (socketPath !== undefined) await listening(beside, { path: socketPath });
+    },
     get port() {
       const address = http1.address();
       return typeof address === "object" ? address?.port : undefined;
     },
-    drain: () =>
-      new Promise((resolve) => {
-        const sweep = setInterval(() => http1.closeIdleConnections(), sweepMs);
-        http1.close(() => {
-          clearInterval(sweep);
-          resolve();
-        });
-        for (const socket of undecided) socket.destroy();
-        for (const session of sessions) session.close();
-      }),
+    drain: async () => {
+      const sweep = setInterval(() => http1.closeIdleConnections(), sweepMs);
+      const closed = Promise.all([closing(http1), closing(beside)]);
+      for (const socket of undecided) socket.destroy();
+      for (const session of sessions) session.close();
+      await closed;
+      clearInterval(sweep);
+    },
     destroy: () => {
       if (http1.listening) http1.close();
+      if (beside.listening) beside.close();
       for (const session of sessions) session.destroy();
       for (const socket of sockets) socket.destroy();
     },
   };
 };
+
+const listening = (server: SocketServer, address: ListenAddress): Promise<void> =>
+  new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(address, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+
+/** Resolves when no connection is left, at once where the server never listened. */
+const closing = (server: SocketServer): Promise<void> =>
+  new Promise((resolve) => {
+    server.close(() => resolve());
+  });
 
 const ignore = (): void => {};
 

@@ -29,6 +29,8 @@ export interface ServerOptions {
   readonly name: string;
   /** `{ host, port }` (port 0: any free one) or `{ path }` of a unix socket. */
   readonly listen: ListenAddress;
+  /** Path of a unix socket to listen at besides, for callers on the same machine. Not together with TLS. */
+  readonly socketPath?: string | undefined;
   /** Unset: without TLS. A unix socket has none: the file's mode says who may connect. */
   readonly tls?: ServerTls;
   readonly services: readonly AnyServiceBinding[];
@@ -119,7 +121,8 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
 
   const tls = "path" in options.listen ? undefined : options.tls;
   const port = createPort({ http1, http2 }, limits, tls);
-  await port.listen(options.listen);
+  if (tls !== undefined && options.socketPath !== undefined) throw new Error("a unix socket is not served by TLS");
+  await port.listen(options.listen, options.socketPath);
   const scheme = tls === undefined ? "http" : "https";
   const url =
     "path" in options.listen

@@ -55,6 +55,23 @@ describe("a start", () => {
     await expect(starting).rejects.toThrow("EADDRINUSE");
   });
 
+  test("serves TCP and a unix socket at once, and closes both", async () => {
+    const socketPath = join(await temporaryDirectory(), "beside.sock");
+    ({ server } = await startTestServer({ socketPath }));
+    for (const address of [server.url, `unix:${socketPath}`])
+      for (const engine of ["connect", "grpc"] as const) {
+        const transport = createTransport({ address, engine, token: async () => "alice" });
+        opened.push(transport);
+        expect((await createClient(TestService, transport).echo({ text: address })).text).toBe(address);
+      }
+    await server.stop(1_000);
+    for (const address of [server.url, `unix:${socketPath}`]) {
+      const transport = createTransport({ address, engine: "connect", retry: { attemptsMax: 1 } });
+      opened.push(transport);
+      await expect(createClient(Health, transport).check({})).rejects.toMatchObject({ code: Code.Unavailable });
+    }
+  });
+
   test("on a unix socket serves all lanes there", async () => {
     const path = join(await temporaryDirectory(), "test.sock");
     ({ server } = await startTestServer({ listen: { path } }));
