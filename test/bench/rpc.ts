@@ -64,7 +64,7 @@ export const group: BenchGroup = {
     return [
       ...rows("Connect lane, TCP", best(measured["connect"]), "grpc-js pair", grpcJs, 4),
       ...rows("Connect lane with metrics", best(measured["watched"]), "the same without", best(measured["connect"])),
-      ...rows("Connect lane, unix socket", best(measured["connectUnix"]), "grpc-js pair", grpcJs),
+      ...rows("Connect lane, unix socket", best(measured["connectUnix"]), "grpc-js pair", grpcJs, 4),
       ...rows("gRPC lane, our client", best(measured["grpc"]), "grpc-js pair", grpcJs, 1.2),
       ...rows("gRPC lane, bare grpc-js client", best(measured["grpcStock"]), "grpc-js pair", grpcJs, 1.2),
       ...rows("Connect lane, TCP", best(measured["connect"]), "node:http + undici by hand", best(measured["http"])),
