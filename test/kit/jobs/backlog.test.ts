@@ -48,6 +48,7 @@ describe("a backlog that is due all at once", () => {
     await jobs.idle();
     expect(ran.every((times) => times === 1)).toBe(true);
     expect(await leftovers(store)).toEqual({});
-    expect(peakBytes - emptyBytes).toBeLessThan(30 * mebibyte);
+    // The payloads have 100 MiB; a turn's jobs, the group that ends them and what the database keeps stay below this.
+    expect(peakBytes - emptyBytes).toBeLessThan(60 * mebibyte);
   }, 300_000);
 });
