@@ -3,6 +3,7 @@
  * state and refuses as every use of a bucket does; what would change it is not offered, or refused where clients know a
  * reason for it.
  */
+import type { AccessControlPolicy } from "../../../gen/quartet/objectstorage/v1/access_control_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import type {
   GetObjectAclRequest,
@@ -56,16 +57,26 @@ export const putBucketAcl = async (request: BucketRequest, context: Context): Pr
 };
 
 /**
- * Takes the one ACL that every object has, full control of the bucket's owner, and changes nothing. Refuses as
- * getObjectAcl does, then every other ACL.
+ * Takes the one ACL that every object has, full control of the bucket's owner, by its name or as a document, and changes
+ * nothing: clients that copy an object put the source's ACL back on the copy. Refuses as getObjectAcl does, then every
+ * other ACL.
  */
 export const putObjectAcl = async (request: PutObjectAclRequest, context: Context) => {
   await readObjectRow(request, context);
-  const isOwnersControl = request.acl === "bucket-owner-full-control" && request.accessControlPolicy === undefined;
+  const { acl, accessControlPolicy } = request;
+  const isOwnersControl =
+    accessControlPolicy === undefined
+      ? acl === "bucket-owner-full-control"
+      : acl === undefined && givesOnlyOwner(accessControlPolicy, ownerOf(context.app, context.caller.accountId).id);
   if (!isOwnersControl) throw fault(ErrorReason.ACCESS_CONTROL_LIST_NOT_SUPPORTED);
   checkObjectAccess(request);
   return {};
 };
+
+/** Whether the document grants the owner full control and nobody else anything. */
+const givesOnlyOwner = ({ grants }: AccessControlPolicy, ownerId: string | undefined): boolean =>
+  grants.length > 0 &&
+  grants.every(({ grantee, permission }) => grantee?.id === ownerId && permission === "FULL_CONTROL");
 
 const readObjectRow = async (request: GetObjectAclRequest | PutObjectAclRequest, context: Context) => {
   checkVersionId(request.versionId);

@@ -88,3 +88,18 @@ test.each([
   expect(await refusalOf(harness.client.putObjectAcl({ ...cat, ...request }, as(account)))).toBe(reason);
   expect(await harness.client.getObjectAcl(cat, as(alice))).toMatchObject(ownerOnly);
 });
+
+test("putObjectAcl takes an object's own ACL back as a document, and no other document", async () => {
+  const harness = await startWithBucket();
+  const cat = { bucket: "photos", key: "cat.jpg" };
+  await put(harness, cat, "meow");
+  const { grants } = await harness.client.getObjectAcl(cat, as(alice));
+  const given = (accessControlPolicy: object) =>
+    refusalOf(harness.client.putObjectAcl({ ...cat, accessControlPolicy }, as(alice)));
+  expect(await given({ owner, grants })).toBe("none");
+  const other = { grantee: { id: "1", type: "CanonicalUser" }, permission: "FULL_CONTROL" };
+  expect(await given({ owner, grants: [...grants, other] })).toBe("ACCESS_CONTROL_LIST_NOT_SUPPORTED");
+  expect(await given({ owner, grants: [{ ...grants[0], permission: "READ" }] })).toBe(
+    "ACCESS_CONTROL_LIST_NOT_SUPPORTED",
+  );
+});
