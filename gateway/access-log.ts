@@ -1,6 +1,6 @@
-import type { Exchange } from "./exchange.ts";
+import type { Exchange } from "./pipeline/exchange.ts";
 import type { Gateway } from "./gateway.ts";
-import type { Identity } from "./identify.ts";
+import type { Identity } from "./pipeline/identify.ts";
 
 /** What is known about a request when its answer is out; undefined members were not found out before it was refused. */
 export interface Outcome {

@@ -12,7 +12,7 @@ import type { OriginSource } from "./cross-origin/origin-source.ts";
 import { dialectsOf } from "./dialects/dialects.ts";
 import type { GatewayLimits } from "./http/limits.ts";
 import { defaultGatewayLimits } from "./http/limits.ts";
-import type { Identity, IdentifyOptions } from "./identify.ts";
+import type { Identity, IdentifyOptions } from "./pipeline/identify.ts";
 import type { ServiceBinding, ServiceConnection } from "./service-binding.ts";
 import { bindService } from "./service-binding.ts";
 

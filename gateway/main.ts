@@ -18,7 +18,7 @@ import {
   processConfig,
   processTls,
 } from "../services/kit/process/service-process.ts";
-import { gatewaySettings, installation } from "../services/settings.ts";
+import { gatewaySettings, installation } from "../services/launcher/settings.ts";
 import { originSources } from "./cross-origin/origin-sources.ts";
 import { createGateway } from "./gateway.ts";
 import { startGateway } from "./server.ts";

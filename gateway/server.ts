@@ -9,7 +9,7 @@ import type { Metrics } from "../services/kit/metrics/metrics.ts";
 import type { TlsSource } from "../services/kit/tls/tls-files.ts";
 import { contextOptions } from "../services/kit/tls/server-tls.ts";
 import type { Gateway } from "./gateway.ts";
-import { answer } from "./pipeline.ts";
+import { answer } from "./pipeline/pipeline.ts";
 
 /** A gateway that listens. */
 export interface RunningGateway {

@@ -10,7 +10,7 @@ import { openProcessTls } from "./kit/process/process-tls.ts";
 import { credentialsFile } from "./kit/process/service-process.ts";
 import { startInstallation } from "./launcher/installation.ts";
 import { welcome } from "./launcher/welcome.ts";
-import { installation } from "./settings.ts";
+import { installation } from "./launcher/settings.ts";
 
 /**
  * Starts the four services and the gateway as processes of their own, waits until each is healthy, says how to use

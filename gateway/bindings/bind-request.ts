@@ -4,7 +4,7 @@ import { create, ScalarType } from "@bufbuild/protobuf";
 import type { FieldContract, MethodContract } from "../../services/kit/contract/contract.ts";
 import type { Codec } from "../codecs/codec.ts";
 import { MalformedBodyError } from "../codecs/malformed-body-error.ts";
-import type { QueryParameters } from "../query.ts";
+import type { QueryParameters } from "../http/query.ts";
 import type { Reading } from "./reading.ts";
 import { valueFromText } from "./reading.ts";
 import type { BoundHeaders } from "./request-headers.ts";

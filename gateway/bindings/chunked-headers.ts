@@ -1,5 +1,5 @@
 import type { Spelling } from "../dialects/dialect.ts";
-import type { RequestHead } from "../identify.ts";
+import type { RequestHead } from "../pipeline/identify.ts";
 import type { Payload } from "../signature/payload.ts";
 import type { HeaderOverrides } from "./request-headers.ts";
 

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 
 import type { Spelling } from "../dialects/dialect.ts";
-import type { QueryParameters } from "../query.ts";
+import type { QueryParameters } from "../http/query.ts";
 
 /** The headers of a request as its bindings see them: by documented names, and as text. */
 export interface BoundHeaders {

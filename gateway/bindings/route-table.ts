@@ -3,8 +3,8 @@ import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { HttpContract, MethodContract } from "../../services/kit/contract/contract.ts";
 import { methodContract } from "../../services/kit/contract/contract.ts";
 import type { TemplateSegment } from "../../services/kit/contract/path-template.ts";
-import { decodePercent } from "../percent.ts";
-import type { QueryParameters } from "../query.ts";
+import { decodePercent } from "../http/percent.ts";
+import type { QueryParameters } from "../http/query.ts";
 
 /** A method that a request line and its headers choose. */
 export interface Match {

@@ -1,6 +1,6 @@
 import type { MethodContract } from "../../services/kit/contract/contract.ts";
 import { GatewayRefusal } from "../faults/gateway-refusal.ts";
-import type { QueryParameters } from "../query.ts";
+import type { QueryParameters } from "../http/query.ts";
 
 /**
  * The query parameters by which clients of the XML API name a part of a bucket or an object. A request that names one

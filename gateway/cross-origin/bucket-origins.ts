@@ -8,7 +8,7 @@ import type { Clock } from "../../services/kit/clock/clock.ts";
 import type { Caller } from "../../services/kit/identity/caller.ts";
 import { anonymousCaller } from "../../services/kit/identity/caller.ts";
 import type { Minter } from "../../services/kit/identity/tokens.ts";
-import { decodePercent } from "../percent.ts";
+import { decodePercent } from "../http/percent.ts";
 import type { OriginRules, OriginSource } from "./origin-source.ts";
 
 /** Where object storage is asked, and as whom. */

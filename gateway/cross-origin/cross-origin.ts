@@ -4,13 +4,13 @@
  * authenticated, because browsers send none of their credentials with it.
  */
 import { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
-import type { Exchange } from "../exchange.ts";
+import type { Exchange } from "../pipeline/exchange.ts";
 import { GatewayRefusal } from "../faults/gateway-refusal.ts";
 import type { Gateway } from "../gateway.ts";
 import { bindingOf } from "../gateway.ts";
 import { sendWhole, settleUnread } from "../http/send.ts";
-import type { Identity, RequestHead } from "../identify.ts";
-import { faultContext } from "../render.ts";
+import type { Identity, RequestHead } from "../pipeline/identify.ts";
+import { faultContext } from "../pipeline/render.ts";
 import type { CrossOriginRequest } from "./origin-rule.ts";
 import { findRule, originHeaders } from "./origin-rule.ts";
 import type { OriginRules } from "./origin-source.ts";

@@ -1,4 +1,4 @@
-import type { Identity } from "../identify.ts";
+import type { Identity } from "../pipeline/identify.ts";
 import type { OriginRule } from "./origin-rule.ts";
 
 /** What an API says about scripts of other origins. */

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 
-import type { QueryParameters } from "../query.ts";
+import type { QueryParameters } from "../http/query.ts";
 import { amzDialect } from "./amz.ts";
 import type { Dialect, Spelling } from "./dialect.ts";
 import { spellingOf } from "./dialect.ts";

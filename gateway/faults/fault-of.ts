@@ -2,7 +2,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 
 import { ServiceError } from "../../services/kit/faults/service-error.ts";
 import { MalformedBodyError } from "../codecs/malformed-body-error.ts";
-import { MalformedUriError } from "../percent.ts";
+import { MalformedUriError } from "../http/percent.ts";
 import { SignatureRefusal } from "../signature/refusal.ts";
 import type { FaultVoice } from "./fault-voice.ts";
 import { gatewayFault, GatewayRefusal } from "./gateway-refusal.ts";

@@ -5,24 +5,24 @@
  */
 import type { Message } from "@bufbuild/protobuf";
 
-import type { BoundCall } from "../bind.ts";
+import type { BoundCall } from "../pipeline/bind.ts";
 import { bindParts, streamsBody } from "../bindings/bind-request.ts";
 import { responseHead } from "../bindings/bind-response.ts";
 import type { Reading } from "../bindings/reading.ts";
 import { boundHeaders } from "../bindings/request-headers.ts";
 import { streamedBody } from "../bindings/streamed-body.ts";
-import { call } from "../call.ts";
+import { call } from "../pipeline/call.ts";
 import { writeXmlText, xmlDeclaration } from "../codecs/xml-writer.ts";
 import type { Spelling } from "../dialects/dialect.ts";
-import type { Exchange } from "../exchange.ts";
+import type { Exchange } from "../pipeline/exchange.ts";
 import { GatewayRefusal } from "../faults/gateway-refusal.ts";
 import type { Gateway } from "../gateway.ts";
 import { bindingOf } from "../gateway.ts";
 import { sendWhole, settleUnread } from "../http/send.ts";
-import { faultContext } from "../render.ts";
-import type { Identity, RequestHead } from "../identify.ts";
-import { decodePercent } from "../percent.ts";
-import { parseQuery } from "../query.ts";
+import { faultContext } from "../pipeline/render.ts";
+import type { Identity, RequestHead } from "../pipeline/identify.ts";
+import { decodePercent } from "../http/percent.ts";
+import { parseQuery } from "../http/query.ts";
 import { throwViolations } from "../../services/kit/validation/validate.ts";
 import type { VerifiedForm } from "../signature/verify-form.ts";
 import { verifyForm } from "../signature/verify-form.ts";

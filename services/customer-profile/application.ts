@@ -17,13 +17,13 @@ import type { Store } from "../kit/store/store.ts";
 import type { DomainKeyring } from "./encryption/domain-keys.ts";
 import { createDomainKeyring } from "./encryption/domain-keys.ts";
 import { limits } from "./limits.ts";
-import type { Compaction } from "./maintenance/compaction.ts";
-import { createCompaction } from "./maintenance/compaction.ts";
-import { wrappedDomainKeys } from "./maintenance/domain-key-rewrap.ts";
-import { domainPurgeKind, purgeDomain } from "./maintenance/domain-purge.ts";
-import { objectTypePurgeKind, purgeObjectType } from "./maintenance/object-type-purge.ts";
-import { removalPolicy } from "./maintenance/removal-policy.ts";
-import { startExpiry } from "./maintenance/expiry.ts";
+import type { Compaction } from "./work/compaction.ts";
+import { createCompaction } from "./work/compaction.ts";
+import { wrappedDomainKeys } from "./work/domain-key-rewrap.ts";
+import { domainPurgeKind, purgeDomain } from "./work/domain-purge.ts";
+import { objectTypePurgeKind, purgeObjectType } from "./work/object-type-purge.ts";
+import { removalPolicy } from "./work/removal-policy.ts";
+import { startExpiry } from "./work/expiry.ts";
 import { domainKeys, jobTablesBase, pageTokenKeys } from "./store/layout.ts";
 
 /** What the operations of this service work with. */

@@ -1,7 +1,7 @@
 import { ErrorReasonSchema } from "../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
 import { CustomerProfileService } from "../../gen/quartet/customerprofile/v1/customer_profile_service_pb.ts";
 import { runService } from "../kit/process/service-process.ts";
-import { customerProfileSettings, installation } from "../settings.ts";
+import { customerProfileSettings, installation } from "../launcher/settings.ts";
 import { createApplication } from "./application.ts";
 import { handlers } from "./service.ts";
 

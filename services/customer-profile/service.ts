@@ -2,7 +2,7 @@ import { CustomerProfileService } from "../../gen/quartet/customerprofile/v1/cus
 import type { Handlers } from "../kit/server/handlers.ts";
 import { pending } from "../kit/server/handlers.ts";
 import type { Application } from "./application.ts";
-import { authorized } from "./authorization.ts";
+import { authorized } from "./access/guard.ts";
 import { createDomain, deleteDomain, getDomain, listDomains, updateDomain } from "./operations/domain.ts";
 import {
   deleteIntegration,

@@ -14,9 +14,9 @@ import type { PageTokens } from "../kit/page-tokens/page-tokens.ts";
 import { createPageTokens, pageTokenKey } from "../kit/page-tokens/page-tokens.ts";
 import type { UnaryHandler } from "../kit/server/handlers.ts";
 import type { Store } from "../kit/store/store.ts";
-import { purgeHandler, purgeKind, purgePolicy } from "./archive-purge.ts";
-import { accountOpener } from "./authorization.ts";
-import { findWrappedKey, wrappedSecretKeys } from "./connection-rewrap.ts";
+import { purgeHandler, purgeKind, purgePolicy } from "./work/archive-purge.ts";
+import { accountOpener } from "./access/guard.ts";
+import { findWrappedKey, wrappedSecretKeys } from "./work/connection-rewrap.ts";
 import { createAddressGuard } from "./delivery/address-guard.ts";
 import { apiDestinationConnector } from "./delivery/api-destination-connector.ts";
 import { authorizationHandler, authorizationKind, authorizationPolicy } from "./delivery/authorization-job.ts";
@@ -28,14 +28,14 @@ import { createHttpSender } from "./delivery/http-sender.ts";
 import { OAuthTokens } from "./delivery/oauth-tokens.ts";
 import { RateLimiter } from "./delivery/rate-limiter.ts";
 import type { Place } from "./domain/arns.ts";
-import { deliveryKind } from "./ingest.ts";
+import { deliveryKind } from "./ingestion/ingest.ts";
 import type { Limits } from "./limits.ts";
 import { defaultLimits } from "./limits.ts";
-import { replayHandler, replayKind, replayPolicy } from "./replays.ts";
-import { scheduleHandler, scheduleKind, schedulePolicy } from "./schedules.ts";
+import { replayHandler, replayKind, replayPolicy } from "./work/replay-job.ts";
+import { scheduleHandler, scheduleKind, schedulePolicy } from "./work/schedule-job.ts";
 import { CompiledRules } from "./store/compiled-rules.ts";
 import * as layout from "./store/layout.ts";
-import { startSweep } from "./sweep.ts";
+import { startSweep } from "./work/log-sweep.ts";
 
 /** What the operations and jobs of this service work with. */
 export interface Application {

@@ -2,7 +2,7 @@ import { ErrorReasonSchema } from "../../gen/quartet/eventbus/v1/error_reason_pb
 import { EventBusService } from "../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
 import { isLoopback } from "../kit/config/loopback.ts";
 import { runService } from "../kit/process/service-process.ts";
-import { eventBusSettings, installation } from "../settings.ts";
+import { eventBusSettings, installation } from "../launcher/settings.ts";
 import { createApplication } from "./application.ts";
 import { handlers } from "./service.ts";
 

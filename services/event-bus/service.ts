@@ -2,7 +2,7 @@ import { EventBusService } from "../../gen/quartet/eventbus/v1/event_bus_service
 import type { Handlers } from "../kit/server/handlers.ts";
 import { pending } from "../kit/server/handlers.ts";
 import type { Application } from "./application.ts";
-import { authorized } from "./authorization.ts";
+import { authorized } from "./access/guard.ts";
 import {
   createApiDestination,
   deleteApiDestination,

@@ -1,7 +1,7 @@
 import { ErrorReasonSchema } from "../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import { ObjectStorageService } from "../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import { runService } from "../kit/process/service-process.ts";
-import { installation, objectStorageSettings } from "../settings.ts";
+import { installation, objectStorageSettings } from "../launcher/settings.ts";
 import { openObjectStorage } from "./open.ts";
 import { handlers } from "./service.ts";
 

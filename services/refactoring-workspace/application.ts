@@ -9,7 +9,7 @@ import type { Store } from "../kit/store/store.ts";
 import type { NamedResource, NameWords } from "./domain/resource-name.ts";
 import { formatResourceName } from "./domain/resource-name.ts";
 import type { Fabric } from "./fabric/fabric.ts";
-import type { RouteChecks } from "./health/route-checks.ts";
+import type { RouteChecks } from "./work/route-checks.ts";
 import type { RouteTable } from "./proxy/route-table.ts";
 
 /** What the operations of this service work with. */

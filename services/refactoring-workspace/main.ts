@@ -2,9 +2,9 @@ import { ErrorReasonSchema } from "../../gen/quartet/refactoringworkspace/v1/err
 import { RefactoringWorkspaceService } from "../../gen/quartet/refactoringworkspace/v1/refactoring_workspace_service_pb.ts";
 import { isLoopback } from "../kit/config/loopback.ts";
 import { runService } from "../kit/process/service-process.ts";
-import { installation, refactoringWorkspaceSettings } from "../settings.ts";
+import { installation, refactoringWorkspaceSettings } from "../launcher/settings.ts";
 import { handlers } from "./service.ts";
-import { openWorkspace } from "./workspace.ts";
+import { openWorkspace } from "./open.ts";
 
 /** The words of the ARNs that each dialect writes. */
 const nameWords = {

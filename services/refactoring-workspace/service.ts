@@ -1,7 +1,7 @@
 import { RefactoringWorkspaceService } from "../../gen/quartet/refactoringworkspace/v1/refactoring_workspace_service_pb.ts";
 import type { Handlers } from "../kit/server/handlers.ts";
 import type { Application } from "./application.ts";
-import { authorized } from "./authorization.ts";
+import { authorized } from "./access/guard.ts";
 import { createApplication, deleteApplication, getApplication, listApplications } from "./operations/application.ts";
 import {
   createEnvironment,

@@ -9,13 +9,13 @@ import { describe, expect, test } from "vitest";
 import { openAccounts } from "../../services/kit/accounts/accounts-file.ts";
 import { openKeyNames } from "../../services/kit/keyring/keys-file.ts";
 import { configSchema } from "../../services/kit/config/config-schema.ts";
-import { installation } from "../../services/settings.ts";
+import { installation } from "../../services/launcher/settings.ts";
 import { FakeClock } from "../support/fake-clock.ts";
 import { temporaryDirectory } from "../support/temporary-directory.ts";
 
 const services = join(import.meta.dirname, "..", "..", "services");
 
-test("services/quartet.schema.json is what the declarations say; npm run schema writes it", () => {
+test("services/launcher/quartet.schema.json is what the declarations say; npm run schema writes it", () => {
   expect(JSON.parse(readFileSync(join(services, "quartet.schema.json"), "utf8"))).toEqual(
     configSchema(installation, "Quartet's configuration file"),
   );

@@ -13,7 +13,7 @@ const clock = new FakeClock();
 
 /** Status, output and errors of `npm run rotate-master-key`. */
 const rotate = async (...argv: readonly string[]): Promise<[number, string, string]> => {
-  const child = spawn(process.execPath, ["services/rotate-master-key.ts", ...argv], {
+  const child = spawn(process.execPath, ["services/launcher/rotate-master-key.ts", ...argv], {
     cwd: join(import.meta.dirname, "..", ".."),
     stdio: ["ignore", "pipe", "pipe"],
   });

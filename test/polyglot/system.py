@@ -44,7 +44,7 @@ class System:
 
     def token(self, account: str = "000000000000") -> str:
         """What `npm run token` prints."""
-        command = ["node", "services/token.ts", "--account", account]
+        command = ["node", "services/launcher/token.ts", "--account", account]
         finished = subprocess.run(command, cwd=ROOT, env=self._environment, check=True, capture_output=True, text=True)
         return finished.stdout.strip()
 

@@ -12,7 +12,7 @@ import type { Operation } from "../application.ts";
 import { settingsOf } from "../domain/domain-settings.ts";
 import { fault } from "../faults.ts";
 import { limits } from "../limits.ts";
-import { enqueuePurge } from "../maintenance/domain-purge.ts";
+import { enqueuePurge } from "../work/domain-purge.ts";
 import { totalOf } from "../store/counters.ts";
 import * as stored from "../store/domain.ts";
 import { idBytes } from "../store/identifier.ts";

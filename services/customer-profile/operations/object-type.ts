@@ -16,7 +16,7 @@ import { objectTemplates } from "../domain/object-templates.ts";
 import { findObjectTypeProblem } from "../domain/object-type-rules.ts";
 import { fault } from "../faults.ts";
 import { limits } from "../limits.ts";
-import { enqueueObjectTypePurge } from "../maintenance/object-type-purge.ts";
+import { enqueueObjectTypePurge } from "../work/object-type-purge.ts";
 import { getDomain } from "../store/domain.ts";
 import { idBytes } from "../store/identifier.ts";
 import { disableIntegrations } from "../store/integration.ts";

@@ -8,7 +8,7 @@ import {
 } from "../../../gen/quartet/eventbus/v1/connection_pb.ts";
 import { NamedKeyError } from "../../kit/keyring/key-names.ts";
 import type { Application } from "../application.ts";
-import { openSecret } from "../connection-secret.ts";
+import { openSecret } from "../encryption/connection-secret.ts";
 import { parseNamedArn } from "../domain/arns.ts";
 import { eventJson } from "../domain/envelope.ts";
 import { judgeStatus } from "../domain/http-outcome.ts";

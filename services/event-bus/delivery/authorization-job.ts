@@ -8,7 +8,7 @@ import { exponentialBackoff } from "../../kit/jobs/jobs.ts";
 import { NamedKeyError } from "../../kit/keyring/key-names.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 import type { Application } from "../application.ts";
-import { openSecret } from "../connection-secret.ts";
+import { openSecret } from "../encryption/connection-secret.ts";
 import { findConnection, putConnection } from "../store/connection.ts";
 import { SendError } from "./http-sender.ts";
 import type { OAuthTokens } from "./oauth-tokens.ts";

@@ -9,7 +9,7 @@ import type { Application } from "../application.ts";
 import { ruleArn } from "../domain/arns.ts";
 import type { ExhaustedCondition } from "../domain/retry.ts";
 import { decideRetry, retryLimitsOf } from "../domain/retry.ts";
-import { deliveryHolder, deliveryKind } from "../ingest.ts";
+import { deliveryHolder, deliveryKind } from "../ingestion/ingest.ts";
 import { putDeadLetter } from "../store/dead-letter.ts";
 import type { EventPlace } from "../store/event.ts";
 import { findEvent, holdEvent, releaseEvent } from "../store/event.ts";

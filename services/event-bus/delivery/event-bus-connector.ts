@@ -1,8 +1,8 @@
 import type { Application } from "../application.ts";
 import { accountRoot, busArn, parseBusReference } from "../domain/arns.ts";
 import { parseArn } from "../../kit/arn/arn.ts";
-import { accountSender, mayPut } from "../access.ts";
-import { ingestEvent, openBus, tooWideMessage } from "../ingest.ts";
+import { accountSender, mayPut } from "../access/put-access.ts";
+import { ingestEvent, openBus, tooWideMessage } from "../ingestion/ingest.ts";
 import { findBus } from "../store/bus.ts";
 import type { Connector } from "./connector.ts";
 

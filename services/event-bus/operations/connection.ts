@@ -14,7 +14,7 @@ import {
 } from "../../../gen/quartet/eventbus/v1/connection_pb.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 import type { Application, Operation } from "../application.ts";
-import { moveSecret, openSecret, sealSecret } from "../connection-secret.ts";
+import { moveSecret, openSecret, sealSecret } from "../encryption/connection-secret.ts";
 import { enqueueAuthorization } from "../delivery/authorization-job.ts";
 import { connectionArn, secretArn } from "../domain/arns.ts";
 import { describeAuth, refuseAuthParameters, refuseIncomplete, updateAuthParameters } from "../domain/connection.ts";

@@ -5,7 +5,7 @@
 import type { Operation } from "../application.ts";
 import { eventJson } from "../domain/envelope.ts";
 import { instant } from "../domain/instant.ts";
-import { deliverToRule } from "../ingest.ts";
+import { deliverToRule } from "../ingestion/ingest.ts";
 import type { DeadLetter } from "../store/dead-letter.ts";
 import * as stored from "../store/dead-letter.ts";
 import { cutPage, pageOf } from "./page.ts";

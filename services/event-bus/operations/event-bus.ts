@@ -5,7 +5,7 @@
  */
 import type { EventBusRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import type { Operation } from "../application.ts";
-import { ownBus } from "../authorization.ts";
+import { ownBus } from "../access/guard.ts";
 import { busArn, defaultBusName } from "../domain/arns.ts";
 import { refuseTags, sortTags } from "../domain/tags.ts";
 import { instant } from "../domain/instant.ts";

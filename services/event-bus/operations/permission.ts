@@ -6,19 +6,19 @@
 import type { PutPermissionRequest } from "../../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
 import type { CallContext } from "../../kit/server/handlers.ts";
 import type { Application, Operation } from "../application.ts";
-import { ownBus } from "../authorization.ts";
+import { ownBus } from "../access/guard.ts";
 import { busArn, defaultBusName } from "../domain/arns.ts";
-import type { Grant } from "../bus-policy.ts";
+import type { Grant } from "../access/bus-policy.ts";
 import {
   givenPolicy,
   policyCharactersMax,
   unlimitedPolicyCharactersMax,
   withGrant,
   withoutStatement,
-} from "../bus-policy.ts";
+} from "../access/bus-policy.ts";
 import { ErrorReason, fault } from "../faults.ts";
-import type { Revision } from "../revision.ts";
-import { revisionOf } from "../revision.ts";
+import type { Revision } from "../access/revision.ts";
+import { revisionOf } from "../access/revision.ts";
 import { getBus, putBus } from "../store/bus.ts";
 
 /** Lets other accounts put events on a bus. */

@@ -13,8 +13,8 @@ import { archiveArn, parseArchiveArn, parseBusArn, parseTaggedArn, replayArn } f
 import { refuseSeveralFilters } from "../domain/filters.ts";
 import { instant } from "../domain/instant.ts";
 import { ErrorReason, fault } from "../faults.ts";
-import { revisionOf } from "../revision.ts";
-import { enqueueReplayStep } from "../replays.ts";
+import { revisionOf } from "../access/revision.ts";
+import { enqueueReplayStep } from "../work/replay-job.ts";
 import { findArchive } from "../store/archive.ts";
 import * as stored from "../store/replay.ts";
 import { cutPage, pageOf } from "./page.ts";

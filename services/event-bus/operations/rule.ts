@@ -7,15 +7,15 @@
 import type { RuleRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { RuleState } from "../../../gen/quartet/eventbus/v1/rule_pb.ts";
 import type { Application, Operation } from "../application.ts";
-import { ownBus } from "../authorization.ts";
+import { ownBus } from "../access/guard.ts";
 import type { BusReference } from "../domain/arns.ts";
 import { defaultBusName, ruleArn } from "../domain/arns.ts";
 import { parseGivenPattern } from "../domain/pattern.ts";
 import { parseSchedule } from "../domain/schedule.ts";
 import { refuseTags, sortTags } from "../domain/tags.ts";
 import { ErrorReason, fault } from "../faults.ts";
-import { revisionOf } from "../revision.ts";
-import { endSchedule, followSchedule } from "../schedules.ts";
+import { revisionOf } from "../access/revision.ts";
+import { endSchedule, followSchedule } from "../work/schedule-job.ts";
 import { getBus } from "../store/bus.ts";
 import * as stored from "../store/rule.ts";
 import { cutPage, pageOf } from "./page.ts";

@@ -4,10 +4,10 @@
  * takes effect whole or not at all. Removing an id that is not there changes nothing.
  */
 import type { Operation } from "../application.ts";
-import { ownBus } from "../authorization.ts";
+import { ownBus } from "../access/guard.ts";
 import { refuseTargets } from "../domain/target.ts";
 import { ErrorReason, fault } from "../faults.ts";
-import { revisionOf } from "../revision.ts";
+import { revisionOf } from "../access/revision.ts";
 import { getBus } from "../store/bus.ts";
 import * as stored from "../store/rule.ts";
 import { cutPage, pageOf } from "./page.ts";

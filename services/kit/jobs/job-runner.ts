@@ -5,7 +5,7 @@ import type { Transaction } from "../store/transaction.ts";
 import type { JobHandler, JobOutcome, JobPolicy, JobRetry } from "./job.ts";
 import type { GiveBack, JobQueue, Lease, Taken } from "./job-queue.ts";
 import { unknownKindDelayMs } from "./job-queue.ts";
-import { untraced, Work } from "../trace/work.ts";
+import { untraced, TracedCall } from "../trace/traced-call.ts";
 import { JobCounts } from "./job-counts.ts";
 import type { JobsOptions, JobsStats } from "./jobs.ts";
 
@@ -258,7 +258,7 @@ export class JobRunner {
     const running: Running = { lease, untilMs, abort: new AbortController() };
     this.#running.add(running);
     const { job, attempt } = lease;
-    const work = new Work(`job ${job.kind}`, "consumer", { parent: job.trace }, () => ({
+    const work = new TracedCall(`job ${job.kind}`, "consumer", { parent: job.trace }, () => ({
       "job.id": job.id,
       "job.attempt": attempt,
     }));

@@ -5,7 +5,7 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import type { Caller } from "../identity/caller.ts";
 import { anonymousCaller } from "../identity/caller.ts";
 import type { Logger } from "../log/log.ts";
-import { Work } from "../trace/work.ts";
+import { TracedCall } from "../trace/traced-call.ts";
 import type { ProtocolError } from "../wire/protocol-error.ts";
 import type { CallContext } from "./handlers.ts";
 import type { Route } from "./route.ts";
@@ -24,7 +24,7 @@ export class Call implements CallContext<unknown> {
   /** True as soon as the handler may have done something. */
   hasBegun = false;
   /** The call's place in its trace, as its caller told it. */
-  readonly work: Work;
+  readonly work: TracedCall;
   /** On the monotonic clock: since when the next message of the request is waited for. */
   awaitsSinceMs: number | undefined;
   /** Runs when the call ends, by whichever way. */
@@ -53,7 +53,7 @@ export class Call implements CallContext<unknown> {
     this.#headers = headers;
     this.#serverLog = log;
     const { traceparent, tracestate } = headers;
-    this.work = new Work(
+    this.work = new TracedCall(
       route.path.slice(1),
       "server",
       { traceparent: oneOf(traceparent), tracestate: oneOf(tracestate) },

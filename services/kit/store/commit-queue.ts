@@ -1,7 +1,7 @@
 import type { ConflictLog } from "./conflict-log.ts";
 import type { Engine } from "./engine.ts";
 import { StoreContentionError, StoreOverloadedError, StoreWriteError } from "./errors.ts";
-import type { Work } from "./work.ts";
+import type { PendingTransaction } from "./pending-transaction.ts";
 import { WriteSet } from "./write-set.ts";
 
 /** The bounds of the group commit. */
@@ -42,7 +42,7 @@ export class CommitQueue {
   readonly #log: ConflictLog;
   readonly #limits: CommitLimits;
   readonly #onBroken: (error: StoreWriteError) => void;
-  #waiting: Work[] = [];
+  #waiting: PendingTransaction[] = [];
   #waitingBytes = 0;
   #isRunning = false;
   #broken: StoreWriteError | undefined;
@@ -77,7 +77,7 @@ export class CommitQueue {
   }
 
   /** Resolves to true when the work is durable, to false when it must be run again; rejects when it will not be. */
-  submit(work: Work): Promise<boolean> {
+  submit(work: PendingTransaction): Promise<boolean> {
     this.assertWritable();
     if (this.#waitingBytes + work.bytes > this.#limits.waitingBytesMax && this.#waiting.length > 0)
       throw new StoreOverloadedError(`${this.#waitingBytes} bytes wait to be committed`);
@@ -108,20 +108,20 @@ export class CommitQueue {
     this.#isRunning = false;
   }
 
-  #take(): Work[] {
+  #take(): PendingTransaction[] {
     this.#waiting.sort((left, right) => left.order - right.order);
     let bytes = 0;
     let count = 0;
     while (count < this.#waiting.length && bytes < this.#limits.groupBytesMax)
-      bytes += (this.#waiting[count++] as Work).bytes;
+      bytes += (this.#waiting[count++] as PendingTransaction).bytes;
     this.#waitingBytes -= bytes;
     return this.#waiting.splice(0, count);
   }
 
-  async #commitGroup(works: readonly Work[]): Promise<void> {
+  async #commitGroup(works: readonly PendingTransaction[]): Promise<void> {
     const changes = new WriteSet();
-    const members: Work[] = [];
-    const losers: Work[] = [];
+    const members: PendingTransaction[] = [];
+    const losers: PendingTransaction[] = [];
     for (const work of works) {
       if (this.#broken !== undefined) work.fail(this.#broken);
       else if (work.signal?.aborted) work.fail(work.signal.reason);
@@ -140,14 +140,14 @@ export class CommitQueue {
     for (const work of members) work.succeed();
   }
 
-  #isStale(work: Work): boolean {
+  #isStale(work: PendingTransaction): boolean {
     const version = work.attempt.version;
     return version !== undefined && this.#log.hasConflict(version, work.attempt.reads);
   }
 
   /** Runs losers again on top of the group's changes and adds theirs; gives those that joined the group. */
-  async #rerun(losers: readonly Work[], changes: WriteSet): Promise<Work[]> {
-    const joined: Work[] = [];
+  async #rerun(losers: readonly PendingTransaction[], changes: WriteSet): Promise<PendingTransaction[]> {
+    const joined: PendingTransaction[] = [];
     const { attemptsMax, rerunMsMax } = this.#limits;
     const endMs = performance.now() + rerunMsMax;
     for (const work of losers) {

@@ -1,6 +1,6 @@
 import type { Logger } from "../log/log.ts";
 import { keepingTrace } from "../trace/current-trace.ts";
-import { Attempt, CommittedView } from "./attempt.ts";
+import { TransactionRun, CommittedView } from "./transaction-run.ts";
 import type { CommitLimits, CommitStats } from "./commit-queue.ts";
 import { CommitQueue } from "./commit-queue.ts";
 import { ConflictLog } from "./conflict-log.ts";
@@ -13,7 +13,7 @@ import type { KeyTuple, Table } from "./table.ts";
 import { encodeKeyPrefix } from "./table.ts";
 import type { Reader, Transaction } from "./transaction.ts";
 import { ViewReader } from "./view-reader.ts";
-import { TransactionWork } from "./work.ts";
+import { TransactionCommit } from "./pending-transaction.ts";
 
 export type { RangeOptions } from "./range.ts";
 export type { Entry, Reader, Transaction } from "./transaction.ts";
@@ -147,12 +147,12 @@ export const storeOver = (engine: Engine, limits: StoreLimits, log?: Logger, onB
         throw new StoreOverloadedError(`${transactions} transactions run or wait`);
       transactions += 1;
       order += 1;
-      const work = new TransactionWork(
+      const work = new TransactionCommit(
         order,
         signal,
         // A run inside its group is begun by whoever began to write groups.
         keepingTrace(run),
-        (ahead) => new Attempt(engine, conflicts, limits.transactionBytesMax, ahead),
+        (ahead) => new TransactionRun(engine, conflicts, limits.transactionBytesMax, ahead),
       );
       try {
         do await work.run();

@@ -5,7 +5,7 @@ import { ConnectError } from "@connectrpc/connect";
 import type { TraceContext } from "./trace-context.ts";
 import { traceHeaders } from "./trace-context.ts";
 import { currentTrace } from "./current-trace.ts";
-import { Work } from "./work.ts";
+import { TracedCall } from "./traced-call.ts";
 
 type HeadersInput = ConstructorParameters<typeof Headers>[0];
 
@@ -38,10 +38,10 @@ export const tracedTransport = (transport: Transport): Transport => ({
   },
 });
 
-const beginCall = (method: DescMethod): Work | undefined => {
+const beginCall = (method: DescMethod): TracedCall | undefined => {
   const parent = currentTrace();
   if (parent === undefined) return undefined;
-  return new Work(`${method.parent.typeName}/${method.name}`, "client", { parent }, () => ({
+  return new TracedCall(`${method.parent.typeName}/${method.name}`, "client", { parent }, () => ({
     "rpc.system": "connect_rpc",
     "rpc.service": method.parent.typeName,
     "rpc.method": method.name,

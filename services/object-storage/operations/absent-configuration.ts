@@ -4,8 +4,8 @@
  * of a bucket does first; what would set one is not offered.
  */
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
-import type { BucketRequest } from "../access.ts";
-import { useBucket } from "../access.ts";
+import type { BucketRequest } from "../access/bucket-access.ts";
+import { useBucket } from "../access/bucket-access.ts";
 import type { Context } from "../application.ts";
 import { fault } from "../faults.ts";
 

@@ -3,14 +3,14 @@ import type { ObjectIdentifier } from "../../../gen/quartet/objectstorage/v1/obj
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import { ServiceError } from "../../kit/faults/service-error.ts";
 import type { Transaction } from "../../kit/store/store.ts";
-import { useBucket } from "../access.ts";
+import { useBucket } from "../access/bucket-access.ts";
 import type { Context } from "../application.ts";
 import { checkKey } from "../domain/object-attributes.ts";
 import { checkVersionId } from "../domain/object-version.ts";
 import { refuseUnoffered } from "../domain/offer.ts";
 import { fault } from "../faults.ts";
 import type { Bucket } from "../store/bucket.ts";
-import { deleteCurrent } from "../deletion.ts";
+import { deleteCurrent } from "../content/deletion.ts";
 
 const objectsMax = 1000;
 /** Objects whose deletion is one transaction. */

@@ -5,8 +5,8 @@ import type {
   PutBucketTaggingRequest,
 } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import type { Reader } from "../../kit/store/store.ts";
-import type { BucketRequest } from "../access.ts";
-import { useBucket } from "../access.ts";
+import type { BucketRequest } from "../access/bucket-access.ts";
+import { useBucket } from "../access/bucket-access.ts";
 import type { Context } from "../application.ts";
 import { planCors } from "../domain/cors.ts";
 import { noNotification, planNotification } from "../domain/notification.ts";

@@ -10,7 +10,7 @@ import type {
 import { TaggingSchema } from "../../../gen/quartet/objectstorage/v1/tagging_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import { arn } from "../../kit/arn/arn.ts";
-import { refuseAnonymous, useBucket } from "../access.ts";
+import { refuseAnonymous, useBucket } from "../access/bucket-access.ts";
 import type { Application, Context } from "../application.ts";
 import { openContinuation } from "../continuation.ts";
 import { checkBucketAccess } from "../domain/access-control.ts";
@@ -20,7 +20,7 @@ import { refuseUnoffered } from "../domain/offer.ts";
 import { bucketTagsMax, planTagging } from "../domain/tags.ts";
 import { instant } from "../domain/instant.ts";
 import { fault, notOffered } from "../faults.ts";
-import { ownerOf } from "../owner.ts";
+import { ownerOf } from "../domain/owner.ts";
 import {
   countBuckets,
   createBucketRecord,

@@ -4,7 +4,7 @@ import type { CopyObjectRequest } from "../../../gen/quartet/objectstorage/v1/ob
 import type { ChecksumRecord, VersionRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import { VersionRecordSchema } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
-import { useBucket } from "../access.ts";
+import { useBucket } from "../access/bucket-access.ts";
 import type { Context } from "../application.ts";
 import { checkObjectAccess } from "../domain/access-control.ts";
 import { judgeWrite, quoteETag } from "../domain/conditions.ts";
@@ -16,7 +16,7 @@ import type { ObjectAttributes } from "../domain/object-attributes.ts";
 import { describeChecksum } from "../domain/object-version.ts";
 import { refuseUnoffered } from "../domain/offer.ts";
 import { fault, invalidRequest } from "../faults.ts";
-import { digestSource, findSource, findSourceAgain } from "../source.ts";
+import { digestSource, findSource, findSourceAgain } from "../content/copy-source-lookup.ts";
 import { shareExtents } from "../store/blob.ts";
 import { findCurrentRow, putNullVersion } from "../store/object.ts";
 

@@ -9,13 +9,13 @@ import type {
   GetObjectAclRequest,
   PutObjectAclRequest,
 } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
-import type { BucketRequest } from "../access.ts";
-import { useBucket } from "../access.ts";
+import type { BucketRequest } from "../access/bucket-access.ts";
+import { useBucket } from "../access/bucket-access.ts";
 import type { Application, Context } from "../application.ts";
 import { checkObjectAccess } from "../domain/access-control.ts";
 import { checkVersionId } from "../domain/object-version.ts";
 import { fault } from "../faults.ts";
-import { ownerOf } from "../owner.ts";
+import { ownerOf } from "../domain/owner.ts";
 import type { Bucket } from "../store/bucket.ts";
 import { findCurrentRow } from "../store/object.ts";
 

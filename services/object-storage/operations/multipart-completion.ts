@@ -2,7 +2,7 @@ import type { CompleteMultipartUploadRequest } from "../../../gen/quartet/object
 import type { FinishedUploadRecord, UploadRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import type { Transaction } from "../../kit/store/store.ts";
-import { useBucket } from "../access.ts";
+import { useBucket } from "../access/bucket-access.ts";
 import type { Context } from "../application.ts";
 import { openDigest } from "../content/digest.ts";
 import {

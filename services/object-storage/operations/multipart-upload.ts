@@ -6,7 +6,7 @@ import type {
 } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import type { UploadRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
-import { useBucket } from "../access.ts";
+import { useBucket } from "../access/bucket-access.ts";
 import type { Application, Context } from "../application.ts";
 import { checkObjectAccess } from "../domain/access-control.ts";
 import { checksumMembers, encodeDigest, findChecksumAlgorithm } from "../domain/checksum-algorithm.ts";
@@ -18,7 +18,7 @@ import { checkKey, planAttributes } from "../domain/object-attributes.ts";
 import { refuseUnoffered } from "../domain/offer.ts";
 import { listedText } from "../domain/url-encoding.ts";
 import { fault, invalidArgument } from "../faults.ts";
-import { ownerOf } from "../owner.ts";
+import { ownerOf } from "../domain/owner.ts";
 import { findCurrentRow } from "../store/object.ts";
 import { createUpload, endUpload, findUpload, listStoredParts, readParts, readUploadRows } from "../store/upload.ts";
 

@@ -1,7 +1,7 @@
 import type { GetObjectAttributesRequest } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import type { VersionRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
-import { useBucket } from "../access.ts";
+import { useBucket } from "../access/bucket-access.ts";
 import type { Context } from "../application.ts";
 import { checksumMembers, encodeDigest, findChecksumAlgorithm } from "../domain/checksum-algorithm.ts";
 import { instant } from "../domain/instant.ts";

@@ -4,7 +4,7 @@ import type {
   ListObjectVersionsRequest,
 } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import type { CurrentVersionRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
-import { useBucket } from "../access.ts";
+import { useBucket } from "../access/bucket-access.ts";
 import type { Application, Context } from "../application.ts";
 import { openContinuation } from "../continuation.ts";
 import { quoteETag } from "../domain/conditions.ts";
@@ -14,7 +14,7 @@ import { listPage } from "../domain/listing.ts";
 import { checkVersionId, nullVersionId } from "../domain/object-version.ts";
 import { listedText } from "../domain/url-encoding.ts";
 import { invalidArgument } from "../faults.ts";
-import { ownerOf } from "../owner.ts";
+import { ownerOf } from "../domain/owner.ts";
 import { readCurrentRows } from "../store/object.ts";
 
 const keysPerPageMax = 1000;

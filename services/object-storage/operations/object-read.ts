@@ -4,7 +4,7 @@ import type {
 } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import type { Reader } from "../../kit/store/store.ts";
-import { useBucket } from "../access.ts";
+import { useBucket } from "../access/bucket-access.ts";
 import type { Context } from "../application.ts";
 import { judgeRead, quoteETag } from "../domain/conditions.ts";
 import { instantMs } from "../domain/instant.ts";

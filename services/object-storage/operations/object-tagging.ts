@@ -4,7 +4,7 @@ import type {
   PutObjectTaggingRequest,
 } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
-import { useBucket } from "../access.ts";
+import { useBucket } from "../access/bucket-access.ts";
 import type { Context } from "../application.ts";
 import { checkVersionId } from "../domain/object-version.ts";
 import type { TagPair } from "../domain/tags.ts";

@@ -4,12 +4,12 @@ import type {
 } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import type { Reader } from "../../kit/store/store.ts";
-import { useBucket } from "../access.ts";
+import { useBucket } from "../access/bucket-access.ts";
 import type { Context } from "../application.ts";
 import type { ReceivedContent } from "../content/content-store.ts";
 import { openIncoming } from "../content/incoming.ts";
 import { checkAnnouncedSize } from "../content/meter.ts";
-import { deleteCurrent } from "../deletion.ts";
+import { deleteCurrent } from "../content/deletion.ts";
 import { checkObjectAccess } from "../domain/access-control.ts";
 import { checksumMembers, encodeDigest } from "../domain/checksum-algorithm.ts";
 import { judgeWrite, quoteETag } from "../domain/conditions.ts";

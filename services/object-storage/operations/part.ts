@@ -5,7 +5,7 @@ import type {
 import type { UploadRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import type { Reader } from "../../kit/store/store.ts";
-import { useBucket } from "../access.ts";
+import { useBucket } from "../access/bucket-access.ts";
 import type { Context } from "../application.ts";
 import type { ReceivedContent } from "../content/content-store.ts";
 import { openIncoming } from "../content/incoming.ts";
@@ -24,7 +24,7 @@ import { sliceExtents } from "../domain/extent.ts";
 import { instant } from "../domain/instant.ts";
 import { refuseUnoffered } from "../domain/offer.ts";
 import { fault, invalidRequest } from "../faults.ts";
-import { digestSource, findSource, findSourceAgain } from "../source.ts";
+import { digestSource, findSource, findSourceAgain } from "../content/copy-source-lookup.ts";
 import { adoptBlob, shareExtents } from "../store/blob.ts";
 import { findUpload, putPart } from "../store/upload.ts";
 

@@ -20,7 +20,7 @@ import type { CallContext } from "../../kit/server/handlers.ts";
 import type { Reader } from "../../kit/store/transaction.ts";
 import type { Application, Operation } from "../application.ts";
 import { arnOf } from "../application.ts";
-import { ownEnvironment } from "../authorization.ts";
+import { ownEnvironment } from "../access/guard.ts";
 import { fault } from "../faults.ts";
 import { limits } from "../limits.ts";
 import * as stored from "../store/application.ts";

@@ -18,7 +18,7 @@ import { ErrorReason } from "../../../gen/quartet/refactoringworkspace/v1/error_
 import { CreateEnvironmentResponseSchema } from "../../../gen/quartet/refactoringworkspace/v1/refactoring_workspace_service_pb.ts";
 import type { Application, Operation } from "../application.ts";
 import { arnOf } from "../application.ts";
-import { ownEnvironment } from "../authorization.ts";
+import { ownEnvironment } from "../access/guard.ts";
 import { fault } from "../faults.ts";
 import { limits } from "../limits.ts";
 import { listApplications } from "../store/application.ts";

@@ -10,7 +10,7 @@ import { parsePolicy, PolicyError } from "../../kit/policy/document.ts";
 import type { CallContext } from "../../kit/server/handlers.ts";
 import type { Reader } from "../../kit/store/transaction.ts";
 import type { Application, Operation } from "../application.ts";
-import { ownEnvironment } from "../authorization.ts";
+import { ownEnvironment } from "../access/guard.ts";
 import { findForeignAction, findLineProblem } from "../domain/resource-policy.ts";
 import { fault } from "../faults.ts";
 import { deletePolicy, findPolicy, putPolicy } from "../store/resource-policy.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import { putEvent } from "../../../services/event-bus/store/event.ts";
 import { events } from "../../../services/event-bus/store/layout.ts";
-import { sweep } from "../../../services/event-bus/sweep.ts";
+import { sweep } from "../../../services/event-bus/work/log-sweep.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
 import { ownerAccount, startHarness } from "../harness.ts";
 import { openShop } from "./shop.ts";

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { ArchiveState } from "../../../gen/quartet/eventbus/v1/archive_pb.ts";
 import { ReplayState } from "../../../gen/quartet/eventbus/v1/replay_pb.ts";
 import { archiveEntries, events } from "../../../services/event-bus/store/layout.ts";
-import { sweep } from "../../../services/event-bus/sweep.ts";
+import { sweep } from "../../../services/event-bus/work/log-sweep.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
 import { openShop } from "../delivery/shop.ts";
 import type { EventBusClient, Harness } from "../harness.ts";

@@ -11,7 +11,7 @@ import {
   ConnectionState,
 } from "../../../gen/quartet/eventbus/v1/connection_pb.ts";
 import type { CreateConnectionRequestSchema } from "../../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
-import { openSecret } from "../../../services/event-bus/connection-secret.ts";
+import { openSecret } from "../../../services/event-bus/encryption/connection-secret.ts";
 import { getConnection } from "../../../services/event-bus/store/connection.ts";
 import { startHttpReceiver } from "../../support/http-receiver.ts";
 import { ownerAccount, refusalOf, startHarness } from "../harness.ts";

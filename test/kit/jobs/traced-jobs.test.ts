@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 
 import { currentTrace } from "../../../services/kit/trace/current-trace.ts";
-import { Work } from "../../../services/kit/trace/work.ts";
+import { TracedCall } from "../../../services/kit/trace/traced-call.ts";
 import { eventually } from "../../support/eventually.ts";
 import type { MemoryTracer } from "../trace/memory-tracer.ts";
 import { registerMemoryTracer } from "../trace/memory-tracer.ts";
@@ -38,7 +38,7 @@ test("a job runs in the trace of the work that enqueued it, each time", async ()
   const { jobs, clock, enqueue, seen } = await lookingJobs();
   jobs.start();
   for (const digit of ["a", "b"])
-    await new Work("call", "server", { traceparent: traceparentOf(digit) }).run(() => enqueue(job(digit)));
+    await new TracedCall("call", "server", { traceparent: traceparentOf(digit) }).run(() => enqueue(job(digit)));
   await eventually(() => jobs.stats().retried === 2, "both have run once");
   await jobs.idle();
   clock.advance(1_000);
@@ -56,7 +56,7 @@ test("jobs that were enqueued by transactions of one group keep their own traces
   const names = Array.from({ length: 16 }, (_, index) => index.toString(16)).filter((digit) => digit !== "0");
   await Promise.all(
     names.map((digit) =>
-      new Work("call", "server", { traceparent: traceparentOf(digit) }).run(() =>
+      new TracedCall("call", "server", { traceparent: traceparentOf(digit) }).run(() =>
         store.transact(async (tx) => {
           // All of them change one record, so all but the first are run again inside the group of another.
           await jobs.cancel(tx, "shared");
@@ -85,7 +85,7 @@ test("with an SDK, each run is a span below the work that enqueued the job", asy
   tracer = registerMemoryTracer();
   const { jobs, enqueue } = await lookingJobs();
   jobs.start();
-  const work = new Work("call", "server", { traceparent: traceparentOf("a") });
+  const work = new TracedCall("call", "server", { traceparent: traceparentOf("a") });
   await work.run(() => enqueue(job("one")));
   await eventually(() => jobs.stats().retried === 1, "it has run once");
   await jobs.idle();

@@ -54,7 +54,7 @@ describe("a log line", () => {
     const work = join(import.meta.dirname, "..", "..", "..", "services", "kit", "trace", "work.ts");
     const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     const lines = logged(
-      `const { Work } = await import(${JSON.stringify(work)}); log.info("before"); new Work("sample", "server", { traceparent: "${traceparent}" }).run(() => log.info("within"));`,
+      `const { TracedCall } = await import(${JSON.stringify(work)}); log.info("before"); new TracedCall("sample", "server", { traceparent: "${traceparent}" }).run(() => log.info("within"));`,
     );
     expect(lines.map((line) => line["trace_id"])).toEqual([undefined, "0af7651916cd43dd8448eb211c80319c"]);
   });

@@ -3,7 +3,7 @@ import { readdir } from "node:fs/promises";
 
 import { describe, expect, test } from "vitest";
 
-import { sweepBlobs } from "../../../services/object-storage/content/sweep.ts";
+import { sweepBlobs } from "../../../services/object-storage/work/blob-sweep.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import type { Harness } from "../harness.ts";
 import { alice, as, bob, get, put, refusalOf, startWithBucket } from "../harness.ts";

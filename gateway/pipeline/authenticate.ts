@@ -1,0 +1,59 @@
+import { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
+import type { Caller } from "../../services/kit/identity/caller.ts";
+import type { Exchange } from "./exchange.ts";
+import { GatewayRefusal } from "../faults/gateway-refusal.ts";
+import type { Gateway } from "../gateway.ts";
+import { bindingOf } from "../gateway.ts";
+import type { Identity, RequestHead } from "./identify.ts";
+import { isItsOwnCanonicalPath } from "../signature/canonical.ts";
+import type { Payload } from "../signature/payload.ts";
+import { verifyRequest } from "../signature/verify.ts";
+
+/** Who calls, and how the body that belongs to the signature is to be read. */
+export interface Believed {
+  readonly caller: Caller;
+  readonly payload: Payload;
+  /** The whole body, where it had to be read to verify the signature. */
+  readonly body: Buffer | undefined;
+}
+
+/**
+ * Verifies a request's signature. Clients of the JSON APIs sign the hash of a body without telling it, so there the body
+ * is read first; a request without any signature is refused there, and so is a path whose signature would do for others:
+ * it is signed without dots and empty segments, and routed as it is. Object storage serves the public too, and its
+ * bodies stay unread. Throws SignatureRefusal and GatewayRefusal.
+ */
+export const authenticate = async (
+  gateway: Gateway,
+  exchange: Exchange,
+  head: RequestHead,
+  identity: Identity,
+): Promise<Believed> => {
+  const { dialect } = identity.spelling;
+  const { protocol } = bindingOf(gateway, identity).api;
+  const isXml = protocol === Protocol.REST_XML;
+  const isSigned =
+    head.headers.authorization !== undefined || head.query.has(`${dialect.signature.queryPrefix}Signature`);
+  if (!isXml && !isSigned) throw new GatewayRefusal("missing-authentication");
+  if (!isXml && !isItsOwnCanonicalPath(head.rawPath))
+    throw new GatewayRefusal("malformed-uri", "The path has a segment that is empty or made of dots alone.");
+
+  const body = isXml ? undefined : await exchange.body.readWhole();
+  const verified = verifyRequest({
+    method: head.method,
+    rawPath: head.rawPath,
+    rawQuery: head.rawQuery,
+    rawHeaders: head.rawHeaders,
+    brand: dialect.signature,
+    accessKeys: gateway.accessKeys,
+    clock: gateway.clock,
+    signingNames: dialect.signingNames[identity.api] ?? [],
+    region: gateway.region,
+    resource: isXml ? identity.path : undefined,
+    doubleEncodePath: !isXml,
+    body,
+  });
+  const { remoteAddress } = exchange.request.socket;
+  const caller = remoteAddress === undefined ? verified.caller : { ...verified.caller, sourceIp: remoteAddress };
+  return { caller, payload: verified.payload, body };
+};

@@ -1,0 +1,94 @@
+import type { DescMethodStreaming, DescMethodUnary, Message } from "@bufbuild/protobuf";
+import { ConnectError } from "@connectrpc/connect";
+
+import type { Caller } from "../../services/kit/identity/caller.ts";
+import type { BoundCall } from "./bind.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Gateway } from "../gateway.ts";
+import type { RequestHead } from "./identify.ts";
+
+/** What a service answers: one message, or the first of a stream and the ones after it. */
+export interface Answer {
+  readonly message: Message;
+  readonly more: AsyncIterator<Message> | undefined;
+}
+
+/**
+ * Calls the service with a token of the caller. The call is given up when the client goes away. Rejects with the
+ * ConnectError of the service, or with what the request's own body threw, which explains the failed call better.
+ */
+export const call = async (
+  gateway: Gateway,
+  exchange: Exchange,
+  bound: BoundCall,
+  caller: Caller,
+  head: RequestHead,
+): Promise<Answer> => {
+  const header = await callHeaders(gateway, exchange, caller, head);
+  const { transport } = bound.binding;
+  const { desc } = bound.method;
+  if (desc.methodKind === "unary") {
+    const timeoutMs = bound.method.http?.hasEarlyStatus === true ? undefined : gateway.limits.callTimeoutMs;
+    const method = desc as DescMethodUnary;
+    const response = await transport.unary(method, exchange.signal, timeoutMs, header, bound.message);
+    return { message: response.message, more: undefined };
+  }
+
+  let bodyFailure: unknown;
+  const noteFailure = (thrown: unknown): void => {
+    bodyFailure ??= thrown;
+  };
+  try {
+    const messages = requestMessages(bound, noteFailure);
+    const method = desc as DescMethodStreaming;
+    const response = await transport.stream(method, exchange.signal, undefined, header, messages);
+    const answers = response.message[Symbol.asyncIterator]();
+    const first = await firstAnswer(answers, response.header);
+    if (first.done === true) throw new Error(`${desc.name} answered without a message`);
+    if (desc.methodKind !== "client_streaming") return { message: first.value, more: answers };
+    // Only the end of the stream says that the one answer stands, and gives the connection back.
+    if ((await answers.next()).done !== true) throw new Error(`${desc.name} answered with several messages`);
+    return { message: first.value, more: undefined };
+  } catch (thrown) {
+    throw bodyFailure ?? thrown;
+  }
+};
+
+/** The first message of an answer. A refusal in its place takes the headers along that the handler set. */
+const firstAnswer = async (answers: AsyncIterator<Message>, headers: Headers): Promise<IteratorResult<Message>> => {
+  try {
+    return await answers.next();
+  } catch (thrown) {
+    if (thrown instanceof ConnectError)
+      for (const [name, value] of headers) if (!thrown.metadata.has(name)) thrown.metadata.set(name, value);
+    throw thrown;
+  }
+};
+
+const callHeaders = async (
+  gateway: Gateway,
+  exchange: Exchange,
+  caller: Caller,
+  head: RequestHead,
+): Promise<Record<string, string>> => {
+  const headers: Record<string, string> = {
+    authorization: `Bearer ${await gateway.minter.mint(caller)}`,
+    "x-request-id": exchange.requestId,
+  };
+  for (const { dialect } of gateway.dialects.all) {
+    const revision = head.headers[`${dialect.signature.headerPrefix}revision`];
+    if (typeof revision === "string") headers["x-svc-revision"] = revision;
+  }
+  return headers;
+};
+
+async function* requestMessages(bound: BoundCall, noteFailure: (thrown: unknown) => void): AsyncGenerator<Message> {
+  yield bound.message;
+  if (bound.more === undefined) return;
+  try {
+    yield* bound.more;
+  } catch (thrown) {
+    noteFailure(thrown);
+    throw thrown;
+  }
+}

@@ -1,0 +1,79 @@
+import { LRUCache } from "lru-cache";
+
+import { parseArn } from "../../kit/arn/arn.ts";
+import type { Policy } from "../../kit/policy/document.ts";
+import { parsePolicy, PolicyError } from "../../kit/policy/document.ts";
+import { ErrorReason, fault } from "../faults.ts";
+
+/** Characters of a bus's policy where they are limited. */
+export const policyCharactersMax = 10_240;
+
+/** Characters of a policy for which no limit is stated; it is read when events come, so it must have some bound. */
+export const unlimitedPolicyCharactersMax = 102_400;
+
+/** A grant as PutPermission takes it apart. */
+export interface Grant {
+  readonly statementId: string;
+  readonly action: string;
+  /** 12 digits, or `*`. */
+  readonly principal: string;
+  readonly condition: { readonly type: string; readonly key: string; readonly value: string } | undefined;
+}
+
+/** The policy with a grant on a bus; a statement of the same id is replaced. Throws POLICY_TOO_LONG, PARAMETER_REFUSED. */
+export const withGrant = (policy: string | undefined, grant: Grant, busArn: string, charactersMax: number): string => {
+  const { statementId, action, principal, condition } = grant;
+  const partition = parseArn(busArn)?.partition ?? "aws";
+  const statement = {
+    Sid: statementId,
+    Effect: "Allow",
+    Principal: principal === "*" ? "*" : { AWS: `arn:${partition}:iam::${principal}:root` },
+    Action: action,
+    Resource: busArn,
+    ...(condition && { Condition: { [condition.type]: { [condition.key]: condition.value } } }),
+  };
+  const others = statementsOf(policy).filter(({ Sid }) => Sid !== statementId);
+  return givenPolicy(JSON.stringify({ Version: "2012-10-17", Statement: [...others, statement] }), charactersMax);
+};
+
+/** The policy without a statement; undefined when it was the last one. Throws POLICY_NOT_FOUND, STATEMENT_NOT_FOUND. */
+export const withoutStatement = (policy: string | undefined, statementId: string): string | undefined => {
+  if (policy === undefined) throw fault(ErrorReason.POLICY_NOT_FOUND);
+  const statements = statementsOf(policy);
+  const kept = statements.filter(({ Sid }) => Sid !== statementId);
+  if (kept.length === statements.length) throw fault(ErrorReason.STATEMENT_NOT_FOUND);
+  return kept.length === 0 ? undefined : JSON.stringify({ Version: "2012-10-17", Statement: kept });
+};
+
+/** A policy as it may be stored. Throws POLICY_TOO_LONG, PARAMETER_REFUSED. */
+export const givenPolicy = (text: string, charactersMax: number): string => {
+  if (text.length > charactersMax) throw fault(ErrorReason.POLICY_TOO_LONG, { limit: String(charactersMax) });
+  try {
+    readBusPolicy(text);
+  } catch (error) {
+    if (!(error instanceof PolicyError)) throw error;
+    throw fault(ErrorReason.PARAMETER_REFUSED, { parameter: "Policy", reason: `${error.message}.` });
+  }
+  return text;
+};
+
+/** Policies that were read last, by their text: each event of a bus asks for the same one. */
+const readPolicies = new LRUCache<string, Policy>({ max: 100 });
+
+/** A bus's policy, ready to be evaluated. Throws PolicyError. */
+export const readBusPolicy = (text: string): Policy => {
+  const known = readPolicies.get(text);
+  if (known !== undefined) return known;
+  // A character has at most three bytes for each of its UTF-16 units.
+  const bytesMax = unlimitedPolicyCharactersMax * 3;
+  const policy = parsePolicy(text, { principals: "required", accountWords: ["SVC"], bytesMax });
+  readPolicies.set(text, policy);
+  return policy;
+};
+
+/** The statements of a stored policy as they are written. */
+const statementsOf = (policy: string | undefined): readonly { readonly Sid?: string }[] => {
+  if (policy === undefined) return [];
+  const { Statement } = JSON.parse(policy) as { readonly Statement: unknown };
+  return (Array.isArray(Statement) ? Statement : [Statement]) as { readonly Sid?: string }[];
+};

@@ -1,0 +1,34 @@
+import type { Keyring } from "../../kit/keyring/keyring.ts";
+import type { WrappedKeys } from "../../kit/keyring/rewrapping.ts";
+import type { Reader, Store } from "../../kit/store/store.ts";
+import { rewrapSecret } from "../encryption/connection-secret.ts";
+import { findConnection, putConnection } from "../store/connection.ts";
+import { connections } from "../store/layout.ts";
+
+type Place = readonly [account: string, connection: string];
+
+/** The keys of connections' secrets, which are wrapped anew when the master key was rotated. */
+export const wrappedSecretKeys = (store: Store, keyring: Keyring): WrappedKeys<Place> => ({
+  listStale: () =>
+    store.read(async (reader) => {
+      const stale: Place[] = [];
+      for await (const { key, value } of reader.range(connections, {}))
+        if (value.secret !== undefined && keyring.isStale(value.secret.wrappedKey)) stale.push(key);
+      return stale;
+    }),
+  rewrap: ([account, name]) =>
+    store.transact(async (transaction) => {
+      const connection = await findConnection(transaction, account, name);
+      if (connection?.secret === undefined || !keyring.isStale(connection.secret.wrappedKey)) return;
+      const secret = rewrapSecret(keyring, account, connection, connection.secret);
+      putConnection(transaction, account, { ...connection, secret });
+    }),
+  compact: () => store.compact(connections, {}),
+});
+
+/** The wrapped key of some connection's secret; undefined when no connection has one. */
+export const findWrappedKey = async (reader: Reader): Promise<Uint8Array | undefined> => {
+  for await (const { value } of reader.range(connections, {}))
+    if (value.secret !== undefined) return value.secret.wrappedKey;
+  return undefined;
+};

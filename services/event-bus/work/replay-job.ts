@@ -1,0 +1,83 @@
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+
+import type { ReplayRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import { ReplayStepRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import { ReplayState } from "../../../gen/quartet/eventbus/v1/replay_pb.ts";
+import type { JobHandler, JobPolicy, Jobs } from "../../kit/jobs/jobs.ts";
+import type { Transaction } from "../../kit/store/store.ts";
+import type { Application } from "../application.ts";
+import { ingestEvent, openBus, tooWideMessage } from "../ingestion/ingest.ts";
+import { findArchive, listArchivedEvents } from "../store/archive.ts";
+import { findReplay, isActive, putReplay } from "../store/replay.ts";
+
+/** The kind of the jobs that send replays. */
+export const replayKind = "replay";
+
+export const replayPolicy: JobPolicy = { attemptsMax: Infinity, ageMsMax: Infinity, backoff: () => 1_000 };
+
+/** Events of one step, which ends earlier when their deliveries fill a transaction. */
+const stepSize = 50;
+
+export const enqueueReplayStep = (
+  jobs: Jobs,
+  transaction: Transaction,
+  account: string,
+  replay: { readonly name: string; readonly id: string },
+): void => {
+  const step = create(ReplayStepRecordSchema, { account, replay: replay.name, replayId: replay.id });
+  const payload = toBinary(ReplayStepRecordSchema, step);
+  jobs.enqueue(transaction, { kind: replayKind, owner: `replay/${account}`, payload });
+};
+
+/**
+ * Sends some events of a replay in order of their time, writes how far it has come and enqueues the next step, in one
+ * transaction: each event is put on the bus exactly once by a replay.
+ */
+export const replayHandler =
+  (app: Application): JobHandler =>
+  (job) => {
+    const { account, replay: name, replayId } = fromBinary(ReplayStepRecordSchema, job.payload);
+    const apply = async (transaction: Transaction): Promise<void> => {
+      const replay = await findReplay(transaction, account, name);
+      if (replay?.id !== replayId || !isActive(replay)) return;
+      putReplay(transaction, account, await runStep(app, transaction, account, replay));
+    };
+    return Promise.resolve({ done: true, apply });
+  };
+
+const runStep = async (
+  app: Application,
+  transaction: Transaction,
+  account: string,
+  replay: ReplayRecord,
+): Promise<ReplayRecord> => {
+  const end = (state: ReplayState, stateReason?: string): ReplayRecord => ({
+    ...replay,
+    state,
+    stateReason,
+    endedMs: BigInt(app.clock.now()),
+  });
+  if (replay.state === ReplayState.CANCELLING) return end(ReplayState.CANCELLED);
+  const archive = await findArchive(transaction, account, replay.archiveName);
+  if (archive?.id !== replay.archiveId) return end(ReplayState.FAILED, "The archive does not exist any more.");
+  const bus = await openBus(app, transaction, { account, name: replay.bus });
+  if (bus.record === undefined) return end(ReplayState.FAILED, "The event bus does not exist any more.");
+
+  const range = { fromMs: Number(replay.startMs), toMs: Number(replay.endMs), after: replay.lastPlace };
+  const archived = await listArchivedEvents(transaction, account, archive.id, range, stepSize);
+  const onlyRules = replay.rules.length === 0 ? undefined : new Set(replay.rules);
+  if (archived.length === 0) return end(ReplayState.COMPLETED);
+  let { lastPlace } = replay;
+  let bytes = 0;
+  for (const { event, place } of archived) {
+    if (bytes >= app.limits.deliveriesBytesMax) break;
+    const again = { ...event, replayName: replay.name, hops: 0 };
+    const ingested = ingestEvent(app, transaction, bus, again, onlyRules);
+    if (ingested.kind === "too-wide")
+      return { ...end(ReplayState.FAILED, `Event ${event.id}: ${tooWideMessage}`), lastPlace };
+    lastPlace = place;
+    bytes += ingested.bytes;
+  }
+  enqueueReplayStep(app.jobs, transaction, account, replay);
+  return { ...replay, state: ReplayState.RUNNING, lastPlace };
+};

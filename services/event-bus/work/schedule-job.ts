@@ -1,0 +1,116 @@
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+
+import { ScheduledRunRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import { RuleState } from "../../../gen/quartet/eventbus/v1/rule_pb.ts";
+import type { JobHandler, JobPolicy } from "../../kit/jobs/jobs.ts";
+import type { Transaction } from "../../kit/store/store.ts";
+import type { Application } from "../application.ts";
+import type { BusReference } from "../domain/arns.ts";
+import { ruleArn } from "../domain/arns.ts";
+import { nextRun, parseSchedule } from "../domain/schedule.ts";
+import { deliverToRule } from "../ingestion/ingest.ts";
+import { findRule, listTargets } from "../store/rule.ts";
+
+/** The kind of the jobs that run schedules. */
+export const scheduleKind = "schedule";
+
+/** A run is tried until it is written; each rule has one job at most. */
+export const schedulePolicy: JobPolicy = { attemptsMax: Infinity, ageMsMax: Infinity, backoff: () => 1_000 };
+
+/** A rule as far as its schedule goes. */
+interface ScheduledRule {
+  readonly name: string;
+  readonly scheduleExpression?: string | undefined;
+  readonly state: RuleState;
+  readonly generation: string;
+}
+
+type Scheduling = Pick<Application, "clock" | "jobs">;
+
+/** Makes the rule's next run follow a change of the rule; a rate counts from here. */
+export const followSchedule = async (
+  app: Scheduling,
+  transaction: Transaction,
+  bus: BusReference,
+  rule: ScheduledRule,
+): Promise<void> => {
+  const nowMs = app.clock.now();
+  if (rule.state === RuleState.DISABLED || rule.scheduleExpression === undefined)
+    return endSchedule(app, transaction, bus, rule.name);
+  return enqueueRun(app, transaction, bus, rule, nowMs, nowMs);
+};
+
+/** Ends the runs of a rule. */
+export const endSchedule = async (
+  app: Scheduling,
+  transaction: Transaction,
+  bus: BusReference,
+  rule: string,
+): Promise<void> => {
+  await app.jobs.cancel(transaction, jobId(bus, rule));
+};
+
+/** Runs schedules: puts the documented event to the rule's targets and enqueues the next run, in one transaction. */
+export const scheduleHandler =
+  (app: Application): JobHandler =>
+  (job) => {
+    const run = fromBinary(ScheduledRunRecordSchema, job.payload);
+    const bus = { account: run.account, name: run.bus };
+    const apply = async (transaction: Transaction): Promise<void> => {
+      const rule = await findRule(transaction, bus, run.rule);
+      if (rule?.generation !== run.generation) return;
+      const dueMs = Number(run.dueMs);
+      const delivered = deliverToRule(app, transaction, bus, {
+        event: {
+          id: app.ids.uuid(),
+          detailType: "Scheduled Event",
+          source: "aws.events",
+          account: run.account,
+          timeMs: run.dueMs,
+          region: app.place.region,
+          resources: [ruleArn(app.place, bus.account, bus.name, rule.name)],
+          detail: "{}",
+          traceHeader: undefined,
+          replayName: undefined,
+          hops: 0,
+        },
+        rule: rule.name,
+        ruleRoleArn: rule.roleArn,
+        targets: await listTargets(transaction, bus, rule.name, undefined, rule.targetCount),
+      });
+      // No later try would get further, and the runs behind it must not wait for it.
+      if (delivered.kind === "too-wide")
+        app.log.error({ account: bus.account, bus: bus.name, rule: rule.name, dueMs }, "a run has too large inputs");
+      await enqueueRun(app, transaction, bus, rule, dueMs, Math.max(dueMs, app.clock.now()));
+    };
+    return Promise.resolve({ done: true, apply });
+  };
+
+const enqueueRun = async (
+  app: Scheduling,
+  transaction: Transaction,
+  bus: BusReference,
+  rule: ScheduledRule,
+  sinceMs: number,
+  afterMs: number,
+): Promise<void> => {
+  const schedule = parseSchedule(rule.scheduleExpression ?? "");
+  const dueMs = schedule === undefined ? undefined : nextRun(schedule, sinceMs, afterMs);
+  if (dueMs === undefined) return endSchedule(app, transaction, bus, rule.name);
+  const id = jobId(bus, rule.name);
+  await app.jobs.cancel(transaction, id);
+  const payload = toBinary(
+    ScheduledRunRecordSchema,
+    create(ScheduledRunRecordSchema, {
+      account: bus.account,
+      bus: bus.name,
+      rule: rule.name,
+      generation: rule.generation,
+      dueMs: BigInt(dueMs),
+    }),
+  );
+  app.jobs.enqueue(transaction, { kind: scheduleKind, owner: `${bus.account}/${bus.name}`, payload, dueMs, id });
+};
+
+/** A rule has one job at most, found by its name. */
+const jobId = (bus: BusReference, rule: string): string => `schedule:${bus.account}/${bus.name}/${rule}`;

@@ -1,0 +1,158 @@
+import type { Message, MessageInitShape } from "@bufbuild/protobuf";
+import { create, isMessage, toBinary } from "@bufbuild/protobuf";
+import type { GenMessage } from "@bufbuild/protobuf/codegenv2";
+
+import type { Bounds, ByteString } from "./byte-string.ts";
+import type { ConflictLog, Watcher } from "./conflict-log.ts";
+import type { Engine, RawEntry, Snapshot, View } from "./engine.ts";
+import { StoreClosedError, StoreTransactionTooLargeError } from "./errors.ts";
+import type { RangeOptions } from "./range.ts";
+import { ReadSet } from "./read-set.ts";
+import type { KeyTuple, Table } from "./table.ts";
+import { encodeKey } from "./table.ts";
+import type { Entry, Transaction } from "./transaction.ts";
+import { ViewReader } from "./view-reader.ts";
+import { overlay, WriteSet } from "./write-set.ts";
+
+/** The committed state as it was when it was first looked at. A transaction that reads nothing never costs a snapshot. */
+export class CommittedView implements View {
+  readonly #engine: Engine;
+  readonly #log: ConflictLog | undefined;
+  #snapshot: Snapshot | undefined;
+  #watcher: Watcher | undefined;
+  #isClosed = false;
+
+  /** With a log, what is written from then on is remembered until `release`. */
+  constructor(engine: Engine, log?: ConflictLog) {
+    this.#engine = engine;
+    this.#log = log;
+  }
+
+  /** The version that was looked at; undefined when nothing was. */
+  get version(): number | undefined {
+    return this.#watcher?.version;
+  }
+
+  get(key: ByteString): Uint8Array | undefined {
+    return this.#open().get(key);
+  }
+
+  scan(bounds: Bounds, reverse: boolean, expected: number): AsyncGenerator<readonly RawEntry[], void> {
+    return this.#open().scan(bounds, reverse, expected);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#snapshot?.close();
+  }
+
+  release(): void {
+    if (this.#watcher !== undefined) this.#log?.unwatch(this.#watcher);
+  }
+
+  #open(): Snapshot {
+    if (this.#isClosed) throw new StoreClosedError("this transaction has ended");
+    if (this.#snapshot === undefined) {
+      // NOTE: the version comes first. A group that is being written right now may or may not be in the snapshot; it
+      // counts as written later, so that it is checked and at worst the transaction runs once more.
+      this.#watcher = this.#log?.watch();
+      this.#snapshot = this.#engine.snapshot();
+    }
+    return this.#snapshot;
+  }
+}
+
+/** One run of a transaction's function: what it read, what it wants to write. */
+export class TransactionRun implements Transaction {
+  readonly reads = new ReadSet();
+  readonly changes = new WriteSet();
+  readonly snapshot: ViewReader;
+  readonly #committed: CommittedView;
+  readonly #reader: ViewReader;
+  readonly #bytesMax: number;
+  readonly #afterCommit: (() => void)[] = [];
+  #isEnded = false;
+
+  /** `ahead` are changes of others that will be committed before this one's or not at all. */
+  constructor(engine: Engine, log: ConflictLog, bytesMax: number, ahead?: WriteSet) {
+    this.#committed = new CommittedView(engine, log);
+    this.#bytesMax = bytesMax;
+    const base = ahead === undefined ? this.#committed : overlay(ahead, this.#committed);
+    const view = overlay(this.changes, base);
+    this.#reader = new ViewReader(view, this.reads);
+    this.snapshot = new ViewReader(view);
+  }
+
+  /** The committed version that the reads rest on; undefined when nothing committed was read. */
+  get version(): number | undefined {
+    return this.#committed.version;
+  }
+
+  get<K extends KeyTuple, V extends Message>(table: Table<K, V>, key: NoInfer<K>): Promise<V | undefined> {
+    return this.#reader.get(table, key);
+  }
+
+  range<K extends KeyTuple, V extends Message>(
+    table: Table<K, V>,
+    range: RangeOptions<NoInfer<K>>,
+  ): AsyncIterable<Entry<K, V>> {
+    return this.#reader.range(table, range);
+  }
+
+  list<K extends KeyTuple, V extends Message>(
+    table: Table<K, V>,
+    range: RangeOptions<NoInfer<K>> & { readonly limit: number },
+  ): Promise<Entry<K, V>[]> {
+    return this.#reader.list(table, range);
+  }
+
+  put<K extends KeyTuple, V extends Message>(
+    table: Table<K, V>,
+    key: NoInfer<K>,
+    value: MessageInitShape<GenMessage<NoInfer<V>>>,
+  ): void {
+    const message = isMessage(value, table.schema) ? value : create(table.schema, value);
+    this.#write(encodeKey(table, key), toBinary(table.schema, message));
+  }
+
+  delete<K extends KeyTuple, V extends Message>(table: Table<K, V>, key: NoInfer<K>): void {
+    this.#write(encodeKey(table, key), undefined);
+  }
+
+  async deleteRange<K extends KeyTuple, V extends Message>(
+    table: Table<K, V>,
+    range: RangeOptions<NoInfer<K>>,
+  ): Promise<void> {
+    for await (const { key } of this.#reader.entries(table, range)) this.#write(key, undefined);
+  }
+
+  afterCommit(run: () => void): void {
+    this.#afterCommit.push(run);
+  }
+
+  /** Called once, when the changes are durable. */
+  runAfterCommit(onError: (error: unknown) => void): void {
+    for (const run of this.#afterCommit)
+      try {
+        run();
+      } catch (error) {
+        onError(error);
+      }
+  }
+
+  /** Ends reading and writing; what was read stays checkable until `release`. */
+  async end(): Promise<void> {
+    this.#isEnded = true;
+    await this.#committed.close();
+  }
+
+  release(): void {
+    this.#committed.release();
+  }
+
+  #write(key: ByteString, payload: Uint8Array | undefined): void {
+    if (this.#isEnded) throw new StoreClosedError("this transaction has ended");
+    this.changes.set(key, payload);
+    if (this.changes.bytes > this.#bytesMax) throw new StoreTransactionTooLargeError(this.#bytesMax);
+  }
+}

@@ -1,0 +1,52 @@
+import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
+import type { Transaction } from "../../kit/store/store.ts";
+import type { Context } from "../application.ts";
+import { matchesETag } from "../domain/conditions.ts";
+import type { Instant } from "../domain/instant.ts";
+import { instantMs } from "../domain/instant.ts";
+import { fault } from "../faults.ts";
+import type { Bucket } from "../store/bucket.ts";
+import { findCurrent, removeNullVersion } from "../store/object.ts";
+
+/** What an object must be to be deleted; what is undefined was not given. */
+export interface DeleteConditions {
+  readonly ifMatch?: string | undefined;
+  readonly ifMatchSize?: bigint | undefined;
+  readonly ifMatchLastModifiedTime?: Instant | undefined;
+}
+
+/** Deletes a key's object and tells of it; a key without one is deleted already. Throws PRECONDITION_FAILED. */
+export const deleteCurrent = async (
+  transaction: Transaction,
+  context: Context,
+  bucket: Bucket,
+  key: string,
+  conditions: DeleteConditions,
+): Promise<void> => {
+  const current = await findCurrent(transaction, bucket.bucketId, key);
+  if (current === undefined) return;
+  checkDeleteConditions(conditions, current.version);
+  const nowMs = context.app.clock.now();
+  await removeNullVersion(transaction, bucket.bucketId, key, current, nowMs);
+  await context.app.events.announce(transaction, context, bucket, {
+    kind: "deleted",
+    key,
+    sequence: await context.app.sequences.next(transaction, current.sequence),
+    timeMs: nowMs,
+  });
+};
+
+const checkDeleteConditions = (
+  { ifMatch, ifMatchSize, ifMatchLastModifiedTime }: DeleteConditions,
+  version: { readonly eTag: string; readonly sizeBytes: bigint; readonly lastModifiedMs: bigint },
+): void => {
+  if (ifMatch !== undefined && !matchesETag(ifMatch, version.eTag)) throw failed("If-Match");
+  if (ifMatchSize !== undefined && ifMatchSize !== version.sizeBytes) throw failed("x-svc-if-match-size");
+  if (
+    ifMatchLastModifiedTime !== undefined &&
+    Math.floor(instantMs(ifMatchLastModifiedTime) / 1000) !== Math.floor(Number(version.lastModifiedMs) / 1000)
+  )
+    throw failed("x-svc-if-match-last-modified-time");
+};
+
+const failed = (condition: string) => fault(ErrorReason.PRECONDITION_FAILED, { condition });

@@ -1,0 +1,56 @@
+import type {
+  ApplicationRecord,
+  RouteRecord,
+  ServiceRecord,
+} from "../../../gen/quartet/refactoringworkspace/storage/v1/records_pb.ts";
+import { RouteState } from "../../../gen/quartet/refactoringworkspace/v1/route_pb.ts";
+import type { Reader, Store } from "../../kit/store/store.ts";
+import { methodName } from "../domain/route-rules.ts";
+import { limits } from "../limits.ts";
+import type { ApplicationPlan, RoutePlan } from "./route-table.ts";
+import { allApplications, findApplication } from "../store/application.ts";
+import { listRoutes } from "../store/route.ts";
+import { listServices } from "../store/service.ts";
+
+/** Reads what the proxy does for one application, at one instant; undefined when there is no such application. */
+export const readPlan = (
+  store: Store,
+  environmentId: string,
+  applicationId: string,
+): Promise<ApplicationPlan | undefined> =>
+  store.read(async (reader) => {
+    const application = await findApplication(reader, environmentId, applicationId);
+    return application && planOf(reader, application);
+  });
+
+/** Reads what the proxy does for every application. */
+export const readAllPlans = async function* (store: Store): AsyncIterable<ApplicationPlan> {
+  const applications = await store.read(async (reader) => Array.fromAsync(allApplications(reader)));
+  for (const application of applications) yield await store.read((reader) => planOf(reader, application));
+};
+
+const planOf = async (reader: Reader, application: ApplicationRecord): Promise<ApplicationPlan> => {
+  const { environmentId, applicationId, ownerAccountId, apiGatewayId, stageName } = application;
+  const { routesPerApplicationMax, servicesPerApplicationMax } = limits;
+  const routes = await listRoutes(reader, environmentId, applicationId, undefined, routesPerApplicationMax);
+  const services = await listServices(reader, environmentId, applicationId, undefined, servicesPerApplicationMax);
+  const byId = new Map(services.map((service) => [service.serviceId, service]));
+  const plans = routes.flatMap((route) => routePlan(route, byId.get(route.serviceId)));
+  return { applicationId, accountId: ownerAccountId, apiGatewayId, stageName, routes: plans };
+};
+
+/** The plan of a route that takes traffic: only an active one does. */
+const routePlan = (route: RouteRecord, service: ServiceRecord | undefined): RoutePlan[] => {
+  if (route.state !== RouteState.ACTIVE || service === undefined) return [];
+  const { routeId, serviceId, match } = route;
+  const { endpoint } = service;
+  return [
+    {
+      routeId,
+      serviceId,
+      endpoint:
+        endpoint.case === "urlEndpoint" ? { url: endpoint.value.url } : { functionArn: endpoint.value?.arn ?? "" },
+      match: match && { ...match, methods: match.methods.map((method) => methodName(method)) },
+    },
+  ];
+};

@@ -1,0 +1,173 @@
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+
+import type { RouteRecord, ServiceRecord } from "../../../gen/quartet/refactoringworkspace/storage/v1/records_pb.ts";
+import {
+  RouteCheckPayloadSchema,
+  RouteRecordSchema,
+} from "../../../gen/quartet/refactoringworkspace/storage/v1/records_pb.ts";
+import {
+  ErrorCode,
+  ErrorResourceType,
+  ResourceErrorSchema,
+} from "../../../gen/quartet/refactoringworkspace/v1/resource_error_pb.ts";
+import { RouteState } from "../../../gen/quartet/refactoringworkspace/v1/route_pb.ts";
+import type { Clock } from "../../kit/clock/clock.ts";
+import type { Job, JobOutcome, JobPolicy, NewJob } from "../../kit/jobs/jobs.ts";
+import { exponentialBackoff } from "../../kit/jobs/jobs.ts";
+import type { Store, Transaction } from "../../kit/store/store.ts";
+import { isChanging } from "../domain/route-rules.ts";
+import { limits } from "../limits.ts";
+import type { ApplicationName } from "../proxy/route-table.ts";
+import { findApplication } from "../store/application.ts";
+import { findRoute, putRoute } from "../store/route.ts";
+import { findService } from "../store/service.ts";
+import type { CheckedEndpoint, HealthOutcome } from "../health/health-check.ts";
+
+/** The kind of the jobs that check a route's service. */
+export const routeCheckKind = "route-check";
+
+/** What the checks of routes work with. */
+export interface RouteCheckSettings {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly check: (endpoint: CheckedEndpoint, signal: AbortSignal) => Promise<HealthOutcome>;
+  /** Adds a job when the transaction commits. */
+  readonly enqueue: (transaction: Transaction, job: NewJob) => void;
+  /** Told after the commit of each change of what an application's proxy does. */
+  readonly onChange: (name: ApplicationName) => void;
+}
+
+/** How long somebody can wait. */
+export interface Patience {
+  readonly signal: AbortSignal;
+  /** Instant in milliseconds since the epoch; undefined: none. */
+  readonly deadlineMs: number | undefined;
+}
+
+/**
+ * Settles routes whose service must be checked. A route in the state CREATING or UPDATING has one job, named in its
+ * record and stored in the same transaction; the job checks and then writes ACTIVE or FAILED, only while the record
+ * still names it. So a crash at any point leaves a route with its job, which runs again after the start, or a settled
+ * one.
+ */
+export class RouteChecks {
+  readonly #settings: RouteCheckSettings;
+  readonly #waiters = new Map<string, Set<() => void>>();
+
+  constructor(settings: RouteCheckSettings) {
+    this.#settings = settings;
+  }
+
+  /** Adds the job that a route's record names to the transaction that stores the record. */
+  enqueue(transaction: Transaction, route: RouteRecord): void {
+    const { environmentId, applicationId, routeId, checkJobId } = route;
+    const payload = create(RouteCheckPayloadSchema, { environmentId, applicationId, routeId });
+    this.#settings.enqueue(transaction, {
+      id: checkJobId,
+      kind: routeCheckKind,
+      owner: applicationId,
+      payload: toBinary(RouteCheckPayloadSchema, payload),
+    });
+  }
+
+  /** Runs one job: checks the service and settles the route. */
+  readonly run = async (job: Job, { signal }: { readonly signal: AbortSignal }): Promise<JobOutcome> => {
+    const place = fromBinary(RouteCheckPayloadSchema, job.payload);
+    const { environmentId, applicationId, routeId } = place;
+    const service = await this.#settings.store.read(async (reader) => {
+      const route = await findRoute(reader, environmentId, applicationId, routeId);
+      if (route?.checkJobId !== job.id) return undefined;
+      return findService(reader, environmentId, applicationId, route.serviceId);
+    });
+    if (service === undefined) return { done: true };
+    const endpoint = endpointOf(service);
+    const outcome = await this.#settings.check(endpoint, signal);
+    await this.#settings.store.transact((transaction) => this.#settle(transaction, job, outcome));
+    return { done: true };
+  };
+
+  /** Gives up as a failed change when the job itself could not run. */
+  readonly policy: JobPolicy = {
+    attemptsMax: 10,
+    ageMsMax: 10 * 60_000,
+    backoff: exponentialBackoff({ firstMs: 200, maxMs: 10_000 }),
+    onExhausted: (transaction, job, reason) => this.#settle(transaction, job, { isExhausted: true, reason }),
+  };
+
+  /** Resolves when the route is settled, at once when it is, or when the caller can wait no longer. */
+  async settled(
+    routeId: string,
+    place: { environmentId: string; applicationId: string },
+    patience: Patience,
+  ): Promise<void> {
+    const { store, clock } = this.#settings;
+    const { promise: settled, resolve: done } = Promise.withResolvers<void>();
+    // Listens first and looks then, so that a settlement in between is not missed.
+    const waiters = this.#waiters.get(routeId) ?? new Set();
+    this.#waiters.set(routeId, waiters.add(done));
+    const deadlineMs = Math.min(
+      clock.now() + limits.settleWaitMs,
+      (patience.deadlineMs ?? Number.MAX_SAFE_INTEGER) - limits.answerReserveMs,
+    );
+    const cancel = clock.schedule(deadlineMs, done);
+    const stop = () => done();
+    patience.signal.addEventListener("abort", stop);
+    try {
+      const route = await store.read((reader) => findRoute(reader, place.environmentId, place.applicationId, routeId));
+      if (route !== undefined && isChanging(route)) await settled;
+    } finally {
+      cancel();
+      patience.signal.removeEventListener("abort", stop);
+      waiters.delete(done);
+      if (waiters.size === 0) this.#waiters.delete(routeId);
+    }
+  }
+
+  async #settle(transaction: Transaction, job: Job, result: Settlement): Promise<void> {
+    const { environmentId, applicationId, routeId } = fromBinary(RouteCheckPayloadSchema, job.payload);
+    const route = await findRoute(transaction, environmentId, applicationId, routeId);
+    if (route?.checkJobId !== job.id) return;
+    const application = await findApplication(transaction, environmentId, applicationId);
+    const isActive = "isHealthy" in result && result.isHealthy;
+    putRoute(
+      transaction,
+      create(RouteRecordSchema, {
+        ...route,
+        state: isActive ? RouteState.ACTIVE : RouteState.FAILED,
+        error: isActive ? undefined : errorOf(route, result),
+        checkJobId: undefined,
+        lastUpdatedTime: timestampFromMs(this.#settings.clock.now()),
+      }),
+    );
+    transaction.afterCommit(() => {
+      if (application !== undefined) this.#settings.onChange(application);
+      for (const waiter of this.#waiters.get(routeId) ?? []) waiter();
+    });
+  }
+}
+
+type Settlement = HealthOutcome | { readonly isExhausted: true; readonly reason: string };
+
+const endpointOf = ({ endpoint }: ServiceRecord): CheckedEndpoint =>
+  endpoint.case === "urlEndpoint"
+    ? { url: endpoint.value.url, healthUrl: endpoint.value.healthUrl }
+    : { functionArn: endpoint.value?.arn ?? "" };
+
+/** Why a route failed; the health check of its service is told as the service's failure. */
+const errorOf = (route: RouteRecord, result: Settlement) => {
+  const isCheck = "isHealthy" in result;
+  return create(ResourceErrorSchema, {
+    code: isCheck ? ErrorCode.SERVICE_ENDPOINT_HEALTH_CHECK_FAILURE : ErrorCode.STATE_TRANSITION_FAILURE,
+    resourceType: isCheck ? ErrorResourceType.SERVICE : ErrorResourceType.ROUTE,
+    resourceIdentifier: isCheck ? route.serviceId : route.routeId,
+    message: messageOf(result).slice(0, 255),
+    accountId: route.ownerAccountId,
+    additionalDetails: isCheck && !result.isHealthy ? { ...result.details } : {},
+  });
+};
+
+const messageOf = (result: Settlement): string => {
+  if ("isExhausted" in result) return "The health check could not be run.";
+  return result.isHealthy ? "" : `The health check of the service failed: ${result.problem}.`;
+};

@@ -1,0 +1,139 @@
+import { describe, expect, test } from "vitest";
+
+import { dialectsOf } from "../../../gateway/dialects/dialects.ts";
+import type { RequestHead } from "../../../gateway/pipeline/identify.ts";
+import { identify } from "../../../gateway/pipeline/identify.ts";
+import { parseQuery } from "../../../gateway/http/query.ts";
+
+const options = {
+  apis: new Set(["customer-profile", "refactoring-workspace", "event-bus", "object-storage"]),
+  targetApi: "event-bus",
+  dialects: dialectsOf("svc"),
+  hosts: ["storage.localhost", "localhost"],
+};
+
+const headOf = (target: string, headers: Readonly<Record<string, string>>): RequestHead => {
+  const [rawPath = "/", rawQuery = ""] = target.split("?");
+  return {
+    method: "GET",
+    rawPath,
+    rawQuery,
+    query: parseQuery(rawQuery),
+    headers,
+    rawHeaders: Object.entries(headers).flat(),
+  };
+};
+
+const authorization = (brand: "AWS4" | "SVC4", service: string): string =>
+  `${brand}-HMAC-SHA256 Credential=KEY/20260102/us-east-1/${service}/${brand.toLowerCase()}_request, ` +
+  `SignedHeaders=host;x-amz-date, Signature=00`;
+
+const host = "127.0.0.1:8080";
+
+describe("which API and dialect a request is for", () => {
+  test.each([
+    // target, headers, API, dialect, path; in the order in which the hints count
+    [
+      "/customer-profile/domains",
+      { host, authorization: authorization("AWS4", "s3") },
+      "customer-profile",
+      "amz",
+      "/domains",
+    ],
+    ["/object-storage", { host }, "object-storage", "amz", "/"],
+    ["/object-storage/photos/a%2Fb", { host: "event-bus.localhost" }, "object-storage", "amz", "/photos/a%2Fb"],
+    [
+      "/domains",
+      { host: "customer-profile.example.com", authorization: authorization("AWS4", "s3") },
+      "customer-profile",
+      "amz",
+      "/domains",
+    ],
+    ["/photos", { host: "object-storage.localhost:8080" }, "object-storage", "amz", "/photos"],
+    ["/domains", { host, authorization: authorization("AWS4", "profile") }, "customer-profile", "amz", "/domains"],
+    [
+      "/domains",
+      { host, authorization: authorization("SVC4", "customer-profile") },
+      "customer-profile",
+      "svc",
+      "/domains",
+    ],
+    [
+      "/environments",
+      { host, authorization: authorization("AWS4", "refactor-spaces") },
+      "refactoring-workspace",
+      "amz",
+      "/environments",
+    ],
+    [
+      "/",
+      { host, authorization: authorization("AWS4", "events"), "x-amz-target": "AWSEvents.ListRules" },
+      "event-bus",
+      "amz",
+      "/",
+    ],
+    ["/a/b", { host, authorization: authorization("AWS4", "s3") }, "object-storage", "amz", "/a/b"],
+    ["/a/b", { host, authorization: authorization("AWS4", "s3-object-lambda") }, "object-storage", "amz", "/a/b"],
+    ["/a/b", { host, authorization: authorization("AWS4", "s3-outposts") }, "object-storage", "amz", "/a/b"],
+    ["/a/b", { host, authorization: authorization("SVC4", "object-storage") }, "object-storage", "svc", "/a/b"],
+    ["/", { host, "x-amz-target": "AWSEvents.PutEvents" }, "event-bus", "amz", "/"],
+    ["/", { host, "x-svc-target": "EventBus.PutEvents" }, "event-bus", "svc", "/"],
+    ["/photos/cat.jpg", { host }, "object-storage", "amz", "/photos/cat.jpg"],
+    ["/photos/cat.jpg", { host, "x-svc-checksum-mode": "ENABLED" }, "object-storage", "svc", "/photos/cat.jpg"],
+    ["/customer-profiles", { host }, "object-storage", "amz", "/customer-profiles"],
+  ])("%s with %o is %s in %s at %s", (target, headers, api, dialect, path) => {
+    const identity = identify(headOf(target, headers), options);
+    expect([identity.api, identity.spelling.dialect.name, identity.path]).toEqual([api, dialect, path]);
+  });
+
+  test.each([
+    // what stands in the query, API, dialect
+    [
+      `X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=KEY%2F20260102%2Fus-east-1%2Fs3%2Faws4_request&X-Amz-Date=20260102T000000Z&X-Amz-Expires=60&X-Amz-SignedHeaders=host&X-Amz-Signature=0`,
+      "object-storage",
+      "amz",
+    ],
+    [
+      `X-Svc-Algorithm=SVC4-HMAC-SHA256&X-Svc-Credential=KEY%2F20260102%2Fus-east-1%2Fevent-bus%2Fsvc4_request&X-Svc-Date=20260102T000000Z&X-Svc-Expires=60&X-Svc-SignedHeaders=host&X-Svc-Signature=0`,
+      "event-bus",
+      "svc",
+    ],
+  ])("a signed query %s is read", (query, api, dialect) => {
+    const identity = identify(headOf(`/?${query}`, { host }), options);
+    expect([identity.api, identity.spelling.dialect.name]).toEqual([api, dialect]);
+  });
+
+  test.each([
+    // host, path seen by the API
+    ["photos.localhost:8080", "/photos/cat.jpg"],
+    ["my.photos.localhost", "/my.photos/cat.jpg"],
+    ["photos.storage.localhost", "/photos/cat.jpg"],
+    ["photos.object-storage.localhost", "/photos/cat.jpg"],
+    ["photos.s3.us-east-1.localhost", "/photos/cat.jpg"],
+    ["s3.us-east-1.localhost", "/cat.jpg"],
+    ["photos.object-storage.example.com", "/photos/cat.jpg"],
+    ["localhost", "/cat.jpg"],
+    ["127.0.0.1:8080", "/cat.jpg"],
+    ["example.com", "/cat.jpg"],
+  ])("the host %s puts its bucket in front: %s", (name, path) => {
+    expect(identify(headOf("/cat.jpg", { host: name }), options).path).toBe(path);
+  });
+
+  test("a bucket in the host is no bucket of another API", () => {
+    const head = headOf("/domains", { host: "photos.localhost", authorization: authorization("AWS4", "profile") });
+    expect(identify(head, options).path).toBe("/domains");
+  });
+
+  test("the word of the documented dialect can be chosen", () => {
+    const dialects = dialectsOf("acme");
+    const head = headOf("/", { host, authorization: "ACME4-HMAC-SHA256 Credential=a" });
+    const { spelling } = identify(head, { ...options, dialects });
+    expect(spelling.header("x-svc-copy-source")).toBe("x-acme-copy-source");
+    expect(spelling.header("x-svc-server-side-encryption-svc-kms-key-id")).toBe(
+      "x-acme-server-side-encryption-acme-kms-key-id",
+    );
+    expect(spelling.value("svc:kms")).toBe("acme:kms");
+    expect(spelling.arn("arn:aws:events:us-east-1:1:rule/a")).toBe("arn:acme:events:us-east-1:1:rule/a");
+    expect(() => dialectsOf("amz")).toThrow("the brand word");
+  });
+});

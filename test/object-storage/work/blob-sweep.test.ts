@@ -1,0 +1,121 @@
+import { randomBytes } from "node:crypto";
+import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { describe, expect, test } from "vitest";
+
+import type { BlobStore } from "../../../services/object-storage/blobs/blob-store.ts";
+import { sweepBlobs } from "../../../services/object-storage/work/blob-sweep.ts";
+import { adoptBlob } from "../../../services/object-storage/store/blob.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import type { Harness } from "../harness.ts";
+import { alice, as, get, put, startWithBucket } from "../harness.ts";
+
+const cat = { bucket: "photos", key: "cat.jpg" };
+const content = randomBytes(300_000);
+const minuteMs = 60_000;
+
+const files = async (harness: Harness): Promise<string[]> =>
+  (await readdir(harness.blobsDirectory, { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile())
+    .map((entry) => entry.name);
+
+describe("the sweep of blobs", () => {
+  test("removes the file of a deleted object after its time of grace", async () => {
+    const clock = new FakeClock();
+    const harness = await startWithBucket({ clock });
+    await put(harness, cat, content);
+    await harness.client.deleteObject(cat, as(alice));
+
+    expect((await sweepBlobs(harness.opened.sweep)).doomedRemoved).toBe(0);
+    clock.advance(11 * minuteMs);
+    expect(await sweepBlobs({ ...harness.opened.sweep, log: harness.opened.sweep.log })).toMatchObject({ missing: [] });
+
+    expect(await files(harness)).toEqual([]);
+  });
+
+  test("leaves a file that is still being read", async () => {
+    const clock = new FakeClock();
+    const harness = await startWithBucket({ clock });
+    await put(harness, cat, randomBytes(40_000_000));
+    const reading = harness.client.getObject(cat, as(alice))[Symbol.asyncIterator]();
+    await reading.next();
+    await harness.client.deleteObject(cat, as(alice));
+    clock.advance(11 * minuteMs);
+
+    await sweepBlobs(harness.opened.sweep);
+    expect(await files(harness)).toHaveLength(1);
+
+    let bytes = 0;
+    for (let next = await reading.next(); next.done !== true; next = await reading.next())
+      bytes += next.value.body.length;
+    expect(bytes).toBeGreaterThan(39_000_000);
+  });
+
+  test("removes a file whose reader went away in the middle", async () => {
+    const clock = new FakeClock();
+    const harness = await startWithBucket({ clock });
+    await put(harness, cat, randomBytes(40_000_000));
+    const abort = new AbortController();
+    const reading = harness.client.getObject(cat, { ...as(alice), signal: abort.signal })[Symbol.asyncIterator]();
+    await reading.next();
+    abort.abort();
+    await expect(reading.next()).rejects.toThrow("cancel");
+    await harness.client.deleteObject(cat, as(alice));
+    clock.advance(11 * minuteMs);
+
+    await expect
+      .poll(async () => {
+        await sweepBlobs(harness.opened.sweep);
+        return files(harness);
+      })
+      .toEqual([]);
+  });
+
+  test("removes a file that no record ever referred to, when it is old enough", async () => {
+    const clock = new FakeClock(Date.now());
+    const harness = await startWithBucket({ clock });
+    await put(harness, cat, content);
+    await mkdir(join(harness.blobsDirectory, "ab"), { recursive: true });
+    await writeFile(join(harness.blobsDirectory, "ab", `ab${"0".repeat(30)}`), "orphan");
+
+    expect((await sweepBlobs(harness.opened.sweep)).orphansRemoved).toBe(0);
+    expect(await files(harness)).toHaveLength(2);
+    clock.advance(61 * minuteMs);
+    await sweepBlobs(harness.opened.sweep);
+
+    expect(await files(harness)).toHaveLength(1);
+    expect((await get(harness, cat)).body.equals(content)).toBe(true);
+  });
+
+  test("leaves a file whose record was written after the records were read, however old it looks", async () => {
+    const { opened } = await startWithBucket();
+    const { store, blobs } = opened.sweep;
+    const blobId = `ab${"0".repeat(30)}`;
+    const removed: string[] = [];
+    const late = {
+      blobId,
+      modifiedMs: async () => {
+        await store.transact((transaction) => adoptBlob(transaction, { blobId, sizeBytes: 9, inlineBody: undefined }));
+        return 0;
+      },
+    };
+    const watched: BlobStore = {
+      ...blobs,
+      list: async (shard) => (shard === "ab" ? [late] : []),
+      remove: async (each) => void removed.push(each),
+    };
+    expect((await sweepBlobs({ ...opened.sweep, blobs: watched })).orphansRemoved).toBe(0);
+    expect(removed).toEqual([]);
+  });
+
+  test("reports content that is gone and leaves its object listed", async () => {
+    const harness = await startWithBucket();
+    await put(harness, cat, content);
+    const [name = ""] = await files(harness);
+    await rm(join(harness.blobsDirectory, name.slice(0, 2), name));
+
+    expect((await sweepBlobs(harness.opened.sweep)).missing).toEqual([name]);
+    expect((await harness.client.listObjectsV2({ bucket: "photos" }, as(alice))).keyCount).toBe(1);
+  });
+});
