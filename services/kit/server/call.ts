@@ -21,6 +21,7 @@ export class Call implements CallContext<unknown> {
   /** On the monotonic clock of `performance.now()`. */
   readonly startedMs = performance.now();
   caller: Caller = anonymousCaller;
+  access: unknown = undefined;
   /** True as soon as the handler may have done something. */
   hasBegun = false;
   /** The call's place in its trace, as its caller told it. */

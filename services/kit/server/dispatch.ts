@@ -18,6 +18,7 @@ import { ProtocolError } from "../wire/protocol-error.ts";
 import { unprocessedHeader } from "../wire/unprocessed.ts";
 import { Call } from "./call.ts";
 import { refusalOf } from "./errors.ts";
+import { notOffered, resumed } from "./guard.ts";
 import type { ServerLimits } from "./limits.ts";
 import type { AnyHandler, Route } from "./route.ts";
 
@@ -209,10 +210,7 @@ export class Dispatcher {
   }
 
   #handler(route: Route): AnyHandler {
-    if (route.handler === undefined)
-      throw new ProtocolError(Code.Unimplemented, `${route.method.name} is not offered.`, FaultRole.NOT_IMPLEMENTED, {
-        operation: route.method.name,
-      });
+    if (route.handler === undefined) throw notOffered(route.method);
     return route.handler;
   }
 
@@ -261,18 +259,4 @@ const onlyOne = async (requests: AsyncIterator<Message>): Promise<Message> => {
   const second = await requests.next();
   if (second.done !== true) throw new ProtocolError(Code.Unimplemented, "The call has more than one request message.");
   return first.value;
-};
-
-/** The stream of requests with the one that was taken for the check put back. */
-const resumed = (first: IteratorResult<Message>, rest: AsyncIterator<Message>): AsyncIterable<Message> => {
-  let taken = false;
-  const iterator: AsyncIterator<Message> = {
-    next: () => {
-      if (taken) return rest.next();
-      taken = true;
-      return Promise.resolve(first);
-    },
-    return: async () => (await rest.return?.()) ?? { done: true, value: undefined },
-  };
-  return { [Symbol.asyncIterator]: () => iterator };
 };

@@ -3,11 +3,13 @@ import type { DescMethod, DescService, MessageInitShape, MessageShape } from "@b
 import type { Caller } from "../identity/caller.ts";
 import type { Logger } from "../log/log.ts";
 
-/** What a handler knows about the call besides its request. */
-export interface CallContext<App> {
+/** What a handler knows about the call besides its request. `Access` is what the service's guard returned. */
+export interface CallContext<App, Access = unknown> {
   /** The service's own dependencies: its store, clock, ids and whatever else it needs. */
   readonly app: App;
   readonly method: DescMethod;
+  /** The guard's decision on this call; undefined before it, and in a service without a guard. */
+  readonly access: Access;
   /** Who calls, as proven before the first byte of the request was read. */
   readonly caller: Caller;
   /** Names this call in logs, in errors and in the `x-request-id` header of the answer. */
@@ -26,27 +28,27 @@ export interface CallContext<App> {
 }
 
 /** One request, one answer. */
-export type UnaryHandler<M extends DescMethod, App> = (
+export type UnaryHandler<M extends DescMethod, App, Access = unknown> = (
   request: MessageShape<M["input"]>,
-  context: CallContext<App>,
+  context: CallContext<App, Access>,
 ) => Promise<MessageInitShape<M["output"]>>;
 
 /** Many requests, one answer. The requests are pulled: one that is not taken is not read from the network. */
-export type ClientStreamingHandler<M extends DescMethod, App> = (
+export type ClientStreamingHandler<M extends DescMethod, App, Access = unknown> = (
   requests: AsyncIterable<MessageShape<M["input"]>>,
-  context: CallContext<App>,
+  context: CallContext<App, Access>,
 ) => Promise<MessageInitShape<M["output"]>>;
 
 /** One request, many answers. The next answer is asked for when the network has taken the last one. */
-export type ServerStreamingHandler<M extends DescMethod, App> = (
+export type ServerStreamingHandler<M extends DescMethod, App, Access = unknown> = (
   request: MessageShape<M["input"]>,
-  context: CallContext<App>,
+  context: CallContext<App, Access>,
 ) => AsyncIterable<MessageInitShape<M["output"]>>;
 
 /** Many requests, many answers, in any order. */
-export type BidiStreamingHandler<M extends DescMethod, App> = (
+export type BidiStreamingHandler<M extends DescMethod, App, Access = unknown> = (
   requests: AsyncIterable<MessageShape<M["input"]>>,
-  context: CallContext<App>,
+  context: CallContext<App, Access>,
 ) => AsyncIterable<MessageInitShape<M["output"]>>;
 
 /** Stands for an operation that is known and not offered: it answers the service's NOT_IMPLEMENTED reason by name. */
@@ -55,19 +57,19 @@ export interface Pending {
 }
 
 /** The handler that a method of this kind needs. */
-export type Handler<M extends DescMethod, App> =
+export type Handler<M extends DescMethod, App, Access = unknown> =
   | (M["methodKind"] extends "unary"
-      ? UnaryHandler<M, App>
+      ? UnaryHandler<M, App, Access>
       : M["methodKind"] extends "client_streaming"
-        ? ClientStreamingHandler<M, App>
+        ? ClientStreamingHandler<M, App, Access>
         : M["methodKind"] extends "server_streaming"
-          ? ServerStreamingHandler<M, App>
-          : BidiStreamingHandler<M, App>)
+          ? ServerStreamingHandler<M, App, Access>
+          : BidiStreamingHandler<M, App, Access>)
   | Pending;
 
 /** A whole service: every method has a handler or is declared pending, else it does not compile. */
-export type Handlers<S extends DescService, App> = {
-  readonly [K in keyof S["method"]]: Handler<S["method"][K], App>;
+export type Handlers<S extends DescService, App, Access = unknown> = {
+  readonly [K in keyof S["method"]]: Handler<S["method"][K], App, Access>;
 };
 
 /**
