@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { configSchema } from "../kit/config/config-schema.ts";
+import { configSchema } from "../kit/config/config-file.ts";
 import { installation } from "./settings.ts";
 
 /** Writes `quartet.schema.json`, by which editors check a quartet.json: `npm run schema`. */

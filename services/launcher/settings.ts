@@ -1,6 +1,6 @@
 import { accountSections } from "../kit/accounts/declaration.ts";
 import { keySections } from "../kit/keyring/declaration.ts";
-import { address, choice, integer, secret, text, words } from "../kit/config/config.ts";
+import { address, choice, integer, list, secret, text } from "../kit/config/config.ts";
 
 /**
  * Every setting of an installation, once. A shared setting is `QUARTET_<NAME>`, a process's own
@@ -35,9 +35,9 @@ export const gatewaySettings = {
   certificate: text("", "PEM file of the certificate with which clients are answered by HTTPS; empty: by plain HTTP."),
   certificateKey: text("", "PEM file of the key of that certificate."),
   adminListen: address("127.0.0.1:8089", "Where /healthz and /metrics are served."),
-  hosts: words(["localhost"], "Host names of the gateway itself; a label before one of them names a bucket or an API."),
+  hosts: list(["localhost"], "Host names of the gateway itself; a label before one of them names a bucket or an API."),
   brandWord: text("svc", "Word of the documented dialect in header names, ARNs and algorithms."),
-  allowedOrigins: words([], "Origins whose scripts may call the JSON APIs; a * in one stands for any text."),
+  allowedOrigins: list([], "Origins whose scripts may call the JSON APIs; a * in one stands for any text."),
   customerProfileAddress: text(
     "http://127.0.0.1:50051",
     "Where the gateway reaches customer-profile; several addresses separated by commas.",

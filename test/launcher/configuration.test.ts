@@ -8,7 +8,7 @@ import { describe, expect, test } from "vitest";
 
 import { openAccounts } from "../../services/kit/accounts/accounts-file.ts";
 import { openKeyNames } from "../../services/kit/keyring/keys-file.ts";
-import { configSchema } from "../../services/kit/config/config-schema.ts";
+import { configSchema } from "../../services/kit/config/config-file.ts";
 import { installation } from "../../services/launcher/settings.ts";
 import { FakeClock } from "../support/fake-clock.ts";
 import { temporaryDirectory } from "../support/temporary-directory.ts";
@@ -16,7 +16,7 @@ import { temporaryDirectory } from "../support/temporary-directory.ts";
 const services = join(import.meta.dirname, "..", "..", "services");
 
 test("services/launcher/quartet.schema.json is what the declarations say; npm run schema writes it", () => {
-  expect(JSON.parse(readFileSync(join(services, "quartet.schema.json"), "utf8"))).toEqual(
+  expect(JSON.parse(readFileSync(join(services, "launcher/quartet.schema.json"), "utf8"))).toEqual(
     configSchema(installation, "Quartet's configuration file"),
   );
 });

@@ -93,11 +93,7 @@ describe("npm start", () => {
   // arguments, message, status
   test.each([
     [["--colour=red"], "quartet: launcher has no flag --colour; --help lists them", 2],
-    [
-      ["--log-level=loud"],
-      "quartet: --log-level: one of info, fatal, error, warn, debug, trace, silent is expected",
-      2,
-    ],
+    [["--log-level=loud"], "quartet: --log-level must be one of info, fatal, error, warn, debug, trace, silent", 2],
   ])("refuses %j", async (argv, message, expected) => {
     const child = spawn(process.execPath, ["services/launch.ts", ...argv], {
       cwd: root,

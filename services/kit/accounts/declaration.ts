@@ -1,110 +1,112 @@
+import * as z from "zod";
+
 import { accessKeyIdPattern, secretAccessKeyLengthMin, userNamePattern } from "../identity/access-keys.ts";
-import type { ShapeOf } from "../config/shape.ts";
-import {
-  documentShape,
-  listShape,
-  mapShape,
-  objectShape,
-  oneOfShape,
-  textOrObjectShape,
-  textShape,
-} from "../config/shape.ts";
+
+/** A text that fits a pattern; `expected` ends the refusal "… must have" of one that does not. */
+const textOf = (pattern: RegExp, expected: string, description: string) =>
+  z.string().regex(pattern, `must have ${expected}`).describe(description);
 
 const accountIdPattern = /^[0-9]{12}$/;
-const accountIdShape = (description: string) => textShape(description, accountIdPattern, "12 digits");
-const pathShape = (description: string) => textShape(description, /^.+$/, "at least one character");
+const accountId = (description: string) => textOf(accountIdPattern, "12 digits", description);
+const path = (description: string) => z.string().min(1, "must have at least one character").describe(description);
 
-const policyShape = (description: string) =>
-  textOrObjectShape(
-    `${description} A JSON object, or the path of a file that holds one, relative to this file.`,
-    pathShape("Path of a file."),
-    documentShape("The policy document."),
-  );
+const policy = (description: string) =>
+  z
+    .union([path("Path of a file."), z.looseObject({}).describe("The policy document.")])
+    .describe(`${description} A JSON object, or the path of a file that holds one, relative to this file.`);
 
-const secretShape = textOrObjectShape(
-  "The secret with which requests are signed, or where it is found.",
-  textShape(
-    "The secret itself.",
-    new RegExp(`^.{${secretAccessKeyLengthMin},}$`),
-    `at least ${secretAccessKeyLengthMin} characters`,
-  ),
-  oneOfShape("Where the gateway finds the secret.", {
-    environment: textShape(
-      "Name of an environment variable of the gateway.",
+const secretSource = z
+  .strictObject({
+    environment: textOf(
       /^(?!QUARTET_)[A-Za-z_][A-Za-z0-9_]*$/,
       "letters, digits or underscores, and no QUARTET_ in front",
-    ),
-    file: pathShape("Path of a file, relative to this one; a line end behind the secret does not count."),
-  }),
-);
+      "Name of an environment variable of the gateway.",
+    ).optional(),
+    file: path("Path of a file, relative to this one; a line end after the secret does not count.").optional(),
+  })
+  .refine((source) => Object.keys(source).length === 1, "must have exactly one of environment, file")
+  .meta({ description: "Where the gateway finds the secret.", minProperties: 1, maxProperties: 1 });
 
-const accessKeysShape = listShape(
-  "Access keys; signing with one is acting as whom it belongs to.",
-  objectShape(
-    "One access key.",
-    {
-      id: textShape("The access key id.", accessKeyIdPattern, '1 to 128 letters, digits, "_", "." or "-"'),
-      secret: secretShape,
-    },
-    {},
-  ),
-);
+const secret = z
+  .union([
+    z
+      .string()
+      .min(secretAccessKeyLengthMin, `must have at least ${secretAccessKeyLengthMin} characters`)
+      .describe("The secret itself."),
+    secretSource,
+  ])
+  .describe("The secret with which requests are signed, or where it is found.");
 
-const policiesShape = listShape("Identity policies; without one nothing is allowed.", policyShape("One policy."));
+const accessKey = z
+  .strictObject({
+    id: textOf(accessKeyIdPattern, '1 to 128 letters, digits, "_", "." or "-"', "The access key id."),
+    secret,
+  })
+  .describe("One access key.");
 
-const userShape = objectShape(
-  "A user of the account.",
-  { name: textShape("The user's name, with its path.", userNamePattern, '1 to 128 letters, digits or "+=,.@_/-"') },
-  { policies: policiesShape, accessKeys: accessKeysShape },
-);
+const accessKeys = z.array(accessKey).describe("Access keys; whoever signs with one acts as its owner.");
+const policies = z.array(policy("One policy.")).describe("Identity policies; without one nothing is allowed.");
 
-const accountShape = objectShape(
-  "One account.",
-  {},
-  {
-    name: textShape("What people call it.", /^.{1,128}$/, "1 to 128 characters"),
-    email: textShape("Its address, by which grants may name it.", /^[^@\s]+@[^@\s]+$/, 'the form "name@host"'),
-    canonicalId: textShape(
-      "The id by which object owners and grants name it. Left out: one is derived from the account's id.",
+const user = z
+  .strictObject({
+    name: textOf(userNamePattern, '1 to 128 letters, digits or "+=,.@_/-"', "The user's name, with its path."),
+    policies: policies.optional(),
+    accessKeys: accessKeys.optional(),
+  })
+  .describe("A user of the account.");
+
+const account = z
+  .strictObject({
+    name: textOf(/^.{1,128}$/, "1 to 128 characters", "Its name for people.").optional(),
+    email: textOf(/^[^@\s]+@[^@\s]+$/, 'the form "name@host"', "Its address, by which grants may name it.").optional(),
+    canonicalId: textOf(
       /^[0-9a-f]{64}$/,
       "64 hexadecimal digits in lower case",
-    ),
-    accessKeys: accessKeysShape,
-    users: listShape("Its users.", userShape),
-  },
-);
+      "The id by which object owners and grants name it. Left out: one is derived from the account's id.",
+    ).optional(),
+    accessKeys: accessKeys.optional(),
+    users: z.array(user).describe("Its users.").optional(),
+  })
+  .describe("One account.");
 
-const roleShape = objectShape(
-  "A role that others take on.",
-  {
-    account: accountIdShape("The account that it belongs to."),
-    name: textShape("Its name.", /^[A-Za-z0-9+=,.@_-]{1,64}$/, '1 to 64 letters, digits or "+=,.@_-"'),
-    trustPolicy: policyShape("Who may take it on: a policy with principals and without resources."),
-  },
-  { policies: policiesShape },
-);
+const role = z
+  .strictObject({
+    account: accountId("The account that it belongs to."),
+    name: textOf(/^[A-Za-z0-9+=,.@_-]{1,64}$/, '1 to 64 letters, digits or "+=,.@_-"', "Its name."),
+    trustPolicy: policy("Who may assume it: a policy with principals and without resources."),
+    policies: policies.optional(),
+  })
+  .describe("A role that others assume.");
 
-const organizationShape = objectShape(
-  "One organization.",
-  {
-    accounts: listShape("Its members. An account is in one organization at most.", accountIdShape("An account's id.")),
-  },
-  {},
-);
+const organization = z
+  .strictObject({
+    accounts: z
+      .array(accountId("An account's id."))
+      .describe("Its members. An account is in one organization at most."),
+  })
+  .describe("One organization.");
 
-/** The sections of the configuration file that declare who there is. */
+/** An object with free names that fit a pattern. */
+const mapOf = <Value extends z.ZodType>(names: RegExp, expected: string, value: Value, description: string) =>
+  z
+    .record(z.string().regex(names), value, {
+      error: ({ code }) => (code === "invalid_key" ? `must be named with ${expected}` : undefined),
+    })
+    .describe(description);
+
+/** The sections of the configuration file that declare accounts, roles and organizations. */
 export const accountSections = {
-  accounts: mapShape("The accounts of the installation, by their ids.", accountIdPattern, "12 digits", accountShape),
-  roles: listShape("Roles with their trust.", roleShape),
-  organizations: mapShape(
-    "Organizations, by their ids.",
+  accounts: mapOf(accountIdPattern, "12 digits", account, "The accounts of the installation, by their ids."),
+  roles: z.array(role).describe("Roles with their trust."),
+  organizations: mapOf(
     /^o-[a-z0-9]{10,32}$/,
     "o- and 10 to 32 letters or digits",
-    organizationShape,
+    organization,
+    "Organizations, by their ids.",
   ),
 };
 
-export type DeclaredAccount = ShapeOf<typeof accountShape>;
-export type DeclaredUser = ShapeOf<typeof userShape>;
-export type DeclaredAccessKey = NonNullable<DeclaredAccount["accessKeys"]>[number];
-export type DeclaredPolicy = NonNullable<DeclaredUser["policies"]>[number];
+export type DeclaredAccount = z.output<typeof account>;
+export type DeclaredUser = z.output<typeof user>;
+export type DeclaredAccessKey = z.output<typeof accessKey>;
+export type DeclaredPolicy = z.output<ReturnType<typeof policy>>;

@@ -2,7 +2,7 @@ import { dirname, resolve } from "node:path";
 
 import { ConfigError } from "../config/config-error.ts";
 import type { ConfigFile } from "../config/config-file.ts";
-import { memberPath } from "../config/shape.ts";
+import { memberPlace, readValue } from "../config/read-value.ts";
 import type { ReadText } from "../config/watched-files.ts";
 import type { AccessKey } from "../identity/access-keys.ts";
 import { secretAccessKeyLengthMin } from "../identity/access-keys.ts";
@@ -28,11 +28,11 @@ export interface DeclaredSources {
  * for what stands twice, for a policy that is none and for a reference to nothing; no message quotes a secret.
  */
 export const readDeclared = (file: ConfigFile, sources: DeclaredSources): Declared => {
-  const accounts = [...accountSections.accounts.read(file["accounts"] ?? {}, "accounts")];
+  const accounts = Object.entries(readValue(accountSections.accounts, file["accounts"] ?? {}, "accounts"));
   const declared = {
     accounts: accounts.map(([id, account]) => readAccount(id, account)),
     users: accounts.flatMap(([id, { users = [] }]) =>
-      users.map((user, index) => readUser(id, user, `${memberPath("accounts", id)}.users[${index}]`, sources)),
+      users.map((user, index) => readUser(id, user, `${memberPlace("accounts", id)}.users[${index}]`, sources)),
     ),
     roles: readRoles(file, sources),
     organizations: readOrganizations(file),
@@ -57,7 +57,7 @@ const readUser = (accountId: string, user: DeclaredUser, path: string, sources: 
 });
 
 const readRoles = (file: ConfigFile, sources: DeclaredSources): readonly Role[] =>
-  accountSections.roles.read(file["roles"] ?? [], "roles").map((role, index) => {
+  readValue(accountSections.roles, file["roles"] ?? [], "roles").map((role, index) => {
     const path = `roles[${index}]`;
     return {
       accountId: role.account,
@@ -70,7 +70,7 @@ const readRoles = (file: ConfigFile, sources: DeclaredSources): readonly Role[] 
 
 const readOrganizations = (file: ConfigFile): ReadonlyMap<string, readonly string[]> =>
   new Map(
-    [...accountSections.organizations.read(file["organizations"] ?? {}, "organizations")].map(
+    Object.entries(readValue(accountSections.organizations, file["organizations"] ?? {}, "organizations")).map(
       ([id, { accounts }]) => [id, accounts] as const,
     ),
   );
@@ -133,7 +133,7 @@ const readAccessKeys = (
   users: readonly User[],
   sources: DeclaredSources,
 ): AccessKey[] => {
-  const path = memberPath("accounts", accountId);
+  const path = memberPlace("accounts", accountId);
   const canonicalUserId = account.canonicalId ?? derivedCanonicalUserId(accountId);
   const read = (keys: readonly DeclaredAccessKey[], place: string, owner: Pick<AccessKey, "user" | "policies">) =>
     keys.map(({ id, secret }, index) => ({
@@ -179,7 +179,7 @@ const refuseTwice = (...lists: readonly (readonly string[])[]): void => {
   for (const list of lists) {
     const seen = new Set<string>();
     for (const each of list) {
-      if (seen.has(each)) throw new ConfigError(`${each} stands there twice`);
+      if (seen.has(each)) throw new ConfigError(`${each} is declared twice`);
       seen.add(each);
     }
   }

@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { basename, resolve } from "node:path";
 
+import * as z from "zod";
+
 import { ConfigError } from "./config-error.ts";
+import { readValue } from "./read-value.ts";
 import type { SettingsTable } from "./setting.ts";
-import { textInFile } from "./setting.ts";
-import type { Shape } from "./shape.ts";
-import { isObject, memberPath } from "./shape.ts";
 
 /** All that an installation's configuration file may hold. */
 export interface Installation {
@@ -13,8 +13,8 @@ export interface Installation {
   readonly shared: SettingsTable;
   /** Each process's own settings, by its name. */
   readonly processes: Readonly<Record<string, SettingsTable>>;
-  /** What is declared beside settings, by the name of its section. */
-  readonly sections?: Readonly<Record<string, Shape<unknown>>>;
+  /** What is declared next to the settings, by the name of its section. */
+  readonly sections?: Readonly<Record<string, z.ZodType>>;
 }
 
 /** Which file holds the configuration. */
@@ -24,11 +24,8 @@ export interface ConfigFilePath {
   readonly isNamed: boolean;
 }
 
-/** What a configuration file holds, by its topmost names. */
+/** The content of a checked configuration file, by its topmost names. */
 export type ConfigFile = Readonly<Record<string, unknown>>;
-
-/** Names the schema that an editor checks the file by; nothing else looks at it. */
-export const schemaMember = "$schema";
 
 /** The file that `--config` names, or `quartet.json`; relative to the directory. */
 export const configFilePath = (named: string | undefined, directory: string): ConfigFilePath => ({
@@ -40,10 +37,27 @@ export const configFilePath = (named: string | undefined, directory: string): Co
 export const sectionName = (name: string): string =>
   name.replace(/-([a-z])/g, (_dash, letter: string) => letter.toUpperCase());
 
+/** The schema of the whole file: every name must be known, and every value valid, also those of other processes. */
+const fileSchema = ({ shared, processes, sections = {} }: Installation) =>
+  z.strictObject({
+    $schema: z.string().describe("The schema that an editor checks this file by.").optional(),
+    ...shared,
+    ...Object.fromEntries(
+      Object.entries(processes).map(([name, own]) => [
+        sectionName(name),
+        z.strictObject(own).describe(`Settings of ${name}.`).optional(),
+      ]),
+    ),
+    ...Object.fromEntries(Object.entries(sections).map(([name, section]) => [name, section.optional()])),
+  });
+
+/** The JSON Schema of an installation's configuration file. */
+export const configSchema = (installation: Installation, title: string): object =>
+  z.toJSONSchema(fileSchema(installation).meta({ title }), { io: "input" });
+
 /**
- * Reads and checks a whole configuration file: every name must be known and every value must be one that its setting or
- * section takes, also those of other processes. A file that nobody named may be absent. `readText` gives undefined for
- * an absent file. Throws ConfigError.
+ * Reads and checks a whole configuration file and returns it as it was written, without defaults. A file that nobody
+ * named may be absent. `readText` returns undefined for an absent file. Throws ConfigError.
  */
 export const readConfigFile = (
   installation: Installation,
@@ -55,8 +69,8 @@ export const readConfigFile = (
   const name = basename(file.path);
   try {
     const parsed = parse(content);
-    checkNames(installation, parsed);
-    return parsed;
+    readValue(fileSchema(installation), parsed);
+    return parsed as ConfigFile;
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     throw new ConfigError(`${name}: ${error.message}`, { cause: error.cause });
@@ -83,15 +97,19 @@ const contentOf = (file: ConfigFilePath, readText: (path: string) => string | un
   return content;
 };
 
-const parse = (content: string): ConfigFile => {
-  let parsed: unknown;
+const parse = (content: string): unknown => {
   try {
-    parsed = JSON.parse(content);
+    return JSON.parse(content, refusePrototypes);
   } catch (error) {
+    if (error instanceof ConfigError) throw error;
     throw new ConfigError(`it is not JSON${placeOf(error, content)}`);
   }
-  if (!isObject(parsed)) throw new ConfigError("it must hold a JSON object");
-  return parsed;
+};
+
+/** A schema of free names leaves this one out instead of refusing it. */
+const refusePrototypes = (name: string, value: unknown): unknown => {
+  if (name === "__proto__") throw new ConfigError("__proto__ is not a name that anything can have");
+  return value;
 };
 
 /** The parser's own message quotes the file, which may hold secrets, so only the place is taken from it. */
@@ -100,39 +118,4 @@ const placeOf = (error: unknown, content: string): string => {
   if (position === undefined) return "";
   const before = content.slice(0, Number(position)).split("\n");
   return ` (line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1})`;
-};
-
-const checkNames = (installation: Installation, file: ConfigFile): void => {
-  const processes = new Map(Object.entries(installation.processes).map(([name, own]) => [sectionName(name), own]));
-  const sections = installation.sections ?? {};
-  const known = [...Object.keys(installation.shared), ...processes.keys(), ...Object.keys(sections)];
-  for (const [name, value] of Object.entries(file)) {
-    const path = memberPath("", name);
-    const own = processes.get(name);
-    if (Object.hasOwn(sections, name)) sections[name]?.read(value, path);
-    else if (own !== undefined) checkSettings(own, value, path);
-    else if (Object.hasOwn(installation.shared, name)) checkSetting(installation.shared, name, value, path);
-    else if (name !== schemaMember) throw new ConfigError(`${path} is not known; known are ${known.join(", ")}`);
-  }
-};
-
-const checkSettings = (table: SettingsTable, value: unknown, path: string): void => {
-  if (!isObject(value)) throw new ConfigError(`${path} must be an object`);
-  for (const [name, each] of Object.entries(value)) {
-    const place = memberPath(path, name);
-    if (!Object.hasOwn(table, name))
-      throw new ConfigError(`${place} is not known; known are ${Object.keys(table).join(", ")}`);
-    checkSetting(table, name, each, place);
-  }
-};
-
-const checkSetting = (table: SettingsTable, name: string, value: unknown, path: string): void => {
-  const declared = table[name];
-  if (declared === undefined) return;
-  const given = textInFile(declared, value, path);
-  try {
-    declared.parse(given);
-  } catch (error) {
-    throw new ConfigError(`${path}: ${(error as Error).message}`);
-  }
 };

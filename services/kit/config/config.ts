@@ -1,14 +1,19 @@
+import { parseArgs } from "node:util";
+
+import type * as z from "zod";
+
 import { ConfigError } from "./config-error.ts";
 import type { ConfigFile, ConfigFilePath, Installation } from "./config-file.ts";
 import { configFilePath, readConfigFile, sectionName } from "./config-file.ts";
-import type { Setting, SettingsOf, SettingsTable } from "./setting.ts";
-import { formatValue, textInFile } from "./setting.ts";
-import { isObject } from "./shape.ts";
+import { readFlags } from "./flags.ts";
+import { readValue } from "./read-value.ts";
+import type { SettingsOf, SettingsTable } from "./setting.ts";
+import { formatValue, valueOfText } from "./setting.ts";
 
 export { ConfigError } from "./config-error.ts";
 export type { Installation } from "./config-file.ts";
-export type { Address, Setting, SettingsOf, SettingsTable } from "./setting.ts";
-export { address, choice, formatAddress, integer, secret, text, words } from "./setting.ts";
+export type { Address, SettingsOf, SettingsTable } from "./setting.ts";
+export { address, choice, formatAddress, integer, list, secret, text } from "./setting.ts";
 
 /** Where a process finds its settings. */
 export interface ConfigSources {
@@ -19,8 +24,8 @@ export interface ConfigSources {
   readonly directory: string;
 }
 
-/** Environment variables that begin like settings and are not: the launcher's words to its children. */
-const reservedVariables = new Set(["QUARTET_LOG_PRETTY", "QUARTET_ROUNDS", "QUARTET_READY_JSON"]);
+/** Variables that begin like settings and are not: set by the launcher for its processes, and by `npm run soak`. */
+const reservedVariables = ["QUARTET_LOG_PRETTY", "QUARTET_ROUNDS"];
 
 /** `data-dir` from `dataDir`. */
 const kebabName = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
@@ -30,16 +35,17 @@ const upperName = (name: string): string => kebabName(name).replaceAll("-", "_")
 export const variableName = (name: string, process?: string): string =>
   process === undefined ? `QUARTET_${upperName(name)}` : `QUARTET_${upperName(process)}_${upperName(name)}`;
 
+/** One setting of the process that is read: its name, and the process if it is not a shared one. */
 interface Slot {
   readonly name: string;
   readonly process: string | undefined;
-  readonly setting: Setting<unknown>;
+  readonly setting: z.ZodType;
 }
 
 /**
  * Reads the settings of one process: flags over `QUARTET_*` variables over the file over defaults. The file is
  * `--config` or `quartet.json` where it exists; it is checked as a whole, also where a flag or variable wins. Throws
- * ConfigError for a key that no process of the installation has and for a value that its setting does not take.
+ * ConfigError for a name that no process of the installation has and for an invalid value.
  */
 export const loadConfig = <Shared extends SettingsTable, Own extends SettingsTable>(
   installation: Installation & { readonly shared: Shared },
@@ -47,97 +53,72 @@ export const loadConfig = <Shared extends SettingsTable, Own extends SettingsTab
   own: Own,
   sources: ConfigSources,
 ): SettingsOf<Shared> & SettingsOf<Own> => {
-  const flags = readFlags(sources.argv);
-  const path = configFilePath(flags.get("config"), sources.directory);
-  flags.delete("config");
-  refuseUnknown(installation, process, flags, sources.env);
-  const file = readConfigFile(installation, path);
+  const names = [...Object.keys(installation.shared), ...Object.keys(own)];
+  const flags = readFlags(process, sources.argv, ["config", ...names.map(kebabName)]);
+  refuseUnknownVariables(installation, sources.env);
+  const file = readConfigFile(installation, configFilePath(flags.get("config"), sources.directory));
   const slots: Slot[] = [
-    ...Object.entries(installation.shared).map(([name, shared]) => ({ name, process: undefined, setting: shared })),
-    ...Object.entries(own).map(([name, each]) => ({ name, process, setting: each })),
+    ...Object.entries(installation.shared).map(([name, setting]) => ({ name, process: undefined, setting })),
+    ...Object.entries(own).map(([name, setting]) => ({ name, process, setting })),
   ];
   const values = slots.map((slot) => [slot.name, readSlot(slot, flags, sources.env, file)] as const);
   return Object.fromEntries(values) as SettingsOf<Shared> & SettingsOf<Own>;
 };
 
-/** The configuration file of a process with these arguments. Throws ConfigError. */
-export const configFileOf = ({ argv, directory }: Pick<ConfigSources, "argv" | "directory">): ConfigFilePath =>
-  configFilePath(readFlags(argv).get("config"), directory);
+/** The configuration file of a process with these arguments. */
+export const configFileOf = ({ argv, directory }: Pick<ConfigSources, "argv" | "directory">): ConfigFilePath => {
+  const { values } = parseArgs({ args: [...argv], options: { config: { type: "string" } }, strict: false });
+  return configFilePath(typeof values.config === "string" ? values.config : undefined, directory);
+};
 
 /** The effective settings as lines `name = value`, secrets hidden. */
 export const printConfig = (tables: readonly SettingsTable[], values: Readonly<Record<string, unknown>>): string =>
   tables
     .flatMap((table) => Object.entries(table))
-    .map(([name, each]) => {
+    .map(([name, setting]) => {
       const shown = formatValue(values[name]);
-      return `${name} = ${each.isSecret && shown !== "" ? "[hidden]" : shown}`;
+      return `${name} = ${setting.meta()?.["writeOnly"] === true && shown !== "" ? "[hidden]" : shown}`;
     })
     .join("\n");
 
-/** A line for each setting: its flag, its variable, its default and what it does. */
+/** Two lines for each setting: its flag, its variable and its default; its description. */
 export const describeSettings = (tables: ReadonlyArray<readonly [string | undefined, SettingsTable]>): string =>
   tables
     .flatMap(([process, table]) =>
-      Object.entries(table).map(([name, each]) => {
-        const fallback = formatValue(each.fallback);
-        return `  --${kebabName(name)}  (${variableName(name, process)}; default ${fallback || "none"})\n      ${each.describe}`;
+      Object.entries(table).map(([name, setting]) => {
+        const fallback = formatValue(setting.parse(undefined));
+        return `  --${kebabName(name)}  (${variableName(name, process)}; default ${fallback || "none"})\n      ${setting.description}`;
       }),
     )
     .join("\n");
 
-const readFlags = (argv: readonly string[]): Map<string, string> => {
-  const flags = new Map<string, string>();
-  for (let index = 0; index < argv.length; index++) {
-    const match = /^--([a-z][a-z0-9-]*)(?:=(.*))?$/s.exec(argv[index] ?? "");
-    if (match?.[1] === undefined) throw new ConfigError(`"${argv[index]}" is not a flag; flags begin with --`);
-    const value = match[2] ?? argv[++index];
-    if (value === undefined) throw new ConfigError(`--${match[1]} needs a value`);
-    flags.set(match[1], value);
-  }
-  return flags;
-};
-
-const refuseUnknown = (
-  installation: Installation,
-  process: string,
-  flags: ReadonlyMap<string, string>,
+const refuseUnknownVariables = (
+  { shared, processes }: Installation,
   env: Readonly<Record<string, string | undefined>>,
 ): void => {
-  const tables = Object.entries(installation.processes);
-  const knownFlags = [installation.shared, installation.processes[process] ?? {}].flatMap((table) =>
-    Object.keys(table).map(kebabName),
-  );
-  for (const flag of flags.keys())
-    if (!knownFlags.includes(flag)) throw new ConfigError(`${process} has no flag --${flag}; --help lists them`);
-  const knownVariables = new Set([
+  const known = new Set([
     ...reservedVariables,
-    ...Object.keys(installation.shared).map((name) => variableName(name)),
-    ...tables.flatMap(([owner, table]) => Object.keys(table).map((name) => variableName(name, owner))),
+    ...Object.keys(shared).map((name) => variableName(name)),
+    ...Object.entries(processes).flatMap(([owner, table]) =>
+      Object.keys(table).map((name) => variableName(name, owner)),
+    ),
   ]);
   for (const variable of Object.keys(env))
-    if (variable.startsWith("QUARTET_") && !knownVariables.has(variable))
-      throw new ConfigError(`${variable} is no setting of this installation`);
+    if (variable.startsWith("QUARTET_") && !known.has(variable))
+      throw new ConfigError(`${variable} is not a setting of this installation`);
 };
 
 const readSlot = (
-  slot: Slot,
+  { name, process, setting }: Slot,
   flags: ReadonlyMap<string, string>,
   env: Readonly<Record<string, string | undefined>>,
   file: ConfigFile,
 ): unknown => {
-  const variable = variableName(slot.name, slot.process);
-  const section = slot.process === undefined ? file : file[sectionName(slot.process)];
-  const inFile = isObject(section) ? section[slot.name] : undefined;
-  const [origin, given] =
-    flags.get(kebabName(slot.name)) !== undefined
-      ? [`--${kebabName(slot.name)}`, flags.get(kebabName(slot.name))]
-      : env[variable] !== undefined
-        ? [variable, env[variable]]
-        : [slot.name, inFile === undefined ? undefined : textInFile(slot.setting, inFile, slot.name)];
-  if (given === undefined) return slot.setting.fallback;
-  try {
-    return slot.setting.parse(given);
-  } catch (error) {
-    throw new ConfigError(`${origin}: ${(error as Error).message}`, { cause: error });
-  }
+  const flag = flags.get(kebabName(name));
+  if (flag !== undefined) return readValue(setting, valueOfText(setting, flag), `--${kebabName(name)}`);
+  const variable = variableName(name, process);
+  const inVariable = env[variable];
+  if (inVariable !== undefined) return readValue(setting, valueOfText(setting, inVariable), variable);
+  const section = process === undefined ? file : file[sectionName(process)];
+  return readValue(setting, (section as ConfigFile | undefined)?.[name], name);
 };

@@ -1,23 +1,11 @@
-import { ConfigError } from "./config-error.ts";
-import type { JsonSchema } from "./shape.ts";
+import * as z from "zod";
 
-/** One value that an installation may set. */
-export interface Setting<T> {
-  readonly fallback: T;
-  /** One sentence for `--help`: what it does and its unit. */
-  readonly describe: string;
-  /** Hidden when the configuration is printed. */
-  readonly isSecret: boolean;
-  /** Throws an Error that says what is accepted. */
-  readonly parse: (text: string) => T;
-  /** What the configuration file may hold. */
-  readonly schema: JsonSchema;
-}
-
-export type SettingsTable = Readonly<Record<string, Setting<unknown>>>;
-export type SettingsOf<Table extends SettingsTable> = {
-  readonly [Name in keyof Table]: Table[Name] extends Setting<infer T> ? T : never;
-};
+/**
+ * The settings of a process by name. Each is a schema with a default and a description of one sentence, for `--help` and
+ * the schema of the file; `writeOnly` in its metadata hides its value where the configuration is printed.
+ */
+export type SettingsTable = Readonly<Record<string, z.ZodType>>;
+export type SettingsOf<Table extends SettingsTable> = { readonly [Name in keyof Table]: z.output<Table[Name]> };
 
 /** A host and a TCP port; port 0 asks the system for a free one. */
 export interface Address {
@@ -25,88 +13,54 @@ export interface Address {
   readonly port: number;
 }
 
-const anyText: JsonSchema = { type: "string" };
+export const text = (fallback: string, description: string) => z.string().default(fallback).describe(description);
 
-const setting = <T>(
-  fallback: T,
-  describe: string,
-  parse: (text: string) => T,
-  schema: JsonSchema,
-  isSecret = false,
-): Setting<T> => ({ fallback, describe, isSecret, parse, schema });
+/** A text that is never printed; empty unless it is set. */
+export const secret = (description: string) => z.string().default("").meta({ description, writeOnly: true });
 
-export const text = (fallback: string, describe: string): Setting<string> =>
-  setting(fallback, describe, (given) => given, anyText);
+export const integer = (fallback: number, description: string, min: number, max: number) =>
+  z.int(`must be a whole number from ${min} to ${max}`).min(min).max(max).default(fallback).describe(description);
 
-/** A text that is never printed. */
-export const secret = (describe: string): Setting<string> => setting("", describe, (given) => given, anyText, true);
+/** One of some texts; the first unless it is set. */
+export const choice = <const Choices extends readonly [string, ...string[]]>(choices: Choices, description: string) =>
+  z.enum(choices).default(choices[0]).describe(description);
 
-export const integer = (fallback: number, describe: string, min: number, max: number): Setting<number> =>
-  setting(
-    fallback,
-    describe,
-    (given) => {
-      const value = Number(given);
-      if (!/^-?\d+$/.test(given) || value < min || value > max)
-        throw new Error(`a whole number from ${min} to ${max} is expected`);
-      return value;
-    },
-    { type: "integer", minimum: min, maximum: max },
-  );
+/** Host and port as one text: `127.0.0.1:8080`, `[::1]:8080`. */
+export const address = (fallback: string, description: string) =>
+  z
+    .string()
+    .transform((given, context): Address => {
+      const match = /^(\[[0-9a-fA-F:]+\]|[^:]+):(\d{1,5})$/.exec(given);
+      const port = Number(match?.[2]);
+      if (match?.[1] !== undefined && port <= 65_535) return { host: match[1].replace(/^\[|\]$/g, ""), port };
+      context.addIssue("must be host:port, for example 127.0.0.1:8080");
+      return z.NEVER;
+    })
+    .prefault(fallback)
+    .describe(description);
 
-export const choice = <const Words extends readonly [string, ...string[]]>(
-  words: Words,
-  describe: string,
-): Setting<Words[number]> =>
-  setting<Words[number]>(
-    words[0],
-    describe,
-    (given) => {
-      const found = words.find((word) => word === given);
-      if (found === undefined) throw new Error(`one of ${words.join(", ")} is expected`);
-      return found;
-    },
-    { type: "string", enum: words },
-  );
-
-export const address = (fallback: string, describe: string): Setting<Address> =>
-  setting(parseAddress(fallback), describe, parseAddress, anyText);
-
-/** A list of words separated by commas; in the file a list of texts. */
-export const words = (fallback: readonly string[], describe: string): Setting<readonly string[]> =>
-  setting(
-    fallback,
-    describe,
-    (given) =>
-      given
-        .split(",")
-        .map((word) => word.trim())
-        .filter((word) => word !== ""),
-    { type: "array", items: anyText },
-  );
-
-const parseAddress = (given: string): Address => {
-  const match = /^(\[[0-9a-fA-F:]+\]|[^:]+):(\d{1,5})$/.exec(given);
-  const port = Number(match?.[2]);
-  if (match?.[1] === undefined || port > 65_535) throw new Error("host:port is expected, for example 127.0.0.1:8080");
-  return { host: match[1].replace(/^\[|\]$/g, ""), port };
-};
+/** A list of texts, which a flag or a variable separates by commas. */
+export const list = (fallback: readonly string[], description: string) =>
+  z
+    .array(z.string())
+    .default([...fallback])
+    .describe(description);
 
 /** Host and port as one text, the form that `address` reads. */
 export const formatAddress = (value: Address): string =>
   value.host.includes(":") ? `[${value.host}]:${value.port}` : `${value.host}:${value.port}`;
 
-/** A setting's value as one text, as `--help`, `--print-config` and the schema show it. */
+/** A setting's value as one text, as `--help` and `--print-config` show it. */
 export const formatValue = (value: unknown): string =>
   typeof value === "object" && value !== null && "port" in value ? formatAddress(value as Address) : String(value);
 
-/** The text for `parse` of what stands in the file. Throws ConfigError for a value of another JSON type. */
-export const textInFile = (declared: Setting<unknown>, value: unknown, path: string): string => {
-  const { type } = declared.schema;
-  if (type === "integer" && typeof value === "number") return String(value);
-  if (type === "array" && Array.isArray(value) && value.every((each) => typeof each === "string"))
-    return value.join(",");
-  if (type === "string" && typeof value === "string") return value;
-  const expected = type === "integer" ? "a whole number" : type === "array" ? "a list of strings" : "a string";
-  throw new ConfigError(`${path} must be ${expected}`);
+/** What the file would hold instead of the text of a flag or a variable. */
+export const valueOfText = (setting: z.ZodType, given: string): unknown => {
+  const { type } = z.toJSONSchema(setting, { io: "input" });
+  if (type === "integer") return /^-?\d+$/.test(given) ? Number(given) : given;
+  if (type !== "array") return given;
+  return given
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
 };

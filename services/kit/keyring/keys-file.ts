@@ -1,6 +1,7 @@
 import type { Clock } from "../clock/clock.ts";
 import type { ConfigFilePath, Installation } from "../config/config-file.ts";
 import { readConfigFile } from "../config/config-file.ts";
+import { readValue } from "../config/read-value.ts";
 import { openWatched } from "../config/watched-files.ts";
 import type { Logger } from "../log/log.ts";
 import { keySections } from "./declaration.ts";
@@ -23,7 +24,7 @@ export const openKeyNames = ({ installation, file, clock, log }: KeysFileOptions
   const watched = openWatched<KeyNames>({
     read: (readText) => {
       const { keys } = readConfigFile(installation, file, readText);
-      return keys === undefined ? anyKeyNames : declaredKeyNames(keySections.keys.read(keys, "keys"));
+      return keys === undefined ? anyKeyNames : declaredKeyNames(readValue(keySections.keys, keys, "keys"));
     },
     clock,
     onChange: () => log?.info({ path: file.path }, "keys were read again"),

@@ -191,8 +191,8 @@ describe("a configuration file is refused", () => {
       { organizations: { mine: { accounts: [] } } },
       "organizations.mine must be named with o- and 10 to 32 letters or digits",
     ],
-    [account({ users: [{ name: "alice" }, { name: "alice" }] }), "user alice of 111122223333 stands there twice"],
-    [{ roles: [...role({}).roles, ...role({}).roles] }, "role arn:aws:iam::111122223333:role/r stands there twice"],
+    [account({ users: [{ name: "alice" }, { name: "alice" }] }), "user alice of 111122223333 is declared twice"],
+    [{ roles: [...role({}).roles, ...role({}).roles] }, "role arn:aws:iam::111122223333:role/r is declared twice"],
     [
       account({
         accessKeys: [
@@ -200,16 +200,16 @@ describe("a configuration file is refused", () => {
           { id: "K", secret: "the second secret" },
         ],
       }),
-      "access key K stands there twice",
+      "access key K is declared twice",
     ],
-    [{ accounts: { [shop]: { email: "a@b" }, [bank]: { email: "A@B" } } }, "e-mail a@b stands there twice"],
+    [{ accounts: { [shop]: { email: "a@b" }, [bank]: { email: "A@B" } } }, "e-mail a@b is declared twice"],
     [
       { accounts: { [shop]: { canonicalId }, [bank]: { canonicalId } } },
-      `canonical id ${canonicalId} stands there twice`,
+      `canonical id ${canonicalId} is declared twice`,
     ],
     [
       { organizations: { "o-exampleorg00": { accounts: [shop] }, "o-exampleorg01": { accounts: [shop] } } },
-      "account 111122223333 in organizations stands there twice",
+      "account 111122223333 in organizations is declared twice",
     ],
   ])("with %j", async (content, message) => {
     const installation = await declaredInstallation({ "quartet.json": content, "broken.json": "{" });
@@ -249,7 +249,7 @@ describe("a change of a configuration file", () => {
     clock.advance(1_000);
     expect(accounts.list()).toHaveLength(2);
     expect(lines).toEqual([
-      "error: quartet.json: colour is not known; known are dataDir, accounts, roles, organizations",
+      "error: quartet.json: colour is not known; known are $schema, dataDir, accounts, roles, organizations",
       expect.stringMatching(/^error: quartet\.json: it is not JSON/),
       'error: quartet.json: accounts["111122223333"].users[0].policies[0]: there is no file gone.json',
     ]);

@@ -2,19 +2,20 @@ import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
+import * as z from "zod";
 
 import {
   address,
   choice,
   ConfigError,
+  describeSettings,
   integer,
+  list,
   loadConfig,
   printConfig,
   secret,
   text,
-  words,
 } from "../../../services/kit/config/config.ts";
-import { mapShape, textShape } from "../../../services/kit/config/shape.ts";
 
 const shared = {
   dataDir: text("./data", "Data."),
@@ -24,12 +25,12 @@ const shared = {
 const store = {
   listen: address("127.0.0.1:50054", "Listen."),
   partsMax: integer(10, "Parts.", 1, 100),
-  hosts: words(["localhost"], "Hosts."),
+  hosts: list(["localhost"], "Hosts."),
 };
 const installation = {
   shared,
   processes: { "object-storage": store, gateway: { timeoutMs: integer(5, "Limit.", 0, 9) } },
-  sections: { pens: mapShape("Pens.", /^[0-9]+$/, "digits", textShape("A colour.", /^[a-z]+$/, "small letters")) },
+  sections: { pens: z.record(z.string(), z.string().regex(/^[a-z]+$/, "must have small letters")) },
 };
 
 let directory: string;
@@ -89,14 +90,17 @@ describe("loadConfig", () => {
   test.each([
     [{ argv: ["listen"] }, '"listen" is not a flag; flags begin with --'],
     [{ argv: ["--listen"] }, "--listen needs a value"],
+    [{ argv: ["--listen", "--parts-max", "4"] }, "--listen needs a value"],
+    [{ argv: ["--", "4"] }, '"--" is not a flag; flags begin with --'],
+    [{ argv: ["-l", "4"] }, "object-storage has no flag -l; --help lists them"],
     [{ argv: ["--colour=red"] }, "object-storage has no flag --colour; --help lists them"],
     [{ argv: ["--timeout-ms=3"] }, "object-storage has no flag --timeout-ms; --help lists them"],
-    [{ env: { QUARTET_COLOUR: "red" } }, "QUARTET_COLOUR is no setting of this installation"],
-    [{ argv: ["--parts-max=0"] }, "--parts-max: a whole number from 1 to 100 is expected"],
-    [{ argv: ["--parts-max=1e1"] }, "--parts-max: a whole number from 1 to 100 is expected"],
-    [{ argv: ["--listen=8080"] }, "--listen: host:port is expected, for example 127.0.0.1:8080"],
-    [{ argv: ["--listen=a:70000"] }, "--listen: host:port is expected, for example 127.0.0.1:8080"],
-    [{ env: { QUARTET_LOG_LEVEL: "loud" } }, "QUARTET_LOG_LEVEL: one of info, warn is expected"],
+    [{ env: { QUARTET_COLOUR: "red" } }, "QUARTET_COLOUR is not a setting of this installation"],
+    [{ argv: ["--parts-max=0"] }, "--parts-max must be a whole number from 1 to 100"],
+    [{ argv: ["--parts-max=1e1"] }, "--parts-max must be a whole number from 1 to 100"],
+    [{ argv: ["--listen=8080"] }, "--listen must be host:port, for example 127.0.0.1:8080"],
+    [{ argv: ["--listen=a:70000"] }, "--listen must be host:port, for example 127.0.0.1:8080"],
+    [{ env: { QUARTET_LOG_LEVEL: "loud" } }, "QUARTET_LOG_LEVEL must be one of info, warn"],
   ])("refuses %j", (given, message) => {
     expect(() => load(given)).toThrow(new ConfigError(message));
   });
@@ -105,24 +109,32 @@ describe("loadConfig", () => {
   test.each([
     [
       '{"colour":1}',
-      "quartet.json: colour is not known; known are dataDir, logLevel, secretKey, objectStorage, gateway, pens",
+      "quartet.json: colour is not known; known are $schema, dataDir, logLevel, secretKey, objectStorage, gateway, pens",
     ],
     [
       '{"objectStorage":{"colour":1}}',
       "quartet.json: objectStorage.colour is not known; known are listen, partsMax, hosts",
     ],
     ['{"objectStorage":3}', "quartet.json: objectStorage must be an object"],
-    ['{"logLevel":"loud"}', "quartet.json: logLevel: one of info, warn is expected"],
-    ['{"logLevel":1}', "quartet.json: logLevel must be a string"],
-    ['{"objectStorage":{"partsMax":"20"}}', "quartet.json: objectStorage.partsMax must be a whole number"],
+    ['{"logLevel":"loud"}', "quartet.json: logLevel must be one of info, warn"],
+    ['{"logLevel":1}', "quartet.json: logLevel must be one of info, warn"],
+    ['{"dataDir":null}', "quartet.json: dataDir must be a string"],
     [
-      '{"objectStorage":{"partsMax":101}}',
-      "quartet.json: objectStorage.partsMax: a whole number from 1 to 100 is expected",
+      '{"objectStorage":{"partsMax":"20"}}',
+      "quartet.json: objectStorage.partsMax must be a whole number from 1 to 100",
     ],
-    ['{"objectStorage":{"hosts":"a.example"}}', "quartet.json: objectStorage.hosts must be a list of strings"],
-    ['{"gateway":{"timeoutMs":10}}', "quartet.json: gateway.timeoutMs: a whole number from 0 to 9 is expected"],
+    ['{"objectStorage":{"partsMax":101}}', "quartet.json: objectStorage.partsMax must be a whole number from 1 to 100"],
+    ['{"objectStorage":{"partsMax":1.5}}', "quartet.json: objectStorage.partsMax must be a whole number from 1 to 100"],
+    ['{"objectStorage":{"hosts":"a.example"}}', "quartet.json: objectStorage.hosts must be a list"],
+    ['{"objectStorage":{"hosts":[1]}}', "quartet.json: objectStorage.hosts[0] must be a string"],
+    [
+      '{"objectStorage":{"listen":"8080"}}',
+      "quartet.json: objectStorage.listen must be host:port, for example 127.0.0.1:8080",
+    ],
+    ['{"gateway":{"timeoutMs":10}}', "quartet.json: gateway.timeoutMs must be a whole number from 0 to 9"],
     ['{"pens":{"7":"RED"}}', 'quartet.json: pens["7"] must have small letters'],
-    ["[]", "quartet.json: it must hold a JSON object"],
+    ['{"pens":{"__proto__":"RED"}}', "quartet.json: __proto__ is not a name that anything can have"],
+    ["[]", "quartet.json: it must be an object"],
   ])("refuses a file with %s", async (content, message) => {
     await writeFile(join(directory, "quartet.json"), content);
     expect(() => load()).toThrow(new ConfigError(message));
@@ -140,6 +152,26 @@ describe("loadConfig", () => {
 
   test("takes another process's variables without using them", () => {
     expect(load({ env: { QUARTET_GATEWAY_TIMEOUT_MS: "3" } })).not.toHaveProperty("timeoutMs");
+  });
+});
+
+describe("describeSettings", () => {
+  test("lists flag, variable, default and description of each setting", () => {
+    expect(
+      describeSettings([
+        [undefined, { secretKey: shared.secretKey }],
+        ["object-storage", store],
+      ]).split("\n"),
+    ).toEqual([
+      "  --secret-key  (QUARTET_SECRET_KEY; default none)",
+      "      Key.",
+      "  --listen  (QUARTET_OBJECT_STORAGE_LISTEN; default 127.0.0.1:50054)",
+      "      Listen.",
+      "  --parts-max  (QUARTET_OBJECT_STORAGE_PARTS_MAX; default 10)",
+      "      Parts.",
+      "  --hosts  (QUARTET_OBJECT_STORAGE_HOSTS; default localhost)",
+      "      Hosts.",
+    ]);
   });
 });
 

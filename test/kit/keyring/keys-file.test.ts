@@ -85,13 +85,13 @@ describe("the keys of a configuration file", () => {
     ],
     [[{ id: "a", state: "enabled" }], "keys[0].state must be one of ENABLED, DISABLED, PENDING_DELETION"],
     [[{ id: "a", policy: {} }], "keys[0].policy is not known; known are id, aliases, state"],
-    [[{ id: "a" }, { id: "arn:aws:kms:us-east-1:000000000000:key/a" }], "keys[1].id stands there twice"],
+    [[{ id: "a" }, { id: "arn:aws:kms:us-east-1:000000000000:key/a" }], "keys[1].id is declared twice"],
     [
       [
         { id: "a", aliases: ["alias/x"] },
         { id: "b", aliases: ["alias/y", "alias/x"] },
       ],
-      "keys[1].aliases[1] stands there twice",
+      "keys[1].aliases[1] is declared twice",
     ],
   ] as const)("are refused at the start: %j", async ([keys, complaint]) => {
     const { open } = await installationWith({ keys });

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
+import * as z from "zod";
 
-import { configSchema } from "../../../services/kit/config/config-schema.ts";
-import { address, choice, integer, secret, text, words } from "../../../services/kit/config/config.ts";
-import { mapShape, textShape } from "../../../services/kit/config/shape.ts";
+import { configSchema } from "../../../services/kit/config/config-file.ts";
+import { address, choice, integer, list, secret, text } from "../../../services/kit/config/config.ts";
 
 test("the schema of a configuration file names all settings and sections with their defaults, and no others", () => {
   const installation = {
@@ -11,10 +11,10 @@ test("the schema of a configuration file names all settings and sections with th
       "object-storage": {
         listen: address("127.0.0.1:50054", "Listen."),
         partsMax: integer(10, "Parts.", 1, 100),
-        hosts: words(["localhost"], "Hosts."),
+        hosts: list(["localhost"], "Hosts."),
       },
     },
-    sections: { pens: mapShape("Pens.", /^[0-9]+$/, "digits", textShape("A colour.", /^[a-z]+$/, "letters")) },
+    sections: { pens: z.record(z.string().regex(/^[0-9]+$/), z.string().describe("A colour.")).describe("Pens.") },
   };
   expect(configSchema(installation, "A file")).toEqual({
     $schema: "https://json-schema.org/draft/2020-12/schema",
@@ -23,7 +23,7 @@ test("the schema of a configuration file names all settings and sections with th
     properties: {
       $schema: { type: "string", description: "The schema that an editor checks this file by." },
       dataDir: { type: "string", default: "./data", description: "Data." },
-      secretKey: { type: "string", description: "Key." },
+      secretKey: { type: "string", default: "", description: "Key.", writeOnly: true },
       level: { type: "string", enum: ["info", "warn"], default: "info", description: "Level." },
       objectStorage: {
         type: "object",
@@ -37,8 +37,8 @@ test("the schema of a configuration file names all settings and sections with th
       },
       pens: {
         type: "object",
-        propertyNames: { pattern: "^[0-9]+$" },
-        additionalProperties: { type: "string", pattern: "^[a-z]+$", description: "A colour." },
+        propertyNames: { type: "string", pattern: "^[0-9]+$" },
+        additionalProperties: { type: "string", description: "A colour." },
         description: "Pens.",
       },
     },
