@@ -18,6 +18,7 @@ import {
   processConfig,
   processTls,
 } from "../services/kit/process/service-process.ts";
+import { addressSetting, serviceNames } from "../services/launcher/processes.ts";
 import { gatewaySettings, installation } from "../services/launcher/settings.ts";
 import { originSources } from "./cross-origin/origin-sources.ts";
 import { createGateway } from "./gateway.ts";
@@ -34,13 +35,6 @@ const own = { tlsCertificate: certificate, tlsKey: certificateKey, tlsAuthority:
 const outside = processTls({ ...own, tlsClientCertificates: "none" }, "gateway", log).server;
 warnIfExposed(config.listen, outside, log);
 
-const addresses: Readonly<Record<keyof typeof services, string>> = {
-  "customer-profile": config.customerProfileAddress,
-  "refactoring-workspace": config.refactoringWorkspaceAddress,
-  "event-bus": config.eventBusAddress,
-  "object-storage": config.objectStorageAddress,
-};
-
 await runProcess(log, async () => {
   const keyPair = await ensureKeyPair(keysDirectory(config.dataDir), "gateway");
   const file = await openAccessKeyFile({
@@ -55,8 +49,9 @@ await runProcess(log, async () => {
   });
   const metrics = createMetrics({ withProcess: true });
   const calls = callMetrics(metrics, "grpc_client");
-  const connections = Object.entries(services).map(([name, { service, errors }]) => {
-    const address = addresses[name as keyof typeof services];
+  const connections = serviceNames.map((name) => {
+    const { service, errors } = services[name];
+    const address = config[addressSetting(name)];
     const transport = measuredTransport(createTransport({ address, engine: "connect", tls: tls.client }), calls);
     return { service, errors, transport };
   });

@@ -6,11 +6,13 @@ import { ErrorReasonSchema as ObjectStorageErrors } from "../gen/quartet/objects
 import { ObjectStorageService } from "../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import { ErrorReasonSchema as RefactoringWorkspaceErrors } from "../gen/quartet/refactoringworkspace/v1/error_reason_pb.ts";
 import { RefactoringWorkspaceService } from "../gen/quartet/refactoringworkspace/v1/refactoring_workspace_service_pb.ts";
+import type { ServiceName } from "../services/launcher/processes.ts";
+import type { ServiceConnection } from "./service-binding.ts";
 
-/** The services of an installation and their refusals. */
+/** The services of an installation with their error reasons. */
 export const services = {
   "customer-profile": { service: CustomerProfileService, errors: CustomerProfileErrors },
   "refactoring-workspace": { service: RefactoringWorkspaceService, errors: RefactoringWorkspaceErrors },
   "event-bus": { service: EventBusService, errors: EventBusErrors },
   "object-storage": { service: ObjectStorageService, errors: ObjectStorageErrors },
-} as const;
+} as const satisfies Readonly<Record<ServiceName, Omit<ServiceConnection, "transport">>>;

@@ -4,15 +4,15 @@ import { createClient } from "@connectrpc/connect";
 
 import { Health, HealthCheckResponse_ServingStatus as Status } from "../../gen/grpc/health/v1/health_pb.ts";
 import { createTransport } from "../kit/client/transport.ts";
+import { flagName } from "../kit/config/config.ts";
 import { ensureKeyPair } from "../kit/identity/key-files.ts";
 import type { Logger } from "../kit/log/log.ts";
 import { keysDirectory } from "../kit/process/service-process.ts";
 import type { ClientTls } from "../kit/tls/client-tls.ts";
+import type { ProcessName, ServiceName } from "./processes.ts";
+import { addressSetting, processes, processNames, startOrder } from "./processes.ts";
 import type { Supervised, Urls } from "./supervisor.ts";
 import { supervise } from "./supervisor.ts";
-
-/** The five processes. */
-export type ProcessName = "customer-profile" | "refactoring-workspace" | "event-bus" | "object-storage" | "gateway";
 
 export interface InstallationOptions {
   readonly dataDir: string;
@@ -40,53 +40,27 @@ export interface RunningInstallation {
 
 const root = join(import.meta.dirname, "..", "..");
 
-/** Which setting of a process each URL that it tells belongs to. */
-const listenFlags: Readonly<Record<ProcessName, Readonly<Record<string, string>>>> = {
-  "customer-profile": { rpc: "listen" },
-  "refactoring-workspace": { rpc: "listen", proxy: "proxy-listen" },
-  "event-bus": { rpc: "listen" },
-  "object-storage": { rpc: "listen" },
-  gateway: { http: "listen", admin: "admin-listen" },
-};
-
-/** Whom a process calls, and the setting that holds the callee's address. Callees start first. */
-const callees: Readonly<Record<ProcessName, readonly ProcessName[]>> = {
-  "customer-profile": [],
-  "refactoring-workspace": [],
-  "event-bus": [],
-  "object-storage": ["event-bus"],
-  gateway: ["customer-profile", "refactoring-workspace", "event-bus", "object-storage"],
-};
-
-const startOrder: ReadonlyArray<readonly ProcessName[]> = [
-  ["customer-profile", "refactoring-workspace", "event-bus"],
-  ["object-storage"],
-  ["gateway"],
-];
-
 /** Starts all processes, each when its callees are ready, and resolves when all are. Stops what it started if one cannot. */
 export const startInstallation = async (options: InstallationOptions): Promise<RunningInstallation> => {
-  const names = Object.keys(callees) as ProcessName[];
-  await Promise.all(names.map((name) => ensureKeyPair(keysDirectory(options.dataDir), name)));
+  await Promise.all(processNames.map((name) => ensureKeyPair(keysDirectory(options.dataDir), name)));
   const running = new Map<ProcessName, Supervised>();
+  const groups = startOrder();
 
   const stop = async (): Promise<void> => {
-    for (const wave of startOrder.toReversed())
+    for (const group of groups.toReversed())
       // One second more than the process gives itself, so that force is used only on one that hangs.
-      await Promise.all(wave.map(async (name) => running.get(name)?.stop(options.drainMs + 1_000)));
+      await Promise.all(group.map(async (name) => running.get(name)?.stop(options.drainMs + 1_000)));
   };
 
   const start = async (name: ProcessName): Promise<void> => {
-    const script = join(root, name === "gateway" ? "gateway/main.ts" : `services/${name}/main.ts`);
-    const addresses = callees[name].flatMap((callee) => [`--${callee}-address`, addressOf(urlOf(running, callee))]);
     const supervised = await supervise({
       name,
-      script,
+      script: join(root, processes[name].script),
       argv: (urls) => [
         ...(options.sharedArguments ?? []),
         `--data-dir=${options.dataDir}`,
         ...listenArguments(name, options.usesFreePorts, urls),
-        ...addresses,
+        ...processes[name].calls.flatMap((callee) => addressArguments(callee, urlOf(running, callee))),
         ...socketArguments(options.dataDir, name),
       ],
       // Compiled code is kept, so that a process that died is back in half the time.
@@ -97,11 +71,11 @@ export const startInstallation = async (options: InstallationOptions): Promise<R
   };
 
   try {
-    for (const wave of startOrder) {
-      const outcomes = await Promise.allSettled(wave.map(start));
+    for (const group of groups) {
+      const outcomes = await Promise.allSettled(group.map(start));
       const failed = outcomes.find((outcome) => outcome.status === "rejected");
       if (failed !== undefined) throw failed.reason;
-      await Promise.all(wave.map((name) => awaitHealthy(urlOf(running, name), options.tls)));
+      await Promise.all(group.map((name) => awaitHealthy(urlOf(running, name), options.tls)));
     }
   } catch (error) {
     await stop();
@@ -117,24 +91,29 @@ export const startInstallation = async (options: InstallationOptions): Promise<R
 
 const urlOf = (running: ReadonlyMap<ProcessName, Supervised>, name: ProcessName): Urls => running.get(name)?.urls ?? {};
 
+/** Ports that the system chose once are kept over restarts. */
 const listenArguments = (name: ProcessName, usesFreePorts: boolean, urls: Urls | undefined): string[] => {
   if (!usesFreePorts) return [];
-  return Object.entries(listenFlags[name]).flatMap(([purpose, flag]) => {
+  return Object.entries(processes[name].listeners).flatMap(([purpose, { setting }]) => {
     const known = urls?.[purpose];
-    return [`--${flag}`, known === undefined ? "127.0.0.1:0" : new URL(known).host];
+    return [`--${flagName(setting)}`, known === undefined ? "127.0.0.1:0" : new URL(known).host];
   });
 };
 
 /** Processes of one machine call each other over unix sockets, which cost less than TCP; over TLS only TCP is served. */
-const addressOf = (urls: Urls): string => urls["socket"] ?? urls["rpc"] ?? "";
+const addressArguments = (callee: ServiceName, { socket, rpc }: Urls): string[] => [
+  `--${flagName(addressSetting(callee))}`,
+  socket ?? rpc ?? "",
+];
 
-/** What systems allow for the name of a socket, less the byte that ends it. */
+/** What systems allow for the path of a socket, less the byte that ends it. */
 const socketPathBytesMax = 103;
 
-/** The socket stands among the data, where nobody else may put one in its place; under a long path there is none. */
+/** The socket is in the data directory, where no other user can replace it; under a longer path there is none. */
 const socketArguments = (dataDir: string, name: ProcessName): string[] => {
   const path = resolve(dataDir, "sockets", `${name}.sock`);
-  return name === "gateway" || Buffer.byteLength(path) > socketPathBytesMax ? [] : [`--socket=${path}`];
+  const hasRpc = processes[name].listeners["rpc"] !== undefined;
+  return hasRpc && Buffer.byteLength(path) <= socketPathBytesMax ? [`--socket=${path}`] : [];
 };
 
 /** The gateway says so on its admin port, a service over RPC. */

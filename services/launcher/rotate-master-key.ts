@@ -2,6 +2,7 @@ import { join } from "node:path";
 
 import { ConfigError, loadConfig } from "../kit/config/config.ts";
 import { addMasterKey, masterKeysFile, MasterKeysError } from "../kit/keyring/master-keys.ts";
+import { processes, processNames } from "./processes.ts";
 import { installation } from "./settings.ts";
 
 /**
@@ -9,7 +10,7 @@ import { installation } from "./settings.ts";
  * `npm run rotate-master-key -- --service customer-profile`. A running service takes it within a second and then wraps
  * what it has stored anew; until then, and for backups, the older keys stay in the file.
  */
-const servicesWithKeys = ["customer-profile", "event-bus"];
+const servicesWithKeys: readonly string[] = processNames.filter((name) => processes[name].hasMasterKeys);
 const argv = process.argv.slice(2);
 const at = argv.indexOf("--service");
 const service = at === -1 ? undefined : argv.splice(at, 2)[1];

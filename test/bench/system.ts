@@ -10,7 +10,7 @@ import { PutEventsCommand } from "@aws-sdk/client-eventbridge";
 import { ListEnvironmentsCommand } from "@aws-sdk/client-migration-hub-refactor-spaces";
 import { CreateBucketCommand, PutObjectCommand } from "@aws-sdk/client-s3";
 
-import type { ProcessName } from "../../services/launcher/installation.ts";
+import { processNames } from "../../services/launcher/processes.ts";
 import type { SdkClients } from "../support/system.ts";
 import { startSystem } from "../support/system.ts";
 import type { BenchGroup, BenchRow } from "./bench.ts";
@@ -18,13 +18,6 @@ import type { Peer } from "./peers/peer.ts";
 import { startPeer } from "./peers/peer.ts";
 
 const root = join(import.meta.dirname, "../..");
-const names: readonly ProcessName[] = [
-  "gateway",
-  "customer-profile",
-  "refactoring-workspace",
-  "event-bus",
-  "object-storage",
-];
 const requestCount = 1_000;
 const callers = 16;
 
@@ -59,7 +52,7 @@ const startMs = async (dataDir: string): Promise<number> => {
 /** Milliseconds until as many processes listen that do nothing else. */
 const bareStart = async (): Promise<{ ms: number; peers: Peer[]; pids: string[] }> => {
   const beginMs = performance.now();
-  const peers = names.map(() => startPeer("bare-process", ""));
+  const peers = processNames.map(() => startPeer("bare-process", ""));
   const pids = await Promise.all(peers.map((peer) => peer.ask<string>({ ask: "start" })));
   return { ms: performance.now() - beginMs, peers, pids };
 };
@@ -85,7 +78,7 @@ const memoryRows = async (dataDir: string, bareMegabytes: number): Promise<Bench
   const system = await startSystem(dataDir);
   try {
     const measure = (when: string): BenchRow[] =>
-      names.map((name) =>
+      processNames.map((name) =>
         cost(`${name}, ${when}`, "MiB", memory(system.installation.pid(name)), {
           what: "MiB of a bare node:http process",
           value: bareMegabytes,

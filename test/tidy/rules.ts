@@ -1,5 +1,6 @@
 import { dirname, join, normalize } from "node:path";
 
+import { serviceNames } from "../../services/launcher/processes.ts";
 import type { Finding, Tree } from "./tree.ts";
 import { filesOf, findLines } from "./tree.ts";
 
@@ -13,13 +14,9 @@ const code = /^(?:services|gateway|test)\/.*\.ts$/;
 const product = /^(?:services|gateway)\/.*\.ts$/;
 /** A service's engine folders without I/O, clock or RPC types. */
 const pureEngines = ["pattern/", "json/"];
-const serviceNames = ["customer-profile", "refactoring-workspace", "event-bus", "object-storage"];
-const protoPackages: Readonly<Record<string, string>> = {
-  "customer-profile": "customerprofile/v1/customer_profile",
-  "refactoring-workspace": "refactoringworkspace/v1/refactoring_workspace",
-  "event-bus": "eventbus/v1/event_bus",
-  "object-storage": "objectstorage/v1/object_storage",
-};
+/** The file that declares a service's RPCs. */
+const serviceProto = (service: string): string =>
+  `proto/quartet/${service.replaceAll("-", "")}/v1/${service.replaceAll("-", "_")}_service.proto`;
 const sourceLinesMax = 400;
 /** A table of cases is read down, not across, so a test may be longer. */
 const testLinesMax = 600;
@@ -46,7 +43,7 @@ const lowerFirst = (name: string): string => name.charAt(0).toLowerCase() + name
 
 /** RPC names of a service, in the handlers' spelling. */
 const methodsOf = (tree: Tree, service: string): string[] => {
-  const proto = tree.get(`proto/quartet/${protoPackages[service]}_service.proto`) ?? "";
+  const proto = tree.get(serviceProto(service)) ?? "";
   return [...proto.matchAll(/^\s*rpc (\w+)\(/gm)].map((match) => lowerFirst(match[1] ?? ""));
 };
 
@@ -193,7 +190,7 @@ export const rules: readonly Rule[] = [
         const waiting = pendingOf(tree, service);
         const operations = filesOf(tree, new RegExp(`^services/${service}/operations/.*\\.ts$`));
         const handlers = exportedNames(operations);
-        const path = `proto/quartet/${protoPackages[service]}_service.proto`;
+        const path = serviceProto(service);
         return [
           ...methods
             .filter((method) => !handlers.has(method) && !waiting.has(method))

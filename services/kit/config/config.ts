@@ -27,9 +27,9 @@ export interface ConfigSources {
 /** Variables that begin like settings and are not: set by the launcher for its processes, and by `npm run soak`. */
 const reservedVariables = ["QUARTET_LOG_PRETTY", "QUARTET_ROUNDS"];
 
-/** `data-dir` from `dataDir`. */
-const kebabName = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-const upperName = (name: string): string => kebabName(name).replaceAll("-", "_").toUpperCase();
+/** `data-dir` from `dataDir`: the flag of a setting, without its dashes. */
+export const flagName = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+const upperName = (name: string): string => flagName(name).replaceAll("-", "_").toUpperCase();
 
 /** The environment variable of a setting: QUARTET_DATA_DIR, QUARTET_OBJECT_STORAGE_LISTEN. */
 export const variableName = (name: string, process?: string): string =>
@@ -54,7 +54,7 @@ export const loadConfig = <Shared extends SettingsTable, Own extends SettingsTab
   sources: ConfigSources,
 ): SettingsOf<Shared> & SettingsOf<Own> => {
   const names = [...Object.keys(installation.shared), ...Object.keys(own)];
-  const flags = readFlags(process, sources.argv, ["config", ...names.map(kebabName)]);
+  const flags = readFlags(process, sources.argv, ["config", ...names.map(flagName)]);
   refuseUnknownVariables(installation, sources.env);
   const file = readConfigFile(installation, configFilePath(flags.get("config"), sources.directory));
   const slots: Slot[] = [
@@ -87,7 +87,7 @@ export const describeSettings = (tables: ReadonlyArray<readonly [string | undefi
     .flatMap(([process, table]) =>
       Object.entries(table).map(([name, setting]) => {
         const fallback = formatValue(setting.parse(undefined));
-        return `  --${kebabName(name)}  (${variableName(name, process)}; default ${fallback || "none"})\n      ${setting.description}`;
+        return `  --${flagName(name)}  (${variableName(name, process)}; default ${fallback || "none"})\n      ${setting.description}`;
       }),
     )
     .join("\n");
@@ -114,8 +114,8 @@ const readSlot = (
   env: Readonly<Record<string, string | undefined>>,
   file: ConfigFile,
 ): unknown => {
-  const flag = flags.get(kebabName(name));
-  if (flag !== undefined) return readValue(setting, valueOfText(setting, flag), `--${kebabName(name)}`);
+  const flag = flags.get(flagName(name));
+  if (flag !== undefined) return readValue(setting, valueOfText(setting, flag), `--${flagName(name)}`);
   const variable = variableName(name, process);
   const inVariable = env[variable];
   if (inVariable !== undefined) return readValue(setting, valueOfText(setting, inVariable), variable);

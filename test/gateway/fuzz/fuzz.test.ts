@@ -12,7 +12,7 @@ import { amzDialect } from "../../../gateway/dialects/amz.ts";
 import { spellingOf } from "../../../gateway/dialects/dialect.ts";
 import { svcDialect } from "../../../gateway/dialects/svc.ts";
 import { services } from "../../../gateway/services.ts";
-import type { ProcessName } from "../../../services/launcher/installation.ts";
+import { processNames } from "../../../services/launcher/processes.ts";
 import type { System } from "../../support/system.ts";
 import { startSystem } from "../../support/system.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
@@ -31,13 +31,6 @@ const requests = asked === "long" ? 120_000 : Number(asked ?? 2_000);
 const seed = Number(process.env["FUZZ_SEED"] ?? 20_260_104);
 const inFlight = 8;
 const spellings = [spellingOf(svcDialect("svc")), spellingOf(amzDialect)];
-const processes: readonly ProcessName[] = [
-  "customer-profile",
-  "refactoring-workspace",
-  "event-bus",
-  "object-storage",
-  "gateway",
-];
 
 /** Operations by API; those that make something come twice as often as their number says. */
 const operations = Object.values(services).map(({ service }) => ({
@@ -100,7 +93,7 @@ test(
     const system = await startSystem(await temporaryDirectory());
     onTestFinished(() => system.stop());
     await prepare(system);
-    const before = processes.map((name) => system.installation.pid(name));
+    const before = processNames.map((name) => system.installation.pid(name));
     const learned = new Learned();
     const tally: Tally = { problems: [], statuses: new Map(), succeeded: new Set() };
     const lanes = Array.from({ length: inFlight }, (_, lane) =>
@@ -113,7 +106,7 @@ test(
         `${JSON.stringify({ statuses: Object.fromEntries(tally.statuses), operations: [...tally.succeeded].toSorted() })}\n`,
       );
     expect(tally.problems).toEqual([]);
-    expect(processes.map((name) => system.installation.pid(name))).toEqual(before);
+    expect(processNames.map((name) => system.installation.pid(name))).toEqual(before);
     // Requests that never get past the signature would prove nothing.
     expect(tally.succeeded.size).toBeGreaterThan(30);
   },

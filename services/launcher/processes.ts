@@ -1,0 +1,90 @@
+import { sectionName } from "../kit/config/config-file.ts";
+
+/** The services. A service's name is also that of its API, its directory and its key pair. */
+export const serviceNames = ["customer-profile", "refactoring-workspace", "event-bus", "object-storage"] as const;
+
+export type ServiceName = (typeof serviceNames)[number];
+export type ProcessName = ServiceName | "gateway";
+
+/** Where a process listens: the setting that holds the address, and the port on loopback that is its default. */
+export interface Listener {
+  readonly setting: string;
+  readonly port: number;
+}
+
+/** One process of an installation. */
+export interface ProcessDeclaration {
+  /** Its script, from the root of the repository. */
+  readonly script: string;
+  /** Its listeners by purpose, as its ready message names them. Each service has `rpc`. */
+  readonly listeners: Readonly<Record<string, Listener>>;
+  /** The services that it calls. They start before it. */
+  readonly calls: readonly ServiceName[];
+  /** It encrypts what it stores: its directory holds master keys. */
+  readonly hasMasterKeys: boolean;
+}
+
+const service = (
+  name: ServiceName,
+  rpcPort: number,
+  further: Partial<Omit<ProcessDeclaration, "script">> = {},
+): ProcessDeclaration => ({
+  script: `services/${name}/main.ts`,
+  calls: [],
+  hasMasterKeys: false,
+  ...further,
+  listeners: { rpc: { setting: "listen", port: rpcPort }, ...further.listeners },
+});
+
+/**
+ * The processes of an installation: their ports, whom they call, and so the order in which they start. Settings, the
+ * launcher, the gateway's connections and the tools derive from this table.
+ */
+export const processes: Readonly<Record<ProcessName, ProcessDeclaration>> = {
+  "customer-profile": service("customer-profile", 50_051, { hasMasterKeys: true }),
+  "refactoring-workspace": service("refactoring-workspace", 50_052, {
+    listeners: { proxy: { setting: "proxyListen", port: 8_081 } },
+  }),
+  "event-bus": service("event-bus", 50_053, { hasMasterKeys: true }),
+  "object-storage": service("object-storage", 50_054, { calls: ["event-bus"] }),
+  gateway: {
+    script: "gateway/main.ts",
+    listeners: { http: { setting: "listen", port: 8_080 }, admin: { setting: "adminListen", port: 8_089 } },
+    calls: serviceNames,
+    hasMasterKeys: false,
+  },
+};
+
+export const processNames: readonly ProcessName[] = [...serviceNames, "gateway"];
+
+/** Groups of processes in the order in which they start: each after all that it calls. */
+export const startOrder = (): ReadonlyArray<readonly ProcessName[]> => {
+  const groups: Array<readonly ProcessName[]> = [];
+  const started = new Set<ProcessName>();
+  while (started.size < processNames.length) {
+    const group = processNames.filter(
+      (name) => !started.has(name) && processes[name].calls.every((callee) => started.has(callee)),
+    );
+    if (group.length === 0) throw new Error("processes that call each other in a circle cannot start");
+    groups.push(group);
+    for (const name of group) started.add(name);
+  }
+  return groups;
+};
+
+/** The default address of a listener, as its setting is written: `127.0.0.1:50053`. */
+export const defaultAddress = (name: ProcessName, purpose: string): string => {
+  const listener = processes[name].listeners[purpose];
+  if (listener === undefined) throw new Error(`${name} has no listener for ${purpose}`);
+  return `127.0.0.1:${listener.port}`;
+};
+
+type CamelCase<Name extends string> = Name extends `${infer First}-${infer Rest}`
+  ? `${First}${Capitalize<CamelCase<Rest>>}`
+  : Name;
+
+/** A caller's setting with the address of a service: `eventBusAddress`. */
+export type AddressSetting<Name extends ServiceName = ServiceName> = `${CamelCase<Name>}Address`;
+
+export const addressSetting = <Name extends ServiceName>(name: Name): AddressSetting<Name> =>
+  `${sectionName(name)}Address` as AddressSetting<Name>;

@@ -1,0 +1,72 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { describe, expect, test } from "vitest";
+
+import { services } from "../../gateway/services.ts";
+import { serviceApi } from "../../services/kit/contract/contract.ts";
+import {
+  addressSetting,
+  processes,
+  processNames,
+  serviceNames,
+  startOrder,
+} from "../../services/launcher/processes.ts";
+import { installation } from "../../services/launcher/settings.ts";
+import { isBucketName } from "../../services/object-storage/domain/bucket-name.ts";
+
+const root = join(import.meta.dirname, "..", "..");
+const read = (path: string): string => readFileSync(join(root, path), "utf8");
+
+/** The line of services/README.md about a process. */
+const documentedLine = (name: string): string =>
+  read("services/README.md")
+    .split("\n")
+    .find((line) => line.includes(`[${name}](`)) ?? "";
+
+test("a process starts after all that it calls", () => {
+  expect(startOrder()).toEqual([
+    ["customer-profile", "refactoring-workspace", "event-bus"],
+    ["object-storage"],
+    ["gateway"],
+  ]);
+});
+
+test("each default port is used once", () => {
+  const ports = processNames.flatMap((name) => Object.values(processes[name].listeners).map(({ port }) => port));
+  expect(ports).toEqual([50_051, 50_052, 8_081, 50_053, 50_054, 8_080, 8_089]);
+});
+
+describe.each(processNames)("%s", (name) => {
+  const { script, listeners, calls } = processes[name];
+  const settings: object = installation.processes[name];
+
+  test("has a setting for each listener and for each service that it calls", () => {
+    const expected = [...Object.values(listeners).map(({ setting }) => setting), ...calls.map(addressSetting)];
+    expect(Object.keys(settings)).toEqual(expect.arrayContaining(expected));
+  });
+
+  test("is started alone by its npm script", () => {
+    const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
+    expect(scripts[`start:${name}`]).toBe(`exec node ${script}`);
+  });
+
+  test("is documented with its ports", () => {
+    const line = documentedLine(name);
+    expect(Object.values(listeners).filter(({ port }) => !line.includes(`127.0.0.1:${port}`))).toEqual([]);
+  });
+});
+
+describe.each(serviceNames)("%s", (name) => {
+  test("is documented with the services that it calls", () => {
+    expect(processes[name].calls.filter((callee) => !documentedLine(name).includes(callee))).toEqual([]);
+  });
+
+  test("is the name of the service's API in the contract", () => {
+    expect(serviceApi(services[name].service).name).toBe(name);
+  });
+
+  test("cannot name a bucket, which the gateway could not reach", () => {
+    expect(isBucketName(name)).toBe(false);
+  });
+});
