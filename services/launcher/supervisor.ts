@@ -3,6 +3,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 
+import type { Clock } from "../kit/clock/clock.ts";
+import { systemClock } from "../kit/clock/clock.ts";
 import type { Logger } from "../kit/log/log.ts";
 import type { ReadyMessage } from "../kit/process/process.ts";
 
@@ -15,6 +17,8 @@ export interface SupervisedOptions {
   readonly argv: (urls: Urls | undefined) => readonly string[];
   readonly env: NodeJS.ProcessEnv;
   readonly log: Logger;
+  /** Measures how long a process lived. Unset: the machine's. */
+  readonly clock?: Pick<Clock, "now">;
 }
 
 export type Urls = Readonly<Record<string, string>>;
@@ -22,7 +26,7 @@ export type Urls = Readonly<Record<string, string>>;
 /** A process that is started again when it ends by itself. */
 export interface Supervised {
   readonly name: string;
-  /** Where it listens, as told by its last start. */
+  /** Where it listens since it last became ready. */
   readonly urls: Urls;
   /** The running child's process id, or undefined while it is away. */
   readonly pid: number | undefined;
@@ -33,12 +37,12 @@ export interface Supervised {
 const readyLimitMs = 30_000;
 const restartDelayMsMin = 200;
 const restartDelayMsMax = 10_000;
-/** A process that lived this long has its back-off forgotten. */
+/** After a run that lasted longer the waits begin again at the least one. */
 const steadyMs = 30_000;
 
 /**
- * How the platform under a process is tuned. glibc gives freed blocks of body size back to the system at once by
- * default, which costs more than the copy itself; four threads for files let a few slow syncs hold up every read.
+ * Settings of the platform. By default glibc returns freed blocks of a body's size to the system at once, which costs
+ * more than the copy itself, and with the default of four threads for files a few slow syncs delay every read.
  */
 const platformEnvironment = {
   UV_THREADPOOL_SIZE: "16",
@@ -47,12 +51,13 @@ const platformEnvironment = {
   MALLOC_MMAP_THRESHOLD_: "268435456",
 };
 
-/** Starts a process and resolves when it is ready; rejects when it ends or stays silent before that. */
+/** Starts a process and resolves when it is ready; rejects if it ends before that or is not ready within 30 s. */
 export const supervise = async (options: SupervisedOptions): Promise<Supervised> => {
-  const { name, log } = options;
+  const { name, log, clock = systemClock } = options;
   const stopped = new AbortController();
   let child: ChildProcess;
   let urls: Urls;
+  /** Runs in a row that did not last, the latest included. */
   let failures = 0;
 
   const start = async (): Promise<void> => {
@@ -68,10 +73,10 @@ export const supervise = async (options: SupervisedOptions): Promise<Supervised>
 
   const keepRunning = async (): Promise<void> => {
     while (!stopped.signal.aborted) {
-      const startedMs = Date.now();
+      const startedMs = clock.now();
       if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
       if (stopped.signal.aborted) return;
-      failures = Date.now() - startedMs > steadyMs ? 0 : failures + 1;
+      failures = clock.now() - startedMs > steadyMs ? 1 : failures + 1;
       const waitMs = Math.min(restartDelayMsMax, restartDelayMsMin * 2 ** (failures - 1));
       log.warn(
         { process: name, exitCode: child.exitCode, signal: child.signalCode, waitMs },
