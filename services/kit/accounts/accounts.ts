@@ -89,12 +89,3 @@ export const accountsOf = (declared: Declared): Accounts => {
     accessKeyIds: () => [...accessKeys.keys()],
   };
 };
-
-/** An installation that declares nobody. */
-export const noAccounts: Accounts = accountsOf({
-  accounts: [],
-  users: [],
-  roles: [],
-  organizations: new Map(),
-  accessKeys: [],
-});

@@ -85,11 +85,6 @@ export interface ServiceProcess<S extends DescService, App, Shared extends Setti
   readonly service: S;
   readonly handlers: Handlers<S, App>;
   readonly errors: DescEnum;
-  /**
-   * True for a service that asks the caller's identity policies itself, operation by operation. Unset: it looks only at
-   * the caller's account, so only callers who may do everything in their account reach it.
-   */
-  readonly asksPolicies?: boolean;
   open(foundation: Foundation<SettingsOf<Shared> & SettingsOf<Own>>): Promise<Opened<App>>;
 }
 
@@ -243,13 +238,12 @@ const makeRoomForSocket = async (path: string): Promise<void> => {
 };
 
 const authenticateFor = (
-  declared: { readonly errors: DescEnum; readonly asksPolicies?: boolean },
+  declared: { readonly errors: DescEnum },
   publicKeys: string,
   accounts: Accounts,
 ): Authenticate => {
   const findPolicies = (digest: string) => accounts.findPolicies(digest);
   const authenticate = bearerAuthenticate(createVerifier({ publicKeys, clock: systemClock, findPolicies }));
-  if (declared.asksPolicies === true) return authenticate;
   const faults = faultTable(declared.errors);
   return guardAccounts(authenticate, (_caller, method) =>
     roleFault(faults, FaultRole.ACCESS_DENIED, { action: method.name, resource: "*" }),

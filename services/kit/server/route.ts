@@ -6,18 +6,12 @@ import type { Validator } from "../validation/validate.ts";
 import { validatorFor } from "../validation/validate.ts";
 import type { MessageCodec } from "../wire/message-codec.ts";
 import { messageCodec } from "../wire/message-codec.ts";
-import type { CallContext, Handlers, Pending } from "./handlers.ts";
+import type { CallContext, Pending } from "./handlers.ts";
 
-/** One service that a server offers, with what its handlers need. */
-export interface ServiceBinding<S extends DescService = DescService, App = unknown> {
-  readonly service: S;
-  readonly handlers: Handlers<S, App>;
-  /** The service's ErrorReason. */
-  readonly errors: DescEnum;
-  readonly app: App;
-}
-
-/** A binding of any service. Handlers are typed where they are declared, as the complete service. */
+/**
+ * One service that a server offers, with what its handlers need. Handlers are typed where they are declared, as the
+ * complete service.
+ */
 export interface AnyServiceBinding {
   readonly service: DescService;
   readonly handlers: object;
