@@ -22,15 +22,19 @@ export interface LoggedSystem {
 
 const root = join(import.meta.dirname, "..", "..");
 
-/** Starts an installation on free ports. `env` is added to the environment of all its processes. */
+/**
+ * Starts an installation on free ports. `env` is added to the environment of all its processes; `checkout` is the copy of
+ * the repository that is started.
+ */
 export const startLoggedSystem = async (
   dataDir: string,
   logLevel: string,
   env: NodeJS.ProcessEnv = {},
+  checkout = root,
 ): Promise<LoggedSystem> => {
   const launcher = spawn(
     process.execPath,
-    [join(root, "services", "launch.ts"), "--free-ports", `--log-level=${logLevel}`, `--data-dir=${dataDir}`],
+    [join(checkout, "services", "launch.ts"), "--free-ports", `--log-level=${logLevel}`, `--data-dir=${dataDir}`],
     { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...env } },
   );
   const chunks: Buffer[] = [];
