@@ -21,7 +21,10 @@ export const sharedSettings = {
   secretAccessKey: secret("Secret of that access key."),
   tlsCertificate: text("", "PEM file of the services' certificate, as servers and as clients; empty: no TLS."),
   tlsKey: text("", "PEM file of the key of that certificate."),
-  tlsAuthority: text("", "PEM file of the authorities that certify the services; empty: those of the system."),
+  tlsAuthority: text(
+    "",
+    "PEM file of the authorities that certify the services; empty: the public ones that Node ships.",
+  ),
   tlsServerName: text("", "Name that certificates of services must have; empty: the host of their address."),
   tlsClientCertificates: choice(
     ["none", "optional", "required"],
