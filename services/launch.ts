@@ -13,10 +13,10 @@ import { welcome } from "./launcher/welcome.ts";
 import { installation } from "./launcher/settings.ts";
 
 /**
- * Starts the four services and the gateway as processes of their own, waits until each is healthy, says how to use
- * them, restarts one that dies, and drains all of them on Ctrl-C. Takes the shared settings as flags and hands them
- * on; `--free-ports` lets the system choose every port. A process's own settings come from its
- * `QUARTET_<PROCESS>_<NAME>` variables or from quartet.json, which each process reads itself.
+ * Starts the four services and the gateway as separate processes, waits until each is healthy, prints how to use them,
+ * restarts one that dies, and drains all of them on Ctrl-C. Accepts the shared settings as flags and passes them on;
+ * with `--free-ports` the system chooses every port. A process's own settings come from its `QUARTET_<PROCESS>_<NAME>`
+ * variables or from quartet.json, which each process reads itself.
  */
 const main = async (): Promise<void> => {
   const argv = process.argv.slice(2);
@@ -31,7 +31,7 @@ const main = async (): Promise<void> => {
   const isTerminal = process.stdout.isTTY;
   const env = { ...process.env, ...(isTerminal ? { QUARTET_LOG_PRETTY: "1" } : {}) };
   const log = createLogger({ name: "launcher", level: config.logLevel });
-  // Opened here first, so that the secret of a key made now can be shown; the gateway reads the same file.
+  // Opened here first, so that the secret of a new key can be shown; the gateway reads the same file.
   const accessKeys = await openAccessKeyFile({
     path: credentialsFile(config.dataDir),
     clock: systemClock,
@@ -81,7 +81,7 @@ const main = async (): Promise<void> => {
     );
 };
 
-/** Reads all that a process will read, so that what is wrong is said once and before anything starts. */
+/** Reads everything that the processes will read, so that an error is printed once and before anything starts. */
 const readConfig = (sources: ConfigSources) => {
   try {
     const config = loadConfig(installation, "launcher", {}, sources);

@@ -20,27 +20,30 @@ export interface InstallationOptions {
   readonly usesFreePorts: boolean;
   readonly env: NodeJS.ProcessEnv;
   readonly log: Logger;
-  /** Longest time that a stopping process may drain, in milliseconds. */
+  /** Longest time that a stopping process waits for running calls, in milliseconds. */
   readonly drainMs: number;
-  /** How the services are reached where they listen by TLS. */
+  /** How to connect to services that use TLS. */
   readonly tls?: ClientTls;
-  /** Further shared settings as flags, handed to every process: `["--log-level", "warn"]`. */
+  /** Further shared settings as flags, passed to every process: `["--log-level", "warn"]`. */
   readonly sharedArguments?: readonly string[];
 }
 
 /** A running installation. */
 export interface RunningInstallation {
-  /** The base of all four APIs over HTTP. */
+  /** The base URL of all four APIs. */
   readonly gatewayUrl: string;
   urls(name: ProcessName): Urls;
-  /** Undefined while the process is away. */
+  /** Undefined while the process is not running. */
   pid(name: ProcessName): number | undefined;
   stop(): Promise<void>;
 }
 
 const root = join(import.meta.dirname, "..", "..");
 
-/** Starts all processes, each when its callees are ready, and resolves when all are. Stops what it started if one cannot. */
+/**
+ * Starts all processes, each when its callees are ready, and resolves when all are healthy. Rejects if one fails, after
+ * it has stopped the others.
+ */
 export const startInstallation = async (options: InstallationOptions): Promise<RunningInstallation> => {
   await Promise.all(processNames.map((name) => ensureKeyPair(keysDirectory(options.dataDir), name)));
   const running = new Map<ProcessName, Supervised>();
@@ -48,7 +51,7 @@ export const startInstallation = async (options: InstallationOptions): Promise<R
 
   const stop = async (): Promise<void> => {
     for (const group of groups.toReversed())
-      // One second more than the process gives itself, so that force is used only on one that hangs.
+      // One second more than the process itself waits, so that only one that hangs is killed.
       await Promise.all(group.map(async (name) => running.get(name)?.stop(options.drainMs + 1_000)));
   };
 
@@ -63,7 +66,7 @@ export const startInstallation = async (options: InstallationOptions): Promise<R
         ...processes[name].calls.flatMap((callee) => addressArguments(callee, urlOf(running, callee))),
         ...socketArguments(options.dataDir, name),
       ],
-      // Compiled code is kept, so that a process that died is back in half the time.
+      // With compiled code in the cache a process that died is ready in half the time.
       env: { NODE_COMPILE_CACHE: join(options.dataDir, "compile-cache"), ...options.env },
       log: options.log,
     });
@@ -100,13 +103,15 @@ const listenArguments = (name: ProcessName, usesFreePorts: boolean, urls: Urls |
   });
 };
 
-/** Processes of one machine call each other over unix sockets, which cost less than TCP; over TLS only TCP is served. */
+/**
+ * Processes of one machine call each other over unix sockets, which cost less than TCP; over TLS only TCP is served.
+ */
 const addressArguments = (callee: ServiceName, { socket, rpc }: Urls): string[] => [
   `--${flagName(addressSetting(callee))}`,
   socket ?? rpc ?? "",
 ];
 
-/** What systems allow for the path of a socket, less the byte that ends it. */
+/** The limit of systems for the path of a socket, without the byte that ends it. */
 const socketPathBytesMax = 103;
 
 /** The socket is in the data directory, where no other user can replace it; under a longer path there is none. */
@@ -116,7 +121,7 @@ const socketArguments = (dataDir: string, name: ProcessName): string[] => {
   return hasRpc && Buffer.byteLength(path) <= socketPathBytesMax ? [`--socket=${path}`] : [];
 };
 
-/** The gateway says so on its admin port, a service over RPC. */
+/** Checks the health of the gateway on its admin port, that of a service over RPC. Throws if it is not serving. */
 const awaitHealthy = async ({ admin, rpc }: Urls, tls: ClientTls | undefined): Promise<void> => {
   if (admin !== undefined) {
     const response = await fetch(`${admin}/healthz`, { signal: AbortSignal.timeout(healthyMs) });

@@ -7,8 +7,8 @@ import { installation } from "./settings.ts";
 
 /**
  * Adds a master key with which a service wraps its data keys from now on:
- * `npm run rotate-master-key -- --service customer-profile`. A running service takes it within a second and then wraps
- * what it has stored anew; until then, and for backups, the older keys stay in the file.
+ * `npm run rotate-master-key -- --service customer-profile`. A running service reads it within a second and then wraps
+ * its stored data keys again; until then, and for backups, the older keys stay in the file.
  */
 const servicesWithKeys: readonly string[] = processNames.filter((name) => processes[name].hasMasterKeys);
 const argv = process.argv.slice(2);
@@ -22,7 +22,7 @@ try {
     { argv, env: process.env, directory: process.cwd() },
   );
   if (service === undefined || !servicesWithKeys.includes(service))
-    throw new ConfigError(`--service takes one of ${servicesWithKeys.join(", ")}`);
+    throw new ConfigError(`--service must be one of ${servicesWithKeys.join(", ")}`);
   const path = masterKeysFile(join(config.dataDir, service));
   const { version, id } = await addMasterKey(path);
   process.stdout.write(`${path}: master key ${version} (${id}) was added\n`);

@@ -7,7 +7,7 @@ import { addressSetting, defaultAddress, serviceNames } from "./processes.ts";
 
 /**
  * Every setting of an installation, once. A shared setting is `QUARTET_<NAME>`, a process's own
- * `QUARTET_<PROCESS>_<NAME>`; in quartet.json a process's own stand in an object of its name (`objectStorage`).
+ * `QUARTET_<PROCESS>_<NAME>`; in quartet.json a process's own are in an object of its name (`objectStorage`).
  */
 export const sharedSettings = {
   dataDir: text("./data", "Directory that holds each process's data and the installation's keys."),
@@ -33,7 +33,7 @@ export const sharedSettings = {
   drainMs: integer(10_000, "Longest time in milliseconds that a stopping process waits for running calls.", 0, 600_000),
 };
 
-/** Where a service is called. */
+/** The address of a service that another process calls. */
 const serviceAddress = (name: ServiceName, description: string) =>
   text(`http://${defaultAddress(name, "rpc")}`, `${description}; several addresses separated by commas.`);
 
@@ -100,7 +100,7 @@ const processSettings = {
   gateway: gatewaySettings,
 } satisfies Readonly<Record<ProcessName, SettingsTable>>;
 
-/** All that quartet.json may hold: settings by process, and the sections next to them. */
+/** The possible content of quartet.json: shared settings, those of each process, and declarations. */
 export const installation = {
   shared: sharedSettings,
   processes: processSettings,

@@ -17,7 +17,7 @@ export interface SupervisedOptions {
   readonly argv: (urls: Urls | undefined) => readonly string[];
   readonly env: NodeJS.ProcessEnv;
   readonly log: Logger;
-  /** Measures how long a process lived. Unset: the machine's. */
+  /** Measures how long a process ran. Unset: the machine's clock. */
   readonly clock?: Pick<Clock, "now">;
 }
 
@@ -28,16 +28,16 @@ export interface Supervised {
   readonly name: string;
   /** Where it listens since it last became ready. */
   readonly urls: Urls;
-  /** The running child's process id, or undefined while it is away. */
+  /** The process id, or undefined while the process is not running. */
   readonly pid: number | undefined;
-  /** Drains and ends it; ends it by force after the limit. */
+  /** Lets the process drain and end; kills it after the limit, in milliseconds. */
   stop(limitMs: number): Promise<void>;
 }
 
 const readyLimitMs = 30_000;
 const restartDelayMsMin = 200;
 const restartDelayMsMax = 10_000;
-/** After a run that lasted longer the waits begin again at the least one. */
+/** After a longer run the waits begin at the shortest again. */
 const steadyMs = 30_000;
 
 /**
@@ -57,7 +57,7 @@ export const supervise = async (options: SupervisedOptions): Promise<Supervised>
   const stopped = new AbortController();
   let child: ChildProcess;
   let urls: Urls;
-  /** Runs in a row that did not last, the latest included. */
+  /** Short runs in a row, the latest included. */
   let failures = 0;
 
   const start = async (): Promise<void> => {

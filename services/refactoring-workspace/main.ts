@@ -6,7 +6,7 @@ import { installation, refactoringWorkspaceSettings } from "../launcher/settings
 import { handlers } from "./service.ts";
 import { openWorkspace } from "./open.ts";
 
-/** The words of the ARNs that each dialect writes. */
+/** The partition and the service in the ARNs of each dialect. */
 const nameWords = {
   amz: { partition: "aws", service: "refactor-spaces" },
   svc: { partition: "svc", service: "refactoring-workspace" },

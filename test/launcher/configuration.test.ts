@@ -82,13 +82,13 @@ describe("a start is refused with status 2 and one line", () => {
       cwd: join(services, ".."),
       stdio: ["ignore", "ignore", "pipe"],
     });
-    let told = "";
-    child.stderr.on("data", (part: Buffer) => (told += part.toString()));
+    let output = "";
+    child.stderr.on("data", (part: Buffer) => (output += part.toString()));
     const [status] = (await once(child, "close")) as [number];
-    expect([told.trim(), status]).toEqual([written, 2]);
+    expect([output.trim(), status]).toEqual([written, 2]);
   });
 
-  test("an access key that stands in the credentials file too is refused with status 1", async () => {
+  test("an access key that is in the credentials file too is refused with status 1", async () => {
     const directory = await temporaryDirectory();
     const config = join(directory, "quartet.json");
     const secret = "a secret of nobody";
@@ -99,11 +99,11 @@ describe("a start is refused with status 2 and one line", () => {
     await writeFile(config, JSON.stringify(declared));
     const argv = ["services/launch.ts", "--config", config, "--data-dir", directory];
     const child = spawn(process.execPath, argv, { cwd: join(services, ".."), stdio: ["ignore", "pipe", "pipe"] });
-    let told = "";
-    child.stderr.on("data", (part: Buffer) => (told += part.toString()));
+    let output = "";
+    child.stderr.on("data", (part: Buffer) => (output += part.toString()));
     const [status] = (await once(child, "close")) as [number];
-    expect([told.trim(), status]).toEqual([
-      "quartet: access key QKIABOTH stands in the credentials file and in accounts",
+    expect([output.trim(), status]).toEqual([
+      "quartet: access key QKIABOTH is in the credentials file and in accounts",
       1,
     ]);
   });

@@ -73,7 +73,7 @@ describe("npm start", () => {
     expect(await answers(ready.gatewayUrl)).toBe(false);
   });
 
-  test("drains when the npm that started it is told to end", async () => {
+  test("drains when the npm that started it gets SIGTERM", async () => {
     const dataDir = await temporaryDirectory();
     const { child, ready } = await launch(dataDir, npmStart);
     child.kill("SIGTERM");
@@ -81,7 +81,7 @@ describe("npm start", () => {
     expect(await eventually(async () => !(await answers(ready.gatewayUrl)), "the gateway has ended")).toBe(true);
   });
 
-  test("leaves no process behind when the launcher is killed", async () => {
+  test("leaves no process running when the launcher is killed", async () => {
     const { child, ready } = await launch(await temporaryDirectory());
     child.kill("SIGKILL");
     await once(child, "exit");
@@ -99,9 +99,9 @@ describe("npm start", () => {
       cwd: root,
       stdio: ["ignore", "ignore", "pipe"],
     });
-    let told = "";
-    child.stderr.on("data", (part: Buffer) => (told += part.toString()));
+    let output = "";
+    child.stderr.on("data", (part: Buffer) => (output += part.toString()));
     const [status] = (await once(child, "close")) as [number];
-    expect([told.trim(), status]).toEqual([message, expected]);
+    expect([output.trim(), status]).toEqual([message, expected]);
   });
 });

@@ -21,7 +21,7 @@ const rotate = async (...argv: readonly string[]): Promise<[number, string, stri
   return [status as number, out.trim(), errors.trim()];
 };
 
-test("rotate-master-key adds a master key to a service's file and tells its id, not the key", async () => {
+test("rotate-master-key adds a master key to a service's file and prints its id, not the key", async () => {
   const directory = await temporaryDirectory();
   const path = join(directory, "customer-profile", "master.keys");
   await openMasterKeys(path, { clock });
@@ -32,8 +32,8 @@ test("rotate-master-key adds a master key to a service's file and tells its id, 
 
 // arguments, complaint
 test.for([
-  [[], "--service takes one of customer-profile, event-bus"],
-  [["--service", "gateway"], "--service takes one of customer-profile, event-bus"],
+  [[], "--service must be one of customer-profile, event-bus"],
+  [["--service", "gateway"], "--service must be one of customer-profile, event-bus"],
   [["--service", "event-bus", "--data-dir", "/nowhere"], "there is no /nowhere/event-bus/master.keys"],
 ] as const)("rotate-master-key with %j is refused", async ([argv, complaint]) => {
   expect(await rotate(...argv)).toEqual([2, "", `rotate-master-key: ${complaint}`]);

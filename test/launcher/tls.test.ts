@@ -56,24 +56,24 @@ test("an installation whose processes show each other certificates serves the of
 });
 
 describe("the start of a service", () => {
-  const start = async (...flags: string[]): Promise<{ status: unknown; told: string }> => {
+  const start = async (...flags: string[]): Promise<{ status: unknown; output: string }> => {
     const script = join(root, "services", "event-bus", "main.ts");
     const dataDir = await temporaryDirectory();
     const child = spawn(process.execPath, [script, `--data-dir=${dataDir}`, ...flags], { cwd: dataDir });
     const gone = once(child, "exit");
     child.stdout.once("data", () => child.kill("SIGTERM"));
-    const told = (await Promise.all([text(child.stdout), text(child.stderr)])).join("");
-    return { status: (await gone)[0], told };
+    const output = (await Promise.all([text(child.stdout), text(child.stderr)])).join("");
+    return { status: (await gone)[0], output };
   };
 
   test("warns of an address that other machines reach without TLS", async () => {
-    const { told } = await start("--listen=0.0.0.0:0", "--log-level=warn");
-    expect(told).toContain("listens without TLS on an address that other machines reach");
+    const { output } = await start("--listen=0.0.0.0:0", "--log-level=warn");
+    expect(output).toContain("listens without TLS on an address that other machines reach");
   });
 
-  test("is refused when callers must show certificates and nobody is there to believe", async () => {
-    const { status, told } = await start("--tls-client-certificates=required");
-    expect([status, told]).toEqual([
+  test("is refused when callers must send certificates and no authority is configured", async () => {
+    const { status, output } = await start("--tls-client-certificates=required");
+    expect([status, output]).toEqual([
       2,
       "event-bus: tlsClientCertificates needs tlsCertificate, tlsKey and tlsAuthority\n",
     ]);

@@ -17,7 +17,7 @@ export interface AccountsFileOptions {
   readonly file: ConfigFilePath;
   readonly clock: Clock;
   readonly log?: Logger;
-  /** Where secrets that stand in variables are found. Unset: this process needs no secrets, and access keys are not found. */
+  /** The variables that hold secrets. Unset: this process needs no secrets, and finds no access keys. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
 }
 
@@ -31,8 +31,8 @@ interface Read {
  * within a second; one that cannot be used is logged and the last good declarations stay. Throws ConfigError when the
  * file cannot be used now.
  *
- * Large policies that were replaced or removed are still found until the last token that may name them has expired: a
- * token means what it meant when it was made, and the gateway makes no more of them.
+ * Large policies that were replaced or removed are found until the last token with their digest has expired: a token
+ * keeps the meaning that it had when it was signed, and the gateway signs no more of them.
  */
 export const openAccounts = (options: AccountsFileOptions): Accounts => {
   const { installation, file, clock, log, environment } = options;
@@ -40,7 +40,7 @@ export const openAccounts = (options: AccountsFileOptions): Accounts => {
   const watched = openWatched<Read>({
     read: (readText) => {
       const content = readConfigFile(installation, file, readText);
-      const declared = named(file, () => readDeclared(content, { path: file.path, readText, environment }));
+      const declared = withFileName(file, () => readDeclared(content, { path: file.path, readText, environment }));
       return { declared, accounts: accountsOf(declared) };
     },
     clock,
@@ -59,7 +59,7 @@ export const openAccounts = (options: AccountsFileOptions): Accounts => {
   const findPolicies = (digest: string): readonly string[] | undefined => {
     const found = current().findPolicies(digest);
     if (found !== undefined) return found;
-    // Whoever made the token may have read the file just now.
+    // The process that signed the token may have read a newer file.
     watched.refresh();
     const old = retired.get(digest);
     return (
@@ -79,8 +79,8 @@ export const openAccounts = (options: AccountsFileOptions): Accounts => {
   };
 };
 
-/** Says in which file a declaration is wrong. */
-const named = <T>(file: ConfigFilePath, read: () => T): T => {
+/** Adds the name of the file to a refusal. */
+const withFileName = <T>(file: ConfigFilePath, read: () => T): T => {
   try {
     return read();
   } catch (error) {

@@ -27,25 +27,25 @@ export interface Role {
   readonly name: string;
   /** `arn:aws:iam::<account>:role/<name>`. */
   readonly arn: string;
-  /** Who may take it on. */
+  /** Who may assume it. */
   readonly trustPolicy: Policy;
-  /** What whoever took it on may do, JSON documents verbatim. */
+  /** What its sessions may do, JSON documents verbatim. */
   readonly policies: readonly string[];
 }
 
-/** All that an installation declares about who there is. */
+/** The declarations of an installation. */
 export interface Declared {
   readonly accounts: readonly Account[];
   readonly users: readonly User[];
   readonly roles: readonly Role[];
   /** Member accounts by organization id. */
   readonly organizations: ReadonlyMap<string, readonly string[]>;
-  /** With their secrets; none where the process has no need of them. */
+  /** With their secrets; empty in a process that needs no secrets. */
   readonly accessKeys: readonly AccessKey[];
 }
 
 /**
- * Who there is in an installation. Accounts need no declaration to exist, so an unknown one is like a declared one
+ * Lookups over the declarations. Accounts need no declaration to exist, so an unknown one is like a declared one
  * without any member.
  */
 export interface Accounts {

@@ -8,7 +8,7 @@ import { findStatement } from "../policy/evaluate.ts";
 import type { Accounts, Role } from "./accounts.ts";
 import { principalConditions } from "./principal-conditions.ts";
 
-/** A service that takes a role on in its own name, by every name that trust policies know it by. */
+/** A service that assumes a role in its own name, with every name that trust policies may use for it. */
 export interface ServicePrincipal {
   /** For example `["events.amazonaws.com"]`. */
   readonly serviceNames: readonly string[];
@@ -18,11 +18,11 @@ export interface AssumeRoleRequest {
   readonly roleArn: string;
   /** Ends the session's ARN: 2 to 64 letters, digits or `_+=,.@-`. */
   readonly sessionName: string;
-  /** What conditions may ask beside the principal, by lower-case key: `aws:sourceaccount`, `aws:sourcearn`, `sts:externalid`. */
+  /** Condition keys next to the principal's, in lower case: `aws:sourceaccount`, `aws:sourcearn`, `sts:externalid`. */
   readonly context?: ConditionContext;
 }
 
-/** Who acts in the role, or why nobody does. */
+/** The caller of the session, or the reason of the refusal. */
 export type AssumeRoleOutcome =
   | { readonly caller: Caller }
   | { readonly refusal: "unknown-role" | "denied" | "not-trusted" | "not-allowed" };
@@ -37,10 +37,11 @@ const anyPartition: Spelling = {
 };
 
 /**
- * Takes a role on. An explicit deny on either side refuses. The role's trust must allow whoever asks, also the root of
- * its own account. That is enough for a service, for a root, and for a principal of the same account whom the trust
- * names itself; everybody else, also whom the trust means only as part of an account, needs an identity policy that
- * allows `sts:AssumeRole` on the role. The session has the role's policies and nothing of whoever took it on.
+ * Assumes a role. An explicit deny on either side refuses. The role's trust policy must allow the principal, also the
+ * root of its own account. That is enough for a service, for a root, and for a principal of the same account that the
+ * trust policy names itself; every other principal, also one that it names only by its account, needs an identity
+ * policy that allows `sts:AssumeRole` on the role. The session has the role's policies and none of the principal's.
+ * Throws an Error for a session name of another form.
  */
 export const assumeRole = (
   accounts: Accounts,
@@ -49,14 +50,14 @@ export const assumeRole = (
 ): AssumeRoleOutcome => {
   const role = accounts.findRole(roleArn);
   if (role === undefined) return { refusal: "unknown-role" };
-  if (!/^[A-Za-z0-9_+=,.@-]{2,64}$/.test(sessionName)) throw new Error("the session's name is none");
+  if (!/^[A-Za-z0-9_+=,.@-]{2,64}$/.test(sessionName)) throw new Error("the session name is not valid");
   const session = { caller: sessionOf(accounts, role, sessionName) };
   const sessionConditions: ConditionContext = new Map([...context, ["sts:rolesessionname", [sessionName]]]);
 
   if ("serviceNames" in principal) {
     const requests = principal.serviceNames.map((name) => requestOf(role, serviceRequester(name), sessionConditions));
-    if (requests.some((request) => speaks("Deny", request, [role.trustPolicy]))) return { refusal: "denied" };
-    return requests.some((request) => speaks("Allow", request, [role.trustPolicy]))
+    if (requests.some((request) => hasStatement("Deny", request, [role.trustPolicy]))) return { refusal: "denied" };
+    return requests.some((request) => hasStatement("Allow", request, [role.trustPolicy]))
       ? session
       : { refusal: "not-trusted" };
   }
@@ -64,15 +65,15 @@ export const assumeRole = (
   const conditions = new Map([...principalConditions(accounts, principal), ...sessionConditions]);
   const request = requestOf(role, requesterOf(accounts, principal), conditions);
   const identity = principal.policies.map(parseIdentityPolicy);
-  if (speaks("Deny", request, [role.trustPolicy, ...identity])) return { refusal: "denied" };
-  if (principal.isAnonymous || !speaks("Allow", request, [role.trustPolicy])) return { refusal: "not-trusted" };
+  if (hasStatement("Deny", request, [role.trustPolicy, ...identity])) return { refusal: "denied" };
+  if (principal.isAnonymous || !hasStatement("Allow", request, [role.trustPolicy])) return { refusal: "not-trusted" };
   const isNamedItself =
-    principal.accountId === role.accountId && speaks("Allow", request, [withoutAccounts(role.trustPolicy)]);
-  if (principal.isRoot || isNamedItself || speaks("Allow", request, identity)) return session;
+    principal.accountId === role.accountId && hasStatement("Allow", request, [withoutAccounts(role.trustPolicy)]);
+  if (principal.isRoot || isNamedItself || hasStatement("Allow", request, identity)) return session;
   return { refusal: "not-allowed" };
 };
 
-const speaks = (effect: Statement["effect"], request: PolicyRequest, policies: readonly Policy[]): boolean =>
+const hasStatement = (effect: Statement["effect"], request: PolicyRequest, policies: readonly Policy[]): boolean =>
   findStatement(effect, request, policies, anyPartition) !== undefined;
 
 const requestOf = (role: Role, requester: Requester, context: ConditionContext): PolicyRequest => ({
@@ -99,7 +100,7 @@ const serviceRequester = (serviceName: string): Requester => ({
   serviceName,
 });
 
-/** The policy as far as it names principals one by one. */
+/** The part of the policy that names single principals. */
 const withoutAccounts = (policy: Policy): Policy => ({
   ...policy,
   statements: policy.statements.flatMap((statement) => {

@@ -2,7 +2,7 @@ import * as z from "zod";
 
 import { accessKeyIdPattern, secretAccessKeyLengthMin, userNamePattern } from "../identity/access-keys.ts";
 
-/** A text that fits a pattern; `expected` ends the refusal "… must have" of one that does not. */
+/** A text that matches a pattern; `expected` completes the refusal "… must have". */
 const textOf = (pattern: RegExp, expected: string, description: string) =>
   z.string().regex(pattern, `must have ${expected}`).describe(description);
 
@@ -86,7 +86,7 @@ const organization = z
   })
   .describe("One organization.");
 
-/** An object with free names that fit a pattern. */
+/** An object whose names match a pattern. */
 const mapOf = <Value extends z.ZodType>(names: RegExp, expected: string, value: Value, description: string) =>
   z
     .record(z.string().regex(names), value, {

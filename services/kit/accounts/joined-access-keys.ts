@@ -12,13 +12,13 @@ export interface JoinedAccessKeysOptions {
 }
 
 /**
- * The keys of the credentials file and those that accounts declare, as one. An id that both have is refused: at the
- * start by ConfigError, later by being nobody's until one of them gives it up. A key of the credentials file that
- * belongs to a declared user carries the declared policies as well as its own.
+ * The keys of the credentials file together with those that accounts declare. Throws ConfigError for an id that both
+ * have; if that happens later, the key is not found until one of the files drops it. A key of the credentials file that
+ * belongs to a declared user has the declared policies as well as its own.
  */
 export const joinAccessKeys = ({ file, accounts, log }: JoinedAccessKeysOptions): AccessKeys => {
   const twice = file.accessKeyIds().find((id) => accounts.findAccessKey(id) !== undefined);
-  if (twice !== undefined) throw new ConfigError(`access key ${twice} stands in the credentials file and in accounts`);
+  if (twice !== undefined) throw new ConfigError(`access key ${twice} is in the credentials file and in accounts`);
   const completed = new WeakMap<AccessKey, { readonly key: AccessKey; readonly declared: readonly string[] }>();
 
   const complete = (key: AccessKey): AccessKey => {
@@ -37,7 +37,7 @@ export const joinAccessKeys = ({ file, accounts, log }: JoinedAccessKeysOptions)
       const declared = accounts.findAccessKey(accessKeyId);
       const filed = file.find(accessKeyId);
       if (declared !== undefined && filed !== undefined) {
-        log?.error({ accessKeyId }, "the access key stands in the credentials file and in accounts; it is refused");
+        log?.error({ accessKeyId }, "the access key is in the credentials file and in accounts; it is refused");
         return undefined;
       }
       return declared ?? (filed === undefined ? undefined : complete(filed));

@@ -3,9 +3,9 @@ import { roleArnOfSession } from "../policy/evaluate.ts";
 import type { Accounts } from "./accounts.ts";
 
 /**
- * What conditions may ask about the caller, by lower-case context key: `aws:principalarn` (of a session: the role's),
- * `aws:principalaccount`, `aws:principaltype`, `aws:principalorgid`, `aws:username`, `aws:sourceip`. What does not apply
- * has no entry. The prefix is the one that the service spells its conditions with.
+ * The condition keys of the caller, in lower case: `aws:principalarn` (of a session: the role's),
+ * `aws:principalaccount`, `aws:principaltype`, `aws:principalorgid`, `aws:username`, `aws:sourceip`. A key that does
+ * not apply has no entry. `prefix` is the one of the service's own condition keys.
  */
 export const principalConditions = (
   accounts: Pick<Accounts, "findOrganizationId">,

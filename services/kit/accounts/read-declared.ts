@@ -14,18 +14,18 @@ import type { Account, Declared, Role, User } from "./accounts.ts";
 import type { DeclaredAccessKey, DeclaredAccount, DeclaredPolicy, DeclaredUser } from "./declaration.ts";
 import { accountSections } from "./declaration.ts";
 
-/** What the declarations of a file refer to. */
+/** The files and variables that the declarations refer to. */
 export interface DeclaredSources {
   /** The configuration file, against whose directory paths are resolved. */
   readonly path: string;
   readonly readText: ReadText;
-  /** Where secrets that stand in variables are found. Undefined: secrets are left where they are. */
+  /** The variables that hold secrets. Undefined: secrets are not read. */
   readonly environment: Readonly<Record<string, string | undefined>> | undefined;
 }
 
 /**
- * Reads who is declared in a configuration file, with the policies and secrets that stand elsewhere. Throws ConfigError
- * for what stands twice, for a policy that is none and for a reference to nothing; no message quotes a secret.
+ * Reads the declarations of a configuration file, with the policies and secrets that they refer to. Throws ConfigError
+ * for duplicates, an invalid policy and a missing file or variable; no message quotes a secret.
  */
 export const readDeclared = (file: ConfigFile, sources: DeclaredSources): Declared => {
   const accounts = Object.entries(readValue(accountSections.accounts, file["accounts"] ?? {}, "accounts"));
@@ -37,7 +37,7 @@ export const readDeclared = (file: ConfigFile, sources: DeclaredSources): Declar
     roles: readRoles(file, sources),
     organizations: readOrganizations(file),
   };
-  refuseTwins(declared);
+  refuseDuplicates(declared);
   const accessKeys = accounts.flatMap(([id, account]) => readAccessKeys(id, account, declared.users, sources));
   refuseTwice(accessKeys.map(({ accessKeyId }) => `access key ${accessKeyId}`));
   return { ...declared, accessKeys: sources.environment === undefined ? [] : accessKeys };
@@ -119,7 +119,7 @@ const checked = ({ text, path }: PolicyText, parse: (text: string) => Policy): P
 
 const trustPolicyBytesMax = 64 * 1024;
 
-/** Its resource is the role that carries it. */
+/** A trust policy names no resource: the role is the resource. */
 const parseTrustPolicy = (text: string): Policy => {
   const policy = parsePolicy(text, { principals: "required", accountWords: ["SVC"], bytesMax: trustPolicyBytesMax });
   const at = policy.statements.findIndex(({ resource }) => resource !== undefined);
@@ -144,7 +144,7 @@ const readAccessKeys = (
       canonicalUserId,
     }));
   const ofUsers = (account.users ?? []).flatMap(({ name, accessKeys = [] }, index) => {
-    // The very list of the user, so that its digest is computed once.
+    // The same array as the user's, so that its digest is computed once.
     const policies = users.find((user) => user.accountId === accountId && user.name === name)?.policies ?? [];
     return read(accessKeys, `${path}.users[${index}]`, { user: name, policies });
   });
@@ -159,12 +159,12 @@ const readSecret = (secret: DeclaredAccessKey["secret"], path: string, sources: 
       : sources.environment[secret.environment];
   if (found === undefined) throw new ConfigError(`${path}: the environment has no ${secret.environment}`);
   if (found.length < secretAccessKeyLengthMin)
-    throw new ConfigError(`${path}: what it names must have at least ${secretAccessKeyLengthMin} characters`);
+    throw new ConfigError(`${path}: the secret must have at least ${secretAccessKeyLengthMin} characters`);
   return found;
 };
 
-/** What names somebody must name one. */
-const refuseTwins = (declared: Omit<Declared, "accessKeys">): void => {
+/** Names and ids are unique. */
+const refuseDuplicates = (declared: Omit<Declared, "accessKeys">): void => {
   const { accounts, users, roles, organizations } = declared;
   refuseTwice(
     users.map(({ accountId, name }) => `user ${name} of ${accountId}`),

@@ -7,20 +7,20 @@ import { ConfigError } from "./config-error.ts";
 import { readValue } from "./read-value.ts";
 import type { SettingsTable } from "./setting.ts";
 
-/** All that an installation's configuration file may hold. */
+/** The possible content of an installation's configuration file. */
 export interface Installation {
   /** Settings that every process shares. */
   readonly shared: SettingsTable;
   /** Each process's own settings, by its name. */
   readonly processes: Readonly<Record<string, SettingsTable>>;
-  /** What is declared next to the settings, by the name of its section. */
+  /** Declarations next to the settings, by the name of their section. */
   readonly sections?: Readonly<Record<string, z.ZodType>>;
 }
 
-/** Which file holds the configuration. */
+/** The path of the configuration file. */
 export interface ConfigFilePath {
   readonly path: string;
-  /** True when somebody named it: then it must be there. */
+  /** True if `--config` named it: then the file must exist. */
   readonly isNamed: boolean;
 }
 
@@ -56,8 +56,8 @@ export const configSchema = (installation: Installation, title: string): object 
   z.toJSONSchema(fileSchema(installation).meta({ title }), { io: "input" });
 
 /**
- * Reads and checks a whole configuration file and returns it as it was written, without defaults. A file that nobody
- * named may be absent. `readText` returns undefined for an absent file. Throws ConfigError.
+ * Reads and checks a whole configuration file and returns it as it was written, without defaults; an empty object for
+ * an absent file that was not named. `readText` returns undefined for an absent file. Throws ConfigError.
  */
 export const readConfigFile = (
   installation: Installation,
@@ -106,9 +106,9 @@ const parse = (content: string): unknown => {
   }
 };
 
-/** A schema of free names leaves this one out instead of refusing it. */
+/** A schema of free names drops this name instead of refusing it. */
 const refusePrototypes = (name: string, value: unknown): unknown => {
-  if (name === "__proto__") throw new ConfigError("__proto__ is not a name that anything can have");
+  if (name === "__proto__") throw new ConfigError("__proto__ is not a possible name");
   return value;
 };
 

@@ -15,7 +15,7 @@ export type { Installation } from "./config-file.ts";
 export type { Address, SettingsOf, SettingsTable } from "./setting.ts";
 export { address, choice, formatAddress, integer, list, secret, text } from "./setting.ts";
 
-/** Where a process finds its settings. */
+/** The sources of a process's settings, next to the file. */
 export interface ConfigSources {
   /** Arguments after the script's name. */
   readonly argv: readonly string[];

@@ -3,8 +3,8 @@ import * as z from "zod";
 import { ConfigError } from "./config-error.ts";
 
 /**
- * The value as its schema reads it. `place` says where it was found: `accounts`, `--listen`. Throws ConfigError with the
- * place of the first thing that is wrong; the message quotes no value.
+ * The value as its schema reads it. `place` says where it was found: `accounts`, `--listen`. Throws ConfigError with
+ * the place of the first invalid value; the message quotes no value.
  */
 export const readValue = <Schema extends z.ZodType>(schema: Schema, value: unknown, place = ""): z.output<Schema> => {
   const read = schema.safeParse(value, { error: describeIssue });

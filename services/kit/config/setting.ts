@@ -1,8 +1,8 @@
 import * as z from "zod";
 
 /**
- * The settings of a process by name. Each is a schema with a default and a description of one sentence, for `--help` and
- * the schema of the file; `writeOnly` in its metadata hides its value where the configuration is printed.
+ * The settings of a process by name. Each is a schema with a default and a description of one sentence; with
+ * `writeOnly` in its metadata its value is hidden when the configuration is printed.
  */
 export type SettingsTable = Readonly<Record<string, z.ZodType>>;
 export type SettingsOf<Table extends SettingsTable> = { readonly [Name in keyof Table]: z.output<Table[Name]> };
@@ -54,7 +54,7 @@ export const formatAddress = (value: Address): string =>
 export const formatValue = (value: unknown): string =>
   typeof value === "object" && value !== null && "port" in value ? formatAddress(value as Address) : String(value);
 
-/** What the file would hold instead of the text of a flag or a variable. */
+/** The value in the file that means the same as the text of a flag or a variable. */
 export const valueOfText = (setting: z.ZodType, given: string): unknown => {
   const { type } = z.toJSONSchema(setting, { io: "input" });
   if (type === "integer") return /^-?\d+$/.test(given) ? Number(given) : given;

@@ -3,19 +3,19 @@ import { readFileSync, statSync } from "node:fs";
 import type { Clock } from "../clock/clock.ts";
 import { ConfigError } from "./config-error.ts";
 
-/** What is made from files, made again when one of them changes. */
+/** A value that is read from files, and read again when one of them changes. */
 export interface Watched<T> {
-  /** The value of the last reading that succeeded. Looks at the files at most once a second. */
+  /** The value of the last reading that succeeded. Checks the files at most once a second. */
   current(): T;
-  /** Looks at the files at once. */
+  /** Checks the files now. */
   refresh(): void;
 }
 
-/** Gives the text of a file and keeps it watched; undefined when there is none. Throws when it cannot be read. */
+/** Returns the text of a file and watches it; undefined if it does not exist. Throws if it cannot be read. */
 export type ReadText = (path: string) => string | undefined;
 
 export interface WatchedOptions<T> {
-  /** Makes the value from what the files hold now. What it throws at the start is thrown on. */
+  /** Reads the value from the files. `openWatched` throws the errors of the first reading. */
   readonly read: (readText: ReadText) => T;
   readonly clock: Clock;
   /** A later reading succeeded. */
@@ -25,12 +25,12 @@ export interface WatchedOptions<T> {
 }
 
 const checkIntervalMs = 1_000;
-/** Far above any real file; what is larger was named by mistake. */
+/** Far above any real file; a larger one was named by mistake. */
 const fileBytesMax = 16 * 1024 * 1024;
 
 /**
- * Reads files and reads them again when one of them was replaced, written, made or removed. Nothing runs in between:
- * the files are looked at when the value is asked for. Also a failed reading is not repeated before a file changes.
+ * Reads files, and reads them again after one of them was replaced, written, created or removed. There is no timer: the
+ * files are checked when the value is used. A failed reading too is repeated only after a file has changed.
  */
 export const openWatched = <T>(options: WatchedOptions<T>): Watched<T> => {
   const { clock } = options;
@@ -39,7 +39,7 @@ export const openWatched = <T>(options: WatchedOptions<T>): Watched<T> => {
     const noted = new Map<string, string | undefined>();
     seen = noted;
     return options.read((path) => {
-      // The version is taken first, so that a change during the reading is met by the next look.
+      // The version is read first, so that the next check sees a change during the reading.
       noted.set(path, fileVersion(path));
       return textOf(path);
     });
@@ -67,7 +67,7 @@ export const openWatched = <T>(options: WatchedOptions<T>): Watched<T> => {
   };
 };
 
-/** Changes whenever the file is replaced or written; undefined when there is none. */
+/** Changes whenever the file is replaced or written; undefined if it does not exist. */
 const fileVersion = (path: string): string | undefined => {
   const stat = statSync(path, { throwIfNoEntry: false, bigint: true });
   return stat === undefined ? undefined : `${stat.ino}-${stat.mtimeNs}-${stat.size}`;

@@ -16,7 +16,7 @@ export interface KeysFileOptions {
 }
 
 /**
- * Opens the keys that the configuration file declares. A change takes effect within a second, also for data that is
+ * Opens the keys that the configuration file declares. A change takes effect within a second, also for keys that are
  * already wrapped; one that cannot be used is logged and the last good declarations stay. Throws ConfigError when the
  * file cannot be used now.
  */

@@ -81,13 +81,13 @@ describe("the accounts of a configuration file", () => {
     ]);
   });
 
-  test("are none where there is no file", async () => {
+  test("are empty without a file", async () => {
     expect((await declaredInstallation({})).open().list()).toEqual([]);
   });
 });
 
 describe("declared access keys", () => {
-  test("stand for the account or a user, with secrets from the file, the environment and other files", async () => {
+  test("belong to the account or a user, with secrets from the file, the environment and other files", async () => {
     const accounts = (await declaredInstallation(files)).open(environment);
     expect(accounts.accessKeyIds().map(accounts.findAccessKey)).toEqual([
       {
@@ -128,12 +128,12 @@ describe("declared access keys", () => {
     [
       {},
       { ALICE_SECRET: "short" },
-      `accounts["111122223333"].users[0].accessKeys[0].secret: what it names must have at least 8 characters`,
+      `accounts["111122223333"].users[0].accessKeys[0].secret: the secret must have at least 8 characters`,
     ],
     [
       { "secrets/bob": "short\n" },
       environment,
-      `accounts["111122223333"].users[1].accessKeys[0].secret: what it names must have at least 8 characters`,
+      `accounts["111122223333"].users[1].accessKeys[0].secret: the secret must have at least 8 characters`,
     ],
   ])("refuse to start with the files %j and the environment %j", async (changed, given, message) => {
     const installation = await declaredInstallation({ ...files, ...changed });

@@ -157,9 +157,9 @@ describe("a role is taken on", () => {
     expect(assumeRole(accountsTrusting(byBus), bus, unknown)).toEqual({ refusal: "unknown-role" });
   });
 
-  test("under a name that can stand in an ARN", () => {
+  test("under a name that is valid in an ARN", () => {
     const request = { roleArn: teller, sessionName: "nightly/7" };
-    expect(() => assumeRole(accountsTrusting(byBus), bus, request)).toThrow("the session's name is none");
+    expect(() => assumeRole(accountsTrusting(byBus), bus, request)).toThrow("the session name is not valid");
   });
 });
 

@@ -81,7 +81,7 @@ describe("the keys of the credentials file and of accounts", () => {
 
   test("do not start when both have an id", async () => {
     await expect(joined(declaring("QKIABOTH"), filing({ accessKeyId: "QKIABOTH" }))).rejects.toThrow(
-      "access key QKIABOTH stands in the credentials file and in accounts",
+      "access key QKIABOTH is in the credentials file and in accounts",
     );
   });
 

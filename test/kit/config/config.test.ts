@@ -133,7 +133,7 @@ describe("loadConfig", () => {
     ],
     ['{"gateway":{"timeoutMs":10}}', "quartet.json: gateway.timeoutMs must be a whole number from 0 to 9"],
     ['{"pens":{"7":"RED"}}', 'quartet.json: pens["7"] must have small letters'],
-    ['{"pens":{"__proto__":"RED"}}', "quartet.json: __proto__ is not a name that anything can have"],
+    ['{"pens":{"__proto__":"RED"}}', "quartet.json: __proto__ is not a possible name"],
     ["[]", "quartet.json: it must be an object"],
   ])("refuses a file with %s", async (content, message) => {
     await writeFile(join(directory, "quartet.json"), content);

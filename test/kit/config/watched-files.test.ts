@@ -15,7 +15,7 @@ const watching = async () => {
   await writeFile(main, other);
   await writeFile(other, "first");
   const clock = new FakeClock();
-  const told: string[] = [];
+  const notes: string[] = [];
   const open = () =>
     openWatched({
       read: (readText) => {
@@ -24,48 +24,48 @@ const watching = async () => {
         return text;
       },
       clock,
-      onChange: (value, former) => told.push(`${former} -> ${value}`),
-      onFailure: (reason) => told.push(reason),
+      onChange: (value, former) => notes.push(`${former} -> ${value}`),
+      onFailure: (reason) => notes.push(reason),
     });
-  return { main, other, clock, told, open };
+  return { main, other, clock, notes, open };
 };
 
 describe("what is made from files", () => {
   test("is made again within a second when a file that another names is written", async () => {
-    const { other, clock, told, open } = await watching();
+    const { other, clock, notes, open } = await watching();
     const watched = open();
     await writeFile(other, "second");
     clock.advance(999);
     expect(watched.current()).toBe("first");
     clock.advance(1);
     expect(watched.current()).toBe("second");
-    expect(told).toEqual(["first -> second"]);
+    expect(notes).toEqual(["first -> second"]);
   });
 
   test("is made again at once when that is asked for, and when a file is replaced by a rename", async () => {
-    const { other, told, open } = await watching();
+    const { other, notes, open } = await watching();
     const watched = open();
     await writeFile(`${other}.new`, "third");
     await rename(`${other}.new`, other);
     watched.refresh();
     expect(watched.current()).toBe("third");
     watched.refresh();
-    expect(told).toEqual(["first -> third"]);
+    expect(notes).toEqual(["first -> third"]);
   });
 
-  test("stays when it cannot be made, is told about once, and is made when a missing file appears", async () => {
-    const { other, clock, told, open } = await watching();
+  test("stays when it cannot be read, which is reported once, and is read when a missing file appears", async () => {
+    const { other, clock, notes, open } = await watching();
     const watched = open();
     await rm(other);
     clock.advance(1_000);
     expect(watched.current()).toBe("first");
     clock.advance(1_000);
     expect(watched.current()).toBe("first");
-    expect(told).toEqual(["nothing there"]);
+    expect(notes).toEqual(["nothing there"]);
     await writeFile(other, "fourth");
     clock.advance(1_000);
     expect(watched.current()).toBe("fourth");
-    expect(told).toEqual(["nothing there", "first -> fourth"]);
+    expect(notes).toEqual(["nothing there", "first -> fourth"]);
   });
 
   test("is an error at the start when it cannot be made", async () => {
