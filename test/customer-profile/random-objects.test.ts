@@ -1,17 +1,18 @@
 import { expect, test } from "vitest";
 
 import { eventually } from "../support/eventually.ts";
+import { rounds } from "../support/rounds.ts";
 import { countsOf } from "./database.ts";
 import type { Harness } from "./harness.ts";
 import { startHarness } from "./harness.ts";
 import { brokenInvariants } from "./invariants.ts";
-import { randomFrom, roundsOf } from "./random.ts";
+import { randomFrom } from "./random.ts";
 
 /**
  * Random operations on objects, their types and their profiles, several at a time, with merges, expiry, deletions and
  * restarts among them. After each stretch, what must hold between the tables of the database is checked.
  */
-const rounds = roundsOf(300);
+const count = rounds(300, 15_000);
 const stretch = 20;
 const seedOfRun = 20_260_103;
 const dayMs = 24 * 60 * 60 * 1000;
@@ -37,7 +38,7 @@ const typeOf = (objectTypeName: string, expirationDays: number) => ({
   },
 });
 
-test(`the tables agree after each of ${rounds} random operations on objects`, { timeout: 600_000 }, async () => {
+test(`the tables agree after each of ${count} random operations on objects`, { timeout: 600_000 }, async () => {
   const random = randomFrom(seedOfRun);
   let harness: Harness = await startHarness();
   const putType = (name: string) => harness.client.putProfileObjectType(typeOf(name, name === "order" ? 3 : 40));
@@ -89,7 +90,7 @@ test(`the tables agree after each of ${rounds} random operations on objects`, { 
     else await Promise.all([putObject(), putObject(), putObject()]);
   };
 
-  for (let round = 0; round < rounds; round += 1) {
+  for (let round = 0; round < count; round += 1) {
     await step();
     if (round % stretch !== stretch - 1) continue;
     await harness.app.jobs.idle();

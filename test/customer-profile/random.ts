@@ -18,10 +18,3 @@ export const randomFrom = (seed: number): Random => {
     one: <T>(choices: readonly T[]): T => choices[Math.floor(next() * choices.length)] as T,
   };
 };
-
-/** How many rounds a random test has: its own number, or what QUARTET_ROUNDS says (`long`: 50 times as many). */
-export const roundsOf = (usual: number): number => {
-  const given = process.env["QUARTET_ROUNDS"];
-  if (given === "long") return usual * 50;
-  return given === undefined ? usual : Number(given);
-};

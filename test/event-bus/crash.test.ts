@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 
 import { eventually } from "../support/eventually.ts";
+import { rounds } from "../support/rounds.ts";
 import { temporaryDirectory } from "../support/temporary-directory.ts";
 import { openShop } from "./delivery/shop.ts";
 import type { EventBusClient } from "./harness.ts";
 import { startServiceProcess } from "./service-process.ts";
 
-const asked = process.env["QUARTET_ROUNDS"] ?? "3";
-const rounds = asked === "long" ? 30 : Number(asked);
+const kills = rounds(3, 30);
 const writers = 4;
 const callsPerRound = 60;
 
@@ -46,7 +46,7 @@ describe("an answered event", () => {
         destination: { invocationRateLimitPerSecond: 100_000 },
       });
 
-      for (let round = 0; round < rounds; round += 1) {
+      for (let round = 0; round < kills; round += 1) {
         let calls = 0;
         const enough = Promise.withResolvers<void>();
         const onAnswer = (ids: string[]): void => {
@@ -69,12 +69,12 @@ describe("an answered event", () => {
         "every answered event has been sent to the target",
         60_000,
       );
-      console.info(`${answered.size} events answered, ${shop.till.received.length} requests sent, ${rounds} kills`);
-      expect(answered.size).toBeGreaterThanOrEqual(rounds * callsPerRound * 2);
+      console.info(`${answered.size} events answered, ${shop.till.received.length} requests sent, ${kills} kills`);
+      expect(answered.size).toBeGreaterThanOrEqual(kills * callsPerRound * 2);
       expect((await service.client.listTargetsByRule({ rule: "sales" })).targets.map(({ arn }) => arn)).toEqual([
         shop.destinationArn,
       ]);
     },
-    60_000 + rounds * 20_000,
+    60_000 + kills * 20_000,
   );
 });

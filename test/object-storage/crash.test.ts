@@ -2,11 +2,12 @@ import { createHash } from "node:crypto";
 
 import { describe, expect, test } from "vitest";
 
+import { rounds } from "../support/rounds.ts";
 import { temporaryDirectory } from "../support/temporary-directory.ts";
 import type { ServiceProcess } from "./service-process.ts";
 import { startServiceProcess } from "./service-process.ts";
 
-const rounds = process.env["QUARTET_ROUNDS"] === "long" ? 30 : 3;
+const kills = rounds(3, 30);
 const writers = 8;
 const putsPerRound = 60;
 const sizes = [0, 1, 4_000, 65_536, 65_537, 300_000, 1_500_000];
@@ -61,7 +62,7 @@ const listAll = async (service: ServiceProcess): Promise<string[]> => {
 };
 
 describe("when the service is killed while it stores objects", () => {
-  test("every answered one is there, whole and listed, and none is torn", { timeout: rounds * 20_000 }, async () => {
+  test("every answered one is there, whole and listed, and none is torn", { timeout: kills * 20_000 }, async () => {
     const dataDir = await temporaryDirectory();
     let service = await startServiceProcess(dataDir);
     await service.client.createBucket({ bucket: "photos" }, service.options);
@@ -71,7 +72,7 @@ describe("when the service is killed while it stores objects", () => {
         new Map(Array.from({ length: 15 }, (_each, index) => [`${writer}/${index}`, { answered: 0, sent: 0 }])),
     );
 
-    for (let round = 0; round < rounds; round += 1) {
+    for (let round = 0; round < kills; round += 1) {
       let answered = 0;
       const writing = Promise.all(shares.map((share) => write(service, share, () => (answered += 1))));
       await expect.poll(() => answered >= putsPerRound, { timeout: 15_000, interval: 1 }).toBe(true);

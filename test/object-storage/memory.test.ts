@@ -2,11 +2,12 @@ import { createHash, randomBytes } from "node:crypto";
 
 import { describe, expect, test } from "vitest";
 
+import { rounds } from "../support/rounds.ts";
 import { temporaryDirectory } from "../support/temporary-directory.ts";
 import { startServiceProcess } from "./service-process.ts";
 
 const mebibyte = 1024 * 1024;
-const objectBytes = (process.env["QUARTET_ROUNDS"] === "long" ? 2048 : 256) * mebibyte;
+const objectBytes = rounds(256, 2_048) * mebibyte;
 const growthBytesMax = 160 * mebibyte;
 
 describe("a large object", () => {

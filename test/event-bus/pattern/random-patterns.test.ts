@@ -6,14 +6,14 @@ import { flattenText } from "../../../services/event-bus/pattern/flatten.ts";
 import { Matcher } from "../../../services/event-bus/pattern/matcher.ts";
 import type { Pattern } from "../../../services/event-bus/pattern/parse.ts";
 import { parsePattern } from "../../../services/event-bus/pattern/parse.ts";
+import { rounds } from "../../support/rounds.ts";
 
 /*
  * Hundreds of random patterns are compiled together and changed at random; what the compiled set finds in random events
  * without arrays is compared with each pattern tried by itself, condition by condition.
  */
 
-const asked = process.env["QUARTET_ROUNDS"] ?? "20";
-const rounds = asked === "long" ? 2_000 : Math.max(20, Number(asked));
+const seeds = rounds(20, 2_000);
 
 /** A small generator, so that a failing seed can be run again. */
 const randomOf = (seed: number) => {
@@ -77,7 +77,7 @@ const matchesBranch = (branch: Branch, leaves: ReadonlyMap<string, Leaf>): boole
     return alternatives.some((each) => (leaf === undefined ? each.kind === "absent" : meets(each, leaf)));
   });
 
-test.each(Array.from({ length: rounds }, (_, seed) => [seed]))(
+test.each(Array.from({ length: seeds }, (_, seed) => [seed]))(
   "compiled patterns find what each finds alone, seed %i",
   (seed) => {
     const random = randomOf(seed);

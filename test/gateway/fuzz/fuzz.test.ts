@@ -2,7 +2,7 @@
  * Goal: no request whatever stops a process, is answered 500, or gets an answer that its protocol cannot read or a code
  * that nobody declared. Method: requests of every operation are drawn from the services' descriptors in both dialects,
  * changed here and there, signed, framed in every way that clients use, and some changed once more on the wire.
- * QUARTET_ROUNDS is a number of requests; `long` is 120,000. FUZZ_SEED chooses others, and figures are printed.
+ * 2,000 of them, 120,000 under `npm run soak`. FUZZ_SEED chooses others, and figures are printed.
  */
 import { CreateDomainCommand } from "@aws-sdk/client-customer-profiles";
 import { CreateBucketCommand, PutObjectCommand } from "@aws-sdk/client-s3";
@@ -13,6 +13,7 @@ import { spellingOf } from "../../../gateway/dialects/dialect.ts";
 import { svcDialect } from "../../../gateway/dialects/svc.ts";
 import { services } from "../../../gateway/services.ts";
 import { processNames } from "../../../services/launcher/processes.ts";
+import { isSoak, rounds } from "../../support/rounds.ts";
 import type { System } from "../../support/system.ts";
 import { startSystem } from "../../support/system.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
@@ -26,8 +27,7 @@ import type { Draft } from "./request-grammar.ts";
 import { draftForm, draftRequest } from "./request-grammar.ts";
 import { WireClient } from "./wire-client.ts";
 
-const asked = process.env["QUARTET_ROUNDS"];
-const requests = asked === "long" ? 120_000 : Number(asked ?? 2_000);
+const requests = rounds(2_000, 120_000);
 const seed = Number(process.env["FUZZ_SEED"] ?? 20_260_104);
 const inFlight = 8;
 const spellings = [spellingOf(svcDialect("svc")), spellingOf(amzDialect)];
@@ -101,7 +101,7 @@ test(
     );
     await Promise.all(lanes);
 
-    if (process.env["FUZZ_SEED"] !== undefined || asked === "long")
+    if (process.env["FUZZ_SEED"] !== undefined || isSoak)
       process.stdout.write(
         `${JSON.stringify({ statuses: Object.fromEntries(tally.statuses), operations: [...tally.succeeded].toSorted() })}\n`,
       );

@@ -4,7 +4,7 @@ import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 
 import { eventually } from "../../support/eventually.ts";
-import { rounds } from "../store/rounds.ts";
+import { rounds } from "../../support/rounds.ts";
 import { jobHarness, leftovers, patient } from "./job-harness.ts";
 
 const mebibyte = 1024 * 1024;

@@ -16,7 +16,7 @@ import {
   reversed,
   text,
 } from "../../../services/kit/store/table.ts";
-import { rounds } from "./rounds.ts";
+import { rounds } from "../../support/rounds.ts";
 import { seededRandom } from "./seeded-random.ts";
 
 const names = defineTable({ number: 1, name: "names", key: [text("name")], value: StringValueSchema });

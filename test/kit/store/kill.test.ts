@@ -8,7 +8,7 @@ import { describe, expect, it } from "vitest";
 import { openStore } from "../../../services/kit/store/store.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
 import { surveyParts } from "./parts.ts";
-import { rounds } from "./rounds.ts";
+import { rounds } from "../../support/rounds.ts";
 import { seededRandom } from "./seeded-random.ts";
 import { events } from "./tables.ts";
 

@@ -4,7 +4,7 @@ import type { Reader, Store, Transaction } from "../../../services/kit/store/sto
 import { defaultLimits, openStore, storeOver } from "../../../services/kit/store/store.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
 import { memoryEngine } from "./memory-engine.ts";
-import { rounds } from "./rounds.ts";
+import { rounds } from "../../support/rounds.ts";
 import type { SeededRandom } from "./seeded-random.ts";
 import { seededRandom } from "./seeded-random.ts";
 import { notes } from "./tables.ts";

@@ -2,7 +2,7 @@ import { connect } from "node:net";
 
 import { expect, test } from "vitest";
 
-import { rounds } from "../../kit/store/rounds.ts";
+import { rounds } from "../../support/rounds.ts";
 import type { SeededRandom } from "../../kit/store/seeded-random.ts";
 import { seededRandom } from "../../kit/store/seeded-random.ts";
 import { startProxied } from "./proxied.ts";

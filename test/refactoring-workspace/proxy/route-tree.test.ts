@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import type { RouteRule } from "../../../services/refactoring-workspace/proxy/route-tree.ts";
 import { RouteTree } from "../../../services/refactoring-workspace/proxy/route-tree.ts";
-import { rounds } from "../../kit/store/rounds.ts";
+import { rounds } from "../../support/rounds.ts";
 import type { SeededRandom } from "../../kit/store/seeded-random.ts";
 import { seededRandom } from "../../kit/store/seeded-random.ts";
 
