@@ -34,13 +34,15 @@ const describeIssue: z.core.$ZodErrorMap = (issue) => {
     case "invalid_value":
       return `must be one of ${issue.values.join(", ")}`;
     case "unrecognized_keys":
-      return `is not known; known are ${issue.inst instanceof z.ZodObject ? Object.keys(issue.inst.shape).join(", ") : "others"}`;
+      return `is not known; known are ${knownNames(issue.inst).join(", ")}`;
     case "invalid_union":
       return `must be ${issue.errors.flatMap(typeMismatches).join(" or ")}`;
     default:
       return undefined;
   }
 };
+
+const knownNames = (schema: unknown): string[] => (schema instanceof z.ZodObject ? Object.keys(schema.shape) : []);
 
 type Issue = z.core.$ZodIssue;
 
