@@ -4,6 +4,7 @@ import { LRUCache } from "lru-cache";
 
 import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { ObjectStorageService } from "../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
+import { serviceApi } from "../../services/kit/contract/contract.ts";
 import type { Clock } from "../../services/kit/clock/clock.ts";
 import type { Caller } from "../../services/kit/identity/caller.ts";
 import { anonymousCaller } from "../../services/kit/identity/caller.ts";
@@ -26,6 +27,7 @@ const bucketName = /^[a-z0-9.-]{3,63}$/;
 
 /** The gateway itself: it asks for nobody, and only what it needs to answer browsers. */
 const gatewayCaller: Caller = { ...anonymousCaller, isPreauthorized: true };
+const audience = serviceApi(ObjectStorageService).name;
 
 /** The rules of buckets, asked of object storage and kept for a moment. */
 export const bucketOrigins = ({ transport, minter, clock }: BucketOriginsOptions): OriginSource => {
@@ -34,7 +36,7 @@ export const bucketOrigins = ({ transport, minter, clock }: BucketOriginsOptions
     max: bucketsMax,
   });
   const ask = async (bucket: string): Promise<OriginRules> => {
-    const headers = { authorization: `Bearer ${await minter.mint(gatewayCaller)}` };
+    const headers = { authorization: `Bearer ${await minter.mint(gatewayCaller, audience)}` };
     try {
       const { corsrules } = await client.getBucketCors({ bucket }, { headers, timeoutMs });
       return { kind: "rules", rules: corsrules };

@@ -24,7 +24,7 @@ export const call = async (
   caller: Caller,
   head: RequestHead,
 ): Promise<Answer> => {
-  const header = await callHeaders(gateway, exchange, caller, head);
+  const header = await callHeaders(gateway, exchange, bound, caller, head);
   const { transport } = bound.binding;
   const { desc } = bound.method;
   if (desc.methodKind === "unary") {
@@ -68,11 +68,12 @@ const firstAnswer = async (answers: AsyncIterator<Message>, headers: Headers): P
 const callHeaders = async (
   gateway: Gateway,
   exchange: Exchange,
+  bound: BoundCall,
   caller: Caller,
   head: RequestHead,
 ): Promise<Record<string, string>> => {
   const headers: Record<string, string> = {
-    authorization: `Bearer ${await gateway.minter.mint(caller)}`,
+    authorization: `Bearer ${await gateway.minter.mint(caller, bound.binding.api.name)}`,
     "x-request-id": exchange.requestId,
   };
   for (const { dialect } of gateway.dialects.all) {

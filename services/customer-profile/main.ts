@@ -12,6 +12,7 @@ await runService({
   service: CustomerProfileService,
   handlers,
   errors: ErrorReasonSchema,
+  issuers: { gateway: { anyCaller: true } },
   open: async ({ store, directory, clock, ids, log, keyNames }) => {
     const app = await createApplication({ store, directory, clock, ids, log, keyNames });
     app.start();

@@ -13,6 +13,11 @@ await runService({
   service: EventBusService,
   handlers,
   errors: ErrorReasonSchema,
+  issuers: {
+    gateway: { anyCaller: true },
+    // Bucket notifications: the bucket's owner configured them, so no policy of the principal is asked.
+    "object-storage": { preauthorizedFor: ["PutEvents"] },
+  },
   open: async ({ config, store, directory, clock, ids, log, keyNames }) => {
     const app = await createApplication({
       store,

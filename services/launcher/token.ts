@@ -5,6 +5,7 @@ import { isAccountId, rootCaller } from "../kit/identity/caller.ts";
 import { ensureKeyPair } from "../kit/identity/key-files.ts";
 import { createMinter } from "../kit/identity/tokens.ts";
 import { keysDirectory } from "../kit/process/service-process.ts";
+import { serviceNames } from "./processes.ts";
 import { installation } from "./settings.ts";
 
 /**
@@ -21,7 +22,7 @@ try {
   if (!isAccountId(accountId)) throw new ConfigError("--account takes 12 digits");
   const keyPair = await ensureKeyPair(keysDirectory(config.dataDir), "gateway");
   const minter = createMinter({ keyPair, clock: systemClock });
-  process.stdout.write(`${await minter.mint(rootCaller(accountId))}\n`);
+  process.stdout.write(`${await minter.mint(rootCaller(accountId), serviceNames)}\n`);
 } catch (error) {
   if (!(error instanceof ConfigError)) throw error;
   process.stderr.write(`token: ${error.message}\n`);

@@ -12,6 +12,7 @@ await runService({
   service: ObjectStorageService,
   handlers,
   errors: ErrorReasonSchema,
+  issuers: { gateway: { anyCaller: true, preauthorizedFor: ["GetBucketCors"] } },
   open: ({ config, ...foundation }) =>
     openObjectStorage({
       ...foundation,

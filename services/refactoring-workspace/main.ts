@@ -19,6 +19,7 @@ await runService({
   service: RefactoringWorkspaceService,
   handlers,
   errors: ErrorReasonSchema,
+  issuers: { gateway: { anyCaller: true } },
   open: async ({ config, store, clock, ids, log }) => {
     const workspace = await openWorkspace({
       store,

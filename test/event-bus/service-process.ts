@@ -55,7 +55,7 @@ export const startServiceProcess = async (
   const transport = createTransport({
     address: message.urls.rpc,
     engine: "connect",
-    token: () => minter.mint(rootCaller(ownerAccount)),
+    token: () => minter.mint(rootCaller(ownerAccount), "event-bus"),
   });
   onTestFinished(() => transport.close());
   return { client: createClient(EventBusService, transport), kill };

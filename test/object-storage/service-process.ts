@@ -32,7 +32,7 @@ const main = join(import.meta.dirname, "../../services/object-storage/main.ts");
 /** Starts the service on the data directory and waits until it is ready. */
 export const startServiceProcess = async (dataDir: string): Promise<ServiceProcess> => {
   const keyPair = await ensureKeyPair(keysDirectory(dataDir), "gateway");
-  const token = await createMinter({ keyPair, clock: systemClock }).mint(rootCaller(alice));
+  const token = await createMinter({ keyPair, clock: systemClock }).mint(rootCaller(alice), "object-storage");
   const child: ChildProcess = fork(main, {
     env: {
       ...process.env,

@@ -197,7 +197,10 @@ export const giveServices = async (calls: SecretCalls): Promise<void> => {
     keyPair: await ensureKeyPair(keysDirectory(calls.dataDir), "gateway"),
     clock: systemClock,
   });
-  const token = note("a bearer token", await minter.mint(rootCaller("000000000000")));
+  const token = note(
+    "a bearer token",
+    await minter.mint(rootCaller("000000000000"), ["customer-profile", "event-bus"]),
+  );
   const signature = note("the signature of a bearer token", token.split(".")[2] ?? "");
   const base = `${calls.system.urls("customer-profile")["rpc"]}/quartet.customerprofile.v1.CustomerProfileService`;
   const post = (method: string, authorization: string, body: string) =>

@@ -15,10 +15,11 @@ import { UnauthenticatedError } from "./unauthenticated-error.ts";
 /** Makes the tokens with which one process calls the others. */
 export interface Minter {
   /**
-   * A token that names the caller. The same caller gets the same token until shortly before it expires. Identity
-   * policies of more than 8 KiB together are named by their digest.
+   * A token that names the caller, for calls of the audience: the process that is called, or several. The same caller
+   * gets the same token until shortly before it expires. Identity policies of more than 8 KiB together are named by
+   * their digest.
    */
-  mint(caller: Caller): Promise<string>;
+  mint(caller: Caller, audience: string | readonly string[]): Promise<string>;
 }
 
 /** Reads tokens. */
@@ -30,8 +31,13 @@ export interface Verifier {
 /** How long a token lasts unless its minter says otherwise. */
 export const tokenLifetimeMs = 5 * 60_000;
 
+/** The longest life of a token; one that claims more is refused. */
+export const tokenLifetimeMsMax = 15 * 60_000;
+
+/** How far the clock of another machine may be ahead. */
+const clockDifferenceMsMax = 5_000;
+
 const algorithm = "EdDSA";
-const defaultAudience = "quartet";
 const tokenBytesMax = 16 * 1024;
 const cachedTokensMax = 10_000;
 const reloadIntervalMs = 1_000;
@@ -40,29 +46,31 @@ export interface MinterOptions {
   /** The key pair of this process; its name is the issuer. */
   readonly keyPair: Pick<KeyPair, "name" | "privateKey" | "publicKey">;
   readonly clock: Clock;
+  /** At most 15 minutes. Unset: 5. */
   readonly lifetimeMs?: number;
-  readonly audience?: string;
 }
 
+/** Makes the minter of one process. Throws RangeError for a lifetime that no verifier accepts. */
 export const createMinter = (options: MinterOptions): Minter => {
-  const { keyPair, clock, lifetimeMs = tokenLifetimeMs, audience = defaultAudience } = options;
+  const { keyPair, clock, lifetimeMs = tokenLifetimeMs } = options;
+  if (lifetimeMs > tokenLifetimeMsMax) throw new RangeError(`a token lasts at most ${tokenLifetimeMsMax} ms`);
   const kid = keyId(keyPair.publicKey);
   const minted = new LRUCache<string, { token: Promise<string>; renewAtMs: number }>({ max: cachedTokensMax });
-  const sign = (caller: Caller, nowSeconds: number): Promise<string> =>
+  const sign = (caller: Caller, audience: string | readonly string[], nowSeconds: number): Promise<string> =>
     new SignJWT({ ...toClaims(caller) })
       .setProtectedHeader({ alg: algorithm, kid })
       .setIssuer(keyPair.name)
-      .setAudience(audience)
+      .setAudience(typeof audience === "string" ? audience : [...audience])
       .setIssuedAt(nowSeconds)
       .setExpirationTime(nowSeconds + Math.floor(lifetimeMs / 1000))
       .sign(keyPair.privateKey);
   return {
-    mint: async (caller) => {
+    mint: async (caller, audience) => {
       const nowMs = clock.now();
-      const cacheKey = JSON.stringify(toClaims(caller));
+      const cacheKey = JSON.stringify([audience, toClaims(caller)]);
       const known = minted.get(cacheKey);
       if (known !== undefined && nowMs < known.renewAtMs) return known.token;
-      const token = sign(caller, Math.floor(nowMs / 1000));
+      const token = sign(caller, audience, Math.floor(nowMs / 1000));
       // A fifth of the lifetime is left for the call itself and for clocks that differ.
       minted.set(cacheKey, { token, renewAtMs: nowMs + lifetimeMs * 0.8 });
       token.catch(() => minted.delete(cacheKey));
@@ -75,7 +83,8 @@ export interface VerifierOptions {
   /** A directory of `<issuer>.public.pem` files, read again when an unknown issuer or key appears, or the keys themselves. */
   readonly publicKeys: string | PublicKeys;
   readonly clock: Clock;
-  readonly audience?: string;
+  /** The process that is called: a token for another one is refused, so that no callee can use it elsewhere. */
+  readonly audience: string | readonly string[];
   /** The identity policies with this digest. Unset, or undefined for a digest: tokens that refer to them are refused. */
   readonly findPolicies?: FindPolicies;
 }
@@ -84,7 +93,8 @@ export interface VerifierOptions {
 export type FindPolicies = (digest: string) => readonly string[] | undefined;
 
 export const createVerifier = (options: VerifierOptions): Verifier => {
-  const { clock, audience = defaultAudience } = options;
+  const { clock } = options;
+  const audience = typeof options.audience === "string" ? options.audience : [...options.audience];
   const verified = new LRUCache<string, { caller: Caller; expiresAtMs: number }>({ max: cachedTokensMax });
   const findKey = keyFinder(options.publicKeys, clock, () => verified.clear());
   const read = async (token: string): Promise<{ caller: Caller; expiresAtMs: number }> => {
@@ -97,6 +107,7 @@ export const createVerifier = (options: VerifierOptions): Verifier => {
       currentDate: new Date(clock.now()),
       requiredClaims: ["iat", "exp"],
     });
+    checkLifetime(payload, clock.now());
     return { caller: fromClaims(payload, key.issuer, options.findPolicies), expiresAtMs: (payload.exp ?? 0) * 1000 };
   };
   return {
@@ -115,6 +126,12 @@ export const createVerifier = (options: VerifierOptions): Verifier => {
       return fresh.caller;
     },
   };
+};
+
+/** Throws for a token that lives longer than any minter makes one, or that was made in the future. */
+const checkLifetime = ({ iat = 0, exp = 0 }: JWTPayload, nowMs: number): void => {
+  const isAhead = iat * 1000 > nowMs + clockDifferenceMsMax;
+  if (isAhead || (exp - iat) * 1000 > tokenLifetimeMsMax) throw new UnauthenticatedError("untrusted");
 };
 
 interface IssuerKey {

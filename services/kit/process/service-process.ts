@@ -13,6 +13,7 @@ import { ConfigError, configFileOf, describeSettings, loadConfig, printConfig } 
 import { faultTable, roleFault } from "../faults/service-error.ts";
 import { guardAccounts } from "../identity/account-guard.ts";
 import type { Authenticate } from "../identity/authenticate.ts";
+import type { IssuerRights } from "../identity/authenticate.ts";
 import { bearerAuthenticate } from "../identity/authenticate.ts";
 import { ensureKeyPair } from "../identity/key-files.ts";
 import type { Minter } from "../identity/tokens.ts";
@@ -85,6 +86,8 @@ export interface ServiceProcess<S extends DescService, App, Shared extends Setti
   readonly service: S;
   readonly handlers: Handlers<S, App>;
   readonly errors: DescEnum;
+  /** The processes that call this one, and whom each may name. */
+  readonly issuers: IssuerRights;
   open(foundation: Foundation<SettingsOf<Shared> & SettingsOf<Own>>): Promise<Opened<App>>;
 }
 
@@ -238,12 +241,13 @@ const makeRoomForSocket = async (path: string): Promise<void> => {
 };
 
 const authenticateFor = (
-  declared: { readonly errors: DescEnum },
+  declared: { readonly name: string; readonly errors: DescEnum; readonly issuers: IssuerRights },
   publicKeys: string,
   accounts: Accounts,
 ): Authenticate => {
   const findPolicies = (digest: string) => accounts.findPolicies(digest);
-  const authenticate = bearerAuthenticate(createVerifier({ publicKeys, clock: systemClock, findPolicies }));
+  const verifier = createVerifier({ publicKeys, clock: systemClock, audience: declared.name, findPolicies });
+  const authenticate = bearerAuthenticate(verifier, declared.issuers);
   const faults = faultTable(declared.errors);
   return guardAccounts(authenticate, (_caller, method) =>
     roleFault(faults, FaultRole.ACCESS_DENIED, { action: method.name, resource: "*" }),

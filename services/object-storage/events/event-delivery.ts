@@ -40,7 +40,7 @@ export const deliverEvent =
   ({ eventBus, minter, dialect }: DeliveryOptions): JobHandler =>
   async (job, { signal }) => {
     const event = fromBinary(ObjectEventRecordSchema, job.payload);
-    const token = await minter.mint(requesterOf(event));
+    const token = await minter.mint(requesterOf(event), "event-bus");
     try {
       const { entries } = await eventBus.putEvents(
         { entries: [busEntryOf(event, dialect)] },

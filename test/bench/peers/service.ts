@@ -38,7 +38,7 @@ export const startService = async (name: "event-bus" | "object-storage", dataDir
   const transport = createTransport({
     address: message.urls.rpc,
     engine: "connect",
-    token: () => minter.mint(rootCaller("000000000000")),
+    token: () => minter.mint(rootCaller("000000000000"), name),
   });
   return {
     transport,

@@ -17,6 +17,7 @@ import { fixedAccessKeys } from "../../../services/kit/identity/access-keys.ts";
 import { bearerAuthenticate } from "../../../services/kit/identity/authenticate.ts";
 import type { Caller } from "../../../services/kit/identity/caller.ts";
 import { rootCaller } from "../../../services/kit/identity/caller.ts";
+import { serviceApi } from "../../../services/kit/contract/contract.ts";
 import { createMinter, createVerifier } from "../../../services/kit/identity/tokens.ts";
 import type { Logger } from "../../../services/kit/log/log.ts";
 import type { Metrics } from "../../../services/kit/metrics/metrics.ts";
@@ -67,6 +68,7 @@ export interface Fixture {
 }
 
 const services: readonly DescService[] = [ShelfService, ReaderService, NoticeService];
+const audience = services.map((service) => serviceApi(service).name);
 
 /** Who watches a gateway and the services behind it; unset: nobody. */
 export interface Watchers {
@@ -92,7 +94,10 @@ export const startFixture = async (limits: Partial<GatewayLimits> = {}, watchers
       errors: ErrorReasonSchema,
       app: undefined,
     })),
-    authenticate: bearerAuthenticate(createVerifier({ publicKeys: new Map([["gateway", keys.publicKey]]), clock })),
+    authenticate: bearerAuthenticate(
+      createVerifier({ publicKeys: new Map([["gateway", keys.publicKey]]), clock, audience }),
+      { gateway: { anyCaller: true } },
+    ),
     log: watchers.serviceLog ?? silentLogger,
     clock,
   });
@@ -124,7 +129,7 @@ export const startFixture = async (limits: Partial<GatewayLimits> = {}, watchers
     url: running.url,
     adminUrl: running.adminUrl,
     servicesUrl: server.url,
-    token: () => minter.mint(rootCaller(testKey.accountId)),
+    token: () => minter.mint(rootCaller(testKey.accountId), audience),
     clock,
     received,
     answer: (method, script) => scripts.set(method, script),

@@ -60,7 +60,12 @@ export const startStorageFixture = async (allowedOrigins: readonly string[] = []
     eventBusAddress: "http://127.0.0.1:1",
   });
   const authenticate = bearerAuthenticate(
-    createVerifier({ publicKeys: new Map([["gateway", keys.publicKey]]), clock }),
+    createVerifier({
+      publicKeys: new Map([["gateway", keys.publicKey]]),
+      clock,
+      audience: ["object-storage", "customer-profile"],
+    }),
+    { gateway: { anyCaller: true, preauthorizedFor: ["GetBucketCors"] } },
   );
   const called: string[] = [];
   const server = await startServer({

@@ -23,7 +23,7 @@ const alice: Caller = {
 const party = (clock = new FakeClock()) => ({
   clock,
   minter: createMinter({ keyPair: gateway, clock }),
-  verifier: createVerifier({ publicKeys: new Map([["gateway", gateway.publicKey]]), clock }),
+  verifier: createVerifier({ publicKeys: new Map([["gateway", gateway.publicKey]]), clock, audience: "storage" }),
 });
 
 const claims = {
@@ -35,13 +35,13 @@ const claims = {
 };
 const signed = (
   payload: Record<string, unknown>,
-  change: { issuer?: string; audience?: string; kid?: string; expires?: number } = {},
+  change: { issuer?: string; audience?: string | string[]; kid?: string; issued?: number; expires?: number } = {},
 ) =>
   new SignJWT(payload)
     .setProtectedHeader({ alg: "EdDSA", kid: change.kid ?? keyId(gateway.publicKey) })
     .setIssuer(change.issuer ?? "gateway")
-    .setAudience(change.audience ?? "quartet")
-    .setIssuedAt(1_767_323_045)
+    .setAudience(change.audience ?? "storage")
+    .setIssuedAt(change.issued ?? 1_767_323_045)
     .setExpirationTime(change.expires ?? 1_767_323_345)
     .sign(gateway.privateKey);
 const segment = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
@@ -54,7 +54,7 @@ const tampered = (token: string) => {
 const inDirectory = async () => {
   const directory = await temporaryDirectory();
   const clock = new FakeClock();
-  const verifier = createVerifier({ publicKeys: directory, clock });
+  const verifier = createVerifier({ publicKeys: directory, clock, audience: "storage" });
   const minterOf = async (name: string) => createMinter({ keyPair: await ensureKeyPair(directory, name), clock });
   return { directory, clock, verifier, minterOf };
 };
@@ -62,7 +62,7 @@ const inDirectory = async () => {
 describe("a minted token", () => {
   test("names its caller and its issuer", async () => {
     const { minter, verifier } = party();
-    expect(await verifier.verify(await minter.mint(alice))).toEqual({
+    expect(await verifier.verify(await minter.mint(alice, "storage"))).toEqual({
       accountId: "111122223333",
       principalArn: "arn:aws:iam::111122223333:user/alice",
       isRoot: false,
@@ -77,15 +77,19 @@ describe("a minted token", () => {
   test("keeps the original principal when a service passes it on", async () => {
     const { clock, verifier, minter } = party();
     const bus = pair("event-bus");
-    const received = await verifier.verify(await minter.mint(alice));
-    const onward = await createMinter({ keyPair: bus, clock }).mint(received);
-    const seen = await createVerifier({ publicKeys: new Map([["event-bus", bus.publicKey]]), clock }).verify(onward);
+    const received = await verifier.verify(await minter.mint(alice, "storage"));
+    const onward = await createMinter({ keyPair: bus, clock }).mint(received, "storage");
+    const seen = await createVerifier({
+      publicKeys: new Map([["event-bus", bus.publicKey]]),
+      clock,
+      audience: "storage",
+    }).verify(onward);
     expect(seen).toEqual({ ...alice, issuer: "event-bus" });
   });
 
   test("may name nobody", async () => {
     const { minter, verifier } = party();
-    expect(await verifier.verify(await minter.mint(anonymousCaller))).toEqual({
+    expect(await verifier.verify(await minter.mint(anonymousCaller, "storage"))).toEqual({
       ...anonymousCaller,
       issuer: "gateway",
     });
@@ -93,29 +97,48 @@ describe("a minted token", () => {
 
   test("lasts five minutes", async () => {
     const { minter } = party();
-    const { iat, exp } = decodeJwt(await minter.mint(alice));
+    const { iat, exp } = decodeJwt(await minter.mint(alice, "storage"));
     expect((exp ?? 0) - (iat ?? 0)).toBe(300);
   });
 
   test("is the same for the same caller until a fifth of its life is left", async () => {
     const { clock, minter } = party();
-    const first = await minter.mint(alice);
+    const first = await minter.mint(alice, "storage");
     clock.advance(239_000);
-    const second = await minter.mint(structuredClone(alice));
+    const second = await minter.mint(structuredClone(alice), "storage");
     clock.advance(1_000);
-    const third = await minter.mint(alice);
+    const third = await minter.mint(alice, "storage");
     expect([second === first, third === first]).toEqual([true, false]);
+  });
+
+  test("is for its audience only, one process or several", async () => {
+    const { minter, verifier } = party();
+    await expect(verifier.verify(await minter.mint(alice, "event-bus"))).rejects.toMatchObject({ reason: "untrusted" });
+    const several = await minter.mint(alice, ["event-bus", "storage"]);
+    expect((await verifier.verify(several)).principalArn).toBe(alice.principalArn);
+  });
+
+  test("cannot be made to last longer than verifiers accept", () => {
+    const options = { keyPair: gateway, clock: new FakeClock() };
+    expect(() => createMinter({ ...options, lifetimeMs: 900_001 })).toThrow("a token lasts at most 900000 ms");
+    expect(() => createMinter({ ...options, lifetimeMs: 900_000 })).not.toThrow();
+  });
+
+  test("is accepted from a machine whose clock is 5 seconds ahead", async () => {
+    const { verifier } = party();
+    const ahead = { issued: 1_767_323_045 + 5, expires: 1_767_323_045 + 905 };
+    expect((await verifier.verify(await signed(claims, ahead))).accountId).toBe("111122223333");
   });
 
   test("differs for another caller", async () => {
     const { minter } = party();
-    expect(await minter.mint(rootCaller("111122223333"))).not.toBe(await minter.mint(alice));
+    expect(await minter.mint(rootCaller("111122223333"), "storage")).not.toBe(await minter.mint(alice, "storage"));
   });
 
   test("carries up to 8 KiB of policies and names more by their digest", async () => {
     const { minter } = party();
     const claimsWith = async (bytes: number) =>
-      decodeJwt(await minter.mint({ ...alice, policies: ["x".repeat(bytes - 2), "é"] }));
+      decodeJwt(await minter.mint({ ...alice, policies: ["x".repeat(bytes - 2), "é"] }, "storage"));
     const carried = await claimsWith(8192);
     expect([typeof carried["policies_digest"], carried["policies"]]).toEqual(["undefined", ["x".repeat(8190), "é"]]);
     const named = await claimsWith(8193);
@@ -128,26 +151,27 @@ describe("a minted token", () => {
   test("stays below the verifier's limit whatever the policies are made of", async () => {
     const { minter, verifier } = party();
     const caller = { ...alice, policies: ['"'.repeat(5_000)] };
-    expect((await verifier.verify(await minter.mint(caller))).policies).toEqual(caller.policies);
-    const named = await minter.mint({ ...alice, policies: ['"'.repeat(8_000)] });
+    expect((await verifier.verify(await minter.mint(caller, "storage"))).policies).toEqual(caller.policies);
+    const named = await minter.mint({ ...alice, policies: ['"'.repeat(8_000)] }, "storage");
     expect(decodeJwt(named)).not.toHaveProperty("policies");
   });
 
   test("says the canonical id, and that the call was decided on, where the caller does", async () => {
     const { minter, verifier } = party();
     const caller: Caller = { ...alice, canonicalUserId: "c0ffee", isPreauthorized: true };
-    expect(await verifier.verify(await minter.mint(caller))).toEqual({ ...caller, issuer: "gateway" });
+    expect(await verifier.verify(await minter.mint(caller, "storage"))).toEqual({ ...caller, issuer: "gateway" });
   });
 });
 
 describe("policies that a token names", () => {
   const large = ["x".repeat(9_000)];
   const digest = "mWkJc6cNw-_VrrKfs5NNvU2S2D7_c4qRRqt3iQ7HV_M";
-  const token = () => party().minter.mint({ ...alice, policies: large });
+  const token = () => party().minter.mint({ ...alice, policies: large }, "storage");
   const verifierWith = (findPolicies?: (digest: string) => readonly string[] | undefined) =>
     createVerifier({
       publicKeys: new Map([["gateway", gateway.publicKey]]),
       clock: new FakeClock(),
+      audience: "storage",
       ...(findPolicies === undefined ? {} : { findPolicies }),
     });
 
@@ -198,6 +222,10 @@ describe("a verifier refuses", () => {
     ["changed claims", async () => tampered(await signed(claims)), "untrusted"],
     ["another issuer than the key's", () => signed(claims, { issuer: "event-bus" }), "untrusted"],
     ["another audience", () => signed(claims, { audience: "elsewhere" }), "untrusted"],
+    ["a token for several others", () => signed(claims, { audience: ["gateway", "event-bus"] }), "untrusted"],
+    ["a life of more than 15 minutes", () => signed(claims, { expires: 1_767_323_045 + 901 }), "untrusted"],
+    ["a life without an end", () => signed(claims, { expires: 253_402_300_799 }), "untrusted"],
+    ["a token of the future", () => signed(claims, { issued: 1_767_323_045 + 6 }), "untrusted"],
     ["a token whose time has passed", () => signed(claims, { expires: 1_767_323_045 }), "expired"],
     ["an account that is not 12 digits", () => signed({ ...claims, account: "1" }), "malformed"],
     ["policies that are not texts", () => signed({ ...claims, policies: [1] }), "malformed"],
@@ -214,7 +242,7 @@ describe("a verifier refuses", () => {
 
   test("a token that it has accepted before, from the moment of its expiry", async () => {
     const { clock, minter, verifier } = party();
-    const token = await minter.mint(alice);
+    const token = await minter.mint(alice, "storage");
     clock.advance(299_999);
     await expect(verifier.verify(token)).resolves.toMatchObject({ accountId: "111122223333" });
     clock.advance(1);
@@ -238,14 +266,14 @@ describe("a verifier with a directory", () => {
   test("trusts every process whose public key is there", async () => {
     const { verifier, minterOf } = await inDirectory();
     const [bus, storage] = [await minterOf("event-bus"), await minterOf("object-storage")];
-    expect((await verifier.verify(await bus.mint(alice))).issuer).toBe("event-bus");
-    expect((await verifier.verify(await storage.mint(alice))).issuer).toBe("object-storage");
+    expect((await verifier.verify(await bus.mint(alice, "storage"))).issuer).toBe("event-bus");
+    expect((await verifier.verify(await storage.mint(alice, "storage"))).issuer).toBe("object-storage");
   });
 
   test("reads it again for an unknown key, at most once a second", async () => {
     const { clock, verifier, minterOf } = await inDirectory();
-    await verifier.verify(await (await minterOf("gateway")).mint(alice));
-    const newcomer = await (await minterOf("event-bus")).mint(alice);
+    await verifier.verify(await (await minterOf("gateway")).mint(alice, "storage"));
+    const newcomer = await (await minterOf("event-bus")).mint(alice, "storage");
     await expect(verifier.verify(newcomer)).rejects.toMatchObject({ reason: "untrusted" });
     clock.advance(1_000);
     expect((await verifier.verify(newcomer)).issuer).toBe("event-bus");
@@ -253,18 +281,18 @@ describe("a verifier with a directory", () => {
 
   test("forgets what it accepted from a key that is gone", async () => {
     const { clock, directory, verifier, minterOf } = await inDirectory();
-    const token = await (await minterOf("gateway")).mint(alice);
+    const token = await (await minterOf("gateway")).mint(alice, "storage");
     await verifier.verify(token);
     await rm(join(directory, "gateway.private.pem"));
     const successor = await minterOf("gateway");
     clock.advance(1_000);
-    await verifier.verify(await successor.mint(alice));
+    await verifier.verify(await successor.mint(alice, "storage"));
     await expect(verifier.verify(token)).rejects.toMatchObject({ reason: "untrusted" });
   });
 
   test("names the file that is no key", async () => {
     const { directory, verifier, minterOf } = await inDirectory();
-    const token = await (await minterOf("gateway")).mint(alice);
+    const token = await (await minterOf("gateway")).mint(alice, "storage");
     await writeFile(join(directory, "broken.public.pem"), "-----BEGIN SECRET-----");
     await expect(verifier.verify(token)).rejects.toThrow("broken.public.pem is not an Ed25519 key");
   });

@@ -19,6 +19,7 @@ await runService({
   service: TestService,
   handlers: testHandlers,
   errors: ErrorReasonSchema,
+  issuers: { gateway: { anyCaller: true } },
   open: async ({ store }) => {
     const fill = async (): Promise<void> => {
       await once(process.stdin, "data");
