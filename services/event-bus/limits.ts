@@ -1,4 +1,4 @@
-/** What the service allows. The ones that an installation may change are settings of the same names. */
+/** The limits of the service. Those that an installation may change are settings of the same names. */
 export interface Limits {
   /** Buses of an account. */
   readonly busesMax: number;
@@ -10,27 +10,36 @@ export interface Limits {
   readonly apiDestinationsMax: number;
   /** Replays of an account that have not ended. */
   readonly activeReplaysMax: number;
-  /** Requests a second to an API destination that names no limit. */
+  /** Requests per second to an API destination that names no limit. */
   readonly rateLimitDefault: number;
-  /** Items of a page that asks for no number, and the most of any. */
-  readonly pageItemsMax: number;
-  /** Milliseconds that a page token is good for. */
+  /** Items of a page if the request asks for no number. */
+  readonly pageItemsDefault: number;
+  /** Bytes at which a page of dead letters ends, whatever the number of its items; it has at least one. */
+  readonly pageBytesMax: number;
+  /** Milliseconds for which a page token is valid. */
   readonly pageTokenLifetimeMs: number;
-  /** Milliseconds that the log keeps an event which nothing else holds. */
+  /** Milliseconds for which the log keeps an event that nothing holds. */
   readonly eventLogMs: number;
-  /** Milliseconds that a dead letter is kept. */
+  /** Milliseconds for which a dead letter is kept. */
   readonly deadLetterMs: number;
-  /** Buses that one event may pass through. */
+  /** Buses through which one event may pass. */
   readonly hopsMax: number;
   /**
-   * Bytes that all deliveries of one event may take: each has a copy of its target. The most that a transaction writes
-   * is twice as much, which the store must take at once.
+   * Bytes of all deliveries of one event together; each has a copy of its target. A transaction writes at most twice as
+   * much, which the store must accept at once.
    */
   readonly deliveriesBytesMax: number;
   /** Milliseconds that one request to an API destination may take. */
   readonly requestMsMax: number;
+  /** Deliveries and other jobs that run at the same time. */
+  readonly runningJobsMax: number;
+  /** Deliveries to one target that run at the same time. */
+  readonly runningJobsPerTargetMax: number;
+  /** Milliseconds between two sweeps of the log, the archives and the dead letters. */
+  readonly sweepIntervalMs: number;
 }
 
+/** The documented limits, and this service's own where none is documented. */
 export const defaultLimits: Limits = {
   busesMax: 100,
   rulesPerBusMax: 300,
@@ -39,11 +48,15 @@ export const defaultLimits: Limits = {
   apiDestinationsMax: 3_000,
   activeReplaysMax: 10,
   rateLimitDefault: 300,
-  pageItemsMax: 100,
+  pageItemsDefault: 100,
+  pageBytesMax: 3 * 1024 * 1024,
   pageTokenLifetimeMs: 24 * 3_600_000,
   eventLogMs: 600_000,
   deadLetterMs: 14 * 24 * 3_600_000,
   hopsMax: 8,
   deliveriesBytesMax: 24 * 1024 * 1024,
   requestMsMax: 5_000,
+  runningJobsMax: 128,
+  runningJobsPerTargetMax: 32,
+  sweepIntervalMs: 60_000,
 };

@@ -3,7 +3,7 @@ import { EventBusService } from "../../gen/quartet/eventbus/v1/event_bus_service
 import { isLoopback } from "../kit/config/loopback.ts";
 import { runService } from "../kit/process/service-process.ts";
 import { eventBusSettings, installation } from "../launcher/settings.ts";
-import { createApplication } from "./application.ts";
+import { openEventBus } from "./open.ts";
 import { handlers } from "./service.ts";
 
 await runService({
@@ -18,8 +18,8 @@ await runService({
     // Bucket notifications: the bucket's owner configured them, so no policy of the principal is asked.
     "object-storage": { preauthorizedFor: ["PutEvents"] },
   },
-  open: async ({ config, store, directory, clock, ids, log, keyNames }) => {
-    const app = await createApplication({
+  open: ({ config, store, directory, clock, ids, log, keyNames }) =>
+    openEventBus({
       store,
       directory,
       clock,
@@ -39,8 +39,5 @@ await runService({
         activeReplaysMax: config.activeReplaysMax,
         deadLetterMs: config.deadLetterDays * 86_400_000,
       },
-    });
-    app.start();
-    return { app, jobs: app.jobs, stop: () => app.stop() };
-  },
+    }),
 });

@@ -1,8 +1,7 @@
 import { EventBusService } from "../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
-import type { Handlers } from "../kit/server/handlers.ts";
+import { guarded } from "../kit/server/guard.ts";
 import { pending } from "../kit/server/handlers.ts";
-import type { Application } from "./application.ts";
-import { authorized } from "./access/guard.ts";
+import { guard } from "./access/guard.ts";
 import {
   createApiDestination,
   deleteApiDestination,
@@ -11,7 +10,6 @@ import {
   updateApiDestination,
 } from "./operations/api-destination.ts";
 import { createArchive, deleteArchive, describeArchive, listArchives, updateArchive } from "./operations/archive.ts";
-import { cancelReplay, describeReplay, listReplays, startReplay } from "./operations/replay.ts";
 import {
   createConnection,
   deauthorizeConnection,
@@ -30,75 +28,77 @@ import {
 } from "./operations/event-bus.ts";
 import { putEvents, testEventPattern } from "./operations/event.ts";
 import { putPermission, removePermission } from "./operations/permission.ts";
+import { cancelReplay, describeReplay, listReplays, startReplay } from "./operations/replay.ts";
 import { deleteRule, describeRule, disableRule, enableRule, listRules, putRule } from "./operations/rule.ts";
 import { listTagsForResource, tagResource, untagResource } from "./operations/tag.ts";
 import { listRuleNamesByTarget, listTargetsByRule, putTargets, removeTargets } from "./operations/target.ts";
 
-/** Operations that are known and not offered. */
-const notOffered = pending(
+/** Every operation of the service, reached only through the guard. */
+export const handlers = guarded(
   EventBusService,
-  "activateEventSource",
-  "createEndpoint",
-  "createPartnerEventSource",
-  "deactivateEventSource",
-  "deleteEndpoint",
-  "deletePartnerEventSource",
-  "describeEndpoint",
-  "describeEventSource",
-  "describePartnerEventSource",
-  "listEndpoints",
-  "listEventSources",
-  "listPartnerEventSourceAccounts",
-  "listPartnerEventSources",
-  "putPartnerEvents",
-  "updateEndpoint",
+  {
+    createEventBus,
+    describeEventBus,
+    listEventBuses,
+    updateEventBus,
+    deleteEventBus,
+    putRule,
+    describeRule,
+    listRules,
+    enableRule,
+    disableRule,
+    deleteRule,
+    putTargets,
+    listTargetsByRule,
+    listRuleNamesByTarget,
+    removeTargets,
+    putEvents,
+    testEventPattern,
+    createConnection,
+    describeConnection,
+    listConnections,
+    updateConnection,
+    deauthorizeConnection,
+    deleteConnection,
+    createApiDestination,
+    describeApiDestination,
+    listApiDestinations,
+    updateApiDestination,
+    deleteApiDestination,
+    createArchive,
+    describeArchive,
+    listArchives,
+    updateArchive,
+    deleteArchive,
+    startReplay,
+    describeReplay,
+    listReplays,
+    cancelReplay,
+    putPermission,
+    removePermission,
+    tagResource,
+    untagResource,
+    listTagsForResource,
+    listDeadLetters,
+    redriveDeadLetters,
+    ...pending(
+      EventBusService,
+      "activateEventSource",
+      "createEndpoint",
+      "createPartnerEventSource",
+      "deactivateEventSource",
+      "deleteEndpoint",
+      "deletePartnerEventSource",
+      "describeEndpoint",
+      "describeEventSource",
+      "describePartnerEventSource",
+      "listEndpoints",
+      "listEventSources",
+      "listPartnerEventSourceAccounts",
+      "listPartnerEventSources",
+      "putPartnerEvents",
+      "updateEndpoint",
+    ),
+  },
+  guard,
 );
-
-/** The whole service: every operation, behind its authorization. */
-export const handlers: Handlers<typeof EventBusService, Application> = authorized({
-  cancelReplay,
-  createApiDestination,
-  createArchive,
-  createConnection,
-  createEventBus,
-  deauthorizeConnection,
-  deleteApiDestination,
-  deleteArchive,
-  deleteConnection,
-  deleteEventBus,
-  deleteRule,
-  describeApiDestination,
-  describeArchive,
-  describeConnection,
-  describeEventBus,
-  describeReplay,
-  describeRule,
-  disableRule,
-  enableRule,
-  listApiDestinations,
-  listArchives,
-  listConnections,
-  listDeadLetters,
-  listEventBuses,
-  listReplays,
-  listRuleNamesByTarget,
-  listRules,
-  listTagsForResource,
-  listTargetsByRule,
-  putEvents,
-  putPermission,
-  putRule,
-  putTargets,
-  redriveDeadLetters,
-  removePermission,
-  removeTargets,
-  startReplay,
-  tagResource,
-  testEventPattern,
-  untagResource,
-  updateApiDestination,
-  updateArchive,
-  updateConnection,
-  updateEventBus,
-  ...notOffered,
-});

@@ -8,8 +8,8 @@ import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { ErrorReasonSchema } from "../../gen/quartet/eventbus/v1/error_reason_pb.ts";
 import { EventBusService } from "../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
 import type { Application } from "../../services/event-bus/application.ts";
-import { createApplication } from "../../services/event-bus/application.ts";
 import type { Limits } from "../../services/event-bus/limits.ts";
+import { openEventBus } from "../../services/event-bus/open.ts";
 import { handlers } from "../../services/event-bus/service.ts";
 import type { DeadLetter } from "../../services/event-bus/store/dead-letter.ts";
 import { listDeadLetters } from "../../services/event-bus/store/dead-letter.ts";
@@ -63,7 +63,7 @@ export const startHarness = async (options: HarnessOptions = {}): Promise<Harnes
   const directory = options.directory ?? (await temporaryDirectory());
   const clock = options.clock ?? new FakeClock();
   const store = await openStore({ directory: join(directory, "leveldb"), sync: false });
-  const app = await createApplication({
+  const opened = await openEventBus({
     store,
     directory,
     clock,
@@ -73,10 +73,11 @@ export const startHarness = async (options: HarnessOptions = {}): Promise<Harnes
     dialect: "amz",
     allowsPrivateTargets: options.allowsPrivateTargets ?? true,
     random: () => 0.5,
+    works: options.works ?? true,
     ...(options.keyNames && { keyNames: options.keyNames }),
     ...(options.limits === undefined ? {} : { limits: options.limits }),
   });
-  if (options.works !== false) app.start();
+  const { app } = opened;
   const server = await startServer({
     name: "event-bus",
     listen: { host: "127.0.0.1", port: 0 },
@@ -102,7 +103,7 @@ export const startHarness = async (options: HarnessOptions = {}): Promise<Harnes
     isStopped = true;
     for (const transport of transports.values()) await transport.close();
     await server.stop(1_000);
-    await app.stop();
+    await opened.stop();
     await store.close();
   };
   onTestFinished(stop);

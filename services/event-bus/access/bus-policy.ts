@@ -8,10 +8,10 @@ import { ErrorReason, fault } from "../faults.ts";
 /** Characters of a bus's policy where they are limited. */
 export const policyCharactersMax = 10_240;
 
-/** Characters of a policy for which no limit is stated; it is read when events come, so it must have some bound. */
+/** Characters of a policy for which no limit is documented. A bound is needed, because the policy is read for events. */
 export const unlimitedPolicyCharactersMax = 102_400;
 
-/** A grant as PutPermission takes it apart. */
+/** The parts of a grant that PutPermission adds to a policy. */
 export interface Grant {
   readonly statementId: string;
   readonly action: string;
@@ -20,7 +20,9 @@ export interface Grant {
   readonly condition: { readonly type: string; readonly key: string; readonly value: string } | undefined;
 }
 
-/** The policy with a grant on a bus; a statement of the same id is replaced. Throws POLICY_TOO_LONG, PARAMETER_REFUSED. */
+/**
+ * The policy with a grant on a bus; a statement of the same id is replaced. Throws POLICY_TOO_LONG, PARAMETER_REFUSED.
+ */
 export const withGrant = (policy: string | undefined, grant: Grant, busArn: string, charactersMax: number): string => {
   const { statementId, action, principal, condition } = grant;
   const partition = parseArn(busArn)?.partition ?? "aws";
@@ -33,10 +35,10 @@ export const withGrant = (policy: string | undefined, grant: Grant, busArn: stri
     ...(condition && { Condition: { [condition.type]: { [condition.key]: condition.value } } }),
   };
   const others = statementsOf(policy).filter(({ Sid }) => Sid !== statementId);
-  return givenPolicy(JSON.stringify({ Version: "2012-10-17", Statement: [...others, statement] }), charactersMax);
+  return checkedPolicy(JSON.stringify({ Version: "2012-10-17", Statement: [...others, statement] }), charactersMax);
 };
 
-/** The policy without a statement; undefined when it was the last one. Throws POLICY_NOT_FOUND, STATEMENT_NOT_FOUND. */
+/** The policy without a statement; undefined if it was the last one. Throws POLICY_NOT_FOUND, STATEMENT_NOT_FOUND. */
 export const withoutStatement = (policy: string | undefined, statementId: string): string | undefined => {
   if (policy === undefined) throw fault(ErrorReason.POLICY_NOT_FOUND);
   const statements = statementsOf(policy);
@@ -45,11 +47,11 @@ export const withoutStatement = (policy: string | undefined, statementId: string
   return kept.length === 0 ? undefined : JSON.stringify({ Version: "2012-10-17", Statement: kept });
 };
 
-/** A policy as it may be stored. Throws POLICY_TOO_LONG, PARAMETER_REFUSED. */
-export const givenPolicy = (text: string, charactersMax: number): string => {
+/** Returns a policy that may be stored, unchanged. Throws POLICY_TOO_LONG, PARAMETER_REFUSED. */
+export const checkedPolicy = (text: string, charactersMax: number): string => {
   if (text.length > charactersMax) throw fault(ErrorReason.POLICY_TOO_LONG, { limit: String(charactersMax) });
   try {
-    readBusPolicy(text);
+    parseBusPolicy(text);
   } catch (error) {
     if (!(error instanceof PolicyError)) throw error;
     throw fault(ErrorReason.PARAMETER_REFUSED, { parameter: "Policy", reason: `${error.message}.` });
@@ -57,21 +59,21 @@ export const givenPolicy = (text: string, charactersMax: number): string => {
   return text;
 };
 
-/** Policies that were read last, by their text: each event of a bus asks for the same one. */
-const readPolicies = new LRUCache<string, Policy>({ max: 100 });
+/** The policies used last, parsed, by their text: each event of a bus needs the same one. */
+const parsedPolicies = new LRUCache<string, Policy>({ max: 100 });
 
-/** A bus's policy, ready to be evaluated. Throws PolicyError. */
-export const readBusPolicy = (text: string): Policy => {
-  const known = readPolicies.get(text);
+/** Parses the policy of a bus. Throws PolicyError. */
+export const parseBusPolicy = (text: string): Policy => {
+  const known = parsedPolicies.get(text);
   if (known !== undefined) return known;
   // A character has at most three bytes for each of its UTF-16 units.
   const bytesMax = unlimitedPolicyCharactersMax * 3;
   const policy = parsePolicy(text, { principals: "required", accountWords: ["SVC"], bytesMax });
-  readPolicies.set(text, policy);
+  parsedPolicies.set(text, policy);
   return policy;
 };
 
-/** The statements of a stored policy as they are written. */
+/** The statements of a stored policy in their stored form. */
 const statementsOf = (policy: string | undefined): readonly { readonly Sid?: string }[] => {
   if (policy === undefined) return [];
   const { Statement } = JSON.parse(policy) as { readonly Statement: unknown };

@@ -1,64 +1,59 @@
-import type { EventBusService } from "../../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
+import type { Message } from "@bufbuild/protobuf";
+
+import { EventBusService } from "../../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
 import { isOwner } from "../../kit/identity/owner.ts";
-import type { CallContext, Handlers } from "../../kit/server/handlers.ts";
+import type { Guard } from "../../kit/server/guard.ts";
+import type { CallContext } from "../../kit/server/handlers.ts";
 import type { Application } from "../application.ts";
 import type { BusReference } from "../domain/arns.ts";
-import { busArn, defaultBusName, parseBusReference } from "../domain/arns.ts";
+import { busArn, parseBusReference } from "../domain/arns.ts";
 import { ErrorReason, fault } from "../faults.ts";
-import { refuseOutsideRevision } from "./revision.ts";
-import { findBus, putBus } from "../store/bus.ts";
+import type { Access } from "./access.ts";
+import { refuseOutsideRevision, revisionOf } from "./revision.ts";
 
-type Service = Handlers<typeof EventBusService, Application>;
 type Context = CallContext<Application>;
-type AnyHandler = (request: unknown, context: Context) => Promise<unknown>;
 
 /**
- * Puts the authorization in front of every handler, so that none can forget it: whoever acts for an account may do
- * everything with what the account owns, and nobody else may do anything. Then a call is refused that the revision it is
- * made in does not know. An account that calls for the first time gets its default bus.
+ * Decides whether a call may reach its handler. Whoever acts for an account may do everything with the account's own
+ * resources, and nobody else may do anything. It refuses, in this order:
+ * 1. an anonymous caller: ACCESS_DENIED;
+ * 2. an unknown revision: UNKNOWN_REVISION; an operation that the revision does not have: UNKNOWN_OPERATION;
+ * 3. a bus of another account: ACCESS_DENIED.
+ * An account that calls for the first time gets its default bus.
  */
-export const authorized = (handlers: Service): Service =>
-  Object.fromEntries(
-    Object.entries(handlers).map(([name, handler]) => [
-      name,
-      guarded(typeof handler === "function" ? (handler as AnyHandler) : notOffered),
-    ]),
-  ) as unknown as Service;
-
-const guarded =
-  (handler: AnyHandler): AnyHandler =>
-  async (request, context) => {
-    if (!isOwner(context.caller, context.caller.accountId)) throw denied(context, "*");
-    refuseOutsideRevision(context);
-    await context.app.openAccount(context.caller.accountId);
-    return handler(request, context);
-  };
-
-const notOffered: AnyHandler = async (_request, { method }) => {
-  throw fault(ErrorReason.NOT_IMPLEMENTED, { operation: method.name });
+export const guard: Guard<Application, Access> = async (request, context) => {
+  const { app, caller, method, requestHeader } = context;
+  if (!isOwner(caller, caller.accountId)) throw denied(context, "*");
+  const revision = revisionOf(requestHeader);
+  refuseOutsideRevision(revision, method);
+  const bus = parseBusReference(busNamedBy(request, context), caller.accountId);
+  if (bus.account !== caller.accountId) throw denied(context, busArn(app.arnScope, bus));
+  await app.ensureDefaultBus(caller.accountId);
+  return { revision, bus };
 };
 
-const denied = (context: Context, resource: string): Error =>
-  fault(ErrorReason.ACCESS_DENIED, { action: `events:${context.method.name}`, resource });
+const denied = ({ method }: Context, resource: string): Error =>
+  fault(ErrorReason.ACCESS_DENIED, { action: `events:${method.name}`, resource });
 
-/** The bus that a request names by name or ARN. Throws ACCESS_DENIED for a bus of another account. */
-export const ownBus = (context: Context, nameOrArn: string | undefined): BusReference => {
-  const bus = parseBusReference(nameOrArn, context.caller.accountId);
-  if (bus.account !== context.caller.accountId) throw denied(context, busArn(context.app.place, bus.account, bus.name));
-  return bus;
+/** Members that name the bus of a request in operations that have no member `event_bus_name`. */
+const busMembers: { readonly [Name in keyof (typeof EventBusService)["method"]]?: string } = {
+  createArchive: "event_source_arn",
+  deleteEventBus: "name",
+  describeEventBus: "name",
+  updateEventBus: "name",
 };
 
-/** Makes the default buses of accounts, each once. */
-export const accountOpener = (app: Pick<Application, "store" | "clock">): ((account: string) => Promise<void>) => {
-  const opened = new Set<string>();
-  return async (account) => {
-    if (opened.has(account)) return;
-    const reference = { account, name: defaultBusName };
-    await app.store.transact(async (transaction) => {
-      if ((await findBus(transaction, reference)) !== undefined) return;
-      const nowMs = BigInt(app.clock.now());
-      putBus(transaction, account, { name: defaultBusName, createdMs: nowMs, modifiedMs: nowMs });
-    });
-    opened.add(account);
-  };
+/** The member that names the bus of a request, by the name of its method; none for operations that work on no bus. */
+const busFields = new Map(
+  EventBusService.methods.flatMap((method) => {
+    const name = busMembers[method.localName as keyof typeof busMembers] ?? "event_bus_name";
+    const field = method.input.fields.find((each) => each.name === name);
+    return field === undefined ? [] : [[method.name, field.localName] as const];
+  }),
+);
+
+/** The name or ARN of the bus that a request names. */
+const busNamedBy = (request: Message, { method }: Context): BusReference["name"] | undefined => {
+  const field = busFields.get(method.name);
+  return field === undefined ? undefined : (request as unknown as Readonly<Record<string, string>>)[field];
 };

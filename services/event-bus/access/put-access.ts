@@ -1,4 +1,5 @@
 import type { EventBusRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import type { Caller } from "../../kit/identity/caller.ts";
 import { isAccountId } from "../../kit/identity/caller.ts";
 import { parseIdentityPolicy } from "../../kit/identity/identity-policies.ts";
 import type { PolicyRequest, Requester, Spelling } from "../../kit/policy/evaluate.ts";
@@ -8,15 +9,15 @@ import type { Policy } from "../../kit/policy/document.ts";
 import type { Application } from "../application.ts";
 import type { BusReference } from "../domain/arns.ts";
 import { busArn } from "../domain/arns.ts";
-import { readBusPolicy } from "./bus-policy.ts";
+import { parseBusPolicy } from "./bus-policy.ts";
 
-/** Who puts an event, as far as policies can name it. */
-export interface Sender extends Requester {
+/** The sender of an event, with the facts that policies can name. */
+interface Sender extends Requester {
   /** Identity policies as JSON documents. */
   readonly policies: readonly string[];
 }
 
-/** An account that acts for itself, as a rule does which delivers to another bus. */
+/** An account that acts for itself, such as the account of a rule that delivers to another bus. */
 export const accountSender = (accountId: string, principalArn: string): Sender => ({
   accountId,
   principalArn,
@@ -25,31 +26,42 @@ export const accountSender = (accountId: string, principalArn: string): Sender =
   policies: [],
 });
 
-/** What is put, as far as policies can name it. */
-export interface PutFacts {
+/** The facts of an event that policies can name. */
+interface PutFacts {
   readonly source: string;
   readonly detailType: string;
 }
 
+/** Services of the installation, by the issuer of their tokens: they may put events whose source is reserved. */
+const serviceIssuers: ReadonlySet<string> = new Set([
+  "event-bus",
+  "object-storage",
+  "customer-profile",
+  "refactoring-workspace",
+]);
+
+/** Whether the caller may put events whose source is reserved for services (`aws.` or `svc.`). */
+export const mayUseReservedSource = ({ issuer }: Pick<Caller, "issuer">): boolean => serviceIssuers.has(issuer);
+
 /**
- * Whether somebody may put an event on a bus: on one of the own account unless the bus's policy denies it, on another's
- * only if the policy allows it. A bus of another account that is not there, so has no record, allows nobody.
+ * Whether a sender may put an event on a bus: on a bus of its own account unless the bus's policy denies it, on a bus of
+ * another account only if that bus's policy allows it. A bus of another account without a record allows nobody.
  */
 export const mayPut = (
-  app: Pick<Application, "place">,
+  app: Pick<Application, "arnScope">,
   bus: BusReference,
   record: Pick<EventBusRecord, "policy"> | undefined,
   sender: Sender,
   facts: PutFacts,
 ): boolean => {
-  const text = record?.policy;
+  const policyText = record?.policy;
   const isOwn = bus.account === sender.accountId && isAccountId(bus.account);
-  if (text === undefined) return isOwn;
-  const policy = readBusPolicy(text);
+  if (policyText === undefined) return isOwn;
+  const policy = parseBusPolicy(policyText);
   const request: PolicyRequest = {
     requester: sender,
     action: "events:PutEvents",
-    resource: busArn(app.place, bus.account, bus.name),
+    resource: busArn(app.arnScope, bus),
     ownerAccountId: bus.account,
     context: new Map([
       ["aws:principalaccount", [sender.accountId]],
@@ -59,19 +71,19 @@ export const mayPut = (
     ]),
   };
   if (isOwn) return findStatement("Deny", request, [policy], publicSpelling) === undefined;
-  const identity = readIdentityPolicies(sender.policies);
+  const identity = parseIdentityPolicies(sender.policies);
   return identity !== undefined && evaluate(request, { identity, resource: [policy] }, publicSpelling).isAllowed;
 };
 
-/** Both dialects read as the public one. */
+/** Reads the names of both dialects as those of the public one. */
 const publicSpelling: Spelling = {
   action: (written) => written.replace(/^event-bus:/i, "events:"),
   arn: (written) => written.replace(/^arn:svc:/, "arn:aws:").replace(/^arn:aws:event-bus:/, "arn:aws:events:"),
   key: (written) => written.replace(/^svc:/i, "aws:").replace(/^event-bus:/i, "events:"),
 };
 
-/** Undefined when one of them cannot be read: it may deny what the others allow, so all of them allow nothing. */
-const readIdentityPolicies = (policies: readonly string[]): Policy[] | undefined => {
+/** Undefined if one policy cannot be parsed: it may deny what the others allow, so none of them allows anything. */
+const parseIdentityPolicies = (policies: readonly string[]): Policy[] | undefined => {
   try {
     return policies.map(parseIdentityPolicy);
   } catch (error) {

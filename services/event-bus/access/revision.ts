@@ -1,31 +1,31 @@
-import type { CallContext } from "../../kit/server/handlers.ts";
-import type { Application } from "../application.ts";
+import type { DescMethod } from "@bufbuild/protobuf";
+
 import { ErrorReason, fault } from "../faults.ts";
 
 /** The request header, or RPC metadata, by which a caller chooses a revision of the interface. */
-export const revisionHeader = "x-svc-revision";
+const revisionHeader = "x-svc-revision";
 
-/** What the revisions of the interface promise differently. Operations ask here and never for a revision's name. */
+/** The differences between the revisions of the interface. Operations read them and never compare a revision's name. */
 export interface Revision {
   readonly name: string;
-  /** Whether there are operations on global endpoints, and an EndpointId of PutEvents. */
+  /** Whether there are operations on global endpoints, and PutEvents has an EndpointId. */
   readonly hasEndpoints: boolean;
   /** Levels of objects and lists in the detail of an event. */
   readonly depthMax: number;
-  /** Whether a rule has as many targets as the installation allows at most, or as many as calls put. */
+  /** Whether the installation's limit on the targets of a rule holds; otherwise a rule may have any number. */
   readonly limitsTargets: boolean;
-  /** Whether a rule of a bus that is not there is refused when it is deleted, or counts as deleted. */
+  /** Whether deleting a rule of a bus that does not exist is refused; otherwise the rule counts as deleted. */
   readonly refusesDeletionWithoutBus: boolean;
-  /** Whether the source by which replays are listed is an archive alone, or also the bus that fed it. */
+  /** Whether replays are listed by an archive only; otherwise also by the bus that fed the archive. */
   readonly listsReplaysByArchiveOnly: boolean;
-  /** Whether the policy of every bus is limited to the documented length, or only that of the default bus. */
+  /** Whether the documented length limits the policy of every bus; otherwise only that of the default bus. */
   readonly limitsEveryPolicy: boolean;
-  /** Whether a grant may name any action, or only that of putting events. */
+  /** Whether a grant may name any action; otherwise only events:PutEvents. */
   readonly grantsAnyAction: boolean;
 }
 
-/** The later revision, which is meant where a caller chooses none. */
-export const revisionA: Revision = {
+/** The later revision, used when a caller chooses none. */
+const revisionA: Revision = {
   name: "A",
   hasEndpoints: true,
   depthMax: 1_100,
@@ -36,8 +36,8 @@ export const revisionA: Revision = {
   grantsAnyAction: true,
 };
 
-/** The earlier revision. It states no depth; this one is what the matcher's stack bears with room to spare. */
-export const revisionB: Revision = {
+/** The earlier revision. It documents no depth; the matcher's stack is large enough for this one with room to spare. */
+const revisionB: Revision = {
   name: "B",
   hasEndpoints: false,
   depthMax: 2_000,
@@ -48,8 +48,8 @@ export const revisionB: Revision = {
   grantsAnyAction: false,
 };
 
-/** The revision that a call is made in. Throws UNKNOWN_REVISION. */
-export const revisionOf = ({ requestHeader }: Pick<CallContext<Application>, "requestHeader">): Revision => {
+/** The revision in which a call is made. Throws UNKNOWN_REVISION. */
+export const revisionOf = (requestHeader: Headers): Revision => {
   const name = requestHeader.get(revisionHeader) ?? revisionA.name;
   const revision = [revisionA, revisionB].find((each) => each.name === name);
   if (revision === undefined) throw fault(ErrorReason.UNKNOWN_REVISION, { revision: name });
@@ -64,9 +64,8 @@ const endpointOperations = new Set([
   "updateEndpoint",
 ]);
 
-/** Refuses a call in a revision that is not known, or that does not know the operation. */
-export const refuseOutsideRevision = ({ method, requestHeader }: CallContext<Application>): void => {
-  const { name, hasEndpoints } = revisionOf({ requestHeader });
+/** Throws UNKNOWN_OPERATION if the revision does not have the operation. */
+export const refuseOutsideRevision = ({ name, hasEndpoints }: Revision, method: DescMethod): void => {
   if (!hasEndpoints && endpointOperations.has(method.localName))
     throw fault(ErrorReason.UNKNOWN_OPERATION, { operation: method.name, revision: name });
 };

@@ -9,28 +9,29 @@ import {
 import { NamedKeyError } from "../../kit/keyring/key-names.ts";
 import type { Application } from "../application.ts";
 import { openSecret } from "../encryption/connection-secret.ts";
-import { parseNamedArn } from "../domain/arns.ts";
+import { parseIdentifiedArn } from "../domain/arns.ts";
 import { eventJson } from "../domain/envelope.ts";
-import { judgeStatus } from "../domain/http-outcome.ts";
+import { classifyStatus } from "../domain/http-outcome.ts";
 import { targetInput } from "../domain/input.ts";
 import { filledCharactersMax, FilledTooLongError } from "../domain/template.ts";
 import { findApiDestination } from "../store/api-destination.ts";
 import { findConnectionByArn } from "../store/connection.ts";
 import { apiRequest } from "./api-request.ts";
-import type { Attempt, AttemptOutcome, Connector } from "./connector.ts";
+import type { AttemptOutcome, Connector, DeliveryAttempt } from "./connector.ts";
 import type { HttpSender } from "./http-sender.ts";
 import { SendError } from "./http-sender.ts";
 import type { OAuthTokens } from "./oauth-tokens.ts";
 import { TokenError } from "./oauth-tokens.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
 
-/** What requests to API destinations are made with. */
+/** The tools with which requests to API destinations are sent. */
 export interface ApiDestinationTools {
   readonly sender: HttpSender;
   readonly tokens: OAuthTokens;
   readonly rates: RateLimiter;
 }
 
+/** An API destination with the connection that authorizes its requests. */
 interface Endpoint {
   readonly destination: ApiDestinationRecord;
   readonly connection: ConnectionRecord;
@@ -44,16 +45,16 @@ export const apiDestinationConnector =
     if ("kind" in endpoint) return endpoint;
     const input = inputOf(attempt);
     if (typeof input !== "string") return input;
-    const slot = tools.rates.take(attempt.target.arn, endpoint.destination.rateLimit, attempt.slotMs);
+    const slot = tools.rates.reserve(attempt.target.arn, endpoint.destination.rateLimit, attempt.slotMs);
     if (slot !== "now") return { kind: "postponed", slotMs: slot };
     try {
       return await sendTo(endpoint, attempt, input, app, tools);
     } catch (error) {
-      return judgeError(error);
+      return classifyError(error);
     }
   };
 
-const inputOf = (attempt: Attempt): string | AttemptOutcome => {
+const inputOf = (attempt: DeliveryAttempt): string | AttemptOutcome => {
   try {
     const input = targetInput({ ...attempt });
     if (input !== undefined) return input;
@@ -67,9 +68,9 @@ const inputOf = (attempt: Attempt): string | AttemptOutcome => {
 
 const findEndpoint = async (
   app: Pick<Application, "store">,
-  { account, target }: Attempt,
+  { account, target }: DeliveryAttempt,
 ): Promise<Endpoint | AttemptOutcome> => {
-  const named = parseNamedArn(target.arn, "api-destination");
+  const named = parseIdentifiedArn(target.arn, "api-destination");
   const { destination, connection } = await app.store.read(async (reader) => {
     const found = named?.account === account ? await findApiDestination(reader, account, named.name) : undefined;
     const current = found?.id === named?.id ? found : undefined;
@@ -89,9 +90,10 @@ const findEndpoint = async (
   return { destination, connection };
 };
 
+/** Sends the request of one attempt. A token that the endpoint refuses is not used again. */
 const sendTo = async (
   { destination, connection }: Endpoint,
-  attempt: Attempt,
+  attempt: DeliveryAttempt,
   input: string,
   app: Pick<Application, "clock" | "keyring">,
   { sender, tokens }: ApiDestinationTools,
@@ -109,7 +111,7 @@ const sendTo = async (
   });
   const answer = await sender.send(outgoing, attempt.signal);
   if (token !== undefined && (answer.status === 401 || answer.status === 407)) tokens.drop(tokenKey, token);
-  return judgeStatus(answer.status, answer.retryAfter, app.clock.now());
+  return classifyStatus(answer.status, answer.retryAfter, app.clock.now());
 };
 
 const tokenOf = async (
@@ -119,11 +121,11 @@ const tokenOf = async (
 ): Promise<string | undefined> =>
   auth.oAuthParameters === undefined ? undefined : tokens.get(key, auth.oAuthParameters);
 
-const judgeError = (error: unknown): AttemptOutcome => {
+const classifyError = (error: unknown): AttemptOutcome => {
   if (error instanceof SendError)
     return { kind: error.isTransient ? "retry" : "failed", code: error.code, message: error.message };
   if (error instanceof TokenError) return { kind: "retry", code: "NO_PERMISSIONS", message: error.message };
-  // The key may be enabled again while the event still waits.
+  // The key may be enabled again before the delivery's retry policy ends.
   if (error instanceof NamedKeyError) return { kind: "retry", code: "NO_PERMISSIONS", message: error.message };
   if (error instanceof TypeError)
     return { kind: "failed", code: "SDK_CLIENT_ERROR", message: `The request cannot be sent: ${error.message}.` };

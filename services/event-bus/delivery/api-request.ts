@@ -12,22 +12,22 @@ import { JsonCursor, openBrace } from "../json/json-cursor.ts";
 import { readPath } from "../json/json-path.ts";
 import type { OutgoingRequest } from "./http-sender.ts";
 
-/** What a request to an API destination is made of. */
-export interface ApiRequestParts {
+/** The parts of a request to an API destination. */
+interface ApiRequestParts {
   readonly destination: ApiDestinationRecord;
   readonly auth: CreateConnectionAuthParameters;
   /** The token of an OAuth connection; undefined for the other kinds. */
   readonly token: string | undefined;
   readonly parameters: HttpParameters | undefined;
-  /** What the target is given. */
+  /** The target's input. */
   readonly input: string;
-  /** The whole event as JSON, which the target's parameters may read. */
+  /** The whole event as JSON; the target's parameters may refer to its members. */
   readonly event: string;
 }
 
 /**
- * The request of one delivery, which tells the trace in which the event was put. What the connection says wins over what
- * the target says. Throws TypeError for no URL.
+ * The request of one delivery, with the headers of the trace in which the event was put. Parameters of the connection
+ * win over those of the target. Throws TypeError if the endpoint is not a URL.
  */
 export const apiRequest = (parts: ApiRequestParts): OutgoingRequest => {
   const { destination, auth, token, parameters, input, event } = parts;
@@ -47,13 +47,13 @@ export const apiRequest = (parts: ApiRequestParts): OutgoingRequest => {
   };
 };
 
-/** Parameters of a connection that say something. */
+/** The parameters of a connection that have a name; one without a value has an empty one. */
 export const parametersOf = (
   parameters: readonly { readonly key?: string; readonly value?: string }[] | undefined,
 ): NamedValue[] =>
   (parameters ?? []).flatMap(({ key, value }) => (key === undefined ? [] : [[key, value ?? ""] as const]));
 
-/** Puts query parameters into a URL, in place of those of the same name. */
+/** Sets query parameters of a URL; each replaces those of the same name. */
 export const setQuery = (url: URL, parameters: readonly NamedValue[]): void => {
   for (const [name, value] of parameters) url.searchParams.set(name, value);
 };
@@ -81,7 +81,7 @@ const requestUrl = (
 const dynamicEntries = (parameters: Readonly<Record<string, string>> | undefined, event: string): NamedValue[] =>
   Object.entries(parameters ?? {}).map(([name, value]) => [name, dynamicValue(value, event)]);
 
-/** A value that is a whole JSON path is read from the event; a string stands without its quotes. */
+/** A value that is a JSON path is replaced by the event's value there; a string without its quotes, "" if absent. */
 const dynamicValue = (value: string, event: string): string => {
   if (!value.startsWith("$.")) return value;
   const found = readPath(event, value);
@@ -99,7 +99,7 @@ const authorizationHeaders = (auth: CreateConnectionAuthParameters, token: strin
   return token === undefined ? [] : [["authorization", `Bearer ${token}`]];
 };
 
-/** A JSON object with members set, in place of those of the same name; any other text as it is. */
+/** A JSON object with members set; each replaces those of the same name. Any other text is returned unchanged. */
 const withMembers = (input: string, members: readonly NamedValue[]): string => {
   const cursor = new JsonCursor(input);
   if (members.length === 0 || cursor.peek() !== openBrace) return input;

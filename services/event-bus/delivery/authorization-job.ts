@@ -17,10 +17,10 @@ import { TokenError } from "./oauth-tokens.ts";
 /** The kind of the jobs that fetch the first token of a connection. */
 export const authorizationKind = "authorization";
 
-/** Tries before a connection counts as not authorized. */
-const triesMax = 5;
+/** Attempts after which a connection counts as not authorized. */
+const attemptsMax = 5;
 
-/** The handler counts its tries itself, because the last one changes the connection. */
+/** The handler counts its attempts itself, because the last one changes the connection. */
 export const authorizationPolicy: JobPolicy = {
   attemptsMax: Infinity,
   ageMsMax: Infinity,
@@ -42,19 +42,19 @@ export const enqueueAuthorization = (
   jobs.enqueue(transaction, { kind: authorizationKind, owner: `connection/${account}`, payload });
 };
 
-/** Fetches a connection's first token and writes what came of it; a connection that has changed since is left alone. */
+/** Fetches a connection's first token and stores the result, unless the connection has changed in the meantime. */
 export const authorizationHandler =
   (app: Pick<Application, "store" | "clock" | "keyring">, tokens: OAuthTokens): JobHandler =>
   async (job, { attempt }) => {
-    const wanted = fromBinary(AuthorizationRecordSchema, job.payload);
-    const { account } = wanted;
-    const connection = await app.store.read((reader) => findConnection(reader, account, wanted.connection));
-    if (connection?.id !== wanted.connectionId) return { done: true };
+    const payload = fromBinary(AuthorizationRecordSchema, job.payload);
+    const { account } = payload;
+    const connection = await app.store.read((reader) => findConnection(reader, account, payload.connection));
+    if (connection?.id !== payload.connectionId) return { done: true };
     let oauth: CreateConnectionOAuthParameters | undefined;
     try {
       oauth = openSecret(app.keyring, account, connection)?.oAuthParameters;
     } catch (error) {
-      // The connection waits as long as its key cannot be used.
+      // The connection waits until its key can be used.
       if (error instanceof NamedKeyError) return { retry: true, reason: error.message };
       throw error;
     }
@@ -62,19 +62,19 @@ export const authorizationHandler =
 
     let failure: string | undefined;
     try {
-      await tokens.get(`${connection.id}/${wanted.secretRevision}`, oauth);
+      await tokens.get(`${connection.id}/${payload.secretRevision}`, oauth);
     } catch (error) {
       if (!(error instanceof TokenError || error instanceof SendError || error instanceof TypeError)) throw error;
       const isTransient = !(error instanceof TypeError) && error.isTransient;
-      if (isTransient && attempt < triesMax) return { retry: true, reason: error.message };
+      if (isTransient && attempt < attemptsMax) return { retry: true, reason: error.message };
       failure = error.message;
     }
 
     return {
       done: true,
       apply: async (transaction) => {
-        const present = await findConnection(transaction, account, wanted.connection);
-        if (present?.id !== wanted.connectionId || present.secretRevision !== wanted.secretRevision) return;
+        const present = await findConnection(transaction, account, payload.connection);
+        if (present?.id !== payload.connectionId || present.secretRevision !== payload.secretRevision) return;
         if (present.state !== ConnectionState.AUTHORIZING) return;
         const nowMs = BigInt(app.clock.now());
         putConnection(transaction, account, {

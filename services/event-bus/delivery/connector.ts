@@ -2,38 +2,38 @@ import type { EventRecord } from "../../../gen/quartet/eventbus/storage/v1/recor
 import type { Target } from "../../../gen/quartet/eventbus/v1/target_pb.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 
-/** One try to deliver an event to a target. */
-export interface Attempt {
-  /** The account whose rule it is. */
+/** One attempt to deliver an event to a target. */
+export interface DeliveryAttempt {
+  /** The account that owns the rule. */
   readonly account: string;
   readonly event: EventRecord;
   readonly target: Target;
   readonly ruleArn: string;
   readonly ruleName: string;
-  /** When the event was taken, in milliseconds since 1970. */
+  /** When the bus accepted the event, in milliseconds since 1970. */
   readonly ingestedMs: number;
-  /** The instant that an earlier try was given by a rate limit and has waited for; undefined: none. */
+  /** The instant that the rate limit assigned to an earlier attempt, which has waited for it; undefined: none. */
   readonly slotMs: number | undefined;
   readonly signal: AbortSignal;
 }
 
-/** A failure that no retry mends. */
+/** A permanent failure. The code is a documented one of dead letters. */
 export interface AttemptFailure {
   readonly code: string;
   readonly message: string;
 }
 
-/** How a try ended. Codes are the documented ones of dead letters. */
+/** The outcome of an attempt. Codes are the documented ones of dead letters. */
 export type AttemptOutcome =
-  /** `apply` writes in the transaction that ends the delivery. A failure that it gives has written nothing. */
+  /** `apply` writes in the transaction that ends the delivery. If it returns a failure, it has written nothing. */
   | {
       readonly kind: "delivered";
       readonly apply?: (transaction: Transaction) => Promise<AttemptFailure | undefined>;
     }
-  /** A rate limit asks for a later instant; this does not count as a try. */
+  /** The rate limit has assigned a later instant. This does not count as an attempt. */
   | { readonly kind: "postponed"; readonly slotMs: number }
   | { readonly kind: "retry"; readonly code: string; readonly message: string; readonly notBeforeMs?: number }
   | ({ readonly kind: "failed" } & AttemptFailure);
 
-/** Delivers to one kind of target. May be called again for the same event; may throw, which is tried again. */
-export type Connector = (attempt: Attempt) => Promise<AttemptOutcome>;
+/** Delivers to one kind of target. May be called again for the same event. If it throws, the delivery is retried. */
+export type Connector = (attempt: DeliveryAttempt) => Promise<AttemptOutcome>;

@@ -1,28 +1,49 @@
 import { parseArn } from "../../kit/arn/arn.ts";
+import type { Application } from "../application.ts";
+import type { ApiDestinationTools } from "./api-destination-connector.ts";
+import { apiDestinationConnector } from "./api-destination-connector.ts";
 import type { Connector } from "./connector.ts";
+import { eventBusConnector } from "./event-bus-connector.ts";
 
-/** A kind of target and what delivers to it. */
-export interface ConnectorRow {
-  /** Service parts of the ARNs, in either dialect. */
+/** The tools with which the connectors reach their targets. */
+export type ConnectorTools = ApiDestinationTools;
+
+/** One kind of target and the connector that delivers to it. */
+interface ConnectorRow {
+  /** The service parts of the targets' ARNs, in either dialect. */
   readonly services: readonly string[];
-  /** What the resource part begins with; empty: anything. */
+  /** The text with which the resource part of the ARNs begins. */
   readonly resourcePrefix: string;
   readonly connector: Connector;
 }
 
-/** Finds what delivers to a target by its ARN. A kind without a connector fails for good, never silently. */
-export const connectorFor =
-  (rows: readonly ConnectorRow[]): ((targetArn: string) => Connector) =>
-  (targetArn) => {
+/** The kinds of targets to which this installation delivers. */
+const connectorRows = (app: Application, tools: ConnectorTools): readonly ConnectorRow[] => [
+  {
+    services: ["events", "event-bus"],
+    resourcePrefix: "api-destination/",
+    connector: apiDestinationConnector(app, tools),
+  },
+  { services: ["events", "event-bus"], resourcePrefix: "event-bus/", connector: eventBusConnector(app) },
+];
+
+/**
+ * Returns the function that finds the connector of a target by its ARN. A delivery to a target of another kind fails
+ * permanently, so it leaves a dead letter.
+ */
+export const connectorFinder = (app: Application, tools: ConnectorTools): ((targetArn: string) => Connector) => {
+  const rows = connectorRows(app, tools);
+  return (targetArn) => {
     const parsed = parseArn(targetArn);
     const row = rows.find(
       ({ services, resourcePrefix }) =>
         parsed !== undefined && services.includes(parsed.service) && parsed.resource.startsWith(resourcePrefix),
     );
-    return row?.connector ?? unreachable;
+    return row?.connector ?? noConnector;
   };
+};
 
-const unreachable: Connector = ({ target }) =>
+const noConnector: Connector = ({ target }) =>
   Promise.resolve({
     kind: "failed",
     code: "NO_RESOURCE",

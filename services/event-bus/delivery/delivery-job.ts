@@ -11,12 +11,15 @@ import type { ExhaustedCondition } from "../domain/retry.ts";
 import { decideRetry, retryLimitsOf } from "../domain/retry.ts";
 import { deliveryHolder, deliveryKind } from "../ingestion/ingest.ts";
 import { putDeadLetter } from "../store/dead-letter.ts";
-import type { EventPlace } from "../store/event.ts";
+import type { EventKey } from "../store/event.ts";
 import { findEvent, holdEvent, releaseEvent } from "../store/event.ts";
 import type { AttemptFailure, AttemptOutcome, Connector } from "./connector.ts";
 
-/** Each target has limits of its own, which the handler keeps; the delay is the least that a broken store makes it wait. */
-export const deliveryPolicy: JobPolicy = { attemptsMax: Infinity, ageMsMax: Infinity, backoff: () => 500 };
+/**
+ * The handler applies the retry policy of each target itself. The backoff here is only the delay after a handler that
+ * throws, such as on a failing store.
+ */
+export const deliveryJobPolicy: JobPolicy = { attemptsMax: Infinity, ageMsMax: Infinity, backoff: () => 500 };
 
 /** One run of a delivery's job. */
 interface Run {
@@ -25,49 +28,49 @@ interface Run {
   readonly delivery: DeliveryRecord;
   readonly target: Target;
   readonly event: EventRecord;
-  readonly place: EventPlace;
-  /** Tries before this one. */
-  readonly triesBefore: number;
+  readonly eventKey: EventKey;
+  /** Attempts before this one. */
+  readonly attemptsBefore: number;
 }
 
 /**
- * Delivers one event to one target: at least once, until the target takes it or its retry policy ends. What ends a
- * delivery, the release of its event and, when it failed, its dead letter are one transaction.
+ * Delivers one event to one target: at least once, until the target accepts it or its retry policy ends. The end of a
+ * delivery, the release of its event and, if it failed, its dead letter are one transaction.
  */
 export const deliveryHandler =
   (app: Application, connectorOf: (targetArn: string) => Connector): JobHandler =>
   async (job, context) => {
     const run = await readRun(app, job, context);
-    // An event that is gone was delivered by a run whose end was not written.
+    // If the event no longer exists, an earlier run delivered it and its end was not recorded.
     if (run === undefined) return { done: true };
-    const outcome = await attempt(run, connectorOf, context.signal);
+    const outcome = await attemptDelivery(run, connectorOf, context.signal);
     return settle(run, outcome);
   };
 
 const readRun = async (app: Application, job: Job, { attempt: count }: JobContext): Promise<Run | undefined> => {
   const delivery = fromBinary(DeliveryRecordSchema, job.payload);
   const { account, eventId, target } = delivery;
-  const place = { account, eventId, ingestedMs: Number(delivery.ingestedMs) };
-  const event = await app.store.read((reader) => findEvent(reader, place));
+  const eventKey = { account, eventId, ingestedMs: Number(delivery.ingestedMs) };
+  const event = await app.store.read((reader) => findEvent(reader, eventKey));
   if (event === undefined || target === undefined) return undefined;
-  return { app, job, delivery, target, event, place, triesBefore: delivery.earlierAttempts + count - 1 };
+  return { app, job, delivery, target, event, eventKey, attemptsBefore: delivery.earlierAttempts + count - 1 };
 };
 
-const attempt = async (
-  { app, delivery, target, event, place, triesBefore }: Run,
+const attemptDelivery = async (
+  { app, delivery, target, event, eventKey, attemptsBefore }: Run,
   connectorOf: (targetArn: string) => Connector,
   signal: AbortSignal,
 ): Promise<AttemptOutcome> => {
-  const isFirstTry = triesBefore === delivery.earlierAttempts;
+  const isFirstAttempt = attemptsBefore === delivery.earlierAttempts;
   try {
     return await connectorOf(target.arn)({
       account: delivery.account,
       event,
       target,
-      ruleArn: ruleArn(app.place, delivery.account, delivery.bus, delivery.rule),
+      ruleArn: ruleArnOf(app, delivery),
       ruleName: delivery.rule,
-      ingestedMs: place.ingestedMs,
-      slotMs: isFirstTry && delivery.slotMs > 0n ? Number(delivery.slotMs) : undefined,
+      ingestedMs: eventKey.ingestedMs,
+      slotMs: isFirstAttempt && delivery.slotMs > 0n ? Number(delivery.slotMs) : undefined,
       signal,
     });
   } catch (error) {
@@ -77,71 +80,79 @@ const attempt = async (
   }
 };
 
+const ruleArnOf = ({ arnScope }: Application, { account, bus, rule }: DeliveryRecord): string =>
+  ruleArn(arnScope, { account, name: bus }, rule);
+
+/** The outcome of the job that follows from the outcome of its attempt. */
 const settle = (run: Run, outcome: AttemptOutcome): JobOutcome => {
-  const { app, target, place, triesBefore } = run;
+  const { app, target, eventKey, attemptsBefore } = run;
   switch (outcome.kind) {
     case "delivered":
       return end(run, async (transaction) => {
         const failure = await outcome.apply?.(transaction);
-        if (failure !== undefined) bury(run, transaction, failure, undefined);
+        if (failure !== undefined) deadLetter(run, transaction, failure, undefined);
       });
     case "postponed":
       return { done: true, apply: (transaction) => postpone(run, transaction, outcome.slotMs) };
     case "failed":
-      return end(run, (transaction) => bury(run, transaction, outcome, undefined));
+      return end(run, (transaction) => deadLetter(run, transaction, outcome, undefined));
     case "retry": {
       const decision = decideRetry(
         retryLimitsOf(target),
         {
           nowMs: app.clock.now(),
-          ingestedMs: place.ingestedMs,
-          retriesMade: triesBefore,
+          ingestedMs: eventKey.ingestedMs,
+          retriesMade: attemptsBefore,
           notBeforeMs: outcome.notBeforeMs,
         },
         app.random(),
       );
       if (decision.kind === "retry")
         return { retry: true, reason: `${outcome.code}: ${outcome.message}`, notBeforeMs: decision.atMs };
-      return end(run, (transaction) => bury(run, transaction, outcome, decision.condition));
+      return end(run, (transaction) => deadLetter(run, transaction, outcome, decision.condition));
     }
   }
 };
 
-/** Ends the delivery: what it leaves behind is written with the release of its event. */
-const end = ({ app, job, place }: Run, leave: (transaction: Transaction) => Promise<void> | void): JobOutcome => ({
+/** Ends the delivery. `writeRest` writes in the transaction that releases the event. */
+const end = (
+  { app, job, eventKey }: Run,
+  writeRest: (transaction: Transaction) => Promise<void> | void,
+): JobOutcome => ({
   done: true,
   apply: async (transaction) => {
-    await leave(transaction);
-    await releaseEvent(transaction, place, deliveryHolder(job.id), app.clock.now() - app.limits.eventLogMs);
+    await writeRest(transaction);
+    await releaseEvent(transaction, eventKey, deliveryHolder(job.id), app.clock.now() - app.limits.eventLogMs);
   },
 });
 
-/** Replaces the job by one that runs at the instant the rate limit gave; waiting for it is no try. */
+/** Replaces the job by one that runs at the instant that the rate limit assigned. The wait does not count as an attempt. */
 const postpone = async (run: Run, transaction: Transaction, slotMs: number): Promise<void> => {
-  const { app, job, delivery, place, triesBefore } = run;
+  const { app, job, delivery, eventKey, attemptsBefore } = run;
   const payload = toBinary(
     DeliveryRecordSchema,
-    create(DeliveryRecordSchema, { ...delivery, earlierAttempts: triesBefore, slotMs: BigInt(slotMs) }),
+    create(DeliveryRecordSchema, { ...delivery, earlierAttempts: attemptsBefore, slotMs: BigInt(slotMs) }),
   );
   const next = app.jobs.enqueue(transaction, { kind: deliveryKind, owner: job.owner, payload, dueMs: slotMs });
-  holdEvent(transaction, place, deliveryHolder(next));
-  await releaseEvent(transaction, place, deliveryHolder(job.id), 0);
+  holdEvent(transaction, eventKey, deliveryHolder(next));
+  await releaseEvent(transaction, eventKey, deliveryHolder(job.id), 0);
 };
 
-const bury = (
-  { app, delivery, target, event, triesBefore }: Run,
+/** Stores the delivery as a dead letter. */
+const deadLetter = (
+  { app, delivery, target, event, attemptsBefore }: Run,
   transaction: Transaction,
   failure: AttemptFailure,
   condition: ExhaustedCondition | undefined,
 ): void =>
   putDeadLetter(transaction, delivery.account, app.clock.now(), app.ids.uuid(), {
     event,
-    ruleArn: ruleArn(app.place, delivery.account, delivery.bus, delivery.rule),
+    ruleArn: ruleArnOf(app, delivery),
     targetArn: target.arn,
     errorCode: failure.code,
     errorMessage: failure.message,
     exhaustedRetryCondition: condition,
-    retryAttempts: triesBefore,
+    retryAttempts: attemptsBefore,
     queueArn: target.deadLetterConfig?.arn,
     target,
     bus: delivery.bus,

@@ -1,22 +1,22 @@
-import type { Application } from "../application.ts";
-import { accountRoot, busArn, parseBusReference } from "../domain/arns.ts";
 import { parseArn } from "../../kit/arn/arn.ts";
 import { accountSender, mayPut } from "../access/put-access.ts";
-import { ingestEvent, openBus, tooWideMessage } from "../ingestion/ingest.ts";
+import type { Application } from "../application.ts";
+import { accountRootArn, busArn, parseBusReference } from "../domain/arns.ts";
+import { ingestEvent, openBus, tooLargeMessage } from "../ingestion/ingest.ts";
 import { findBus } from "../store/bus.ts";
 import type { Connector } from "./connector.ts";
 
 /**
- * Puts events on another bus of the account, or on one of an account whose policy allows it, in the transaction that ends
- * the delivery, so exactly once. An event keeps its id, account and region, and ends after a number of buses, so that
- * rules which feed each other come to rest.
+ * Puts events on another bus of the account, or on a bus of another account whose policy allows it, in the transaction
+ * that ends the delivery, so exactly once. An event keeps its id, account and region. It passes through a limited number
+ * of buses, so that rules which feed each other do not loop for ever.
  */
 export const eventBusConnector =
   (app: Application): Connector =>
   async ({ account, event, target }) => {
     const bus = parseBusReference(target.arn, account);
     const region = parseArn(target.arn)?.region;
-    if (region !== app.place.region)
+    if (region !== app.arnScope.region)
       return { kind: "failed", code: "NO_RESOURCE", message: `Region ${region} is not reached from here.` };
     if (bus.account !== account && event.account !== account)
       return {
@@ -33,7 +33,7 @@ export const eventBusConnector =
     const isAllowed = await app.store.read(async (reader) => {
       const record = await findBus(reader, bus);
       if (bus.account === account && record === undefined) return undefined;
-      const sender = accountSender(account, accountRoot(app.place, account));
+      const sender = accountSender(account, accountRootArn(app.arnScope, account));
       return mayPut(app, bus, record, sender, event);
     });
     if (isAllowed === undefined)
@@ -42,14 +42,14 @@ export const eventBusConnector =
       return {
         kind: "failed",
         code: "NO_PERMISSIONS",
-        message: `Account ${account} may not put events on ${busArn(app.place, bus.account, bus.name)}.`,
+        message: `Account ${account} may not put events on ${busArn(app.arnScope, bus)}.`,
       };
     return {
       kind: "delivered",
       apply: async (transaction) => {
         const next = { ...event, hops: event.hops + 1 };
         const ingested = ingestEvent(app, transaction, await openBus(app, transaction, bus), next);
-        return ingested.kind === "taken" ? undefined : { code: "RESOURCE_LIMIT_EXCEEDED", message: tooWideMessage };
+        return ingested.kind === "ingested" ? undefined : { code: "RESOURCE_LIMIT_EXCEEDED", message: tooLargeMessage };
       },
     };
   };

@@ -12,19 +12,19 @@ export interface OutgoingRequest {
   readonly body: string | undefined;
 }
 
-/** What came back. */
-export interface IncomingAnswer {
+/** The answer to a request. */
+interface IncomingAnswer {
   readonly status: number;
   readonly retryAfter: string | undefined;
-  /** The beginning of the body, when it was asked for. */
+  /** The beginning of the body; empty unless it was requested. */
   readonly body: string;
 }
 
-/** Why there was no answer, by the documented codes of dead letters. */
+/** A request without an answer. Codes are the documented ones of dead letters. */
 export class SendError extends Error {
   override readonly name = "SendError";
   readonly code: "CONNECTION_FAILURE" | "TIMEOUT" | "SDK_CLIENT_ERROR";
-  /** False for what no retry mends: an address that may not be reached or that does not exist. */
+  /** False if a retry cannot succeed: the address is forbidden or does not exist. */
   readonly isTransient: boolean;
 
   constructor(code: SendError["code"], message: string, isTransient: boolean, cause?: unknown) {
@@ -34,14 +34,17 @@ export class SendError extends Error {
   }
 }
 
-/** Sends requests to the outside. */
+/** Sends requests to targets outside the installation. */
 export interface HttpSender {
-  /** Sends one request, following no redirect. Throws SendError, or the signal's reason. `bodyBytesMax` of 0 reads no body. */
+  /**
+   * Sends one request and follows no redirect. Reads at most `bodyBytesMax` bytes of the answer's body; unset: none.
+   * Throws SendError, or the signal's reason.
+   */
   send(outgoing: OutgoingRequest, signal: AbortSignal, bodyBytesMax?: number): Promise<IncomingAnswer>;
   close(): Promise<void>;
 }
 
-/** Makes a sender. A request takes at most `requestMsMax` milliseconds from beginning to end. */
+/** Creates a sender. A request with its answer takes at most `requestMsMax` milliseconds. */
 export const createHttpSender = (guard: AddressGuard, requestMsMax: number): HttpSender => {
   const agent = new Agent({ connect: { lookup: guard.lookup }, pipelining: 0, maxHeaderSize: 65_536 });
   return {
@@ -58,7 +61,7 @@ export const createHttpSender = (guard: AddressGuard, requestMsMax: number): Htt
           signal: AbortSignal.any([signal, limit]),
         });
         const body = bodyBytesMax === 0 ? "" : await readBody(answer.body, bodyBytesMax);
-        // What is not read is thrown away with the connection; a slow body does not hold a delivery that was answered.
+        // The rest of the body is dropped with the connection, so that a slow body does not delay an answered delivery.
         answer.body.on("error", () => {}).destroy();
         const retryAfter = answer.headers["retry-after"];
         return { status: answer.statusCode, retryAfter: Array.isArray(retryAfter) ? retryAfter[0] : retryAfter, body };

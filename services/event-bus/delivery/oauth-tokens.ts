@@ -6,10 +6,10 @@ import type { Clock } from "../../kit/clock/clock.ts";
 import { parametersOf, setQuery } from "./api-request.ts";
 import type { HttpSender, OutgoingRequest } from "./http-sender.ts";
 
-/** The authorization endpoint gave no token. */
+/** The authorization endpoint returned no token. */
 export class TokenError extends Error {
   override readonly name = "TokenError";
-  /** False when the endpoint said no: asking again with the same secrets will not help. */
+  /** False if the endpoint refused: another request with the same secrets would fail as well. */
   readonly isTransient: boolean;
 
   constructor(message: string, isTransient: boolean) {
@@ -18,35 +18,37 @@ export class TokenError extends Error {
   }
 }
 
-interface Held {
+/** A token in memory. */
+interface CachedToken {
   readonly token: string;
-  readonly goodUntilMs: number;
+  readonly validUntilMs: number;
 }
 
-/** Milliseconds before a token's end at which it is no longer used. */
+/** Milliseconds before a token expires during which it is not used. */
 const marginMs = 30_000;
-/** Milliseconds that a token is used which names no end. */
+/** Milliseconds for which a token is used whose answer names no lifetime. */
 const lifetimeMsDefault = 300_000;
+/** Bytes of an answer that are read. */
 const answerBytesMax = 65_536;
-/** Tokens that are kept; one that was not used for longest is fetched anew. */
-const heldMax = 10_000;
+/** Tokens in memory; the least recently used one is dropped first and fetched again when needed. */
+const cachedTokensMax = 10_000;
 
-/** Tokens of OAuth connections, fetched when needed and kept in memory while they are good. */
+/** Tokens of OAuth connections, fetched when needed and cached in memory while they are valid. */
 export class OAuthTokens {
   readonly #sender: HttpSender;
   readonly #clock: Clock;
-  readonly #held = new LRUCache<string, Held>({ max: heldMax });
-  readonly #fetching = new Map<string, Promise<Held>>();
+  readonly #cached = new LRUCache<string, CachedToken>({ max: cachedTokensMax });
+  readonly #fetching = new Map<string, Promise<CachedToken>>();
 
   constructor(sender: HttpSender, clock: Clock) {
     this.#sender = sender;
     this.#clock = clock;
   }
 
-  /** A good token. `key` names the connection and the revision of its secret. Throws TokenError, SendError. */
+  /** Returns a valid token. `key` names the connection and the revision of its secret. Throws TokenError, SendError. */
   async get(key: string, oauth: CreateConnectionOAuthParameters): Promise<string> {
-    const held = this.#held.get(key);
-    if (held !== undefined && this.#clock.now() < held.goodUntilMs) return held.token;
+    const cached = this.#cached.get(key);
+    if (cached !== undefined && this.#clock.now() < cached.validUntilMs) return cached.token;
     // Deliveries that need the same token wait for one request.
     let fetching = this.#fetching.get(key);
     if (fetching === undefined) {
@@ -54,17 +56,17 @@ export class OAuthTokens {
       this.#fetching.set(key, fetching);
     }
     const fetched = await fetching;
-    this.#held.set(key, fetched);
+    this.#cached.set(key, fetched);
     return fetched.token;
   }
 
   /** Forgets a token that an endpoint refused. */
   drop(key: string, token: string): void {
-    if (this.#held.get(key)?.token === token) this.#held.delete(key);
+    if (this.#cached.get(key)?.token === token) this.#cached.delete(key);
   }
 
-  async #fetch(oauth: CreateConnectionOAuthParameters): Promise<Held> {
-    // Several deliveries may wait for it, so no single one of them can call it off.
+  async #fetch(oauth: CreateConnectionOAuthParameters): Promise<CachedToken> {
+    // Several deliveries may wait for the token, so none of them may abort the request.
     const answer = await this.#sender.send(tokenRequest(oauth), new AbortController().signal, answerBytesMax);
     if (answer.status < 200 || answer.status >= 300)
       throw new TokenError(
@@ -73,7 +75,7 @@ export class OAuthTokens {
       );
     const { token, seconds } = readAnswer(answer.body);
     const lifetimeMs = seconds === undefined ? lifetimeMsDefault : seconds * 1_000;
-    return { token, goodUntilMs: this.#clock.now() + Math.max(0, lifetimeMs - marginMs) };
+    return { token, validUntilMs: this.#clock.now() + Math.max(0, lifetimeMs - marginMs) };
   }
 }
 
@@ -91,7 +93,10 @@ const readAnswer = (body: string): { readonly token: string; readonly seconds: n
   return { token, seconds: seconds === undefined || !Number.isFinite(number) ? undefined : number };
 };
 
-/** Client id and secret stand with the grant type in the query of a GET, else in the body: as JSON when the connection's headers say so, else as a form. */
+/**
+ * The request for a token. A GET has the grant type, the client id and the secret in its query. Other methods have them
+ * in the body: as JSON if the connection sets that content type, otherwise as a form.
+ */
 const tokenRequest = (oauth: CreateConnectionOAuthParameters): OutgoingRequest => {
   const http = oauth.oAuthHttpParameters;
   const url = new URL(oauth.authorizationEndpoint);

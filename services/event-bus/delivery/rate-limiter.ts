@@ -4,10 +4,10 @@ import type { Clock } from "../../kit/clock/clock.ts";
 import type { RateState } from "../domain/rate-limit.ts";
 import { reserveSlot } from "../domain/rate-limit.ts";
 
-/** Destinations whose state is kept; one that was not used for longest begins anew. */
+/** Destinations whose state is in memory; the state of the least recently used one is dropped first. */
 const destinationsMax = 10_000;
 
-/** Spaces the requests to each destination. The state is in memory; a restart begins anew. */
+/** Spaces the requests to each destination. The state is in memory only and is lost at a restart. */
 export class RateLimiter {
   readonly #clock: Clock;
   readonly #startedMs: number;
@@ -19,10 +19,11 @@ export class RateLimiter {
   }
 
   /**
-   * Whether a request may be made now, or at which instant (milliseconds since 1970). `slotMs` is the instant that this
-   * request was given before and has waited for; one given before the start of the process no longer counts.
+   * Returns "now" if a request may be sent now, otherwise the instant at which it may (milliseconds since 1970).
+   * `slotMs` is the instant that was assigned to this request before; one from before the start of the process does not
+   * count.
    */
-  take(destination: string, perSecond: number, slotMs: number | undefined): "now" | number {
+  reserve(destination: string, perSecond: number, slotMs: number | undefined): "now" | number {
     const nowMs = this.#clock.now();
     if (slotMs !== undefined && slotMs >= this.#startedMs) return slotMs <= nowMs ? "now" : slotMs;
     const reserved = reserveSlot(this.#states.get(destination), perSecond, nowMs);

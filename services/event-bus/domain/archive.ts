@@ -1,10 +1,10 @@
-/** The rule that fills an archive, as callers see it. */
+/** The name of the rule that fills an archive; callers see it. */
 export const archiveRuleName = (archive: string): string => `Events-Archive-${archive}`;
 
 /** The service that manages the rules of archives. */
 export const archiveManager = "prod.vhs.events.aws.internal";
 
-/** The pattern of an archive's rule: the archive's own, without events that a replay sends. */
+/** The pattern of an archive's rule: the archive's pattern, less events that a replay sends. */
 export const archiveRulePattern = (pattern: string | undefined): string => {
   const withoutReplays = '"replay-name":[{"exists":false}]';
   if (pattern === undefined) return `{${withoutReplays}}`;
@@ -12,6 +12,6 @@ export const archiveRulePattern = (pattern: string | undefined): string => {
   return `{${inner},${withoutReplays}}`;
 };
 
-/** The instant (milliseconds since 1970) before which events are let go; undefined: they are kept for ever. */
+/** The instant (milliseconds since 1970) before which events are deleted; undefined: events are kept for ever. */
 export const retentionStart = (retentionDays: number, nowMs: number): number | undefined =>
   retentionDays === 0 ? undefined : Math.max(0, nowMs - retentionDays * 86_400_000);

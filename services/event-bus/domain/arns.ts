@@ -1,99 +1,107 @@
 import { arn, parseArn } from "../../kit/arn/arn.ts";
 
-/** The words that all resource names of an installation begin with. */
-export interface Place {
+/** The parts that all ARNs of an installation share. */
+export interface ArnScope {
   /** `aws` or `svc`. */
   readonly partition: string;
-  /** The service part of this service's own resource names. */
+  /** The service part of the ARNs of this service's own resources. */
   readonly service: string;
   readonly region: string;
 }
 
+/** The name of the bus that every account has. */
 export const defaultBusName = "default";
 
-const own = (place: Place, account: string, resource: string): string =>
-  arn({ partition: place.partition, service: place.service, region: place.region, account, resource });
+/** A bus by its account and its name, which is unique in the account. */
+export interface BusReference {
+  readonly account: string;
+  readonly name: string;
+}
 
-export const busArn = (place: Place, account: string, bus: string): string => own(place, account, `event-bus/${bus}`);
+const ownArn = (scope: ArnScope, account: string, resource: string): string =>
+  arn({ partition: scope.partition, service: scope.service, region: scope.region, account, resource });
 
-/** Rules of the default bus are named without their bus. */
-export const ruleArn = (place: Place, account: string, bus: string, rule: string): string =>
-  own(place, account, bus === defaultBusName ? `rule/${rule}` : `rule/${bus}/${rule}`);
+/** The ARN of a bus. */
+export const busArn = (scope: ArnScope, bus: BusReference): string =>
+  ownArn(scope, bus.account, `event-bus/${bus.name}`);
 
-export const connectionArn = (place: Place, account: string, name: string, id: string): string =>
-  own(place, account, `connection/${name}/${id}`);
+/** The ARN of a rule. The ARN of a rule of the default bus does not name the bus. */
+export const ruleArn = (scope: ArnScope, bus: BusReference, rule: string): string =>
+  ownArn(scope, bus.account, bus.name === defaultBusName ? `rule/${rule}` : `rule/${bus.name}/${rule}`);
 
-export const apiDestinationArn = (place: Place, account: string, name: string, id: string): string =>
-  own(place, account, `api-destination/${name}/${id}`);
+/** The ARN of a connection; the id distinguishes it from earlier and later connections of the name. */
+export const connectionArn = (scope: ArnScope, account: string, name: string, id: string): string =>
+  ownArn(scope, account, `connection/${name}/${id}`);
 
-export const archiveArn = (place: Place, account: string, archive: string): string =>
-  own(place, account, `archive/${archive}`);
+/** The ARN of an API destination; the id distinguishes it from earlier and later ones of the name. */
+export const apiDestinationArn = (scope: ArnScope, account: string, name: string, id: string): string =>
+  ownArn(scope, account, `api-destination/${name}/${id}`);
 
-export const replayArn = (place: Place, account: string, replay: string): string =>
-  own(place, account, `replay/${replay}`);
+/** The ARN of an archive. */
+export const archiveArn = (scope: ArnScope, account: string, archive: string): string =>
+  ownArn(scope, account, `archive/${archive}`);
 
-/** Reads the ARN of an archive. Undefined when it is not one. */
+/** The ARN of a replay. */
+export const replayArn = (scope: ArnScope, account: string, replay: string): string =>
+  ownArn(scope, account, `replay/${replay}`);
+
+/** Parses the ARN of an archive. Undefined if it is not one. */
 export const parseArchiveArn = (text: string): { readonly account: string; readonly name: string } | undefined => {
   const parsed = parseArn(text);
   const name = /^archive\/([^/]+)$/.exec(parsed?.resource ?? "")?.[1];
   return parsed === undefined || name === undefined ? undefined : { account: parsed.account, name };
 };
 
-/** Reads the ARN of a bus. Undefined when it is not one. */
+const busPrefix = "event-bus/";
+
+/** Parses the ARN of a bus. Undefined if it is not one. */
 export const parseBusArn = (text: string): BusReference | undefined => {
   const parsed = parseArn(text);
   if (parsed === undefined || !parsed.resource.startsWith(busPrefix)) return undefined;
   return { account: parsed.account, name: parsed.resource.slice(busPrefix.length) };
 };
 
-/** The account itself, as policies name it. */
-export const accountRoot = (place: Place, account: string): string =>
-  arn({ partition: place.partition, service: "iam", region: "", account, resource: "root" });
+/** The ARN of an account's root, by which policies name the account itself. */
+export const accountRootArn = (scope: ArnScope, account: string): string =>
+  arn({ partition: scope.partition, service: "iam", region: "", account, resource: "root" });
 
-/** The name under which a connection's secrets are stored. */
-export const secretArn = (place: Place, account: string, connection: string, id: string): string =>
+/** The ARN that callers see as the place of a connection's secrets. */
+export const secretArn = (scope: ArnScope, account: string, connection: string, id: string): string =>
   arn({
-    partition: place.partition,
+    partition: scope.partition,
     service: "secretsmanager",
-    region: place.region,
+    region: scope.region,
     account,
     resource: `secret:events!connection/${connection}/${id}`,
   });
 
-/** A resource that has a name and an id. */
-export interface NamedResource {
+/** A resource whose ARN holds a name and an id. */
+interface IdentifiedResource {
   readonly account: string;
   readonly name: string;
   readonly id: string;
 }
 
-const namedShape = /^(connection|api-destination)\/([^/]+)\/([^/]+)$/;
+const identifiedShape = /^(connection|api-destination)\/([^/]+)\/([^/]+)$/;
 
-/** Reads the ARN of a connection or an API destination. Undefined when it is not one. */
-export const parseNamedArn = (text: string, kind: "connection" | "api-destination"): NamedResource | undefined => {
+/** Parses the ARN of a connection or an API destination. Undefined if it is not one. */
+export const parseIdentifiedArn = (
+  text: string,
+  kind: "connection" | "api-destination",
+): IdentifiedResource | undefined => {
   const parsed = parseArn(text);
-  const [, word, name, id] = namedShape.exec(parsed?.resource ?? "") ?? [];
-  if (parsed === undefined || word !== kind || name === undefined || id === undefined) return undefined;
+  const [, type, name, id] = identifiedShape.exec(parsed?.resource ?? "") ?? [];
+  if (parsed === undefined || type !== kind || name === undefined || id === undefined) return undefined;
   return { account: parsed.account, name, id };
 };
 
-/** Where a request's bus is: its account and name. */
-export interface BusReference {
-  readonly account: string;
-  readonly name: string;
-}
-
-const busPrefix = "event-bus/";
-
-/** Reads the name or the ARN of a bus as the caller of an account means it; none is the default bus. */
+/** Parses the name or the ARN of a bus. A name is that of a bus of the caller's account; no text, the default bus. */
 export const parseBusReference = (text: string | undefined, callerAccount: string): BusReference => {
   if (text === undefined || text === "") return { account: callerAccount, name: defaultBusName };
-  const parsed = parseArn(text);
-  if (parsed === undefined || !parsed.resource.startsWith(busPrefix)) return { account: callerAccount, name: text };
-  return { account: parsed.account, name: parsed.resource.slice(busPrefix.length) };
+  return parseBusArn(text) ?? { account: callerAccount, name: text };
 };
 
-/** Reads the ARN of a bus, or of a rule with its bus. Undefined: it is neither. */
+/** Parses the ARN of a bus, or of a rule with its bus. Undefined if it is neither. */
 export const parseTaggedArn = (
   text: string,
 ): { readonly bus: BusReference; readonly rule: string | undefined } | undefined => {

@@ -15,7 +15,7 @@ import {
 } from "../../../gen/quartet/eventbus/v1/connection_pb.ts";
 import { ErrorReason, fault } from "../faults.ts";
 
-/** Refuses parameters that do not fit the type of authorization, or name a private network. Throws PARAMETER_REFUSED. */
+/** Throws PARAMETER_REFUSED for parameters that do not fit the type of authorization or name a private network. */
 export const refuseAuthParameters = (
   type: ConnectionAuthorizationType,
   parameters: CreateConnectionAuthParameters,
@@ -35,8 +35,8 @@ export const refuseAuthParameters = (
 };
 
 /**
- * The parameters after an update: what is given wins, and what belongs to another type of authorization goes. Undefined
- * members were not given.
+ * The parameters after an update: given members replace stored ones, undefined members do not. Members of another type
+ * of authorization are removed.
  */
 export const updateAuthParameters = (
   type: ConnectionAuthorizationType,
@@ -44,7 +44,7 @@ export const updateAuthParameters = (
   update: UpdateConnectionAuthParameters,
 ): CreateConnectionAuthParameters => {
   const { basicAuthParameters: basic, apiKeyAuthParameters: apiKey, oAuthParameters: oauth } = update;
-  const held = present?.oAuthParameters;
+  const presentOAuth = present?.oAuthParameters;
   const httpParameters = update.invocationHttpParameters ?? present?.invocationHttpParameters;
   return create(CreateConnectionAuthParametersSchema, {
     ...(type === ConnectionAuthorizationType.BASIC && {
@@ -62,19 +62,19 @@ export const updateAuthParameters = (
     ...(type === ConnectionAuthorizationType.OAUTH_CLIENT_CREDENTIALS && {
       oAuthParameters: {
         clientParameters: {
-          clientId: oauth?.clientParameters?.clientId ?? held?.clientParameters?.clientId ?? "",
-          clientSecret: oauth?.clientParameters?.clientSecret ?? held?.clientParameters?.clientSecret ?? "",
+          clientId: oauth?.clientParameters?.clientId ?? presentOAuth?.clientParameters?.clientId ?? "",
+          clientSecret: oauth?.clientParameters?.clientSecret ?? presentOAuth?.clientParameters?.clientSecret ?? "",
         },
-        authorizationEndpoint: oauth?.authorizationEndpoint ?? held?.authorizationEndpoint ?? "",
-        httpMethod: oauth?.httpMethod || held?.httpMethod || ConnectionOAuthHttpMethod.POST,
-        oAuthHttpParameters: oauth?.oAuthHttpParameters ?? held?.oAuthHttpParameters,
+        authorizationEndpoint: oauth?.authorizationEndpoint ?? presentOAuth?.authorizationEndpoint ?? "",
+        httpMethod: oauth?.httpMethod || presentOAuth?.httpMethod || ConnectionOAuthHttpMethod.POST,
+        oAuthHttpParameters: oauth?.oAuthHttpParameters ?? presentOAuth?.oAuthHttpParameters,
       },
     }),
     invocationHttpParameters: httpParameters,
   });
 };
 
-/** Refuses an update that leaves a connection without what its type of authorization needs. Throws PARAMETER_REFUSED. */
+/** Throws PARAMETER_REFUSED if a parameter that the type of authorization needs is neither given nor stored. */
 export const refuseIncomplete = (parameters: CreateConnectionAuthParameters): void => {
   const { basicAuthParameters: basic, apiKeyAuthParameters: apiKey, oAuthParameters: oauth } = parameters;
   const needed = [
@@ -88,7 +88,7 @@ export const refuseIncomplete = (parameters: CreateConnectionAuthParameters): vo
     throw refused("what this AuthorizationType needs is neither given nor stored.");
 };
 
-/** True for a URL that can be requested; whether it may be is decided when it is. */
+/** Whether the text is an HTTP URL. Whether it may be requested is decided with each request. */
 export const isHttpUrl = (text: string): boolean => {
   const url = URL.parse(text);
   return url !== null && (url.protocol === "https:" || url.protocol === "http:");
@@ -97,7 +97,7 @@ export const isHttpUrl = (text: string): boolean => {
 const refused = (reason: string): Error =>
   fault(ErrorReason.PARAMETER_REFUSED, { parameter: "AuthParameters", reason });
 
-/** The parameters as callers may see them: names, never secrets. */
+/** The parameters that callers may see: names, never secrets. */
 export const describeAuth = (
   parameters: CreateConnectionAuthParameters,
 ): MessageInitShape<typeof ConnectionAuthDescriptionSchema> => {

@@ -1,20 +1,20 @@
 /**
- * Cron expressions of six fields: minutes, hours, day of the month, month, day of the week (1 is Sunday), year; in UTC.
- * Exactly one of the two day fields is `?`. Lists, ranges, steps and names everywhere; `L`, `L-n`, `LW` and `nW` for days of
- * the month; `L`, `nL` and one `n#m` for days of the week.
+ * A cron expression has six fields: minutes, hours, day of the month, month, day of the week (1 is Sunday), year; in UTC.
+ * Exactly one of the two day fields is `?`. Lists, ranges, steps and names are allowed in all fields; `L`, `L-n`, `LW`
+ * and `nW` for days of the month; `L`, `nL` and one `n#m` for days of the week.
  */
 export interface CronSchedule {
   readonly minutes: readonly number[];
   readonly hours: readonly number[];
   readonly months: ReadonlySet<number>;
   readonly years: ReadonlySet<number>;
-  /** The days of a month (1 to 31) on which it runs; some may not be in the month. */
+  /** The days of a month (1 to 31) on which it runs; days after the month's last one are ignored. */
   readonly daysOf: (month: Month) => readonly number[];
 }
 
-/** A month as its days need it. */
+/** The facts of a month on which its days depend. */
 interface Month {
-  /** How many days it has. */
+  /** The number of its days. */
   readonly length: number;
   /** The day of the week of its first day, 1 to 7 from Sunday. */
   readonly firstWeekday: number;
@@ -35,7 +35,7 @@ const monthField: Field = { min: 1, max: 12, names: monthNames };
 const weekdayField: Field = { min: 1, max: 7, names: dayNames };
 const yearField: Field = { min: 1970, max: 2199, names: [] };
 
-/** Reads the six fields. Undefined: they are no cron expression. */
+/** Parses the six fields. Undefined if they are not a cron expression. */
 export const parseCron = (fields: readonly string[]): CronSchedule | undefined => {
   const [minute = "", hour = "", day = "", month = "", weekday = "", year = ""] = fields;
   if (fields.length !== 6 || (day === "?") === (weekday === "?")) return undefined;
@@ -48,7 +48,7 @@ export const parseCron = (fields: readonly string[]): CronSchedule | undefined =
   return { minutes, hours, months: new Set(months), years: new Set(years), daysOf };
 };
 
-/** The first run after an instant, both in milliseconds since 1970. Undefined: there is none any more. */
+/** The first run after an instant, both in milliseconds since 1970. Undefined if no run follows. */
 export const nextCronRun = (cron: CronSchedule, afterMs: number): number | undefined => {
   const start = new Date(Math.floor(afterMs / 60_000) * 60_000 + 60_000);
   for (let year = start.getUTCFullYear(); year <= yearField.max; year += 1) {
@@ -77,7 +77,7 @@ const runInMonth = (cron: CronSchedule, year: number, month: number, fromMs: num
   return undefined;
 };
 
-/** A field's values in ascending order; undefined: it is not written as one. */
+/** A field's values in ascending order. Undefined if the text is not a list of the field's values. */
 const parseList = (text: string, field: Field): number[] | undefined => {
   const values = new Set<number>();
   for (const part of text.split(",")) {
@@ -96,7 +96,7 @@ const parseItem = (text: string, field: Field): number[] | undefined => {
   const step = stepText === undefined ? 1 : Number(stepText);
   if (step < 1) return undefined;
   const from = star === undefined ? parseValue(first ?? "", field) : field.min;
-  // A single value with a step runs to the end of the field.
+  // A single value with a step means a range to the end of the field.
   const isOpen = star !== undefined || (last === undefined && stepText !== undefined);
   const to = isOpen ? field.max : last === undefined ? from : parseValue(last, field);
   if (from === undefined || to === undefined) return undefined;
@@ -169,7 +169,7 @@ const everyWeek = (month: Month, weekday: number): number[] => {
   return days;
 };
 
-/** The day from Monday to Friday that is nearest to a day and in the same month. */
+/** The day from Monday to Friday of the same month that is nearest to a day. */
 const nearestWorkday = (month: Month, day: number): number => {
   const weekday = ((month.firstWeekday - 1 + day - 1) % 7) + 1;
   if (weekday === 7) return day === 1 ? day + 2 : day - 1;

@@ -1,10 +1,10 @@
 import type { EventRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import type { Envelope } from "../pattern/flatten.ts";
 
-/** An instant as events carry it, without fractions: `2026-01-02T03:04:05Z`. */
+/** An instant in the format of events, without fractions: `2026-01-02T03:04:05Z`. */
 export const eventTime = (timeMs: number): string => `${new Date(timeMs).toISOString().slice(0, 19)}Z`;
 
-/** The fields around the detail, as patterns see them. */
+/** The fields of an event except its detail, for matching. */
 export const envelopeOf = (event: EventRecord): Envelope => ({
   id: event.id,
   detailType: event.detailType,
@@ -16,11 +16,11 @@ export const envelopeOf = (event: EventRecord): Envelope => ({
   ...(event.replayName === undefined ? {} : { replayName: event.replayName }),
 });
 
-/** The whole event as targets get it. The detail keeps its spelling. */
+/** The whole event as JSON, as targets receive it. The text of the detail is unchanged. */
 export const eventJson = (event: EventRecord): string =>
   `{"version":"0",${headJson(event, "detail-type")},"detail":${event.detail.trim()}}`;
 
-/** The event without its detail, as templates name it `aws.events.event`. */
+/** The event without its detail as JSON: the predefined variable `aws.events.event` of templates. */
 export const eventWithoutDetailJson = (event: EventRecord): string =>
   `{"version":"0",${headJson(event, "detailType")}}`;
 

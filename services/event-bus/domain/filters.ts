@@ -1,6 +1,6 @@
 import { ErrorReason, fault } from "../faults.ts";
 
-/** Refuses a listing that gives more than one of filters which exclude each other. Throws SEVERAL_FILTERS. */
+/** Throws SEVERAL_FILTERS if a listing has more than one of the filters that exclude each other. */
 export const refuseSeveralFilters = (operation: string, filters: Readonly<Record<string, unknown>>): void => {
   const given = Object.values(filters).filter((value) => value !== undefined);
   if (given.length <= 1) return;

@@ -2,10 +2,10 @@ import type { EventRecord } from "../../../gen/quartet/eventbus/storage/v1/recor
 import type { Target } from "../../../gen/quartet/eventbus/v1/target_pb.ts";
 import { readPath } from "../json/json-path.ts";
 import { eventJson, eventTime, eventWithoutDetailJson } from "./envelope.ts";
-import { fillTemplate } from "./template.ts";
+import { fillInputTemplate } from "./template.ts";
 
-/** What a target is invoked for. */
-export interface Invocation {
+/** The event, target and rule of one invocation. */
+interface Invocation {
   readonly event: EventRecord;
   readonly target: Target;
   readonly ruleArn: string;
@@ -14,8 +14,8 @@ export interface Invocation {
 }
 
 /**
- * What a target is given: its constant, a part of the event, its filled template, or the whole event. Undefined: the
- * template does not become JSON. A path that names nothing gives an empty string. Throws FilledTooLongError.
+ * The input of a target: its constant, a part of the event, its filled template, or the whole event. Undefined if the
+ * filled template is not JSON. A path to an absent value results in an empty string. Throws FilledTooLongError.
  */
 export const targetInput = (invocation: Invocation): string | undefined => {
   const { event, target } = invocation;
@@ -23,7 +23,7 @@ export const targetInput = (invocation: Invocation): string | undefined => {
   const whole = eventJson(event);
   if (target.inputPath !== undefined) return readPath(whole, target.inputPath) ?? '""';
   if (target.inputTransformer === undefined) return whole;
-  return fillTemplate(target.inputTransformer.inputTemplate, {
+  return fillInputTemplate(target.inputTransformer.inputTemplate, {
     event: whole,
     paths: target.inputTransformer.inputPathsMap,
     predefined: {

@@ -37,18 +37,19 @@ const strippedNames: ReadonlySet<string> = new Set([
   "warning",
 ]);
 
+/** Headers that all requests to API destinations have. */
 const fixedHeaders: Readonly<Record<string, string>> = {
   "user-agent": "Amazon/EventBridge/ApiDestinations",
   range: "bytes=0-1048575",
   "accept-encoding": "gzip,deflate",
 };
 
-/** A name and a value; names may differ in case only. */
+/** A name and a value; two names may differ in case only. */
 export type NamedValue = readonly [name: string, value: string];
 
 /**
- * The headers of a request to an API destination: later groups win over earlier ones, names that belong to the
- * connection itself are left out, and the fixed ones cannot be changed. Names are lower case.
+ * The headers of a request to an API destination, with lower-case names. Later groups win over earlier ones, stripped
+ * names are left out, and the fixed headers cannot be changed.
  */
 export const outgoingHeaders = (...groups: readonly (readonly NamedValue[])[]): Record<string, string> => {
   const given = groups

@@ -3,8 +3,8 @@ import type { Pattern } from "../pattern/parse.ts";
 import { parsePattern } from "../pattern/parse.ts";
 import { describePatternError, PatternError } from "../pattern/pattern-error.ts";
 
-/** Reads a pattern that a caller gave. Throws the declared refusal. */
-export const parseGivenPattern = (source: string): Pattern => {
+/** Parses a pattern from a request. Throws INVALID_EVENT_PATTERN. */
+export const parseRequestPattern = (source: string): Pattern => {
   try {
     return parsePattern(source);
   } catch (error) {

@@ -1,19 +1,12 @@
 import { nestingDepth } from "../json/json-cursor.ts";
 
-/** What an entry must satisfy, as far as the entry itself tells. */
-export interface EntryLimits {
-  /** Bytes of all entries of one call together. */
-  readonly entriesBytesMax: number;
-  readonly detailTypeCharactersMax: number;
-}
+/** Bytes of all entries of one call together. */
+export const entriesBytesMax = 262_144;
 
-export const entryLimits: EntryLimits = {
-  entriesBytesMax: 262_144,
-  detailTypeCharactersMax: 128,
-};
+const detailTypeCharactersMax = 128;
 
-/** An entry as far as its checks need it. */
-export interface Entry {
+/** The checked members of an entry of PutEvents. */
+export interface PutEntry {
   readonly source?: string | undefined;
   readonly detailType?: string | undefined;
   readonly detail?: string | undefined;
@@ -21,14 +14,14 @@ export interface Entry {
   readonly time?: unknown;
 }
 
-/** Why one entry is not taken. */
+/** Why one entry is refused. The code is the documented one of the answer's entry. */
 export interface EntryRefusal {
   readonly code: string;
   readonly message: string;
 }
 
-/** What an entry counts towards the limit of a call: 14 bytes for a time, and the UTF-8 bytes of its texts. */
-export const entryBytes = (entry: Entry): number =>
+/** The bytes that an entry counts towards the limit of a call: 14 for a time, and the UTF-8 bytes of its texts. */
+export const entryBytes = (entry: PutEntry): number =>
   (entry.time === undefined ? 0 : 14) +
   [entry.source, entry.detailType, entry.detail, ...entry.resources].reduce(
     (sum, text) => sum + Buffer.byteLength(text ?? ""),
@@ -36,11 +29,13 @@ export const entryBytes = (entry: Entry): number =>
   );
 
 /**
- * Why an entry is not taken, in the order in which clients of such APIs see it; undefined when it is. `mayUseReserved`
- * says whether the caller may put events in the name of a service, `depthMax` how many levels of objects and lists a detail
- * may have.
+ * Why an entry is refused, or undefined if it is accepted. It checks, in the order that clients of such APIs expect:
+ * 1. the source, the detail type and the detail are given and not empty;
+ * 2. the detail is a JSON object, of at most `depthMax` levels of objects and lists;
+ * 3. the detail type is not too long;
+ * 4. the source is not reserved for services, unless `mayUseReserved`.
  */
-export const refuseEntry = (entry: Entry, mayUseReserved: boolean, depthMax: number): EntryRefusal | undefined => {
+export const refuseEntry = (entry: PutEntry, mayUseReserved: boolean, depthMax: number): EntryRefusal | undefined => {
   const missing = [
     ["Source", entry.source],
     ["DetailType", entry.detailType],
@@ -50,18 +45,15 @@ export const refuseEntry = (entry: Entry, mayUseReserved: boolean, depthMax: num
   if (!isJsonObject(entry.detail ?? "")) return { code: "MalformedDetail", message: "Detail is malformed." };
   if (nestingDepth(entry.detail ?? "") > depthMax)
     return { code: "MalformedDetail", message: `Detail is nested deeper than ${depthMax} levels.` };
-  if (Array.from(entry.detailType ?? "").length > entryLimits.detailTypeCharactersMax)
-    return invalidArgument(
-      "DetailType",
-      `DetailType is longer than ${entryLimits.detailTypeCharactersMax} characters.`,
-    );
+  if (Array.from(entry.detailType ?? "").length > detailTypeCharactersMax)
+    return invalidArgument("DetailType", `DetailType is longer than ${detailTypeCharactersMax} characters.`);
   if (!mayUseReserved && isReservedSource(entry.source ?? ""))
     return { code: "NotAuthorizedForSourceException", message: "Not authorized for the source." };
   return undefined;
 };
 
-/** Sources that belong to services, in either dialect. */
-export const isReservedSource = (source: string): boolean => /^(?:aws|svc)\./.test(source);
+/** Whether a source is reserved for services, in either dialect. */
+const isReservedSource = (source: string): boolean => /^(?:aws|svc)\./.test(source);
 
 const invalidArgument = (parameter: string, reason: string): EntryRefusal => ({
   code: "InvalidArgument",

@@ -1,29 +1,29 @@
 import type { Target } from "../../../gen/quartet/eventbus/v1/target_pb.ts";
 
-/** When a delivery is given up. */
-export interface RetryLimits {
-  /** Tries after the first. */
+/** The limits of a target's retry policy. */
+interface RetryLimits {
+  /** Attempts after the first. */
   readonly attemptsMax: number;
-  /** Milliseconds since the event was taken. */
+  /** Milliseconds since the bus accepted the event. */
   readonly ageMsMax: number;
 }
 
 /** The documented names of the two limits. */
 export type ExhaustedCondition = "MaximumRetryAttempts" | "MaximumEventAgeInSeconds";
 
-/** What becomes of a delivery that failed and may be tried again. */
-export type RetryDecision =
+/** The decision on a delivery that failed and may be retried. */
+type RetryDecision =
   | { readonly kind: "retry"; readonly atMs: number }
   | { readonly kind: "exhausted"; readonly condition: ExhaustedCondition };
 
-/** How a delivery stands when it is decided. */
+/** The state of a delivery on which the decision depends. */
 export interface RetryState {
   readonly nowMs: number;
-  /** When the event was taken. */
+  /** When the bus accepted the event. */
   readonly ingestedMs: number;
-  /** Tries after the first that have been made. */
+  /** Attempts after the first so far. */
   readonly retriesMade: number;
-  /** Asked for by the target; undefined: it did not ask. */
+  /** The earliest instant that the target's answer allows; undefined: any. */
   readonly notBeforeMs: number | undefined;
 }
 
@@ -32,15 +32,16 @@ const ageSecondsDefault = 86_400;
 const firstDelayMs = 1_000;
 const delayMsMax = 600_000;
 
-/** The limits of a target; the documented ones where it names none. */
+/** The limits of a target; the documented defaults where it names none. */
 export const retryLimitsOf = ({ retryPolicy }: Target): RetryLimits => ({
   attemptsMax: retryPolicy?.maximumRetryAttempts ?? attemptsDefault,
   ageMsMax: (retryPolicy?.maximumEventAgeInSeconds ?? ageSecondsDefault) * 1_000,
 });
 
 /**
- * Whether and when a failed delivery is tried again: the delay doubles from one second to ten minutes, a random half of
- * it is left out, and the last try is made when the event reaches its age. `random` is from 0 to 1.
+ * Decides whether and when a failed delivery is retried. The full delay doubles from one second to ten minutes; the
+ * delay is a random part of it between a half and all. The last attempt is made when the event reaches its maximum age.
+ * `random` is from 0 to 1.
  */
 export const decideRetry = (limits: RetryLimits, state: RetryState, random: number): RetryDecision => {
   const lastMs = state.ingestedMs + limits.ageMsMax;

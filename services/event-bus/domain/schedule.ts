@@ -1,8 +1,8 @@
 import type { CronSchedule } from "./cron.ts";
 import { nextCronRun, parseCron } from "./cron.ts";
 
-/** When a rule runs by itself. */
-export type Schedule =
+/** A schedule of a rule. */
+type Schedule =
   | { readonly kind: "rate"; readonly periodMs: number }
   | { readonly kind: "cron"; readonly cron: CronSchedule };
 
@@ -10,7 +10,7 @@ const unitMs: Readonly<Record<string, number>> = { minute: 60_000, hour: 3_600_0
 const rateShape = /^rate\(([1-9][0-9]{0,8}) (minute|hour|day)(s?)\)$/;
 const cronShape = /^cron\((\S.*\S)\)$/;
 
-/** Reads `rate(5 minutes)` or `cron(0 12 * * ? *)`. Undefined: it is neither. */
+/** Parses `rate(5 minutes)` or `cron(0 12 * * ? *)`. Undefined if it is neither. */
 export const parseSchedule = (expression: string): Schedule | undefined => {
   const [, count, unit, plural] = rateShape.exec(expression) ?? [];
   if (unit !== undefined) {
@@ -24,8 +24,8 @@ export const parseSchedule = (expression: string): Schedule | undefined => {
 };
 
 /**
- * The first run after `afterMs`, in milliseconds since 1970. A rate counts its periods from `sinceMs`. Undefined: there
- * is none any more.
+ * The first run after `afterMs`, in milliseconds since 1970. The periods of a rate begin at `sinceMs`. Undefined if no
+ * run follows.
  */
 export const nextRun = (schedule: Schedule, sinceMs: number, afterMs: number): number | undefined => {
   if (schedule.kind === "cron") return nextCronRun(schedule.cron, afterMs);

@@ -1,10 +1,10 @@
 import type { Tag } from "../../../gen/quartet/eventbus/v1/tag_pb.ts";
 import { ErrorReason, fault } from "../faults.ts";
 
-/** Tags that one resource may have. */
+/** The number of tags that one resource may have. */
 export const tagsMax = 50;
 
-/** Refuses tags of which two have the same key. Throws DUPLICATE_ENTRY. */
+/** Throws DUPLICATE_ENTRY if two tags have the same key. */
 export const refuseTags = (tags: readonly Tag[]): void => {
   const keys = new Set<string>();
   for (const { key } of tags) {
@@ -17,7 +17,7 @@ export const refuseTags = (tags: readonly Tag[]): void => {
 export const sortTags = (tags: readonly Tag[]): Tag[] =>
   tags.toSorted((a, b) => (a.key < b.key ? -1 : Number(a.key > b.key)));
 
-/** The tags with some added; a key that is there gets the new value. */
+/** The tags with others added; a key that both have gets the added value. */
 export const addTags = (present: readonly Tag[], added: readonly Tag[]): Tag[] => {
   const byKey = new Map([...present, ...added].map((tag) => [tag.key, tag]));
   return sortTags([...byKey.values()]);

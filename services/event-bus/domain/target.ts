@@ -4,7 +4,16 @@ import type { ServiceError } from "../../kit/faults/service-error.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import { placeholdersOf, predefinedNames } from "./template.ts";
 
-/** Why the targets of one call cannot be taken, in the order of the call; undefined when they can. */
+/**
+ * The first refusal of the targets of one call, in the order of the targets; undefined if all are accepted. Of each
+ * target it checks, in this order:
+ * 1. no earlier target has its id;
+ * 2. its ARN is one;
+ * 3. it has at most one of input, input path and input transformer, and none if it is an event bus;
+ * 4. its input is JSON;
+ * 5. its transformer names no reserved variable and uses no unknown one;
+ * 6. a FIFO queue has a message group.
+ */
 export const refuseTargets = (targets: readonly Target[]): ServiceError | undefined => {
   const ids = new Set<string>();
   for (const target of targets) {

@@ -1,6 +1,6 @@
 import { readPath } from "../json/json-path.ts";
 
-/** Names that a template may use without mapping them. */
+/** Variables that a template may use without mapping them. */
 export const predefinedNames: ReadonlySet<string> = new Set([
   "aws.events.rule-arn",
   "aws.events.rule-name",
@@ -11,27 +11,27 @@ export const predefinedNames: ReadonlySet<string> = new Set([
 
 const placeholderShape = /<([A-Za-z0-9_.-]+)>/g;
 
-/** The names that a template uses, in their order. */
+/** The names of the variables that a template uses, in their order. */
 export const placeholdersOf = (template: string): string[] =>
   [...template.matchAll(placeholderShape)].map(([, name]) => name ?? "");
 
-/** What fills a template. */
-export interface TemplateValues {
+/** The values with which a template is filled. */
+interface TemplateValues {
   /** The whole event as JSON. */
   readonly event: string;
-  /** Variable names and the paths of their values in the event. */
+  /** The paths in the event of the variables' values, by the variables' names. */
   readonly paths: Readonly<Record<string, string>>;
-  /** Predefined names and their values as JSON. */
+  /** The values of the predefined variables as JSON, by their names. */
   readonly predefined: Readonly<Record<string, string>>;
 }
 
 /**
- * The most characters that a filled template may have. The largest event fits several times, but not as often as a
- * template can name it.
+ * Characters of a filled template. The largest event fits in several times, but not as often as a template can repeat
+ * it.
  */
 export const filledCharactersMax = 1_048_576;
 
-/** A filled template would be longer than it may be. */
+/** A filled template would be longer than `filledCharactersMax`. */
 export class FilledTooLongError extends Error {
   override readonly name = "FilledTooLongError";
 
@@ -41,18 +41,19 @@ export class FilledTooLongError extends Error {
 }
 
 /**
- * Fills a template. One that begins with a quote is text: it keeps its quotes, and values stand in it as plain text. Any
- * other is JSON: a value stands as JSON, or as plain text inside a string. Plain text is a string without its quotes and
- * escapes, an object or list without any quotes, anything else as it is spelled. A value that is not there is an empty
- * string. Values are not escaped; undefined: the result of a JSON template is not JSON. Throws FilledTooLongError.
+ * Fills a template. A template that begins with a quote is text: it keeps its quotes, and values are inserted as plain
+ * text. Any other is JSON: a value is inserted as JSON, or as plain text inside a string. Plain text is a string without
+ * its quotes and escapes, an object or list without any quotes, and anything else in its written form. An absent value
+ * is an empty string. Values are not escaped. Undefined if the result of a JSON template is not JSON. Throws
+ * FilledTooLongError.
  */
-export const fillTemplate = (template: string, values: TemplateValues): string | undefined => {
+export const fillInputTemplate = (template: string, values: TemplateValues): string | undefined => {
   const isText = template.trimStart().startsWith('"');
-  const filled = fill(template, new FoundValues(values), isText);
+  const filled = fill(template, new VariableValues(values), isText);
   return isText || isJson(filled) ? filled : undefined;
 };
 
-const fill = (template: string, values: FoundValues, isText: boolean): string => {
+const fill = (template: string, values: VariableValues, isText: boolean): string => {
   let filled = "";
   const add = (text: string): void => {
     filled += text;
@@ -71,8 +72,8 @@ const fill = (template: string, values: FoundValues, isText: boolean): string =>
   return filled;
 };
 
-/** The values that a template names, each looked for once: the event is read for it, and a template may name it often. */
-class FoundValues {
+/** The values of a template's variables. Each is read from the event once, however often the template uses it. */
+class VariableValues {
   readonly #values: TemplateValues;
   readonly #json = new Map<string, string | undefined>();
   readonly #plain = new Map<string, string>();

@@ -7,8 +7,8 @@ import type { Keyring } from "../../kit/keyring/keyring.ts";
 import { seal, unseal } from "../../kit/keyring/sealed.ts";
 
 /**
- * Encrypts what a connection proves itself with, for this connection only, under the key that it names; none or an
- * empty name means the installation's. Throws NamedKeyError when that key cannot be used.
+ * Encrypts the credentials of a connection, for this connection only, under the key that it names; without a name or
+ * with an empty one, under the installation's key. Throws NamedKeyError if the key cannot be used.
  */
 export const sealSecret = (
   keyring: Keyring,
@@ -16,15 +16,15 @@ export const sealSecret = (
   connection: { readonly id: string; readonly kmsKeyIdentifier?: string | undefined },
   parameters: CreateConnectionAuthParameters,
 ): SealedSecret => {
-  const place = placeOf(account, connection.id);
-  const { key, wrapped } = keyring.createDataKey(connection.kmsKeyIdentifier ?? "", place);
+  const context = associatedData(account, connection.id);
+  const { key, wrapped } = keyring.createDataKey(connection.kmsKeyIdentifier ?? "", context);
   const content = toBinary(ConnectionSecretSchema, create(ConnectionSecretSchema, { parameters }));
-  return create(SealedSecretSchema, { wrappedKey: wrapped, content: seal(key, place, content) });
+  return create(SealedSecretSchema, { wrappedKey: wrapped, content: seal(key, context, content) });
 };
 
 /**
- * What a connection proves itself with; undefined: it has been deauthorized. Throws NamedKeyError when its key cannot be
- * used now, SealBrokenError when the stored bytes are damaged.
+ * Decrypts the credentials of a connection; undefined if it has been deauthorized. Throws NamedKeyError if its key
+ * cannot be used now, SealBrokenError if the stored bytes are damaged.
  */
 export const openSecret = (
   keyring: Keyring,
@@ -32,12 +32,12 @@ export const openSecret = (
   connection: Pick<ConnectionRecord, "id" | "secret">,
 ): CreateConnectionAuthParameters | undefined => {
   if (connection.secret === undefined) return undefined;
-  const place = placeOf(account, connection.id);
-  const key = keyring.openDataKey(place, connection.secret.wrappedKey);
-  return fromBinary(ConnectionSecretSchema, unseal(key, place, connection.secret.content)).parameters;
+  const context = associatedData(account, connection.id);
+  const key = keyring.openDataKey(context, connection.secret.wrappedKey);
+  return fromBinary(ConnectionSecretSchema, unseal(key, context, connection.secret.content)).parameters;
 };
 
-/** The same secret under the key that is named, unless it is under that one already. Throws NamedKeyError. */
+/** Moves a secret to the key of a name, unless it is under that key already. Throws NamedKeyError. */
 export const moveSecret = (
   keyring: Keyring,
   account: string,
@@ -46,10 +46,10 @@ export const moveSecret = (
 ): SealedSecret | undefined => {
   const { id, secret } = connection;
   if (secret === undefined || keyring.isWrappedUnder(secret.wrappedKey, keyName)) return secret;
-  return { ...secret, wrappedKey: keyring.moveDataKey(placeOf(account, id), secret.wrappedKey, keyName) };
+  return { ...secret, wrappedKey: keyring.moveDataKey(associatedData(account, id), secret.wrappedKey, keyName) };
 };
 
-/** The same secret, its key wrapped with the latest master key. */
+/** Wraps the key of a secret with the latest master key. */
 export const rewrapSecret = (
   keyring: Keyring,
   account: string,
@@ -57,7 +57,12 @@ export const rewrapSecret = (
   secret: SealedSecret,
 ): SealedSecret => ({
   ...secret,
-  wrappedKey: keyring.rewrap(placeOf(account, connection.id), secret.wrappedKey),
+  wrappedKey: keyring.rewrap(associatedData(account, connection.id), secret.wrappedKey),
 });
 
-const placeOf = (account: string, connectionId: string) => ["connection-secret", account, connectionId];
+/** Binds the ciphertext to one connection of one account. */
+const associatedData = (account: string, connectionId: string): readonly string[] => [
+  "connection-secret",
+  account,
+  connectionId,
+];

@@ -1,4 +1,4 @@
-import { toBinary, create } from "@bufbuild/protobuf";
+import { create, toBinary } from "@bufbuild/protobuf";
 
 import type { EventBusRecord, EventRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { DeliveryRecordSchema, EventRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
@@ -13,36 +13,36 @@ import { flattenEvent } from "../pattern/flatten.ts";
 import { archiveHolder, putArchiveEntry } from "../store/archive.ts";
 import { findBus } from "../store/bus.ts";
 import type { BusMatcher, WatchingRule } from "../store/compiled-rules.ts";
-import type { EventPlace } from "../store/event.ts";
+import type { EventKey } from "../store/event.ts";
 import { putEvent } from "../store/event.ts";
 
 /** The kind of the jobs that deliver events. */
 export const deliveryKind = "delivery";
 
-/** What ingesting needs of the application. */
-export type Ingesting = Pick<Application, "clock" | "ids" | "jobs" | "limits">;
+/** The dependencies of ingestion. */
+type Ingesting = Pick<Application, "clock" | "ids" | "jobs" | "limits">;
 
-/** An event before it stands on a bus. */
+/** An event before it is put on a bus. */
 export type NewEvent = Omit<EventRecord, "$typeName" | "$unknown" | "bus" | "matchedRules">;
 
-/** A bus as one transaction sees it. */
+/** A bus and its rules in the state of one transaction. */
 export interface OpenBus {
   readonly reference: BusReference;
-  /** Undefined when the bus is not there. */
+  /** Undefined if the bus does not exist. */
   readonly record: EventBusRecord | undefined;
   readonly matcher: BusMatcher;
 }
 
 /**
- * What became of an event. One whose deliveries are more than one transaction may hold is not written at all, and
- * neither is any of them.
+ * The outcome of an ingestion, with the bytes that it added to the transaction. If the deliveries of an event are too
+ * large for one transaction, neither the event nor any of its deliveries is written.
  */
-export type Ingested = { readonly kind: "taken"; readonly bytes: number } | { readonly kind: "too-wide" };
+type Ingested = { readonly kind: "ingested"; readonly bytes: number } | { readonly kind: "too-large" };
 
-/** Tells whoever put an event that it is too wide. */
-export const tooWideMessage = "The event matches targets whose inputs are too large together.";
+/** Explains to the sender of an event that its deliveries are too large. */
+export const tooLargeMessage = "The event matches targets whose inputs are too large together.";
 
-/** Reads a bus and its rules once for all the events that a transaction puts on it. */
+/** Reads a bus and its rules once for all events that a transaction puts on it. */
 export const openBus = async (
   app: Pick<Application, "rules">,
   reader: Reader,
@@ -54,10 +54,10 @@ export const openBus = async (
 };
 
 /**
- * Puts an event on a bus: writes it to the log and a delivery for each target of each rule that it matches, all in the
- * caller's transaction. An event for a bus that is not there is logged as such and delivered to nobody. With `onlyRules`,
- * rules of other names do not see the event. A caller that puts several events ends its transaction when their bytes
- * together have come to `deliveriesBytesMax`.
+ * Puts an event on a bus: writes it to the log with a delivery for each target of each rule that it matches, all in the
+ * caller's transaction. An event for a bus that does not exist is stored with a marker and not delivered. With
+ * `onlyRules`, rules of other names do not match. A caller that puts several events ends its transaction once their
+ * total size reaches `deliveriesBytesMax`.
  */
 export const ingestEvent = (
   app: Ingesting,
@@ -66,66 +66,66 @@ export const ingestEvent = (
   event: NewEvent,
   onlyRules?: ReadonlySet<string>,
 ): Ingested => {
-  const place = placeOf(app, bus, event);
+  const key = eventKeyOf(app, bus, event);
   const record = create(EventRecordSchema, { ...event, bus: bus.name });
   if (busRecord === undefined) {
-    putEvent(transaction, place, record, []);
-    return { kind: "taken", bytes: entryBytes(record, []) };
+    putEvent(transaction, key, record, []);
+    return { kind: "ingested", bytes: entryBytes(record, []) };
   }
   const matched = matcher
     .match(flattenEvent(envelopeOf(record), record.detail, matcher.wants))
     .filter((rule) => onlyRules?.has(rule.name) ?? true);
   const archived = matched.flatMap(({ archiveId }) => archiveId ?? []);
-  const planned = planDeliveries(app, place, bus, matched);
-  if (planned === undefined) return { kind: "too-wide" };
-  for (const archiveId of archived) putArchiveEntry(transaction, place, archiveId, record);
+  const planned = planDeliveries(app, key, bus, matched);
+  if (planned === undefined) return { kind: "too-large" };
+  for (const archiveId of archived) putArchiveEntry(transaction, key, archiveId, record);
   const deliveries = planned.map((job) => enqueueDelivery(app, transaction, job));
   const holders = [...deliveries, ...archived.map(archiveHolder)];
-  putEvent(transaction, place, { ...record, matchedRules: matched.length - archived.length }, holders);
-  return { kind: "taken", bytes: entryBytes(record, planned) };
+  putEvent(transaction, key, { ...record, matchedRules: matched.length - archived.length }, holders);
+  return { kind: "ingested", bytes: entryBytes(record, planned) };
 };
 
-/** An event that is meant for one rule only. */
-export interface RuleEvent {
+/** An event for the targets of one rule. */
+interface RuleEvent {
   readonly event: NewEvent;
   readonly rule: string;
   readonly ruleRoleArn: string | undefined;
   readonly targets: readonly Target[];
 }
 
-/** Writes an event to the log and delivers it to the targets of one rule, whatever other rules watch for. */
+/** Writes an event to the log with deliveries to the targets of one rule; other rules are not matched. */
 export const deliverToRule = (
   app: Ingesting,
   transaction: Transaction,
   bus: BusReference,
   { event, rule, ruleRoleArn, targets }: RuleEvent,
 ): Ingested => {
-  const place = placeOf(app, bus, event);
-  const planned = planDeliveries(app, place, bus, [{ name: rule, roleArn: ruleRoleArn, targets }]);
-  if (planned === undefined) return { kind: "too-wide" };
+  const key = eventKeyOf(app, bus, event);
+  const planned = planDeliveries(app, key, bus, [{ name: rule, roleArn: ruleRoleArn, targets }]);
+  if (planned === undefined) return { kind: "too-large" };
   const record = create(EventRecordSchema, { ...event, bus: bus.name, matchedRules: 1 });
   const holders = planned.map((job) => enqueueDelivery(app, transaction, job));
-  putEvent(transaction, place, record, holders);
-  return { kind: "taken", bytes: entryBytes(record, planned) };
+  putEvent(transaction, key, record, holders);
+  return { kind: "ingested", bytes: entryBytes(record, planned) };
 };
 
-/** An event that passes through several buses or is replayed keeps its id, so each further entry needs a name of its own. */
-const placeOf = (app: Ingesting, bus: BusReference, event: NewEvent): EventPlace => ({
+/** An event that passes through several buses or is replayed keeps its id, so each later entry of the log has its own key. */
+const eventKeyOf = (app: Ingesting, bus: BusReference, event: NewEvent): EventKey => ({
   account: bus.account,
   ingestedMs: app.clock.now(),
   eventId: event.hops === 0 && event.replayName === undefined ? event.id : `${event.id}/${app.ids.uuid()}`,
 });
 
-/** A rule as far as deliveries go. */
+/** The parts of a rule that its deliveries need. */
 type DeliveringRule = Pick<WatchingRule, "name" | "roleArn" | "targets">;
 
 /** A delivery that is not enqueued yet. */
 type PlannedDelivery = Pick<NewJob, "owner" | "payload">;
 
-/** The deliveries of an event, one for each target; undefined when they are more than one transaction may hold. */
+/** The deliveries of an event, one for each target; undefined if they are too large for one transaction. */
 const planDeliveries = (
   app: Pick<Ingesting, "limits">,
-  { account, ingestedMs, eventId }: EventPlace,
+  { account, ingestedMs, eventId }: EventKey,
   bus: BusReference,
   rules: readonly DeliveringRule[],
 ): PlannedDelivery[] | undefined => {
@@ -153,21 +153,24 @@ const planDeliveries = (
   return planned;
 };
 
-/** What the keys of a job and of a holder take, beside the owner in two of them; generously. */
+/** An upper bound for the keys of a job and of a holder, without the owner, which is part of two of them. */
 const rowBytes = 1_024;
 
 const deliveryBytes = ({ owner, payload }: PlannedDelivery): number =>
   payload.byteLength + 2 * Buffer.byteLength(owner) + rowBytes;
 
-/** About what an event and its deliveries add to a transaction; never less. Nothing is encoded only to be measured. */
+/**
+ * An upper bound for the bytes that an event and its deliveries add to a transaction. It is an estimate, so that nothing
+ * is encoded only to be measured.
+ */
 const entryBytes = ({ detail, source, resources }: EventRecord, planned: readonly PlannedDelivery[]): number => {
   const eventBytes = [detail, source, ...resources].reduce((sum, each) => sum + Buffer.byteLength(each), 2 * rowBytes);
   return planned.reduce((sum, delivery) => sum + deliveryBytes(delivery), eventBytes);
 };
 
-/** Enqueues a delivery of an event; gives the holder that keeps the event until it has ended. */
+/** Enqueues a delivery of an event. Returns the holder that keeps the event until the delivery has ended. */
 const enqueueDelivery = (app: Ingesting, transaction: Transaction, delivery: PlannedDelivery): string =>
   deliveryHolder(app.jobs.enqueue(transaction, { kind: deliveryKind, ...delivery }));
 
-/** Names a delivery's job as a holder of its event. */
+/** The name of a delivery's job as a holder of its event. */
 export const deliveryHolder = (jobId: string): string => `delivery:${jobId}`;

@@ -1,22 +1,33 @@
 /**
- * API destinations. Creating refuses an endpoint that is no HTTP URL, a connection that is not there, a name that is
- * taken, then one destination too many; updating refuses a destination that is not there, then the same. The state follows
- * the connection's when it is asked for.
+ * API destinations. Their state follows from the state of their connection whenever it is read.
+ *
+ * CreateApiDestination checks, in order:
+ * 1. the endpoint is an HTTP URL;
+ * 2. the connection exists;
+ * 3. the name is not in use;
+ * 4. the account has fewer API destinations than the limit.
+ *
+ * UpdateApiDestination checks, in order:
+ * 1. the endpoint is an HTTP URL;
+ * 2. the API destination exists;
+ * 3. the connection exists.
+ *
+ * The other operations fail if the API destination does not exist.
  */
 import type { ApiDestinationRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { ApiDestinationHttpMethod, ApiDestinationState } from "../../../gen/quartet/eventbus/v1/api_destination_pb.ts";
 import { ConnectionState } from "../../../gen/quartet/eventbus/v1/connection_pb.ts";
 import type { Reader } from "../../kit/store/store.ts";
 import type { Application, Operation } from "../application.ts";
-import { apiDestinationArn, connectionArn, parseNamedArn } from "../domain/arns.ts";
+import { apiDestinationArn, connectionArn, parseIdentifiedArn } from "../domain/arns.ts";
 import { isHttpUrl } from "../domain/connection.ts";
 import { instant } from "../domain/instant.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import * as stored from "../store/api-destination.ts";
 import { findConnectionByArn } from "../store/connection.ts";
-import { cutPage, pageOf } from "./page.ts";
+import { firstNames } from "../store/named-records.ts";
 
-/** Makes an API destination. A second call with the same name is refused and changes nothing. */
+/** Creates an API destination. A second call with the same name is refused and changes nothing. */
 export const createApiDestination: Operation<"createApiDestination"> = async (request, { app, caller }) => {
   const { name, description, invocationEndpoint, httpMethod } = request;
   const { accountId } = caller;
@@ -38,22 +49,21 @@ export const createApiDestination: Operation<"createApiDestination"> = async (re
     if ((await stored.findApiDestination(transaction, accountId, name)) !== undefined)
       throw fault(ErrorReason.API_DESTINATION_ALREADY_EXISTS, { name });
     const limit = app.limits.apiDestinationsMax;
-    const options = { namePrefix: "", connectionArn: undefined, after: undefined, limit };
-    if ((await stored.listApiDestinations(transaction, accountId, options)).length >= limit)
+    if ((await stored.listApiDestinations(transaction, accountId, firstNames(limit))).length >= limit)
       throw fault(ErrorReason.LIMIT_EXCEEDED);
     await stored.putApiDestination(transaction, accountId, { ...destination, connectionArn: arn });
     return stateOf(transaction, accountId, arn);
   });
 
   return {
-    apiDestinationArn: apiDestinationArn(app.place, accountId, name, destination.id),
+    apiDestinationArn: apiDestinationArn(app.arnScope, accountId, name, destination.id),
     apiDestinationState: state,
     creationTime: instant(nowMs),
     lastModifiedTime: instant(nowMs),
   };
 };
 
-/** Changes what is given and keeps the rest. */
+/** Changes the given settings; the others stay. */
 export const updateApiDestination: Operation<"updateApiDestination"> = async (request, { app, caller }) => {
   const { accountId } = caller;
   if (request.invocationEndpoint !== undefined) refuseEndpoint(request.invocationEndpoint);
@@ -74,7 +84,7 @@ export const updateApiDestination: Operation<"updateApiDestination"> = async (re
     };
     await stored.putApiDestination(transaction, accountId, changed);
     return {
-      apiDestinationArn: apiDestinationArn(app.place, accountId, present.name, present.id),
+      apiDestinationArn: apiDestinationArn(app.arnScope, accountId, present.name, present.id),
       apiDestinationState: await stateOf(transaction, accountId, arn),
       creationTime: instant(changed.createdMs),
       lastModifiedTime: instant(changed.modifiedMs),
@@ -82,7 +92,7 @@ export const updateApiDestination: Operation<"updateApiDestination"> = async (re
   });
 };
 
-/** Tells an API destination's settings. */
+/** Returns the settings of an API destination. */
 export const describeApiDestination: Operation<"describeApiDestination"> = (request, { app, caller }) =>
   app.store.read(async (reader) => {
     const destination = await stored.getApiDestination(reader, caller.accountId, request.name);
@@ -95,15 +105,12 @@ export const describeApiDestination: Operation<"describeApiDestination"> = (requ
 /** Lists the account's API destinations by name. */
 export const listApiDestinations: Operation<"listApiDestinations"> = async (request, context) => {
   const { app, caller } = context;
-  const page = pageOf(context, request, [request.namePrefix, request.connectionArn]);
+  const { namePrefix = "", connectionArn: arn } = request;
+  const page = app.pages.open(context, request, [namePrefix, arn]);
   return app.store.read(async (reader) => {
-    const found = await stored.listApiDestinations(reader, caller.accountId, {
-      namePrefix: request.namePrefix ?? "",
-      connectionArn: request.connectionArn,
-      after: page.after,
-      limit: page.lookFor,
-    });
-    const { items, nextToken } = cutPage(page, found, (destination) => destination.name);
+    const names = { namePrefix, after: page.after, limit: page.lookFor };
+    const found = await stored.listApiDestinations(reader, caller.accountId, names, arn);
+    const { items, nextToken } = page.cut(found, (destination) => destination.name);
     const apiDestinations = await Promise.all(
       items.map((destination) => toApiDestination(app, reader, caller.accountId, destination)),
     );
@@ -128,12 +135,12 @@ const refuseEndpoint = (endpoint: string): void => {
     });
 };
 
-/** The ARN of a connection as this installation writes it, whichever dialect named it. Throws CONNECTION_NOT_FOUND. */
+/** The ARN of a connection in the dialect of this installation, from an ARN of either dialect. Throws CONNECTION_NOT_FOUND. */
 const ownConnectionArn = async (app: Application, reader: Reader, account: string, arn: string): Promise<string> => {
   const connection = await findConnectionByArn(reader, account, arn);
   if (connection === undefined)
-    throw fault(ErrorReason.CONNECTION_NOT_FOUND, { name: parseNamedArn(arn, "connection")?.name ?? arn });
-  return connectionArn(app.place, account, connection.name, connection.id);
+    throw fault(ErrorReason.CONNECTION_NOT_FOUND, { name: parseIdentifiedArn(arn, "connection")?.name ?? arn });
+  return connectionArn(app.arnScope, account, connection.name, connection.id);
 };
 
 const stateOf = async (reader: Reader, account: string, arn: string): Promise<ApiDestinationState> =>
@@ -147,7 +154,7 @@ const toApiDestination = async (
   account: string,
   destination: ApiDestinationRecord,
 ) => ({
-  apiDestinationArn: apiDestinationArn(app.place, account, destination.name, destination.id),
+  apiDestinationArn: apiDestinationArn(app.arnScope, account, destination.name, destination.id),
   name: destination.name,
   apiDestinationState: await stateOf(reader, account, destination.connectionArn),
   connectionArn: destination.connectionArn,

@@ -1,39 +1,48 @@
 /**
- * Archives. Creating refuses a pattern that is not in the language, a source that is no bus, a bus that is not there,
- * then a name that is taken; updating refuses an update without a change, then the pattern, then an archive that is not
- * there. An archive is filled by a rule of its bus that the service manages; events put after the answer are kept.
+ * Archives. A rule of the bus, which the service manages, fills an archive; it keeps the events that are put after the
+ * answer.
+ *
+ * CreateArchive checks, in order:
+ * 1. the pattern, if given, is valid;
+ * 2. the source is the ARN of a bus;
+ * 3. the bus exists;
+ * 4. the name is not in use.
+ *
+ * UpdateArchive checks, in order:
+ * 1. at least one setting is given;
+ * 2. the pattern, if given, is valid;
+ * 3. the archive exists.
+ *
+ * ListArchives fails if several filters are given, the other operations if the archive does not exist.
  */
 import type { ArchiveRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { ArchiveState } from "../../../gen/quartet/eventbus/v1/archive_pb.ts";
 import { RuleState } from "../../../gen/quartet/eventbus/v1/rule_pb.ts";
-import type { CallContext } from "../../kit/server/handlers.ts";
 import type { Transaction } from "../../kit/store/store.ts";
-import { enqueuePurge } from "../work/archive-purge.ts";
-import type { Application, Operation } from "../application.ts";
-import { ownBus } from "../access/guard.ts";
+import type { Application, Operation, OperationContext } from "../application.ts";
 import { archiveManager, archiveRuleName, archiveRulePattern } from "../domain/archive.ts";
 import { archiveArn, busArn, parseBusArn } from "../domain/arns.ts";
 import { refuseSeveralFilters } from "../domain/filters.ts";
 import { instant } from "../domain/instant.ts";
-import { parseGivenPattern } from "../domain/pattern.ts";
+import { parseRequestPattern } from "../domain/pattern.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import * as stored from "../store/archive.ts";
 import { getBus } from "../store/bus.ts";
 import { deleteRule, findRule, putRule } from "../store/rule.ts";
-import { cutPage, pageOf } from "./page.ts";
+import { enqueueArchivePurge } from "../work/archive-purge.ts";
 
-/** Makes an archive. A second call with the same name is refused and changes nothing. */
+/** Creates an archive. A second call with the same name is refused and changes nothing. */
 export const createArchive: Operation<"createArchive"> = async (request, context) => {
   const { app, caller } = context;
+  const { bus } = context.access;
   const { archiveName: name, description, kmsKeyIdentifier } = request;
   const eventPattern = request.eventPattern || undefined;
-  if (eventPattern !== undefined) parseGivenPattern(eventPattern);
+  if (eventPattern !== undefined) parseRequestPattern(eventPattern);
   if (parseBusArn(request.eventSourceArn) === undefined)
     throw fault(ErrorReason.PARAMETER_REFUSED, {
       parameter: "EventSourceArn",
       reason: "Must contain an event bus ARN.",
     });
-  const bus = ownBus(context, request.eventSourceArn);
   const archive = {
     name,
     id: app.ids.uuid(),
@@ -54,19 +63,19 @@ export const createArchive: Operation<"createArchive"> = async (request, context
   });
 
   return {
-    archiveArn: archiveArn(app.place, caller.accountId, name),
+    archiveArn: archiveArn(app.arnScope, caller.accountId, name),
     state: ArchiveState.ENABLED,
     creationTime: instant(archive.createdMs),
   };
 };
 
-/** Changes what is given and keeps the rest; what is kept already stays. */
+/** Changes the given settings; the others stay, and so do the events that the archive keeps already. */
 export const updateArchive: Operation<"updateArchive"> = async (request, context) => {
   const { app, caller } = context;
   const { archiveName: name, description, eventPattern, retentionDays, kmsKeyIdentifier } = request;
   if ([description, eventPattern, retentionDays, kmsKeyIdentifier].every((value) => value === undefined))
     throw fault(ErrorReason.ARCHIVE_UPDATE_EMPTY);
-  if (eventPattern !== undefined) parseGivenPattern(eventPattern);
+  if (eventPattern !== undefined) parseRequestPattern(eventPattern);
   const archive = await app.store.transact(async (transaction) => {
     const present = await stored.getArchive(transaction, caller.accountId, name);
     const changed = {
@@ -81,27 +90,27 @@ export const updateArchive: Operation<"updateArchive"> = async (request, context
     return changed;
   });
   return {
-    archiveArn: archiveArn(app.place, caller.accountId, name),
+    archiveArn: archiveArn(app.arnScope, caller.accountId, name),
     state: ArchiveState.ENABLED,
     creationTime: instant(archive.createdMs),
   };
 };
 
-/** Tells an archive's settings and how much it keeps. */
+/** Returns the settings and the size of an archive. */
 export const describeArchive: Operation<"describeArchive"> = (request, { app, caller }) =>
   app.store.read(async (reader) => {
     const archive = await stored.getArchive(reader, caller.accountId, request.archiveName);
     return {
       ...toArchive(app, caller.accountId, archive),
-      ...(await stored.sizeOf(reader, caller.accountId, archive)),
-      archiveArn: archiveArn(app.place, caller.accountId, archive.name),
+      ...(await stored.archiveSizeOf(reader, caller.accountId, archive)),
+      archiveArn: archiveArn(app.arnScope, caller.accountId, archive.name),
       description: archive.description,
       eventPattern: archive.eventPattern,
       kmsKeyIdentifier: archive.kmsKeyIdentifier,
     };
   });
 
-/** Lists the account's archives by name; its filters exclude each other. */
+/** Lists the account's archives by name. The filters exclude each other. */
 export const listArchives: Operation<"listArchives"> = async (request, context) => {
   const { app, caller } = context;
   const { namePrefix, eventSourceArn, state } = request;
@@ -110,25 +119,25 @@ export const listArchives: Operation<"listArchives"> = async (request, context) 
     EventSourceArn: eventSourceArn,
     State: state || undefined,
   });
-  const page = pageOf(context, request, [namePrefix, eventSourceArn, String(state)]);
+  const page = app.pages.open(context, request, [namePrefix, eventSourceArn, String(state)]);
   const accepts = (archive: ArchiveRecord): boolean =>
     (eventSourceArn === undefined || parseBusArn(eventSourceArn)?.name === archive.bus) &&
     (state === ArchiveState.UNSPECIFIED || state === ArchiveState.ENABLED);
   return app.store.read(async (reader) => {
     const options = { namePrefix: namePrefix ?? "", after: page.after, limit: page.lookFor };
     const found = await stored.listArchives(reader, caller.accountId, options, accepts);
-    const { items, nextToken } = cutPage(page, found, (archive) => archive.name);
+    const { items, nextToken } = page.cut(found, (archive) => archive.name);
     const archives = await Promise.all(
       items.map(async (archive) => ({
         ...toArchive(app, caller.accountId, archive),
-        ...(await stored.sizeOf(reader, caller.accountId, archive)),
+        ...(await stored.archiveSizeOf(reader, caller.accountId, archive)),
       })),
     );
     return { archives, nextToken };
   });
 };
 
-/** Deletes an archive; what it keeps is let go by a job. */
+/** Deletes an archive; a job deletes its entries. */
 export const deleteArchive: Operation<"deleteArchive"> = async (request, { app, caller }) => {
   await app.store.transact(async (transaction) => {
     const archive = await stored.getArchive(transaction, caller.accountId, request.archiveName);
@@ -136,14 +145,15 @@ export const deleteArchive: Operation<"deleteArchive"> = async (request, { app, 
     const rule = archiveRuleName(archive.name);
     stored.deleteArchive(transaction, caller.accountId, archive.name);
     if ((await findRule(transaction, bus, rule)) !== undefined) await deleteRule(transaction, bus, rule);
-    enqueuePurge(app.jobs, transaction, caller.accountId, archive.id);
+    enqueueArchivePurge(app.jobs, transaction, caller.accountId, archive.id);
   });
   return {};
 };
 
+/** Creates or replaces the rule that fills an archive. */
 const putArchiveRule = (
   transaction: Transaction,
-  { app, caller }: CallContext<Application>,
+  { app, caller }: OperationContext,
   archive: {
     readonly name: string;
     readonly id: string;
@@ -167,7 +177,7 @@ const putArchiveRule = (
 
 const toArchive = (app: Application, account: string, archive: ArchiveRecord) => ({
   archiveName: archive.name,
-  eventSourceArn: busArn(app.place, account, archive.bus),
+  eventSourceArn: busArn(app.arnScope, { account, name: archive.bus }),
   state: ArchiveState.ENABLED,
   retentionDays: archive.retentionDays,
   creationTime: instant(archive.createdMs),

@@ -1,7 +1,20 @@
 /**
- * Connections. Creating refuses a private network, parameters that do not fit the type of authorization, an encryption
- * key that cannot be used, a name that is taken, then one connection too many. The others refuse a connection that is
- * not there, and those that need its secret a key that cannot be used. Secrets are stored encrypted and never answered.
+ * Connections. Their secrets are stored encrypted and never returned.
+ *
+ * CreateConnection checks, in order:
+ * 1. no private network is named;
+ * 2. the parameters fit the type of authorization;
+ * 3. the encryption key can be used;
+ * 4. the name is not in use;
+ * 5. the account has fewer connections than the limit.
+ *
+ * UpdateConnection checks, in order:
+ * 1. no private network is named;
+ * 2. the connection exists;
+ * 3. its encryption key, if the secret is needed, and the new one can be used;
+ * 4. the parameters are complete and fit the type of authorization.
+ *
+ * The other operations fail if the connection does not exist. DescribeConnection also fails if its key cannot be used.
  */
 import { create } from "@bufbuild/protobuf";
 
@@ -14,16 +27,16 @@ import {
 } from "../../../gen/quartet/eventbus/v1/connection_pb.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 import type { Application, Operation } from "../application.ts";
-import { moveSecret, openSecret, sealSecret } from "../encryption/connection-secret.ts";
 import { enqueueAuthorization } from "../delivery/authorization-job.ts";
 import { connectionArn, secretArn } from "../domain/arns.ts";
 import { describeAuth, refuseAuthParameters, refuseIncomplete, updateAuthParameters } from "../domain/connection.ts";
 import { instant } from "../domain/instant.ts";
+import { moveSecret, openSecret, sealSecret } from "../encryption/connection-secret.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import * as stored from "../store/connection.ts";
-import { cutPage, pageOf } from "./page.ts";
+import { firstNames } from "../store/named-records.ts";
 
-/** Makes a connection. A second call with the same name is refused and changes nothing. */
+/** Creates a connection. A second call with the same name is refused and changes nothing. */
 export const createConnection: Operation<"createConnection"> = async (request, { app, caller }) => {
   const { name, authorizationType, authParameters, description, kmsKeyIdentifier } = request;
   if (request.invocationConnectivityParameters !== undefined)
@@ -56,21 +69,21 @@ export const createConnection: Operation<"createConnection"> = async (request, {
     if ((await stored.findConnection(transaction, accountId, name)) !== undefined)
       throw fault(ErrorReason.CONNECTION_ALREADY_EXISTS, { name });
     const limit = app.limits.connectionsMax;
-    const others = await stored.listConnections(transaction, accountId, { namePrefix: "", after: undefined, limit });
-    if (others.length >= limit) throw fault(ErrorReason.LIMIT_EXCEEDED);
+    if ((await stored.listConnections(transaction, accountId, firstNames(limit))).length >= limit)
+      throw fault(ErrorReason.LIMIT_EXCEEDED);
     stored.putConnection(transaction, accountId, connection);
     if (isOAuth) enqueueAuthorization(app.jobs, transaction, accountId, connection);
   });
 
   return {
-    connectionArn: connectionArn(app.place, accountId, name, id),
+    connectionArn: connectionArn(app.arnScope, accountId, name, id),
     connectionState: connection.state,
     creationTime: instant(nowMs),
     lastModifiedTime: instant(nowMs),
   };
 };
 
-/** Tells a connection's settings and state. */
+/** Returns the settings and the state of a connection. */
 export const describeConnection: Operation<"describeConnection"> = async (request, { app, caller }) => {
   const { accountId } = caller;
   const connection = await app.store.read((reader) => stored.getConnection(reader, accountId, request.name));
@@ -80,7 +93,7 @@ export const describeConnection: Operation<"describeConnection"> = async (reques
     description: connection.description,
     kmsKeyIdentifier: connection.kmsKeyIdentifier,
     ...(parameters && {
-      secretArn: secretArn(app.place, accountId, connection.name, connection.secretId),
+      secretArn: secretArn(app.arnScope, accountId, connection.name, connection.secretId),
       authParameters: describeAuth(parameters),
     }),
   };
@@ -90,7 +103,7 @@ export const describeConnection: Operation<"describeConnection"> = async (reques
 export const listConnections: Operation<"listConnections"> = async (request, context) => {
   const { app, caller } = context;
   const { namePrefix, connectionState } = request;
-  const page = pageOf(context, request, [namePrefix, String(connectionState)]);
+  const page = app.pages.open(context, request, [namePrefix, String(connectionState)]);
   const options = { namePrefix: namePrefix ?? "", after: page.after, limit: page.lookFor };
   const found = await app.store.read((reader) =>
     stored.listConnections(
@@ -100,11 +113,11 @@ export const listConnections: Operation<"listConnections"> = async (request, con
       ({ state }) => connectionState === ConnectionState.UNSPECIFIED || state === connectionState,
     ),
   );
-  const { items, nextToken } = cutPage(page, found, (connection) => connection.name);
+  const { items, nextToken } = page.cut(found, (connection) => connection.name);
   return { connections: items.map((connection) => toConnection(app, caller.accountId, connection)), nextToken };
 };
 
-/** Changes what is given; secrets that change are authorized again. */
+/** Changes the given settings. A connection whose secret or type changes is authorized again. */
 export const updateConnection: Operation<"updateConnection"> = async (request, { app, caller }) => {
   const { accountId } = caller;
   const { name, authParameters, description, kmsKeyIdentifier } = request;
@@ -135,7 +148,7 @@ export const updateConnection: Operation<"updateConnection"> = async (request, {
   });
 };
 
-/** Removes everything that a connection proves itself with. */
+/** Removes the credentials of a connection. */
 export const deauthorizeConnection: Operation<"deauthorizeConnection"> = async (request, { app, caller }) => {
   const connection = await app.store.transact(async (transaction) => {
     const present = await stored.getConnection(transaction, caller.accountId, request.name);
@@ -153,7 +166,7 @@ export const deauthorizeConnection: Operation<"deauthorizeConnection"> = async (
   return toConnection(app, caller.accountId, connection);
 };
 
-/** Gives a connection a new secret, and the state that it has until this is authorized. */
+/** Sets a connection's new secret and the state before it is authorized. */
 const authorizeAgain = (
   app: Application,
   transaction: Transaction,
@@ -181,7 +194,7 @@ export const deleteConnection: Operation<"deleteConnection"> = async (request, {
 };
 
 const toConnection = (app: Application, account: string, connection: ConnectionRecord) => ({
-  connectionArn: connectionArn(app.place, account, connection.name, connection.id),
+  connectionArn: connectionArn(app.arnScope, account, connection.name, connection.id),
   name: connection.name,
   connectionState: connection.state,
   stateReason: connection.stateReason,

@@ -1,6 +1,6 @@
 /**
- * Dead letters. Listing refuses nothing but a bad page token. Redriving passes over ids that are not there; a letter is
- * removed in the transaction that begins its new delivery.
+ * Dead letters. ListDeadLetters fails only for an invalid page token. RedriveDeadLetters skips ids that do not exist; a
+ * dead letter is deleted in the transaction that begins its new delivery.
  */
 import type { Operation } from "../application.ts";
 import { eventJson } from "../domain/envelope.ts";
@@ -8,12 +8,11 @@ import { instant } from "../domain/instant.ts";
 import { deliverToRule } from "../ingestion/ingest.ts";
 import type { DeadLetter } from "../store/dead-letter.ts";
 import * as stored from "../store/dead-letter.ts";
-import { cutPage, pageOf } from "./page.ts";
 
 /** Lists the account's dead letters, the latest first. */
 export const listDeadLetters: Operation<"listDeadLetters"> = async (request, context) => {
   const { app, caller } = context;
-  const page = pageOf(context, request, [request.ruleArn]);
+  const page = app.pages.open(context, request, [request.ruleArn]);
   const found = await app.store.read((reader) =>
     stored.listDeadLetters(
       reader,
@@ -22,21 +21,21 @@ export const listDeadLetters: Operation<"listDeadLetters"> = async (request, con
       ({ ruleArn }) => request.ruleArn === undefined || ruleArn === request.ruleArn,
     ),
   );
-  const { items, nextToken } = cutPage(page, found, (dead) => dead.id);
+  const { items, nextToken } = page.cut(found, (dead) => dead.id);
   return { deadLetters: items.map(toDeadLetter), nextToken };
 };
 
-/** Delivers dead letters anew and removes them. */
+/** Delivers dead letters again and deletes them. */
 export const redriveDeadLetters: Operation<"redriveDeadLetters"> = async (request, { app, caller }) => {
   const { accountId: account } = caller;
   const redrivenCount = await app.store.transact(async (transaction) => {
     let count = 0;
     for (const id of new Set(request.ids)) {
-      const letter = await stored.takeDeadLetter(transaction, account, id);
+      const letter = await stored.removeDeadLetter(transaction, account, id);
       if (letter?.event === undefined || letter.target === undefined) continue;
       const { bus, rule, ruleRoleArn, event, target } = letter;
-      const only = { event, rule, ruleRoleArn, targets: [target] };
-      if (deliverToRule(app, transaction, { account, name: bus }, only).kind === "too-wide")
+      const redelivery = { event, rule, ruleRoleArn, targets: [target] };
+      if (deliverToRule(app, transaction, { account, name: bus }, redelivery).kind === "too-large")
         throw new Error(`the only delivery of event ${event.id} is too large`);
       count += 1;
     }

@@ -1,20 +1,30 @@
 /**
- * Event buses. Creating refuses a name with a slash or the reserved name, a partner bus whose source is not there, a
- * name that is taken, then one bus too many. Deleting refuses the default bus and a bus with rules; a bus that is not
- * there counts as deleted.
+ * Event buses.
+ *
+ * CreateEventBus checks, in order:
+ * 1. no partner event source is named, since none exists;
+ * 2. the name has no slash;
+ * 3. no two tags have the same key;
+ * 4. the name is not in use; `default` always is;
+ * 5. the account has fewer buses than the limit.
+ *
+ * DeleteEventBus checks, in order:
+ * 1. the bus is not the default bus;
+ * 2. it has no rules. A bus that does not exist counts as deleted.
+ *
+ * DescribeEventBus and UpdateEventBus fail if the bus does not exist.
  */
 import type { EventBusRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import type { Operation } from "../application.ts";
-import { ownBus } from "../access/guard.ts";
 import { busArn, defaultBusName } from "../domain/arns.ts";
-import { refuseTags, sortTags } from "../domain/tags.ts";
 import { instant } from "../domain/instant.ts";
+import { refuseTags, sortTags } from "../domain/tags.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import * as stored from "../store/bus.ts";
+import { firstNames } from "../store/named-records.ts";
 import { countRules } from "../store/rule.ts";
-import { cutPage, pageOf } from "./page.ts";
 
-/** Makes a custom bus. A second call with the same name is refused and changes nothing. */
+/** Creates a custom bus. A second call with the same name is refused and changes nothing. */
 export const createEventBus: Operation<"createEventBus"> = async (request, { app, caller }) => {
   const { name, eventSourceName, description, kmsKeyIdentifier, deadLetterConfig, logConfig, tags } = request;
   if (eventSourceName !== undefined) throw fault(ErrorReason.EVENT_SOURCE_NOT_FOUND, { name: eventSourceName });
@@ -24,11 +34,10 @@ export const createEventBus: Operation<"createEventBus"> = async (request, { app
   const nowMs = BigInt(app.clock.now());
 
   await app.store.transact(async (transaction) => {
-    const reference = { account: caller.accountId, name };
-    if ((await stored.findBus(transaction, reference)) !== undefined)
+    if ((await stored.findBus(transaction, { account: caller.accountId, name })) !== undefined)
       throw fault(ErrorReason.EVENT_BUS_ALREADY_EXISTS, { name });
     const limit = app.limits.busesMax;
-    if ((await stored.listBuses(transaction, caller.accountId, "", undefined, limit)).length >= limit)
+    if ((await stored.listBuses(transaction, caller.accountId, firstNames(limit))).length >= limit)
       throw fault(ErrorReason.LIMIT_EXCEEDED);
     stored.putBus(transaction, caller.accountId, {
       name,
@@ -43,7 +52,7 @@ export const createEventBus: Operation<"createEventBus"> = async (request, { app
   });
 
   return {
-    eventBusArn: busArn(app.place, caller.accountId, name),
+    eventBusArn: busArn(app.arnScope, { account: caller.accountId, name }),
     description,
     kmsKeyIdentifier,
     deadLetterConfig,
@@ -51,14 +60,13 @@ export const createEventBus: Operation<"createEventBus"> = async (request, { app
   };
 };
 
-/** Tells a bus's settings; without a name, those of the default bus. */
-export const describeEventBus: Operation<"describeEventBus"> = async (request, context) => {
-  const reference = ownBus(context, request.name);
-  const bus = await context.app.store.read((reader) => stored.getBus(reader, reference));
+/** Returns the settings of a bus; without a name, those of the default bus. */
+export const describeEventBus: Operation<"describeEventBus"> = async (_request, { app, access }) => {
+  const bus = await app.store.read((reader) => stored.getBus(reader, access.bus));
   const { description, kmsKeyIdentifier, deadLetterConfig, policy, logConfig } = bus;
   return {
     name: bus.name,
-    arn: busArn(context.app.place, reference.account, bus.name),
+    arn: busArn(app.arnScope, access.bus),
     description,
     kmsKeyIdentifier,
     deadLetterConfig,
@@ -73,14 +81,14 @@ export const describeEventBus: Operation<"describeEventBus"> = async (request, c
 /** Lists the account's buses by name. */
 export const listEventBuses: Operation<"listEventBuses"> = async (request, context) => {
   const { app, caller } = context;
-  const page = pageOf(context, request, [request.namePrefix]);
-  const found = await app.store.read((reader) =>
-    stored.listBuses(reader, caller.accountId, request.namePrefix ?? "", page.after, page.lookFor),
-  );
-  const { items, nextToken } = cutPage(page, found, (bus) => bus.name);
+  const { namePrefix = "" } = request;
+  const page = app.pages.open(context, request, [namePrefix]);
+  const names = { namePrefix, after: page.after, limit: page.lookFor };
+  const found = await app.store.read((reader) => stored.listBuses(reader, caller.accountId, names));
+  const { items, nextToken } = page.cut(found, (bus) => bus.name);
   const toBus = (bus: EventBusRecord) => ({
     name: bus.name,
-    arn: busArn(app.place, caller.accountId, bus.name),
+    arn: busArn(app.arnScope, { account: caller.accountId, name: bus.name }),
     description: bus.description,
     policy: bus.policy,
     state: "ACTIVE",
@@ -91,27 +99,25 @@ export const listEventBuses: Operation<"listEventBuses"> = async (request, conte
 };
 
 /** Deletes a custom bus that has no rules. */
-export const deleteEventBus: Operation<"deleteEventBus"> = async (request, context) => {
-  const reference = ownBus(context, request.name);
-  if (reference.name === defaultBusName) throw fault(ErrorReason.DEFAULT_EVENT_BUS_NOT_DELETABLE);
-  await context.app.store.transact(async (transaction) => {
-    if ((await stored.findBus(transaction, reference)) === undefined) return;
-    if ((await countRules(transaction, reference)) > 0)
-      throw fault(ErrorReason.EVENT_BUS_HAS_RULES, { name: reference.name });
-    await stored.deleteBus(transaction, reference);
+export const deleteEventBus: Operation<"deleteEventBus"> = async (_request, { app, access }) => {
+  const { bus } = access;
+  if (bus.name === defaultBusName) throw fault(ErrorReason.DEFAULT_EVENT_BUS_NOT_DELETABLE);
+  await app.store.transact(async (transaction) => {
+    if ((await stored.findBus(transaction, bus)) === undefined) return;
+    if ((await countRules(transaction, bus)) > 0) throw fault(ErrorReason.EVENT_BUS_HAS_RULES, { name: bus.name });
+    await stored.deleteBus(transaction, bus);
   });
   return {};
 };
 
-/** Changes a bus's settings; what is omitted is emptied. */
-export const updateEventBus: Operation<"updateEventBus"> = async (request, context) => {
-  const { app } = context;
-  const reference = ownBus(context, request.name);
+/** Replaces the settings of a bus; omitted ones become empty. */
+export const updateEventBus: Operation<"updateEventBus"> = async (request, { app, access }) => {
+  const { bus } = access;
   const { description, kmsKeyIdentifier, deadLetterConfig, logConfig } = request;
   const settings = { description, kmsKeyIdentifier, deadLetterConfig, logConfig };
   await app.store.transact(async (transaction) => {
-    const present = await stored.getBus(transaction, reference);
-    stored.putBus(transaction, reference.account, { ...present, ...settings, modifiedMs: BigInt(app.clock.now()) });
+    const present = await stored.getBus(transaction, bus);
+    stored.putBus(transaction, bus.account, { ...present, ...settings, modifiedMs: BigInt(app.clock.now()) });
   });
-  return { name: reference.name, arn: busArn(app.place, reference.account, reference.name), ...settings };
+  return { name: bus.name, arn: busArn(app.arnScope, bus), ...settings };
 };

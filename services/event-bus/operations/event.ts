@@ -1,32 +1,42 @@
 /**
- * Events. Putting refuses the call when its entries are too large together or it names a global endpoint; after that
- * each entry stands alone: source, detail type and detail missing, detail no object, reserved source, a bus that does not
- * let the caller, deliveries that are too large together. An entry for a bus that is not there is taken, counted and delivered to nobody. What is answered with an id
- * is durable together with its deliveries.
+ * Events. An event that is answered with an id is durable together with its deliveries.
+ *
+ * PutEvents checks, in order:
+ * 1. no global endpoint is named;
+ * 2. the entries are not too large together.
+ *
+ * Then each entry is checked on its own, in order:
+ * 1. the source, the detail type and the detail are valid (see `refuseEntry`), and the source is not reserved;
+ * 2. the bus allows the caller;
+ * 3. its deliveries are not too large together.
+ *
+ * An entry for a bus that does not exist is accepted, stored and not delivered.
+ *
+ * TestEventPattern checks, in order:
+ * 1. the pattern is valid;
+ * 2. the event is one.
  */
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 
 import type { PutEventsRequestEntry } from "../../../gen/quartet/eventbus/v1/event_pb.ts";
-import type { CallContext } from "../../kit/server/handlers.ts";
 import type { Transaction } from "../../kit/store/store.ts";
-import { mayPut } from "../access/put-access.ts";
-import type { Application, Operation } from "../application.ts";
+import { mayPut, mayUseReservedSource } from "../access/put-access.ts";
+import type { Operation, OperationContext } from "../application.ts";
 import type { BusReference } from "../domain/arns.ts";
 import { parseBusReference } from "../domain/arns.ts";
-import { parseGivenPattern } from "../domain/pattern.ts";
+import { parseRequestPattern } from "../domain/pattern.ts";
 import type { EntryRefusal } from "../domain/put-entry.ts";
-import { entryBytes, entryLimits, refuseEntry } from "../domain/put-entry.ts";
+import { entriesBytesMax, entryBytes, refuseEntry } from "../domain/put-entry.ts";
 import { ErrorReason, fault } from "../faults.ts";
-import { nestingDepth } from "../json/json-cursor.ts";
 import type { NewEvent, OpenBus } from "../ingestion/ingest.ts";
-import { ingestEvent, openBus, tooWideMessage } from "../ingestion/ingest.ts";
-import { revisionOf } from "../access/revision.ts";
+import { ingestEvent, openBus, tooLargeMessage } from "../ingestion/ingest.ts";
+import { nestingDepth } from "../json/json-cursor.ts";
 import { flattenText } from "../pattern/flatten.ts";
 import { Matcher } from "../pattern/matcher.ts";
 
 /** Puts events on buses. Repeating the call puts them again. */
 export const putEvents: Operation<"putEvents"> = async (request, context) => {
-  const { hasEndpoints, depthMax, name } = revisionOf(context);
+  const { hasEndpoints, name } = context.access.revision;
   if (request.endpointId !== undefined)
     throw fault(ErrorReason.PARAMETER_REFUSED, {
       parameter: "EndpointId",
@@ -35,10 +45,10 @@ export const putEvents: Operation<"putEvents"> = async (request, context) => {
         : `Revision ${name} has no global endpoints.`,
     });
   const bytes = request.entries.reduce((sum, entry) => sum + entryBytes(entry), 0);
-  if (bytes > entryLimits.entriesBytesMax) throw fault(ErrorReason.ENTRIES_TOO_LARGE);
+  if (bytes > entriesBytesMax) throw fault(ErrorReason.ENTRIES_TOO_LARGE);
 
-  const judged = request.entries.map((entry) => judgeEntry(entry, context, depthMax));
-  const results = judged.some((each) => "event" in each) ? await putInParts(judged, context) : judged;
+  const entries = request.entries.map((entry) => checkEntry(entry, context));
+  const results = entries.some((entry) => "event" in entry) ? await putInParts(entries, context) : entries;
 
   return {
     failedEntryCount: results.filter((result) => "code" in result).length,
@@ -49,50 +59,50 @@ export const putEvents: Operation<"putEvents"> = async (request, context) => {
 };
 
 /**
- * Puts the accepted events in as few transactions as their deliveries fit into: one, but for many large inputs. When a
- * later one fails, its entries are answered so and the earlier ones stay put.
+ * Puts the accepted events in as few transactions as possible: in one, unless many targets have large inputs. If a later
+ * transaction fails, its entries are answered as not put, and the earlier ones remain.
  */
-const putInParts = async (judged: readonly Judged[], context: CallContext<Application>): Promise<Judged[]> => {
+const putInParts = async (entries: readonly CheckedEntry[], context: OperationContext): Promise<CheckedEntry[]> => {
   const { store, log } = context.app;
-  const results: Judged[] = [];
+  const results: CheckedEntry[] = [];
   try {
-    while (results.length < judged.length) {
-      const rest = judged.slice(results.length);
+    while (results.length < entries.length) {
+      const rest = entries.slice(results.length);
       results.push(...(await store.transact((transaction) => putAccepted(transaction, rest, context))));
     }
   } catch (error) {
     if (results.length === 0) throw error;
     log.error({ err: error }, "some entries of a call were put, and the rest was not");
-    results.push(...judged.slice(results.length).map((each) => ("code" in each ? each : notPut)));
+    results.push(...entries.slice(results.length).map((entry) => ("code" in entry ? entry : notPut)));
   }
   return results;
 };
 
-/** Puts each accepted event on its bus if the bus lets the caller, up to what one transaction holds. */
+/** Puts each accepted event on its bus if the bus allows the caller, until the transaction is full. */
 const putAccepted = async (
   transaction: Transaction,
-  judged: readonly Judged[],
-  { app, caller }: CallContext<Application>,
-): Promise<Judged[]> => {
+  entries: readonly CheckedEntry[],
+  { app, caller }: OperationContext,
+): Promise<CheckedEntry[]> => {
   const buses = new Map<string, OpenBus>();
-  const results: Judged[] = [];
+  const results: CheckedEntry[] = [];
   let bytes = 0;
-  for (const each of judged) {
+  for (const entry of entries) {
     if (bytes >= app.limits.deliveriesBytesMax) break;
-    if ("code" in each) {
-      results.push(each);
+    if ("code" in entry) {
+      results.push(entry);
       continue;
     }
-    const name = `${each.bus.account}/${each.bus.name}`;
-    const bus = buses.get(name) ?? (await openBus(app, transaction, each.bus));
+    const name = `${entry.bus.account}/${entry.bus.name}`;
+    const bus = buses.get(name) ?? (await openBus(app, transaction, entry.bus));
     buses.set(name, bus);
-    if (!mayPut(app, each.bus, bus.record, caller, each.event)) {
+    if (!mayPut(app, entry.bus, bus.record, caller, entry.event)) {
       results.push(denied);
       continue;
     }
-    const ingested = ingestEvent(app, transaction, bus, each.event);
-    results.push(ingested.kind === "taken" ? each : tooWide);
-    bytes += ingested.kind === "taken" ? ingested.bytes : 0;
+    const ingested = ingestEvent(app, transaction, bus, entry.event);
+    results.push(ingested.kind === "ingested" ? entry : tooLarge);
+    bytes += ingested.kind === "ingested" ? ingested.bytes : 0;
   }
   return results;
 };
@@ -102,20 +112,20 @@ const denied: EntryRefusal = {
   message: "Not authorized to put events on the event bus.",
 };
 
-const tooWide: EntryRefusal = { code: "LimitExceededException", message: tooWideMessage };
+const tooLarge: EntryRefusal = { code: "LimitExceededException", message: tooLargeMessage };
 
 const notPut: EntryRefusal = { code: "InternalFailure", message: "The event was not put. Put it again." };
 
-interface Accepted {
+/** An accepted entry: its bus and its event. */
+interface AcceptedEntry {
   readonly bus: BusReference;
   readonly event: NewEvent;
 }
 
-type Judged = Accepted | EntryRefusal;
+type CheckedEntry = AcceptedEntry | EntryRefusal;
 
-const judgeEntry = (entry: PutEventsRequestEntry, context: CallContext<Application>, depthMax: number): Judged => {
-  const { app, caller } = context;
-  const refusal = refuseEntry(entry, app.services.has(caller.issuer), depthMax);
+const checkEntry = (entry: PutEventsRequestEntry, { app, access, caller }: OperationContext): CheckedEntry => {
+  const refusal = refuseEntry(entry, mayUseReservedSource(caller), access.revision.depthMax);
   if (refusal !== undefined) return refusal;
   return {
     bus: parseBusReference(entry.eventBusName, caller.accountId),
@@ -125,7 +135,7 @@ const judgeEntry = (entry: PutEventsRequestEntry, context: CallContext<Applicati
       source: entry.source ?? "",
       account: caller.accountId,
       timeMs: BigInt(entry.time === undefined ? app.clock.now() : timestampMs(entry.time)),
-      region: app.place.region,
+      region: app.arnScope.region,
       resources: entry.resources,
       detail: entry.detail ?? "",
       traceHeader: entry.traceHeader,
@@ -135,12 +145,13 @@ const judgeEntry = (entry: PutEventsRequestEntry, context: CallContext<Applicati
   };
 };
 
+/** The members that every event has. */
 const mandatoryFields = ["id", "account", "source", "time", "region", "resources", "detail-type"];
 
-/** Says whether an event matches a pattern. Refuses a pattern that is not in the language, then an event that is none. */
-export const testEventPattern: Operation<"testEventPattern"> = async (request, context) => {
-  const pattern = parseGivenPattern(request.eventPattern);
-  if (!isEvent(request.event, revisionOf(context).depthMax))
+/** Returns whether an event matches a pattern. */
+export const testEventPattern: Operation<"testEventPattern"> = async (request, { access }) => {
+  const pattern = parseRequestPattern(request.eventPattern);
+  if (!isEvent(request.event, access.revision.depthMax))
     throw fault(ErrorReason.PARAMETER_NOT_VALID, { parameter: "Event" });
   const matcher = new Matcher<true>().with([{ name: "", pattern, item: true }]);
   return { result: matcher.match(flattenText(request.event, matcher.wants)).length > 0 };

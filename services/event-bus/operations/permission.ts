@@ -1,40 +1,48 @@
 /**
- * Permissions on a bus. Putting refuses a call that gives neither a policy nor all of action, principal and statement
- * id, in revision B another action than putting events, a condition for a single account, a policy that is none or too long, then a bus that is not there. Removing refuses
- * a bus that is not there, a bus without a policy, then a statement that is not there.
+ * Permissions on a bus.
+ *
+ * PutPermission checks, in order:
+ * 1. a policy, or all of action, principal and statement id, is given;
+ * 2. in revision B, the action is events:PutEvents;
+ * 3. a condition is given only with the principal `*`;
+ * 4. a given policy is valid and not too long;
+ * 5. the bus exists;
+ * 6. the policy with an added grant is valid and not too long.
+ *
+ * RemovePermission checks, in order:
+ * 1. a statement id is given, or that all permissions are to be removed;
+ * 2. the bus exists;
+ * 3. the bus has a policy, and the policy has the statement.
  */
 import type { PutPermissionRequest } from "../../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
-import type { CallContext } from "../../kit/server/handlers.ts";
-import type { Application, Operation } from "../application.ts";
-import { ownBus } from "../access/guard.ts";
-import { busArn, defaultBusName } from "../domain/arns.ts";
 import type { Grant } from "../access/bus-policy.ts";
 import {
-  givenPolicy,
+  checkedPolicy,
   policyCharactersMax,
   unlimitedPolicyCharactersMax,
   withGrant,
   withoutStatement,
 } from "../access/bus-policy.ts";
-import { ErrorReason, fault } from "../faults.ts";
 import type { Revision } from "../access/revision.ts";
-import { revisionOf } from "../access/revision.ts";
+import type { Operation, OperationContext } from "../application.ts";
+import { busArn, defaultBusName } from "../domain/arns.ts";
+import { ErrorReason, fault } from "../faults.ts";
 import { getBus, putBus } from "../store/bus.ts";
 
-/** Lets other accounts put events on a bus. */
+/** Allows other accounts to put events on a bus: replaces its policy, or adds a grant to it. */
 export const putPermission: Operation<"putPermission"> = async (request, context) => {
-  const revision = revisionOf(context);
-  const isLimited = revision.limitsEveryPolicy || ownBus(context, request.eventBusName).name === defaultBusName;
+  const { bus, revision } = context.access;
+  const isLimited = revision.limitsEveryPolicy || bus.name === defaultBusName;
   const charactersMax = isLimited ? policyCharactersMax : unlimitedPolicyCharactersMax;
-  const given = request.policy === undefined ? undefined : givenPolicy(request.policy, charactersMax);
-  const grant = given === undefined ? grantOf(request, revision) : undefined;
-  await changePolicy(context, request.eventBusName, (policy, arn) =>
-    grant === undefined ? given : withGrant(policy, grant, arn, charactersMax),
+  const whole = request.policy === undefined ? undefined : checkedPolicy(request.policy, charactersMax);
+  const grant = whole === undefined ? grantOf(request, revision) : undefined;
+  await changePolicy(context, (policy, arn) =>
+    grant === undefined ? whole : withGrant(policy, grant, arn, charactersMax),
   );
   return {};
 };
 
-/** Takes back one permission, or all of them. */
+/** Removes one permission, or all of them. */
 export const removePermission: Operation<"removePermission"> = async (request, context) => {
   const { removeAllPermissions, statementId } = request;
   if (removeAllPermissions !== true && statementId === undefined)
@@ -42,7 +50,7 @@ export const removePermission: Operation<"removePermission"> = async (request, c
       parameter: "StatementId",
       reason: "StatementId or RemoveAllPermissions must be provided.",
     });
-  await changePolicy(context, request.eventBusName, (policy) =>
+  await changePolicy(context, (policy) =>
     removeAllPermissions === true ? undefined : withoutStatement(policy, statementId ?? ""),
   );
   return {};
@@ -69,15 +77,11 @@ const grantOf = (request: PutPermissionRequest, { name, grantsAnyAction }: Revis
 };
 
 const changePolicy = (
-  context: CallContext<Application>,
-  busName: string | undefined,
+  { app, access: { bus } }: OperationContext,
   change: (policy: string | undefined, arn: string) => string | undefined,
-): Promise<void> => {
-  const { app } = context;
-  const reference = ownBus(context, busName);
-  return app.store.transact(async (transaction) => {
-    const bus = await getBus(transaction, reference);
-    const policy = change(bus.policy, busArn(app.place, reference.account, reference.name));
-    putBus(transaction, reference.account, { ...bus, policy, modifiedMs: BigInt(app.clock.now()) });
+): Promise<void> =>
+  app.store.transact(async (transaction) => {
+    const present = await getBus(transaction, bus);
+    const policy = change(present.policy, busArn(app.arnScope, bus));
+    putBus(transaction, bus.account, { ...present, policy, modifiedMs: BigInt(app.clock.now()) });
   });
-};

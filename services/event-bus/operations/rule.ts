@@ -1,34 +1,44 @@
 /**
- * Rules. Putting refuses what watches nothing, a pattern that is not in the language, a schedule on a custom bus, a
- * schedule that cannot be read, then a bus that is not there, a rule that a service manages, and one rule too many. The
- * others refuse a bus and a rule that are not there; deleting takes a rule that is not there as deleted, and in revision B
- * also one of a bus that is not there. Whatever is answered holds for the next event.
+ * Rules. An answered change applies to the next event.
+ *
+ * PutRule checks, in order:
+ * 1. a pattern or a schedule is given;
+ * 2. the pattern is valid;
+ * 3. the schedule is on the default bus and valid;
+ * 4. no two tags have the same key;
+ * 5. the bus exists;
+ * 6. no service manages the rule;
+ * 7. the bus has fewer rules than the limit, if the rule is new.
+ *
+ * DeleteRule checks, in order:
+ * 1. the bus exists; in revision B, a rule of a bus that does not exist counts as deleted;
+ * 2. no service manages the rule, unless forced; a rule that does not exist counts as deleted;
+ * 3. the rule has no targets.
+ *
+ * The other operations fail if the bus or the rule does not exist; EnableRule and DisableRule also if a service manages
+ * the rule.
  */
 import type { RuleRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { RuleState } from "../../../gen/quartet/eventbus/v1/rule_pb.ts";
 import type { Application, Operation } from "../application.ts";
-import { ownBus } from "../access/guard.ts";
 import type { BusReference } from "../domain/arns.ts";
 import { defaultBusName, ruleArn } from "../domain/arns.ts";
-import { parseGivenPattern } from "../domain/pattern.ts";
+import { parseRequestPattern } from "../domain/pattern.ts";
 import { parseSchedule } from "../domain/schedule.ts";
 import { refuseTags, sortTags } from "../domain/tags.ts";
 import { ErrorReason, fault } from "../faults.ts";
-import { revisionOf } from "../access/revision.ts";
-import { endSchedule, followSchedule } from "../work/schedule-job.ts";
 import { getBus } from "../store/bus.ts";
 import * as stored from "../store/rule.ts";
-import { cutPage, pageOf } from "./page.ts";
+import { cancelSchedule, rescheduleRule } from "../work/schedule-job.ts";
 
-/** Creates or replaces a rule; what is omitted is emptied, but targets and tags stay. */
-export const putRule: Operation<"putRule"> = async (request, context) => {
-  const { app, caller } = context;
-  const bus = ownBus(context, request.eventBusName);
+/** Creates or replaces a rule. Omitted settings become empty, but the targets and tags of a replaced rule stay. */
+export const putRule: Operation<"putRule"> = async (request, { app, access, caller }) => {
+  const { bus } = access;
   const { name, description, roleArn } = request;
   const eventPattern = request.eventPattern || undefined;
   const scheduleExpression = request.scheduleExpression || undefined;
   if (eventPattern === undefined && scheduleExpression === undefined) throw fault(ErrorReason.RULE_WATCHES_NOTHING);
-  if (eventPattern !== undefined) parseGivenPattern(eventPattern);
+  if (eventPattern !== undefined) parseRequestPattern(eventPattern);
   if (scheduleExpression !== undefined) refuseSchedule(scheduleExpression, bus);
   refuseTags(request.tags);
 
@@ -52,59 +62,60 @@ export const putRule: Operation<"putRule"> = async (request, context) => {
       generation: app.ids.uuid(),
     };
     await stored.putRule(transaction, bus, rule);
-    await followSchedule(app, transaction, bus, rule);
+    await rescheduleRule(app, transaction, bus, rule);
   });
 
-  return { ruleArn: ruleArn(app.place, bus.account, bus.name, name) };
+  return { ruleArn: ruleArn(app.arnScope, bus, name) };
 };
 
-/** Tells a rule's settings. */
-export const describeRule: Operation<"describeRule"> = async (request, context) => {
-  const bus = ownBus(context, request.eventBusName);
-  const rule = await context.app.store.read(async (reader) => {
+/** Returns the settings of a rule. */
+export const describeRule: Operation<"describeRule"> = async (request, { app, access }) => {
+  const { bus } = access;
+  const rule = await app.store.read(async (reader) => {
     await getBus(reader, bus);
     return stored.getRule(reader, bus, request.name);
   });
-  return { ...toRule(context.app, bus, rule), createdBy: rule.createdBy };
+  return { ...toRule(app, bus, rule), createdBy: rule.createdBy };
 };
 
 /** Lists a bus's rules by name. */
 export const listRules: Operation<"listRules"> = async (request, context) => {
-  const bus = ownBus(context, request.eventBusName);
-  const page = pageOf(context, request, [bus.name, request.namePrefix]);
-  const found = await context.app.store.read(async (reader) => {
+  const { app, access } = context;
+  const { bus } = access;
+  const { namePrefix = "" } = request;
+  const page = app.pages.open(context, request, [bus.name, namePrefix]);
+  const found = await app.store.read(async (reader) => {
     await getBus(reader, bus);
-    return stored.listRules(reader, bus, request.namePrefix ?? "", page.after, page.lookFor);
+    return stored.listRules(reader, bus, { namePrefix, after: page.after, limit: page.lookFor });
   });
-  const { items, nextToken } = cutPage(page, found, (rule) => rule.name);
-  return { rules: items.map((rule) => toRule(context.app, bus, rule)), nextToken };
+  const { items, nextToken } = page.cut(found, (rule) => rule.name);
+  return { rules: items.map((rule) => toRule(app, bus, rule)), nextToken };
 };
 
 /** Deletes a rule that has no targets. */
-export const deleteRule: Operation<"deleteRule"> = async (request, context) => {
-  const bus = ownBus(context, request.eventBusName);
-  const { refusesDeletionWithoutBus } = revisionOf(context);
-  await context.app.store.transact(async (transaction) => {
-    if (refusesDeletionWithoutBus) await getBus(transaction, bus);
+export const deleteRule: Operation<"deleteRule"> = async (request, { app, access }) => {
+  const { bus, revision } = access;
+  await app.store.transact(async (transaction) => {
+    if (revision.refusesDeletionWithoutBus) await getBus(transaction, bus);
     const rule = await stored.findRule(transaction, bus, request.name);
     if (rule === undefined) return;
     if (request.force !== true) refuseManaged(rule);
     if (rule.targetCount > 0) throw fault(ErrorReason.RULE_HAS_TARGETS);
     await stored.deleteRule(transaction, bus, request.name);
-    await endSchedule(context.app, transaction, bus, request.name);
+    await cancelSchedule(app, transaction, bus, request.name);
   });
   return {};
 };
 
-/** Lets a rule act again. */
-export const enableRule: Operation<"enableRule"> = async (request, context) => {
-  await setState(context.app, ownBus(context, request.eventBusName), request.name, RuleState.ENABLED);
+/** Enables a rule. */
+export const enableRule: Operation<"enableRule"> = async (request, { app, access }) => {
+  await setState(app, access.bus, request.name, RuleState.ENABLED);
   return {};
 };
 
-/** Stops a rule. */
-export const disableRule: Operation<"disableRule"> = async (request, context) => {
-  await setState(context.app, ownBus(context, request.eventBusName), request.name, RuleState.DISABLED);
+/** Disables a rule: it matches no events and runs no schedule. */
+export const disableRule: Operation<"disableRule"> = async (request, { app, access }) => {
+  await setState(app, access.bus, request.name, RuleState.DISABLED);
   return {};
 };
 
@@ -115,7 +126,7 @@ const setState = (app: Application, bus: BusReference, name: string, state: Rule
     refuseManaged(present);
     const rule = { ...present, state, generation: app.ids.uuid() };
     await stored.putRule(transaction, bus, rule);
-    await followSchedule(app, transaction, bus, rule);
+    await rescheduleRule(app, transaction, bus, rule);
   });
 
 const refuseSchedule = (expression: string, bus: BusReference): void => {
@@ -124,7 +135,7 @@ const refuseSchedule = (expression: string, bus: BusReference): void => {
     throw fault(ErrorReason.PARAMETER_NOT_VALID, { parameter: "ScheduleExpression" });
 };
 
-/** Only the service that manages a rule changes it. */
+/** Throws RULE_MANAGED for a rule that a service manages: only that service may change it. */
 const refuseManaged = (rule: RuleRecord): void => {
   if (rule.managedBy !== undefined)
     throw fault(ErrorReason.RULE_MANAGED, { rule: rule.name, managed_by: rule.managedBy });
@@ -132,7 +143,7 @@ const refuseManaged = (rule: RuleRecord): void => {
 
 const toRule = (app: Application, bus: BusReference, rule: RuleRecord) => ({
   name: rule.name,
-  arn: ruleArn(app.place, bus.account, bus.name, rule.name),
+  arn: ruleArn(app.arnScope, bus, rule.name),
   eventPattern: rule.eventPattern,
   state: rule.state,
   description: rule.description,

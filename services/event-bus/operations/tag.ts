@@ -1,11 +1,16 @@
 /**
- * Tags of buses and rules. All refuse a name that is no bus or rule of the account, then one that is not there; tagging
- * refuses a key given twice, then more than fifty tags.
+ * Tags of buses and rules.
+ *
+ * All operations check, in order:
+ * 1. the ARN is that of a bus or a rule;
+ * 2. the caller's account owns it;
+ * 3. in TagResource, no key is given twice;
+ * 4. the bus or rule exists;
+ * 5. in TagResource, it would not have more than fifty tags.
  */
 import type { Tag } from "../../../gen/quartet/eventbus/v1/tag_pb.ts";
-import type { CallContext } from "../../kit/server/handlers.ts";
 import type { Reader, Transaction } from "../../kit/store/store.ts";
-import type { Application, Operation } from "../application.ts";
+import type { Operation, OperationContext } from "../application.ts";
 import type { BusReference } from "../domain/arns.ts";
 import { parseTaggedArn } from "../domain/arns.ts";
 import { addTags, refuseTags, removeTags, tagsMax } from "../domain/tags.ts";
@@ -13,7 +18,7 @@ import { ErrorReason, fault } from "../faults.ts";
 import { findBus, putBus } from "../store/bus.ts";
 import { findRule, putRule } from "../store/rule.ts";
 
-/** Adds tags; a key that is there gets the new value. */
+/** Adds tags; a tag that exists gets the new value. */
 export const tagResource: Operation<"tagResource"> = async (request, context) => {
   const resource = taggedResource(request.resourceArn, context);
   refuseTags(request.tags);
@@ -25,7 +30,7 @@ export const tagResource: Operation<"tagResource"> = async (request, context) =>
   return {};
 };
 
-/** Removes tags; keys that are not there count as removed. */
+/** Removes tags; keys that do not exist count as removed. */
 export const untagResource: Operation<"untagResource"> = async (request, context) => {
   const resource = taggedResource(request.resourceArn, context);
   await context.app.store.transact(async (transaction) => {
@@ -47,20 +52,20 @@ interface Tagged {
   readonly rule: string | undefined;
 }
 
-const taggedResource = (arn: string, { caller }: CallContext<Application>): Tagged => {
+const taggedResource = (arn: string, { caller }: OperationContext): Tagged => {
   const parsed = parseTaggedArn(arn);
   if (parsed === undefined)
     throw fault(ErrorReason.PARAMETER_REFUSED, {
       parameter: "ResourceARN",
       reason: "Provided Arn is not in correct format.",
     });
-  if (parsed.bus.account !== caller.accountId) throw notThere(arn);
+  if (parsed.bus.account !== caller.accountId) throw notFound(arn);
   return { arn, ...parsed };
 };
 
 const readTags = async (reader: Reader, { arn, bus, rule }: Tagged): Promise<Tag[]> => {
   const resource = rule === undefined ? await findBus(reader, bus) : await findRule(reader, bus, rule);
-  if (resource === undefined) throw notThere(arn);
+  if (resource === undefined) throw notFound(arn);
   return resource.tags;
 };
 
@@ -74,4 +79,4 @@ const writeTags = async (transaction: Transaction, { bus, rule }: Tagged, tags: 
   if (present !== undefined) await putRule(transaction, bus, { ...present, tags });
 };
 
-const notThere = (resource: string): Error => fault(ErrorReason.TAGGED_RESOURCE_NOT_FOUND, { resource });
+const notFound = (resource: string): Error => fault(ErrorReason.TAGGED_RESOURCE_NOT_FOUND, { resource });

@@ -7,7 +7,10 @@ import type {
 import type { Reader, Transaction } from "../../kit/store/store.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import { apiDestinations, destinationsByConnection } from "./layout.ts";
+import type { NamePage } from "./named-records.ts";
+import { listByName, listNames } from "./named-records.ts";
 
+/** The API destination, or undefined. */
 export const findApiDestination = (
   reader: Reader,
   account: string,
@@ -25,34 +28,16 @@ export const getApiDestination = async (
   return destination;
 };
 
-/** At most `limit` API destinations of an account by name, all or those of one connection. */
+/** API destinations of an account by name: all, or those of one connection. */
 export const listApiDestinations = async (
   reader: Reader,
   account: string,
-  options: {
-    readonly namePrefix: string;
-    readonly connectionArn: string | undefined;
-    readonly after: string | undefined;
-    readonly limit: number;
-  },
+  page: NamePage,
+  connectionArn?: string,
 ): Promise<ApiDestinationRecord[]> => {
-  const { namePrefix, connectionArn: arn, after, limit } = options;
-  if (arn === undefined) {
-    const entries = await reader.list(apiDestinations, {
-      prefix: [account, namePrefix],
-      textPrefix: true,
-      ...(after === undefined ? {} : { after: [account, after] as const }),
-      limit,
-    });
-    return entries.map((entry) => entry.value);
-  }
-  const entries = await reader.list(destinationsByConnection, {
-    prefix: [account, arn, namePrefix],
-    textPrefix: true,
-    ...(after === undefined ? {} : { after: [account, arn, after] as const }),
-    limit,
-  });
-  return Promise.all(entries.map(({ key }) => getApiDestination(reader, account, key[2])));
+  if (connectionArn === undefined) return listByName(reader, apiDestinations, [account], page);
+  const names = await listNames(reader, destinationsByConnection, [account, connectionArn], page);
+  return Promise.all(names.map((name) => getApiDestination(reader, account, name)));
 };
 
 /** Creates or replaces an API destination. */
@@ -69,7 +54,7 @@ export const putApiDestination = async (
   transaction.put(destinationsByConnection, [account, destination.connectionArn, destination.name], {});
 };
 
-/** Deletes an API destination; nothing happens when there is none. */
+/** Deletes an API destination; nothing happens if it does not exist. */
 export const deleteApiDestination = async (transaction: Transaction, account: string, name: string): Promise<void> => {
   const present = await findApiDestination(transaction, account, name);
   if (present === undefined) return;

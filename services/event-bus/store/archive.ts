@@ -11,13 +11,16 @@ import { ArchivePlaceSchema } from "../../../gen/quartet/eventbus/storage/v1/rec
 import type { Reader, Transaction } from "../../kit/store/store.ts";
 import { eventJson } from "../domain/envelope.ts";
 import { ErrorReason, fault } from "../faults.ts";
-import type { EventPlace } from "./event.ts";
+import type { EventKey } from "./event.ts";
 import { findEvent, releaseEvent } from "./event.ts";
 import { archiveCounts, archiveEntries, archives } from "./layout.ts";
+import type { NamePage } from "./named-records.ts";
+import { listByName } from "./named-records.ts";
 
-/** Rows of counts that one adding up takes. */
+/** Rows of archive_counts that one transaction adds up. */
 const countsMax = 1_000;
 
+/** The archive, or undefined. */
 export const findArchive = (reader: Reader, account: string, name: string): Promise<ArchiveRecord | undefined> =>
   reader.get(archives, [account, name]);
 
@@ -28,66 +31,57 @@ export const getArchive = async (reader: Reader, account: string, name: string):
   return archive;
 };
 
-/** At most `limit` archives of an account by name, of those that are accepted. */
-export const listArchives = async (
+/** Archives of an account by name; only those that are accepted. */
+export const listArchives = (
   reader: Reader,
   account: string,
-  options: { readonly namePrefix: string; readonly after: string | undefined; readonly limit: number },
-  accepts: (archive: ArchiveRecord) => boolean = () => true,
-): Promise<ArchiveRecord[]> => {
-  const found: ArchiveRecord[] = [];
-  const range = reader.range(archives, {
-    prefix: [account, options.namePrefix],
-    textPrefix: true,
-    ...(options.after === undefined ? {} : { after: [account, options.after] as const }),
-  });
-  for await (const { value } of range) {
-    if (accepts(value)) found.push(value);
-    if (found.length === options.limit) break;
-  }
-  return found;
-};
+  page: NamePage,
+  accepts?: (archive: ArchiveRecord) => boolean,
+): Promise<ArchiveRecord[]> => listByName(reader, archives, [account], page, accepts);
 
-/** Every archive of every account, with its account. */
-export const listAllArchives = async (reader: Reader): Promise<{ account: string; name: string }[]> => {
+/** Every archive of every account. */
+export const listAllArchives = async (
+  reader: Reader,
+): Promise<{ readonly account: string; readonly name: string }[]> => {
   const found: { account: string; name: string }[] = [];
   for await (const { key } of reader.range(archives, {})) found.push({ account: key[0], name: key[1] });
   return found;
 };
 
+/** Creates or replaces an archive. */
 export const putArchive = (
   transaction: Transaction,
   account: string,
   archive: MessageInitShape<typeof ArchiveRecordSchema> & { readonly name: string },
 ): void => transaction.put(archives, [account, archive.name], archive);
 
+/** Deletes an archive, but not the events that it keeps; nothing happens if it does not exist. */
 export const deleteArchive = (transaction: Transaction, account: string, name: string): void =>
   transaction.delete(archives, [account, name]);
 
-/** Names an archive as a holder of the events that it keeps. */
+/** The name of an archive as a holder of its events. */
 export const archiveHolder = (archiveId: string): string => `archive:${archiveId}`;
 
-/** Puts an event into an archive; the event's writer makes the archive its holder. */
+/** Puts an event into an archive. The caller adds the archive to the holders of the event. */
 export const putArchiveEntry = (
   transaction: Transaction,
-  place: EventPlace,
+  { account, ingestedMs, eventId }: EventKey,
   archiveId: string,
   event: EventRecord,
 ): void => {
-  const { account, ingestedMs, eventId } = place;
   const sizeBytes = BigInt(Buffer.byteLength(eventJson(event)));
   const eventMs = Math.max(0, Number(event.timeMs));
   transaction.put(archiveEntries, [account, archiveId, eventMs, ingestedMs, eventId], { sizeBytes });
   transaction.put(archiveCounts, [account, archiveId, `${ingestedMs}/${eventId}`], { eventCount: 1n, sizeBytes });
 };
 
-/** An entry with the event that it stands for. */
-export interface ArchivedEvent {
+/** An event of an archive. */
+interface ArchivedEvent {
   readonly place: ArchivePlace;
   readonly event: EventRecord;
 }
 
-/** At most `limit` events of an archive in order of their time, from an instant (or behind a place) up to another. */
+/** At most `limit` events of an archive in order of their time, from an instant or after an entry, to an instant. */
 export const listArchivedEvents = async (
   reader: Reader,
   account: string,
@@ -115,14 +109,17 @@ export const listArchivedEvents = async (
   return found;
 };
 
-/** What an archive keeps. */
-export interface ArchiveSize {
+/** The events that an archive keeps, together. */
+interface ArchiveSize {
   readonly eventCount: bigint;
   readonly sizeBytes: bigint;
 }
 
-/** How much an archive keeps, as far as a bounded look tells; the rest follows within a minute. */
-export const sizeOf = async (reader: Reader, account: string, archive: ArchiveRecord): Promise<ArchiveSize> => {
+/**
+ * The size of an archive. It reads a limited number of counts, so events of the last minute may be missing if they are
+ * many.
+ */
+export const archiveSizeOf = async (reader: Reader, account: string, archive: ArchiveRecord): Promise<ArchiveSize> => {
   let { eventCount, sizeBytes } = archive;
   const counts = await reader.list(archiveCounts, { prefix: [account, archive.id], limit: countsMax });
   for (const { value } of counts) {
@@ -132,8 +129,8 @@ export const sizeOf = async (reader: Reader, account: string, archive: ArchiveRe
   return { eventCount, sizeBytes };
 };
 
-/** Adds up what was added to an archive; says whether there may be more. */
-export const addUpArchive = async (transaction: Transaction, account: string, name: string): Promise<boolean> => {
+/** Adds counts of an archive to its record. Returns whether there may be more. */
+export const addUpCounts = async (transaction: Transaction, account: string, name: string): Promise<boolean> => {
   const archive = await findArchive(transaction, account, name);
   if (archive === undefined) return false;
   const counts = await transaction.list(archiveCounts, { prefix: [account, archive.id], limit: countsMax });
@@ -148,10 +145,10 @@ export const addUpArchive = async (transaction: Transaction, account: string, na
 };
 
 /**
- * Lets some entries of an archive go that happened before an instant (all of them when there is none), and their events
- * with them unless something else holds these. Says how much went and whether there may be more.
+ * Deletes some entries of an archive whose events happened before an instant (undefined: at any time), and those of the
+ * events that nothing else holds. Returns the size of the deleted entries and whether there may be more.
  */
-export const letEntriesGo = async (
+export const deleteEntries = async (
   transaction: Transaction,
   account: string,
   archiveId: string,
@@ -172,6 +169,6 @@ export const letEntriesGo = async (
   return { eventCount: BigInt(entries.length), sizeBytes, hasMore: entries.length === options.limit };
 };
 
-/** Deletes the counts of an archive that is gone. */
+/** Deletes the counts of a deleted archive. */
 export const deleteCounts = (transaction: Transaction, account: string, archiveId: string): Promise<void> =>
   transaction.deleteRange(archiveCounts, { prefix: [account, archiveId] });

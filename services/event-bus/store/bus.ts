@@ -5,6 +5,8 @@ import type { Reader, Transaction } from "../../kit/store/store.ts";
 import type { BusReference } from "../domain/arns.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import { buses, busRevisions, ruleChanges } from "./layout.ts";
+import type { NamePage } from "./named-records.ts";
+import { listByName } from "./named-records.ts";
 
 /** The bus, or undefined. */
 export const findBus = (reader: Reader, { account, name }: BusReference): Promise<EventBusRecord | undefined> =>
@@ -17,23 +19,11 @@ export const getBus = async (reader: Reader, reference: BusReference): Promise<E
   return bus;
 };
 
-/** At most `limit` buses of an account, by name. */
-export const listBuses = async (
-  reader: Reader,
-  account: string,
-  namePrefix: string,
-  after: string | undefined,
-  limit: number,
-): Promise<EventBusRecord[]> => {
-  const entries = await reader.list(buses, {
-    prefix: [account, namePrefix],
-    textPrefix: true,
-    ...(after === undefined ? {} : { after: [account, after] as const }),
-    limit,
-  });
-  return entries.map((entry) => entry.value);
-};
+/** Buses of an account by name. */
+export const listBuses = (reader: Reader, account: string, page: NamePage): Promise<EventBusRecord[]> =>
+  listByName(reader, buses, [account], page);
 
+/** Creates or replaces a bus. */
 export const putBus = (
   transaction: Transaction,
   account: string,
@@ -41,8 +31,8 @@ export const putBus = (
 ): void => transaction.put(buses, [account, bus.name], bus);
 
 /**
- * Deletes a bus that has no rules. Its revision stays and grows: were it to begin anew with the next bus of that name,
- * the compiled rules of this one would be taken for that one's.
+ * Deletes a bus that has no rules. Its revision stays and grows: if it restarted with the next bus of the name, the
+ * compiled rules of the deleted bus could be used for the new one.
  */
 export const deleteBus = async (transaction: Transaction, { account, name }: BusReference): Promise<void> => {
   transaction.delete(buses, [account, name]);

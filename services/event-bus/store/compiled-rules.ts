@@ -9,36 +9,38 @@ import type { PatternEntry } from "../pattern/matcher.ts";
 import { Matcher } from "../pattern/matcher.ts";
 import { parsePattern } from "../pattern/parse.ts";
 import { busRevisions, ruleChanges, rules, targets } from "./layout.ts";
-import { changesKept, listTargets } from "./rule.ts";
+import { ruleChangesMax, listTargets } from "./rule.ts";
 
-/** A rule that watches events, with what it invokes. */
+/** An enabled rule with a pattern, and its targets. */
 export interface WatchingRule {
   readonly name: string;
   readonly roleArn: string | undefined;
-  /** Id of the archive that takes the event instead of targets. */
+  /** The id of the archive that keeps the matched events; undefined: the rule invokes its targets. */
   readonly archiveId: string | undefined;
   readonly targets: readonly Target[];
 }
 
+/** Matches an event with the rules of a bus. */
 export type BusMatcher = Matcher<WatchingRule>;
 
+/** The compiled rules of a bus at one revision. */
 interface Compiled {
   readonly revision: bigint;
   readonly matcher: BusMatcher;
 }
 
-/** Compiled sets that are kept; one that was not used for longest makes room. */
+/** Compiled sets in memory; the least recently used one is dropped first. */
 const compiledMax = 1_000;
 
 /**
- * The enabled rules of each bus, compiled. Asking reads the bus's revision in the caller's transaction, so a rule that
- * was answered is used by the next event, and a change that comes between makes the transaction run again. A set that is
- * a few changes behind reads only the rules that changed.
+ * The compiled rules of each bus. Each use reads the bus's revision in the caller's transaction: the next event is
+ * matched with every answered change, and a concurrent change makes the transaction run again. A set that lacks a few
+ * changes reads only the changed rules.
  */
 export class CompiledRules {
   readonly #compiled = new LRUCache<string, Compiled>({ max: compiledMax });
 
-  /** The rules of a bus as the reader sees them. */
+  /** The compiled rules of a bus in the state that the reader shows. */
   async of(reader: Reader, bus: BusReference): Promise<BusMatcher> {
     const revision = (await reader.get(busRevisions, [bus.account, bus.name]))?.revision ?? 0n;
     const key = `${bus.account}/${bus.name}`;
@@ -68,18 +70,18 @@ const compile = async (
   return present.matcher.with(entries, changed);
 };
 
-/** The rules that changed between two revisions; undefined when not all changes are remembered. */
+/** The names of the rules that changed between two revisions; undefined if not all these changes are stored. */
 const changedRules = async (
   reader: Reader,
   bus: BusReference,
   from: bigint,
   to: bigint,
 ): Promise<string[] | undefined> => {
-  if (to - from >= changesKept) return undefined;
+  if (to - from >= ruleChangesMax) return undefined;
   const changes = await reader.list(ruleChanges, {
     prefix: [bus.account, bus.name],
     after: [bus.account, bus.name, Number(from)],
-    limit: changesKept,
+    limit: ruleChangesMax,
   });
   if (BigInt(changes.length) < to - from) return undefined;
   return [...new Set(changes.map(({ value }) => value.rule))];

@@ -2,10 +2,13 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 
 import type { ConnectionRecord, ConnectionRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import type { Reader, Transaction } from "../../kit/store/store.ts";
-import { parseNamedArn } from "../domain/arns.ts";
+import { parseIdentifiedArn } from "../domain/arns.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import { connections } from "./layout.ts";
+import type { NamePage } from "./named-records.ts";
+import { listByName } from "./named-records.ts";
 
+/** The connection, or undefined. */
 export const findConnection = (reader: Reader, account: string, name: string): Promise<ConnectionRecord | undefined> =>
   reader.get(connections, [account, name]);
 
@@ -16,43 +19,33 @@ export const getConnection = async (reader: Reader, account: string, name: strin
   return connection;
 };
 
-/** The connection that an ARN names, of this account and not of an earlier one of the same name; or undefined. */
+/** The connection of this account that an ARN names, or undefined. A deleted one of the same name is not it. */
 export const findConnectionByArn = async (
   reader: Reader,
   account: string,
   arn: string,
 ): Promise<ConnectionRecord | undefined> => {
-  const named = parseNamedArn(arn, "connection");
-  if (named === undefined || named.account !== account) return undefined;
-  const connection = await findConnection(reader, account, named.name);
-  return connection?.id === named.id ? connection : undefined;
+  const parsed = parseIdentifiedArn(arn, "connection");
+  if (parsed === undefined || parsed.account !== account) return undefined;
+  const connection = await findConnection(reader, account, parsed.name);
+  return connection?.id === parsed.id ? connection : undefined;
 };
 
-/** At most `limit` connections of an account, by name. */
-export const listConnections = async (
+/** Connections of an account by name; only those that are accepted. */
+export const listConnections = (
   reader: Reader,
   account: string,
-  options: { readonly namePrefix: string; readonly after: string | undefined; readonly limit: number },
-  accepts: (connection: ConnectionRecord) => boolean = () => true,
-): Promise<ConnectionRecord[]> => {
-  const found: ConnectionRecord[] = [];
-  const range = reader.range(connections, {
-    prefix: [account, options.namePrefix],
-    textPrefix: true,
-    ...(options.after === undefined ? {} : { after: [account, options.after] as const }),
-  });
-  for await (const { value } of range) {
-    if (accepts(value)) found.push(value);
-    if (found.length === options.limit) break;
-  }
-  return found;
-};
+  page: NamePage,
+  accepts?: (connection: ConnectionRecord) => boolean,
+): Promise<ConnectionRecord[]> => listByName(reader, connections, [account], page, accepts);
 
+/** Creates or replaces a connection. */
 export const putConnection = (
   transaction: Transaction,
   account: string,
   connection: MessageInitShape<typeof ConnectionRecordSchema> & { readonly name: string },
 ): void => transaction.put(connections, [account, connection.name], connection);
 
+/** Deletes a connection; nothing happens if it does not exist. */
 export const deleteConnection = (transaction: Transaction, account: string, name: string): void =>
   transaction.delete(connections, [account, name]);

@@ -7,15 +7,16 @@ import { deadLetters } from "./layout.ts";
 /** Dead letters that one step of the sweep deletes. */
 const sweepStep = 500;
 
-/** One delivery that was given up. */
+/** A delivery that failed permanently. */
 export interface DeadLetter {
-  /** Its place: when it was given up (milliseconds since 1970), a hyphen, and a random part. */
+  /** When the delivery failed (milliseconds since 1970), a hyphen, and a random part. */
   readonly id: string;
   /** Milliseconds since 1970. */
   readonly failedMs: number;
   readonly letter: DeadLetterRecord;
 }
 
+/** Creates a dead letter. `random` distinguishes it from others of the same millisecond. */
 export const putDeadLetter = (
   transaction: Transaction,
   account: string,
@@ -24,14 +25,14 @@ export const putDeadLetter = (
   letter: MessageInitShape<typeof DeadLetterRecordSchema>,
 ): void => transaction.put(deadLetters, [account, failedMs, random], letter);
 
-/** At most `limit` dead letters of an account, the latest first, of those that are accepted. */
+/** At most `limit` dead letters of an account, the latest first; only those that are accepted. */
 export const listDeadLetters = async (
   reader: Reader,
   account: string,
   options: { readonly after: string | undefined; readonly limit: number },
   accepts: (letter: DeadLetterRecord) => boolean = () => true,
 ): Promise<DeadLetter[]> => {
-  const after = options.after === undefined ? undefined : placeOf(options.after);
+  const after = options.after === undefined ? undefined : parseId(options.after);
   const found: DeadLetter[] = [];
   const range = reader.range(deadLetters, {
     prefix: [account],
@@ -44,27 +45,27 @@ export const listDeadLetters = async (
   return found;
 };
 
-/** Removes a dead letter and gives it; undefined when there is none. */
-export const takeDeadLetter = async (
+/** Deletes a dead letter and returns it; undefined if it does not exist. */
+export const removeDeadLetter = async (
   transaction: Transaction,
   account: string,
   id: string,
 ): Promise<DeadLetterRecord | undefined> => {
-  const place = placeOf(id);
-  if (place === undefined) return undefined;
-  const key = [account, place.failedMs, place.random] as const;
+  const parsed = parseId(id);
+  if (parsed === undefined) return undefined;
+  const key = [account, parsed.failedMs, parsed.random] as const;
   const letter = await transaction.get(deadLetters, key);
   if (letter !== undefined) transaction.delete(deadLetters, key);
   return letter;
 };
 
-const placeOf = (id: string): { readonly failedMs: number; readonly random: string } | undefined => {
+const parseId = (id: string): { readonly failedMs: number; readonly random: string } | undefined => {
   const [, failed, random] = /^([0-9]{1,15})-(.+)$/.exec(id) ?? [];
   return random === undefined ? undefined : { failedMs: Number(failed), random };
 };
 
-/** Deletes some dead letters of an account that failed before the instant; says whether there may be more. */
-export const sweepDeadLetters = async (
+/** Deletes some dead letters of an account from before the instant. Returns whether there may be more. */
+export const deleteOldDeadLetters = async (
   transaction: Transaction,
   account: string,
   keptSinceMs: number,
@@ -78,7 +79,7 @@ export const sweepDeadLetters = async (
   return entries.length === sweepStep;
 };
 
-/** The accounts that have dead letters, each once. */
+/** The accounts that have dead letters. */
 export const listDeadLetterAccounts = async (reader: Reader): Promise<string[]> => {
   const accounts: string[] = [];
   for (;;) {

@@ -4,66 +4,67 @@ import type { EventRecord, EventRecordSchema } from "../../../gen/quartet/eventb
 import type { Reader, Transaction } from "../../kit/store/store.ts";
 import { eventHolders, events, sweeps } from "./layout.ts";
 
-/** Where an event stands in the log. */
-export interface EventPlace {
+/** The key of an event in the log. */
+export interface EventKey {
   readonly account: string;
   /** Milliseconds since 1970. */
   readonly ingestedMs: number;
   readonly eventId: string;
 }
 
-/** Entries that one step of the sweep looks at. */
+/** Events that one step of the sweep visits. */
 const sweepStep = 500;
 
-export const findEvent = (reader: Reader, place: EventPlace): Promise<EventRecord | undefined> =>
-  reader.get(events, [place.account, place.ingestedMs, place.eventId]);
+/** The event, or undefined. */
+export const findEvent = (
+  reader: Reader,
+  { account, ingestedMs, eventId }: EventKey,
+): Promise<EventRecord | undefined> => reader.get(events, [account, ingestedMs, eventId]);
 
-/** Writes an event with what keeps it in the log beyond its time. */
+/** Writes an event and its holders: the log keeps it until all of them have released it. */
 export const putEvent = (
   transaction: Transaction,
-  place: EventPlace,
+  key: EventKey,
   event: MessageInitShape<typeof EventRecordSchema>,
   holders: readonly string[],
 ): void => {
-  const { account, ingestedMs, eventId } = place;
+  const { account, ingestedMs, eventId } = key;
   transaction.put(events, [account, ingestedMs, eventId], event);
-  for (const holder of holders) holdEvent(transaction, place, holder);
+  for (const holder of holders) holdEvent(transaction, key, holder);
 };
 
 /** Adds a holder to an event that another one still holds. */
-export const holdEvent = (
-  transaction: Transaction,
-  { account, ingestedMs, eventId }: EventPlace,
-  holder: string,
-): void => transaction.put(eventHolders, [account, ingestedMs, eventId, holder], {});
+export const holdEvent = (transaction: Transaction, { account, ingestedMs, eventId }: EventKey, holder: string): void =>
+  transaction.put(eventHolders, [account, ingestedMs, eventId, holder], {});
 
-/** Ends that a holder keeps an event. The event goes when it was the last one and the log's own time is over. */
+/** Removes a holder. Deletes the event if this was the last one and the event was ingested before `keptSinceMs`. */
 export const releaseEvent = async (
   transaction: Transaction,
-  place: EventPlace,
+  key: EventKey,
   holder: string,
   keptSinceMs: number,
 ): Promise<void> => {
-  const { account, ingestedMs, eventId } = place;
+  const { account, ingestedMs, eventId } = key;
   transaction.delete(eventHolders, [account, ingestedMs, eventId, holder]);
-  if (ingestedMs < keptSinceMs && !(await isHeld(transaction, place)))
+  if (ingestedMs < keptSinceMs && !(await isHeld(transaction, key)))
     transaction.delete(events, [account, ingestedMs, eventId]);
 };
 
-const isHeld = async (reader: Reader, { account, ingestedMs, eventId }: EventPlace): Promise<boolean> =>
+const isHeld = async (reader: Reader, { account, ingestedMs, eventId }: EventKey): Promise<boolean> =>
   (await reader.list(eventHolders, { prefix: [account, ingestedMs, eventId], limit: 1 })).length > 0;
 
 /**
- * One step of the sweep: deletes events of an account that were taken before the instant and that nothing holds. Those
- * that are held go when they are released. Gives where the next step begins; undefined when this was the last. A sweep
- * that begins anew looks again at the instant that the one before was cut off in.
+ * One step of the sweep: deletes events of an account that were ingested before the instant and that nothing holds. Held
+ * events are deleted when they are released. Returns the event after which the next step begins; undefined if this step
+ * was the last. A new sweep starts at the timestamp at which the last one stopped, so events of that millisecond are
+ * visited twice.
  */
-export const sweepEvents = async (
+export const sweepLogStep = async (
   transaction: Transaction,
   account: string,
   keptSinceMs: number,
-  after?: EventPlace,
-): Promise<EventPlace | undefined> => {
+  after?: EventKey,
+): Promise<EventKey | undefined> => {
   const fromMs = Number((await transaction.get(sweeps, [account]))?.untilMs ?? 0n);
   if (fromMs >= keptSinceMs) return undefined;
   const entries = await transaction.list(events, {
@@ -75,8 +76,8 @@ export const sweepEvents = async (
     limit: sweepStep,
   });
   for (const { key } of entries) {
-    const place = { account, ingestedMs: key[1], eventId: key[2] };
-    if (!(await isHeld(transaction, place))) transaction.delete(events, key);
+    const eventKey = { account, ingestedMs: key[1], eventId: key[2] };
+    if (!(await isHeld(transaction, eventKey))) transaction.delete(events, key);
   }
   const last = entries.length === sweepStep ? entries.at(-1)?.key : undefined;
   const untilMs = last === undefined ? keptSinceMs : last[1];
@@ -84,7 +85,7 @@ export const sweepEvents = async (
   return last && { account, ingestedMs: last[1], eventId: last[2] };
 };
 
-/** The accounts that have events, each once. */
+/** The accounts that have events. */
 export const listEventAccounts = async (reader: Reader): Promise<string[]> => {
   const accounts: string[] = [];
   for (;;) {

@@ -1,3 +1,30 @@
+/**
+ * The map of the event bus database, in byte order.
+ *
+ *    1  page-token-keys            name                                            -> SecretKey (the kit's own table)
+ *   10  buses                      account, bus                                    -> EventBusRecord
+ *   11  bus_revisions              account, bus                                    -> BusRevisionRecord
+ *   12  rule_changes               account, bus, revision                          -> RuleChangeRecord
+ *   20  rules                      account, bus, rule                              -> RuleRecord
+ *   21  targets                    account, bus, rule, target id                   -> TargetRecord
+ *   22  rules_by_target            account, bus, target ARN, rule, target id       -> IndexRecord
+ *   30  connections                account, connection                             -> ConnectionRecord
+ *   31  api_destinations           account, API destination                        -> ApiDestinationRecord
+ *   32  destinations_by_connection account, connection ARN, API destination        -> IndexRecord
+ *   40  events                     account, ingested_ms, event id                  -> EventRecord
+ *   41  event_holders              account, ingested_ms, event id, holder          -> IndexRecord
+ *   42  sweeps                     account                                         -> SweepRecord
+ *   50  dead_letters               account, failed_ms (latest first), random       -> DeadLetterRecord
+ *   60  to 64: jobs (the kit's own tables)
+ *   70  archives                   account, archive                                -> ArchiveRecord
+ *   71  archive_entries            account, archive id, event_ms, ingested_ms, event id -> ArchiveEntryRecord
+ *   72  archive_counts             account, archive id, entry                      -> ArchiveCountRecord
+ *   73  replays                    account, replay                                 -> ReplayRecord
+ *
+ * Buses, rules, connections, API destinations, archives and replays are named by their names; the default bus is named
+ * `default`. Parts that end with `_ms` are milliseconds since 1970. Each family of tables begins at a multiple of ten.
+ * The numbers left out between families have never been used. A table that is retired keeps its number and its line.
+ */
 import {
   ApiDestinationRecordSchema,
   ArchiveCountRecordSchema,
@@ -17,40 +44,23 @@ import {
 } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { jobTables } from "../../kit/jobs/job-tables.ts";
 import { pageTokenKeyTable } from "../../kit/page-tokens/page-token-key.ts";
-import { defineTable, integer, reversed, text } from "../../kit/store/table.ts";
+import { assertDistinct, defineTable, integer, reversed, text } from "../../kit/store/table.ts";
 
-/*
- * The keyspace, in byte order.
+/**
+ * The key of the service's page tokens.
+ * Sorted so that it is found by its name.
  *
- *   1  page-token-keys                                            the key that page tokens are sealed with
- *  10  buses                  account, bus                        the buses of an account, by name
- *  11  bus-revisions          account, bus                        whether compiled rules are still those stored
- *  12  rule-changes           account, bus, revision              what a compiled set must read again
- *  20  rules                  account, bus, rule                  the rules of a bus, by name
- *  21  targets                account, bus, rule, target          the targets of a rule, by id
- *  22  rules-by-target        account, bus, arn, rule, target     the rules that can invoke a target
- *  30  connections            account, connection                 the connections of an account, by name
- *  31  api-destinations       account, destination                the API destinations of an account, by name
- *  32  destinations-by-connection  account, arn, destination      those that use one connection
- *  40  events                 account, ingested, event            the log of an account, oldest first
- *  41  event-holders          account, ingested, event, holder    why an entry of the log is kept
- *  42  sweeps                 account                             how far the log has been swept
- *  50  dead-letters           account, failed, id                 what was given up, latest first
- *  60  job-bodies … 64 jobs-leased                                deliveries and other delayed work
- *  70  archives               account, archive                    the archives of an account, by name
- *  71  archive-entries        account, id, time, ingested, event  what an archive keeps, by the events' time
- *  72  archive-counts         account, id, entry                  what was added since the last adding up
- *  73  replays                account, replay                     the replays of an account, by name
- *
- * `bus` is a name, `default` for the default bus; `ingested` and `failed` are milliseconds since 1970.
+ *     page-token-keys/"page-tokens"
+ *     0001 706167652d746f6b656e7300
  */
-
-/** Example: `page-token-keys/"page-tokens"`. */
 export const pageTokenKeys = pageTokenKeyTable(1);
 
 /**
- * Sorted so that ListEventBuses reads a page in order of names.
- * Example: `buses/"000000000000"/"default"` = 000a 303030303030303030303030 00 64656661756c74 00.
+ * Event buses.
+ * Sorted so that ListEventBuses reads the buses of an account in order of their names.
+ *
+ *     buses/"000000000000"/"default"
+ *     000a 30303030303030303030303000 64656661756c7400
  */
 export const buses = defineTable({
   number: 10,
@@ -59,23 +69,45 @@ export const buses = defineTable({
   value: EventBusRecordSchema,
 });
 
-/** Written with rules and targets of the bus; absent while nothing was changed. Outlives the bus, as its revisions never repeat. */
+/**
+ * How often the rules of a bus have changed; absent before the first change. Kept after the bus is deleted, so that a bus
+ * re-created under the name never reuses a revision.
+ * Sorted so that it is found by its bus.
+ * Written with rules and targets of the bus.
+ *
+ *     bus_revisions/"000000000000"/"orders"
+ *     000b 30303030303030303030303000 6f726465727300
+ */
 export const busRevisions = defineTable({
   number: 11,
-  name: "bus-revisions",
+  name: "bus_revisions",
   key: [text("account"), text("bus")],
   value: BusRevisionRecordSchema,
 });
 
-/** Sorted so that the changes since a revision are one range. Written with bus-revisions; only the latest are kept. */
+/**
+ * The latest changes of the rules of a bus.
+ * Sorted so that the changes since a revision are one range.
+ * Written with bus_revisions.
+ *
+ *     rule_changes/"000000000000"/"orders"/258
+ *     000c 30303030303030303030303000 6f726465727300 0000000000000102
+ */
 export const ruleChanges = defineTable({
   number: 12,
-  name: "rule-changes",
+  name: "rule_changes",
   key: [text("account"), text("bus"), integer("revision")],
   value: RuleChangeRecordSchema,
 });
 
-/** Sorted so that ListRules reads a page in order of names. Written with bus-revisions and rule-changes. */
+/**
+ * Rules.
+ * Sorted so that ListRules reads the rules of a bus in order of their names.
+ * Written with bus_revisions and rule_changes.
+ *
+ *     rules/"000000000000"/"orders"/"new"
+ *     0014 30303030303030303030303000 6f726465727300 6e657700
+ */
 export const rules = defineTable({
   number: 20,
   name: "rules",
@@ -83,23 +115,43 @@ export const rules = defineTable({
   value: RuleRecordSchema,
 });
 
-/** Sorted so that ListTargetsByRule reads a page in order of ids. Written with rules and rules-by-target. */
+/**
+ * Targets of rules.
+ * Sorted so that ListTargetsByRule reads the targets of a rule in order of their ids.
+ * Written with rules and rules_by_target.
+ *
+ *     targets/"000000000000"/"orders"/"new"/"1"
+ *     0015 30303030303030303030303000 6f726465727300 6e657700 3100
+ */
 export const targets = defineTable({
   number: 21,
   name: "targets",
-  key: [text("account"), text("bus"), text("rule"), text("target")],
+  key: [text("account"), text("bus"), text("rule"), text("target id")],
   value: TargetRecordSchema,
 });
 
-/** Sorted so that the rules that can invoke a target are one range. Written with targets. */
+/**
+ * The rules that have a target.
+ * Sorted so that ListRuleNamesByTarget reads the rules of one target in order of their names.
+ * Written with targets.
+ *
+ *     rules_by_target/"000000000000"/"orders"/"arn:x"/"new"/"1"
+ *     0016 30303030303030303030303000 6f726465727300 61726e3a7800 6e657700 3100
+ */
 export const rulesByTarget = defineTable({
   number: 22,
-  name: "rules-by-target",
-  key: [text("account"), text("bus"), text("arn"), text("rule"), text("target")],
+  name: "rules_by_target",
+  key: [text("account"), text("bus"), text("target ARN"), text("rule"), text("target id")],
   value: IndexRecordSchema,
 });
 
-/** Sorted so that ListConnections reads a page in order of names. */
+/**
+ * Connections.
+ * Sorted so that ListConnections reads the connections of an account in order of their names.
+ *
+ *     connections/"000000000000"/"till"
+ *     001e 30303030303030303030303000 74696c6c00
+ */
 export const connections = defineTable({
   number: 30,
   name: "connections",
@@ -107,42 +159,74 @@ export const connections = defineTable({
   value: ConnectionRecordSchema,
 });
 
-/** Sorted so that ListApiDestinations reads a page in order of names. Written with destinations-by-connection. */
+/**
+ * API destinations.
+ * Sorted so that ListApiDestinations reads those of an account in order of their names.
+ * Written with destinations_by_connection.
+ *
+ *     api_destinations/"000000000000"/"sales"
+ *     001f 30303030303030303030303000 73616c657300
+ */
 export const apiDestinations = defineTable({
   number: 31,
-  name: "api-destinations",
-  key: [text("account"), text("destination")],
+  name: "api_destinations",
+  key: [text("account"), text("API destination")],
   value: ApiDestinationRecordSchema,
 });
 
-/** Sorted so that the destinations of one connection are one range. Written with api-destinations. */
+/**
+ * The API destinations that use a connection.
+ * Sorted so that ListApiDestinations reads those of one connection in order of their names.
+ * Written with api_destinations.
+ *
+ *     destinations_by_connection/"000000000000"/"arn:c"/"sales"
+ *     0020 30303030303030303030303000 61726e3a6300 73616c657300
+ */
 export const destinationsByConnection = defineTable({
   number: 32,
-  name: "destinations-by-connection",
-  key: [text("account"), text("arn"), text("destination")],
+  name: "destinations_by_connection",
+  key: [text("account"), text("connection ARN"), text("API destination")],
   value: IndexRecordSchema,
 });
 
 /**
- * Sorted so that the sweep and a look at the latest events read one range. Written with event-holders and the jobs of
- * its deliveries. The event's id is random, so a clock that went back overwrites nothing.
+ * The log of events. Ids are random, so a clock that was set back overwrites nothing.
+ * Sorted so that the sweep reads the oldest events of an account first.
+ * Written with event_holders and the jobs of the event's deliveries.
+ *
+ *     events/"000000000000"/1767323045000/"e"
+ *     0028 30303030303030303030303000 0000019b7ca98c88 6500
  */
 export const events = defineTable({
   number: 40,
   name: "events",
-  key: [text("account"), integer("ingested"), text("event")],
+  key: [text("account"), integer("ingested_ms"), text("event id")],
   value: EventRecordSchema,
 });
 
-/** Sorted so that the holders of one event are one range; an entry of the log is deleted with the last of them. */
+/**
+ * The deliveries and archives for which an event is kept.
+ * Sorted so that the holders of one event are one range.
+ * Written with events and archive_entries.
+ *
+ *     event_holders/"000000000000"/1767323045000/"e"/"archive:a"
+ *     0029 30303030303030303030303000 0000019b7ca98c88 6500 617263686976653a6100
+ */
 export const eventHolders = defineTable({
   number: 41,
-  name: "event-holders",
-  key: [text("account"), integer("ingested"), text("event"), text("holder")],
+  name: "event_holders",
+  key: [text("account"), integer("ingested_ms"), text("event id"), text("holder")],
   value: IndexRecordSchema,
 });
 
-/** Written with every step of the log's sweep. */
+/**
+ * How far the log of an account has been swept.
+ * Sorted so that it is found by its account.
+ * Written with the events that a step of the sweep deletes.
+ *
+ *     sweeps/"000000000000"
+ *     002a 30303030303030303030303000
+ */
 export const sweeps = defineTable({
   number: 42,
   name: "sweeps",
@@ -150,18 +234,37 @@ export const sweeps = defineTable({
   value: SweepRecordSchema,
 });
 
-/** Sorted so that the latest come first. Written in the transaction that removes the delivery's job. */
+/**
+ * Deliveries that failed permanently.
+ * Sorted so that ListDeadLetters reads the latest first.
+ * Written in the transaction that removes the delivery's job.
+ *
+ *     dead_letters/"000000000000"/1767323045000/"x"
+ *     0032 30303030303030303030303000 fffffe6483567377 7800
+ */
 export const deadLetters = defineTable({
   number: 50,
-  name: "dead-letters",
-  key: [text("account"), reversed("failed"), text("id")],
+  name: "dead_letters",
+  key: [text("account"), reversed("failed_ms"), text("random")],
   value: DeadLetterRecordSchema,
 });
 
-/** Numbers 60 to 64. */
+/**
+ * Deliveries and other delayed work: five tables of the kit, numbers 60 to 64.
+ *
+ *     job-bodies/"j"
+ *     003c 6a00
+ */
 export const jobs = jobTables(60);
 
-/** Sorted so that ListArchives reads a page in order of names. Written with the rule that fills the archive. */
+/**
+ * Archives.
+ * Sorted so that ListArchives reads the archives of an account in order of their names.
+ * Written with the rule that fills the archive.
+ *
+ *     archives/"000000000000"/"year"
+ *     0046 30303030303030303030303000 7965617200
+ */
 export const archives = defineTable({
   number: 70,
   name: "archives",
@@ -169,26 +272,73 @@ export const archives = defineTable({
   value: ArchiveRecordSchema,
 });
 
-/** Sorted so that a replay reads events in order of their time, and the oldest are let go first. Written with event-holders. */
+/**
+ * The events that an archive keeps.
+ * Sorted so that replays send events, and retention deletes them, in order of their time.
+ * Written with event_holders and archive_counts.
+ *
+ *     archive_entries/"000000000000"/"i"/1767323045000/1767323045001/"e"
+ *     0047 30303030303030303030303000 6900 0000019b7ca98c88 0000019b7ca98c89 6500
+ */
 export const archiveEntries = defineTable({
   number: 71,
-  name: "archive-entries",
-  key: [text("account"), text("id"), integer("time"), integer("ingested"), text("event")],
+  name: "archive_entries",
+  key: [text("account"), text("archive id"), integer("event_ms"), integer("ingested_ms"), text("event id")],
   value: ArchiveEntryRecordSchema,
 });
 
-/** Written with archive-entries: one row for each, so that no two events write the same one. */
+/**
+ * What entries added to the size of an archive, until the sweep adds it to the archive's record. Each entry has a row of
+ * its own, so that no two events write the same one. An entry is named `<ingested_ms>/<event id>`.
+ * Sorted so that the rows of one archive are one range.
+ * Written with archive_entries.
+ *
+ *     archive_counts/"000000000000"/"i"/"2/e"
+ *     0048 30303030303030303030303000 6900 322f6500
+ */
 export const archiveCounts = defineTable({
   number: 72,
-  name: "archive-counts",
-  key: [text("account"), text("id"), text("entry")],
+  name: "archive_counts",
+  key: [text("account"), text("archive id"), text("entry")],
   value: ArchiveCountRecordSchema,
 });
 
-/** Sorted so that ListReplays reads a page in order of names. */
+/**
+ * Replays.
+ * Sorted so that ListReplays reads the replays of an account in order of their names.
+ * Written with the job of the replay's next step.
+ *
+ *     replays/"000000000000"/"again"
+ *     0049 30303030303030303030303000 616761696e00
+ */
 export const replays = defineTable({
   number: 73,
   name: "replays",
   key: [text("account"), text("replay")],
   value: ReplayRecordSchema,
 });
+
+/** Every table of this database. */
+export const layout = [
+  pageTokenKeys,
+  buses,
+  busRevisions,
+  ruleChanges,
+  rules,
+  targets,
+  rulesByTarget,
+  connections,
+  apiDestinations,
+  destinationsByConnection,
+  events,
+  eventHolders,
+  sweeps,
+  deadLetters,
+  ...Object.values(jobs),
+  archives,
+  archiveEntries,
+  archiveCounts,
+  replays,
+] as const;
+
+assertDistinct(layout);

@@ -5,7 +5,10 @@ import { ReplayState } from "../../../gen/quartet/eventbus/v1/replay_pb.ts";
 import type { Reader, Transaction } from "../../kit/store/store.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import { replays } from "./layout.ts";
+import type { NamePage } from "./named-records.ts";
+import { listByName } from "./named-records.ts";
 
+/** The replay, or undefined. */
 export const findReplay = (reader: Reader, account: string, name: string): Promise<ReplayRecord | undefined> =>
   reader.get(replays, [account, name]);
 
@@ -16,30 +19,19 @@ export const getReplay = async (reader: Reader, account: string, name: string): 
   return replay;
 };
 
-/** At most `limit` replays of an account by name, of those that are accepted. */
-export const listReplays = async (
+/** Replays of an account by name; only those that are accepted. */
+export const listReplays = (
   reader: Reader,
   account: string,
-  options: { readonly namePrefix: string; readonly after: string | undefined; readonly limit: number },
-  accepts: (replay: ReplayRecord) => boolean = () => true,
-): Promise<ReplayRecord[]> => {
-  const found: ReplayRecord[] = [];
-  const range = reader.range(replays, {
-    prefix: [account, options.namePrefix],
-    textPrefix: true,
-    ...(options.after === undefined ? {} : { after: [account, options.after] as const }),
-  });
-  for await (const { value } of range) {
-    if (accepts(value)) found.push(value);
-    if (found.length === options.limit) break;
-  }
-  return found;
-};
+  page: NamePage,
+  accepts?: (replay: ReplayRecord) => boolean,
+): Promise<ReplayRecord[]> => listByName(reader, replays, [account], page, accepts);
 
-/** True while a replay has not ended. */
+/** Whether a replay has not ended yet. */
 export const isActive = ({ state }: Pick<ReplayRecord, "state">): boolean =>
   state === ReplayState.STARTING || state === ReplayState.RUNNING || state === ReplayState.CANCELLING;
 
+/** Creates or replaces a replay. */
 export const putReplay = (
   transaction: Transaction,
   account: string,

@@ -6,10 +6,13 @@ import type { Reader, Transaction } from "../../kit/store/store.ts";
 import type { BusReference } from "../domain/arns.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import { busRevisions, ruleChanges, rules, rulesByTarget, targets } from "./layout.ts";
+import type { NamePage } from "./named-records.ts";
+import { listByName } from "./named-records.ts";
 
-/** Changes of a bus's rules that are remembered; a compiled set that is older is read anew. */
-export const changesKept = 256;
+/** Changes of a bus's rules that are stored; a compiled set that lacks more of them is compiled from all rules. */
+export const ruleChangesMax = 256;
 
+/** The rule, or undefined. */
 export const findRule = (reader: Reader, bus: BusReference, name: string): Promise<RuleRecord | undefined> =>
   reader.get(rules, [bus.account, bus.name, name]);
 
@@ -20,28 +23,15 @@ export const getRule = async (reader: Reader, bus: BusReference, name: string): 
   return rule;
 };
 
-/** At most `limit` rules of a bus, by name. */
-export const listRules = async (
-  reader: Reader,
-  bus: BusReference,
-  namePrefix: string,
-  after: string | undefined,
-  limit: number,
-): Promise<RuleRecord[]> => {
-  const entries = await reader.list(rules, {
-    prefix: [bus.account, bus.name, namePrefix],
-    textPrefix: true,
-    ...(after === undefined ? {} : { after: [bus.account, bus.name, after] as const }),
-    limit,
-  });
-  return entries.map((entry) => entry.value);
-};
+/** Rules of a bus by name. */
+export const listRules = (reader: Reader, bus: BusReference, page: NamePage): Promise<RuleRecord[]> =>
+  listByName(reader, rules, [bus.account, bus.name], page);
 
-/** How many rules the bus has. */
+/** The number of rules of a bus. */
 export const countRules = async (reader: Reader, bus: BusReference): Promise<number> =>
   (await reader.get(busRevisions, [bus.account, bus.name]))?.ruleCount ?? 0;
 
-/** Creates or replaces a rule; events put later are matched by it. */
+/** Creates or replaces a rule; events that are put later are matched with it. */
 export const putRule = async (
   transaction: Transaction,
   bus: BusReference,
@@ -49,13 +39,13 @@ export const putRule = async (
 ): Promise<void> => {
   const isNew = (await findRule(transaction, bus, rule.name)) === undefined;
   transaction.put(rules, [bus.account, bus.name, rule.name], rule);
-  await noteChange(transaction, bus, rule.name, isNew ? 1 : 0);
+  await recordChange(transaction, bus, rule.name, isNew ? 1 : 0);
 };
 
-/** Deletes a rule that is there and has no targets. */
+/** Deletes an existing rule that has no targets. */
 export const deleteRule = async (transaction: Transaction, bus: BusReference, name: string): Promise<void> => {
   transaction.delete(rules, [bus.account, bus.name, name]);
-  await noteChange(transaction, bus, name, -1);
+  await recordChange(transaction, bus, name, -1);
 };
 
 /** At most `limit` targets of a rule, by id. */
@@ -74,13 +64,13 @@ export const listTargets = async (
   return entries.flatMap((entry) => entry.value.target ?? []);
 };
 
-/** What becomes of a rule's targets in one call. */
-export interface TargetChange {
+/** A change of the targets of a rule. */
+interface TargetChange {
   readonly put: readonly Target[];
   readonly removedIds: readonly string[];
 }
 
-/** Puts and removes targets of a rule that is there. `targetCountMax` is the most it may have. Throws LIMIT_EXCEEDED. */
+/** Puts and removes targets of an existing rule. Throws LIMIT_EXCEEDED if it would have more than `targetCountMax`. */
 export const changeTargets = async (
   transaction: Transaction,
   bus: BusReference,
@@ -104,10 +94,10 @@ export const changeTargets = async (
   }
   if (change.put.length > 0 && count > targetCountMax) throw fault(ErrorReason.LIMIT_EXCEEDED);
   transaction.put(rules, [account, name, rule.name], { ...rule, targetCount: count });
-  await noteChange(transaction, bus, rule.name, 0);
+  await recordChange(transaction, bus, rule.name, 0);
 };
 
-/** At most `limit` names of rules that can invoke a target, in order. */
+/** At most `limit` names of rules that have a target, in order. */
 export const listRuleNamesByTarget = async (
   reader: Reader,
   bus: BusReference,
@@ -128,8 +118,8 @@ export const listRuleNamesByTarget = async (
   return names;
 };
 
-/** Writes down that a rule changed, so that compiled sets follow. */
-const noteChange = async (
+/** Records that a rule changed, so that compiled sets are updated. */
+const recordChange = async (
   transaction: Transaction,
   bus: BusReference,
   rule: string,
@@ -140,5 +130,5 @@ const noteChange = async (
   const revision = (before?.revision ?? 0n) + 1n;
   transaction.put(busRevisions, [account, name], { revision, ruleCount: (before?.ruleCount ?? 0) + countDifference });
   transaction.put(ruleChanges, [account, name, Number(revision)], { rule });
-  if (revision > changesKept) transaction.delete(ruleChanges, [account, name, Number(revision) - changesKept]);
+  if (revision > ruleChangesMax) transaction.delete(ruleChanges, [account, name, Number(revision) - ruleChangesMax]);
 };

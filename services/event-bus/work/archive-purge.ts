@@ -4,34 +4,36 @@ import { ArchivePurgeRecordSchema } from "../../../gen/quartet/eventbus/storage/
 import type { JobHandler, JobPolicy, Jobs } from "../../kit/jobs/jobs.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 import type { Application } from "../application.ts";
-import { deleteCounts, letEntriesGo } from "../store/archive.ts";
+import { deleteCounts, deleteEntries } from "../store/archive.ts";
 
-/** The kind of the jobs that let go what a deleted archive kept. */
-export const purgeKind = "archive-purge";
+/** The kind of the jobs that delete the entries of deleted archives. */
+export const archivePurgeKind = "archive-purge";
 
-export const purgePolicy: JobPolicy = { attemptsMax: Infinity, ageMsMax: Infinity, backoff: () => 1_000 };
+/** A purge is retried until it succeeds. */
+export const archivePurgePolicy: JobPolicy = { attemptsMax: Infinity, ageMsMax: Infinity, backoff: () => 1_000 };
 
 /** Entries of one step. */
 const stepSize = 500;
 
-export const enqueuePurge = (jobs: Jobs, transaction: Transaction, account: string, archiveId: string): void => {
+/** Enqueues the next step of an archive's purge. */
+export const enqueueArchivePurge = (jobs: Jobs, transaction: Transaction, account: string, archiveId: string): void => {
   const payload = toBinary(ArchivePurgeRecordSchema, create(ArchivePurgeRecordSchema, { account, archiveId }));
-  jobs.enqueue(transaction, { kind: purgeKind, owner: `archive/${account}`, payload });
+  jobs.enqueue(transaction, { kind: archivePurgeKind, owner: `archive/${account}`, payload });
 };
 
-/** Lets some entries go and enqueues the next step, in one transaction, until there are none. */
-export const purgeHandler =
+/** Deletes some entries and enqueues the next step, in one transaction, until no entry is left. */
+export const archivePurgeHandler =
   (app: Application): JobHandler =>
   (job) => {
     const { account, archiveId } = fromBinary(ArchivePurgeRecordSchema, job.payload);
     const apply = async (transaction: Transaction): Promise<void> => {
       const keptSinceMs = app.clock.now() - app.limits.eventLogMs;
-      const { hasMore } = await letEntriesGo(transaction, account, archiveId, {
+      const { hasMore } = await deleteEntries(transaction, account, archiveId, {
         beforeMs: undefined,
         keptSinceMs,
         limit: stepSize,
       });
-      if (hasMore) enqueuePurge(app.jobs, transaction, account, archiveId);
+      if (hasMore) enqueueArchivePurge(app.jobs, transaction, account, archiveId);
       else await deleteCounts(transaction, account, archiveId);
     };
     return Promise.resolve({ done: true, apply });

@@ -5,13 +5,13 @@ import { rewrapSecret } from "../encryption/connection-secret.ts";
 import { findConnection, putConnection } from "../store/connection.ts";
 import { connections } from "../store/layout.ts";
 
-type Place = readonly [account: string, connection: string];
+type ConnectionKey = readonly [account: string, connection: string];
 
-/** The keys of connections' secrets, which are wrapped anew when the master key was rotated. */
-export const wrappedSecretKeys = (store: Store, keyring: Keyring): WrappedKeys<Place> => ({
+/** The keys of connections' secrets, which are wrapped again after the master key has been rotated. */
+export const wrappedSecretKeys = (store: Store, keyring: Keyring): WrappedKeys<ConnectionKey> => ({
   listStale: () =>
     store.read(async (reader) => {
-      const stale: Place[] = [];
+      const stale: ConnectionKey[] = [];
       for await (const { key, value } of reader.range(connections, {}))
         if (value.secret !== undefined && keyring.isStale(value.secret.wrappedKey)) stale.push(key);
       return stale;
@@ -26,7 +26,7 @@ export const wrappedSecretKeys = (store: Store, keyring: Keyring): WrappedKeys<P
   compact: () => store.compact(connections, {}),
 });
 
-/** The wrapped key of some connection's secret; undefined when no connection has one. */
+/** The wrapped key of any connection's secret; undefined if no connection has a secret. */
 export const findWrappedKey = async (reader: Reader): Promise<Uint8Array | undefined> => {
   for await (const { value } of reader.range(connections, {}))
     if (value.secret !== undefined) return value.secret.wrappedKey;

@@ -6,18 +6,20 @@ import { ReplayState } from "../../../gen/quartet/eventbus/v1/replay_pb.ts";
 import type { JobHandler, JobPolicy, Jobs } from "../../kit/jobs/jobs.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 import type { Application } from "../application.ts";
-import { ingestEvent, openBus, tooWideMessage } from "../ingestion/ingest.ts";
+import { ingestEvent, openBus, tooLargeMessage } from "../ingestion/ingest.ts";
 import { findArchive, listArchivedEvents } from "../store/archive.ts";
 import { findReplay, isActive, putReplay } from "../store/replay.ts";
 
 /** The kind of the jobs that send replays. */
 export const replayKind = "replay";
 
+/** A step is retried until it is committed. */
 export const replayPolicy: JobPolicy = { attemptsMax: Infinity, ageMsMax: Infinity, backoff: () => 1_000 };
 
-/** Events of one step, which ends earlier when their deliveries fill a transaction. */
+/** Events of one step. The step ends earlier if their deliveries fill a transaction. */
 const stepSize = 50;
 
+/** Enqueues the next step of a replay. */
 export const enqueueReplayStep = (
   jobs: Jobs,
   transaction: Transaction,
@@ -30,8 +32,8 @@ export const enqueueReplayStep = (
 };
 
 /**
- * Sends some events of a replay in order of their time, writes how far it has come and enqueues the next step, in one
- * transaction: each event is put on the bus exactly once by a replay.
+ * Sends some events of a replay in order of their time, stores the replay's progress and enqueues the next step, in one
+ * transaction: a replay puts each event on the bus exactly once.
  */
 export const replayHandler =
   (app: Application): JobHandler =>
@@ -71,10 +73,10 @@ const runStep = async (
   let bytes = 0;
   for (const { event, place } of archived) {
     if (bytes >= app.limits.deliveriesBytesMax) break;
-    const again = { ...event, replayName: replay.name, hops: 0 };
-    const ingested = ingestEvent(app, transaction, bus, again, onlyRules);
-    if (ingested.kind === "too-wide")
-      return { ...end(ReplayState.FAILED, `Event ${event.id}: ${tooWideMessage}`), lastPlace };
+    const replayed = { ...event, replayName: replay.name, hops: 0 };
+    const ingested = ingestEvent(app, transaction, bus, replayed, onlyRules);
+    if (ingested.kind === "too-large")
+      return { ...end(ReplayState.FAILED, `Event ${event.id}: ${tooLargeMessage}`), lastPlace };
     lastPlace = place;
     bytes += ingested.bytes;
   }

@@ -14,10 +14,10 @@ import { findRule, listTargets } from "../store/rule.ts";
 /** The kind of the jobs that run schedules. */
 export const scheduleKind = "schedule";
 
-/** A run is tried until it is written; each rule has one job at most. */
+/** A run is retried until it is committed. Each rule has at most one job. */
 export const schedulePolicy: JobPolicy = { attemptsMax: Infinity, ageMsMax: Infinity, backoff: () => 1_000 };
 
-/** A rule as far as its schedule goes. */
+/** The parts of a rule that its schedule needs. */
 interface ScheduledRule {
   readonly name: string;
   readonly scheduleExpression?: string | undefined;
@@ -27,8 +27,8 @@ interface ScheduledRule {
 
 type Scheduling = Pick<Application, "clock" | "jobs">;
 
-/** Makes the rule's next run follow a change of the rule; a rate counts from here. */
-export const followSchedule = async (
+/** Reschedules the next run of a changed rule. The periods of a rate begin now. */
+export const rescheduleRule = async (
   app: Scheduling,
   transaction: Transaction,
   bus: BusReference,
@@ -36,12 +36,12 @@ export const followSchedule = async (
 ): Promise<void> => {
   const nowMs = app.clock.now();
   if (rule.state === RuleState.DISABLED || rule.scheduleExpression === undefined)
-    return endSchedule(app, transaction, bus, rule.name);
+    return cancelSchedule(app, transaction, bus, rule.name);
   return enqueueRun(app, transaction, bus, rule, nowMs, nowMs);
 };
 
-/** Ends the runs of a rule. */
-export const endSchedule = async (
+/** Cancels the next run of a rule. */
+export const cancelSchedule = async (
   app: Scheduling,
   transaction: Transaction,
   bus: BusReference,
@@ -50,7 +50,7 @@ export const endSchedule = async (
   await app.jobs.cancel(transaction, jobId(bus, rule));
 };
 
-/** Runs schedules: puts the documented event to the rule's targets and enqueues the next run, in one transaction. */
+/** Runs schedules: delivers the documented event to the rule's targets and enqueues the next run, in one transaction. */
 export const scheduleHandler =
   (app: Application): JobHandler =>
   (job) => {
@@ -67,8 +67,8 @@ export const scheduleHandler =
           source: "aws.events",
           account: run.account,
           timeMs: run.dueMs,
-          region: app.place.region,
-          resources: [ruleArn(app.place, bus.account, bus.name, rule.name)],
+          region: app.arnScope.region,
+          resources: [ruleArn(app.arnScope, bus, rule.name)],
           detail: "{}",
           traceHeader: undefined,
           replayName: undefined,
@@ -78,8 +78,8 @@ export const scheduleHandler =
         ruleRoleArn: rule.roleArn,
         targets: await listTargets(transaction, bus, rule.name, undefined, rule.targetCount),
       });
-      // No later try would get further, and the runs behind it must not wait for it.
-      if (delivered.kind === "too-wide")
+      // A retry would fail as well, and the next runs must not wait for it.
+      if (delivered.kind === "too-large")
         app.log.error({ account: bus.account, bus: bus.name, rule: rule.name, dueMs }, "a run has too large inputs");
       await enqueueRun(app, transaction, bus, rule, dueMs, Math.max(dueMs, app.clock.now()));
     };
@@ -96,7 +96,7 @@ const enqueueRun = async (
 ): Promise<void> => {
   const schedule = parseSchedule(rule.scheduleExpression ?? "");
   const dueMs = schedule === undefined ? undefined : nextRun(schedule, sinceMs, afterMs);
-  if (dueMs === undefined) return endSchedule(app, transaction, bus, rule.name);
+  if (dueMs === undefined) return cancelSchedule(app, transaction, bus, rule.name);
   const id = jobId(bus, rule.name);
   await app.jobs.cancel(transaction, id);
   const payload = toBinary(
@@ -112,5 +112,5 @@ const enqueueRun = async (
   app.jobs.enqueue(transaction, { kind: scheduleKind, owner: `${bus.account}/${bus.name}`, payload, dueMs, id });
 };
 
-/** A rule has one job at most, found by its name. */
+/** The id of a rule's job: a rule has at most one. */
 const jobId = (bus: BusReference, rule: string): string => `schedule:${bus.account}/${bus.name}/${rule}`;

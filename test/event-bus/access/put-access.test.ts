@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { mayPut } from "../../../services/event-bus/access/put-access.ts";
 import { userCaller } from "../../../services/kit/identity/caller.ts";
 
-const app = { place: { partition: "aws", service: "events", region: "us-east-1" } } as const;
+const app = { arnScope: { partition: "aws", service: "events", region: "us-east-1" } } as const;
 const bus = { account: "000000000000", name: "sales" };
 const record = {
   policy: JSON.stringify({

@@ -1,39 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { createAddressGuard, isPrivateAddress } from "../../../services/event-bus/delivery/address-guard.ts";
-
-// address | private
-test.each([
-  ["0.0.0.0", true],
-  ["10.255.255.255", true],
-  ["11.0.0.0", false],
-  ["100.64.0.1", true],
-  ["127.1.2.3", true],
-  ["169.254.169.254", true],
-  ["172.15.255.255", false],
-  ["172.16.0.0", true],
-  ["172.32.0.0", false],
-  ["192.168.1.1", true],
-  ["224.0.0.1", true],
-  ["255.255.255.255", true],
-  ["8.8.8.8", false],
-  ["::1", true],
-  ["::", true],
-  ["::ffff:8.8.8.8", true],
-  ["::127.0.0.1", true],
-  ["64:ff9b::7f00:1", true],
-  ["64:ff9b:1::7f00:1", true],
-  ["2001:0:7f00:1::", true],
-  ["2002:7f00:1::", true],
-  ["fec0::1", true],
-  ["2001:4860:4860::8888", false],
-  ["fd00::1", true],
-  ["fe80::1", true],
-  ["ff02::1", true],
-  ["2606:4700::1111", false],
-])("%s is private: %s", (address, expected) => {
-  expect(isPrivateAddress(address)).toBe(expected);
-});
+import { createAddressGuard } from "../../../services/event-bus/delivery/address-guard.ts";
 
 describe("the guard", () => {
   const strict = createAddressGuard(false);
@@ -47,6 +14,8 @@ describe("the guard", () => {
     ["https://2130706433/", "127.0.0.1 is a private address"],
     ["https://0x7f.1/", "127.0.0.1 is a private address"],
     ["https://[::1]/", "::1 is a private address"],
+    ["https://[::ffff:127.0.0.1]/", "::ffff:7f00:1 is a private address"],
+    ["https://[::ffff:8.8.8.8]/", undefined],
     ["file:///etc/passwd", "file: cannot be requested"],
   ])("%s: %s", (url, refusal) => {
     let told: string | undefined;

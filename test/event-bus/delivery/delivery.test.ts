@@ -2,8 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import { putEvent } from "../../../services/event-bus/store/event.ts";
 import { events } from "../../../services/event-bus/store/layout.ts";
-import { sweep } from "../../../services/event-bus/work/log-sweep.ts";
-import { silentLogger } from "../../support/silent-logger.ts";
+import { sweepLog } from "../../../services/event-bus/work/log-sweep.ts";
 import { ownerAccount, startHarness } from "../harness.ts";
 import { openShop } from "./shop.ts";
 
@@ -273,15 +272,13 @@ describe("the log", () => {
     const shop = await openShop(client, { answer: () => ({ status: isOpen ? 200 : 503 }) });
     const count = async (): Promise<number> =>
       (await store.read((reader) => reader.list(events, { prefix: [ownerAccount], limit: 10 }))).length;
-    const sweepNow = (): Promise<void> =>
-      sweep({ store, clock, log: silentLogger, limits: app.limits }, new AbortController().signal);
     await shop.sell({ n: 1 });
     await client.putEvents({ entries: [{ source: "elsewhere", detailType: "x", detail: "{}" }] });
     await app.jobs.idle();
     expect(await count()).toBe(2);
     clock.advance(120_000);
     await app.jobs.idle();
-    await sweepNow();
+    await sweepLog(app, new AbortController().signal);
     expect(await count()).toBe(1);
     isOpen = true;
     clock.advance(600_000);
@@ -305,7 +302,7 @@ describe("the sweep", () => {
         );
     });
     clock.advance(120_000);
-    await sweep({ store, clock, log: silentLogger, limits: app.limits }, new AbortController().signal);
+    await sweepLog(app, new AbortController().signal);
     const left = await store.read((reader) => reader.list(events, { prefix: [ownerAccount], limit: 2_000 }));
     expect([left.length, left.at(-1)?.key[2]]).toEqual([700, "e0699"]);
   });

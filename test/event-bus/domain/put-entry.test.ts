@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
 
-import type { Entry } from "../../../services/event-bus/domain/put-entry.ts";
+import type { PutEntry } from "../../../services/event-bus/domain/put-entry.ts";
 import { entryBytes, refuseEntry } from "../../../services/event-bus/domain/put-entry.ts";
 
-const entry: Entry = { source: "shop.orders", detailType: "Order Placed", detail: '{"n":1}', resources: [] };
+const entry: PutEntry = { source: "shop.orders", detailType: "Order Placed", detail: '{"n":1}', resources: [] };
 const argument = (name: string): string => `Parameter ${name} is not valid. Reason: ${name} is a required argument.`;
 
 describe("refuseEntry, in the order of its checks", () => {
   // change of a good entry | code | message
-  test.each<[string, Partial<Entry>, string | undefined, string | undefined]>([
+  test.each<[string, Partial<PutEntry>, string | undefined, string | undefined]>([
     ["nothing", { source: undefined, detailType: undefined, detail: undefined }, "InvalidArgument", argument("Source")],
     ["no source", { source: undefined, detail: "x" }, "InvalidArgument", argument("Source")],
     ["an empty source", { source: "" }, "InvalidArgument", argument("Source")],
@@ -58,7 +58,7 @@ describe("refuseEntry, in the order of its checks", () => {
 });
 
 describe("entryBytes", () => {
-  test.each<[string, Entry, number]>([
+  test.each<[string, PutEntry, number]>([
     ["texts in UTF-8", { source: "é", detailType: "ab", detail: "{}", resources: ["x", "yz"] }, 9],
     ["14 for a time", { source: "a", detailType: "b", detail: "{}", resources: [], time: {} }, 18],
     ["nothing for what is missing", { resources: [] }, 0],

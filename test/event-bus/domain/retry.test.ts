@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 
 import { TargetSchema } from "../../../gen/quartet/eventbus/v1/target_pb.ts";
-import { judgeStatus } from "../../../services/event-bus/domain/http-outcome.ts";
+import { classifyStatus } from "../../../services/event-bus/domain/http-outcome.ts";
 import { reserveSlot } from "../../../services/event-bus/domain/rate-limit.ts";
 import type { RateState } from "../../../services/event-bus/domain/rate-limit.ts";
 import type { RetryState } from "../../../services/event-bus/domain/retry.ts";
@@ -43,7 +43,7 @@ describe("decideRetry", () => {
   });
 });
 
-describe("judgeStatus", () => {
+describe("classifyStatus", () => {
   const nowMs = Date.UTC(2026, 0, 2, 3, 4, 5);
 
   // status | Retry-After | verdict
@@ -66,7 +66,7 @@ describe("judgeStatus", () => {
     [503, "-1", { kind: "failed", code: "ERROR_FROM_TARGET", message: statusMessage(503) }],
     [500, "soon", { kind: "retry", code: "ERROR_FROM_TARGET", message: statusMessage(500) }],
   ])("%i with Retry-After %s", (status, retryAfter, verdict) => {
-    expect(judgeStatus(status, retryAfter, nowMs)).toEqual(verdict);
+    expect(classifyStatus(status, retryAfter, nowMs)).toEqual(verdict);
   });
 });
 

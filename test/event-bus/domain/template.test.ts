@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { fillTemplate, placeholdersOf } from "../../../services/event-bus/domain/template.ts";
+import { fillInputTemplate, placeholdersOf } from "../../../services/event-bus/domain/template.ts";
 
 const values = {
   event:
@@ -37,11 +37,11 @@ describe("a JSON template", () => {
     ["<who>", '{"acc_id":"0a78","sf_id":"baz"}'],
     ['{"a":"1 < 2 > 0"}', '{"a":"1 < 2 > 0"}'],
   ])("%s becomes %s", (template, result) => {
-    expect(fillTemplate(template, values)).toBe(result);
+    expect(fillInputTemplate(template, values)).toBe(result);
   });
 
   test.each([['{"text":"<say>"}'], ["{<state>}"], ["plain <state>"]])("%s becomes no JSON", (template) => {
-    expect(fillTemplate(template, values)).toBeUndefined();
+    expect(fillInputTemplate(template, values)).toBeUndefined();
   });
 });
 
@@ -51,12 +51,12 @@ describe("a template that names a large value often", () => {
   test.each([`"${"<a>".repeat(2_000)}"`, `{"all":"${"<a>".repeat(2_000)}"}`, `[${"<a>,".repeat(2_000)}0]`])(
     "is not filled: %.12s",
     (template) => {
-      expect(() => fillTemplate(template, large)).toThrow("is longer than 1048576 characters");
+      expect(() => fillInputTemplate(template, large)).toThrow("is longer than 1048576 characters");
     },
   );
 
   test("is filled while the result is not too long", () => {
-    expect(fillTemplate("[<a>,<a>,<a>]", large)?.length).toBe(600_010);
+    expect(fillInputTemplate("[<a>,<a>,<a>]", large)?.length).toBe(600_010);
   });
 });
 
@@ -70,7 +70,7 @@ describe("a text template", () => {
     ['"nothing: <missing>."', '"nothing: ."'],
     ['"<aws.events.rule-name>"', '"new-order"'],
   ])("%s becomes %s", (template, result) => {
-    expect(fillTemplate(template, values)).toBe(result);
+    expect(fillInputTemplate(template, values)).toBe(result);
   });
 });
 

@@ -70,7 +70,7 @@ describe("a connection's named key", () => {
   test("that is disabled lets a connection wait for its authorization", async () => {
     const keys = changingKeys();
     keys.declare(crm);
-    const { client, app, clock } = await startHarness({ keyNames: keys.names, works: false });
+    const { client, clock, directory, stop } = await startHarness({ keyNames: keys.names, works: false });
     const oauth = {
       name: "shop",
       kmsKeyIdentifier: "crm",
@@ -83,15 +83,16 @@ describe("a connection's named key", () => {
         },
       },
     };
-    const stateOf = async () => (await app.store.read((reader) => getConnection(reader, ownerAccount, "shop"))).state;
     await client.createConnection(oauth);
+    await stop();
     keys.declare({ ...crm, state: "DISABLED" });
-    app.start();
+    const { app } = await startHarness({ directory, clock, keyNames: keys.names });
     for (let minutes = 0; minutes < 10; minutes += 1) {
       await app.jobs.idle();
       clock.advance(60_000);
     }
-    expect(await stateOf()).toBe(ConnectionState.AUTHORIZING);
+    const { state } = await app.store.read((reader) => getConnection(reader, ownerAccount, "shop"));
+    expect(state).toBe(ConnectionState.AUTHORIZING);
   });
 });
 

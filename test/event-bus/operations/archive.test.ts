@@ -4,8 +4,7 @@ import { describe, expect, test } from "vitest";
 import { ArchiveState } from "../../../gen/quartet/eventbus/v1/archive_pb.ts";
 import { ReplayState } from "../../../gen/quartet/eventbus/v1/replay_pb.ts";
 import { archiveEntries, events } from "../../../services/event-bus/store/layout.ts";
-import { sweep } from "../../../services/event-bus/work/log-sweep.ts";
-import { silentLogger } from "../../support/silent-logger.ts";
+import { sweepArchives, sweepLog } from "../../../services/event-bus/work/log-sweep.ts";
 import { openShop } from "../delivery/shop.ts";
 import type { EventBusClient, Harness } from "../harness.ts";
 import { ownerAccount, refusalOf, startHarness } from "../harness.ts";
@@ -13,8 +12,11 @@ import { ownerAccount, refusalOf, startHarness } from "../harness.ts";
 const prefix = "arn:aws:events:us-east-1:000000000000";
 const defaultBus = `${prefix}:event-bus/default`;
 
-const sweepNow = ({ store, clock, app }: Harness): Promise<void> =>
-  sweep({ store, clock, log: silentLogger, limits: app.limits }, new AbortController().signal);
+const sweepNow = async ({ app }: Harness): Promise<void> => {
+  const { signal } = new AbortController();
+  await sweepLog(app, signal);
+  await sweepArchives(app, signal);
+};
 
 const countRows = ({ store }: Harness): Promise<number[]> =>
   store.read(async (reader) => [
@@ -208,14 +210,16 @@ describe("a replay", () => {
   });
 
   test("stops when it is cancelled", async () => {
-    const { client, clock, app } = await startHarness({ works: false });
-    await client.createArchive({ archiveName: "sales", eventSourceArn: defaultBus });
-    await sell(client, clock.now(), 1);
-    await startReplay(client, clock.now(), clock.now() + 1);
-    expect((await client.cancelReplay({ replayName: "again" })).state).toBe(ReplayState.CANCELLING);
+    const idle = await startHarness({ works: false });
+    const { clock, directory } = idle;
+    await idle.client.createArchive({ archiveName: "sales", eventSourceArn: defaultBus });
+    await sell(idle.client, clock.now(), 1);
+    await startReplay(idle.client, clock.now(), clock.now() + 1);
+    expect((await idle.client.cancelReplay({ replayName: "again" })).state).toBe(ReplayState.CANCELLING);
     const ended = "REPLAY_NOT_CANCELLABLE: Replay again is not in a valid state for this operation.";
-    expect(await refusalOf(client.cancelReplay({ replayName: "again" }))).toBe(ended);
-    app.start();
+    expect(await refusalOf(idle.client.cancelReplay({ replayName: "again" }))).toBe(ended);
+    await idle.stop();
+    const { client, app } = await startHarness({ directory, clock });
     await app.jobs.idle();
     const described = await client.describeReplay({ replayName: "again" });
     expect([described.state, described.eventLastReplayedTime]).toEqual([ReplayState.CANCELLED, undefined]);

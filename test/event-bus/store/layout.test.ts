@@ -1,58 +1,100 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
-import * as layout from "../../../services/event-bus/store/layout.ts";
+import * as tables from "../../../services/event-bus/store/layout.ts";
 import type { KeyTuple, Table } from "../../../services/kit/store/table.ts";
-import { assertDistinct, keyBytes, pretty } from "../../../services/kit/store/table.ts";
+import { keyBytes, pretty } from "../../../services/kit/store/table.ts";
 
 const hex = <K extends KeyTuple>(table: Table<K>, key: NoInfer<K>): string =>
   Buffer.from(keyBytes(table, key)).toString("hex");
 
 const account = "000000000000";
-// Twelve zeros and the end of the text.
+/** The account as a part of a key: twelve zeros and the end of the text. */
 const accountHex = "30303030303030303030303000";
+const timeMs = 1_767_323_045_000;
 
-test("keys have these bytes", () => {
-  expect(hex(layout.buses, [account, "default"])).toBe(`000a${accountHex}64656661756c7400`);
-  expect(hex(layout.busRevisions, [account, "a"])).toBe(`000b${accountHex}6100`);
-  expect(hex(layout.ruleChanges, [account, "a", 258])).toBe(`000c${accountHex}61000000000000000102`);
-  expect(hex(layout.rules, [account, "a", "r"])).toBe(`0014${accountHex}61007200`);
-  expect(hex(layout.targets, [account, "a", "r", "1"])).toBe(`0015${accountHex}610072003100`);
-  expect(hex(layout.rulesByTarget, [account, "a", "arn:x", "r", "1"])).toBe(
-    `0016${accountHex}610061726e3a780072003100`,
-  );
-  expect(hex(layout.connections, [account, "c"])).toBe(`001e${accountHex}6300`);
-  expect(hex(layout.apiDestinations, [account, "d"])).toBe(`001f${accountHex}6400`);
-  expect(hex(layout.destinationsByConnection, [account, "arn:c", "d"])).toBe(`0020${accountHex}61726e3a63006400`);
-  expect(hex(layout.events, [account, 1767323045000, "e"])).toBe(`0028${accountHex}0000019b7ca98c886500`);
-  expect(hex(layout.eventHolders, [account, 1, "e", "h"])).toBe(`0029${accountHex}000000000000000165006800`);
-  expect(hex(layout.sweeps, [account])).toBe(`002a${accountHex}`);
-  expect(hex(layout.deadLetters, [account, 1, "x"])).toBe(`0032${accountHex}fffffffffffffffe7800`);
-  expect(hex(layout.jobs.bodies, ["j"])).toBe("003c6a00");
-  expect(hex(layout.archives, [account, "a"])).toBe(`0046${accountHex}6100`);
-  expect(hex(layout.archiveEntries, [account, "i", 1, 2, "e"])).toBe(
-    `0047${accountHex}6900000000000000000100000000000000026500`,
-  );
-  expect(hex(layout.archiveCounts, [account, "i", "2/e"])).toBe(`0048${accountHex}6900322f6500`);
-  expect(hex(layout.replays, [account, "r"])).toBe(`0049${accountHex}7200`);
-});
+describe("the keys of the event bus database", () => {
+  test("begin with the numbers of their tables", () => {
+    expect(tables.layout.map(({ number, name }) => `${number} ${name}`)).toEqual([
+      "1 page-token-keys",
+      "10 buses",
+      "11 bus_revisions",
+      "12 rule_changes",
+      "20 rules",
+      "21 targets",
+      "22 rules_by_target",
+      "30 connections",
+      "31 api_destinations",
+      "32 destinations_by_connection",
+      "40 events",
+      "41 event_holders",
+      "42 sweeps",
+      "50 dead_letters",
+      "60 job-bodies",
+      "61 job-states",
+      "62 jobs-scheduled",
+      "63 jobs-ready",
+      "64 jobs-leased",
+      "70 archives",
+      "71 archive_entries",
+      "72 archive_counts",
+      "73 replays",
+    ]);
+  });
 
-test("keys read as people write them", () => {
-  expect(pretty(layout.rules, [account, "default", "new-order"])).toBe('rules/"000000000000"/"default"/"new-order"');
-});
+  // table | key | the key in readable form | its bytes after the number and the account
+  test.each<[Table, KeyTuple, string, string]>([
+    [tables.buses, ["default"], '"default"', "000a 64656661756c7400"],
+    [tables.busRevisions, ["orders"], '"orders"', "000b 6f726465727300"],
+    [tables.ruleChanges, ["orders", 258], '"orders"/258', "000c 6f726465727300 0000000000000102"],
+    [tables.rules, ["orders", "new"], '"orders"/"new"', "0014 6f726465727300 6e657700"],
+    [tables.targets, ["orders", "new", "1"], '"orders"/"new"/"1"', "0015 6f726465727300 6e657700 3100"],
+    [
+      tables.rulesByTarget,
+      ["orders", "arn:x", "new", "1"],
+      '"orders"/"arn:x"/"new"/"1"',
+      "0016 6f726465727300 61726e3a7800 6e657700 3100",
+    ],
+    [tables.connections, ["till"], '"till"', "001e 74696c6c00"],
+    [tables.apiDestinations, ["sales"], '"sales"', "001f 73616c657300"],
+    [tables.destinationsByConnection, ["arn:c", "sales"], '"arn:c"/"sales"', "0020 61726e3a6300 73616c657300"],
+    [tables.events, [timeMs, "e"], '1767323045000/"e"', "0028 0000019b7ca98c88 6500"],
+    [
+      tables.eventHolders,
+      [timeMs, "e", "archive:a"],
+      '1767323045000/"e"/"archive:a"',
+      "0029 0000019b7ca98c88 6500 617263686976653a6100",
+    ],
+    [tables.deadLetters, [timeMs, "x"], '1767323045000/"x"', "0032 fffffe6483567377 7800"],
+    [tables.archives, ["year"], '"year"', "0046 7965617200"],
+    [
+      tables.archiveEntries,
+      ["i", timeMs, timeMs + 1, "e"],
+      '"i"/1767323045000/1767323045001/"e"',
+      "0047 6900 0000019b7ca98c88 0000019b7ca98c89 6500",
+    ],
+    [tables.archiveCounts, ["i", "2/e"], '"i"/"2/e"', "0048 6900 322f6500"],
+    [tables.replays, ["again"], '"again"', "0049 616761696e00"],
+  ])("of the table $name are these bytes", (table, key, readable, bytes) => {
+    const [number, ...parts] = bytes.split(" ");
+    expect(hex(table, [account, ...key])).toBe([number, accountHex, ...parts].join(""));
+    expect(pretty(table, [account, ...key])).toBe(`${table.name}/"000000000000"/${readable}`);
+  });
 
-test("names sort before their extensions, whatever follows", () => {
-  const inOrder = ["", "a", "a.", "a0", "aa", "b", "é"].map((rule) => hex(layout.rules, [account, "bus", rule]));
-  expect(inOrder.toSorted()).toEqual(inOrder);
-  const buses = ["a", "a-b", "ab"].map((bus) => hex(layout.rules, [account, bus, "zzz"]));
-  expect(buses.toSorted()).toEqual(buses);
-});
+  test("of the tables without a name or an account are these bytes", () => {
+    expect(hex(tables.pageTokenKeys, ["page-tokens"])).toBe("0001706167652d746f6b656e7300");
+    expect(hex(tables.sweeps, [account])).toBe(`002a${accountHex}`);
+    expect(hex(tables.jobs.bodies, ["j"])).toBe("003c6a00");
+  });
 
-test("later dead letters come first, later events last", () => {
-  expect(hex(layout.deadLetters, [account, 2, "a"]) < hex(layout.deadLetters, [account, 1, "a"])).toBe(true);
-  expect(hex(layout.events, [account, 1, "z"]) < hex(layout.events, [account, 2, "a"])).toBe(true);
-});
+  test("sort names before their extensions, whatever follows", () => {
+    const inOrder = ["", "a", "a.", "a0", "aa", "b", "é"].map((rule) => hex(tables.rules, [account, "bus", rule]));
+    expect(inOrder.toSorted()).toEqual(inOrder);
+    const ofBuses = ["a", "a-b", "ab"].map((bus) => hex(tables.rules, [account, bus, "zzz"]));
+    expect(ofBuses.toSorted()).toEqual(ofBuses);
+  });
 
-test("no two tables share a number or a name", () => {
-  const { jobs, ...single } = layout;
-  expect(() => assertDistinct([...Object.values(single), ...Object.values(jobs)])).not.toThrow();
+  test("sort later dead letters first, later events last", () => {
+    expect(hex(tables.deadLetters, [account, 2, "a"]) < hex(tables.deadLetters, [account, 1, "a"])).toBe(true);
+    expect(hex(tables.events, [account, 1, "z"]) < hex(tables.events, [account, 2, "a"])).toBe(true);
+  });
 });

@@ -1,0 +1,165 @@
+import { ErrorReasonSchema } from "../../gen/quartet/eventbus/v1/error_reason_pb.ts";
+import type { Clock } from "../kit/clock/clock.ts";
+import type { Ids } from "../kit/ids/ids.ts";
+import type { JobHandler, JobPolicy, Jobs } from "../kit/jobs/jobs.ts";
+import { createJobs } from "../kit/jobs/jobs.ts";
+import type { KeyNames } from "../kit/keyring/key-names.ts";
+import { anyKeyNames } from "../kit/keyring/key-names.ts";
+import { openKeyring } from "../kit/keyring/keyring.ts";
+import { masterKeysFile } from "../kit/keyring/master-keys.ts";
+import { startRewrapping } from "../kit/keyring/rewrapping.ts";
+import type { Logger } from "../kit/log/log.ts";
+import { createPageTokens, pageTokenKey } from "../kit/page-tokens/page-tokens.ts";
+import { createPages } from "../kit/page-tokens/pages.ts";
+import type { PeriodicTask } from "../kit/periodic/periodic.ts";
+import { runPeriodically } from "../kit/periodic/periodic.ts";
+import type { Store } from "../kit/store/store.ts";
+import { defaultBusMaker } from "./access/default-bus.ts";
+import type { Application } from "./application.ts";
+import { createAddressGuard } from "./delivery/address-guard.ts";
+import { authorizationHandler, authorizationKind, authorizationPolicy } from "./delivery/authorization-job.ts";
+import type { ConnectorTools } from "./delivery/connectors.ts";
+import { connectorFinder } from "./delivery/connectors.ts";
+import { deliveryHandler, deliveryJobPolicy } from "./delivery/delivery-job.ts";
+import { createHttpSender } from "./delivery/http-sender.ts";
+import { OAuthTokens } from "./delivery/oauth-tokens.ts";
+import { RateLimiter } from "./delivery/rate-limiter.ts";
+import type { ArnScope } from "./domain/arns.ts";
+import { deliveryKind } from "./ingestion/ingest.ts";
+import type { Limits } from "./limits.ts";
+import { defaultLimits } from "./limits.ts";
+import { CompiledRules } from "./store/compiled-rules.ts";
+import { jobs as jobTables, pageTokenKeys } from "./store/layout.ts";
+import { archivePurgeHandler, archivePurgeKind, archivePurgePolicy } from "./work/archive-purge.ts";
+import { findWrappedKey, wrappedSecretKeys } from "./work/connection-rewrap.ts";
+import { sweepArchives, sweepDeadLetters, sweepLog } from "./work/log-sweep.ts";
+import { replayHandler, replayKind, replayPolicy } from "./work/replay-job.ts";
+import { scheduleHandler, scheduleKind, schedulePolicy } from "./work/schedule-job.ts";
+
+/** The dependencies and settings with which the service is opened. */
+export interface EventBusOptions {
+  readonly store: Store;
+  /** The service's own directory, which holds the master keys. */
+  readonly directory: string;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Logger;
+  /** The encryption keys that connections may name. Unset: any name is that of a key. */
+  readonly keyNames?: KeyNames;
+  readonly region: string;
+  /** The dialect of the ARNs that the service writes. */
+  readonly dialect: "amz" | "svc";
+  /** Whether targets may have private addresses or use plain http. */
+  readonly allowsPrivateTargets: boolean;
+  /** Unset: the default limits. */
+  readonly limits?: Partial<Limits>;
+  /** Unset: Math.random. */
+  readonly random?: () => number;
+  /** False: no jobs and no periodic work run. Unset: true. */
+  readonly works?: boolean;
+}
+
+/** The service without its server. */
+export interface OpenEventBus {
+  readonly app: Application;
+  /** Deliveries and other delayed work. */
+  readonly jobs: Jobs;
+  /** Ends background work; unfinished work continues after the next start. The store stays open. */
+  stop(): Promise<void>;
+}
+
+/** Opens the keys, and starts to deliver, to run schedules and replays, to sweep the log and to re-wrap keys. */
+export const openEventBus = async (options: EventBusOptions): Promise<OpenEventBus> => {
+  const { store, directory, clock, ids, log } = options;
+  const { keyNames = anyKeyNames, random = Math.random, works = true } = options;
+  const limits = { ...defaultLimits, ...options.limits };
+  const keyring = await openKeyring({
+    path: masterKeysFile(directory),
+    names: keyNames,
+    clock,
+    log,
+    sample: await store.read(findWrappedKey),
+  });
+  const tokens = createPageTokens({
+    key: await pageTokenKey(store, pageTokenKeys),
+    clock,
+    lifetimeMs: limits.pageTokenLifetimeMs,
+  });
+  const { pageItemsDefault: itemsDefault, pageBytesMax: bytesMax } = limits;
+  const app: Application = {
+    store,
+    clock,
+    ids,
+    log,
+    random,
+    arnScope: arnScopeOf(options),
+    limits,
+    pages: createPages({ tokens, errors: ErrorReasonSchema, itemsDefault, bytesMax }),
+    keyring,
+    rules: new CompiledRules(),
+    ensureDefaultBus: defaultBusMaker({ store, clock }),
+    // The handlers of jobs use the application that the jobs belong to.
+    get jobs() {
+      return jobs;
+    },
+  };
+
+  const sender = createHttpSender(createAddressGuard(options.allowsPrivateTargets), limits.requestMsMax);
+  const jobs = createJobs({
+    store,
+    tables: jobTables,
+    clock,
+    ids,
+    log,
+    random,
+    concurrency: limits.runningJobsMax,
+    concurrencyPerOwner: limits.runningJobsPerTargetMax,
+    policy: jobPolicies,
+    handlers: jobHandlers(app, { sender, tokens: new OAuthTokens(sender, clock), rates: new RateLimiter(clock) }),
+  });
+  const startWork = () => {
+    jobs.start();
+    return [
+      startRewrapping({ keyring, keys: wrappedSecretKeys(store, keyring), clock, log }),
+      runPeriodically({ clock, log, intervalMs: limits.sweepIntervalMs, tasks: periodicTasks(app) }),
+    ];
+  };
+  const stopsOfWork = works ? startWork() : [];
+
+  return {
+    app,
+    jobs,
+    async stop() {
+      await Promise.all(stopsOfWork.map((stop) => stop()));
+      await jobs.stop();
+      await sender.close();
+    },
+  };
+};
+
+const arnScopeOf = ({ dialect, region }: Pick<EventBusOptions, "dialect" | "region">): ArnScope =>
+  dialect === "amz"
+    ? { partition: "aws", service: "events", region }
+    : { partition: "svc", service: "event-bus", region };
+
+const jobHandlers = (app: Application, tools: ConnectorTools): Readonly<Record<string, JobHandler>> => ({
+  [deliveryKind]: deliveryHandler(app, connectorFinder(app, tools)),
+  [scheduleKind]: scheduleHandler(app),
+  [authorizationKind]: authorizationHandler(app, tools.tokens),
+  [replayKind]: replayHandler(app),
+  [archivePurgeKind]: archivePurgeHandler(app),
+});
+
+const periodicTasks = (app: Application): Readonly<Record<string, PeriodicTask>> => ({
+  sweepLog: (signal) => sweepLog(app, signal),
+  sweepArchives: (signal) => sweepArchives(app, signal),
+  sweepDeadLetters: (signal) => sweepDeadLetters(app, signal),
+});
+
+const jobPolicies: Readonly<Record<string, JobPolicy>> = {
+  [deliveryKind]: deliveryJobPolicy,
+  [scheduleKind]: schedulePolicy,
+  [authorizationKind]: authorizationPolicy,
+  [replayKind]: replayPolicy,
+  [archivePurgeKind]: archivePurgePolicy,
+};
