@@ -9,7 +9,7 @@ import { deliverToRule } from "../ingestion/ingest.ts";
 import type { DeadLetter } from "../store/dead-letter.ts";
 import * as stored from "../store/dead-letter.ts";
 
-/** Lists the account's dead letters, the latest first. */
+/** Lists the account's dead letters, the latest first. A page also ends at the limit of its bytes. */
 export const listDeadLetters: Operation<"listDeadLetters"> = async (request, context) => {
   const { app, caller } = context;
   const page = app.pages.open(context, request, [request.ruleArn]);
@@ -21,8 +21,12 @@ export const listDeadLetters: Operation<"listDeadLetters"> = async (request, con
       ({ ruleArn }) => request.ruleArn === undefined || ruleArn === request.ruleArn,
     ),
   );
-  const { items, nextToken } = page.cut(found, (dead) => dead.id);
-  return { deadLetters: items.map(toDeadLetter), nextToken };
+  const { items, nextToken } = page.cut(
+    found.map(toDeadLetter),
+    ({ id }) => id,
+    ({ event }) => Buffer.byteLength(event),
+  );
+  return { deadLetters: items, nextToken };
 };
 
 /** Delivers dead letters again and deletes them. */

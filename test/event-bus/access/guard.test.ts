@@ -33,7 +33,11 @@ const contextOf = (method: Method, caller = shop, revision?: string, app = untou
   }) as unknown as CallContext<Application>;
 
 /** The message of the refusal of a call through the service's map of handlers. */
-const refusalOf = async (method: Method, context: CallContext<Application>, request: object = {}): Promise<string> => {
+const refusalOf = async (
+  method: Method,
+  context: CallContext<Application>,
+  request: Record<string, unknown> = {},
+): Promise<string> => {
   const handler = (handlers as unknown as Record<string, AnyHandler>)[method.localName];
   const error = await handler?.(create(method.input, request), context).catch((thrown: unknown) => thrown);
   return (error as Error).message;
@@ -82,7 +86,7 @@ describe("the guard", () => {
   });
 
   // operation | request | the bus that the handler receives
-  test.each<[Operation, object, string]>([
+  test.each<[Operation, Record<string, unknown>, string]>([
     ["putRule", {}, "default"],
     ["putRule", { eventBusName: "orders" }, "orders"],
     ["putRule", { eventBusName: "arn:aws:events:us-east-1:000000000000:event-bus/orders" }, "orders"],

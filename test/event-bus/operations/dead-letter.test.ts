@@ -31,6 +31,18 @@ describe("dead letters", () => {
     ).toEqual([]);
   });
 
+  test("end a page at 3 MiB, so that a page of large events can be received", async () => {
+    const { client, app } = await startHarness();
+    const shop = await openShop(client, { answer: () => ({ status: 404 }) });
+    const text = "x".repeat(250_000);
+    for (let n = 0; n < 15; n += 1) await shop.sell({ n, text });
+    await app.jobs.idle();
+    const first = await client.listDeadLetters({});
+    const second = await client.listDeadLetters({ nextToken: first.nextToken });
+    expect([first.deadLetters.length, second.deadLetters.length, second.nextToken]).toEqual([12, 3, undefined]);
+    expect(new Set([...first.deadLetters, ...second.deadLetters].map(({ id }) => id)).size).toBe(15);
+  });
+
   test("are delivered anew when they are redriven, once", async () => {
     const { client, app } = await startHarness();
     let isOpen = false;
