@@ -8,7 +8,9 @@ import { ErrorReason, fault } from "../faults.ts";
 /** Characters of a bus's policy where they are limited. */
 export const policyCharactersMax = 10_240;
 
-/** Characters of a policy for which no limit is documented. A bound is needed, because the policy is read for events. */
+/**
+ * Characters of a policy for which no limit is documented. A bound is needed, because the policy is read for events.
+ */
 export const unlimitedPolicyCharactersMax = 102_400;
 
 /** The parts of a grant that PutPermission adds to a policy. */

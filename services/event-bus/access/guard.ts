@@ -5,7 +5,6 @@ import { isOwner } from "../../kit/identity/owner.ts";
 import type { Guard } from "../../kit/server/guard.ts";
 import type { CallContext } from "../../kit/server/handlers.ts";
 import type { Application } from "../application.ts";
-import type { BusReference } from "../domain/arns.ts";
 import { busArn, parseBusReference } from "../domain/arns.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import type { Access } from "./access.ts";
@@ -15,8 +14,8 @@ type Context = CallContext<Application>;
 
 /**
  * Decides whether a call may reach its handler. Whoever acts for an account may do everything with the account's own
- * resources, and nobody else may do anything. It refuses, in this order:
- * 1. an anonymous caller: ACCESS_DENIED;
+ * resources, and nobody else may do anything. Refuses, in this order:
+ * 1. a caller without an account: ACCESS_DENIED;
  * 2. an unknown revision: UNKNOWN_REVISION; an operation that the revision does not have: UNKNOWN_OPERATION;
  * 3. a bus of another account: ACCESS_DENIED.
  * An account that calls for the first time gets its default bus.
@@ -53,7 +52,7 @@ const busFields = new Map(
 );
 
 /** The name or ARN of the bus that a request names. */
-const busNamedBy = (request: Message, { method }: Context): BusReference["name"] | undefined => {
+const busNamedBy = (request: Message, { method }: Context): string | undefined => {
   const field = busFields.get(method.name);
   return field === undefined ? undefined : (request as unknown as Readonly<Record<string, string>>)[field];
 };

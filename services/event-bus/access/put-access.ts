@@ -44,8 +44,8 @@ const serviceIssuers: ReadonlySet<string> = new Set([
 export const mayUseReservedSource = ({ issuer }: Pick<Caller, "issuer">): boolean => serviceIssuers.has(issuer);
 
 /**
- * Whether a sender may put an event on a bus: on a bus of its own account unless the bus's policy denies it, on a bus of
- * another account only if that bus's policy allows it. A bus of another account without a record allows nobody.
+ * Whether a sender may put an event on a bus: on a bus of its own account unless the bus's policy denies it, on a bus
+ * of another account only if that bus's policy allows it. A bus of another account without a record allows nobody.
  */
 export const mayPut = (
   app: Pick<Application, "arnScope">,

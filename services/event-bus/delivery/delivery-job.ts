@@ -126,7 +126,9 @@ const end = (
   },
 });
 
-/** Replaces the job by one that runs at the instant that the rate limit assigned. The wait does not count as an attempt. */
+/**
+ * Replaces the job by one that runs at the instant that the rate limit assigned. The wait does not count as an attempt.
+ */
 const postpone = async (run: Run, transaction: Transaction, slotMs: number): Promise<void> => {
   const { app, job, delivery, eventKey, attemptsBefore } = run;
   const payload = toBinary(

@@ -8,8 +8,8 @@ import type { Connector } from "./connector.ts";
 
 /**
  * Puts events on another bus of the account, or on a bus of another account whose policy allows it, in the transaction
- * that ends the delivery, so exactly once. An event keeps its id, account and region. It passes through a limited number
- * of buses, so that rules which feed each other do not loop for ever.
+ * that ends the delivery, so exactly once. An event keeps its id, account and region. It passes through a limited
+ * number of buses, so that rules which feed each other do not loop for ever.
  */
 export const eventBusConnector =
   (app: Application): Connector =>

@@ -1,7 +1,7 @@
 /**
- * A cron expression has six fields: minutes, hours, day of the month, month, day of the week (1 is Sunday), year; in UTC.
- * Exactly one of the two day fields is `?`. Lists, ranges, steps and names are allowed in all fields; `L`, `L-n`, `LW`
- * and `nW` for days of the month; `L`, `nL` and one `n#m` for days of the week.
+ * A cron expression has six fields: minutes, hours, day of the month, month, day of the week (1 is Sunday), year; in
+ * UTC. Exactly one of the two day fields is `?`. Lists, ranges, steps and names are allowed in all fields; `L`, `L-n`,
+ * `LW` and `nW` for days of the month; `L`, `nL` and one `n#m` for days of the week.
  */
 export interface CronSchedule {
   readonly minutes: readonly number[];

@@ -7,8 +7,9 @@ type HttpOutcome =
 const retriedStatuses = new Set([401, 407, 409, 429]);
 
 /**
- * Classifies the status of an answer. 2xx is delivered; 401, 407, 409, 429 and 5xx are retried, not before `Retry-After`
- * if the answer has one; all others, redirects included, fail permanently. So does a negative `Retry-After`.
+ * Classifies the status of an answer. 2xx is delivered; 401, 407, 409, 429 and 5xx are retried, not before
+ * `Retry-After` if the answer has one; all others, redirects included, fail permanently. So does a negative
+ * `Retry-After`.
  */
 export const classifyStatus = (status: number, retryAfter: string | undefined, nowMs: number): HttpOutcome => {
   if (status >= 200 && status < 300) return { kind: "delivered" };

@@ -42,10 +42,10 @@ export class FilledTooLongError extends Error {
 
 /**
  * Fills a template. A template that begins with a quote is text: it keeps its quotes, and values are inserted as plain
- * text. Any other is JSON: a value is inserted as JSON, or as plain text inside a string. Plain text is a string without
- * its quotes and escapes, an object or list without any quotes, and anything else in its written form. An absent value
- * is an empty string. Values are not escaped. Undefined if the result of a JSON template is not JSON. Throws
- * FilledTooLongError.
+ * text. Any other is JSON: a value is inserted as JSON, or as plain text inside a string. Plain text is a string
+ * without its quotes and escapes, an object or list without any quotes, and anything else in its written form. An
+ * absent value is an empty string. Values are not escaped. Undefined if the result of a JSON template is not JSON.
+ * Throws FilledTooLongError.
  */
 export const fillInputTemplate = (template: string, values: TemplateValues): string | undefined => {
   const isText = template.trimStart().startsWith('"');

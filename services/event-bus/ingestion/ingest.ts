@@ -109,7 +109,10 @@ export const deliverToRule = (
   return { kind: "ingested", bytes: entryBytes(record, planned) };
 };
 
-/** An event that passes through several buses or is replayed keeps its id, so each later entry of the log has its own key. */
+/**
+ * An event that passes through several buses or is replayed keeps its id, so each later entry of the log has its own
+ * key.
+ */
 const eventKeyOf = (app: Ingesting, bus: BusReference, event: NewEvent): EventKey => ({
   account: bus.account,
   ingestedMs: app.clock.now(),
@@ -160,8 +163,8 @@ const deliveryBytes = ({ owner, payload }: PlannedDelivery): number =>
   payload.byteLength + 2 * Buffer.byteLength(owner) + rowBytes;
 
 /**
- * An upper bound for the bytes that an event and its deliveries add to a transaction. It is an estimate, so that nothing
- * is encoded only to be measured.
+ * An upper bound for the bytes that an event and its deliveries add to a transaction. It is an estimate, so that
+ * nothing is encoded only to be measured.
  */
 const entryBytes = ({ detail, source, resources }: EventRecord, planned: readonly PlannedDelivery[]): number => {
   const eventBytes = [detail, source, ...resources].reduce((sum, each) => sum + Buffer.byteLength(each), 2 * rowBytes);

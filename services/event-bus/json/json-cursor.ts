@@ -1,15 +1,18 @@
-export const closeBrace = 0x7d;
-export const closeBracket = 0x5d;
+/** The UTF-16 code of `{`. */
 export const openBrace = 0x7b;
+/** The UTF-16 code of `[`. */
 export const openBracket = 0x5b;
+/** The UTF-16 code of `"`. */
 export const quote = 0x22;
+const closeBrace = 0x7d;
+const closeBracket = 0x5d;
 const comma = 0x2c;
 const colon = 0x3a;
 const backslash = 0x5c;
 
 /**
- * Walks JSON text that is known to be valid, without building values: what is not wanted is skipped, and what is wanted
- * keeps its spelling.
+ * Walks JSON text that is known to be valid without building values: unneeded values are skipped, and needed ones are
+ * returned as they are written.
  */
 export class JsonCursor {
   readonly text: string;
@@ -20,7 +23,7 @@ export class JsonCursor {
     this.at = at;
   }
 
-  /** The code of the next character that is not white space; the cursor stands on it. */
+  /** Moves to the next character that is not white space and returns its code. */
   peek(): number {
     for (;;) {
       const code = this.text.charCodeAt(this.at);
@@ -30,12 +33,12 @@ export class JsonCursor {
     }
   }
 
-  /** Enters an object or a list whose opening character the cursor stands on. */
+  /** Enters the object or the list whose opening character is at the cursor. */
   enter(): void {
     this.at += 1;
   }
 
-  /** Whether one more member or element follows; otherwise leaves the object or list. */
+  /** Whether another member or element follows. If not, leaves the object or the list. */
   hasMore(): boolean {
     if (this.peek() === comma) this.at += 1;
     const code = this.peek();
@@ -44,7 +47,7 @@ export class JsonCursor {
     return false;
   }
 
-  /** The name of the next member; the cursor stands behind its colon. */
+  /** Returns the name of the next member and moves after its colon. */
   memberName(): string {
     const name = this.string();
     this.peek();
@@ -52,6 +55,7 @@ export class JsonCursor {
     return name;
   }
 
+  /** Returns the next string, without its quotes and escapes. */
   string(): string {
     this.peek();
     const start = this.at;
@@ -60,7 +64,7 @@ export class JsonCursor {
     return raw.includes("\\") ? (JSON.parse(raw) as string) : raw.slice(1, -1);
   }
 
-  /** The spelling of the next number or word. */
+  /** Returns the text of the next number, `true`, `false` or `null`. */
   literal(): string {
     this.peek();
     const start = this.at;
@@ -68,7 +72,7 @@ export class JsonCursor {
     return this.text.slice(start, this.at);
   }
 
-  /** The spelling of the next value, whatever it is. */
+  /** Returns the text of the next value of any type. */
   value(): string {
     this.peek();
     const start = this.at;
@@ -76,6 +80,7 @@ export class JsonCursor {
     return this.text.slice(start, this.at);
   }
 
+  /** Moves after the next value of any type. */
   skipValue(): void {
     let depth = 0;
     do {
@@ -112,7 +117,7 @@ export class JsonCursor {
   }
 }
 
-/** How deep objects and lists are nested in valid JSON: 0 for a literal, 1 for `{}`. */
+/** The number of levels of objects and lists in valid JSON: 0 for a literal, 1 for `{}`. */
 export const nestingDepth = (text: string): number => {
   let depth = 0;
   let deepest = 0;

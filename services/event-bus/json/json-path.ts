@@ -4,9 +4,9 @@ import { JsonCursor, openBrace, openBracket } from "./json-cursor.ts";
 type Step = string | number;
 
 /**
- * The spelling of the value that a path names in valid JSON text; undefined when there is none. Paths are written with
- * dots from `$` (`$.detail.state`), elements with their index (`$.resources[0]`). Of members with the same name the
- * last one counts.
+ * The text of the value at a path in valid JSON; undefined if there is none. A path begins with `$`, followed by the
+ * names of members after dots and the indexes of elements in brackets (`$.detail.state`, `$.resources[0]`). Of members
+ * with the same name, the last one counts.
  */
 export const readPath = (json: string, path: string): string | undefined => {
   const steps = parsePath(path);
@@ -43,8 +43,8 @@ const elementOf = (json: string, index: number): string | undefined => {
   const cursor = new JsonCursor(json);
   if (cursor.peek() !== openBracket) return undefined;
   cursor.enter();
-  for (let place = 0; cursor.hasMore(); place += 1) {
-    if (place === index) return cursor.value();
+  for (let at = 0; cursor.hasMore(); at += 1) {
+    if (at === index) return cursor.value();
     cursor.skipValue();
   }
   return undefined;

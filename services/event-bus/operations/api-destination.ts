@@ -135,7 +135,10 @@ const refuseEndpoint = (endpoint: string): void => {
     });
 };
 
-/** The ARN of a connection in the dialect of this installation, from an ARN of either dialect. Throws CONNECTION_NOT_FOUND. */
+/**
+ * The ARN of a connection in the dialect of this installation, from an ARN of either dialect. Throws
+ * CONNECTION_NOT_FOUND.
+ */
 const ownConnectionArn = async (app: Application, reader: Reader, account: string, arn: string): Promise<string> => {
   const connection = await findConnectionByArn(reader, account, arn);
   if (connection === undefined)

@@ -6,15 +6,15 @@
  * 2. the entries are not too large together.
  *
  * Then each entry is checked on its own, in order:
- * 1. the source, the detail type and the detail are valid (see `refuseEntry`), and the source is not reserved;
+ * 1. `refuseEntry` has no refusal;
  * 2. the bus allows the caller;
  * 3. its deliveries are not too large together.
  *
- * An entry for a bus that does not exist is accepted, stored and not delivered.
+ * An entry for a bus of the account that does not exist is accepted, stored and not delivered.
  *
  * TestEventPattern checks, in order:
  * 1. the pattern is valid;
- * 2. the event is one.
+ * 2. the event has the members of an event.
  */
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 
@@ -59,8 +59,8 @@ export const putEvents: Operation<"putEvents"> = async (request, context) => {
 };
 
 /**
- * Puts the accepted events in as few transactions as possible: in one, unless many targets have large inputs. If a later
- * transaction fails, its entries are answered as not put, and the earlier ones remain.
+ * Puts the accepted events in as few transactions as possible: in one, unless many targets have large inputs. If a
+ * later transaction fails, its entries are answered as not put, and the earlier ones remain.
  */
 const putInParts = async (entries: readonly CheckedEntry[], context: OperationContext): Promise<CheckedEntry[]> => {
   const { store, log } = context.app;

@@ -5,9 +5,9 @@
  * 1. a policy, or all of action, principal and statement id, is given;
  * 2. in revision B, the action is events:PutEvents;
  * 3. a condition is given only with the principal `*`;
- * 4. a given policy is valid and not too long;
+ * 4. a given policy is not too long and valid;
  * 5. the bus exists;
- * 6. the policy with an added grant is valid and not too long.
+ * 6. the policy with an added grant is not too long and valid.
  *
  * RemovePermission checks, in order:
  * 1. a statement id is given, or that all permissions are to be removed;

@@ -39,7 +39,7 @@ const refused = (parameter: string, reason: string): Error =>
 /** Sends the events of an archive between two instants to its bus again. */
 export const startReplay: Operation<"startReplay"> = async (request, { app, caller }) => {
   const { accountId } = caller;
-  const { source, destination, startMs, endMs } = checkedRange(request, accountId);
+  const { source, destination, startMs, endMs } = checkedSource(request, accountId);
   const nowMs = BigInt(app.clock.now());
   const settings = {
     name: request.replayName,
@@ -58,7 +58,7 @@ export const startReplay: Operation<"startReplay"> = async (request, { app, call
     if (archive === undefined) throw refused("EventSourceArn", `Archive ${source} does not exist.`);
     if (destination.account !== accountId || destination.name !== archive.bus)
       throw refused("Destination.Arn", "Cross event bus replay is not permitted.");
-    await refuseReplay(app, transaction, accountId, settings.name);
+    await refuseNewReplay(app, transaction, accountId, settings.name);
     const { name: archiveName, id: archiveId, bus } = archive;
     stored.putReplay(transaction, accountId, { ...settings, archiveName, archiveId, bus });
     enqueueReplayStep(app.jobs, transaction, accountId, settings);
@@ -71,8 +71,8 @@ export const startReplay: Operation<"startReplay"> = async (request, { app, call
   };
 };
 
-/** The archive, the bus and the time range that a request names. Throws PARAMETER_REFUSED, PARAMETER_NOT_VALID. */
-const checkedRange = (
+/** The archive, the bus and the time range of a request. Throws PARAMETER_REFUSED, PARAMETER_NOT_VALID. */
+const checkedSource = (
   { destination, eventSourceArn, eventStartTime, eventEndTime }: StartReplayRequest,
   account: string,
 ) => {
@@ -89,7 +89,7 @@ const checkedRange = (
 };
 
 /** Throws REPLAY_ALREADY_EXISTS for a name in use, LIMIT_EXCEEDED if the account has too many active replays. */
-const refuseReplay = async (
+const refuseNewReplay = async (
   { limits }: Pick<Application, "limits">,
   transaction: Transaction,
   account: string,

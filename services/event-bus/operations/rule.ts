@@ -15,8 +15,8 @@
  * 2. no service manages the rule, unless forced; a rule that does not exist counts as deleted;
  * 3. the rule has no targets.
  *
- * The other operations fail if the bus or the rule does not exist; EnableRule and DisableRule also if a service manages
- * the rule.
+ * DescribeRule, EnableRule and DisableRule fail if the bus or the rule does not exist, the latter two also if a service
+ * manages the rule. ListRules fails if the bus does not exist.
  */
 import type { RuleRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { RuleState } from "../../../gen/quartet/eventbus/v1/rule_pb.ts";

@@ -1,37 +1,37 @@
 import { PatternError } from "./pattern-error.ts";
 
-/** Which addresses a CIDR block holds: those of one kind whose first bits are these. */
-export interface Network {
+/** A CIDR block: the addresses of one version with the same first bits. */
+export interface CidrBlock {
   /** 32 for IPv4, 128 for IPv6. */
   readonly width: 32 | 128;
-  /** How many leading bits decide. */
+  /** The number of leading bits that addresses of the block have in common. */
   readonly bits: number;
   /** The value of these bits. */
   readonly prefix: bigint;
 }
 
-/** One address. An IPv4 address mapped into IPv6 is an IPv6 address. */
-export interface Address {
+/** An IP address. An IPv4 address mapped into IPv6 is an IPv6 address. */
+export interface IpAddress {
   readonly width: 32 | 128;
   readonly value: bigint;
 }
 
-/** Reads a literal address: four decimal numbers (leading zeros do not mean octal), or IPv6. Undefined: it is not one. */
-export const parseAddress = (text: string): Address | undefined => {
+/** Parses four decimal numbers (leading zeros do not mean octal) or an IPv6 address. Undefined if it is neither. */
+export const parseAddress = (text: string): IpAddress | undefined => {
   if (text.length > 45) return undefined;
   if (text.includes(":")) return parseSix(text);
   const value = parseFour(text);
   return value === undefined ? undefined : { width: 32, value };
 };
 
-/** One spelling for each address, to compare by. */
-export const addressKey = (address: Address): string => `${address.width}:${address.value.toString(16)}`;
+/** A text that is equal for all spellings of an address. */
+export const addressKey = (address: IpAddress): string => `${address.width}:${address.value.toString(16)}`;
 
 /** The first bits of an address. */
-export const leadingBits = (address: Address, bits: number): bigint => address.value >> BigInt(address.width - bits);
+export const leadingBits = (address: IpAddress, bits: number): bigint => address.value >> BigInt(address.width - bits);
 
-/** Reads `address/bits`. Bits behind the mask may be set and say nothing. Throws PatternError. */
-export const parseNetwork = (text: string): Network => {
+/** Parses `address/bits`. Bits after the mask are ignored. Throws PatternError. */
+export const parseCidrBlock = (text: string): CidrBlock => {
   const [literal = "", mask, ...rest] = text.split("/");
   if (mask === undefined || rest.length > 0) throw new PatternError("Malformed CIDR, one '/' required");
   if (!/^[+-]?[0-9]{1,9}$/.test(mask)) throw new PatternError("Malformed CIDR, mask bits must be an integer");
@@ -53,7 +53,7 @@ const parseFour = (text: string): bigint | undefined => {
   return parts.reduce((value, part) => (value << 8n) | BigInt(part), 0n);
 };
 
-const parseSix = (text: string): Address | undefined => {
+const parseSix = (text: string): IpAddress | undefined => {
   const halves = text.split("::");
   if (halves.length > 2) return undefined;
   const front = groupsOf(halves[0] ?? "", halves.length === 1);
@@ -65,7 +65,7 @@ const parseSix = (text: string): Address | undefined => {
   return { width: 128, value: groups.reduce((value, group) => (value << 16n) | group, 0n) };
 };
 
-/** The 16-bit groups of a part of an IPv6 address; the last may be an IPv4 address when the part ends the whole. */
+/** The 16-bit groups of a part of an IPv6 address. At the end of the address, the last may be an IPv4 address. */
 const groupsOf = (text: string, isEnd: boolean): bigint[] | undefined => {
   if (text === "") return [];
   const groups: bigint[] = [];

@@ -1,35 +1,36 @@
-import type { Network } from "./addresses.ts";
+import type { CidrBlock } from "./addresses.ts";
 import { addressKey, leadingBits, parseAddress } from "./addresses.ts";
 import { equalsIgnoringCase } from "./letters.ts";
 import { comparableNumber } from "./numbers.ts";
 import type { Wildcard } from "./wildcard.ts";
 import { matchesWildcard } from "./wildcard.ts";
 
-/** One thing that a leaf may be. A condition is met when any of its alternatives is. */
+/** One alternative of a condition. A condition holds if any of its alternatives does. */
 export type Alternative =
   | { readonly kind: "text"; readonly text: string }
-  /** A text that is an IP address, equal to any other spelling of it. */
+  /** A text that is an IP address; equal to the address's other spellings. */
   | { readonly kind: "address"; readonly key: string }
   | { readonly kind: "number"; readonly value: number }
-  /** A number by its text, for those that a double would change. */
+  /** A number that a double cannot represent; compared as text. */
   | { readonly kind: "number-text"; readonly text: string }
-  | { readonly kind: "word"; readonly word: "true" | "false" | "null" }
+  | { readonly kind: "keyword"; readonly keyword: "true" | "false" | "null" }
   | { readonly kind: "prefix"; readonly text: string; readonly ignoresCase: boolean }
   | { readonly kind: "suffix"; readonly text: string; readonly ignoresCase: boolean }
   | { readonly kind: "equals-ignore-case"; readonly text: string }
   | { readonly kind: "wildcard"; readonly wildcard: Wildcard }
   | { readonly kind: "range"; readonly range: NumberRange }
-  | { readonly kind: "network"; readonly network: Network }
+  | { readonly kind: "cidr"; readonly block: CidrBlock }
   | { readonly kind: "exists" }
   | { readonly kind: "absent" }
   | { readonly kind: "anything-but-texts"; readonly texts: readonly string[] }
   | { readonly kind: "anything-but-numbers"; readonly values: readonly number[] }
-  /** Every text that none of these matches, and everything that is no text. */
+  /** Every text that none of these matches, and every value that is not a text. */
   | { readonly kind: "anything-but"; readonly alternatives: readonly TextAlternative[] };
 
+/** An alternative that compares texts. */
 export type TextAlternative = Extract<Alternative, { kind: "prefix" | "suffix" | "equals-ignore-case" | "wildcard" }>;
 
-/** Numbers between two bounds; an open bound does not belong to the range. */
+/** The numbers between two bounds. An open bound is not part of the range. */
 export interface NumberRange {
   readonly bottom: number;
   readonly isBottomOpen: boolean;
@@ -37,23 +38,25 @@ export interface NumberRange {
   readonly isTopOpen: boolean;
 }
 
-/** What one path of a pattern asks for. */
-export interface Condition {
+/** The condition of a pattern on the leaves of one path. */
+export interface FieldCondition {
   readonly alternatives: readonly Alternative[];
-  /** Equal for conditions that ask for the same. */
+  /** Equal for conditions with the same alternatives. */
   readonly key: string;
 }
 
-/** The alternatives of one branch of a pattern by path; all must hold. */
-export type Branch = ReadonlyMap<string, Condition>;
+/** The conditions of one branch of a pattern by path; all must hold. */
+export type Branch = ReadonlyMap<string, FieldCondition>;
 
-/** A leaf of an event. */
+/** A leaf of an event: a value that is neither an object nor a list. */
 export type Leaf =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "number"; readonly text: string }
-  | { readonly kind: "word"; readonly text: string };
+  /** `true`, `false` or `null`. */
+  | { readonly kind: "keyword"; readonly text: string };
 
-export const conditionOf = (alternatives: readonly Alternative[]): Condition => {
+/** Creates a condition; equal alternatives count once. */
+export const conditionOf = (alternatives: readonly Alternative[]): FieldCondition => {
   const byKey = new Map(alternatives.map((alternative) => [JSON.stringify(alternative, writeBigInt), alternative]));
   const keys = [...byKey.keys()].toSorted();
   return { alternatives: [...byKey.values()], key: keys.join("\n") };
@@ -61,7 +64,7 @@ export const conditionOf = (alternatives: readonly Alternative[]): Condition => 
 
 const writeBigInt = (_key: string, value: unknown): unknown => (typeof value === "bigint" ? `${value}n` : value);
 
-/** Whether one leaf meets one alternative. Absence is met by no leaf. */
+/** Whether a leaf meets an alternative. No leaf meets `absent`. */
 export const meets = (alternative: Alternative, leaf: Leaf): boolean => {
   switch (alternative.kind) {
     case "text":
@@ -74,16 +77,16 @@ export const meets = (alternative: Alternative, leaf: Leaf): boolean => {
       return leaf.kind === "number" && comparableNumber(leaf.text) === alternative.value;
     case "number-text":
       return leaf.kind === "number" && leaf.text === alternative.text;
-    case "word":
-      return leaf.kind === "word" && leaf.text === alternative.word;
+    case "keyword":
+      return leaf.kind === "keyword" && leaf.text === alternative.keyword;
     case "range": {
       const value = leaf.kind === "number" ? comparableNumber(leaf.text) : undefined;
       return value !== undefined && isWithin(alternative.range, value);
     }
-    case "network": {
+    case "cidr": {
       const address = leaf.kind === "text" ? parseAddress(leaf.text) : undefined;
-      const { network } = alternative;
-      return address?.width === network.width && leadingBits(address, network.bits) === network.prefix;
+      const { block } = alternative;
+      return address?.width === block.width && leadingBits(address, block.bits) === block.prefix;
     }
     case "exists":
       return true;
@@ -102,6 +105,7 @@ export const meets = (alternative: Alternative, leaf: Leaf): boolean => {
   }
 };
 
+/** Whether a text meets an alternative. */
 export const meetsText = (alternative: TextAlternative, text: string): boolean => {
   switch (alternative.kind) {
     case "prefix":
@@ -120,6 +124,7 @@ export const meetsText = (alternative: TextAlternative, text: string): boolean =
   }
 };
 
+/** Whether a number is within a range. */
 export const isWithin = (range: NumberRange, value: number): boolean =>
   (range.isBottomOpen ? value > range.bottom : value >= range.bottom) &&
   (range.isTopOpen ? value < range.top : value <= range.top);

@@ -2,26 +2,26 @@ import { JsonCursor, openBrace, openBracket, quote } from "../json/json-cursor.t
 import type { Leaf } from "./condition.ts";
 
 /**
- * That a value stands in an element of an array: two values that name the same array with different indexes never
- * meet one branch together. Literals directly in an array are not bound to it.
+ * The element of an array that holds a value. Two values in different elements of the same array never meet one branch
+ * together. Literals directly in an array are not bound to their element.
  */
 export interface Membership {
   readonly array: number;
   readonly index: number;
-  /** The element that this array stands in. */
+  /** The element of another array that holds this array; undefined: none. */
   readonly outer: Membership | undefined;
 }
 
-/** One leaf of an event with the array elements around it. */
+/** One leaf of an event with the array elements that hold it. */
 export interface FlatLeaf {
   readonly leaf: Leaf;
   readonly membership: Membership | undefined;
 }
 
-/** The leaves of one event by path, in document order; only paths that somebody asks for. */
+/** The leaves of one event by path, in document order; only of paths that a pattern names. */
 export type FlatEvent = ReadonlyMap<string, readonly FlatLeaf[]>;
 
-/** The fields of an event around its detail. */
+/** The fields of an event except its detail. */
 export interface Envelope {
   readonly id: string;
   readonly detailType: string;
@@ -30,21 +30,21 @@ export interface Envelope {
   readonly time: string;
   readonly region: string;
   readonly resources: readonly string[];
-  /** Set on events that a replay sends. */
+  /** Unset: no replay sent the event. */
   readonly replayName?: string;
 }
 
-/** Says whether a path or anything below it is asked for. */
-export type Wanted = (path: string) => boolean;
+/** Whether a pattern names a path or a path below it. */
+type Wanted = (path: string) => boolean;
 
-/** Flattens a whole event given as text. The text must be valid JSON. */
+/** Flattens a whole event from its text, which must be valid JSON. */
 export const flattenText = (text: string, wanted: Wanted): FlatEvent => {
   const leaves: MutableLeaves = new Map();
   new Scanner(text, wanted, leaves).value("", undefined);
   return leaves;
 };
 
-/** Flattens an event whose detail is still text. The detail must be valid JSON. */
+/** Flattens an event from its fields and the text of its detail, which must be valid JSON. */
 export const flattenEvent = (envelope: Envelope, detail: string, wanted: Wanted): FlatEvent => {
   const leaves: MutableLeaves = new Map();
   const add = (path: string, value: string): void => {
@@ -71,7 +71,7 @@ const addLeaf = (leaves: MutableLeaves, path: string, leaf: Leaf, membership: Me
   else present.push({ leaf, membership });
 };
 
-/** Walks valid JSON once; what nobody asks for is skipped without being read. */
+/** Walks valid JSON once; values of other paths are skipped without being parsed. */
 class Scanner {
   readonly #cursor: JsonCursor;
   readonly #wanted: Wanted;
@@ -94,7 +94,7 @@ class Scanner {
         return addLeaf(this.#leaves, path, { kind: "text", text: this.#cursor.string() }, membership);
       default: {
         const text = this.#cursor.literal();
-        const kind = text === "true" || text === "false" || text === "null" ? "word" : "number";
+        const kind = text === "true" || text === "false" || text === "null" ? "keyword" : "number";
         addLeaf(this.#leaves, path, { kind, text }, membership);
       }
     }

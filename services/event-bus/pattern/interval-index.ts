@@ -1,15 +1,15 @@
 import type { NumberRange } from "./condition.ts";
 import { isWithin } from "./condition.ts";
 
-/** One range and what it stands for. */
+/** A range and its item. */
 export interface Interval<T> {
   readonly range: NumberRange;
   readonly item: T;
 }
 
 /**
- * Finds the ranges that hold a number, in time that grows with the logarithm of their count and with the answer. The
- * ranges lie sorted by bottom as a balanced tree in an array; each place knows the greatest top below it.
+ * Finds the ranges that contain a number, in time that grows with the logarithm of their number and with the number of
+ * results. The ranges are a balanced tree in an array, sorted by bottom; each node has the greatest top of its subtree.
  */
 export class IntervalIndex<T> {
   readonly #intervals: readonly Interval<T>[];
@@ -21,7 +21,7 @@ export class IntervalIndex<T> {
     this.#prepare(0, intervals.length);
   }
 
-  /** Tells every range that holds the value. */
+  /** Calls `found` with the item of every range that contains the value. */
   find(value: number, found: (item: T) => void): void {
     this.#search(0, this.#intervals.length, value, found);
   }
@@ -46,7 +46,7 @@ export class IntervalIndex<T> {
     this.#search(middle + 1, to, value, found);
   }
 
-  #at(place: number): Interval<T> {
-    return this.#intervals[place] as Interval<T>;
+  #at(index: number): Interval<T> {
+    return this.#intervals[index] as Interval<T>;
   }
 }

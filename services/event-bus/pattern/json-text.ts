@@ -2,44 +2,47 @@ import { PatternError } from "./pattern-error.ts";
 
 /**
  * JSON as it was written: members of an object keep their order and may repeat, numbers keep their text. `end` is the
- * offset behind the value, for telling where something is wrong.
+ * offset after the value, for the position of an error.
  */
-export type JsonNode = JsonText | JsonNumber | JsonWord | JsonList | JsonObject;
+export type JsonNode = JsonText | JsonNumber | JsonKeyword | JsonList | JsonObject;
 
-export interface JsonText {
+interface JsonText {
   readonly kind: "text";
   readonly value: string;
   readonly end: number;
 }
-export interface JsonNumber {
+interface JsonNumber {
   readonly kind: "number";
   readonly text: string;
   readonly end: number;
 }
-export interface JsonWord {
-  readonly kind: "word";
+interface JsonKeyword {
+  readonly kind: "keyword";
   readonly value: "true" | "false" | "null";
   readonly end: number;
 }
+/** A list of JSON values. */
 export interface JsonList {
   readonly kind: "list";
   readonly items: readonly JsonNode[];
   readonly end: number;
 }
+/** An object with its members in their order. */
 export interface JsonObject {
   readonly kind: "object";
   readonly members: readonly JsonMember[];
   readonly end: number;
 }
+/** A member of an object. */
 export interface JsonMember {
   readonly name: string;
   readonly value: JsonNode;
 }
 
-/** Levels of lists and objects in a pattern; more is refused before the stack ends. */
+/** Levels of lists and objects in a pattern; deeper ones are refused before the stack overflows. */
 const depthMax = 1000;
 
-/** Reads one JSON value. Throws PatternError for anything that is not exactly one. */
+/** Parses one JSON value. Throws PatternError if the text is not exactly one. */
 export const readJson = (source: string): JsonNode => {
   const reader = new JsonReader(source);
   const node = reader.value(0);
@@ -67,12 +70,12 @@ class JsonReader {
     if (first === "{") return this.#object(depth);
     if (first === "[") return this.#list(depth);
     if (first === '"') return { kind: "text", value: this.#text(), end: this.#at };
-    const number = this.#take(numberShape);
+    const number = this.#match(numberShape);
     if (number !== undefined) return { kind: "number", text: number, end: this.#at };
-    for (const word of ["true", "false", "null"] as const)
-      if (this.#source.startsWith(word, this.#at)) {
-        this.#at += word.length;
-        return { kind: "word", value: word, end: this.#at };
+    for (const keyword of ["true", "false", "null"] as const)
+      if (this.#source.startsWith(keyword, this.#at)) {
+        this.#at += keyword.length;
+        return { kind: "keyword", value: keyword, end: this.#at };
       }
     throw this.#unexpected();
   }
@@ -90,7 +93,7 @@ class JsonReader {
         this.#blanks();
         if (this.#source[this.#at] !== '"') throw this.#unexpected();
         const name = this.#text();
-        this.#demand(":");
+        this.#expect(":");
         members.push({ name, value: this.value(depth + 1) });
       } while (this.#continues("}"));
     return { kind: "object", members, end: this.#at };
@@ -105,20 +108,20 @@ class JsonReader {
     return { kind: "list", items, end: this.#at };
   }
 
-  /** Whether a comma follows, so that there is one more; otherwise the closing character must. */
+  /** Whether a comma follows, and so another item. If not, the closing character must follow. */
   #continues(closing: string): boolean {
     if (this.#skip(",")) return true;
-    this.#demand(closing);
+    this.#expect(closing);
     return false;
   }
 
   #text(): string {
-    const raw = this.#take(textShape);
+    const raw = this.#match(textShape);
     if (raw === undefined) throw this.#error("a string is not closed or holds what must be escaped");
     return raw.includes("\\") ? (JSON.parse(raw) as string) : raw.slice(1, -1);
   }
 
-  #take(shape: RegExp): string | undefined {
+  #match(shape: RegExp): string | undefined {
     shape.lastIndex = this.#at;
     const found = shape.exec(this.#source)?.[0];
     if (found !== undefined) this.#at += found.length;
@@ -126,7 +129,7 @@ class JsonReader {
   }
 
   #blanks(): void {
-    this.#take(blankShape);
+    this.#match(blankShape);
   }
 
   #skip(character: string): boolean {
@@ -136,7 +139,7 @@ class JsonReader {
     return true;
   }
 
-  #demand(character: string): void {
+  #expect(character: string): void {
     if (!this.#skip(character)) throw this.#unexpected();
   }
 

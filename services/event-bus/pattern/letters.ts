@@ -1,6 +1,6 @@
 /**
- * Letters compare without case one character at a time: a character of the text must be the pattern's character, its
- * lower case or its upper case. Nothing becomes longer, so `ß` is not `SS`.
+ * Compares without case, one character at a time: a character of the text must be the pattern's character, its lower
+ * case or its upper case. A character never becomes longer, so `ß` is not `SS`.
  */
 export const equalsIgnoringCase = (pattern: string, text: string): boolean => {
   if (pattern === text) return true;
@@ -9,7 +9,7 @@ export const equalsIgnoringCase = (pattern: string, text: string): boolean => {
   return wanted.length === given.length && wanted.every((letter, index) => isSameLetter(letter, given[index] ?? ""));
 };
 
-/** A spelling that is the same for all texts which may compare equal; such texts still need equalsIgnoringCase. */
+/** A text that is the same for all texts that may compare equal. Texts with the same one still need a comparison. */
 export const foldCase = (text: string): string => {
   if (asciiShape.test(text)) return text.toLowerCase();
   let folded = "";
@@ -23,6 +23,6 @@ const asciiShape = /^[\u0000-\u007f]*$/;
 const isSameLetter = (pattern: string, text: string): boolean =>
   text === pattern || text === pattern.toLowerCase() || text === pattern.toUpperCase();
 
-/** The mapped letter when it takes as much room as the original; otherwise the original. */
+/** The mapped letter if it is as long as the original; otherwise the original. */
 const singleLetter = (mapped: string, original: string): string =>
   mapped.length === original.length ? mapped : original;

@@ -4,25 +4,25 @@ import type { Tree } from "./tree.ts";
 import { buildTree } from "./tree.ts";
 import { walkTree } from "./walk.ts";
 
-/** A named pattern and what it stands for. */
+/** A named pattern and its item. */
 export interface PatternEntry<T> {
   readonly name: string;
   readonly pattern: Pattern;
   readonly item: T;
 }
 
-/** Entries that were compiled together, and the places of those that have been replaced or removed since. */
+/** Entries that were compiled together, and the indexes of those that have been replaced or removed since. */
 interface Segment<T> {
   readonly entries: readonly PatternEntry<T>[];
-  readonly places: ReadonlyMap<string, number>;
+  readonly indexes: ReadonlyMap<string, number>;
   readonly tree: Tree;
   readonly removed: ReadonlySet<number>;
 }
 
 /**
- * An immutable set of patterns that finds those an event matches. A changed set shares what did not change: entries are
- * compiled in segments, a change adds a small one, and segments are joined when one grows to half of the one before,
- * so an entry is compiled again only a logarithmic number of times however many changes there are.
+ * An immutable set of patterns that finds those that an event matches. A changed set shares the unchanged parts:
+ * entries are compiled in segments, a change adds a small segment, and segments are joined if one grows to half of the
+ * previous one. So each entry is compiled again only a logarithmic number of times, however many changes follow.
  */
 export class Matcher<T> {
   readonly #segments: readonly Segment<T>[];
@@ -31,32 +31,32 @@ export class Matcher<T> {
     this.#segments = segments;
   }
 
-  /** How many patterns there are. */
+  /** The number of patterns. */
   get size(): number {
     return this.#segments.reduce((sum, segment) => sum + segment.entries.length - segment.removed.size, 0);
   }
 
-  /** The set with these names removed and these entries added; an entry replaces one of the same name. */
+  /** Returns the set without these names and with these entries. An entry replaces one of the same name. */
   with(entries: readonly PatternEntry<T>[], removedNames: readonly string[] = []): Matcher<T> {
     const added = [...new Map(entries.map((entry) => [entry.name, entry])).values()];
-    const gone = [...removedNames, ...added.map((entry) => entry.name)];
+    const removed = [...removedNames, ...added.map((entry) => entry.name)];
     const segments = this.#segments
-      .map((segment) => withoutNames(segment, gone))
+      .map((segment) => withoutNames(segment, removed))
       .filter((segment) => segment.removed.size < segment.entries.length);
     if (added.length > 0) segments.push(compile(added));
     return new Matcher(joinSmall(segments));
   }
 
-  /** Whether any pattern asks for this path or something below it. */
+  /** Whether any pattern names this path or a path below it. */
   readonly wants = (path: string): boolean => this.#segments.some((segment) => segment.tree.prefixes.has(path));
 
-  /** The items whose patterns the event matches, in order of their names. */
+  /** The items of the patterns that the event matches, in order of their names. */
   match(event: FlatEvent): T[] {
     const matched: PatternEntry<T>[] = [];
     for (const { entries, tree, removed } of this.#segments) {
-      const places = new Set<number>();
-      walkTree(tree, event, (place) => places.add(place));
-      for (const place of places) if (!removed.has(place)) matched.push(entries[place] as PatternEntry<T>);
+      const indexes = new Set<number>();
+      walkTree(tree, event, (index) => indexes.add(index));
+      for (const index of indexes) if (!removed.has(index)) matched.push(entries[index] as PatternEntry<T>);
     }
     return matched.toSorted((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name))).map((entry) => entry.item);
   }
@@ -64,20 +64,21 @@ export class Matcher<T> {
 
 const compile = <T>(entries: readonly PatternEntry<T>[]): Segment<T> => ({
   entries,
-  places: new Map(entries.map((entry, place) => [entry.name, place])),
+  indexes: new Map(entries.map((entry, index) => [entry.name, index])),
   tree: buildTree(entries.map((entry) => entry.pattern.branches)),
   removed: new Set(),
 });
 
 const withoutNames = <T>(segment: Segment<T>, names: readonly string[]): Segment<T> => {
-  const gone = names.flatMap((name) => segment.places.get(name) ?? []).filter((place) => !segment.removed.has(place));
-  return gone.length === 0 ? segment : { ...segment, removed: new Set([...segment.removed, ...gone]) };
+  const found = names.flatMap((name) => segment.indexes.get(name) ?? []);
+  const removed = found.filter((index) => !segment.removed.has(index));
+  return removed.length === 0 ? segment : { ...segment, removed: new Set([...segment.removed, ...removed]) };
 };
 
 const liveEntries = <T>({ entries, removed }: Segment<T>): readonly PatternEntry<T>[] =>
-  removed.size === 0 ? entries : entries.filter((_entry, place) => !removed.has(place));
+  removed.size === 0 ? entries : entries.filter((_entry, index) => !removed.has(index));
 
-/** Keeps each segment more than twice as large as the next, and no segment more than half dead. */
+/** Joins segments so that each is more than twice as large as the next, and at most half of its entries are removed. */
 const joinSmall = <T>(segments: readonly Segment<T>[]): Segment<T>[] => {
   const kept: Segment<T>[] = [];
   for (const segment of segments) {

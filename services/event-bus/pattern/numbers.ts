@@ -1,7 +1,6 @@
 /**
- * Numbers compare as binary64 where the decimal text survives the way there and back, so 10, 10.0 and 1e1 are one
- * number, and 0.1 is itself. A text that a double would change, such as a 20-digit id, has no value to compare: it
- * equals only the same text.
+ * The value of a number's text for comparison, if a double represents it without loss: 10, 10.0 and 1e1 are one number,
+ * and so is 0.1. A text that a double would change, such as a 20-digit id, has no value: it equals only the same text.
  */
 export const comparableNumber = (text: string): number | undefined => {
   const value = Number(text);
@@ -12,7 +11,7 @@ export const comparableNumber = (text: string): number | undefined => {
 
 const plainShape = /^-?[0-9]+(?:\.[0-9]+)?$/;
 
-/** A decimal as its significant digits and power of ten, one spelling for each number. */
+/** The significant digits and the power of ten of a decimal: one text for all spellings of a number. */
 const digitsOf = (text: string): string => {
   const [mantissa = "", exponent = "0"] = text.toLowerCase().split("e");
   const [whole = "", fraction = ""] = mantissa.replace("-", "").split(".");

@@ -1,4 +1,4 @@
-import { addressKey, parseAddress, parseNetwork } from "./addresses.ts";
+import { addressKey, parseAddress, parseCidrBlock } from "./addresses.ts";
 import type { Alternative, NumberRange, TextAlternative } from "./condition.ts";
 import type { JsonList, JsonMember, JsonNode, JsonObject } from "./json-text.ts";
 import { comparableNumber } from "./numbers.ts";
@@ -7,15 +7,15 @@ import { parseWildcard } from "./wildcard.ts";
 
 const onlyOneKey = "Only one key allowed in match expression";
 
-/** Reads one element of a leaf array: a literal, or an object with one operator. Throws PatternError. */
+/** Parses one element of a leaf array: a literal, or an object with one operator. Throws PatternError. */
 export const parseAlternatives = (node: JsonNode): Alternative[] => {
   switch (node.kind) {
     case "text":
       return [literalText(node.value)];
     case "number":
       return literalNumber(node.text);
-    case "word":
-      return [{ kind: "word", word: node.value }];
+    case "keyword":
+      return [{ kind: "keyword", keyword: node.value }];
     case "object":
       return [parseOperator(node)];
     case "list":
@@ -44,7 +44,7 @@ const parseOperator = (node: JsonObject): Alternative => {
   return alternative;
 };
 
-/** Numeric and anything-but tell a second key as one element too many. */
+/** For numeric and anything-but, clients expect another message for a second key. */
 const severalKeysReason = (operator: string): string =>
   operator === "numeric" || operator === "anything-but" ? "Too many elements in numeric expression" : onlyOneKey;
 
@@ -54,7 +54,7 @@ const firstMember = (node: JsonObject, reason: string): JsonMember => {
   return member;
 };
 
-/** Adds the place of the operand to a refusal that knows none. */
+/** Adds the position of the operand to an error without one. */
 const locating = <T>(node: JsonNode, parse: () => T): T => {
   try {
     return parse();
@@ -83,8 +83,8 @@ const parseEdge =
   };
 
 const parseExists: OperatorParser = (operand) => {
-  if (operand.kind === "word" && operand.value === "true") return { kind: "exists" };
-  if (operand.kind === "word" && operand.value === "false") return { kind: "absent" };
+  if (operand.kind === "keyword" && operand.value === "true") return { kind: "exists" };
+  if (operand.kind === "keyword" && operand.value === "false") return { kind: "absent" };
   throw new PatternError("exists match pattern must be either true or false.", operand.end);
 };
 
@@ -96,13 +96,13 @@ const parseNumeric: OperatorParser = (operand) => {
   switch (operator.value) {
     case "=": {
       const value = numberOf(limit, "equals", operand);
-      demandEnd(rest, "Too many elements in numeric expression");
+      expectEnd(rest, "Too many elements in numeric expression");
       return { kind: "number", value };
     }
     case "<":
     case "<=": {
       const top = numberOf(limit, operator.value, operand);
-      demandEnd(rest, "Too many elements in numeric expression");
+      expectEnd(rest, "Too many elements in numeric expression");
       return rangeOf({ bottom: -Infinity, isBottomOpen: false, top, isTopOpen: operator.value === "<" });
     }
     case ">":
@@ -123,7 +123,7 @@ const parseTop = (rest: readonly JsonNode[], operand: JsonList): Pick<NumberRang
   if (operator.value !== "<" && operator.value !== "<=")
     throw new PatternError(`Bad numeric range operator: ${operator.value}`, operator.end);
   const top = numberOf(limit, operator.value, operand);
-  demandEnd(more, "Too many terms in numeric range expression");
+  expectEnd(more, "Too many terms in numeric range expression");
   return { top, isTopOpen: operator.value === "<" };
 };
 
@@ -132,7 +132,7 @@ const rangeOf = (range: NumberRange): Alternative => {
   return { kind: "range", range };
 };
 
-const demandEnd = (rest: readonly JsonNode[], reason: string): void => {
+const expectEnd = (rest: readonly JsonNode[], reason: string): void => {
   if (rest[0] !== undefined) throw new PatternError(reason, rest[0].end);
 };
 
@@ -152,7 +152,7 @@ const describeItem = (node: JsonNode | undefined): string => {
     case undefined:
       return "]";
     case "text":
-    case "word":
+    case "keyword":
       return node.value;
     case "number":
       return node.text;
@@ -166,7 +166,7 @@ const describeItem = (node: JsonNode | undefined): string => {
 const parseAnythingBut: OperatorParser = (operand) => {
   if (operand.kind === "object") return parseAnythingButNested(operand);
   const items = operand.kind === "list" ? operand.items : [operand];
-  if (operand.kind === "word")
+  if (operand.kind === "keyword")
     throw new PatternError("Value of anything-but must be an array or single string/number value.", operand.end);
   const texts: string[] = [];
   const values: number[] = [];
@@ -187,7 +187,7 @@ const parseAnythingButNested = (operand: JsonObject): Alternative => {
   const { name, value } = firstMember(operand, "Anything-But expression name not found");
   const parse = nestedOperators.get(name);
   if (parse === undefined) throw new PatternError(`Unsupported anything-but pattern: ${name}`, value.end);
-  if (value.kind === "word" || value.kind === "object")
+  if (value.kind === "keyword" || value.kind === "object")
     throw new PatternError("Value of anything-but must be an array or single string/number value.", value.end);
   const items = value.kind === "list" ? value.items : [value];
   if (items.length === 0) throw new PatternError("Empty arrays are not allowed", value.end);
@@ -238,17 +238,17 @@ const operators = new Map<string, OperatorParser>([
   ["anything-but", parseAnythingBut],
   ["numeric", parseNumeric],
   ["exists", parseExists],
-  // NOTE: the wording for a CIDR operand that is no string speaks of prefixes; clients compare it.
+  // NOTE: the message for a CIDR operand that is not a string names prefixes, as clients expect.
   [
     "cidr",
     (operand) => ({
-      kind: "network",
-      network: parseNetwork(textOf(operand, "prefix match pattern must be a string")),
+      kind: "cidr",
+      block: parseCidrBlock(textOf(operand, "prefix match pattern must be a string")),
     }),
   ],
 ]);
 
-/** Names that mean something inside a match expression; a branch of `$or` may not use them for fields. */
+/** Names with a meaning inside a match expression. A branch of `$or` may not use them as names of fields. */
 export const reservedInOr: ReadonlySet<string> = new Set([
   ...operators.keys(),
   "=",

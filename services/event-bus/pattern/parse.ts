@@ -1,4 +1,4 @@
-import type { Branch, Condition } from "./condition.ts";
+import type { Branch, FieldCondition } from "./condition.ts";
 import { conditionOf } from "./condition.ts";
 import type { JsonNode, JsonObject } from "./json-text.ts";
 import { readJson } from "./json-text.ts";
@@ -6,17 +6,17 @@ import { parseAlternatives, reservedInOr } from "./operators.ts";
 import { PatternError } from "./pattern-error.ts";
 import { wildcardComplexity, wildcardComplexityMax } from "./wildcard-complexity.ts";
 
-/** A pattern as branches: an event matches when all conditions of any branch hold. */
+/** A pattern as branches: an event matches if all conditions of any branch hold. */
 export interface Pattern {
   readonly branches: readonly Branch[];
 }
 
-/** Branches that the `$or`s of one pattern may multiply to. */
-export const branchesMax = 1000;
+/** The number of branches to which the `$or`s of one pattern may multiply. */
+const branchesMax = 1000;
 
 /**
- * Reads a pattern. Throws PatternError, worded as clients of such APIs know it. A pattern whose `$or` does not read as
- * alternatives is read once more with `$or` as the name of a field.
+ * Parses a pattern. Throws PatternError, with the messages that clients of such APIs expect. If an `$or` is not a list
+ * of alternatives, the pattern is parsed again with `$or` as the name of a field.
  */
 export const parsePattern = (source: string): Pattern => {
   const root = readJson(source);
@@ -28,32 +28,38 @@ export const parsePattern = (source: string): Pattern => {
     if (!(error instanceof PatternError) || error instanceof TooManyBranchesError || !mentionsOr(root)) throw error;
     branches = parseFields(root, "", [new Map()], { knowsOr: false, isInsideOr: false });
   }
-  for (const branch of branches) for (const [path, condition] of branch) demandSimple(path, condition);
+  for (const branch of branches) for (const [path, condition] of branch) checkComplexity(path, condition);
   return { branches };
 };
 
-type MutableBranch = Map<string, Condition>;
+type MutableBranch = Map<string, FieldCondition>;
 
 class TooManyBranchesError extends PatternError {}
 
-interface Place {
+/** How `$or` is treated in an object. */
+interface OrContext {
   readonly knowsOr: boolean;
   readonly isInsideOr: boolean;
 }
 
-/** The branches with the fields of one object added; what is written later replaces what the same path held. */
-const parseFields = (object: JsonObject, path: string, before: MutableBranch[], place: Place): MutableBranch[] => {
+/** Adds the fields of one object to the branches. A later condition on a path replaces an earlier one. */
+const parseFields = (
+  object: JsonObject,
+  path: string,
+  before: MutableBranch[],
+  context: OrContext,
+): MutableBranch[] => {
   if (object.members.length === 0) throw new PatternError("Empty objects are not allowed", object.end);
   let branches = before;
   for (const { name, value } of object.members) {
-    if (name === "$or" && place.knowsOr) {
+    if (name === "$or" && context.knowsOr) {
       branches = parseOr(value, path, branches);
       continue;
     }
-    if (place.isInsideOr && reservedInOr.has(name))
+    if (context.isInsideOr && reservedInOr.has(name))
       throw new PatternError(`${name} is Ruler reserved fieldName which cannot be used inside $or.`, value.end);
     const inner = path === "" ? name : `${path}.${name}`;
-    if (value.kind === "object") branches = parseFields(value, inner, branches, place);
+    if (value.kind === "object") branches = parseFields(value, inner, branches, context);
     else if (value.kind === "list") {
       const alternatives = value.items.flatMap(parseAlternatives);
       if (alternatives.length === 0) throw new PatternError("Empty arrays are not allowed", value.end);
@@ -88,7 +94,7 @@ const mentionsOr = (node: JsonNode): boolean => {
   return node.members.some(({ name, value }) => name === "$or" || mentionsOr(value));
 };
 
-const demandSimple = (path: string, condition: Condition): void => {
+const checkComplexity = (path: string, condition: FieldCondition): void => {
   const wildcards = condition.alternatives.flatMap((each) => (each.kind === "wildcard" ? [each.wildcard] : []));
   if (wildcards.length === 0 || wildcardComplexity(wildcards) <= wildcardComplexityMax) return;
   throw new PatternError(

@@ -1,7 +1,7 @@
-/** A pattern that is not in the language. */
+/** A text that is not a valid pattern. */
 export class PatternError extends Error {
   override readonly name = "PatternError";
-  /** Where in the pattern's text, in UTF-16 units; undefined: nowhere in particular. */
+  /** The position of the error in the pattern's text, in UTF-16 units; undefined: unknown. */
   readonly offset: number | undefined;
 
   constructor(reason: string, offset?: number) {
@@ -10,7 +10,7 @@ export class PatternError extends Error {
   }
 }
 
-/** What callers are told: the reason on the first line, where it is on the second. */
+/** The message for callers: the reason on the first line, its position on the second. */
 export const describePatternError = (error: PatternError, source: string): string => {
   if (error.offset === undefined) return error.message;
   const before = source.slice(0, error.offset).split("\n");

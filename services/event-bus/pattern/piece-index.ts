@@ -11,9 +11,10 @@ interface Candidate<T> {
 type ByLength<T> = Map<number, Map<string, Candidate<T>[]>>;
 
 /**
- * Prefixes, suffixes and wildcards by a literal piece that a matching text must hold: at its beginning, at its end, or
- * anywhere. Each length of piece costs one look-up (anywhere: one for each place in the text), however many patterns
- * share it; what is found is then tried in full. A wildcard without any piece is tried for every text.
+ * An index of prefixes, suffixes and wildcards by a literal piece that a matching text must contain: at its beginning,
+ * at its end, or anywhere. Each length of piece costs one look-up (anywhere: one for each position in the text),
+ * however many patterns share it. The candidates found are then tested in full. A wildcard without a piece is tested
+ * with every text.
  */
 export class PieceIndex<T> {
   readonly #front: ByLength<T> = new Map();
@@ -24,6 +25,7 @@ export class PieceIndex<T> {
   readonly #always: Candidate<T>[] = [];
   #folds = false;
 
+  /** Adds the item of an alternative. */
   add(alternative: TextAlternative, item: T): void {
     const candidate = { alternative, item };
     switch (alternative.kind) {
@@ -42,10 +44,12 @@ export class PieceIndex<T> {
     }
   }
 
+  /** Builds the index after the last `add`. */
   seal(): void {
     this.#folds = this.#foldedFront.size + this.#foldedBack.size > 0;
   }
 
+  /** Calls `found` with the item of every alternative that the text meets. */
   find(text: string, found: (item: T) => void): void {
     const test = ({ alternative, item }: Candidate<T>): void => {
       if (meetsText(alternative, text)) found(item);

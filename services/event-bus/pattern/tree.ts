@@ -1,27 +1,27 @@
-import type { Branch, Condition } from "./condition.ts";
+import type { Branch, FieldCondition } from "./condition.ts";
 import { LeafIndex } from "./leaf-index.ts";
 
 /**
- * One state of the matcher: the conditions on the way to it hold. `indexes` lead on by a leaf that is there, `absences`
- * by one that is not. `ends` are the patterns all of whose conditions hold here.
+ * One state of the matcher, in which the conditions on the path to it hold. `indexes` lead to further nodes by a leaf
+ * that exists, `absences` by one that does not. `ends` are the patterns whose conditions all hold here.
  */
 export interface TreeNode {
   readonly id: number;
   readonly indexes: ReadonlyMap<string, LeafIndex<TreeNode>>;
   readonly absences: ReadonlyMap<string, readonly TreeNode[]>;
   readonly ends: readonly number[];
-  /** Every path that is asked for here or further on. */
+  /** Every path with a condition at this node or below. */
   readonly laterPaths: () => ReadonlySet<string>;
 }
 
-/** All branches of all patterns as one tree; equal beginnings are shared. */
+/** All branches of all patterns as one tree; branches share equal beginnings. */
 export interface Tree {
   readonly root: TreeNode;
-  /** Every path asked for, and every beginning of one. */
+  /** Every path with a condition, and every parent of such a path. */
   readonly prefixes: ReadonlySet<string>;
 }
 
-/** Builds the tree; a pattern is named by its place in the list. */
+/** Builds the tree. A pattern is identified by its index in the list. */
 export const buildTree = (patterns: readonly (readonly Branch[])[]): Tree => {
   const root = newDraft();
   const prefixes = new Set<string>();
@@ -39,31 +39,31 @@ export const buildTree = (patterns: readonly (readonly Branch[])[]): Tree => {
 };
 
 /**
- * Conditions that single literals answer come first, because they leave the fewest ways on; conditions that absence
- * may answer come last, because what they see depends on the array elements that the others are bound to.
+ * Conditions with few literals come first, because they leave the fewest branches. Conditions that absence may meet
+ * come last, because their result depends on the array elements to which the others are bound.
  */
-const orderConditions = (branch: Branch): [string, Condition][] =>
+const orderConditions = (branch: Branch): [string, FieldCondition][] =>
   [...branch].toSorted(
     ([pathA, a], [pathB, b]) => rankOf(a) - rankOf(b) || (pathA < pathB ? -1 : Number(pathA > pathB)),
   );
 
-const literalKinds = new Set(["text", "address", "number", "number-text", "word"]);
+const literalKinds = new Set(["text", "address", "number", "number-text", "keyword"]);
 const rankOther = 1_000_000;
 const rankAbsent = 2_000_000;
 
-const rankOf = ({ alternatives }: Condition): number => {
+const rankOf = ({ alternatives }: FieldCondition): number => {
   if (alternatives.some((each) => each.kind === "absent")) return rankAbsent;
   return alternatives.every((each) => literalKinds.has(each.kind)) ? alternatives.length : rankOther;
 };
 
 interface Draft {
-  readonly children: Map<string, Map<string, { readonly condition: Condition; readonly draft: Draft }>>;
+  readonly children: Map<string, Map<string, { readonly condition: FieldCondition; readonly draft: Draft }>>;
   readonly ends: number[];
 }
 
 const newDraft = (): Draft => ({ children: new Map(), ends: [] });
 
-const childOf = (parent: Draft, path: string, condition: Condition): Draft => {
+const childOf = (parent: Draft, path: string, condition: FieldCondition): Draft => {
   let byCondition = parent.children.get(path);
   if (byCondition === undefined) parent.children.set(path, (byCondition = new Map()));
   let child = byCondition.get(condition.key);

@@ -1,12 +1,12 @@
 import type { FlatEvent, FlatLeaf, Membership } from "./flatten.ts";
 import type { Tree, TreeNode } from "./tree.ts";
 
-/** Tells every pattern of the tree that the event matches; one with several matching branches is told several times. */
+/** Calls `found` with every pattern of the tree that the event matches, once for each matching branch. */
 export const walkTree = (tree: Tree, event: FlatEvent, found: (pattern: number) => void): void => {
   new Walk(event, found).visit(tree.root, noBinding);
 };
 
-/** The array elements that the conditions met so far stand in, and the path that bound each first. */
+/** The array elements that hold the leaves met so far, and of each the smallest path that bound it. */
 type Binding = ReadonlyMap<number, { readonly index: number; readonly path: string }>;
 
 const noBinding: Binding = new Map();
@@ -23,7 +23,7 @@ class Walk {
   }
 
   visit(node: TreeNode, binding: Binding): void {
-    const kept = binding.size === 0 ? binding : this.#keepRelevant(node, binding);
+    const kept = binding.size === 0 ? binding : this.#relevantPart(node, binding);
     if (!this.#isFirstVisit(node, kept)) return;
     node.ends.forEach(this.#found);
     if (node.indexes.size <= this.#event.size)
@@ -42,7 +42,7 @@ class Walk {
     }
   }
 
-  /** A state is entered once for each binding that can still make a difference. */
+  /** A node is visited once for each binding that can still matter. */
   #isFirstVisit(node: TreeNode, binding: Binding): boolean {
     const key = binding.size === 0 ? "" : [...binding].map(([array, at]) => `${array}:${at.index}:${at.path}`).join();
     const seen = this.#visited.get(node);
@@ -55,8 +55,8 @@ class Walk {
     return true;
   }
 
-  /** Forgets arrays that no path asked for later has leaves in. */
-  #keepRelevant(node: TreeNode, binding: Binding): Binding {
+  /** Removes arrays that hold no leaf of a later path. */
+  #relevantPart(node: TreeNode, binding: Binding): Binding {
     const later = node.laterPaths();
     const kept = [...binding].filter(([array]) => this.#pathsIn(array).some((path) => later.has(path)));
     return kept.length === binding.size ? binding : new Map(kept);
@@ -76,8 +76,8 @@ class Walk {
   }
 
   /**
-   * Absence is seen from where the walk is bound by fields whose names sort before this one: in their array elements
-   * only, or in the whole event when there are none.
+   * Whether a path is absent in the array elements to which fields with smaller names are bound; in the whole event if
+   * none is bound.
    */
   #isAbsent(path: string, binding: Binding): boolean {
     const leaves = this.#event.get(path);
@@ -88,7 +88,7 @@ class Walk {
     );
   }
 
-  /** The leaves that may be compatible with the binding; few arrays are searched, many are looked up by element. */
+  /** The leaves that may be compatible with the binding. Of many leaves, those of other elements are left out. */
   #compatible(path: string, leaves: readonly FlatLeaf[], binding: Binding): readonly FlatLeaf[] {
     if (binding.size === 0 || leaves.length <= 8) return leaves;
     let index = this.#byElement.get(path);
@@ -104,7 +104,7 @@ class Walk {
   }
 }
 
-/** The binding with a leaf's array elements added; undefined when they contradict it. */
+/** Adds a leaf's array elements to a binding; undefined if they contradict it. */
 const bind = (binding: Binding, path: string, membership: Membership | undefined): Binding | undefined => {
   let bound: Map<number, { index: number; path: string }> | undefined;
   for (let at = membership; at !== undefined; at = at.outer) {
@@ -118,7 +118,7 @@ const bind = (binding: Binding, path: string, membership: Membership | undefined
 
 type ElementIndex = ReadonlyMap<number, { readonly inside: Map<number, FlatLeaf[]>; readonly outside: FlatLeaf[] }>;
 
-/** Leaves by each array they stand in; `outside` are those of the same path that do not stand in it. */
+/** The leaves of one path by the arrays that hold them; `outside` are those that an array does not hold. */
 const indexByElement = (leaves: readonly FlatLeaf[]): ElementIndex => {
   const arrays = new Map<number, { inside: Map<number, FlatLeaf[]>; outside: FlatLeaf[] }>();
   const insideOf = new Map<number, Set<FlatLeaf>>();

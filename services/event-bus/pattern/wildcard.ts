@@ -1,12 +1,18 @@
 import { PatternError } from "./pattern-error.ts";
 
-/** A wildcard pattern cut at its stars: the text begins with the first piece, ends with the last, and holds the others between. */
+/**
+ * A wildcard pattern, split at its stars: a matching text begins with the first piece, ends with the last, and contains
+ * the others in between.
+ */
 export interface Wildcard {
-  /** One more than there are stars; each may be empty. */
+  /** One more than the number of stars; each may be empty. */
   readonly pieces: readonly string[];
 }
 
-/** Reads `*` as any text, `\*` and `\\` as the characters themselves. Throws PatternError; positions count the opening quote and UTF-8 bytes. */
+/**
+ * Parses `*` as any text, `\*` and `\\` as the characters themselves. Throws PatternError; positions in its messages
+ * count the opening quote and UTF-8 bytes.
+ */
 export const parseWildcard = (text: string): Wildcard => {
   const pieces: string[] = [];
   let piece = "";
@@ -30,7 +36,7 @@ export const parseWildcard = (text: string): Wildcard => {
   return { pieces: [...pieces, piece] };
 };
 
-/** Whether the whole text matches. Takes time in proportion to the text for each piece. */
+/** Whether the whole text matches. The time is proportional to the length of the text for each piece. */
 export const matchesWildcard = ({ pieces }: Wildcard, text: string): boolean => {
   const first = pieces[0] ?? "";
   const last = pieces.at(-1) ?? "";

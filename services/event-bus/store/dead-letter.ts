@@ -78,17 +78,3 @@ export const deleteOldDeadLetters = async (
   for (const { key } of entries) transaction.delete(deadLetters, key);
   return entries.length === sweepStep;
 };
-
-/** The accounts that have dead letters. */
-export const listDeadLetterAccounts = async (reader: Reader): Promise<string[]> => {
-  const accounts: string[] = [];
-  for (;;) {
-    const last = accounts.at(-1);
-    const [entry] = await reader.list(deadLetters, {
-      ...(last === undefined ? {} : { after: [last] as const }),
-      limit: 1,
-    });
-    if (entry === undefined) return accounts;
-    accounts.push(entry.key[0]);
-  }
-};

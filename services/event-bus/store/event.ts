@@ -54,10 +54,10 @@ const isHeld = async (reader: Reader, { account, ingestedMs, eventId }: EventKey
   (await reader.list(eventHolders, { prefix: [account, ingestedMs, eventId], limit: 1 })).length > 0;
 
 /**
- * One step of the sweep: deletes events of an account that were ingested before the instant and that nothing holds. Held
- * events are deleted when they are released. Returns the event after which the next step begins; undefined if this step
- * was the last. A new sweep starts at the timestamp at which the last one stopped, so events of that millisecond are
- * visited twice.
+ * One step of the sweep: deletes events of an account that were ingested before the instant and that nothing holds.
+ * Held events are deleted when they are released. Returns the event after which the next step begins; undefined if this
+ * step was the last. A new sweep starts at the timestamp at which the last one stopped, so events of that millisecond
+ * are visited twice.
  */
 export const sweepLogStep = async (
   transaction: Transaction,
@@ -83,15 +83,4 @@ export const sweepLogStep = async (
   const untilMs = last === undefined ? keptSinceMs : last[1];
   if (untilMs > fromMs) transaction.put(sweeps, [account], { untilMs: BigInt(untilMs) });
   return last && { account, ingestedMs: last[1], eventId: last[2] };
-};
-
-/** The accounts that have events. */
-export const listEventAccounts = async (reader: Reader): Promise<string[]> => {
-  const accounts: string[] = [];
-  for (;;) {
-    const last = accounts.at(-1);
-    const [entry] = await reader.list(events, { ...(last === undefined ? {} : { after: [last] as const }), limit: 1 });
-    if (entry === undefined) return accounts;
-    accounts.push(entry.key[0]);
-  }
 };

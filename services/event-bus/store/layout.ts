@@ -70,10 +70,9 @@ export const buses = defineTable({
 });
 
 /**
- * How often the rules of a bus have changed; absent before the first change. Kept after the bus is deleted, so that a bus
- * re-created under the name never reuses a revision.
- * Sorted so that it is found by its bus.
- * Written with rules and targets of the bus.
+ * The number of changes of the rules of a bus; absent before the first change. Kept after the bus is deleted, so that a
+ * bus re-created under the name never reuses a revision. Sorted so that it is found by its bus. Written with rules and
+ * targets of the bus.
  *
  *     bus_revisions/"000000000000"/"orders"
  *     000b 30303030303030303030303000 6f726465727300
@@ -288,7 +287,7 @@ export const archiveEntries = defineTable({
 });
 
 /**
- * What entries added to the size of an archive, until the sweep adds it to the archive's record. Each entry has a row of
+ * The sizes that entries added to an archive, until the sweep adds it to the archive's record. Each entry has a row of
  * its own, so that no two events write the same one. An entry is named `<ingested_ms>/<event id>`.
  * Sorted so that the rows of one archive are one range.
  * Written with archive_entries.

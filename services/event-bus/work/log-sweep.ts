@@ -2,10 +2,12 @@ import type { Transaction } from "../../kit/store/store.ts";
 import type { Application } from "../application.ts";
 import { retentionStart } from "../domain/archive.ts";
 import type { Limits } from "../limits.ts";
+import { listAccounts } from "../store/accounts.ts";
 import { addUpCounts, deleteEntries, findArchive, listAllArchives, putArchive } from "../store/archive.ts";
-import { deleteOldDeadLetters, listDeadLetterAccounts } from "../store/dead-letter.ts";
+import { deleteOldDeadLetters } from "../store/dead-letter.ts";
 import type { EventKey } from "../store/event.ts";
-import { listEventAccounts, sweepLogStep } from "../store/event.ts";
+import { sweepLogStep } from "../store/event.ts";
+import { deadLetters, events } from "../store/layout.ts";
 
 type Sweeping = Pick<Application, "store" | "clock" | "limits">;
 
@@ -15,7 +17,7 @@ const expiryStep = 500;
 /** Deletes the events of the log that nothing holds after their time, in small transactions. */
 export const sweepLog = async ({ store, clock, limits }: Sweeping, signal: AbortSignal): Promise<void> => {
   const keptSinceMs = Math.max(0, clock.now() - limits.eventLogMs);
-  for (const account of await store.read(listEventAccounts)) {
+  for (const account of await store.read((reader) => listAccounts(reader, events))) {
     let reached: EventKey | undefined;
     do {
       const after = reached;
@@ -41,7 +43,7 @@ export const sweepArchives = async ({ store, clock, limits }: Sweeping, signal: 
 /** Deletes dead letters after their time, in small transactions. */
 export const sweepDeadLetters = async ({ store, clock, limits }: Sweeping, signal: AbortSignal): Promise<void> => {
   const keptSinceMs = Math.max(0, clock.now() - limits.deadLetterMs);
-  for (const account of await store.read(listDeadLetterAccounts)) {
+  for (const account of await store.read((reader) => listAccounts(reader, deadLetters))) {
     let hasMore = true;
     while (hasMore && !signal.aborted)
       hasMore = await store.transact((transaction) => deleteOldDeadLetters(transaction, account, keptSinceMs));

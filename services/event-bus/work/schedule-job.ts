@@ -50,7 +50,9 @@ export const cancelSchedule = async (
   await app.jobs.cancel(transaction, jobId(bus, rule));
 };
 
-/** Runs schedules: delivers the documented event to the rule's targets and enqueues the next run, in one transaction. */
+/**
+ * Runs schedules: delivers the documented event to the rule's targets and enqueues the next run, in one transaction.
+ */
 export const scheduleHandler =
   (app: Application): JobHandler =>
   (job) => {

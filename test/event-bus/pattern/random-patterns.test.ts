@@ -68,7 +68,7 @@ const event = (random: Random): string =>
 
 const leafOf = (text: string): Leaf => {
   if (text.startsWith('"')) return { kind: "text", text: JSON.parse(text) as string };
-  return { kind: words.includes(text) ? "word" : "number", text };
+  return { kind: words.includes(text) ? "keyword" : "number", text };
 };
 
 const matchesBranch = (branch: Branch, leaves: ReadonlyMap<string, Leaf>): boolean =>
