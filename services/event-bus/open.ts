@@ -14,7 +14,6 @@ import { createPages } from "../kit/page-tokens/pages.ts";
 import type { PeriodicTask } from "../kit/periodic/periodic.ts";
 import { runPeriodically } from "../kit/periodic/periodic.ts";
 import type { Store } from "../kit/store/store.ts";
-import { defaultBusMaker } from "./access/default-bus.ts";
 import type { Application } from "./application.ts";
 import { createAddressGuard } from "./delivery/address-guard.ts";
 import { authorizationHandler, authorizationKind, authorizationPolicy } from "./delivery/authorization-job.ts";
@@ -29,6 +28,7 @@ import { deliveryKind } from "./ingestion/ingest.ts";
 import type { Limits } from "./limits.ts";
 import { defaultLimits } from "./limits.ts";
 import { CompiledRules } from "./store/compiled-rules.ts";
+import { defaultBusCreator } from "./store/default-bus.ts";
 import { jobs as jobTables, pageTokenKeys } from "./store/layout.ts";
 import { archivePurgeHandler, archivePurgeKind, archivePurgePolicy } from "./work/archive-purge.ts";
 import { findWrappedKey, wrappedSecretKeys } from "./work/connection-rewrap.ts";
@@ -97,7 +97,7 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
     pages: createPages({ tokens, errors: ErrorReasonSchema, itemsDefault, bytesMax }),
     keyring,
     rules: new CompiledRules(),
-    ensureDefaultBus: defaultBusMaker({ store, clock }),
+    ensureDefaultBus: defaultBusCreator(store, clock),
     // The handlers of jobs use the application that the jobs belong to.
     get jobs() {
       return jobs;

@@ -1,7 +1,7 @@
 /**
  * The map of the event bus database, in byte order.
  *
- *    1  page-token-keys            name                                            -> SecretKey (the kit's own table)
+ *    1  page_token_keys            name                                            -> SecretKey (the kit's own table)
  *   10  buses                      account, bus                                    -> EventBusRecord
  *   11  bus_revisions              account, bus                                    -> BusRevisionRecord
  *   12  rule_changes               account, bus, revision                          -> RuleChangeRecord
@@ -50,7 +50,7 @@ import { assertDistinct, defineTable, integer, reversed, text } from "../../kit/
  * The key of the service's page tokens.
  * Sorted so that it is found by its name.
  *
- *     page-token-keys/"page-tokens"
+ *     page_token_keys/"page-tokens"
  *     0001 706167652d746f6b656e7300
  */
 export const pageTokenKeys = pageTokenKeyTable(1);
@@ -251,7 +251,7 @@ export const deadLetters = defineTable({
 /**
  * Deliveries and other delayed work: five tables of the kit, numbers 60 to 64.
  *
- *     job-bodies/"j"
+ *     job_bodies/"j"
  *     003c 6a00
  */
 export const jobs = jobTables(60);

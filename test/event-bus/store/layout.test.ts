@@ -14,8 +14,8 @@ const timeMs = 1_767_323_045_000;
 
 describe("the keys of the event bus database", () => {
   test("begin with the numbers of their tables", () => {
-    expect(tables.layout.map(({ number, name }) => `${number} ${name}`)).toEqual([
-      "1 page-token-keys",
+    const isOwn = ({ number }: Table): boolean => number !== 1 && (number < 60 || number > 64);
+    expect(tables.layout.filter(isOwn).map(({ number, name }) => `${number} ${name}`)).toEqual([
       "10 buses",
       "11 bus_revisions",
       "12 rule_changes",
@@ -29,15 +29,13 @@ describe("the keys of the event bus database", () => {
       "41 event_holders",
       "42 sweeps",
       "50 dead_letters",
-      "60 job-bodies",
-      "61 job-states",
-      "62 jobs-scheduled",
-      "63 jobs-ready",
-      "64 jobs-leased",
       "70 archives",
       "71 archive_entries",
       "72 archive_counts",
       "73 replays",
+    ]);
+    expect(tables.layout.map(({ number }) => number).filter((number) => number >= 60 && number < 70)).toEqual([
+      60, 61, 62, 63, 64,
     ]);
   });
 

@@ -1,15 +1,13 @@
-import type { Application } from "../application.ts";
+import type { Clock } from "../../kit/clock/clock.ts";
+import type { Store } from "../../kit/store/store.ts";
 import { defaultBusName } from "../domain/arns.ts";
-import { findBus, putBus } from "../store/bus.ts";
+import { findBus, putBus } from "./bus.ts";
 
 /**
  * Returns the function that creates the default bus of an account unless it exists. It reads the store only once for
  * each account.
  */
-export const defaultBusMaker = ({
-  store,
-  clock,
-}: Pick<Application, "store" | "clock">): Application["ensureDefaultBus"] => {
+export const defaultBusCreator = (store: Store, clock: Clock): ((account: string) => Promise<void>) => {
   const ensured = new Set<string>();
   return async (account) => {
     if (ensured.has(account)) return;
