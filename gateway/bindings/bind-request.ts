@@ -5,20 +5,20 @@ import type { FieldContract, MethodContract } from "../../services/kit/contract/
 import type { Codec } from "../codecs/codec.ts";
 import { MalformedBodyError } from "../codecs/malformed-body-error.ts";
 import type { QueryParameters } from "../http/query.ts";
-import type { Reading } from "./reading.ts";
-import { valueFromText } from "./reading.ts";
+import type { Reading } from "../values/reading.ts";
+import { valueFromText } from "../values/reading.ts";
 import type { BoundHeaders } from "./request-headers.ts";
-import { setField } from "./scalars.ts";
+import { setField } from "../values/scalars.ts";
 
 /** Where a request's members come from, but for the body. */
-export interface RequestParts {
+export interface RequestLine {
   readonly labels: Readonly<Record<string, string>>;
   readonly query: QueryParameters;
   readonly headers: BoundHeaders;
 }
 
 /** Makes the request message of a method from the request line and the headers. */
-export const bindParts = (method: MethodContract, parts: RequestParts, reading: Reading): Message => {
+export const bindRequestLine = (method: MethodContract, parts: RequestLine, reading: Reading): Message => {
   const message = create(method.desc.input);
   for (const field of method.input.fields) bindField(message, field, parts, reading);
   return message;
@@ -34,7 +34,7 @@ export const bindBody = (
 ): void => {
   const { payload } = method.input;
   if (payload === undefined) {
-    if (method.input.bodyFields.length > 0) codec.readBody(message, method.desc.input, body, reading);
+    if (method.input.bodyFields.length > 0) codec.readMembers(message, method.desc.input, body, reading);
     return;
   }
   const value = readPayload(payload, body, codec, reading);
@@ -50,7 +50,7 @@ export const streamsBody = (method: MethodContract): boolean =>
 export const takesBody = (method: MethodContract): boolean =>
   method.input.payload !== undefined || method.input.bodyFields.length > 0;
 
-const bindField = (message: Message, field: FieldContract, parts: RequestParts, reading: Reading): void => {
+const bindField = (message: Message, field: FieldContract, parts: RequestLine, reading: Reading): void => {
   const { place } = field;
   switch (place.kind) {
     case "label": {

@@ -3,9 +3,9 @@ import type { Message } from "@bufbuild/protobuf";
 import { TimestampFormat } from "../../gen/quartet/traits/v1/binding_pb.ts";
 import type { FieldContract, MethodContract } from "../../services/kit/contract/contract.ts";
 import type { Codec, Document } from "../codecs/codec.ts";
-import type { Spelling } from "../dialects/dialect.ts";
-import { getField, isUnsaid } from "./scalars.ts";
-import { valueToText } from "./writing.ts";
+import type { DialectSpelling } from "../dialects/dialect.ts";
+import { getField, isUnsaid } from "../values/scalars.ts";
+import { valueToText } from "../values/writing.ts";
 
 /** The head of an answer. */
 export interface ResponseHead {
@@ -15,7 +15,7 @@ export interface ResponseHead {
 }
 
 /** Reads the status and the headers of an answer from its message. */
-export const responseHead = (method: MethodContract, message: Message, spelling: Spelling): ResponseHead => {
+export const responseHead = (method: MethodContract, message: Message, spelling: DialectSpelling): ResponseHead => {
   let status = method.http?.status ?? 200;
   const headers: Record<string, string> = {};
   for (const field of method.output.fields) {
@@ -40,10 +40,10 @@ export const responseDocument = (
   method: MethodContract,
   message: Message,
   codec: Codec,
-  spelling: Spelling,
+  spelling: DialectSpelling,
 ): Document | undefined => {
   const { payload } = method.output;
-  if (payload === undefined) return codec.writeBody(message, method.desc.output, spelling);
+  if (payload === undefined) return codec.writeMembers(message, method.desc.output, spelling);
   const value = getField(message, payload.desc);
   if (value === undefined) return undefined;
   if (payload.desc.fieldKind === "message") return codec.writePayload(payload, value as Message, spelling);
@@ -54,7 +54,7 @@ export const responseDocument = (
   };
 };
 
-const headerText = (field: FieldContract, value: unknown, spelling: Spelling): string | undefined => {
+const headerText = (field: FieldContract, value: unknown, spelling: DialectSpelling): string | undefined => {
   if (field.desc.fieldKind === "list") {
     const texts = (value as unknown[]).map((item) => valueToText(field, item, TimestampFormat.HTTP_DATE, spelling));
     return texts.length === 0 ? undefined : texts.join(",");

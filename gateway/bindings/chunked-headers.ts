@@ -1,15 +1,15 @@
-import type { Spelling } from "../dialects/dialect.ts";
-import type { RequestHead } from "../pipeline/identify.ts";
+import type { DialectSpelling } from "../dialects/dialect.ts";
+import type { RequestHead } from "../http/request-head.ts";
 import type { Payload } from "../signature/payload.ts";
-import type { HeaderOverrides } from "./request-headers.ts";
+import type { ReplacedHeaders } from "./request-headers.ts";
 
-const none: HeaderOverrides = new Map();
+const none: ReplacedHeaders = new Map();
 
 /**
  * What the headers of a body in chunks mean once the chunks are taken apart: the length is the decoded one, and the
  * coding that names the chunks is gone, while other codings stay with what is stored.
  */
-export const requestOverrides = (head: RequestHead, payload: Payload, spelling: Spelling): HeaderOverrides => {
+export const replacedHeaders = (head: RequestHead, payload: Payload, spelling: DialectSpelling): ReplacedHeaders => {
   const coding = head.headers["content-encoding"];
   const { chunkedCoding } = spelling.dialect.signature;
   const isCoded = coding?.includes(chunkedCoding) ?? false;

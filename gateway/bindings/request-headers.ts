@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 
-import type { Spelling } from "../dialects/dialect.ts";
+import type { DialectSpelling } from "../dialects/dialect.ts";
 import type { QueryParameters } from "../http/query.ts";
 
 /** The headers of a request as its bindings see them: by documented names, and as text. */
@@ -12,7 +12,7 @@ export interface BoundHeaders {
 }
 
 /** What replaces a header for the bindings, by lower-case name; undefined: the header is taken away. */
-export type HeaderOverrides = ReadonlyMap<string, string | undefined>;
+export type ReplacedHeaders = ReadonlyMap<string, string | undefined>;
 
 /**
  * The headers of a request. Headers of the dialect may also stand in the query, because signers of URLs put them
@@ -21,8 +21,8 @@ export type HeaderOverrides = ReadonlyMap<string, string | undefined>;
 export const boundHeaders = (
   headers: IncomingHttpHeaders,
   query: QueryParameters,
-  spelling: Spelling,
-  overrides: HeaderOverrides,
+  spelling: DialectSpelling,
+  overrides: ReplacedHeaders,
 ): BoundHeaders => {
   const { headerPrefix } = spelling.dialect.signature;
   const get = (documented: string): string | undefined => {

@@ -3,9 +3,9 @@ import { create } from "@bufbuild/protobuf";
 
 import type { MethodContract } from "../../services/kit/contract/contract.ts";
 import type { DecodedBody } from "../signature/decode-body.ts";
-import type { Reading } from "./reading.ts";
-import { valueFromText } from "./reading.ts";
-import { setField } from "./scalars.ts";
+import type { Reading } from "../values/reading.ts";
+import { valueFromText } from "../values/reading.ts";
+import { setField } from "../values/scalars.ts";
 
 /**
  * The messages of a streamed request after its first: one for each piece of the body as it arrives, and, when the body

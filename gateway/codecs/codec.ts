@@ -1,9 +1,9 @@
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 
 import type { FieldContract } from "../../services/kit/contract/contract.ts";
-import type { Reading } from "../bindings/reading.ts";
-import type { Dialect, Spelling } from "../dialects/dialect.ts";
-import type { OutsideFault } from "../faults/outside-fault.ts";
+import type { Reading } from "../values/reading.ts";
+import type { Dialect, DialectSpelling } from "../dialects/dialect.ts";
+import type { HttpFault } from "../faults/http-fault.ts";
 
 /** A document as it goes out. */
 export interface Document {
@@ -12,7 +12,7 @@ export interface Document {
 }
 
 /** What the wording of a refusal needs beside the fault itself. */
-export interface FaultContext {
+export interface AnswerContext {
   readonly dialect: Dialect;
   readonly requestId: string;
   readonly hostId: string;
@@ -29,15 +29,15 @@ export interface FaultDocument extends Document {
 /** How the messages of one protocol are written. Every codec file exports these. */
 export interface Codec {
   /** Sets the body members of a message. An empty body sets none. Throws MalformedBodyError. */
-  readBody(message: Message, desc: DescMessage, body: Buffer, reading: Reading): void;
+  readMembers(message: Message, desc: DescMessage, body: Buffer, reading: Reading): void;
   /** Reads a body that is one member alone; undefined when the body is empty. Throws MalformedBodyError. */
   readPayload(field: FieldContract, body: Buffer, reading: Reading): Message | undefined;
   /** Writes the body members of a message; undefined: the message has no body. */
-  writeBody(message: Message, desc: DescMessage, spelling: Spelling): Document | undefined;
+  writeMembers(message: Message, desc: DescMessage, spelling: DialectSpelling): Document | undefined;
   /** Writes a body that is one member alone. */
-  writePayload(field: FieldContract, value: Message, spelling: Spelling): Document;
+  writePayload(field: FieldContract, value: Message, spelling: DialectSpelling): Document;
   /** Writes a refusal. */
-  writeFault(fault: OutsideFault, context: FaultContext): FaultDocument;
+  writeFault(fault: HttpFault, context: AnswerContext): FaultDocument;
   /** Headers with the request's id. */
-  identify(context: FaultContext): Readonly<Record<string, string>>;
+  identityHeaders(context: AnswerContext): Readonly<Record<string, string>>;
 }

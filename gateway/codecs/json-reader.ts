@@ -1,16 +1,9 @@
 import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
 import { create, ScalarType } from "@bufbuild/protobuf";
 
-import type { Reading } from "../bindings/reading.ts";
-import { hasDialectWords, valueFromText } from "../bindings/reading.ts";
-import {
-  instantFromSeconds,
-  instantFromText,
-  integerOf,
-  isInstant,
-  ScalarError,
-  setField,
-} from "../bindings/scalars.ts";
+import type { Reading } from "../values/reading.ts";
+import { hasDialectWords, valueFromText } from "../values/reading.ts";
+import { instantFromSeconds, instantFromText, integerOf, isInstant, ScalarError, setField } from "../values/scalars.ts";
 import type { FieldContract } from "../../services/kit/contract/contract.ts";
 import { messageContract } from "../../services/kit/contract/contract.ts";
 import { MalformedBodyError } from "./malformed-body-error.ts";

@@ -5,18 +5,18 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { TimestampFormat } from "../../gen/quartet/traits/v1/binding_pb.ts";
 import type { FieldContract } from "../../services/kit/contract/contract.ts";
 import { messageContract } from "../../services/kit/contract/contract.ts";
-import { enumToText, getField, instantToText, isInstant, isUnsaid } from "../bindings/scalars.ts";
-import { stringToDialect } from "../bindings/writing.ts";
-import type { Spelling } from "../dialects/dialect.ts";
+import { enumToText, getField, instantToText, isInstant, isUnsaid } from "../values/scalars.ts";
+import { stringToDialect } from "../values/writing.ts";
+import type { DialectSpelling } from "../dialects/dialect.ts";
 
 /**
  * Writes the body members of a message as a JSON object. A list of the message itself is written even when it is
  * empty, because clients iterate over listings; deeper down an empty list is left out.
  */
-export const writeJsonMembers = (message: Message, desc: DescMessage, spelling: Spelling): string =>
+export const writeJsonMembers = (message: Message, desc: DescMessage, spelling: DialectSpelling): string =>
   writeMembers(message, desc, spelling, true);
 
-const writeMembers = (message: Message, desc: DescMessage, spelling: Spelling, isTop: boolean): string => {
+const writeMembers = (message: Message, desc: DescMessage, spelling: DialectSpelling, isTop: boolean): string => {
   let text = "";
   for (const field of messageContract(desc).bodyFields) {
     const value = getField(message, field.desc);
@@ -28,7 +28,12 @@ const writeMembers = (message: Message, desc: DescMessage, spelling: Spelling, i
 };
 
 /** Undefined: the field says nothing and is left out. */
-const writeField = (field: FieldContract, value: unknown, spelling: Spelling, isTop: boolean): string | undefined => {
+const writeField = (
+  field: FieldContract,
+  value: unknown,
+  spelling: DialectSpelling,
+  isTop: boolean,
+): string | undefined => {
   const { desc } = field;
   switch (desc.fieldKind) {
     case "message":
@@ -45,7 +50,7 @@ const writeField = (field: FieldContract, value: unknown, spelling: Spelling, is
   }
 };
 
-const writeMessage = (message: Message, desc: DescMessage, spelling: Spelling): string => {
+const writeMessage = (message: Message, desc: DescMessage, spelling: DialectSpelling): string => {
   const { wrapped } = messageContract(desc);
   if (wrapped === undefined) return writeMembers(message, desc, spelling, false);
   const value = getField(message, wrapped.desc);
@@ -54,13 +59,13 @@ const writeMessage = (message: Message, desc: DescMessage, spelling: Spelling): 
     : writeMap(wrapped, value as Record<string, unknown>, spelling, true)!;
 };
 
-const writeList = (field: FieldContract, items: readonly unknown[], spelling: Spelling): string =>
+const writeList = (field: FieldContract, items: readonly unknown[], spelling: DialectSpelling): string =>
   `[${items.map((item) => writeElement(field, item, spelling)).join(",")}]`;
 
 const writeMap = (
   field: FieldContract,
   map: Record<string, unknown>,
-  spelling: Spelling,
+  spelling: DialectSpelling,
   writesEmpty: boolean,
 ): string | undefined => {
   const entries = Object.entries(map);
@@ -68,13 +73,13 @@ const writeMap = (
   return `{${entries.map(([key, value]) => `${JSON.stringify(key)}:${writeElement(field, value, spelling)}`).join(",")}}`;
 };
 
-const writeElement = (field: FieldContract, value: unknown, spelling: Spelling): string => {
+const writeElement = (field: FieldContract, value: unknown, spelling: DialectSpelling): string => {
   if (field.desc.message === undefined) return writeSimple(field, value, spelling);
   if (isInstant(field.desc)) return writeInstant(field, value as Timestamp);
   return writeMessage(value as Message, field.desc.message, spelling);
 };
 
-const writeSimple = (field: FieldContract, value: unknown, spelling: Spelling): string => {
+const writeSimple = (field: FieldContract, value: unknown, spelling: DialectSpelling): string => {
   if (field.desc.enum !== undefined)
     return JSON.stringify(enumToText(field.desc.enum, value as number, spelling) ?? "");
   switch (field.desc.scalar) {

@@ -2,18 +2,18 @@ import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { create } from "@bufbuild/protobuf";
 
 import type { FieldContract } from "../../services/kit/contract/contract.ts";
-import type { Reading } from "../bindings/reading.ts";
-import type { Spelling } from "../dialects/dialect.ts";
-import type { OutsideFault } from "../faults/outside-fault.ts";
-import { faultName } from "../faults/outside-fault.ts";
-import type { Document, FaultContext, FaultDocument } from "./codec.ts";
+import type { Reading } from "../values/reading.ts";
+import type { DialectSpelling } from "../dialects/dialect.ts";
+import type { HttpFault } from "../faults/http-fault.ts";
+import { faultName } from "../faults/http-fault.ts";
+import type { Document, AnswerContext, FaultDocument } from "./codec.ts";
 import { parseJson, readJsonMembers } from "./json-reader.ts";
 import { writeJsonMembers } from "./json-writer.ts";
 
 const contentType = "application/json";
 
 /** Sets the body members of a message from a JSON object. */
-export const readBody = (message: Message, desc: DescMessage, body: Buffer, reading: Reading): void => {
+export const readMembers = (message: Message, desc: DescMessage, body: Buffer, reading: Reading): void => {
   if (body.length > 0) readJsonMembers(message, desc, parseJson(body.toString("utf8")), reading);
 };
 
@@ -22,22 +22,22 @@ export const readPayload = (field: FieldContract, body: Buffer, reading: Reading
   if (body.length === 0) return undefined;
   const desc = field.desc.message!;
   const message = create(desc);
-  readBody(message, desc, body, reading);
+  readMembers(message, desc, body, reading);
   return message;
 };
 
 /** Writes the body members of a message; a message without any is an empty object. */
-export const writeBody = (message: Message, desc: DescMessage, spelling: Spelling): Document => ({
+export const writeMembers = (message: Message, desc: DescMessage, spelling: DialectSpelling): Document => ({
   contentType,
   body: Buffer.from(writeJsonMembers(message, desc, spelling)),
 });
 
 /** Writes a JSON document that is one member alone. */
-export const writePayload = (field: FieldContract, value: Message, spelling: Spelling): Document =>
-  writeBody(value, field.desc.message!, spelling);
+export const writePayload = (field: FieldContract, value: Message, spelling: DialectSpelling): Document =>
+  writeMembers(value, field.desc.message!, spelling);
 
 /** Writes a refusal: its name in a header and in the body, its message under both spellings that clients read. */
-export const writeFault = (fault: OutsideFault, context: FaultContext): FaultDocument => {
+export const writeFault = (fault: HttpFault, context: AnswerContext): FaultDocument => {
   const name = faultName(fault, context.dialect);
   const members = Object.fromEntries(fault.members);
   const body = { __type: name, message: fault.message, Message: fault.message, ...members };
@@ -49,6 +49,6 @@ export const writeFault = (fault: OutsideFault, context: FaultContext): FaultDoc
 };
 
 /** Headers with the request's id. */
-export const identify = (context: FaultContext): Record<string, string> => ({
+export const identityHeaders = (context: AnswerContext): Record<string, string> => ({
   [context.dialect.requestIdHeader]: context.requestId,
 });

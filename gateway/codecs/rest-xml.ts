@@ -3,11 +3,11 @@ import { create } from "@bufbuild/protobuf";
 
 import type { FieldContract } from "../../services/kit/contract/contract.ts";
 import { messageContract } from "../../services/kit/contract/contract.ts";
-import type { Reading } from "../bindings/reading.ts";
-import type { Spelling } from "../dialects/dialect.ts";
-import type { OutsideFault } from "../faults/outside-fault.ts";
-import { faultName } from "../faults/outside-fault.ts";
-import type { Document, FaultContext, FaultDocument } from "./codec.ts";
+import type { Reading } from "../values/reading.ts";
+import type { DialectSpelling } from "../dialects/dialect.ts";
+import type { HttpFault } from "../faults/http-fault.ts";
+import { faultName } from "../faults/http-fault.ts";
+import type { Document, AnswerContext, FaultDocument } from "./codec.ts";
 import { MalformedBodyError } from "./malformed-body-error.ts";
 import { readXmlMembers } from "./xml-reader.ts";
 import { parseXml } from "./xml-tree.ts";
@@ -16,7 +16,7 @@ import { writeXmlRoot, writeXmlText, xmlDeclaration } from "./xml-writer.ts";
 const contentType = "application/xml";
 
 /** Sets the body members of a message from an XML document; its root may have any name. */
-export const readBody = (message: Message, desc: DescMessage, body: Buffer, reading: Reading): void => {
+export const readMembers = (message: Message, desc: DescMessage, body: Buffer, reading: Reading): void => {
   if (body.length > 0) readXmlMembers(message, desc, parseXml(body.toString("utf8")), reading);
 };
 
@@ -34,7 +34,7 @@ export const readPayload = (field: FieldContract, body: Buffer, reading: Reading
 };
 
 /** Writes the body members of a message; undefined when it has none. */
-export const writeBody = (message: Message, desc: DescMessage, spelling: Spelling): Document | undefined => {
+export const writeMembers = (message: Message, desc: DescMessage, spelling: DialectSpelling): Document | undefined => {
   const contract = messageContract(desc);
   if (contract.bodyFields.length === 0) return undefined;
   const root = contract.xmlRoot ?? desc.name.replace(/Response$/, "");
@@ -42,14 +42,14 @@ export const writeBody = (message: Message, desc: DescMessage, spelling: Spellin
 };
 
 /** Writes an XML document that is one member alone. */
-export const writePayload = (field: FieldContract, value: Message, spelling: Spelling): Document => {
+export const writePayload = (field: FieldContract, value: Message, spelling: DialectSpelling): Document => {
   const desc = field.desc.message!;
   const root = messageContract(desc).xmlRoot ?? field.wireName;
   return { contentType, body: Buffer.from(writeXmlRoot(root, value, desc, spelling)) };
 };
 
 /** Writes a refusal as an error document, which has no namespace. */
-export const writeFault = (fault: OutsideFault, context: FaultContext): FaultDocument => {
+export const writeFault = (fault: HttpFault, context: AnswerContext): FaultDocument => {
   const members: readonly (readonly [string, string])[] = [
     ["Code", faultName(fault, context.dialect)],
     ["Message", fault.message],
@@ -63,7 +63,7 @@ export const writeFault = (fault: OutsideFault, context: FaultContext): FaultDoc
 };
 
 /** Headers with the request's id and the answering host's. */
-export const identify = (context: FaultContext): Record<string, string> => ({
+export const identityHeaders = (context: AnswerContext): Record<string, string> => ({
   [context.dialect.xmlRequestIdHeader]: context.requestId,
   [context.dialect.hostIdHeader]: context.hostId,
 });

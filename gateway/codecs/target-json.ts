@@ -1,27 +1,27 @@
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 
 import type { FieldContract } from "../../services/kit/contract/contract.ts";
-import type { Spelling } from "../dialects/dialect.ts";
-import type { OutsideFault } from "../faults/outside-fault.ts";
-import { faultName } from "../faults/outside-fault.ts";
-import type { Document, FaultContext, FaultDocument } from "./codec.ts";
+import type { DialectSpelling } from "../dialects/dialect.ts";
+import type { HttpFault } from "../faults/http-fault.ts";
+import { faultName } from "../faults/http-fault.ts";
+import type { Document, AnswerContext, FaultDocument } from "./codec.ts";
 import { writeJsonMembers } from "./json-writer.ts";
-import { identify as identifyRestJson } from "./rest-json.ts";
+import { identityHeaders as identifyRestJson } from "./rest-json.ts";
 
-export { readBody, readPayload } from "./rest-json.ts";
+export { readMembers, readPayload } from "./rest-json.ts";
 
 /** Writes the body members of a message; a message without any is an empty object. */
-export const writeBody = (message: Message, desc: DescMessage, spelling: Spelling): Document => ({
+export const writeMembers = (message: Message, desc: DescMessage, spelling: DialectSpelling): Document => ({
   contentType: spelling.dialect.targetContentType,
   body: Buffer.from(writeJsonMembers(message, desc, spelling)),
 });
 
 /** Writes a JSON document that is one member alone. */
-export const writePayload = (field: FieldContract, value: Message, spelling: Spelling): Document =>
-  writeBody(value, field.desc.message!, spelling);
+export const writePayload = (field: FieldContract, value: Message, spelling: DialectSpelling): Document =>
+  writeMembers(value, field.desc.message!, spelling);
 
 /** Writes a refusal: its name stands in the body. */
-export const writeFault = (fault: OutsideFault, context: FaultContext): FaultDocument => {
+export const writeFault = (fault: HttpFault, context: AnswerContext): FaultDocument => {
   const name = faultName(fault, context.dialect);
   const body = { __type: name, message: fault.message, ...Object.fromEntries(fault.members) };
   return {
@@ -32,4 +32,4 @@ export const writeFault = (fault: OutsideFault, context: FaultContext): FaultDoc
 };
 
 /** Headers with the request's id. */
-export const identify = (context: FaultContext): Record<string, string> => identifyRestJson(context);
+export const identityHeaders = (context: AnswerContext): Record<string, string> => identifyRestJson(context);

@@ -3,9 +3,9 @@ import { create } from "@bufbuild/protobuf";
 
 import type { FieldContract } from "../../services/kit/contract/contract.ts";
 import { messageContract } from "../../services/kit/contract/contract.ts";
-import type { Reading } from "../bindings/reading.ts";
-import { valueFromText } from "../bindings/reading.ts";
-import { getField, isInstant, setField } from "../bindings/scalars.ts";
+import type { Reading } from "../values/reading.ts";
+import { valueFromText } from "../values/reading.ts";
+import { getField, isInstant, setField } from "../values/scalars.ts";
 import type { XmlElement } from "./xml-tree.ts";
 
 /** Sets the body members of a message from an element; elements that the message does not have are passed over. */

@@ -3,14 +3,14 @@ import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { TimestampFormat } from "../../gen/quartet/traits/v1/binding_pb.ts";
 import type { FieldContract } from "../../services/kit/contract/contract.ts";
 import { messageContract } from "../../services/kit/contract/contract.ts";
-import { getField, isInstant, isUnsaid } from "../bindings/scalars.ts";
-import { valueToText } from "../bindings/writing.ts";
-import type { Spelling } from "../dialects/dialect.ts";
+import { getField, isInstant, isUnsaid } from "../values/scalars.ts";
+import { valueToText } from "../values/writing.ts";
+import type { DialectSpelling } from "../dialects/dialect.ts";
 
 export const xmlDeclaration = '<?xml version="1.0" encoding="UTF-8"?>\n';
 
 /** Writes a message as an element. The namespace stands on it when the dialect has one. */
-export const writeXmlRoot = (name: string, message: Message, desc: DescMessage, spelling: Spelling): string => {
+export const writeXmlRoot = (name: string, message: Message, desc: DescMessage, spelling: DialectSpelling): string => {
   const { xmlNamespace } = spelling.dialect;
   const namespace = xmlNamespace === undefined ? "" : ` xmlns="${xmlNamespace}"`;
   return xmlDeclaration + writeElement(name, namespace, message, desc, spelling, true);
@@ -24,7 +24,7 @@ const writeElement = (
   attributes: string,
   message: Message,
   desc: DescMessage,
-  spelling: Spelling,
+  spelling: DialectSpelling,
   isTop: boolean,
 ): string => {
   let opening = `<${name}${attributes}`;
@@ -40,14 +40,14 @@ const writeElement = (
 };
 
 /** An attribute with a prefix declares it, because that is how the readers of such documents expect it. */
-const writeAttribute = (field: FieldContract, value: unknown, spelling: Spelling): string => {
+const writeAttribute = (field: FieldContract, value: unknown, spelling: DialectSpelling): string => {
   const text = simpleText(field, value, spelling);
   if (text === undefined || text === "") return "";
   const declaration = field.wireName.startsWith("xsi:") ? ' xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"' : "";
   return `${declaration} ${field.wireName}="${escapeText(text)}"`;
 };
 
-const writeField = (field: FieldContract, value: unknown, spelling: Spelling, isTop: boolean): string => {
+const writeField = (field: FieldContract, value: unknown, spelling: DialectSpelling, isTop: boolean): string => {
   const name = spelling.member(field);
   const { desc } = field;
   if (desc.fieldKind === "list") return writeList(name, field, value as unknown[], spelling, isTop);
@@ -59,7 +59,7 @@ const writeField = (field: FieldContract, value: unknown, spelling: Spelling, is
   return text === undefined ? "" : writeXmlText(name, text);
 };
 
-const writeMessage = (name: string, message: Message, desc: DescMessage, spelling: Spelling): string => {
+const writeMessage = (name: string, message: Message, desc: DescMessage, spelling: DialectSpelling): string => {
   const { wrapped } = messageContract(desc);
   if (wrapped === undefined) return writeElement(name, "", message, desc, spelling, false);
   const value = getField(message, wrapped.desc);
@@ -72,7 +72,7 @@ const writeList = (
   name: string,
   field: FieldContract,
   items: readonly unknown[],
-  spelling: Spelling,
+  spelling: DialectSpelling,
   writesEmpty: boolean,
 ): string => {
   if (field.xml.isFlattened) return items.map((item) => writeItem(name, field, item, spelling)).join("");
@@ -85,7 +85,7 @@ const writeMap = (
   name: string,
   field: FieldContract,
   map: Record<string, unknown>,
-  spelling: Spelling,
+  spelling: DialectSpelling,
   writesEmpty: boolean,
 ): string => {
   const entries = Object.entries(map).map(
@@ -97,12 +97,12 @@ const writeMap = (
   return `<${name}>${entries.map((entry) => `<${entryName}>${entry}</${entryName}>`).join("")}</${name}>`;
 };
 
-const writeItem = (name: string, field: FieldContract, value: unknown, spelling: Spelling): string =>
+const writeItem = (name: string, field: FieldContract, value: unknown, spelling: DialectSpelling): string =>
   field.desc.message === undefined || isInstant(field.desc)
     ? writeXmlText(name, simpleText(field, value, spelling) ?? "")
     : writeMessage(name, value as Message, field.desc.message, spelling);
 
-const simpleText = (field: FieldContract, value: unknown, spelling: Spelling): string | undefined =>
+const simpleText = (field: FieldContract, value: unknown, spelling: DialectSpelling): string | undefined =>
   valueToText(field, value, TimestampFormat.DATE_TIME, spelling);
 
 const special = /[&<>"\r\n\t]|[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;

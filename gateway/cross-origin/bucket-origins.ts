@@ -48,7 +48,7 @@ export const bucketOrigins = ({ transport, minter, clock }: BucketOriginsOptions
     }
   };
   return {
-    find: async ({ path }) => {
+    find: async (path) => {
       const bucket = decodePercent(path.split("/", 2)[1] ?? "");
       if (!bucketName.test(bucket)) return { kind: "no-resource" };
       const nowMs = clock.now();

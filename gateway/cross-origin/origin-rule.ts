@@ -16,7 +16,7 @@ export interface CrossOriginRequest {
 }
 
 /** The first rule that allows the origin, the method and, before the request proper, every header. */
-export const findRule = (
+export const findOriginRule = (
   rules: readonly OriginRule[],
   request: CrossOriginRequest,
   isPreflight: boolean,

@@ -1,21 +1,23 @@
-import type { Identity } from "../pipeline/identify.ts";
 import type { OriginRule } from "./origin-rule.ts";
 
-/** What an API says about scripts of other origins. */
+/** The rules of an API for scripts of other origins. */
 export type OriginRules =
   | { readonly kind: "rules"; readonly rules: readonly OriginRule[] }
-  /** Nobody made any. */
+  /** Nobody has configured any. */
   | { readonly kind: "no-rules" }
-  /** What the request is about does not exist. */
+  /** The resource of the request does not exist. */
   | { readonly kind: "no-resource" };
 
 /** Where an API's rules come from. */
 export interface OriginSource {
-  /** Finds the rules for what a request is about. Rejects with the ConnectError of a service that cannot tell them. */
-  find(identity: Identity): Promise<OriginRules>;
+  /**
+   * Finds the rules for the resource at a path inside the API, escapes untouched. Rejects with a ServiceError for a
+   * path that is not UTF-8, and with the ConnectError of a service that cannot answer.
+   */
+  find(path: string): Promise<OriginRules>;
 }
 
-/** An API with the same rules everywhere: these origins may send anything that is signed. None given: it has no rules. */
+/** The source of an API with the same rules for every path: any signed request from these origins. Empty: no rules. */
 export const fixedOrigins = (allowedOrigins: readonly string[]): OriginSource => {
   const rule: OriginRule = {
     allowedOrigins,

@@ -2,7 +2,7 @@ import { ObjectStorageService } from "../../gen/quartet/objectstorage/v1/object_
 import type { Clock } from "../../services/kit/clock/clock.ts";
 import { serviceApi } from "../../services/kit/contract/contract.ts";
 import type { Minter } from "../../services/kit/identity/tokens.ts";
-import type { ServiceConnection } from "../service-binding.ts";
+import type { ServiceConnection } from "../api-binding.ts";
 import { bucketOrigins } from "./bucket-origins.ts";
 import type { OriginSource } from "./origin-source.ts";
 import { fixedOrigins } from "./origin-source.ts";

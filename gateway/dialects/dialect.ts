@@ -33,7 +33,7 @@ export interface Dialect {
 }
 
 /** Translates documented spellings into those of a dialect and back. Header names are lower case. */
-export interface Spelling extends WireNames {
+export interface DialectSpelling extends WireNames {
   readonly dialect: Dialect;
   /** `x-svc-copy-source` -> `x-amz-copy-source`, `…-svc-kms-key-id` -> `…-aws-kms-key-id`. */
   header(documented: string): string;
@@ -46,7 +46,7 @@ export interface Spelling extends WireNames {
 }
 
 /** The spelling of a dialect; header names are translated once and kept. */
-export const spellingOf = (dialect: Dialect): Spelling => {
+export const spellingOf = (dialect: Dialect): DialectSpelling => {
   const headers = new Map<string, string>();
   const ownPrefix = `${dialect.providerWord}:`;
   const arnPrefix = `arn:${dialect.providerWord}:`;
@@ -77,7 +77,7 @@ export const spellingOf = (dialect: Dialect): Spelling => {
 const documentedValuePrefix = "svc:";
 const documentedHeaderPrefix = "x-svc-";
 
-/** A header name in a dialect, as `Spelling.header` gives it, for names that are not worth keeping. */
+/** A header name in a dialect, as `DialectSpelling.header` gives it, for names that are not worth keeping. */
 export const headerIn = (dialect: Dialect, documented: string): string => {
   if (!documented.startsWith(documentedHeaderPrefix)) return documented;
   const rest = documented.slice(documentedHeaderPrefix.length).replaceAll("-svc-", `-${dialect.providerWord}-`);

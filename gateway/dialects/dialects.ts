@@ -2,20 +2,20 @@ import type { IncomingHttpHeaders } from "node:http";
 
 import type { QueryParameters } from "../http/query.ts";
 import { amzDialect } from "./amz.ts";
-import type { Dialect, Spelling } from "./dialect.ts";
+import type { Dialect, DialectSpelling } from "./dialect.ts";
 import { spellingOf } from "./dialect.ts";
 import { svcDialect } from "./svc.ts";
 
 /** The dialects that an installation speaks. */
 export interface Dialects {
-  readonly all: readonly Spelling[];
+  readonly all: readonly DialectSpelling[];
   /** The dialect of a request without any hint: the public one. */
-  readonly fallback: Spelling;
+  readonly fallback: DialectSpelling;
   /**
    * Finds the dialect of a request: by the algorithm of its authorization, by the algorithm in its query, or by a
    * header with a dialect's prefix. A request without any hint is taken for the public dialect.
    */
-  detect(headers: IncomingHttpHeaders, query: QueryParameters): Spelling;
+  detect(headers: IncomingHttpHeaders, query: QueryParameters): DialectSpelling;
 }
 
 /** The dialects with the word of the documented one. Throws when the word cannot stand in a header name. */
@@ -39,7 +39,7 @@ export const dialectsOf = (word: string): Dialects => {
 const hasAlgorithm = (authorization: string | undefined, dialect: Dialect): boolean =>
   authorization !== undefined && authorization.startsWith(`${dialect.signature.keySeed}-`);
 
-const findByHeader = (headers: IncomingHttpHeaders, all: readonly Spelling[]): Spelling | undefined => {
+const findByHeader = (headers: IncomingHttpHeaders, all: readonly DialectSpelling[]): DialectSpelling | undefined => {
   for (const name in headers) {
     // Most headers begin otherwise, so one character is looked at first.
     if (name.charCodeAt(0) !== xCode) continue;

@@ -6,30 +6,30 @@ import type { FieldConstraints, TextConstraints } from "../../services/kit/contr
 import type { FieldContract, MessageContract } from "../../services/kit/contract/contract.ts";
 import { messageContract } from "../../services/kit/contract/contract.ts";
 import { enumSpellings, pascalCase } from "../../services/kit/contract/spellings.ts";
-import { isInstant } from "../bindings/scalars.ts";
-import type { Spelling } from "../dialects/dialect.ts";
+import { isInstant } from "../values/scalars.ts";
+import type { DialectSpelling } from "../dialects/dialect.ts";
 import type { ExportSource } from "./export-source.ts";
 import { memberName, writtenName } from "./export-source.ts";
 
 /** A shape of a botocore model, or a reference to one with what is special at its place. */
-export type Shape = Record<string, unknown>;
+export type BotocoreShape = Record<string, unknown>;
 
 /** The shapes of one model. Messages are shapes of their own name; equal values share a shape. */
 export interface ShapeBook {
   /** Adds the shape of a message, and those it needs, and answers its name. */
   message(desc: DescMessage, streamed?: FieldContract): string;
-  add(name: string, shape: Shape): void;
-  readonly shapes: Readonly<Record<string, Shape>>;
+  add(name: string, shape: BotocoreShape): void;
+  readonly shapes: Readonly<Record<string, BotocoreShape>>;
 }
 
 /** Makes an empty book for one API. */
 export const createShapeBook = (source: ExportSource): ShapeBook => {
   const { spelling } = source;
-  const shapes: Record<string, Shape> = {};
+  const shapes: Record<string, BotocoreShape> = {};
   const contents = new Map<string, string>();
 
   /** Names a value's shape after its member; an equal shape is used again, a different one gets its message in front. */
-  const intern = (name: string, owner: string, shape: Shape): string => {
+  const intern = (name: string, owner: string, shape: BotocoreShape): string => {
     const content = JSON.stringify(shape);
     const known = contents.get(`${name} ${content}`);
     if (known !== undefined) return known;
@@ -43,14 +43,14 @@ export const createShapeBook = (source: ExportSource): ShapeBook => {
   const message = (desc: DescMessage, streamed?: FieldContract): string => {
     const name = nameOf(desc);
     if (shapes[name] !== undefined) return name;
-    const shape: Shape = { type: "structure" };
+    const shape: BotocoreShape = { type: "structure" };
     shapes[name] = shape;
     const contract = messageContract(desc);
     Object.assign(shape, structure(contract, streamed));
     return name;
   };
 
-  const structure = (contract: MessageContract, streamed: FieldContract | undefined): Shape => {
+  const structure = (contract: MessageContract, streamed: FieldContract | undefined): BotocoreShape => {
     const fields = contract.fields.filter(({ place }) => place.kind !== "rpcOnly");
     const members = fields.map((field) => [
       memberName(field, spelling),
@@ -59,13 +59,13 @@ export const createShapeBook = (source: ExportSource): ShapeBook => {
     const required = fields.filter(({ constraints }) => constraints.isRequired);
     return {
       ...(required.length === 0 ? {} : { required: required.map((field) => memberName(field, spelling)) }),
-      members: Object.fromEntries(members) as Shape,
+      members: Object.fromEntries(members) as BotocoreShape,
       ...(contract.payload === undefined ? {} : { payload: memberName(contract.payload, spelling) }),
       ...documentation(source.describe(contract.desc)),
     };
   };
 
-  const member = (field: FieldContract, owner: DescMessage, isStreamed: boolean): Shape => ({
+  const member = (field: FieldContract, owner: DescMessage, isStreamed: boolean): BotocoreShape => ({
     shape: valueName(field, owner),
     ...placeOf(field, spelling),
     ...(isStreamed ? { streaming: true } : {}),
@@ -127,9 +127,10 @@ export const createShapeBook = (source: ExportSource): ShapeBook => {
 /** A message's name without its package; a nested message carries the names of those around it. */
 const nameOf = (desc: DescMessage): string => (desc.parent === undefined ? desc.name : nameOf(desc.parent) + desc.name);
 
-export const documentation = (text: string | undefined): Shape => (text === undefined ? {} : { documentation: text });
+export const documentation = (text: string | undefined): BotocoreShape =>
+  text === undefined ? {} : { documentation: text };
 
-const placeOf = (field: FieldContract, spelling: Spelling): Shape => {
+const placeOf = (field: FieldContract, spelling: DialectSpelling): BotocoreShape => {
   const { place } = field;
   if (place.kind === "label") return { location: "uri", locationName: field.wireName };
   if (place.kind === "header") return { location: "header", locationName: spelling.header(place.name) };
@@ -140,16 +141,16 @@ const placeOf = (field: FieldContract, spelling: Spelling): Shape => {
   return bodyPlace(field, spelling);
 };
 
-const payloadRoot = (field: FieldContract, spelling: Spelling): Shape => {
+const payloadRoot = (field: FieldContract, spelling: DialectSpelling): BotocoreShape => {
   const root = messageContract(field.desc.message!).xmlRoot ?? field.wireName;
   return { locationName: root, ...namespaceOf(spelling) };
 };
 
 /** The namespace of documents, where a dialect has one. */
-export const namespaceOf = ({ dialect }: Spelling): Shape =>
+export const namespaceOf = ({ dialect }: DialectSpelling): BotocoreShape =>
   dialect.xmlNamespace === undefined ? {} : { xmlNamespace: { uri: dialect.xmlNamespace } };
 
-const bodyPlace = (field: FieldContract, spelling: Spelling): Shape => {
+const bodyPlace = (field: FieldContract, spelling: DialectSpelling): BotocoreShape => {
   const written = writtenName(field, spelling);
   const attribute = field.xml.isAttribute ? { xmlAttribute: true } : {};
   return written === memberName(field, spelling) ? attribute : { locationName: written, ...attribute };
@@ -162,7 +163,11 @@ const timestampFormats: Readonly<Record<number, string>> = {
 };
 
 /** A value that is no message, list or map. Enum values may grow, so clients take them for texts with known values. */
-const simple = (desc: DescField, constraints: TextConstraints | undefined, spelling: Spelling): Shape => {
+const simple = (
+  desc: DescField,
+  constraints: TextConstraints | undefined,
+  spelling: DialectSpelling,
+): BotocoreShape => {
   if (isInstant(desc)) return { type: "timestamp" };
   if (desc.enum !== undefined) return { type: "string", enum: spelledValues(desc.enum, spelling) };
   const type = scalarTypes[desc.scalar ?? ScalarType.STRING];
@@ -171,24 +176,24 @@ const simple = (desc: DescField, constraints: TextConstraints | undefined, spell
 };
 
 /** The values of an enum as a dialect spells them. */
-export const spelledValues = (desc: DescEnum, spelling: Spelling): string[] =>
+export const spelledValues = (desc: DescEnum, spelling: DialectSpelling): string[] =>
   enumSpellings(desc).values.map(({ wireValue, publicValue }) =>
     spelling.value(spelling.dialect.writesPublicNames ? publicValue : wireValue),
   );
 
-const textShape = (constraints: TextConstraints | undefined): Shape => ({
+const textShape = (constraints: TextConstraints | undefined): BotocoreShape => ({
   type: "string",
   ...lengths(constraints),
   ...(constraints?.pattern === undefined ? {} : { pattern: constraints.pattern }),
   ...(constraints === undefined || constraints.oneOf.length === 0 ? {} : { enum: constraints.oneOf }),
 });
 
-const lengths = (constraints: TextConstraints | undefined): Shape => ({
+const lengths = (constraints: TextConstraints | undefined): BotocoreShape => ({
   ...(constraints?.lengthMin === undefined ? {} : { min: constraints.lengthMin }),
   ...(constraints?.lengthMax === undefined ? {} : { max: constraints.lengthMax }),
 });
 
-const ranges = (constraints: TextConstraints | undefined): Shape => {
+const ranges = (constraints: TextConstraints | undefined): BotocoreShape => {
   if (constraints === undefined || !("rangeMin" in constraints)) return {};
   const { rangeMin, rangeMax } = constraints as FieldConstraints;
   return {
@@ -197,7 +202,7 @@ const ranges = (constraints: TextConstraints | undefined): Shape => {
   };
 };
 
-const sensitivity = (constraints: TextConstraints | undefined): Shape =>
+const sensitivity = (constraints: TextConstraints | undefined): BotocoreShape =>
   constraints !== undefined && "isSensitive" in constraints && (constraints as FieldConstraints).isSensitive
     ? { sensitive: true }
     : {};

@@ -3,7 +3,7 @@ import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
 import type { FieldContract } from "../../services/kit/contract/contract.ts";
 import { messageContract } from "../../services/kit/contract/contract.ts";
-import type { Shape, ShapeBook } from "./botocore-shapes.ts";
+import type { BotocoreShape, ShapeBook } from "./botocore-shapes.ts";
 import { createShapeBook, documentation, namespaceOf } from "./botocore-shapes.ts";
 import type { ExportedOperation, ExportSource } from "./export-source.ts";
 import { memberName, operationsOf, targetPrefixOf, titleOf } from "./export-source.ts";
@@ -16,8 +16,8 @@ export const modelVersion = "2026-01-01";
 
 /** What a loader finds of one API: `<api>/<modelVersion>/service-2.json` and `paginators-1.json` beside it. */
 export interface BotocoreModel {
-  readonly service: Shape;
-  readonly paginators: Shape;
+  readonly service: BotocoreShape;
+  readonly paginators: BotocoreShape;
 }
 
 /**
@@ -44,8 +44,8 @@ export const botocoreModel = (source: ExportSource): BotocoreModel => {
       version: "2.0",
       metadata: metadataOf(source),
       operations: Object.fromEntries(
-        described.map(([name, operation]) => [name, { ...(operation as Shape), errors }]),
-      ) as Shape,
+        described.map(([name, operation]) => [name, { ...(operation as BotocoreShape), errors }]),
+      ) as BotocoreShape,
       shapes: Object.fromEntries(Object.entries(book.shapes).toSorted(byName)),
       ...documentation(source.describe(source.service)),
     },
@@ -60,7 +60,7 @@ const protocols: Readonly<Record<Protocol, string>> = {
   [Protocol.REST_XML]: "rest-xml",
 };
 
-const metadataOf = (source: ExportSource): Shape => {
+const metadataOf = (source: ExportSource): BotocoreShape => {
   const { api, spelling } = source;
   const { dialect } = spelling;
   const protocol = protocols[api.protocol];
@@ -80,7 +80,7 @@ const metadataOf = (source: ExportSource): Shape => {
   };
 };
 
-const describeOperation = (source: ExportSource, operation: ExportedOperation, book: ShapeBook): Shape => {
+const describeOperation = (source: ExportSource, operation: ExportedOperation, book: ShapeBook): BotocoreShape => {
   const { desc, contract, httpMethod, requestUri, status } = operation;
   const isXml = source.api.protocol === Protocol.REST_XML;
   const needsRoot = isXml && contract.input.payload === undefined && contract.input.bodyFields.length > 0;
@@ -102,7 +102,7 @@ const describeOperation = (source: ExportSource, operation: ExportedOperation, b
 const streamedMember = (payload: FieldContract | undefined): FieldContract | undefined =>
   payload?.desc.message === undefined ? payload : undefined;
 
-const paginatorOf = (source: ExportSource, { desc, contract }: ExportedOperation): [string, Shape][] => {
+const paginatorOf = (source: ExportSource, { desc, contract }: ExportedOperation): [string, BotocoreShape][] => {
   const { pagination, input, output } = contract;
   if (pagination === undefined) return [];
   const named = (fields: readonly FieldContract[], name: string): string | undefined => {

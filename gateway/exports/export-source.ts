@@ -5,11 +5,11 @@ import { methodContract, serviceApi } from "../../services/kit/contract/contract
 import { pascalCase } from "../../services/kit/contract/spellings.ts";
 import type { FaultTable } from "../../services/kit/faults/service-error.ts";
 import { faultTable } from "../../services/kit/faults/service-error.ts";
-import type { Spelling } from "../dialects/dialect.ts";
+import type { DialectSpelling } from "../dialects/dialect.ts";
 import { services } from "../services.ts";
 import type { Describe } from "./proto-comments.ts";
-import type { Refusal } from "./refusals.ts";
-import { refusalsOf } from "./refusals.ts";
+import type { Refusal } from "./documented-errors.ts";
+import { refusalsOf } from "./documented-errors.ts";
 
 /** Everything that an export of one API is made from. */
 export interface ExportSource {
@@ -17,12 +17,12 @@ export interface ExportSource {
   readonly service: DescService;
   readonly faults: FaultTable;
   readonly refusals: readonly Refusal[];
-  readonly spelling: Spelling;
+  readonly spelling: DialectSpelling;
   readonly describe: Describe;
 }
 
 /** The four APIs as a dialect spells them. */
-export const exportSources = (spelling: Spelling, describe: Describe): ExportSource[] =>
+export const exportSources = (spelling: DialectSpelling, describe: Describe): ExportSource[] =>
   Object.values(services).map(({ service, errors }) => {
     const api = serviceApi(service);
     const faults = faultTable(errors);
@@ -56,14 +56,14 @@ export const operationsOf = ({ service }: ExportSource): ExportedOperation[] =>
     .toSorted((left, right) => (left.desc.name < right.desc.name ? -1 : 1));
 
 /** The name that a dialect writes for a member. */
-export const writtenName = (field: FieldContract, { dialect }: Spelling): string =>
+export const writtenName = (field: FieldContract, { dialect }: DialectSpelling): string =>
   dialect.writesPublicNames ? field.publicName : field.wireName;
 
 /**
  * The name that programs use for a member: what is written, unless that is no plain name (`xsi:type`), or names each
  * element of a list that stands directly in its parent (`Object`, of which there are many).
  */
-export const memberName = (field: FieldContract, spelling: Spelling): string => {
+export const memberName = (field: FieldContract, spelling: DialectSpelling): string => {
   const written = writtenName(field, spelling);
   const isElement = field.xml.isFlattened && field.desc.fieldKind === "list";
   return isElement || !/^[A-Za-z]\w*$/.test(written) ? pascalCase(field.desc.name) : written;

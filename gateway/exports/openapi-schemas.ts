@@ -6,7 +6,7 @@ import { TimestampFormat } from "../../gen/quartet/traits/v1/binding_pb.ts";
 import type { FieldConstraints, TextConstraints } from "../../services/kit/contract/constraints.ts";
 import type { FieldContract } from "../../services/kit/contract/contract.ts";
 import { messageContract } from "../../services/kit/contract/contract.ts";
-import { isInstant } from "../bindings/scalars.ts";
+import { isInstant } from "../values/scalars.ts";
 import { spelledValues } from "./botocore-shapes.ts";
 import type { ExportSource } from "./export-source.ts";
 import { writtenName } from "./export-source.ts";

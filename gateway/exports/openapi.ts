@@ -5,7 +5,7 @@ import type { ExportedOperation, ExportSource } from "./export-source.ts";
 import { operationsOf, targetPrefixOf, titleOf } from "./export-source.ts";
 import type { Schema, SchemaBook } from "./openapi-schemas.ts";
 import { createSchemaBook, described, isRaw } from "./openapi-schemas.ts";
-import type { Refusal } from "./refusals.ts";
+import type { Refusal } from "./documented-errors.ts";
 
 /** The version of the documents; it changes when a document changes in a way that its users must know of. */
 export const documentVersion = "1.0.0";

@@ -1,5 +1,5 @@
 import { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
-import type { OutsideFault } from "./outside-fault.ts";
+import type { HttpFault } from "./http-fault.ts";
 
 /** Why the gateway itself refuses a request, before any service saw it. */
 export type RefusalKind =
@@ -135,7 +135,7 @@ const refusals: Readonly<Record<RefusalKind, RefusalWords>> = {
 };
 
 /** Words a refusal of the gateway for a protocol. */
-export const gatewayFault = (refusal: GatewayRefusal, protocol: Protocol): OutsideFault => {
+export const gatewayFault = (refusal: GatewayRefusal, protocol: Protocol): HttpFault => {
   const facts = refusals[refusal.kind];
   const [name, status] = protocol === Protocol.REST_XML ? facts.xml : facts.json;
   return {

@@ -8,25 +8,25 @@ import { pascalCase } from "../../services/kit/contract/spellings.ts";
 import type { FaultFacts, FaultMetadata, FaultTable } from "../../services/kit/faults/service-error.ts";
 import { fillTemplate, ServiceError } from "../../services/kit/faults/service-error.ts";
 import { validatorFor, violationsFault } from "../../services/kit/validation/validate.ts";
-import type { Spelling } from "../dialects/dialect.ts";
-import type { FaultVoice } from "./fault-voice.ts";
+import type { DialectSpelling } from "../dialects/dialect.ts";
+import type { FaultContext } from "./fault-context.ts";
 import { targetStatus } from "./gateway-refusal.ts";
-import type { OutsideFault } from "./outside-fault.ts";
-import { spellText } from "./spelled-text.ts";
+import type { HttpFault } from "./http-fault.ts";
+import { renameMembers } from "./member-names.ts";
 
 /**
  * Words a failed call. A failure that the service did not declare is told by the role that its RPC code stands for. What
  * the service tells in documented names is told in those of the caller's dialect.
  */
-export const serviceFault = (error: ConnectError, voice: FaultVoice): OutsideFault => {
-  const { table, protocol } = voice;
+export const serviceFault = (error: ConnectError, context: FaultContext): HttpFault => {
+  const { table, protocol } = context;
   const info = error.findDetails(ErrorInfoSchema).find(({ domain }) => domain === table.domain);
   const declared = info === undefined ? undefined : table.findByReason(info.reason);
   if (declared === undefined || info === undefined) return undeclaredFault(error.code, table, protocol);
-  const constraints = declared.role === FaultRole.INVALID_INPUT ? violatedConstraints(voice) : undefined;
+  const constraints = declared.role === FaultRole.INVALID_INPUT ? violatedConstraints(context) : undefined;
   if (constraints !== undefined) return declaredFault(constraints, protocol);
 
-  const metadata = spelledMetadata(declared, info.metadata, voice);
+  const metadata = spelledMetadata(declared, info.metadata, context);
   const message = metadata === info.metadata ? error.rawMessage : fillTemplate(declared.message, metadata);
   return wordFault(declared, message, metadata, forwardedHeaders(error.metadata), protocol);
 };
@@ -35,25 +35,26 @@ export const serviceFault = (error: ConnectError, voice: FaultVoice): OutsideFau
  * The constraints that the message of a refused call breaks, in the names of the caller's dialect. The message is at
  * hand, so finding them again is surer than translating a text. Undefined: it breaks none, or nothing was sent yet.
  */
-const violatedConstraints = ({ table, spelling, bound }: FaultVoice): ServiceError | undefined => {
+const violatedConstraints = ({ table, spelling, bound }: FaultContext): ServiceError | undefined => {
   if (bound === undefined) return undefined;
   const violations = validatorFor(bound.method.desc.input, spelling)(bound.message);
   return violations.length === 0 ? undefined : violationsFault(table, violations);
 };
 
-const spelledMetadata = (facts: FaultFacts, metadata: FaultMetadata, voice: FaultVoice): FaultMetadata => {
+const spelledMetadata = (facts: FaultFacts, metadata: FaultMetadata, context: FaultContext): FaultMetadata => {
   const keys = facts.spelledMetadata.filter((key) => metadata[key] !== undefined);
   if (keys.length === 0) return metadata;
-  const spell = (text: string, spelling: Spelling): string => spellText(text, voice.bound?.method, spelling);
-  return { ...metadata, ...Object.fromEntries(keys.map((key) => [key, spell(metadata[key] ?? "", voice.spelling)])) };
+  const spell = (text: string, spelling: DialectSpelling): string =>
+    renameMembers(text, context.bound?.method, spelling);
+  return { ...metadata, ...Object.fromEntries(keys.map((key) => [key, spell(metadata[key] ?? "", context.spelling)])) };
 };
 
 /** Words a refusal that the gateway makes in a service's name, such as a member of the wrong type. */
-export const declaredFault = (error: ServiceError, protocol: Protocol): OutsideFault =>
+export const declaredFault = (error: ServiceError, protocol: Protocol): HttpFault =>
   wordFault(error.facts, error.message, error.metadata, {}, protocol);
 
 /** Words a failure by the service's own reason for a role. */
-export const undeclaredFault = (code: Code, table: FaultTable, protocol: Protocol): OutsideFault => {
+export const undeclaredFault = (code: Code, table: FaultTable, protocol: Protocol): HttpFault => {
   const role = roles[code];
   const facts = table.all().find((each) => each.role === role) ?? table.byRole(fallbackRole(role));
   const { message } = new ServiceError(facts, {});
@@ -92,7 +93,7 @@ const wordFault = (
   metadata: FaultMetadata,
   headers: Readonly<Record<string, string>>,
   protocol: Protocol,
-): OutsideFault => {
+): HttpFault => {
   const isTold = (key: string): boolean =>
     !facts.hiddenMembers.includes(key) && !(facts.role === FaultRole.INVALID_INPUT && toldInMessage.has(key));
   const isBusy = facts.httpStatus === 503 || facts.httpStatus === 429;

@@ -1,11 +1,11 @@
 import { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
 import type { Dialect } from "../dialects/dialect.ts";
 import type { RefusalDetails, SignatureRefusal } from "../signature/refusal.ts";
-import type { OutsideFault } from "./outside-fault.ts";
+import type { HttpFault } from "./http-fault.ts";
 import { targetStatus } from "./gateway-refusal.ts";
 
 /** Words a refused signature for a protocol. Only XML answers show details, as their clients print them. */
-export const signatureFault = (refusal: SignatureRefusal, protocol: Protocol, dialect: Dialect): OutsideFault => {
+export const signatureFault = (refusal: SignatureRefusal, protocol: Protocol, dialect: Dialect): HttpFault => {
   const { facts, details } = refusal;
   const isXml = protocol === Protocol.REST_XML;
   const name = isXml ? facts.xmlCode : facts.jsonName;

@@ -19,7 +19,7 @@ const partHeadBytesMax = 8 * 1024;
  *
  * Throws GatewayRefusal (`malformed-form`) for a body that is not built so.
  */
-export const readParts = async function* (
+export const readFormParts = async function* (
   source: AsyncIterable<Uint8Array>,
   boundary: string,
 ): AsyncGenerator<FormPart> {

@@ -1,7 +1,7 @@
 import { GatheredBytes } from "../../services/kit/wire/gathered-bytes.ts";
 import { GatewayRefusal } from "../faults/gateway-refusal.ts";
 import type { FormPart } from "./multipart-reader.ts";
-import { readParts } from "./multipart-reader.ts";
+import { readFormParts } from "./multipart-reader.ts";
 
 /** A form up to its file. */
 export interface Form {
@@ -20,7 +20,7 @@ const fieldsBytesMax = 64 * 1024;
 export const readForm = async (source: AsyncIterable<Uint8Array>, boundary: string): Promise<Form> => {
   const fields = new Map<string, string>();
   let bytesLeft = fieldsBytesMax;
-  const parts = readParts(source, boundary);
+  const parts = readFormParts(source, boundary);
   for (let next = await parts.next(); next.done !== true; next = await parts.next()) {
     const part = next.value;
     if (part.name === "file") return { fields, fileName: baseName(part.fileName), file: part.content };

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 
 import { lingerOver } from "../../services/kit/server/linger.ts";
 import { defaultLimits } from "../../services/kit/server/limits.ts";
-import type { RequestBody } from "./request-body.ts";
+import type { IncomingBody } from "./incoming-body.ts";
 
 /** The head of an answer; header names are lower case. */
 export interface AnswerHead {
@@ -61,7 +61,7 @@ export const sendPieces = async (
  * Makes sure that a request answered before its end does not hold or break its connection: one whose client still waits
  * to be asked for the body ends with the answer, another is read on for a while.
  */
-export const settleUnread = (request: IncomingMessage, response: ServerResponse, body: RequestBody): void => {
+export const settleUnread = (request: IncomingMessage, response: ServerResponse, body: IncomingBody): void => {
   if (request.readableEnded || request.destroyed) return;
   if (body.isAwaited()) response.shouldKeepAlive = false;
   else if (!request.complete) response.once("finish", () => lingerOver(request, defaultLimits));

@@ -1,21 +1,11 @@
 import { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
-import type { Caller } from "../../services/kit/identity/caller.ts";
-import type { Exchange } from "./exchange.ts";
+import type { HttpExchange } from "./exchange.ts";
 import { GatewayRefusal } from "../faults/gateway-refusal.ts";
 import type { Gateway } from "../gateway.ts";
-import { bindingOf } from "../gateway.ts";
-import type { Identity, RequestHead } from "./identify.ts";
+import type { RequestHead } from "../http/request-head.ts";
 import { isItsOwnCanonicalPath } from "../signature/canonical.ts";
-import type { Payload } from "../signature/payload.ts";
 import { verifyRequest } from "../signature/verify.ts";
-
-/** Who calls, and how the body that belongs to the signature is to be read. */
-export interface Believed {
-  readonly caller: Caller;
-  readonly payload: Payload;
-  /** The whole body, where it had to be read to verify the signature. */
-  readonly body: Buffer | undefined;
-}
+import type { AuthenticatedRequest, Identity } from "./stages.ts";
 
 /**
  * Verifies a request's signature. Clients of the JSON APIs sign the hash of a body without telling it, so there the body
@@ -25,13 +15,13 @@ export interface Believed {
  */
 export const authenticate = async (
   gateway: Gateway,
-  exchange: Exchange,
+  exchange: HttpExchange,
   head: RequestHead,
   identity: Identity,
-): Promise<Believed> => {
+): Promise<AuthenticatedRequest> => {
   const { dialect } = identity.spelling;
-  const { protocol } = bindingOf(gateway, identity).api;
-  const isXml = protocol === Protocol.REST_XML;
+  const { api } = identity.binding;
+  const isXml = api.protocol === Protocol.REST_XML;
   const isSigned =
     head.headers.authorization !== undefined || head.query.has(`${dialect.signature.queryPrefix}Signature`);
   if (!isXml && !isSigned) throw new GatewayRefusal("missing-authentication");
@@ -47,7 +37,7 @@ export const authenticate = async (
     brand: dialect.signature,
     accessKeys: gateway.accessKeys,
     clock: gateway.clock,
-    signingNames: dialect.signingNames[identity.api] ?? [],
+    signingNames: dialect.signingNames[api.name] ?? [],
     region: gateway.region,
     resource: isXml ? identity.path : undefined,
     doubleEncodePath: !isXml,

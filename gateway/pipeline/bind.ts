@@ -1,35 +1,20 @@
-import type { Message } from "@bufbuild/protobuf";
-
 import { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
-import type { MethodContract } from "../../services/kit/contract/contract.ts";
 import { throwViolations } from "../../services/kit/validation/validate.ts";
-import type { Believed } from "./authenticate.ts";
-import { bindBody, bindParts, streamsBody, takesBody } from "../bindings/bind-request.ts";
+import { bindBody, bindRequestLine, streamsBody, takesBody } from "../bindings/bind-request.ts";
 import { checkDocumentDigests } from "../bindings/document-digest.ts";
-import type { Reading } from "../bindings/reading.ts";
+import type { Reading } from "../values/reading.ts";
 import type { BoundHeaders } from "../bindings/request-headers.ts";
 import { boundHeaders } from "../bindings/request-headers.ts";
-import { requestOverrides } from "../bindings/chunked-headers.ts";
-import type { Match } from "../bindings/route-table.ts";
+import { replacedHeaders } from "../bindings/chunked-headers.ts";
+import type { RouteMatch } from "../bindings/method-routes.ts";
 import { refuseUnoffered } from "../bindings/subresources.ts";
 import { streamedBody } from "../bindings/streamed-body.ts";
-import type { Exchange } from "./exchange.ts";
+import type { HttpExchange } from "./exchange.ts";
 import { GatewayRefusal } from "../faults/gateway-refusal.ts";
-import type { Gateway } from "../gateway.ts";
-import { bindingOf } from "../gateway.ts";
-import type { Identity, RequestHead } from "./identify.ts";
-import type { ServiceBinding } from "../service-binding.ts";
+import type { ApiBinding } from "../api-binding.ts";
+import type { RequestHead } from "../http/request-head.ts";
 import { decodeBody } from "../signature/decode-body.ts";
-
-/** A call that a request stands for. */
-export interface BoundCall {
-  readonly binding: ServiceBinding;
-  readonly method: MethodContract;
-  /** The request; of a method that streams its request, the first message of the stream. */
-  readonly message: Message;
-  /** The messages after the first, of a method that streams its request. */
-  readonly more: AsyncIterable<Message> | undefined;
-}
+import type { AuthenticatedRequest, BoundCall, Identity } from "./stages.ts";
 
 /**
  * Finds the method that a request means and makes its request message. The line and the headers are bound before
@@ -37,29 +22,32 @@ export interface BoundCall {
  * Throws GatewayRefusal, MalformedUriError, MalformedBodyError, SignatureRefusal and the service's ServiceError.
  */
 export const bind = async (
-  gateway: Gateway,
-  exchange: Exchange,
+  exchange: HttpExchange,
   head: RequestHead,
   identity: Identity,
-  believed: Believed,
+  authenticated: AuthenticatedRequest,
 ): Promise<BoundCall> => {
-  const { spelling } = identity;
-  const binding = bindingOf(gateway, identity);
-  const headers = boundHeaders(head.headers, head.query, spelling, requestOverrides(head, believed.payload, spelling));
+  const { binding, spelling } = identity;
+  const headers = boundHeaders(
+    head.headers,
+    head.query,
+    spelling,
+    replacedHeaders(head, authenticated.payload, spelling),
+  );
   const { method, labels } = findMethod(binding, head, identity, headers);
 
   const reading: Reading = { spelling, violations: [] };
-  const message = bindParts(method, { labels, query: head.query, headers }, reading);
+  const message = bindRequestLine(method, { labels, query: head.query, headers }, reading);
   if (streamsBody(method)) {
     if (head.headers["content-length"] === undefined && head.headers["transfer-encoding"] === undefined)
       throw new GatewayRefusal("missing-content-length");
     throwViolations(binding.faults, reading.violations);
-    const decoded = decodeBody(believed.payload, exchange.body.pieces());
+    const decoded = decodeBody(authenticated.payload, exchange.body.pieces());
     return { binding, method, message, more: streamedBody(method, decoded, reading) };
   }
   if (takesBody(method)) {
-    const read = (source: AsyncIterable<Uint8Array>) => decodeBody(believed.payload, source);
-    const body = believed.body ?? (await exchange.body.readWhole(read));
+    const read = (source: AsyncIterable<Uint8Array>) => decodeBody(authenticated.payload, source);
+    const body = authenticated.body ?? (await exchange.body.readWhole(read));
     if (binding.api.protocol === Protocol.REST_XML) checkDocumentDigests(headers, body);
     bindBody(method, message, body, binding.codec, reading);
   }
@@ -67,7 +55,7 @@ export const bind = async (
   return { binding, method, message, more: undefined };
 };
 
-const findMethod = (binding: ServiceBinding, head: RequestHead, identity: Identity, headers: BoundHeaders): Match => {
+const findMethod = (binding: ApiBinding, head: RequestHead, identity: Identity, headers: BoundHeaders): RouteMatch => {
   if (binding.api.protocol === Protocol.TARGET_JSON) return findTarget(binding, head, identity);
   const found = binding.routes.find({
     method: head.method,
@@ -81,7 +69,7 @@ const findMethod = (binding: ServiceBinding, head: RequestHead, identity: Identi
 };
 
 /** `AWSEvents.PutEvents`: the word before the dot is the API's in the dialect, or the documented one. */
-const findTarget = (binding: ServiceBinding, head: RequestHead, identity: Identity): Match => {
+const findTarget = (binding: ApiBinding, head: RequestHead, identity: Identity): RouteMatch => {
   const { dialect } = identity.spelling;
   const target = String(head.headers[dialect.targetHeader] ?? "");
   const dot = target.indexOf(".");

@@ -2,16 +2,10 @@ import type { DescMethodStreaming, DescMethodUnary, Message } from "@bufbuild/pr
 import { ConnectError } from "@connectrpc/connect";
 
 import type { Caller } from "../../services/kit/identity/caller.ts";
-import type { BoundCall } from "./bind.ts";
-import type { Exchange } from "./exchange.ts";
+import type { HttpExchange } from "./exchange.ts";
 import type { Gateway } from "../gateway.ts";
-import type { RequestHead } from "./identify.ts";
-
-/** What a service answers: one message, or the first of a stream and the ones after it. */
-export interface Answer {
-  readonly message: Message;
-  readonly more: AsyncIterator<Message> | undefined;
-}
+import type { RequestHead } from "../http/request-head.ts";
+import type { Answer, BoundCall } from "./stages.ts";
 
 /**
  * Calls the service with a token of the caller. The call is given up when the client goes away. Rejects with the
@@ -19,7 +13,7 @@ export interface Answer {
  */
 export const call = async (
   gateway: Gateway,
-  exchange: Exchange,
+  exchange: HttpExchange,
   bound: BoundCall,
   caller: Caller,
   head: RequestHead,
@@ -67,7 +61,7 @@ const firstAnswer = async (answers: AsyncIterator<Message>, headers: Headers): P
 
 const callHeaders = async (
   gateway: Gateway,
-  exchange: Exchange,
+  exchange: HttpExchange,
   bound: BoundCall,
   caller: Caller,
   head: RequestHead,

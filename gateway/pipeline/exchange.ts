@@ -3,16 +3,16 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { TracedCall } from "../../services/kit/trace/traced-call.ts";
 import { GatewayRefusal } from "../faults/gateway-refusal.ts";
 import type { GatewayLimits } from "../http/limits.ts";
-import type { RequestBody } from "../http/request-body.ts";
-import { openRequestBody } from "../http/request-body.ts";
-import type { RequestHead } from "./identify.ts";
+import type { IncomingBody } from "../http/incoming-body.ts";
+import { openIncomingBody } from "../http/incoming-body.ts";
+import type { RequestHead } from "../http/request-head.ts";
 import { parseQuery } from "../http/query.ts";
 
 /** One request and its answer, as HTTP has them. */
-export interface Exchange {
+export interface HttpExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  readonly body: RequestBody;
+  readonly body: IncomingBody;
   readonly requestId: string;
   /** The request's place in its trace: the one that the client told, or the first of a new one. */
   readonly work: TracedCall;
@@ -23,13 +23,13 @@ export interface Exchange {
 }
 
 /** Takes a request that was just received. */
-export const openExchange = (
+export const openHttpExchange = (
   request: IncomingMessage,
   response: ServerResponse,
   expectsContinue: boolean,
   requestId: string,
   limits: GatewayLimits,
-): Exchange => {
+): HttpExchange => {
   const controller = new AbortController();
   response.once("close", () => {
     if (!response.writableFinished) controller.abort();
@@ -40,7 +40,7 @@ export const openExchange = (
   return {
     request,
     response,
-    body: openRequestBody(request, response, expectsContinue, limits),
+    body: openIncomingBody(request, response, expectsContinue, limits),
     requestId,
     work: workOf(request, rawPath),
     signal: controller.signal,
@@ -61,7 +61,7 @@ const workOf = ({ headers, method = "GET" }: IncomingMessage, rawPath: string): 
 };
 
 /** The head of a request. Throws GatewayRefusal for a target that is too long, MalformedUriError for a malformed one. */
-export const readHead = (exchange: Exchange, limits: GatewayLimits): RequestHead => {
+export const readHead = (exchange: HttpExchange, limits: GatewayLimits): RequestHead => {
   const { request, rawPath, rawQuery } = exchange;
   if ((request.url ?? "").length > limits.targetLengthMax) throw new GatewayRefusal("uri-too-long");
   return {

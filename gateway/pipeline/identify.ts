@@ -1,60 +1,37 @@
-import type { IncomingHttpHeaders } from "node:http";
+import type { ApiBinding } from "../api-binding.ts";
+import type { Dialect } from "../dialects/dialect.ts";
+import type { Gateway } from "../gateway.ts";
+import type { RequestHead } from "../http/request-head.ts";
+import type { Identity } from "./stages.ts";
 
-import type { Dialects } from "../dialects/dialects.ts";
-import type { Dialect, Spelling } from "../dialects/dialect.ts";
-import type { QueryParameters } from "../http/query.ts";
+/** The parts of a gateway by which it recognizes the API of a request. */
+export type Recognition = Pick<Gateway, "bindings" | "targetBinding" | "fallbackBinding" | "dialects" | "hosts">;
 
-/** A request's line and headers, before anything is believed. */
-export interface RequestHead {
-  readonly method: string;
-  /** The request target up to its question mark, escapes untouched. */
-  readonly rawPath: string;
-  readonly rawQuery: string;
-  readonly query: QueryParameters;
-  readonly headers: IncomingHttpHeaders;
-  readonly rawHeaders: readonly string[];
-}
-
-/** Which API a request is for, and how it is spelled. */
-export interface Identity {
-  readonly api: string;
-  readonly spelling: Spelling;
-  /** The path inside the API: an explicit prefix is cut off, a bucket in the host name put in front. */
-  readonly path: string;
-}
-
-/** What an installation answers to. */
-export interface IdentifyOptions {
-  /** API names, for example `object-storage`. */
-  readonly apis: ReadonlySet<string>;
-  /** The API that is reached by a target header; undefined: none is. */
-  readonly targetApi: string | undefined;
-  readonly dialects: Dialects;
-  /** Host names of the gateway itself, lower case; what stands before one of them names an API or a bucket. */
-  readonly hosts: readonly string[];
-}
-
-/** The API that takes what no other claims, and the one whose buckets stand in host names. */
+/** The API whose buckets may be labels of host names. */
 const bucketApi = "object-storage";
 
 /**
  * Finds the API of a request. In this order: an explicit path prefix, the first label of the host, the service name in
- * the signature's credential scope, the target header, else object storage.
+ * the signature's credential scope, the target header, else the fallback API.
  */
-export const identify = (head: RequestHead, options: IdentifyOptions): Identity => {
-  const spelling = options.dialects.detect(head.headers, head.query);
+export const identify = (head: RequestHead, gateway: Recognition): Identity => {
+  const { bindings } = gateway;
+  const spelling = gateway.dialects.detect(head.headers, head.query);
   const prefix = firstSegment(head.rawPath);
-  if (options.apis.has(prefix)) {
+  const prefixed = bindings.get(prefix);
+  if (prefixed !== undefined) {
     const rest = head.rawPath.slice(prefix.length + 1);
-    return { api: prefix, spelling, path: rest === "" ? "/" : rest };
+    return { binding: prefixed, spelling, path: rest === "" ? "/" : rest };
   }
   const host = hostName(head.headers.host);
-  const label = host.slice(0, Math.max(0, host.indexOf(".")));
-  if (options.apis.has(label)) return { api: label, spelling, path: head.rawPath };
+  const hosted = bindings.get(host.slice(0, Math.max(0, host.indexOf("."))));
+  if (hosted !== undefined) return { binding: hosted, spelling, path: head.rawPath };
 
-  const api = signedApi(head, spelling.dialect) ?? targetedApi(head, spelling.dialect, options) ?? bucketApi;
-  const bucket = api === bucketApi ? bucketOf(host, options.hosts) : undefined;
-  return { api, spelling, path: bucket === undefined ? head.rawPath : `/${bucket}${head.rawPath}` };
+  const { dialect } = spelling;
+  const binding =
+    signedBinding(head, dialect, bindings) ?? targetedBinding(head, dialect, gateway) ?? gateway.fallbackBinding;
+  const bucket = binding.api.name === bucketApi ? bucketOf(host, gateway.hosts) : undefined;
+  return { binding, spelling, path: bucket === undefined ? head.rawPath : `/${bucket}${head.rawPath}` };
 };
 
 const firstSegment = (path: string): string => {
@@ -66,7 +43,7 @@ const firstSegment = (path: string): string => {
 const hostName = (host: string | undefined): string => (host ?? "").replace(/:\d+$/, "").toLowerCase();
 
 /**
- * The bucket in front of an object storage host: `photos` of `photos.localhost`, of `photos.s3.localhost`, of
+ * The bucket that precedes an object storage host: `photos` of `photos.localhost`, of `photos.s3.localhost`, of
  * `photos.s3.us-east-1.localhost`, and of `photos.object-storage.` before any name.
  */
 const bucketOf = (host: string, hosts: readonly string[]): string | undefined => {
@@ -77,15 +54,20 @@ const bucketOf = (host: string, hosts: readonly string[]): string | undefined =>
   return match === null ? label : match[1];
 };
 
-/** Only the service name is looked for here; whether the claim is well-formed and true is found out later. */
-const signedApi = (head: RequestHead, dialect: Dialect): string | undefined => {
+/** Reads only the service name of the claim; whether the claim is well-formed and true is checked later. */
+const signedBinding = (
+  head: RequestHead,
+  dialect: Dialect,
+  bindings: ReadonlyMap<string, ApiBinding>,
+): ApiBinding | undefined => {
   const credential =
     /Credential=([^,\s]+)/.exec(head.headers.authorization ?? "")?.[1] ??
     head.query.get(`${dialect.signature.queryPrefix}Credential`);
   const service = credential?.split("/").at(-2);
   if (service === undefined) return undefined;
-  return Object.keys(dialect.signingNames).find((api) => dialect.signingNames[api]?.includes(service));
+  const api = Object.keys(dialect.signingNames).find((each) => dialect.signingNames[each]?.includes(service));
+  return api === undefined ? undefined : bindings.get(api);
 };
 
-const targetedApi = (head: RequestHead, dialect: Dialect, options: IdentifyOptions): string | undefined =>
-  head.headers[dialect.targetHeader] === undefined ? undefined : options.targetApi;
+const targetedBinding = (head: RequestHead, dialect: Dialect, gateway: Recognition): ApiBinding | undefined =>
+  head.headers[dialect.targetHeader] === undefined ? undefined : gateway.targetBinding;

@@ -6,19 +6,18 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-import { noteAnswer } from "../access-log.ts";
+import { noteAnswer } from "./access-log.ts";
 import { authenticate } from "./authenticate.ts";
-import type { BoundCall } from "./bind.ts";
 import { bind } from "./bind.ts";
 import { call } from "./call.ts";
-import { admitOrigin, answerPreflight, isPreflight } from "../cross-origin/cross-origin.ts";
-import type { Exchange } from "./exchange.ts";
-import { openExchange, readHead } from "./exchange.ts";
-import { isFormUpload, uploadForm } from "../forms/upload-form.ts";
-import type { Identity } from "./identify.ts";
+import { admitOrigin, answerPreflight, isPreflight } from "./cross-origin.ts";
+import type { HttpExchange } from "./exchange.ts";
+import { openHttpExchange, readHead } from "./exchange.ts";
+import { isFormUpload, uploadForm } from "./upload-form.ts";
 import { identify } from "./identify.ts";
 import type { Gateway } from "../gateway.ts";
 import { render, renderFault } from "./render.ts";
+import type { BoundCall, Identity } from "./stages.ts";
 
 /** Answers one request. Never rejects: what goes wrong is rendered, or ends the connection, and is logged. */
 export const answer = async (
@@ -28,12 +27,12 @@ export const answer = async (
   expectsContinue: boolean,
 ): Promise<void> => {
   const startedMs = performance.now();
-  const exchange = openExchange(request, response, expectsContinue, gateway.ids.uuid(), gateway.limits);
+  const exchange = openHttpExchange(request, response, expectsContinue, gateway.ids.uuid(), gateway.limits);
   await exchange.work.run(() => answerExchange(gateway, exchange, startedMs));
 };
 
-const answerExchange = async (gateway: Gateway, exchange: Exchange, startedMs: number): Promise<void> => {
-  let identity: Identity = gateway.fallbackIdentity;
+const answerExchange = async (gateway: Gateway, exchange: HttpExchange, startedMs: number): Promise<void> => {
+  let identity: Identity = { binding: gateway.fallbackBinding, spelling: gateway.dialects.fallback, path: "/" };
   let bound: BoundCall | undefined;
   let accountId: string | undefined;
   try {
@@ -44,17 +43,17 @@ const answerExchange = async (gateway: Gateway, exchange: Exchange, startedMs: n
       return;
     }
     if (head.headers.origin !== undefined) await admitOrigin(gateway, exchange, head, identity);
-    if (isFormUpload(gateway, head, identity)) {
+    if (isFormUpload(head, identity)) {
       await uploadForm(gateway, exchange, head, identity, (found, form) => {
         identity = found;
         bound = form;
       });
       return;
     }
-    const believed = await authenticate(gateway, exchange, head, identity);
-    accountId = believed.caller.accountId;
-    bound = await bind(gateway, exchange, head, identity, believed);
-    const outcome = call(gateway, exchange, bound, believed.caller, head);
+    const authenticated = await authenticate(gateway, exchange, head, identity);
+    accountId = authenticated.caller.accountId;
+    bound = await bind(exchange, head, identity, authenticated);
+    const outcome = call(gateway, exchange, bound, authenticated.caller, head);
     await render(gateway, exchange, identity, bound, outcome);
   } catch (thrown) {
     refuse(gateway, exchange, identity, bound, thrown);
@@ -66,7 +65,7 @@ const answerExchange = async (gateway: Gateway, exchange: Exchange, startedMs: n
 /** A refusal that cannot be written either must not take the process along. */
 const refuse = (
   gateway: Gateway,
-  exchange: Exchange,
+  exchange: HttpExchange,
   identity: Identity,
   bound: BoundCall | undefined,
   thrown: unknown,

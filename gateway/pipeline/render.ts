@@ -1,31 +1,27 @@
 import type { Message } from "@bufbuild/protobuf";
 
-import type { BoundCall } from "./bind.ts";
 import { encodeHeader, responseDocument, responseHead } from "../bindings/bind-response.ts";
-import { getField } from "../bindings/scalars.ts";
-import type { Answer } from "./call.ts";
-import type { Document, FaultContext } from "../codecs/codec.ts";
-import type { Exchange } from "./exchange.ts";
+import { getField } from "../values/scalars.ts";
+import type { Document, AnswerContext } from "../codecs/codec.ts";
+import type { HttpExchange } from "./exchange.ts";
 import { faultOf } from "../faults/fault-of.ts";
-import type { FaultVoice } from "../faults/fault-voice.ts";
+import type { FaultContext } from "../faults/fault-context.ts";
 import type { Gateway } from "../gateway.ts";
-import { bindingOf } from "../gateway.ts";
 import { beginEarly } from "../http/early-answer.ts";
 import { sendPieces, sendWhole, settleUnread } from "../http/send.ts";
-import type { Identity } from "./identify.ts";
-import type { ServiceBinding } from "../service-binding.ts";
+import type { Answer, BoundCall, Identity } from "./stages.ts";
 
 /** Writes the answer of a call. Rejects with what the call rejects with as long as nothing was sent. */
 export const render = async (
   gateway: Gateway,
-  exchange: Exchange,
+  exchange: HttpExchange,
   identity: Identity,
   bound: BoundCall,
   outcome: Promise<Answer>,
 ): Promise<void> => {
   const { response } = exchange;
   const { method, binding } = bound;
-  const identifying = binding.codec.identify(faultContext(gateway, exchange, identity));
+  const identifying = binding.codec.identityHeaders(answerContext(gateway, exchange, identity));
   if (method.http?.hasEarlyStatus === true) {
     const early = await beginEarly(response, outcome, gateway.limits.earlyStatusAfterMs, identifying);
     if (early !== undefined) return early.finish(await lateDocument(gateway, exchange, identity, bound, outcome));
@@ -51,28 +47,27 @@ export const render = async (
 /** Writes a refusal. Where the answer is out already in part, the connection ends instead. */
 export const renderFault = (
   gateway: Gateway,
-  exchange: Exchange,
+  exchange: HttpExchange,
   identity: Identity,
   bound: BoundCall | undefined,
   thrown: unknown,
 ): void => {
   const { response } = exchange;
-  const binding = bindingOf(gateway, identity);
-  const { spelling } = identity;
-  const { fault, isDefect } = faultOf(thrown, faultVoice(binding, identity, bound));
+  const { binding, spelling } = identity;
+  const { fault, isDefect } = faultOf(thrown, faultContext(identity, bound));
   if (exchange.signal.aborted && response.destroyed) return;
   if (isDefect) gateway.log.error({ err: thrown, requestId: exchange.requestId }, "a request met a defect");
   if (response.headersSent) {
     response.destroy();
     return;
   }
-  const context = faultContext(gateway, exchange, identity);
+  const context = answerContext(gateway, exchange, identity);
   const document = binding.codec.writeFault(fault, context);
   const further = Object.entries(fault.headers).map(([name, value]) => [spelling.header(name), encodeHeader(value)]);
   settleUnread(exchange.request, response, exchange.body);
   const headers = {
     "content-type": document.contentType,
-    ...binding.codec.identify(context),
+    ...binding.codec.identityHeaders(context),
     ...document.headers,
     ...(Object.fromEntries(further) as Record<string, string>),
   };
@@ -80,15 +75,15 @@ export const renderFault = (
   sendWhole(response, { status: fault.status, headers }, document.body);
 };
 
-const faultVoice = (binding: ServiceBinding, identity: Identity, bound: BoundCall | undefined): FaultVoice => ({
+const faultContext = ({ binding, spelling }: Identity, bound: BoundCall | undefined): FaultContext => ({
   table: binding.faults,
   protocol: binding.api.protocol,
-  spelling: identity.spelling,
+  spelling,
   bound,
 });
 
 /** What the wording of a request's answers needs beside their content. */
-export const faultContext = (gateway: Gateway, exchange: Exchange, identity: Identity): FaultContext => ({
+export const answerContext = (gateway: Gateway, exchange: HttpExchange, identity: Identity): AnswerContext => ({
   dialect: identity.spelling.dialect,
   requestId: exchange.requestId,
   hostId: gateway.hostId,
@@ -101,7 +96,7 @@ const typeOf = (document: Document | undefined): Record<string, string> =>
 /** What follows a status that was sent early: the document, or the refusal as a document. */
 const lateDocument = async (
   gateway: Gateway,
-  exchange: Exchange,
+  exchange: HttpExchange,
   identity: Identity,
   bound: BoundCall,
   outcome: Promise<Answer>,
@@ -111,8 +106,8 @@ const lateDocument = async (
     const { message } = await outcome;
     return responseDocument(method, message, binding.codec, identity.spelling)?.body;
   } catch (thrown) {
-    const { fault } = faultOf(thrown, faultVoice(binding, identity, bound));
-    return binding.codec.writeFault(fault, faultContext(gateway, exchange, identity)).body;
+    const { fault } = faultOf(thrown, faultContext(identity, bound));
+    return binding.codec.writeFault(fault, answerContext(gateway, exchange, identity)).body;
   }
 };
 

@@ -74,8 +74,8 @@ export const verifyRequest = (request: SignedRequest): VerifiedRequest => {
   if (claim === undefined) {
     const link = readVersionTwo(query, brand);
     return link === undefined
-      ? withoutChain(request, headers, anonymousCaller, "anonymous")
-      : withoutChain(request, headers, linkCaller(request, link, headers, query), "presigned");
+      ? verifyUnchained(request, headers, anonymousCaller, "anonymous")
+      : verifyUnchained(request, headers, linkCaller(request, link, headers, query), "presigned");
   }
 
   checkScope(
@@ -140,7 +140,7 @@ const linkCaller = (
 };
 
 /** A request whose chunks cannot be signed, because a chain of signatures begins with that of a request's content. */
-const withoutChain = (
+const verifyUnchained = (
   request: SignedRequest,
   headers: HeaderIndex,
   caller: Caller,

@@ -2,7 +2,7 @@ import type { DescEnum, DescField } from "@bufbuild/protobuf";
 import { ScalarType } from "@bufbuild/protobuf";
 
 import { TimestampFormat } from "../../gen/quartet/traits/v1/binding_pb.ts";
-import { isInstant } from "../../gateway/bindings/scalars.ts";
+import { isInstant } from "../../gateway/values/scalars.ts";
 import type { TextConstraints } from "../../services/kit/contract/constraints.ts";
 import type { FieldContract } from "../../services/kit/contract/contract.ts";
 import { enumSpellings } from "../../services/kit/contract/spellings.ts";

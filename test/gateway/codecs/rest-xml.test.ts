@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 
 import { GetBucketLocationResponseSchema } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
-import { readBody, writeBody } from "../../../gateway/codecs/rest-xml.ts";
+import { readMembers, writeMembers } from "../../../gateway/codecs/rest-xml.ts";
 import { amzDialect } from "../../../gateway/dialects/amz.ts";
 import { spellingOf } from "../../../gateway/dialects/dialect.ts";
 
@@ -14,18 +14,18 @@ describe("a member that is the text of its message's own element", () => {
 
   test("is written without an element of its own", () => {
     const message = create(GetBucketLocationResponseSchema, { locationConstraint: "eu-west-1" });
-    expect(writeBody(message, GetBucketLocationResponseSchema, spelling)?.body.toString()).toBe(document);
+    expect(writeMembers(message, GetBucketLocationResponseSchema, spelling)?.body.toString()).toBe(document);
   });
 
   test("is read back", () => {
     const message = create(GetBucketLocationResponseSchema);
-    readBody(message, GetBucketLocationResponseSchema, Buffer.from(document), { spelling, violations: [] });
+    readMembers(message, GetBucketLocationResponseSchema, Buffer.from(document), { spelling, violations: [] });
     expect(message.locationConstraint).toBe("eu-west-1");
   });
 
   test("leaves an empty root when it is not set", () => {
     const message = create(GetBucketLocationResponseSchema);
-    expect(writeBody(message, GetBucketLocationResponseSchema, spelling)?.body.toString()).toBe(
+    expect(writeMembers(message, GetBucketLocationResponseSchema, spelling)?.body.toString()).toBe(
       '<?xml version="1.0" encoding="UTF-8"?>\n<LocationConstraint xmlns="http://s3.amazonaws.com/doc/2006-03-01/"/>',
     );
   });

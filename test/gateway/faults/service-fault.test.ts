@@ -10,7 +10,7 @@ import { serviceFault } from "../../../gateway/faults/service-fault.ts";
 import { faultTable } from "../../../services/kit/faults/service-error.ts";
 
 const table = faultTable(ErrorReasonSchema);
-const voice = { table, protocol: Protocol.REST_XML, spelling: spellingOf(amzDialect), bound: undefined };
+const context = { table, protocol: Protocol.REST_XML, spelling: spellingOf(amzDialect), bound: undefined };
 
 describe("a failed call", () => {
   test.each([
@@ -32,7 +32,7 @@ describe("a failed call", () => {
     [Code.DataLoss, "InternalError", 500],
     [Code.Unauthenticated, "AccessDenied", 403],
   ])("with code %i and no reason is told as %s %i, without its text", (code, name, status) => {
-    const fault = serviceFault(new ConnectError("a text from inside", code), voice);
+    const fault = serviceFault(new ConnectError("a text from inside", code), context);
     expect(fault).toMatchObject({ name, status });
     expect(fault.message).not.toContain("a text from inside");
   });
@@ -40,7 +40,7 @@ describe("a failed call", () => {
   test("with another service's reason is told by its code", () => {
     const error = new ConnectError("elsewhere", Code.NotFound);
     error.details = [{ desc: ErrorInfoSchema, value: { reason: "NO_SUCH_BOOK", domain: "elsewhere.quartet" } }];
-    expect(serviceFault(error, voice)).toMatchObject({ name: "InternalError" });
+    expect(serviceFault(error, context)).toMatchObject({ name: "InternalError" });
   });
 
   test("with a declared reason takes along only the headers that a client may see", () => {
@@ -48,7 +48,7 @@ describe("a failed call", () => {
     const error = new ConnectError("There is no book emma.", Code.NotFound, headers);
     const metadata = { book_name: "emma", shelf_secret: "behind the clock" };
     error.details = [{ desc: ErrorInfoSchema, value: { reason: "NO_SUCH_BOOK", domain: table.domain, metadata } }];
-    expect(serviceFault(error, voice)).toEqual({
+    expect(serviceFault(error, context)).toEqual({
       name: "NoSuchBook",
       publicName: "NoSuchVolume",
       status: 404,

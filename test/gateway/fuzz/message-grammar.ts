@@ -1,7 +1,7 @@
 import type { DescEnum, DescMessage, Message } from "@bufbuild/protobuf";
 import { create, ScalarType } from "@bufbuild/protobuf";
 
-import { isInstant, setField } from "../../../gateway/bindings/scalars.ts";
+import { isInstant, setField } from "../../../gateway/values/scalars.ts";
 import type { TextConstraints } from "../../../services/kit/contract/constraints.ts";
 import type { FieldContract } from "../../../services/kit/contract/contract.ts";
 import { messageContract } from "../../../services/kit/contract/contract.ts";

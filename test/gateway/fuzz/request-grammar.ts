@@ -3,13 +3,13 @@ import type { DescService, Message } from "@bufbuild/protobuf";
 import { TimestampFormat } from "../../../gen/quartet/traits/v1/binding_pb.ts";
 import { Protocol } from "../../../gen/quartet/traits/v1/api_pb.ts";
 import { encodeHeader } from "../../../gateway/bindings/bind-response.ts";
-import { getField, isUnsaid } from "../../../gateway/bindings/scalars.ts";
-import { valueToText } from "../../../gateway/bindings/writing.ts";
+import { getField, isUnsaid } from "../../../gateway/values/scalars.ts";
+import { valueToText } from "../../../gateway/values/writing.ts";
 import type { Codec } from "../../../gateway/codecs/codec.ts";
 import * as restJson from "../../../gateway/codecs/rest-json.ts";
 import * as restXml from "../../../gateway/codecs/rest-xml.ts";
 import * as targetJson from "../../../gateway/codecs/target-json.ts";
-import type { Spelling } from "../../../gateway/dialects/dialect.ts";
+import type { DialectSpelling } from "../../../gateway/dialects/dialect.ts";
 import type { FieldContract, MethodContract } from "../../../services/kit/contract/contract.ts";
 import { methodContract, serviceApi } from "../../../services/kit/contract/contract.ts";
 import type { Learned } from "./message-grammar.ts";
@@ -21,7 +21,7 @@ export interface Draft {
   readonly api: string;
   readonly protocol: Protocol;
   readonly operation: string;
-  readonly spelling: Spelling;
+  readonly spelling: DialectSpelling;
   method: string;
   /** Percent-encoded. */
   path: string;
@@ -42,7 +42,7 @@ const codecs: Readonly<Partial<Record<Protocol, Codec>>> = {
 export const draftRequest = (
   service: DescService,
   operation: string,
-  spelling: Spelling,
+  spelling: DialectSpelling,
   random: Random,
   learned: Learned,
 ): Draft => {
@@ -72,7 +72,7 @@ export const draftRequest = (
   const { payload } = method.input;
   if (draft.isContent) draft.body = Buffer.from(random.one(["", "meow", "x".repeat(9_000), "y".repeat(100_000)]));
   else if (payload === undefined)
-    draft.body = codec.writeBody(message, method.desc.input, spelling)?.body ?? draft.body;
+    draft.body = codec.writeMembers(message, method.desc.input, spelling)?.body ?? draft.body;
   else if (payload.desc.fieldKind === "message") {
     const value = getField(message, payload.desc) as Message | undefined;
     if (value !== undefined) draft.body = codec.writePayload(payload, value, spelling).body;
@@ -82,7 +82,7 @@ export const draftRequest = (
 };
 
 /** An upload by a browser's form, which nobody signed well. */
-export const draftForm = (spelling: Spelling, random: Random): Draft => {
+export const draftForm = (spelling: DialectSpelling, random: Random): Draft => {
   const prefix = spelling.dialect.signature.headerPrefix;
   const fields = [
     ["key", random.one(["a/${filename}", "cat.jpg", ""])],
@@ -115,7 +115,7 @@ export const draftForm = (spelling: Spelling, random: Random): Draft => {
   };
 };
 
-const pathOf = (method: MethodContract, message: Message, spelling: Spelling): string =>
+const pathOf = (method: MethodContract, message: Message, spelling: DialectSpelling): string =>
   "/" +
   method
     .http!.template.segments.map((segment) => {
@@ -127,7 +127,7 @@ const pathOf = (method: MethodContract, message: Message, spelling: Spelling): s
     })
     .join("/");
 
-const textOf = (field: FieldContract, value: unknown, spelling: Spelling): string | undefined =>
+const textOf = (field: FieldContract, value: unknown, spelling: DialectSpelling): string | undefined =>
   isUnsaid(field.desc, value) ? undefined : valueToText(field, value, TimestampFormat.HTTP_DATE, spelling);
 
 const placeField = (draft: Draft, field: FieldContract, message: Message): void => {
@@ -151,7 +151,7 @@ const placeField = (draft: Draft, field: FieldContract, message: Message): void 
       draft.headers[spelling.header(place.prefix) + name] = headerText(text);
 };
 
-const valueText = (field: FieldContract, value: unknown, spelling: Spelling): string | undefined =>
+const valueText = (field: FieldContract, value: unknown, spelling: DialectSpelling): string | undefined =>
   valueToText(field, value, TimestampFormat.HTTP_DATE, spelling);
 
 const headerText = (text: string): string => encodeHeader(text).trim();

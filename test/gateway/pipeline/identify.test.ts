@@ -1,13 +1,23 @@
-import { describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 
+import { bindApi } from "../../../gateway/api-binding.ts";
 import { dialectsOf } from "../../../gateway/dialects/dialects.ts";
-import type { RequestHead } from "../../../gateway/pipeline/identify.ts";
+import type { RequestHead } from "../../../gateway/http/request-head.ts";
 import { identify } from "../../../gateway/pipeline/identify.ts";
 import { parseQuery } from "../../../gateway/http/query.ts";
+import { services } from "../../../gateway/services.ts";
+import { createTransport } from "../../../services/kit/client/transport.ts";
 
+const transport = createTransport({ address: "http://127.0.0.1:1", engine: "connect" });
+afterAll(() => transport.close());
+
+const bindings = new Map(
+  Object.entries(services).map(([name, { service, errors }]) => [name, bindApi({ service, errors, transport })]),
+);
 const options = {
-  apis: new Set(["customer-profile", "refactoring-workspace", "event-bus", "object-storage"]),
-  targetApi: "event-bus",
+  bindings,
+  targetBinding: bindings.get("event-bus"),
+  fallbackBinding: bindings.get("object-storage")!,
   dialects: dialectsOf("svc"),
   hosts: ["storage.localhost", "localhost"],
 };
@@ -83,7 +93,7 @@ describe("which API and dialect a request is for", () => {
     ["/customer-profiles", { host }, "object-storage", "amz", "/customer-profiles"],
   ])("%s with %o is %s in %s at %s", (target, headers, api, dialect, path) => {
     const identity = identify(headOf(target, headers), options);
-    expect([identity.api, identity.spelling.dialect.name, identity.path]).toEqual([api, dialect, path]);
+    expect([identity.binding.api.name, identity.spelling.dialect.name, identity.path]).toEqual([api, dialect, path]);
   });
 
   test.each([
@@ -100,7 +110,7 @@ describe("which API and dialect a request is for", () => {
     ],
   ])("a signed query %s is read", (query, api, dialect) => {
     const identity = identify(headOf(`/?${query}`, { host }), options);
-    expect([identity.api, identity.spelling.dialect.name]).toEqual([api, dialect]);
+    expect([identity.binding.api.name, identity.spelling.dialect.name]).toEqual([api, dialect]);
   });
 
   test.each([

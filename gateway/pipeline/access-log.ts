@@ -1,6 +1,6 @@
-import type { Exchange } from "./pipeline/exchange.ts";
-import type { Gateway } from "./gateway.ts";
-import type { Identity } from "./pipeline/identify.ts";
+import type { HttpExchange } from "./exchange.ts";
+import type { Gateway } from "../gateway.ts";
+import type { Identity } from "./stages.ts";
 
 /** What is known about a request when its answer is out; undefined members were not found out before it was refused. */
 export interface Outcome {
@@ -17,14 +17,14 @@ const clientGoneStatus = 499;
  * Writes a request's line in the access log and counts it. The query stays out of both: signatures, tokens and the members
  * of requests stand there.
  */
-export const noteAnswer = (gateway: Gateway, exchange: Exchange, outcome: Outcome): void => {
+export const noteAnswer = (gateway: Gateway, exchange: HttpExchange, outcome: Outcome): void => {
   const { request, response, requestId, work } = exchange;
   const { identity, operation } = outcome;
   const ms = performance.now() - outcome.startedMs;
   const status = response.headersSent ? response.statusCode : clientGoneStatus;
   const dialect = identity.spelling.dialect.name;
   const isCut = response.headersSent && !response.writableEnded;
-  gateway.countRequest?.({ api: identity.api, operation, dialect, status, ms });
+  gateway.countRequest?.({ api: identity.binding.api.name, operation, dialect, status, ms });
   work.end(status >= 500 ? `status ${status}` : undefined, () => ({
     "http.response.status_code": status,
     "quartet.operation": operation ?? "unknown",
@@ -33,7 +33,7 @@ export const noteAnswer = (gateway: Gateway, exchange: Exchange, outcome: Outcom
     {
       method: request.method,
       path: exchange.rawPath,
-      api: identity.api,
+      api: identity.binding.api.name,
       operation,
       dialect,
       status,

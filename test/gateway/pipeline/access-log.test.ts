@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { createMetrics } from "../../services/kit/metrics/metrics.ts";
-import { samplesOf } from "../kit/metrics/samples.ts";
-import { registerMemoryTracer } from "../kit/trace/memory-tracer.ts";
-import type { CapturingLogger } from "../support/capturing-logger.ts";
-import { capturingLogger } from "../support/capturing-logger.ts";
-import { eventually } from "../support/eventually.ts";
-import type { Fixture } from "./support/fixture.ts";
-import { startFixture } from "./support/fixture.ts";
+import { createMetrics } from "../../../services/kit/metrics/metrics.ts";
+import { samplesOf } from "../../kit/metrics/samples.ts";
+import { registerMemoryTracer } from "../../kit/trace/memory-tracer.ts";
+import type { CapturingLogger } from "../../support/capturing-logger.ts";
+import { capturingLogger } from "../../support/capturing-logger.ts";
+import { eventually } from "../../support/eventually.ts";
+import type { Fixture } from "../support/fixture.ts";
+import { startFixture } from "../support/fixture.ts";
 
 let fixture: Fixture;
 let gatewayLog: CapturingLogger;

@@ -8,7 +8,7 @@ import type { GatewayLimits } from "./limits.ts";
  * The body of one request. Nothing of it is taken, and a client that waits for `100 Continue` is not asked for it,
  * before one of the reading methods is called.
  */
-export interface RequestBody {
+export interface IncomingBody {
   /** Whether the head says that no body follows. */
   readonly isAbsent: boolean;
   /** Whether the client waits for a sign that was not given. */
@@ -22,12 +22,12 @@ export interface RequestBody {
 }
 
 /** The body of a request that was just received. */
-export const openRequestBody = (
+export const openIncomingBody = (
   request: IncomingMessage,
   response: ServerResponse,
   expectsContinue: boolean,
   limits: GatewayLimits,
-): RequestBody => {
+): IncomingBody => {
   let isAwaited = expectsContinue;
   let isBegun = false;
   const declared = declaredLength(request);

@@ -3,14 +3,14 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import type { MethodContract } from "../../services/kit/contract/contract.ts";
 import { messageContract } from "../../services/kit/contract/contract.ts";
 import { enumSpellings } from "../../services/kit/contract/spellings.ts";
-import type { Spelling } from "../dialects/dialect.ts";
+import type { DialectSpelling } from "../dialects/dialect.ts";
 import { headerIn } from "../dialects/dialect.ts";
 
 /**
  * Tells a text that a service wrote, with the names of the caller's dialect: headers (`x-svc-acl`), and the members and
  * enum values of the method's request (`FunctionEndpoint`, `svc:kms`). Undefined: only headers are known.
  */
-export const spellText = (text: string, method: MethodContract | undefined, spelling: Spelling): string => {
+export const renameMembers = (text: string, method: MethodContract | undefined, spelling: DialectSpelling): string => {
   const words = method === undefined ? noWords : wordsOf(method, spelling);
   return text.replace(/[A-Za-z][\w:-]*/g, (word) => words.get(word) ?? headerIn(spelling.dialect, word));
 };
@@ -18,9 +18,9 @@ export const spellText = (text: string, method: MethodContract | undefined, spel
 type Words = ReadonlyMap<string, string>;
 
 const noWords: Words = new Map();
-const known = new WeakMap<Spelling, WeakMap<MethodContract, Words>>();
+const known = new WeakMap<DialectSpelling, WeakMap<MethodContract, Words>>();
 
-const wordsOf = (method: MethodContract, spelling: Spelling): Words => {
+const wordsOf = (method: MethodContract, spelling: DialectSpelling): Words => {
   let own = known.get(spelling);
   if (own === undefined) {
     own = new WeakMap();
@@ -37,7 +37,7 @@ const wordsOf = (method: MethodContract, spelling: Spelling): Words => {
 /** Adds what a message's members are called, and theirs; only names in which the dialects differ. */
 const collectWords = (
   desc: DescMessage,
-  spelling: Spelling,
+  spelling: DialectSpelling,
   words: Map<string, string>,
   seen: Set<DescMessage>,
 ): Words => {

@@ -1,7 +1,7 @@
 import type { Dialect } from "../dialects/dialect.ts";
 
 /** A refusal as it is told outside, before a codec words it. */
-export interface OutsideFault {
+export interface HttpFault {
   readonly name: string;
   /** The name in the public dialect; most often the same. */
   readonly publicName: string;
@@ -14,5 +14,5 @@ export interface OutsideFault {
 }
 
 /** The fault's name in a dialect. */
-export const faultName = (fault: OutsideFault, dialect: Dialect): string =>
+export const faultName = (fault: HttpFault, dialect: Dialect): string =>
   dialect.writesPublicNames ? fault.publicName : fault.name;

@@ -4,16 +4,16 @@
  * authenticated, because browsers send none of their credentials with it.
  */
 import { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
-import type { Exchange } from "../pipeline/exchange.ts";
+import type { HttpExchange } from "./exchange.ts";
 import { GatewayRefusal } from "../faults/gateway-refusal.ts";
 import type { Gateway } from "../gateway.ts";
-import { bindingOf } from "../gateway.ts";
 import { sendWhole, settleUnread } from "../http/send.ts";
-import type { Identity, RequestHead } from "../pipeline/identify.ts";
-import { faultContext } from "../pipeline/render.ts";
-import type { CrossOriginRequest } from "./origin-rule.ts";
-import { findRule, originHeaders } from "./origin-rule.ts";
-import type { OriginRules } from "./origin-source.ts";
+import type { RequestHead } from "../http/request-head.ts";
+import { answerContext } from "./render.ts";
+import type { CrossOriginRequest } from "../cross-origin/origin-rule.ts";
+import { findOriginRule, originHeaders } from "../cross-origin/origin-rule.ts";
+import type { OriginRules } from "../cross-origin/origin-source.ts";
+import type { Identity } from "./stages.ts";
 
 /** Whether a request only asks what others may do. The JSON APIs have no resource of their own that takes OPTIONS. */
 export const isPreflight = (head: RequestHead): boolean => head.method === "OPTIONS";
@@ -21,19 +21,22 @@ export const isPreflight = (head: RequestHead): boolean => head.method === "OPTI
 /** Answers a preflight request. Throws GatewayRefusal, MalformedUriError and the service's ConnectError. */
 export const answerPreflight = async (
   gateway: Gateway,
-  exchange: Exchange,
+  exchange: HttpExchange,
   head: RequestHead,
   identity: Identity,
 ): Promise<void> => {
   const request = readRequest(head);
   if (request === undefined) throw new GatewayRefusal("preflight-without-origin");
   const found = await findRules(gateway, identity);
-  if (found.kind !== "rules") throw forbidden(gateway, identity, words[found.kind]);
-  const rule = findRule(found.rules, request, true);
-  if (rule === undefined) throw forbidden(gateway, identity, noRuleFits);
+  if (found.kind !== "rules") throw forbidden(identity, words[found.kind]);
+  const rule = findOriginRule(found.rules, request, true);
+  if (rule === undefined) throw forbidden(identity, noRuleFits);
 
-  const { codec } = bindingOf(gateway, identity);
-  const headers = { ...codec.identify(faultContext(gateway, exchange, identity)), ...originHeaders(rule, request) };
+  const { codec } = identity.binding;
+  const headers = {
+    ...codec.identityHeaders(answerContext(gateway, exchange, identity)),
+    ...originHeaders(rule, request),
+  };
   settleUnread(exchange.request, exchange.response, exchange.body);
   sendWhole(exchange.response, { status: 200, headers }, undefined);
 };
@@ -44,7 +47,7 @@ export const answerPreflight = async (
  */
 export const admitOrigin = async (
   gateway: Gateway,
-  exchange: Exchange,
+  exchange: HttpExchange,
   head: RequestHead,
   identity: Identity,
 ): Promise<void> => {
@@ -52,7 +55,7 @@ export const admitOrigin = async (
   if (request === undefined) return;
   try {
     const found = await findRules(gateway, identity);
-    const rule = found.kind === "rules" ? findRule(found.rules, request, false) : undefined;
+    const rule = found.kind === "rules" ? findOriginRule(found.rules, request, false) : undefined;
     if (rule === undefined || exchange.response.headersSent) return;
     for (const [name, value] of Object.entries(originHeaders(rule, request))) exchange.response.setHeader(name, value);
   } catch (error) {
@@ -61,7 +64,7 @@ export const admitOrigin = async (
 };
 
 const findRules = (gateway: Gateway, identity: Identity): Promise<OriginRules> =>
-  gateway.originSources.get(identity.api)?.find(identity) ?? Promise.resolve({ kind: "no-rules" });
+  gateway.originSources.get(identity.binding.api.name)?.find(identity.path) ?? Promise.resolve({ kind: "no-rules" });
 
 const readRequest = ({ headers, method }: RequestHead): CrossOriginRequest | undefined => {
   const { origin } = headers;
@@ -83,7 +86,7 @@ const noRuleFits =
   "Access-Control-Request-Method or Access-Control-Request-Headers are not whitelisted by the resource's CORS spec.";
 
 /** Only object storage has rules that a caller can change, so only there is it said which of them is missing. */
-const forbidden = (gateway: Gateway, identity: Identity, message: string): GatewayRefusal =>
-  bindingOf(gateway, identity).api.protocol === Protocol.REST_XML
+const forbidden = ({ binding }: Identity, message: string): GatewayRefusal =>
+  binding.api.protocol === Protocol.REST_XML
     ? new GatewayRefusal("cross-origin-forbidden", message)
     : new GatewayRefusal("cross-origin-forbidden");

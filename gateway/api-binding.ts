@@ -6,8 +6,8 @@ import type { MethodContract, ServiceApi } from "../services/kit/contract/contra
 import { methodContract, serviceApi } from "../services/kit/contract/contract.ts";
 import type { FaultTable } from "../services/kit/faults/service-error.ts";
 import { faultTable } from "../services/kit/faults/service-error.ts";
-import type { RouteTable } from "./bindings/route-table.ts";
-import { compileRoutes } from "./bindings/route-table.ts";
+import type { MethodRoutes } from "./bindings/method-routes.ts";
+import { compileRoutes } from "./bindings/method-routes.ts";
 import type { Codec } from "./codecs/codec.ts";
 import * as restJson from "./codecs/rest-json.ts";
 import * as restXml from "./codecs/rest-xml.ts";
@@ -22,10 +22,10 @@ export interface ServiceConnection {
 }
 
 /** Everything that the gateway derives from a service's descriptors, once. */
-export interface ServiceBinding {
+export interface ApiBinding {
   readonly api: ServiceApi;
   readonly codec: Codec;
-  readonly routes: RouteTable;
+  readonly routes: MethodRoutes;
   /** Methods by name, for the target header. */
   readonly operations: ReadonlyMap<string, MethodContract>;
   readonly faults: FaultTable;
@@ -33,7 +33,7 @@ export interface ServiceBinding {
 }
 
 /** Derives a service's binding. */
-export const bindService = (connection: ServiceConnection): ServiceBinding => {
+export const bindApi = (connection: ServiceConnection): ApiBinding => {
   const api = serviceApi(connection.service);
   return {
     api,

@@ -7,7 +7,7 @@ import { decodePercent } from "../http/percent.ts";
 import type { QueryParameters } from "../http/query.ts";
 
 /** A method that a request line and its headers choose. */
-export interface Match {
+export interface RouteMatch {
   readonly method: MethodContract;
   /** Label values, decoded, by name. */
   readonly labels: Readonly<Record<string, string>>;
@@ -23,9 +23,9 @@ export interface RouteQuestion {
 }
 
 /** The routes of one service. */
-export interface RouteTable {
+export interface MethodRoutes {
   /** Undefined: no method of the service has this route. Throws MalformedUriError. */
-  find(question: RouteQuestion): Match | undefined;
+  find(question: RouteQuestion): RouteMatch | undefined;
   /** Whether some method is reached at this path by another HTTP method. */
   knowsPath(path: string): boolean;
 }
@@ -48,14 +48,14 @@ interface Shape {
  * before a label before a label that spans slashes, counted from the left, and then the one with the most conditions.
  * The older of two methods with one route is chosen only by `x-id`.
  */
-export const compileRoutes = (service: DescService): RouteTable => {
+export const compileRoutes = (service: DescService): MethodRoutes => {
   const shapes = new Map<string, Shape[]>();
   for (const method of service.methods) addRoute(shapes, method);
   for (const each of shapes.values()) {
     each.sort((a, b) => compareSegments(a.segments, b.segments));
     for (const shape of each) shape.routes.sort((a, b) => b.conditions - a.conditions);
   }
-  const find = (question: RouteQuestion): Match | undefined => {
+  const find = (question: RouteQuestion): RouteMatch | undefined => {
     const segments = splitPath(question.path);
     for (const shape of shapes.get(question.method) ?? []) {
       if (!fits(shape.segments, segments)) continue;

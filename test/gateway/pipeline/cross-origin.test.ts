@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 
-import { findRule, originHeaders } from "../../gateway/cross-origin/origin-rule.ts";
-import type { StorageFixture } from "./support/storage-fixture.ts";
-import { startStorageFixture } from "./support/storage-fixture.ts";
+import { findOriginRule, originHeaders } from "../../../gateway/cross-origin/origin-rule.ts";
+import type { StorageFixture } from "../support/storage-fixture.ts";
+import { startStorageFixture } from "../support/storage-fixture.ts";
 
 const rule = (...parts: readonly string[]): string => `<CORSRule>${parts.join("")}</CORSRule>`;
 const configuration = (...rules: readonly string[]): string =>
@@ -266,6 +266,6 @@ test.each<[string, string, boolean]>([
 ])("the pattern %s and the origin %s fit: %s", (pattern, origin, isFitting) => {
   const only = { allowedOrigins: [pattern], allowedMethods: ["GET"], allowedHeaders: [], exposeHeaders: [] };
   const request = { origin, method: "GET", headers: undefined };
-  expect(findRule([only], request, true) === only).toBe(isFitting);
+  expect(findOriginRule([only], request, true) === only).toBe(isFitting);
   expect(originHeaders(only, request)["access-control-allow-methods"]).toBe("GET");
 });

@@ -2,7 +2,7 @@ import type { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
 import { FaultRole } from "../../gen/quartet/traits/v1/fault_pb.ts";
 import { pascalCase } from "../../services/kit/contract/spellings.ts";
 import type { FaultFacts, FaultTable } from "../../services/kit/faults/service-error.ts";
-import type { Spelling } from "../dialects/dialect.ts";
+import type { DialectSpelling } from "../dialects/dialect.ts";
 import { targetStatus } from "../faults/gateway-refusal.ts";
 
 /** One outside name of refusals; several reasons can share it. */
@@ -15,7 +15,7 @@ export interface Refusal {
 }
 
 /** The refusals of a service by outside name and status, in the order of their names. */
-export const refusalsOf = (faults: FaultTable, protocol: Protocol, { dialect }: Spelling): Refusal[] => {
+export const refusalsOf = (faults: FaultTable, protocol: Protocol, { dialect }: DialectSpelling): Refusal[] => {
   const refusals = new Map<string, Refusal>();
   for (const facts of faults.all()) {
     const name = dialect.writesPublicNames ? facts.publicName : facts.name;

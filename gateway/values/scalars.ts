@@ -5,7 +5,7 @@ import { TimestampSchema } from "@bufbuild/protobuf/wkt";
 
 import { TimestampFormat } from "../../gen/quartet/traits/v1/binding_pb.ts";
 import { enumSpellings } from "../../services/kit/contract/spellings.ts";
-import type { Spelling } from "../dialects/dialect.ts";
+import type { DialectSpelling } from "../dialects/dialect.ts";
 
 /** A text that is not of the type its place wants; the message begins with "Member must". */
 export class ScalarError extends Error {
@@ -47,7 +47,7 @@ export const scalarToText = (type: ScalarType, value: unknown): string => {
 };
 
 /** Reads an enum value in either dialect's spelling. Throws EnumTextError. */
-export const enumFromText = (desc: DescEnum, text: string, spelling: Spelling): number => {
+export const enumFromText = (desc: DescEnum, text: string, spelling: DialectSpelling): number => {
   const spellings = enumSpellings(desc);
   const found = spellings.findByText(text) ?? spellings.findByText(spelling.documentedValue(text));
   if (found === undefined) throw new EnumTextError(text);
@@ -55,7 +55,7 @@ export const enumFromText = (desc: DescEnum, text: string, spelling: Spelling): 
 };
 
 /** Writes an enum value; undefined: the value has no spelling, as the zero one. */
-export const enumToText = (desc: DescEnum, number: number, spelling: Spelling): string | undefined => {
+export const enumToText = (desc: DescEnum, number: number, spelling: DialectSpelling): string | undefined => {
   const found = enumSpellings(desc).findByNumber(number);
   if (found === undefined) return undefined;
   return spelling.enumValue(found);

@@ -3,13 +3,13 @@ import type { Message } from "@bufbuild/protobuf";
 import type { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
 import type { MethodContract } from "../../services/kit/contract/contract.ts";
 import type { FaultTable } from "../../services/kit/faults/service-error.ts";
-import type { Spelling } from "../dialects/dialect.ts";
+import type { DialectSpelling } from "../dialects/dialect.ts";
 
 /** How a request's refusals are told: its service's reasons, its protocol and its dialect. */
-export interface FaultVoice {
+export interface FaultContext {
   readonly table: FaultTable;
   readonly protocol: Protocol;
-  readonly spelling: Spelling;
+  readonly spelling: DialectSpelling;
   /** The call that was refused; undefined: the request was refused before it stood for one. */
   readonly bound: { readonly method: MethodContract; readonly message: Message } | undefined;
 }

@@ -5,36 +5,35 @@
  */
 import type { Message } from "@bufbuild/protobuf";
 
-import type { BoundCall } from "../pipeline/bind.ts";
-import { bindParts, streamsBody } from "../bindings/bind-request.ts";
+import { bindRequestLine, streamsBody } from "../bindings/bind-request.ts";
 import { responseHead } from "../bindings/bind-response.ts";
-import type { Reading } from "../bindings/reading.ts";
+import type { Reading } from "../values/reading.ts";
 import { boundHeaders } from "../bindings/request-headers.ts";
 import { streamedBody } from "../bindings/streamed-body.ts";
-import { call } from "../pipeline/call.ts";
+import { call } from "./call.ts";
 import { writeXmlText, xmlDeclaration } from "../codecs/xml-writer.ts";
-import type { Spelling } from "../dialects/dialect.ts";
-import type { Exchange } from "../pipeline/exchange.ts";
+import type { DialectSpelling } from "../dialects/dialect.ts";
+import type { HttpExchange } from "./exchange.ts";
 import { GatewayRefusal } from "../faults/gateway-refusal.ts";
 import type { Gateway } from "../gateway.ts";
-import { bindingOf } from "../gateway.ts";
 import { sendWhole, settleUnread } from "../http/send.ts";
-import { faultContext } from "../pipeline/render.ts";
-import type { Identity, RequestHead } from "../pipeline/identify.ts";
+import { answerContext } from "./render.ts";
+import type { RequestHead } from "../http/request-head.ts";
+import type { BoundCall, Identity } from "./stages.ts";
 import { decodePercent } from "../http/percent.ts";
 import { parseQuery } from "../http/query.ts";
 import { throwViolations } from "../../services/kit/validation/validate.ts";
 import type { VerifiedForm } from "../signature/verify-form.ts";
 import { verifyForm } from "../signature/verify-form.ts";
 import { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
-import { boundaryOf } from "./multipart-reader.ts";
-import { readForm } from "./read-form.ts";
+import { boundaryOf } from "../forms/multipart-reader.ts";
+import { readForm } from "../forms/read-form.ts";
 
 /** Whether a request is an upload by a form: a POST to a bucket that says nothing more in its query. */
-export const isFormUpload = (gateway: Gateway, head: RequestHead, identity: Identity): boolean =>
+export const isFormUpload = (head: RequestHead, identity: Identity): boolean =>
   head.method === "POST" &&
   head.rawQuery === "" &&
-  bindingOf(gateway, identity).api.protocol === Protocol.REST_XML &&
+  identity.binding.api.protocol === Protocol.REST_XML &&
   /^\/[^/]+\/?$/.test(identity.path);
 
 /**
@@ -43,7 +42,7 @@ export const isFormUpload = (gateway: Gateway, head: RequestHead, identity: Iden
  */
 export const uploadForm = async (
   gateway: Gateway,
-  exchange: Exchange,
+  exchange: HttpExchange,
   head: RequestHead,
   identity: Identity,
   onFound: (identity: Identity, bound?: BoundCall) => void,
@@ -64,11 +63,11 @@ export const uploadForm = async (
     brand: spelling.dialect.signature,
     accessKeys: gateway.accessKeys,
     clock: gateway.clock,
-    signingNames: spelling.dialect.signingNames[identity.api] ?? [],
+    signingNames: spelling.dialect.signingNames[identity.binding.api.name] ?? [],
     region: gateway.region,
   });
 
-  const bound = bindForm(gateway, { ...identity, spelling }, fields, boundedFile(file, verified));
+  const bound = bindForm({ ...identity, spelling }, fields, boundedFile(file, verified));
   onFound({ ...identity, spelling }, bound);
   const { remoteAddress } = exchange.request.socket;
   const caller = remoteAddress === undefined ? verified.caller : { ...verified.caller, sourceIp: remoteAddress };
@@ -79,19 +78,17 @@ export const uploadForm = async (
 };
 
 /** Forms have no header of a dialect, but the fields of their signature do. */
-const spellingOfFields = (gateway: Gateway, fields: ReadonlyMap<string, string>): Spelling | undefined =>
+const spellingOfFields = (gateway: Gateway, fields: ReadonlyMap<string, string>): DialectSpelling | undefined =>
   gateway.dialects.all.find(({ dialect }) =>
     [...fields.keys()].some((name) => name.startsWith(dialect.signature.headerPrefix)),
   );
 
 const bindForm = (
-  gateway: Gateway,
   identity: Identity,
   fields: ReadonlyMap<string, string>,
   file: AsyncIterable<Uint8Array>,
 ): BoundCall => {
-  const { spelling } = identity;
-  const binding = bindingOf(gateway, identity);
+  const { binding, spelling } = identity;
   const query = parseQuery("");
   const headers = boundHeaders(headersOf(fields, spelling), query, spelling, new Map());
   const path = [fields.get("bucket"), fields.get("key")].map((part) => encodeURIComponent(part ?? "")).join("/");
@@ -100,14 +97,14 @@ const bindForm = (
   if (match === undefined || !streamsBody(match.method)) throw new GatewayRefusal("not-offered");
 
   const reading: Reading = { spelling, violations: [] };
-  const message: Message = bindParts(match.method, { labels: match.labels, query, headers }, reading);
+  const message: Message = bindRequestLine(match.method, { labels: match.labels, query, headers }, reading);
   throwViolations(binding.faults, reading.violations);
   const body = { trailers: new Map<string, string>(), [Symbol.asyncIterator]: () => file[Symbol.asyncIterator]() };
   return { binding, method: match.method, message, more: streamedBody(match.method, body, reading) };
 };
 
 /** Fields as headers, one character for each byte as the platform gives headers. The ACL has a short name in forms. */
-const headersOf = (fields: ReadonlyMap<string, string>, spelling: Spelling): Record<string, string> => {
+const headersOf = (fields: ReadonlyMap<string, string>, spelling: DialectSpelling): Record<string, string> => {
   const named = [...fields].filter(([name]) => name !== "key" && name !== "bucket" && name !== "policy");
   return Object.fromEntries(
     named.map(([name, value]) => [
@@ -131,13 +128,13 @@ async function* boundedFile(file: AsyncIterable<Uint8Array>, allowed: VerifiedFo
 /** What a form asks to be answered with: a redirect, or a status of 200, 201 or 204, where 204 is the default. */
 const sendFormAnswer = (
   gateway: Gateway,
-  exchange: Exchange,
+  exchange: HttpExchange,
   identity: Identity,
   fields: ReadonlyMap<string, string>,
   stored: Readonly<Record<string, string>>,
 ): void => {
   const [bucket = "", key = "", etag = ""] = [fields.get("bucket"), fields.get("key"), stored["etag"]];
-  const identifying = bindingOf(gateway, identity).codec.identify(faultContext(gateway, exchange, identity));
+  const identifying = identity.binding.codec.identityHeaders(answerContext(gateway, exchange, identity));
   const host = exchange.request.headers.host ?? "";
   const location = `http://${host}${exchange.rawPath.replace(/\/$/, "")}/${encodeURIComponent(key)}`;
   const redirect = redirectTarget(fields, { bucket, key, etag });

@@ -4,12 +4,12 @@ import type { FieldContract } from "../../services/kit/contract/contract.ts";
 import { enumViolation } from "../../services/kit/validation/validate.ts";
 import type { Violation } from "../../services/kit/validation/wording.ts";
 import { quoteValue } from "../../services/kit/validation/wording.ts";
-import type { Spelling } from "../dialects/dialect.ts";
+import type { DialectSpelling } from "../dialects/dialect.ts";
 import { enumFromText, EnumTextError, instantFromText, isInstant, ScalarError, scalarFromText } from "./scalars.ts";
 
 /** What one request's reading knows and finds. */
 export interface Reading {
-  readonly spelling: Spelling;
+  readonly spelling: DialectSpelling;
   /** Members whose text is not of their type; they are left unset, and the request is refused with all of them. */
   readonly violations: Violation[];
 }
@@ -34,7 +34,7 @@ export const hasDialectWords = (field: FieldContract): boolean =>
 
 const isDocumentedWord = (word: string): boolean => word.startsWith("svc:");
 
-const parse = (field: FieldContract, text: string, spelling: Spelling): unknown => {
+const parse = (field: FieldContract, text: string, spelling: DialectSpelling): unknown => {
   const enumeration = field.desc.enum;
   if (enumeration !== undefined) return enumFromText(enumeration, text, spelling);
   const { scalar } = field.desc;
@@ -51,7 +51,7 @@ const violationOf = (
   field: FieldContract,
   text: string,
   path: string,
-  spelling: Spelling,
+  spelling: DialectSpelling,
 ): Violation => {
   const enumeration = field.desc.enum;
   if (thrown instanceof EnumTextError && enumeration !== undefined)

@@ -3,12 +3,12 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 import { TimestampFormat } from "../../gen/quartet/traits/v1/binding_pb.ts";
 import type { FieldContract } from "../../services/kit/contract/contract.ts";
-import type { Spelling } from "../dialects/dialect.ts";
+import type { DialectSpelling } from "../dialects/dialect.ts";
 import { hasDialectWords } from "./reading.ts";
 import { enumToText, instantToText, isInstant, scalarToText } from "./scalars.ts";
 
 /** A string in the dialect's words: `svc:kms` where the field declares such words, and the partition of ARNs. */
-export const stringToDialect = (field: FieldContract, value: string, spelling: Spelling): string => {
+export const stringToDialect = (field: FieldContract, value: string, spelling: DialectSpelling): string => {
   if (holdsArn(field)) return spelling.arn(value);
   return hasDialectWords(field) ? spelling.value(value) : value;
 };
@@ -21,7 +21,7 @@ export const valueToText = (
   field: FieldContract,
   value: unknown,
   format: TimestampFormat,
-  spelling: Spelling,
+  spelling: DialectSpelling,
 ): string | undefined => {
   const { desc } = field;
   if (desc.enum !== undefined) return enumToText(desc.enum, value as number, spelling);
