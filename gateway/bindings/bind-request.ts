@@ -3,7 +3,7 @@ import { create, ScalarType } from "@bufbuild/protobuf";
 
 import type { FieldContract, MethodContract } from "../../services/kit/contract/contract.ts";
 import type { Codec } from "../codecs/codec.ts";
-import { MalformedBodyError } from "../codecs/malformed-body-error.ts";
+import { malformedBody } from "../refusal.ts";
 import type { QueryParameters } from "../http/query.ts";
 import type { Reading } from "../values/reading.ts";
 import { valueFromText } from "../values/reading.ts";
@@ -39,7 +39,7 @@ export const bindBody = (
   }
   const value = readPayload(payload, body, codec, reading);
   if (value !== undefined) setField(message, payload.desc, value);
-  else if (payload.constraints.isRequired) throw new MalformedBodyError("The request needs a body.");
+  else if (payload.constraints.isRequired) throw malformedBody("The request needs a body.");
 };
 
 /** Whether a method takes its body while it arrives. */

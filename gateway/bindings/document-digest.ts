@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { crc32 } from "node:zlib";
 
-import { GatewayRefusal } from "../faults/gateway-refusal.ts";
+import { ErrorReason, refusal } from "../refusal.ts";
 import type { BoundHeaders } from "./request-headers.ts";
 
 interface Digest {
@@ -47,9 +47,8 @@ export const checkDocumentDigests = (headers: BoundHeaders, body: Buffer): void 
     const decoded = Buffer.from(given, "base64");
     if (decoded.length !== digest.bytes)
       throw isMd5
-        ? new GatewayRefusal("invalid-digest")
-        : new GatewayRefusal("invalid-checksum", `Value for the ${digest.name} checksum is invalid.`);
-    if (!digest.compute(body).equals(decoded))
-      throw new GatewayRefusal("bad-digest", `The ${digest.name} you specified did not match what we received.`);
+        ? refusal(ErrorReason.INVALID_CONTENT_MD5)
+        : refusal(ErrorReason.INVALID_CHECKSUM, { algorithm: digest.name });
+    if (!digest.compute(body).equals(decoded)) throw refusal(ErrorReason.BAD_DIGEST, { algorithm: digest.name });
   }
 };

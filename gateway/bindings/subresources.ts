@@ -1,5 +1,5 @@
 import type { MethodContract } from "../../services/kit/contract/contract.ts";
-import { GatewayRefusal } from "../faults/gateway-refusal.ts";
+import { ErrorReason, refusal } from "../refusal.ts";
 import type { QueryParameters } from "../http/query.ts";
 
 /**
@@ -58,7 +58,6 @@ export const refuseUnoffered = (query: QueryParameters, method: MethodContract |
       conditions?.template.query.some((part) => part.name === name) ||
       conditions?.requiredQuery.includes(name) ||
       method?.input.fields.some((field) => field.place.kind === "query" && field.place.name === name);
-    if (!isMeant)
-      throw new GatewayRefusal("not-offered", `The parameter "${name}" implies functionality that is not implemented.`);
+    if (!isMeant) throw refusal(ErrorReason.SUBRESOURCE_NOT_OFFERED, { parameter: name });
   }
 };

@@ -6,7 +6,8 @@ import { hasDialectWords, valueFromText } from "../values/reading.ts";
 import { instantFromSeconds, instantFromText, integerOf, isInstant, ScalarError, setField } from "../values/scalars.ts";
 import type { FieldContract } from "../../services/kit/contract/contract.ts";
 import { messageContract } from "../../services/kit/contract/contract.ts";
-import { MalformedBodyError } from "./malformed-body-error.ts";
+import type { ServiceError } from "../../services/kit/faults/service-error.ts";
+import { malformedBody } from "../refusal.ts";
 
 /** The deepest nesting that a document may have. */
 const depthMax = 64;
@@ -16,7 +17,7 @@ export const parseJson = (text: string): unknown => {
   try {
     return longNumber.test(text) ? JSON.parse(text, exactNumber) : JSON.parse(text);
   } catch {
-    throw new MalformedBodyError("The body is not well-formed JSON.");
+    throw malformedBody("The body is not well-formed JSON.");
   }
 };
 
@@ -43,7 +44,7 @@ const readMembers = (
   depth: number,
   reading: Reading,
 ): void => {
-  if (depth > depthMax) throw new MalformedBodyError("The body is nested too deeply.");
+  if (depth > depthMax) throw malformedBody("The body is nested too deeply.");
   if (!isObject(value)) throw mistyped(path === "" ? "The body" : `Member '${path}'`, "an object");
   const contract = messageContract(desc);
   for (const name in value) {
@@ -186,8 +187,7 @@ const readInstant = (value: unknown, path: string): unknown => {
 
 const base64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
 
-const mistyped = (subject: string, expected: string): MalformedBodyError =>
-  new MalformedBodyError(`${subject} must be ${expected}.`);
+const mistyped = (subject: string, expected: string): ServiceError => malformedBody(`${subject} must be ${expected}.`);
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);

@@ -8,7 +8,7 @@ import type { DialectSpelling } from "../dialects/dialect.ts";
 import type { HttpFault } from "../faults/http-fault.ts";
 import { faultName } from "../faults/http-fault.ts";
 import type { Document, AnswerContext, FaultDocument } from "./codec.ts";
-import { MalformedBodyError } from "./malformed-body-error.ts";
+import { malformedBody } from "../refusal.ts";
 import { readXmlMembers } from "./xml-reader.ts";
 import { parseXml } from "./xml-tree.ts";
 import { writeXmlRoot, writeXmlText, xmlDeclaration } from "./xml-writer.ts";
@@ -27,7 +27,7 @@ export const readPayload = (field: FieldContract, body: Buffer, reading: Reading
   const root = parseXml(body.toString("utf8"));
   const names = [field.wireName, field.publicName, messageContract(desc).xmlRoot, desc.name];
   if (!names.includes(root.name))
-    throw new MalformedBodyError(`The XML you provided has the root ${root.name}, but ${names[0]} is expected.`);
+    throw malformedBody(`The XML you provided has the root ${root.name}, but ${names[0]} is expected.`);
   const message = create(desc);
   readXmlMembers(message, desc, root, reading);
   return message;

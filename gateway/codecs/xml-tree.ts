@@ -1,6 +1,6 @@
 import { SaxesParser } from "saxes";
 
-import { MalformedBodyError } from "./malformed-body-error.ts";
+import { malformedBody } from "../refusal.ts";
 
 /** One element of a document. Names are without their prefix. */
 export interface XmlElement {
@@ -26,14 +26,14 @@ export const parseXml = (text: string): XmlElement => {
   let root: XmlElement | undefined;
   let elements = 0;
   parser.on("error", () => {
-    throw new MalformedBodyError(notWellFormed);
+    throw malformedBody(notWellFormed);
   });
   parser.on("doctype", () => {
-    throw new MalformedBodyError("The XML you provided has a document type, which is not allowed.");
+    throw malformedBody("The XML you provided has a document type, which is not allowed.");
   });
   parser.on("opentag", (tag) => {
     elements += 1;
-    if (open.length >= depthMax || elements > elementsMax) throw new MalformedBodyError(notWellFormed);
+    if (open.length >= depthMax || elements > elementsMax) throw malformedBody(notWellFormed);
     const element: XmlElement = { name: localName(tag.name), attributes: tag.attributes, children: [], text: "" };
     const parent = open.at(-1);
     if (parent === undefined) root = element;
@@ -50,7 +50,7 @@ export const parseXml = (text: string): XmlElement => {
     open.pop();
   });
   parser.write(text).close();
-  if (root === undefined) throw new MalformedBodyError(notWellFormed);
+  if (root === undefined) throw malformedBody(notWellFormed);
   return root;
 };
 

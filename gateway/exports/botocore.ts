@@ -27,9 +27,9 @@ export interface BotocoreModel {
 export const botocoreModel = (source: ExportSource): BotocoreModel => {
   const operations = operationsOf(source);
   const book = createShapeBook(source);
-  const errors = source.refusals.map(({ name }) => ({ shape: name }));
+  const errors = source.errors.map(({ name }) => ({ shape: name }));
   const described = operations.map((operation) => [operation.desc.name, describeOperation(source, operation, book)]);
-  for (const { name, status, members } of source.refusals) {
+  for (const { name, status, members } of source.errors) {
     const texts = ["Message", ...members.filter((each) => each !== "Message")];
     book.add(name, {
       type: "structure",

@@ -2,39 +2,43 @@ import type { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
 import { FaultRole } from "../../gen/quartet/traits/v1/fault_pb.ts";
 import { pascalCase } from "../../services/kit/contract/spellings.ts";
 import type { FaultFacts, FaultTable } from "../../services/kit/faults/service-error.ts";
-import type { DialectSpelling } from "../dialects/dialect.ts";
-import { targetStatus } from "../faults/gateway-refusal.ts";
+import { faultNaming } from "../../services/kit/faults/service-error.ts";
+import type { Dialect } from "../dialects/dialect.ts";
+import { gatewayMembers } from "../faults/gateway-fault.ts";
+import { gatewayFaults } from "../refusal.ts";
 
-/** One outside name of refusals; several reasons can share it. */
-export interface Refusal {
+/** One name of errors in HTTP; several reasons can share it. */
+export interface DocumentedError {
   readonly name: string;
   readonly status: number;
-  /** Names of the members beside the message, of all reasons together. */
+  /** Names of the members next to the message, of all reasons together. */
   readonly members: readonly string[];
   readonly messages: readonly string[];
 }
 
-/** The refusals of a service by outside name and status, in the order of their names. */
-export const refusalsOf = (faults: FaultTable, protocol: Protocol, { dialect }: DialectSpelling): Refusal[] => {
-  const refusals = new Map<string, Refusal>();
-  for (const facts of faults.all()) {
-    const name = dialect.writesPublicNames ? facts.publicName : facts.name;
-    const status = targetStatus(facts.name, facts.httpStatus, protocol);
-    const known = refusals.get(name);
-    refusals.set(name, {
+/** The errors of an API by name: those of its service and those of the gateway, sorted. */
+export const documentedErrors = (faults: FaultTable, protocol: Protocol, dialect: Dialect): DocumentedError[] => {
+  const errors = new Map<string, DocumentedError>();
+  for (const facts of [...faults.all(), ...gatewayFaults.all()]) {
+    if (facts.protocols.length > 0 && !facts.protocols.includes(protocol)) continue;
+    const naming = faultNaming(facts, protocol);
+    const name = dialect.writesPublicNames ? naming.publicName : naming.name;
+    const known = errors.get(name);
+    errors.set(name, {
       name,
-      // A name with two statuses is told with the first: names are what callers decide by.
-      status: known?.status ?? status,
-      members: [...new Set([...(known?.members ?? []), ...toldMembers(facts)])].toSorted(),
-      messages: [...(known?.messages ?? []), facts.message],
+      // The first status of a name with two: clients decide by the name.
+      status: known?.status ?? naming.httpStatus,
+      members: [...new Set([...(known?.members ?? []), ...membersOf(facts, protocol, dialect)])].toSorted(),
+      messages: [...(known?.messages ?? []), naming.message],
     });
   }
-  return [...refusals.values()].toSorted((left, right) => (left.name < right.name ? -1 : 1));
+  return [...errors.values()].toSorted((left, right) => (left.name < right.name ? -1 : 1));
 };
 
-const toldMembers = (facts: FaultFacts): string[] => {
-  // What the kit tells with a violated constraint stands in the message already.
+const membersOf = (facts: FaultFacts, protocol: Protocol, dialect: Dialect): string[] => {
+  // The metadata of a violated constraint is part of the message.
   if (facts.role === FaultRole.INVALID_INPUT) return [];
   const placeholders = [...facts.message.matchAll(/\{([a-z0-9_]+)\}/g)].map((match) => match[1] ?? "");
-  return placeholders.filter((key) => !facts.hiddenMembers.includes(key)).map(pascalCase);
+  const keys = [...placeholders, ...facts.furtherMetadata].filter((key) => !facts.hiddenMembers.includes(key));
+  return facts.domain === gatewayFaults.domain ? gatewayMembers(keys, protocol, dialect) : keys.map(pascalCase);
 };

@@ -8,15 +8,15 @@ import { faultTable } from "../../services/kit/faults/service-error.ts";
 import type { DialectSpelling } from "../dialects/dialect.ts";
 import { services } from "../services.ts";
 import type { Describe } from "./proto-comments.ts";
-import type { Refusal } from "./documented-errors.ts";
-import { refusalsOf } from "./documented-errors.ts";
+import type { DocumentedError } from "./documented-errors.ts";
+import { documentedErrors } from "./documented-errors.ts";
 
 /** Everything that an export of one API is made from. */
 export interface ExportSource {
   readonly api: ServiceApi;
   readonly service: DescService;
   readonly faults: FaultTable;
-  readonly refusals: readonly Refusal[];
+  readonly errors: readonly DocumentedError[];
   readonly spelling: DialectSpelling;
   readonly describe: Describe;
 }
@@ -26,7 +26,14 @@ export const exportSources = (spelling: DialectSpelling, describe: Describe): Ex
   Object.values(services).map(({ service, errors }) => {
     const api = serviceApi(service);
     const faults = faultTable(errors);
-    return { api, service, faults, refusals: refusalsOf(faults, api.protocol, spelling), spelling, describe };
+    return {
+      api,
+      service,
+      faults,
+      errors: documentedErrors(faults, api.protocol, spelling.dialect),
+      spelling,
+      describe,
+    };
   });
 
 /** An operation and where it stands in HTTP, also where its protocol has one path for all. */

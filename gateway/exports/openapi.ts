@@ -5,7 +5,7 @@ import type { ExportedOperation, ExportSource } from "./export-source.ts";
 import { operationsOf, targetPrefixOf, titleOf } from "./export-source.ts";
 import type { Schema, SchemaBook } from "./openapi-schemas.ts";
 import { createSchemaBook, described, isRaw } from "./openapi-schemas.ts";
-import type { Refusal } from "./documented-errors.ts";
+import type { DocumentedError } from "./documented-errors.ts";
 
 /** The version of the documents; it changes when a document changes in a way that its users must know of. */
 export const documentVersion = "1.0.0";
@@ -24,7 +24,7 @@ export const openApiDocument = (source: ExportSource): Schema => {
     const path = (paths[pathOf(source, operation)] ??= {});
     path[operation.httpMethod.toLowerCase()] = describeOperation(source, operation, book);
   }
-  const responses = statusesOf(source.refusals).map((status) => [`Status${status}`, refusalResponse(source, status)]);
+  const responses = statusesOf(source.errors).map((status) => [`Status${status}`, refusalResponse(source, status)]);
   return {
     openapi: "3.1.0",
     info: {
@@ -72,7 +72,7 @@ const describeOperation = (source: ExportSource, operation: ExportedOperation, b
     responses: {
       [operation.status]: answer(source, operation, book),
       ...Object.fromEntries(
-        statusesOf(source.refusals)
+        statusesOf(source.errors)
           .filter((status) => status !== operation.status)
           .map((status) => [status, { $ref: `#/components/responses/Status${status}` }]),
       ),
@@ -191,13 +191,13 @@ const rooted = ({ spelling }: ExportSource, schema: Schema, name: string): Schem
   return { allOf: [schema], xml: { name, ...(xmlNamespace === undefined ? {} : { namespace: xmlNamespace }) } };
 };
 
-const statusesOf = (refusals: readonly Refusal[]): number[] =>
-  [...new Set(refusals.map(({ status }) => status))].toSorted((left, right) => left - right);
+const statusesOf = (errors: readonly DocumentedError[]): number[] =>
+  [...new Set(errors.map(({ status }) => status))].toSorted((left, right) => left - right);
 
 const refusalResponse = (source: ExportSource, status: number): Schema => {
-  const refusals = source.refusals.filter((each) => each.status === status);
-  const names = refusals.map(({ name }) => name);
-  const members = [...new Set(refusals.flatMap((each) => each.members))].toSorted();
+  const errors = source.errors.filter((each) => each.status === status);
+  const names = errors.map(({ name }) => name);
+  const members = [...new Set(errors.flatMap((each) => each.members))].toSorted();
   const texts = Object.fromEntries(members.map((name) => [name, { type: "string" }]));
   const isXml = source.api.protocol === Protocol.REST_XML;
   const code = { type: "string", enum: names };

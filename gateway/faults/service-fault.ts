@@ -6,11 +6,10 @@ import type { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
 import { FaultRole } from "../../gen/quartet/traits/v1/fault_pb.ts";
 import { pascalCase } from "../../services/kit/contract/spellings.ts";
 import type { FaultFacts, FaultMetadata, FaultTable } from "../../services/kit/faults/service-error.ts";
-import { fillTemplate, ServiceError } from "../../services/kit/faults/service-error.ts";
+import { faultNaming, fillTemplate, ServiceError } from "../../services/kit/faults/service-error.ts";
 import { validatorFor, violationsFault } from "../../services/kit/validation/validate.ts";
 import type { DialectSpelling } from "../dialects/dialect.ts";
 import type { FaultContext } from "./fault-context.ts";
-import { targetStatus } from "./gateway-refusal.ts";
 import type { HttpFault } from "./http-fault.ts";
 import { renameMembers } from "./member-names.ts";
 
@@ -96,11 +95,12 @@ const wordFault = (
 ): HttpFault => {
   const isTold = (key: string): boolean =>
     !facts.hiddenMembers.includes(key) && !(facts.role === FaultRole.INVALID_INPUT && toldInMessage.has(key));
-  const isBusy = facts.httpStatus === 503 || facts.httpStatus === 429;
+  const { name, publicName, httpStatus } = faultNaming(facts, protocol);
+  const isBusy = httpStatus === 503 || httpStatus === 429;
   return {
-    name: facts.name,
-    publicName: facts.publicName,
-    status: targetStatus(facts.name, facts.httpStatus, protocol),
+    name,
+    publicName,
+    status: httpStatus,
     message,
     members: Object.keys(metadata)
       .toSorted()

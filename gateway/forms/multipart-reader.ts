@@ -1,4 +1,4 @@
-import { GatewayRefusal } from "../faults/gateway-refusal.ts";
+import { ErrorReason, refusal } from "../refusal.ts";
 
 /** One part of a form; its content is read before the next part is asked for. */
 export interface FormPart {
@@ -30,13 +30,13 @@ export const readFormParts = async function* (
 
   const fill = async (): Promise<void> => {
     const next = await pieces.next();
-    if (next.done === true) throw new GatewayRefusal("malformed-form");
+    if (next.done === true) throw refusal(ErrorReason.MALFORMED_FORM);
     held = Buffer.concat([held, next.value]);
   };
   const takeUntil = async (end: Buffer, bytesMax: number): Promise<Buffer> => {
     for (;;) {
       const at = held.indexOf(end);
-      if (at > bytesMax || (at === -1 && held.length > bytesMax)) throw new GatewayRefusal("malformed-form");
+      if (at > bytesMax || (at === -1 && held.length > bytesMax)) throw refusal(ErrorReason.MALFORMED_FORM);
       if (at !== -1) {
         const taken = held.subarray(0, at);
         held = held.subarray(at + end.length);
@@ -91,6 +91,6 @@ const readDisposition = (head: string): { name: string; fileName: string | undef
     return match?.[1] ?? match?.[2];
   };
   const name = parameter("name");
-  if (name === undefined) throw new GatewayRefusal("malformed-form");
+  if (name === undefined) throw refusal(ErrorReason.MALFORMED_FORM);
   return { name: name.toLowerCase(), fileName: parameter("filename") };
 };

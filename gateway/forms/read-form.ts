@@ -1,5 +1,5 @@
 import { GatheredBytes } from "../../services/kit/wire/gathered-bytes.ts";
-import { GatewayRefusal } from "../faults/gateway-refusal.ts";
+import { ErrorReason, refusal } from "../refusal.ts";
 import type { FormPart } from "./multipart-reader.ts";
 import { readFormParts } from "./multipart-reader.ts";
 
@@ -28,14 +28,14 @@ export const readForm = async (source: AsyncIterable<Uint8Array>, boundary: stri
     bytesLeft -= value.length;
     fields.set(part.name, value.toString("utf8"));
   }
-  throw new GatewayRefusal("malformed-form", "POST requires exactly one file upload per request.");
+  throw refusal(ErrorReason.FORM_WITHOUT_FILE);
 };
 
 const readField = async (part: FormPart, bytesMax: number): Promise<Buffer> => {
   const bytes = new GatheredBytes();
   for await (const piece of part.content) {
     bytes.add(piece);
-    if (bytes.size > bytesMax) throw new GatewayRefusal("form-too-large");
+    if (bytes.size > bytesMax) throw refusal(ErrorReason.FORM_TOO_LARGE);
   }
   return bytes.take();
 };

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 import { GatheredBytes } from "../../services/kit/wire/gathered-bytes.ts";
-import { GatewayRefusal } from "../faults/gateway-refusal.ts";
+import { ErrorReason, refusal } from "../refusal.ts";
 import type { GatewayLimits } from "./limits.ts";
 
 /**
@@ -47,7 +47,7 @@ export const openIncomingBody = (
     pieces,
     readWhole: async (decode) => {
       if (declared === 0) return noBytes;
-      if ((declared ?? 0) > limits.bodyBytesMax) throw new GatewayRefusal("body-too-large");
+      if ((declared ?? 0) > limits.bodyBytesMax) throw refusal(ErrorReason.BODY_TOO_LARGE);
       const source = pieces();
       return collect(decode === undefined ? source : decode(source), limits);
     },
@@ -67,8 +67,8 @@ const collect = async (source: AsyncIterable<Uint8Array>, limits: GatewayLimits)
   const deadlineMs = performance.now() + limits.bodyTimeoutMs;
   for await (const chunk of source) {
     bytes.add(chunk);
-    if (bytes.size > limits.bodyBytesMax) throw new GatewayRefusal("body-too-large");
-    if (performance.now() > deadlineMs) throw new GatewayRefusal("slow-body");
+    if (bytes.size > limits.bodyBytesMax) throw refusal(ErrorReason.BODY_TOO_LARGE);
+    if (performance.now() > deadlineMs) throw refusal(ErrorReason.SLOW_BODY);
   }
   return bytes.take();
 };
@@ -83,7 +83,7 @@ const readPieces = (request: IncomingMessage, stallMs: number): AsyncIterable<Ui
   let failure: Error | undefined;
 
   const stall = setTimeout(() => {
-    if (waiting !== undefined) fail(new GatewayRefusal("slow-body"));
+    if (waiting !== undefined) fail(refusal(ErrorReason.SLOW_BODY));
   }, stallMs);
   stall.unref();
   const fail = (error: Error): void => {
@@ -108,7 +108,7 @@ const readPieces = (request: IncomingMessage, stallMs: number): AsyncIterable<Ui
     waiting?.resolve({ done: true, value: undefined });
     waiting = undefined;
   });
-  const lost = (): void => fail(new GatewayRefusal("incomplete-body"));
+  const lost = (): void => fail(refusal(ErrorReason.INCOMPLETE_BODY));
   request.on("error", lost);
   request.on("close", () => {
     if (!request.complete) lost();

@@ -1,24 +1,17 @@
-/** A path or query that is not percent-encoded UTF-8. */
-export class MalformedUriError extends Error {
-  override readonly name = "MalformedUriError";
+import { ErrorReason, refusal } from "../refusal.ts";
 
-  constructor() {
-    super("Couldn't parse the specified URI.");
-  }
-}
-
-/** Decodes percent escapes, and bytes that stand there unescaped, as UTF-8. Throws MalformedUriError. */
+/** Decodes percent escapes, and bytes that are not escaped, as UTF-8. Throws MALFORMED_URI. */
 export const decodePercent = (text: string): string => {
   const isAscii = !nonAscii.test(text);
   if (isAscii && !text.includes("%")) return text;
   try {
     return decodeURIComponent(isAscii ? text : text.replaceAll(nonAsciiEach, escapeByte));
   } catch {
-    throw new MalformedUriError();
+    throw refusal(ErrorReason.MALFORMED_URI);
   }
 };
 
-// The platform gives each byte of a request target as one character.
+// Node.js represents each byte of a request target by one character.
 const nonAscii = /[\x80-\xff]/;
 const nonAsciiEach = /[\x80-\xff]/g;
 

@@ -1,6 +1,6 @@
 import { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
 import type { HttpExchange } from "./exchange.ts";
-import { GatewayRefusal } from "../faults/gateway-refusal.ts";
+import { ErrorReason, refusal } from "../refusal.ts";
 import type { Gateway } from "../gateway.ts";
 import type { RequestHead } from "../http/request-head.ts";
 import { isItsOwnCanonicalPath } from "../signature/canonical.ts";
@@ -24,9 +24,8 @@ export const authenticate = async (
   const isXml = api.protocol === Protocol.REST_XML;
   const isSigned =
     head.headers.authorization !== undefined || head.query.has(`${dialect.signature.queryPrefix}Signature`);
-  if (!isXml && !isSigned) throw new GatewayRefusal("missing-authentication");
-  if (!isXml && !isItsOwnCanonicalPath(head.rawPath))
-    throw new GatewayRefusal("malformed-uri", "The path has a segment that is empty or made of dots alone.");
+  if (!isXml && !isSigned) throw refusal(ErrorReason.MISSING_AUTHENTICATION);
+  if (!isXml && !isItsOwnCanonicalPath(head.rawPath)) throw refusal(ErrorReason.NONCANONICAL_PATH);
 
   const body = isXml ? undefined : await exchange.body.readWhole();
   const verified = verifyRequest({

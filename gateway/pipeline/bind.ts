@@ -10,7 +10,7 @@ import type { RouteMatch } from "../bindings/method-routes.ts";
 import { refuseUnoffered } from "../bindings/subresources.ts";
 import { streamedBody } from "../bindings/streamed-body.ts";
 import type { HttpExchange } from "./exchange.ts";
-import { GatewayRefusal } from "../faults/gateway-refusal.ts";
+import { ErrorReason, refusal } from "../refusal.ts";
 import type { ApiBinding } from "../api-binding.ts";
 import type { RequestHead } from "../http/request-head.ts";
 import { decodeBody } from "../signature/decode-body.ts";
@@ -40,7 +40,7 @@ export const bind = async (
   const message = bindRequestLine(method, { labels, query: head.query, headers }, reading);
   if (streamsBody(method)) {
     if (head.headers["content-length"] === undefined && head.headers["transfer-encoding"] === undefined)
-      throw new GatewayRefusal("missing-content-length");
+      throw refusal(ErrorReason.MISSING_CONTENT_LENGTH);
     throwViolations(binding.faults, reading.violations);
     const decoded = decodeBody(authenticated.payload, exchange.body.pieces());
     return { binding, method, message, more: streamedBody(method, decoded, reading) };
@@ -65,7 +65,9 @@ const findMethod = (binding: ApiBinding, head: RequestHead, identity: Identity, 
   });
   if (binding.api.protocol === Protocol.REST_XML) refuseUnoffered(head.query, found?.method);
   if (found !== undefined) return found;
-  throw new GatewayRefusal(binding.routes.knowsPath(identity.path) ? "method-not-allowed" : "unknown-operation");
+  throw refusal(
+    binding.routes.knowsPath(identity.path) ? ErrorReason.METHOD_NOT_ALLOWED : ErrorReason.UNKNOWN_OPERATION,
+  );
 };
 
 /** `AWSEvents.PutEvents`: the word before the dot is the API's in the dialect, or the documented one. */
@@ -75,6 +77,6 @@ const findTarget = (binding: ApiBinding, head: RequestHead, identity: Identity):
   const dot = target.indexOf(".");
   const prefixes = [dialect.targetPrefixes[binding.api.name], binding.api.targetPrefix];
   const method = prefixes.includes(target.slice(0, dot)) ? binding.operations.get(target.slice(dot + 1)) : undefined;
-  if (method === undefined) throw new GatewayRefusal("unknown-operation");
+  if (method === undefined) throw refusal(ErrorReason.UNKNOWN_OPERATION);
   return { method, labels: {} };
 };

@@ -3,9 +3,8 @@
  * rules allow, whatever its answer turns out to be; a preflight request is answered here, before anybody is
  * authenticated, because browsers send none of their credentials with it.
  */
-import { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
 import type { HttpExchange } from "./exchange.ts";
-import { GatewayRefusal } from "../faults/gateway-refusal.ts";
+import { ErrorReason, refusal } from "../refusal.ts";
 import type { Gateway } from "../gateway.ts";
 import { sendWhole, settleUnread } from "../http/send.ts";
 import type { RequestHead } from "../http/request-head.ts";
@@ -18,7 +17,7 @@ import type { Identity } from "./stages.ts";
 /** Whether a request only asks what others may do. The JSON APIs have no resource of their own that takes OPTIONS. */
 export const isPreflight = (head: RequestHead): boolean => head.method === "OPTIONS";
 
-/** Answers a preflight request. Throws GatewayRefusal, MalformedUriError and the service's ConnectError. */
+/** Answers a preflight request. Rejects with the gateway's refusals and the service's ConnectError. */
 export const answerPreflight = async (
   gateway: Gateway,
   exchange: HttpExchange,
@@ -26,11 +25,11 @@ export const answerPreflight = async (
   identity: Identity,
 ): Promise<void> => {
   const request = readRequest(head);
-  if (request === undefined) throw new GatewayRefusal("preflight-without-origin");
+  if (request === undefined) throw refusal(ErrorReason.PREFLIGHT_WITHOUT_ORIGIN);
   const found = await findRules(gateway, identity);
-  if (found.kind !== "rules") throw forbidden(identity, words[found.kind]);
+  if (found.kind !== "rules") throw refusal(unruled[found.kind]);
   const rule = findOriginRule(found.rules, request, true);
-  if (rule === undefined) throw forbidden(identity, noRuleFits);
+  if (rule === undefined) throw refusal(ErrorReason.CROSS_ORIGIN_FORBIDDEN);
 
   const { codec } = identity.binding;
   const headers = {
@@ -76,17 +75,7 @@ const readRequest = ({ headers, method }: RequestHead): CrossOriginRequest | und
   };
 };
 
-const words = {
-  "no-rules": "CORSResponse: CORS is not enabled for this bucket.",
-  "no-resource": "CORSResponse: Bucket not found",
+const unruled = {
+  "no-rules": ErrorReason.CROSS_ORIGIN_NOT_CONFIGURED,
+  "no-resource": ErrorReason.CROSS_ORIGIN_WITHOUT_BUCKET,
 } as const;
-
-const noRuleFits =
-  "CORSResponse: This CORS request is not allowed. This is usually because the evaluation of Origin, request method / " +
-  "Access-Control-Request-Method or Access-Control-Request-Headers are not whitelisted by the resource's CORS spec.";
-
-/** Only object storage has rules that a caller can change, so only there is it said which of them is missing. */
-const forbidden = ({ binding }: Identity, message: string): GatewayRefusal =>
-  binding.api.protocol === Protocol.REST_XML
-    ? new GatewayRefusal("cross-origin-forbidden", message)
-    : new GatewayRefusal("cross-origin-forbidden");

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 import { TracedCall } from "../../services/kit/trace/traced-call.ts";
-import { GatewayRefusal } from "../faults/gateway-refusal.ts";
+import { ErrorReason, refusal } from "../refusal.ts";
 import type { GatewayLimits } from "../http/limits.ts";
 import type { IncomingBody } from "../http/incoming-body.ts";
 import { openIncomingBody } from "../http/incoming-body.ts";
@@ -63,7 +63,7 @@ const workOf = ({ headers, method = "GET" }: IncomingMessage, rawPath: string): 
 /** The head of a request. Throws GatewayRefusal for a target that is too long, MalformedUriError for a malformed one. */
 export const readHead = (exchange: HttpExchange, limits: GatewayLimits): RequestHead => {
   const { request, rawPath, rawQuery } = exchange;
-  if ((request.url ?? "").length > limits.targetLengthMax) throw new GatewayRefusal("uri-too-long");
+  if ((request.url ?? "").length > limits.targetLengthMax) throw refusal(ErrorReason.URI_TOO_LONG);
   return {
     method: request.method ?? "GET",
     rawPath,

@@ -14,7 +14,7 @@ import { call } from "./call.ts";
 import { writeXmlText, xmlDeclaration } from "../codecs/xml-writer.ts";
 import type { DialectSpelling } from "../dialects/dialect.ts";
 import type { HttpExchange } from "./exchange.ts";
-import { GatewayRefusal } from "../faults/gateway-refusal.ts";
+import { ErrorReason, refusal } from "../refusal.ts";
 import type { Gateway } from "../gateway.ts";
 import { sendWhole, settleUnread } from "../http/send.ts";
 import { answerContext } from "./render.ts";
@@ -48,15 +48,14 @@ export const uploadForm = async (
   onFound: (identity: Identity, bound?: BoundCall) => void,
 ): Promise<void> => {
   const boundary = boundaryOf(head.headers["content-type"]);
-  if (boundary === undefined) throw new GatewayRefusal("no-form");
+  if (boundary === undefined) throw refusal(ErrorReason.NOT_A_FORM);
   const { fields: given, fileName, file } = await readForm(exchange.body.pieces(), boundary);
   const spelling = spellingOfFields(gateway, given) ?? identity.spelling;
   onFound({ ...identity, spelling });
 
   const bucket = decodePercent(identity.path.replaceAll("/", ""));
   const key = given.get("key")?.replaceAll("${filename}", fileName);
-  if (key === undefined || key === "")
-    throw new GatewayRefusal("malformed-form", "Bucket POST must contain a field named 'key'.");
+  if (key === undefined || key === "") throw refusal(ErrorReason.FORM_WITHOUT_KEY);
   const fields = new Map([...given, ["bucket", bucket], ["key", key]]);
   const verified = verifyForm({
     fields,
@@ -94,7 +93,7 @@ const bindForm = (
   const path = [fields.get("bucket"), fields.get("key")].map((part) => encodeURIComponent(part ?? "")).join("/");
   const hasHeader = (name: string): boolean => headers.get(name) !== undefined;
   const match = binding.routes.find({ method: "PUT", path: `/${path}`, query, hasHeader });
-  if (match === undefined || !streamsBody(match.method)) throw new GatewayRefusal("not-offered");
+  if (match === undefined || !streamsBody(match.method)) throw refusal(ErrorReason.METHOD_NOT_ALLOWED);
 
   const reading: Reading = { spelling, violations: [] };
   const message: Message = bindRequestLine(match.method, { labels: match.labels, query, headers }, reading);
@@ -119,10 +118,10 @@ async function* boundedFile(file: AsyncIterable<Uint8Array>, allowed: VerifiedFo
   let size = 0;
   for await (const piece of file) {
     size += piece.length;
-    if (size > allowed.bytesMax) throw new GatewayRefusal("entity-too-large");
+    if (size > allowed.bytesMax) throw refusal(ErrorReason.ENTITY_TOO_LARGE);
     yield piece;
   }
-  if (size < allowed.bytesMin) throw new GatewayRefusal("entity-too-small");
+  if (size < allowed.bytesMin) throw refusal(ErrorReason.ENTITY_TOO_SMALL);
 }
 
 /** What a form asks to be answered with: a redirect, or a status of 200, 201 or 204, where 204 is the default. */

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import type { Hash } from "node:crypto";
 
+import type { ServiceError } from "../../services/kit/faults/service-error.ts";
 import type { ChunkChain, ChunkedPayload } from "./payload.ts";
-import { SignatureRefusal } from "./refusal.ts";
+import { ErrorReason, refusal } from "../refusal.ts";
 import { sha256 } from "./signing-key.ts";
 
 /** The least size of a chunk that is not the last. */
@@ -46,7 +47,7 @@ export class ChunkDecoder {
     this.#previousSignature = payload.chain?.seed ?? "";
   }
 
-  /** The parts of the piece that are the body's. Throws SignatureRefusal. */
+  /** The parts of the piece that are the body's. Throws ServiceError. */
   *take(piece: Uint8Array): Generator<Uint8Array> {
     let at = 0;
     while (at < piece.length) {
@@ -65,7 +66,7 @@ export class ChunkDecoder {
     }
   }
 
-  /** Says that there are no more pieces. Throws SignatureRefusal unless the body is whole. */
+  /** Says that there are no more pieces. Throws ServiceError unless the body is whole. */
   end(): void {
     if (this.#state === "trailers" && this.#payload.hasTrailer) throw malformedTrailer("They are not complete.");
     if (this.#state !== "ended") throw this.#wrongLength();
@@ -114,7 +115,7 @@ export class ChunkDecoder {
     if (!/^[0-9a-fA-F]{1,13}$/.test(size)) throw malformedChunk("A chunk's size is not a hexadecimal number.");
     const bytes = Number.parseInt(size, 16);
     if (bytes > 0 && this.#chunk > 0 && this.#chunkSize < chunkBytesMin)
-      throw new SignatureRefusal("chunk-too-small", { chunk: String(this.#chunk), size: String(this.#chunkSize) });
+      throw refusal(ErrorReason.CHUNK_TOO_SMALL, { chunk: String(this.#chunk), size: String(this.#chunkSize) });
     if (bytes > this.#payload.decodedLength - this.#received) throw this.#wrongLength(this.#received + bytes);
     this.#chunk += 1;
     this.#chunkSize = bytes;
@@ -159,7 +160,7 @@ export class ChunkDecoder {
     const { chunkAlgorithm, timestamp, scope, key } = chain;
     const text = [chunkAlgorithm, timestamp, scope, this.#previousSignature, emptyHash, hash].join("\n");
     if (!key.matches(text, this.#signature))
-      throw new SignatureRefusal("chunk-signature-mismatch", { chunk: String(this.#chunk) });
+      throw refusal(ErrorReason.CHUNK_SIGNATURE_MISMATCH, { chunk: String(this.#chunk) });
     this.#previousSignature = this.#signature;
   }
 
@@ -173,16 +174,16 @@ export class ChunkDecoder {
     const hash = sha256(Buffer.from(block, "latin1"));
     const text = [trailerAlgorithm, timestamp, scope, this.#previousSignature, hash].join("\n");
     if (!key.matches(text, this.#trailersSignature))
-      throw new SignatureRefusal("chunk-signature-mismatch", { chunk: "trailer" });
+      throw refusal(ErrorReason.CHUNK_SIGNATURE_MISMATCH, { chunk: "trailer" });
   }
 
-  #malformed(reason: string): SignatureRefusal {
+  #malformed(reason: string): ServiceError {
     return this.#state === "trailers" && this.#payload.hasTrailer ? malformedTrailer(reason) : malformedChunk(reason);
   }
 
-  #wrongLength(received = this.#received - this.#remainingData()): SignatureRefusal {
+  #wrongLength(received = this.#received - this.#remainingData()): ServiceError {
     const expected = String(this.#payload.decodedLength);
-    return new SignatureRefusal("body-length", { expected, received: String(received) });
+    return refusal(ErrorReason.WRONG_BODY_LENGTH, { expected, received: String(received) });
   }
 
   #remainingData(): number {
@@ -200,6 +201,6 @@ const readChunkSignature = (extensions: readonly string[]): string => {
 /** Signatures whose length varies are padded with asterisks, so that the length of the body can be told beforehand. */
 const trimPadding = (signature: string): string => signature.replace(/\*+$/, "");
 
-const malformedChunk = (reason: string): SignatureRefusal => new SignatureRefusal("malformed-chunk", { reason });
+const malformedChunk = (problem: string): ServiceError => refusal(ErrorReason.MALFORMED_CHUNK, { problem });
 
-const malformedTrailer = (reason: string): SignatureRefusal => new SignatureRefusal("malformed-trailer", { reason });
+const malformedTrailer = (problem: string): ServiceError => refusal(ErrorReason.MALFORMED_TRAILER, { problem });

@@ -1,9 +1,9 @@
+import type { FaultMetadata } from "../../services/kit/faults/service-error.ts";
 import type { HeaderIndex, QueryParameter } from "./canonical.ts";
 import { headerValue } from "./canonical.ts";
 import type { SignatureBrand } from "./brand.ts";
 import { asymmetricAlgorithm } from "./brand.ts";
-import type { RefusalDetails } from "./refusal.ts";
-import { SignatureRefusal } from "./refusal.ts";
+import { ErrorReason, refusal } from "../refusal.ts";
 
 /** What a request says about its own signature, before any of it is believed. */
 export interface SignatureClaim {
@@ -27,7 +27,7 @@ export interface SignatureClaim {
 /** The longest validity of a presigned request: a week. */
 export const expiresSecondsMax = 604_800;
 
-/** Reads the claim of the header or the query; undefined when the request carries neither. Throws SignatureRefusal. */
+/** Reads the claim of the header or the query; undefined when the request carries neither. Throws ServiceError. */
 export const readClaim = (
   headers: HeaderIndex,
   query: readonly QueryParameter[],
@@ -35,7 +35,7 @@ export const readClaim = (
 ): SignatureClaim | undefined => {
   const authorization = headers.get("authorization");
   const isPresigned = ["Algorithm", "Credential", "Signature"].some((name) => isGiven(query, brand.queryPrefix + name));
-  if (authorization !== undefined && isPresigned) throw new SignatureRefusal("several-forms");
+  if (authorization !== undefined && isPresigned) throw refusal(ErrorReason.SEVERAL_SIGNATURES);
   if (authorization !== undefined) return readHeader(authorization, brand);
   if (isPresigned) return readQuery(query, brand);
   return undefined;
@@ -107,17 +107,17 @@ const readQuery = (query: readonly QueryParameter[], brand: SignatureBrand): Sig
   return { ...claim, expiresSeconds };
 };
 
-const refuseHeader = (reason: string): never => {
-  throw new SignatureRefusal("malformed-authorization", { reason });
+const refuseHeader = (problem: string): never => {
+  throw refusal(ErrorReason.MALFORMED_AUTHORIZATION, { problem });
 };
 
-const refuseQuery = (reason: string): never => {
-  throw new SignatureRefusal("malformed-query", { reason });
+const refuseQuery = (problem: string): never => {
+  throw refusal(ErrorReason.MALFORMED_SIGNATURE_QUERY, { problem });
 };
 
 const requireAlgorithm = (algorithm: string, brand: SignatureBrand): void => {
   if (algorithm !== brand.algorithm && algorithm !== asymmetricAlgorithm(brand))
-    throw new SignatureRefusal("unsupported-algorithm", { algorithm });
+    throw refusal(ErrorReason.UNSUPPORTED_ALGORITHM, { algorithm });
 };
 
 /** Splits a credential into the access key id and its scope. */
@@ -151,8 +151,8 @@ export interface ExpectedScope {
 
 /** Refuses a claim whose scope is for another service, region or kind of request. `regionSet` is what the request names instead of a region. */
 export const checkScope = (claim: SignatureClaim, expected: ExpectedScope, regionSet: string | undefined): void => {
-  const refuse = (details: RefusalDetails): never => {
-    throw new SignatureRefusal(claim.form === "header" ? "wrong-scope" : "wrong-query-scope", details);
+  const refuse = (details: FaultMetadata): never => {
+    throw refusal(claim.form === "header" ? ErrorReason.WRONG_SCOPE : ErrorReason.WRONG_QUERY_SCOPE, details);
   };
   if (claim.terminator !== expected.terminator)
     refuse({ part: "terminator", given: claim.terminator, expected: expected.terminator });
@@ -165,7 +165,7 @@ export const checkScope = (claim: SignatureClaim, expected: ExpectedScope, regio
     claim.region === undefined
       ? (regionSet ?? "").split(",").some((pattern) => coversRegion(pattern.trim(), region))
       : claim.region === region;
-  if (!isCovered) refuse({ part: "region", given: claim.region ?? regionSet ?? "", expected: region });
+  if (!isCovered) refuse({ part: "region", given: claim.region ?? regionSet ?? "", expected: region, region });
 };
 
 /** `*` stands for any characters, as in `us-*`. */

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 
 import { ChunkDecoder } from "./chunk-decoder.ts";
 import type { Payload } from "./payload.ts";
-import { SignatureRefusal } from "./refusal.ts";
+import { payloadMismatch } from "./payload.ts";
 
 /** A request's body without its chunk framing. It can be iterated once. */
 export interface DecodedBody extends AsyncIterable<Uint8Array> {
@@ -13,7 +13,7 @@ export interface DecodedBody extends AsyncIterable<Uint8Array> {
 /**
  * Reads a body as its payload says. Nothing is copied or held back: the pieces are parts of the source's own buffers,
  * taken one at a time. Whoever stores them must not keep them until the iteration has ended without throwing
- * SignatureRefusal, because a hash or signature is known to be right only after its last byte.
+ * ServiceError, because a hash or signature is known to be right only after its last byte.
  *
  * When it throws, it ends the source's iterator; to answer on the same connection, pass
  * `request.iterator({ destroyOnReturn: false })`.
@@ -41,7 +41,7 @@ async function* comparing(sha256: string, source: AsyncIterable<Uint8Array>): As
     yield piece;
   }
   const computed = hash.digest("hex");
-  if (computed !== sha256) throw new SignatureRefusal("payload-mismatch", { given: sha256, computed });
+  if (computed !== sha256) throw payloadMismatch(sha256, computed);
 }
 
 async function* decoding(decoder: ChunkDecoder, source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {

@@ -1,4 +1,5 @@
-import { SignatureRefusal } from "./refusal.ts";
+import type { ServiceError } from "../../services/kit/faults/service-error.ts";
+import { ErrorReason, refusal } from "../refusal.ts";
 
 /** What a form may upload, as its maker has signed it. */
 export interface FormPolicy {
@@ -15,7 +16,7 @@ export type FormCondition =
 const isExempt = (field: string, signatureField: string): boolean =>
   field === "policy" || field === "file" || field === signatureField || field.startsWith("x-ignore-");
 
-/** Reads a policy from its base64 text. Throws SignatureRefusal. */
+/** Reads a policy from its base64 text. Throws ServiceError. */
 export const parseFormPolicy = (text: string): FormPolicy => {
   const document = parseJson(Buffer.from(text, "base64").toString("utf8"));
   if (!isRecord(document)) throw malformed("It is not a JSON object.");
@@ -36,7 +37,7 @@ export const checkFormPolicy = (
   signatureField: string,
   nowMs: number,
 ): { readonly bytesMin: number; readonly bytesMax: number } => {
-  if (nowMs > policy.expiresMs) throw new SignatureRefusal("policy-expired");
+  if (nowMs > policy.expiresMs) throw refusal(ErrorReason.POLICY_EXPIRED);
   const allowed = new Set<string>();
   let [bytesMin, bytesMax] = [0, Number.MAX_SAFE_INTEGER];
   for (const condition of policy.conditions) {
@@ -94,6 +95,6 @@ const parseJson = (text: string): unknown => {
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-const malformed = (reason: string): SignatureRefusal => new SignatureRefusal("malformed-policy", { reason });
+const malformed = (problem: string): ServiceError => refusal(ErrorReason.MALFORMED_POLICY, { problem });
 
-const violated = (reason: string): SignatureRefusal => new SignatureRefusal("policy-violated", { reason });
+const violated = (problem: string): ServiceError => refusal(ErrorReason.POLICY_VIOLATED, { problem });

@@ -1,8 +1,9 @@
+import type { ServiceError } from "../../services/kit/faults/service-error.ts";
 import type { SignatureBrand } from "./brand.ts";
 import { asymmetricAlgorithm } from "./brand.ts";
 import type { HeaderIndex } from "./canonical.ts";
 import { brandHeader } from "./claim.ts";
-import { SignatureRefusal } from "./refusal.ts";
+import { ErrorReason, refusal } from "../refusal.ts";
 import type { SigningKey } from "./signing-key.ts";
 
 /** How the body of a verified request is to be read. `decodeBody` does it. */
@@ -62,7 +63,7 @@ const unsignedTrailer = "STREAMING-UNSIGNED-PAYLOAD-TRAILER";
 /** The name of the header, or parameter less its prefix, that declares the hash. */
 export const payloadHashName = "content-sha256";
 
-/** Understands the value of the header that declares the hash. Throws SignatureRefusal. */
+/** Understands the value of the header that declares the hash. Throws ServiceError. */
 export const readPayloadClaim = (value: string | undefined, brand: SignatureBrand): PayloadClaim => {
   if (value === undefined) return { kind: "undeclared" };
   if (value === unsignedPayload) return { kind: "unsigned" };
@@ -73,9 +74,19 @@ export const readPayloadClaim = (value: string | undefined, brand: SignatureBran
     ? /^(HMAC|ECDSA-P256)-SHA256-PAYLOAD(-TRAILER)?$/.exec(value.slice(brand.streamingPrefix.length))
     : null;
   if (form === null)
-    throw new SignatureRefusal("invalid-payload-hash", { header: brand.headerPrefix + payloadHashName, value });
+    throw refusal(ErrorReason.INVALID_PAYLOAD_HASH, {
+      argument_name: brand.headerPrefix + payloadHashName,
+      argument_value: value,
+    });
   return { kind: "chunked", isSigned: true, isAsymmetric: form[1] !== "HMAC", hasTrailer: form[2] !== undefined };
 };
+
+/** The refusal of a body whose hash is not the declared one; both in hexadecimal. */
+export const payloadMismatch = (declared: string, computed: string): ServiceError =>
+  refusal(ErrorReason.PAYLOAD_MISMATCH, {
+    client_computed_content_SHA256: declared,
+    s3_computed_content_SHA256: computed,
+  });
 
 /** How to read the body; `chain` is needed, and used, only when the claim says that the chunks are signed. */
 export const payloadOf = (
@@ -87,7 +98,7 @@ export const payloadOf = (
   if (claim.kind === "exact") return claim;
   if (claim.kind !== "chunked") return { kind: "plain" };
   const length = brandHeader(headers, brand, "decoded-content-length");
-  if (length === undefined || !/^\d{1,15}$/.test(length)) throw new SignatureRefusal("missing-decoded-length");
+  if (length === undefined || !/^\d{1,15}$/.test(length)) throw refusal(ErrorReason.MISSING_DECODED_LENGTH);
   const announced = claim.hasTrailer ? (brandHeader(headers, brand, "trailer") ?? "") : "";
   return {
     kind: "chunked",

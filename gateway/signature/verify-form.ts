@@ -1,11 +1,12 @@
 import { callerOf } from "../../services/kit/identity/access-keys.ts";
 import type { Caller } from "../../services/kit/identity/caller.ts";
 import { anonymousCaller } from "../../services/kit/identity/caller.ts";
+import type { ServiceError } from "../../services/kit/faults/service-error.ts";
 import { asymmetricAlgorithm } from "./brand.ts";
 import type { SignatureClaim } from "./claim.ts";
 import { checkScope, readCredential } from "./claim.ts";
 import { checkFormPolicy, parseFormPolicy } from "./form-policy.ts";
-import { SignatureRefusal } from "./refusal.ts";
+import { ErrorReason, refusal } from "../refusal.ts";
 import { signingKey } from "./signing-key.ts";
 import type { SignedRequest } from "./verify.ts";
 
@@ -27,7 +28,7 @@ export interface VerifiedForm {
   readonly bytesMax: number;
 }
 
-/** Verifies the signature of a form's policy, then that the policy allows the form. Throws SignatureRefusal. */
+/** Verifies the signature of a form's policy, then that the policy allows the form. Throws ServiceError. */
 export const verifyForm = (form: SignedForm): VerifiedForm => {
   const { fields, brand } = form;
   const policyText = fields.get("policy");
@@ -43,12 +44,12 @@ export const verifyForm = (form: SignedForm): VerifiedForm => {
     fields.get(`${brand.headerPrefix}region-set`),
   );
   const accessKey = form.accessKeys.find(claim.accessKeyId);
-  if (accessKey === undefined) throw new SignatureRefusal("unknown-access-key", { accessKeyId: claim.accessKeyId });
+  if (accessKey === undefined) throw refusal(ErrorReason.UNKNOWN_ACCESS_KEY, { access_key_id: claim.accessKeyId });
   if (!signingKey(accessKey, claim, brand).matches(policyText, claim.signature))
-    throw new SignatureRefusal("signature-mismatch", {
-      accessKeyId: claim.accessKeyId,
-      signature: claim.signature,
-      stringToSign: policyText,
+    throw refusal(ErrorReason.SIGNATURE_MISMATCH, {
+      access_key_id: claim.accessKeyId,
+      signature_provided: claim.signature,
+      string_to_sign: policyText,
     });
   const sizes = checkFormPolicy(parseFormPolicy(policyText), fields, signatureField, form.clock.now());
   return { caller: callerOf(accessKey), ...sizes };
@@ -62,12 +63,12 @@ const readFormClaim = ({ fields, brand }: SignedForm): SignatureClaim => {
   };
   const algorithm = field("algorithm");
   if (algorithm !== brand.algorithm && algorithm !== asymmetricAlgorithm(brand))
-    throw new SignatureRefusal("unsupported-algorithm", { algorithm });
-  const credential = readCredential(field("credential"), algorithm, brand, (reason) => {
-    throw new SignatureRefusal("malformed-form", { reason });
+    throw refusal(ErrorReason.UNSUPPORTED_ALGORITHM, { algorithm });
+  const credential = readCredential(field("credential"), algorithm, brand, (problem) => {
+    throw refusal(ErrorReason.MALFORMED_FORM_SIGNATURE, { problem });
   });
   if (!field("date").startsWith(credential.date))
-    throw new SignatureRefusal("wrong-scope", {
+    throw refusal(ErrorReason.WRONG_SCOPE, {
       part: "date",
       given: credential.date,
       expected: field("date").slice(0, 8),
@@ -82,5 +83,7 @@ const readFormClaim = ({ fields, brand }: SignedForm): SignatureClaim => {
   };
 };
 
-const missing = (field: string): SignatureRefusal =>
-  new SignatureRefusal("malformed-form", { reason: `It must contain a field named '${field}' before the file.` });
+const missing = (field: string): ServiceError =>
+  refusal(ErrorReason.MALFORMED_FORM_SIGNATURE, {
+    problem: `It must contain a field named '${field}' before the file.`,
+  });

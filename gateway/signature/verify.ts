@@ -17,8 +17,8 @@ import {
 import type { SignatureClaim } from "./claim.ts";
 import { brandHeader, brandParameter, checkScope, readClaim } from "./claim.ts";
 import type { Payload, PayloadClaim } from "./payload.ts";
-import { chunkChain, payloadHashName, payloadOf, readPayloadClaim } from "./payload.ts";
-import { SignatureRefusal } from "./refusal.ts";
+import { chunkChain, payloadHashName, payloadMismatch, payloadOf, readPayloadClaim } from "./payload.ts";
+import { ErrorReason, refusal } from "../refusal.ts";
 import type { SigningKey } from "./signing-key.ts";
 import { sha256, signingKey } from "./signing-key.ts";
 import type { VersionTwoClaim } from "./version-two.ts";
@@ -64,7 +64,7 @@ export const skewMsMax = 15 * 60_000;
 
 /**
  * Verifies a request's signature in either form. Every check that needs only the request comes before the signature is
- * computed. Throws SignatureRefusal, in the order of its kinds.
+ * computed. Throws ServiceError, in the order of its kinds.
  */
 export const verifyRequest = (request: SignedRequest): VerifiedRequest => {
   const { brand } = request;
@@ -106,18 +106,6 @@ export const verifyRequest = (request: SignedRequest): VerifiedRequest => {
   };
 };
 
-/** The service and key that a request's signature is made for, before anything is verified; undefined when there is none that can be read. */
-export const findClaim = (
-  request: Pick<SignedRequest, "rawHeaders" | "rawQuery" | "brand">,
-): Pick<SignatureClaim, "form" | "service" | "region" | "accessKeyId"> | undefined => {
-  try {
-    return readClaim(indexHeaders(request.rawHeaders), parseQuery(request.rawQuery), request.brand);
-  } catch (error) {
-    if (error instanceof SignatureRefusal) return undefined;
-    throw error;
-  }
-};
-
 /** Who made a presigned URL of version 2. */
 const linkCaller = (
   request: SignedRequest,
@@ -126,7 +114,7 @@ const linkCaller = (
   query: readonly QueryParameter[],
 ): Caller => {
   const { method, resource, brand } = request;
-  if (resource === undefined) throw new SignatureRefusal("unsupported-algorithm");
+  if (resource === undefined) throw refusal(ErrorReason.UNSUPPORTED_ALGORITHM);
   const accessKey = findAccessKey(request, link, headers, query);
   checkVersionTwo(link, accessKey.secretAccessKey, {
     method,
@@ -150,9 +138,9 @@ const verifyUnchained = (
   const value = brandHeader(headers, brand, payloadHashName);
   const claim = readPayloadClaim(value, brand);
   if (claim.kind === "chunked" && claim.isSigned)
-    throw new SignatureRefusal("invalid-payload-hash", {
-      header: brand.headerPrefix + payloadHashName,
-      value: value ?? "",
+    throw refusal(ErrorReason.INVALID_PAYLOAD_HASH, {
+      argument_name: brand.headerPrefix + payloadHashName,
+      argument_value: value ?? "",
     });
   checkBody(request, claim);
   return {
@@ -182,13 +170,13 @@ const readTime = (
   const parts = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})Z$/.exec(text ?? "");
   const ms = parts === null ? Number.NaN : Date.parse(`${parts.slice(1, 4).join("-")}T${parts.slice(4).join(":")}Z`);
   if (text === undefined || Number.isNaN(ms)) {
-    if (claim.form === "header") throw new SignatureRefusal("missing-date");
-    throw new SignatureRefusal("malformed-query", {
-      reason: `${brand.queryPrefix}Date must be like 20130524T000000Z.`,
+    if (claim.form === "header") throw refusal(ErrorReason.MISSING_DATE);
+    throw refusal(ErrorReason.MALFORMED_SIGNATURE_QUERY, {
+      problem: `${brand.queryPrefix}Date must be like 20130524T000000Z.`,
     });
   }
   if (!text.startsWith(claim.date))
-    throw new SignatureRefusal(claim.form === "header" ? "wrong-scope" : "wrong-query-scope", {
+    throw refusal(claim.form === "header" ? ErrorReason.WRONG_SCOPE : ErrorReason.WRONG_QUERY_SCOPE, {
       part: "date",
       given: claim.date,
       expected: text.slice(0, 8),
@@ -212,27 +200,28 @@ const findAccessKey = (
 ): AccessKey => {
   const { accessKeyId } = claim;
   const found = request.accessKeys.find(accessKeyId);
-  if (found === undefined) throw new SignatureRefusal("unknown-access-key", { accessKeyId });
+  if (found === undefined) throw refusal(ErrorReason.UNKNOWN_ACCESS_KEY, { access_key_id: accessKeyId });
   const token =
     brandHeader(headers, request.brand, "security-token") ?? brandParameter(query, request.brand, "Security-Token");
-  if (token !== undefined && token !== "") throw new SignatureRefusal("invalid-security-token", { accessKeyId });
+  if (token !== undefined && token !== "")
+    throw refusal(ErrorReason.INVALID_SECURITY_TOKEN, { access_key_id: accessKeyId });
   return found;
 };
 
 const checkTime = (claim: SignatureClaim, requestMs: number, nowMs: number): void => {
   if (claim.expiresSeconds === undefined) {
     if (Math.abs(nowMs - requestMs) <= skewMsMax) return;
-    const times = { requestTime: new Date(requestMs).toISOString(), serverTime: new Date(nowMs).toISOString() };
-    throw new SignatureRefusal("clock-skew", { ...times, skewMsMax: String(skewMsMax) });
+    const times = { request_time: new Date(requestMs).toISOString(), server_time: new Date(nowMs).toISOString() };
+    throw refusal(ErrorReason.CLOCK_SKEW, { ...times, max_allowed_skew_milliseconds: String(skewMsMax) });
   }
   const expiresMs = requestMs + claim.expiresSeconds * 1000;
   const details = {
-    expires: String(claim.expiresSeconds),
-    expiresDate: new Date(expiresMs).toISOString(),
-    serverTime: new Date(nowMs).toISOString(),
+    expires_seconds: String(claim.expiresSeconds),
+    expires: new Date(expiresMs).toISOString(),
+    server_time: new Date(nowMs).toISOString(),
   };
-  if (requestMs > nowMs + skewMsMax) throw new SignatureRefusal("not-yet-valid", details);
-  if (nowMs > expiresMs) throw new SignatureRefusal("expired", details);
+  if (requestMs > nowMs + skewMsMax) throw refusal(ErrorReason.NOT_YET_VALID, details);
+  if (nowMs > expiresMs) throw refusal(ErrorReason.EXPIRED, details);
 };
 
 /** What could change a request's meaning must be signed: the host and every header of the dialect. */
@@ -240,7 +229,7 @@ const checkSignedHeaders = (claim: SignatureClaim, headers: HeaderIndex, brand: 
   const signed = new Set(claim.signedHeaders);
   const unsigned = [...headers.keys()].filter((name) => name.startsWith(brand.headerPrefix) && !signed.has(name));
   if (!signed.has("host")) unsigned.unshift("host");
-  if (unsigned.length > 0) throw new SignatureRefusal("unsigned-headers", { headers: unsigned.join(", ") });
+  if (unsigned.length > 0) throw refusal(ErrorReason.UNSIGNED_HEADERS, { headers_not_signed: unsigned.join(", ") });
 };
 
 /** The hash that stands in the canonical request, and what it says about the body. */
@@ -255,12 +244,12 @@ const declaredPayload = (
   const declared = headerValue(headers, header) ?? brandParameter(query, brand, "Content-Sha256");
   const payload = readPayloadClaim(declared, brand);
   if (payload.kind === "chunked" && payload.isSigned && payload.isAsymmetric !== (claim.region === undefined))
-    throw new SignatureRefusal("invalid-payload-hash", { header, value: declared ?? "" });
+    throw refusal(ErrorReason.INVALID_PAYLOAD_HASH, { argument_name: header, argument_value: declared ?? "" });
   // Whether a chunked body can be read is decided before the signature is computed.
   payloadOf(payload, headers, brand, undefined);
   if (declared !== undefined) return { hash: declared, claim: payload };
   if (body !== undefined) return { hash: sha256(body), claim: payload };
-  if (claim.form === "header") throw new SignatureRefusal("missing-payload-hash", { header });
+  if (claim.form === "header") throw refusal(ErrorReason.MISSING_PAYLOAD_HASH, { argument_name: header });
   return { hash: "UNSIGNED-PAYLOAD", claim: payload };
 };
 
@@ -298,11 +287,11 @@ const checkSignature = (
       if (raw !== canonical && key.matches(stringToSign(raw, "latin1"), claim.signature)) return;
     }
   }
-  throw new SignatureRefusal("signature-mismatch", {
-    accessKeyId: claim.accessKeyId,
-    signature: claim.signature,
-    stringToSign: expected,
-    canonicalRequest: canonical,
+  throw refusal(ErrorReason.SIGNATURE_MISMATCH, {
+    access_key_id: claim.accessKeyId,
+    signature_provided: claim.signature,
+    string_to_sign: expected,
+    canonical_request: canonical,
   });
 };
 
@@ -310,5 +299,5 @@ const checkSignature = (
 const checkBody = (request: SignedRequest, claim: PayloadClaim): void => {
   if (request.body === undefined || claim.kind !== "exact") return;
   const computed = sha256(request.body);
-  if (computed !== claim.sha256) throw new SignatureRefusal("payload-mismatch", { given: claim.sha256, computed });
+  if (computed !== claim.sha256) throw payloadMismatch(claim.sha256, computed);
 };

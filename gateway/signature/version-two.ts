@@ -3,7 +3,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import type { SignatureBrand } from "./brand.ts";
 import type { HeaderIndex, QueryParameter } from "./canonical.ts";
 import { headerValue } from "./canonical.ts";
-import { SignatureRefusal } from "./refusal.ts";
+import { ErrorReason, refusal } from "../refusal.ts";
 
 /**
  * Presigned URLs of signing version 2. Stock tools still make them when nobody tells them otherwise (`aws s3 presign` of
@@ -78,7 +78,7 @@ const harmlessParameters = new Set([
 /** `AWSAccessKeyId` in the public dialect. */
 const keyParameter = (brand: SignatureBrand): string => `${brand.keySeed.replace(/\d+$/, "")}AccessKeyId`;
 
-/** What the query says; undefined when it is not of version 2. Throws SignatureRefusal when a parameter is missing. */
+/** What the query says; undefined when it is not of version 2. Throws ServiceError when a parameter is missing. */
 export const readVersionTwo = (
   query: readonly QueryParameter[],
   brand: SignatureBrand,
@@ -88,7 +88,7 @@ export const readVersionTwo = (
   if (keys.length === 0 || signatures.length === 0) return undefined;
   const [[accessKeyId = ""], [signature = ""], [expires = ""]] = [keys, signatures, expiries];
   const isOnce = [keys, signatures, expiries].every(({ length }) => length === 1);
-  if (!isOnce || !/^\d{1,12}$/.test(expires)) throw new SignatureRefusal("incomplete-query");
+  if (!isOnce || !/^\d{1,12}$/.test(expires)) throw refusal(ErrorReason.INCOMPLETE_SIGNATURE_QUERY);
   return { accessKeyId, signature, expires };
 };
 
@@ -110,10 +110,10 @@ export const checkVersionTwo = (
 ): void => {
   const expiresMs = Number(claim.expires) * 1000;
   if (request.nowMs > expiresMs)
-    throw new SignatureRefusal("expired", {
-      expires: claim.expires,
-      expiresDate: new Date(expiresMs).toISOString(),
-      serverTime: new Date(request.nowMs).toISOString(),
+    throw refusal(ErrorReason.EXPIRED, {
+      expires_seconds: claim.expires,
+      expires: new Date(expiresMs).toISOString(),
+      server_time: new Date(request.nowMs).toISOString(),
     });
   const stringToSign = composeStringToSign(claim, request);
   if (request.query.every((one) => isCovered(one, request.brand))) {
@@ -123,10 +123,10 @@ export const checkVersionTwo = (
     const isBucket = !request.resource.includes("/", 1);
     if (isBucket && isSignatureOf(composeStringToSign(claim, { ...request, resource }), claim, secret)) return;
   }
-  throw new SignatureRefusal("signature-mismatch", {
-    accessKeyId: claim.accessKeyId,
-    signature: claim.signature,
-    stringToSign,
+  throw refusal(ErrorReason.SIGNATURE_MISMATCH, {
+    access_key_id: claim.accessKeyId,
+    signature_provided: claim.signature,
+    string_to_sign: stringToSign,
   });
 };
 

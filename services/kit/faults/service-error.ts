@@ -2,7 +2,8 @@ import type { DescEnum, DescEnumValue } from "@bufbuild/protobuf";
 import { getOption, hasOption } from "@bufbuild/protobuf";
 import type { GenEnum } from "@bufbuild/protobuf/codegenv2";
 
-import type { Code } from "../../../gen/quartet/traits/v1/fault_pb.ts";
+import { Protocol } from "../../../gen/quartet/traits/v1/api_pb.ts";
+import type { Code, FaultVariant } from "../../../gen/quartet/traits/v1/fault_pb.ts";
 import { error_domain, fault, FaultRole, FaultRoleSchema } from "../../../gen/quartet/traits/v1/fault_pb.ts";
 
 /** Everything that is declared about one reason of a refusal. */
@@ -25,7 +26,16 @@ export interface FaultFacts {
   readonly hiddenMembers: readonly string[];
   /** Metadata keys whose texts name members, headers or enum values in their documented spelling. */
   readonly spelledMetadata: readonly string[];
+  /** Metadata keys that the message does not contain, as declared. */
+  readonly furtherMetadata: readonly string[];
+  /** The protocols over which the reason can be met; empty: all of them. */
+  readonly protocols: readonly Protocol[];
+  /** The differences of a protocol; read them with `faultNaming`. */
+  readonly variants: ReadonlyMap<Protocol, FaultVariant>;
 }
+
+/** How one protocol calls a reason. */
+export type FaultNaming = Pick<FaultFacts, "name" | "publicName" | "httpStatus" | "message">;
 
 /** What varies in a refusal. Keys are the placeholders of the reason's message template. */
 export type FaultMetadata = Readonly<Record<string, string>>;
@@ -98,6 +108,18 @@ export const roleFault = (
   options: ServiceErrorOptions = {},
 ): ServiceError => new ServiceError(table.byRole(role), metadata, options);
 
+/** The name, status and message template of a reason over a protocol. */
+export const faultNaming = (facts: FaultFacts, protocol: Protocol): FaultNaming => {
+  const variant = facts.variants.get(protocol);
+  if (variant === undefined) return facts;
+  return {
+    name: variant.name || facts.name,
+    publicName: variant.name || facts.publicName,
+    httpStatus: variant.httpStatus || facts.httpStatus,
+    message: variant.message || facts.message,
+  };
+};
+
 /** Fills `{key}` from the metadata; a key without a value is left out. */
 export const fillTemplate = (template: string, metadata: FaultMetadata): string =>
   template.replace(/\{([a-z0-9_]+)\}/g, (_whole, key: string) => metadata[key] ?? "");
@@ -144,5 +166,12 @@ const readFacts = (value: DescEnumValue, domain: string): FaultFacts => {
     role: declared.role,
     hiddenMembers: declared.hiddenMembers,
     spelledMetadata: declared.spelledMetadata,
+    furtherMetadata: declared.furtherMetadata,
+    protocols: declared.protocols,
+    variants: new Map(
+      [[Protocol.REST_XML, declared.restXml] as const, [Protocol.TARGET_JSON, declared.targetJson] as const].flatMap(
+        ([protocol, variant]) => (variant === undefined ? [] : [[protocol, variant] as const]),
+      ),
+    ),
   };
 };

@@ -115,12 +115,19 @@ describe("an OpenAPI document", () => {
     ]);
   });
 
-  test("tells refusals by status with their names", () => {
+  test("lists errors by status, those of the service and those of the gateway", () => {
+    const names = ["InvalidSignatureException", "MissingAuthenticationTokenException", "UnrecognizedClientException"];
     expect(events?.components.responses["Status403"]).toMatchObject({
-      description: "MissingAuthenticationTokenException",
+      description: names.join(", "),
+      content: { "application/x-svc-json-1.1": { schema: { properties: { __type: { enum: names } } } } },
+    });
+    expect(Object.keys(events?.components.responses ?? {})).not.toContain("Status412");
+    expect(objects?.components.responses["Status412"]).toMatchObject({ description: "PreconditionFailed" });
+    expect(objects?.components.responses["Status403"]).toMatchObject({
+      description: expect.stringContaining("SignatureDoesNotMatch"),
       content: {
-        "application/x-svc-json-1.1": {
-          schema: { properties: { __type: { enum: ["MissingAuthenticationTokenException"] } } },
+        "application/xml": {
+          schema: { properties: { SVCAccessKeyId: { type: "string" }, StringToSign: { type: "string" } } },
         },
       },
     });

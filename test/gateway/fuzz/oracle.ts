@@ -1,29 +1,23 @@
 import { Protocol } from "../../../gen/quartet/traits/v1/api_pb.ts";
 import type { XmlElement } from "../../../gateway/codecs/xml-tree.ts";
 import { parseXml } from "../../../gateway/codecs/xml-tree.ts";
+import { gatewayFaults } from "../../../gateway/refusal.ts";
 import { services } from "../../../gateway/services.ts";
 import { serviceApi } from "../../../services/kit/contract/contract.ts";
-import { faultTable } from "../../../services/kit/faults/service-error.ts";
+import { faultNaming, faultTable } from "../../../services/kit/faults/service-error.ts";
 import type { Learned } from "./message-grammar.ts";
 import type { Draft } from "./request-grammar.ts";
 import type { Outcome, WireAnswer } from "./wire-client.ts";
 
 /** Names with which the gateway itself refuses, over XML and over JSON. */
 const gatewayNames = new Set(
-  `
-    InvalidURI RequestURITooLong MalformedXML MaxMessageLengthExceeded InvalidDigest InvalidRequest BadDigest
-    MissingContentLength RequestTimeout IncompleteBody PreconditionFailed BadRequest MalformedPOSTRequest
-    MaxPostPreDataLengthExceeded EntityTooLarge EntityTooSmall AccessDenied MethodNotAllowed NotImplemented
-    AccessForbidden AuthorizationHeaderMalformed InvalidAccessKeyId AuthorizationQueryParametersError
-    SignatureDoesNotMatch RequestTimeTooSkewed InvalidToken XAmzContentSHA256Mismatch InvalidChunkSizeError
-    MalformedTrailerError InvalidPolicyDocument InvalidArgument RequestExpired MissingSecurityHeader
-    InvalidSecurity SerializationException RequestUriTooLongException RequestEntityTooLargeException
-    BadRequestException MissingContentLengthException RequestTimeoutException
-    MissingAuthenticationTokenException UnknownOperationException AccessDeniedException
-    IncompleteSignatureException UnrecognizedClientException InvalidSignatureException
-  `
-    .trim()
-    .split(/\s+/),
+  gatewayFaults
+    .all()
+    .flatMap((facts) =>
+      [Protocol.REST_XML, Protocol.REST_JSON, Protocol.TARGET_JSON].map(
+        (protocol) => faultNaming(facts, protocol).name,
+      ),
+    ),
 );
 
 const serviceNames = new Map(

@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import type { SignatureBrand } from "../../../gateway/signature/brand.ts";
 import { decodeBody } from "../../../gateway/signature/decode-body.ts";
 import type { Payload } from "../../../gateway/signature/payload.ts";
+import { reasonOf, refused } from "../support/refused.ts";
 import { amz, svc } from "./brands.ts";
 import { hex, signedByHeader, signedChunks, verifyExample } from "./signer.ts";
 
@@ -58,10 +59,12 @@ describe("a body with a declared hash", () => {
     const body = decodeBody(exactly("the body"), split(Buffer.from("the bodY"), [4]))[Symbol.asyncIterator]();
     expect(Buffer.from((await body.next()).value).toString()).toBe("the ");
     expect(Buffer.from((await body.next()).value).toString()).toBe("bodY");
-    await expect(body.next()).rejects.toMatchObject({
-      kind: "payload-mismatch",
-      details: { given: hex("the body"), computed: hex("the bodY") },
-    });
+    await expect(body.next()).rejects.toEqual(
+      refused("PAYLOAD_MISMATCH", {
+        client_computed_content_SHA256: hex("the body"),
+        s3_computed_content_SHA256: hex("the bodY"),
+      }),
+    );
   });
 });
 
@@ -110,8 +113,8 @@ describe.for<[string, SignatureBrand]>([
     const { payload } = verifyExample(request);
     const cuts = [...Array.from({ length: 400 }, (_, at) => wire.length - 1 - at), ...randomCuts(wire.length - 1, 100)];
     const outcomes = new Set<string>();
-    for (const cut of cuts) outcomes.add(((await refusalOf(payload, wire.subarray(0, cut))) as { kind: string }).kind);
-    expect([...outcomes].toSorted()).toEqual(["body-length", "malformed-trailer"]);
+    for (const cut of cuts) outcomes.add(reasonOf(await refusalOf(payload, wire.subarray(0, cut))));
+    expect([...outcomes].toSorted()).toEqual(["MALFORMED_TRAILER", "WRONG_BODY_LENGTH"]);
   });
 
   test("cannot change places", async () => {
@@ -122,10 +125,9 @@ describe.for<[string, SignatureBrand]>([
       ordered.subarray(0, chunk),
       ordered.subarray(2 * chunk),
     ]);
-    expect(await refusalOf(verifyExample(request).payload, wire)).toMatchObject({
-      kind: "chunk-signature-mismatch",
-      details: { chunk: "1" },
-    });
+    expect(await refusalOf(verifyExample(request).payload, wire)).toEqual(
+      refused("CHUNK_SIGNATURE_MISMATCH", { chunk: "1" }),
+    );
   });
 });
 
@@ -140,37 +142,35 @@ describe("a signed body", () => {
     [
       "a chunk without signature",
       (wire) => wire.replace(/;chunk-signature=[^\r]*/, ""),
-      "malformed-chunk",
-      { reason: "A chunk has no signature." },
+      "MALFORMED_CHUNK",
+      { problem: "A chunk has no signature." },
     ],
     [
       "a signature of other characters",
       (wire) => wire.replace(/=[0-9a-f]/, "=g"),
-      "malformed-chunk",
-      { reason: "A chunk has no signature." },
+      "MALFORMED_CHUNK",
+      { problem: "A chunk has no signature." },
     ],
     [
       "trailers that were not announced",
       (wire) => wire.replace(/\r\n\r\n$/, "\r\nx-amz-meta-a:1\r\n\r\n"),
-      "malformed-chunk",
-      { reason: "There are trailers where none may be." },
+      "MALFORMED_CHUNK",
+      { problem: "There are trailers where none may be." },
     ],
-    ["bytes after its end", (wire) => `${wire}x`, "malformed-chunk", { reason: "There are bytes after its end." }],
-  ])("with %s is refused", async ([, change, kind, details]) => {
+    ["bytes after its end", (wire) => `${wire}x`, "MALFORMED_CHUNK", { problem: "There are bytes after its end." }],
+  ])("with %s is refused", async ([, change, reason, metadata]) => {
     const { request, wire } = signedChunks(pieces(20));
-    expect(await refusalOf(verifyExample(request).payload, change(wire.toString("latin1")))).toMatchObject({
-      kind,
-      details,
-    });
+    expect(await refusalOf(verifyExample(request).payload, change(wire.toString("latin1")))).toEqual(
+      refused(reason, metadata),
+    );
   });
 
   test("needs its trailers' signature", async () => {
     const { request, wire } = signedChunks(pieces(20), { trailers: { "x-amz-checksum-crc32": "AAAAAA==" } });
     const without = wire.toString("latin1").replace(/x-amz-trailer-signature:.*\r\n/, "");
-    expect(await refusalOf(verifyExample(request).payload, without)).toMatchObject({
-      kind: "malformed-trailer",
-      details: { reason: "Their signature is missing." },
-    });
+    expect(await refusalOf(verifyExample(request).payload, without)).toEqual(
+      refused("MALFORMED_TRAILER", { problem: "Their signature is missing." }),
+    );
   });
 
   test("has nothing after its trailers' signature", async () => {
@@ -178,10 +178,9 @@ describe("a signed body", () => {
     const more = wire
       .toString("latin1")
       .replace(/(x-amz-trailer-signature:.*\r\n)/, "$1x-amz-checksum-crc32:BBBBBB==\r\n");
-    expect(await refusalOf(verifyExample(request).payload, more)).toMatchObject({
-      kind: "malformed-trailer",
-      details: { reason: "Their signature must come last." },
-    });
+    expect(await refusalOf(verifyExample(request).payload, more)).toEqual(
+      refused("MALFORMED_TRAILER", { problem: "Their signature must come last." }),
+    );
   });
 });
 
@@ -207,83 +206,89 @@ describe("an unsigned body with a trailer", () => {
   const hello = unsignedTrailer(5, "x-amz-checksum-crc32");
   const large = "a".repeat(8191);
 
-  // what is wrong, the payload, the wire, kind, details
+  // what is wrong, the payload, the wire, reason, metadata
   test.for<[string, Payload, string, string, object]>([
     [
       "a size that is no number",
       hello,
       "five\r\nhello\r\n",
-      "malformed-chunk",
-      { reason: "A chunk's size is not a hexadecimal number." },
+      "MALFORMED_CHUNK",
+      { problem: "A chunk's size is not a hexadecimal number." },
     ],
-    ["a negative size", hello, "-5\r\nhello\r\n", "malformed-chunk", {}],
-    ["an empty size", hello, "\r\nhello\r\n", "malformed-chunk", {}],
-    ["a size of 14 digits", hello, "00000000000005\r\nhello\r\n", "malformed-chunk", {}],
-    ["a line without CR", hello, "5\nhello\r\n", "malformed-chunk", { reason: "A line does not end with CR and LF." }],
+    ["a negative size", hello, "-5\r\nhello\r\n", "MALFORMED_CHUNK", {}],
+    ["an empty size", hello, "\r\nhello\r\n", "MALFORMED_CHUNK", {}],
+    ["a size of 14 digits", hello, "00000000000005\r\nhello\r\n", "MALFORMED_CHUNK", {}],
+    ["a line without CR", hello, "5\nhello\r\n", "MALFORMED_CHUNK", { problem: "A line does not end with CR and LF." }],
     [
       "a line of more than 1,024 bytes",
       hello,
       `5;${"x".repeat(1030)}`,
-      "malformed-chunk",
-      { reason: "A line is too long." },
+      "MALFORMED_CHUNK",
+      { problem: "A line is too long." },
     ],
     [
       "a chunk longer than its size",
       hello,
       "4\r\nhello\r\n",
-      "malformed-chunk",
-      { reason: "A chunk is longer than its size." },
+      "MALFORMED_CHUNK",
+      { problem: "A chunk is longer than its size." },
     ],
-    ["more than the declared length", hello, "6\r\nhello!", "body-length", { expected: "5", received: "6" }],
-    ["less than the declared length", hello, "4\r\nhell\r\n0\r\n", "body-length", { expected: "5", received: "4" }],
-    ["nothing", hello, "", "body-length", { expected: "5", received: "0" }],
-    ["half a chunk", hello, "5\r\nhe", "body-length", { expected: "5", received: "2" }],
+    ["more than the declared length", hello, "6\r\nhello!", "WRONG_BODY_LENGTH", { expected: "5", received: "6" }],
+    [
+      "less than the declared length",
+      hello,
+      "4\r\nhell\r\n0\r\n",
+      "WRONG_BODY_LENGTH",
+      { expected: "5", received: "4" },
+    ],
+    ["nothing", hello, "", "WRONG_BODY_LENGTH", { expected: "5", received: "0" }],
+    ["half a chunk", hello, "5\r\nhe", "WRONG_BODY_LENGTH", { expected: "5", received: "2" }],
     [
       "a small chunk that is not the last",
       unsignedTrailer(8192),
       `1fff\r\n${large}\r\n1\r\na\r\n0\r\n\r\n`,
-      "chunk-too-small",
+      "CHUNK_TOO_SMALL",
       { chunk: "1", size: "8191" },
     ],
-    ["no end", hello, "5\r\nhello\r\n0\r\n", "malformed-trailer", { reason: "They are not complete." }],
+    ["no end", hello, "5\r\nhello\r\n0\r\n", "MALFORMED_TRAILER", { problem: "They are not complete." }],
     [
       "a trailer that was not announced",
       hello,
       "5\r\nhello\r\n0\r\nx-amz-checksum-sha1:x\r\n\r\n",
-      "malformed-trailer",
-      { reason: "One was not announced." },
+      "MALFORMED_TRAILER",
+      { problem: "One was not announced." },
     ],
-    ["a trailer without colon", hello, "5\r\nhello\r\n0\r\nx-amz-checksum-crc32\r\n\r\n", "malformed-trailer", {}],
+    ["a trailer without colon", hello, "5\r\nhello\r\n0\r\nx-amz-checksum-crc32\r\n\r\n", "MALFORMED_TRAILER", {}],
     [
       "a trailer given twice",
       hello,
       "5\r\nhello\r\n0\r\nx-amz-checksum-crc32:1\r\nx-amz-checksum-crc32:2\r\n\r\n",
-      "malformed-trailer",
-      { reason: "One is given twice." },
+      "MALFORMED_TRAILER",
+      { problem: "One is given twice." },
     ],
     [
       "a trailer that is missing",
       hello,
       "5\r\nhello\r\n0\r\n\r\n",
-      "malformed-trailer",
-      { reason: "One that was announced is missing." },
+      "MALFORMED_TRAILER",
+      { problem: "One that was announced is missing." },
     ],
     [
       "a trailer of more than 1,024 bytes",
       hello,
       `5\r\nhello\r\n0\r\nx-amz-checksum-crc32:${"x".repeat(1024)}\r\n\r\n`,
-      "malformed-trailer",
-      { reason: "A line is too long." },
+      "MALFORMED_TRAILER",
+      { problem: "A line is too long." },
     ],
     [
       "17 trailers",
       unsignedTrailer(0, ...Array.from({ length: 17 }, (_, at) => `t${at}`)),
       `0\r\n${Array.from({ length: 17 }, (_, at) => `t${at}:x\r\n`).join("")}\r\n`,
-      "malformed-trailer",
-      { reason: "There are too many." },
+      "MALFORMED_TRAILER",
+      { problem: "There are too many." },
     ],
-  ])("with %s is refused", async ([, payload, wire, kind, details]) => {
-    expect(await refusalOf(payload, wire)).toMatchObject({ name: "SignatureRefusal", kind, details });
+  ])("with %s is refused", async ([, payload, wire, reason, metadata]) => {
+    expect(await refusalOf(payload, wire)).toEqual(refused(reason, metadata));
   });
 });
 

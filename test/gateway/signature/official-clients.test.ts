@@ -15,11 +15,11 @@ import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import { describe, expect, onTestFinished, test } from "vitest";
 
 import { decodeBody } from "../../../gateway/signature/decode-body.ts";
-import { SignatureRefusal } from "../../../gateway/signature/refusal.ts";
 import type { SignedRequest, VerifiedRequest } from "../../../gateway/signature/verify.ts";
 import { verifyRequest } from "../../../gateway/signature/verify.ts";
 import { systemClock } from "../../../services/kit/clock/clock.ts";
 import { fixedAccessKeys } from "../../../services/kit/identity/access-keys.ts";
+import { reasonOf } from "../support/refused.ts";
 import { amz } from "./brands.ts";
 
 interface Arrival {
@@ -56,7 +56,7 @@ const receive = async (request: IncomingMessage, isObjectStorage: boolean, signi
   return { url, verified, body, trailers: Object.fromEntries(decoded.trailers) };
 };
 
-/** A server that notes what arrives with a good signature and answers 200, and otherwise 403 with the refusal's kind. */
+/** A server that notes what arrives with a good signature and answers 200, and otherwise 403 with the reason. */
 const listening = async (signingName: string) => {
   const arrivals: Arrival[] = [];
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -64,8 +64,7 @@ const listening = async (signingName: string) => {
       arrivals.push(await receive(request, signingName === "s3", signingName));
       response.setHeader("content-type", "application/json").end(signingName === "s3" ? "" : "{}");
     } catch (error) {
-      const kind = error instanceof SignatureRefusal ? error.kind : String(error);
-      response.writeHead(403, { "x-kind": kind, connection: "close" }).end();
+      response.writeHead(403, { "x-reason": reasonOf(error), connection: "close" }).end();
     }
   };
   const server = createServer((request, response) => void answer(request, response));
@@ -170,7 +169,7 @@ describe("the official object storage client", () => {
   test("is refused with another secret", async () => {
     const { arrivals, client } = await storage({ credentials: { ...credentials, secretAccessKey: "a wrong secret" } });
     await expect(client.send(new GetObjectCommand({ Bucket: "bucket", Key: "key" }))).rejects.toMatchObject({
-      $response: { statusCode: 403, headers: { "x-kind": "signature-mismatch" } },
+      $response: { statusCode: 403, headers: { "x-reason": "SIGNATURE_MISMATCH" } },
     });
     expect(arrivals).toEqual([]);
   });
@@ -187,7 +186,7 @@ describe("the official object storage client", () => {
     await expect(
       client.send(new PutObjectCommand({ Bucket: "bucket", Key: "key", Body: "the body" })),
     ).rejects.toMatchObject({
-      $response: { statusCode: 403, headers: { "x-kind": "payload-mismatch" } },
+      $response: { statusCode: 403, headers: { "x-reason": "PAYLOAD_MISMATCH" } },
     });
   });
 });

@@ -6,6 +6,7 @@ import { ErrorReasonSchema } from "../../../gen/quartet/test/gateway/v1/error_re
 import { NoticeService } from "../../../gen/quartet/test/gateway/v1/notice_service_pb.ts";
 import { ReaderService } from "../../../gen/quartet/test/gateway/v1/reader_service_pb.ts";
 import { ShelfService } from "../../../gen/quartet/test/gateway/v1/shelf_service_pb.ts";
+import type { OriginSource } from "../../../gateway/cross-origin/origin-source.ts";
 import { amzDialect } from "../../../gateway/dialects/amz.ts";
 import type { Dialect, DialectName } from "../../../gateway/dialects/dialect.ts";
 import { svcDialect } from "../../../gateway/dialects/svc.ts";
@@ -70,15 +71,16 @@ export interface Fixture {
 const services: readonly DescService[] = [ShelfService, ReaderService, NoticeService];
 const audience = services.map((service) => serviceApi(service).name);
 
-/** Who watches a gateway and the services behind it; unset: nobody. */
-export interface Watchers {
+/** Further parts of a gateway and its services; unset: none. */
+export interface FixtureParts {
   readonly log?: Logger;
   readonly serviceLog?: Logger;
   readonly metrics?: Metrics;
+  readonly originSources?: ReadonlyMap<string, OriginSource>;
 }
 
 /** Starts a gateway and the three test services on ports of their own. */
-export const startFixture = async (limits: Partial<GatewayLimits> = {}, watchers: Watchers = {}): Promise<Fixture> => {
+export const startFixture = async (limits: Partial<GatewayLimits> = {}, parts: FixtureParts = {}): Promise<Fixture> => {
   const clock = new FakeClock();
   const keys = generateKeyPairSync("ed25519");
   const received: Received[] = [];
@@ -98,7 +100,7 @@ export const startFixture = async (limits: Partial<GatewayLimits> = {}, watchers
       createVerifier({ publicKeys: new Map([["gateway", keys.publicKey]]), clock, audience }),
       { gateway: { anyCaller: true } },
     ),
-    log: watchers.serviceLog ?? silentLogger,
+    log: parts.serviceLog ?? silentLogger,
     clock,
   });
   const transport = createTransport({ address: server.url, engine: "connect" });
@@ -109,8 +111,9 @@ export const startFixture = async (limits: Partial<GatewayLimits> = {}, watchers
     minter,
     clock,
     ids: fixedIds(),
-    log: watchers.log ?? silentLogger,
-    ...(watchers.metrics === undefined ? {} : { metrics: watchers.metrics }),
+    log: parts.log ?? silentLogger,
+    ...(parts.metrics === undefined ? {} : { metrics: parts.metrics }),
+    ...(parts.originSources === undefined ? {} : { originSources: parts.originSources }),
     hosts: ["localhost"],
     region: "us-east-1",
     brandWord: "svc",

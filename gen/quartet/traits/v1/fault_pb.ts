@@ -8,13 +8,15 @@ import type { GenEnum, GenExtension, GenFile, GenMessage } from "@bufbuild/proto
 import { enumDesc, extDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { EnumOptions, EnumValueOptions } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_descriptor } from "@bufbuild/protobuf/wkt";
+import type { Protocol } from "./api_pb.ts";
+import { file_quartet_traits_v1_api } from "./api_pb.ts";
 import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file quartet/traits/v1/fault.proto.
  */
 export const file_quartet_traits_v1_fault: GenFile = /*@__PURE__*/
-  fileDesc("Ch1xdWFydGV0L3RyYWl0cy92MS9mYXVsdC5wcm90bxIRcXVhcnRldC50cmFpdHMudjEi1QEKBUZhdWx0EiUKBGNvZGUYASABKA4yFy5xdWFydGV0LnRyYWl0cy52MS5Db2RlEgwKBG5hbWUYAiABKAkSEwoLaHR0cF9zdGF0dXMYAyABKAUSDwoHbWVzc2FnZRgEIAEoCRIqCgRyb2xlGAUgASgOMhwucXVhcnRldC50cmFpdHMudjEuRmF1bHRSb2xlEhYKDmhpZGRlbl9tZW1iZXJzGAYgAygJEhMKC3B1YmxpY19uYW1lGAcgASgJEhgKEHNwZWxsZWRfbWV0YWRhdGEYCCADKAkq3QMKCUZhdWx0Um9sZRIaChZGQVVMVF9ST0xFX1VOU1BFQ0lGSUVEEAASFwoTRkFVTFRfUk9MRV9JTlRFUk5BTBABEhwKGEZBVUxUX1JPTEVfSU5WQUxJRF9JTlBVVBACEh4KGkZBVUxUX1JPTEVfVU5BVVRIRU5USUNBVEVEEAMSHAoYRkFVTFRfUk9MRV9BQ0NFU1NfREVOSUVEEAQSHgoaRkFVTFRfUk9MRV9OT1RfSU1QTEVNRU5URUQQBRIYChRGQVVMVF9ST0xFX1RIUk9UVExFRBAGEhoKFkZBVUxUX1JPTEVfVU5BVkFJTEFCTEUQBxIZChVGQVVMVF9ST0xFX0NPTlRFTlRJT04QCBIhCh1GQVVMVF9ST0xFX0lOVkFMSURfUEFHRV9UT0tFThAJEhcKE0ZBVUxUX1JPTEVfREVBRExJTkUQChIYChRGQVVMVF9ST0xFX1RPT19MQVJHRRALEhgKFEZBVUxUX1JPTEVfREFUQV9MT1NTEAwSHAoYRkFVTFRfUk9MRV9LRVlfTk9UX0ZPVU5EEA0SGwoXRkFVTFRfUk9MRV9LRVlfRElTQUJMRUQQDhIjCh9GQVVMVF9ST0xFX0tFWV9QRU5ESU5HX0RFTEVUSU9OEA8qlQMKBENvZGUSFAoQQ09ERV9VTlNQRUNJRklFRBAAEhIKDkNPREVfQ0FOQ0VMTEVEEAESEAoMQ09ERV9VTktOT1dOEAISGQoVQ09ERV9JTlZBTElEX0FSR1VNRU5UEAMSGgoWQ09ERV9ERUFETElORV9FWENFRURFRBAEEhIKDkNPREVfTk9UX0ZPVU5EEAUSFwoTQ09ERV9BTFJFQURZX0VYSVNUUxAGEhoKFkNPREVfUEVSTUlTU0lPTl9ERU5JRUQQBxIbChdDT0RFX1JFU09VUkNFX0VYSEFVU1RFRBAIEhwKGENPREVfRkFJTEVEX1BSRUNPTkRJVElPThAJEhAKDENPREVfQUJPUlRFRBAKEhUKEUNPREVfT1VUX09GX1JBTkdFEAsSFgoSQ09ERV9VTklNUExFTUVOVEVEEAwSEQoNQ09ERV9JTlRFUk5BTBANEhQKEENPREVfVU5BVkFJTEFCTEUQDhISCg5DT0RFX0RBVEFfTE9TUxAPEhgKFENPREVfVU5BVVRIRU5USUNBVEVEEBA6UwoFZmF1bHQSIS5nb29nbGUucHJvdG9idWYuRW51bVZhbHVlT3B0aW9ucxis9gMgASgLMhgucXVhcnRldC50cmFpdHMudjEuRmF1bHRSBWZhdWx0OkEKDGVycm9yX2RvbWFpbhIcLmdvb2dsZS5wcm90b2J1Zi5FbnVtT3B0aW9ucxit9gMgASgJUgtlcnJvckRvbWFpbmIGcHJvdG8z", [file_google_protobuf_descriptor]);
+  fileDesc("Ch1xdWFydGV0L3RyYWl0cy92MS9mYXVsdC5wcm90bxIRcXVhcnRldC50cmFpdHMudjEiiAMKBUZhdWx0EiUKBGNvZGUYASABKA4yFy5xdWFydGV0LnRyYWl0cy52MS5Db2RlEgwKBG5hbWUYAiABKAkSEwoLaHR0cF9zdGF0dXMYAyABKAUSDwoHbWVzc2FnZRgEIAEoCRIqCgRyb2xlGAUgASgOMhwucXVhcnRldC50cmFpdHMudjEuRmF1bHRSb2xlEhYKDmhpZGRlbl9tZW1iZXJzGAYgAygJEhMKC3B1YmxpY19uYW1lGAcgASgJEhgKEHNwZWxsZWRfbWV0YWRhdGEYCCADKAkSMQoIcmVzdF94bWwYCSABKAsyHy5xdWFydGV0LnRyYWl0cy52MS5GYXVsdFZhcmlhbnQSNAoLdGFyZ2V0X2pzb24YCiABKAsyHy5xdWFydGV0LnRyYWl0cy52MS5GYXVsdFZhcmlhbnQSLgoJcHJvdG9jb2xzGAsgAygOMhsucXVhcnRldC50cmFpdHMudjEuUHJvdG9jb2wSGAoQZnVydGhlcl9tZXRhZGF0YRgMIAMoCSJCCgxGYXVsdFZhcmlhbnQSDAoEbmFtZRgBIAEoCRITCgtodHRwX3N0YXR1cxgCIAEoBRIPCgdtZXNzYWdlGAMgASgJKt0DCglGYXVsdFJvbGUSGgoWRkFVTFRfUk9MRV9VTlNQRUNJRklFRBAAEhcKE0ZBVUxUX1JPTEVfSU5URVJOQUwQARIcChhGQVVMVF9ST0xFX0lOVkFMSURfSU5QVVQQAhIeChpGQVVMVF9ST0xFX1VOQVVUSEVOVElDQVRFRBADEhwKGEZBVUxUX1JPTEVfQUNDRVNTX0RFTklFRBAEEh4KGkZBVUxUX1JPTEVfTk9UX0lNUExFTUVOVEVEEAUSGAoURkFVTFRfUk9MRV9USFJPVFRMRUQQBhIaChZGQVVMVF9ST0xFX1VOQVZBSUxBQkxFEAcSGQoVRkFVTFRfUk9MRV9DT05URU5USU9OEAgSIQodRkFVTFRfUk9MRV9JTlZBTElEX1BBR0VfVE9LRU4QCRIXChNGQVVMVF9ST0xFX0RFQURMSU5FEAoSGAoURkFVTFRfUk9MRV9UT09fTEFSR0UQCxIYChRGQVVMVF9ST0xFX0RBVEFfTE9TUxAMEhwKGEZBVUxUX1JPTEVfS0VZX05PVF9GT1VORBANEhsKF0ZBVUxUX1JPTEVfS0VZX0RJU0FCTEVEEA4SIwofRkFVTFRfUk9MRV9LRVlfUEVORElOR19ERUxFVElPThAPKpUDCgRDb2RlEhQKEENPREVfVU5TUEVDSUZJRUQQABISCg5DT0RFX0NBTkNFTExFRBABEhAKDENPREVfVU5LTk9XThACEhkKFUNPREVfSU5WQUxJRF9BUkdVTUVOVBADEhoKFkNPREVfREVBRExJTkVfRVhDRUVERUQQBBISCg5DT0RFX05PVF9GT1VORBAFEhcKE0NPREVfQUxSRUFEWV9FWElTVFMQBhIaChZDT0RFX1BFUk1JU1NJT05fREVOSUVEEAcSGwoXQ09ERV9SRVNPVVJDRV9FWEhBVVNURUQQCBIcChhDT0RFX0ZBSUxFRF9QUkVDT05ESVRJT04QCRIQCgxDT0RFX0FCT1JURUQQChIVChFDT0RFX09VVF9PRl9SQU5HRRALEhYKEkNPREVfVU5JTVBMRU1FTlRFRBAMEhEKDUNPREVfSU5URVJOQUwQDRIUChBDT0RFX1VOQVZBSUxBQkxFEA4SEgoOQ09ERV9EQVRBX0xPU1MQDxIYChRDT0RFX1VOQVVUSEVOVElDQVRFRBAQOlMKBWZhdWx0EiEuZ29vZ2xlLnByb3RvYnVmLkVudW1WYWx1ZU9wdGlvbnMYrPYDIAEoCzIYLnF1YXJ0ZXQudHJhaXRzLnYxLkZhdWx0UgVmYXVsdDpBCgxlcnJvcl9kb21haW4SHC5nb29nbGUucHJvdG9idWYuRW51bU9wdGlvbnMYrfYDIAEoCVILZXJyb3JEb21haW5iBnByb3RvMw", [file_google_protobuf_descriptor, file_quartet_traits_v1_api]);
 
 /**
  * One reason of a refusal.
@@ -78,6 +80,34 @@ export type Fault = Message<"quartet.traits.v1.Fault"> & {
    * @generated from field: repeated string spelled_metadata = 8;
    */
   spelledMetadata: string[];
+
+  /**
+   * What differs over PROTOCOL_REST_XML. Unset: nothing.
+   *
+   * @generated from field: quartet.traits.v1.FaultVariant rest_xml = 9;
+   */
+  restXml?: FaultVariant | undefined;
+
+  /**
+   * What differs over PROTOCOL_TARGET_JSON. Unset: nothing.
+   *
+   * @generated from field: quartet.traits.v1.FaultVariant target_json = 10;
+   */
+  targetJson?: FaultVariant | undefined;
+
+  /**
+   * The protocols over which the reason can be met. Empty: all of them.
+   *
+   * @generated from field: repeated quartet.traits.v1.Protocol protocols = 11;
+   */
+  protocols: Protocol[];
+
+  /**
+   * Metadata keys that the message does not contain. HTTP answers show them unless they are hidden.
+   *
+   * @generated from field: repeated string further_metadata = 12;
+   */
+  furtherMetadata: string[];
 };
 
 /**
@@ -86,6 +116,41 @@ export type Fault = Message<"quartet.traits.v1.Fault"> & {
  */
 export const FaultSchema: GenMessage<Fault> = /*@__PURE__*/
   messageDesc(file_quartet_traits_v1_fault, 0);
+
+/**
+ * What differs about a reason over one protocol.
+ *
+ * @generated from message quartet.traits.v1.FaultVariant
+ */
+export type FaultVariant = Message<"quartet.traits.v1.FaultVariant"> & {
+  /**
+   * The name in HTTP. Empty: the fault's own.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * The HTTP status. 0: the fault's own.
+   *
+   * @generated from field: int32 http_status = 2;
+   */
+  httpStatus: number;
+
+  /**
+   * The message, a template as the fault's own. Empty: the fault's own.
+   *
+   * @generated from field: string message = 3;
+   */
+  message: string;
+};
+
+/**
+ * Describes the message quartet.traits.v1.FaultVariant.
+ * Use `create(FaultVariantSchema)` to create a new message.
+ */
+export const FaultVariantSchema: GenMessage<FaultVariant> = /*@__PURE__*/
+  messageDesc(file_quartet_traits_v1_fault, 1);
 
 /**
  * The refusals that the kit itself makes. Each ErrorReason declares exactly one value for each of these that its

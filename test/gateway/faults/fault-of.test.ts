@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { ErrorReason, ErrorReasonSchema } from "../../gen/quartet/test/gateway/v1/error_reason_pb.ts";
-import type { DialectName } from "../../gateway/dialects/dialect.ts";
-import { faultsOf } from "../../services/kit/faults/service-error.ts";
-import type { ApiName, Fixture } from "./support/fixture.ts";
-import { dialects, startFixture } from "./support/fixture.ts";
-import type { TestRequest } from "./support/signing-client.ts";
-import { send, signHeaders } from "./support/signing-client.ts";
+import { ErrorReason, ErrorReasonSchema } from "../../../gen/quartet/test/gateway/v1/error_reason_pb.ts";
+import type { DialectName } from "../../../gateway/dialects/dialect.ts";
+import { faultsOf } from "../../../services/kit/faults/service-error.ts";
+import type { ApiName, Fixture } from "../support/fixture.ts";
+import { dialects, startFixture } from "../support/fixture.ts";
+import type { TestRequest } from "../support/signing-client.ts";
+import { send, signHeaders } from "../support/signing-client.ts";
 
 const fault = faultsOf(ErrorReasonSchema);
 

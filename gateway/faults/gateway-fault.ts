@@ -1,0 +1,53 @@
+import { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
+import { pascalCase } from "../../services/kit/contract/spellings.ts";
+import type { FaultFacts, FaultMetadata, ServiceError } from "../../services/kit/faults/service-error.ts";
+import { faultNaming, fillTemplate } from "../../services/kit/faults/service-error.ts";
+import type { Dialect } from "../dialects/dialect.ts";
+import type { HttpFault } from "./http-fault.ts";
+
+/** The answer to a refusal of the gateway itself. Only XML answers show metadata, because their clients print it. */
+export const gatewayFault = (error: ServiceError, protocol: Protocol, dialect: Dialect): HttpFault => {
+  const { facts, metadata } = error;
+  const { name, publicName, httpStatus, message } = faultNaming(facts, protocol);
+  return {
+    name,
+    publicName,
+    status: httpStatus,
+    message: fillTemplate(message, metadata),
+    members: shownMembers(facts, metadata, protocol, dialect),
+    headers: {},
+  };
+};
+
+/** The members by which answers show metadata keys of the gateway's reasons. */
+export const gatewayMembers = (keys: readonly string[], protocol: Protocol, dialect: Dialect): string[] =>
+  protocol === Protocol.REST_XML ? keys.map((key) => memberOf(key, dialect)) : [];
+
+const memberOf = (key: string, dialect: Dialect): string => brandMembers[key]?.(dialect) ?? pascalCase(key);
+
+/** Members whose names contain a brand string of the dialect. */
+const brandMembers: Readonly<Record<string, (dialect: Dialect) => string>> = {
+  access_key_id: ({ signature }) => `${signature.keySeed.replace(/\d+$/, "")}AccessKeyId`,
+  expires_seconds: ({ signature }) => `${signature.queryPrefix}Expires`,
+};
+
+const shownMembers = (
+  { hiddenMembers }: FaultFacts,
+  metadata: FaultMetadata,
+  protocol: Protocol,
+  dialect: Dialect,
+): (readonly [string, string])[] =>
+  Object.entries(metadata)
+    .filter(([key]) => !hiddenMembers.includes(key))
+    .flatMap(([key, value]) =>
+      gatewayMembers([key], protocol, dialect).map((member) => [member, withoutSecrets(value)] as const),
+    );
+
+/**
+ * A canonical request without the encryption keys and tokens in its headers and query: clients write refusals to their
+ * logs.
+ */
+const withoutSecrets = (text: string): string =>
+  text
+    .replaceAll(/^([a-z-]*(?:customer-key|security-token)):.*$/gm, "$1:[hidden]")
+    .replaceAll(/([A-Za-z-]*Security-Token=)[^&\n]*/g, "$1[hidden]");
