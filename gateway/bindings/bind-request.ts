@@ -85,7 +85,7 @@ const bindQuery = (
   const kind = field.desc.fieldKind;
   if (kind === "map") {
     // A map takes every parameter that nothing else claims by name.
-    set(message, field, Object.fromEntries(query.entries()));
+    set(message, field, Object.fromEntries(query.all.map(({ name: key, value }) => [key, value])));
     return;
   }
   if (kind === "list") {

@@ -38,10 +38,9 @@ export const boundHeaders = (
     const own = Object.keys(headers)
       .filter((name) => name.startsWith(prefix))
       .map((name) => [name.slice(prefix.length), decodeHeader(String(headers[name]))] as const);
-    const inQuery = query
-      .entries()
-      .filter(([name]) => name.toLowerCase().startsWith(prefix))
-      .map(([name, value]) => [name.toLowerCase().slice(prefix.length), value] as const);
+    const inQuery = query.all
+      .filter(({ name }) => name.toLowerCase().startsWith(prefix))
+      .map(({ name, value }) => [name.toLowerCase().slice(prefix.length), value] as const);
     return [...own, ...inQuery.filter(([name]) => !own.some(([taken]) => taken === name))];
   };
   return { get, withPrefix };

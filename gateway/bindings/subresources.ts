@@ -51,7 +51,7 @@ const subresources: ReadonlySet<string> = new Set([
 
 /** Refuses a request that names a part which the chosen method is not about. Throws GatewayRefusal. */
 export const refuseUnoffered = (query: QueryParameters, method: MethodContract | undefined): void => {
-  for (const [name] of query.entries()) {
+  for (const { name } of query.all) {
     if (!subresources.has(name)) continue;
     const conditions = method?.http;
     const isMeant =

@@ -7,7 +7,6 @@ export interface RequestHead {
   readonly method: string;
   /** The request target up to its question mark, escapes untouched. */
   readonly rawPath: string;
-  readonly rawQuery: string;
   readonly query: QueryParameters;
   readonly headers: IncomingHttpHeaders;
   readonly rawHeaders: readonly string[];

@@ -31,7 +31,7 @@ export const authenticate = async (
   const verified = verifyRequest({
     method: head.method,
     rawPath: head.rawPath,
-    rawQuery: head.rawQuery,
+    query: head.query,
     rawHeaders: head.rawHeaders,
     brand: dialect.signature,
     accessKeys: gateway.accessKeys,

@@ -67,7 +67,6 @@ export const readHead = (exchange: HttpExchange, limits: GatewayLimits): Request
   return {
     method: request.method ?? "GET",
     rawPath,
-    rawQuery,
     query: parseQuery(rawQuery),
     headers: request.headers,
     rawHeaders: request.rawHeaders,

@@ -32,7 +32,7 @@ import { readForm } from "../forms/read-form.ts";
 /** Whether a request is an upload by a form: a POST to a bucket that says nothing more in its query. */
 export const isFormUpload = (head: RequestHead, identity: Identity): boolean =>
   head.method === "POST" &&
-  head.rawQuery === "" &&
+  head.query.raw === "" &&
   identity.binding.api.protocol === Protocol.REST_XML &&
   /^\/[^/]+\/?$/.test(identity.path);
 

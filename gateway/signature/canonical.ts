@@ -2,18 +2,10 @@
  * The canonical form of a request, over which its signature is made. All texts are as `node:http` gives them: one
  * character for each byte on the wire.
  */
+import type { QueryParameter } from "../http/query.ts";
 
 /** Header values by lower-case name, in the order in which they came. */
 export type HeaderIndex = ReadonlyMap<string, readonly string[]>;
-
-/** A query parameter, decoded, and its canonical spelling. */
-export interface QueryParameter {
-  readonly name: string;
-  readonly value: string;
-  readonly canonical: string;
-  /** As it came, with "=" added where there was none. */
-  readonly raw: string;
-}
 
 /** Indexes `[name, value, name, value, ...]`. */
 export const indexHeaders = (rawHeaders: readonly string[]): HeaderIndex => {
@@ -58,23 +50,6 @@ export const isItsOwnCanonicalPath = (rawPath: string): boolean => {
   );
 };
 
-/** Splits a raw query, without its question mark. */
-export const parseQuery = (rawQuery: string): QueryParameter[] =>
-  rawQuery
-    .split("&")
-    .filter((part) => part !== "")
-    .map((part) => {
-      const equals = part.indexOf("=");
-      const [name, value] = equals < 0 ? [part, ""] : [part.slice(0, equals), part.slice(equals + 1)];
-      const [canonicalName, canonicalValue] = [reencode(name, "", true), reencode(value, "", true)];
-      return {
-        name: decode(canonicalName),
-        value: decode(canonicalValue),
-        canonical: `${canonicalName}=${canonicalValue}`,
-        raw: `${name}=${value}`,
-      };
-    });
-
 /**
  * The parameters but for one, sorted by name and value. Sorting the joined spelling would put `a-b=` before `a=`, so
  * names are compared first.
@@ -86,9 +61,14 @@ export const canonicalQuery = (
 ): string =>
   parameters
     .filter((parameter) => parameter.name !== without)
-    .map((parameter) => parameter[spelling])
+    .map(({ raw }) => (spelling === "raw" ? raw : canonicalParameter(raw)))
     .toSorted((a, b) => compareParts(a.split("=", 2), b.split("=", 2)))
     .join("&");
+
+const canonicalParameter = (raw: string): string => {
+  const equals = raw.indexOf("=");
+  return `${reencode(raw.slice(0, equals), "", true)}=${reencode(raw.slice(equals + 1), "", true)}`;
+};
 
 const compareParts = ([nameA = "", valueA = ""]: string[], [nameB = "", valueB = ""]: string[]): number =>
   compare(nameA, nameB) || compare(valueA, valueB);
@@ -121,14 +101,4 @@ const reencode = (text: string, keep: string, plusIsSpace: boolean): string => {
 const escapeBytes = (character: string): string => {
   const code = character.charCodeAt(0);
   return `%${code.toString(16).toUpperCase().padStart(2, "0")}`;
-};
-
-/** The parameters that matter to signing are ASCII; whatever else is not UTF-8 stays encoded. */
-const decode = (encoded: string): string => {
-  if (!encoded.includes("%")) return encoded;
-  try {
-    return decodeURIComponent(encoded);
-  } catch {
-    return encoded;
-  }
 };

@@ -1,5 +1,6 @@
 import type { FaultMetadata } from "../../services/kit/faults/service-error.ts";
-import type { HeaderIndex, QueryParameter } from "./canonical.ts";
+import type { QueryParameter } from "../http/query.ts";
+import type { HeaderIndex } from "./canonical.ts";
 import { headerValue } from "./canonical.ts";
 import type { SignatureBrand } from "./brand.ts";
 import { asymmetricAlgorithm } from "./brand.ts";

@@ -4,14 +4,14 @@ import { callerOf } from "../../services/kit/identity/access-keys.ts";
 import type { Caller } from "../../services/kit/identity/caller.ts";
 import { anonymousCaller } from "../../services/kit/identity/caller.ts";
 import type { SignatureBrand } from "./brand.ts";
-import type { HeaderIndex, QueryParameter } from "./canonical.ts";
+import type { QueryParameter, QueryParameters } from "../http/query.ts";
+import type { HeaderIndex } from "./canonical.ts";
 import {
   canonicalHeaders,
   canonicalQuery,
   doubleEncodedPath,
   headerValue,
   indexHeaders,
-  parseQuery,
   singleEncodedPath,
 } from "./canonical.ts";
 import type { SignatureClaim } from "./claim.ts";
@@ -29,8 +29,7 @@ export interface SignedRequest {
   readonly method: string;
   /** The request target up to its question mark, percent escapes untouched. */
   readonly rawPath: string;
-  /** What follows the question mark; empty when there is none. */
-  readonly rawQuery: string;
+  readonly query: QueryParameters;
   /** `[name, value, name, value, ...]` as in `rawHeaders` of `node:http`. */
   readonly rawHeaders: readonly string[];
   readonly brand: SignatureBrand;
@@ -69,7 +68,7 @@ export const skewMsMax = 15 * 60_000;
 export const verifyRequest = (request: SignedRequest): VerifiedRequest => {
   const { brand } = request;
   const headers = indexHeaders(request.rawHeaders);
-  const query = parseQuery(request.rawQuery);
+  const query = request.query.all;
   const claim = readClaim(headers, query, brand);
   if (claim === undefined) {
     const link = readVersionTwo(query, brand);
@@ -281,7 +280,7 @@ const checkSignature = (
   if (!isAscii && key.matches(stringToSign(canonical, "utf8"), claim.signature)) return;
   if (!request.doubleEncodePath) {
     const queries = [canonicalQuery(query, signatureParameter, "raw")];
-    if (claim.form === "header") queries.push(request.rawQuery);
+    if (claim.form === "header") queries.push(request.query.raw);
     for (const queryText of queries) {
       const raw = compose(request.rawPath, queryText);
       if (raw !== canonical && key.matches(stringToSign(raw, "latin1"), claim.signature)) return;

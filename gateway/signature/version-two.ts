@@ -1,7 +1,8 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
 import type { SignatureBrand } from "./brand.ts";
-import type { HeaderIndex, QueryParameter } from "./canonical.ts";
+import type { QueryParameter } from "../http/query.ts";
+import type { HeaderIndex } from "./canonical.ts";
 import { headerValue } from "./canonical.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
 

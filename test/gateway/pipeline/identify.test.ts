@@ -27,7 +27,6 @@ const headOf = (target: string, headers: Readonly<Record<string, string>>): Requ
   return {
     method: "GET",
     rawPath,
-    rawQuery,
     query: parseQuery(rawQuery),
     headers,
     rawHeaders: Object.entries(headers).flat(),

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 
+import { parseQuery } from "../../../gateway/http/query.ts";
 import {
   canonicalHeaders,
   canonicalQuery,
   doubleEncodedPath,
   indexHeaders,
-  parseQuery,
   singleEncodedPath,
 } from "../../../gateway/signature/canonical.ts";
 import { exampleKey, signature, signedByHeader, verifyExample } from "./signer.ts";
@@ -44,9 +44,8 @@ describe("a query", () => {
     ["%C3%BC=%c3%bc", "%C3%BC=%C3%BC"],
     ["A=1&a=1&_=1", "A=1&_=1&a=1"],
     ["X-Amz-Signature=gone&a=1", "a=1"],
-    ["x=%zz", "x=%25zz"],
   ] as const)("%s is %s", ([raw, canonical]) => {
-    expect(canonicalQuery(parseQuery(raw), "X-Amz-Signature")).toBe(canonical);
+    expect(canonicalQuery(parseQuery(raw).all, "X-Amz-Signature")).toBe(canonical);
   });
 });
 

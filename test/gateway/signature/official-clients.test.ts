@@ -14,6 +14,7 @@ import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, S3Client } fr
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import { describe, expect, onTestFinished, test } from "vitest";
 
+import { parseQuery } from "../../../gateway/http/query.ts";
 import { decodeBody } from "../../../gateway/signature/decode-body.ts";
 import type { SignedRequest, VerifiedRequest } from "../../../gateway/signature/verify.ts";
 import { verifyRequest } from "../../../gateway/signature/verify.ts";
@@ -40,7 +41,7 @@ const receive = async (request: IncomingMessage, isObjectStorage: boolean, signi
   const signed: SignedRequest = {
     method: request.method ?? "",
     rawPath: url.slice(0, question),
-    rawQuery: url.slice(question + 1),
+    query: parseQuery(url.slice(question + 1)),
     rawHeaders: request.rawHeaders,
     brand: amz,
     accessKeys,

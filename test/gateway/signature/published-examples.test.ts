@@ -1,12 +1,13 @@
 /** Requests and signatures that the public service's documentation gives. They owe nothing to our own signer. */
 import { describe, expect, test } from "vitest";
 
+import { parseQuery } from "../../../gateway/http/query.ts";
 import { decodeBody } from "../../../gateway/signature/decode-body.ts";
 import { verifyRequest } from "../../../gateway/signature/verify.ts";
-import type { SignedRequest } from "../../../gateway/signature/verify.ts";
 import { fixedAccessKeys } from "../../../services/kit/identity/access-keys.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { amz } from "./brands.ts";
+import type { ReceivedRequest } from "./signer.ts";
 import { emptyHash, exampleTime, verifyExample } from "./signer.ts";
 
 const authorization = (names: string, signature: string): string =>
@@ -17,11 +18,11 @@ const collect = async (body: AsyncIterable<Uint8Array>): Promise<Buffer> => Buff
 const chunk = (size: number, signature: string): string =>
   `${size.toString(16)};chunk-signature=${signature}\r\n${"a".repeat(size)}`;
 
-const verifyGeneral = (request: Partial<SignedRequest>) =>
+const verifyGeneral = ({ rawQuery = "", ...request }: Partial<ReceivedRequest>) =>
   verifyRequest({
     method: "GET",
     rawPath: "/",
-    rawQuery: "",
+    query: parseQuery(rawQuery),
     rawHeaders: [],
     brand: amz,
     accessKeys: fixedAccessKeys([
@@ -53,7 +54,7 @@ describe("a request signed by header", () => {
   ];
   const welcomeHash = "44ce7dd67c959e0d3524ffac1771dfbba87d2b6b4b4e99e42034a8b803f8b072";
 
-  test.for<[string, Partial<SignedRequest>]>([
+  test.for<[string, Partial<ReceivedRequest>]>([
     [
       "gets an object",
       {

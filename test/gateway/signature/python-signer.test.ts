@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
 import { decodeBody } from "../../../gateway/signature/decode-body.ts";
-import type { SignedRequest } from "../../../gateway/signature/verify.ts";
 import { refused } from "../support/refused.ts";
 import { amz, svc } from "./brands.ts";
+import type { ReceivedRequest } from "./signer.ts";
 import { exampleKey, verifyExample } from "./signer.ts";
 
 interface PythonRequest {
@@ -37,7 +37,7 @@ const signInPython = (request: object): PythonRequest => {
   return JSON.parse(stdout) as PythonRequest;
 };
 
-const asReceived = (request: PythonRequest): Partial<SignedRequest> => ({
+const asReceived = (request: PythonRequest): Partial<ReceivedRequest> => ({
   method: request.method,
   rawPath: request.path,
   rawQuery: request.query,

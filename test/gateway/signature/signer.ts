@@ -1,5 +1,6 @@
 import { createHash, createHmac } from "node:crypto";
 
+import { parseQuery } from "../../../gateway/http/query.ts";
 import type { SignatureBrand } from "../../../gateway/signature/brand.ts";
 import { verifyRequest } from "../../../gateway/signature/verify.ts";
 import type { SignedRequest, VerifiedRequest } from "../../../gateway/signature/verify.ts";
@@ -20,12 +21,17 @@ export const exampleMs = Date.UTC(2013, 4, 24);
 export const exampleTime = "20130524T000000Z";
 export const emptyHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
+/** A request as it is verified, with its query as it was sent. */
+export interface ReceivedRequest extends Omit<SignedRequest, "query"> {
+  readonly rawQuery: string;
+}
+
 /** Verifies an object storage request at the published instant; a part that is given replaces the default. */
-export const verifyExample = (request: Partial<SignedRequest>): VerifiedRequest =>
+export const verifyExample = ({ rawQuery = "", ...request }: Partial<ReceivedRequest>): VerifiedRequest =>
   verifyRequest({
     method: "GET",
     rawPath: "/test.txt",
-    rawQuery: "",
+    query: parseQuery(rawQuery),
     rawHeaders: [],
     brand: amz,
     accessKeys: fixedAccessKeys([exampleKey]),
@@ -71,7 +77,7 @@ export const signature = (request: Signable): { signature: string; names: string
 /** A request with a signed header, as `verifyExample` takes it. */
 export const signedByHeader = (
   request: Partial<Signable> & { unsigned?: readonly string[] } = {},
-): Partial<SignedRequest> & { rawHeaders: string[] } => {
+): Partial<ReceivedRequest> & { rawHeaders: string[] } => {
   const brand = request.brand ?? amz;
   const payloadHash = request.payloadHash ?? emptyHash;
   const headers = {
@@ -97,7 +103,7 @@ export const signedByHeader = (
 export const presigned = (
   parameters: Readonly<Record<string, string>> = {},
   brand: SignatureBrand = amz,
-): Partial<SignedRequest> & { rawQuery: string } => {
+): Partial<ReceivedRequest> & { rawQuery: string } => {
   const all = {
     [`${brand.queryPrefix}Algorithm`]: brand.algorithm,
     [`${brand.queryPrefix}Credential`]: `${exampleKey.accessKeyId}/20130524/us-east-1/s3/${brand.terminator}`,
@@ -123,7 +129,7 @@ export const presigned = (
 export const signedChunks = (
   chunks: readonly Uint8Array[],
   options: { brand?: SignatureBrand; trailers?: Readonly<Record<string, string>> } = {},
-): { request: Partial<SignedRequest>; wire: Buffer } => {
+): { request: Partial<ReceivedRequest>; wire: Buffer } => {
   const { brand = amz, trailers } = options;
   const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
   const request = signedByHeader({
@@ -158,7 +164,7 @@ export const signedChunks = (
 };
 
 /** Parts of a request that a test changes. */
-export type Request = Partial<SignedRequest> & { rawHeaders?: readonly string[] };
+export type Request = Partial<ReceivedRequest> & { rawHeaders?: readonly string[] };
 
 /** The request with a text replaced wherever it stands. */
 export const changed = (request: Request, from: string | RegExp, to: string): Request => ({

@@ -2,8 +2,8 @@ import { createHmac } from "node:crypto";
 
 import { describe, expect, test } from "vitest";
 
-import type { SignedRequest } from "../../../gateway/signature/verify.ts";
 import { refused } from "../support/refused.ts";
+import type { ReceivedRequest } from "./signer.ts";
 import { exampleKey, verifyExample } from "./signer.ts";
 
 /** An hour after the instant at which the examples are verified. */
@@ -13,7 +13,7 @@ const signatureOf = (stringToSign: string): string =>
   encodeURIComponent(createHmac("sha1", exampleKey.secretAccessKey).update(stringToSign).digest("base64"));
 
 /** A link whose signature is of this text; `more` is what else its query has. */
-const link = (stringToSign: string, more = "", request: Partial<SignedRequest> = {}): Partial<SignedRequest> => ({
+const link = (stringToSign: string, more = "", request: Partial<ReceivedRequest> = {}): Partial<ReceivedRequest> => ({
   resource: "/photos/puppy%20dog.jpg",
   rawQuery: `AWSAccessKeyId=${exampleKey.accessKeyId}&Expires=${expires}&Signature=${signatureOf(stringToSign)}${more}`,
   ...request,
@@ -23,7 +23,7 @@ const plain = `GET\n\n\n${expires}\n/photos/puppy%20dog.jpg`;
 
 describe("a presigned URL of version 2", () => {
   // what is signed, the request
-  test.for<[string, Partial<SignedRequest>]>([
+  test.for<[string, Partial<ReceivedRequest>]>([
     ["a resource alone", link(plain)],
     [
       "parts of the resource, in their order and without their escapes",
@@ -52,7 +52,7 @@ describe("a presigned URL of version 2", () => {
   });
 
   // what is wrong, the request, the reason
-  test.for<[string, Partial<SignedRequest>, string]>([
+  test.for<[string, Partial<ReceivedRequest>, string]>([
     ["of another API", { ...link(plain), resource: undefined }, "UNSUPPORTED_ALGORITHM"],
     [
       "without its expiry",
