@@ -36,14 +36,22 @@ const isDocumentedWord = (word: string): boolean => word.startsWith("svc:");
 
 const parse = (field: FieldContract, text: string, spelling: DialectSpelling): unknown => {
   const enumeration = field.desc.enum;
-  if (enumeration !== undefined) return enumFromText(enumeration, text, spelling);
+  if (enumeration !== undefined) return enumFromText(enumeration, text, spelling, field.ignoresCase);
   const { scalar } = field.desc;
   if (scalar === undefined) {
     if (isInstant(field.desc)) return instantFromText(text);
     throw new Error(`${field.desc.name} is no text`);
   }
+  if (scalar === ScalarType.STRING && field.ignoresCase) return declaredText(field, text, spelling);
   if (scalar === ScalarType.STRING && hasDialectWords(field)) return spelling.documentedValue(text);
   return scalarFromText(scalar, text);
+};
+
+/** The declared spelling of a text whatever its case; a text that is not declared is left as it is. */
+const declaredText = ({ constraints }: FieldContract, text: string, spelling: DialectSpelling): string => {
+  const allowed = constraints.element?.oneOf ?? constraints.oneOf;
+  const wanted = spelling.documentedValue(text.toLowerCase());
+  return allowed.find((each) => each.toLowerCase() === wanted) ?? text;
 };
 
 const violationOf = (

@@ -4,6 +4,7 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { TimestampSchema } from "@bufbuild/protobuf/wkt";
 
 import { TimestampFormat } from "../../gen/quartet/traits/v1/binding_pb.ts";
+import type { EnumSpellings, EnumValueSpellings } from "../../services/kit/contract/spellings.ts";
 import { enumSpellings } from "../../services/kit/contract/spellings.ts";
 import type { DialectSpelling } from "../dialects/dialect.ts";
 
@@ -47,12 +48,17 @@ export const scalarToText = (type: ScalarType, value: unknown): string => {
 };
 
 /** Reads an enum value in either dialect's spelling. Throws EnumTextError. */
-export const enumFromText = (desc: DescEnum, text: string, spelling: DialectSpelling): number => {
+export const enumFromText = (desc: DescEnum, text: string, spelling: DialectSpelling, ignoresCase: boolean): number => {
   const spellings = enumSpellings(desc);
-  const found = spellings.findByText(text) ?? spellings.findByText(spelling.documentedValue(text));
+  const found = ignoresCase
+    ? findIgnoringCase(spellings, spelling.documentedValue(text.toLowerCase()))
+    : (spellings.findByText(text) ?? spellings.findByText(spelling.documentedValue(text)));
   if (found === undefined) throw new EnumTextError(text);
   return found.number;
 };
+
+const findIgnoringCase = ({ values }: EnumSpellings, text: string): EnumValueSpellings | undefined =>
+  values.find((each) => each.wireValue.toLowerCase() === text || each.publicValue.toLowerCase() === text);
 
 /** Writes an enum value; undefined: the value has no spelling, as the zero one. */
 export const enumToText = (desc: DescEnum, number: number, spelling: DialectSpelling): string | undefined => {

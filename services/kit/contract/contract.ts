@@ -11,6 +11,7 @@ import {
   http_prefix_headers,
   http_query,
   http_response_code,
+  ignore_case,
   media_type_json,
   rpc_only,
   timestamp_format,
@@ -50,6 +51,8 @@ export interface FieldContract extends FieldSpellings {
   /** UNSPECIFIED: the default of the place holds. */
   readonly timestampFormat: TimestampFormat;
   readonly isMediaTypeJson: boolean;
+  /** The enumeration is read without regard to case. */
+  readonly ignoresCase: boolean;
   readonly xml: XmlFacts;
 }
 
@@ -160,6 +163,7 @@ const readField = (desc: DescField): FieldContract => {
     constraints: readConstraints(desc),
     timestampFormat: getOption(desc, timestamp_format),
     isMediaTypeJson: getOption(desc, media_type_json),
+    ignoresCase: getOption(desc, ignore_case),
     xml: {
       memberName: getOption(desc, xml_member_name) || undefined,
       isFlattened: getOption(desc, xml_flattened),
