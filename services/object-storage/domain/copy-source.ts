@@ -25,12 +25,13 @@ export interface CopyConditions {
 }
 
 /**
- * Reads `bucket/key`, URL-encoded, with an optional leading slash and `?versionId=`. Throws INVALID_ARGUMENT for what
- * is not that, MEMBER_NOT_IMPLEMENTED for an ARN, INVALID_VERSION_ID.
+ * Reads `bucket/key`, URL-encoded, with an optional leading slash and `?versionId=`. A plus is a space, because clients
+ * encode the source as a form value. Throws INVALID_ARGUMENT for any other text, MEMBER_NOT_IMPLEMENTED for an ARN,
+ * INVALID_VERSION_ID.
  */
 export const parseCopySource = (text: string): CopySource => {
   const [path = "", versionId] = text.split(/\?versionId=(.*)$/s);
-  const decoded = decode(path, text).replace(/^\//, "");
+  const decoded = decode(path.replaceAll("+", " "), text).replace(/^\//, "");
   if (isBucketArn(decoded)) throw notOffered("x-svc-copy-source");
   const slash = decoded.indexOf("/");
   if (slash < 1 || slash === decoded.length - 1) throw malformed(text);

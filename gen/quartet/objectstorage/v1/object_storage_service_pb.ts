@@ -3014,7 +3014,8 @@ export type UploadPartCopyRequest = Message<"quartet.objectstorage.v1.UploadPart
   bucket: string;
 
   /**
-   * The source as `bucket/key`, URL-encoded, or an access point's object ARN; `?versionId=` names a version.
+   * The source as `bucket/key`, URL-encoded (a plus is a space), or an access point's object ARN; `?versionId=` names a
+   * version.
    *
    * @generated from field: string copy_source = 2;
    */
@@ -4087,7 +4088,8 @@ export type CopyObjectRequest = Message<"quartet.objectstorage.v1.CopyObjectRequ
   contentType?: string | undefined;
 
   /**
-   * The source as `bucket/key`, URL-encoded, or an access point's object ARN; `?versionId=` names a version.
+   * The source as `bucket/key`, URL-encoded (a plus is a space), or an access point's object ARN; `?versionId=` names a
+   * version.
    *
    * @generated from field: string copy_source = 9;
    */
