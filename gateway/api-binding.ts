@@ -8,6 +8,8 @@ import type { FaultTable } from "../services/kit/faults/service-error.ts";
 import { faultTable } from "../services/kit/faults/service-error.ts";
 import type { MethodRoutes } from "./bindings/method-routes.ts";
 import { compileRoutes } from "./bindings/method-routes.ts";
+import type { Subresources } from "./bindings/subresources.ts";
+import { subresourcesOf } from "./bindings/subresources.ts";
 import type { Codec } from "./codecs/codec.ts";
 import * as restJson from "./codecs/rest-json.ts";
 import * as restXml from "./codecs/rest-xml.ts";
@@ -28,6 +30,7 @@ export interface ApiBinding {
   readonly routes: MethodRoutes;
   /** Methods by name, for the target header. */
   readonly operations: ReadonlyMap<string, MethodContract>;
+  readonly subresources: Subresources;
   readonly faults: FaultTable;
   readonly transport: Transport;
 }
@@ -39,6 +42,7 @@ export const bindApi = (connection: ServiceConnection): ApiBinding => {
     api,
     codec: codecOf(api.protocol),
     routes: compileRoutes(connection.service),
+    subresources: subresourcesOf(connection.service),
     operations: new Map(connection.service.methods.map((method) => [method.name, methodContract(method)])),
     faults: faultTable(connection.errors),
     transport: connection.transport,

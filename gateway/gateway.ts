@@ -43,7 +43,7 @@ export interface Gateway {
   readonly bindings: ReadonlyMap<string, ApiBinding>;
   /** The API of requests with a target header; undefined: no service has one. */
   readonly targetBinding: ApiBinding | undefined;
-  /** The API of requests that name none. */
+  /** The API of requests that name none: the one that declares it, else the first. */
   readonly fallbackBinding: ApiBinding;
   readonly dialects: Dialects;
   /** Lower case, the longest first. */
@@ -70,7 +70,7 @@ export const createGateway = (options: GatewayOptions): Gateway => {
   checkRoutes(options.connections.map(({ service }) => service));
   const list = options.connections.map(bindApi);
   const bindings = new Map(list.map((binding) => [binding.api.name, binding]));
-  const fallbackBinding = bindings.get("object-storage") ?? list[0];
+  const fallbackBinding = list.find(({ api }) => api.isFallback) ?? list[0];
   if (fallbackBinding === undefined) throw new Error("a gateway needs a service");
   return {
     bindings,

@@ -1,63 +1,43 @@
-import type { MethodContract } from "../../services/kit/contract/contract.ts";
-import { ErrorReason, refusal } from "../refusal.ts";
+import type { DescService } from "@bufbuild/protobuf";
+
+import type { HttpContract, MethodContract } from "../../services/kit/contract/contract.ts";
+import { methodContract, serviceApi } from "../../services/kit/contract/contract.ts";
 import type { QueryParameters } from "../http/query.ts";
+import { ErrorReason, refusal } from "../refusal.ts";
+
+/** The query parameters by which clients name a part of a resource, such as the `policy` of a bucket. */
+export type Subresources = ReadonlySet<string>;
 
 /**
- * The query parameters by which clients of the XML API name a part of a bucket or an object. A request that names one
- * means an operation on it and nothing else: without a route of its own it must not be taken for the plain operation,
- * or asking for a bucket's policy would list the bucket.
+ * The subresources of a service: of each route its parameters without a value, or if it has none the parameters that it
+ * requires; and those that the service declares without offering an operation on them.
  */
-const subresources: ReadonlySet<string> = new Set([
-  "abac",
-  "accelerate",
-  "acl",
-  "analytics",
-  "attributes",
-  "cors",
-  "delete",
-  "encryption",
-  "intelligent-tiering",
-  "inventory",
-  "legal-hold",
-  "lifecycle",
-  "location",
-  "logging",
-  "metadataConfiguration",
-  "metadataInventoryTable",
-  "metadataJournalTable",
-  "metadataTable",
-  "metrics",
-  "notification",
-  "object-lock",
-  "ownershipControls",
-  "policy",
-  "policyStatus",
-  "publicAccessBlock",
-  "renameObject",
-  "replication",
-  "requestPayment",
-  "restore",
-  "retention",
-  "select",
-  "session",
-  "tagging",
-  "torrent",
-  "uploadId",
-  "uploads",
-  "versioning",
-  "versions",
-  "website",
-]);
-
-/** Refuses a request that names a part which the chosen method is not about. Throws GatewayRefusal. */
-export const refuseUnoffered = (query: QueryParameters, method: MethodContract | undefined): void => {
-  for (const { name } of query.all) {
-    if (!subresources.has(name)) continue;
-    const conditions = method?.http;
-    const isMeant =
-      conditions?.template.query.some((part) => part.name === name) ||
-      conditions?.requiredQuery.includes(name) ||
-      method?.input.fields.some((field) => field.place.kind === "query" && field.place.name === name);
-    if (!isMeant) throw refusal(ErrorReason.SUBRESOURCE_NOT_OFFERED, { parameter: name });
-  }
+export const subresourcesOf = (service: DescService): Subresources => {
+  const routes = service.methods.map((method) => methodContract(method).http).filter((http) => http !== undefined);
+  return new Set([...routes.flatMap(routeSubresources), ...serviceApi(service).unofferedSubresources]);
 };
+
+const routeSubresources = ({ template, requiredQuery }: HttpContract): readonly string[] => {
+  const named = template.query.filter(({ value }) => value === undefined).map(({ name }) => name);
+  return named.length > 0 ? named : requiredQuery;
+};
+
+/**
+ * Refuses a request that names a subresource which the chosen method does not use: it means an operation on the
+ * subresource, and a request for the policy of a bucket must not list the bucket. Throws SUBRESOURCE_NOT_OFFERED.
+ */
+export const refuseOtherSubresources = (
+  subresources: Subresources,
+  query: QueryParameters,
+  method: MethodContract | undefined,
+): void => {
+  for (const { name } of query.all)
+    if (subresources.has(name) && !usesParameter(method, name))
+      throw refusal(ErrorReason.SUBRESOURCE_NOT_OFFERED, { parameter: name });
+};
+
+const usesParameter = (method: MethodContract | undefined, name: string): boolean =>
+  method !== undefined &&
+  (method.http?.template.query.some((part) => part.name === name) === true ||
+    method.http?.requiredQuery.includes(name) === true ||
+    method.input.fields.some(({ place }) => place.kind === "query" && place.name === name));

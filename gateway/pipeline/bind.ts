@@ -7,7 +7,7 @@ import type { BoundHeaders } from "../bindings/request-headers.ts";
 import { boundHeaders } from "../bindings/request-headers.ts";
 import { replacedHeaders } from "../bindings/chunked-headers.ts";
 import type { RouteMatch } from "../bindings/method-routes.ts";
-import { refuseUnoffered } from "../bindings/subresources.ts";
+import { refuseOtherSubresources } from "../bindings/subresources.ts";
 import { streamedBody } from "../bindings/streamed-body.ts";
 import type { HttpExchange } from "./exchange.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
@@ -63,7 +63,8 @@ const findMethod = (binding: ApiBinding, head: RequestHead, identity: Identity, 
     query: head.query,
     hasHeader: (name) => headers.get(name) !== undefined,
   });
-  if (binding.api.protocol === Protocol.REST_XML) refuseUnoffered(head.query, found?.method);
+  if (binding.api.protocol === Protocol.REST_XML)
+    refuseOtherSubresources(binding.subresources, head.query, found?.method);
   if (found !== undefined) return found;
   throw refusal(
     binding.routes.knowsPath(identity.path) ? ErrorReason.METHOD_NOT_ALLOWED : ErrorReason.UNKNOWN_OPERATION,

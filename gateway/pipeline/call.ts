@@ -70,10 +70,11 @@ const callHeaders = async (
     authorization: `Bearer ${await gateway.minter.mint(caller, bound.binding.api.name)}`,
     "x-request-id": exchange.requestId,
   };
-  for (const { dialect } of gateway.dialects.all) {
-    const revision = head.headers[`${dialect.signature.headerPrefix}revision`];
-    if (typeof revision === "string") headers["x-svc-revision"] = revision;
-  }
+  for (const documented of bound.binding.api.forwardedHeaders)
+    for (const spelling of gateway.dialects.all) {
+      const value = head.headers[spelling.header(documented)];
+      if (typeof value === "string") headers[documented] = value;
+    }
   return headers;
 };
 

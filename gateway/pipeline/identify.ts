@@ -7,9 +7,6 @@ import type { Identity } from "./stages.ts";
 /** The parts of a gateway by which it recognizes the API of a request. */
 export type Recognition = Pick<Gateway, "bindings" | "targetBinding" | "fallbackBinding" | "dialects" | "hosts">;
 
-/** The API whose buckets may be labels of host names. */
-const bucketApi = "object-storage";
-
 /**
  * Finds the API of a request. In this order: an explicit path prefix, the first label of the host, the service name in
  * the signature's credential scope, the target header, else the fallback API.
@@ -30,8 +27,8 @@ export const identify = (head: RequestHead, gateway: Recognition): Identity => {
   const { dialect } = spelling;
   const binding =
     signedBinding(head, dialect, bindings) ?? targetedBinding(head, dialect, gateway) ?? gateway.fallbackBinding;
-  const bucket = binding.api.name === bucketApi ? bucketOf(host, gateway.hosts) : undefined;
-  return { binding, spelling, path: bucket === undefined ? head.rawPath : `/${bucket}${head.rawPath}` };
+  const segment = binding.api.hasVirtualHosts ? hostSegment(host, gateway.hosts, namesOf(binding, gateway)) : undefined;
+  return { binding, spelling, path: segment === undefined ? head.rawPath : `/${segment}${head.rawPath}` };
 };
 
 const firstSegment = (path: string): string => {
@@ -42,16 +39,26 @@ const firstSegment = (path: string): string => {
 /** The host without its port, lower case. */
 const hostName = (host: string | undefined): string => (host ?? "").replace(/:\d+$/, "").toLowerCase();
 
+/** The labels that name an API in hosts: its own name and the signing name of each dialect. */
+const namesOf = ({ api }: ApiBinding, { dialects }: Recognition): string[] => [
+  ...new Set([api.name, ...dialects.all.flatMap(({ dialect }) => dialect.signingNames[api.name]?.[0] ?? [])]),
+];
+
 /**
- * The bucket that precedes an object storage host: `photos` of `photos.localhost`, of `photos.s3.localhost`, of
- * `photos.s3.us-east-1.localhost`, and of `photos.object-storage.` before any name.
+ * The first segment of the path that precedes a host of the API: `photos` of `photos.localhost`, of
+ * `photos.s3.localhost`, of `photos.s3.us-east-1.localhost`, and of `photos.object-storage.` before any name.
  */
-const bucketOf = (host: string, hosts: readonly string[]): string | undefined => {
+const hostSegment = (host: string, hosts: readonly string[], names: readonly string[]): string | undefined => {
   const own = hosts.find((each) => host.endsWith(`.${each}`));
-  if (own === undefined) return /^(.+?)\.object-storage\./.exec(host)?.[1];
+  if (own === undefined) {
+    const end = host.indexOf(`.${names[0]}.`);
+    return end < 1 ? undefined : host.slice(0, end);
+  }
   const label = host.slice(0, -own.length - 1);
-  const match = /^(?:(.+)\.)?(?:object-storage|s3)(?:[.-][a-z]{2}(?:-[a-z]+)+-\d)?$/.exec(label);
-  return match === null ? label : match[1];
+  const withoutRegion = label.replace(/[.-][a-z]{2}(?:-[a-z]+)+-\d$/, "");
+  if (names.includes(withoutRegion)) return undefined;
+  const name = names.find((each) => withoutRegion.endsWith(`.${each}`));
+  return name === undefined ? label : withoutRegion.slice(0, -name.length - 1);
 };
 
 /** Reads only the service name of the claim; whether the claim is well-formed and true is checked later. */

@@ -340,18 +340,30 @@ describe("transcoding", () => {
   });
 
   test.each([
-    // dialect, header
-    ["amz", "x-amz-revision"],
-    ["svc", "x-svc-revision"],
-  ] as const)("the revision that a client of %s asks for reaches the service as metadata", async (dialect, header) => {
-    let revision: string | null = null;
-    fixture.answer("ListShelves", (context) => {
-      revision = context.requestHeader.get("x-svc-revision");
-      return {};
-    });
-    await fixture.call("object-storage", dialect, { method: "GET", target: "/", headers: { [header]: "B" } });
-    expect(revision).toBe("B");
-  });
+    // dialect, target header, its value, revision header
+    ["amz", "x-amz-target", "AWSEvents.PutNotices", "x-amz-revision"],
+    ["svc", "x-svc-target", "EventBus.PutNotices", "x-svc-revision"],
+  ] as const)(
+    "the revision of a client of %s reaches the API that declares it",
+    async (dialect, name, target, header) => {
+      const revisions: (string | null)[] = [];
+      for (const method of ["PutNotices", "ListShelves"])
+        fixture.answer(method, (context) => {
+          revisions.push(context.requestHeader.get("x-svc-revision"));
+          return {};
+        });
+      const headers = { [header]: "B" };
+      const notices = {
+        method: "POST",
+        target: "/",
+        headers: { ...headers, [name]: target },
+        body: '{"Entries":[{}]}',
+      };
+      await fixture.call("event-bus", dialect, notices);
+      await fixture.call("object-storage", dialect, { method: "GET", target: "/", headers });
+      expect(revisions).toEqual(["B", null]);
+    },
+  );
 });
 
 const definedOf = (headers: Row["headers"]): Record<string, unknown> =>

@@ -108,6 +108,14 @@ export interface ServiceApi {
   readonly protocol: Protocol;
   /** The word before the dot in the documented target header; empty where the protocol has none. */
   readonly targetPrefix: string;
+  /** The API receives the requests that name no API. */
+  readonly isFallback: boolean;
+  /** The first segment of a path may be the first label of the host instead. */
+  readonly hasVirtualHosts: boolean;
+  /** Headers that are forwarded to the service, lower case, documented spelling. */
+  readonly forwardedHeaders: readonly string[];
+  /** Query parameters that name subresources without any operation. */
+  readonly unofferedSubresources: readonly string[];
 }
 
 const fields = new WeakMap<DescField, FieldContract>();
@@ -130,7 +138,9 @@ export const isWrapper = (desc: DescMessage): boolean => getOption(desc, wrapper
 export const findServiceApi = (desc: DescService): ServiceApi | undefined => {
   if (!hasOption(desc, api)) return undefined;
   const declared = getOption(desc, api);
-  return { name: declared.name, protocol: declared.protocol, targetPrefix: declared.targetPrefix };
+  const { name, protocol, targetPrefix, isFallback, hasVirtualHosts, forwardedHeaders, unofferedSubresources } =
+    declared;
+  return { name, protocol, targetPrefix, isFallback, hasVirtualHosts, forwardedHeaders, unofferedSubresources };
 };
 
 /** The HTTP API of a service. Throws when it declares none. */

@@ -23,6 +23,11 @@ export const checkRoutes = (services: readonly DescService[]): void => {
   const problems = services.filter((service) => findServiceApi(service) !== undefined).flatMap(serviceProblems);
   const names = services.map((service) => findServiceApi(service)?.name).filter((name) => name !== undefined);
   for (const name of duplicates(names)) problems.push(`API ${name} is declared by more than one service`);
+  const fallbacks = services.filter((service) => findServiceApi(service)?.isFallback === true);
+  if (fallbacks.length > 1)
+    problems.push(
+      `${fallbacks.map(({ name }) => name).join(" and ")} are each the fallback of requests that name no API`,
+    );
   if (problems.length > 0) throw new ContractError(problems);
 };
 

@@ -120,11 +120,14 @@ describe("which API and dialect a request is for", () => {
     ["photos.object-storage.localhost", "/photos/cat.jpg"],
     ["photos.s3.us-east-1.localhost", "/photos/cat.jpg"],
     ["s3.us-east-1.localhost", "/cat.jpg"],
+    ["s3.localhost", "/cat.jpg"],
+    ["my.photos.s3.localhost", "/my.photos/cat.jpg"],
+    ["photos.us-east-1.localhost", "/photos.us-east-1/cat.jpg"],
     ["photos.object-storage.example.com", "/photos/cat.jpg"],
     ["localhost", "/cat.jpg"],
     ["127.0.0.1:8080", "/cat.jpg"],
     ["example.com", "/cat.jpg"],
-  ])("the host %s puts its bucket in front: %s", (name, path) => {
+  ])("the host %s names the first segment of %s", (name, path) => {
     expect(identify(headOf("/cat.jpg", { host: name }), options).path).toBe(path);
   });
 

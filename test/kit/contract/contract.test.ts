@@ -78,6 +78,10 @@ describe("message, enum and service contracts", () => {
       name: "event-bus",
       protocol: Protocol.TARGET_JSON,
       targetPrefix: "EventBus",
+      isFallback: false,
+      hasVirtualHosts: false,
+      forwardedHeaders: ["x-svc-revision"],
+      unofferedSubresources: [],
     });
     const copy = methodContract(ShelfService.method.copyBook).http;
     expect(copy).toMatchObject({ method: "PUT", status: 200, requiredHeaders: ["x-svc-copy-source"] });

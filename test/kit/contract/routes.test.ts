@@ -1,6 +1,7 @@
 import type { DescService } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 
+import { ObjectStorageService } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import {
   DuplicateRouteService,
   LostLabelService,
@@ -49,6 +50,13 @@ describe("the start-up check", () => {
   test("a member with two places is refused", () => {
     expect(problemsOf(TwoPlacesService)).toEqual([
       "TwoPlacesService.GetTwice gives GetTwiceRequest.page 2 places: header x-svc-page, query page",
+    ]);
+  });
+
+  test("two services that each receive the requests for no API are refused", () => {
+    expect(problemsOf(ShelfService, ObjectStorageService)).toEqual([
+      "API object-storage is declared by more than one service",
+      "ShelfService and ObjectStorageService are each the fallback of requests that name no API",
     ]);
   });
 

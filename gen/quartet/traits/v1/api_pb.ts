@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file quartet/traits/v1/api.proto.
  */
 export const file_quartet_traits_v1_api: GenFile = /*@__PURE__*/
-  fileDesc("ChtxdWFydGV0L3RyYWl0cy92MS9hcGkucHJvdG8SEXF1YXJ0ZXQudHJhaXRzLnYxIlkKA0FwaRIMCgRuYW1lGAEgASgJEi0KCHByb3RvY29sGAIgASgOMhsucXVhcnRldC50cmFpdHMudjEuUHJvdG9jb2wSFQoNdGFyZ2V0X3ByZWZpeBgDIAEoCSJZCgpQYWdpbmF0aW9uEhMKC2lucHV0X3Rva2VuGAEgASgJEhQKDG91dHB1dF90b2tlbhgCIAEoCRIRCglwYWdlX3NpemUYAyABKAkSDQoFaXRlbXMYBCABKAkqbQoIUHJvdG9jb2wSGAoUUFJPVE9DT0xfVU5TUEVDSUZJRUQQABIWChJQUk9UT0NPTF9SRVNUX0pTT04QARIYChRQUk9UT0NPTF9UQVJHRVRfSlNPThACEhUKEVBST1RPQ09MX1JFU1RfWE1MEAM6SwoDYXBpEh8uZ29vZ2xlLnByb3RvYnVmLlNlcnZpY2VPcHRpb25zGID0AyABKAsyFi5xdWFydGV0LnRyYWl0cy52MS5BcGlSA2FwaTpdCglwYWdpbmF0ZWQSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxiK9AMgASgLMh0ucXVhcnRldC50cmFpdHMudjEuUGFnaW5hdGlvblIJcGFnaW5hdGVkYgZwcm90bzM", [file_google_protobuf_descriptor]);
+  fileDesc("ChtxdWFydGV0L3RyYWl0cy92MS9hcGkucHJvdG8SEXF1YXJ0ZXQudHJhaXRzLnYxIsQBCgNBcGkSDAoEbmFtZRgBIAEoCRItCghwcm90b2NvbBgCIAEoDjIbLnF1YXJ0ZXQudHJhaXRzLnYxLlByb3RvY29sEhUKDXRhcmdldF9wcmVmaXgYAyABKAkSEwoLaXNfZmFsbGJhY2sYBCABKAgSGQoRaGFzX3ZpcnR1YWxfaG9zdHMYBSABKAgSGQoRZm9yd2FyZGVkX2hlYWRlcnMYBiADKAkSHgoWdW5vZmZlcmVkX3N1YnJlc291cmNlcxgHIAMoCSJZCgpQYWdpbmF0aW9uEhMKC2lucHV0X3Rva2VuGAEgASgJEhQKDG91dHB1dF90b2tlbhgCIAEoCRIRCglwYWdlX3NpemUYAyABKAkSDQoFaXRlbXMYBCABKAkqbQoIUHJvdG9jb2wSGAoUUFJPVE9DT0xfVU5TUEVDSUZJRUQQABIWChJQUk9UT0NPTF9SRVNUX0pTT04QARIYChRQUk9UT0NPTF9UQVJHRVRfSlNPThACEhUKEVBST1RPQ09MX1JFU1RfWE1MEAM6SwoDYXBpEh8uZ29vZ2xlLnByb3RvYnVmLlNlcnZpY2VPcHRpb25zGID0AyABKAsyFi5xdWFydGV0LnRyYWl0cy52MS5BcGlSA2FwaTpdCglwYWdpbmF0ZWQSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxiK9AMgASgLMh0ucXVhcnRldC50cmFpdHMudjEuUGFnaW5hdGlvblIJcGFnaW5hdGVkYgZwcm90bzM", [file_google_protobuf_descriptor]);
 
 /**
  * One HTTP API of the gateway.
@@ -43,6 +43,37 @@ export type Api = Message<"quartet.traits.v1.Api"> & {
    * @generated from field: string target_prefix = 3;
    */
   targetPrefix: string;
+
+  /**
+   * The API receives the requests that name no API. True for one API of an installation.
+   *
+   * @generated from field: bool is_fallback = 4;
+   */
+  isFallback: boolean;
+
+  /**
+   * The first segment of a path may be the first label of the host instead: `/cat.jpg` at `photos.<host>` is
+   * `/photos/cat.jpg`.
+   *
+   * @generated from field: bool has_virtual_hosts = 5;
+   */
+  hasVirtualHosts: boolean;
+
+  /**
+   * Headers that the gateway forwards to the service besides the request message, lower case and in the documented
+   * spelling (`x-svc-revision`).
+   *
+   * @generated from field: repeated string forwarded_headers = 6;
+   */
+  forwardedHeaders: string[];
+
+  /**
+   * Query parameters that name subresources without any operation (`session`). Those of the operations are known from
+   * their paths. A request with one of either that its operation does not use is refused.
+   *
+   * @generated from field: repeated string unoffered_subresources = 7;
+   */
+  unofferedSubresources: string[];
 };
 
 /**
