@@ -7,7 +7,7 @@ import { ObjectStorageService } from "../gen/quartet/objectstorage/v1/object_sto
 import { ErrorReasonSchema as RefactoringWorkspaceErrors } from "../gen/quartet/refactoringworkspace/v1/error_reason_pb.ts";
 import { RefactoringWorkspaceService } from "../gen/quartet/refactoringworkspace/v1/refactoring_workspace_service_pb.ts";
 import type { ServiceName } from "../services/launcher/processes.ts";
-import type { ServiceConnection } from "./service-binding.ts";
+import type { ServiceConnection } from "./api-binding.ts";
 
 /** The services of an installation with their error reasons. */
 export const services = {
