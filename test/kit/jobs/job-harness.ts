@@ -9,6 +9,7 @@ import { FakeClock } from "../../support/fake-clock.ts";
 import { fixedIds } from "../../support/fixed-ids.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
+import { unhurriedMs } from "../store/unhurried.ts";
 
 export const tables = jobTables(50);
 
@@ -38,9 +39,10 @@ export interface JobHarness {
   readonly enqueue: (...jobs: Parameters<Jobs["enqueue"]>[1][]) => Promise<void>;
 }
 
-/** A store that is closed when the test ends. */
+/** A store that is closed when the test ends. Whether losers run again inside their group does not depend on the machine. */
 export const openJobStore = async (directory?: string): Promise<Store> => {
-  const store = await openStore({ directory: directory ?? (await temporaryDirectory()), sync: false });
+  const limits = { rerunMsMax: unhurriedMs };
+  const store = await openStore({ directory: directory ?? (await temporaryDirectory()), sync: false, limits });
   onTestFinished(() => store.close());
   return store;
 };

@@ -10,13 +10,14 @@ import { memoryEngine } from "./memory-engine.ts";
 import { increment, put } from "./note-keeping.ts";
 import { storeContract } from "./store-contract.ts";
 import { counters, notes } from "./tables.ts";
+import { unhurriedMs } from "./unhurried.ts";
 
 storeContract("memory", async (limits) => storeOver(memoryEngine(), { ...defaultLimits, ...limits }));
 isolationContract("memory", async (limits) => storeOver(memoryEngine(), { ...defaultLimits, ...limits }));
 
 const start = (): { engine: MemoryEngine; store: Store } => {
   const engine = memoryEngine();
-  return { engine, store: storeOver(engine, defaultLimits) };
+  return { engine, store: storeOver(engine, { ...defaultLimits, rerunMsMax: unhurriedMs }) };
 };
 
 /** The outcomes that are known by now. */
