@@ -1,4 +1,4 @@
-import type { Logger as PinoLogger } from "pino";
+import type { DestinationStream, LoggerOptions, Logger as PinoLogger } from "pino";
 import { pino } from "pino";
 
 import { currentTrace } from "../trace/current-trace.ts";
@@ -40,7 +40,7 @@ const secretMembers = [
  */
 export const createLogger = (options: LogOptions): Logger => {
   const pretty = options.pretty ?? (process.env["QUARTET_LOG_PRETTY"] === "1" || process.stdout.isTTY);
-  return pino({
+  const settings: LoggerOptions = {
     name: options.name,
     level: options.level ?? "info",
     base: { name: options.name },
@@ -50,20 +50,28 @@ export const createLogger = (options: LogOptions): Logger => {
     formatters: { log: withoutMessages },
     hooks: { streamWrite: hideSecrets },
     redact: { paths: secretMembers.flatMap((member) => [member, `*.${member}`]), censor: "[hidden]" },
-    ...(pretty
-      ? {
-          transport: {
-            target: "pino-pretty",
-            options: {
-              ignore: "name,pid,hostname",
-              messageFormat: "{name}: {msg}",
-              translateTime: "HH:MM:ss.l",
-              singleLine: true,
-            },
-          },
-        }
-      : {}),
-  });
+  };
+  return pretty ? pino({ ...settings, transport: prettyTransport }) : pino(settings, standardOutput());
+};
+
+const prettyTransport = {
+  target: "pino-pretty",
+  options: {
+    ignore: "name,pid,hostname",
+    messageFormat: "{name}: {msg}",
+    translateTime: "HH:MM:ss.l",
+    singleLine: true,
+  },
+};
+
+/**
+ * Lines on standard output, written in their order by another thread; what is left at the exit is written by then. After
+ * each fatal line pino flushes a destination that can be flushed, which would write it before the lines that are still on
+ * their way, so it sees only `write`.
+ */
+const standardOutput = (): DestinationStream => {
+  const destination = pino.destination({ dest: process.stdout.fd, sync: false });
+  return { write: (line) => void destination.write(line) };
 };
 
 const traceMembers = (): object => {

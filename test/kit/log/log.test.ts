@@ -44,19 +44,26 @@ describe("a log line", () => {
 
   test("for people is as discreet", () => {
     const log = join(import.meta.dirname, "..", "..", "..", "services", "kit", "log", "log.ts");
-    const source = `import { createLogger } from ${JSON.stringify(log)}; const log = createLogger({ name: "sample", pretty: true }); log.info({ token: "hush", url: "?X-Amz-Signature=0badc0de" }, "Bearer abcdefgh"); setTimeout(() => {}, 200);`;
+    const source = `import { createLogger } from ${JSON.stringify(log)}; const log = createLogger({ name: "sample", pretty: true }); log.info({ token: "hush", url: "?X-Amz-Signature=0badc0de" }, "Bearer abcdefgh");`;
     const { stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", source], { encoding: "utf8" });
     expect(stdout).toContain("sample: Bearer [hidden]");
     expect(stdout).not.toMatch(/0badc0de|hush|abcdefgh/);
   });
 
   test("carries the trace in which it is written", () => {
-    const work = join(import.meta.dirname, "..", "..", "..", "services", "kit", "trace", "work.ts");
+    const tracedCall = join(import.meta.dirname, "..", "..", "..", "services", "kit", "trace", "traced-call.ts");
     const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     const lines = logged(
-      `const { TracedCall } = await import(${JSON.stringify(work)}); log.info("before"); new TracedCall("sample", "server", { traceparent: "${traceparent}" }).run(() => log.info("within"));`,
+      `const { TracedCall } = await import(${JSON.stringify(tracedCall)}); log.info("before"); new TracedCall("sample", "server", { traceparent: "${traceparent}" }).run(() => log.info("within"));`,
     );
     expect(lines.map((line) => line["trace_id"])).toEqual([undefined, "0af7651916cd43dd8448eb211c80319c"]);
+  });
+
+  test("that is fatal comes after the lines before it, however long their writing takes", () => {
+    const lines = logged(
+      `const { pbkdf2 } = await import("node:crypto"); for (let job = 0; job < 4; job += 1) pbkdf2("", "", 500_000, 64, "sha512", () => {}); log.info("first"); log.fatal("second"); log.info("third"); log.fatal("fourth");`,
+    );
+    expect(lines.map((line) => line["msg"])).toEqual(["first", "second", "third", "fourth"]);
   });
 
   test("is left out below the level", () => {

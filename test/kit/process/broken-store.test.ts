@@ -37,7 +37,8 @@ const startFiller = async (dataDir: string, fileBlocksMax: string) => {
 test("a service whose disk refuses a write logs it fatally, ends with status 1 and can be started again", async () => {
   const dataDir = await temporaryDirectory();
   const { child, lines } = await startFiller(dataDir, "4096");
-  const ended = once(child, "exit");
+  // Closed: it has ended and all that it wrote was read.
+  const ended = once(child, "close");
   child.stdin?.write("fill\n");
   expect(await ended).toEqual([1, null]);
   expect(lines.slice(-2).map(({ msg, err }) => [msg, err?.type])).toEqual([
@@ -47,7 +48,7 @@ test("a service whose disk refuses a write logs it fatally, ends with status 1 a
 
   const again = await startFiller(dataDir, "unlimited");
   again.child.kill("SIGTERM");
-  expect(await once(again.child, "exit")).toEqual([0, null]);
+  expect(await once(again.child, "close")).toEqual([0, null]);
 });
 
 test("a store tells once that it is broken, and takes no more writes", async () => {
