@@ -1,8 +1,9 @@
 import type { JobsCounts } from "./jobs.ts";
 
-type Ending = "done" | "retried" | "exhausted";
+/** As what a run that has ended counts. */
+export type Ending = "done" | "retried" | "exhausted";
 
-/** How runs ended, by kind of job, since the process began. */
+/** How runs ended, by kind of job, since the process began. A run counts once its end is written. */
 export class JobCounts {
   readonly #endings = new Map<string, Record<Ending, number>>();
 

@@ -6,6 +6,7 @@ import type { JobHandler, JobOutcome, JobPolicy, JobRetry } from "./job.ts";
 import type { GiveBack, JobQueue, Lease, Taken } from "./job-queue.ts";
 import { unknownKindDelayMs } from "./job-queue.ts";
 import { untraced, TracedCall } from "../trace/traced-call.ts";
+import type { Ending } from "./job-counts.ts";
 import { JobCounts } from "./job-counts.ts";
 import type { JobsOptions, JobsStats } from "./jobs.ts";
 
@@ -20,6 +21,8 @@ interface Ended {
   readonly running: Running;
   /** Undefined: the job is done. */
   readonly back: GiveBack | undefined;
+  /** What the run counts as once this is written. Undefined: as none. */
+  readonly ending: Ending | undefined;
 }
 
 /** What one cycle has done. */
@@ -175,7 +178,7 @@ export class JobRunner {
       const cycle = await store.transact((tx) => this.#cycleOnce(tx, ended, clock.now()));
       this.#cycles += 1;
       this.#nextInstantMs = Math.min(cycle.movedToMs ?? this.#nextInstantMs, cycle.nextMs, this.#arrivedMs);
-      for (const { running } of ended) this.#running.delete(running);
+      for (const { running, ending } of ended) this.#leave(running, ending);
       for (const running of cycle.renewed) running.untilMs = cycle.untilMs;
       for (const running of cycle.lost) {
         // There is no lease to prolong any more, so no instant to wake for.
@@ -274,7 +277,7 @@ export class JobRunner {
       outcome = await handler(lease.job, { signal: abort.signal, attempt: lease.attempt });
     } catch (error) {
       if (this.#state !== "started" && abort.signal.aborted) {
-        this.#end(running, this.#interrupted(lease));
+        this.#end(running, this.#interrupted(lease), undefined);
         return "interrupted";
       }
       this.#options.log.warn({ err: error, id: lease.job.id, kind: lease.job.kind }, "a job's handler threw");
@@ -289,29 +292,27 @@ export class JobRunner {
     const { lease } = running;
     const policy = this.#options.policy[lease.job.kind] as JobPolicy;
     if ("done" in outcome) {
-      this.#counts.add(lease.job.kind, "done");
       const { apply } = outcome;
-      if (apply === undefined) this.#end(running, undefined);
-      else await this.#finishWith(running, policy, apply);
+      if (apply === undefined) this.#end(running, undefined, "done");
+      else await this.#finishWith(running, policy, "done", apply);
       return;
     }
     const again = "retry" in outcome ? this.#again(lease, policy, outcome) : undefined;
     if (again !== undefined) {
-      this.#counts.add(lease.job.kind, "retried");
-      this.#end(running, again);
+      this.#end(running, again, "retried");
       return;
     }
-    this.#counts.add(lease.job.kind, "exhausted");
     this.#options.log.warn(
       { id: lease.job.id, kind: lease.job.kind, attempts: lease.attempt, reason: outcome.reason },
       "a job was given up",
     );
-    await this.#finishWith(running, policy, (tx) => policy.onExhausted?.(tx, lease.job, outcome.reason));
+    await this.#finishWith(running, policy, "exhausted", (tx) => policy.onExhausted?.(tx, lease.job, outcome.reason));
   }
 
   async #finishWith(
     running: Running,
     policy: JobPolicy,
+    ending: Ending,
     apply: (tx: Transaction) => Promise<void> | void,
   ): Promise<void> {
     const { lease } = running;
@@ -319,7 +320,7 @@ export class JobRunner {
       await this.#options.store.transact(async (tx) => {
         if (await this.#queue.finish(tx, lease)) await apply(tx);
       });
-      this.#running.delete(running);
+      this.#leave(running, ending);
       this.wake();
     } catch (error) {
       this.#options.log.error(
@@ -327,18 +328,25 @@ export class JobRunner {
         "the end of a job was not written",
       );
       const delayMs = policy.backoff(lease.attempt, this.#options.random ?? Math.random);
-      this.#end(running, {
+      const back: GiveBack = {
         atMs: this.#options.clock.now() + delayMs,
         isReady: false,
         countsAs: lease.attempt,
         reason: error instanceof Error ? error.message : String(error),
-      });
+      };
+      this.#end(running, back, "retried");
     }
   }
 
-  #end(running: Running, back: GiveBack | undefined): void {
-    this.#ended.push({ running, back });
+  #end(running: Running, back: GiveBack | undefined, ending: Ending | undefined): void {
+    this.#ended.push({ running, back, ending });
     this.wake();
+  }
+
+  /** The end of a run is written: it no longer runs, and counts as what it ended as. */
+  #leave(running: Running, ending: Ending | undefined): void {
+    this.#running.delete(running);
+    if (ending !== undefined) this.#counts.add(running.lease.job.kind, ending);
   }
 
   /** When the job runs again, or undefined when it is exhausted. */

@@ -228,6 +228,7 @@ describe("retry", () => {
     held[1]?.end({ failed: true, reason: "no such target" });
     await jobs.idle();
     expect(attempts).toBe(2);
+    expect(jobs.stats()).toMatchObject({ done: 0, retried: 1, exhausted: 1, running: 0 });
   });
 
   it("puts off a job whose kind nobody knows, and does not count it as run", async () => {
