@@ -9,9 +9,8 @@ import { compressedFlag, endStreamFlag } from "../wire/frame-parser.ts";
 import type { PayloadFinder } from "../wire/payload.ts";
 import { FrameQueue } from "../wire/frame-queue.ts";
 import { decompress } from "../wire/gzip.ts";
-import type { CallEnd } from "./call-end.ts";
-import { watchCallEnd } from "./call-end.ts";
-import { answerError, connectionError, unexpectedType } from "./connect-answer.ts";
+import { answerError, unexpectedType } from "./connect-answer.ts";
+import { ConnectCall } from "./connect-call.ts";
 import { protocolFailure } from "./protocol-failure.ts";
 import type { RequestsOwner } from "./request-frames.ts";
 
@@ -19,18 +18,11 @@ import type { RequestsOwner } from "./request-frames.ts";
 const errorBytesMax = 64 * 1024;
 
 /** One streaming call on its connection. */
-export class ConnectStreamCall implements Dispatcher.DispatchHandler, RequestsOwner {
-  /** The headers of the answer, or the error that came instead. */
-  readonly headers: Promise<IncomingHttpHeaders>;
-  isOver = false;
+export class ConnectStreamCall extends ConnectCall implements RequestsOwner {
   onOver: (() => void) | undefined;
   readonly #limitBytes: number;
   readonly #queue: FrameQueue;
-  readonly #end: CallEnd | undefined;
-  #resolve!: (headers: IncomingHttpHeaders) => void;
-  #reject!: (error: unknown) => void;
-  #controller: Dispatcher.DispatchController | undefined;
-  #givenUp: ConnectError | undefined;
+  readonly #begun = Promise.withResolvers<IncomingHttpHeaders>();
   #status = 0;
   #headers: IncomingHttpHeaders = {};
   #errorBody: Buffer = Buffer.alloc(0);
@@ -41,29 +33,18 @@ export class ConnectStreamCall implements Dispatcher.DispatchHandler, RequestsOw
     timeoutMs: number | undefined,
     findPayload: PayloadFinder | undefined,
   ) {
+    super();
     this.#limitBytes = limitBytes;
-    this.headers = new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-    });
-    // The error is told again to whoever asks for the headers, however late.
-    this.headers.catch(() => {});
-    const flow = { pause: () => this.#controller?.pause(), resume: () => this.#controller?.resume() };
+    // Whoever reads the headers later gets the rejection then.
+    this.#begun.promise.catch(() => {});
+    const flow = { pause: () => this.pause(), resume: () => this.resume() };
     this.#queue = new FrameQueue(limitBytes, flow, findPayload);
-    this.#end = watchCallEnd(signal, timeoutMs, (error) => this.fail(error));
+    this.watch(signal, timeoutMs);
   }
 
-  /** Ends the call with an error. */
-  fail(error: unknown): void {
-    if (this.isOver) return;
-    this.#givenUp = connectionError(error);
-    this.#settle(this.#givenUp);
-    this.#controller?.abort(this.#givenUp);
-  }
-
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-    if (this.#givenUp !== undefined) controller.abort(this.#givenUp);
+  /** The headers of the answer; rejects with the error of the server or of the connection. */
+  get headers(): Promise<IncomingHttpHeaders> {
+    return this.#begun.promise;
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
@@ -71,7 +52,7 @@ export class ConnectStreamCall implements Dispatcher.DispatchHandler, RequestsOw
     this.#headers = headers;
     if (status !== 200) return;
     const unexpected = unexpectedType(headers, "application/connect+proto");
-    if (unexpected === undefined) this.#resolve(headers);
+    if (unexpected === undefined) this.#begun.resolve(headers);
     else this.fail(unexpected);
   }
 
@@ -83,12 +64,8 @@ export class ConnectStreamCall implements Dispatcher.DispatchHandler, RequestsOw
   onResponseEnd(): void {
     if (this.#status === 200) {
       this.#queue.end();
-      this.#settle(undefined);
-    } else this.#settle(answerError(this.#status, this.#headers, this.#errorBody));
-  }
-
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#settle(connectionError(error));
+      this.finish(undefined);
+    } else this.finish(answerError(this.#status, this.#headers, this.#errorBody));
   }
 
   /** The messages of the answer, read from the network as they are asked for. The trailer is filled at the end. */
@@ -113,18 +90,15 @@ export class ConnectStreamCall implements Dispatcher.DispatchHandler, RequestsOw
       throw protocolFailure(error);
     } finally {
       // A reader that leaves early gives the connection up; after the last frame only the end of the body is to come.
-      if (isEnded) this.#controller?.resume();
+      if (isEnded) this.resume();
       else this.fail(new ConnectError("the answer was left", Code.Canceled));
     }
   }
 
-  #settle(error: ConnectError | undefined): void {
-    if (this.isOver) return;
-    this.isOver = true;
-    this.#end?.release();
+  protected override onFinish(error: ConnectError | undefined): void {
     if (error !== undefined) {
       this.#queue.fail(error);
-      this.#reject(error);
+      this.#begun.reject(error);
     }
     this.onOver?.();
   }

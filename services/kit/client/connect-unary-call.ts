@@ -4,13 +4,12 @@ import type { ConnectError } from "@connectrpc/connect";
 import type { Dispatcher } from "undici";
 
 import { tooLarge } from "../wire/frame-parser.ts";
-import type { CallEnd } from "./call-end.ts";
-import { watchCallEnd } from "./call-end.ts";
-import { answerError, connectionError, unexpectedType } from "./connect-answer.ts";
+import { answerError, unexpectedType } from "./connect-answer.ts";
+import { ConnectCall } from "./connect-call.ts";
 import { protocolFailure } from "./protocol-failure.ts";
 
 /** The whole answer of a unary call. */
-export interface WholeAnswer {
+interface WholeAnswer {
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
 }
@@ -18,15 +17,9 @@ export interface WholeAnswer {
 const noBytes = Buffer.alloc(0);
 
 /** One unary call on its connection. */
-export class ConnectUnaryCall implements Dispatcher.DispatchHandler {
-  /** The answer, or the error that the server or the connection gave. */
-  readonly answer: Promise<WholeAnswer>;
+export class ConnectUnaryCall extends ConnectCall {
   readonly #limitBytes: number;
-  readonly #end: CallEnd | undefined;
-  #resolve!: (answer: WholeAnswer) => void;
-  #reject!: (error: unknown) => void;
-  #controller: Dispatcher.DispatchController | undefined;
-  #givenUp: ConnectError | undefined;
+  readonly #answer = Promise.withResolvers<WholeAnswer>();
   #status = 0;
   #headers: IncomingHttpHeaders = {};
   #first: Buffer | undefined;
@@ -34,25 +27,14 @@ export class ConnectUnaryCall implements Dispatcher.DispatchHandler {
   #size = 0;
 
   constructor(limitBytes: number, signal: AbortSignal | undefined, timeoutMs: number | undefined) {
+    super();
     this.#limitBytes = limitBytes;
-    this.answer = new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-    });
-    this.#end = watchCallEnd(signal, timeoutMs, (error) => this.fail(error));
+    this.watch(signal, timeoutMs);
   }
 
-  /** Ends the call with an error. */
-  fail(error: unknown): void {
-    this.#end?.release();
-    this.#givenUp = connectionError(error);
-    this.#reject(this.#givenUp);
-    this.#controller?.abort(this.#givenUp);
-  }
-
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-    if (this.#givenUp !== undefined) controller.abort(this.#givenUp);
+  /** Rejects with the error of the server or of the connection. */
+  get answer(): Promise<WholeAnswer> {
+    return this.#answer.promise;
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
@@ -68,16 +50,16 @@ export class ConnectUnaryCall implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    this.#end?.release();
     const body = this.#more === undefined ? (this.#first ?? noBytes) : Buffer.concat(this.#more, this.#size);
-    const unexpected = this.#status === 200 ? unexpectedType(this.#headers, "application/proto") : undefined;
-    if (unexpected !== undefined) this.#reject(unexpected);
-    else if (this.#status === 200) this.#resolve({ headers: this.#headers, body });
-    else this.#reject(answerError(this.#status, this.#headers, body));
+    const error =
+      this.#status === 200
+        ? unexpectedType(this.#headers, "application/proto")
+        : answerError(this.#status, this.#headers, body);
+    if (error === undefined) this.#answer.resolve({ headers: this.#headers, body });
+    this.finish(error);
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#end?.release();
-    this.#reject(connectionError(error));
+  protected override onFinish(error: ConnectError | undefined): void {
+    if (error !== undefined) this.#answer.reject(error);
   }
 }

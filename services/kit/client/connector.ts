@@ -1,7 +1,7 @@
 import { buildConnector } from "undici";
 
 import { connectionOptions } from "../tls/client-tls.ts";
-import type { EngineOptions } from "./transport.ts";
+import type { EngineOptions } from "./engine.ts";
 
 /** No connection to the server was had, so nothing of the call was sent. */
 export class NotConnectedError extends Error {

@@ -12,7 +12,7 @@ import { ConnectStreamCall } from "./connect-stream-call.ts";
 import { ConnectUnaryCall } from "./connect-unary-call.ts";
 import { createConnector } from "./connector.ts";
 import { requestFrames } from "./request-frames.ts";
-import type { ClosableTransport, EngineOptions } from "./transport.ts";
+import type { ClosableTransport, EngineOptions } from "./engine.ts";
 
 /** Calls in the Connect protocol over HTTP/1.1, each on a connection of its own while it runs. */
 export const createConnectEngine = (options: EngineOptions): ClosableTransport => {

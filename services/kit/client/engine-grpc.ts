@@ -12,7 +12,7 @@ import { UnaryAnswer } from "./answers.ts";
 import { toHeaders, toMetadata } from "./grpc-answer.ts";
 import { startGrpcStream } from "./grpc-stream-call.ts";
 import { grpcUnaryCall } from "./grpc-unary-call.ts";
-import type { ClosableTransport, EngineOptions } from "./transport.ts";
+import type { ClosableTransport, EngineOptions } from "./engine.ts";
 
 /** Bytes that one answer may have on the way; the protocol's own 64 KiB would wait for the reader after each chunk. */
 const windowBytes = 16 * 1024 * 1024;

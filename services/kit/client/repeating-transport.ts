@@ -7,7 +7,7 @@ import { AddressBook } from "./address-book.ts";
 import { ReplayableRequests } from "./replayable-requests.ts";
 import type { RetryPolicy } from "./retry.ts";
 import { isUnavailable, mayRepeat, pauseMs, RetryBudget } from "./retry.ts";
-import type { ClosableTransport } from "./transport.ts";
+import type { ClosableTransport } from "./engine.ts";
 
 /** How calls are spread and repeated. */
 export interface RepeatingOptions {
