@@ -1,6 +1,21 @@
-import type { JobsCounts } from "./jobs.ts";
+/** How jobs ended since their queue was created, and how many run now. */
+export interface JobsCounts {
+  readonly running: number;
+  readonly done: number;
+  readonly retried: number;
+  /** Given up, because the handler said so or by the policy. */
+  readonly exhausted: number;
+}
 
-/** As what a run that has ended counts. */
+/** The figures of a job queue since it was created. */
+export interface JobsStats extends JobsCounts {
+  /** The same for each kind. */
+  readonly kinds: Readonly<Record<string, JobsCounts>>;
+  /** Transactions of the runner itself. */
+  readonly cycles: number;
+}
+
+/** How a run ended. */
 export type Ending = "done" | "retried" | "exhausted";
 
 /** How runs ended, by kind of job, since the process began. A run counts once its end is written. */
@@ -17,7 +32,7 @@ export class JobCounts {
   }
 
   /** The counts of all kinds and of each, with the kinds of the jobs that run now. */
-  read(running: readonly string[]): JobsCounts & { readonly kinds: Readonly<Record<string, JobsCounts>> } {
+  read(running: readonly string[]): Omit<JobsStats, "cycles"> {
     const kinds = Object.fromEntries(
       [...this.#endings].map(([kind, endings]) => [
         kind,

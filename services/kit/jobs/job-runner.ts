@@ -6,9 +6,9 @@ import type { JobHandler, JobOutcome, JobPolicy, JobRetry } from "./job.ts";
 import type { GiveBack, JobQueue, Lease, Taken } from "./job-queue.ts";
 import { unknownKindDelayMs } from "./job-queue.ts";
 import { untraced, TracedCall } from "../trace/traced-call.ts";
-import type { Ending } from "./job-counts.ts";
+import type { Ending, JobsStats } from "./job-counts.ts";
 import { JobCounts } from "./job-counts.ts";
-import type { JobsOptions, JobsStats } from "./jobs.ts";
+import type { JobsOptions } from "./job-options.ts";
 
 interface Running {
   readonly lease: Lease;

@@ -1,11 +1,8 @@
-import type { Clock } from "../clock/clock.ts";
-import type { Ids } from "../ids/ids.ts";
-import type { Logger } from "../log/log.ts";
-import type { Store } from "../store/store.ts";
 import type { Transaction } from "../store/transaction.ts";
-import type { JobHandler, JobPolicy, NewJob } from "./job.ts";
+import type { NewJob } from "./job.ts";
+import type { JobsStats } from "./job-counts.ts";
+import type { JobsOptions } from "./job-options.ts";
 import { JobQueue } from "./job-queue.ts";
-import type { JobTables } from "./job-tables.ts";
 import { JobRunner } from "./job-runner.ts";
 
 export type {
@@ -20,48 +17,10 @@ export type {
   NewJob,
 } from "./job.ts";
 export { exponentialBackoff } from "./job.ts";
+export type { JobsCounts, JobsStats } from "./job-counts.ts";
+export type { JobsOptions } from "./job-options.ts";
 export { jobTables } from "./job-tables.ts";
 export type { JobTables } from "./job-tables.ts";
-
-/** What a job queue is made of. */
-export interface JobsOptions {
-  readonly store: Store;
-  readonly tables: JobTables;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly log: Logger;
-  /** What runs each kind. */
-  readonly handlers: Readonly<Record<string, JobHandler>>;
-  /** How long each kind is tried; one for each handler. */
-  readonly policy: Readonly<Record<string, JobPolicy>>;
-  /** Runs at the same time. Unset: 64. */
-  readonly concurrency?: number;
-  /** Runs of one owner at the same time. Unset: as many as there may be. */
-  readonly concurrencyPerOwner?: number;
-  /** After this a job whose process has gone is run by another; a run that takes longer is prolonged. Unset: 60,000. */
-  readonly leaseMs?: number;
-  /** Other processes run jobs of the same store. Unset: no, so what was leased before the start is taken over at once. */
-  readonly isShared?: boolean;
-  /** 0 <= x < 1, for jitter. Unset: Math.random. */
-  readonly random?: () => number;
-}
-
-/** What became of jobs since their queue was made, and how many run now. */
-export interface JobsCounts {
-  readonly running: number;
-  readonly done: number;
-  readonly retried: number;
-  /** Given up, by the handler's word or by the policy. */
-  readonly exhausted: number;
-}
-
-/** What a job queue has done since it was made, and does now. */
-export interface JobsStats extends JobsCounts {
-  /** The same for each kind. */
-  readonly kinds: Readonly<Record<string, JobsCounts>>;
-  /** Transactions of the runner itself. */
-  readonly cycles: number;
-}
 
 /** A durable queue of work. */
 export interface Jobs {
