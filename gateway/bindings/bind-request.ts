@@ -51,19 +51,19 @@ export const takesBody = (method: MethodContract): boolean =>
   method.input.payload !== undefined || method.input.bodyFields.length > 0;
 
 const bindField = (message: Message, field: FieldContract, parts: RequestLine, reading: Reading): void => {
-  const { place } = field;
-  switch (place.kind) {
+  const { location } = field;
+  switch (location.kind) {
     case "label": {
       const text = parts.labels[field.wireName];
       if (text !== undefined) set(message, field, valueFromText(field, text, reading.spelling.member(field), reading));
       return;
     }
     case "query":
-      return bindQuery(message, field, place.name, parts.query, reading);
+      return bindQuery(message, field, location.name, parts.query, reading);
     case "header":
-      return bindHeader(message, field, place.name, parts.headers, reading);
+      return bindHeader(message, field, location.name, parts.headers, reading);
     case "prefixHeaders": {
-      const entries = parts.headers.withPrefix(place.prefix);
+      const entries = parts.headers.withPrefix(location.prefix);
       if (entries.length > 0) set(message, field, Object.fromEntries(entries));
       return;
     }

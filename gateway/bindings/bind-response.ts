@@ -19,17 +19,17 @@ export const responseHead = (method: MethodContract, message: Message, spelling:
   let status = method.http?.status ?? 200;
   const headers: Record<string, string> = {};
   for (const field of method.output.fields) {
-    const { place } = field;
-    if (place.kind === "body" || place.kind === "payload" || place.kind === "rpcOnly") continue;
+    const { location } = field;
+    if (location.kind === "body" || location.kind === "payload" || location.kind === "rpcOnly") continue;
     const value = getField(message, field.desc);
     if (value === undefined) continue;
-    if (place.kind === "statusCode") status = value === 0 ? status : (value as number);
-    else if (place.kind === "prefixHeaders")
+    if (location.kind === "statusCode") status = value === 0 ? status : (value as number);
+    else if (location.kind === "prefixHeaders")
       for (const [name, text] of Object.entries(value as Record<string, string>))
-        headers[spelling.header(place.prefix) + name] = encodeHeader(text);
-    else if (place.kind === "header") {
+        headers[spelling.header(location.prefix) + name] = encodeHeader(text);
+    else if (location.kind === "header") {
       const text = headerText(field, value, spelling);
-      if (text !== undefined) headers[spelling.header(place.name)] = encodeHeader(text);
+      if (text !== undefined) headers[spelling.header(location.name)] = encodeHeader(text);
     }
   }
   return { status, headers };

@@ -27,8 +27,8 @@ export async function* streamedBody(
 const trailerMessage = (method: MethodContract, trailers: ReadonlyMap<string, string>, reading: Reading): Message => {
   const message = create(method.desc.input);
   for (const field of method.input.fields) {
-    if (field.place.kind !== "header") continue;
-    const text = trailers.get(reading.spelling.header(field.place.name));
+    if (field.location.kind !== "header") continue;
+    const text = trailers.get(reading.spelling.header(field.location.name));
     const value = text === undefined ? undefined : valueFromText(field, text, reading.spelling.member(field), reading);
     if (value !== undefined) setField(message, field.desc, value);
   }

@@ -40,4 +40,4 @@ const usesParameter = (method: MethodContract | undefined, name: string): boolea
   method !== undefined &&
   (method.http?.template.query.some((part) => part.name === name) === true ||
     method.http?.requiredQuery.includes(name) === true ||
-    method.input.fields.some(({ place }) => place.kind === "query" && place.name === name));
+    method.input.fields.some(({ location }) => location.kind === "query" && location.name === name));

@@ -51,7 +51,7 @@ export const createShapeBook = (source: ExportSource): ShapeBook => {
   };
 
   const structure = (contract: MessageContract, streamed: FieldContract | undefined): BotocoreShape => {
-    const fields = contract.fields.filter(({ place }) => place.kind !== "rpcOnly");
+    const fields = contract.fields.filter(({ location }) => location.kind !== "rpcOnly");
     const members = fields.map((field) => [
       memberName(field, spelling),
       member(field, contract.desc, field === streamed),
@@ -67,7 +67,7 @@ export const createShapeBook = (source: ExportSource): ShapeBook => {
 
   const member = (field: FieldContract, owner: DescMessage, isStreamed: boolean): BotocoreShape => ({
     shape: valueName(field, owner),
-    ...placeOf(field, spelling),
+    ...locationOf(field, spelling),
     ...(isStreamed ? { streaming: true } : {}),
     ...(field.constraints.isIdempotencyToken ? { idempotencyToken: true } : {}),
     ...(field.isMediaTypeJson ? { jsonvalue: true } : {}),
@@ -130,15 +130,15 @@ const nameOf = (desc: DescMessage): string => (desc.parent === undefined ? desc.
 export const documentation = (text: string | undefined): BotocoreShape =>
   text === undefined ? {} : { documentation: text };
 
-const placeOf = (field: FieldContract, spelling: DialectSpelling): BotocoreShape => {
-  const { place } = field;
-  if (place.kind === "label") return { location: "uri", locationName: field.wireName };
-  if (place.kind === "header") return { location: "header", locationName: spelling.header(place.name) };
-  if (place.kind === "prefixHeaders") return { location: "headers", locationName: spelling.header(place.prefix) };
-  if (place.kind === "query") return { location: "querystring", locationName: place.name };
-  if (place.kind === "statusCode") return { location: "statusCode" };
-  if (place.kind === "payload") return field.desc.message === undefined ? {} : payloadRoot(field, spelling);
-  return bodyPlace(field, spelling);
+const locationOf = (field: FieldContract, spelling: DialectSpelling): BotocoreShape => {
+  const { location } = field;
+  if (location.kind === "label") return { location: "uri", locationName: field.wireName };
+  if (location.kind === "header") return { location: "header", locationName: spelling.header(location.name) };
+  if (location.kind === "prefixHeaders") return { location: "headers", locationName: spelling.header(location.prefix) };
+  if (location.kind === "query") return { location: "querystring", locationName: location.name };
+  if (location.kind === "statusCode") return { location: "statusCode" };
+  if (location.kind === "payload") return field.desc.message === undefined ? {} : payloadRoot(field, spelling);
+  return bodyLocation(field, spelling);
 };
 
 const payloadRoot = (field: FieldContract, spelling: DialectSpelling): BotocoreShape => {
@@ -150,7 +150,7 @@ const payloadRoot = (field: FieldContract, spelling: DialectSpelling): BotocoreS
 export const namespaceOf = ({ dialect }: DialectSpelling): BotocoreShape =>
   dialect.xmlNamespace === undefined ? {} : { xmlNamespace: { uri: dialect.xmlNamespace } };
 
-const bodyPlace = (field: FieldContract, spelling: DialectSpelling): BotocoreShape => {
+const bodyLocation = (field: FieldContract, spelling: DialectSpelling): BotocoreShape => {
   const written = writtenName(field, spelling);
   const attribute = field.xml.isAttribute ? { xmlAttribute: true } : {};
   return written === memberName(field, spelling) ? attribute : { locationName: written, ...attribute };

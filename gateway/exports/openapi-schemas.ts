@@ -110,9 +110,9 @@ const xmlOf = ({ xml, wireName }: FieldContract): Schema => {
 
 const schemaInstances = "http://www.w3.org/2001/XMLSchema-instance";
 
-const defaultFormat = ({ place }: FieldContract, isXml: boolean): TimestampFormat => {
-  if (place.kind === "header") return TimestampFormat.HTTP_DATE;
-  return isXml || place.kind === "query" ? TimestampFormat.DATE_TIME : TimestampFormat.EPOCH_SECONDS;
+const defaultFormat = ({ location }: FieldContract, isXml: boolean): TimestampFormat => {
+  if (location.kind === "header") return TimestampFormat.HTTP_DATE;
+  return isXml || location.kind === "query" ? TimestampFormat.DATE_TIME : TimestampFormat.EPOCH_SECONDS;
 };
 
 const instants: Readonly<Record<number, Schema>> = {

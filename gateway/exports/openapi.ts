@@ -106,7 +106,7 @@ const parameters = (source: ExportSource, input: MessageContract, book: SchemaBo
     return [
       {
         ...named,
-        required: field.place.kind === "label" || field.constraints.isRequired,
+        required: field.location.kind === "label" || field.constraints.isRequired,
         ...(description === undefined ? {} : { description }),
         schema,
       },
@@ -115,11 +115,11 @@ const parameters = (source: ExportSource, input: MessageContract, book: SchemaBo
 
 /** Undefined: the member is no parameter. */
 const parameterName = ({ spelling }: ExportSource, field: FieldContract): Schema | undefined => {
-  const { place } = field;
-  if (place.kind === "label") return { name: field.wireName, in: "path" };
-  if (place.kind === "query") return { name: place.name, in: "query" };
-  if (place.kind === "header") return { name: spelling.header(place.name), in: "header" };
-  return place.kind === "prefixHeaders" ? { name: `${spelling.header(place.prefix)}*`, in: "header" } : undefined;
+  const { location } = field;
+  if (location.kind === "label") return { name: field.wireName, in: "path" };
+  if (location.kind === "query") return { name: location.name, in: "query" };
+  if (location.kind === "header") return { name: spelling.header(location.name), in: "header" };
+  return location.kind === "prefixHeaders" ? { name: `${spelling.header(location.prefix)}*`, in: "header" } : undefined;
 };
 
 const mediaTypeOf = ({ api, spelling }: ExportSource): string => {

@@ -65,22 +65,22 @@ const compareMessage = (comparison: Comparison, desc: DescMessage, shape: string
     }
     found.add(field);
     const place = placeWords(facts.in, facts.named ?? name);
-    const declared = declaredPlaceWords(field);
+    const declared = describeDeclared(field);
     if (place !== declared) say(`stands in ${place}, declared in ${declared}`);
     compareMember(comparison, field, facts, isInput, say);
   }
   for (const field of fields)
-    if (!found.has(field) && field.place.kind !== "rpcOnly" && field.place.kind !== "statusCode")
+    if (!found.has(field) && field.location.kind !== "rpcOnly" && field.location.kind !== "statusCode")
       comparison.lines.add(`${shape}.${field.publicName}: is declared and not in the model`);
 };
 
 const isThatMember = (field: FieldContract, name: string, facts: MemberFacts): boolean => {
   const named = facts.named ?? name;
-  if (field.place.kind === "header") return facts.in === "header" && field.place.name === named.toLowerCase();
-  if (field.place.kind === "query") return facts.in === "querystring" && field.place.name === named;
-  if (facts.in === "headers") return field.place.kind === "prefixHeaders";
-  if (facts.in === "statusCode") return field.place.kind === "statusCode";
-  if (facts.in === "payload") return field.place.kind === "payload";
+  if (field.location.kind === "header") return facts.in === "header" && field.location.name === named.toLowerCase();
+  if (field.location.kind === "query") return facts.in === "querystring" && field.location.name === named;
+  if (facts.in === "headers") return field.location.kind === "prefixHeaders";
+  if (facts.in === "statusCode") return field.location.kind === "statusCode";
+  if (facts.in === "payload") return field.location.kind === "payload";
   return [field.publicName, field.wireName].some((each) => each === named || each === name);
 };
 
@@ -90,11 +90,11 @@ const placeWords = (place: MemberFacts["in"], named: string): string => {
   return place === "querystring" ? `query ${named}` : place;
 };
 
-const declaredPlaceWords = ({ place }: FieldContract): string => {
-  if (place.kind === "header" || place.kind === "query") return `${place.kind} ${place.name}`;
-  if (place.kind === "prefixHeaders") return `headers ${place.prefix}`;
-  if (place.kind === "label") return "uri";
-  return place.kind === "body" ? "the body" : place.kind;
+const describeDeclared = ({ location }: FieldContract): string => {
+  if (location.kind === "header" || location.kind === "query") return `${location.kind} ${location.name}`;
+  if (location.kind === "prefixHeaders") return `headers ${location.prefix}`;
+  if (location.kind === "label") return "uri";
+  return location.kind === "body" ? "the body" : location.kind;
 };
 
 const compareMember = (

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 
 import type { FieldContract } from "../../services/kit/contract/contract.ts";
 import { messageContract, methodContract } from "../../services/kit/contract/contract.ts";
-import { requestPlaceProblems, responsePlaceProblems } from "../../services/kit/contract/places.ts";
+import { requestLocationProblems, responseLocationProblems } from "../../services/kit/contract/binding-locations.ts";
 import { enumSpellings } from "../../services/kit/contract/spellings.ts";
 import { canonicalPattern } from "./canonical-pattern.ts";
 import { differencesOf } from "./compare.ts";
@@ -41,7 +41,7 @@ describe("the members of the contract", () => {
   });
 
   test.each(methods)("$api: each member of $name has exactly one place", ({ contract }) => {
-    expect([...requestPlaceProblems(contract), ...responsePlaceProblems(contract)]).toEqual([]);
+    expect([...requestLocationProblems(contract), ...responseLocationProblems(contract)]).toEqual([]);
   });
 });
 

@@ -30,8 +30,8 @@ import { parsePathTemplate } from "./path-template.ts";
 import type { FieldSpellings } from "./spellings.ts";
 import { fieldSpellings } from "./spellings.ts";
 
-/** Where a member stands in HTTP. Header names are the documented spelling, lower case. */
-export type Place =
+/** Where HTTP carries a member. Header names are in the documented spelling, lower case. */
+export type BindingLocation =
   | { readonly kind: "label" }
   | { readonly kind: "header"; readonly name: string }
   | { readonly kind: "query"; readonly name: string }
@@ -44,11 +44,11 @@ export type Place =
 /** Everything that traits say about one field, read once. */
 export interface FieldContract extends FieldSpellings {
   readonly desc: DescField;
-  readonly place: Place;
-  /** Every place that a trait asks for; more than one is refused at start-up. */
-  readonly declaredPlaces: readonly Place[];
+  readonly location: BindingLocation;
+  /** Every location that a trait declares; more than one fails the start. */
+  readonly declaredLocations: readonly BindingLocation[];
   readonly constraints: FieldConstraints;
-  /** UNSPECIFIED: the default of the place holds. */
+  /** UNSPECIFIED: the default of the location. */
   readonly timestampFormat: TimestampFormat;
   readonly isMediaTypeJson: boolean;
   /** The enumeration is read without regard to case. */
@@ -70,14 +70,14 @@ export interface XmlFacts {
 export interface MessageContract {
   readonly desc: DescMessage;
   readonly fields: readonly FieldContract[];
-  /** The fields that stand in a body. */
+  /** The fields that a body carries. */
   readonly bodyFields: readonly FieldContract[];
   readonly payload: FieldContract | undefined;
   /** The field of a wrapper message; undefined: the message is not a wrapper. */
   readonly wrapped: FieldContract | undefined;
   /** The declared XML root; undefined: the writer derives it. */
   readonly xmlRoot: string | undefined;
-  /** Finds a body member by any accepted spelling. */
+  /** Finds a body member by any of its accepted spellings. */
   findMember(name: string): FieldContract | undefined;
 }
 
@@ -106,7 +106,7 @@ export interface MethodContract {
 export interface ServiceApi {
   readonly name: string;
   readonly protocol: Protocol;
-  /** The word before the dot in the documented target header; empty where the protocol has none. */
+  /** The part of the documented target header before the dot; empty where the protocol has none. */
   readonly targetPrefix: string;
   /** The API receives the requests that name no API. */
   readonly isFallback: boolean;
@@ -164,12 +164,12 @@ const cached = <Desc extends object, Contract>(
 };
 
 const readField = (desc: DescField): FieldContract => {
-  const declaredPlaces = readPlaces(desc);
+  const declaredLocations = readLocations(desc);
   return {
     desc,
     ...fieldSpellings(desc),
-    place: declaredPlaces[0] ?? { kind: "body" },
-    declaredPlaces,
+    location: declaredLocations[0] ?? { kind: "body" },
+    declaredLocations,
     constraints: readConstraints(desc),
     timestampFormat: getOption(desc, timestamp_format),
     isMediaTypeJson: getOption(desc, media_type_json),
@@ -183,24 +183,24 @@ const readField = (desc: DescField): FieldContract => {
   };
 };
 
-const readPlaces = (desc: DescField): Place[] => {
-  const places: Place[] = [];
-  if (getOption(desc, http_label)) places.push({ kind: "label" });
+const readLocations = (desc: DescField): BindingLocation[] => {
+  const locations: BindingLocation[] = [];
+  if (getOption(desc, http_label)) locations.push({ kind: "label" });
   const header = getOption(desc, http_header);
-  if (header !== "") places.push({ kind: "header", name: header.toLowerCase() });
+  if (header !== "") locations.push({ kind: "header", name: header.toLowerCase() });
   const query = getOption(desc, http_query);
-  if (query !== "") places.push({ kind: "query", name: query });
+  if (query !== "") locations.push({ kind: "query", name: query });
   const prefix = getOption(desc, http_prefix_headers);
-  if (prefix !== "") places.push({ kind: "prefixHeaders", prefix: prefix.toLowerCase() });
-  if (getOption(desc, http_payload)) places.push({ kind: "payload" });
-  if (getOption(desc, http_response_code)) places.push({ kind: "statusCode" });
-  if (getOption(desc, rpc_only)) places.push({ kind: "rpcOnly" });
-  return places;
+  if (prefix !== "") locations.push({ kind: "prefixHeaders", prefix: prefix.toLowerCase() });
+  if (getOption(desc, http_payload)) locations.push({ kind: "payload" });
+  if (getOption(desc, http_response_code)) locations.push({ kind: "statusCode" });
+  if (getOption(desc, rpc_only)) locations.push({ kind: "rpcOnly" });
+  return locations;
 };
 
 const readMessage = (desc: DescMessage): MessageContract => {
   const contracts = desc.fields.map(fieldContract);
-  const bodyFields = contracts.filter((field) => field.place.kind === "body");
+  const bodyFields = contracts.filter((field) => field.location.kind === "body");
   const byName = new Map<string, FieldContract>();
   // Wire names go in last, so that no other field's alias can hide one.
   for (const field of bodyFields) for (const name of field.accepted) byName.set(name, field);
@@ -211,7 +211,7 @@ const readMessage = (desc: DescMessage): MessageContract => {
     desc,
     fields: contracts,
     bodyFields,
-    payload: contracts.find((field) => field.place.kind === "payload"),
+    payload: contracts.find((field) => field.location.kind === "payload"),
     wrapped: isWrapper(desc) ? contracts[0] : undefined,
     xmlRoot: getOption(desc, xml_root) || undefined,
     findMember: (name) => byName.get(name),

@@ -2,7 +2,7 @@ import type { DescMethod, DescService } from "@bufbuild/protobuf";
 
 import type { HttpContract } from "./contract.ts";
 import { findServiceApi, methodContract } from "./contract.ts";
-import { requestPlaceProblems, responsePlaceProblems } from "./places.ts";
+import { requestLocationProblems, responseLocationProblems } from "./binding-locations.ts";
 
 /** A contract that no gateway can serve without guessing. */
 export class ContractError extends Error {
@@ -16,8 +16,8 @@ export class ContractError extends Error {
 }
 
 /**
- * Checks at start-up that every operation of the services can be told apart from every other and that every member
- * has exactly one place. Throws a ContractError with all problems at once; services without an API are passed over.
+ * Checks at start-up that every operation of the services can be distinguished from every other and that every member
+ * has exactly one location. Throws a ContractError with all problems at once; services without an API are passed over.
  */
 export const checkRoutes = (services: readonly DescService[]): void => {
   const problems = services.filter((service) => findServiceApi(service) !== undefined).flatMap(serviceProblems);
@@ -32,7 +32,7 @@ export const checkRoutes = (services: readonly DescService[]): void => {
 };
 
 /**
- * What two routes share when no request can tell them apart: the method, the path with label names left out, and the
+ * What two routes share when no request distinguishes them: the method, the path with label names left out, and the
  * conditions on query and headers in one order.
  */
 const routeShape = (http: HttpContract): string => {
@@ -71,7 +71,7 @@ const methodProblems = (service: DescService, method: DescMethod, routes: Map<st
     if (other !== undefined) problems.push(`has the route of ${other.name}: ${shape}`);
     routes.set(shape, method);
   }
-  problems.push(...requestPlaceProblems(contract), ...responsePlaceProblems(contract));
+  problems.push(...requestLocationProblems(contract), ...responseLocationProblems(contract));
   return problems.map((problem) => `${service.name}.${method.name} ${problem}`);
 };
 

@@ -64,7 +64,7 @@ export const randomMessage = (
 ): Message => {
   const message = create(desc);
   for (const field of messageContract(desc).fields) {
-    if (field.place.kind === "rpcOnly" || isStreamedBody(field)) continue;
+    if (field.location.kind === "rpcOnly" || isStreamedBody(field)) continue;
     if (!random.chance(isNeeded(field) ? 98 : density + depth * 10)) continue;
     const value = fieldValue(field, random, learned, density, depth);
     if (value !== undefined) setField(message, field.desc, value);
@@ -73,10 +73,10 @@ export const randomMessage = (
 };
 
 const isNeeded = (field: FieldContract): boolean =>
-  field.constraints.isRequired || field.place.kind === "label" || field.place.kind === "payload";
+  field.constraints.isRequired || field.location.kind === "label" || field.location.kind === "payload";
 
 const isStreamedBody = (field: FieldContract): boolean =>
-  field.place.kind === "payload" && field.desc.fieldKind === "scalar" && field.desc.scalar === ScalarType.BYTES;
+  field.location.kind === "payload" && field.desc.fieldKind === "scalar" && field.desc.scalar === ScalarType.BYTES;
 
 const fieldValue = (
   field: FieldContract,

@@ -131,24 +131,25 @@ const textOf = (field: FieldContract, value: unknown, spelling: DialectSpelling)
   isUnsaid(field.desc, value) ? undefined : valueToText(field, value, TimestampFormat.HTTP_DATE, spelling);
 
 const placeField = (draft: Draft, field: FieldContract, message: Message): void => {
-  const { place, desc } = field;
+  const { location, desc } = field;
   const { spelling } = draft;
   const value = getField(message, desc);
   if (value === undefined) return;
   const values = desc.fieldKind === "list" ? (value as unknown[]) : [value];
-  if (place.kind === "query") {
+  if (location.kind === "query") {
     if (desc.fieldKind === "map") draft.query.push(...Object.entries(value as Record<string, string>));
     else
       for (const each of values) {
         const text = valueText(field, each, spelling);
-        if (text !== undefined) draft.query.push([place.name, text]);
+        if (text !== undefined) draft.query.push([location.name, text]);
       }
-  } else if (place.kind === "header" && place.name !== "content-length") {
+  } else if (location.kind === "header" && location.name !== "content-length") {
     const texts = values.map((each) => valueText(field, each, spelling)).filter((text) => text !== undefined);
-    if (texts.length > 0 && texts[0] !== "") draft.headers[spelling.header(place.name)] = headerText(texts.join(","));
-  } else if (place.kind === "prefixHeaders")
+    if (texts.length > 0 && texts[0] !== "")
+      draft.headers[spelling.header(location.name)] = headerText(texts.join(","));
+  } else if (location.kind === "prefixHeaders")
     for (const [name, text] of Object.entries(value as Record<string, string>))
-      draft.headers[spelling.header(place.prefix) + name] = headerText(text);
+      draft.headers[spelling.header(location.prefix) + name] = headerText(text);
 };
 
 const valueText = (field: FieldContract, value: unknown, spelling: DialectSpelling): string | undefined =>

@@ -28,11 +28,11 @@ import { enumSpellings } from "../../../services/kit/contract/spellings.ts";
 describe("field contracts", () => {
   test("each placing trait gives its place", () => {
     const { field } = PutBookRequestSchema;
-    expect(fieldContract(field.shelf).place).toEqual({ kind: "label" });
-    expect(fieldContract(field.bookClass).place).toEqual({ kind: "header", name: "x-svc-book-class" });
-    expect(fieldContract(field.metadata).place).toEqual({ kind: "prefixHeaders", prefix: "x-svc-meta-" });
-    expect(fieldContract(field.body).place).toEqual({ kind: "payload" });
-    expect(fieldContract(ListBooksResponseSchema.field.isTruncated).place).toEqual({ kind: "body" });
+    expect(fieldContract(field.shelf).location).toEqual({ kind: "label" });
+    expect(fieldContract(field.bookClass).location).toEqual({ kind: "header", name: "x-svc-book-class" });
+    expect(fieldContract(field.metadata).location).toEqual({ kind: "prefixHeaders", prefix: "x-svc-meta-" });
+    expect(fieldContract(field.body).location).toEqual({ kind: "payload" });
+    expect(fieldContract(ListBooksResponseSchema.field.isTruncated).location).toEqual({ kind: "body" });
   });
 
   test("a member is found by its wire name, public name, lowerCamel and snake_case", () => {

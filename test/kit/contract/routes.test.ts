@@ -35,8 +35,8 @@ describe("the start-up check", () => {
 
   test("a member that HTTP cannot hold is refused", () => {
     expect(problemsOf(NoPlaceService)).toEqual([
-      "NoPlaceService.GetPlace has no place for nowhere: GET has no body",
-      "NoPlaceService.PutPlace has no place for PutPlaceRequest.beside: the body is PutPlaceRequest.document alone",
+      "NoPlaceService.GetPlace has no location for nowhere: GET has no body",
+      "NoPlaceService.PutPlace has no location for PutPlaceRequest.beside: the body is PutPlaceRequest.document alone",
     ]);
   });
 
@@ -49,7 +49,7 @@ describe("the start-up check", () => {
 
   test("a member with two places is refused", () => {
     expect(problemsOf(TwoPlacesService)).toEqual([
-      "TwoPlacesService.GetTwice gives GetTwiceRequest.page 2 places: header x-svc-page, query page",
+      "TwoPlacesService.GetTwice declares 2 locations for GetTwiceRequest.page: header x-svc-page, query page",
     ]);
   });
 

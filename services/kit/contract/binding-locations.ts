@@ -1,16 +1,16 @@
 import type { DescField } from "@bufbuild/protobuf";
 import { ScalarType } from "@bufbuild/protobuf";
 
-import type { FieldContract, MessageContract, MethodContract, Place } from "./contract.ts";
+import type { FieldContract, MessageContract, MethodContract, BindingLocation } from "./contract.ts";
 
-/** What is wrong with the places of a request's members; empty: nothing. */
-export const requestPlaceProblems = (method: MethodContract): string[] => {
+/** What is wrong with the locations of a request's members; empty: nothing. */
+export const requestLocationProblems = (method: MethodContract): string[] => {
   const { input, http } = method;
-  const places = http === undefined ? targetPlaces : requestPlaces;
-  const problems = fieldProblems(input, places);
+  const locations = http === undefined ? targetLocations : requestLocations;
+  const problems = fieldProblems(input, locations);
   if (http === undefined) return problems;
 
-  const labelled = input.fields.filter((field) => field.place.kind === "label");
+  const labelled = input.fields.filter((field) => field.location.kind === "label");
   for (const label of http.template.labels)
     if (!labelled.some((field) => field.wireName === label))
       problems.push(`names a label {${label}} that no field fills`);
@@ -19,28 +19,28 @@ export const requestPlaceProblems = (method: MethodContract): string[] => {
       problems.push(`has a label field ${field.desc.name} that its path ${http.template.text} does not name`);
   if (input.payload === undefined && (http.method === "GET" || http.method === "HEAD"))
     for (const field of input.bodyFields)
-      problems.push(`has no place for ${field.desc.name}: ${http.method} has no body`);
+      problems.push(`has no location for ${field.desc.name}: ${http.method} has no body`);
   if (streamsRequest(method) && !isBytes(input.payload?.desc))
     problems.push("streams its request without a payload of bytes");
   return problems;
 };
 
-/** What is wrong with the places of a response's members; empty: nothing. */
-export const responsePlaceProblems = (method: MethodContract): string[] => {
+/** What is wrong with the locations of a response's members; empty: nothing. */
+export const responseLocationProblems = (method: MethodContract): string[] => {
   const { output, http } = method;
-  const problems = fieldProblems(output, http === undefined ? targetPlaces : responsePlaces);
+  const problems = fieldProblems(output, http === undefined ? targetLocations : responseLocations);
   if (http === undefined) return problems;
 
   const isBodiless = http.method === "HEAD" || http.status === 204 || http.status === 304;
   if (isBodiless)
     for (const field of output.bodyFields)
-      problems.push(`has no place for ${field.desc.name}: its response has no body`);
+      problems.push(`has no location for ${field.desc.name}: its response has no body`);
   if (streamsResponse(method) && !isBytes(output.payload?.desc))
     problems.push("streams its response without a payload of bytes");
   return problems;
 };
 
-const requestPlaces: readonly Place["kind"][] = [
+const requestLocations: readonly BindingLocation["kind"][] = [
   "label",
   "header",
   "query",
@@ -49,7 +49,7 @@ const requestPlaces: readonly Place["kind"][] = [
   "body",
   "rpcOnly",
 ];
-const responsePlaces: readonly Place["kind"][] = [
+const responseLocations: readonly BindingLocation["kind"][] = [
   "header",
   "prefixHeaders",
   "payload",
@@ -57,7 +57,7 @@ const responsePlaces: readonly Place["kind"][] = [
   "body",
   "rpcOnly",
 ];
-const targetPlaces: readonly Place["kind"][] = ["body", "rpcOnly"];
+const targetLocations: readonly BindingLocation["kind"][] = ["body", "rpcOnly"];
 
 const streamsRequest = (method: MethodContract): boolean =>
   method.desc.methodKind === "client_streaming" || method.desc.methodKind === "bidi_streaming";
@@ -65,40 +65,41 @@ const streamsRequest = (method: MethodContract): boolean =>
 const streamsResponse = (method: MethodContract): boolean =>
   method.desc.methodKind === "server_streaming" || method.desc.methodKind === "bidi_streaming";
 
-const fieldProblems = (message: MessageContract, allowed: readonly Place["kind"][]): string[] => {
+const fieldProblems = (message: MessageContract, allowed: readonly BindingLocation["kind"][]): string[] => {
   const problems: string[] = [];
   const taken = new Map<string, FieldContract>();
   const name = message.desc.name;
   for (const field of message.fields) {
     const own = `${name}.${field.desc.name}`;
-    if (field.declaredPlaces.length > 1)
+    if (field.declaredLocations.length > 1)
       problems.push(
-        `gives ${own} ${field.declaredPlaces.length} places: ${field.declaredPlaces.map(placeWords).join(", ")}`,
+        `declares ${field.declaredLocations.length} locations for ${own}: ${field.declaredLocations.map(describeLocation).join(", ")}`,
       );
-    else if (!allowed.includes(field.place.kind))
-      problems.push(`has no place for ${own}: not in ${placeWords(field.place)}`);
-    else if (!canHold(field.place, field.desc)) problems.push(`cannot hold ${own} in ${placeWords(field.place)}`);
-    if (field.place.kind === "body" && message.payload !== undefined)
-      problems.push(`has no place for ${own}: the body is ${name}.${message.payload.desc.name} alone`);
+    else if (!allowed.includes(field.location.kind))
+      problems.push(`has no location for ${own}: not in ${describeLocation(field.location)}`);
+    else if (!canHold(field.location, field.desc))
+      problems.push(`cannot hold ${own} in ${describeLocation(field.location)}`);
+    if (field.location.kind === "body" && message.payload !== undefined)
+      problems.push(`has no location for ${own}: the body is ${name}.${message.payload.desc.name} alone`);
 
-    const claim = field.place.kind === "body" ? `member ${field.wireName}` : placeWords(field.place);
+    const claim = field.location.kind === "body" ? `member ${field.wireName}` : describeLocation(field.location);
     const other = taken.get(claim);
-    if (other !== undefined && field.place.kind !== "rpcOnly" && field.place.kind !== "label")
+    if (other !== undefined && field.location.kind !== "rpcOnly" && field.location.kind !== "label")
       problems.push(`puts ${own} and ${name}.${other.desc.name} both in ${claim}`);
     taken.set(claim, field);
   }
   return problems;
 };
 
-const placeWords = (place: Place): string => {
-  if (place.kind === "header") return `header ${place.name}`;
-  if (place.kind === "query") return `query ${place.name}`;
-  if (place.kind === "prefixHeaders") return `headers ${place.prefix}*`;
-  return place.kind;
+const describeLocation = (location: BindingLocation): string => {
+  if (location.kind === "header") return `header ${location.name}`;
+  if (location.kind === "query") return `query ${location.name}`;
+  if (location.kind === "prefixHeaders") return `headers ${location.prefix}*`;
+  return location.kind;
 };
 
-const canHold = (place: Place, field: DescField): boolean => {
-  switch (place.kind) {
+const canHold = (location: BindingLocation, field: DescField): boolean => {
+  switch (location.kind) {
     case "label":
       return isSimple(field) && !isBytes(field);
     case "header":
