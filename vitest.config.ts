@@ -8,6 +8,7 @@ export default defineConfig({
     retry: process.env["CI"] === undefined ? 0 : 1,
     pool: "forks",
     maxWorkers: 2,
+    expect: { poll: { timeout: 10_000 } },
     testTimeout: 30_000,
     hookTimeout: 30_000,
   },

@@ -7,9 +7,9 @@ import type { ServerLimits } from "./limits.ts";
 export type Drop = () => void;
 
 /**
- * The open streams of a connection. One whose peer takes nothing of its answer for as long as the limit says is reset:
- * by flow control it could be held for ever at no cost to the peer. A peer that does not even answer a ping then reads
- * nothing, and its connection is dropped.
+ * The open streams of a connection. One whose peer accepts nothing of its answer within the limit is reset: by flow
+ * control a peer could hold it forever at no cost. A peer that does not even answer a ping then reads nothing at all, and
+ * its connection is dropped.
  */
 export const watchStreams = (
   session: ServerHttp2Session,
@@ -17,11 +17,13 @@ export const watchStreams = (
   drop: Drop,
 ): ReadonlySet<ServerHttp2Stream> => {
   const streams = new Set<ServerHttp2Stream>();
-  /** How many bytes each stream waited to send when it was last looked at, and for how many looks that did not change. */
-  const waiting = new Map<ServerHttp2Stream, { bytes: number; looks: number }>();
+  /** The bytes that each stream waited to send at the last check, and how many checks found the same without progress. */
+  const waiting = new Map<ServerHttp2Stream, { bytes: number; checks: number }>();
   let awaitsPing = false;
   session.on("stream", (stream) => {
     streams.add(stream);
+    // A stream that waits with each message waits with the same number of bytes again and again, however fast it is.
+    stream.on("drain", () => waiting.delete(stream));
     stream.once("close", () => {
       streams.delete(stream);
       waiting.delete(stream);
@@ -33,7 +35,7 @@ export const watchStreams = (
       awaitsPing = false;
     });
   };
-  const look = (): void => {
+  const check = (): void => {
     if (awaitsPing) {
       drop();
       return;
@@ -42,23 +44,23 @@ export const watchStreams = (
       const bytes = stream.writableLength;
       const before = waiting.get(stream);
       if (bytes === 0) waiting.delete(stream);
-      else if (before?.bytes !== bytes) waiting.set(stream, { bytes, looks: 0 });
+      else if (before?.bytes !== bytes) waiting.set(stream, { bytes, checks: 0 });
       else {
-        before.looks += 1;
-        if (before.looks === looksMax) reset(stream);
+        before.checks += 1;
+        if (before.checks === checksMax) reset(stream);
       }
     }
   };
-  const timer = setInterval(look, Math.ceil(stallTimeoutMs / looksMax));
+  const timer = setInterval(check, Math.ceil(stallTimeoutMs / checksMax));
   timer.unref();
   session.once("close", () => clearInterval(timer));
   return streams;
 };
 
-/** In how many parts the time is looked at. */
-const looksMax = 4;
+/** How often streams are checked within the time after which one counts as stalled. */
+const checksMax = 4;
 
-/** Closes a connection that nobody uses; one whose request stopped halfway through its headers is dropped a little later. */
+/** Closes an idle connection; one that then still sends the headers of a request is dropped a little later. */
 export const closeIdle = (
   session: ServerHttp2Session,
   streams: ReadonlySet<ServerHttp2Stream>,

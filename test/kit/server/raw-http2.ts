@@ -16,6 +16,8 @@ export const frames = {
 };
 
 export const endStream = 0x1;
+/** Of settings and pings: the answer to one. */
+export const ack = 0x1;
 export const endHeaders = 0x4;
 
 export const frame = (type: number, flags: number, stream: number, payload: Uint8Array = Buffer.alloc(0)): Buffer => {

@@ -9,13 +9,15 @@ import { Writable } from "node:stream";
 
 import { Code, createClient } from "@connectrpc/connect";
 import { pino } from "pino";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 
 import { TestService } from "../../../gen/quartet/test/v1/test_service_pb.ts";
 import { createTransport } from "../../../services/kit/client/transport.ts";
 import type { ServerLimits } from "../../../services/kit/server/limits.ts";
 import type { RunningServer } from "../../../services/kit/server/server.ts";
+import { eventually } from "../../support/eventually.ts";
 import {
+  ack,
   closing,
   connectRaw,
   endHeaders,
@@ -43,7 +45,20 @@ const start = async (limits: Partial<ServerLimits>): Promise<void> => {
   });
   ({ server } = await startTestServer({ limits, log: pino({ level: "info" }, sink) }));
 };
-afterEach(() => server.stop(0));
+afterEach(async () => {
+  vi.useRealTimers();
+  await server.stop(0);
+});
+
+/** How long an HTTP/2 stream may stall. The server checks streams four times within this. */
+const stallTimeoutMs = 1000;
+
+/** Starts a server whose checks of HTTP/2 streams are made by the test, one each time the returned function is called. */
+const startWithChecks = async (): Promise<() => void> => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  await start({ stallTimeoutMs });
+  return () => void vi.advanceTimersByTime(stallTimeoutMs / 4);
+};
 
 /** Writes a byte every few milliseconds until the connection is closed. */
 const trickle = async (socket: Socket, byte: string): Promise<void> => {
@@ -133,6 +148,17 @@ test.each(ways.filter(({ isFullDuplex }) => isFullDuplex))(
   },
 );
 
+/** Checks again and again until something has happened. */
+const checkUntil = (check: () => void, hasHappened: () => boolean): Promise<unknown> =>
+  eventually(() => hasHappened() || void check(), "the server has noticed");
+
+/** The bytes that a connection has received so far. */
+const receivedBy = (socket: Socket): (() => Buffer) => {
+  const chunks: Buffer[] = [];
+  socket.on("data", (chunk: Buffer) => chunks.push(chunk));
+  return () => Buffer.concat(chunks);
+};
+
 describe("a caller who takes nothing of its answer is given up", () => {
   const download = "Download";
   // The member size_bytes with 2^40.
@@ -156,52 +182,79 @@ describe("a caller who takes nothing of its answer is given up", () => {
   });
 
   test("over HTTP/2 by its window, and its connection goes on", async () => {
-    // Long enough for this process to read what it is sent on a busy machine, or the connection would stall as well.
-    await start({ stallTimeoutMs: 1000 });
+    const check = await startWithChecks();
     const socket = await connectRaw(server.port, setting(4, 0));
-    const received: Buffer[] = [];
-    socket.on("data", (chunk: Buffer) => received.push(chunk));
+    const received = receivedBy(socket);
+    socket.on("data", (chunk: Buffer) => {
+      const at = chunk.indexOf(frame(frames.ping, 0, 0, Buffer.alloc(8)).subarray(0, 9));
+      if (at >= 0) socket.write(frame(frames.ping, ack, 0, chunk.subarray(at + 9, at + 17)));
+    });
     socket.write(frame(frames.headers, endHeaders, 1, headerBlock(grpcCall(download))));
     socket.write(frame(frames.data, endStream, 1, request));
-    await expect.poll(() => codes, { timeout: 10_000 }).toEqual(["canceled"]);
+    await checkUntil(check, () => codes.length > 0);
+    expect(codes).toEqual(["canceled"]);
     const reset = frame(frames.reset, 0, 1, Buffer.from([0, 0, 0, 8]));
-    await expect.poll(() => Buffer.concat(received).includes(reset)).toBe(true);
-    expect(socket.destroyed).toBe(false);
+    await expect.poll(() => received().includes(reset)).toBe(true);
+    socket.write(frame(frames.headers, endHeaders | endStream, 3, headerBlock(grpcCall("Wait"))));
+    const answered = frame(frames.headers, endHeaders | endStream, 3).subarray(3);
+    await expect.poll(() => received().includes(answered)).toBe(true);
     socket.destroy();
   });
 
   test("over HTTP/2 by not reading its connection", async () => {
-    await start({ stallTimeoutMs: 200 });
+    const check = await startWithChecks();
     const socket = await connectRaw(server.port, setting(4, 0x7fffffff));
     socket.pause();
     socket.write(frame(frames.window, 0, 0, Buffer.from([0x70, 0, 0, 0])));
     socket.write(frame(frames.headers, endHeaders, 1, headerBlock(grpcCall(download))));
     socket.write(frame(frames.data, endStream, 1, request));
-    await expect.poll(() => codes, { timeout: 10_000 }).toEqual(["canceled"]);
-    await expect
-      .poll(
-        () => {
-          socket.write(frame(frames.ping, 0, 0, Buffer.alloc(8)));
-          return socket.destroyed;
-        },
-        { timeout: 10_000 },
-      )
-      .toBe(true);
+    await checkUntil(check, () => codes.length > 0);
+    expect(codes).toEqual(["canceled"]);
+    await checkUntil(check, () => {
+      socket.write(frame(frames.ping, 0, 0, Buffer.alloc(8)));
+      return socket.destroyed;
+    });
+  });
+
+  test("over HTTP/2 only when it takes nothing at all between the checks", async () => {
+    const check = await startWithChecks();
+    const socket = await connectRaw(server.port, setting(4, 0));
+    const received = receivedBy(socket);
+    // The members size_bytes with 2^40 and chunk_bytes with 100,000: each message of the answer waits for the window.
+    const large = Buffer.from([0, 0, 0, 0, 11, 8, 128, 128, 128, 128, 128, 32, 16, 160, 141, 6]);
+    socket.write(frame(frames.headers, endHeaders, 1, headerBlock(grpcCall(download))));
+    socket.write(frame(frames.data, endStream, 1, large));
+    const messageBytes = 100_009;
+    const window = Buffer.alloc(4);
+    window.writeUInt32BE(messageBytes);
+    for (let taken = 1; taken <= 20; taken += 1) {
+      for (const stream of [0, 1]) socket.write(frame(frames.window, 0, stream, window));
+      await expect.poll(() => received().length).toBeGreaterThan(taken * messageBytes);
+      check();
+    }
+    expect(codes).toEqual([]);
+    for (let checks = 0; checks < 5; checks += 1) check();
+    await expect.poll(() => codes).toEqual(["canceled"]);
+    socket.destroy();
   });
 });
 
 describe.each(["connect", "grpc"] as const)("a caller of the %s engine who reads slowly", (engine) => {
   test("is served for as long as it goes on", async () => {
-    await start({ stallTimeoutMs: 1000 });
+    await start({ stallTimeoutMs });
     const transport = createTransport({ address: server.url, engine, token: async () => "alice" });
     const client = createClient(TestService, transport);
-    let size = 0;
-    for await (const { body } of client.download({ sizeBytes: 60_000_000n, chunkBytes: 1_000_000 })) {
-      size += body.length;
-      await delay(body.length < 500_000 ? 1 : 25);
+    const leaving = new AbortController();
+    const messages = client.download({ sizeBytes: 2n ** 40n, chunkBytes: 1_000_000 }, { signal: leaving.signal });
+    const endMs = performance.now() + 2 * stallTimeoutMs;
+    for await (const _message of messages) {
+      if (performance.now() > endMs) break;
+      await delay(5);
     }
-    expect(size).toBe(60_000_000);
-    await expect(client.wait({}, { timeoutMs: 1500 })).rejects.toMatchObject({ code: Code.DeadlineExceeded });
+    leaving.abort();
+    await expect(client.wait({}, { timeoutMs: 1.5 * stallTimeoutMs })).rejects.toMatchObject({
+      code: Code.DeadlineExceeded,
+    });
     await transport.close();
   });
 });
