@@ -111,7 +111,7 @@ describe.each(["connect", "grpc"] as const)("the %s engine", (engine) => {
     const above = new AbortController();
     const waiting = client.wait({}, { signal: above.signal });
     const outcome = waiting.catch((thrown: unknown) => thrown);
-    await client.echo({});
+    await eventually(() => app.begun.includes("wait"), "the call runs");
     above.abort(new ProtocolError(Code.DeadlineExceeded, "The deadline passed."));
     expect(await outcome).toMatchObject({ code: Code.DeadlineExceeded });
     await eventually(() => app.aborted.includes("wait"), "the handler's signal is aborted");

@@ -17,6 +17,7 @@ import type { ClosableTransport } from "../../../services/kit/client/transport.t
 import { createTransport } from "../../../services/kit/client/transport.ts";
 import type { RunningServer } from "../../../services/kit/server/server.ts";
 import { startServer } from "../../../services/kit/server/server.ts";
+import { eventually } from "../../support/eventually.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
 import { authenticateAlice, createTestApp, startTestServer } from "./test-service.ts";
@@ -183,7 +184,7 @@ describe("a stop", () => {
         yield { name: "last", body: new Uint8Array(10) };
       })(),
     );
-    await expect.poll(async () => (await client.echo({ text: "x" })).text).toBe("x");
+    await eventually(() => app.begun.includes("upload"), "the call runs");
     const stopping = server.stop(5000);
     letGo();
     expect((await uploading).sizeBytes).toBe(10n);
@@ -197,7 +198,7 @@ describe("a stop", () => {
     const client = createClient(TestService, open(engine, "alice"));
     const waiting = client.wait({});
     const outcome = waiting.catch((error: unknown) => error);
-    await client.echo({});
+    await eventually(() => app.begun.includes("wait"), "the call runs");
     await server.stop(50);
     expect(await outcome).toMatchObject({ code: Code.Unavailable, rawMessage: "The service is not available." });
     expect(app.aborted).toEqual(["wait"]);

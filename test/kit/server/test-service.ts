@@ -22,6 +22,8 @@ const fault = faultsOf(ErrorReasonSchema);
 
 /** What the handlers of the test service tell the test about themselves. */
 export interface TestApp {
+  /** Names of the calls of Wait and Upload that reached their handlers, in order. */
+  readonly begun: string[];
   /** Names of calls whose signal was aborted, in order. */
   readonly aborted: string[];
   /** How many messages Count and Download have made. */
@@ -32,7 +34,7 @@ export interface TestApp {
   uploadGate: Promise<void> | undefined;
 }
 
-export const createTestApp = (): TestApp => ({ aborted: [], made: 0, takenBytes: 0, uploadGate: undefined });
+export const createTestApp = (): TestApp => ({ begun: [], aborted: [], made: 0, takenBytes: 0, uploadGate: undefined });
 
 /** One handler of each kind of call. */
 export const testHandlers: Handlers<typeof TestService, TestApp> = {
@@ -68,6 +70,7 @@ export const testHandlers: Handlers<typeof TestService, TestApp> = {
     for await (const { text } of requests) yield { text };
   },
   async upload(requests, { app, responseHeader }) {
+    app.begun.push("upload");
     const { head, body } = await openUpload(requests, "body");
     if (head.name === "headers") responseHeader.set("x-upload", "seen");
     fail(head.failure, head.name);
@@ -95,6 +98,7 @@ export const testHandlers: Handlers<typeof TestService, TestApp> = {
     return {};
   },
   async wait(_request, { app, signal }) {
+    app.begun.push("wait");
     while (!signal.aborted) await setImmediate();
     app.aborted.push("wait");
     return {};
