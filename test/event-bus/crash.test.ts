@@ -5,7 +5,7 @@ import { rounds } from "../support/rounds.ts";
 import { temporaryDirectory } from "../support/temporary-directory.ts";
 import { openShop } from "./delivery/shop.ts";
 import type { EventBusClient } from "./harness.ts";
-import { startServiceProcess } from "./service-process.ts";
+import { startProcess } from "./harness.ts";
 
 const kills = rounds(3, 30);
 const writers = 4;
@@ -32,7 +32,7 @@ describe("an answered event", () => {
     async () => {
       const dataDir = await temporaryDirectory();
       const answered = new Set<string>();
-      let service = await startServiceProcess(dataDir);
+      let service = await startProcess(dataDir);
       // One event in three is refused when it comes first, so that retries are under way when the process dies; no event
       // is refused so often that it waits out the longer delays.
       const seen = new Set<string>();
@@ -57,7 +57,7 @@ describe("an answered event", () => {
         await enough.promise;
         await service.kill();
         await Promise.all(selling);
-        service = await startServiceProcess(dataDir);
+        service = await startProcess(dataDir);
       }
 
       const delivered = (): Set<string> => new Set(shop.till.received.map(({ body }) => idOf(body)));

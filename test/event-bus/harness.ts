@@ -1,10 +1,5 @@
-import { join } from "node:path";
-
 import type { Client } from "@connectrpc/connect";
-import { ConnectError, createClient } from "@connectrpc/connect";
-import { onTestFinished } from "vitest";
 
-import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { ErrorReasonSchema } from "../../gen/quartet/eventbus/v1/error_reason_pb.ts";
 import { EventBusService } from "../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
 import type { Application } from "../../services/event-bus/application.ts";
@@ -13,16 +8,15 @@ import { openEventBus } from "../../services/event-bus/open.ts";
 import { handlers } from "../../services/event-bus/service.ts";
 import type { DeadLetter } from "../../services/event-bus/store/dead-letter.ts";
 import { listDeadLetters } from "../../services/event-bus/store/dead-letter.ts";
-import { createTransport } from "../../services/kit/client/transport.ts";
-import { anonymousCaller, rootCaller } from "../../services/kit/identity/caller.ts";
-import { randomIds } from "../../services/kit/ids/ids.ts";
 import type { KeyNames } from "../../services/kit/keyring/key-names.ts";
-import { startServer } from "../../services/kit/server/server.ts";
 import type { Store } from "../../services/kit/store/store.ts";
-import { openStore } from "../../services/kit/store/store.ts";
 import { FakeClock } from "../support/fake-clock.ts";
-import { silentLogger } from "../support/silent-logger.ts";
-import { temporaryDirectory } from "../support/temporary-directory.ts";
+import { ownerAccount, startServiceHarness } from "../support/service-harness.ts";
+import type { ServiceProcess } from "../support/service-process.ts";
+import { startServiceProcess } from "../support/service-process.ts";
+
+export { refusalOf } from "../support/refusal.ts";
+export { ownerAccount } from "../support/service-harness.ts";
 
 export type EventBusClient = Client<typeof EventBusService>;
 
@@ -56,79 +50,42 @@ export interface HarnessOptions {
   readonly allowsPrivateTargets?: boolean;
 }
 
-export const ownerAccount = "000000000000";
-
 /** Starts the service; it is stopped when the test ends. Retry delays are three quarters of the full ones. */
 export const startHarness = async (options: HarnessOptions = {}): Promise<Harness> => {
-  const directory = options.directory ?? (await temporaryDirectory());
-  const clock = options.clock ?? new FakeClock();
-  const store = await openStore({ directory: join(directory, "leveldb"), sync: false });
-  const opened = await openEventBus({
-    store,
-    directory,
+  const { directory, clock = new FakeClock(), works = true, allowsPrivateTargets = true, keyNames, limits } = options;
+  const harness = await startServiceHarness({
+    service: EventBusService,
+    handlers,
+    errors: ErrorReasonSchema,
     clock,
-    ids: randomIds,
-    log: silentLogger,
-    region: "us-east-1",
-    dialect: "amz",
-    allowsPrivateTargets: options.allowsPrivateTargets ?? true,
-    random: () => 0.5,
-    works: options.works ?? true,
-    ...(options.keyNames && { keyNames: options.keyNames }),
-    ...(options.limits === undefined ? {} : { limits: options.limits }),
+    directory,
+    open: (parts) =>
+      openEventBus({
+        ...parts,
+        region: "us-east-1",
+        dialect: "amz",
+        allowsPrivateTargets,
+        random: () => 0.5,
+        works,
+        ...(keyNames && { keyNames }),
+        ...(limits && { limits }),
+      }),
   });
-  const { app } = opened;
-  const server = await startServer({
-    name: "event-bus",
-    listen: { host: "127.0.0.1", port: 0 },
-    services: [{ service: EventBusService, handlers, errors: ErrorReasonSchema, app }],
-    // Tests say who calls; the kit's own tests hold that tokens are verified.
-    authenticate: async (authorization) => {
-      const [accountId = "", issuer = ""] = (authorization?.replace("Bearer ", "") ?? "").split("@");
-      return /^\d{12}$/.test(accountId) ? { ...rootCaller(accountId), issuer } : anonymousCaller;
-    },
-    log: silentLogger,
-  });
-  const transports = new Map<string, ReturnType<typeof createTransport>>();
-  const clientOf = (accountId: string, issuer = "gateway"): EventBusClient => {
-    const token = `${accountId}@${issuer}`;
-    const transport =
-      transports.get(token) ?? createTransport({ address: server.url, engine: "connect", token: async () => token });
-    transports.set(token, transport);
-    return createClient(EventBusService, transport);
-  };
-  let isStopped = false;
-  const stop = async (): Promise<void> => {
-    if (isStopped) return;
-    isStopped = true;
-    for (const transport of transports.values()) await transport.close();
-    await server.stop(1_000);
-    await opened.stop();
-    await store.close();
-  };
-  onTestFinished(stop);
+  const clientOf = (accountId: string, issuer = "gateway"): EventBusClient => harness.clientOf(accountId, issuer);
   return {
-    directory,
-    url: server.url,
+    ...harness,
     clock,
-    app,
-    store,
+    app: harness.opened.app,
     client: clientOf(ownerAccount),
     clientOf,
     deadLetters: () =>
-      store.read((reader) => listDeadLetters(reader, ownerAccount, { after: undefined, limit: 1_000 })),
-    stop,
+      harness.store.read((reader) => listDeadLetters(reader, ownerAccount, { after: undefined, limit: 1_000 })),
   };
 };
 
-/** What a call was refused with: `REASON: message`; or `answered` when it was not refused. */
-export const refusalOf = async (call: Promise<unknown>): Promise<string> => {
-  try {
-    await call;
-    return "answered";
-  } catch (error) {
-    const refusal = ConnectError.from(error);
-    const [info] = refusal.findDetails(ErrorInfoSchema);
-    return `${info?.reason}: ${refusal.rawMessage}`;
-  }
-};
+/** Starts the service as a process of its own, with settings as environment variables. */
+export const startProcess = (
+  dataDir: string,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<ServiceProcess<typeof EventBusService>> =>
+  startServiceProcess({ service: EventBusService, folder: "event-bus", dataDir, settings });

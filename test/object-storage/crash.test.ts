@@ -4,8 +4,9 @@ import { describe, expect, test } from "vitest";
 
 import { rounds } from "../support/rounds.ts";
 import { temporaryDirectory } from "../support/temporary-directory.ts";
-import type { ServiceProcess } from "./service-process.ts";
-import { startServiceProcess } from "./service-process.ts";
+import { startProcess } from "./harness.ts";
+
+type ObjectStorageProcess = Awaited<ReturnType<typeof startProcess>>;
 
 const kills = rounds(3, 30);
 const writers = 8;
@@ -31,12 +32,16 @@ async function* messages(key: string, content: Buffer) {
 }
 
 /** Puts one key after the other, again and again, until the service is gone. */
-const write = async (service: ServiceProcess, share: Map<string, Progress>, onAnswer: () => void): Promise<void> => {
+const write = async (
+  service: ObjectStorageProcess,
+  share: Map<string, Progress>,
+  onAnswer: () => void,
+): Promise<void> => {
   for (;;)
     for (const [key, progress] of share) {
       const generation = (progress.sent += 1);
       try {
-        await service.client.putObject(messages(key, contentOf(key, generation)), service.options);
+        await service.client.putObject(messages(key, contentOf(key, generation)));
       } catch {
         return;
       }
@@ -45,16 +50,16 @@ const write = async (service: ServiceProcess, share: Map<string, Progress>, onAn
     }
 };
 
-const read = async (service: ServiceProcess, key: string): Promise<Buffer> => {
+const read = async (service: ObjectStorageProcess, key: string): Promise<Buffer> => {
   const pieces: Uint8Array[] = [];
-  for await (const { body } of service.client.getObject({ bucket: "photos", key }, service.options)) pieces.push(body);
+  for await (const { body } of service.client.getObject({ bucket: "photos", key })) pieces.push(body);
   return Buffer.concat(pieces);
 };
 
-const listAll = async (service: ServiceProcess): Promise<string[]> => {
+const listAll = async (service: ObjectStorageProcess): Promise<string[]> => {
   const keys: string[] = [];
   for (let continuationToken: string | undefined; ;) {
-    const page = await service.client.listObjectsV2({ bucket: "photos", continuationToken }, service.options);
+    const page = await service.client.listObjectsV2({ bucket: "photos", continuationToken });
     keys.push(...page.contents.map((object) => object.key ?? ""));
     continuationToken = page.nextContinuationToken;
     if (continuationToken === undefined) return keys;
@@ -64,8 +69,8 @@ const listAll = async (service: ServiceProcess): Promise<string[]> => {
 describe("when the service is killed while it stores objects", () => {
   test("every answered one is there, whole and listed, and none is torn", { timeout: kills * 20_000 }, async () => {
     const dataDir = await temporaryDirectory();
-    let service = await startServiceProcess(dataDir);
-    await service.client.createBucket({ bucket: "photos" }, service.options);
+    let service = await startProcess(dataDir);
+    await service.client.createBucket({ bucket: "photos" });
     const shares = Array.from(
       { length: writers },
       (_none, writer) =>
@@ -79,7 +84,7 @@ describe("when the service is killed while it stores objects", () => {
       await service.kill();
       await writing;
 
-      service = await startServiceProcess(dataDir);
+      service = await startProcess(dataDir);
       const listed = new Set(await listAll(service));
       for (const [key, progress] of shares.flatMap((share) => [...share])) {
         expect([key, progress.answered > 0 && !listed.has(key)]).toEqual([key, false]);

@@ -1,29 +1,22 @@
 import type { LookupAddress } from "node:dns";
-import { join } from "node:path";
 
 import type { Client } from "@connectrpc/connect";
-import { ConnectError, createClient } from "@connectrpc/connect";
-import { onTestFinished } from "vitest";
 
-import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { ProxyType } from "../../gen/quartet/refactoringworkspace/v1/application_pb.ts";
 import { NetworkFabricType } from "../../gen/quartet/refactoringworkspace/v1/environment_pb.ts";
 import { ErrorReasonSchema } from "../../gen/quartet/refactoringworkspace/v1/error_reason_pb.ts";
 import { RefactoringWorkspaceService } from "../../gen/quartet/refactoringworkspace/v1/refactoring_workspace_service_pb.ts";
 import { RouteActivationState, RouteState, RouteType } from "../../gen/quartet/refactoringworkspace/v1/route_pb.ts";
 import { ServiceEndpointType } from "../../gen/quartet/refactoringworkspace/v1/service_pb.ts";
-import { createTransport } from "../../services/kit/client/transport.ts";
-import { anonymousCaller, rootCaller } from "../../services/kit/identity/caller.ts";
-import { randomIds } from "../../services/kit/ids/ids.ts";
-import { startServer } from "../../services/kit/server/server.ts";
 import type { Store } from "../../services/kit/store/store.ts";
-import { openStore } from "../../services/kit/store/store.ts";
 import { handlers } from "../../services/refactoring-workspace/service.ts";
 import type { Workspace, WorkspaceOptions } from "../../services/refactoring-workspace/open.ts";
 import { openWorkspace } from "../../services/refactoring-workspace/open.ts";
 import { FakeClock } from "../support/fake-clock.ts";
-import { silentLogger } from "../support/silent-logger.ts";
-import { temporaryDirectory } from "../support/temporary-directory.ts";
+import { ownerAccount, startServiceHarness } from "../support/service-harness.ts";
+
+export { refusalOf } from "../support/refusal.ts";
+export { ownerAccount } from "../support/service-harness.ts";
 
 export type WorkspaceClient = Client<typeof RefactoringWorkspaceService>;
 
@@ -49,69 +42,28 @@ export interface HarnessOptions extends Partial<
   readonly resolve?: (hostname: string) => Promise<LookupAddress[]>;
 }
 
-export const ownerAccount = "000000000000";
-
 /** Starts the service; it is stopped when the test ends. */
 export const startHarness = async (options: HarnessOptions = {}): Promise<Harness> => {
-  const directory = options.directory ?? (await temporaryDirectory());
-  const clock = options.clock ?? new FakeClock();
-  const store = await openStore({ directory: join(directory, "leveldb"), sync: false });
-  const workspace = await openWorkspace({
-    allowsPrivateTargets: true,
-    functionsUrl: "",
-    healthLimits: { intervalMs: 1 },
-    ...options,
-    store,
+  const { directory, clock = new FakeClock(), ...workspaceOptions } = options;
+  const harness = await startServiceHarness({
+    service: RefactoringWorkspaceService,
+    handlers,
+    errors: ErrorReasonSchema,
     clock,
-    ids: randomIds,
-    log: silentLogger,
-    nameWords: { partition: "aws", service: "refactor-spaces", region: "us-east-1" },
-    proxyListen: { host: "127.0.0.1", port: 0 },
-    proxyUrl: "",
+    directory,
+    open: (parts) =>
+      openWorkspace({
+        allowsPrivateTargets: true,
+        functionsUrl: "",
+        healthLimits: { intervalMs: 1 },
+        ...workspaceOptions,
+        ...parts,
+        nameWords: { partition: "aws", service: "refactor-spaces", region: "us-east-1" },
+        proxyListen: { host: "127.0.0.1", port: 0 },
+        proxyUrl: "",
+      }),
   });
-  const server = await startServer({
-    name: "refactoring-workspace",
-    listen: { host: "127.0.0.1", port: 0 },
-    services: [{ service: RefactoringWorkspaceService, handlers, errors: ErrorReasonSchema, app: workspace.app }],
-    // Tests say who calls; the kit's own tests hold that tokens are verified.
-    authenticate: async (authorization) => {
-      const accountId = authorization?.replace("Bearer ", "") ?? "";
-      return /^\d{12}$/.test(accountId) ? rootCaller(accountId) : anonymousCaller;
-    },
-    log: silentLogger,
-    clock,
-  });
-  const transports = new Map<string, ReturnType<typeof createTransport>>();
-  const clientOf = (accountId: string): WorkspaceClient => {
-    const transport =
-      transports.get(accountId) ??
-      createTransport({ address: server.url, engine: "connect", token: async () => accountId || "nobody" });
-    transports.set(accountId, transport);
-    return createClient(RefactoringWorkspaceService, transport);
-  };
-  let isStopped = false;
-  const stop = async () => {
-    if (isStopped) return;
-    isStopped = true;
-    for (const transport of transports.values()) await transport.close();
-    await server.stop(1_000);
-    await workspace.stop();
-    await store.close();
-  };
-  onTestFinished(stop);
-  return { directory, clock, workspace, store, client: clientOf(ownerAccount), clientOf, stop };
-};
-
-/** What a call was refused with: `REASON: message`; or `answered` when it was not refused. */
-export const refusalOf = async (call: Promise<unknown>): Promise<string> => {
-  try {
-    await call;
-    return "answered";
-  } catch (error) {
-    const refusal = ConnectError.from(error);
-    const [info] = refusal.findDetails(ErrorInfoSchema);
-    return `${info?.reason}: ${refusal.rawMessage}`;
-  }
+  return { ...harness, clock, workspace: harness.opened, client: harness.clientOf(ownerAccount) };
 };
 
 /** Makes an environment; answers its id. */

@@ -117,7 +117,7 @@ describe("CreateConnection", () => {
       [{ ...basic, authParameters: {} }, authRefusal("BasicAuthParameters is required for this AuthorizationType.")],
       [oauth("ftp://x"), authRefusal("AuthorizationEndpoint is not an HTTP URL.")],
       [basic, "CONNECTION_ALREADY_EXISTS: Connection shop already exists."],
-      [{ ...basic, name: "second" }, "LIMIT_EXCEEDED: The requested resource exceeds the maximum number allowed."],
+      [{ ...basic, name: "second" }, "LIMIT_EXCEEDED"],
     ];
     const answers = await Promise.all(refuses.map(([request]) => refusalOf(client.createConnection(request))));
     expect(answers).toEqual(refuses.map(([, refusal]) => refusal));

@@ -42,7 +42,7 @@ describe("CreateEventBus", () => {
       [{ name: "orders", tags }, "DUPLICATE_ENTRY: Duplicate tag key a."],
       [{ name: "default" }, "EVENT_BUS_ALREADY_EXISTS: Event bus default already exists."],
       [{ name: "orders" }, "EVENT_BUS_ALREADY_EXISTS: Event bus orders already exists."],
-      [{ name: "third" }, "LIMIT_EXCEEDED: The requested resource exceeds the maximum number allowed."],
+      [{ name: "third" }, "LIMIT_EXCEEDED"],
     ] as const;
     const answers = await Promise.all(
       refuses.map(([request]) =>
@@ -143,9 +143,7 @@ describe("DeleteEventBus", () => {
     const { client } = await startHarness();
     await client.createEventBus({ name: "orders" });
     await client.putRule({ name: "all", eventBusName: "orders", eventPattern: '{"source":["shop"]}' });
-    expect(await refusalOf(client.deleteEventBus({ name: "default" }))).toBe(
-      "DEFAULT_EVENT_BUS_NOT_DELETABLE: Cannot delete event bus default.",
-    );
+    expect(await refusalOf(client.deleteEventBus({ name: "default" }))).toBe("DEFAULT_EVENT_BUS_NOT_DELETABLE");
     expect(await refusalOf(client.deleteEventBus({ name: "orders" }))).toBe(
       "EVENT_BUS_HAS_RULES: Event bus orders can't be deleted since it has rules.",
     );

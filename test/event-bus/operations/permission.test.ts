@@ -127,13 +127,9 @@ describe("RemovePermission", () => {
     expect(await refusalOf(client.removePermission({ statementId: "a", eventBusName: "gone" }))).toBe(
       "EVENT_BUS_NOT_FOUND: Event bus gone does not exist.",
     );
-    expect(await refusalOf(client.removePermission({ statementId: "a" }))).toBe(
-      "POLICY_NOT_FOUND: EventBus does not have a policy.",
-    );
+    expect(await refusalOf(client.removePermission({ statementId: "a" }))).toBe("POLICY_NOT_FOUND");
     await client.putPermission(grant);
-    expect(await refusalOf(client.removePermission({ statementId: "a" }))).toBe(
-      "STATEMENT_NOT_FOUND: Statement with the provided id does not exist.",
-    );
+    expect(await refusalOf(client.removePermission({ statementId: "a" }))).toBe("STATEMENT_NOT_FOUND");
     await client.removePermission({ removeAllPermissions: true });
     expect((await client.describeEventBus({})).policy).toBeUndefined();
   });

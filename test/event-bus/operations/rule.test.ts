@@ -57,27 +57,18 @@ describe("PutRule", () => {
         { name: "a b" },
         "INVALID_INPUT: 1 validation error detected: Value 'a b' at 'Name' failed to satisfy constraint: Member must satisfy regular expression pattern: [._A-Za-z0-9-]+",
       ],
-      [
-        { name: "all", eventBusName: "gone" },
-        "RULE_WATCHES_NOTHING: Parameter(s) EventPattern or ScheduleExpression must be specified.",
-      ],
+      [{ name: "all", eventBusName: "gone" }, "RULE_WATCHES_NOTHING"],
       [
         { name: "all", eventPattern: "[]", scheduleExpression: "never", eventBusName: "gone" },
         "INVALID_EVENT_PATTERN: Event pattern is not valid. Reason: Filter is not an object\n at line 1, column 3",
       ],
-      [
-        { name: "all", scheduleExpression: "never", eventBusName: "orders" },
-        "SCHEDULE_ON_CUSTOM_EVENT_BUS: ScheduleExpression is supported only on the default event bus.",
-      ],
+      [{ name: "all", scheduleExpression: "never", eventBusName: "orders" }, "SCHEDULE_ON_CUSTOM_EVENT_BUS"],
       [
         { name: "all", scheduleExpression: "rate(1 minutes)" },
         "PARAMETER_NOT_VALID: Parameter ScheduleExpression is not valid.",
       ],
       [{ name: "all", eventPattern: pattern, eventBusName: "gone" }, noBus],
-      [
-        { name: "second", eventPattern: pattern },
-        "LIMIT_EXCEEDED: The requested resource exceeds the maximum number allowed.",
-      ],
+      [{ name: "second", eventPattern: pattern }, "LIMIT_EXCEEDED"],
     ] as const;
     const answers = await Promise.all(refuses.map(([request]) => refusalOf(client.putRule(request))));
     expect(answers).toEqual(refuses.map(([, refusal]) => refusal));
@@ -150,9 +141,7 @@ describe("DeleteRule", () => {
     await client.putRule({ name: "all", eventPattern: pattern });
     await client.putTargets({ rule: "all", targets: [{ id: "1", arn: "arn:aws:sqs:us-east-1:000000000000:q" }] });
     expect(await refusalOf(client.deleteRule({ name: "all", eventBusName: "gone" }))).toBe(noBus);
-    expect(await refusalOf(client.deleteRule({ name: "all" }))).toBe(
-      "RULE_HAS_TARGETS: Rule can't be deleted since it has targets.",
-    );
+    expect(await refusalOf(client.deleteRule({ name: "all" }))).toBe("RULE_HAS_TARGETS");
     await client.removeTargets({ rule: "all", ids: ["1"] });
     await client.deleteRule({ name: "all" });
   });

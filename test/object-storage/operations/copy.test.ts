@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { sweepBlobs } from "../../../services/object-storage/work/blob-sweep.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import type { Harness } from "../harness.ts";
-import { alice, as, bob, get, put, refusalOf, startWithBucket } from "../harness.ts";
+import { alice, as, bob, get, notImplemented, put, refusalOf, startWithBucket } from "../harness.ts";
 
 const source = { bucket: "photos", key: "cat one.jpg" };
 const target = { bucket: "photos", key: "copy.jpg", copySource: "photos/cat%20one.jpg" };
@@ -79,11 +79,20 @@ describe("copyObject", () => {
   test.each([
     // request, reason; in the order of refusal
     [{ key: "k".repeat(1025), acl: "public-read" }, "KEY_TOO_LONG"],
-    [{ copySourceSseCustomerKey: "x", acl: "public-read" }, "MEMBER_NOT_IMPLEMENTED"],
+    [
+      { copySourceSseCustomerKey: "x", acl: "public-read" },
+      notImplemented("x-svc-copy-source-server-side-encryption-customer-key"),
+    ],
     [{ acl: "public-read", copySource: "x" }, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
-    [{ copySource: "photos", storageClass: "NONSENSE" }, "INVALID_ARGUMENT"],
-    [{ copySource: "photos/%E0%A4%A" }, "INVALID_ARGUMENT"],
-    [{ copySource: "arn:aws:s3:us-east-1:1:accesspoint/x/object/y" }, "MEMBER_NOT_IMPLEMENTED"],
+    [
+      { copySource: "photos", storageClass: "NONSENSE" },
+      "INVALID_ARGUMENT: Copy Source must mention the source bucket and key: sourcebucket/sourcekey",
+    ],
+    [
+      { copySource: "photos/%E0%A4%A" },
+      "INVALID_ARGUMENT: Copy Source must mention the source bucket and key: sourcebucket/sourcekey",
+    ],
+    [{ copySource: "arn:aws:s3:us-east-1:1:accesspoint/x/object/y" }, notImplemented("x-svc-copy-source")],
     [{ copySource: "photos/k?versionId=x" }, "INVALID_VERSION_ID"],
     [{ storageClass: "NONSENSE", bucket: "unknown" }, "INVALID_STORAGE_CLASS"],
     [{ bucket: "unknown", copySource: "unknown/k" }, "NO_SUCH_BUCKET"],
@@ -95,9 +104,12 @@ describe("copyObject", () => {
     [{ copySourceIfNoneMatch: "*" }, "PRECONDITION_FAILED"],
     [{ copySourceIfNoneMatch: "*", copySourceIfModifiedSince: at(1) }, "PRECONDITION_FAILED"],
     [{ copySourceIfUnmodifiedSince: at(1) }, "PRECONDITION_FAILED"],
-    [{ copySourceIfMatch: "*", copySourceIfUnmodifiedSince: at(1) }, "none"],
-    [{ key: source.key }, "INVALID_REQUEST"],
-    [{ key: source.key, storageClass: "ONEZONE_IA" }, "none"],
+    [{ copySourceIfMatch: "*", copySourceIfUnmodifiedSince: at(1) }, "answered"],
+    [
+      { key: source.key },
+      "INVALID_REQUEST: This copy request is illegal because it is trying to copy an object to itself without changing the object's metadata, storage class, website redirect location or encryption attributes.",
+    ],
+    [{ key: source.key, storageClass: "ONEZONE_IA" }, "answered"],
     [{ ifNoneMatch: "*", key: source.key, metadataDirective: "REPLACE" }, "PRECONDITION_FAILED"],
     [{ ifMatch: "x" }, "NO_SUCH_KEY"],
   ])("given %o: %s", async (request, reason) => {
@@ -108,7 +120,9 @@ describe("copyObject", () => {
   test("refuses a source that is too large, and a caller who may not read it", async () => {
     const { harness, copy } = await startWithSource();
     await put(harness, { bucket: "photos", key: "large" }, Buffer.alloc(1_000_001));
-    expect(await refusalOf(copy({ copySource: "photos/large" }))).toBe("INVALID_REQUEST");
+    expect(await refusalOf(copy({ copySource: "photos/large" }))).toBe(
+      "INVALID_REQUEST: The specified copy source is larger than the maximum allowable size for a copy source: 1000000",
+    );
     await harness.client.createBucket({ bucket: "bobs" }, as(bob));
     expect(await refusalOf(harness.client.copyObject({ ...target, bucket: "bobs" }, as(bob)))).toBe("ACCESS_DENIED");
   });
@@ -127,8 +141,12 @@ describe("uploadPartCopy", () => {
 
     const answer = await part(1, "bytes=299990-299999");
     expect(answer.copyPartResult?.eTag).toBe(`"${createHash("md5").update(content.subarray(299_990)).digest("hex")}"`);
-    expect(await refusalOf(part(2, "bytes=0-300000"))).toBe("INVALID_ARGUMENT");
-    expect(await refusalOf(part(2, "bytes=300000-300001"))).toBe("INVALID_REQUEST");
+    expect(await refusalOf(part(2, "bytes=0-300000"))).toBe(
+      "INVALID_ARGUMENT: Range specified is not valid for source object of size: 300000",
+    );
+    expect(await refusalOf(part(2, "bytes=300000-300001"))).toBe(
+      "INVALID_REQUEST: The specified copy range is invalid for the source object size",
+    );
     expect(await refusalOf(part(2, "bytes=0-"))).toBe("INVALID_ARGUMENT");
     await harness.client.completeMultipartUpload(
       { ...film, uploadId, completeMultipartUpload: { parts: [{ partNumber: 1, eTag: answer.copyPartResult?.eTag }] } },

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { sweepBlobs } from "../../../services/object-storage/work/blob-sweep.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import type { Harness, PutInit } from "../harness.ts";
-import { alice, as, bob, get, metadataOf, put, refusalOf, startWithBucket } from "../harness.ts";
+import { alice, as, bob, get, metadataOf, notImplemented, put, refusalOf, startWithBucket } from "../harness.ts";
 
 const film = { bucket: "photos", key: "film.mp4" };
 /** Parts may be small here, so that tests are quick. */
@@ -140,11 +140,11 @@ describe("completeMultipartUpload", () => {
     await sendPart(harness, other, 1, bytes[2]);
     const rows: [object[], object, string][] = [
       // parts, more of the request, reason
-      [[], { sseCustomerKey: "x" }, "MEMBER_NOT_IMPLEMENTED"],
+      [[], { sseCustomerKey: "x" }, notImplemented("x-svc-server-side-encryption-customer-key")],
       [[], { bucket: "unknown" }, "MALFORMED_XML"],
       [[{ partNumber: 1 }], {}, "MALFORMED_XML"],
       [[{ eTag: "x" }], {}, "MALFORMED_XML"],
-      [[{ partNumber: 10_001, eTag: "x" }], {}, "INVALID_ARGUMENT"],
+      [[{ partNumber: 10_001, eTag: "x" }], {}, "INVALID_ARGUMENT: PartNumber must be >= 1 and <= 10000"],
       [[second, first], { bucket: "unknown" }, "INVALID_PART_ORDER"],
       [[first, first], {}, "INVALID_PART_ORDER"],
       [parts, { bucket: "unknown", uploadId: "unknown" }, "NO_SUCH_BUCKET"],
@@ -153,11 +153,31 @@ describe("completeMultipartUpload", () => {
       [[...parts, { partNumber: 4, eTag: "x" }], {}, "INVALID_PART"],
       [[{ ...first, eTag: "x" }, second], {}, "INVALID_PART"],
       [[{ ...first, checksumCrc32: "AAAAAA==" }, second], {}, "INVALID_PART"],
-      [[{ ...first, checksumCrc32: undefined }, second], {}, "INVALID_REQUEST"],
-      [[first, second, third], { mpuObjectSize: 1n }, "INVALID_REQUEST"],
-      [parts, { checksumType: "FULL_OBJECT" }, "INVALID_REQUEST"],
-      [parts, { checksumSha1: "x" }, "INVALID_REQUEST"],
-      [parts, { checksumCrc32: "AAAAAA==-3" }, "BAD_DIGEST"],
+      [
+        [{ ...first, checksumCrc32: undefined }, second],
+        {},
+        "INVALID_REQUEST: The upload was created using a crc32 checksum. The complete request must include the checksum for each part. It was missing for part 1 in the request.",
+      ],
+      [
+        [first, second, third],
+        { mpuObjectSize: 1n },
+        "INVALID_REQUEST: The provided 'x-svc-mp-object-size' header value 1 does not match what was computed: 400010",
+      ],
+      [
+        parts,
+        { checksumType: "FULL_OBJECT" },
+        "INVALID_REQUEST: The upload was created using the COMPOSITE checksum mode. The complete request must use the same checksum mode.",
+      ],
+      [
+        parts,
+        { checksumSha1: "x" },
+        "INVALID_REQUEST: The upload was created using a crc32 checksum. The complete request must use the same one.",
+      ],
+      [
+        parts,
+        { checksumCrc32: "AAAAAA==-3" },
+        "BAD_DIGEST: The CRC32 you specified did not match the calculated checksum.",
+      ],
       [parts, { ifMatch: "x" }, "NO_SUCH_KEY"],
     ];
     const reasons: string[] = [];
@@ -186,10 +206,10 @@ describe("completeMultipartUpload", () => {
 
   test.each([
     // what happens before and during the upload, condition, reason
-    ["nothing", "nothing", { ifNoneMatch: "*" }, "none"],
+    ["nothing", "nothing", { ifNoneMatch: "*" }, "answered"],
     ["nothing", "put", { ifNoneMatch: "*" }, "PRECONDITION_FAILED"],
     ["put", "delete", { ifNoneMatch: "*" }, "CONDITIONAL_REQUEST_CONFLICT"],
-    ["put", "nothing", { ifMatch: '"8d777f385d3dfec8815d20f7496026dc"' }, "none"],
+    ["put", "nothing", { ifMatch: '"8d777f385d3dfec8815d20f7496026dc"' }, "answered"],
     ["put", "put", { ifMatch: '"8d777f385d3dfec8815d20f7496026dc"' }, "CONDITIONAL_REQUEST_CONFLICT"],
     ["put", "delete", { ifMatch: '"8d777f385d3dfec8815d20f7496026dc"' }, "NO_SUCH_KEY"],
     ["put", "nothing", { ifMatch: "other" }, "PRECONDITION_FAILED"],
@@ -211,15 +231,27 @@ describe("createMultipartUpload", () => {
   test.each([
     // request, reason; in the order of refusal
     [{ key: "k".repeat(1025), acl: "public-read" }, "KEY_TOO_LONG"],
-    [{ objectLockMode: "GOVERNANCE", acl: "public-read" }, "MEMBER_NOT_IMPLEMENTED"],
+    [{ objectLockMode: "GOVERNANCE", acl: "public-read" }, notImplemented("x-svc-object-lock-mode")],
     [{ acl: "public-read", storageClass: "NONSENSE" }, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
     [{ storageClass: "NONSENSE" }, "INVALID_STORAGE_CLASS"],
-    [{ checksumAlgorithm: "NONSENSE" }, "INVALID_REQUEST"],
-    [{ checksumType: "COMPOSITE" }, "INVALID_REQUEST"],
-    [{ checksumAlgorithm: "CRC64NVME", checksumType: "COMPOSITE" }, "INVALID_REQUEST"],
-    [{ checksumAlgorithm: "SHA1", checksumType: "FULL_OBJECT" }, "INVALID_REQUEST"],
+    [
+      { checksumAlgorithm: "NONSENSE" },
+      "INVALID_REQUEST: Checksum algorithm provided is unsupported. Please try again with any of the valid types: [CRC32, CRC32C, CRC64NVME, SHA1, SHA256]",
+    ],
+    [
+      { checksumType: "COMPOSITE" },
+      "INVALID_REQUEST: The x-svc-checksum-type header can only be used with the x-svc-checksum-algorithm header.",
+    ],
+    [
+      { checksumAlgorithm: "CRC64NVME", checksumType: "COMPOSITE" },
+      "INVALID_REQUEST: The COMPOSITE checksum type cannot be used with the crc64nvme checksum algorithm.",
+    ],
+    [
+      { checksumAlgorithm: "SHA1", checksumType: "FULL_OBJECT" },
+      "INVALID_REQUEST: The FULL_OBJECT checksum type cannot be used with the sha1 checksum algorithm.",
+    ],
     [{ bucket: "unknown" }, "NO_SUCH_BUCKET"],
-    [{ checksumAlgorithm: "CRC32C", checksumType: "FULL_OBJECT" }, "none"],
+    [{ checksumAlgorithm: "CRC32C", checksumType: "FULL_OBJECT" }, "answered"],
   ])("given %o: %s", async (request, reason) => {
     const harness = await startWithBucket();
     expect(await refusalOf(harness.client.createMultipartUpload({ ...film, ...request }, as(alice)))).toBe(reason);
@@ -232,16 +264,32 @@ describe("uploadPart", () => {
     const uploadId = await start(harness, { checksumAlgorithm: "CRC32" });
     const rows: [object, Uint8Array, string][] = [
       // request, content, reason
-      [{ partNumber: 0 }, bytes[2], "INVALID_INPUT"],
-      [{ partNumber: 10_001 }, bytes[2], "INVALID_INPUT"],
-      [{ sseCustomerKey: "x", contentMd5: "x" }, bytes[2], "MEMBER_NOT_IMPLEMENTED"],
+      [
+        { partNumber: 0 },
+        bytes[2],
+        "INVALID_INPUT: Value '0' at 'PartNumber' failed to satisfy constraint: Member must have value greater than or equal to 1",
+      ],
+      [
+        { partNumber: 10_001 },
+        bytes[2],
+        "INVALID_INPUT: Value '10001' at 'PartNumber' failed to satisfy constraint: Member must have value less than or equal to 10000",
+      ],
+      [{ sseCustomerKey: "x", contentMd5: "x" }, bytes[2], notImplemented("x-svc-server-side-encryption-customer-key")],
       [{ contentMd5: "x" }, bytes[2], "INVALID_DIGEST"],
       [{ contentLength: 1_000_001n, bucket: "unknown" }, bytes[2], "ENTITY_TOO_LARGE"],
       [{ bucket: "unknown" }, bytes[2], "NO_SUCH_BUCKET"],
       [{ uploadId: "unknown" }, bytes[2], "NO_SUCH_UPLOAD"],
       [{ key: "other" }, bytes[2], "NO_SUCH_UPLOAD"],
-      [{ checksumAlgorithm: "SHA1" }, bytes[2], "INVALID_REQUEST"],
-      [{ checksumCrc32: "AAAAAA==" }, bytes[2], "BAD_DIGEST"],
+      [
+        { checksumAlgorithm: "SHA1" },
+        bytes[2],
+        "INVALID_REQUEST: Checksum Type mismatch occurred, expected checksum Type: crc32, actual checksum Type: sha1",
+      ],
+      [
+        { checksumCrc32: "AAAAAA==" },
+        bytes[2],
+        "BAD_DIGEST: The CRC32 you specified did not match the calculated checksum.",
+      ],
       [{}, Buffer.alloc(1_000_001), "ENTITY_TOO_LARGE"],
     ];
     const reasons: string[] = [];
@@ -323,7 +371,9 @@ describe("listMultipartUploads", () => {
     const rolled = await list({ delimiter: "/" });
     expect(rolled.commonPrefixes.map(({ prefix }) => prefix)).toEqual(["a/"]);
     expect(rolled.uploads).toHaveLength(2);
-    expect(await refusalOf(list({ keyMarker: "b", uploadIdMarker: "x" }))).toBe("INVALID_ARGUMENT");
-    expect(await refusalOf(list({ uploadIdMarker: "x" }))).toBe("none");
+    expect(await refusalOf(list({ keyMarker: "b", uploadIdMarker: "x" }))).toBe(
+      "INVALID_ARGUMENT: Invalid uploadId marker",
+    );
+    expect(await refusalOf(list({ uploadIdMarker: "x" }))).toBe("answered");
   });
 });

@@ -18,7 +18,7 @@ import { eventually } from "../../support/eventually.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
 import type { Harness } from "../harness.ts";
-import { alice, as, put, refusalOf, startObjectStorage, startWithBucket } from "../harness.ts";
+import { alice, as, notImplemented, put, refusalOf, startHarness, startWithBucket } from "../harness.ts";
 
 /** What reached the bus, and with whose token. */
 interface Told {
@@ -87,19 +87,31 @@ describe("putBucketNotificationConfiguration", () => {
     // configuration, reason; in the order of refusal
     [{ topicConfigurations: [{ events }] }, "MALFORMED_XML"],
     [{ topicConfigurations: [{ topicArn: "arn:aws:sns:us-east-1:1:t" }] }, "MALFORMED_XML"],
-    [{ queueConfigurations: [{ queueArn: "q", events: ["s3:ObjectEaten"] }] }, "INVALID_ARGUMENT"],
-    [{ queueConfigurations: [{ queueArn: "q", events, filter: rule("middle") }] }, "INVALID_ARGUMENT"],
-    [{ queueConfigurations: [{ queueArn: "q", events, filter: rule("prefix", "Prefix") }] }, "INVALID_ARGUMENT"],
+    [
+      { queueConfigurations: [{ queueArn: "q", events: ["s3:ObjectEaten"] }] },
+      "INVALID_ARGUMENT: The event is not supported for notifications",
+    ],
+    [
+      { queueConfigurations: [{ queueArn: "q", events, filter: rule("middle") }] },
+      "INVALID_ARGUMENT: filter rule name must be either prefix or suffix",
+    ],
+    [
+      { queueConfigurations: [{ queueArn: "q", events, filter: rule("prefix", "Prefix") }] },
+      "INVALID_ARGUMENT: Cannot specify more than one prefix or suffix rule in a filter.",
+    ],
     [
       {
         queueConfigurations: [{ id: "1", queueArn: "q", events }],
         functionConfigurations: [{ id: "1", functionArn: "f", events }],
       },
-      "INVALID_ARGUMENT",
+      "INVALID_ARGUMENT: Configurations on the same bucket cannot share the same id.",
     ],
-    [{ topicConfigurations: [{ topicArn: "t", events, filter: rule("Prefix", "suffix") }] }, "MEMBER_NOT_IMPLEMENTED"],
-    [{ queueConfigurations: [{ queueArn: "q", events }] }, "MEMBER_NOT_IMPLEMENTED"],
-    [{ functionConfigurations: [{ functionArn: "f", events }] }, "MEMBER_NOT_IMPLEMENTED"],
+    [
+      { topicConfigurations: [{ topicArn: "t", events, filter: rule("Prefix", "suffix") }] },
+      notImplemented("TopicConfiguration"),
+    ],
+    [{ queueConfigurations: [{ queueArn: "q", events }] }, notImplemented("QueueConfiguration")],
+    [{ functionConfigurations: [{ functionArn: "f", events }] }, notImplemented("CloudFunctionConfiguration")],
   ])("refuses %j with %s", async (configuration, reason) => {
     expect(await refusalOf(configure(await startWithBucket(), configuration))).toBe(reason);
   });
@@ -109,7 +121,9 @@ describe("putBucketNotificationConfiguration", () => {
     const notificationConfiguration = { eventBridgeConfiguration: {} };
     const call = (request: object) =>
       refusalOf(client.putBucketNotificationConfiguration({ bucket: "unknown", ...request }, as(alice)));
-    expect(await call({})).toBe("INVALID_INPUT");
+    expect(await call({})).toBe(
+      "INVALID_INPUT: Value null at 'NotificationConfiguration' failed to satisfy constraint: Member must not be null",
+    );
     expect(await call({ notificationConfiguration })).toBe("NO_SUCH_BUCKET");
   });
 });
@@ -212,7 +226,7 @@ describe("the event bus is told", () => {
     await first.stop();
 
     const told = await startEventBus(port);
-    await startObjectStorage({ directory: first.directory, eventBusAddress: `http://127.0.0.1:${port}` });
+    await startHarness({ directory: first.directory, eventBusAddress: `http://127.0.0.1:${port}` });
 
     await eventually(() => told.length > 0, "the change is told");
     expect(told[0]?.request.entries[0]?.detailType).toBe("Object Created");

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { alice, as, put, refusalOf, startWithBucket } from "../harness.ts";
+import { alice, as, notImplemented, put, refusalOf, startWithBucket } from "../harness.ts";
 
 const cat = { bucket: "photos", key: "cat.jpg" };
 
@@ -53,9 +53,15 @@ describe("getObjectAttributes", () => {
 
   test.each([
     // request, reason; in the order of refusal
-    [{ objectAttributes: [], sseCustomerKey: "x" }, "INVALID_INPUT"],
-    [{ sseCustomerKey: "x", objectAttributes: ["Colour"] }, "MEMBER_NOT_IMPLEMENTED"],
-    [{ objectAttributes: ["Colour"], versionId: "x" }, "INVALID_ARGUMENT"],
+    [
+      { objectAttributes: [], sseCustomerKey: "x" },
+      "INVALID_INPUT: Value null at 'ObjectAttributes' failed to satisfy constraint: Member must not be null",
+    ],
+    [
+      { sseCustomerKey: "x", objectAttributes: ["Colour"] },
+      notImplemented("x-svc-server-side-encryption-customer-key"),
+    ],
+    [{ objectAttributes: ["Colour"], versionId: "x" }, "INVALID_ARGUMENT: Invalid attribute name specified."],
     [{ versionId: "x", bucket: "unknown" }, "INVALID_VERSION_ID"],
     [{ bucket: "unknown" }, "NO_SUCH_BUCKET"],
     [{ key: "unknown" }, "NO_SUCH_KEY"],

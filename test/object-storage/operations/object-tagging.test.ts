@@ -34,8 +34,11 @@ describe("putObjectTagging", () => {
 
   test.each([
     // request, reason; in the order of refusal
-    [{ tagging: { tagSet: Array.from({ length: 11 }, (_, index) => ({ key: `${index}` })) } }, "INVALID_TAG"],
-    [{ tagging: { tagSet: [{ key: "<" }] } }, "INVALID_TAG"],
+    [
+      { tagging: { tagSet: Array.from({ length: 11 }, (_, index) => ({ key: `${index}` })) } },
+      "INVALID_TAG: The tags of a resource cannot be more than 10",
+    ],
+    [{ tagging: { tagSet: [{ key: "<" }] } }, "INVALID_TAG: The TagKey you have provided is invalid"],
     [{ versionId: "1", tagging: { tagSet: [] } }, "INVALID_VERSION_ID"],
     [{ bucket: "unknown", tagging: { tagSet: [] } }, "NO_SUCH_BUCKET"],
     [{ key: "unknown", tagging: { tagSet: [] } }, "NO_SUCH_KEY"],

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 
 import { ServerSideEncryption } from "../../../gen/quartet/objectstorage/v1/encryption_pb.ts";
 import type { Harness, PutInit } from "../harness.ts";
-import { alice, as, bob, get, metadataOf, put, refusalOf, startWithBucket } from "../harness.ts";
+import { alice, as, bob, get, metadataOf, notImplemented, put, refusalOf, startWithBucket } from "../harness.ts";
 
 const cat = { bucket: "photos", key: "cat.jpg" };
 const meowMd5 = "SkvkDJasYxTpHZPzgEOmNA==";
@@ -111,12 +111,12 @@ describe("putObject", () => {
     // head, content, what follows the content, reason; in the order of refusal
     [{ key: "k".repeat(1025), acl: "public-read" }, "", {}, "KEY_TOO_LONG"],
     [{ key: "é".repeat(513) }, "", {}, "KEY_TOO_LONG"],
-    [{ objectLockMode: "GOVERNANCE", acl: "public-read" }, "", {}, "MEMBER_NOT_IMPLEMENTED"],
-    [{ serverSideEncryption: ServerSideEncryption.AES256 }, "", {}, "MEMBER_NOT_IMPLEMENTED"],
-    [{ serverSideEncryption: ServerSideEncryption.KMS }, "", {}, "MEMBER_NOT_IMPLEMENTED"],
-    [{ sseCustomerKey: "secret" }, "", {}, "MEMBER_NOT_IMPLEMENTED"],
-    [{ objectLockMode: "GOVERNANCE" }, "", {}, "MEMBER_NOT_IMPLEMENTED"],
-    [{ objectLockLegalHoldStatus: "ON" }, "", {}, "MEMBER_NOT_IMPLEMENTED"],
+    [{ objectLockMode: "GOVERNANCE", acl: "public-read" }, "", {}, notImplemented("x-svc-object-lock-mode")],
+    [{ serverSideEncryption: ServerSideEncryption.AES256 }, "", {}, notImplemented("x-svc-server-side-encryption")],
+    [{ serverSideEncryption: ServerSideEncryption.KMS }, "", {}, notImplemented("x-svc-server-side-encryption")],
+    [{ sseCustomerKey: "secret" }, "", {}, notImplemented("x-svc-server-side-encryption-customer-key")],
+    [{ objectLockMode: "GOVERNANCE" }, "", {}, notImplemented("x-svc-object-lock-mode")],
+    [{ objectLockLegalHoldStatus: "ON" }, "", {}, notImplemented("x-svc-object-lock-legal-hold")],
     [{ acl: "public-read", storageClass: "NONSENSE" }, "", {}, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
     [{ acl: "bucket-owner-read" }, "", {}, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
     [{ grantFullControl: "id=1" }, "", {}, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
@@ -125,24 +125,59 @@ describe("putObject", () => {
     [{ grantWriteAcp: "id=1", bucket: "unknown" }, "", {}, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
     [{ acl: "private", bucket: "unknown" }, "", {}, "NO_SUCH_BUCKET"],
     [{ acl: "bucket-owner-full-control", bucket: "unknown" }, "", {}, "NO_SUCH_BUCKET"],
-    [{ writeOffsetBytes: 0n }, "", {}, "MEMBER_NOT_IMPLEMENTED"],
+    [{ writeOffsetBytes: 0n }, "", {}, notImplemented("x-svc-write-offset-bytes")],
     [{ metadata: { a: "x".repeat(2048) } }, "", {}, "METADATA_TOO_LARGE"],
-    [{ metadata: { "a b": "c" } }, "", {}, "INVALID_ARGUMENT"],
-    [{ metadata: { a: "b\r\nc: d" } }, "", {}, "INVALID_ARGUMENT"],
-    [{ contentType: "text/plain\r\nx: y" }, "", {}, "INVALID_ARGUMENT"],
-    [{ websiteRedirectLocation: "dog.jpg" }, "", {}, "INVALID_REQUEST"],
-    [{ tagging: "a=1&a=2" }, "", {}, "INVALID_ARGUMENT"],
-    [{ tagging: "a=%E0%A4%A" }, "", {}, "INVALID_ARGUMENT"],
-    [{ tagging: "aws:a=1" }, "", {}, "INVALID_TAG"],
-    [{ tagging: "a=<" }, "", {}, "INVALID_TAG"],
-    [{ tagging: Array.from({ length: 11 }, (_none, index) => `k${index}=v`).join("&") }, "", {}, "INVALID_TAG"],
-    [{ storageClass: "GLACIER" }, "", {}, "MEMBER_NOT_IMPLEMENTED"],
+    [{ metadata: { "a b": "c" } }, "", {}, "INVALID_ARGUMENT: The metadata name is not a header name."],
+    [{ metadata: { a: "b\r\nc: d" } }, "", {}, "INVALID_ARGUMENT: Header value cannot be represented."],
+    [{ contentType: "text/plain\r\nx: y" }, "", {}, "INVALID_ARGUMENT: Header value cannot be represented."],
+    [
+      { websiteRedirectLocation: "dog.jpg" },
+      "",
+      {},
+      "INVALID_REQUEST: The website redirect location must have a prefix of 'http://' or 'https://' or '/'.",
+    ],
+    [
+      { tagging: "a=1&a=2" },
+      "",
+      {},
+      "INVALID_ARGUMENT: The header 'x-svc-tagging' shall be encoded as UTF-8 then URLEncoded URL query parameters without tag name duplicates.",
+    ],
+    [
+      { tagging: "a=%E0%A4%A" },
+      "",
+      {},
+      "INVALID_ARGUMENT: The header 'x-svc-tagging' shall be encoded as UTF-8 then URLEncoded URL query parameters without tag name duplicates.",
+    ],
+    [{ tagging: "aws:a=1" }, "", {}, "INVALID_TAG: System tags cannot be added or updated by the requester"],
+    [{ tagging: "a=<" }, "", {}, "INVALID_TAG: The TagValue you have provided is invalid"],
+    [
+      { tagging: Array.from({ length: 11 }, (_none, index) => `k${index}=v`).join("&") },
+      "",
+      {},
+      "INVALID_TAG: The tags of a resource cannot be more than 10",
+    ],
+    [{ storageClass: "GLACIER" }, "", {}, notImplemented("x-svc-storage-class")],
     [{ storageClass: "NONSENSE" }, "", {}, "INVALID_STORAGE_CLASS"],
     [{ contentMd5: "nonsense" }, "", {}, "INVALID_DIGEST"],
-    [{ checksumCrc32: "ihBq/g==", checksumCrc32c: "u86qsg==" }, "meow", {}, "INVALID_REQUEST"],
-    [{ checksumCrc32: "i8gXywA=" }, "meow", {}, "INVALID_REQUEST"],
-    [{ checksumAlgorithm: "CRC31" }, "meow", {}, "INVALID_REQUEST"],
-    [{ checksumAlgorithm: "SHA1", checksumCrc32: "ihBq/g==" }, "meow", {}, "INVALID_REQUEST"],
+    [
+      { checksumCrc32: "ihBq/g==", checksumCrc32c: "u86qsg==" },
+      "meow",
+      {},
+      "INVALID_REQUEST: Expecting a single x-svc-checksum- header. Multiple checksum Types are not allowed.",
+    ],
+    [{ checksumCrc32: "i8gXywA=" }, "meow", {}, "INVALID_REQUEST: Value for x-svc-checksum-crc32 header is invalid."],
+    [
+      { checksumAlgorithm: "CRC31" },
+      "meow",
+      {},
+      "INVALID_REQUEST: Checksum algorithm provided is unsupported. Please try again with any of the valid types: [CRC32, CRC32C, CRC64NVME, SHA1, SHA256]",
+    ],
+    [
+      { checksumAlgorithm: "SHA1", checksumCrc32: "ihBq/g==" },
+      "meow",
+      {},
+      "INVALID_REQUEST: Value for x-svc-sdk-checksum-algorithm header is invalid.",
+    ],
     [{ contentLength: 2_000_001n, bucket: "unknown" }, "", {}, "ENTITY_TOO_LARGE"],
     [{ bucket: "unknown" }, "", {}, "NO_SUCH_BUCKET"],
     [{ expectedBucketOwner: bob, ifMatch: "x" }, "", {}, "ACCESS_DENIED"],
@@ -154,12 +189,42 @@ describe("putObject", () => {
     [{ contentLength: 3n }, "meow", {}, "INCOMPLETE_BODY"],
     [{ contentLength: 5n }, "meow", {}, "INCOMPLETE_BODY"],
     [{ contentLength: 999_999n }, large, {}, "INCOMPLETE_BODY"],
-    [{ contentMd5: meowMd5 }, "moo", {}, "BAD_DIGEST"],
-    [{ contentMd5: meowMd5 }, large, {}, "BAD_DIGEST"],
-    [{ checksumCrc32: "ihBq/g==" }, "moo", {}, "BAD_DIGEST"],
-    [{ checksumCrc32: "ihBq/g==" }, "meow", { checksumCrc32: "ihBq/g==" }, "INVALID_REQUEST"],
-    [{ checksumAlgorithm: "CRC32" }, "meow", { checksumSha1: "fVwqLWE2+/FmIR1Rg79mIUokfzE=" }, "INVALID_REQUEST"],
-    [{}, large, { checksumCrc32: "ihBq/g==" }, "BAD_DIGEST"],
+    [
+      { contentMd5: meowMd5 },
+      "moo",
+      {},
+      "BAD_DIGEST: The Content-MD5 you specified did not match the calculated checksum.",
+    ],
+    [
+      { contentMd5: meowMd5 },
+      large,
+      {},
+      "BAD_DIGEST: The Content-MD5 you specified did not match the calculated checksum.",
+    ],
+    [
+      { checksumCrc32: "ihBq/g==" },
+      "moo",
+      {},
+      "BAD_DIGEST: The CRC32 you specified did not match the calculated checksum.",
+    ],
+    [
+      { checksumCrc32: "ihBq/g==" },
+      "meow",
+      { checksumCrc32: "ihBq/g==" },
+      "INVALID_REQUEST: Expecting a single x-svc-checksum- header. Multiple checksum Types are not allowed.",
+    ],
+    [
+      { checksumAlgorithm: "CRC32" },
+      "meow",
+      { checksumSha1: "fVwqLWE2+/FmIR1Rg79mIUokfzE=" },
+      "INVALID_REQUEST: The checksum in the trailer is not the one that the headers name.",
+    ],
+    [
+      {},
+      large,
+      { checksumCrc32: "ihBq/g==" },
+      "BAD_DIGEST: The CRC32 you specified did not match the calculated checksum.",
+    ],
   ];
   test("refuses in this order, and leaves the object that was there and nothing else", async () => {
     const harness = await startWithBucket({ limits: { objectBytesMax: 2_000_000 } });
@@ -208,7 +273,7 @@ describe("putObject", () => {
         refusalOf(put(harness, { ...cat, ifNoneMatch: "*" }, index % 2 === 0 ? `small ${index}` : large)),
       ),
     );
-    expect(reasons.filter((reason) => reason === "none")).toHaveLength(1);
+    expect(reasons.filter((reason) => reason === "answered")).toHaveLength(1);
     expect(reasons.filter((reason) => reason === "PRECONDITION_FAILED")).toHaveLength(19);
     expect((await blobFiles(harness)).length).toBeLessThanOrEqual(1);
   });
@@ -246,15 +311,15 @@ describe("deleteObject", () => {
 
   test.each([
     // request, reason; in the order of refusal
-    [{ mfa: "1 2", versionId: "x" }, "MEMBER_NOT_IMPLEMENTED"],
+    [{ mfa: "1 2", versionId: "x" }, notImplemented("x-svc-mfa")],
     [{ versionId: "x", bucket: "unknown" }, "INVALID_VERSION_ID"],
     [{ bucket: "unknown" }, "NO_SUCH_BUCKET"],
     [{ ifMatch: "other" }, "PRECONDITION_FAILED"],
     [{ ifMatchSize: 5n }, "PRECONDITION_FAILED"],
     [{ ifMatchLastModifiedTime: { seconds: 1n } }, "PRECONDITION_FAILED"],
-    [{ ifMatch: "other", key: "never" }, "none"],
-    [{ ifMatch: '"4a4be40c96ac6314e91d93f38043a634"', ifMatchSize: 4n }, "none"],
-    [{ versionId: "null" }, "none"],
+    [{ ifMatch: "other", key: "never" }, "answered"],
+    [{ ifMatch: '"4a4be40c96ac6314e91d93f38043a634"', ifMatchSize: 4n }, "answered"],
+    [{ versionId: "null" }, "answered"],
   ])("given %o: %s", async (request, reason) => {
     const harness = await startWithBucket();
     await put(harness, cat, "meow");

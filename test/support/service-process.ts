@@ -1,44 +1,55 @@
-import type { ChildProcess } from "node:child_process";
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import type { CallOptions, Client } from "@connectrpc/connect";
+import type { DescService } from "@bufbuild/protobuf";
+import type { Client } from "@connectrpc/connect";
 import { createClient } from "@connectrpc/connect";
 import { onTestFinished } from "vitest";
 
-import { ObjectStorageService } from "../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import { createTransport } from "../../services/kit/client/transport.ts";
 import { systemClock } from "../../services/kit/clock/clock.ts";
 import { rootCaller } from "../../services/kit/identity/caller.ts";
 import { ensureKeyPair } from "../../services/kit/identity/key-files.ts";
 import { createMinter } from "../../services/kit/identity/tokens.ts";
 import { keysDirectory } from "../../services/kit/process/service-process.ts";
-import { alice } from "./harness.ts";
+import { ownerAccount } from "./service-harness.ts";
 
-/** The service as a process of its own, called as the gateway calls it. */
-export interface ServiceProcess {
-  readonly client: Client<typeof ObjectStorageService>;
-  readonly options: CallOptions;
+/** A service as a process of its own, called as the gateway calls it. */
+export interface ServiceProcess<S extends DescService> {
+  /** The owner account's calls. */
+  readonly client: Client<S>;
   /** Ends the process without a warning, as `kill -9` does. */
   kill(): Promise<void>;
   /** The most memory that the process had so far, in bytes. */
   peakMemoryBytes(): Promise<number>;
 }
 
-const main = join(import.meta.dirname, "../../services/object-storage/main.ts");
+/** Which service is started, and how. */
+export interface ServiceProcessOptions<S extends DescService> {
+  readonly service: S;
+  /** The folder of its `main.ts` in services/. */
+  readonly folder: string;
+  readonly dataDir: string;
+  /** Settings as environment variables. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
 
-/** Starts the service on the data directory and waits until it is ready. */
-export const startServiceProcess = async (dataDir: string): Promise<ServiceProcess> => {
+/** Starts a service on the data directory and waits until it is ready; it is killed when the test ends. */
+export const startServiceProcess = async <S extends DescService>(
+  options: ServiceProcessOptions<S>,
+): Promise<ServiceProcess<S>> => {
+  const { service, folder, dataDir, settings } = options;
   const keyPair = await ensureKeyPair(keysDirectory(dataDir), "gateway");
-  const token = await createMinter({ keyPair, clock: systemClock }).mint(rootCaller(alice), "object-storage");
-  const child: ChildProcess = fork(main, {
+  const minter = createMinter({ keyPair, clock: systemClock });
+  const child = fork(join(import.meta.dirname, "../../services", folder, "main.ts"), {
     env: {
       ...process.env,
       QUARTET_DATA_DIR: dataDir,
       QUARTET_LOG_LEVEL: "silent",
-      QUARTET_OBJECT_STORAGE_LISTEN: "127.0.0.1:0",
+      [`QUARTET_${folder.replaceAll("-", "_").toUpperCase()}_LISTEN`]: "127.0.0.1:0",
+      ...settings,
     },
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
@@ -52,11 +63,14 @@ export const startServiceProcess = async (dataDir: string): Promise<ServiceProce
     once(child, "message"),
     exited.then(() => Promise.reject(new Error("the service ended before it was ready"))),
   ])) as [{ urls: { rpc: string } }];
-  const transport = createTransport({ address: message.urls.rpc, engine: "connect" });
+  const transport = createTransport({
+    address: message.urls.rpc,
+    engine: "connect",
+    token: () => minter.mint(rootCaller(ownerAccount), folder),
+  });
   onTestFinished(() => transport.close());
   return {
-    client: createClient(ObjectStorageService, transport),
-    options: { headers: { authorization: `Bearer ${token}` } },
+    client: createClient(service, transport),
     kill,
     async peakMemoryBytes() {
       const status = await readFile(`/proc/${child.pid}/status`, "utf8");
