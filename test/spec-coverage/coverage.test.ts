@@ -63,22 +63,22 @@ describe.each(coverages)("what is documented of $service", ({ service, rows, sta
 
 describe("a row", () => {
   const content = `
-describe("PutRule", () => {
+describe("putRule", () => {
   test("refuses, in this order", async () => {});
 });
-describe("DeleteRule", () => {
+describe("deleteRule", () => {
   test.each(rows)("%s is refused", async () => {});
 });
 `;
 
   test.each([
     // block, test, found
-    ["PutRule", "refuses, in this order", true],
+    ["putRule", "refuses, in this order", true],
     [undefined, "refuses, in this order", true],
-    ["DeleteRule", "refuses, in this order", false],
-    ["DeleteRule", "%s is refused", true],
-    ["PutRule", "%s is refused", false],
-    ["PutTargets", "%s is refused", false],
+    ["deleteRule", "refuses, in this order", false],
+    ["deleteRule", "%s is refused", true],
+    ["putRule", "%s is refused", false],
+    ["putTargets", "%s is refused", false],
     [undefined, "refuses", false],
   ])("in the block %s finds the test %s: %s", (block, name, found) => {
     expect(findTest(content, { block, test: name })).toBe(found);
@@ -86,12 +86,12 @@ describe("DeleteRule", () => {
 
   test("is read from a line", () => {
     expect(
-      readRows("event-bus", "rules.1 | A rule has a name. | operations/rule.test.ts > PutRule > takes a name"),
+      readRows("event-bus", "rules.1 | A rule has a name. | operations/rule.test.ts > putRule > takes a name"),
     ).toEqual([
       {
         id: "rules.1",
         says: "A rule has a name.",
-        shownBy: { file: "test/event-bus/operations/rule.test.ts", block: "PutRule", test: "takes a name" },
+        shownBy: { file: "test/event-bus/operations/rule.test.ts", block: "putRule", test: "takes a name" },
       },
     ]);
     expect(() => readRows("event-bus", "rules.1 | A rule has a name.")).toThrow("no row: rules.1");

@@ -40,7 +40,7 @@ fields.object-type.creation | With the permission an object without a match make
 fields.object-type.encryption-key | An object type can name the key that encrypts its objects. | pending
 fields.object-type.expiration | An object type can have days of its own. | operations/profile-object.test.ts > objects > expire after their type's days, with what they gave, while their profile stays
 fields.object-type.fields | An object type maps names to fields. | operations/profile-object.test.ts > putProfileObject > attaches to the one profile that its key finds, and fills what was not set by hand
-fields.object-type.keys | An object type lists the keys that map data to a profile. | domain/matching.test.ts > an object belongs > %# where its keys say
+fields.object-type.keys | An object type lists the keys that map data to a profile. | domain/matching.test.ts > an object belongs > by the keys $0 to the match $2
 fields.object-type.tags | An object type carries tags. | operations/integration.test.ts > tagResource, untagResource and listTagsForResource know integrations and object types
 fields.object-type.template | An object type can name a template. | operations/object-type.test.ts > putProfileObjectType > takes fields and keys of a template where it has none of its own
 fields.object | An object is the text of a JSON object. | domain/object-source.test.ts > an object > is not the text %s

@@ -49,7 +49,7 @@ states.copy-null | A copy into a bucket without versions has the version null. |
 states.copy-delete-marker | A delete marker as source counts as a deleted object. | pending
 states.copy-archived | An archived object is restored before it can be copied. | pending
 
-endpoints.expected-owner | A bucket of another account than the expected one is refused with 403. | operations/bucket.test.ts > a bucket is used > %j by %s: %s
+endpoints.expected-owner | A bucket of another account than the expected one is refused with 403. | operations/bucket.test.ts > a bucket is used > with %o by the account %s and ends as %s
 endpoints.request-payer | Uploads and copies take the requester's consent to pay. | pending
 endpoints.header-names | Parameters with the service's prefix, and standard names, are headers. | /gateway/transcoding.test.ts > transcoding > $what ($dialect)
 endpoints.containers | Container names are documents in the body. | /gateway/transcoding.test.ts > transcoding > $what ($dialect)
@@ -80,20 +80,20 @@ parameters.storage-class | STANDARD is the storage class unless another is named
 parameters.storage-class.on-premises | There is one storage class on premises. | pending
 parameters.tagging | Tags are given as query parameters. | operations/object-write.test.ts > putObject > stores content and everything that is said about it
 parameters.website-redirect | A redirect for websites is kept with the object. | operations/object-write.test.ts > putObject > stores content and everything that is said about it
-parameters.copy-if-match | A copy can ask for an ETag of its source. | operations/copy.test.ts > copyObject > given %o: %s
-parameters.copy-if-none-match | A copy can ask for another ETag of its source. | operations/copy.test.ts > copyObject > given %o: %s
+parameters.copy-if-match | A copy can ask for an ETag of its source. | operations/copy.test.ts > copyObject > a request with %o ends as %s
+parameters.copy-if-none-match | A copy can ask for another ETag of its source. | operations/copy.test.ts > copyObject > a request with %o ends as %s
 parameters.copy-if-modified-since | A copy can ask for a source that was changed since a time. | pending
-parameters.copy-if-unmodified-since | A copy can ask for a source that was not changed since a time. | operations/copy.test.ts > copyObject > given %o: %s
+parameters.copy-if-unmodified-since | A copy can ask for a source that was not changed since a time. | operations/copy.test.ts > copyObject > a request with %o ends as %s
 parameters.copy-customer-key | A copy opens its source with the customer's key of that object. | pending
 parameters.metadata-directive | Metadata is copied unless it is to be replaced. | operations/copy.test.ts > copyObject > replaces metadata and tags where it is told to, also on the object itself
 parameters.metadata-directive.acl | The ACL is not copied but private to the requester. | pending
 parameters.tagging-directive | Tags are copied unless they are to be replaced. | operations/copy.test.ts > copyObject > replaces metadata and tags where it is told to, also on the object itself
-parameters.source-owner | A source of another account than the expected one is refused with 403. | operations/copy.test.ts > copyObject > given %o: %s
+parameters.source-owner | A source of another account than the expected one is refused with 403. | operations/copy.test.ts > copyObject > a request with %o ends as %s
 
 rules.1a | A copy is one atomic action up to a size, beyond which it is refused. | operations/copy.test.ts > copyObject > refuses a source that is too large, and a caller who may not read it
 rules.1b | Larger objects are copied by parts. | operations/copy.test.ts > uploadPartCopy > makes parts of ranges of an object without storing their bytes again
-rules.2a | A true if-match wins over a false if-unmodified-since. | operations/copy.test.ts > copyObject > given %o: %s
-rules.2b | A false if-none-match wins over a true if-modified-since with 412. | operations/copy.test.ts > copyObject > given %o: %s
+rules.2a | A true if-match wins over a false if-unmodified-since. | operations/copy.test.ts > copyObject > a request with %o ends as %s
+rules.2b | A false if-none-match wins over a true if-modified-since with 412. | operations/copy.test.ts > copyObject > a request with %o ends as %s
 rules.3a | A copy that fails after its status was sent carries its error in the body. | pending
 rules.3b | The answer to a copy over HTTP/1.1 is chunked. | pending
 rules.4 | A copy between regions through acceleration is refused with 400. | pending
@@ -127,9 +127,9 @@ errors.invalid-part | A part that is not there, or has another ETag, is refused.
 errors.invalid-part-order | Parts out of order are refused. | operations/multipart-upload.test.ts > completeMultipartUpload > refuses in this order, and the upload stays open
 errors.no-such-upload | An upload that is not there any more is refused. | operations/multipart-upload.test.ts > abortMultipartUpload > frees the parts and refuses everything afterwards
 errors.names-and-statuses | Refusals have their documented names and statuses. | /contract/members.test.ts > refusals > of $api have the documented status: $name $status
-errors.access-denied | Another owner than expected is refused. | operations/bucket.test.ts > a bucket is used > %j by %s: %s
+errors.access-denied | Another owner than expected is refused. | operations/bucket.test.ts > a bucket is used > with %o by the account %s and ends as %s
 errors.method-not-allowed | Deleting a policy from another account is told with 405. | pending
-errors.precondition-failed | A condition of a copy that fails is refused. | operations/copy.test.ts > copyObject > given %o: %s
+errors.precondition-failed | A condition of a copy that fails is refused. | operations/copy.test.ts > copyObject > a request with %o ends as %s
 errors.acceleration | A copy between regions through acceleration is told with 400. | pending
 errors.redirect | A bucket outside the default region is told with 307. | pending
 errors.late | A failure after the status is told in the body. | pending

@@ -32,7 +32,7 @@ describe("an object belongs", () => {
     [[key("a", ["PROFILE"], ["ann", "bob"])], true, { kind: "create" }],
     [[key("a", ["PROFILE"], ["ann", "bob"])], false, { kind: "none" }],
     [[key("a", ["PROFILE"])], false, { kind: "none" }],
-  ] as const)("%# where its keys say", (keys, allowsCreation, match) => {
+  ] as const)("by the keys $0 to the match $2", (keys, allowsCreation, match) => {
     expect(decideMatch(keys, allowsCreation)).toEqual(match);
   });
 });

@@ -55,7 +55,7 @@ describe("an object type", () => {
       keys({ own: ["UNIQUE"], look: ["PROFILE", "LOOKUP_ONLY"] }),
       "key look is PROFILE and LOOKUP_ONLY, and no other PROFILE key is kept",
     ],
-  ])("%# has the problem it has, or none", (someFields, someKeys, problem) => {
+  ])("with the fields $0 and the keys $1 has the problem $2", (someFields, someKeys, problem) => {
     expect(findObjectTypeProblem({ fields: someFields, keys: someKeys })).toBe(problem);
   });
 });

@@ -190,7 +190,7 @@ describe("listDomains", () => {
   });
 });
 
-test("nobody is refused everything", async () => {
+test("an anonymous caller may do nothing", async () => {
   const { clientOf } = await startHarness();
   const nobody = clientOf("");
   expect(await refusalOf(nobody.listDomains({}))).toBe(

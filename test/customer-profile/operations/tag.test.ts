@@ -43,7 +43,7 @@ describe("tagResource refuses", () => {
     ],
     [resourceArn, { "aws:a": "1" }, "TAG_KEY_RESERVED: The tag key aws:a begins with a reserved prefix"],
     [resourceArn, { a: "1" }, `RESOURCE_NOT_FOUND: Resource ${resourceArn} does not exist`],
-  ])("%s with %j", async (name, tags, refusal) => {
+  ])("the tags of %s to become %o", async (name, tags, refusal) => {
     const { client } = await startHarness();
     expect(await refusalOf(client.tagResource({ resourceArn: name, tags }))).toBe(refusal);
   });

@@ -196,7 +196,7 @@ describe("the revisions of the interface differ", () => {
       policyTooLong,
       "answered",
     ],
-  ])("%s: %s", async (_what, operation, members, inA, inB) => {
+  ])("in %s of %s", async (_what, operation, members, inA, inB) => {
     const harness = await startHarness({ works: false });
     const rest = await openRest(harness, "svc");
     const rpc = openRpc(harness);

@@ -17,7 +17,7 @@ describe("the guard", () => {
     ["https://[::ffff:127.0.0.1]/", "::ffff:7f00:1 is a private address"],
     ["https://[::ffff:8.8.8.8]/", undefined],
     ["file:///etc/passwd", "file: cannot be requested"],
-  ])("%s: %s", (url, refusal) => {
+  ])("the refusal of the URL %s is %s", (url, refusal) => {
     let told: string | undefined;
     try {
       strict.check(new URL(url));

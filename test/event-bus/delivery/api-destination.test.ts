@@ -203,7 +203,7 @@ describe("a connection proves itself", () => {
       [],
       "GET /token?tenant=t-1&grant_type=client_credentials&client_id=client-1&client_secret=s-1&scope=sales ",
     ],
-  ])("by a token, fetched as it says (%#)", async (method, headers, line) => {
+  ])("by a token that it fetches by $2", async (method, headers, line) => {
     const { client, app } = await startHarness();
     const { issuer, connection } = await oauthShop(method, headers);
     const shop = await openShop(client, { connection });

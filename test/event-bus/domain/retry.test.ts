@@ -26,7 +26,7 @@ describe("decideRetry", () => {
     [{ notBeforeMs: 30_000 }, 0, { kind: "retry", atMs: 30_000 }],
     [{ notBeforeMs: 500 }, 0, { kind: "retry", atMs: 1_500 }],
     [{ notBeforeMs: 60_001 }, 0, { kind: "exhausted", condition: "MaximumEventAgeInSeconds" }],
-  ])("%o with %d: %o", (change, random, decision) => {
+  ])("after %o with the random number %d decides %o", (change, random, decision) => {
     expect(decideRetry(limits, { ...state, ...change }, random)).toEqual(decision);
   });
 
@@ -65,7 +65,7 @@ describe("classifyStatus", () => {
     ],
     [503, "-1", { kind: "failed", code: "ERROR_FROM_TARGET", message: statusMessage(503) }],
     [500, "soon", { kind: "retry", code: "ERROR_FROM_TARGET", message: statusMessage(500) }],
-  ])("%i with Retry-After %s", (status, retryAfter, verdict) => {
+  ])("reads the status %i with Retry-After %s", (status, retryAfter, verdict) => {
     expect(classifyStatus(status, retryAfter, nowMs)).toEqual(verdict);
   });
 });

@@ -46,7 +46,7 @@ const oauth = (authorizationEndpoint: string): ConnectionInit => ({
 const authRefusal = (text: string): string =>
   `PARAMETER_REFUSED: Parameter AuthParameters is not valid. Reason: ${text}`;
 
-describe("CreateConnection", () => {
+describe("createConnection", () => {
   test("is authorized at once with BASIC, and described without its secrets", async () => {
     const { client } = await startHarness();
     const made = await client.createConnection(basic);
@@ -124,7 +124,7 @@ describe("CreateConnection", () => {
   });
 });
 
-describe("ListConnections and DeleteConnection", () => {
+describe("listConnections and deleteConnection", () => {
   test("list by name and state, and delete with the secrets", async () => {
     const { client } = await startHarness();
     await client.createConnection(basic);
@@ -142,7 +142,7 @@ describe("ListConnections and DeleteConnection", () => {
   });
 });
 
-describe("UpdateConnection and DeauthorizeConnection", () => {
+describe("updateConnection and deauthorizeConnection", () => {
   test("change what is given and keep the rest, the secrets too", async () => {
     const { client, app } = await startHarness();
     await client.createConnection(basic);

@@ -5,7 +5,7 @@ import { refusalOf, startHarness } from "../harness.ts";
 
 const arnOf = (name: string): string => `arn:aws:events:us-east-1:000000000000:event-bus/${name}`;
 
-describe("CreateEventBus", () => {
+describe("createEventBus", () => {
   test("makes a bus that is described and listed at once", async () => {
     const { client, clock } = await startHarness();
     const made = await client.createEventBus({ name: "orders", description: "what is sold" });
@@ -53,7 +53,7 @@ describe("CreateEventBus", () => {
   });
 });
 
-describe("DescribeEventBus", () => {
+describe("describeEventBus", () => {
   test("takes a name, an ARN of either dialect, or nothing for the default bus", async () => {
     const { client } = await startHarness();
     const names = await Promise.all(
@@ -76,7 +76,7 @@ describe("DescribeEventBus", () => {
   });
 });
 
-describe("ListEventBuses", () => {
+describe("listEventBuses", () => {
   test("pages by name, each bus once, without a token on the last page", async () => {
     const { client } = await startHarness();
     for (const name of ["b", "a", "c"]) await client.createEventBus({ name });
@@ -112,7 +112,7 @@ describe("ListEventBuses", () => {
   });
 });
 
-describe("UpdateEventBus", () => {
+describe("updateEventBus", () => {
   test("changes the settings and empties what is omitted", async () => {
     const { client } = await startHarness({ works: false });
     await client.createEventBus({ name: "orders", description: "what is sold", tags: [{ key: "a", value: "1" }] });
@@ -130,7 +130,7 @@ describe("UpdateEventBus", () => {
   });
 });
 
-describe("DeleteEventBus", () => {
+describe("deleteEventBus", () => {
   test("deletes a bus; repeating it is safe", async () => {
     const { client } = await startHarness();
     await client.createEventBus({ name: "orders" });

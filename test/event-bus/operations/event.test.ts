@@ -13,7 +13,7 @@ const destination = "arn:aws:events:us-east-1:000000000000:api-destination/till"
 const lengthRefusal = (bound: string): string =>
   `INVALID_INPUT: 1 validation error detected: ${bound} at 'Entries' failed to satisfy constraint: Member must`;
 
-describe("PutEvents", () => {
+describe("putEvents", () => {
   test("answers each entry in its place, with an id or an error", async () => {
     const { client } = await startHarness();
     const answer = await client.putEvents({
@@ -81,7 +81,7 @@ describe("PutEvents", () => {
   });
 });
 
-describe("PutEvents on a bus whose rules have large inputs", () => {
+describe("putEvents on a bus whose rules have large inputs", () => {
   test("takes ten entries although their deliveries are more than one transaction holds", async () => {
     const { client, app } = await startHarness({ works: false });
     const input = JSON.stringify("€".repeat(8_190));
@@ -130,7 +130,7 @@ describe("PutEvents on a bus whose rules have large inputs", () => {
   });
 });
 
-describe("TestEventPattern", () => {
+describe("testEventPattern", () => {
   const event = {
     id: "1",
     account: "000000000000",
@@ -169,7 +169,7 @@ describe("TestEventPattern", () => {
       "PARAMETER_NOT_VALID: Parameter Event is not valid.",
     ],
     ['{"source":["a"]}', JSON.stringify(event), "answered"],
-  ])("refuses, %#", async (eventPattern, given, refusal) => {
+  ])("the pattern $0 with the event $1 ends as $2", async (eventPattern, given, refusal) => {
     const { client } = await startHarness({ works: false });
     expect(await refusalOf(client.testEventPattern({ eventPattern, event: given }))).toBe(refusal);
   });

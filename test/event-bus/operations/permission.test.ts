@@ -14,7 +14,7 @@ const put = async (client: EventBusClient, eventBusName?: string, source = "shop
 
 const grant = { action: "events:PutEvents", principal: bob, statementId: "bob" };
 
-describe("PutPermission", () => {
+describe("putPermission", () => {
   test("lets another account put events, told in the bus's policy, until it is taken back", async () => {
     const { client, clientOf, app } = await startHarness();
     const shop = await openShop(client);
@@ -112,13 +112,13 @@ describe("PutPermission", () => {
     [{ policy: "x".repeat(10_241) }, "POLICY_TOO_LONG: The policy exceeds the limit of 10240 characters."],
     [{ ...grant, eventBusName: "gone" }, "EVENT_BUS_NOT_FOUND: Event bus gone does not exist."],
     [grant, "answered"],
-  ])("refuses %#", async (request, refusal) => {
+  ])("a request with %o ends as %s", async (request, refusal) => {
     const { client } = await startHarness({ works: false });
     expect(await refusalOf(client.putPermission(request))).toBe(refusal);
   });
 });
 
-describe("RemovePermission", () => {
+describe("removePermission", () => {
   test("takes all permissions back at once, and refuses, in this order", async () => {
     const { client } = await startHarness({ works: false });
     expect(await refusalOf(client.removePermission({}))).toBe(

@@ -7,7 +7,7 @@ const pattern = '{"source":["shop"]}';
 const noBus = "EVENT_BUS_NOT_FOUND: Event bus gone does not exist.";
 const noRule = "RULE_NOT_FOUND: Rule gone does not exist on EventBus default.";
 
-describe("PutRule", () => {
+describe("putRule", () => {
   test("names rules of the default bus without their bus", async () => {
     const { client } = await startHarness();
     await client.createEventBus({ name: "orders" });
@@ -76,7 +76,7 @@ describe("PutRule", () => {
   });
 });
 
-describe("DescribeRule", () => {
+describe("describeRule", () => {
   test("tells who made the rule", async () => {
     const { client } = await startHarness();
     await client.putRule({ name: "all", eventPattern: pattern });
@@ -96,7 +96,7 @@ describe("DescribeRule", () => {
   });
 });
 
-describe("ListRules", () => {
+describe("listRules", () => {
   test("pages by name within a prefix", async () => {
     const { client } = await startHarness();
     for (const name of ["b1", "a2", "a1", "a3"]) await client.putRule({ name, eventPattern: pattern });
@@ -108,7 +108,7 @@ describe("ListRules", () => {
   });
 });
 
-describe("EnableRule and DisableRule", () => {
+describe("enableRule and disableRule", () => {
   test("set the state; repeating is safe", async () => {
     const { client } = await startHarness();
     await client.putRule({ name: "all", eventPattern: pattern });
@@ -127,7 +127,7 @@ describe("EnableRule and DisableRule", () => {
   });
 });
 
-describe("DeleteRule", () => {
+describe("deleteRule", () => {
   test("deletes a rule; one that is not there counts as deleted", async () => {
     const { client } = await startHarness();
     await client.putRule({ name: "all", eventPattern: pattern });

@@ -49,7 +49,7 @@ describe("tags", () => {
     ],
     [`${prefix}:rule/gone`, `TAGGED_RESOURCE_NOT_FOUND: Resource ${prefix}:rule/gone does not exist.`],
     [`${prefix}:event-bus/default`, "answered"],
-  ])("of %s: %s", async (resourceArn, refusal) => {
+  ])("of the resource %s end as %s", async (resourceArn, refusal) => {
     const { client } = await startHarness({ works: false });
     const tags = [{ key: "a", value: "1" }];
     expect(await refusalOf(client.tagResource({ resourceArn, tags }))).toBe(refusal);

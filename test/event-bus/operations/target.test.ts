@@ -12,7 +12,7 @@ const pattern = '{"source":["shop"]}';
 /** Targets of these ids, all the same queue. */
 const queueTargets = (ids: string[]): TargetInit[] => ids.map((id) => ({ id, arn: queue }));
 
-describe("PutTargets", () => {
+describe("putTargets", () => {
   test("adds targets and replaces those of the same id, all members kept", async () => {
     const { client } = await startHarness();
     await client.putRule({ name: "all", eventPattern: pattern });
@@ -76,7 +76,7 @@ describe("PutTargets", () => {
     ],
     [[transformer('{"a":<b>,"e":<aws.events.event.json>}', { b: "$.detail" })], "answered"],
     [[{ id: "t", arn: `${queue}.fifo`, sqsParameters: { messageGroupId: "g" } }], "answered"],
-  ])("%# is told: %s", async (targets, refusal) => {
+  ])("a request with the targets $0 ends as $1", async (targets, refusal) => {
     const { client } = await startHarness({ works: false });
     await client.putRule({ name: "all", eventPattern: pattern });
     expect(await refusalOf(client.putTargets({ rule: "all", targets }))).toBe(refusal);
@@ -105,7 +105,7 @@ describe("PutTargets", () => {
   });
 });
 
-describe("ListTargetsByRule", () => {
+describe("listTargetsByRule", () => {
   test("pages by id", async () => {
     const { client } = await startHarness();
     await client.putRule({ name: "all", eventPattern: pattern });
@@ -119,7 +119,7 @@ describe("ListTargetsByRule", () => {
   });
 });
 
-describe("ListRuleNamesByTarget", () => {
+describe("listRuleNamesByTarget", () => {
   test("lists each rule of a bus that has the target once, by name, in pages", async () => {
     const { client } = await startHarness({ works: false });
     for (const name of ["b", "a", "c", "d"]) await client.putRule({ name, eventPattern: pattern });
@@ -137,7 +137,7 @@ describe("ListRuleNamesByTarget", () => {
   });
 });
 
-describe("RemoveTargets", () => {
+describe("removeTargets", () => {
   test("removes targets; ids that are not there count as removed", async () => {
     const { client } = await startHarness();
     await client.putRule({ name: "all", eventPattern: pattern });

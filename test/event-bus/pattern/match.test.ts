@@ -119,7 +119,7 @@ describe("one leaf", () => {
     ['"x"', '[["y",["x"]]]', true],
     ['{"anything-but":"x"}', '["x","y"]', true],
     ['{"anything-but":"x"}', '["x"]', false],
-  ])("%s against %s: %s", (alternatives, value, expected) => {
+  ])("the pattern %s matches %s: %s", (alternatives, value, expected) => {
     expect(leaf(alternatives, value)).toBe(expected);
   });
 
@@ -147,7 +147,7 @@ describe("several fields", () => {
     ['{"d":{"$or":[{"a":[1]},{"$or":[{"b":[2]},{"c":[3]}]}]}}', '{"d":{"c":3}}', true],
     ['{"a":[{"exists":false}],"b":["x"]}', '{"b":"x"}', true],
     ['{"a":[{"exists":false}],"b":["x"]}', '{"b":"x","a":1}', false],
-  ])("%s against %s: %s", (pattern, event, expected) => {
+  ])("the pattern %s matches %s: %s", (pattern, event, expected) => {
     expect(matches(pattern, event)).toBe(expected);
   });
 });
@@ -164,7 +164,7 @@ describe("fields of one array element", () => {
     ['{"a":{"x":[1],"y":[2]}}', '{"a":[[{"x":1}],[{"y":2}]]}', false],
     ['{"a":{"b":[{"exists":false}],"c":[2]}}', '{"a":[{"b":1},{"c":2}]}', false],
     ['{"a":{"c":[{"exists":false}],"b":[1]}}', '{"a":[{"b":1},{"c":2}]}', true],
-  ])("%s against %s: %s", (pattern, event, expected) => {
+  ])("the pattern %s matches %s: %s", (pattern, event, expected) => {
     expect(matches(pattern, event)).toBe(expected);
   });
 
@@ -199,7 +199,7 @@ describe("an envelope", () => {
     ['{"resources":["arn:aws:s3:::films"]}', true],
     ['{"account":["123456789012"],"region":[{"prefix":"us-"}],"version":["0"]}', true],
     ['{"replay-name":[{"exists":false}]}', true],
-  ])("%s: %s", (pattern, expected) => {
+  ])("the pattern %s matches it: %s", (pattern, expected) => {
     const matcher = matcherOf({ it: pattern });
     const event = flattenEvent(envelope, '{"skipped":[{"deep":"]}\\\\"}],"state":"new"}', matcher.wants);
     expect(matcher.match(event)).toEqual(expected ? ["it"] : []);

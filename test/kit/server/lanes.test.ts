@@ -22,7 +22,7 @@ const failureOf = async (call: Promise<unknown>): Promise<ConnectError> => {
 
 const chunk = (size: number) => ({ name: "", body: new Uint8Array(size).fill(1) });
 
-describe.each(ways)("$name", ({ open, bodyBytesMax }) => {
+describe.each(ways)("a call by $name", ({ open, bodyBytesMax }) => {
   let server: RunningServer;
   let app: TestApp;
   let client: Client<typeof TestService>;
@@ -186,7 +186,7 @@ describe.each(ways)("$name", ({ open, bodyBytesMax }) => {
   });
 });
 
-describe.each(ways.filter((way) => way.isFullDuplex))("$name, both ways at once", ({ open }) => {
+describe.each(ways.filter((way) => way.isFullDuplex))("a call by $name, both ways at once", ({ open }) => {
   test("answers each request of a two-way stream before the next is sent", async () => {
     const { server } = await startTestServer();
     const transport = open(server.url, "alice");

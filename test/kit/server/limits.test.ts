@@ -45,7 +45,7 @@ const post = async (
   return { status: answer.statusCode, body };
 };
 
-describe.each(ways.filter(({ name }) => name !== "connect-node Connect JSON by GET"))("$name", ({ open }) => {
+describe.each(ways.filter(({ name }) => name !== "connect-node Connect JSON by GET"))("a call by $name", ({ open }) => {
   test("refuses a message over the limit of unary calls", async () => {
     await start({ unaryMessageBytesMax: 1000, streamMessageBytesMax: 1000 });
     const transport = open(server.url, "alice");

@@ -43,7 +43,7 @@ describe("a tracestate", () => {
     ["x".repeat(513), undefined],
     ["with=ümlaut", undefined],
     ["", undefined],
-  ])("%# goes on as it came, or not at all", (given, expected) => {
+  ])("$0 goes on as $1", (given, expected) => {
     const trace = parseTrace(`00-${traceId}-${spanId}-00`, given);
     expect(trace && traceHeaders(trace)["tracestate"]).toBe(expected);
   });

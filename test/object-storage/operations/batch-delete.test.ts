@@ -48,7 +48,7 @@ describe("deleteObjects", () => {
     [{ delete: { objects: Array.from({ length: 1_001 }, () => ({ key: "k" })) } }, "MALFORMED_XML"],
     [{ bucket: "unknown" }, "NO_SUCH_BUCKET"],
     [{ expectedBucketOwner: bob }, "ACCESS_DENIED"],
-  ])("given %o: %s", async (request, reason) => {
+  ])("a request with %o ends as %s", async (request, reason) => {
     const { client } = await startWithBucket();
     const call = client.deleteObjects({ bucket: "photos", delete: { objects: [{ key: "k" }] }, ...request }, as(alice));
     expect(await refusalOf(call)).toBe(reason);

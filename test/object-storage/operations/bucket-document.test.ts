@@ -65,7 +65,7 @@ describe("putBucketCors", () => {
     ],
     [[{ ...plain, exposeHeaders: ["a b"] }], 'INVALID_REQUEST: ExposeHeader "a b" is not a header name.'],
     [[{ ...plain, maxAgeSeconds: -1 }], "INVALID_ARGUMENT: MaxAgeSeconds must not be negative."],
-  ])("refuses rules, row %#", async (corsrules, refusal) => {
+  ])("refuses the rules $0 with $1", async (corsrules, refusal) => {
     const { client } = await startWithBucket();
     const call = client.putBucketCors({ bucket: "unknown", corsconfiguration: { corsrules } }, as(alice));
     expect(await refusalOf(call)).toBe(refusal);
@@ -114,7 +114,7 @@ describe("putBucketTagging", () => {
     [[{ key: "a" }, { key: "a" }], "INVALID_TAG: Cannot provide multiple Tags with the same key"],
     [[{ value: "no key" }], "INVALID_TAG: The TagKey you have provided is invalid"],
     [[{ key: "aws:team" }], "INVALID_TAG: System tags cannot be added or updated by the requester"],
-  ])("answers tags %# with %s", async (tagSet, reason) => {
+  ])("a request with the tags $0 ends as $1", async (tagSet, reason) => {
     const { client } = await startWithBucket();
     expect(await refusalOf(client.putBucketTagging({ bucket, tagging: { tagSet } }, as(alice)))).toBe(reason);
   });

@@ -106,7 +106,7 @@ describe("a bucket is used", () => {
     [{ bucket: "photos", expectedBucketOwner: bob }, alice, "ACCESS_DENIED"],
     [{ bucket: "photos", expectedBucketOwner: alice }, bob, "ACCESS_DENIED"],
     [{ bucket: "photos", expectedBucketOwner: alice }, alice, "answered"],
-  ])("%j by %s: %s", async (request, account, reason) => {
+  ])("with %o by the account %s and ends as %s", async (request, account, reason) => {
     const { client } = await startWithBucket();
 
     expect(await refusalOf(client.headBucket(request, as(account)))).toBe(reason);

@@ -112,7 +112,7 @@ describe("copyObject", () => {
     [{ key: source.key, storageClass: "ONEZONE_IA" }, "answered"],
     [{ ifNoneMatch: "*", key: source.key, metadataDirective: "REPLACE" }, "PRECONDITION_FAILED"],
     [{ ifMatch: "x" }, "NO_SUCH_KEY"],
-  ])("given %o: %s", async (request, reason) => {
+  ])("a request with %o ends as %s", async (request, reason) => {
     const { copy } = await startWithSource();
     expect(await refusalOf(copy(request))).toBe(reason);
   });

@@ -65,7 +65,7 @@ test.each([
   [{ grantRead: "id=1" }, alice, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
   [{ accessControlPolicy: { grants: [] } }, alice, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
   [{}, alice, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
-])("putBucketAcl given %j by %s: %s", async (request, account, reason) => {
+])("putBucketAcl with %o by the account %s ends as %s", async (request, account, reason) => {
   const { client } = await startWithBucket();
   expect(await refusalOf(client.putBucketAcl({ bucket: "photos", ...request }, as(account)))).toBe(reason);
 });
@@ -85,7 +85,7 @@ test.each([
   [{ ...ownersControl, grantRead: "id=1" }, alice, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
   [{ ...ownersControl, accessControlPolicy: {} }, alice, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
   [{ ...ownersControl, versionId: "null" }, alice, "answered"],
-])("putObjectAcl given %j by %s: %s", async (request, account, reason) => {
+])("putObjectAcl with %o by the account %s ends as %s", async (request, account, reason) => {
   const harness = await startWithBucket();
   const cat = { bucket: "photos", key: "cat.jpg" };
   await put(harness, cat, "meow");

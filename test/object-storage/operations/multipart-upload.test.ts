@@ -213,7 +213,7 @@ describe("completeMultipartUpload", () => {
     ["put", "put", { ifMatch: '"8d777f385d3dfec8815d20f7496026dc"' }, "CONDITIONAL_REQUEST_CONFLICT"],
     ["put", "delete", { ifMatch: '"8d777f385d3dfec8815d20f7496026dc"' }, "NO_SUCH_KEY"],
     ["put", "nothing", { ifMatch: "other" }, "PRECONDITION_FAILED"],
-  ])("after %s and then %s, given %o: %s", async (before, during, condition, reason) => {
+  ])("after %s and then %s ends with the condition %o as %s", async (before, during, condition, reason) => {
     const harness = await startWithBucket({ limits });
     const happen = async (what: string): Promise<void> => {
       if (what === "put") await put(harness, film, "data");
@@ -252,7 +252,7 @@ describe("createMultipartUpload", () => {
     ],
     [{ bucket: "unknown" }, "NO_SUCH_BUCKET"],
     [{ checksumAlgorithm: "CRC32C", checksumType: "FULL_OBJECT" }, "answered"],
-  ])("given %o: %s", async (request, reason) => {
+  ])("a request with %o ends as %s", async (request, reason) => {
     const harness = await startWithBucket();
     expect(await refusalOf(harness.client.createMultipartUpload({ ...film, ...request }, as(alice)))).toBe(reason);
   });

@@ -65,7 +65,7 @@ describe("getObjectAttributes", () => {
     [{ versionId: "x", bucket: "unknown" }, "INVALID_VERSION_ID"],
     [{ bucket: "unknown" }, "NO_SUCH_BUCKET"],
     [{ key: "unknown" }, "NO_SUCH_KEY"],
-  ])("given %o: %s", async (request, reason) => {
+  ])("a request with %o ends as %s", async (request, reason) => {
     const { client } = await startWithBucket();
     const call = client.getObjectAttributes({ ...cat, objectAttributes: ["ETag"], ...request }, as(alice));
     expect(await refusalOf(call)).toBe(reason);

@@ -218,7 +218,7 @@ describe("listObjectVersions", () => {
     [{ bucket: "unknown", keyMarker: "a", versionIdMarker: "1" }, alice, "INVALID_VERSION_ID"],
     [{ bucket: "unknown" }, alice, "NO_SUCH_BUCKET"],
     [{}, bob, "ACCESS_DENIED"],
-  ])("given %j by %s: %s", async (request, account, reason) => {
+  ])("a request with %o by the account %s ends as %s", async (request, account, reason) => {
     const { client } = await startWithBucket();
     expect(await refusalOf(client.listObjectVersions({ bucket: "photos", ...request }, as(account)))).toBe(reason);
   });

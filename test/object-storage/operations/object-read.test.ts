@@ -84,7 +84,7 @@ describe("getObject", () => {
     ],
     [{ partNumber: 1 }, "answered"],
     [{ versionId: "null" }, "answered"],
-  ])("given %o: %s; headObject alike", async (request, reason) => {
+  ])("a request with %o ends as %s, and headObject alike", async (request, reason) => {
     const harness = await startWithBucket();
     await put(harness, cat, "0123456789");
     expect(await refusalOf(get(harness, { ...cat, ...request }))).toBe(reason);
@@ -107,7 +107,7 @@ describe("getObject", () => {
     [{ ifMatch: "*", ifUnmodifiedSince: at("2026-01-02T03:04:04Z") }, "answered"],
     [{ ifNoneMatch: "*", ifModifiedSince: at("2026-01-02T03:04:04Z") }, "NOT_MODIFIED"],
     [{ ifNoneMatch: "other", ifModifiedSince: at("2026-01-02T03:04:05Z") }, "answered"],
-  ])("given %o: %s", async (conditions, reason) => {
+  ])("a request with %o ends as %s", async (conditions, reason) => {
     const clock = new FakeClock(Date.parse("2026-01-02T03:04:05.678Z"));
     const harness = await startWithBucket({ clock });
     await put(harness, cat, "0123456789");

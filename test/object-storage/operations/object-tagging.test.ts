@@ -42,7 +42,7 @@ describe("putObjectTagging", () => {
     [{ versionId: "1", tagging: { tagSet: [] } }, "INVALID_VERSION_ID"],
     [{ bucket: "unknown", tagging: { tagSet: [] } }, "NO_SUCH_BUCKET"],
     [{ key: "unknown", tagging: { tagSet: [] } }, "NO_SUCH_KEY"],
-  ])("refuses %# with %s", async (request, reason) => {
+  ])("refuses %o with %s", async (request, reason) => {
     const { client } = await startWithBucket();
     expect(await refusalOf(client.putObjectTagging({ ...cat, ...request }, as(alice)))).toBe(reason);
   });

@@ -320,7 +320,7 @@ describe("deleteObject", () => {
     [{ ifMatch: "other", key: "never" }, "answered"],
     [{ ifMatch: '"4a4be40c96ac6314e91d93f38043a634"', ifMatchSize: 4n }, "answered"],
     [{ versionId: "null" }, "answered"],
-  ])("given %o: %s", async (request, reason) => {
+  ])("a request with %o ends as %s", async (request, reason) => {
     const harness = await startWithBucket();
     await put(harness, cat, "meow");
     expect(await refusalOf(harness.client.deleteObject({ ...cat, ...request }, as(alice)))).toBe(reason);

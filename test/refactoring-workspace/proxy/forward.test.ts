@@ -64,7 +64,7 @@ describe("an odd answer", () => {
     ["200 Gr\u00fc\u00dfe", "utf8", "200 Gr\u00c3\u00bc\u00c3\u009fe hi"],
     ["200 a\u0001b", "latin1", "200 a b hi"],
     ["299 \u65e5\u672c", "utf8", "299 \u00e6\u0097\u00a5\u00e6\u009c\u00ac hi"],
-  ] as const)("%j reaches the client", async (status, encoding, expected) => {
+  ] as const)("with the status line %j reaches the client", async (status, encoding, expected) => {
     const { url } = await answeringBytes(`HTTP/1.1 ${status}\r\ncontent-length: 2\r\n\r\nhi`, encoding);
     const sent = begin(`${url}/x`);
     sent.end();

@@ -59,7 +59,7 @@ describe("the route that takes a request", () => {
     ["GET /USERS", "default"],
     ["GET /", "default"],
     ["GET /users//", "default"],
-  ])("%s -> %s", (request, expected) => {
+  ])("for %s is the route %s", (request, expected) => {
     expect(ask(routes, request)).toBe(expected);
   });
 

@@ -55,7 +55,7 @@ describe("the layout", () => {
       'client_tokens_by_expiry/1767323045000/"000000000000"/"CreateRoute"/"abc"',
       "000a 0000019b7ca98c88 30303030303030303030303000 437265617465526f75746500 61626300",
     ],
-  ])("%o", (table, key, shown, bytes) => {
+  ])("shows the key $2 and writes it as the bytes $3", (table, key, shown, bytes) => {
     expect(pretty(table, key)).toBe(shown);
     expect(hex(table, key)).toBe(bytes.replaceAll(" ", ""));
   });
