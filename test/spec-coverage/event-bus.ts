@@ -207,11 +207,11 @@ limits.replay-interval | A replay goes in steps of a minute. | pending
 limits.retention | The retention of an archive is 0 unless it is given. | operations/archive.test.ts > an archive > keeps what matches its pattern, and tells how much
 
 versioning.selection | A caller chooses the revision; A is meant where none is chosen. | access/revision.test.ts > the choice of a revision > is made by the header of either dialect
-versioning.1 | Only A has global endpoints. | access/revision.test.ts > the revisions of the interface differ > %s: %s
-versioning.2 | Only A limits nesting and targets. | access/revision.test.ts > the revisions of the interface differ > %s: %s
-versioning.3 | Only in A can a deletion be repeated, and a bus that is not there is refused. | access/revision.test.ts > the revisions of the interface differ > %s: %s
+versioning.1 | Only A has global endpoints. | access/revision.test.ts > the revisions of the interface differ > in %s of %s
+versioning.2 | Only A limits nesting and targets. | access/revision.test.ts > the revisions of the interface differ > in %s of %s
+versioning.3 | Only in A can a deletion be repeated, and a bus that is not there is refused. | access/revision.test.ts > the revisions of the interface differ > in %s of %s
 versioning.4 | The ARN that feeds an archive is a bus's in A, an event source's in B. | access/revision.test.ts > the revisions of the interface differ > in the source by which replays are listed: an archive, in B also the bus that fed it
-versioning.5 | The revisions differ in the statement id, in whose policy is limited, and in the action. | access/revision.test.ts > the revisions of the interface differ > %s: %s
+versioning.5 | The revisions differ in the statement id, in whose policy is limited, and in the action. | access/revision.test.ts > the revisions of the interface differ > in %s of %s
 versioning.6 | In A the role for an organization stands in the target. | pending
 `,
 );
