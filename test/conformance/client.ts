@@ -12,8 +12,8 @@ import type { ClientCompatRequest, HeaderLines } from "./messages.ts";
 import { conformanceService, headerLines, messageType, readMessages, writeMessage } from "./messages.ts";
 
 /**
- * The kit's transport as the public conformance runner drives it in client mode: each request on stdin describes a call,
- * each answer on stdout what came of it.
+ * The kit's transport as the public conformance runner drives it in client mode: each request on stdin describes a
+ * call, each answer on stdout what came of it.
  */
 
 const protocolConnect = 1;
@@ -85,7 +85,9 @@ interface GivenCall {
   readonly request: ClientCompatRequest;
 }
 
-/** When the call is to be cancelled, as milliseconds after its requests are sent; undefined: at another point or never. */
+/**
+ * When the call is to be cancelled, as milliseconds after its requests are sent; undefined: at another point or never.
+ */
 const cancelDelayMs = ({ cancel }: ClientCompatRequest): number | undefined => {
   if (cancel === undefined) return undefined;
   const timing = cancel.cancelTiming;

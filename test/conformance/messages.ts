@@ -7,8 +7,8 @@ import type { Any } from "@bufbuild/protobuf/wkt";
 import { anyPack, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 
 /**
- * The runner's messages, as far as the adapters use them. Their protos stand in the runner's own module and are read when
- * it runs (`run.sh`), so their types are written here by hand.
+ * The runner's messages, as far as the adapters use them. Their protos stand in the runner's own module and are read
+ * when it runs (`run.sh`), so their types are written here by hand.
  */
 const registry = createFileRegistry(
   fromBinary(FileDescriptorSetSchema, readFileSync(process.env["CONFORMANCE_DESCRIPTORS"] ?? "")),

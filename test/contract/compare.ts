@@ -17,8 +17,9 @@ import type { ApiUnderTest, MemberFacts, Model, ValueFacts } from "./model.ts";
 
 /**
  * Compares every declared operation with the public model and answers one line for each difference, sorted:
- * `Structure.Member: what the model says, what is declared`. Constraints are compared for requests only, because answers
- * are not checked; neither is a value that a service never answers a difference. Members that are younger than the documents may be left out.
+ * `Structure.Member: what the model says, what is declared`. Constraints are compared for requests only, because
+ * answers are not checked; neither is a value that a service never answers a difference. Members that are younger than
+ * the documents may be left out.
  */
 export const differencesOf = ({ service, model }: ApiUnderTest): string[] => {
   const comparison: Comparison = { model, lines: new Set(), visited: new Set() };

@@ -17,7 +17,10 @@ import refactoringWorkspace from "./refactoring-workspace.json" with { type: "js
 
 /** What the public API model says about a value. Bounds are of a length, of a number of entries, or of a number. */
 export interface ValueFacts {
-  /** `string`, `integer`, `long`, `double`, `float`, `boolean`, `timestamp`, `blob`, `list`, `map`, or a structure's name. */
+  /**
+   * `string`, `integer`, `long`, `double`, `float`, `boolean`, `timestamp`, `blob`, `list`, `map`, or a structure's
+   * name.
+   */
   readonly type: string;
   readonly min?: number;
   readonly max?: number;

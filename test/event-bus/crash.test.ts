@@ -33,8 +33,8 @@ describe("an answered event", () => {
       const dataDir = await temporaryDirectory();
       const answered = new Set<string>();
       let service = await startProcess(dataDir);
-      // One event in three is refused when it comes first, so that retries are under way when the process dies; no event
-      // is refused so often that it waits out the longer delays.
+      // One event in three is refused when it comes first, so that retries are under way when the process dies; no
+      // event is refused so often that it waits out the longer delays.
       const seen = new Set<string>();
       const shop = await openShop(service.client, {
         answer: ({ body }) => {

@@ -18,7 +18,9 @@ export interface Backend {
   close(): Promise<void>;
 }
 
-/** Starts a service on a free port; it is closed when the test ends. Unset: it answers its name and what it was asked. */
+/**
+ * Starts a service on a free port; it is closed when the test ends. Unset: it answers its name and what it was asked.
+ */
 export const startBackend = async (name: string, listener?: Answering, port = 0): Promise<Backend> => {
   const asked: string[] = [];
   const server = createServer((request: IncomingMessage, response: ServerResponse) => {

@@ -41,8 +41,8 @@ const readShown = (service: string, text: string): Shown => {
 };
 
 /**
- * Finds the test of a row in its file's text: written in quotes where a call begins, in the named block. Python tests are
- * functions of their own.
+ * Finds the test of a row in its file's text: written in quotes where a call begins, in the named block. Python tests
+ * are functions of their own.
  */
 export const findTest = (content: string, { block, test }: Pick<Shown, "block" | "test">): boolean => {
   if (content.includes(`def ${test}(`)) return true;

@@ -31,7 +31,7 @@ fields.target.parameters | A target has a role, and parameters for streams and c
 fields.archive | An archive tells its source, description, retention and state. | operations/archive.test.ts > an archive > keeps what matches its pattern, and tells how much
 fields.replay | A replay has its archive, destination, times, state and the time of the event it last sent. | operations/archive.test.ts > sends the events of its time once more, marked with its name, and none into the archive
 fields.connection | A connection has its parameters, and tells its state. | operations/connection.test.ts > createConnection > is authorized at once with BASIC, and described without its secrets
-fields.api-destination | An API destination has its connection, method, endpoint, description and rate. | operations/connection.test.ts > API destinations > are made, described, listed, changed and deleted
+fields.api-destination | An API destination has its connection, method, endpoint, description and rate. | operations/api-destination.test.ts > create, describe, list, change and delete one
 fields.global-endpoint | A global endpoint has buses, a routing and a replication configuration, a description, a role and a home region. | pending
 fields.permission-statement | A permission has a statement id, an action and a principal, or a policy. | operations/permission.test.ts > putPermission > lets another account put events, told in the bus's policy, until it is taken back
 fields.tags | A tag is a key and a value on a resource that an ARN names. | operations/tag.test.ts > tags > of the resource %s end as %s
@@ -75,11 +75,11 @@ states.rule-deleted-again | Deleting a rule again succeeds (revision A). | opera
 states.rule-managed | A managed rule is deleted only with Force. | pending
 states.replay-order | A replay goes by event time in steps of one minute, the earliest first. | pending
 states.replay-progress | A replay tells how far it has come. | operations/archive.test.ts > sends the events of its time once more, marked with its name, and none into the archive
-states.replay-cancelled | A running replay can be cancelled. | operations/archive.test.ts > a replay > stops when it is cancelled
+states.replay-cancelled | A running replay can be cancelled. | operations/archive.test.ts > startReplay, describeReplay, listReplays and cancelReplay > stops when it is cancelled
 
 operations.activate_event_source | Activates a partner source again. | pending
-operations.cancel_replay | Cancels a replay. | operations/archive.test.ts > a replay > stops when it is cancelled
-operations.create_api_destination | Makes an API destination with its optional members. | operations/connection.test.ts > API destinations > are made, described, listed, changed and deleted
+operations.cancel_replay | Cancels a replay. | operations/archive.test.ts > startReplay, describeReplay, listReplays and cancelReplay > stops when it is cancelled
+operations.create_api_destination | Makes an API destination with its optional members. | operations/api-destination.test.ts > create, describe, list, change and delete one
 operations.create_api_destination.authorization | The endpoint is called as the connection's type asks. | delivery/api-destination.test.ts > a connection proves itself > by a token that it fetches by $2
 operations.create_archive | Makes an archive with its optional members. | operations/archive.test.ts > an archive > keeps what matches its pattern, and tells how much
 operations.create_archive.without-pattern | Without a pattern all events are archived, those of replays never. | operations/archive.test.ts > sends the events of its time once more, marked with its name, and none into the archive
@@ -90,14 +90,14 @@ operations.create_event_bus.partner | Makes a partner bus of a source. | pending
 operations.create_partner_event_source | Makes a partner source, called by the partner. | pending
 operations.deactivate_event_source | Stops the events of a partner source for a time. | pending
 operations.deauthorize_connection | Takes every parameter and secret away, so that the connection can be given new ones. | operations/connection.test.ts > updateConnection and deauthorizeConnection > remove every secret, until the connection is given new ones
-operations.delete_api_destination | Deletes an API destination. | operations/connection.test.ts > API destinations > are made, described, listed, changed and deleted
+operations.delete_api_destination | Deletes an API destination. | operations/api-destination.test.ts > create, describe, list, change and delete one
 operations.delete_archive | Deletes an archive. | operations/archive.test.ts > an archive > lets events go when their retention is over, and everything when it is deleted
 operations.delete_endpoint | Deletes a global endpoint (revision A). | pending
 operations.delete_event_bus | Deletes a custom bus. | operations/event-bus.test.ts > deleteEventBus > deletes a bus; repeating it is safe
 operations.delete_event_bus.partner | Deletes a partner bus. | pending
 operations.delete_partner_event_source | Deletes a partner source, called by the partner. | pending
 operations.delete_rule | Deletes a rule. | operations/rule.test.ts > deleteRule > deletes a rule; one that is not there counts as deleted
-operations.describe_api_destination | Tells an API destination. | operations/connection.test.ts > API destinations > are made, described, listed, changed and deleted
+operations.describe_api_destination | Tells an API destination. | operations/api-destination.test.ts > create, describe, list, change and delete one
 operations.describe_archive | Tells an archive. | operations/archive.test.ts > an archive > keeps what matches its pattern, and tells how much
 operations.describe_connection | Tells a connection. | operations/connection.test.ts > createConnection > is authorized at once with BASIC, and described without its secrets
 operations.describe_endpoint | Tells a global endpoint of its home region (revision A). | pending
@@ -109,7 +109,7 @@ operations.describe_replay | Tells a replay and its progress. | operations/archi
 operations.describe_rule | Tells a rule. | operations/rule.test.ts > describeRule > tells who made the rule
 operations.disable_rule | Disables a rule. | operations/rule.test.ts > enableRule and disableRule > set the state; repeating is safe
 operations.enable_rule | Enables a rule. | operations/rule.test.ts > enableRule and disableRule > set the state; repeating is safe
-operations.list_api_destinations | Lists API destinations, also those of one connection. | operations/connection.test.ts > API destinations > are made, described, listed, changed and deleted
+operations.list_api_destinations | Lists API destinations, also those of one connection. | operations/api-destination.test.ts > create, describe, list, change and delete one
 operations.list_archives | Lists archives by at most one filter. | operations/archive.test.ts > an archive > is listed by name, bus or state, one filter at a time
 operations.list_connections | Lists connections by name and state. | operations/connection.test.ts > listConnections and deleteConnection > list by name and state, and delete with the secrets
 operations.list_endpoints | Lists global endpoints (revision A). | pending
@@ -117,7 +117,7 @@ operations.list_event_buses | Lists buses in pages. | operations/event-bus.test.
 operations.list_event_sources | Lists the partner sources that are shared with the account. | pending
 operations.list_partner_event_source_accounts | Lists the accounts of a partner's source. | pending
 operations.list_partner_event_sources | Lists a partner's sources by the beginning of their names. | pending
-operations.list_replays | Lists replays. | operations/archive.test.ts > a replay > stops when it is cancelled
+operations.list_replays | Lists replays. | operations/archive.test.ts > startReplay, describeReplay, listReplays and cancelReplay > stops when it is cancelled
 operations.list_replays.filters | Takes at most one filter. | pending
 operations.list_rule_names_by_target | Lists the rules that can invoke a target. | operations/target.test.ts > listRuleNamesByTarget > lists each rule of a bus that has the target once, by name, in pages
 operations.list_rules | Lists rules by prefix in pages. | operations/rule.test.ts > listRules > pages by name within a prefix
@@ -135,7 +135,7 @@ operations.start_replay | Starts a replay of the events between two times. | ope
 operations.tag_resource | Adds tags; a key that is there gets the new value. | operations/tag.test.ts > tags > of buses and rules are added, replaced, removed and listed by key
 operations.test_event_pattern | Tells whether a pattern matches an event. | operations/event.test.ts > testEventPattern > says whether the event matches
 operations.untag_resource | Removes tags. | operations/tag.test.ts > tags > of buses and rules are added, replaced, removed and listed by key
-operations.update_api_destination | Changes an API destination. | operations/connection.test.ts > API destinations > are made, described, listed, changed and deleted
+operations.update_api_destination | Changes an API destination. | operations/api-destination.test.ts > create, describe, list, change and delete one
 operations.update_archive | Changes an archive. | pending
 operations.update_connection | Changes a connection. | operations/connection.test.ts > updateConnection and deauthorizeConnection > change what is given and keep the rest, the secrets too
 operations.update_endpoint | Changes a global endpoint (revision A). | pending
@@ -183,7 +183,7 @@ events.4.rest-api | A REST API gateway is a target. | pending
 events.4.others | Every other documented kind is a target with an endpoint that the installation names. | pending
 events.4.no-endpoint | A kind without an endpoint loses nothing in silence. | delivery/delivery.test.ts > a delivery > to a kind of target that the installation has no endpoint for is never lost silently
 events.5a | An archive takes the events of its bus that match, never those of replays. | operations/archive.test.ts > an archive > keeps what matches its pattern, and tells how much
-events.5b | A replay sends to its destination. | operations/archive.test.ts > a replay > reaches only the rules that it names
+events.5b | A replay sends to its destination. | operations/archive.test.ts > startReplay, describeReplay, listReplays and cancelReplay > reaches only the rules that it names
 events.6 | A partner makes a source, a customer its bus, and the partner's events come to it. | pending
 events.7a | Events do not come to another account's bus without its permission. | delivery/delivery.test.ts > an event bus as a target > %s fails as %s
 events.7b | Events come to another account's bus once it permits them. | operations/permission.test.ts > putPermission > lets another account put events, told in the bus's policy, until it is taken back

@@ -39,7 +39,7 @@ operations.get_bucket_location | Tells a bucket's region. | operations/bucket.te
 operations.get_bucket_logging | Tells a bucket's logging. | pending
 operations.get_bucket_metrics_configuration | Tells a bucket's metrics configuration. | pending
 operations.get_bucket_notification | Tells a bucket's notification. | pending
-operations.get_bucket_notification_configuration | Tells a bucket's notifications. | operations/notification.test.ts > putBucketNotificationConfiguration > is read back, replaces what was there, and is empty at first
+operations.get_bucket_notification_configuration | Tells a bucket's notifications. | operations/notification.test.ts > putBucketNotificationConfiguration and getBucketNotificationConfiguration > is read back, replaces what was there, and is empty at first
 operations.get_bucket_ownership_controls | Tells a bucket's ownership controls. | pending
 operations.get_bucket_policy | Tells a bucket's policy. | pending
 operations.get_bucket_policy_status | Tells whether a bucket's policy makes it public. | pending
@@ -80,7 +80,7 @@ operations.put_bucket_lifecycle_configuration | Sets a bucket's lifecycle config
 operations.put_bucket_logging | Sets a bucket's logging. | pending
 operations.put_bucket_metrics_configuration | Sets a bucket's metrics configuration. | pending
 operations.put_bucket_notification | Sets a bucket's notification. | pending
-operations.put_bucket_notification_configuration | Configures a bucket's notifications. | operations/notification.test.ts > putBucketNotificationConfiguration > is read back, replaces what was there, and is empty at first
+operations.put_bucket_notification_configuration | Configures a bucket's notifications. | operations/notification.test.ts > putBucketNotificationConfiguration and getBucketNotificationConfiguration > is read back, replaces what was there, and is empty at first
 operations.put_bucket_ownership_controls | Sets a bucket's ownership controls. | pending
 operations.put_bucket_policy | Sets a bucket's policy. | pending
 operations.put_bucket_replication | Sets a bucket's replication. | pending

@@ -1,7 +1,7 @@
 /**
- * Secrets stay inside: a system that logs everything is given a secret of its own in each place that takes one, in calls
- * that succeed and in calls that fail. Afterwards none of them stands in what its processes wrote, in a refusal, or in
- * the metrics.
+ * Secrets stay inside: a system that logs everything is given a secret of its own in each place that takes one, in
+ * calls that succeed and in calls that fail. Afterwards none of them stands in what its processes wrote, in a refusal,
+ * or in the metrics.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

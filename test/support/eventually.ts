@@ -1,6 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-/** Waits until the probe returns something other than undefined or false; fails after the limit with what it last saw. */
+/**
+ * Waits until the probe returns something other than undefined or false; fails after the limit with what it last saw.
+ */
 export const eventually = async <T>(
   probe: () => Promise<T | undefined | false> | T | undefined | false,
   what: string,

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** The text files of the repository: path from the root to content. */
+/** The files of the repository: path from the root to content; empty for those that are not text. */
 export type Tree = ReadonlyMap<string, string>;
 
 /** One breach of a rule. */
@@ -15,14 +15,14 @@ export interface Finding {
 
 const textEndings = /\.(?:ts|proto|md|json|ya?ml|py|sh|go)$|(?:^|\/)(?:run|\.gitignore|LICENSE)$/;
 
-/** Reads every text file that git tracks or would track. */
+/** Reads every file that git tracks or would track. */
 export const readTree = (root: string): Tree => {
   const listed = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {
     cwd: root,
     encoding: "utf8",
   });
-  const paths = listed.split("\n").filter((path) => textEndings.test(path) && existsSync(join(root, path)));
-  return new Map(paths.map((path) => [path, readFileSync(join(root, path), "utf8")]));
+  const paths = listed.split("\n").filter((path) => path !== "" && existsSync(join(root, path)));
+  return new Map(paths.map((path) => [path, textEndings.test(path) ? readFileSync(join(root, path), "utf8") : ""]));
 };
 
 /** The files whose path matches, in order. */

@@ -5,7 +5,9 @@ import { refusalOf, startHarness } from "../harness.ts";
 import type { ProfileClient } from "../harness.ts";
 import { eventually } from "../../support/eventually.ts";
 
-/** The guide's example: a ticket joins the one profile with its mail address, else the profile of earlier tickets of it. */
+/**
+ * The guide's example: a ticket joins the one profile with its mail address, else the profile of earlier tickets of it.
+ */
 const ticket = {
   domainName: "shop",
   objectTypeName: "ticket",

@@ -163,7 +163,7 @@ describe("an archive", () => {
   });
 });
 
-describe("a replay", () => {
+describe("startReplay, describeReplay, listReplays and cancelReplay", () => {
   test("reaches only the rules that it names", async () => {
     const { client, clock, app } = await startHarness();
     await client.createArchive({ archiveName: "sales", eventSourceArn: defaultBus });

@@ -166,8 +166,9 @@ const documentsOfTheirOwn = new Set([
 ]);
 
 /**
- * Headers that carry the name of another header of the dialect (`x-svc-fwd-header-x-svc-restore`). The gateway spells the
- * inner one with the provider's word where clients write the header prefix; take the list away when it does as they do.
+ * Headers that carry the name of another header of the dialect (`x-svc-fwd-header-x-svc-restore`). The gateway spells
+ * the inner one with the provider's word where clients write the header prefix; take the list away when it does as they
+ * do.
  */
 const headersInHeaders = [
   "DeleteMarker",

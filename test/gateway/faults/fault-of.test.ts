@@ -312,7 +312,8 @@ describe("a refusal of the gateway", () => {
   });
 
   test.each([
-    // header, its value for a body of "<ShelfRules><Rule><Status>Enabled</Status></Rule></ShelfRules>", status, what the answer holds
+    // header, its value for a body of "<ShelfRules><Rule><Status>Enabled</Status></Rule></ShelfRules>", status, what
+    // the answer holds
     ["content-md5", "x4JJSTQbY+7gP6fCvDRJpw==", 400, "<Code>BadDigest</Code>"],
     ["content-md5", "short", 400, "<Code>InvalidDigest</Code>"],
     ["content-md5", "9Bv+UnQidSCmAGLXEYkCzg==", 200, ""],

@@ -54,7 +54,10 @@ const namedTexts: readonly (readonly [RegExp, readonly string[]])[] = [
 
 const anyTexts = ["fuzz", "a", "é\u{1f600}", "<&>\"'", "\u0001", "", "0", "x".repeat(300)];
 
-/** A message of a type, most often one that its constraints allow. The density says how many optional members it has, in percent. */
+/**
+ * A message of a type, most often one that its constraints allow. The density says how many optional members it has, in
+ * percent.
+ */
 export const randomMessage = (
   desc: DescMessage,
   random: Random,

@@ -1,4 +1,7 @@
-/** Requests that are signed with ECDSA for a set of regions. The signer here shares only the key derivation, which a published key pair checks. */
+/**
+ * Requests that are signed with ECDSA for a set of regions. The signer here shares only the key derivation, which a
+ * published key pair checks.
+ */
 import { createECDH, createPrivateKey, sign } from "node:crypto";
 
 import { describe, expect, test } from "vitest";

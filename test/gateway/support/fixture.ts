@@ -37,7 +37,9 @@ export interface Received {
   readonly method: string;
   /** The request (of a stream, its first message) as proto JSON. */
   readonly message: JsonValue;
-  /** Of a streamed request: all bytes after the first message, and its last message when that carries more than bytes. */
+  /**
+   * Of a streamed request: all bytes after the first message, and its last message when that carries more than bytes.
+   */
   readonly body?: string;
   readonly last?: JsonValue;
   readonly caller: Caller;

@@ -15,7 +15,9 @@ export const commitParts = (store: Store, number: number, bytes: number): Promis
       tx.put(events, [`${number}`, part], { value: new Uint8Array(bytes).fill(fillOf(number, part)) });
   });
 
-/** What a store has of such transactions: the numbers that are whole, and those of which something is missing or wrong. */
+/**
+ * What a store has of such transactions: the numbers that are whole, and those of which something is missing or wrong.
+ */
 export const surveyParts = (store: Store, bytes: number): Promise<{ whole: Set<number>; broken: Set<number> }> =>
   store.read(async (reader) => {
     const counts = new Map<number, number>();

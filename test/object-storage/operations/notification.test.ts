@@ -69,7 +69,7 @@ const configure = (
 const events = ["s3:ObjectCreated:*"];
 const rule = (...names: string[]) => ({ key: { filterRules: names.map((name) => ({ name, value: "x" })) } });
 
-describe("putBucketNotificationConfiguration", () => {
+describe("putBucketNotificationConfiguration and getBucketNotificationConfiguration", () => {
   test("is read back, replaces what was there, and is empty at first", async () => {
     const { client, ...harness } = await startWithBucket();
     const read = async () =>
