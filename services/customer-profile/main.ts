@@ -2,7 +2,7 @@ import { ErrorReasonSchema } from "../../gen/quartet/customerprofile/v1/error_re
 import { CustomerProfileService } from "../../gen/quartet/customerprofile/v1/customer_profile_service_pb.ts";
 import { runService } from "../kit/process/service-process.ts";
 import { customerProfileSettings, installation } from "../launcher/settings.ts";
-import { createApplication } from "./application.ts";
+import { openCustomerProfile } from "./open.ts";
 import { handlers } from "./service.ts";
 
 await runService({
@@ -13,9 +13,6 @@ await runService({
   handlers,
   errors: ErrorReasonSchema,
   issuers: { gateway: { anyCaller: true } },
-  open: async ({ store, directory, clock, ids, log, keyNames }) => {
-    const app = await createApplication({ store, directory, clock, ids, log, keyNames });
-    app.start();
-    return { app, jobs: app.jobs, stop: () => app.stop() };
-  },
+  open: ({ store, directory, clock, ids, log, keyNames }) =>
+    openCustomerProfile({ store, directory, clock, ids, log, keyNames }),
 });

@@ -1,8 +1,7 @@
 import { CustomerProfileService } from "../../gen/quartet/customerprofile/v1/customer_profile_service_pb.ts";
-import type { Handlers } from "../kit/server/handlers.ts";
+import { guarded } from "../kit/server/guard.ts";
 import { pending } from "../kit/server/handlers.ts";
-import type { Application } from "./application.ts";
-import { authorized } from "./access/guard.ts";
+import { guard } from "./access/guard.ts";
 import { createDomain, deleteDomain, getDomain, listDomains, updateDomain } from "./operations/domain.ts";
 import {
   deleteIntegration,
@@ -26,39 +25,40 @@ import { createProfile, deleteProfile, updateProfile } from "./operations/profil
 import { searchProfiles } from "./operations/search.ts";
 import { listTagsForResource, tagResource, untagResource } from "./operations/tag.ts";
 
-/** Operations that are known and not offered. */
-const notOffered = pending(CustomerProfileService, "getMatches");
-
-/** The whole service: every operation, behind its authorization. */
-export const handlers: Handlers<typeof CustomerProfileService, Application> = authorized({
-  createDomain,
-  getDomain,
-  updateDomain,
-  deleteDomain,
-  listDomains,
-  createProfile,
-  updateProfile,
-  deleteProfile,
-  searchProfiles,
-  addProfileKey,
-  deleteProfileKey,
-  tagResource,
-  untagResource,
-  listTagsForResource,
-  putProfileObjectType,
-  getProfileObjectType,
-  deleteProfileObjectType,
-  listProfileObjectTypes,
-  getProfileObjectTypeTemplate,
-  listProfileObjectTypeTemplates,
-  putProfileObject,
-  listProfileObjects,
-  deleteProfileObject,
-  putIntegration,
-  getIntegration,
-  deleteIntegration,
-  listIntegrations,
-  listAccountIntegrations,
-  mergeProfiles,
-  ...notOffered,
-});
+/** Every operation of the service, reached only through the guard. */
+export const handlers = guarded(
+  CustomerProfileService,
+  {
+    createDomain,
+    getDomain,
+    updateDomain,
+    deleteDomain,
+    listDomains,
+    createProfile,
+    updateProfile,
+    deleteProfile,
+    searchProfiles,
+    addProfileKey,
+    deleteProfileKey,
+    tagResource,
+    untagResource,
+    listTagsForResource,
+    putProfileObjectType,
+    getProfileObjectType,
+    deleteProfileObjectType,
+    listProfileObjectTypes,
+    getProfileObjectTypeTemplate,
+    listProfileObjectTypeTemplates,
+    putProfileObject,
+    listProfileObjects,
+    deleteProfileObject,
+    putIntegration,
+    getIntegration,
+    deleteIntegration,
+    listIntegrations,
+    listAccountIntegrations,
+    mergeProfiles,
+    ...pending(CustomerProfileService, "getMatches"),
+  },
+  guard,
+);

@@ -8,7 +8,7 @@ import { BytesValueSchema } from "@bufbuild/protobuf/wkt";
 
 import { CustomerProfileService } from "../../gen/quartet/customerprofile/v1/customer_profile_service_pb.ts";
 import type { Application } from "../../services/customer-profile/application.ts";
-import { createApplication } from "../../services/customer-profile/application.ts";
+import { openCustomerProfile } from "../../services/customer-profile/open.ts";
 import { handlers } from "../../services/customer-profile/service.ts";
 import { systemClock } from "../../services/kit/clock/clock.ts";
 import { rootCaller } from "../../services/kit/identity/caller.ts";
@@ -61,7 +61,8 @@ const row = (what: string, value: number, baselineWhat: string, baseline: number
 });
 
 const measure = async (store: Store, directory: string): Promise<BenchRow[]> => {
-  const app = await createApplication({ store, directory, clock: systemClock, ids: randomIds, log: silentLogger });
+  const parts = { store, directory, clock: systemClock, ids: randomIds, log: silentLogger, works: false };
+  const { app } = await openCustomerProfile(parts);
   const call = caller(app);
   const { createDomain, createProfile, searchProfiles, putProfileObject } = CustomerProfileService.method;
   await call(createDomain, { domainName: "shop", defaultExpirationDays: 30 });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
 import type { WrappedKeyRecord } from "../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
-import { idText } from "../../services/customer-profile/store/identifier.ts";
+import { idText } from "../../services/customer-profile/domain/identifier.ts";
 import { domainKeys, erasedKeys, profileKeys } from "../../services/customer-profile/store/layout.ts";
 import { eventually } from "../support/eventually.ts";
 import { bytesOfFiles, countsOf, rowsOf } from "./database.ts";

@@ -3,7 +3,7 @@ import type { Client } from "@connectrpc/connect";
 import { CustomerProfileService } from "../../gen/quartet/customerprofile/v1/customer_profile_service_pb.ts";
 import { ErrorReasonSchema } from "../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
 import type { Application } from "../../services/customer-profile/application.ts";
-import { createApplication } from "../../services/customer-profile/application.ts";
+import { openCustomerProfile } from "../../services/customer-profile/open.ts";
 import { handlers } from "../../services/customer-profile/service.ts";
 import type { KeyNames } from "../../services/kit/keyring/key-names.ts";
 import type { Store } from "../../services/kit/store/store.ts";
@@ -47,11 +47,7 @@ export const startHarness = async (options: HarnessOptions = {}): Promise<Harnes
     errors: ErrorReasonSchema,
     clock,
     directory,
-    open: async (parts) => {
-      const app = await createApplication({ ...parts, ...(keyNames && { keyNames }) });
-      if (works) app.start();
-      return { app, stop: () => app.stop() };
-    },
+    open: (parts) => openCustomerProfile({ ...parts, works, ...(keyNames && { keyNames }) }),
   });
   return { ...harness, clock, app: harness.opened.app, client: harness.clientOf(ownerAccount) };
 };

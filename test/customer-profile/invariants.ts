@@ -1,5 +1,5 @@
 import { addAmounts, noAmounts } from "../../services/customer-profile/store/counters.ts";
-import { idText } from "../../services/customer-profile/store/identifier.ts";
+import { idText } from "../../services/customer-profile/domain/identifier.ts";
 import {
   counters,
   domainKeys,

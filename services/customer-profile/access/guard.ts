@@ -1,30 +1,34 @@
-import type { CustomerProfileService } from "../../../gen/quartet/customerprofile/v1/customer_profile_service_pb.ts";
+import type { DescMethod, Message } from "@bufbuild/protobuf";
+
 import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
 import { isOwner } from "../../kit/identity/owner.ts";
-import type { CallContext, Handlers } from "../../kit/server/handlers.ts";
+import type { Guard } from "../../kit/server/guard.ts";
 import type { Application } from "../application.ts";
+import { parseTaggedArn } from "../domain/resource-name.ts";
 import { fault } from "../faults.ts";
-
-type Service = Handlers<typeof CustomerProfileService, Application>;
-type AnyHandler = (request: unknown, context: CallContext<Application>) => Promise<unknown>;
+import type { Access } from "./access.ts";
 
 /**
- * Puts the authorization in front of every handler, so that none can forget it. Each operation works on the data of the
- * caller's own account; so whoever acts for an account is allowed, and nobody else is.
+ * Decides whether a call may reach its handler: whoever acts for an account may use the data of that account, and of no
+ * other. Requests name what they work on relative to the account of the caller, except for those with a `resource_arn`.
+ *
+ * Refuses, in this order: (1) a caller without an account, (2) an ARN that is not one of this service's resources, (3) an
+ * ARN of another account.
  */
-export const authorized = (handlers: Service): Service =>
-  Object.fromEntries(
-    Object.entries(handlers).map(([name, handler]) => [
-      name,
-      typeof handler === "function" ? guarded(handler as AnyHandler) : handler,
-    ]),
-  ) as unknown as Service;
+export const guard: Guard<Application, Access> = async (request, { caller, method }) => {
+  const { accountId } = caller;
+  if (!isOwner(caller, accountId)) throw denied(method, "*");
+  const resourceArn = findResourceArn(request, method);
+  if (resourceArn !== undefined && !isOwner(caller, parseTaggedArn(resourceArn).accountId))
+    throw denied(method, resourceArn);
+  return { accountId };
+};
 
-const guarded =
-  (handler: AnyHandler): AnyHandler =>
-  async (request, context) => {
-    const { caller, method } = context;
-    if (!isOwner(caller, caller.accountId))
-      throw fault(ErrorReason.ACCESS_DENIED, { action: `customer-profile:${method.name}`, resource: "*" });
-    return handler(request, context);
-  };
+/** The value of the request's `resource_arn` member; undefined if its method has no such member. */
+const findResourceArn = (request: Message, method: DescMethod): string | undefined => {
+  const member = method.input.fields.find(({ name }) => name === "resource_arn");
+  return member && (request as unknown as Readonly<Record<string, string>>)[member.localName];
+};
+
+const denied = (method: DescMethod, resource: string): Error =>
+  fault(ErrorReason.ACCESS_DENIED, { action: `customer-profile:${method.name}`, resource });

@@ -1,6 +1,6 @@
 import type { FlowDefinition } from "../../../gen/quartet/customerprofile/v1/integration_pb.ts";
 
-/** What an integration asks for, as far as its rules go. */
+/** The members of a requested integration that its rules concern. */
 export interface RequestedIntegration {
   readonly uri?: string;
   readonly objectTypeName?: string;
@@ -8,7 +8,7 @@ export interface RequestedIntegration {
   readonly flowDefinition?: FlowDefinition;
 }
 
-/** What is wrong with an integration, in words for its author, or undefined. */
+/** Why an integration is not valid, as a message for its author; undefined if it is. */
 export const findIntegrationProblem = (requested: RequestedIntegration): string | undefined => {
   if (requested.objectTypeName === undefined && Object.keys(requested.objectTypeNames).length === 0)
     return "it names no object type";
@@ -17,14 +17,14 @@ export const findIntegrationProblem = (requested: RequestedIntegration): string 
   return undefined;
 };
 
-/** The names of all object types that an integration fills. */
+/** The names of all object types that an integration imports. */
 export const objectTypesOf = (requested: RequestedIntegration): readonly string[] => [
   ...(requested.objectTypeName === undefined ? [] : [requested.objectTypeName]),
   ...Object.values(requested.objectTypeNames),
 ];
 
-/** The address of an integration that names none: made of domain, connector, object type and the instant in milliseconds. */
-export const madeUri = (domainName: string, requested: RequestedIntegration, nowMs: number): string =>
+/** The address of an integration that names none: domain, connector, object type and the instant in milliseconds. */
+export const generatedUri = (domainName: string, requested: RequestedIntegration, nowMs: number): string =>
   [
     domainName,
     requested.flowDefinition?.sourceFlowConfig?.connectorType ?? "",

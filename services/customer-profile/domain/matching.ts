@@ -2,12 +2,12 @@ import type { ObjectKey } from "./object-mapping.ts";
 
 /** A key of an object and the profiles that have it: none, one, or two for "several". */
 export interface KeyHits extends ObjectKey {
-  readonly profileIds: readonly string[];
+  readonly profileIds: readonly Uint8Array[];
 }
 
 /** To which profile an object belongs. */
 export type Match =
-  | { readonly kind: "attach"; readonly profileId: string }
+  | { readonly kind: "attach"; readonly profileId: Uint8Array }
   | { readonly kind: "create" }
   | { readonly kind: "none" };
 

@@ -97,6 +97,12 @@ export const contentBytes = (profile: ProfileState): number => {
   return bytes;
 };
 
+/** Objects that one unit of metering covers. */
+const objectsPerUnit = 100;
+
+/** The metering units of a profile with this number of objects: one for each hundred begun, and at least one. */
+export const meteringUnits = (objectCount: number): number => Math.max(1, Math.ceil(objectCount / objectsPerUnit));
+
 /** The search keys that a profile's own content gives it, without doubles. */
 export const searchKeysOf = (profile: ProfileState): readonly SearchKey[] => {
   const textsAt = (paths: readonly string[]) =>

@@ -1,60 +1,70 @@
-/** One key of a search and the values wanted of it. */
+import { compareIds, idText } from "./identifier.ts";
+
+/** One key of a search with the wanted values. */
 export interface SearchClause {
-  /** As the caller wrote it. */
+  /** As the caller spelled it. */
   readonly keyName: string;
   readonly values: readonly string[];
 }
 
-/** The profiles that one value of one clause finds, in a stretch of the identifiers. */
+/** The profiles that one value of one clause finds, from a position in the order of identifiers. */
 export interface ValueHits {
   /** Index of the clause. */
   readonly clause: number;
   readonly value: string;
   /** Ascending. */
-  readonly profileIds: readonly string[];
-  /** False when there are more profiles behind the last one. */
+  readonly profileIds: readonly Uint8Array[];
+  /** False if there are more profiles after the last one. */
   readonly isComplete: boolean;
 }
 
-/** A profile that a search finds, and by what. */
+/** A profile that a search finds, and the values that found it. */
 export interface SearchHit {
-  readonly profileId: string;
+  readonly profileId: Uint8Array;
   readonly foundBy: readonly SearchClause[];
 }
 
-/** The hits of one stretch, and where the next one begins. */
+/** The hits in one range of identifiers, and where the next range begins. */
 export interface SearchWindow {
   /** Ascending by identifier. */
   readonly hits: readonly SearchHit[];
-  /** The last identifier that this stretch covers; undefined: it covers all that follow. */
-  readonly through: string | undefined;
+  /** The last identifier of the range; undefined if it reaches to the end. */
+  readonly through: Uint8Array | undefined;
 }
 
 /**
- * Decides a stretch of a search. Each list of hits holds the first profiles behind the same position; so up to the
- * earliest end of an incomplete list everything is known, and nothing behind it is decided.
+ * Decides one range of a search. Each list contains the first profiles after the same position, so everything is known
+ * up to the earliest end of an incomplete list; identifiers after it are left to the next range.
  */
 export const decideWindow = (
   clauses: readonly SearchClause[],
   isEveryClauseNeeded: boolean,
   lists: readonly ValueHits[],
 ): SearchWindow => {
-  const ends = lists.filter((list) => !list.isComplete).map((list) => list.profileIds.at(-1) ?? "");
-  const through = ends.length === 0 ? undefined : ends.reduce((least, each) => (each < least ? each : least));
-  const found = new Map<string, Map<number, string[]>>();
-  for (const list of lists)
-    for (const profileId of list.profileIds) {
-      if (through !== undefined && profileId > through) break;
-      const byClause = entryOf(found, profileId, () => new Map<number, string[]>());
-      const values = entryOf(byClause, list.clause, (): string[] => []);
-      if (!values.includes(list.value)) values.push(list.value);
+  const through = earliestEnd(lists);
+  const found = new Map<string, { readonly profileId: Uint8Array; readonly byClause: Map<number, string[]> }>();
+  for (const { clause, value, profileIds } of lists)
+    for (const profileId of profileIds) {
+      if (through !== undefined && compareIds(profileId, through) > 0) break;
+      const { byClause } = entryOf(found, idText(profileId), () => ({ profileId, byClause: new Map() }));
+      const values = entryOf(byClause, clause, (): string[] => []);
+      if (!values.includes(value)) values.push(value);
     }
   const needed = isEveryClauseNeeded ? clauses.length : 1;
-  const hits = [...found]
-    .filter(([, byClause]) => byClause.size >= needed)
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([profileId, byClause]) => ({ profileId, foundBy: foundBy(clauses, byClause) }));
+  const hits = [...found.values()]
+    .filter(({ byClause }) => byClause.size >= needed)
+    .toSorted((a, b) => compareIds(a.profileId, b.profileId))
+    .map(({ profileId, byClause }) => ({ profileId, foundBy: foundBy(clauses, byClause) }));
   return { hits, through };
+};
+
+const earliestEnd = (lists: readonly ValueHits[]): Uint8Array | undefined => {
+  let earliest: Uint8Array | undefined;
+  for (const { profileIds, isComplete } of lists) {
+    const end = isComplete ? undefined : profileIds.at(-1);
+    if (end !== undefined && (earliest === undefined || compareIds(end, earliest) < 0)) earliest = end;
+  }
+  return earliest;
 };
 
 const foundBy = (
@@ -66,10 +76,10 @@ const foundBy = (
     return values === undefined ? [] : [{ keyName: clause.keyName, values }];
   });
 
-const entryOf = <Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value => {
+const entryOf = <Key, Value>(map: Map<Key, Value>, key: Key, create: () => Value): Value => {
   let value = map.get(key);
   if (value === undefined) {
-    value = make();
+    value = create();
     map.set(key, value);
   }
   return value;

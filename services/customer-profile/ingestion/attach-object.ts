@@ -2,6 +2,7 @@ import type { ObjectTypeRecord } from "../../../gen/quartet/customerprofile/stor
 import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
 import type { Reader, Transaction } from "../../kit/store/transaction.ts";
 import { expiryOf } from "../domain/expiry.ts";
+import { idText, parseProfileId } from "../domain/identifier.ts";
 import type { KeyHits } from "../domain/matching.ts";
 import { decideMatch, keptKeys } from "../domain/matching.ts";
 import type { MappedObject, ObjectKey } from "../domain/object-mapping.ts";
@@ -11,7 +12,6 @@ import { fault } from "../faults.ts";
 import { limits } from "../limits.ts";
 import type { OpenDomain } from "../store/domain.ts";
 import { expiryIn } from "../store/domain.ts";
-import { idBytes, idText } from "../store/identifier.ts";
 import { digestOf, listDigestsOf, listProfilesWithKey } from "../store/key-index.ts";
 import { findObject, findObjectPlace, listObjects, putObject } from "../store/object.ts";
 import type { ObjectAmounts, StoredProfile } from "../store/profile.ts";
@@ -34,27 +34,27 @@ export interface IncomingObject {
   /** The values of its unique key. */
   readonly unique: readonly string[];
   /** The identifier of the profile that it makes when it makes one. */
-  readonly newProfileId: string;
+  readonly newProfileId: Uint8Array;
   readonly nowMs: number;
 }
 
 /**
- * Attaches an object to a profile: to the one that holds the object with the same unique key already, which it replaces
- * there; else to the one that its keys find; else to a new one. Gives the object's identifier. Throws
+ * Attaches an object to a profile: to the one that already holds the object with the same unique key, which it replaces;
+ * else to the one that its keys find; else to a new one. Returns the object's identifier. Throws
  * OBJECT_MATCHES_NO_PROFILE, TOO_MANY_OBJECTS, OBJECTS_TOO_LARGE, PROFILE_TOO_LARGE.
  */
 export const attachObject = async (
   transaction: Transaction,
   domain: OpenDomain,
   incoming: IncomingObject,
-): Promise<string> => {
+): Promise<Uint8Array> => {
   const { type, typeName, mapped, nowMs } = incoming;
   const typeId = idText(type.typeId);
   const objectKey = domain.keys.digest(["object", typeId, ...incoming.unique]);
   const earlier = await findHolder(transaction, domain, type.typeId, objectKey, nowMs);
   const profile = earlier ?? (await findMatch(transaction, domain, incoming));
   const profileId = profile?.id ?? incoming.newProfileId;
-  const address = { profileId: idBytes(profileId), typeId: type.typeId, objectKey };
+  const address = { profileId, typeId: type.typeId, objectKey };
 
   const source = { objectTypeName: typeName, typeId, objectKey: idText(objectKey), timeMs: nowMs };
   const state = changedByObject(profile?.state ?? createdProfile(new Map(), nowMs), mapped.values, source);
@@ -65,14 +65,14 @@ export const attachObject = async (
   if (profile === undefined) await createProfile(transaction, domain, profileId, state, change);
   else await replaceProfile(transaction, domain, profile, state, change);
 
-  const digests = await digestsOf(transaction, domain, mapped.keys, address.profileId, objectKey, {
+  const digests = await digestsOf(transaction, domain, mapped.keys, profileId, objectKey, {
     isProfileNew: profile === undefined,
     isReplaced: earlier !== undefined,
   });
-  const profileKey = await profileKeyOf(transaction, domain, address.profileId);
+  const profileKey = await profileKeyOf(transaction, domain, profileId);
   const object = { text: incoming.text, putMs: nowMs, expireMs, digests };
   await putObject(transaction, domain, profileKey, address, object);
-  return idText(objectKey);
+  return objectKey;
 };
 
 /** The profile that holds the object already. One that has expired is removed here, so that it does not hold it twice. */
@@ -85,7 +85,7 @@ const findHolder = async (
 ): Promise<StoredProfile | undefined> => {
   const holder = await findObjectPlace(transaction, domain.id, typeId, objectKey);
   if (holder === undefined) return undefined;
-  const profile = await findProfile(transaction, domain, idText(holder), nowMs);
+  const profile = await findProfile(transaction, domain, holder, nowMs);
   if (profile === undefined) await removeProfile(transaction, domain.id, holder);
   return profile;
 };
@@ -105,14 +105,19 @@ const findMatch = async (
 };
 
 /** The first two living profiles that have a key: more than one is as good as many. */
-const findAlive = async (reader: Reader, domain: OpenDomain, { key }: ObjectKey, nowMs: number): Promise<string[]> => {
+const findAlive = async (
+  reader: Reader,
+  domain: OpenDomain,
+  { key }: ObjectKey,
+  nowMs: number,
+): Promise<Uint8Array[]> => {
   if (key.name === profileIdKeyName) {
-    const isId = /^[0-9a-f]{32}$/.test(key.value);
-    return isId && (await isProfileAlive(reader, domain, key.value, nowMs)) ? [key.value] : [];
+    const id = parseProfileId(key.value);
+    return id !== undefined && (await isProfileAlive(reader, domain, id, nowMs)) ? [id] : [];
   }
-  const alive: string[] = [];
+  const alive: Uint8Array[] = [];
   const digest = digestOf(domain.keys, key);
-  let after: string | undefined;
+  let after: Uint8Array | undefined;
   for (;;) {
     const found = await listProfilesWithKey(reader, domain.id, digest, after, foundAtOnce);
     for (const profileId of found) {

@@ -1,7 +1,7 @@
 import type { Transaction } from "../../kit/store/transaction.ts";
+import { idText } from "../domain/identifier.ts";
 import { withoutObject } from "../domain/profile-state.ts";
 import type { DomainData } from "../store/domain.ts";
-import { idText } from "../store/identifier.ts";
 import type { ObjectAddress } from "../store/object.ts";
 import { removeObject } from "../store/object.ts";
 import { findProfileEvenExpired, replaceProfile } from "../store/profile.ts";
@@ -17,7 +17,7 @@ export const detachObject = async (
 ): Promise<boolean> => {
   const removed = await removeObject(transaction, domain.id, address);
   if (removed === undefined) return false;
-  const profile = await findProfileEvenExpired(transaction, domain, idText(address.profileId));
+  const profile = await findProfileEvenExpired(transaction, domain, address.profileId);
   if (profile === undefined) return true;
   const { objectCount, objectBytes } = profile.record;
   const state = withoutObject(profile.state, idText(address.typeId), idText(address.objectKey));

@@ -3,7 +3,6 @@ import type { Transaction } from "../../kit/store/transaction.ts";
 import { fault } from "../faults.ts";
 import { limits } from "../limits.ts";
 import type { DomainData } from "../store/domain.ts";
-import { idBytes } from "../store/identifier.ts";
 import { listDigestsOf } from "../store/key-index.ts";
 import { objects } from "../store/layout.ts";
 import { expiryMs, putMs, putObject, readObject, removeObject } from "../store/object.ts";
@@ -28,11 +27,9 @@ export const moveObjects = async (
   if (objectCount > countMax) throw fault(ErrorReason.TOO_MANY_OBJECTS, { limit: String(countMax) });
   const bytesMax = limits.objectBytesPerProfileMax;
   if (objectBytes > bytesMax) throw fault(ErrorReason.OBJECTS_TOO_LARGE, { limit_bytes: String(bytesMax) });
-  const toId = idBytes(to.id);
-  const toKey = await profileKeyOf(transaction, domain, toId);
+  const toKey = await profileKeyOf(transaction, domain, to.id);
   let lastExpireMs = 0;
-  for (const { id } of from) {
-    const profileId = idBytes(id);
+  for (const { id: profileId } of from) {
     const fromKey = await profileKeyOf(transaction, domain, profileId);
     for await (const { key, value } of transaction.range(objects, { prefix: [domain.id, profileId] })) {
       const [, , typeId, objectKey] = key;
@@ -41,7 +38,7 @@ export const moveObjects = async (
       const digests = await listDigestsOf(transaction, domain.id, profileId, objectKey);
       await removeObject(transaction, domain.id, address);
       const moved = { text, putMs: putMs(value), expireMs: expiryMs(value), digests };
-      await putObject(transaction, domain, toKey, { profileId: toId, typeId, objectKey }, moved);
+      await putObject(transaction, domain, toKey, { profileId: to.id, typeId, objectKey }, moved);
       lastExpireMs = Math.max(lastExpireMs, moved.expireMs);
     }
   }

@@ -1,6 +1,7 @@
 /**
- * Domains. Creating refuses reserved tag keys, then an existing name, then one domain too many; the others refuse a
- * domain that is not there, and then an encryption key that cannot be used. Deleting answers when the domain and its key are gone; a job removes what it held.
+ * Domains. CreateDomain refuses, in this order: (1) reserved tag keys, (2) a name that exists, (3) one domain more than an
+ * account may have. UpdateDomain refuses (1) reserved tag keys, (2) a domain that does not exist, (3) an encryption key
+ * that cannot be used. GetDomain and DeleteDomain refuse a domain that does not exist.
  */
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
@@ -10,18 +11,17 @@ import { DomainRecordSchema } from "../../../gen/quartet/customerprofile/storage
 import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
 import type { Operation } from "../application.ts";
 import { settingsOf } from "../domain/domain-settings.ts";
+import { idBytes } from "../domain/identifier.ts";
+import { refuseReservedTagKeys } from "../domain/tag-rules.ts";
 import { fault } from "../faults.ts";
 import { limits } from "../limits.ts";
-import { enqueuePurge } from "../work/domain-purge.ts";
 import { totalOf } from "../store/counters.ts";
 import * as stored from "../store/domain.ts";
-import { idBytes } from "../store/identifier.ts";
 import { removeIntegrationsOf } from "../store/integration.ts";
-import { pageAnswer, pageOf } from "./page.ts";
-import { refuseReservedTagKeys } from "./tag.ts";
+import { enqueuePurge } from "../work/domain-purge.ts";
 
-/** Makes a domain. A second call with the same name is refused and changes nothing. */
-export const createDomain: Operation<"createDomain"> = async (request, { app, caller }) => {
+/** Creates a domain. Repeating the call fails with DOMAIN_ALREADY_EXISTS and changes nothing. */
+export const createDomain: Operation<"createDomain"> = async (request, { app, access }) => {
   refuseReservedTagKeys(request.tags);
   const now = timestampFromMs(app.clock.now());
   const record = create(DomainRecordSchema, {
@@ -32,21 +32,21 @@ export const createDomain: Operation<"createDomain"> = async (request, { app, ca
   });
 
   await app.store.transact(async (transaction) => {
-    const others = await stored.listDomains(transaction, caller.accountId, undefined, limits.domainsPerAccountMax);
-    if ((await stored.findDomain(transaction, caller.accountId, request.domainName)) !== undefined)
+    const others = await stored.listDomains(transaction, access.accountId, undefined, limits.domainsPerAccountMax);
+    if ((await stored.findDomain(transaction, access.accountId, request.domainName)) !== undefined)
       throw fault(ErrorReason.DOMAIN_ALREADY_EXISTS, { domain_name: request.domainName });
     if (others.length >= limits.domainsPerAccountMax)
       throw fault(ErrorReason.TOO_MANY_DOMAINS, { limit: String(limits.domainsPerAccountMax) });
-    stored.createDomain(transaction, app.keyring, caller.accountId, request.domainName, record);
+    stored.createDomain(transaction, app.keyring, access.accountId, request.domainName, record);
   });
 
   return domainAnswer(request.domainName, record);
 };
 
-/** Tells a domain's settings and what it holds, as of one instant. */
-export const getDomain: Operation<"getDomain"> = (request, { app, caller }) =>
+/** Returns a domain's settings and its statistics, as of one instant. */
+export const getDomain: Operation<"getDomain"> = (request, { app, access }) =>
   app.store.read(async (reader) => {
-    const record = await stored.getDomain(reader, caller.accountId, request.domainName);
+    const record = await stored.getDomain(reader, access.accountId, request.domainName);
     const total = await totalOf(reader, record.domainId);
     return {
       ...domainAnswer(request.domainName, record),
@@ -59,30 +59,33 @@ export const getDomain: Operation<"getDomain"> = (request, { app, caller }) =>
     };
   });
 
-/** Changes the settings that are given. Data that is stored already keeps its expiry. */
-export const updateDomain: Operation<"updateDomain"> = async (request, { app, caller }) => {
+/** Changes the settings that are set in the request. Data that is stored already keeps its expiry. */
+export const updateDomain: Operation<"updateDomain"> = async (request, { app, access }) => {
   refuseReservedTagKeys(request.tags);
   const updatedTime = timestampFromMs(app.clock.now());
 
   return app.store.transact(async (transaction) => {
-    const before = await stored.getDomain(transaction, caller.accountId, request.domainName);
+    const before = await stored.getDomain(transaction, access.accountId, request.domainName);
     const after: DomainRecord = { ...before, ...settingsOf(request), updatedTime };
-    stored.replaceDomain(transaction, caller.accountId, request.domainName, after);
+    stored.replaceDomain(transaction, access.accountId, request.domainName, after);
     if (request.defaultEncryptionKey !== undefined)
       await stored.moveDomainKey(transaction, app.keyring, after.domainId, after.defaultEncryptionKey);
     return domainAnswer(request.domainName, after);
   });
 };
 
-/** Deletes a domain. A second call is refused, because the domain is not there any more. */
-export const deleteDomain: Operation<"deleteDomain"> = async (request, { app, caller }) => {
+/**
+ * Deletes a domain. The domain and its key are deleted when this returns; a job removes its data. Repeating the call fails
+ * with DOMAIN_NOT_FOUND.
+ */
+export const deleteDomain: Operation<"deleteDomain"> = async (request, { app, access }) => {
   const nowMs = app.clock.now();
 
   await app.store.transact(async (transaction) => {
-    const { domainId } = await stored.getDomain(transaction, caller.accountId, request.domainName);
-    const owner = { accountId: caller.accountId, domainName: request.domainName, domainId };
+    const { domainId } = await stored.getDomain(transaction, access.accountId, request.domainName);
+    const owner = { accountId: access.accountId, domainName: request.domainName, domainId };
     await removeIntegrationsOf(transaction, owner);
-    stored.deleteDomain(transaction, caller.accountId, request.domainName, domainId);
+    stored.deleteDomain(transaction, access.accountId, request.domainName, domainId);
     enqueuePurge(app.jobs, transaction, domainId, nowMs);
     transaction.afterCommit(() => app.compaction.request());
   });
@@ -90,37 +93,35 @@ export const deleteDomain: Operation<"deleteDomain"> = async (request, { app, ca
   return { message: "OK" };
 };
 
-/** Lists the account's domains, by name. */
-export const listDomains: Operation<"listDomains"> = async (request, { app, caller }) => {
-  const page = pageOf(app, { caller: caller.accountId, operation: "ListDomains", filters: [] }, request);
+/** Lists the account's domains by name. */
+export const listDomains: Operation<"listDomains"> = async (request, context) => {
+  const { app, access } = context;
+  const page = app.pages.open(context, request);
   const found = await app.store.read((reader) =>
-    stored.listDomains(reader, caller.accountId, page.after, page.itemsMax + 1),
+    stored.listDomains(reader, access.accountId, page.after, page.lookFor),
   );
 
-  return pageAnswer(page, found, {
-    positionOf: ({ key }) => key[1],
-    itemOf: ({ key, value }) => ({
-      domainName: key[1],
-      createdAt: value.createdTime,
-      lastUpdatedAt: value.updatedTime,
-      tags: value.tags,
-    }),
-  });
+  const { items, ...next } = page.cut(found, ({ key }) => key[1]);
+  return { items: items.map(({ key, value }) => domainItem(key[1], value)), ...next };
 };
 
+const domainItem = (domainName: string, { createdTime, updatedTime, tags }: DomainRecord) => ({
+  domainName,
+  createdAt: createdTime,
+  lastUpdatedAt: updatedTime,
+  tags,
+});
+
 const domainAnswer = (domainName: string, record: DomainRecord) => {
-  const { defaultExpirationDays, defaultEncryptionKey, deadLetterQueueUrl, tags } = record;
-  const { matching, ruleBasedMatching, dataStore, createdTime, updatedTime } = record;
+  const { defaultExpirationDays, defaultEncryptionKey, deadLetterQueueUrl } = record;
+  const { matching, ruleBasedMatching, dataStore } = record;
   return {
-    domainName,
+    ...domainItem(domainName, record),
     defaultExpirationDays,
     ...(defaultEncryptionKey === "" ? {} : { defaultEncryptionKey }),
     ...(deadLetterQueueUrl === "" ? {} : { deadLetterQueueUrl }),
     matching,
     ruleBasedMatching,
     dataStore,
-    createdAt: createdTime,
-    lastUpdatedAt: updatedTime,
-    tags,
   };
 };

@@ -1,7 +1,8 @@
 /**
- * Integrations. Putting refuses reserved tag keys, then what is incomplete, then a domain, then an object type that is
- * not there, then a flow name of another integration, then one integration too many; the others refuse a domain, then
- * an integration, that is not there. Integrations are kept and told; reading from the source is not offered.
+ * Integrations. PutIntegration refuses, in this order: (1) reserved tag keys, (2) an incomplete integration, (3) a domain
+ * that does not exist, (4) an object type that does not exist, (5) the flow name of another integration, (6) one
+ * integration more than a domain may have. GetIntegration and DeleteIntegration refuse (1) a domain, (2) an integration
+ * that does not exist. Integrations are stored and returned; importing from the source is not offered.
  */
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
@@ -12,26 +13,25 @@ import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reaso
 import type { FlowDefinition } from "../../../gen/quartet/customerprofile/v1/integration_pb.ts";
 import type { Reader } from "../../kit/store/transaction.ts";
 import type { Operation } from "../application.ts";
-import { findIntegrationProblem, madeUri, objectTypesOf } from "../domain/integration-rules.ts";
+import { findIntegrationProblem, generatedUri, objectTypesOf } from "../domain/integration-rules.ts";
 import { objectTemplates } from "../domain/object-templates.ts";
+import { refuseReservedTagKeys } from "../domain/tag-rules.ts";
 import { fault } from "../faults.ts";
 import { limits } from "../limits.ts";
 import { getDomain } from "../store/domain.ts";
 import * as stored from "../store/integration.ts";
 import { getObjectType } from "../store/object-type.ts";
-import { pageAnswer, pageOf } from "./page.ts";
-import { refuseReservedTagKeys } from "./tag.ts";
 
-/** Makes or replaces an integration; tags of an existing one stay. */
-export const putIntegration: Operation<"putIntegration"> = async (request, { app, caller }) => {
+/** Creates or replaces an integration; an existing integration keeps its tags. */
+export const putIntegration: Operation<"putIntegration"> = async (request, { app, access }) => {
   refuseReservedTagKeys(request.tags);
   const problem = findIntegrationProblem(request);
   if (problem !== undefined) throw fault(ErrorReason.INTEGRATION_INVALID, { problem });
   const nowMs = app.clock.now();
-  const uri = request.uri ?? madeUri(request.domainName, request, nowMs);
+  const uri = request.uri ?? generatedUri(request.domainName, request, nowMs);
 
   return app.store.transact(async (transaction) => {
-    const { domainId } = await getDomain(transaction, caller.accountId, request.domainName);
+    const { domainId } = await getDomain(transaction, access.accountId, request.domainName);
     for (const name of objectTypesOf(request))
       if (!objectTemplates.has(name)) await getObjectType(transaction, domainId, name);
     const before = await stored.findIntegration(transaction, domainId, uri);
@@ -48,56 +48,51 @@ export const putIntegration: Operation<"putIntegration"> = async (request, { app
       updatedTime: timestampFromMs(nowMs),
       tags: before?.tags ?? request.tags,
     });
-    stored.putIntegration(
-      transaction,
-      { accountId: caller.accountId, domainName: request.domainName, domainId },
-      after,
-    );
+    const owner = { accountId: access.accountId, domainName: request.domainName, domainId };
+    stored.putIntegration(transaction, owner, after);
     return integrationAnswer(request.domainName, after);
   });
 };
 
-/** Tells an integration. */
-export const getIntegration: Operation<"getIntegration"> = (request, { app, caller }) =>
+/** Returns an integration. */
+export const getIntegration: Operation<"getIntegration"> = (request, { app, access }) =>
   app.store.read(async (reader) => {
-    const { domainId } = await getDomain(reader, caller.accountId, request.domainName);
+    const { domainId } = await getDomain(reader, access.accountId, request.domainName);
     return integrationAnswer(request.domainName, await stored.getIntegration(reader, domainId, request.uri));
   });
 
-/** Removes an integration; what it brought stays. A second call is refused. */
-export const deleteIntegration: Operation<"deleteIntegration"> = async (request, { app, caller }) => {
+/** Deletes an integration; its data stays. Repeating the call fails with INTEGRATION_NOT_FOUND. */
+export const deleteIntegration: Operation<"deleteIntegration"> = async (request, { app, access }) => {
   await app.store.transact(async (transaction) => {
-    const { domainId } = await getDomain(transaction, caller.accountId, request.domainName);
+    const { domainId } = await getDomain(transaction, access.accountId, request.domainName);
     await stored.getIntegration(transaction, domainId, request.uri);
-    const owner = { accountId: caller.accountId, domainName: request.domainName, domainId };
+    const owner = { accountId: access.accountId, domainName: request.domainName, domainId };
     stored.removeIntegration(transaction, owner, request.uri);
   });
 
   return { message: "OK" };
 };
 
-/** Lists the integrations of a domain, by address. */
-export const listIntegrations: Operation<"listIntegrations"> = async (request, { app, caller }) => {
-  const binding = { caller: caller.accountId, operation: "ListIntegrations", filters: [request.domainName] };
-  const page = pageOf(app, binding, request);
+/** Lists the integrations of a domain by address. */
+export const listIntegrations: Operation<"listIntegrations"> = async (request, context) => {
+  const { app, access } = context;
+  const page = app.pages.open(context, request, [request.domainName]);
   const found = await app.store.read(async (reader) => {
-    const { domainId } = await getDomain(reader, caller.accountId, request.domainName);
-    return stored.listIntegrations(reader, domainId, page.after, page.itemsMax + 1);
+    const { domainId } = await getDomain(reader, access.accountId, request.domainName);
+    return stored.listIntegrations(reader, domainId, page.after, page.lookFor);
   });
 
-  return pageAnswer(page, found, {
-    positionOf: ({ key }) => key[1],
-    itemOf: ({ value }) => integrationAnswer(request.domainName, value),
-  });
+  const { items, ...next } = page.cut(found, ({ key }) => key[1]);
+  return { items: items.map(({ value }) => integrationAnswer(request.domainName, value)), ...next };
 };
 
-/** Lists the integrations of the account that read from one address, by domain. */
-export const listAccountIntegrations: Operation<"listAccountIntegrations"> = async (request, { app, caller }) => {
-  const { accountId } = caller;
-  const binding = { caller: accountId, operation: "ListAccountIntegrations", filters: [request.uri] };
-  const page = pageOf(app, binding, request);
+/** Lists the account's integrations with one address by domain. */
+export const listAccountIntegrations: Operation<"listAccountIntegrations"> = async (request, context) => {
+  const { app, access } = context;
+  const { accountId } = access;
+  const page = app.pages.open(context, request, [request.uri]);
   const found = await app.store.read(async (reader) => {
-    const names = await stored.listDomainsReading(reader, accountId, request.uri, page.after, page.itemsMax + 1);
+    const names = await stored.listDomainsReading(reader, accountId, request.uri, page.after, page.lookFor);
     return Promise.all(
       names.map(async (domainName) => {
         const { domainId } = await getDomain(reader, accountId, domainName);
@@ -106,10 +101,8 @@ export const listAccountIntegrations: Operation<"listAccountIntegrations"> = asy
     );
   });
 
-  return pageAnswer(page, found, {
-    positionOf: ({ domainName }) => domainName,
-    itemOf: ({ domainName, record }) => integrationAnswer(domainName, record),
-  });
+  const { items, ...next } = page.cut(found, ({ domainName }) => domainName);
+  return { items: items.map(({ domainName, record }) => integrationAnswer(domainName, record)), ...next };
 };
 
 const refuseConflicts = async (

@@ -1,20 +1,22 @@
 /**
- * Merging. It refuses what names a profile twice or a source that is not merged, then a domain, then a profile that is not there, then objects or
- * content that would be too much. All of it is one transaction: a merge is seen whole or not at all.
+ * Merging. It refuses, in this order: (1) a profile that is named twice, or a field's source that is not merged, (2) a
+ * domain that does not exist, (3) a profile that does not exist or has expired, (4) too many or too large objects or
+ * content. All of it is one transaction: others see a merge as a whole or not at all.
  */
 import type { FieldSourceProfileIds } from "../../../gen/quartet/customerprofile/v1/match_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
 import type { Operation } from "../application.ts";
+import { idBytes, idText } from "../domain/identifier.ts";
 import { findMergeProblem, mergeProfiles as mergedState } from "../domain/merge.ts";
 import { addressFields, attributesPrefix, engagementPreferencesPath, textFields } from "../domain/profile-fields.ts";
 import { fault } from "../faults.ts";
 import { moveObjects } from "../ingestion/move-objects.ts";
 import { expiryIn, openDomain } from "../store/domain.ts";
-import { idBytes } from "../store/identifier.ts";
+import type { StoredProfile } from "../store/profile.ts";
 import { getProfile, removeProfile, replaceProfile } from "../store/profile.ts";
 
-/** Merges profiles into the main one and deletes them. It cannot be undone; a second call is refused. */
-export const mergeProfiles: Operation<"mergeProfiles"> = async (request, { app, caller }) => {
+/** Merges profiles into the main one and deletes them. It cannot be undone; repeating the call fails. */
+export const mergeProfiles: Operation<"mergeProfiles"> = async (request, { app, access }) => {
   const { domainName, mainProfileId, profileIdsToBeMerged, fieldSourceProfileIds } = request;
   const sources = sourcesOf(fieldSourceProfileIds);
   const problem = findMergeProblem([mainProfileId, ...profileIdsToBeMerged], sources);
@@ -22,21 +24,25 @@ export const mergeProfiles: Operation<"mergeProfiles"> = async (request, { app, 
   const nowMs = app.clock.now();
 
   await app.store.transact(async (transaction) => {
-    const domain = await openDomain(transaction, app.keyring, caller.accountId, domainName);
-    const main = await getProfile(transaction, domain, mainProfileId, nowMs);
-    const others = [];
-    for (const profileId of profileIdsToBeMerged) others.push(await getProfile(transaction, domain, profileId, nowMs));
+    const domain = await openDomain(transaction, app.keyring, access.accountId, domainName);
+    const main = await getProfile(transaction, domain, idBytes(mainProfileId), nowMs);
+    const others: StoredProfile[] = [];
+    for (const id of profileIdsToBeMerged) others.push(await getProfile(transaction, domain, idBytes(id), nowMs));
     const objects = await moveObjects(transaction, domain, main, others);
-    for (const other of others) await removeProfile(transaction, domain.id, idBytes(other.id));
-    const change = { expireMs: Math.max(expiryIn(domain, nowMs), objects.expireMs), objects };
-    await replaceProfile(transaction, domain, main, mergedState(main, others, sources, nowMs), change);
+    for (const other of others) await removeProfile(transaction, domain.id, other.id);
+    const state = mergedState(mergedProfile(main), others.map(mergedProfile), sources, nowMs);
+    const expireMs = Math.max(expiryIn(domain, nowMs), objects.expireMs);
+    await replaceProfile(transaction, domain, main, state, { expireMs, objects });
     transaction.afterCommit(() => app.compaction.request());
   });
 
   return { message: "OK" };
 };
 
-/** For each field that names one, the profile whose value wins. */
+/** The profile under the identifier by which the request's field sources name it. */
+const mergedProfile = ({ id, state }: StoredProfile) => ({ id: idText(id), state });
+
+/** For each field with a named source, the profile whose value is kept. */
 const sourcesOf = (named: FieldSourceProfileIds | undefined): ReadonlyMap<string, string> => {
   const sources = new Map<string, string>();
   if (named === undefined) return sources;

@@ -1,38 +1,36 @@
 /**
- * Object types and templates. Putting refuses reserved tag keys, then an encryption key that cannot be used, then a
- * domain or a template that is not there, then a type that breaks a rule, then one type too many; the others refuse a domain, then a type, that is not there.
+ * Object types and templates. PutProfileObjectType refuses, in this order: (1) reserved tag keys, (2) an encryption key
+ * that cannot be used, (3) a domain that does not exist, (4) a template that does not exist, (5) a type that breaks a rule,
+ * (6) one type more than a domain may have. The others refuse (1) a domain, (2) a type or template that does not exist.
  */
-import type { MessageInitShape } from "@bufbuild/protobuf";
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 
 import type { ObjectTypeRecord } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
 import { ObjectTypeRecordSchema } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
-import type { PutProfileObjectTypeRequest } from "../../../gen/quartet/customerprofile/v1/customer_profile_service_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
 import type { Operation } from "../application.ts";
-import type { ObjectTemplate } from "../domain/object-templates.ts";
-import { objectTemplates } from "../domain/object-templates.ts";
+import { idBytes } from "../domain/identifier.ts";
+import { definitionOf, getTemplate } from "../domain/object-type-definition.ts";
 import { findObjectTypeProblem } from "../domain/object-type-rules.ts";
+import { objectTemplates } from "../domain/object-templates.ts";
+import { refuseReservedTagKeys } from "../domain/tag-rules.ts";
 import { fault } from "../faults.ts";
 import { limits } from "../limits.ts";
-import { enqueueObjectTypePurge } from "../work/object-type-purge.ts";
 import { getDomain } from "../store/domain.ts";
-import { idBytes } from "../store/identifier.ts";
 import { disableIntegrations } from "../store/integration.ts";
 import * as stored from "../store/object-type.ts";
-import { pageAnswer, pageOf } from "./page.ts";
-import { refuseReservedTagKeys } from "./tag.ts";
+import { enqueueObjectTypePurge } from "../work/object-type-purge.ts";
 
-/** Makes or replaces an object type. Only objects that are put later are read by it; tags of an existing type stay. */
-export const putProfileObjectType: Operation<"putProfileObjectType"> = async (request, { app, caller }) => {
+/** Creates or replaces an object type. Objects that are stored already stay as they are; so do an existing type's tags. */
+export const putProfileObjectType: Operation<"putProfileObjectType"> = async (request, { app, access }) => {
   refuseReservedTagKeys(request.tags);
   app.keyNames.usableId(request.encryptionKey ?? "");
   const now = timestampFromMs(app.clock.now());
   const typeId = idBytes(app.ids.hex(32));
 
   return app.store.transact(async (transaction) => {
-    const { domainId } = await getDomain(transaction, caller.accountId, request.domainName);
+    const { domainId } = await getDomain(transaction, access.accountId, request.domainName);
     const definition = definitionOf(request);
     const problem = findObjectTypeProblem(definition);
     if (problem !== undefined) throw fault(ErrorReason.OBJECT_TYPE_INVALID, { problem });
@@ -53,19 +51,22 @@ export const putProfileObjectType: Operation<"putProfileObjectType"> = async (re
   });
 };
 
-/** Tells an object type. */
-export const getProfileObjectType: Operation<"getProfileObjectType"> = (request, { app, caller }) =>
+/** Returns an object type. */
+export const getProfileObjectType: Operation<"getProfileObjectType"> = (request, { app, access }) =>
   app.store.read(async (reader) => {
-    const { domainId } = await getDomain(reader, caller.accountId, request.domainName);
+    const { domainId } = await getDomain(reader, access.accountId, request.domainName);
     return typeAnswer(request.objectTypeName, await stored.getObjectType(reader, domainId, request.objectTypeName));
   });
 
-/** Deletes an object type and stops its integrations; a job removes its objects and what they gave to profiles. */
-export const deleteProfileObjectType: Operation<"deleteProfileObjectType"> = async (request, { app, caller }) => {
+/**
+ * Deletes an object type and stops its integrations; a job removes its objects and the fields and keys that came from
+ * them. Repeating the call fails with OBJECT_TYPE_NOT_FOUND.
+ */
+export const deleteProfileObjectType: Operation<"deleteProfileObjectType"> = async (request, { app, access }) => {
   const nowMs = app.clock.now();
 
   await app.store.transact(async (transaction) => {
-    const { domainId } = await getDomain(transaction, caller.accountId, request.domainName);
+    const { domainId } = await getDomain(transaction, access.accountId, request.domainName);
     const { typeId } = await stored.getObjectType(transaction, domainId, request.objectTypeName);
     stored.deleteObjectType(transaction, domainId, request.objectTypeName);
     await disableIntegrations(transaction, domainId, request.objectTypeName);
@@ -75,113 +76,60 @@ export const deleteProfileObjectType: Operation<"deleteProfileObjectType"> = asy
   return { message: "OK" };
 };
 
-/** Lists the object types of a domain, by name. */
-export const listProfileObjectTypes: Operation<"listProfileObjectTypes"> = async (request, { app, caller }) => {
-  const filters = [request.domainName];
-  const page = pageOf(app, { caller: caller.accountId, operation: "ListProfileObjectTypes", filters }, request);
+/** Lists the object types of a domain by name. */
+export const listProfileObjectTypes: Operation<"listProfileObjectTypes"> = async (request, context) => {
+  const { app, access } = context;
+  const page = app.pages.open(context, request, [request.domainName]);
   const found = await app.store.read(async (reader) => {
-    const { domainId } = await getDomain(reader, caller.accountId, request.domainName);
-    return stored.listObjectTypes(reader, domainId, page.after, page.itemsMax + 1);
+    const { domainId } = await getDomain(reader, access.accountId, request.domainName);
+    return stored.listObjectTypes(reader, domainId, page.after, page.lookFor);
   });
 
-  return pageAnswer(page, found, {
-    positionOf: ({ key }) => key[1],
-    itemOf: ({ key, value }) => ({
-      objectTypeName: key[1],
-      description: value.description,
-      createdAt: value.createdTime,
-      lastUpdatedAt: value.updatedTime,
-      ...countsOf(value),
-      tags: value.tags,
-    }),
-  });
+  const { items, ...next } = page.cut(found, ({ key }) => key[1]);
+  return { items: items.map(({ key, value }) => typeItem(key[1], value)), ...next };
 };
 
-/** Tells a template. */
+/** Returns a template. */
 export const getProfileObjectTypeTemplate: Operation<"getProfileObjectTypeTemplate"> = async (request) => ({
   ...getTemplate(request.templateId),
 });
 
-/** Lists the templates, by identifier. */
-export const listProfileObjectTypeTemplates: Operation<"listProfileObjectTypeTemplates"> = async (
-  request,
-  { app, caller },
-) => {
-  const binding = { caller: caller.accountId, operation: "ListProfileObjectTypeTemplates", filters: [] };
-  const page = pageOf(app, binding, request);
+/** Lists the templates by identifier. */
+export const listProfileObjectTypeTemplates: Operation<"listProfileObjectTypeTemplates"> = async (request, context) => {
+  const page = context.app.pages.open(context, request);
   const found = [...objectTemplates.values()].filter(
     ({ templateId }) => page.after === undefined || templateId > page.after,
   );
 
-  return pageAnswer(page, found, {
-    positionOf: ({ templateId }) => templateId,
-    itemOf: ({ templateId, sourceName, sourceObject }) => ({ templateId, sourceName, sourceObject }),
-  });
+  const { items, ...next } = page.cut(found, ({ templateId }) => templateId);
+  const shown = items.map(({ templateId, sourceName, sourceObject }) => ({ templateId, sourceName, sourceObject }));
+  return { items: shown, ...next };
 };
 
-/** The type that objects have which name a template as their type and nobody has put such a type. */
-export const implicitType = (
-  { templateId, fields, keys, allowProfileCreation }: ObjectTemplate,
-  typeId: Uint8Array,
-  nowMs: number,
-): ObjectTypeRecord =>
-  create(ObjectTypeRecordSchema, {
-    typeId,
-    description: `Made from template ${templateId}`,
-    templateId,
-    fields,
-    keys,
-    allowProfileCreation,
-    createdTime: timestampFromMs(nowMs),
-    updatedTime: timestampFromMs(nowMs),
-    isImplicit: true,
-  });
-
-const getTemplate = (templateId: string): ObjectTemplate => {
-  const template = objectTemplates.get(templateId);
-  if (template === undefined) throw fault(ErrorReason.TEMPLATE_NOT_FOUND, { template_id: templateId });
-  return template;
-};
-
-const hasEntries = (members: object): boolean => Object.keys(members).length > 0;
-
-/** What a request and its template say together: the request's fields and keys, or else the template's. */
-const definitionOf = (request: PutProfileObjectTypeRequest) => {
-  const template = request.templateId === undefined ? undefined : getTemplate(request.templateId);
+const typeItem = (objectTypeName: string, record: ObjectTypeRecord) => {
+  const { description, createdTime, updatedTime, maxProfileObjectCount, sourcePriority, tags } = record;
   return {
-    description: request.description,
-    templateId: request.templateId ?? "",
-    expirationDays: request.expirationDays ?? 0,
-    encryptionKey: request.encryptionKey ?? "",
-    allowProfileCreation: request.allowProfileCreation ?? template?.allowProfileCreation ?? false,
-    sourceLastUpdatedTimestampFormat: request.sourceLastUpdatedTimestampFormat ?? "",
-    maxProfileObjectCount: request.maxProfileObjectCount ?? 0,
-    sourcePriority: request.sourcePriority ?? 0,
-    fields: hasEntries(request.fields) ? request.fields : (template?.fields ?? {}),
-    keys: hasEntries(request.keys) ? request.keys : (template?.keys ?? {}),
-  } satisfies MessageInitShape<typeof ObjectTypeRecordSchema>;
+    objectTypeName,
+    description,
+    createdAt: createdTime,
+    lastUpdatedAt: updatedTime,
+    maxAvailableProfileObjectCount: limits.objectsPerProfileMax,
+    ...(maxProfileObjectCount === 0 ? {} : { maxProfileObjectCount }),
+    ...(sourcePriority === 0 ? {} : { sourcePriority }),
+    tags,
+  };
 };
 
-const typeAnswer = (objectTypeName: string, record: ObjectTypeRecord) => ({
-  objectTypeName,
-  description: record.description,
-  ...(record.templateId === "" ? {} : { templateId: record.templateId }),
-  ...(record.expirationDays === 0 ? {} : { expirationDays: record.expirationDays }),
-  ...(record.encryptionKey === "" ? {} : { encryptionKey: record.encryptionKey }),
-  ...(record.sourceLastUpdatedTimestampFormat === ""
-    ? {}
-    : { sourceLastUpdatedTimestampFormat: record.sourceLastUpdatedTimestampFormat }),
-  allowProfileCreation: record.allowProfileCreation,
-  ...countsOf(record),
-  fields: record.fields,
-  keys: record.keys,
-  createdAt: record.createdTime,
-  lastUpdatedAt: record.updatedTime,
-  tags: record.tags,
-});
-
-const countsOf = ({ maxProfileObjectCount, sourcePriority }: ObjectTypeRecord) => ({
-  maxAvailableProfileObjectCount: limits.objectsPerProfileMax,
-  ...(maxProfileObjectCount === 0 ? {} : { maxProfileObjectCount }),
-  ...(sourcePriority === 0 ? {} : { sourcePriority }),
-});
+const typeAnswer = (objectTypeName: string, record: ObjectTypeRecord) => {
+  const { templateId, expirationDays, encryptionKey, sourceLastUpdatedTimestampFormat } = record;
+  return {
+    ...typeItem(objectTypeName, record),
+    ...(templateId === "" ? {} : { templateId }),
+    ...(expirationDays === 0 ? {} : { expirationDays }),
+    ...(encryptionKey === "" ? {} : { encryptionKey }),
+    ...(sourceLastUpdatedTimestampFormat === "" ? {} : { sourceLastUpdatedTimestampFormat }),
+    allowProfileCreation: record.allowProfileCreation,
+    fields: record.fields,
+    keys: record.keys,
+  };
+};

@@ -1,40 +1,42 @@
 /**
- * Objects of profiles. Putting refuses what is no JSON object, then a domain, then a type that is not there, then an
- * object without its unique key, then one that matches no profile, then what would be too much; listing refuses a token
- * that is not its own; the others refuse a domain, a profile and an object that is not there, in this order.
+ * Objects of profiles. PutProfileObject refuses, in this order: (1) text that is not a JSON object, (2) a domain that does
+ * not exist, (3) a type that does not exist, (4) an object without its unique key, (5) an object that matches no profile,
+ * (6) too many or too large objects. ListProfileObjects and DeleteProfileObject refuse (1) a page token of another
+ * listing, (2) a domain, (3) a profile, (4) a type, (5) an object that does not exist.
  */
 import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
+import type { Page } from "../../kit/page-tokens/pages.ts";
 import type { Reader, Transaction } from "../../kit/store/transaction.ts";
 import type { Application, Operation } from "../application.ts";
 import { isExpired } from "../domain/expiry.ts";
+import { idBytes, idText, parseObjectKey } from "../domain/identifier.ts";
 import { mapObject } from "../domain/object-mapping.ts";
 import { parseObject } from "../domain/object-source.ts";
+import { implicitType } from "../domain/object-type-definition.ts";
 import { objectTemplates } from "../domain/object-templates.ts";
+import { searchedKeys } from "../domain/search-key.ts";
 import { fault } from "../faults.ts";
 import { attachObject } from "../ingestion/attach-object.ts";
 import { detachObject } from "../ingestion/detach-object.ts";
 import { limits } from "../limits.ts";
 import type { OpenDomain } from "../store/domain.ts";
 import { openDomain } from "../store/domain.ts";
-import { idBytes, idText } from "../store/identifier.ts";
 import { digestOf, listDigestsOf } from "../store/key-index.ts";
 import { expiryMs, findObject, listObjects, readObject } from "../store/object.ts";
 import { findObjectType, getObjectType, putObjectType } from "../store/object-type.ts";
 import { getProfile, profileKeyOf } from "../store/profile.ts";
-import { searchedKeys } from "../domain/search-key.ts";
-import { implicitType } from "./object-type.ts";
-import { pageOf } from "./page.ts";
 
-/** Attaches an object to a profile; one with the same unique key is replaced. Search and listing see it at once. */
-export const putProfileObject: Operation<"putProfileObject"> = async (request, { app, caller }) => {
+/** Attaches an object to a profile; an object with the same unique key is replaced. Search and listing see it at once. */
+export const putProfileObject: Operation<"putProfileObject"> = async (request, { app, access }) => {
   const object = parseObject(request.object);
-  if (object === undefined) throw fault(ErrorReason.OBJECT_INVALID, { problem: "it is no JSON object" });
+  if (object === undefined) throw fault(ErrorReason.OBJECT_INVALID, { problem: "it is not a JSON object" });
   const nowMs = app.clock.now();
-  const newIds = { profileId: app.ids.hex(32), typeId: app.ids.hex(32) };
+  const newProfileId = idBytes(app.ids.hex(32));
+  const newTypeId = idBytes(app.ids.hex(32));
 
-  const profileObjectUniqueKey = await app.store.transact(async (transaction) => {
-    const domain = await openDomain(transaction, app.keyring, caller.accountId, request.domainName);
-    const type = await typeOf(transaction, domain, request.objectTypeName, newIds.typeId, nowMs);
+  const objectKey = await app.store.transact(async (transaction) => {
+    const domain = await openDomain(transaction, app.keyring, access.accountId, request.domainName);
+    const type = await typeOf(transaction, domain, request.objectTypeName, newTypeId, nowMs);
     const mapped = mapObject(type, object);
     if (mapped.unique === undefined)
       throw fault(ErrorReason.OBJECT_INVALID, { problem: "a field of its unique key is missing" });
@@ -44,22 +46,24 @@ export const putProfileObject: Operation<"putProfileObject"> = async (request, {
       text: request.object,
       mapped,
       unique: mapped.unique,
-      newProfileId: newIds.profileId,
+      newProfileId,
       nowMs,
     });
   });
 
-  return { profileObjectUniqueKey };
+  return { profileObjectUniqueKey: idText(objectKey) };
 };
 
-/** Lists the objects of one type of a profile, by identifier. A page may be short, even empty, and not be the last. */
-export const listProfileObjects: Operation<"listProfileObjects"> = async (request, { app, caller }) => {
-  const { domainName, objectTypeName, profileId, objectFilter } = request;
-  const filters = [domainName, objectTypeName, profileId, JSON.stringify(objectFilter ?? null)];
-  const page = pageOf(app, { caller: caller.accountId, operation: "ListProfileObjects", filters }, request);
+/** Lists the objects of one type of a profile by identifier. A page may be short, even empty, without being the last. */
+export const listProfileObjects: Operation<"listProfileObjects"> = async (request, context) => {
+  const { app, access } = context;
+  const { domainName, objectTypeName, objectFilter } = request;
+  const filters = [domainName, objectTypeName, request.profileId, JSON.stringify(objectFilter ?? null)];
+  const page = app.pages.open(context, request, filters);
+  const profileId = idBytes(request.profileId);
 
   return app.store.read(async (reader) => {
-    const domain = await openDomain(reader, app.keyring, caller.accountId, domainName);
+    const domain = await openDomain(reader, app.keyring, access.accountId, domainName);
     await getProfile(reader, domain, profileId, app.clock.now());
     const type = await getObjectType(reader, domain.id, objectTypeName);
     const isWanted = filterOf(domain, objectFilter);
@@ -67,20 +71,22 @@ export const listProfileObjects: Operation<"listProfileObjects"> = async (reques
   });
 };
 
-/** Deletes an object, with the keys that it gave and the fields that came from it. A second call is refused. */
-export const deleteProfileObject: Operation<"deleteProfileObject"> = async (request, { app, caller }) => {
-  const { domainName, objectTypeName, profileId, profileObjectUniqueKey } = request;
+/**
+ * Deletes an object, and the keys and fields that came from it. Repeating the call fails with OBJECT_NOT_FOUND.
+ */
+export const deleteProfileObject: Operation<"deleteProfileObject"> = async (request, { app, access }) => {
+  const { domainName, objectTypeName, profileObjectUniqueKey } = request;
+  const profileId = idBytes(request.profileId);
+  const objectKey = parseObjectKey(profileObjectUniqueKey);
   const nowMs = app.clock.now();
 
   await app.store.transact(async (transaction) => {
-    const domain = await openDomain(transaction, app.keyring, caller.accountId, domainName);
+    const domain = await openDomain(transaction, app.keyring, access.accountId, domainName);
     await getProfile(transaction, domain, profileId, nowMs);
-    const type = await getObjectType(transaction, domain.id, objectTypeName);
-    const isKey = /^[0-9a-f]{64}$/.test(profileObjectUniqueKey);
-    const objectKey = idBytes(isKey ? profileObjectUniqueKey : "");
-    const address = { profileId: idBytes(profileId), typeId: type.typeId, objectKey };
-    const record = await findObject(transaction, domain.id, address);
-    if (record === undefined || isExpired(expiryMs(record), nowMs))
+    const { typeId } = await getObjectType(transaction, domain.id, objectTypeName);
+    const address = objectKey && { profileId, typeId, objectKey };
+    const record = address && (await findObject(transaction, domain.id, address));
+    if (address === undefined || record === undefined || isExpired(expiryMs(record), nowMs))
       throw fault(ErrorReason.OBJECT_NOT_FOUND, { profile_object_unique_key: profileObjectUniqueKey });
     await detachObject(transaction, domain, address);
   });
@@ -88,19 +94,26 @@ export const deleteProfileObject: Operation<"deleteProfileObject"> = async (requ
   return { message: "OK" };
 };
 
-/** The type of an object; a template's identifier is a type that is made when it is first named. */
-const typeOf = async (transaction: Transaction, domain: OpenDomain, name: string, newTypeId: string, nowMs: number) => {
+/** The type of an object. The first object that names a template as its type creates that type. */
+const typeOf = async (
+  transaction: Transaction,
+  domain: OpenDomain,
+  name: string,
+  newTypeId: Uint8Array,
+  nowMs: number,
+) => {
   const template = objectTemplates.get(name);
+  if (template === undefined) return getObjectType(transaction, domain.id, name);
   const type = await findObjectType(transaction, domain.id, name);
-  if (type !== undefined || template === undefined) return type ?? getObjectType(transaction, domain.id, name);
-  const made = implicitType(template, idBytes(newTypeId), nowMs);
-  putObjectType(transaction, domain.id, name, made);
-  return made;
+  if (type !== undefined) return type;
+  const created = implicitType(template, newTypeId, nowMs);
+  putObjectType(transaction, domain.id, name, created);
+  return created;
 };
 
 type IsWanted = (digests: readonly Uint8Array[]) => boolean;
 
-/** Whether an object has any of the values of the key that a filter names. */
+/** Whether an object has one of the filter's values of the filter's key. */
 const filterOf = (
   domain: OpenDomain,
   filter: { keyName: string; values: readonly string[] } | undefined,
@@ -118,13 +131,13 @@ const objectPage = async (
   reader: Reader,
   app: Application,
   domain: OpenDomain,
-  of: { readonly profileId: string; readonly typeId: Uint8Array; readonly objectTypeName: string },
+  of: { readonly profileId: Uint8Array; readonly typeId: Uint8Array; readonly objectTypeName: string },
   isWanted: IsWanted | undefined,
-  page: ReturnType<typeof pageOf>,
+  page: Page,
 ) => {
-  const profileId = idBytes(of.profileId);
+  const { profileId, typeId, objectTypeName } = of;
   const after = page.after === undefined ? undefined : idBytes(page.after);
-  const found = await listObjects(reader, domain.id, profileId, of.typeId, after, page.itemsMax + 1);
+  const found = await listObjects(reader, domain.id, profileId, typeId, after, page.lookFor);
   const profileKey = await profileKeyOf(reader, domain, profileId);
   const items: { objectTypeName: string; profileObjectUniqueKey: string; object: string }[] = [];
   let bytes = 0;
@@ -134,9 +147,9 @@ const objectPage = async (
       return { items, nextToken: page.tokenOf(idText(previous.objectKey)) };
     if (isExpired(expiryMs(record), app.clock.now())) continue;
     if (isWanted?.(await listDigestsOf(reader, domain.id, profileId, objectKey)) === false) continue;
-    const object = readObject(domain, profileKey, { profileId, typeId: of.typeId, objectKey }, record);
+    const object = readObject(domain, profileKey, { profileId, typeId, objectKey }, record);
     bytes += Buffer.byteLength(object);
-    items.push({ objectTypeName: of.objectTypeName, profileObjectUniqueKey: idText(objectKey), object });
+    items.push({ objectTypeName, profileObjectUniqueKey: idText(objectKey), object });
   }
   return { items };
 };

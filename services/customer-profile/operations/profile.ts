@@ -1,37 +1,38 @@
 /**
- * Profiles. Each operation refuses a domain that is not there, then a profile that is not there (or has expired), then
- * a profile that would be too large. A profile and its index entries change in one transaction, so a search that
- * begins after the answer sees the change.
+ * Profiles. Each operation refuses, in this order: (1) a domain that does not exist, (2) a profile that does not exist or
+ * has expired, (3) a profile that would be too large. A profile and its index entries change in one transaction, so a
+ * search that begins after the response sees the change.
  */
 import type { Operation } from "../application.ts";
+import { idBytes } from "../domain/identifier.ts";
 import { changedByHand, createdProfile } from "../domain/profile-state.ts";
 import { valuesOf } from "../domain/profile-values.ts";
 import { expiryIn, openDomain } from "../store/domain.ts";
-import { idBytes } from "../store/identifier.ts";
 import * as stored from "../store/profile.ts";
 
-/** Makes a profile; each call makes another one. */
-export const createProfile: Operation<"createProfile"> = async (request, { app, caller }) => {
+/** Creates a profile. Repeating the call creates another one. */
+export const createProfile: Operation<"createProfile"> = async (request, { app, access }) => {
   const profileId = app.ids.hex(32);
   const nowMs = app.clock.now();
   const profile = createdProfile(valuesOf(request), nowMs);
 
   await app.store.transact(async (transaction) => {
-    const domain = await openDomain(transaction, app.keyring, caller.accountId, request.domainName);
-    await stored.createProfile(transaction, domain, profileId, profile, { expireMs: expiryIn(domain, nowMs) });
+    const domain = await openDomain(transaction, app.keyring, access.accountId, request.domainName);
+    await stored.createProfile(transaction, domain, idBytes(profileId), profile, { expireMs: expiryIn(domain, nowMs) });
   });
 
   return { profileId };
 };
 
-/** Changes what is given by hand; values by hand are never overwritten by objects. Repeating it changes nothing more. */
-export const updateProfile: Operation<"updateProfile"> = async (request, { app, caller }) => {
+/** Sets the given fields by hand; objects never overwrite these. Repeating the call changes nothing more. */
+export const updateProfile: Operation<"updateProfile"> = async (request, { app, access }) => {
+  const id = idBytes(request.profileId);
   const changes = valuesOf(request);
   const nowMs = app.clock.now();
 
   await app.store.transact(async (transaction) => {
-    const domain = await openDomain(transaction, app.keyring, caller.accountId, request.domainName);
-    const before = await stored.getProfile(transaction, domain, request.profileId, nowMs);
+    const domain = await openDomain(transaction, app.keyring, access.accountId, request.domainName);
+    const before = await stored.getProfile(transaction, domain, id, nowMs);
     await stored.replaceProfile(transaction, domain, before, changedByHand(before.state, changes, nowMs), {
       expireMs: expiryIn(domain, nowMs),
     });
@@ -40,14 +41,15 @@ export const updateProfile: Operation<"updateProfile"> = async (request, { app, 
   return { profileId: request.profileId };
 };
 
-/** Erases a profile: its content, its index entries and its data key. A second call is refused. */
-export const deleteProfile: Operation<"deleteProfile"> = async (request, { app, caller }) => {
+/** Erases a profile: its content, its index entries and its data key. Repeating the call fails with PROFILE_NOT_FOUND. */
+export const deleteProfile: Operation<"deleteProfile"> = async (request, { app, access }) => {
+  const id = idBytes(request.profileId);
   const nowMs = app.clock.now();
 
   await app.store.transact(async (transaction) => {
-    const domain = await openDomain(transaction, app.keyring, caller.accountId, request.domainName);
-    await stored.getProfile(transaction, domain, request.profileId, nowMs);
-    await stored.removeProfile(transaction, domain.id, idBytes(request.profileId));
+    const domain = await openDomain(transaction, app.keyring, access.accountId, request.domainName);
+    await stored.getProfile(transaction, domain, id, nowMs);
+    await stored.removeProfile(transaction, domain.id, id);
     transaction.afterCommit(() => app.compaction.request());
   });
 

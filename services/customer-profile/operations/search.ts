@@ -1,7 +1,7 @@
 /**
- * Search. It refuses more values than one search may have, then a page token that is not its own, then a domain that is
- * not there. It reads one consistent state, stretch by stretch in the order of identifiers, and decides each stretch
- * from the index alone; only profiles that go into the answer are decrypted.
+ * Search. It refuses, in this order: (1) more values than one search may have, (2) a page token of another search, (3) a
+ * domain that does not exist. It reads one consistent state, range by range in the order of identifiers, and decides each
+ * range from the index alone; only profiles that are returned are decrypted.
  */
 import { toBinary } from "@bufbuild/protobuf";
 
@@ -9,8 +9,10 @@ import type { SearchProfilesRequest } from "../../../gen/quartet/customerprofile
 import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
 import type { Profile } from "../../../gen/quartet/customerprofile/v1/profile_pb.ts";
 import { ProfileSchema } from "../../../gen/quartet/customerprofile/v1/profile_pb.ts";
+import type { Page } from "../../kit/page-tokens/pages.ts";
 import type { Reader } from "../../kit/store/transaction.ts";
 import type { Application, Operation } from "../application.ts";
+import { idBytes, idText } from "../domain/identifier.ts";
 import { valuesIn } from "../domain/profile-state.ts";
 import { profileOf } from "../domain/profile-values.ts";
 import type { SearchClause, SearchHit, SearchWindow } from "../domain/search.ts";
@@ -21,18 +23,16 @@ import type { OpenDomain } from "../store/domain.ts";
 import { openDomain } from "../store/domain.ts";
 import { findProfile } from "../store/profile.ts";
 import { listHits } from "../store/search.ts";
-import type { Page } from "./page.ts";
-import { pageOf } from "./page.ts";
 
-/** Finds profiles by keys. A page may be short, even empty, and not be the last. */
-export const searchProfiles: Operation<"searchProfiles"> = async (request, { app, caller }) => {
+/** Finds profiles by keys. A page may be short, even empty, without being the last. */
+export const searchProfiles: Operation<"searchProfiles"> = async (request, context) => {
+  const { app, access } = context;
   const clauses = clausesOf(request);
   const operator = request.logicalOperator ?? "OR";
-  const filters = [request.domainName, operator, JSON.stringify(clauses)];
-  const page = pageOf(app, { caller: caller.accountId, operation: "SearchProfiles", filters }, request);
+  const page = app.pages.open(context, request, [request.domainName, operator, JSON.stringify(clauses)]);
 
   return app.store.read(async (reader) => {
-    const domain = await openDomain(reader, app.keyring, caller.accountId, request.domainName);
+    const domain = await openDomain(reader, app.keyring, access.accountId, request.domainName);
     return searchPage(reader, app, domain, clauses, operator === "AND", page);
   });
 };
@@ -59,12 +59,12 @@ const searchPage = async (
   const nowMs = app.clock.now();
   const items: Profile[] = [];
   let bytes = 0;
-  let after = page.after;
+  let after = page.after === undefined ? undefined : idBytes(page.after);
   for (let windows = 0; windows < limits.searchWindowsMax; windows += 1) {
     const window: SearchWindow = decideWindow(
       clauses,
       isEveryClauseNeeded,
-      await listHits(reader, domain, clauses, after, page.itemsMax + 1),
+      await listHits(reader, domain, clauses, after, page.lookFor),
     );
     for (const [index, hit] of window.hits.entries()) {
       const profile = await readHit(reader, domain, hit, nowMs);
@@ -73,12 +73,12 @@ const searchPage = async (
       bytes += toBinary(ProfileSchema, profile).byteLength;
       const isLast = window.through === undefined && index === window.hits.length - 1;
       if (!isLast && (items.length === page.itemsMax || bytes >= limits.pageBytesMax))
-        return { items, nextToken: page.tokenOf(hit.profileId) };
+        return { items, nextToken: page.tokenOf(idText(hit.profileId)) };
     }
     if (window.through === undefined) return { items };
     after = window.through;
   }
-  return { items, ...(after === undefined ? {} : { nextToken: page.tokenOf(after) }) };
+  return { items, ...(after === undefined ? {} : { nextToken: page.tokenOf(idText(after)) }) };
 };
 
 const readHit = async (
@@ -89,7 +89,7 @@ const readHit = async (
 ): Promise<Profile | undefined> => {
   const found = await findProfile(reader, domain, profileId, nowMs);
   if (found === undefined) return undefined;
-  const profile = profileOf(profileId, valuesIn(found.state));
+  const profile = profileOf(idText(profileId), valuesIn(found.state));
   for (const { keyName, values } of foundBy)
     profile.foundByItems.push({
       $typeName: "quartet.customerprofile.v1.FoundByKeyValue",

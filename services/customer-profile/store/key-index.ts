@@ -1,7 +1,7 @@
+import type { Reader, Transaction } from "../../kit/store/transaction.ts";
+import { idText } from "../domain/identifier.ts";
 import type { SearchKey } from "../domain/search-key.ts";
 import type { DomainKeys } from "../encryption/domain-keys.ts";
-import type { Reader, Transaction } from "../../kit/store/transaction.ts";
-import { idBytes, idText } from "./identifier.ts";
 import { keyIndex, keyOrigins } from "./layout.ts";
 
 /** The origin of the keys that a profile's own content gives it. */
@@ -74,15 +74,15 @@ export const listProfilesWithKey = async (
   reader: Reader,
   domainId: Uint8Array,
   digest: Uint8Array,
-  afterProfileId: string | undefined,
+  afterProfileId: Uint8Array | undefined,
   limit: number,
-): Promise<string[]> => {
+): Promise<Uint8Array[]> => {
   const entries = await reader.list(keyIndex, {
     prefix: [domainId, digest],
-    ...(afterProfileId === undefined ? {} : { after: [domainId, digest, idBytes(afterProfileId)] as const }),
+    ...(afterProfileId === undefined ? {} : { after: [domainId, digest, afterProfileId] as const }),
     limit,
   });
-  return entries.map(({ key }) => idText(key[2]));
+  return entries.map(({ key }) => key[2]);
 };
 
 const changeReferences = async (

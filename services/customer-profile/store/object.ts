@@ -3,8 +3,8 @@ import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import type { ObjectRecord } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
 import { seal, unseal } from "../../kit/keyring/sealed.ts";
 import type { Reader, Transaction } from "../../kit/store/transaction.ts";
+import { idText } from "../domain/identifier.ts";
 import type { DomainData } from "./domain.ts";
-import { idText } from "./identifier.ts";
 import { replaceKeys } from "./key-index.ts";
 import { objectExpiries, objectPlaces, objects } from "./layout.ts";
 

@@ -3,7 +3,7 @@ import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 
 import type { StoredField } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
 import { ProfileContentSchema } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
-import { idBytes, idText } from "./identifier.ts";
+import { idBytes, idText } from "../domain/identifier.ts";
 import type { FieldState, ProfileState } from "../domain/profile-state.ts";
 
 /** The bytes that stand for a profile's content before encryption. */

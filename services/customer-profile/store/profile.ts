@@ -5,15 +5,14 @@ import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reaso
 import { seal, unseal } from "../../kit/keyring/sealed.ts";
 import type { Reader, Transaction } from "../../kit/store/transaction.ts";
 import { isExpired } from "../domain/expiry.ts";
-import { meteringUnits } from "../domain/metering.ts";
+import { idText } from "../domain/identifier.ts";
 import type { ProfileState } from "../domain/profile-state.ts";
-import { contentBytes, searchKeysOf } from "../domain/profile-state.ts";
+import { contentBytes, meteringUnits, searchKeysOf } from "../domain/profile-state.ts";
 import { fault } from "../faults.ts";
 import { limits } from "../limits.ts";
 import type { Amounts } from "./counters.ts";
 import { changeTotal, noAmounts, subtractAmounts } from "./counters.ts";
 import type { DomainData } from "./domain.ts";
-import { idBytes } from "./identifier.ts";
 import { contentOrigin, digestOf, putFirstKeys, removeAllKeys, replaceKeys } from "./key-index.ts";
 import { erasedKeys, expiries, profileKeys, profiles } from "./layout.ts";
 import { removeObjectsOf } from "./object.ts";
@@ -21,7 +20,7 @@ import { decodeProfile, encodeProfile } from "./profile-content.ts";
 
 /** A profile as it is stored, and its content. */
 export interface StoredProfile {
-  readonly id: string;
+  readonly id: Uint8Array;
   readonly state: ProfileState;
   readonly record: ProfileRecord;
 }
@@ -41,10 +40,10 @@ export interface ProfileChange {
 export const findProfile = async (
   reader: Reader,
   domain: DomainData,
-  profileId: string,
+  id: Uint8Array,
   nowMs: number,
 ): Promise<StoredProfile | undefined> => {
-  const found = await findProfileEvenExpired(reader, domain, profileId);
+  const found = await findProfileEvenExpired(reader, domain, id);
   return found === undefined || isExpired(expiryMs(found.record), nowMs) ? undefined : found;
 };
 
@@ -52,23 +51,22 @@ export const findProfile = async (
 export const findProfileEvenExpired = async (
   reader: Reader,
   domain: DomainData,
-  profileId: string,
+  id: Uint8Array,
 ): Promise<StoredProfile | undefined> => {
-  const id = idBytes(profileId);
   const record = await reader.get(profiles, [domain.id, id]);
   if (record === undefined) return undefined;
   const key = await profileKeyOf(reader, domain, id);
-  return { id: profileId, record, state: decodeProfile(unseal(key, contentPlace(domain.id, id), record.content)) };
+  return { id, record, state: decodeProfile(unseal(key, contentPlace(domain.id, id), record.content)) };
 };
 
 /** Whether there is such a profile that has not expired. */
 export const isProfileAlive = async (
   reader: Reader,
   domain: DomainData,
-  profileId: string,
+  id: Uint8Array,
   nowMs: number,
 ): Promise<boolean> => {
-  const record = await reader.get(profiles, [domain.id, idBytes(profileId)]);
+  const record = await reader.get(profiles, [domain.id, id]);
   return record !== undefined && !isExpired(expiryMs(record), nowMs);
 };
 
@@ -76,11 +74,11 @@ export const isProfileAlive = async (
 export const getProfile = async (
   reader: Reader,
   domain: DomainData,
-  profileId: string,
+  id: Uint8Array,
   nowMs: number,
 ): Promise<StoredProfile> => {
-  const found = await findProfile(reader, domain, profileId, nowMs);
-  if (found === undefined) throw fault(ErrorReason.PROFILE_NOT_FOUND, { profile_id: profileId });
+  const found = await findProfile(reader, domain, id, nowMs);
+  if (found === undefined) throw fault(ErrorReason.PROFILE_NOT_FOUND, { profile_id: idText(id) });
   return found;
 };
 
@@ -92,11 +90,10 @@ export const profileKeyOf = async (reader: Reader, domain: DomainData, profileId
 export const createProfile = async (
   transaction: Transaction,
   domain: DomainData,
-  profileId: string,
+  id: Uint8Array,
   state: ProfileState,
   change: ProfileChange,
 ): Promise<void> => {
-  const id = idBytes(profileId);
   const { key, wrapped } = domain.keys.wrapNewProfileKey(id);
   transaction.put(profileKeys, [domain.id, id], { key: wrapped });
   await writeContent(transaction, domain, id, key, state, change, undefined);
@@ -110,9 +107,8 @@ export const replaceProfile = async (
   state: ProfileState,
   change: ProfileChange,
 ): Promise<void> => {
-  const id = idBytes(stored.id);
-  const key = await profileKeyOf(transaction, domain, id);
-  await writeContent(transaction, domain, id, key, state, change, stored.record);
+  const key = await profileKeyOf(transaction, domain, stored.id);
+  await writeContent(transaction, domain, stored.id, key, state, change, stored.record);
 };
 
 /** Removes a profile and all that belongs and refers to it. Nothing happens when there is none. Needs no key. */

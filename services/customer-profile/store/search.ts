@@ -1,8 +1,8 @@
+import type { Reader } from "../../kit/store/transaction.ts";
+import { compareIds, parseProfileId } from "../domain/identifier.ts";
 import type { SearchClause, ValueHits } from "../domain/search.ts";
 import { documentedKeyName, profileIdKeyName, searchedKeys } from "../domain/search-key.ts";
-import type { Reader } from "../../kit/store/transaction.ts";
 import type { DomainData } from "./domain.ts";
-import { idBytes } from "./identifier.ts";
 import { digestOf, listProfilesWithKey } from "./key-index.ts";
 import { profiles } from "./layout.ts";
 
@@ -11,7 +11,7 @@ export const listHits = async (
   reader: Reader,
   domain: DomainData,
   clauses: readonly SearchClause[],
-  afterProfileId: string | undefined,
+  afterProfileId: Uint8Array | undefined,
   limit: number,
 ): Promise<ValueHits[]> => {
   const lists: ValueHits[] = [];
@@ -27,9 +27,9 @@ const listsOf = async (
   domain: DomainData,
   keyName: string,
   value: string,
-  afterProfileId: string | undefined,
+  afterProfileId: Uint8Array | undefined,
   limit: number,
-): Promise<(readonly string[])[]> => {
+): Promise<(readonly Uint8Array[])[]> => {
   if (documentedKeyName(keyName) === profileIdKeyName) return [await identified(reader, domain, value, afterProfileId)];
   return Promise.all(
     searchedKeys(keyName, value).map((key) =>
@@ -43,8 +43,9 @@ const identified = async (
   reader: Reader,
   domain: DomainData,
   value: string,
-  afterProfileId: string | undefined,
-): Promise<readonly string[]> => {
-  if (!/^[0-9a-f]{32}$/.test(value) || (afterProfileId !== undefined && value <= afterProfileId)) return [];
-  return (await reader.get(profiles, [domain.id, idBytes(value)])) === undefined ? [] : [value];
+  afterProfileId: Uint8Array | undefined,
+): Promise<readonly Uint8Array[]> => {
+  const id = parseProfileId(value);
+  if (id === undefined || (afterProfileId !== undefined && compareIds(id, afterProfileId) <= 0)) return [];
+  return (await reader.get(profiles, [domain.id, id])) === undefined ? [] : [id];
 };

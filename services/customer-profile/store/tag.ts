@@ -1,6 +1,6 @@
 import type { Reader, Transaction } from "../../kit/store/transaction.ts";
+import type { Tags } from "../../kit/tags/tags.ts";
 import type { TaggedResource } from "../domain/resource-name.ts";
-import type { Tags } from "../domain/tags.ts";
 import { findDomain } from "./domain.ts";
 import { findIntegration } from "./integration.ts";
 import { domains, integrations, objectTypes } from "./layout.ts";

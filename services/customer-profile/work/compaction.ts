@@ -1,8 +1,8 @@
 import type { Clock } from "../../kit/clock/clock.ts";
 import type { Logger } from "../../kit/log/log.ts";
 import type { Store } from "../../kit/store/store.ts";
+import { idText } from "../domain/identifier.ts";
 import { limits } from "../limits.ts";
-import { idText } from "../store/identifier.ts";
 import { domainKeys, erasedKeys, profileKeys } from "../store/layout.ts";
 
 /**

@@ -5,8 +5,8 @@ import type { JobOutcome, Jobs } from "../../kit/jobs/jobs.ts";
 import type { Store } from "../../kit/store/store.ts";
 import type { KeyPrefix, Table } from "../../kit/store/table.ts";
 import type { Transaction } from "../../kit/store/transaction.ts";
+import { idText } from "../domain/identifier.ts";
 import { limits } from "../limits.ts";
-import { idText } from "../store/identifier.ts";
 import {
   counters,
   expiries,

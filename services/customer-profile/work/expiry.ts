@@ -1,6 +1,5 @@
 import type { Clock } from "../../kit/clock/clock.ts";
 import { NamedKeyError } from "../../kit/keyring/key-names.ts";
-import type { Logger } from "../../kit/log/log.ts";
 import type { Store } from "../../kit/store/store.ts";
 import type { Transaction } from "../../kit/store/transaction.ts";
 import type { DomainKeyring } from "../encryption/domain-keys.ts";
@@ -11,46 +10,22 @@ import { expiries, objectExpiries } from "../store/layout.ts";
 import { removeProfile } from "../store/profile.ts";
 import type { Compaction } from "./compaction.ts";
 
-/** What the expiry works with. */
+/** The dependencies of the expiry. */
 export interface ExpiryOptions {
   readonly store: Store;
   readonly clock: Clock;
-  readonly log: Logger;
   readonly compaction: Compaction;
   readonly keyring: DomainKeyring;
 }
 
 /**
- * Removes expired profiles and objects from time to time. Operations do not see them any more; this frees their space
- * and takes them out of the domain's statistics. Returns what ends it, after the removal that runs.
+ * Removes all profiles and objects that have expired by now; returns how many. Operations do not see them any more; this
+ * frees their space and takes them out of the domain's statistics. Ends early once the signal is aborted.
  */
-export const startExpiry = (options: ExpiryOptions): (() => Promise<void>) => {
-  const { clock, log } = options;
-  const ending = new AbortController();
-  let running: Promise<void> = Promise.resolve();
-  let cancel: (() => void) | undefined;
-  const lookOnce = async (): Promise<void> => {
-    try {
-      await removeExpired(options, ending.signal);
-    } catch (error) {
-      log.error({ err: error }, "expired data could not be removed");
-    }
-    if (!ending.signal.aborted) cancel = clock.schedule(clock.now() + limits.expiryIntervalMs, look);
-  };
-  const look = (): void => {
-    running = lookOnce();
-  };
-  look();
-  return async () => {
-    ending.abort();
-    cancel?.();
-    await running;
-  };
-};
-
-/** Removes all profiles and objects that have expired by now; returns how many. */
-export const removeExpired = async (options: ExpiryOptions, signal?: AbortSignal): Promise<number> => {
-  const { store, clock, compaction, keyring } = options;
+export const removeExpired = async (
+  { store, clock, compaction, keyring }: ExpiryOptions,
+  signal?: AbortSignal,
+): Promise<number> => {
   const nowMs = clock.now();
   let removed = 0;
   let after: ObjectExpiryKey | undefined;

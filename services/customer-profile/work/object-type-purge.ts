@@ -6,9 +6,9 @@ import type { Store } from "../../kit/store/store.ts";
 import type { Transaction } from "../../kit/store/transaction.ts";
 import type { DomainKeyring } from "../encryption/domain-keys.ts";
 import { detachObject } from "../ingestion/detach-object.ts";
+import { idText } from "../domain/identifier.ts";
 import { limits } from "../limits.ts";
 import { findDomainData } from "../store/domain.ts";
-import { idText } from "../store/identifier.ts";
 import { objectPlaces } from "../store/layout.ts";
 
 /**

@@ -2,7 +2,12 @@ import { describe, expect, test } from "vitest";
 
 import { decideMatch, keptKeys } from "../../../services/customer-profile/domain/matching.ts";
 
-const key = (name: string, identifiers: string[], profileIds: string[] = []) => ({
+/** Identifiers of profiles. */
+const ann = Uint8Array.of(1);
+const bob = Uint8Array.of(2);
+const cleo = Uint8Array.of(3);
+
+const key = (name: string, identifiers: string[], profileIds: Uint8Array[] = []) => ({
   key: { name, comparison: "STRING" as const, value: "v" },
   identifiers: new Set(identifiers),
   profileIds,
@@ -11,26 +16,22 @@ const key = (name: string, identifiers: string[], profileIds: string[] = []) => 
 describe("an object belongs", () => {
   test.each([
     // keys, may create, match
-    [[key("a", ["PROFILE"], ["ann"])], false, { kind: "attach", profileId: "ann" }],
-    [[key("a", ["PROFILE"]), key("b", ["PROFILE"], ["bob"])], true, { kind: "attach", profileId: "bob" }],
+    [[key("a", ["PROFILE"], [ann])], false, { kind: "attach", profileId: ann }],
+    [[key("a", ["PROFILE"]), key("b", ["PROFILE"], [bob])], true, { kind: "attach", profileId: bob }],
+    [[key("a", ["PROFILE"], [ann, bob]), key("b", ["PROFILE"], [cleo])], true, { kind: "attach", profileId: cleo }],
     [
-      [key("a", ["PROFILE"], ["ann", "bob"]), key("b", ["PROFILE"], ["cleo"])],
+      [key("a", ["PROFILE", "SECONDARY"], [ann]), key("b", ["PROFILE"], [bob])],
       true,
-      { kind: "attach", profileId: "cleo" },
+      { kind: "attach", profileId: bob },
     ],
     [
-      [key("a", ["PROFILE", "SECONDARY"], ["ann"]), key("b", ["PROFILE"], ["bob"])],
+      [key("a", ["PROFILE", "SECONDARY"], [ann]), key("b", ["PROFILE"], [bob, cleo])],
       true,
-      { kind: "attach", profileId: "bob" },
+      { kind: "attach", profileId: ann },
     ],
-    [
-      [key("a", ["PROFILE", "SECONDARY"], ["ann"]), key("b", ["PROFILE"], ["bob", "cleo"])],
-      true,
-      { kind: "attach", profileId: "ann" },
-    ],
-    [[key("a", ["UNIQUE"], ["ann"])], true, { kind: "create" }],
-    [[key("a", ["PROFILE"], ["ann", "bob"])], true, { kind: "create" }],
-    [[key("a", ["PROFILE"], ["ann", "bob"])], false, { kind: "none" }],
+    [[key("a", ["UNIQUE"], [ann])], true, { kind: "create" }],
+    [[key("a", ["PROFILE"], [ann, bob])], true, { kind: "create" }],
+    [[key("a", ["PROFILE"], [ann, bob])], false, { kind: "none" }],
     [[key("a", ["PROFILE"])], false, { kind: "none" }],
   ] as const)("by the keys $0 to the match $2", (keys, allowsCreation, match) => {
     expect(decideMatch(keys, allowsCreation)).toEqual(match);

@@ -4,6 +4,7 @@ import {
   changedByHand,
   contentBytes,
   createdProfile,
+  meteringUnits,
   searchKeysOf,
   withKeys,
   withoutKeys,
@@ -96,4 +97,14 @@ describe("the search keys of a profile", () => {
 
 test("content counts the bytes of paths and values in UTF-8", () => {
   expect(contentBytes(createdProfile(new Map([["LastName", "Zoë"]]), 1))).toBe(12);
+});
+
+test.each([
+  [0, 1],
+  [1, 1],
+  [100, 1],
+  [101, 2],
+  [1_000, 10],
+])("a profile with %i objects counts for %i units of metering", (objects, units) => {
+  expect(meteringUnits(objects)).toBe(units);
 });

@@ -6,10 +6,12 @@ const clauses = [
   { keyName: "_phone", values: ["1", "2"] },
   { keyName: "_email", values: ["a"] },
 ];
-const hits = (clause: number, value: string, profileIds: string[], isComplete = true) => ({
+/** An identifier of one byte. */
+const id = (letter: string) => new TextEncoder().encode(letter);
+const hits = (clause: number, value: string, letters: string[], isComplete = true) => ({
   clause,
   value,
-  profileIds,
+  profileIds: letters.map(id),
   isComplete,
 });
 
@@ -19,15 +21,15 @@ describe("a stretch of a search", () => {
       decideWindow(clauses, false, [hits(0, "1", ["b", "c"]), hits(0, "2", ["b"]), hits(1, "a", ["a", "b"])]),
     ).toEqual({
       hits: [
-        { profileId: "a", foundBy: [{ keyName: "_email", values: ["a"] }] },
+        { profileId: id("a"), foundBy: [{ keyName: "_email", values: ["a"] }] },
         {
-          profileId: "b",
+          profileId: id("b"),
           foundBy: [
             { keyName: "_phone", values: ["1", "2"] },
             { keyName: "_email", values: ["a"] },
           ],
         },
-        { profileId: "c", foundBy: [{ keyName: "_phone", values: ["1"] }] },
+        { profileId: id("c"), foundBy: [{ keyName: "_phone", values: ["1"] }] },
       ],
       through: undefined,
     });
@@ -35,7 +37,7 @@ describe("a stretch of a search", () => {
 
   test("with AND holds only the profiles of all clauses", () => {
     const window = decideWindow(clauses, true, [hits(0, "1", ["b"]), hits(0, "2", ["c"]), hits(1, "a", ["a", "c"])]);
-    expect(window.hits.map((hit) => hit.profileId)).toEqual(["c"]);
+    expect(window.hits.map((hit) => hit.profileId)).toEqual(["c"].map(id));
   });
 
   test("ends where the first incomplete list ends, because behind it nothing is known", () => {
@@ -44,14 +46,14 @@ describe("a stretch of a search", () => {
       hits(0, "2", ["b", "d"], false),
       hits(1, "a", ["e"]),
     ]);
-    expect(window.hits.map((hit) => hit.profileId)).toEqual(["a", "b", "d"]);
-    expect(window.through).toBe("d");
+    expect(window.hits.map((hit) => hit.profileId)).toEqual(["a", "b", "d"].map(id));
+    expect(window.through).toEqual(id("d"));
   });
 
   test("may be empty and not the last", () => {
     expect(decideWindow(clauses, true, [hits(0, "1", ["a", "b"], false), hits(1, "a", ["z"])])).toEqual({
       hits: [],
-      through: "b",
+      through: id("b"),
     });
   });
 
@@ -61,6 +63,6 @@ describe("a stretch of a search", () => {
       { keyName: "k", values: ["2"] },
     ];
     const window = decideWindow(twice, true, [hits(0, "1", ["a", "b"]), hits(1, "2", ["b"])]);
-    expect(window.hits.map((hit) => hit.profileId)).toEqual(["b"]);
+    expect(window.hits.map((hit) => hit.profileId)).toEqual(["b"].map(id));
   });
 });

@@ -167,7 +167,7 @@ describe("putProfileObject", () => {
     const { client } = await startHarness();
     const text = (object: string, objectTypeName = "order") =>
       refusalOf(client.putProfileObject({ domainName: "shop", objectTypeName, object }));
-    expect(await text("[]")).toBe("OBJECT_INVALID: The object is not valid: it is no JSON object");
+    expect(await text("[]")).toBe("OBJECT_INVALID: The object is not valid: it is not a JSON object");
     expect(await text("{}")).toBe("DOMAIN_NOT_FOUND: Domain shop does not exist");
     await makeShop(client, { ...order, maxProfileObjectCount: 2 });
     expect(await text("{}", "none")).toBe("OBJECT_TYPE_NOT_FOUND: Object type none does not exist");
@@ -302,7 +302,7 @@ describe("objects", () => {
   });
 
   test("of an expired profile begin anew in another one, which its removal does not touch", async () => {
-    const { client, clock, store, app } = await startHarness({ works: false });
+    const { client, clock, directory, stop } = await startHarness({ works: false });
     await makeShop(client, { ...order, allowProfileCreation: true });
     await put(client, "order", { number: 7, account: "A-1" });
     const [first = ""] = await idsBy(client, "_account", "A-1");
@@ -310,10 +310,11 @@ describe("objects", () => {
     await put(client, "order", { number: 7, account: "A-1" });
     const [second = ""] = await idsBy(client, "_account", "A-1");
     expect(second).not.toBe(first);
-    app.start();
-    await eventually(async () => (await countsOf(store))["profiles"] === 1, "the expired profile is removed");
-    expect(await countsOf(store)).toMatchObject({ objects: 1, object_places: 1, object_expiries: 1 });
-    expect(await objectsOf(client, "order", second)).toHaveLength(1);
+    await stop();
+    const after = await startHarness({ directory, clock });
+    await eventually(async () => (await countsOf(after.store))["profiles"] === 1, "the expired profile is removed");
+    expect(await countsOf(after.store)).toMatchObject({ objects: 1, object_places: 1, object_expiries: 1 });
+    expect(await objectsOf(after.client, "order", second)).toHaveLength(1);
   });
 
   test("stand encrypted in the database, and their unique keys in no key of it", async () => {

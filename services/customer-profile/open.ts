@@ -1,0 +1,110 @@
+import { ErrorReasonSchema } from "../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
+import type { Clock } from "../kit/clock/clock.ts";
+import type { Ids } from "../kit/ids/ids.ts";
+import type { Jobs } from "../kit/jobs/jobs.ts";
+import { createJobs, jobTables } from "../kit/jobs/jobs.ts";
+import type { KeyNames } from "../kit/keyring/key-names.ts";
+import { anyKeyNames } from "../kit/keyring/key-names.ts";
+import type { Keyring } from "../kit/keyring/keyring.ts";
+import { openKeyring } from "../kit/keyring/keyring.ts";
+import { masterKeysFile } from "../kit/keyring/master-keys.ts";
+import { startRewrapping } from "../kit/keyring/rewrapping.ts";
+import type { Logger } from "../kit/log/log.ts";
+import { createPageTokens, pageTokenKey } from "../kit/page-tokens/page-tokens.ts";
+import { createPages } from "../kit/page-tokens/pages.ts";
+import { runPeriodically } from "../kit/periodic/periodic.ts";
+import type { Store } from "../kit/store/store.ts";
+import type { Application } from "./application.ts";
+import { createDomainKeyring } from "./encryption/domain-keys.ts";
+import { limits } from "./limits.ts";
+import { domainKeys, jobTablesBase, pageTokenKeys } from "./store/layout.ts";
+import { createCompaction } from "./work/compaction.ts";
+import { wrappedDomainKeys } from "./work/domain-key-rewrap.ts";
+import { domainPurgeKind, purgeDomain } from "./work/domain-purge.ts";
+import { removeExpired } from "./work/expiry.ts";
+import { objectTypePurgeKind, purgeObjectType } from "./work/object-type-purge.ts";
+import { removalPolicy } from "./work/removal-policy.ts";
+
+/** What the service is opened from. */
+export interface CustomerProfileOptions {
+  readonly store: Store;
+  /** The service's own directory, which holds the master keys. */
+  readonly directory: string;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Logger;
+  /** Unset: any name is that of a key. */
+  readonly keyNames?: KeyNames;
+  /** False: no jobs and no periodic work run. Unset: true. */
+  readonly works?: boolean;
+}
+
+/** The service without its server. */
+export interface OpenCustomerProfile {
+  readonly app: Application;
+  readonly jobs: Jobs;
+  /** Ends background work; unfinished work continues after the next start. The store stays open. */
+  stop(): Promise<void>;
+}
+
+/** Opens the keys, and starts removals, expiry, compaction and the rewrapping of keys. */
+export const openCustomerProfile = async (options: CustomerProfileOptions): Promise<OpenCustomerProfile> => {
+  const { store, clock, ids, log, keyNames = anyKeyNames, works = true } = options;
+  const rootKeyring = await openRootKeyring(options, keyNames);
+  const keyring = createDomainKeyring(rootKeyring);
+  const key = await pageTokenKey(store, pageTokenKeys);
+  const pages = createPages({
+    tokens: createPageTokens({ key, clock, lifetimeMs: limits.pageTokenLifetimeMs }),
+    errors: ErrorReasonSchema,
+    itemsDefault: limits.pageItemsDefault,
+    bytesMax: limits.pageBytesMax,
+  });
+  const compaction = createCompaction(store, clock, log);
+  const jobs = createJobs({
+    store,
+    tables: jobTables(jobTablesBase),
+    clock,
+    ids,
+    log,
+    handlers: {
+      [domainPurgeKind]: (job, { signal }) => purgeDomain(store, job.payload, signal),
+      [objectTypePurgeKind]: (job, { signal }) => purgeObjectType(store, keyring, job.payload, signal),
+    },
+    policy: { [domainPurgeKind]: removalPolicy, [objectTypePurgeKind]: removalPolicy },
+  });
+  const startWork = () => {
+    jobs.start();
+    compaction.request();
+    const expiry = { store, clock, compaction, keyring };
+    return [
+      startRewrapping({ keyring: rootKeyring, keys: wrappedDomainKeys(store, keyring), clock, log }),
+      runPeriodically({
+        clock,
+        log,
+        intervalMs: limits.expiryIntervalMs,
+        tasks: { removeExpired: (signal) => removeExpired(expiry, signal) },
+      }),
+    ];
+  };
+  const stopsOfWork = works ? startWork() : [];
+
+  return {
+    app: { store, clock, ids, keyring, keyNames, pages, jobs, compaction },
+    jobs,
+    async stop() {
+      await Promise.all(stopsOfWork.map((stop) => stop()));
+      await jobs.stop();
+      await compaction.stop();
+    },
+  };
+};
+
+/**
+ * The keyring over the service's master keys. Throws if they are missing, or are not the ones that encrypted the stored
+ * data.
+ */
+const openRootKeyring = async (options: CustomerProfileOptions, names: KeyNames): Promise<Keyring> => {
+  const { store, directory, clock, log } = options;
+  const [first] = await store.read((reader) => reader.list(domainKeys, { limit: 1 }));
+  return openKeyring({ path: masterKeysFile(directory), names, clock, log, sample: first?.value.key });
+};
