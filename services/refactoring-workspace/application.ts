@@ -1,40 +1,39 @@
 import type { RefactoringWorkspaceService } from "../../gen/quartet/refactoringworkspace/v1/refactoring_workspace_service_pb.ts";
-import { arn } from "../kit/arn/arn.ts";
 import type { Clock } from "../kit/clock/clock.ts";
 import type { Ids } from "../kit/ids/ids.ts";
 import type { Jobs } from "../kit/jobs/jobs.ts";
-import type { PageTokens } from "../kit/page-tokens/page-tokens.ts";
-import type { UnaryHandler } from "../kit/server/handlers.ts";
+import type { Pages } from "../kit/page-tokens/pages.ts";
+import type { CallContext, UnaryHandler } from "../kit/server/handlers.ts";
 import type { Store } from "../kit/store/store.ts";
-import type { NamedResource, NameWords } from "./domain/resource-name.ts";
-import { formatResourceName } from "./domain/resource-name.ts";
+import type { Access } from "./access/access.ts";
+import type { ArnPrefix } from "./domain/resource-name.ts";
 import type { Fabric } from "./fabric/fabric.ts";
-import type { RouteChecks } from "./work/route-checks.ts";
 import type { RouteTable } from "./proxy/route-table.ts";
+import type { RouteChecks } from "./work/route-checks.ts";
 
-/** What the operations of this service work with. */
+/** The dependencies of the operations. */
 export interface Application {
   readonly store: Store;
   readonly clock: Clock;
   readonly ids: Ids;
-  readonly pageTokens: PageTokens;
+  readonly pages: Pages;
   readonly jobs: Jobs;
   readonly fabric: Fabric;
-  /** The words of the ARNs in answers. */
-  readonly nameWords: NameWords;
+  /** The ARNs in answers begin with it. */
+  readonly arnPrefix: ArnPrefix;
   /** Base of the proxy URLs in answers, without a slash at the end. */
   readonly proxyUrl: string;
-  /** Told of every change that the proxy must know. */
+  /** Must be notified of every change that concerns the proxy. */
   readonly routeTable: RouteTable;
   readonly routeChecks: RouteChecks;
 }
 
+/** A call that passed the guard. */
+export type Context = CallContext<Application, Access>;
+
 /** The handler of one operation. */
 export type Operation<Name extends keyof (typeof RefactoringWorkspaceService)["method"]> = UnaryHandler<
   (typeof RefactoringWorkspaceService)["method"][Name],
-  Application
+  Application,
+  Access
 >;
-
-/** The ARN of a resource of an account. */
-export const arnOf = (app: Application, account: string, resource: NamedResource): string =>
-  arn({ ...app.nameWords, account, resource: formatResourceName(resource) });

@@ -3,11 +3,11 @@ import { RefactoringWorkspaceService } from "../../gen/quartet/refactoringworksp
 import { isLoopback } from "../kit/config/loopback.ts";
 import { runService } from "../kit/process/service-process.ts";
 import { installation, refactoringWorkspaceSettings } from "../launcher/settings.ts";
+import { openRefactoringWorkspace } from "./open.ts";
 import { handlers } from "./service.ts";
-import { openWorkspace } from "./open.ts";
 
-/** The partition and the service in the ARNs of each dialect. */
-const nameWords = {
+/** Partition and service of the ARNs that each dialect writes. */
+const arnPrefixes = {
   amz: { partition: "aws", service: "refactor-spaces" },
   svc: { partition: "svc", service: "refactoring-workspace" },
 } as const;
@@ -21,23 +21,18 @@ await runService({
   errors: ErrorReasonSchema,
   issuers: { gateway: { anyCaller: true } },
   open: async ({ config, store, clock, ids, log }) => {
-    const workspace = await openWorkspace({
+    const { app, jobs, proxy, stop } = await openRefactoringWorkspace({
       store,
       clock,
       ids,
       log,
-      nameWords: { ...nameWords[config.emit], region: config.region },
+      arnPrefix: { ...arnPrefixes[config.emit], region: config.region },
       proxyListen: config.proxyListen,
       proxyUrl: config.proxyUrl,
       allowsPrivateTargets:
         config.privateTargets === "allow" || (config.privateTargets === "auto" && isLoopback(config.proxyListen.host)),
       functionsUrl: config.functionsUrl,
     });
-    return {
-      app: workspace.app,
-      jobs: workspace.app.jobs,
-      urls: { proxy: workspace.proxy.url },
-      stop: () => workspace.stop(config.drainMs),
-    };
+    return { app, jobs, urls: { proxy: proxy.url }, stop: () => stop(config.drainMs) };
   },
 });

@@ -1,68 +1,79 @@
 import type { LookupAddress } from "node:dns";
 
+import { ErrorReasonSchema } from "../../gen/quartet/refactoringworkspace/v1/error_reason_pb.ts";
 import type { Clock } from "../kit/clock/clock.ts";
 import type { Address } from "../kit/config/config.ts";
 import type { Ids } from "../kit/ids/ids.ts";
+import type { Jobs } from "../kit/jobs/jobs.ts";
 import { createJobs, jobTables } from "../kit/jobs/jobs.ts";
 import type { Logger } from "../kit/log/log.ts";
 import { createPageTokens, pageTokenKey } from "../kit/page-tokens/page-tokens.ts";
+import { createPages } from "../kit/page-tokens/pages.ts";
+import { runPeriodically } from "../kit/periodic/periodic.ts";
 import type { Store } from "../kit/store/store.ts";
 import type { Application } from "./application.ts";
-import type { NameWords } from "./domain/resource-name.ts";
+import type { ArnPrefix } from "./domain/resource-name.ts";
 import { localFabric } from "./fabric/local-fabric.ts";
 import type { HealthLimits } from "./health/health-check.ts";
 import { checkHealth } from "./health/health-check.ts";
-import { routeCheckKind, RouteChecks } from "./work/route-checks.ts";
 import { limits } from "./limits.ts";
-import { startTokenSweep } from "./work/token-sweep.ts";
-import { readAllPlans, readPlan } from "./proxy/plans.ts";
 import { systemResolve } from "./proxy/addresses.ts";
 import { FunctionCaller } from "./proxy/function-caller.ts";
+import { readAllPlans, readPlan } from "./proxy/plans.ts";
 import type { ProxyLimits, RunningProxy } from "./proxy/proxy-server.ts";
 import { startProxy } from "./proxy/proxy-server.ts";
 import { RouteTable } from "./proxy/route-table.ts";
 import type { UpstreamLimits } from "./proxy/upstreams.ts";
 import { defaultUpstreamLimits, Upstreams } from "./proxy/upstreams.ts";
 import { jobTablesBase, pageTokenKeys } from "./store/layout.ts";
+import { routeCheckKind, RouteChecks } from "./work/route-checks.ts";
+import { sweepExpiredTokens } from "./work/token-sweep.ts";
 
-/** What a workspace is built from. */
-export interface WorkspaceOptions {
+/** What the service is opened from. */
+export interface RefactoringWorkspaceOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Logger;
-  readonly nameWords: NameWords;
+  /** The ARNs in answers begin with it. */
+  readonly arnPrefix: ArnPrefix;
   readonly proxyListen: Address;
-  /** Base of the proxy URLs in answers; empty: where the proxy listens. */
+  /** Base of the proxy URLs in answers; empty: the address on which the proxy listens. */
   readonly proxyUrl: string;
-  /** Whether services may stand at private addresses. */
+  /** Whether services may have private addresses. */
   readonly allowsPrivateTargets: boolean;
   /** Base address of the Invoke API; empty: no functions are called. */
   readonly functionsUrl: string;
-  /** How names become addresses. Unset: as the machine does it. */
+  /** How names are resolved to addresses. Unset: by the machine's resolver. */
   readonly resolve?: (hostname: string) => Promise<LookupAddress[]>;
   readonly proxyLimits?: Partial<ProxyLimits>;
   readonly upstreamLimits?: Partial<UpstreamLimits>;
   readonly healthLimits?: Partial<HealthLimits>;
 }
 
-/** The service's own part of its process: what the operations work with, and the proxy. */
-export interface Workspace {
+/** The service without its server: its operations' dependencies, and the proxy. */
+export interface OpenRefactoringWorkspace {
   readonly app: Application;
+  readonly jobs: Jobs;
   readonly proxy: RunningProxy;
-  /** Waits until no health check is due or runs. */
-  idle(): Promise<void>;
-  /** Lets running requests and checks end within the time, in milliseconds; what was not finished goes on after the next start. */
+  /**
+   * Ends the proxy and background work; running requests and checks may finish within the time, in milliseconds (unset: 0).
+   * Unfinished checks continue after the next start. The store stays open.
+   */
   stop(graceMs?: number): Promise<void>;
 }
 
-/** Opens the workspace over its store: reads all routes, starts the proxy, and goes on with unsettled routes. */
-export const openWorkspace = async (options: WorkspaceOptions): Promise<Workspace> => {
-  const { store, clock, ids, log } = options;
-  const pageTokens = createPageTokens({
-    key: await pageTokenKey(store, pageTokenKeys),
-    clock,
-    lifetimeMs: limits.pageTokenLifetimeMs,
+/** Opens the service: reads all routes, starts the proxy, and continues the checks of unsettled routes. */
+export const openRefactoringWorkspace = async (
+  options: RefactoringWorkspaceOptions,
+): Promise<OpenRefactoringWorkspace> => {
+  const { store, clock, ids, log, arnPrefix } = options;
+  const key = await pageTokenKey(store, pageTokenKeys);
+  const pages = createPages({
+    tokens: createPageTokens({ key, clock, lifetimeMs: limits.pageTokenLifetimeMs }),
+    errors: ErrorReasonSchema,
+    itemsDefault: limits.pageItemsDefault,
+    bytesMax: limits.pageBytesMax,
   });
   const addresses = { allowsPrivate: options.allowsPrivateTargets, resolve: options.resolve ?? systemResolve };
   const upstreams = new Upstreams(addresses, clock, { ...defaultUpstreamLimits, ...options.upstreamLimits });
@@ -97,27 +108,21 @@ export const openWorkspace = async (options: WorkspaceOptions): Promise<Workspac
     limits: options.proxyLimits,
   });
   jobs.start();
-  const stopSweep = startTokenSweep(store, clock, log);
-  const fabric = localFabric(ids, options.nameWords);
+  const stopSweep = runPeriodically({
+    clock,
+    log,
+    intervalMs: limits.clientTokenSweepMs,
+    tasks: { sweepExpiredTokens: (signal) => sweepExpiredTokens(store, clock, signal) },
+  });
+  const fabric = localFabric(ids, arnPrefix);
   const proxyUrl = options.proxyUrl === "" ? proxy.url : options.proxyUrl.replace(/\/+$/, "");
+
   return {
-    app: {
-      store,
-      clock,
-      ids,
-      pageTokens,
-      jobs,
-      fabric,
-      nameWords: options.nameWords,
-      proxyUrl,
-      routeTable,
-      routeChecks,
-    },
+    app: { store, clock, ids, pages, jobs, fabric, arnPrefix, proxyUrl, routeTable, routeChecks },
+    jobs,
     proxy,
-    idle: () => jobs.idle(),
-    stop: async (graceMs = 0) => {
-      stopSweep();
-      await Promise.all([proxy.stop(graceMs), jobs.stop(graceMs)]);
+    async stop(graceMs = 0) {
+      await Promise.all([stopSweep(), proxy.stop(graceMs), jobs.stop(graceMs)]);
       await upstreams.close();
     },
   };

@@ -1,7 +1,6 @@
 import { RefactoringWorkspaceService } from "../../gen/quartet/refactoringworkspace/v1/refactoring_workspace_service_pb.ts";
-import type { Handlers } from "../kit/server/handlers.ts";
-import type { Application } from "./application.ts";
-import { authorized } from "./access/guard.ts";
+import { guarded } from "../kit/server/guard.ts";
+import { guard } from "./access/guard.ts";
 import { createApplication, deleteApplication, getApplication, listApplications } from "./operations/application.ts";
 import {
   createEnvironment,
@@ -15,30 +14,34 @@ import { createRoute, deleteRoute, getRoute, listRoutes, updateRoute } from "./o
 import { createService, deleteService, getService, listServices } from "./operations/service.ts";
 import { listTagsForResource, tagResource, untagResource } from "./operations/tag.ts";
 
-/** The whole service: every operation, behind its authorization. */
-export const handlers: Handlers<typeof RefactoringWorkspaceService, Application> = authorized({
-  createApplication,
-  createEnvironment,
-  createRoute,
-  createService,
-  deleteApplication,
-  deleteEnvironment,
-  deleteResourcePolicy,
-  deleteRoute,
-  deleteService,
-  getApplication,
-  getEnvironment,
-  getResourcePolicy,
-  getRoute,
-  getService,
-  listApplications,
-  listEnvironments,
-  listEnvironmentVpcs,
-  listRoutes,
-  listServices,
-  listTagsForResource,
-  putResourcePolicy,
-  tagResource,
-  untagResource,
-  updateRoute,
-});
+/** Every operation of the service, reached only through the guard. */
+export const handlers = guarded(
+  RefactoringWorkspaceService,
+  {
+    createApplication,
+    createEnvironment,
+    createRoute,
+    createService,
+    deleteApplication,
+    deleteEnvironment,
+    deleteResourcePolicy,
+    deleteRoute,
+    deleteService,
+    getApplication,
+    getEnvironment,
+    getResourcePolicy,
+    getRoute,
+    getService,
+    listApplications,
+    listEnvironments,
+    listEnvironmentVpcs,
+    listRoutes,
+    listServices,
+    listTagsForResource,
+    putResourcePolicy,
+    tagResource,
+    untagResource,
+    updateRoute,
+  },
+  guard,
+);

@@ -10,8 +10,11 @@ import { RouteActivationState, RouteState, RouteType } from "../../gen/quartet/r
 import { ServiceEndpointType } from "../../gen/quartet/refactoringworkspace/v1/service_pb.ts";
 import type { Store } from "../../services/kit/store/store.ts";
 import { handlers } from "../../services/refactoring-workspace/service.ts";
-import type { Workspace, WorkspaceOptions } from "../../services/refactoring-workspace/open.ts";
-import { openWorkspace } from "../../services/refactoring-workspace/open.ts";
+import type {
+  OpenRefactoringWorkspace,
+  RefactoringWorkspaceOptions,
+} from "../../services/refactoring-workspace/open.ts";
+import { openRefactoringWorkspace } from "../../services/refactoring-workspace/open.ts";
 import { FakeClock } from "../support/fake-clock.ts";
 import { ownerAccount, startServiceHarness } from "../support/service-harness.ts";
 
@@ -24,7 +27,7 @@ export type WorkspaceClient = Client<typeof RefactoringWorkspaceService>;
 export interface Harness {
   readonly directory: string;
   readonly clock: FakeClock;
-  readonly workspace: Workspace;
+  readonly workspace: OpenRefactoringWorkspace;
   readonly store: Store;
   /** The owner account's calls. */
   readonly client: WorkspaceClient;
@@ -34,7 +37,10 @@ export interface Harness {
 }
 
 export interface HarnessOptions extends Partial<
-  Pick<WorkspaceOptions, "allowsPrivateTargets" | "functionsUrl" | "healthLimits" | "upstreamLimits" | "proxyLimits">
+  Pick<
+    RefactoringWorkspaceOptions,
+    "allowsPrivateTargets" | "functionsUrl" | "healthLimits" | "upstreamLimits" | "proxyLimits"
+  >
 > {
   /** Unset: a new one that is removed when the test ends. */
   readonly directory?: string;
@@ -52,13 +58,13 @@ export const startHarness = async (options: HarnessOptions = {}): Promise<Harnes
     clock,
     directory,
     open: (parts) =>
-      openWorkspace({
+      openRefactoringWorkspace({
         allowsPrivateTargets: true,
         functionsUrl: "",
         healthLimits: { intervalMs: 1 },
         ...workspaceOptions,
         ...parts,
-        nameWords: { partition: "aws", service: "refactor-spaces", region: "us-east-1" },
+        arnPrefix: { partition: "aws", service: "refactor-spaces", region: "us-east-1" },
         proxyListen: { host: "127.0.0.1", port: 0 },
         proxyUrl: "",
       }),

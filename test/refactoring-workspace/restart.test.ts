@@ -133,7 +133,7 @@ describe("a route whose health check goes on", () => {
 
     gate.isOpen = true;
     const second = await startHarness({ directory: first.directory, clock: first.clock });
-    await second.workspace.idle();
+    await second.workspace.jobs.idle();
     const [route] = (await second.client.listRoutes(place)).routeSummaryList;
     expect(route?.state).toBe(RouteState.ACTIVE);
   });

@@ -1,53 +1,55 @@
+import type { DescMethod, Message } from "@bufbuild/protobuf";
+
 import { ErrorReason } from "../../../gen/quartet/refactoringworkspace/v1/error_reason_pb.ts";
-import type { EnvironmentRecord } from "../../../gen/quartet/refactoringworkspace/storage/v1/records_pb.ts";
-import type { RefactoringWorkspaceService } from "../../../gen/quartet/refactoringworkspace/v1/refactoring_workspace_service_pb.ts";
 import { isOwner } from "../../kit/identity/owner.ts";
-import type { CallContext, Handlers } from "../../kit/server/handlers.ts";
-import type { Reader } from "../../kit/store/transaction.ts";
+import type { Guard } from "../../kit/server/guard.ts";
 import type { Application } from "../application.ts";
+import { parseResourceArn, resourceTypeOf } from "../domain/resource-name.ts";
 import { fault } from "../faults.ts";
 import { findEnvironment } from "../store/environment.ts";
-
-/** What decides whether a call may do what it asks for. */
-export type CallFacts = Pick<CallContext<unknown>, "caller" | "method">;
-
-type Service = Handlers<typeof RefactoringWorkspaceService, Application>;
-type AnyHandler = (request: unknown, context: CallContext<Application>) => Promise<unknown>;
+import type { Access } from "./access.ts";
 
 /**
- * Puts the first half of the authorization in front of every handler, so that none can forget it: a caller who signed
- * nothing is refused. The second half is `ownEnvironment`, the only way by which a handler reaches what is stored.
+ * Decides whether a call may reach its handler: only the owner of an environment may use it and what it holds. Every
+ * request that names a resource names its environment.
+ *
+ * Refuses, in this order: (1) a caller without an account, (2) an ARN that is not one of this service's resources, (3) an
+ * environment of another account. An environment that does not exist is left to the handler.
  */
-export const authorized = (handlers: Service): Service =>
-  Object.fromEntries(
-    Object.entries(handlers).map(([name, handler]) => [
-      name,
-      typeof handler === "function" ? guarded(handler as AnyHandler) : handler,
-    ]),
-  ) as unknown as Service;
-
-const guarded =
-  (handler: AnyHandler): AnyHandler =>
-  async (request, context) => {
-    if (!isOwner(context.caller, context.caller.accountId)) throw denied(context, "*");
-    return handler(request, context);
-  };
-
-/**
- * The environment, when the caller's account owns it. Every read of what an environment holds begins here. Throws
- * RESOURCE_NOT_FOUND, and ACCESS_DENIED for another account's.
- */
-export const ownEnvironment = async (
-  reader: Reader,
-  call: CallFacts,
-  environmentId: string,
-): Promise<EnvironmentRecord> => {
-  const environment = await findEnvironment(reader, environmentId);
-  if (environment === undefined)
-    throw fault(ErrorReason.RESOURCE_NOT_FOUND, { resource_type: "ENVIRONMENT", resource_id: environmentId });
-  if (!isOwner(call.caller, environment.ownerAccountId)) throw denied(call, environmentId);
-  return environment;
+export const guard: Guard<Application, Access> = async (request, { app, caller, method }) => {
+  const { accountId } = caller;
+  if (!isOwner(caller, accountId)) throw denied(method, "*");
+  const named = findNamedEnvironment(request, method);
+  if (named !== undefined) {
+    const environment = await app.store.read((reader) => findEnvironment(reader, named.environmentId));
+    if (environment !== undefined && !isOwner(caller, environment.ownerAccountId)) throw named.refusal();
+  }
+  return { accountId };
 };
 
-const denied = (call: CallFacts, resource: string): Error =>
-  fault(ErrorReason.ACCESS_DENIED, { action: `refactoring-workspace:${call.method.name}`, resource });
+/** Operations to which a resource of another account looks as if it did not exist. */
+const concealing: ReadonlySet<string> = new Set(["TagResource", "UntagResource", "ListTagsForResource"]);
+
+/** The environment that a request names, and the refusal of a caller who may not use it; undefined if it names none. */
+const findNamedEnvironment = (
+  request: Message,
+  method: DescMethod,
+): { readonly environmentId: string; readonly refusal: () => Error } | undefined => {
+  const members = request as unknown as Readonly<Record<string, string>>;
+  const valueOf = (...names: readonly string[]): string | undefined => {
+    const member = method.input.fields.find(({ name }) => names.includes(name));
+    return member && members[member.localName];
+  };
+  const identifier = valueOf("environment_identifier");
+  if (identifier !== undefined) return { environmentId: identifier, refusal: () => denied(method, identifier) };
+  const arn = valueOf("resource_arn", "identifier");
+  if (arn === undefined) return undefined;
+  const { resource } = parseResourceArn(arn);
+  const { environmentId } = resource;
+  if (!concealing.has(method.name)) return { environmentId, refusal: () => denied(method, environmentId) };
+  const missing = { resource_type: resourceTypeOf(resource), resource_id: arn };
+  return { environmentId, refusal: () => fault(ErrorReason.RESOURCE_NOT_FOUND, missing) };
+};
+
+const denied = (method: DescMethod, resource: string): Error =>
+  fault(ErrorReason.ACCESS_DENIED, { action: `refactoring-workspace:${method.name}`, resource });

@@ -1,4 +1,8 @@
-/** What a resource name of this service names. */
+import { ErrorReason } from "../../../gen/quartet/refactoringworkspace/v1/error_reason_pb.ts";
+import { arn, parseArn } from "../../kit/arn/arn.ts";
+import { fault } from "../faults.ts";
+
+/** A resource of this service by its identifiers. */
 export type NamedResource = { readonly environmentId: string } & (
   | { readonly kind: "environment" }
   | { readonly kind: "application"; readonly applicationId: string }
@@ -6,8 +10,21 @@ export type NamedResource = { readonly environmentId: string } & (
   | { readonly kind: "route"; readonly applicationId: string; readonly routeId: string }
 );
 
-/** The words that differ between installations in the resource names that answers show. */
-export interface NameWords {
+/** The kinds of resource as refusals name them. */
+export type ResourceType = "ENVIRONMENT" | "APPLICATION" | "SERVICE" | "ROUTE" | "RESOURCE_POLICY";
+
+const resourceTypes = {
+  environment: "ENVIRONMENT",
+  application: "APPLICATION",
+  service: "SERVICE",
+  route: "ROUTE",
+} as const;
+
+/** The kind of a resource as refusals name it. */
+export const resourceTypeOf = (resource: NamedResource): ResourceType => resourceTypes[resource.kind];
+
+/** The parts of the ARNs in answers that differ between installations. */
+export interface ArnPrefix {
   /** For example `aws`. */
   readonly partition: string;
   /** For example `refactor-spaces`. */
@@ -15,8 +32,34 @@ export interface NameWords {
   readonly region: string;
 }
 
-/** The service words that requests may name this service by. */
-export const serviceWords: readonly string[] = ["refactor-spaces", "refactoring-workspace"];
+/** The service names that ARNs in requests may have. */
+const serviceNames: readonly string[] = ["refactor-spaces", "refactoring-workspace"];
+
+/** The ARN of a resource of an account. */
+export const arnOf = (prefix: ArnPrefix, account: string, resource: NamedResource): string =>
+  arn({ ...prefix, account, resource: formatResourceName(resource) });
+
+/** Reads the ARN of any resource of this service, with the service name of either dialect. Throws ARN_INVALID. */
+export const parseResourceArn = (text: string): { readonly account: string; readonly resource: NamedResource } => {
+  const parsed = parseArn(text);
+  const isOurs = parsed !== undefined && serviceNames.includes(parsed.service) && parsed.account !== "";
+  const resource = isOurs ? parseResourceName(parsed.resource) : undefined;
+  if (parsed === undefined || resource === undefined)
+    throw fault(ErrorReason.ARN_INVALID, { arn: text, expected: "a resource of this service" });
+  return { account: parsed.account, resource };
+};
+
+/** Reads the ARN of an environment. Throws ARN_INVALID. */
+export const parseEnvironmentArn = (text: string): { readonly account: string; readonly environmentId: string } => {
+  const { account, resource } = parseResourceArn(text);
+  if (resource.kind !== "environment") throw fault(ErrorReason.ARN_INVALID, { arn: text, expected: "an environment" });
+  return { account, environmentId: resource.environmentId };
+};
+
+/** Throws NAME_RESERVED for a name that looks like an identifier of its kind. */
+export const refuseReservedName = (name: string, prefix: "env-" | "app-" | "svc-"): void => {
+  if (name.startsWith(prefix)) throw fault(ErrorReason.NAME_RESERVED, { name, prefix });
+};
 
 const environment = "env-[0-9A-Za-z]{10}";
 const shape = new RegExp(
@@ -24,8 +67,8 @@ const shape = new RegExp(
     `(?:/service/(?<serviceId>svc-[0-9A-Za-z]{10})|/route/(?<routeId>rte-[0-9A-Za-z]{10}))?)?$`,
 );
 
-/** Reads the part of an ARN behind the account; undefined for anything that is not of this service. */
-export const parseResourceName = (text: string): NamedResource | undefined => {
+/** Reads the part of an ARN after the account; undefined if it is not one of this service. */
+const parseResourceName = (text: string): NamedResource | undefined => {
   const groups = shape.exec(text)?.groups;
   if (groups === undefined) return undefined;
   const { environmentId = "", applicationId, serviceId, routeId } = groups;
@@ -35,8 +78,8 @@ export const parseResourceName = (text: string): NamedResource | undefined => {
   return { kind: "application", environmentId, applicationId };
 };
 
-/** The part of an ARN behind the account. */
-export const formatResourceName = (resource: NamedResource): string => {
+/** The part of an ARN after the account. */
+const formatResourceName = (resource: NamedResource): string => {
   const environmentName = `environment/${resource.environmentId}`;
   if (resource.kind === "environment") return environmentName;
   const applicationName = `${environmentName}/application/${resource.applicationId}`;

@@ -1,10 +1,11 @@
 /**
- * Applications. Creating refuses a reserved name, reserved tag keys, a client token of another request, an environment
- * that is not there or of another account, and one application too many; the others refuse an application that is not
- * there. Deleting refuses an application that holds services or routes.
+ * Applications. The guard has checked that the environment is not another account's. CreateApplication refuses, in this
+ * order: (1) a reserved name, (2) reserved tag keys, (3) a client token of another request, (4) an environment that does
+ * not exist, (5) one application more than an environment may hold. The others refuse (1) an environment, (2) an
+ * application that does not exist; DeleteApplication then refuses one that holds routes or services.
  */
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { create } from "@bufbuild/protobuf";
+import { create, toBinary } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 
 import type { ApplicationRecord } from "../../../gen/quartet/refactoringworkspace/storage/v1/records_pb.ts";
@@ -16,41 +17,41 @@ import {
 } from "../../../gen/quartet/refactoringworkspace/v1/application_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/refactoringworkspace/v1/error_reason_pb.ts";
 import { CreateApplicationResponseSchema } from "../../../gen/quartet/refactoringworkspace/v1/refactoring_workspace_service_pb.ts";
-import type { CallContext } from "../../kit/server/handlers.ts";
-import type { Reader } from "../../kit/store/transaction.ts";
 import type { Application, Operation } from "../application.ts";
-import { arnOf } from "../application.ts";
-import { ownEnvironment } from "../access/guard.ts";
+import type { Quota } from "../domain/quota.ts";
+import { refuseOverQuota } from "../domain/quota.ts";
+import { arnOf, refuseReservedName } from "../domain/resource-name.ts";
+import { refuseReservedTagKeys } from "../domain/tag-rules.ts";
 import { fault } from "../faults.ts";
 import { limits } from "../limits.ts";
 import * as stored from "../store/application.ts";
+import { idempotently } from "../store/client-token.ts";
+import { getEnvironment } from "../store/environment.ts";
 import { listRoutes } from "../store/route.ts";
 import { listServices } from "../store/service.ts";
-import { existing, refuseOverQuota, refuseReservedName, refuseReservedTagKeys } from "./checks.ts";
-import { onceByToken } from "./client-token.ts";
-import { cutPage, pageOf } from "./page.ts";
 
-/** Makes an application; its proxy answers when this does. */
-export const createApplication: Operation<"createApplication"> = async (request, context) => {
-  const { app, caller } = context;
+/** Creates an application; its proxy serves when this returns. Repeating the call with its client token changes nothing. */
+export const createApplication: Operation<"createApplication"> = async (request, { app, access, method }) => {
+  const { accountId } = access;
   refuseReservedName(request.name, "app-");
   refuseReservedTagKeys(request.tags);
   const { environmentIdentifier: environmentId, apiGatewayProxy } = request;
   const applicationId = `app-${app.ids.token(10)}`;
-  const proxy = await app.fabric.createProxy(caller.accountId, applicationId, request.vpcId);
-  const now = timestampFromMs(app.clock.now());
+  const proxy = await app.fabric.createProxy(accountId, applicationId, request.vpcId);
+  const nowMs = app.clock.now();
+  const now = timestampFromMs(nowMs);
 
   return app.store.transact((transaction) =>
-    onceByToken(transaction, context, request, created, async () => {
-      const { ownerAccountId } = await ownEnvironment(transaction, context, environmentId);
+    idempotently(transaction, { accountId, method, nowMs }, request, created, async () => {
+      const { ownerAccountId } = await getEnvironment(transaction, environmentId);
       const others = await stored.listApplications(transaction, environmentId, undefined, quota.max);
-      refuseOverQuota(others.length, { ...quota, resourceId: environmentId });
+      refuseOverQuota(others.length, quota, environmentId);
       const record = create(ApplicationRecordSchema, {
         ...proxy,
         applicationId,
         environmentId,
         ownerAccountId,
-        createdByAccountId: caller.accountId,
+        createdByAccountId: accountId,
         name: request.name,
         vpcId: request.vpcId,
         proxyType: request.proxyType,
@@ -69,19 +70,18 @@ export const createApplication: Operation<"createApplication"> = async (request,
   );
 };
 
-/** Tells an application and where its proxy is reached. */
-export const getApplication: Operation<"getApplication"> = async (request, context) => {
-  const record = await context.app.store.read((reader) => ownApplication(reader, context, request));
-  return applicationAnswer(context.app, record);
+/** Returns an application with the address of its proxy. */
+export const getApplication: Operation<"getApplication"> = async (request, { app }) => {
+  const record = await app.store.read((reader) => stored.getApplication(reader, request));
+  return applicationAnswer(app, record);
 };
 
-/** Deletes an empty application; its proxy answers no more. A second call is refused. */
-export const deleteApplication: Operation<"deleteApplication"> = async (request, context) => {
-  const { app } = context;
+/** Deletes an empty application; its proxy no longer serves. Repeating the call fails with RESOURCE_NOT_FOUND. */
+export const deleteApplication: Operation<"deleteApplication"> = async (request, { app }) => {
   const now = timestampFromMs(app.clock.now());
 
   const record = await app.store.transact(async (transaction) => {
-    const application = await ownApplication(transaction, context, request);
+    const application = await stored.getApplication(transaction, request);
     const { environmentId, applicationId } = application;
     const [route] = await listRoutes(transaction, environmentId, applicationId, undefined, 1);
     const [service] = await listServices(transaction, environmentId, applicationId, undefined, 1);
@@ -106,34 +106,24 @@ export const deleteApplication: Operation<"deleteApplication"> = async (request,
 export const listApplications: Operation<"listApplications"> = async (request, context) => {
   const { app } = context;
   const { environmentIdentifier: environmentId } = request;
-  const page = pageOf(context, [environmentId], request);
+  const page = app.pages.open(context, request, [environmentId]);
   const found = await app.store.read(async (reader) => {
-    await ownEnvironment(reader, context, environmentId);
-    return stored.listApplications(reader, environmentId, page.after, page.itemsMax + 1);
+    await getEnvironment(reader, environmentId);
+    return stored.listApplications(reader, environmentId, page.after, page.lookFor);
   });
 
-  const { shown, ...next } = cutPage(page, found, ApplicationRecordSchema, (record) => record.applicationId);
-  return { applicationSummaryList: shown.map((record) => applicationAnswer(app, record)), ...next };
-};
-
-/** The application that a request names, when the caller's account owns it. Throws RESOURCE_NOT_FOUND, ACCESS_DENIED. */
-export const ownApplication = async (
-  reader: Reader,
-  context: CallContext<Application>,
-  request: { readonly environmentIdentifier: string; readonly applicationIdentifier: string },
-): Promise<ApplicationRecord> => {
-  const { environmentId } = await ownEnvironment(reader, context, request.environmentIdentifier);
-  const found = await stored.findApplication(reader, environmentId, request.applicationIdentifier);
-  return existing(found, "APPLICATION", request.applicationIdentifier);
+  const bytesOf = (record: ApplicationRecord) => toBinary(ApplicationRecordSchema, record).byteLength;
+  const { items, ...next } = page.cut(found, ({ applicationId }) => applicationId, bytesOf);
+  return { applicationSummaryList: items.map((record) => applicationAnswer(app, record)), ...next };
 };
 
 const created = { resourceType: "APPLICATION", response: CreateApplicationResponseSchema } as const;
 
-const quota = {
+const quota: Quota = {
   code: "applications-per-environment",
   resourceType: "ENVIRONMENT",
   max: limits.applicationsPerEnvironmentMax,
-} as const;
+};
 
 const applicationAnswer = (app: Application, record: ApplicationRecord) => {
   const { applicationId, environmentId, ownerAccountId, apiGatewayId, endpointType, stageName } = record;
@@ -142,7 +132,7 @@ const applicationAnswer = (app: Application, record: ApplicationRecord) => {
   return {
     applicationId,
     environmentId,
-    arn: arnOf(app, ownerAccountId, { kind: "application", environmentId, applicationId }),
+    arn: arnOf(app.arnPrefix, ownerAccountId, { kind: "application", environmentId, applicationId }),
     name: record.name,
     proxyType: record.proxyType,
     apiGatewayProxy: { apiGatewayId, endpointType, stageName, proxyUrl, nlbArn, nlbName, vpcLinkId },

@@ -1,10 +1,11 @@
 /**
- * Environments. Creating refuses a reserved name, reserved tag keys, a client token of another request and one
- * environment too many; the others refuse an environment that is not there, then one of another account. Deleting
- * refuses an environment that holds applications.
+ * Environments. The guard has checked that a named environment is not another account's. CreateEnvironment refuses, in this
+ * order: (1) a reserved name, (2) reserved tag keys, (3) a client token of another request, (4) one environment more than
+ * an account may have. The others refuse an environment that does not exist; DeleteEnvironment then refuses one that holds
+ * applications.
  */
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { create } from "@bufbuild/protobuf";
+import { create, toBinary } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 
 import type { EnvironmentRecord } from "../../../gen/quartet/refactoringworkspace/storage/v1/records_pb.ts";
@@ -17,61 +18,59 @@ import { EnvironmentState, NetworkFabricType } from "../../../gen/quartet/refact
 import { ErrorReason } from "../../../gen/quartet/refactoringworkspace/v1/error_reason_pb.ts";
 import { CreateEnvironmentResponseSchema } from "../../../gen/quartet/refactoringworkspace/v1/refactoring_workspace_service_pb.ts";
 import type { Application, Operation } from "../application.ts";
-import { arnOf } from "../application.ts";
-import { ownEnvironment } from "../access/guard.ts";
+import type { Quota } from "../domain/quota.ts";
+import { refuseOverQuota } from "../domain/quota.ts";
+import { arnOf, refuseReservedName } from "../domain/resource-name.ts";
+import { refuseReservedTagKeys } from "../domain/tag-rules.ts";
 import { fault } from "../faults.ts";
 import { limits } from "../limits.ts";
 import { listApplications } from "../store/application.ts";
+import { idempotently } from "../store/client-token.ts";
 import * as stored from "../store/environment.ts";
-import { refuseOverQuota, refuseReservedName, refuseReservedTagKeys } from "./checks.ts";
-import { onceByToken } from "./client-token.ts";
-import { cutPage, pageOf } from "./page.ts";
 
-/** Makes an environment; it is ready when this answers. */
-export const createEnvironment: Operation<"createEnvironment"> = async (request, context) => {
-  const { app, caller } = context;
+/** Creates an environment, which is ready when this returns. Repeating the call with its client token changes nothing. */
+export const createEnvironment: Operation<"createEnvironment"> = async (request, { app, access, method }) => {
+  const { accountId } = access;
   refuseReservedName(request.name, "env-");
   refuseReservedTagKeys(request.tags);
-  const now = timestampFromMs(app.clock.now());
+  const nowMs = app.clock.now();
+  const now = timestampFromMs(nowMs);
   const hasGateway = request.networkFabricType === NetworkFabricType.TRANSIT_GATEWAY;
   const record = create(EnvironmentRecordSchema, {
     environmentId: `env-${app.ids.token(10)}`,
-    ownerAccountId: caller.accountId,
+    ownerAccountId: accountId,
     name: request.name,
     description: request.description,
     networkFabricType: request.networkFabricType,
-    transitGatewayId: hasGateway ? await app.fabric.createTransitGateway(caller.accountId) : undefined,
+    transitGatewayId: hasGateway ? await app.fabric.createTransitGateway(accountId) : undefined,
     tags: request.tags,
     createdTime: now,
     lastUpdatedTime: now,
   });
 
   return app.store.transact((transaction) =>
-    onceByToken(transaction, context, request, created, async () => {
-      const others = await stored.listOwnedIds(transaction, caller.accountId, undefined, quota.max);
-      refuseOverQuota(others.length, { ...quota, resourceId: caller.accountId });
+    idempotently(transaction, { accountId, method, nowMs }, request, created, async () => {
+      const others = await stored.listOwnedIds(transaction, accountId, undefined, quota.max);
+      refuseOverQuota(others.length, quota, accountId);
       stored.createEnvironment(transaction, record);
-      const { transitGatewayId: _unasked, ...answer } = environmentAnswer(app, record);
+      const { transitGatewayId: _notInAnswer, ...answer } = environmentAnswer(app, record);
       return { resourceId: record.environmentId, answer };
     }),
   );
 };
 
-/** Tells an environment. */
-export const getEnvironment: Operation<"getEnvironment"> = async (request, context) => {
-  const record = await context.app.store.read((reader) =>
-    ownEnvironment(reader, context, request.environmentIdentifier),
-  );
-  return environmentAnswer(context.app, record);
+/** Returns an environment. */
+export const getEnvironment: Operation<"getEnvironment"> = async (request, { app }) => {
+  const record = await app.store.read((reader) => stored.getEnvironment(reader, request.environmentIdentifier));
+  return environmentAnswer(app, record);
 };
 
-/** Deletes an empty environment. A second call is refused, because the environment is not there any more. */
-export const deleteEnvironment: Operation<"deleteEnvironment"> = async (request, context) => {
-  const { app } = context;
+/** Deletes an empty environment. Repeating the call fails with RESOURCE_NOT_FOUND. */
+export const deleteEnvironment: Operation<"deleteEnvironment"> = async (request, { app }) => {
   const now = timestampFromMs(app.clock.now());
 
   const record = await app.store.transact(async (transaction) => {
-    const environment = await ownEnvironment(transaction, context, request.environmentIdentifier);
+    const environment = await stored.getEnvironment(transaction, request.environmentIdentifier);
     const [held] = await listApplications(transaction, environment.environmentId, undefined, 1);
     if (held !== undefined)
       throw fault(ErrorReason.RESOURCE_IN_USE, {
@@ -91,55 +90,55 @@ export const deleteEnvironment: Operation<"deleteEnvironment"> = async (request,
 
 /** Lists the caller's environments by id. */
 export const listEnvironments: Operation<"listEnvironments"> = async (request, context) => {
-  const { app, caller } = context;
-  const page = pageOf(context, [], request);
+  const { app, access } = context;
+  const page = app.pages.open(context, request);
   const found = await app.store.read(async (reader) => {
-    const ids = await stored.listOwnedIds(reader, caller.accountId, page.after, page.itemsMax + 1);
-    return Promise.all(ids.map((id) => ownEnvironment(reader, context, id)));
+    const ids = await stored.listOwnedIds(reader, access.accountId, page.after, page.lookFor);
+    return Promise.all(ids.map((id) => stored.getEnvironment(reader, id)));
   });
 
-  const { shown, ...next } = cutPage(page, found, EnvironmentRecordSchema, (record) => record.environmentId);
-  return { environmentSummaryList: shown.map((record) => environmentAnswer(app, record)), ...next };
+  const bytesOf = (record: EnvironmentRecord) => toBinary(EnvironmentRecordSchema, record).byteLength;
+  const { items, ...next } = page.cut(found, ({ environmentId }) => environmentId, bytesOf);
+  return { environmentSummaryList: items.map((record) => environmentAnswer(app, record)), ...next };
 };
 
 /** Lists the VPCs of an environment's services by id. */
 export const listEnvironmentVpcs: Operation<"listEnvironmentVpcs"> = async (request, context) => {
   const { app } = context;
   const { environmentIdentifier: environmentId } = request;
-  const page = pageOf(context, [environmentId], request);
+  const page = app.pages.open(context, request, [environmentId]);
   const { owner, found } = await app.store.read(async (reader) => ({
-    owner: (await ownEnvironment(reader, context, environmentId)).ownerAccountId,
-    found: await stored.listVpcs(reader, environmentId, page.after, page.itemsMax + 1),
+    owner: (await stored.getEnvironment(reader, environmentId)).ownerAccountId,
+    found: await stored.listVpcs(reader, environmentId, page.after, page.lookFor),
   }));
 
-  const idOf = new Map(found.map(({ key, value }) => [value, key[1]]));
-  const records = found.map(({ value }) => value);
-  const { shown, ...next } = cutPage(page, records, EnvironmentVpcRecordSchema, (record) => idOf.get(record) ?? "");
-  const environmentVpcList = shown.map((record) => ({
+  const bytesOf = ({ value }: (typeof found)[number]) => toBinary(EnvironmentVpcRecordSchema, value).byteLength;
+  const { items, ...next } = page.cut(found, ({ key }) => key[1], bytesOf);
+  const environmentVpcList = items.map(({ key, value }) => ({
     environmentId,
-    vpcId: idOf.get(record) ?? "",
-    vpcName: record.vpcName,
+    vpcId: key[1],
+    vpcName: value.vpcName,
     accountId: owner,
-    cidrBlocks: record.cidrBlocks,
-    createdTime: record.createdTime,
-    lastUpdatedTime: record.lastUpdatedTime,
+    cidrBlocks: value.cidrBlocks,
+    createdTime: value.createdTime,
+    lastUpdatedTime: value.lastUpdatedTime,
   }));
   return { environmentVpcList, ...next };
 };
 
 const created = { resourceType: "ENVIRONMENT", response: CreateEnvironmentResponseSchema } as const;
 
-const quota = {
+const quota: Quota = {
   code: "environments-per-account",
   resourceType: "ACCOUNT",
   max: limits.environmentsPerAccountMax,
-} as const;
+};
 
 const environmentAnswer = (app: Application, record: EnvironmentRecord) => {
   const { environmentId, ownerAccountId, name, description, networkFabricType, transitGatewayId } = record;
   return {
     environmentId,
-    arn: arnOf(app, ownerAccountId, { kind: "environment", environmentId }),
+    arn: arnOf(app.arnPrefix, ownerAccountId, { kind: "environment", environmentId }),
     name,
     description,
     networkFabricType,

@@ -1,15 +1,16 @@
 /**
- * Routes. Creating refuses settings that contradict each other, reserved tag keys, a client token of another request,
- * an application or service that is not there or of another account, one route too many, a first route that is not the
- * default one, a route that another already covers, and an active route while the default one is not active. Updating
- * and deleting refuse a route that is not there, then one whose health check goes on, then what would leave an active
- * route without an active default route.
+ * Routes. The guard has checked that the environment is not another account's. CreateRoute refuses, in this order:
+ * (1) settings that contradict each other, (2) reserved tag keys, (3) a client token of another request, (4) an environment,
+ * (5) an application, (6) a service that does not exist, (7) one route more than an application may hold, (8) a first route
+ * that is not the default route, (9) a route that another one already covers, (10) an active route while the default route
+ * is not active. UpdateRoute and DeleteRoute refuse (1) an environment, (2) an application, (3) a route that does not
+ * exist, (4) a route whose health check runs, (5) a change that leaves an active route without an active default route.
  *
- * A route that is to be active is stored as CREATING or UPDATING together with the job that checks its service; the
- * job settles it as ACTIVE or FAILED, also after a crash. The call waits for that and answers what it has become.
+ * A route that is to become active is stored as CREATING or UPDATING together with the job that checks its service; the
+ * job settles it as ACTIVE or FAILED, also after a crash. The call waits for that and returns the settled state.
  */
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { create } from "@bufbuild/protobuf";
+import { create, toBinary } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 
 import type { RouteRecord } from "../../../gen/quartet/refactoringworkspace/storage/v1/records_pb.ts";
@@ -22,47 +23,52 @@ import type { CreateRouteRequest } from "../../../gen/quartet/refactoringworkspa
 import { CreateRouteResponseSchema } from "../../../gen/quartet/refactoringworkspace/v1/refactoring_workspace_service_pb.ts";
 import type { RouteSummarySchema } from "../../../gen/quartet/refactoringworkspace/v1/route_pb.ts";
 import { RouteActivationState, RouteState, RouteType } from "../../../gen/quartet/refactoringworkspace/v1/route_pb.ts";
-import type { CallContext } from "../../kit/server/handlers.ts";
-import type { Reader, Transaction } from "../../kit/store/transaction.ts";
-import type { Application, Operation } from "../application.ts";
-import { arnOf } from "../application.ts";
-import {
-  findDefaultRoute,
-  findOverlap,
-  findRouteProblem,
-  isChanging,
-  isOrBecomesActive,
-  methodName,
-  routeStateName,
-  wantsTraffic,
-} from "../domain/route-rules.ts";
+import type { Transaction } from "../../kit/store/transaction.ts";
+import type { Application, Context, Operation } from "../application.ts";
 import { pathResourceIds } from "../domain/path-resources.ts";
+import type { Quota } from "../domain/quota.ts";
+import { refuseOverQuota } from "../domain/quota.ts";
+import { arnOf } from "../domain/resource-name.ts";
+import {
+  refuseDeletionWhileChanging,
+  refuseMismatch,
+  refuseUnlessLastActive,
+  refuseUpdateWhileChanging,
+  refuseUsedDefault,
+  refuseWithoutDefault,
+} from "../domain/route-conflicts.ts";
+import { findRouteProblem, wantsTraffic } from "../domain/route-rules.ts";
+import { refuseReservedTagKeys } from "../domain/tag-rules.ts";
 import { fault } from "../faults.ts";
 import { limits } from "../limits.ts";
+import type { ApplicationIdentifiers } from "../store/application.ts";
+import { getApplication } from "../store/application.ts";
+import { idempotently } from "../store/client-token.ts";
 import * as stored from "../store/route.ts";
-import { ownApplication } from "./application.ts";
-import { existing, refuseOverQuota, refuseReservedTagKeys } from "./checks.ts";
-import { onceByToken } from "./client-token.ts";
-import { cutPage, pageOf } from "./page.ts";
-import { ownService } from "./service.ts";
+import { getService } from "../store/service.ts";
 
-/** Makes a route; traffic reaches its service when the answer says ACTIVE. */
+/**
+ * Creates a route; its service receives requests once the answer says ACTIVE. Repeating the call with its client token
+ * changes nothing.
+ */
 export const createRoute: Operation<"createRoute"> = async (request, context) => {
-  const { app } = context;
+  const { app, access, method } = context;
+  const { accountId } = access;
   const problem = findRouteProblem(request);
   if (problem !== undefined) throw fault(ErrorReason.ROUTE_INVALID, { problem });
   refuseReservedTagKeys(request.tags);
   const routeId = `rte-${app.ids.token(10)}`;
   const checkJobId = app.ids.uuid();
-  const now = timestampFromMs(app.clock.now());
+  const nowMs = app.clock.now();
+  const now = timestampFromMs(nowMs);
 
   const answer = await app.store.transact((transaction) =>
-    onceByToken(transaction, context, request, created, async () => {
-      const service = await ownService(transaction, context, request);
+    idempotently(transaction, { accountId, method, nowMs }, request, created, async () => {
+      const service = await getService(transaction, request);
       const { environmentId, applicationId, serviceId, ownerAccountId } = service;
-      const others = await routesOf(transaction, environmentId, applicationId);
-      refuseOverQuota(others.length, { ...quota, resourceId: applicationId });
-      refuseMisfit(request, others);
+      const others = await stored.allRoutesOf(transaction, environmentId, applicationId);
+      refuseOverQuota(others.length, quota, applicationId);
+      refuseMismatch(request, others);
       const isWanted = wantsTraffic(request);
       const record = create(RouteRecordSchema, {
         routeId,
@@ -70,7 +76,7 @@ export const createRoute: Operation<"createRoute"> = async (request, context) =>
         environmentId,
         serviceId,
         ownerAccountId,
-        createdByAccountId: context.caller.accountId,
+        createdByAccountId: accountId,
         match: matchOf(request),
         state: isWanted ? RouteState.CREATING : RouteState.INACTIVE,
         checkJobId: isWanted ? checkJobId : undefined,
@@ -88,13 +94,13 @@ export const createRoute: Operation<"createRoute"> = async (request, context) =>
   return settled === undefined ? answer : { ...answer, state: settled.state, lastUpdatedTime: settled.lastUpdatedTime };
 };
 
-/** Tells a route. */
-export const getRoute: Operation<"getRoute"> = async (request, context) => {
-  const record = await context.app.store.read((reader) => ownRoute(reader, context, request));
-  return routeAnswer(context.app, record);
+/** Returns a route. */
+export const getRoute: Operation<"getRoute"> = async (request, { app }) => {
+  const record = await app.store.read((reader) => stored.getRoute(reader, request));
+  return routeAnswer(app, record);
 };
 
-/** Makes a route active, after a health check, or inactive, at once. What it is already it stays, without a check. */
+/** Activates a route after a health check, or deactivates it at once. A route in the wanted state is not checked again. */
 export const updateRoute: Operation<"updateRoute"> = async (request, context) => {
   const { app } = context;
   const toActive = request.activationState === RouteActivationState.ACTIVE;
@@ -102,11 +108,10 @@ export const updateRoute: Operation<"updateRoute"> = async (request, context) =>
   const now = timestampFromMs(app.clock.now());
 
   const updated = await app.store.transact(async (transaction) => {
-    const route = await ownRoute(transaction, context, request);
-    if (isChanging(route))
-      throw fault(ErrorReason.ROUTE_CHANGING, { route_id: route.routeId, state: routeStateName(route.state) });
+    const route = await stored.getRoute(transaction, request);
+    refuseUpdateWhileChanging(route);
     if (route.state === (toActive ? RouteState.ACTIVE : RouteState.INACTIVE)) return route;
-    const all = await routesOf(transaction, route.environmentId, route.applicationId);
+    const all = await stored.allRoutesOf(transaction, route.environmentId, route.applicationId);
     if (toActive) refuseWithoutDefault(route, all);
     else refuseUnlessLastActive(route, all);
     const state = toActive ? RouteState.UPDATING : RouteState.INACTIVE;
@@ -114,7 +119,7 @@ export const updateRoute: Operation<"updateRoute"> = async (request, context) =>
     const record = create(RouteRecordSchema, { ...route, ...changes });
     stored.putRoute(transaction, record);
     if (toActive) app.routeChecks.enqueue(transaction, record);
-    await refreshAfterCommit(app, transaction, context, request);
+    await refreshAfterCommit(app, transaction, request);
     return record;
   });
 
@@ -123,17 +128,16 @@ export const updateRoute: Operation<"updateRoute"> = async (request, context) =>
   return { routeId, applicationId, serviceId, arn, state, lastUpdatedTime };
 };
 
-/** Deletes a route; from then on its requests go to the next best. A second call is refused. */
-export const deleteRoute: Operation<"deleteRoute"> = async (request, context) => {
-  const { app } = context;
+/** Deletes a route; its requests go to the next best route. Repeating the call fails with RESOURCE_NOT_FOUND. */
+export const deleteRoute: Operation<"deleteRoute"> = async (request, { app }) => {
   const now = timestampFromMs(app.clock.now());
 
   const record = await app.store.transact(async (transaction) => {
-    const route = await ownRoute(transaction, context, request);
-    if (isChanging(route)) throw busy(route);
-    refuseUsedDefault(route, await routesOf(transaction, route.environmentId, route.applicationId));
+    const route = await stored.getRoute(transaction, request);
+    refuseDeletionWhileChanging(route);
+    refuseUsedDefault(route, await stored.allRoutesOf(transaction, route.environmentId, route.applicationId));
     stored.deleteRoute(transaction, route);
-    await refreshAfterCommit(app, transaction, context, request);
+    await refreshAfterCommit(app, transaction, request);
     return route;
   });
 
@@ -145,14 +149,15 @@ export const deleteRoute: Operation<"deleteRoute"> = async (request, context) =>
 export const listRoutes: Operation<"listRoutes"> = async (request, context) => {
   const { app } = context;
   const { environmentIdentifier: environmentId, applicationIdentifier: applicationId } = request;
-  const page = pageOf(context, [environmentId, applicationId], request);
+  const page = app.pages.open(context, request, [environmentId, applicationId]);
   const found = await app.store.read(async (reader) => {
-    await ownApplication(reader, context, request);
-    return stored.listRoutes(reader, environmentId, applicationId, page.after, page.itemsMax + 1);
+    await getApplication(reader, request);
+    return stored.listRoutes(reader, environmentId, applicationId, page.after, page.lookFor);
   });
 
-  const { shown, ...next } = cutPage(page, found, RouteRecordSchema, (record) => record.routeId);
-  return { routeSummaryList: shown.map((record) => routeAnswer(app, record)), ...next };
+  const bytesOf = (record: RouteRecord) => toBinary(RouteRecordSchema, record).byteLength;
+  const { items, ...next } = page.cut(found, ({ routeId }) => routeId, bytesOf);
+  return { routeSummaryList: items.map((record) => routeAnswer(app, record)), ...next };
 };
 
 const matchOf = ({ uriPathRoute }: CreateRouteRequest): MessageInitShape<typeof RouteMatchSchema> | undefined =>
@@ -163,107 +168,33 @@ const matchOf = ({ uriPathRoute }: CreateRouteRequest): MessageInitShape<typeof 
     appendSourcePath: uriPathRoute.appendSourcePath ?? false,
   };
 
-interface RouteParents {
-  readonly environmentIdentifier: string;
-  readonly applicationIdentifier: string;
-}
-
-/** The route that a request names, when the caller's account owns it. Throws RESOURCE_NOT_FOUND, ACCESS_DENIED. */
-export const ownRoute = async (
-  reader: Reader,
-  context: CallContext<Application>,
-  request: RouteParents & { readonly routeIdentifier: string },
-): Promise<RouteRecord> => {
-  const { environmentId, applicationId } = await ownApplication(reader, context, request);
-  const found = await stored.findRoute(reader, environmentId, applicationId, request.routeIdentifier);
-  return existing(found, "ROUTE", request.routeIdentifier);
-};
-
 const created = { resourceType: "ROUTE", response: CreateRouteResponseSchema } as const;
 
-const quota = {
+const quota: Quota = {
   code: "routes-per-application",
   resourceType: "APPLICATION",
   max: limits.routesPerApplicationMax,
-} as const;
+};
 
-/** All routes of an application; the quota bounds them. */
-const routesOf = (reader: Reader, environmentId: string, applicationId: string): Promise<RouteRecord[]> =>
-  stored.listRoutes(reader, environmentId, applicationId, undefined, limits.routesPerApplicationMax);
-
-/** Waits for a route's health check, as long as the call can, and reads what it has become; undefined: it is gone. */
+/** Waits for a route's health check as long as the call may, and reads the route; undefined if it was deleted. */
 const settledRoute = async (
-  context: CallContext<Application>,
-  request: RouteParents,
+  context: Context,
+  { environmentIdentifier: environmentId, applicationIdentifier: applicationId }: ApplicationIdentifiers,
   routeId: string,
 ): Promise<RouteRecord | undefined> => {
   const { app } = context;
-  const { environmentIdentifier: environmentId, applicationIdentifier: applicationId } = request;
-  await app.routeChecks.settled(routeId, { environmentId, applicationId }, context);
+  await app.routeChecks.settled({ environmentId, applicationId, routeId }, context);
   return app.store.read((reader) => stored.findRoute(reader, environmentId, applicationId, routeId));
 };
 
 const refreshAfterCommit = async (
   app: Application,
   transaction: Transaction,
-  context: CallContext<Application>,
-  request: RouteParents,
+  named: ApplicationIdentifiers,
 ): Promise<void> => {
-  const application = await ownApplication(transaction, context, request);
+  const application = await getApplication(transaction, named);
   transaction.afterCommit(() => app.routeTable.refresh(application));
 };
-
-/** Refuses a new route that does not fit among the others. */
-const refuseMisfit = (request: CreateRouteRequest, others: readonly RouteRecord[]): void => {
-  const { applicationIdentifier, uriPathRoute } = request;
-  const defaultRoute = findDefaultRoute(others);
-  if (request.routeType === RouteType.DEFAULT) {
-    if (defaultRoute !== undefined) throw routeExists(defaultRoute, "all requests that no other route takes");
-    return;
-  }
-  if (others.length === 0) throw fault(ErrorReason.FIRST_ROUTE_NOT_DEFAULT, { application_id: applicationIdentifier });
-  const overlap = findOverlap(others, uriPathRoute?.sourcePath ?? "", uriPathRoute?.methods ?? []);
-  if (overlap !== undefined) {
-    const methods = overlap.match?.methods.map((method) => methodName(method)).join(", ") || "all methods";
-    throw routeExists(overlap, `${methods} of ${overlap.match?.sourcePath}`);
-  }
-  if (wantsTraffic(request) && defaultRoute?.state !== RouteState.ACTIVE)
-    throw fault(ErrorReason.DEFAULT_ROUTE_NOT_ACTIVE, { application_id: applicationIdentifier });
-};
-
-const routeExists = (route: RouteRecord, requests: string): Error =>
-  fault(ErrorReason.ROUTE_EXISTS, { resource_type: "ROUTE", resource_id: route.routeId, requests });
-
-const busy = (route: RouteRecord): Error =>
-  fault(ErrorReason.RESOURCE_BUSY, {
-    resource_type: "ROUTE",
-    resource_id: route.routeId,
-    state: routeStateName(route.state),
-  });
-
-const refuseWithoutDefault = (route: RouteRecord, all: readonly RouteRecord[]): void => {
-  if (route.match !== undefined && findDefaultRoute(all)?.state !== RouteState.ACTIVE)
-    throw fault(ErrorReason.DEFAULT_ROUTE_NOT_ACTIVE, { application_id: route.applicationId });
-};
-
-const refuseUnlessLastActive = (route: RouteRecord, all: readonly RouteRecord[]): void => {
-  const active = findOtherActive(route, all);
-  if (active !== undefined) throw fault(ErrorReason.OTHER_ROUTES_ACTIVE, { route_id: active.routeId });
-};
-
-const refuseUsedDefault = (route: RouteRecord, all: readonly RouteRecord[]): void => {
-  const active = findOtherActive(route, all);
-  if (active !== undefined)
-    throw fault(ErrorReason.RESOURCE_IN_USE, {
-      resource_type: "ROUTE",
-      resource_id: route.routeId,
-      used_by: `the active route ${active.routeId}`,
-    });
-};
-
-/** For the default route: another one that is active or about to be. Routes by path need no other. */
-const findOtherActive = (route: RouteRecord, all: readonly RouteRecord[]): RouteRecord | undefined =>
-  route.match === undefined ? all.find((each) => each.routeId !== route.routeId && isOrBecomesActive(each)) : undefined;
 
 const createdAnswer = (app: Application, record: RouteRecord, { uriPathRoute }: CreateRouteRequest) => {
   const answer = routeAnswer(app, record);
@@ -290,7 +221,7 @@ const routeAnswer = (app: Application, record: RouteRecord) => {
     applicationId,
     environmentId,
     serviceId: record.serviceId,
-    arn: arnOf(app, ownerAccountId, { kind: "route", environmentId, applicationId, routeId }),
+    arn: arnOf(app.arnPrefix, ownerAccountId, { kind: "route", environmentId, applicationId, routeId }),
     routeType: match === undefined ? RouteType.DEFAULT : RouteType.URI_PATH,
     sourcePath: match?.sourcePath,
     methods: match?.methods ?? [],

@@ -1,10 +1,12 @@
 /**
- * Services. Creating refuses a reserved name, reserved tag keys, an endpoint that does not fit its type, a client token
- * of another request, an application that is not there or of another account, and one service too many; the others
- * refuse a service that is not there. Deleting refuses a service that a route leads to.
+ * Services. The guard has checked that the environment is not another account's. CreateService refuses, in this order: (1) a
+ * reserved name, (2) reserved tag keys, (3) an endpoint that does not match its type, (4) a client token of another
+ * request, (5) an environment, (6) an application that does not exist, (7) one service more than an application may hold.
+ * The others refuse (1) an environment, (2) an application, (3) a service that does not exist; DeleteService then refuses
+ * a service that a route sends requests to.
  */
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { create } from "@bufbuild/protobuf";
+import { create, toBinary } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 
 import type { ServiceRecord } from "../../../gen/quartet/refactoringworkspace/storage/v1/records_pb.ts";
@@ -14,43 +16,46 @@ import type { CreateServiceRequest } from "../../../gen/quartet/refactoringworks
 import { CreateServiceResponseSchema } from "../../../gen/quartet/refactoringworkspace/v1/refactoring_workspace_service_pb.ts";
 import type { ServiceSummarySchema } from "../../../gen/quartet/refactoringworkspace/v1/service_pb.ts";
 import { ServiceEndpointType, ServiceState } from "../../../gen/quartet/refactoringworkspace/v1/service_pb.ts";
-import type { CallContext } from "../../kit/server/handlers.ts";
-import type { Reader } from "../../kit/store/transaction.ts";
 import type { Application, Operation } from "../application.ts";
-import { arnOf } from "../application.ts";
 import { findEndpointProblem } from "../domain/endpoint.ts";
+import type { Quota } from "../domain/quota.ts";
+import { refuseOverQuota } from "../domain/quota.ts";
+import { arnOf, refuseReservedName } from "../domain/resource-name.ts";
+import { refuseReservedTagKeys } from "../domain/tag-rules.ts";
 import { fault } from "../faults.ts";
 import { limits } from "../limits.ts";
+import { getApplication } from "../store/application.ts";
+import { idempotently } from "../store/client-token.ts";
 import { enterVpc, leaveVpc } from "../store/environment.ts";
-import { listRoutes } from "../store/route.ts";
+import { allRoutesOf } from "../store/route.ts";
 import * as stored from "../store/service.ts";
-import { ownApplication } from "./application.ts";
-import { existing, refuseOverQuota, refuseReservedName, refuseReservedTagKeys } from "./checks.ts";
-import { onceByToken } from "./client-token.ts";
-import { cutPage, pageOf } from "./page.ts";
 
-/** Makes a service. Its endpoint is asked only when a route to it becomes active. */
-export const createService: Operation<"createService"> = async (request, context) => {
-  const { app, caller } = context;
+/**
+ * Creates a service. Its endpoint is checked only when a route to it becomes active. Repeating the call with its client
+ * token changes nothing.
+ */
+export const createService: Operation<"createService"> = async (request, { app, access, method }) => {
+  const { accountId } = access;
   refuseReservedName(request.name, "svc-");
   refuseReservedTagKeys(request.tags);
   const problem = findEndpointProblem(request);
   if (problem !== undefined) throw fault(ErrorReason.ENDPOINT_INVALID, { problem });
-  const vpc = request.vpcId === undefined ? undefined : await app.fabric.describeVpc(caller.accountId, request.vpcId);
+  const vpc = request.vpcId === undefined ? undefined : await app.fabric.describeVpc(accountId, request.vpcId);
   const serviceId = `svc-${app.ids.token(10)}`;
-  const now = timestampFromMs(app.clock.now());
+  const nowMs = app.clock.now();
+  const now = timestampFromMs(nowMs);
 
   return app.store.transact((transaction) =>
-    onceByToken(transaction, context, request, created, async () => {
-      const { environmentId, applicationId, ownerAccountId } = await ownApplication(transaction, context, request);
+    idempotently(transaction, { accountId, method, nowMs }, request, created, async () => {
+      const { environmentId, applicationId, ownerAccountId } = await getApplication(transaction, request);
       const others = await stored.listServices(transaction, environmentId, applicationId, undefined, quota.max);
-      refuseOverQuota(others.length, { ...quota, resourceId: applicationId });
+      refuseOverQuota(others.length, quota, applicationId);
       const record = create(ServiceRecordSchema, {
         serviceId,
         applicationId,
         environmentId,
         ownerAccountId,
-        createdByAccountId: caller.accountId,
+        createdByAccountId: accountId,
         name: request.name,
         description: request.description,
         vpcId: request.vpcId,
@@ -67,22 +72,21 @@ export const createService: Operation<"createService"> = async (request, context
   );
 };
 
-/** Tells a service. */
-export const getService: Operation<"getService"> = async (request, context) => {
-  const record = await context.app.store.read((reader) => ownService(reader, context, request));
-  return serviceAnswer(context.app, record);
+/** Returns a service. */
+export const getService: Operation<"getService"> = async (request, { app }) => {
+  const record = await app.store.read((reader) => stored.getService(reader, request));
+  return serviceAnswer(app, record);
 };
 
-/** Deletes a service that no route leads to. A second call is refused, because the service is not there any more. */
-export const deleteService: Operation<"deleteService"> = async (request, context) => {
-  const { app } = context;
+/** Deletes a service that no route sends requests to. Repeating the call fails with RESOURCE_NOT_FOUND. */
+export const deleteService: Operation<"deleteService"> = async (request, { app }) => {
   const now = timestampFromMs(app.clock.now());
 
   const record = await app.store.transact(async (transaction) => {
-    const service = await ownService(transaction, context, request);
+    const service = await stored.getService(transaction, request);
     const { environmentId, applicationId, serviceId, vpcId } = service;
-    const all = await listRoutes(transaction, environmentId, applicationId, undefined, limits.routesPerApplicationMax);
-    const route = all.find((each) => each.serviceId === serviceId);
+    const routes = await allRoutesOf(transaction, environmentId, applicationId);
+    const route = routes.find((each) => each.serviceId === serviceId);
     if (route !== undefined)
       throw fault(ErrorReason.RESOURCE_IN_USE, {
         resource_type: "SERVICE",
@@ -103,38 +107,24 @@ export const deleteService: Operation<"deleteService"> = async (request, context
 export const listServices: Operation<"listServices"> = async (request, context) => {
   const { app } = context;
   const { environmentIdentifier: environmentId, applicationIdentifier: applicationId } = request;
-  const page = pageOf(context, [environmentId, applicationId], request);
+  const page = app.pages.open(context, request, [environmentId, applicationId]);
   const found = await app.store.read(async (reader) => {
-    await ownApplication(reader, context, request);
-    return stored.listServices(reader, environmentId, applicationId, page.after, page.itemsMax + 1);
+    await getApplication(reader, request);
+    return stored.listServices(reader, environmentId, applicationId, page.after, page.lookFor);
   });
 
-  const { shown, ...next } = cutPage(page, found, ServiceRecordSchema, (record) => record.serviceId);
-  return { serviceSummaryList: shown.map((record) => serviceAnswer(app, record)), ...next };
-};
-
-/** The service that a request names, when the caller's account owns it. Throws RESOURCE_NOT_FOUND, ACCESS_DENIED. */
-export const ownService = async (
-  reader: Reader,
-  context: CallContext<Application>,
-  request: {
-    readonly environmentIdentifier: string;
-    readonly applicationIdentifier: string;
-    readonly serviceIdentifier: string;
-  },
-): Promise<ServiceRecord> => {
-  const { environmentId, applicationId } = await ownApplication(reader, context, request);
-  const found = await stored.findService(reader, environmentId, applicationId, request.serviceIdentifier);
-  return existing(found, "SERVICE", request.serviceIdentifier);
+  const bytesOf = (record: ServiceRecord) => toBinary(ServiceRecordSchema, record).byteLength;
+  const { items, ...next } = page.cut(found, ({ serviceId }) => serviceId, bytesOf);
+  return { serviceSummaryList: items.map((record) => serviceAnswer(app, record)), ...next };
 };
 
 const created = { resourceType: "SERVICE", response: CreateServiceResponseSchema } as const;
 
-const quota = {
+const quota: Quota = {
   code: "services-per-application",
   resourceType: "APPLICATION",
   max: limits.servicesPerApplicationMax,
-} as const;
+};
 
 const endpointOf = ({ urlEndpoint, functionEndpoint }: CreateServiceRequest): ServiceRecord["endpoint"] => {
   if (urlEndpoint !== undefined) return { case: "urlEndpoint", value: urlEndpoint };
@@ -147,7 +137,7 @@ const serviceAnswer = (app: Application, record: ServiceRecord) => {
     serviceId,
     applicationId,
     environmentId,
-    arn: arnOf(app, ownerAccountId, { kind: "service", environmentId, applicationId, serviceId }),
+    arn: arnOf(app.arnPrefix, ownerAccountId, { kind: "service", environmentId, applicationId, serviceId }),
     name: record.name,
     description: record.description,
     endpointType: endpoint.case === "urlEndpoint" ? ServiceEndpointType.URL : ServiceEndpointType.FUNCTION,

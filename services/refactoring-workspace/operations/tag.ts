@@ -1,45 +1,35 @@
 /**
- * Tags of environments, applications, services and routes. Each operation refuses an ARN that is none of theirs, then
- * reserved tag keys, then a resource that is not there or of another account (callers cannot tell which), then more
- * tags than a resource may have.
+ * Tags of environments, applications, services and routes. The guard has checked the ARN and that its environment is not
+ * another account's. Each operation refuses, in this order: (1) reserved tag keys, (2) a resource that does not exist,
+ * (3) more tags than a resource may have.
  */
-import { ErrorReason } from "../../../gen/quartet/refactoringworkspace/v1/error_reason_pb.ts";
-import { isOwner } from "../../kit/identity/owner.ts";
-import type { CallContext } from "../../kit/server/handlers.ts";
 import type { Reader } from "../../kit/store/transaction.ts";
-import type { Application, Operation } from "../application.ts";
-import type { NamedResource } from "../domain/resource-name.ts";
-import { tagsWith, tagsWithout } from "../domain/tags.ts";
-import { fault } from "../faults.ts";
-import { limits } from "../limits.ts";
+import { tagsWith, tagsWithout } from "../../kit/tags/tags.ts";
+import type { Operation } from "../application.ts";
+import { parseResourceArn, resourceTypeOf } from "../domain/resource-name.ts";
+import { refuseReservedTagKeys, refuseTooManyTags } from "../domain/tag-rules.ts";
+import { orNotFound } from "../store/or-not-found.ts";
 import type { Tagged } from "../store/tag.ts";
 import { findTagged } from "../store/tag.ts";
-import { resourceOf } from "./arns.ts";
-import { existing, refuseReservedTagKeys } from "./checks.ts";
 
-/** Adds tags; the value of a tag that exists is replaced. */
-export const tagResource: Operation<"tagResource"> = async (request, context) => {
-  const { resource } = resourceOf(request.resourceArn);
+/** Adds tags; a tag that exists gets the new value. */
+export const tagResource: Operation<"tagResource"> = async (request, { app }) => {
   refuseReservedTagKeys(request.tags);
 
-  await context.app.store.transact(async (transaction) => {
-    const found = await ownTagged(transaction, context, resource, request.resourceArn);
+  await app.store.transact(async (transaction) => {
+    const found = await getTagged(transaction, request.resourceArn);
     const tags = tagsWith(found.tags, request.tags);
-    const count = Object.keys(tags).length;
-    if (count > limits.tagsPerResourceMax)
-      throw fault(ErrorReason.TOO_MANY_TAGS, { count: String(count), limit: String(limits.tagsPerResourceMax) });
+    refuseTooManyTags(tags);
     found.write(transaction, tags);
   });
 
   return {};
 };
 
-/** Removes tags; keys that are not there are no matter. */
-export const untagResource: Operation<"untagResource"> = async (request, context) => {
-  const { resource } = resourceOf(request.resourceArn);
-
-  await context.app.store.transact(async (transaction) => {
-    const found = await ownTagged(transaction, context, resource, request.resourceArn);
+/** Removes tags; keys without a tag are ignored. */
+export const untagResource: Operation<"untagResource"> = async (request, { app }) => {
+  await app.store.transact(async (transaction) => {
+    const found = await getTagged(transaction, request.resourceArn);
     found.write(transaction, tagsWithout(found.tags, request.tagKeys));
   });
 
@@ -47,21 +37,15 @@ export const untagResource: Operation<"untagResource"> = async (request, context
 };
 
 /** Lists the tags of a resource. */
-export const listTagsForResource: Operation<"listTagsForResource"> = async (request, context) => {
-  const { resource } = resourceOf(request.resourceArn);
-  const found = await context.app.store.read((reader) => ownTagged(reader, context, resource, request.resourceArn));
+export const listTagsForResource: Operation<"listTagsForResource"> = async (request, { app }) => {
+  const found = await app.store.read((reader) => getTagged(reader, request.resourceArn));
   return { tags: { tags: { ...found.tags } } };
 };
 
-/** The tags of a resource of the caller's account. Throws RESOURCE_NOT_FOUND. */
-const ownTagged = async (
-  reader: Reader,
-  context: CallContext<Application>,
-  resource: NamedResource,
-  resourceArn: string,
-): Promise<Tagged> => {
+/** The tags of the resource with an ARN. Throws RESOURCE_NOT_FOUND, also if the ARN names an account that is not its owner. */
+const getTagged = async (reader: Reader, resourceArn: string): Promise<Tagged> => {
+  const { account, resource } = parseResourceArn(resourceArn);
   const found = await findTagged(reader, resource);
-  const { account, resourceType } = resourceOf(resourceArn);
-  const isVisible = found !== undefined && isOwner(context.caller, found.ownerAccountId);
-  return existing(isVisible && found.ownerAccountId === account ? found : undefined, resourceType, resourceArn);
+  const isNamed = found?.ownerAccountId === account;
+  return orNotFound(isNamed ? found : undefined, resourceTypeOf(resource), resourceArn);
 };

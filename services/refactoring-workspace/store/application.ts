@@ -1,15 +1,30 @@
 import type { ApplicationRecord } from "../../../gen/quartet/refactoringworkspace/storage/v1/records_pb.ts";
 import type { Reader, Transaction } from "../../kit/store/transaction.ts";
+import { getEnvironment } from "./environment.ts";
 import { applications } from "./layout.ts";
+import { orNotFound } from "./or-not-found.ts";
 
-/** The application, or undefined when the environment does not hold it. */
+/** The members of a request that name an application. */
+export interface ApplicationIdentifiers {
+  readonly environmentIdentifier: string;
+  readonly applicationIdentifier: string;
+}
+
+/** The application; undefined if the environment does not hold it. */
 export const findApplication = (
   reader: Reader,
   environmentId: string,
   applicationId: string,
 ): Promise<ApplicationRecord | undefined> => reader.get(applications, [environmentId, applicationId]);
 
-/** The applications of an environment by id, behind the given one. */
+/** The application that a request names. Throws RESOURCE_NOT_FOUND for its environment, then for itself. */
+export const getApplication = async (reader: Reader, named: ApplicationIdentifiers): Promise<ApplicationRecord> => {
+  const { environmentId } = await getEnvironment(reader, named.environmentIdentifier);
+  const found = await findApplication(reader, environmentId, named.applicationIdentifier);
+  return orNotFound(found, "APPLICATION", named.applicationIdentifier);
+};
+
+/** The applications of an environment by id, after the given one. */
 export const listApplications = async (
   reader: Reader,
   environmentId: string,
@@ -33,6 +48,6 @@ export const allApplications = async function* (reader: Reader): AsyncIterable<A
 export const putApplication = (transaction: Transaction, record: ApplicationRecord): void =>
   transaction.put(applications, [record.environmentId, record.applicationId], record);
 
-/** Deletes an application. It holds nothing any more. */
+/** Deletes an application, which must not hold anything. */
 export const deleteApplication = (transaction: Transaction, record: ApplicationRecord): void =>
   transaction.delete(applications, [record.environmentId, record.applicationId]);

@@ -6,10 +6,15 @@ import type {
 } from "../../../gen/quartet/refactoringworkspace/storage/v1/records_pb.ts";
 import type { Entry, Reader, Transaction } from "../../kit/store/transaction.ts";
 import { environments, environmentsByOwner, environmentVpcs, resourcePolicies } from "./layout.ts";
+import { orNotFound } from "./or-not-found.ts";
 
 /** The environment, or undefined. */
 export const findEnvironment = (reader: Reader, environmentId: string): Promise<EnvironmentRecord | undefined> =>
   reader.get(environments, [environmentId]);
+
+/** The environment. Throws RESOURCE_NOT_FOUND. */
+export const getEnvironment = async (reader: Reader, environmentId: string): Promise<EnvironmentRecord> =>
+  orNotFound(await findEnvironment(reader, environmentId), "ENVIRONMENT", environmentId);
 
 /** The ids of the environments that an account owns, behind the given one. */
 export const listOwnedIds = async (

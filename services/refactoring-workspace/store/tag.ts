@@ -7,8 +7,8 @@ import {
   ServiceRecordSchema,
 } from "../../../gen/quartet/refactoringworkspace/storage/v1/records_pb.ts";
 import type { Reader, Transaction } from "../../kit/store/transaction.ts";
+import type { Tags } from "../../kit/tags/tags.ts";
 import type { NamedResource } from "../domain/resource-name.ts";
-import type { Tags } from "../domain/tags.ts";
 import { findApplication, putApplication } from "./application.ts";
 import { findEnvironment, replaceEnvironment } from "./environment.ts";
 import { findRoute, putRoute } from "./route.ts";

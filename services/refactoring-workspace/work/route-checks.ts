@@ -38,11 +38,18 @@ export interface RouteCheckSettings {
   readonly onChange: (name: ApplicationName) => void;
 }
 
-/** How long somebody can wait. */
-export interface Patience {
+/** How long a caller waits. */
+export interface WaitLimit {
   readonly signal: AbortSignal;
   /** Instant in milliseconds since the epoch; undefined: none. */
   readonly deadlineMs: number | undefined;
+}
+
+/** A route by its identifiers. */
+export interface RouteName {
+  readonly environmentId: string;
+  readonly applicationId: string;
+  readonly routeId: string;
 }
 
 /**
@@ -73,8 +80,7 @@ export class RouteChecks {
 
   /** Runs one job: checks the service and settles the route. */
   readonly run = async (job: Job, { signal }: { readonly signal: AbortSignal }): Promise<JobOutcome> => {
-    const place = fromBinary(RouteCheckPayloadSchema, job.payload);
-    const { environmentId, applicationId, routeId } = place;
+    const { environmentId, applicationId, routeId } = fromBinary(RouteCheckPayloadSchema, job.payload);
     const service = await this.#settings.store.read(async (reader) => {
       const route = await findRoute(reader, environmentId, applicationId, routeId);
       if (route?.checkJobId !== job.id) return undefined;
@@ -95,30 +101,26 @@ export class RouteChecks {
     onExhausted: (transaction, job, reason) => this.#settle(transaction, job, { isExhausted: true, reason }),
   };
 
-  /** Resolves when the route is settled, at once when it is, or when the caller can wait no longer. */
-  async settled(
-    routeId: string,
-    place: { environmentId: string; applicationId: string },
-    patience: Patience,
-  ): Promise<void> {
+  /** Resolves once the route is settled, or when the caller's time is over. */
+  async settled({ environmentId, applicationId, routeId }: RouteName, limit: WaitLimit): Promise<void> {
     const { store, clock } = this.#settings;
     const { promise: settled, resolve: done } = Promise.withResolvers<void>();
-    // Listens first and looks then, so that a settlement in between is not missed.
+    // The waiter is added before the route is read, so that a settlement in between is not missed.
     const waiters = this.#waiters.get(routeId) ?? new Set();
     this.#waiters.set(routeId, waiters.add(done));
     const deadlineMs = Math.min(
       clock.now() + limits.settleWaitMs,
-      (patience.deadlineMs ?? Number.MAX_SAFE_INTEGER) - limits.answerReserveMs,
+      (limit.deadlineMs ?? Number.MAX_SAFE_INTEGER) - limits.answerReserveMs,
     );
     const cancel = clock.schedule(deadlineMs, done);
     const stop = () => done();
-    patience.signal.addEventListener("abort", stop);
+    limit.signal.addEventListener("abort", stop);
     try {
-      const route = await store.read((reader) => findRoute(reader, place.environmentId, place.applicationId, routeId));
+      const route = await store.read((reader) => findRoute(reader, environmentId, applicationId, routeId));
       if (route !== undefined && isChanging(route)) await settled;
     } finally {
       cancel();
-      patience.signal.removeEventListener("abort", stop);
+      limit.signal.removeEventListener("abort", stop);
       waiters.delete(done);
       if (waiters.size === 0) this.#waiters.delete(routeId);
     }

@@ -11,7 +11,7 @@ import { documentOf, isReadAs, mutated } from "../json/generated-json.ts";
 const plainOf = (node: JsonNode): unknown => {
   if (node.kind === "text") return node.value;
   if (node.kind === "number") return Number(node.text);
-  if (node.kind === "word") return { true: true, false: false, null: null }[node.value];
+  if (node.kind === "keyword") return { true: true, false: false, null: null }[node.value];
   if (node.kind === "list") return node.items.map(plainOf);
   const plain = {};
   for (const { name, value } of node.members)

@@ -141,7 +141,7 @@ describe("listEnvironments", () => {
     const environmentIdentifier = await makeEnvironment(client);
     await makeEnvironment(client);
     const { nextToken } = await client.listEnvironments({ maxResults: 1 });
-    const refusal = "INVALID_PAGE_TOKEN: The value at nextToken is not a token of this listing.";
+    const refusal = "INVALID_PAGE_TOKEN: The value at NextToken is not a token of this listing.";
     expect(await refusalOf(clientOf(stranger).listEnvironments({ nextToken }))).toBe(refusal);
     expect(await refusalOf(client.listEnvironmentVpcs({ environmentIdentifier, nextToken }))).toBe(refusal);
     expect(await refusalOf(client.listEnvironments({ nextToken: "abcd" }))).toBe(refusal);

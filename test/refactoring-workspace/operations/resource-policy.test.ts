@@ -44,7 +44,7 @@ describe("putResourcePolicy and getResourcePolicy", () => {
     );
     expect(await put(policyOf({ ...statement, Effect: "Perhaps" }))).toMatch(/^INVALID_RESOURCE_POLICY: .*Effect/);
     expect(await put(policyOf({ ...statement, Action: "s3:GetObject" }))).toBe(
-      invalid("s3:GetObject is no action of this service"),
+      invalid("s3:GetObject is not an action of this service"),
     );
     expect(await put(policyOf(statement), arnOf("env-0000000000"))).toBe(
       "RESOURCE_NOT_FOUND: There is no ENVIRONMENT env-0000000000.",
