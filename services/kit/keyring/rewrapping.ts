@@ -1,20 +1,21 @@
 import type { Clock } from "../clock/clock.ts";
 import type { Logger } from "../log/log.ts";
+import { runPeriodically } from "../periodic/periodic.ts";
 import type { Keyring } from "./keyring.ts";
 
-/** The data keys that a service keeps, each in a place of its own. */
-export interface WrappedKeys<Place> {
-  /** The places of all that are stale. */
-  listStale(): Promise<readonly Place[]>;
-  /** Wraps the one in this place anew, if it is still there and still stale. */
-  rewrap(place: Place): Promise<void>;
-  /** Takes what was replaced out of the files. */
+/** The wrapped data keys that a service stores, each found by an identifier of the service's own. */
+export interface WrappedKeys<Id> {
+  /** The identifiers of all keys that an older master key wraps. */
+  listStale(): Promise<readonly Id[]>;
+  /** Wraps a key with the latest master key if it still exists and is still stale. */
+  rewrap(id: Id): Promise<void>;
+  /** Removes the replaced keys from the database's files. */
   compact(): Promise<void>;
 }
 
-export interface RewrappingOptions<Place> {
+export interface RewrappingOptions<Id> {
   readonly keyring: Keyring;
-  readonly keys: WrappedKeys<Place>;
+  readonly keys: WrappedKeys<Id>;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -22,52 +23,37 @@ export interface RewrappingOptions<Place> {
 const intervalMs = 60_000;
 
 /**
- * Wraps a service's data keys anew when a newer master key has come: looks at the start and every minute. What it has
- * not reached yet stays readable with the older key. Returns what ends it.
+ * Wraps a service's data keys with the latest master key: at the start, and within a minute of each rotation. A key that
+ * was not reached yet stays readable with the older master key. Returns the function that ends this.
  */
-export const startRewrapping = <Place>(options: RewrappingOptions<Place>): (() => Promise<void>) => {
+export const startRewrapping = <Id>(options: RewrappingOptions<Id>): (() => Promise<void>) => {
   const { keyring, clock, log } = options;
-  const ending = new AbortController();
   let doneFor: string | undefined;
-  let cancel: (() => void) | undefined;
-  const look = async (): Promise<void> => {
-    try {
-      const masterKeyId = keyring.masterKeyId();
-      if (doneFor !== masterKeyId && (await rewrapAll(options, masterKeyId, ending.signal))) doneFor = masterKeyId;
-    } catch (error) {
-      log.error({ err: error }, "data keys were not wrapped anew; trying again in a minute");
-    }
-    if (!ending.signal.aborted)
-      cancel = clock.schedule(clock.now() + intervalMs, () => {
-        running = look();
-      });
+  const rewrapDataKeys = async (signal: AbortSignal): Promise<void> => {
+    const masterKeyId = keyring.masterKeyId();
+    if (doneFor !== masterKeyId && (await rewrapAll(options, masterKeyId, signal))) doneFor = masterKeyId;
   };
-  let running = look();
-  return async () => {
-    ending.abort();
-    cancel?.();
-    await running;
-  };
+  return runPeriodically({ clock, log, intervalMs, tasks: { rewrapDataKeys } });
 };
 
-/** True when nothing is stale any more. */
-const rewrapAll = async <Place>(
-  { keyring, keys, log }: RewrappingOptions<Place>,
+/** True if no key is stale any more. */
+const rewrapAll = async <Id>(
+  { keyring, keys, log }: RewrappingOptions<Id>,
   masterKeyId: string,
   signal: AbortSignal,
 ): Promise<boolean> => {
   const stale = await keys.listStale();
   let failed = 0;
-  for (const place of stale) {
+  for (const id of stale) {
     if (signal.aborted) return false;
-    // One that cannot be opened must not keep the others under the older key.
-    await keys.rewrap(place).catch((error: unknown) => {
+    // One key that cannot be opened must not keep the others under the older master key.
+    await keys.rewrap(id).catch((error: unknown) => {
       failed += 1;
-      log.error({ err: error, masterKeyId }, "a data key was not wrapped anew; trying again in a minute");
+      log.error({ err: error, masterKeyId }, "a data key could not be rewrapped; it is tried again in a minute");
     });
   }
-  // Also when nothing was stale: an earlier process may have ended before it came to this.
+  // Also if nothing was stale: an earlier process may have ended before it compacted.
   if (keyring.hasOlderMasterKeys()) await keys.compact();
-  if (stale.length > 0) log.info({ count: stale.length - failed, failed, masterKeyId }, "data keys were wrapped anew");
+  if (stale.length > 0) log.info({ count: stale.length - failed, failed, masterKeyId }, "data keys were rewrapped");
   return failed === 0;
 };

@@ -54,7 +54,7 @@ test("what older master keys wrap is wrapped anew within a minute of a rotation"
   expect([...wrapped].map(([place, each]) => keyring.openDataKey([place], each))).toEqual(
     [...dataKeys.values()].map(({ key }) => key),
   );
-  expect(lines).toEqual(["data keys were wrapped anew: 2, failed 0"]);
+  expect(lines).toEqual(["data keys were rewrapped: 2, failed 0"]);
 });
 
 test("one that cannot be opened does not keep the others back, and is tried again", async () => {
@@ -64,10 +64,10 @@ test("one that cannot be opened does not keep the others back, and is tried agai
   await addMasterKey(path);
   await eventually(async () => {
     clock.advance(60_000);
-    return lines.includes("data keys were wrapped anew: 1, failed 1");
+    return lines.includes("data keys were rewrapped: 1, failed 1");
   }, "one was wrapped anew");
   expect(staleCount()).toBe(1);
-  expect(lines[0]).toBe("a data key was not wrapped anew; trying again in a minute");
+  expect(lines[0]).toBe("a data key could not be rewrapped; it is tried again in a minute");
   wrapped.set("a", whole);
   await eventually(async () => {
     clock.advance(60_000);
@@ -84,5 +84,5 @@ test("a compaction that failed is done again, and without a rotation there is no
     clock.advance(60_000);
     return compactions() === 2;
   }, "the files were compacted again");
-  expect(lines).toEqual(["data keys were not wrapped anew; trying again in a minute"]);
+  expect(lines).toEqual(["a periodic task failed; it runs again after the interval"]);
 });
