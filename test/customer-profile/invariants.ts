@@ -12,8 +12,6 @@ import {
   profileKeys,
   profiles,
 } from "../../services/customer-profile/store/layout.ts";
-import { expiryMs as objectExpiryMs } from "../../services/customer-profile/store/object.ts";
-import { expiryMs } from "../../services/customer-profile/store/profile.ts";
 import type { Store } from "../../services/kit/store/store.ts";
 import type { Reader } from "../../services/kit/store/transaction.ts";
 
@@ -45,7 +43,7 @@ const findBroken = async (reader: Reader): Promise<string[]> => {
   const due = await reader.list(expiries, { limit: 100_000 });
   expectSame(
     "each profile has one expiry",
-    owned.map(({ key, value }) => join(expiryMs(value), ...key)),
+    owned.map(({ key, value }) => join(Number(value.expireMs), ...key)),
     due.map(({ key }) => join(...key)),
   );
 
@@ -71,7 +69,7 @@ const findBroken = async (reader: Reader): Promise<string[]> => {
   const objectsDue = await reader.list(objectExpiries, { limit: 100_000 });
   expectSame(
     "each object has one expiry",
-    attached.map(({ key, value }) => join(objectExpiryMs(value), key[0], key[2], key[3], key[1])),
+    attached.map(({ key, value }) => join(Number(value.expireMs), key[0], key[2], key[3], key[1])),
     objectsDue.map(({ key, value }) => join(...key, value.profileId)),
   );
   expectSame(

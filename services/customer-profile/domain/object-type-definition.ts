@@ -1,6 +1,5 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { create } from "@bufbuild/protobuf";
-import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 
 import type { ObjectTypeRecord } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
 import { ObjectTypeRecordSchema } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
@@ -52,7 +51,7 @@ export const implicitType = (
     fields,
     keys,
     allowProfileCreation,
-    createdTime: timestampFromMs(nowMs),
-    updatedTime: timestampFromMs(nowMs),
+    createdMs: BigInt(nowMs),
+    updatedMs: BigInt(nowMs),
     isImplicit: true,
   });

@@ -5,7 +5,7 @@ import { limits } from "../limits.ts";
 import type { DomainData } from "../store/domain.ts";
 import { listDigestsOf } from "../store/key-index.ts";
 import { objects } from "../store/layout.ts";
-import { expiryMs, putMs, putObject, readObject, removeObject } from "../store/object.ts";
+import { putObject, readObject, removeObject } from "../store/object.ts";
 import type { ObjectAmounts, StoredProfile } from "../store/profile.ts";
 import { profileKeyOf } from "../store/profile.ts";
 
@@ -37,7 +37,7 @@ export const moveObjects = async (
       const text = readObject(domain, fromKey, address, value);
       const digests = await listDigestsOf(transaction, domain.id, profileId, objectKey);
       await removeObject(transaction, domain.id, address);
-      const moved = { text, putMs: putMs(value), expireMs: expiryMs(value), digests };
+      const moved = { text, putMs: Number(value.putMs), expireMs: Number(value.expireMs), digests };
       await putObject(transaction, domain, toKey, { profileId: to.id, typeId, objectKey }, moved);
       lastExpireMs = Math.max(lastExpireMs, moved.expireMs);
     }

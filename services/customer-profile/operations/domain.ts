@@ -23,12 +23,12 @@ import { enqueuePurge } from "../work/domain-purge.ts";
 /** Creates a domain. Repeating the call fails with DOMAIN_ALREADY_EXISTS and changes nothing. */
 export const createDomain: Operation<"createDomain"> = async (request, { app, access }) => {
   refuseReservedTagKeys(request.tags);
-  const now = timestampFromMs(app.clock.now());
+  const nowMs = BigInt(app.clock.now());
   const record = create(DomainRecordSchema, {
     ...settingsOf(request),
     domainId: idBytes(app.ids.hex(32)),
-    createdTime: now,
-    updatedTime: now,
+    createdMs: nowMs,
+    updatedMs: nowMs,
   });
 
   await app.store.transact(async (transaction) => {
@@ -62,11 +62,11 @@ export const getDomain: Operation<"getDomain"> = (request, { app, access }) =>
 /** Changes the settings that are set in the request. Data that is stored already keeps its expiry. */
 export const updateDomain: Operation<"updateDomain"> = async (request, { app, access }) => {
   refuseReservedTagKeys(request.tags);
-  const updatedTime = timestampFromMs(app.clock.now());
+  const updatedMs = BigInt(app.clock.now());
 
   return app.store.transact(async (transaction) => {
     const before = await stored.getDomain(transaction, access.accountId, request.domainName);
-    const after: DomainRecord = { ...before, ...settingsOf(request), updatedTime };
+    const after: DomainRecord = { ...before, ...settingsOf(request), updatedMs };
     stored.replaceDomain(transaction, access.accountId, request.domainName, after);
     if (request.defaultEncryptionKey !== undefined)
       await stored.moveDomainKey(transaction, app.keyring, after.domainId, after.defaultEncryptionKey);
@@ -105,10 +105,10 @@ export const listDomains: Operation<"listDomains"> = async (request, context) =>
   return { items: items.map(({ key, value }) => domainItem(key[1], value)), ...next };
 };
 
-const domainItem = (domainName: string, { createdTime, updatedTime, tags }: DomainRecord) => ({
+const domainItem = (domainName: string, { createdMs, updatedMs, tags }: DomainRecord) => ({
   domainName,
-  createdAt: createdTime,
-  lastUpdatedAt: updatedTime,
+  createdAt: timestampFromMs(Number(createdMs)),
+  lastUpdatedAt: timestampFromMs(Number(updatedMs)),
   tags,
 });
 

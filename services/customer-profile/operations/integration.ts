@@ -44,8 +44,8 @@ export const putIntegration: Operation<"putIntegration"> = async (request, { app
       roleArn: request.roleArn ?? "",
       eventTriggerNames: request.eventTriggerNames,
       scope: request.scope ?? "",
-      createdTime: before?.createdTime ?? timestampFromMs(nowMs),
-      updatedTime: timestampFromMs(nowMs),
+      createdMs: before?.createdMs ?? BigInt(nowMs),
+      updatedMs: BigInt(nowMs),
       tags: before?.tags ?? request.tags,
     });
     const owner = { accountId: access.accountId, domainName: request.domainName, domainId };
@@ -131,7 +131,7 @@ const integrationAnswer = (domainName: string, record: IntegrationRecord) => ({
   ...(record.roleArn === "" ? {} : { roleArn: record.roleArn }),
   eventTriggerNames: record.eventTriggerNames,
   ...(record.scope === "" ? {} : { scope: record.scope }),
-  createdAt: record.createdTime,
-  lastUpdatedAt: record.updatedTime,
+  createdAt: timestampFromMs(Number(record.createdMs)),
+  lastUpdatedAt: timestampFromMs(Number(record.updatedMs)),
   tags: record.tags,
 });

@@ -26,7 +26,7 @@ import { enqueueObjectTypePurge } from "../work/object-type-purge.ts";
 export const putProfileObjectType: Operation<"putProfileObjectType"> = async (request, { app, access }) => {
   refuseReservedTagKeys(request.tags);
   app.keyNames.usableId(request.encryptionKey ?? "");
-  const now = timestampFromMs(app.clock.now());
+  const nowMs = BigInt(app.clock.now());
   const typeId = idBytes(app.ids.hex(32));
 
   return app.store.transact(async (transaction) => {
@@ -42,8 +42,8 @@ export const putProfileObjectType: Operation<"putProfileObjectType"> = async (re
     const after = create(ObjectTypeRecordSchema, {
       ...definition,
       typeId: before?.typeId ?? typeId,
-      createdTime: before?.createdTime ?? now,
-      updatedTime: now,
+      createdMs: before?.createdMs ?? nowMs,
+      updatedMs: nowMs,
       tags: before === undefined || before.isImplicit ? request.tags : before.tags,
     });
     stored.putObjectType(transaction, domainId, request.objectTypeName, after);
@@ -107,12 +107,12 @@ export const listProfileObjectTypeTemplates: Operation<"listProfileObjectTypeTem
 };
 
 const typeItem = (objectTypeName: string, record: ObjectTypeRecord) => {
-  const { description, createdTime, updatedTime, maxProfileObjectCount, sourcePriority, tags } = record;
+  const { description, createdMs, updatedMs, maxProfileObjectCount, sourcePriority, tags } = record;
   return {
     objectTypeName,
     description,
-    createdAt: createdTime,
-    lastUpdatedAt: updatedTime,
+    createdAt: timestampFromMs(Number(createdMs)),
+    lastUpdatedAt: timestampFromMs(Number(updatedMs)),
     maxAvailableProfileObjectCount: limits.objectsPerProfileMax,
     ...(maxProfileObjectCount === 0 ? {} : { maxProfileObjectCount }),
     ...(sourcePriority === 0 ? {} : { sourcePriority }),

@@ -22,7 +22,7 @@ import { limits } from "../limits.ts";
 import type { OpenDomain } from "../store/domain.ts";
 import { openDomain } from "../store/domain.ts";
 import { digestOf, listDigestsOf } from "../store/key-index.ts";
-import { expiryMs, findObject, listObjects, readObject } from "../store/object.ts";
+import { findObject, listObjects, readObject } from "../store/object.ts";
 import { findObjectType, getObjectType, putObjectType } from "../store/object-type.ts";
 import { getProfile, profileKeyOf } from "../store/profile.ts";
 
@@ -86,7 +86,7 @@ export const deleteProfileObject: Operation<"deleteProfileObject"> = async (requ
     const { typeId } = await getObjectType(transaction, domain.id, objectTypeName);
     const address = objectKey && { profileId, typeId, objectKey };
     const record = address && (await findObject(transaction, domain.id, address));
-    if (address === undefined || record === undefined || isExpired(expiryMs(record), nowMs))
+    if (address === undefined || record === undefined || isExpired(Number(record.expireMs), nowMs))
       throw fault(ErrorReason.OBJECT_NOT_FOUND, { profile_object_unique_key: profileObjectUniqueKey });
     await detachObject(transaction, domain, address);
   });
@@ -145,7 +145,7 @@ const objectPage = async (
     const previous = found[index - 1];
     if (previous !== undefined && (index === page.itemsMax || bytes >= limits.pageBytesMax))
       return { items, nextToken: page.tokenOf(idText(previous.objectKey)) };
-    if (isExpired(expiryMs(record), app.clock.now())) continue;
+    if (isExpired(Number(record.expireMs), app.clock.now())) continue;
     if (isWanted?.(await listDigestsOf(reader, domain.id, profileId, objectKey)) === false) continue;
     const object = readObject(domain, profileKey, { profileId, typeId, objectKey }, record);
     bytes += Buffer.byteLength(object);

@@ -1,5 +1,3 @@
-import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
-
 import type { ObjectRecord } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
 import { seal, unseal } from "../../kit/keyring/sealed.ts";
 import type { Reader, Transaction } from "../../kit/store/transaction.ts";
@@ -76,11 +74,11 @@ export const putObject = async (
   const { profileId, typeId, objectKey } = address;
   const plain = Buffer.from(object.text, "utf8");
   const before = await findObject(transaction, domain.id, address);
-  if (before !== undefined) transaction.delete(objectExpiries, [expiryMs(before), domain.id, typeId, objectKey]);
+  if (before !== undefined) transaction.delete(objectExpiries, [Number(before.expireMs), domain.id, typeId, objectKey]);
   transaction.put(objects, [domain.id, profileId, typeId, objectKey], {
     content: seal(profileKey, contentPlace(domain.id, address), plain),
-    expireTime: timestampFromMs(object.expireMs),
-    putTime: timestampFromMs(object.putMs),
+    expireMs: BigInt(object.expireMs),
+    putMs: BigInt(object.putMs),
     contentBytes: BigInt(plain.byteLength),
   });
   transaction.put(objectPlaces, [domain.id, typeId, objectKey], { profileId });
@@ -115,13 +113,6 @@ export const removeObjectsOf = async (
   }
 };
 
-/** When a stored object expires, in milliseconds. */
-export const expiryMs = (record: ObjectRecord): number =>
-  record.expireTime === undefined ? 0 : timestampMs(record.expireTime);
-
-/** When an object was put, in milliseconds. */
-export const putMs = (record: ObjectRecord): number => (record.putTime === undefined ? 0 : timestampMs(record.putTime));
-
 const removeRows = (
   transaction: Transaction,
   domainId: Uint8Array,
@@ -129,7 +120,7 @@ const removeRows = (
   record: ObjectRecord,
 ): void => {
   transaction.delete(objects, [domainId, profileId, typeId, objectKey]);
-  transaction.delete(objectExpiries, [expiryMs(record), domainId, typeId, objectKey]);
+  transaction.delete(objectExpiries, [Number(record.expireMs), domainId, typeId, objectKey]);
 };
 
 const contentPlace = (domainId: Uint8Array, { profileId, typeId, objectKey }: ObjectAddress) => [

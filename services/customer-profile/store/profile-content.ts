@@ -1,5 +1,4 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
-import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 
 import type { StoredField } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
 import { ProfileContentSchema } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
@@ -23,13 +22,13 @@ export const encodeProfile = (state: ProfileState): Uint8Array =>
                   objectTypeName: source.objectTypeName,
                   objectKey: source.objectKey,
                   typeId: idBytes(source.typeId),
-                  time: timestampFromMs(source.timeMs),
+                  timeMs: BigInt(source.timeMs),
                 },
               }),
         })),
       keys: state.keys.map(({ name, value }) => ({ name, value })),
-      createdTime: timestampFromMs(state.createdMs),
-      updatedTime: timestampFromMs(state.updatedMs),
+      createdMs: BigInt(state.createdMs),
+      updatedMs: BigInt(state.updatedMs),
     }),
   );
 
@@ -39,8 +38,8 @@ export const decodeProfile = (bytes: Uint8Array): ProfileState => {
   return {
     fields: new Map(content.fields.map((field) => [field.path, fieldState(field)])),
     keys: content.keys.map(({ name, value }) => ({ name, value })),
-    createdMs: content.createdTime === undefined ? 0 : timestampMs(content.createdTime),
-    updatedMs: content.updatedTime === undefined ? 0 : timestampMs(content.updatedTime),
+    createdMs: Number(content.createdMs),
+    updatedMs: Number(content.updatedMs),
   };
 };
 
@@ -53,6 +52,6 @@ const fieldState = ({ value, source }: StoredField): FieldState =>
           objectTypeName: source.objectTypeName,
           objectKey: source.objectKey,
           typeId: idText(source.typeId),
-          timeMs: source.time === undefined ? 0 : timestampMs(source.time),
+          timeMs: Number(source.timeMs),
         },
       };

@@ -1,5 +1,3 @@
-import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
-
 import type { ProfileRecord } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
 import { seal, unseal } from "../../kit/keyring/sealed.ts";
@@ -44,7 +42,7 @@ export const findProfile = async (
   nowMs: number,
 ): Promise<StoredProfile | undefined> => {
   const found = await findProfileEvenExpired(reader, domain, id);
-  return found === undefined || isExpired(expiryMs(found.record), nowMs) ? undefined : found;
+  return found === undefined || isExpired(Number(found.record.expireMs), nowMs) ? undefined : found;
 };
 
 /** The profile as long as it is stored. */
@@ -67,7 +65,7 @@ export const isProfileAlive = async (
   nowMs: number,
 ): Promise<boolean> => {
   const record = await reader.get(profiles, [domain.id, id]);
-  return record !== undefined && !isExpired(expiryMs(record), nowMs);
+  return record !== undefined && !isExpired(Number(record.expireMs), nowMs);
 };
 
 /** The profile. Throws PROFILE_NOT_FOUND when there is none or it has expired. */
@@ -122,15 +120,11 @@ export const removeProfile = async (
   transaction.delete(profileKeys, [domainId, profileId]);
   transaction.put(erasedKeys, [domainId, profileId], {});
   transaction.delete(profiles, [domainId, profileId]);
-  transaction.delete(expiries, [expiryMs(record), domainId, profileId]);
+  transaction.delete(expiries, [Number(record.expireMs), domainId, profileId]);
   await removeAllKeys(transaction, domainId, profileId);
   await removeObjectsOf(transaction, domainId, profileId);
   await changeTotal(transaction, domainId, profileId, subtractAmounts(noAmounts, amountsOf(record)));
 };
-
-/** When a stored profile expires, in milliseconds. */
-export const expiryMs = (record: ProfileRecord): number =>
-  record.expireTime === undefined ? 0 : timestampMs(record.expireTime);
 
 const writeContent = async (
   transaction: Transaction,
@@ -144,16 +138,16 @@ const writeContent = async (
   const bytes = contentBytes(state);
   const limitBytes = limits.profileContentBytesMax;
   if (bytes > limitBytes) throw fault(ErrorReason.PROFILE_TOO_LARGE, { limit_bytes: String(limitBytes) });
-  const expireMs = Math.max(change.expireMs, before === undefined ? 0 : expiryMs(before));
+  const expireMs = Math.max(change.expireMs, before === undefined ? 0 : Number(before.expireMs));
   const after = {
     content: seal(key, contentPlace(domain.id, id), encodeProfile(state)),
-    expireTime: timestampFromMs(expireMs),
+    expireMs: BigInt(expireMs),
     contentBytes: BigInt(bytes),
     objectCount: (change.objects ?? before)?.objectCount ?? 0,
     objectBytes: (change.objects ?? before)?.objectBytes ?? 0n,
   };
   transaction.put(profiles, [domain.id, id], after);
-  if (before !== undefined) transaction.delete(expiries, [expiryMs(before), domain.id, id]);
+  if (before !== undefined) transaction.delete(expiries, [Number(before.expireMs), domain.id, id]);
   transaction.put(expiries, [expireMs, domain.id, id], {});
   const digests = searchKeysOf(state).map((searchKey) => digestOf(domain.keys, searchKey));
   if (before === undefined) putFirstKeys(transaction, domain.id, id, digests);

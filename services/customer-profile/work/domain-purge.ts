@@ -19,8 +19,6 @@ import {
   profileKeys,
   profiles,
 } from "../store/layout.ts";
-import { expiryMs as objectExpiryMs } from "../store/object.ts";
-import { expiryMs } from "../store/profile.ts";
 
 /**
  * The removal of what a deleted domain held. Its data is unreachable already, so the removal may take its time: each
@@ -63,13 +61,13 @@ const deleteSome = async (transaction: Transaction, domainId: Uint8Array): Promi
   const attached = await transaction.list(objects, { prefix: [domainId], limit: left });
   for (const { key, value } of attached) {
     transaction.delete(objects, key);
-    transaction.delete(objectExpiries, [objectExpiryMs(value), domainId, key[2], key[3]]);
+    transaction.delete(objectExpiries, [Number(value.expireMs), domainId, key[2], key[3]]);
   }
   left -= attached.length;
   const entries = await transaction.list(profiles, { prefix: [domainId], limit: left });
   for (const { key, value } of entries) {
     transaction.delete(profiles, key);
-    transaction.delete(expiries, [expiryMs(value), domainId, key[1]]);
+    transaction.delete(expiries, [Number(value.expireMs), domainId, key[1]]);
   }
   return entries.length < left;
 };

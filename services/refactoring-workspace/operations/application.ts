@@ -21,6 +21,7 @@ import type { Application, Operation } from "../application.ts";
 import type { Quota } from "../domain/quota.ts";
 import { refuseOverQuota } from "../domain/quota.ts";
 import { arnOf, refuseReservedName } from "../domain/resource-name.ts";
+import { timesOf } from "../domain/resource-times.ts";
 import { refuseReservedTagKeys } from "../domain/tag-rules.ts";
 import { fault } from "../faults.ts";
 import { limits } from "../limits.ts";
@@ -39,7 +40,6 @@ export const createApplication: Operation<"createApplication"> = async (request,
   const applicationId = `app-${app.ids.token(10)}`;
   const proxy = await app.fabric.createProxy(accountId, applicationId, request.vpcId);
   const nowMs = app.clock.now();
-  const now = timestampFromMs(nowMs);
 
   return app.store.transact((transaction) =>
     idempotently(transaction, { accountId, method, nowMs }, request, created, async () => {
@@ -58,8 +58,8 @@ export const createApplication: Operation<"createApplication"> = async (request,
         endpointType: apiGatewayProxy?.endpointType || ApiGatewayEndpointType.REGIONAL,
         stageName: apiGatewayProxy?.stageName ?? "prod",
         tags: request.tags,
-        createdTime: now,
-        lastUpdatedTime: now,
+        createdMs: BigInt(nowMs),
+        lastUpdatedMs: BigInt(nowMs),
       });
       stored.putApplication(transaction, record);
       transaction.afterCommit(() => app.routeTable.refresh(record));
@@ -141,7 +141,6 @@ const applicationAnswer = (app: Application, record: ApplicationRecord) => {
     createdByAccountId: record.createdByAccountId,
     state: ApplicationState.ACTIVE,
     tags: record.tags,
-    createdTime: record.createdTime,
-    lastUpdatedTime: record.lastUpdatedTime,
+    ...timesOf(record),
   } satisfies MessageInitShape<typeof ApplicationSummarySchema>;
 };

@@ -21,6 +21,7 @@ import type { Application, Operation } from "../application.ts";
 import type { Quota } from "../domain/quota.ts";
 import { refuseOverQuota } from "../domain/quota.ts";
 import { arnOf, refuseReservedName } from "../domain/resource-name.ts";
+import { timesOf } from "../domain/resource-times.ts";
 import { refuseReservedTagKeys } from "../domain/tag-rules.ts";
 import { fault } from "../faults.ts";
 import { limits } from "../limits.ts";
@@ -34,7 +35,6 @@ export const createEnvironment: Operation<"createEnvironment"> = async (request,
   refuseReservedName(request.name, "env-");
   refuseReservedTagKeys(request.tags);
   const nowMs = app.clock.now();
-  const now = timestampFromMs(nowMs);
   const hasGateway = request.networkFabricType === NetworkFabricType.TRANSIT_GATEWAY;
   const record = create(EnvironmentRecordSchema, {
     environmentId: `env-${app.ids.token(10)}`,
@@ -44,8 +44,8 @@ export const createEnvironment: Operation<"createEnvironment"> = async (request,
     networkFabricType: request.networkFabricType,
     transitGatewayId: hasGateway ? await app.fabric.createTransitGateway(accountId) : undefined,
     tags: request.tags,
-    createdTime: now,
-    lastUpdatedTime: now,
+    createdMs: BigInt(nowMs),
+    lastUpdatedMs: BigInt(nowMs),
   });
 
   return app.store.transact((transaction) =>
@@ -120,8 +120,7 @@ export const listEnvironmentVpcs: Operation<"listEnvironmentVpcs"> = async (requ
     vpcName: value.vpcName,
     accountId: owner,
     cidrBlocks: value.cidrBlocks,
-    createdTime: value.createdTime,
-    lastUpdatedTime: value.lastUpdatedTime,
+    ...timesOf(value),
   }));
   return { environmentVpcList, ...next };
 };
@@ -146,7 +145,6 @@ const environmentAnswer = (app: Application, record: EnvironmentRecord) => {
     transitGatewayId,
     state: EnvironmentState.ACTIVE,
     tags: record.tags,
-    createdTime: record.createdTime,
-    lastUpdatedTime: record.lastUpdatedTime,
+    ...timesOf(record),
   } satisfies MessageInitShape<typeof EnvironmentSummarySchema>;
 };

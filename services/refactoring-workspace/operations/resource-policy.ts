@@ -4,8 +4,6 @@
  * policy about this service's actions, (3) an environment that does not exist, (4) when getting or deleting: an
  * environment without a policy.
  */
-import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-
 import { ErrorReason } from "../../../gen/quartet/refactoringworkspace/v1/error_reason_pb.ts";
 import { parsePolicy, PolicyError } from "../../kit/policy/document.ts";
 import type { Reader } from "../../kit/store/transaction.ts";
@@ -22,11 +20,11 @@ export const putResourcePolicy: Operation<"putResourcePolicy"> = async (request,
   const named = parseEnvironmentArn(request.resourceArn);
   const problem = findPolicyProblem(request.policy);
   if (problem !== undefined) throw fault(ErrorReason.INVALID_RESOURCE_POLICY, { problem });
-  const now = timestampFromMs(app.clock.now());
+  const nowMs = app.clock.now();
 
   await app.store.transact(async (transaction) => {
     const environmentId = await idOf(transaction, named);
-    putPolicy(transaction, environmentId, request.policy, now);
+    putPolicy(transaction, environmentId, request.policy, nowMs);
   });
 
   return {};

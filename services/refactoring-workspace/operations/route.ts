@@ -38,6 +38,7 @@ import {
   refuseWithoutDefault,
 } from "../domain/route-conflicts.ts";
 import { findRouteProblem, wantsTraffic } from "../domain/route-rules.ts";
+import { timesOf } from "../domain/resource-times.ts";
 import { refuseReservedTagKeys } from "../domain/tag-rules.ts";
 import { fault } from "../faults.ts";
 import { limits } from "../limits.ts";
@@ -60,7 +61,6 @@ export const createRoute: Operation<"createRoute"> = async (request, context) =>
   const routeId = `rte-${app.ids.token(10)}`;
   const checkJobId = app.ids.uuid();
   const nowMs = app.clock.now();
-  const now = timestampFromMs(nowMs);
 
   const answer = await app.store.transact((transaction) =>
     idempotently(transaction, { accountId, method, nowMs }, request, created, async () => {
@@ -81,8 +81,8 @@ export const createRoute: Operation<"createRoute"> = async (request, context) =>
         state: isWanted ? RouteState.CREATING : RouteState.INACTIVE,
         checkJobId: isWanted ? checkJobId : undefined,
         tags: request.tags,
-        createdTime: now,
-        lastUpdatedTime: now,
+        createdMs: BigInt(nowMs),
+        lastUpdatedMs: BigInt(nowMs),
       });
       stored.putRoute(transaction, record);
       if (isWanted) app.routeChecks.enqueue(transaction, record);
@@ -91,7 +91,9 @@ export const createRoute: Operation<"createRoute"> = async (request, context) =>
   );
 
   const settled = await settledRoute(context, request, answer.routeId ?? "");
-  return settled === undefined ? answer : { ...answer, state: settled.state, lastUpdatedTime: settled.lastUpdatedTime };
+  return settled === undefined
+    ? answer
+    : { ...answer, state: settled.state, lastUpdatedTime: timesOf(settled).lastUpdatedTime };
 };
 
 /** Returns a route. */
@@ -105,7 +107,7 @@ export const updateRoute: Operation<"updateRoute"> = async (request, context) =>
   const { app } = context;
   const toActive = request.activationState === RouteActivationState.ACTIVE;
   const checkJobId = app.ids.uuid();
-  const now = timestampFromMs(app.clock.now());
+  const nowMs = app.clock.now();
 
   const updated = await app.store.transact(async (transaction) => {
     const route = await stored.getRoute(transaction, request);
@@ -115,8 +117,8 @@ export const updateRoute: Operation<"updateRoute"> = async (request, context) =>
     if (toActive) refuseWithoutDefault(route, all);
     else refuseUnlessLastActive(route, all);
     const state = toActive ? RouteState.UPDATING : RouteState.INACTIVE;
-    const changes = { state, error: undefined, checkJobId: toActive ? checkJobId : undefined, lastUpdatedTime: now };
-    const record = create(RouteRecordSchema, { ...route, ...changes });
+    const changes = { state, error: undefined, checkJobId: toActive ? checkJobId : undefined };
+    const record = create(RouteRecordSchema, { ...route, ...changes, lastUpdatedMs: BigInt(nowMs) });
     stored.putRoute(transaction, record);
     if (toActive) app.routeChecks.enqueue(transaction, record);
     await refreshAfterCommit(app, transaction, request);
@@ -233,7 +235,6 @@ const routeAnswer = (app: Application, record: RouteRecord) => {
     state: record.state,
     error: record.error,
     tags: record.tags,
-    createdTime: record.createdTime,
-    lastUpdatedTime: record.lastUpdatedTime,
+    ...timesOf(record),
   } satisfies MessageInitShape<typeof RouteSummarySchema>;
 };

@@ -21,6 +21,7 @@ import { findEndpointProblem } from "../domain/endpoint.ts";
 import type { Quota } from "../domain/quota.ts";
 import { refuseOverQuota } from "../domain/quota.ts";
 import { arnOf, refuseReservedName } from "../domain/resource-name.ts";
+import { timesOf } from "../domain/resource-times.ts";
 import { refuseReservedTagKeys } from "../domain/tag-rules.ts";
 import { fault } from "../faults.ts";
 import { limits } from "../limits.ts";
@@ -43,7 +44,6 @@ export const createService: Operation<"createService"> = async (request, { app, 
   const vpc = request.vpcId === undefined ? undefined : await app.fabric.describeVpc(accountId, request.vpcId);
   const serviceId = `svc-${app.ids.token(10)}`;
   const nowMs = app.clock.now();
-  const now = timestampFromMs(nowMs);
 
   return app.store.transact((transaction) =>
     idempotently(transaction, { accountId, method, nowMs }, request, created, async () => {
@@ -61,12 +61,12 @@ export const createService: Operation<"createService"> = async (request, { app, 
         vpcId: request.vpcId,
         endpoint: endpointOf(request),
         tags: request.tags,
-        createdTime: now,
-        lastUpdatedTime: now,
+        createdMs: BigInt(nowMs),
+        lastUpdatedMs: BigInt(nowMs),
       });
       stored.putService(transaction, record);
       if (request.vpcId !== undefined && vpc !== undefined)
-        await enterVpc(transaction, environmentId, request.vpcId, vpc, now);
+        await enterVpc(transaction, environmentId, request.vpcId, vpc, nowMs);
       return { resourceId: serviceId, answer: serviceAnswer(app, record) };
     }),
   );
@@ -80,7 +80,7 @@ export const getService: Operation<"getService"> = async (request, { app }) => {
 
 /** Deletes a service that no route sends requests to. Repeating the call fails with RESOURCE_NOT_FOUND. */
 export const deleteService: Operation<"deleteService"> = async (request, { app }) => {
-  const now = timestampFromMs(app.clock.now());
+  const nowMs = app.clock.now();
 
   const record = await app.store.transact(async (transaction) => {
     const service = await stored.getService(transaction, request);
@@ -94,13 +94,13 @@ export const deleteService: Operation<"deleteService"> = async (request, { app }
         used_by: `the route ${route.routeId}`,
       });
     stored.deleteService(transaction, service);
-    if (vpcId !== undefined) await leaveVpc(transaction, environmentId, vpcId, now);
+    if (vpcId !== undefined) await leaveVpc(transaction, environmentId, vpcId, nowMs);
     return service;
   });
 
   const { serviceId, applicationId, environmentId, arn, name } = serviceAnswer(app, record);
   const state = ServiceState.DELETING;
-  return { serviceId, applicationId, environmentId, arn, name, state, lastUpdatedTime: now };
+  return { serviceId, applicationId, environmentId, arn, name, state, lastUpdatedTime: timestampFromMs(nowMs) };
 };
 
 /** Lists an application's services by id. */
@@ -148,7 +148,6 @@ const serviceAnswer = (app: Application, record: ServiceRecord) => {
     createdByAccountId: record.createdByAccountId,
     state: ServiceState.ACTIVE,
     tags: record.tags,
-    createdTime: record.createdTime,
-    lastUpdatedTime: record.lastUpdatedTime,
+    ...timesOf(record),
   } satisfies MessageInitShape<typeof ServiceSummarySchema>;
 };

@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 
 import type { DescMessage, DescMethod, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
-import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 
 import type { ClientTokenRecord } from "../../../gen/quartet/refactoringworkspace/storage/v1/records_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/refactoringworkspace/v1/error_reason_pb.ts";
@@ -81,7 +80,7 @@ const findFirstAnswer = async (
   nowMs: number,
 ): Promise<ClientTokenRecord | undefined> => {
   const record = await reader.get(clientTokens, key);
-  return record !== undefined && expiryMsOf(record) > nowMs ? record : undefined;
+  return record !== undefined && Number(record.expiresMs) > nowMs ? record : undefined;
 };
 
 /** Stores a token's first answer until the instant; replaces an expired one. */
@@ -92,8 +91,8 @@ const putFirstAnswer = async (
   expiresMs: number,
 ): Promise<void> => {
   const expired = await transaction.get(clientTokens, key);
-  if (expired !== undefined) transaction.delete(clientTokensByExpiry, [expiryMsOf(expired), ...key]);
-  transaction.put(clientTokens, key, { ...first, expiresTime: timestampFromMs(expiresMs) });
+  if (expired !== undefined) transaction.delete(clientTokensByExpiry, [Number(expired.expiresMs), ...key]);
+  transaction.put(clientTokens, key, { ...first, expiresMs: BigInt(expiresMs) });
   transaction.put(clientTokensByExpiry, [expiresMs, ...key], {});
 };
 
@@ -103,6 +102,3 @@ const digestOf = (schema: DescMessage, request: CreationRequest): Buffer => {
   const plain = { ...request, clientToken: undefined, tags, $unknown: undefined } as MessageShape<DescMessage>;
   return createHash("sha256").update(toBinary(schema, plain)).digest();
 };
-
-const expiryMsOf = (record: ClientTokenRecord): number =>
-  record.expiresTime === undefined ? 0 : timestampMs(record.expiresTime);

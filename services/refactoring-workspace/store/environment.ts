@@ -1,5 +1,3 @@
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-
 import type {
   EnvironmentRecord,
   EnvironmentVpcRecord,
@@ -73,15 +71,15 @@ export const enterVpc = async (
   environmentId: string,
   vpcId: string,
   facts: VpcFacts,
-  now: Timestamp,
+  nowMs: number,
 ): Promise<void> => {
   const before = await transaction.get(environmentVpcs, [environmentId, vpcId]);
   transaction.put(environmentVpcs, [environmentId, vpcId], {
     serviceCount: (before?.serviceCount ?? 0) + 1,
     vpcName: facts.name,
     cidrBlocks: [...facts.cidrBlocks],
-    createdTime: before?.createdTime ?? now,
-    lastUpdatedTime: now,
+    createdMs: before?.createdMs ?? BigInt(nowMs),
+    lastUpdatedMs: BigInt(nowMs),
   });
 };
 
@@ -90,7 +88,7 @@ export const leaveVpc = async (
   transaction: Transaction,
   environmentId: string,
   vpcId: string,
-  now: Timestamp,
+  nowMs: number,
 ): Promise<void> => {
   const before = await transaction.get(environmentVpcs, [environmentId, vpcId]);
   if (before === undefined) return;
@@ -99,6 +97,6 @@ export const leaveVpc = async (
     transaction.put(environmentVpcs, [environmentId, vpcId], {
       ...before,
       serviceCount: before.serviceCount - 1,
-      lastUpdatedTime: now,
+      lastUpdatedMs: BigInt(nowMs),
     });
 };

@@ -1,5 +1,3 @@
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-
 import type { Reader, Transaction } from "../../kit/store/transaction.ts";
 import { resourcePolicies } from "./layout.ts";
 
@@ -8,8 +6,8 @@ export const findPolicy = async (reader: Reader, environmentId: string): Promise
   (await reader.get(resourcePolicies, [environmentId]))?.policy;
 
 /** Sets or replaces the policy of an environment. */
-export const putPolicy = (transaction: Transaction, environmentId: string, policy: string, now: Timestamp): void =>
-  transaction.put(resourcePolicies, [environmentId], { policy, lastUpdatedTime: now });
+export const putPolicy = (transaction: Transaction, environmentId: string, policy: string, nowMs: number): void =>
+  transaction.put(resourcePolicies, [environmentId], { policy, lastUpdatedMs: BigInt(nowMs) });
 
 /** Deletes the policy of an environment. */
 export const deletePolicy = (transaction: Transaction, environmentId: string): void =>

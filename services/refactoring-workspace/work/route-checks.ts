@@ -1,5 +1,4 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
-import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 
 import type { RouteRecord, ServiceRecord } from "../../../gen/quartet/refactoringworkspace/storage/v1/records_pb.ts";
 import {
@@ -139,7 +138,7 @@ export class RouteChecks {
         state: isActive ? RouteState.ACTIVE : RouteState.FAILED,
         error: isActive ? undefined : errorOf(route, result),
         checkJobId: undefined,
-        lastUpdatedTime: timestampFromMs(this.#settings.clock.now()),
+        lastUpdatedMs: BigInt(this.#settings.clock.now()),
       }),
     );
     transaction.afterCommit(() => {
