@@ -1,7 +1,7 @@
 /**
  * The map of the customer profile database, in byte order.
  *
- *     1  page-token-keys  name                             -> SecretKey
+ *     1  page_token_keys  name                             -> SecretKey
  *     2  domains          account, domain name             -> DomainRecord
  *     3  domain_keys      domain id                        -> WrappedKeyRecord
  *     4  profile_keys     domain id, profile id            -> WrappedKeyRecord
@@ -39,6 +39,7 @@ import {
   ProfileRecordSchema,
   WrappedKeyRecordSchema,
 } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
+import { jobTables } from "../../kit/jobs/job-tables.ts";
 import { pageTokenKeyTable } from "../../kit/page-tokens/page-tokens.ts";
 import { assertDistinct, bytes, defineTable, integer, text } from "../../kit/store/table.ts";
 
@@ -46,7 +47,7 @@ import { assertDistinct, bytes, defineTable, integer, text } from "../../kit/sto
  * The key of the service's page tokens.
  * Sorted so that it is found by its name.
  *
- *     page-token-keys/"page-tokens"
+ *     page_token_keys/"page-tokens"
  *     0001 706167652d746f6b656e7300
  */
 export const pageTokenKeys = pageTokenKeyTable(1);
@@ -301,4 +302,4 @@ export const layout = [
   erasedKeys,
 ] as const;
 
-assertDistinct(layout);
+assertDistinct([...layout, ...Object.values(jobTables(jobTablesBase))]);

@@ -21,23 +21,23 @@ import { defineTable, integer, text } from "../store/table.ts";
  * over from a job that was enqueued again under the same id; whoever meets it drops it.
  */
 export const jobTables = (baseNumber: number) => ({
-  bodies: defineTable({ number: baseNumber, name: "job-bodies", key: [text("id")], value: JobBodySchema }),
-  states: defineTable({ number: baseNumber + 1, name: "job-states", key: [text("id")], value: JobStateSchema }),
+  bodies: defineTable({ number: baseNumber, name: "job_bodies", key: [text("id")], value: JobBodySchema }),
+  states: defineTable({ number: baseNumber + 1, name: "job_states", key: [text("id")], value: JobStateSchema }),
   scheduled: defineTable({
     number: baseNumber + 2,
-    name: "jobs-scheduled",
+    name: "jobs_scheduled",
     key: [integer("at"), text("id")],
     value: JobEntrySchema,
   }),
   ready: defineTable({
     number: baseNumber + 3,
-    name: "jobs-ready",
+    name: "jobs_ready",
     key: [text("owner"), integer("at"), text("id")],
     value: JobEntrySchema,
   }),
   leased: defineTable({
     number: baseNumber + 4,
-    name: "jobs-leased",
+    name: "jobs_leased",
     key: [integer("until"), text("id")],
     value: JobEntrySchema,
   }),

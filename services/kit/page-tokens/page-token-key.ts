@@ -8,7 +8,7 @@ import { defineTable, text } from "../store/table.ts";
 
 /** The table that holds the key of a service's page tokens. */
 export const pageTokenKeyTable = (number: number): Table<readonly [name: string], SecretKey> =>
-  defineTable({ number, name: "page-token-keys", key: [text("name")], value: SecretKeySchema });
+  defineTable({ number, name: "page_token_keys", key: [text("name")], value: SecretKeySchema });
 
 /** The key of the service's page tokens, 32 bytes. Made on first use, so that tokens stay good across restarts. */
 export const pageTokenKey = (store: Store, table: Table<readonly [name: string], SecretKey>): Promise<Uint8Array> =>

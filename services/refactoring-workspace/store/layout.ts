@@ -1,7 +1,7 @@
 /**
  * The map of the refactoring workspace database, in byte order.
  *
- *     1  page-token-keys          name                                    -> SecretKey (the kit's own table)
+ *     1  page_token_keys          name                                    -> SecretKey (the kit's own table)
  *     2  environments             environment id                          -> EnvironmentRecord
  *     3  environments_by_owner    account, environment id                 -> IndexRecord
  *     4  environment_vpcs         environment id, vpc id                  -> EnvironmentVpcRecord
@@ -26,6 +26,7 @@ import {
   RouteRecordSchema,
   ServiceRecordSchema,
 } from "../../../gen/quartet/refactoringworkspace/storage/v1/records_pb.ts";
+import { jobTables } from "../../kit/jobs/job-tables.ts";
 import { pageTokenKeyTable } from "../../kit/page-tokens/page-token-key.ts";
 import { assertDistinct, defineTable, integer, text } from "../../kit/store/table.ts";
 
@@ -34,7 +35,7 @@ import { assertDistinct, defineTable, integer, text } from "../../kit/store/tabl
  * Sorted so that it is found by its name.
  * Written alone.
  *
- *     page-token-keys/"page-tokens"
+ *     page_token_keys/"page-tokens"
  *     0001 706167652d746f6b656e7300
  */
 export const pageTokenKeys = pageTokenKeyTable(1);
@@ -191,4 +192,4 @@ export const layout = [
   clientTokensByExpiry,
 ] as const;
 
-assertDistinct(layout);
+assertDistinct([...layout, ...Object.values(jobTables(jobTablesBase))]);

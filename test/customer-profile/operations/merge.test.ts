@@ -59,7 +59,7 @@ describe("mergeProfiles", () => {
     expect((await client.getDomain({ domainName: "shop" })).stats).toMatchObject({ profileCount: 1n, objectCount: 2n });
     await client.deleteProfile({ domainName: "shop", profileId: ann });
     expect(await countsOf(store)).toEqual({
-      "page-token-keys": 1,
+      page_token_keys: 1,
       domains: 1,
       domain_keys: 1,
       counters: expect.any(Number),

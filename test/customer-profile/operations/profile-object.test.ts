@@ -258,7 +258,7 @@ describe("objects", () => {
     const [profileId = ""] = await idsBy(client, "_account", "A-1");
     await client.deleteProfile({ domainName: "shop", profileId });
     expect(await countsOf(store)).toEqual({
-      "page-token-keys": 1,
+      page_token_keys: 1,
       domains: 1,
       domain_keys: 1,
       counters: 1,
@@ -274,7 +274,7 @@ describe("objects", () => {
     await client.putIntegration({ domainName: "shop", objectTypeName: "order", uri: "arn:x" });
     await client.deleteDomain({ domainName: "shop" });
     await app.jobs.idle();
-    expect(await countsOf(store)).toEqual({ "page-token-keys": 1 });
+    expect(await countsOf(store)).toEqual({ page_token_keys: 1 });
   });
 
   test("expire after their type's days, with what they gave, while their profile stays", async () => {

@@ -22,7 +22,7 @@ test("a deleted domain's records are removed, and those of its successor stay", 
   await client.createProfile({ domainName: "shop", accountNumber: "A" });
   await app.jobs.idle();
   expect(await countsOf(store)).toEqual({
-    "page-token-keys": 1,
+    page_token_keys: 1,
     domains: 1,
     domain_keys: 1,
     profile_keys: 1,
@@ -43,7 +43,7 @@ test("a removal that never ran before the process ended is done after the next s
 
   const second = await startHarness({ directory: first.directory, clock: first.clock });
   await second.app.jobs.idle();
-  expect(await countsOf(second.store)).toEqual({ "page-token-keys": 1 });
+  expect(await countsOf(second.store)).toEqual({ page_token_keys: 1 });
 });
 
 test("a removal that was interrupted goes on where it stood", async () => {
@@ -58,5 +58,5 @@ test("a removal that was interrupted goes on where it stood", async () => {
 
   const second = await startHarness({ directory: first.directory, clock: first.clock });
   await second.app.jobs.idle();
-  expect(await countsOf(second.store)).toEqual({ "page-token-keys": 1 });
+  expect(await countsOf(second.store)).toEqual({ page_token_keys: 1 });
 });

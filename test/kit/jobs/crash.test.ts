@@ -22,10 +22,10 @@ describe("a process that is killed while it runs a job", () => {
 
     const store = await openJobStore(directory);
     expect(await leftovers(store)).toEqual({
-      "job-bodies": 2,
-      "job-states": 2,
-      "jobs-leased": 1,
-      "jobs-scheduled": 1,
+      job_bodies: 2,
+      job_states: 2,
+      jobs_leased: 1,
+      jobs_scheduled: 1,
     });
     const { jobs, held } = await jobHarness({ store });
     jobs.start();
@@ -35,6 +35,6 @@ describe("a process that is killed while it runs a job", () => {
     expect(Buffer.from(run?.job.payload ?? []).toString()).toBe("to be delivered");
     run?.end({ done: true });
     await jobs.idle();
-    expect(await leftovers(store)).toEqual({ "job-bodies": 1, "job-states": 1, "jobs-scheduled": 1 });
+    expect(await leftovers(store)).toEqual({ job_bodies: 1, job_states: 1, jobs_scheduled: 1 });
   });
 });

@@ -138,7 +138,7 @@ describe("leases", () => {
     expect(run?.context.attempt).toBe(2);
     lost?.end({ retry: true, reason: "too late" });
     await first.jobs.idle();
-    expect(await leftovers(store)).toEqual({ "job-bodies": 1, "job-states": 1, "jobs-leased": 1 });
+    expect(await leftovers(store)).toEqual({ job_bodies: 1, job_states: 1, jobs_leased: 1 });
     run?.end({ done: true });
     await second.jobs.idle();
     expect(await leftovers(store)).toEqual({});
@@ -158,7 +158,7 @@ describe("stop", () => {
     run?.end({ done: true });
     await stopping;
     expect(held).toHaveLength(1);
-    expect(await leftovers(store)).toEqual({ "job-bodies": 1, "job-states": 1, "jobs-ready": 1 });
+    expect(await leftovers(store)).toEqual({ job_bodies: 1, job_states: 1, jobs_ready: 1 });
   });
 
   it("aborts after its limit, and a run cut off by it does not count", async () => {
@@ -169,7 +169,7 @@ describe("stop", () => {
     const [run] = await started(first.held, 1);
     run?.context.signal.addEventListener("abort", () => run.fail(new Error("aborted")));
     await first.jobs.stop(10);
-    expect(await leftovers(store)).toEqual({ "job-bodies": 1, "job-states": 1, "jobs-ready": 1 });
+    expect(await leftovers(store)).toEqual({ job_bodies: 1, job_states: 1, jobs_ready: 1 });
     const second = await jobHarness({ store });
     second.jobs.start();
     expect((await started(second.held, 1))[0]?.context.attempt).toBe(1);
@@ -181,6 +181,6 @@ describe("stop", () => {
     await enqueue({ kind: "held", owner: "alice", payload });
     await started(held, 1);
     await jobs.stop(0);
-    expect(await leftovers(store)).toEqual({ "job-bodies": 1, "job-states": 1, "jobs-leased": 1 });
+    expect(await leftovers(store)).toEqual({ job_bodies: 1, job_states: 1, jobs_leased: 1 });
   });
 });

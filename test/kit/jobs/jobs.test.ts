@@ -17,7 +17,7 @@ describe("enqueue", () => {
     const [run] = await started(held, 1);
     expect(run?.job).toMatchObject({ id: "a", kind: "held", owner: "alice", payload, lastReason: "" });
     expect(run?.context.attempt).toBe(1);
-    expect(await leftovers(store)).toEqual({ "job-bodies": 1, "job-states": 1, "jobs-leased": 1 });
+    expect(await leftovers(store)).toEqual({ job_bodies: 1, job_states: 1, jobs_leased: 1 });
     run?.end({ done: true });
     await jobs.idle();
     expect(await leftovers(store)).toEqual({});
@@ -98,8 +98,8 @@ describe("an entry that a replaced job has left", () => {
     await enqueue({ kind: "held", owner: "bob", payload, id: "a" });
     const [run] = await started(held, 1);
     clock.advance(60_000);
-    await eventually(async () => (await leftovers(store))["jobs-scheduled"] === undefined, "the old entry is dropped");
-    expect(await leftovers(store)).toEqual({ "job-bodies": 1, "job-states": 1, "jobs-leased": 1 });
+    await eventually(async () => (await leftovers(store))["jobs_scheduled"] === undefined, "the old entry is dropped");
+    expect(await leftovers(store)).toEqual({ job_bodies: 1, job_states: 1, jobs_leased: 1 });
     run?.end({ done: true });
     await jobs.idle();
     expect(held).toHaveLength(1);
@@ -244,7 +244,7 @@ describe("retry", () => {
     const second = await jobHarness({ store, clock });
     second.jobs.start();
     await second.jobs.idle();
-    expect(await leftovers(store)).toEqual({ "job-bodies": 1, "job-states": 1, "jobs-scheduled": 1 });
+    expect(await leftovers(store)).toEqual({ job_bodies: 1, job_states: 1, jobs_scheduled: 1 });
     const attempts: number[] = [];
     await second.jobs.stop();
     const third = await jobHarness({

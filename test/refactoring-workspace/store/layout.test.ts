@@ -20,7 +20,7 @@ const hex = (table: Table, key: KeyTuple): string => Buffer.from(keyBytes(table,
 describe("the layout", () => {
   test.each<[Table, KeyTuple, string, string]>([
     // table, key, pretty form, bytes
-    [pageTokenKeys, ["page-tokens"], 'page-token-keys/"page-tokens"', "0001 706167652d746f6b656e7300"],
+    [pageTokenKeys, ["page-tokens"], 'page_token_keys/"page-tokens"', "0001 706167652d746f6b656e7300"],
     [environments, ["env-0000000001"], 'environments/"env-0000000001"', "0002 656e762d3030303030303030303100"],
     [
       environmentsByOwner,
