@@ -3,8 +3,9 @@ import { connect as connectPlain } from "node:net";
 import { connect as connectSecure } from "node:tls";
 import { setTimeout as delay } from "node:timers/promises";
 
+import { hostnameOf, isPrivateAddress } from "../../kit/network/private-addresses.ts";
 import type { AddressRules } from "../proxy/addresses.ts";
-import { hostnameOf, isPrivateAddress, resolveAllowed } from "../proxy/addresses.ts";
+import { resolveAllowed } from "../proxy/addresses.ts";
 import type { FunctionCaller } from "../proxy/function-caller.ts";
 import type { Upstreams } from "../proxy/upstreams.ts";
 
@@ -152,7 +153,7 @@ const tryConnection: TryConnection = async ({ host, port, servername }, signal) 
 /** What callers are told of a failure: no stack and no address that they did not give. */
 const reasonOf = (error: unknown): string => {
   const { code, name } = error as { code?: string; name?: string };
-  if (name === "AddressRefusedError") return "it stands at a private address, which is not allowed";
+  if (name === "AddressRefusedError") return "its address is private, which is not allowed";
   if (code === "ECONNREFUSED") return "the connection was refused";
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") return "its name could not be resolved";
   return "no valid answer came";

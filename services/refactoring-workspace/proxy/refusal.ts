@@ -37,7 +37,7 @@ export class RefusedError extends Error {
 export const upstreamRefusal = (error: unknown): Refusal => {
   const { code, name } = error as { code?: string; name?: string };
   if (name === "AddressRefusedError")
-    return { status: 502, message: "The service stands at an address that is not allowed." };
+    return { status: 502, message: "The service has an address that is not allowed." };
   if (code === "UND_ERR_HEADERS_TIMEOUT") return { status: 504, message: "The service did not answer in time." };
   if (code === "UND_ERR_CONNECT_TIMEOUT" || code === "ETIMEDOUT")
     return { status: 504, message: "The service could not be reached in time." };

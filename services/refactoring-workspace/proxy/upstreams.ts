@@ -6,8 +6,9 @@ import type { Dispatcher } from "undici";
 import { Pool } from "undici";
 
 import type { Clock } from "../../kit/clock/clock.ts";
+import { hostnameOf } from "../../kit/network/private-addresses.ts";
 import type { AddressRules } from "./addresses.ts";
-import { hostnameOf, resolveAllowed } from "./addresses.ts";
+import { resolveAllowed } from "./addresses.ts";
 
 /** Bounds of the connections to services. Times are milliseconds. */
 export interface UpstreamLimits {

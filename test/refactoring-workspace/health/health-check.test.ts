@@ -23,7 +23,7 @@ const check = async (
     allowsPrivate: options.allowsPrivate ?? true,
     resolve: async (hostname: string) => {
       if (hostname === "missing.example") throw Object.assign(new Error("none"), { code: "ENOTFOUND" });
-      return [{ address: hostname === "public.example" ? "203.0.113.1" : "127.0.0.1", family: 4 }];
+      return [{ address: hostname === "public.example" ? "1.1.1.1" : "127.0.0.1", family: 4 }];
     },
   };
   const upstreams = new Upstreams(addresses, systemClock);
@@ -105,7 +105,7 @@ describe("a private URL", () => {
   test("is not asked where private addresses are refused", async () => {
     const backend = await startBackend("b");
     expect(await problemOf({ url: backend.url, healthUrl: undefined }, { allowsPrivate: false })).toBe(
-      "it stands at a private address, which is not allowed",
+      "its address is private, which is not allowed",
     );
     expect(backend.asked).toEqual([]);
   });
@@ -113,7 +113,7 @@ describe("a private URL", () => {
 
 describe("a public URL", () => {
   test("is healthy when a connection opens, secured for https, and nothing is asked", async () => {
-    const host = "203.0.113.1";
+    const host = "1.1.1.1";
     expect(await outcomeOf("http://public.example/shop")).toEqual({
       outcome: "healthy",
       tried: [{ host, port: 80, servername: undefined }],

@@ -97,7 +97,7 @@ test("a service at a private address gets no traffic where that is not allowed",
   );
   const [route] = (await client.listRoutes(place)).routeSummaryList;
   expect(route?.error?.message).toBe(
-    "The health check of the service failed: it stands at a private address, which is not allowed.",
+    "The health check of the service failed: its address is private, which is not allowed.",
   );
   expect(backend.asked).toEqual([]);
 });
