@@ -9,6 +9,7 @@ import type { Access } from "./access/access.ts";
 import type { ArnPrefix } from "./domain/resource-name.ts";
 import type { Fabric } from "./fabric/fabric.ts";
 import type { RouteTable } from "./proxy/route-table.ts";
+import type { FabricReleases } from "./work/fabric-release.ts";
 import type { RouteChecks } from "./work/route-checks.ts";
 
 /** The dependencies of the operations. */
@@ -19,6 +20,7 @@ export interface Application {
   readonly pages: Pages;
   readonly jobs: Jobs;
   readonly fabric: Fabric;
+  readonly fabricReleases: FabricReleases;
   /** The ARNs in answers begin with it. */
   readonly arnPrefix: ArnPrefix;
   /** Base of the proxy URLs in answers, without a slash at the end. */

@@ -17,6 +17,8 @@ export const limits = {
   clientTokenSweepMs: 10 * 60 * 1000,
   /** Client tokens that one transaction forgets. */
   clientTokenSweepBatch: 500,
+  /** How long network resources may stay provisioned without being recorded, in milliseconds. */
+  unrecordedFabricMs: 10 * 60 * 1000,
   /** How long a call waits for the health check that it caused, in milliseconds. */
   settleWaitMs: 20_000,
   /** How much of a call's deadline is left for its answer when it stops waiting, in milliseconds. */

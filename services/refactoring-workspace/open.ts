@@ -13,6 +13,7 @@ import { runPeriodically } from "../kit/periodic/periodic.ts";
 import type { Store } from "../kit/store/store.ts";
 import type { Application } from "./application.ts";
 import type { ArnPrefix } from "./domain/resource-name.ts";
+import type { Fabric } from "./fabric/fabric.ts";
 import { localFabric } from "./fabric/local-fabric.ts";
 import type { HealthLimits } from "./health/health-check.ts";
 import { checkHealth } from "./health/health-check.ts";
@@ -26,6 +27,7 @@ import { RouteTable } from "./proxy/route-table.ts";
 import type { UpstreamLimits } from "./proxy/upstreams.ts";
 import { defaultUpstreamLimits, Upstreams } from "./proxy/upstreams.ts";
 import { jobTablesBase, pageTokenKeys } from "./store/layout.ts";
+import { fabricReleaseKind, fabricReleasePolicy, FabricReleases } from "./work/fabric-release.ts";
 import { routeCheckKind, RouteChecks } from "./work/route-checks.ts";
 import { sweepExpiredTokens } from "./work/token-sweep.ts";
 
@@ -46,6 +48,8 @@ export interface RefactoringWorkspaceOptions {
   readonly functionsUrl: string;
   /** How names are resolved to addresses. Unset: by the machine's resolver. */
   readonly resolve?: (hostname: string) => Promise<LookupAddress[]>;
+  /** Provisions the network around applications. Unset: the fabric of one machine, which has only names. */
+  readonly fabric?: Fabric;
   readonly proxyLimits?: Partial<ProxyLimits>;
   readonly upstreamLimits?: Partial<UpstreamLimits>;
   readonly healthLimits?: Partial<HealthLimits>;
@@ -87,14 +91,22 @@ export const openRefactoringWorkspace = async (
     enqueue: (transaction, job) => jobs.enqueue(transaction, job),
     onChange: (name) => routeTable.refresh(name),
   });
+  const fabric = options.fabric ?? localFabric(ids, arnPrefix);
+  const fabricReleases = new FabricReleases({
+    store,
+    clock,
+    fabric,
+    enqueue: (transaction, job) => jobs.enqueue(transaction, job),
+    cancel: (transaction, jobId) => jobs.cancel(transaction, jobId),
+  });
   const jobs = createJobs({
     store,
     tables: jobTables(jobTablesBase),
     clock,
     ids,
     log,
-    handlers: { [routeCheckKind]: routeChecks.run },
-    policy: { [routeCheckKind]: routeChecks.policy },
+    handlers: { [routeCheckKind]: routeChecks.run, [fabricReleaseKind]: fabricReleases.run },
+    policy: { [routeCheckKind]: routeChecks.policy, [fabricReleaseKind]: fabricReleasePolicy },
   });
 
   for await (const plan of readAllPlans(store)) routeTable.put(plan);
@@ -114,11 +126,10 @@ export const openRefactoringWorkspace = async (
     intervalMs: limits.clientTokenSweepMs,
     tasks: { sweepExpiredTokens: (signal) => sweepExpiredTokens(store, clock, signal) },
   });
-  const fabric = localFabric(ids, arnPrefix);
   const proxyUrl = options.proxyUrl === "" ? proxy.url : options.proxyUrl.replace(/\/+$/, "");
 
   return {
-    app: { store, clock, ids, pages, jobs, fabric, arnPrefix, proxyUrl, routeTable, routeChecks },
+    app: { store, clock, ids, pages, jobs, fabric, fabricReleases, arnPrefix, proxyUrl, routeTable, routeChecks },
     jobs,
     proxy,
     async stop(graceMs = 0) {

@@ -39,7 +39,7 @@ export interface Harness {
 export interface HarnessOptions extends Partial<
   Pick<
     RefactoringWorkspaceOptions,
-    "allowsPrivateTargets" | "functionsUrl" | "healthLimits" | "upstreamLimits" | "proxyLimits"
+    "allowsPrivateTargets" | "fabric" | "functionsUrl" | "healthLimits" | "upstreamLimits" | "proxyLimits"
   >
 > {
   /** Unset: a new one that is removed when the test ends. */

@@ -8,7 +8,7 @@ export interface ProvisionedProxy {
   readonly vpcLinkId: string;
 }
 
-/** What the fabric knows of a VPC. */
+/** The description of a VPC. */
 export interface VpcDescription {
   readonly name: string | undefined;
   /** Never empty. */
@@ -16,15 +16,23 @@ export interface VpcDescription {
 }
 
 /**
- * What provisions and describes the network around applications. Every method is called before the transaction that
- * records its answer; what was provisioned for a call that is refused afterwards is not recorded.
+ * Provisions and describes the network around applications. It is called outside of transactions, which may run again, and
+ * identifies what it provisions by the id of the environment or application.
+ *
+ * - A creation is called once for an id. Before it, a job is stored that deletes what was created unless the id is
+ *   recorded (work/fabric-release.ts); so a refused call, a failed one and a crash leave nothing behind.
+ * - A deletion is called at least once, by a job that repeats it until it succeeds. It must succeed for an id for which
+ *   nothing exists, and for one whose creation failed halfway.
  */
 export interface Fabric {
-  /** Makes a transit gateway; answers `tgw-` and 17 hexadecimal digits. */
-  createTransitGateway(accountId: string): Promise<string>;
-  /** Makes proxy, load balancer and private link for an application. */
+  /** Creates a transit gateway for an environment; returns `tgw-` and 17 hexadecimal digits. */
+  createTransitGateway(accountId: string, environmentId: string): Promise<string>;
+  /** Creates proxy, load balancer and private link for an application. */
   createProxy(accountId: string, applicationId: string, vpcId: string): Promise<ProvisionedProxy>;
+  /** Describes a VPC without changing anything. */
   describeVpc(accountId: string, vpcId: string): Promise<VpcDescription>;
-  deleteTransitGateway(accountId: string, transitGatewayId: string): Promise<void>;
-  deleteProxy(accountId: string, proxy: ProvisionedProxy): Promise<void>;
+  /** Deletes the transit gateway of an environment if there is one. */
+  deleteTransitGateway(accountId: string, environmentId: string): Promise<void>;
+  /** Deletes proxy, load balancer and private link of an application, as far as they exist. */
+  deleteProxy(accountId: string, applicationId: string): Promise<void>;
 }

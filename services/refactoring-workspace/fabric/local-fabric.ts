@@ -5,10 +5,10 @@ import type { Fabric } from "./fabric.ts";
 const lowerAlphanumeric = "0123456789abcdefghijklmnopqrstuvwxyz";
 
 /**
- * The fabric of one machine: every address is reached directly, so its gateways, load balancers and links are names
- * and nothing more. All VPCs are taken to have the one private range of the machine.
+ * The fabric of one machine: every address is reached directly, so its gateways, load balancers and links are only names.
+ * Every VPC has the one private range of the machine.
  */
-export const localFabric = (ids: Ids, words: { readonly partition: string; readonly region: string }): Fabric => ({
+export const localFabric = (ids: Ids, prefix: { readonly partition: string; readonly region: string }): Fabric => ({
   createTransitGateway: async () => `tgw-${ids.hex(17)}`,
   createProxy: async (accountId, applicationId) => {
     const nlbName = `workspace-nlb-${applicationId.slice("app-".length)}`;
@@ -16,7 +16,7 @@ export const localFabric = (ids: Ids, words: { readonly partition: string; reado
     return {
       apiGatewayId: ids.token(10, lowerAlphanumeric),
       nlbName,
-      nlbArn: arn({ ...words, service: "elasticloadbalancing", account: accountId, resource }),
+      nlbArn: arn({ ...prefix, service: "elasticloadbalancing", account: accountId, resource }),
       vpcLinkId: ids.token(10, lowerAlphanumeric),
     };
   },

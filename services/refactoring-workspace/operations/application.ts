@@ -30,6 +30,7 @@ import { idempotently } from "../store/client-token.ts";
 import { getEnvironment } from "../store/environment.ts";
 import { listRoutes } from "../store/route.ts";
 import { listServices } from "../store/service.ts";
+import type { FabricOwner } from "../work/fabric-release.ts";
 
 /** Creates an application; its proxy serves when this returns. Repeating the call with its client token changes nothing. */
 export const createApplication: Operation<"createApplication"> = async (request, { app, access, method }) => {
@@ -38,7 +39,9 @@ export const createApplication: Operation<"createApplication"> = async (request,
   refuseReservedTagKeys(request.tags);
   const { environmentIdentifier: environmentId, apiGatewayProxy } = request;
   const applicationId = `app-${app.ids.token(10)}`;
-  const proxy = await app.fabric.createProxy(accountId, applicationId, request.vpcId);
+  const proxy = await app.fabricReleases.provision(proxyOf(accountId, applicationId), () =>
+    app.fabric.createProxy(accountId, applicationId, request.vpcId),
+  );
   const nowMs = app.clock.now();
 
   return app.store.transact((transaction) =>
@@ -47,7 +50,7 @@ export const createApplication: Operation<"createApplication"> = async (request,
       const others = await stored.listApplications(transaction, environmentId, undefined, quota.max);
       refuseOverQuota(others.length, quota, environmentId);
       const record = create(ApplicationRecordSchema, {
-        ...proxy,
+        ...proxy.value,
         applicationId,
         environmentId,
         ownerAccountId,
@@ -62,6 +65,7 @@ export const createApplication: Operation<"createApplication"> = async (request,
         lastUpdatedMs: BigInt(nowMs),
       });
       stored.putApplication(transaction, record);
+      await proxy.keep(transaction);
       transaction.afterCommit(() => app.routeTable.refresh(record));
       const { endpointType, stageName } = record;
       const answer = { ...applicationAnswer(app, record), apiGatewayProxy: { endpointType, stageName } };
@@ -93,11 +97,11 @@ export const deleteApplication: Operation<"deleteApplication"> = async (request,
         used_by: usedBy,
       });
     stored.deleteApplication(transaction, application);
+    app.fabricReleases.release(transaction, proxyOf(application.createdByAccountId, applicationId));
     transaction.afterCommit(() => app.routeTable.remove(application.apiGatewayId));
     return application;
   });
 
-  await app.fabric.deleteProxy(record.ownerAccountId, record);
   const { applicationId, environmentId, arn, name } = applicationAnswer(app, record);
   return { applicationId, environmentId, arn, name, state: ApplicationState.DELETING, lastUpdatedTime: now };
 };
@@ -116,6 +120,11 @@ export const listApplications: Operation<"listApplications"> = async (request, c
   const { items, ...next } = page.cut(found, ({ applicationId }) => applicationId, bytesOf);
   return { applicationSummaryList: items.map((record) => applicationAnswer(app, record)), ...next };
 };
+
+const proxyOf = (accountId: string, applicationId: string): FabricOwner => ({
+  accountId,
+  resource: { case: "applicationId", value: applicationId },
+});
 
 const created = { resourceType: "APPLICATION", response: CreateApplicationResponseSchema } as const;
 

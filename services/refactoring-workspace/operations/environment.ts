@@ -28,21 +28,28 @@ import { limits } from "../limits.ts";
 import { listApplications } from "../store/application.ts";
 import { idempotently } from "../store/client-token.ts";
 import * as stored from "../store/environment.ts";
+import type { FabricOwner } from "../work/fabric-release.ts";
 
 /** Creates an environment, which is ready when this returns. Repeating the call with its client token changes nothing. */
 export const createEnvironment: Operation<"createEnvironment"> = async (request, { app, access, method }) => {
   const { accountId } = access;
   refuseReservedName(request.name, "env-");
   refuseReservedTagKeys(request.tags);
+  const environmentId = `env-${app.ids.token(10)}`;
+  const gateway =
+    request.networkFabricType === NetworkFabricType.TRANSIT_GATEWAY
+      ? await app.fabricReleases.provision(gatewayOf(accountId, environmentId), () =>
+          app.fabric.createTransitGateway(accountId, environmentId),
+        )
+      : undefined;
   const nowMs = app.clock.now();
-  const hasGateway = request.networkFabricType === NetworkFabricType.TRANSIT_GATEWAY;
   const record = create(EnvironmentRecordSchema, {
-    environmentId: `env-${app.ids.token(10)}`,
+    environmentId,
     ownerAccountId: accountId,
     name: request.name,
     description: request.description,
     networkFabricType: request.networkFabricType,
-    transitGatewayId: hasGateway ? await app.fabric.createTransitGateway(accountId) : undefined,
+    transitGatewayId: gateway?.value,
     tags: request.tags,
     createdMs: BigInt(nowMs),
     lastUpdatedMs: BigInt(nowMs),
@@ -53,8 +60,9 @@ export const createEnvironment: Operation<"createEnvironment"> = async (request,
       const others = await stored.listOwnedIds(transaction, accountId, undefined, quota.max);
       refuseOverQuota(others.length, quota, accountId);
       stored.createEnvironment(transaction, record);
+      await gateway?.keep(transaction);
       const { transitGatewayId: _notInAnswer, ...answer } = environmentAnswer(app, record);
-      return { resourceId: record.environmentId, answer };
+      return { resourceId: environmentId, answer };
     }),
   );
 };
@@ -79,11 +87,11 @@ export const deleteEnvironment: Operation<"deleteEnvironment"> = async (request,
         used_by: `the application ${held.applicationId}`,
       });
     stored.deleteEnvironment(transaction, environment);
+    if (environment.transitGatewayId !== undefined)
+      app.fabricReleases.release(transaction, gatewayOf(environment.ownerAccountId, environment.environmentId));
     return environment;
   });
 
-  if (record.transitGatewayId !== undefined)
-    await app.fabric.deleteTransitGateway(record.ownerAccountId, record.transitGatewayId);
   const { environmentId, arn, name } = environmentAnswer(app, record);
   return { environmentId, arn, name, state: EnvironmentState.DELETING, lastUpdatedTime: now };
 };
@@ -124,6 +132,11 @@ export const listEnvironmentVpcs: Operation<"listEnvironmentVpcs"> = async (requ
   }));
   return { environmentVpcList, ...next };
 };
+
+const gatewayOf = (accountId: string, environmentId: string): FabricOwner => ({
+  accountId,
+  resource: { case: "environmentId", value: environmentId },
+});
 
 const created = { resourceType: "ENVIRONMENT", response: CreateEnvironmentResponseSchema } as const;
 
