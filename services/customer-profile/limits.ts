@@ -1,4 +1,4 @@
-/** Every limit of the service that a request's own constraints do not hold, each with its unit. */
+/** Every limit of the service that is not a constraint of a request's member, each with its unit. */
 export const limits = {
   /** Domains of one account. */
   domainsPerAccountMax: 100,
@@ -16,24 +16,26 @@ export const limits = {
   tagsPerResourceMax: 50,
   /** Values of one search, over all its keys. */
   searchValuesMax: 1_000,
-  /** Items of a page when the caller asks for no number. */
+  /** Items of a page if the request has no number. */
   pageItemsDefault: 100,
   /** Bytes after which a page ends, whatever the number of its items. */
   pageBytesMax: 3 * 1024 * 1024,
-  /** Times that one search looks for a further stretch of candidates before it answers a short page. */
+  /** Ranges of candidates that one search reads before it returns a short page. */
   searchWindowsMax: 16,
-  /** How long a page token is good, in milliseconds. */
+  /** How long a page token is valid, in milliseconds. */
   pageTokenLifetimeMs: 24 * 60 * 60 * 1000,
   /** Records that one transaction of a removal deletes. */
   purgeBatchRecords: 500,
   /** Profiles or objects that one transaction of the expiry, or of the removal of an object type, removes. */
   expiryBatch: 50,
-  /** Time between two looks for expired profiles, in milliseconds. */
+  /** Time between two removals of expired data, in milliseconds. */
   expiryIntervalMs: 60 * 1000,
-  /** Time between an erasure and the compaction that takes erased keys out of the files, in milliseconds. */
+  /** Time between an erasure and the compaction that removes erased keys from the files, in milliseconds. */
   compactionDelayMs: 60 * 1000,
-  /** Erased keys that one round of compaction takes. */
+  /** Erased keys that one round of compaction removes. */
   compactionBatchKeys: 1_000,
-  /** Up to so many erased keys of a domain are compacted one by one; more, with all keys of the domain. */
+  /**
+   * Up to this number, erased keys of a domain are compacted one by one; more, together with all keys of the domain.
+   */
   compactionSinglesMax: 16,
 } as const;

@@ -25,7 +25,7 @@ import { removeExpired } from "./work/expiry.ts";
 import { objectTypePurgeKind, purgeObjectType } from "./work/object-type-purge.ts";
 import { removalPolicy } from "./work/removal-policy.ts";
 
-/** What the service is opened from. */
+/** The parts that the service is opened from. */
 export interface CustomerProfileOptions {
   readonly store: Store;
   /** The service's own directory, which holds the master keys. */

@@ -9,11 +9,11 @@ import { fault } from "../faults.ts";
 import type { Access } from "./access.ts";
 
 /**
- * Decides whether a call may reach its handler: whoever acts for an account may use the data of that account, and of no
- * other. Requests name what they work on relative to the account of the caller, except for those with a `resource_arn`.
+ * Decides whether a call may reach its handler: a caller may use the data of its own account only. Requests name
+ * resources of that account, except for those with a `resource_arn`, which names an account itself.
  *
- * Refuses, in this order: (1) a caller without an account, (2) an ARN that is not one of this service's resources, (3) an
- * ARN of another account.
+ * Refuses, in this order: (1) a caller without an account, (2) an ARN that is not one of this service's resources, (3)
+ * an ARN of another account.
  */
 export const guard: Guard<Application, Access> = async (request, { caller, method }) => {
   const { accountId } = caller;

@@ -18,7 +18,7 @@ import {
   RuleBasedMatchingResponseSchema,
 } from "../../../gen/quartet/customerprofile/v1/matching_pb.ts";
 
-/** The settings that a request gives; what it does not give is not there. */
+/** The settings that are set in a request; the others are absent. */
 export type DomainSettings = Partial<
   Pick<
     DomainRecord,
@@ -32,7 +32,7 @@ export type DomainSettings = Partial<
   >
 >;
 
-/** The settings that a request gives. An empty text is given as one, and so clears what was there. */
+/** The settings that are set in a request. An empty text is a set one, and clears the earlier value. */
 export const settingsOf = (request: CreateDomainRequest | UpdateDomainRequest): DomainSettings => {
   const settings: DomainSettings = {};
   if (request.defaultExpirationDays !== undefined) settings.defaultExpirationDays = request.defaultExpirationDays;
@@ -49,7 +49,7 @@ export const settingsOf = (request: CreateDomainRequest | UpdateDomainRequest): 
 const matchingOf = ({ enabled, jobSchedule, autoMerging, exportingConfig }: MatchingRequest): MatchingResponse =>
   create(MatchingResponseSchema, { enabled, jobSchedule, autoMerging, exportingConfig });
 
-// PENDING says the truth about rules that are kept and not yet applied.
+// The rules are stored and not applied, so their status stays PENDING.
 const ruleBasedMatchingOf = (request: RuleBasedMatchingRequest): RuleBasedMatchingResponse =>
   create(RuleBasedMatchingResponseSchema, {
     enabled: request.enabled,

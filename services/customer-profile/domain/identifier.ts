@@ -1,6 +1,6 @@
 /*
- * Identifiers of profiles, domains, object types and objects. Requests and responses show them as lower-case hexadecimal
- * digits; inside the service they are bytes.
+ * Identifiers of profiles, domains, object types and objects. Requests and responses show them as lower-case
+ * hexadecimal digits; inside the service they are bytes.
  */
 
 /** The bytes of an identifier that is known to be lower-case hexadecimal. */

@@ -1,16 +1,16 @@
 import type { ProfileState } from "./profile-state.ts";
 import { withKeys } from "./profile-state.ts";
 
-/** One of the profiles that become part of another. */
+/** A profile that takes part in a merge. */
 export interface MergedProfile {
   readonly id: string;
   readonly state: ProfileState;
 }
 
 /**
- * What a profile holds after others became part of it. Keys and fields are united. Where several have a field, the main
- * profile's wins, then that of the first of the others; for a path that names a source, the source's wins, even when it
- * has none. A whole address is one field in this.
+ * The main profile after others were merged into it. It has all their keys and fields. If several have a field, the
+ * main profile's value is kept, then that of the first other; for a path with a named source, the source's value is
+ * kept, even if it has none. An address counts as one field.
  */
 export const mergeProfiles = (
   main: MergedProfile,
@@ -33,10 +33,10 @@ export const mergeProfiles = (
   );
 };
 
-/** What wins or loses as one: an address with all its lines, any other path alone. */
+/** The paths that are kept together: an address with all its lines, any other path alone. */
 const mergeUnit = (path: string): string => (/^\w*Address\./.exec(path)?.[0] ?? path).replace(/\.$/, "");
 
-/** What is wrong with a merge, in words for its author, or undefined. */
+/** Why a merge is not valid, as a message for its author; undefined if it is. */
 export const findMergeProblem = (
   profileIds: readonly string[],
   sources: ReadonlyMap<string, string>,

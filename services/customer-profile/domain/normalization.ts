@@ -1,12 +1,12 @@
-/** How values of a search key compare. */
+/** How values of a search key are compared. */
 export type Comparison = "STRING" | "NUMBER" | "PHONE_NUMBER" | "EMAIL_ADDRESS" | "NAME";
 
-/** The form in which two values that compare equal are the same text. */
+/** The normal form of a value: two values are equal exactly if their normal forms are the same text. */
 export const normalize = (comparison: Comparison, text: string): string => normalizers[comparison](text);
 
 /**
  * The digits of a phone number. The international prefix 00 or 011 counts as `+`, and the country code 1 is left out,
- * so that +15551234567, 1 555 123 4567 and (555)-123-4567 are equal. A text without digits is compared as a name.
+ * so that +15551234567, 1 555 123 4567 and (555)-123-4567 are equal. Text without digits is compared as a name.
  */
 const normalizePhone = (text: string): string => {
   const compatible = text.normalize("NFKC");
@@ -21,7 +21,7 @@ const normalizeEmail = (text: string): string => text.trim().normalize("NFC").to
 
 const normalizeName = (text: string): string => text.normalize("NFKC").trim().replace(/\s+/g, " ").toLowerCase();
 
-/** A decimal number without signs and zeros that change nothing; any other text as it is. */
+/** A decimal number without signs and zeros that do not change its value; any other text unchanged. */
 const normalizeNumber = (text: string): string => {
   const match = /^\s*([+-]?)0*(\d+?)(?:\.(\d*?)0*)?\s*$/.exec(text);
   if (match === null) return text;

@@ -7,25 +7,25 @@ import type { ProfileValues } from "./profile-values.ts";
 import type { SearchKey } from "./search-key.ts";
 import { searchKey } from "./search-key.ts";
 
-/** What an object type says about reading its objects. */
+/** The part of an object type that describes how its objects are read. */
 export interface ObjectMapping {
   readonly fields: Readonly<Record<string, ObjectTypeField>>;
   readonly keys: Readonly<Record<string, ObjectTypeKeys>>;
 }
 
-/** A search key that an object has, and what its type uses it for. */
+/** A search key of an object, with the identifiers by which its type says what it is for. */
 export interface ObjectKey {
   readonly key: SearchKey;
   readonly identifiers: ReadonlySet<string>;
 }
 
-/** What an object gives by the mapping of its type. */
+/** The values and keys of an object, by the mapping of its type. */
 export interface MappedObject {
-  /** What it fills, by path of the profile. */
+  /** Values for the profile, by path. */
   readonly values: ProfileValues;
-  /** Its keys, in the order of their names; those that lack a field are not there. */
+  /** Its keys, in the order of their names, without those of which a field is missing. */
   readonly keys: readonly ObjectKey[];
-  /** The values of its unique key; undefined when a field of it is missing. */
+  /** The values of its unique key; undefined if one of its fields is missing. */
   readonly unique: readonly string[] | undefined;
 }
 
@@ -46,14 +46,14 @@ export const mapObject = (mapping: ObjectMapping, object: JsonValue): MappedObje
       if (identifiers.has("UNIQUE")) unique = values;
       keys.push({ key: keyOf(name, values, use.fieldNames, mapping), identifiers });
     }
-  return { values: filledBy(mapping, texts), keys, unique };
+  return { values: profileValuesOf(mapping, texts), keys, unique };
 };
 
-/** The fields of a key; a key that names none is made of the field of its own name. */
+/** The fields of a key; a key that names none consists of the field with its own name. */
 export const fieldNamesOf = (keyName: string, fieldNames: readonly string[]): readonly string[] =>
   fieldNames.length === 0 ? [keyName] : fieldNames;
 
-/** Between the values of a key that is made of several fields. */
+/** Separates the values of a key of several fields. */
 const valueSeparator = "|";
 
 const keyOf = (
@@ -71,10 +71,10 @@ const comparisonOf = (field: ObjectTypeField | undefined): Comparison =>
   (field?.contentType as Comparison | undefined) ?? "STRING";
 
 /**
- * What the texts fill. An object that fills nothing by a target makes an inferred profile: the first e-mail address and
- * the first phone number that it has, in the order of field names.
+ * The values for the profile. An object without a field that has a target results in an inferred profile: with its
+ * first e-mail address and its first phone number, in the order of field names.
  */
-const filledBy = (mapping: ObjectMapping, texts: ReadonlyMap<string, string>): ProfileValues => {
+const profileValuesOf = (mapping: ObjectMapping, texts: ReadonlyMap<string, string>): ProfileValues => {
   const values = new Map<string, string>();
   for (const [name, text] of texts) {
     const path = targetPath(mapping.fields[name]?.target);

@@ -1,10 +1,10 @@
-/** A parsed JSON value; numbers are kept as they were written, so that none loses digits. */
+/** A parsed JSON value; numbers keep their source text, so that no digits are lost. */
 export type JsonValue = string | boolean | null | readonly JsonValue[] | { readonly [name: string]: JsonValue };
 
 const accessor = /^_source((?:\.[^.\s{}]+)+)$/;
 const reference = /\{\{\s*(_source(?:\.[^.\s{}]+)+)\s*\}\}/g;
 
-/** The object that a text holds, or undefined when it holds something else. */
+/** Reads a JSON object; undefined if the text is anything else. */
 export const parseObject = (text: string): { readonly [name: string]: JsonValue } | undefined => {
   let parsed: JsonValue;
   try {
@@ -15,7 +15,7 @@ export const parseObject = (text: string): { readonly [name: string]: JsonValue 
   return isObject(parsed) ? parsed : undefined;
 };
 
-/** Whether a source can be read: an accessor `_source.a.b`, or a text with such accessors in double braces. */
+/** Whether a source is valid: an accessor `_source.a.b`, or text with such accessors in double braces. */
 export const isReadableSource = (source: string): boolean => {
   if (accessor.test(source)) return true;
   const rest = source.replaceAll(reference, "");
@@ -23,8 +23,8 @@ export const isReadableSource = (source: string): boolean => {
 };
 
 /**
- * What a source reads from an object: a text, or undefined when there is none. Only texts, numbers and booleans can be
- * read; in a text with accessors, what is missing is left out.
+ * Reads a source from an object; undefined if the object has no value there. Only texts, numbers and booleans are read;
+ * in text with accessors, a missing value is left out.
  */
 export const readSource = (source: string, object: JsonValue): string | undefined => {
   if (accessor.test(source)) return textAt(source, object);

@@ -6,14 +6,14 @@ const profilePaths = new Set([
 ]);
 
 const profilePrefix = "_profile.";
-/** Targets of other standard types: their objects are kept whole, and fill nothing in the profile. */
+/** Targets of other standard types: their objects are stored whole and change nothing in the profile. */
 const otherPrefixes = ["_asset.", "_case.", "_order."];
 
-/** The path of the profile that a target names; undefined for a target of another standard type, or none. */
+/** The path of the profile that a target names; undefined without a target, and for one of another standard type. */
 export const targetPath = (target: string | undefined): string | undefined =>
   target?.startsWith(profilePrefix) === true ? target.slice(profilePrefix.length) : undefined;
 
-/** Whether a target names something that an object may fill. */
+/** Whether a target names a path that objects may set. */
 export const isKnownTarget = (target: string): boolean => {
   if (otherPrefixes.some((prefix) => target.startsWith(prefix))) return true;
   const path = targetPath(target);

@@ -5,7 +5,7 @@ import type { ObjectTypeField, ObjectTypeKeys } from "../../../gen/quartet/custo
 import { ObjectTypeFieldSchema, ObjectTypeKeysSchema } from "../../../gen/quartet/customerprofile/v1/object_type_pb.ts";
 import type { ObjectMapping } from "./object-mapping.ts";
 
-/** An object type that needs no definition: naming its identifier as the type of an object is enough. */
+/** An object type that needs no definition: objects can name its identifier as their type. */
 export interface ObjectTemplate extends ObjectMapping {
   readonly templateId: string;
   readonly sourceName: string;
@@ -51,10 +51,12 @@ const contactFields: FieldRows = {
   customerPhone: ["CustomerEndpoint.Address", undefined, phone],
 };
 
-/** All templates, by identifier. Their keys: the system's own identifier is the unique one, foreign ones are shared. */
+/**
+ * All templates by identifier. The unique key is the system's own identifier; identifiers of other systems are shared.
+ */
 export const objectTemplates: ReadonlyMap<string, ObjectTemplate> = new Map(
   [
-    // A contact joins the contacts of the same number, but no profile that was made by hand with that number.
+    // A contact joins the contacts with the same number, but not a profile to which that number was given by hand.
     template(["CTR", "Contact", "CTR"], contactFields, {
       _ctrContactId: ["contactId", ...own],
       ctrCustomerPhone: ["customerPhone", "PROFILE", "SECONDARY"],

@@ -7,7 +7,9 @@ import { profileIdKeyName } from "./search-key.ts";
 /** Keys that one object type may have. */
 const keysMax = 10;
 
-/** What is wrong with an object type, in words for its author, or undefined. The first fault is told. */
+/**
+ * Why an object type is not valid, as a message for its author; undefined if it is. Only the first problem is named.
+ */
 export const findObjectTypeProblem = (mapping: ObjectMapping): string | undefined =>
   findFieldProblem(mapping) ?? findKeyProblem(mapping) ?? findIdentifierProblem(mapping);
 
@@ -15,7 +17,8 @@ const findFieldProblem = ({ fields }: ObjectMapping): string | undefined => {
   for (const [name, { source, target }] of Object.entries(fields)) {
     if (source !== undefined && !isReadableSource(source))
       return `the source of field ${name} is neither an accessor such as _source.a.b nor a text with {{_source.a.b}} in it`;
-    if (target !== undefined && !isKnownTarget(target)) return `the target of field ${name} is no field of a profile`;
+    if (target !== undefined && !isKnownTarget(target))
+      return `the target of field ${name} is not a field of a profile`;
   }
   return undefined;
 };
@@ -47,7 +50,7 @@ const findIdentifierProblem = ({ keys }: ObjectMapping): string | undefined => {
   const lookup = profileUses.find(
     ({ name, identifiers }) => identifiers.has("LOOKUP_ONLY") && name !== profileIdKeyName,
   );
-  // One that only new profiles keep is enough: the public guide's own ticket type has just that.
+  // A key that only new profiles keep is enough: the ticket type of the public guide has no other.
   const isKept = profileUses.some(({ identifiers }) => !identifiers.has("LOOKUP_ONLY"));
   if (lookup !== undefined && !isKept)
     return `key ${lookup.name} is PROFILE and LOOKUP_ONLY, and no other PROFILE key is kept`;

@@ -1,9 +1,9 @@
 /**
- * What a profile can hold, as paths: `FirstName`, `Address.City`, `Attributes.` and any name. A path is the documented
- * name of the member, so mappings of object types and stored records use the same words as requests.
+ * The fields of a profile as paths: `FirstName`, `Address.City`, `Attributes.` and any name. A path is the documented
+ * name of the member, so mappings of object types and stored records use the same names as requests.
  */
 
-/** A member that holds one text. */
+/** A member with one text. */
 export interface TextField {
   readonly path: string;
   readonly member:
@@ -50,7 +50,7 @@ export const textFields: readonly TextField[] = [
   { path: "ProfileType", member: "profileType" },
 ];
 
-/** A member that holds an address; its lines are paths of their own. */
+/** The members with an address; each of its lines has a path of its own. */
 export const addressFields = [
   { path: "Address", member: "address" },
   { path: "ShippingAddress", member: "shippingAddress" },
@@ -71,10 +71,10 @@ export const addressLines = [
   { path: "PostalCode", member: "postalCode" },
 ] as const;
 
-/** What the path of an attribute begins with; its name follows, and may hold any character. */
+/** The beginning of an attribute's path; its name follows, which may contain any character. */
 export const attributesPrefix = "Attributes.";
 
-/** Holds the preferences as one JSON text, because they are replaced as a whole. */
+/** The path of the preferences: one JSON text, because they are replaced as a whole. */
 export const engagementPreferencesPath = "EngagementPreferences";
 
 export const phonePaths = ["PhoneNumber", "MobilePhoneNumber", "HomePhoneNumber", "BusinessPhoneNumber"] as const;

@@ -6,14 +6,14 @@ import { searchKey } from "./search-key.ts";
 /** The object that a value came from. */
 export interface ObjectSource {
   readonly objectTypeName: string;
-  /** Hexadecimal; a later type of the same name has another one. */
+  /** Hexadecimal; a later type of the same name has another identifier. */
   readonly typeId: string;
   readonly objectKey: string;
   /** When the object was put, in milliseconds. */
   readonly timeMs: number;
 }
 
-/** One field: its text and where it came from; without a source it was set by hand. */
+/** A field: its text and the object that it came from; without a source it was set by hand. */
 export interface FieldState {
   readonly value: string;
   readonly source?: ObjectSource;
@@ -23,11 +23,11 @@ export interface FieldState {
 export interface AddedKey {
   /** Documented spelling. */
   readonly name: string;
-  /** As it was given. */
+  /** As in the request. */
   readonly value: string;
 }
 
-/** All that is known about one customer, less objects. */
+/** Everything that is known about one customer, except objects. */
 export interface ProfileState {
   /** By path. */
   readonly fields: ReadonlyMap<string, FieldState>;
@@ -40,7 +40,7 @@ export interface ProfileState {
 export const createdProfile = (values: ProfileValues, nowMs: number): ProfileState =>
   changedByHand({ fields: new Map(), keys: [], createdMs: nowMs, updatedMs: nowMs }, values, nowMs);
 
-/** The profile after a change by hand: an empty text removes its path, a path that is not given stays. */
+/** The profile after a change by hand: an empty text removes its path; paths that are not in the change stay. */
 export const changedByHand = (profile: ProfileState, values: ProfileValues, nowMs: number): ProfileState => {
   const fields = new Map(profile.fields);
   for (const [path, value] of values) {
@@ -50,7 +50,10 @@ export const changedByHand = (profile: ProfileState, values: ProfileValues, nowM
   return { ...profile, fields, updatedMs: nowMs };
 };
 
-/** The profile after an object was put: values set by hand stay, what the same object gave before and gives no more goes. */
+/**
+ * The profile after an object was put: values set by hand stay; values that this object supplied earlier and no longer
+ * contains are removed.
+ */
 export const changedByObject = (profile: ProfileState, values: ProfileValues, source: ObjectSource): ProfileState => {
   const fields = new Map(profile.fields);
   for (const [path, field] of profile.fields)
@@ -62,7 +65,7 @@ export const changedByObject = (profile: ProfileState, values: ProfileValues, so
   return { ...profile, fields, updatedMs: source.timeMs };
 };
 
-/** The profile without what an object gave it. */
+/** The profile without the values that an object supplied. */
 export const withoutObject = (profile: ProfileState, typeId: string, objectKey: string): ProfileState => ({
   ...profile,
   fields: new Map([...profile.fields].filter(([, field]) => !isOf(field, typeId, objectKey))),
@@ -71,25 +74,25 @@ export const withoutObject = (profile: ProfileState, typeId: string, objectKey: 
 const isOf = ({ source }: FieldState, typeId: string, objectKey: string): boolean =>
   source?.typeId === typeId && source.objectKey === objectKey;
 
-/** The profile with more keys; those that it has already are not doubled. */
+/** The profile with more keys; a key that it already has is not added again. */
 export const withKeys = (profile: ProfileState, added: readonly AddedKey[], nowMs: number): ProfileState => {
   const keys = [...profile.keys];
   for (const key of added) if (!keys.some((each) => isSameKey(each, key))) keys.push(key);
   return { ...profile, keys, updatedMs: nowMs };
 };
 
-/** The profile without these keys; those that it does not have are no matter. */
+/** The profile without these keys; keys that it does not have are ignored. */
 export const withoutKeys = (profile: ProfileState, removed: readonly AddedKey[], nowMs: number): ProfileState => ({
   ...profile,
   keys: profile.keys.filter((key) => !removed.some((each) => isSameKey(each, key))),
   updatedMs: nowMs,
 });
 
-/** The texts of a profile, by path. */
+/** The texts of a profile by path. */
 export const valuesIn = (profile: ProfileState): ProfileValues =>
   new Map([...profile.fields].map(([path, field]) => [path, field.value]));
 
-/** The bytes that a profile's content counts for. */
+/** The size of a profile's content, for its limit and the statistics. */
 export const contentBytes = (profile: ProfileState): number => {
   let bytes = 0;
   for (const [path, field] of profile.fields) bytes += Buffer.byteLength(path) + Buffer.byteLength(field.value);
@@ -103,7 +106,7 @@ const objectsPerUnit = 100;
 /** The metering units of a profile with this number of objects: one for each hundred begun, and at least one. */
 export const meteringUnits = (objectCount: number): number => Math.max(1, Math.ceil(objectCount / objectsPerUnit));
 
-/** The search keys that a profile's own content gives it, without doubles. */
+/** The search keys that a profile's own content supplies, each once. */
 export const searchKeysOf = (profile: ProfileState): readonly SearchKey[] => {
   const textsAt = (paths: readonly string[]) =>
     paths.map((path) => profile.fields.get(path)?.value).filter((text) => text !== undefined);
@@ -117,7 +120,7 @@ export const searchKeysOf = (profile: ProfileState): readonly SearchKey[] => {
   ]);
 };
 
-/** Two ways to write the same value are the same key. */
+/** Two spellings of the same value are the same key. */
 const isSameKey = (a: AddedKey, b: AddedKey): boolean =>
   a.name === b.name && searchKey(a.name, a.value).value === searchKey(b.name, b.value).value;
 

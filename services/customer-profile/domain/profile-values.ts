@@ -24,22 +24,22 @@ export type ProfileMembers = Partial<Record<TextField["member"], string>> &
     readonly engagementPreferences?: EngagementPreferences;
   };
 
-/** The texts that a request gives, by path. */
+/** The texts that are set in a request, by path. */
 export const valuesOf = (members: ProfileMembers): ProfileValues => {
   const values = new Map<string, string>();
-  const take = (path: string, text: string | undefined) => {
+  const set = (path: string, text: string | undefined) => {
     if (text !== undefined) values.set(path, text);
   };
-  for (const { path, member } of textFields) take(path, members[member]);
+  for (const { path, member } of textFields) set(path, members[member]);
   for (const { path, member } of addressFields)
-    for (const line of addressLines) take(`${path}.${line.path}`, members[member]?.[line.member]);
+    for (const line of addressLines) set(`${path}.${line.path}`, members[member]?.[line.member]);
   for (const [name, text] of Object.entries(members.attributes)) values.set(attributesPrefix + name, text);
   if (members.engagementPreferences !== undefined)
     values.set(engagementPreferencesPath, toJsonString(EngagementPreferencesSchema, members.engagementPreferences));
   return values;
 };
 
-/** The profile with these texts, as answers show it. */
+/** The profile with these texts as answers show it. */
 export const profileOf = (profileId: string, values: ProfileValues): Profile => {
   const members: MessageInitShape<typeof ProfileSchema> = { profileId };
   for (const { path, member } of textFields) members[member] = values.get(path);

@@ -1,7 +1,7 @@
 import type { Comparison } from "./normalization.ts";
 import { normalize } from "./normalization.ts";
 
-/** One entry of the index: a key name, how its values compare, and the value in the form in which they do. */
+/** One entry of the index: a key name, how its values are compared, and the value in its normal form. */
 export interface SearchKey {
   /** Documented spelling. */
   readonly name: string;
@@ -9,10 +9,12 @@ export interface SearchKey {
   readonly value: string;
 }
 
-/** The key whose only value is the profile's identifier. Nobody adds to it or takes from it. */
+/** The key whose only value is the profile's identifier. Its values cannot be changed. */
 export const profileIdKeyName = "_profileId";
 
-/** How the values of the predefined keys compare; those of all others compare as the object type says, else as texts. */
+/**
+ * How values of predefined keys are compared; values of other keys are compared as the object type says, or as text.
+ */
 const predefinedComparisons: ReadonlyMap<string, Comparison> = new Map([
   ["_account", "STRING"],
   ["_profileId", "STRING"],
@@ -28,7 +30,7 @@ const predefinedComparisons: ReadonlyMap<string, Comparison> = new Map([
   ["_vendorSystemId", "STRING"],
 ]);
 
-/** The public spellings of the predefined keys that have another one. */
+/** The public spellings of the predefined keys, where they differ. */
 const documentedNames: ReadonlyMap<string, string> = new Map([
   ["_marketoLeadId", "_vendorLeadId"],
   ["_salesforceAccountId", "_vendorAccountId"],
@@ -40,10 +42,10 @@ const documentedNames: ReadonlyMap<string, string> = new Map([
 
 const allComparisons: readonly Comparison[] = ["STRING", "NUMBER", "PHONE_NUMBER", "EMAIL_ADDRESS", "NAME"];
 
-/** The documented spelling of a key name, from either. */
+/** The documented spelling of a key name in either spelling. */
 export const documentedKeyName = (name: string): string => documentedNames.get(name) ?? name;
 
-/** The entry for a value; a predefined key compares in its own way, whatever an object type says. */
+/** The entry for a value; a predefined key is compared in its own way, whatever an object type says. */
 export const searchKey = (name: string, value: string, comparison: Comparison = "STRING"): SearchKey => {
   const documented = documentedKeyName(name);
   const chosen = predefinedComparisons.get(documented) ?? comparison;
@@ -51,8 +53,8 @@ export const searchKey = (name: string, value: string, comparison: Comparison = 
 };
 
 /**
- * All entries that a search for this value must look at: object types may give one custom key name several ways to
- * compare, and an entry made in any of them is found.
+ * All entries that a search for this value must read: object types may compare values of one custom key in different
+ * ways, and an entry of any of these is found.
  */
 export const searchedKeys = (name: string, value: string): readonly SearchKey[] => {
   const documented = documentedKeyName(name);

@@ -6,29 +6,31 @@ import type { Keyring } from "../../kit/keyring/keyring.ts";
 import { seal, unseal } from "../../kit/keyring/sealed.ts";
 
 /**
- * The keys of domains. The keyring wraps a key for each domain, under the named key that the domain asks for; from it
- * are derived the key of the domain's index and the key that wraps the data keys of its profiles. What a wrapped key
- * protects is unreadable when the wrapped key is gone.
+ * The keys of domains. The keyring wraps a key for each domain, under the named key of the domain's settings; the key
+ * of the domain's index and the key that wraps the data keys of its profiles are derived from it. Deleting a wrapped
+ * key makes everything that it protects unreadable.
  */
 export interface DomainKeyring {
   /** A new key for a domain, wrapped under the named key. Throws NamedKeyError. */
   wrapNewDomainKey(domainId: Uint8Array, keyName: string): Uint8Array;
-  /** The same domain's key under another named key; unchanged where it is under that already. Throws NamedKeyError. */
+  /** The same domain's key under another named key; unchanged if it already is under that. Throws NamedKeyError. */
   moveDomainKey(domainId: Uint8Array, wrapped: Uint8Array, keyName: string): Uint8Array;
-  /** Whether a newer master key has come, so that `rewrapDomainKey` is due. */
+  /** Whether there is a newer master key, so that `rewrapDomainKey` is due. */
   isStale(wrapped: Uint8Array): boolean;
   /** The same domain's key wrapped with the latest master key. */
   rewrapDomainKey(domainId: Uint8Array, wrapped: Uint8Array): Uint8Array;
-  /** What can be done with a domain's data. Throws NamedKeyError while the domain's named key cannot be used. */
+  /**
+   * The keys that a domain's data is read and written with. Throws NamedKeyError while its named key cannot be used.
+   */
   openDomain(domainId: Uint8Array, wrapped: Uint8Array): DomainKeys;
 }
 
 /** The keys of one domain in use. */
 export interface DomainKeys {
-  /** 32 bytes that stand for a text in the index: the same for the same text, and of no use without the key. */
+  /** 32 bytes that represent a text in the index: equal for equal texts, and meaningless without the key. */
   digest(parts: readonly string[]): Uint8Array;
   wrapNewProfileKey(profileId: Uint8Array): { readonly key: Uint8Array; readonly wrapped: Uint8Array };
-  /** The data key of a profile. Throws SealBrokenError, also when there is no wrapped key. */
+  /** The data key of a profile. Throws SealBrokenError, also without a wrapped key. */
   openProfileKey(profileId: Uint8Array, wrapped: Uint8Array | undefined): Uint8Array;
 }
 
@@ -40,20 +42,20 @@ const keyBytes = 32;
 export const createDomainKeyring = (keyring: Keyring): DomainKeyring => {
   const opened = new LRUCache<string, DomainKeys>({ max: domainsCachedMax });
   return {
-    wrapNewDomainKey: (domainId, keyName) => keyring.createDataKey(keyName, domainKeyPlace(domainId)).wrapped,
+    wrapNewDomainKey: (domainId, keyName) => keyring.createDataKey(keyName, domainKeyData(domainId)).wrapped,
     moveDomainKey: (domainId, wrapped, keyName) =>
       keyring.isWrappedUnder(wrapped, keyName)
         ? wrapped
-        : keyring.moveDataKey(domainKeyPlace(domainId), wrapped, keyName),
+        : keyring.moveDataKey(domainKeyData(domainId), wrapped, keyName),
     isStale: (wrapped) => keyring.isStale(wrapped),
-    rewrapDomainKey: (domainId, wrapped) => keyring.rewrap(domainKeyPlace(domainId), wrapped),
+    rewrapDomainKey: (domainId, wrapped) => keyring.rewrap(domainKeyData(domainId), wrapped),
     openDomain: (domainId, wrapped) => {
-      // A key that is kept open must not outlive the permission to use it.
+      // A cached key must not outlive the permission to use it.
       keyring.assertUsable(wrapped);
       const identity = `${base64(domainId)} ${base64(wrapped)}`;
       let keys = opened.get(identity);
       if (keys === undefined) {
-        keys = domainKeys(keyring.openDataKey(domainKeyPlace(domainId), wrapped), domainId);
+        keys = domainKeys(keyring.openDataKey(domainKeyData(domainId), wrapped), domainId);
         opened.set(identity, keys);
       }
       return keys;
@@ -61,19 +63,21 @@ export const createDomainKeyring = (keyring: Keyring): DomainKeyring => {
   };
 };
 
-const domainKeyPlace = (domainId: Uint8Array) => ["domain-key", domainId];
+/** The associated data of a wrapped domain key: it can be unwrapped only for its domain. */
+const domainKeyData = (domainId: Uint8Array) => ["domain-key", domainId];
 
 const domainKeys = (domainKey: Uint8Array, domainId: Uint8Array): DomainKeys => {
   const indexKey = derive(domainKey, "index");
   const profileWrappingKey = derive(domainKey, "profile-wrapping");
-  const place = (profileId: Uint8Array) => ["profile-key", domainId, profileId];
+  const associatedData = (profileId: Uint8Array) => ["profile-key", domainId, profileId];
   return {
     digest: (parts) => createHmac("sha256", indexKey).update(JSON.stringify(parts), "utf8").digest(),
     wrapNewProfileKey: (profileId) => {
       const key = randomBytes(keyBytes);
-      return { key, wrapped: seal(profileWrappingKey, place(profileId), key) };
+      return { key, wrapped: seal(profileWrappingKey, associatedData(profileId), key) };
     },
-    openProfileKey: (profileId, wrapped) => unseal(profileWrappingKey, place(profileId), wrapped ?? new Uint8Array()),
+    openProfileKey: (profileId, wrapped) =>
+      unseal(profileWrappingKey, associatedData(profileId), wrapped ?? new Uint8Array()),
   };
 };
 

@@ -13,34 +13,34 @@ import { limits } from "../limits.ts";
 import type { OpenDomain } from "../store/domain.ts";
 import { expiryIn } from "../store/domain.ts";
 import { digestOf, listDigestsOf, listProfilesWithKey } from "../store/key-index.ts";
-import { findObject, findObjectPlace, listObjects, putObject } from "../store/object.ts";
+import { findObject, findProfileOfObject, listObjects, putObject } from "../store/object.ts";
 import type { ObjectAmounts, StoredProfile } from "../store/profile.ts";
 import {
   createProfile,
   findProfile,
-  isProfileAlive,
+  isProfileUnexpired,
   profileKeyOf,
   removeProfile,
   replaceProfile,
 } from "../store/profile.ts";
 
-/** An object that is ready to be attached. */
+/** An object to be attached. */
 export interface IncomingObject {
   readonly typeName: string;
   readonly type: ObjectTypeRecord;
-  /** JSON text, as it was given. */
+  /** JSON text as in the request. */
   readonly text: string;
   readonly mapped: MappedObject;
   /** The values of its unique key. */
   readonly unique: readonly string[];
-  /** The identifier of the profile that it makes when it makes one. */
+  /** The identifier of the profile that it creates, if it creates one. */
   readonly newProfileId: Uint8Array;
   readonly nowMs: number;
 }
 
 /**
- * Attaches an object to a profile: to the one that already holds the object with the same unique key, which it replaces;
- * else to the one that its keys find; else to a new one. Returns the object's identifier. Throws
+ * Attaches an object to a profile: to the one that already holds the object with the same unique key, which it
+ * replaces; else to the one that its keys find; else to a new one. Returns the object's identifier. Throws
  * OBJECT_MATCHES_NO_PROFILE, TOO_MANY_OBJECTS, OBJECTS_TOO_LARGE, PROFILE_TOO_LARGE.
  */
 export const attachObject = async (
@@ -75,7 +75,10 @@ export const attachObject = async (
   return objectKey;
 };
 
-/** The profile that holds the object already. One that has expired is removed here, so that it does not hold it twice. */
+/**
+ * The profile that already holds the object. An expired one is removed first, so that the object never belongs to two
+ * profiles.
+ */
 const findHolder = async (
   transaction: Transaction,
   domain: OpenDomain,
@@ -83,7 +86,7 @@ const findHolder = async (
   objectKey: Uint8Array,
   nowMs: number,
 ): Promise<StoredProfile | undefined> => {
-  const holder = await findObjectPlace(transaction, domain.id, typeId, objectKey);
+  const holder = await findProfileOfObject(transaction, domain.id, typeId, objectKey);
   if (holder === undefined) return undefined;
   const profile = await findProfile(transaction, domain, holder, nowMs);
   if (profile === undefined) await removeProfile(transaction, domain.id, holder);
@@ -98,14 +101,14 @@ const findMatch = async (
   const hits: KeyHits[] = [];
   for (const each of mapped.keys)
     if (each.identifiers.has("PROFILE"))
-      hits.push({ ...each, profileIds: await findAlive(reader, domain, each, nowMs) });
+      hits.push({ ...each, profileIds: await findUnexpired(reader, domain, each, nowMs) });
   const match = decideMatch(hits, type.allowProfileCreation);
   if (match.kind === "none") throw fault(ErrorReason.OBJECT_MATCHES_NO_PROFILE, { object_type_name: typeName });
   return match.kind === "create" ? undefined : findProfile(reader, domain, match.profileId, nowMs);
 };
 
-/** The first two living profiles that have a key: more than one is as good as many. */
-const findAlive = async (
+/** The profiles that have a key and have not expired, at most two: it only matters whether there are several. */
+const findUnexpired = async (
   reader: Reader,
   domain: OpenDomain,
   { key }: ObjectKey,
@@ -113,25 +116,25 @@ const findAlive = async (
 ): Promise<Uint8Array[]> => {
   if (key.name === profileIdKeyName) {
     const id = parseProfileId(key.value);
-    return id !== undefined && (await isProfileAlive(reader, domain, id, nowMs)) ? [id] : [];
+    return id !== undefined && (await isProfileUnexpired(reader, domain, id, nowMs)) ? [id] : [];
   }
-  const alive: Uint8Array[] = [];
+  const unexpired: Uint8Array[] = [];
   const digest = digestOf(domain.keys, key);
   let after: Uint8Array | undefined;
   for (;;) {
     const found = await listProfilesWithKey(reader, domain.id, digest, after, foundAtOnce);
     for (const profileId of found) {
-      if (await isProfileAlive(reader, domain, profileId, nowMs)) alive.push(profileId);
-      if (alive.length === 2) return alive;
+      if (await isProfileUnexpired(reader, domain, profileId, nowMs)) unexpired.push(profileId);
+      if (unexpired.length === 2) return unexpired;
     }
-    if (found.length < foundAtOnce) return alive;
+    if (found.length < foundAtOnce) return unexpired;
     after = found.at(-1);
   }
 };
 
 const foundAtOnce = 16;
 
-/** What the profile's objects amount to with this one. Throws when that is more than they may. */
+/** The number and size of the profile's objects including this one. Throws if they exceed a limit. */
 const amountsWith = async (
   reader: Reader,
   domain: OpenDomain,
@@ -156,7 +159,7 @@ const amountsWith = async (
   return { objectCount, objectBytes };
 };
 
-/** The digests of the keys that are kept. A replaced object keeps the NEW_ONLY keys that it kept when it was new. */
+/** The digests of the keys to store. A replaced object keeps the NEW_ONLY keys that it got when it was new. */
 const digestsOf = async (
   reader: Reader,
   domain: OpenDomain,

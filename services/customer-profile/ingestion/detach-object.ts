@@ -7,8 +7,8 @@ import { removeObject } from "../store/object.ts";
 import { findProfileEvenExpired, replaceProfile } from "../store/profile.ts";
 
 /**
- * Removes an object from its profile, with the keys that it gave and the fields that came from it. False when there is
- * no such object.
+ * Removes an object from its profile, and the keys and fields that came from it. Returns false if the object does not
+ * exist.
  */
 export const detachObject = async (
   transaction: Transaction,

@@ -10,9 +10,9 @@ import type { ObjectAmounts, StoredProfile } from "../store/profile.ts";
 import { profileKeyOf } from "../store/profile.ts";
 
 /**
- * Moves all objects of some profiles to another one, with the keys that they give: each is decrypted and encrypted
- * under the other profile's key. Gives what that one's objects amount to, and the last of their expiries. Throws
- * TOO_MANY_OBJECTS, OBJECTS_TOO_LARGE before anything is read.
+ * Moves all objects of some profiles to another one, with the keys that came from them: each is decrypted, and
+ * encrypted under the other profile's key. Returns the number and size of that profile's objects after it, and the last
+ * of their expiries. Throws TOO_MANY_OBJECTS and OBJECTS_TOO_LARGE before anything is read.
  */
 export const moveObjects = async (
   transaction: Transaction,

@@ -1,7 +1,7 @@
 /**
- * Domains. CreateDomain refuses, in this order: (1) reserved tag keys, (2) a name that exists, (3) one domain more than an
- * account may have. UpdateDomain refuses (1) reserved tag keys, (2) a domain that does not exist, (3) an encryption key
- * that cannot be used. GetDomain and DeleteDomain refuse a domain that does not exist.
+ * Domains. CreateDomain refuses, in this order: (1) reserved tag keys, (2) a name that exists, (3) one domain more than
+ * an account may have. UpdateDomain refuses (1) reserved tag keys, (2) a domain that does not exist, (3) an encryption
+ * key that cannot be used. GetDomain and DeleteDomain refuse a domain that does not exist.
  */
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
@@ -75,8 +75,8 @@ export const updateDomain: Operation<"updateDomain"> = async (request, { app, ac
 };
 
 /**
- * Deletes a domain. The domain and its key are deleted when this returns; a job removes its data. Repeating the call fails
- * with DOMAIN_NOT_FOUND.
+ * Deletes a domain. The domain and its key are deleted when this returns; a job removes its data. Repeating the call
+ * fails with DOMAIN_NOT_FOUND.
  */
 export const deleteDomain: Operation<"deleteDomain"> = async (request, { app, access }) => {
   const nowMs = app.clock.now();

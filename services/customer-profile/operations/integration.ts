@@ -1,6 +1,6 @@
 /**
- * Integrations. PutIntegration refuses, in this order: (1) reserved tag keys, (2) an incomplete integration, (3) a domain
- * that does not exist, (4) an object type that does not exist, (5) the flow name of another integration, (6) one
+ * Integrations. PutIntegration refuses, in this order: (1) reserved tag keys, (2) an incomplete integration, (3) a
+ * domain that does not exist, (4) an object type that does not exist, (5) the flow name of another integration, (6) one
  * integration more than a domain may have. GetIntegration and DeleteIntegration refuse (1) a domain, (2) an integration
  * that does not exist. Integrations are stored and returned; importing from the source is not offered.
  */
@@ -92,7 +92,7 @@ export const listAccountIntegrations: Operation<"listAccountIntegrations"> = asy
   const { accountId } = access;
   const page = app.pages.open(context, request, [request.uri]);
   const found = await app.store.read(async (reader) => {
-    const names = await stored.listDomainsReading(reader, accountId, request.uri, page.after, page.lookFor);
+    const names = await stored.listDomainsWithAddress(reader, accountId, request.uri, page.after, page.lookFor);
     return Promise.all(
       names.map(async (domainName) => {
         const { domainId } = await getDomain(reader, accountId, domainName);

@@ -1,7 +1,8 @@
 /**
  * Object types and templates. PutProfileObjectType refuses, in this order: (1) reserved tag keys, (2) an encryption key
- * that cannot be used, (3) a domain that does not exist, (4) a template that does not exist, (5) a type that breaks a rule,
- * (6) one type more than a domain may have. The others refuse (1) a domain, (2) a type or template that does not exist.
+ * that cannot be used, (3) a domain that does not exist, (4) a template that does not exist, (5) a type that breaks a
+ * rule, (6) one type more than a domain may have. The others refuse (1) a domain, (2) a type or template that does not
+ * exist.
  */
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
@@ -22,7 +23,9 @@ import { disableIntegrations } from "../store/integration.ts";
 import * as stored from "../store/object-type.ts";
 import { enqueueObjectTypePurge } from "../work/object-type-purge.ts";
 
-/** Creates or replaces an object type. Objects that are stored already stay as they are; so do an existing type's tags. */
+/**
+ * Creates or replaces an object type. Objects that are stored already stay as they are; so do an existing type's tags.
+ */
 export const putProfileObjectType: Operation<"putProfileObjectType"> = async (request, { app, access }) => {
   refuseReservedTagKeys(request.tags);
   app.keyNames.usableId(request.encryptionKey ?? "");

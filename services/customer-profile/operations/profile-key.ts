@@ -1,7 +1,7 @@
 /**
  * Search keys that are added by hand. Both operations refuse, in this order: (1) the key that is the profile's
- * identifier, (2) a domain that does not exist, (3) a profile that does not exist or has expired, (4) a profile that would
- * be too large.
+ * identifier, (2) a domain that does not exist, (3) a profile that does not exist or has expired, (4) a profile that
+ * would be too large.
  */
 import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
 import type { Operation } from "../application.ts";

@@ -1,8 +1,8 @@
 /**
- * Objects of profiles. PutProfileObject refuses, in this order: (1) text that is not a JSON object, (2) a domain that does
- * not exist, (3) a type that does not exist, (4) an object without its unique key, (5) an object that matches no profile,
- * (6) too many or too large objects. ListProfileObjects and DeleteProfileObject refuse (1) a page token of another
- * listing, (2) a domain, (3) a profile, (4) a type, (5) an object that does not exist.
+ * Objects of profiles. PutProfileObject refuses, in this order: (1) text that is not a JSON object, (2) a domain that
+ * does not exist, (3) a type that does not exist, (4) an object without its unique key, (5) an object that matches no
+ * profile, (6) too many or too large objects. ListProfileObjects and DeleteProfileObject refuse (1) a page token of
+ * another listing, (2) a domain, (3) a profile, (4) a type, (5) an object that does not exist.
  */
 import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
 import type { Page } from "../../kit/page-tokens/pages.ts";
@@ -26,7 +26,9 @@ import { findObject, listObjects, readObject } from "../store/object.ts";
 import { findObjectType, getObjectType, putObjectType } from "../store/object-type.ts";
 import { getProfile, profileKeyOf } from "../store/profile.ts";
 
-/** Attaches an object to a profile; an object with the same unique key is replaced. Search and listing see it at once. */
+/**
+ * Attaches an object to a profile; an object with the same unique key is replaced. Search and listing see it at once.
+ */
 export const putProfileObject: Operation<"putProfileObject"> = async (request, { app, access }) => {
   const object = parseObject(request.object);
   if (object === undefined) throw fault(ErrorReason.OBJECT_INVALID, { problem: "it is not a JSON object" });
@@ -54,7 +56,9 @@ export const putProfileObject: Operation<"putProfileObject"> = async (request, {
   return { profileObjectUniqueKey: idText(objectKey) };
 };
 
-/** Lists the objects of one type of a profile by identifier. A page may be short, even empty, without being the last. */
+/**
+ * Lists the objects of one type of a profile by identifier. A page may be short, even empty, without being the last.
+ */
 export const listProfileObjects: Operation<"listProfileObjects"> = async (request, context) => {
   const { app, access } = context;
   const { domainName, objectTypeName, objectFilter } = request;

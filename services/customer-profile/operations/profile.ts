@@ -1,7 +1,7 @@
 /**
- * Profiles. Each operation refuses, in this order: (1) a domain that does not exist, (2) a profile that does not exist or
- * has expired, (3) a profile that would be too large. A profile and its index entries change in one transaction, so a
- * search that begins after the response sees the change.
+ * Profiles. Each operation refuses, in this order: (1) a domain that does not exist, (2) a profile that does not exist
+ * or has expired, (3) a profile that would be too large. A profile and its index entries change in one transaction, so
+ * a search that begins after the response sees the change.
  */
 import type { Operation } from "../application.ts";
 import { idBytes } from "../domain/identifier.ts";
@@ -41,7 +41,9 @@ export const updateProfile: Operation<"updateProfile"> = async (request, { app, 
   return { profileId: request.profileId };
 };
 
-/** Erases a profile: its content, its index entries and its data key. Repeating the call fails with PROFILE_NOT_FOUND. */
+/**
+ * Erases a profile: its content, its index entries and its data key. Repeating the call fails with PROFILE_NOT_FOUND.
+ */
 export const deleteProfile: Operation<"deleteProfile"> = async (request, { app, access }) => {
   const id = idBytes(request.profileId);
   const nowMs = app.clock.now();

@@ -1,7 +1,7 @@
 /**
- * Search. It refuses, in this order: (1) more values than one search may have, (2) a page token of another search, (3) a
- * domain that does not exist. It reads one consistent state, range by range in the order of identifiers, and decides each
- * range from the index alone; only profiles that are returned are decrypted.
+ * Search. It refuses, in this order: (1) more values than one search may have, (2) a page token of another search, (3)
+ * a domain that does not exist. It reads one consistent state, range by range in the order of identifiers, and decides
+ * each range from the index alone; only profiles that are returned are decrypted.
  */
 import { toBinary } from "@bufbuild/protobuf";
 

@@ -1,6 +1,7 @@
 /**
- * Tags of domains, object types and integrations. The guard has checked the ARN and its account. Each operation refuses,
- * in this order: (1) reserved tag keys, (2) a resource that does not exist, (3) more tags than a resource may have.
+ * Tags of domains, object types and integrations. The guard has checked the ARN and its account. Each operation
+ * refuses, in this order: (1) reserved tag keys, (2) a resource that does not exist, (3) more tags than a resource may
+ * have.
  */
 import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
 import type { Tags } from "../../kit/tags/tags.ts";

@@ -2,7 +2,7 @@ import type { CounterRecord } from "../../../gen/quartet/customerprofile/storage
 import type { Reader, Transaction } from "../../kit/store/transaction.ts";
 import { counters } from "./layout.ts";
 
-/** How much a domain holds, or by how much that changes. */
+/** The statistics of a domain, or a change of them. */
 export type Amounts = Pick<CounterRecord, "profileCount" | "meteringProfileCount" | "objectCount" | "totalBytes">;
 
 export const noAmounts: Amounts = { profileCount: 0n, meteringProfileCount: 0n, objectCount: 0n, totalBytes: 0n };
@@ -21,14 +21,14 @@ export const subtractAmounts = (a: Amounts, b: Amounts): Amounts => ({
   totalBytes: a.totalBytes - b.totalBytes,
 });
 
-/** What a domain holds now. */
+/** The statistics of a domain now. */
 export const totalOf = async (reader: Reader, domainId: Uint8Array): Promise<Amounts> => {
   let total = noAmounts;
   for await (const { value } of reader.range(counters, { prefix: [domainId] })) total = addAmounts(total, value);
   return total;
 };
 
-/** Notes that a profile's part of what its domain holds has changed. */
+/** Adds a change of a profile to the statistics of its domain. */
 export const changeTotal = async (
   transaction: Transaction,
   domainId: Uint8Array,

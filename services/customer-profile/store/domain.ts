@@ -8,18 +8,18 @@ import type { DomainKeyring, DomainKeys } from "../encryption/domain-keys.ts";
 import { fault } from "../faults.ts";
 import { domainKeys, domains, erasedKeys } from "./layout.ts";
 
-/** What it takes to read and write a domain's data. */
+/** The identifier and the keys of a domain: enough to read and write its data. */
 export interface DomainData {
   readonly id: Uint8Array;
   readonly keys: DomainKeys;
 }
 
-/** A domain with its settings, whose data can be read and written. */
+/** A domain with its settings and its keys. */
 export interface OpenDomain extends DomainData {
   readonly record: DomainRecord;
 }
 
-/** The record of an account's domain, or undefined. */
+/** The record of an account's domain; undefined if it does not exist. */
 export const findDomain = (reader: Reader, accountId: string, domainName: string): Promise<DomainRecord | undefined> =>
   reader.get(domains, [accountId, domainName]);
 
@@ -43,7 +43,7 @@ export const openDomain = async (
   return { ...data, record };
 };
 
-/** The data of a domain by its identifier, or undefined when the domain was deleted. Throws NamedKeyError. */
+/** The data of a domain by its identifier; undefined if the domain was deleted. Throws NamedKeyError. */
 export const findDomainData = async (
   reader: Reader,
   keyring: DomainKeyring,
@@ -53,11 +53,11 @@ export const findDomainData = async (
   return wrapped === undefined ? undefined : { id: domainId, keys: keyring.openDomain(domainId, wrapped.key) };
 };
 
-/** When data that is stored in a domain now expires, where no object type says otherwise. */
+/** When data that is stored in a domain now expires, in milliseconds, unless an object type says otherwise. */
 export const expiryIn = (domain: OpenDomain, nowMs: number): number =>
   expiryOf(nowMs, domain.record.defaultExpirationDays);
 
-/** A page of an account's domains, by name, behind the given one. */
+/** The first domains of an account by name, after the given one. */
 export const listDomains = (
   reader: Reader,
   accountId: string,
@@ -92,7 +92,7 @@ export const replaceDomain = (
   record: DomainRecord,
 ): void => transaction.put(domains, [accountId, domainName], record);
 
-/** Wraps a domain's key under the named key, unless it is under that one already. Throws NamedKeyError. */
+/** Wraps a domain's key under the named key, unless it already is. Throws NamedKeyError. */
 export const moveDomainKey = async (
   transaction: Transaction,
   keyring: DomainKeyring,
@@ -105,7 +105,7 @@ export const moveDomainKey = async (
   if (moved !== wrapped.key) transaction.put(domainKeys, [domainId], { key: moved });
 };
 
-/** Takes away a domain's name and its key. From then on its data cannot be found or read, though it is still stored. */
+/** Deletes a domain's record and key. From then on its data cannot be found or read, though it is still stored. */
 export const deleteDomain = (
   transaction: Transaction,
   accountId: string,

@@ -7,7 +7,7 @@ import type { Entry, Reader, Transaction } from "../../kit/store/transaction.ts"
 import { fault } from "../faults.ts";
 import { integrations, integrationsByAddress } from "./layout.ts";
 
-/** A domain's integration, or undefined. */
+/** A domain's integration; undefined if it does not exist. */
 export const findIntegration = (
   reader: Reader,
   domainId: Uint8Array,
@@ -21,7 +21,7 @@ export const getIntegration = async (reader: Reader, domainId: Uint8Array, uri: 
   return record;
 };
 
-/** A page of a domain's integrations, by address, behind the given one. */
+/** The first integrations of a domain by address, after the given one. */
 export const listIntegrations = (
   reader: Reader,
   domainId: Uint8Array,
@@ -34,8 +34,8 @@ export const listIntegrations = (
     limit,
   });
 
-/** The names of an account's domains that read from an address, behind the given one. */
-export const listDomainsReading = async (
+/** The names of an account's domains that have an integration with an address, after the given one. */
+export const listDomainsWithAddress = async (
   reader: Reader,
   accountId: string,
   uri: string,
@@ -60,7 +60,7 @@ export const putIntegration = (
   transaction.put(integrationsByAddress, [owner.accountId, record.uri, owner.domainName], {});
 };
 
-/** Whose an integration is. */
+/** The domain of an integration. */
 export interface IntegrationOwner {
   readonly accountId: string;
   readonly domainName: string;
@@ -73,13 +73,13 @@ export const removeIntegration = (transaction: Transaction, owner: IntegrationOw
   transaction.delete(integrationsByAddress, [owner.accountId, uri, owner.domainName]);
 };
 
-/** Removes all integrations of a domain; their number is bounded. */
+/** Removes all integrations of a domain; their number is limited. */
 export const removeIntegrationsOf = async (transaction: Transaction, owner: IntegrationOwner): Promise<void> => {
   for await (const { key } of transaction.range(integrations, { prefix: [owner.domainId] }))
     removeIntegration(transaction, owner, key[1]);
 };
 
-/** Stops the integrations of a domain that read objects of a type. */
+/** Disables the integrations of a domain that import objects of a type. */
 export const disableIntegrations = async (
   transaction: Transaction,
   domainId: Uint8Array,

@@ -4,14 +4,14 @@ import type { SearchKey } from "../domain/search-key.ts";
 import type { DomainKeys } from "../encryption/domain-keys.ts";
 import { keyIndex, keyOrigins } from "./layout.ts";
 
-/** The origin of the keys that a profile's own content gives it. */
+/** The origin of the keys that a profile's own content supplies. */
 export const contentOrigin = new Uint8Array();
 
-/** What a search key is called in the index. */
+/** The digest of a search key in the index. */
 export const digestOf = (keys: DomainKeys, key: SearchKey): Uint8Array =>
   keys.digest([key.name, key.comparison, key.value]);
 
-/** Gives a new profile its first keys. Nothing is read, so that makers of profiles do not wait for each other. */
+/** Stores the keys of a new profile. Nothing is read, so that calls that create profiles do not conflict. */
 export const putFirstKeys = (
   transaction: Transaction,
   domainId: Uint8Array,
@@ -24,7 +24,7 @@ export const putFirstKeys = (
   }
 };
 
-/** Makes an origin in a profile give it exactly these keys, whatever it gave before. */
+/** Replaces the keys that an origin in a profile supplies. */
 export const replaceKeys = async (
   transaction: Transaction,
   domainId: Uint8Array,
@@ -45,7 +45,7 @@ export const replaceKeys = async (
   }
 };
 
-/** The digests of the keys that an origin gives a profile. */
+/** The digests of the keys that an origin supplies to a profile. */
 export const listDigestsOf = async (
   reader: Reader,
   domainId: Uint8Array,
@@ -57,7 +57,7 @@ export const listDigestsOf = async (
   return digests;
 };
 
-/** Takes all keys from a profile, of all origins. */
+/** Removes all keys of a profile, of all origins. */
 export const removeAllKeys = async (
   transaction: Transaction,
   domainId: Uint8Array,
@@ -69,7 +69,7 @@ export const removeAllKeys = async (
   }
 };
 
-/** The first profiles that have a key, by identifier, behind the given one. */
+/** The first profiles with a key by identifier, after the given one. */
 export const listProfilesWithKey = async (
   reader: Reader,
   domainId: Uint8Array,

@@ -1,5 +1,5 @@
 /**
- * The map of the customer profile database, in byte order.
+ * The map of the customer profile database in byte order.
  *
  *     1  page_token_keys  name                             -> SecretKey
  *     2  domains          account, domain name             -> DomainRecord
@@ -17,11 +17,11 @@
  *    14  integrations     domain id, address               -> IntegrationRecord
  *    15  integrations_by_address  account, address, domain name -> IntegrationByUriRecord
  *    16  erased_keys      domain id, profile id            -> ErasedKeyRecord
- *    64  jobs and what belongs to them (the kit's own tables)
+ *    64  the five tables of jobs (the kit's own)
  *
- * Nothing that a customer could be known by stands in a key: profiles and domains have random identifiers, and search
- * keys and the unique keys of objects stand there as digests under a key of the domain. A domain's data is found by its identifier only, so deleting
- * its two records (2 and 3) makes all of it unreachable and, without its key, unreadable.
+ * No key contains anything that identifies a customer: profiles and domains have random identifiers, and search keys
+ * and the unique keys of objects are digests under a key of the domain. A domain's data is found by its identifier
+ * only, so deleting its two records (2 and 3) makes all of it unreachable and, without its key, unreadable.
  */
 import {
   CounterRecordSchema,
@@ -69,7 +69,8 @@ export const domains = defineTable({
 
 /**
  * The key of each domain, wrapped by the key that its settings name.
- * Sorted so that one is found by its domain; apart from all else, so that compacting the range erases deleted keys.
+ * Sorted so that one is found by its domain; apart from other records, so that compacting the range erases deleted
+ * keys.
  * Written with domains.
  *
  *     domain_keys/0x07
@@ -84,7 +85,8 @@ export const domainKeys = defineTable({
 
 /**
  * The data key of each profile, wrapped by its domain's key.
- * Sorted so that one is found by its profile; apart from all else, so that compacting the range erases deleted keys.
+ * Sorted so that one is found by its profile; apart from other records, so that compacting the range erases deleted
+ * keys.
  * Written with profiles.
  *
  *     profile_keys/0x07/0x09
@@ -113,7 +115,7 @@ export const profiles = defineTable({
 });
 
 /**
- * Which profiles a search key finds. The digest stands for name, comparison and value of the key.
+ * Which profiles a search key finds. The digest is that of the key's name, comparison and value.
  * Sorted so that the profiles of one key are listed by identifier.
  * Written with key_origins.
  *
@@ -128,8 +130,8 @@ export const keyIndex = defineTable({
 });
 
 /**
- * Which search keys a profile has, and what gave it them: its own content (an empty origin) or one of its objects (the
- * digest of type and unique key). An entry of key_index lives as long as one origin refers to it.
+ * Which search keys a profile has, and their origin: its own content (an empty origin) or one of its objects (the
+ * digest of type and unique key). An entry of key_index exists as long as one origin refers to it.
  * Sorted so that all keys of an origin, and all of a profile, are found together: deleting leaves nothing.
  * Written with key_index.
  *
@@ -145,7 +147,7 @@ export const keyOrigins = defineTable({
 
 /**
  * When profiles expire, in milliseconds.
- * Sorted so that what is due is found first.
+ * Sorted so that the earliest comes first.
  * Written with profiles.
  *
  *     expiries/1767323045000/0x07/0x09
@@ -159,8 +161,8 @@ export const expiries = defineTable({
 });
 
 /**
- * What each domain holds, in 4,096 parts by the first twelve bits of the profile's identifier, so that writers of
- * different profiles seldom meet.
+ * The statistics of each domain, in 4,096 parts by the first twelve bits of the profile's identifier, so that changes
+ * of different profiles seldom conflict.
  * Sorted so that the parts of a domain are added up in one short range.
  * Written with profiles.
  *
@@ -204,7 +206,7 @@ export const objects = defineTable({
 });
 
 /**
- * To which profile each object is attached.
+ * The profile that each object is attached to.
  * Sorted so that an object is found by its unique key, and all of a type are found together.
  * Written with objects.
  *
@@ -220,7 +222,7 @@ export const objectPlaces = defineTable({
 
 /**
  * When objects expire, in milliseconds.
- * Sorted so that what is due is found first.
+ * Sorted so that the earliest comes first.
  * Written with objects.
  *
  *     object_expiries/1767323045000/0x07/0x0c/0x0d
@@ -249,7 +251,7 @@ export const integrations = defineTable({
 });
 
 /**
- * Which domains of an account read from an address.
+ * Which domains of an account have an integration with an address.
  * Sorted so that they are listed by name.
  * Written with integrations.
  *
@@ -264,8 +266,8 @@ export const integrationsByAddress = defineTable({
 });
 
 /**
- * Keys that were deleted and are still in the files of the database: of a profile, or (with an empty profile id) of a
- * domain. They stand here until they are compacted away.
+ * Deleted keys that are still in the files of the database: of a profile, or (with an empty profile id) of a domain.
+ * They are listed here until they are compacted away.
  * Sorted as the keys are, so that neighbours are compacted together.
  * Written with domain_keys and profile_keys.
  *

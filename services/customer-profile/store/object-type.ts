@@ -7,7 +7,7 @@ import type { Entry, Reader, Transaction } from "../../kit/store/transaction.ts"
 import { fault } from "../faults.ts";
 import { objectTypes } from "./layout.ts";
 
-/** A domain's object type, or undefined. */
+/** A domain's object type; undefined if it does not exist. */
 export const findObjectType = (
   reader: Reader,
   domainId: Uint8Array,
@@ -21,7 +21,7 @@ export const getObjectType = async (reader: Reader, domainId: Uint8Array, name: 
   return record;
 };
 
-/** A page of a domain's object types, by name, behind the given one. */
+/** The first object types of a domain by name, after the given one. */
 export const listObjectTypes = (
   reader: Reader,
   domainId: Uint8Array,
@@ -42,6 +42,6 @@ export const putObjectType = (
   record: MessageInitShape<typeof ObjectTypeRecordSchema>,
 ): void => transaction.put(objectTypes, [domainId, name], record);
 
-/** Takes an object type's name away; its objects are found by its identifier still. */
+/** Deletes an object type; its objects can still be found by its identifier. */
 export const deleteObjectType = (transaction: Transaction, domainId: Uint8Array, name: string): void =>
   transaction.delete(objectTypes, [domainId, name]);

@@ -6,7 +6,7 @@ import type { DomainData } from "./domain.ts";
 import { replaceKeys } from "./key-index.ts";
 import { objectExpiries, objectPlaces, objects } from "./layout.ts";
 
-/** Which object of a domain: identifiers as bytes. */
+/** The identifiers of an object within its domain. */
 export interface ObjectAddress {
   readonly profileId: Uint8Array;
   readonly typeId: Uint8Array;
@@ -15,30 +15,30 @@ export interface ObjectAddress {
 
 /** An object to store. */
 export interface NewObject {
-  /** JSON text, as it was given. */
+  /** JSON text as in the request. */
   readonly text: string;
   readonly putMs: number;
   readonly expireMs: number;
-  /** The search keys that it gives its profile. */
+  /** The search keys that it supplies to its profile. */
   readonly digests: readonly Uint8Array[];
 }
 
-/** The profile that holds an object, or undefined when there is no such object. */
-export const findObjectPlace = async (
+/** The profile that holds an object; undefined if the object does not exist. */
+export const findProfileOfObject = async (
   reader: Reader,
   domainId: Uint8Array,
   typeId: Uint8Array,
   objectKey: Uint8Array,
 ): Promise<Uint8Array | undefined> => (await reader.get(objectPlaces, [domainId, typeId, objectKey]))?.profileId;
 
-/** The record of an object, or undefined. */
+/** The record of an object; undefined if it does not exist. */
 export const findObject = (
   reader: Reader,
   domainId: Uint8Array,
   { profileId, typeId, objectKey }: ObjectAddress,
 ): Promise<ObjectRecord | undefined> => reader.get(objects, [domainId, profileId, typeId, objectKey]);
 
-/** A page of a profile's objects of one type, by identifier, behind the given one. */
+/** The first objects of a profile of one type by identifier, after the given one. */
 export const listObjects = async (
   reader: Reader,
   domainId: Uint8Array,
@@ -61,9 +61,9 @@ export const readObject = (
   profileKey: Uint8Array,
   address: ObjectAddress,
   record: ObjectRecord,
-): string => unseal(profileKey, contentPlace(domain.id, address), record.content).toString("utf8");
+): string => unseal(profileKey, associatedData(domain.id, address), record.content).toString("utf8");
 
-/** Stores an object in its place, with its index entries. The counts of its profile are the caller's to change. */
+/** Stores an object with its index entries. The caller updates the counts of its profile. */
 export const putObject = async (
   transaction: Transaction,
   domain: DomainData,
@@ -76,7 +76,7 @@ export const putObject = async (
   const before = await findObject(transaction, domain.id, address);
   if (before !== undefined) transaction.delete(objectExpiries, [Number(before.expireMs), domain.id, typeId, objectKey]);
   transaction.put(objects, [domain.id, profileId, typeId, objectKey], {
-    content: seal(profileKey, contentPlace(domain.id, address), plain),
+    content: seal(profileKey, associatedData(domain.id, address), plain),
     expireMs: BigInt(object.expireMs),
     putMs: BigInt(object.putMs),
     contentBytes: BigInt(plain.byteLength),
@@ -86,7 +86,7 @@ export const putObject = async (
   await replaceKeys(transaction, domain.id, profileId, objectKey, object.digests);
 };
 
-/** Removes an object and its index entries; gives what it was, or undefined when there is none. */
+/** Removes an object and its index entries; returns its record, or undefined if it does not exist. */
 export const removeObject = async (
   transaction: Transaction,
   domainId: Uint8Array,
@@ -101,7 +101,7 @@ export const removeObject = async (
   return record;
 };
 
-/** Removes all objects of a profile. Their index entries are the caller's to remove. */
+/** Removes all objects of a profile. The caller removes their index entries. */
 export const removeObjectsOf = async (
   transaction: Transaction,
   domainId: Uint8Array,
@@ -123,7 +123,7 @@ const removeRows = (
   transaction.delete(objectExpiries, [Number(record.expireMs), domainId, typeId, objectKey]);
 };
 
-const contentPlace = (domainId: Uint8Array, { profileId, typeId, objectKey }: ObjectAddress) => [
+const associatedData = (domainId: Uint8Array, { profileId, typeId, objectKey }: ObjectAddress) => [
   "object-content",
   domainId,
   profileId,

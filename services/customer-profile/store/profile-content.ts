@@ -5,7 +5,7 @@ import { ProfileContentSchema } from "../../../gen/quartet/customerprofile/stora
 import { idBytes, idText } from "../domain/identifier.ts";
 import type { FieldState, ProfileState } from "../domain/profile-state.ts";
 
-/** The bytes that stand for a profile's content before encryption. */
+/** Encodes a profile's content as the bytes that are encrypted. */
 export const encodeProfile = (state: ProfileState): Uint8Array =>
   toBinary(
     ProfileContentSchema,
@@ -32,7 +32,7 @@ export const encodeProfile = (state: ProfileState): Uint8Array =>
     }),
   );
 
-/** The profile that these bytes stand for. */
+/** Decodes the decrypted bytes of a profile's content. */
 export const decodeProfile = (bytes: Uint8Array): ProfileState => {
   const content = fromBinary(ProfileContentSchema, bytes);
   return {

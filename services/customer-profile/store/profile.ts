@@ -16,25 +16,25 @@ import { erasedKeys, expiries, profileKeys, profiles } from "./layout.ts";
 import { removeObjectsOf } from "./object.ts";
 import { decodeProfile, encodeProfile } from "./profile-content.ts";
 
-/** A profile as it is stored, and its content. */
+/** A profile's record with its decrypted content. */
 export interface StoredProfile {
   readonly id: Uint8Array;
   readonly state: ProfileState;
   readonly record: ProfileRecord;
 }
 
-/** The objects of a profile, counted. */
+/** The number and size of a profile's objects. */
 export type ObjectAmounts = Pick<ProfileRecord, "objectCount" | "objectBytes">;
 
-/** What changes with a profile beside its content. */
+/** A change of a profile, apart from its content. */
 export interface ProfileChange {
-  /** The profile lives until then at least, in milliseconds. */
+  /** The profile expires at this instant or later, in milliseconds. */
   readonly expireMs: number;
   /** Unset: as before. */
   readonly objects?: ObjectAmounts;
 }
 
-/** The profile, or undefined when there is none or it has expired. */
+/** The profile; undefined if it does not exist or has expired. */
 export const findProfile = async (
   reader: Reader,
   domain: DomainData,
@@ -45,7 +45,7 @@ export const findProfile = async (
   return found === undefined || isExpired(Number(found.record.expireMs), nowMs) ? undefined : found;
 };
 
-/** The profile as long as it is stored. */
+/** The profile as long as it is stored, even if it has expired. */
 export const findProfileEvenExpired = async (
   reader: Reader,
   domain: DomainData,
@@ -54,11 +54,11 @@ export const findProfileEvenExpired = async (
   const record = await reader.get(profiles, [domain.id, id]);
   if (record === undefined) return undefined;
   const key = await profileKeyOf(reader, domain, id);
-  return { id, record, state: decodeProfile(unseal(key, contentPlace(domain.id, id), record.content)) };
+  return { id, record, state: decodeProfile(unseal(key, associatedData(domain.id, id), record.content)) };
 };
 
-/** Whether there is such a profile that has not expired. */
-export const isProfileAlive = async (
+/** Whether a profile exists and has not expired. */
+export const isProfileUnexpired = async (
   reader: Reader,
   domain: DomainData,
   id: Uint8Array,
@@ -68,7 +68,7 @@ export const isProfileAlive = async (
   return record !== undefined && !isExpired(Number(record.expireMs), nowMs);
 };
 
-/** The profile. Throws PROFILE_NOT_FOUND when there is none or it has expired. */
+/** The profile. Throws PROFILE_NOT_FOUND if it does not exist or has expired. */
 export const getProfile = async (
   reader: Reader,
   domain: DomainData,
@@ -97,7 +97,9 @@ export const createProfile = async (
   await writeContent(transaction, domain, id, key, state, change, undefined);
 };
 
-/** Stores a profile's new content, with its index entries. Its expiry never comes nearer. Throws PROFILE_TOO_LARGE. */
+/**
+ * Stores a profile's new content with its index entries. Its expiry never becomes earlier. Throws PROFILE_TOO_LARGE.
+ */
 export const replaceProfile = async (
   transaction: Transaction,
   domain: DomainData,
@@ -109,7 +111,7 @@ export const replaceProfile = async (
   await writeContent(transaction, domain, stored.id, key, state, change, stored.record);
 };
 
-/** Removes a profile and all that belongs and refers to it. Nothing happens when there is none. Needs no key. */
+/** Removes a profile and everything that belongs to it, if it exists. Needs no key. */
 export const removeProfile = async (
   transaction: Transaction,
   domainId: Uint8Array,
@@ -140,7 +142,7 @@ const writeContent = async (
   if (bytes > limitBytes) throw fault(ErrorReason.PROFILE_TOO_LARGE, { limit_bytes: String(limitBytes) });
   const expireMs = Math.max(change.expireMs, before === undefined ? 0 : Number(before.expireMs));
   const after = {
-    content: seal(key, contentPlace(domain.id, id), encodeProfile(state)),
+    content: seal(key, associatedData(domain.id, id), encodeProfile(state)),
     expireMs: BigInt(expireMs),
     contentBytes: BigInt(bytes),
     objectCount: (change.objects ?? before)?.objectCount ?? 0,
@@ -156,7 +158,7 @@ const writeContent = async (
   await changeTotal(transaction, domain.id, id, subtractAmounts(amountsOf(after), amountsBefore));
 };
 
-/** What a profile adds to the amounts of its domain. */
+/** The share of a profile in the statistics of its domain. */
 const amountsOf = (record: Pick<ProfileRecord, "contentBytes" | "objectCount" | "objectBytes">): Amounts => ({
   profileCount: 1n,
   meteringProfileCount: BigInt(meteringUnits(record.objectCount)),
@@ -164,4 +166,4 @@ const amountsOf = (record: Pick<ProfileRecord, "contentBytes" | "objectCount" | 
   totalBytes: record.contentBytes + record.objectBytes,
 });
 
-const contentPlace = (domainId: Uint8Array, profileId: Uint8Array) => ["profile-content", domainId, profileId];
+const associatedData = (domainId: Uint8Array, profileId: Uint8Array) => ["profile-content", domainId, profileId];

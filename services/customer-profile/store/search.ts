@@ -6,7 +6,7 @@ import type { DomainData } from "./domain.ts";
 import { digestOf, listProfilesWithKey } from "./key-index.ts";
 import { profiles } from "./layout.ts";
 
-/** For each value of each clause, the first profiles that have it, by identifier, behind the given one. */
+/** For each value of each clause, the first profiles that have it by identifier, after the given one. */
 export const listHits = async (
   reader: Reader,
   domain: DomainData,
@@ -38,7 +38,7 @@ const listsOf = async (
   );
 };
 
-/** A profile's identifier is a key that needs no index. */
+/** The profile with an identifier, which is a key without index entries. */
 const identified = async (
   reader: Reader,
   domain: DomainData,

@@ -6,14 +6,14 @@ import { findIntegration } from "./integration.ts";
 import { domains, integrations, objectTypes } from "./layout.ts";
 import { findObjectType } from "./object-type.ts";
 
-/** The tags of an account's resource, or undefined when there is no such resource. */
+/** The tags of an account's resource; undefined if it does not exist. */
 export const findTags = async (
   reader: Reader,
   accountId: string,
   resource: TaggedResource,
 ): Promise<Tags | undefined> => (await findTagged(reader, accountId, resource))?.tags;
 
-/** Gives a resource that is there other tags; nothing else about it changes. */
+/** Replaces the tags of a resource if it exists; nothing else about it changes. */
 export const replaceTags = async (
   transaction: Transaction,
   accountId: string,

@@ -6,16 +6,16 @@ import { limits } from "../limits.ts";
 import { domainKeys, erasedKeys, profileKeys } from "../store/layout.ts";
 
 /**
- * Takes deleted keys out of the database's files. A deleted record stays in the files until they are compacted; for a
- * data key that means that the erased profile could still be decrypted from them. What is to be compacted stands in the
- * database, so none is forgotten when the process ends; it is done once for all erasures of a while.
+ * Removes deleted keys from the database's files. A deleted record stays in the files until they are compacted; with a
+ * data key in them, an erased profile could still be decrypted. The keys to compact are listed in the database, so none
+ * is forgotten if the process ends; one compaction serves all erasures of a minute.
  */
 export interface Compaction {
-  /** Asks for a compaction soon. */
+  /** Requests a compaction within a minute. */
   request(): void;
-  /** Compacts now and answers when it is done. */
+  /** Compacts now; resolves when it is done. */
   run(): Promise<void>;
-  /** Ends; what was asked for and not begun is done after the next start. */
+  /** Ends; a requested compaction that has not begun runs after the next start. */
   stop(): Promise<void>;
 }
 
@@ -26,7 +26,7 @@ export const createCompaction = (store: Store, clock: Clock, log: Logger): Compa
   const run = (): Promise<void> => {
     cancel?.();
     cancel = undefined;
-    running = compactBehind(running, store);
+    running = compactAfter(running, store);
     return running;
   };
   const runLogged = (): Promise<void> =>
@@ -45,8 +45,8 @@ export const createCompaction = (store: Store, clock: Clock, log: Logger): Compa
 
 type ErasedKey = readonly [domainId: Uint8Array, profileId: Uint8Array];
 
-const compactBehind = async (earlier: Promise<void>, store: Store): Promise<void> => {
-  // Whoever asked for the earlier one was told of its failure.
+const compactAfter = async (earlier: Promise<void>, store: Store): Promise<void> => {
+  // The failure of an earlier compaction was reported to its caller.
   await earlier.catch(() => undefined);
   const batch = limits.compactionBatchKeys;
   let erased: readonly ErasedKey[];
@@ -63,7 +63,7 @@ const compactKeys = async (store: Store, erased: readonly ErasedKey[]): Promise<
     const [domainId] = keys[0] as ErasedKey;
     const ofProfiles = keys.filter(([, profileId]) => profileId.byteLength > 0);
     if (ofProfiles.length < keys.length) await store.compact(domainKeys, { prefix: [domainId] });
-    // Few are compacted one by one, so that little else is rewritten; many, with all keys of their domain.
+    // A few keys are compacted one by one, so that little else is rewritten; many, with all keys of their domain.
     if (ofProfiles.length > limits.compactionSinglesMax) await store.compact(profileKeys, { prefix: [domainId] });
     else for (const key of ofProfiles) await store.compact(profileKeys, { prefix: key });
   }

@@ -3,7 +3,7 @@ import type { Store } from "../../kit/store/store.ts";
 import type { DomainKeyring } from "../encryption/domain-keys.ts";
 import { domainKeys } from "../store/layout.ts";
 
-/** The keys of domains, which are wrapped anew when the master key was rotated. Those of profiles need not be. */
+/** The keys of domains, which are rewrapped after a rotation of the master key. Those of profiles need not be. */
 export const wrappedDomainKeys = (store: Store, keyring: DomainKeyring): WrappedKeys<Uint8Array> => ({
   listStale: () =>
     store.read(async (reader) => {

@@ -21,14 +21,13 @@ import {
 } from "../store/layout.ts";
 
 /**
- * The removal of what a deleted domain held. Its data is unreachable already, so the removal may take its time: each
- * transaction deletes a bounded number of records, beginning with the data keys. (Those need no compaction: the key that
- * wraps them is gone.) Deleting is all it does and it begins
- * with whatever is left, so one that was interrupted simply runs again.
+ * The removal of a deleted domain's data. The data is unreachable already, so the removal is not urgent: each
+ * transaction deletes a limited number of records, beginning with the data keys. (Those need no compaction, because the
+ * key that wraps them is deleted.) An interrupted removal simply runs again, with whatever is left.
  */
 export const domainPurgeKind = "domain-purge";
 
-/** Puts the removal into the transaction that deletes the domain. */
+/** Enqueues the removal in the transaction that deletes the domain. */
 export const enqueuePurge = (jobs: Jobs, transaction: Transaction, domainId: Uint8Array, nowMs: number): void => {
   jobs.enqueue(transaction, {
     kind: domainPurgeKind,
@@ -38,7 +37,7 @@ export const enqueuePurge = (jobs: Jobs, transaction: Transaction, domainId: Uin
   });
 };
 
-/** Removes all that a deleted domain held. */
+/** Removes all data of a deleted domain. */
 export const purgeDomain = async (store: Store, payload: Uint8Array, signal: AbortSignal): Promise<JobOutcome> => {
   const { domainId } = fromBinary(DomainPurgeSchema, payload);
   let isEmpty = false;
@@ -49,7 +48,7 @@ export const purgeDomain = async (store: Store, payload: Uint8Array, signal: Abo
   return { done: true };
 };
 
-/** Deletes at most a batch of records. True when nothing is left. */
+/** Deletes at most a batch of records. Returns true if nothing is left. */
 const deleteSome = async (transaction: Transaction, domainId: Uint8Array): Promise<boolean> => {
   let left: number = limits.purgeBatchRecords;
   left -= await deleteFrom(transaction, profileKeys, domainId, left);

@@ -19,8 +19,8 @@ export interface ExpiryOptions {
 }
 
 /**
- * Removes all profiles and objects that have expired by now; returns how many. Operations do not see them any more; this
- * frees their space and takes them out of the domain's statistics. Ends early once the signal is aborted.
+ * Removes all profiles and objects that have expired by now; returns how many. Operations do not see them any more;
+ * this frees their space and takes them out of the domain's statistics. Ends early once the signal is aborted.
  */
 export const removeExpired = async (
   { store, clock, compaction, keyring }: ExpiryOptions,
@@ -39,12 +39,12 @@ export const removeExpired = async (
   }
 };
 
-/** Removes each profile in a transaction of its own, because one with many objects and keys fills it well. */
+/** Removes each profile in a transaction of its own, because a profile may have many objects and keys. */
 const removeProfiles = async (store: Store, nowMs: number): Promise<number> => {
   const due = await store.read((reader) => reader.list(expiries, { through: [nowMs], limit: limits.expiryBatch }));
   for (const { key } of due)
     await store.transact(async (transaction) => {
-      // Since it was found due, the profile may have got a later expiry.
+      // The profile may have got a later expiry since it was found due.
       if ((await transaction.get(expiries, key)) === undefined) return;
       await removeProfile(transaction, key[1], key[2]);
       transaction.delete(expiries, key);
@@ -55,8 +55,8 @@ const removeProfiles = async (store: Store, nowMs: number): Promise<number> => {
 type ObjectExpiryKey = readonly [dueMs: number, domainId: Uint8Array, typeId: Uint8Array, objectKey: Uint8Array];
 
 /**
- * Objects that expire before their profiles take the fields along that came from them. Those of a domain whose
- * encryption key cannot be used stay until it can, and are passed over.
+ * Removes expired objects, with the fields that came from them, from profiles that have not expired. Objects of a
+ * domain whose encryption key cannot be used are skipped until it can.
  */
 const removeObjects = async (
   transaction: Transaction,
@@ -74,7 +74,7 @@ const removeObjects = async (
     const [, domainId, typeId, objectKey] = key;
     try {
       const domain = await findDomainData(transaction, keyring, domainId);
-      // Of a domain that was deleted, the removal takes what is left.
+      // The data of a deleted domain is removed by its own job.
       if (domain !== undefined)
         await detachObject(transaction, domain, { profileId: value.profileId, typeId, objectKey });
     } catch (error) {

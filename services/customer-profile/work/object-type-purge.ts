@@ -12,12 +12,12 @@ import { findDomainData } from "../store/domain.ts";
 import { objectPlaces } from "../store/layout.ts";
 
 /**
- * The removal of a deleted object type's objects, of the keys that they gave and of the fields that came from them. It
- * begins with whatever is left, so one that was interrupted simply runs again.
+ * The removal of a deleted object type's objects, and of the keys and fields that came from them. An interrupted
+ * removal simply runs again, with whatever is left.
  */
 export const objectTypePurgeKind = "object-type-purge";
 
-/** Puts the removal into the transaction that deletes the object type. */
+/** Enqueues the removal in the transaction that deletes the object type. */
 export const enqueueObjectTypePurge = (
   jobs: Jobs,
   transaction: Transaction,
@@ -49,7 +49,9 @@ export const purgeObjectType = async (
   return { done: true };
 };
 
-/** Detaches at most a batch of objects. True when nothing is left, or the removal of the whole domain takes it. */
+/**
+ * Detaches at most a batch of objects. Returns true if nothing is left, or the removal of the whole domain removes it.
+ */
 const detachSome = async (
   transaction: Transaction,
   keyring: DomainKeyring,

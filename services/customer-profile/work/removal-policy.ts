@@ -1,7 +1,7 @@
 import type { JobPolicy } from "../../kit/jobs/jobs.ts";
 import { exponentialBackoff } from "../../kit/jobs/jobs.ts";
 
-/** A removal is never given up. */
+/** A removal is repeated until it succeeds. */
 export const removalPolicy: JobPolicy = {
   attemptsMax: Number.POSITIVE_INFINITY,
   ageMsMax: Number.POSITIVE_INFINITY,

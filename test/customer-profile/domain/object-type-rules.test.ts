@@ -34,9 +34,9 @@ describe("an object type", () => {
       keys(good),
       "the source of field a is neither an accessor such as _source.a.b nor a text with {{_source.a.b}} in it",
     ],
-    [fields("_source.a", "_profile.Shoe"), keys(good), "the target of field a is no field of a profile"],
-    [fields("_source.a", "_profile.Attributes."), keys(good), "the target of field a is no field of a profile"],
-    [fields("_source.a", "FirstName"), keys(good), "the target of field a is no field of a profile"],
+    [fields("_source.a", "_profile.Shoe"), keys(good), "the target of field a is not a field of a profile"],
+    [fields("_source.a", "_profile.Attributes."), keys(good), "the target of field a is not a field of a profile"],
+    [fields("_source.a", "FirstName"), keys(good), "the target of field a is not a field of a profile"],
     [fields(), {}, "it has no key"],
     [
       fields(),
