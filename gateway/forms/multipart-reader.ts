@@ -1,23 +1,24 @@
 import { ErrorReason, refusal } from "../refusal.ts";
 
-/** One part of a form; its content is read before the next part is asked for. */
+/** One part of a form; its content must be read before the next part. */
 export interface FormPart {
+  /** Lower case. */
   readonly name: string;
-  /** The name of the file, for a part that is one. */
+  /** Undefined for a part that is not a file. */
   readonly fileName: string | undefined;
   readonly content: AsyncIterable<Uint8Array>;
 }
 
-/** The most that the head of one part may have, in bytes. */
+/** The most bytes of the head of a part. */
 const partHeadBytesMax = 8 * 1024;
 
 /**
- * Reads the parts of a `multipart/form-data` body one after the other, as they arrive.
+ * Reads the parts of a `multipart/form-data` body one after the other, in a single pass as the pieces arrive.
  *
  *     body = "--" boundary CRLF part *( CRLF "--" boundary CRLF part ) CRLF "--" boundary "--"
  *     part = head CRLF CRLF content
  *
- * Throws GatewayRefusal (`malformed-form`) for a body that is not built so.
+ * Bytes before the first boundary and after the last are ignored. Throws MALFORMED_FORM for any other body.
  */
 export const readFormParts = async function* (
   source: AsyncIterable<Uint8Array>,
@@ -25,7 +26,7 @@ export const readFormParts = async function* (
 ): AsyncGenerator<FormPart> {
   const pieces = source[Symbol.asyncIterator]();
   const delimiter = Buffer.from(`\r\n--${boundary}`);
-  // The first boundary has no line end before it; with one put in front it is like the others.
+  // The first boundary has no line end before it; with one prepended it is like the others.
   let held: Buffer = Buffer.from("\r\n");
 
   const fill = async (): Promise<void> => {
@@ -73,9 +74,9 @@ export const readFormParts = async function* (
   }
 };
 
-/** The boundary that a content type names; undefined: it is no form with files. */
+/** The boundary in a content type; undefined if it is not of a form with files. */
 export const boundaryOf = (contentType: string | undefined): string | undefined => {
-  const match = /^multipart\/form-data\s*;(?:.*;)?\s*boundary=(?:"([^"]{1,70})"|([^\s;"]{1,70}))/i.exec(
+  const match = /^multipart\/form-data\s*;(?:.*;)?\s*boundary=(?:"([^"]{1,70})"|([^\s;"]{1,70}))\s*(?:;|$)/i.exec(
     contentType ?? "",
   );
   return match?.[1] ?? match?.[2];
@@ -85,12 +86,24 @@ const lineEnd = Buffer.from("\r\n");
 const headEnd = Buffer.from("\r\n\r\n");
 
 const readDisposition = (head: string): { name: string; fileName: string | undefined } => {
-  const disposition = /^content-disposition:\s*form-data\s*;(.*)$/im.exec(head)?.[1] ?? "";
-  const parameter = (name: string): string | undefined => {
-    const match = new RegExp(`(?:^|;)\\s*${name}="([^"]*)"|(?:^|;)\\s*${name}=([^\\s;"]+)`, "i").exec(disposition);
-    return match?.[1] ?? match?.[2];
-  };
-  const name = parameter("name");
+  const disposition = /^content-disposition:[ \t]*form-data([^\r\n]*)$/im.exec(head)?.[1] ?? "";
+  const parameters = readParameters(disposition);
+  const name = parameters.get("name");
   if (name === undefined) throw refusal(ErrorReason.MALFORMED_FORM);
-  return { name: name.toLowerCase(), fileName: parameter("filename") };
+  return { name: name.toLowerCase(), fileName: parameters.get("filename") };
 };
+
+/** The parameters of a header one after the other, so that a quoted value is never searched for another parameter. */
+const readParameters = (text: string): ReadonlyMap<string, string> => {
+  const parameters = new Map<string, string>();
+  const parameter = /[ \t]*;[ \t]*([^\s=;"]+)=(?:"([^"]*)"|([^\s;"]*))/y;
+  for (let match = parameter.exec(text); match !== null; match = parameter.exec(text)) {
+    const [, name = "", quoted, plain = ""] = match;
+    parameters.set(name.toLowerCase(), quoted === undefined ? plain : unescapeQuoted(quoted));
+  }
+  return parameters;
+};
+
+/** Browsers escape the characters that would end a quoted value or its line, and no others. */
+const unescapeQuoted = (text: string): string =>
+  text.replaceAll(/%22|%0D|%0A/gi, (escape) => String.fromCharCode(Number.parseInt(escape.slice(1), 16)));

@@ -1,30 +1,35 @@
-import type { HttpExchange } from "./exchange.ts";
+import type { Caller } from "../../services/kit/identity/caller.ts";
 import type { Gateway } from "../gateway.ts";
-import type { Identity } from "./stages.ts";
+import type { HttpExchange } from "./exchange.ts";
+import type { BoundCall, Identity } from "./stages.ts";
 
-/** What is known about a request when its answer is out; undefined members were not found out before it was refused. */
-export interface Outcome {
-  readonly identity: Identity;
-  readonly operation: string | undefined;
-  readonly accountId: string | undefined;
+/** How far a request went; undefined members were not reached before it was refused. */
+export interface RequestProgress {
+  /** The fallback API in the fallback dialect until the request is identified. */
+  identity: Identity;
+  caller: Caller | undefined;
+  bound: BoundCall | undefined;
+  /** On the monotonic clock. */
   readonly startedMs: number;
 }
 
-/** The status that is noted for a client who went away before it was answered. */
+/** The status in the log for a client that went away before it was answered. */
 const clientGoneStatus = 499;
 
 /**
- * Writes a request's line in the access log and counts it. The query stays out of both: signatures, tokens and the members
- * of requests stand there.
+ * Writes a request's line in the access log and counts it. The query is in neither, because it holds signatures, tokens
+ * and the members of requests.
  */
-export const noteAnswer = (gateway: Gateway, exchange: HttpExchange, outcome: Outcome): void => {
+export const logAnswer = (gateway: Gateway, exchange: HttpExchange, progress: RequestProgress): void => {
   const { request, response, requestId, work } = exchange;
-  const { identity, operation } = outcome;
-  const ms = performance.now() - outcome.startedMs;
+  const { identity, caller, bound, startedMs } = progress;
+  const ms = performance.now() - startedMs;
   const status = response.headersSent ? response.statusCode : clientGoneStatus;
+  const api = identity.binding.api.name;
   const dialect = identity.spelling.dialect.name;
+  const operation = bound?.method.desc.name;
   const isCut = response.headersSent && !response.writableEnded;
-  gateway.countRequest?.({ api: identity.binding.api.name, operation, dialect, status, ms });
+  gateway.countRequest?.({ api, operation, dialect, status, ms });
   work.end(status >= 500 ? `status ${status}` : undefined, () => ({
     "http.response.status_code": status,
     "quartet.operation": operation ?? "unknown",
@@ -33,13 +38,13 @@ export const noteAnswer = (gateway: Gateway, exchange: HttpExchange, outcome: Ou
     {
       method: request.method,
       path: exchange.rawPath,
-      api: identity.binding.api.name,
+      api,
       operation,
       dialect,
       status,
       ...(isCut ? { isCut } : {}),
       ms: Math.round(ms * 100) / 100,
-      account: outcome.accountId,
+      account: caller?.accountId,
       requestId,
       trace_id: work.trace.traceId,
     },

@@ -1,17 +1,18 @@
 import { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
-import type { HttpExchange } from "./exchange.ts";
-import { ErrorReason, refusal } from "../refusal.ts";
+import type { Caller } from "../../services/kit/identity/caller.ts";
 import type { Gateway } from "../gateway.ts";
 import type { RequestHead } from "../http/request-head.ts";
+import { ErrorReason, refusal } from "../refusal.ts";
 import { isItsOwnCanonicalPath } from "../signature/canonical.ts";
 import { verifyRequest } from "../signature/verify.ts";
+import type { HttpExchange } from "./exchange.ts";
 import type { AuthenticatedRequest, Identity } from "./stages.ts";
 
 /**
- * Verifies a request's signature. Clients of the JSON APIs sign the hash of a body without telling it, so there the body
- * is read first; a request without any signature is refused there, and so is a path whose signature would do for others:
- * it is signed without dots and empty segments, and routed as it is. Object storage serves the public too, and its
- * bodies stay unread. Throws SignatureRefusal and GatewayRefusal.
+ * Verifies a request's signature. Clients of the JSON APIs sign the hash of the body without sending it, so the body is
+ * read first. The JSON APIs refuse requests without a signature, and paths with dots or empty segments: their canonical
+ * path, which is signed, omits those segments, so the signature would be valid for another path, too. Object storage
+ * has anonymous callers, and its bodies stay unread. Rejects with the gateway's refusals.
  */
 export const authenticate = async (
   gateway: Gateway,
@@ -28,7 +29,7 @@ export const authenticate = async (
   if (!isXml && !isItsOwnCanonicalPath(head.rawPath)) throw refusal(ErrorReason.NONCANONICAL_PATH);
 
   const body = isXml ? undefined : await exchange.body.readWhole();
-  const verified = verifyRequest({
+  const { caller, payload } = verifyRequest({
     method: head.method,
     rawPath: head.rawPath,
     query: head.query,
@@ -42,7 +43,11 @@ export const authenticate = async (
     doubleEncodePath: !isXml,
     body,
   });
-  const { remoteAddress } = exchange.request.socket;
-  const caller = remoteAddress === undefined ? verified.caller : { ...verified.caller, sourceIp: remoteAddress };
-  return { caller, payload: verified.payload, body };
+  return { caller: withSourceIp(caller, exchange), payload, body };
+};
+
+/** The caller with the address that the request was sent from, which policies may ask for. */
+export const withSourceIp = (caller: Caller, { request }: HttpExchange): Caller => {
+  const { remoteAddress } = request.socket;
+  return remoteAddress === undefined ? caller : { ...caller, sourceIp: remoteAddress };
 };

@@ -1,25 +1,29 @@
+import type { Message } from "@bufbuild/protobuf";
+
 import { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
+import type { MethodContract } from "../../services/kit/contract/contract.ts";
 import { throwViolations } from "../../services/kit/validation/validate.ts";
-import { bindBody, bindRequestLine, streamsBody, takesBody } from "../bindings/bind-request.ts";
-import { checkDocumentDigests } from "../bindings/document-digest.ts";
-import type { Reading } from "../values/reading.ts";
-import type { BoundHeaders } from "../bindings/request-headers.ts";
-import { boundHeaders } from "../bindings/request-headers.ts";
-import { replacedHeaders } from "../bindings/chunked-headers.ts";
-import type { RouteMatch } from "../bindings/method-routes.ts";
-import { refuseOtherSubresources } from "../bindings/subresources.ts";
-import { streamedBody } from "../bindings/streamed-body.ts";
-import type { HttpExchange } from "./exchange.ts";
-import { ErrorReason, refusal } from "../refusal.ts";
 import type { ApiBinding } from "../api-binding.ts";
+import { bindBody, bindRequestLine, streamsBody, takesBody } from "../bindings/bind-request.ts";
+import { replacedHeaders } from "../bindings/chunked-headers.ts";
+import { checkDocumentDigests } from "../bindings/document-digest.ts";
+import type { RouteMatch, RouteQuestion } from "../bindings/method-routes.ts";
+import { boundHeaders } from "../bindings/request-headers.ts";
+import { streamedBody } from "../bindings/streamed-body.ts";
+import { refuseOtherSubresources } from "../bindings/subresources.ts";
+import type { Dialect } from "../dialects/dialect.ts";
 import type { RequestHead } from "../http/request-head.ts";
+import { ErrorReason, refusal } from "../refusal.ts";
+import type { DecodedBody } from "../signature/decode-body.ts";
 import { decodeBody } from "../signature/decode-body.ts";
+import type { Reading } from "../values/reading.ts";
+import type { HttpExchange } from "./exchange.ts";
 import type { AuthenticatedRequest, BoundCall, Identity } from "./stages.ts";
 
 /**
- * Finds the method that a request means and makes its request message. The line and the headers are bound before
- * anything of a body is taken, so that a client that waits to be asked for its body is asked only for a good request.
- * Throws GatewayRefusal, MalformedUriError, MalformedBodyError, SignatureRefusal and the service's ServiceError.
+ * Finds the method of a request and creates its request message. The request line and the headers are bound before
+ * anything of the body is read, so that only a good request is answered with `100 Continue`. Rejects with the gateway's
+ * refusals and with the service's refusal of invalid input.
  */
 export const bind = async (
   exchange: HttpExchange,
@@ -28,25 +32,23 @@ export const bind = async (
   authenticated: AuthenticatedRequest,
 ): Promise<BoundCall> => {
   const { binding, spelling } = identity;
-  const headers = boundHeaders(
-    head.headers,
-    head.query,
-    spelling,
-    replacedHeaders(head, authenticated.payload, spelling),
-  );
-  const { method, labels } = findMethod(binding, head, identity, headers);
+  const { payload } = authenticated;
+  const headers = boundHeaders(head.headers, head.query, spelling, replacedHeaders(head, payload, spelling));
+  const hasHeader = (name: string): boolean => headers.get(name) !== undefined;
+  const { method, labels } =
+    binding.api.protocol === Protocol.TARGET_JSON
+      ? findTarget(binding, head, spelling.dialect)
+      : findRoute(binding, { method: head.method, path: identity.path, query: head.query, hasHeader });
 
   const reading: Reading = { spelling, violations: [] };
   const message = bindRequestLine(method, { labels, query: head.query, headers }, reading);
   if (streamsBody(method)) {
     if (head.headers["content-length"] === undefined && head.headers["transfer-encoding"] === undefined)
       throw refusal(ErrorReason.MISSING_CONTENT_LENGTH);
-    throwViolations(binding.faults, reading.violations);
-    const decoded = decodeBody(authenticated.payload, exchange.body.pieces());
-    return { binding, method, message, more: streamedBody(method, decoded, reading) };
+    return streamedCall(binding, method, message, () => decodeBody(payload, exchange.body.pieces()), reading);
   }
   if (takesBody(method)) {
-    const read = (source: AsyncIterable<Uint8Array>) => decodeBody(authenticated.payload, source);
+    const read = (source: AsyncIterable<Uint8Array>) => decodeBody(payload, source);
     const body = authenticated.body ?? (await exchange.body.readWhole(read));
     if (binding.api.protocol === Protocol.REST_XML) checkDocumentDigests(headers, body);
     bindBody(method, message, body, binding.codec, reading);
@@ -55,25 +57,30 @@ export const bind = async (
   return { binding, method, message, more: undefined };
 };
 
-const findMethod = (binding: ApiBinding, head: RequestHead, identity: Identity, headers: BoundHeaders): RouteMatch => {
-  if (binding.api.protocol === Protocol.TARGET_JSON) return findTarget(binding, head, identity);
-  const found = binding.routes.find({
-    method: head.method,
-    path: identity.path,
-    query: head.query,
-    hasHeader: (name) => headers.get(name) !== undefined,
-  });
-  if (binding.api.protocol === Protocol.REST_XML)
-    refuseOtherSubresources(binding.subresources, head.query, found?.method);
+/** Finds the method of a route. Throws UNKNOWN_OPERATION, METHOD_NOT_ALLOWED and SUBRESOURCE_NOT_OFFERED. */
+export const findRoute = (binding: ApiBinding, question: RouteQuestion): RouteMatch => {
+  const { routes, subresources } = binding;
+  const found = routes.find(question);
+  if (binding.api.protocol === Protocol.REST_XML) refuseOtherSubresources(subresources, question.query, found?.method);
   if (found !== undefined) return found;
-  throw refusal(
-    binding.routes.knowsPath(identity.path) ? ErrorReason.METHOD_NOT_ALLOWED : ErrorReason.UNKNOWN_OPERATION,
-  );
+  const isKnown = routes.knowsPath(question.path);
+  throw refusal(isKnown ? ErrorReason.METHOD_NOT_ALLOWED : ErrorReason.UNKNOWN_OPERATION);
 };
 
-/** `AWSEvents.PutEvents`: the word before the dot is the API's in the dialect, or the documented one. */
-const findTarget = (binding: ApiBinding, head: RequestHead, identity: Identity): RouteMatch => {
-  const { dialect } = identity.spelling;
+/** The call of a method that streams its body, which is opened only if all members are of their types. */
+export const streamedCall = (
+  binding: ApiBinding,
+  method: MethodContract,
+  message: Message,
+  openBody: () => DecodedBody,
+  reading: Reading,
+): BoundCall => {
+  throwViolations(binding.faults, reading.violations);
+  return { binding, method, message, more: streamedBody(method, openBody(), reading) };
+};
+
+/** `AWSEvents.PutEvents`: the part before the dot is the API's prefix in the dialect, or the documented one. */
+const findTarget = (binding: ApiBinding, head: RequestHead, dialect: Dialect): RouteMatch => {
   const target = String(head.headers[dialect.targetHeader] ?? "");
   const dot = target.indexOf(".");
   const prefixes = [dialect.targetPrefixes[binding.api.name], binding.api.targetPrefix];

@@ -6,9 +6,8 @@
 import type { HttpExchange } from "./exchange.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
 import type { Gateway } from "../gateway.ts";
-import { sendWhole, settleUnread } from "../http/send.ts";
 import type { RequestHead } from "../http/request-head.ts";
-import { answerContext } from "./render.ts";
+import { idHeaders, sendAnswer } from "./render.ts";
 import type { CrossOriginRequest } from "../cross-origin/origin-rule.ts";
 import { findOriginRule, originHeaders } from "../cross-origin/origin-rule.ts";
 import type { OriginRules } from "../cross-origin/origin-source.ts";
@@ -31,13 +30,8 @@ export const answerPreflight = async (
   const rule = findOriginRule(found.rules, request, true);
   if (rule === undefined) throw refusal(ErrorReason.CROSS_ORIGIN_FORBIDDEN);
 
-  const { codec } = identity.binding;
-  const headers = {
-    ...codec.identityHeaders(answerContext(gateway, exchange, identity)),
-    ...originHeaders(rule, request),
-  };
-  settleUnread(exchange.request, exchange.response, exchange.body);
-  sendWhole(exchange.response, { status: 200, headers }, undefined);
+  const headers = { ...idHeaders(gateway, exchange, identity), ...originHeaders(rule, request) };
+  sendAnswer(exchange, { status: 200, headers });
 };
 
 /**

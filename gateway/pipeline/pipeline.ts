@@ -1,73 +1,92 @@
 /**
- * The way of one request through the gateway: identify -> admit its origin -> authenticate -> bind -> call -> render.
+ * The stages of a request: identify -> admit its origin -> authenticate -> bind -> call -> render.
  *
- * Nothing here knows an operation: routes, places, codecs and refusals all come from descriptors. Whatever a stage
- * refuses is thrown, and rendered in the words of the API and dialect that were found so far.
+ * No stage knows an operation: routes, places of members, codecs and refusals come from descriptors. A stage throws what
+ * it refuses; the refusal is rendered for the API and the dialect that are known by then.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-import { noteAnswer } from "./access-log.ts";
+import type { Gateway } from "../gateway.ts";
+import type { RequestHead } from "../http/request-head.ts";
+import type { RequestProgress } from "./access-log.ts";
+import { logAnswer } from "./access-log.ts";
 import { authenticate } from "./authenticate.ts";
 import { bind } from "./bind.ts";
 import { call } from "./call.ts";
 import { admitOrigin, answerPreflight, isPreflight } from "./cross-origin.ts";
 import type { HttpExchange } from "./exchange.ts";
 import { openHttpExchange, readHead } from "./exchange.ts";
-import { isFormUpload, uploadForm } from "./upload-form.ts";
 import { identify } from "./identify.ts";
-import type { Gateway } from "../gateway.ts";
 import { render, renderFault } from "./render.ts";
-import type { BoundCall, Identity } from "./stages.ts";
+import { authenticateForm, bindForm, identifyForm, isFormUpload, renderForm } from "./upload-form.ts";
 
-/** Answers one request. Never rejects: what goes wrong is rendered, or ends the connection, and is logged. */
+/** Answers one request. Never rejects: a failure is rendered, or ends the connection, and is logged. */
 export const answer = async (
   gateway: Gateway,
   request: IncomingMessage,
   response: ServerResponse,
   expectsContinue: boolean,
 ): Promise<void> => {
-  const startedMs = performance.now();
+  const progress: RequestProgress = {
+    identity: { binding: gateway.fallbackBinding, spelling: gateway.dialects.fallback, path: "/" },
+    caller: undefined,
+    bound: undefined,
+    startedMs: performance.now(),
+  };
   const exchange = openHttpExchange(request, response, expectsContinue, gateway.ids.uuid(), gateway.limits);
-  await exchange.work.run(() => answerExchange(gateway, exchange, startedMs));
+  await exchange.work.run(async () => {
+    try {
+      const head = readHead(exchange, gateway.limits);
+      progress.identity = identify(head, gateway);
+      if (isPreflight(head)) await answerPreflight(gateway, exchange, head, progress.identity);
+      else if (isFormUpload(head, progress.identity)) await answerForm(gateway, exchange, head, progress);
+      else await answerRequest(gateway, exchange, head, progress);
+    } catch (thrown) {
+      refuse(gateway, exchange, progress, thrown);
+    } finally {
+      logAnswer(gateway, exchange, progress);
+    }
+  });
 };
 
-const answerExchange = async (gateway: Gateway, exchange: HttpExchange, startedMs: number): Promise<void> => {
-  let identity: Identity = { binding: gateway.fallbackBinding, spelling: gateway.dialects.fallback, path: "/" };
-  let bound: BoundCall | undefined;
-  let accountId: string | undefined;
-  try {
-    const head = readHead(exchange, gateway.limits);
-    identity = identify(head, gateway);
-    if (isPreflight(head)) {
-      await answerPreflight(gateway, exchange, head, identity);
-      return;
-    }
-    if (head.headers.origin !== undefined) await admitOrigin(gateway, exchange, head, identity);
-    if (isFormUpload(head, identity)) {
-      await uploadForm(gateway, exchange, head, identity, (found, form) => {
-        identity = found;
-        bound = form;
-      });
-      return;
-    }
-    const authenticated = await authenticate(gateway, exchange, head, identity);
-    accountId = authenticated.caller.accountId;
-    bound = await bind(exchange, head, identity, authenticated);
-    const outcome = call(gateway, exchange, bound, authenticated.caller, head);
-    await render(gateway, exchange, identity, bound, outcome);
-  } catch (thrown) {
-    refuse(gateway, exchange, identity, bound, thrown);
-  } finally {
-    noteAnswer(gateway, exchange, { identity, operation: bound?.method.desc.name, accountId, startedMs });
-  }
+const answerRequest = async (
+  gateway: Gateway,
+  exchange: HttpExchange,
+  head: RequestHead,
+  progress: RequestProgress,
+): Promise<void> => {
+  const { identity } = progress;
+  await admitOrigin(gateway, exchange, head, identity);
+  const authenticated = await authenticate(gateway, exchange, head, identity);
+  progress.caller = authenticated.caller;
+  const bound = await bind(exchange, head, identity, authenticated);
+  progress.bound = bound;
+  const outcome = call(gateway, exchange, bound, authenticated.caller, head);
+  await render(gateway, exchange, identity, bound, outcome);
 };
 
-/** A refusal that cannot be written either must not take the process along. */
+const answerForm = async (
+  gateway: Gateway,
+  exchange: HttpExchange,
+  head: RequestHead,
+  progress: RequestProgress,
+): Promise<void> => {
+  await admitOrigin(gateway, exchange, head, progress.identity);
+  const form = await identifyForm(gateway, exchange, head, progress.identity);
+  progress.identity = form.identity;
+  const authenticated = authenticateForm(gateway, exchange, form);
+  progress.caller = authenticated.caller;
+  const bound = bindForm(form.identity, authenticated);
+  progress.bound = bound;
+  const outcome = call(gateway, exchange, bound, authenticated.caller, head);
+  await renderForm(gateway, exchange, form, authenticated, bound, outcome);
+};
+
+/** A refusal that cannot be written must not end the process. */
 const refuse = (
   gateway: Gateway,
   exchange: HttpExchange,
-  identity: Identity,
-  bound: BoundCall | undefined,
+  { identity, bound }: RequestProgress,
   thrown: unknown,
 ): void => {
   try {

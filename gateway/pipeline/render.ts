@@ -8,6 +8,7 @@ import { faultOf } from "../faults/fault-of.ts";
 import type { FaultContext } from "../faults/fault-context.ts";
 import type { Gateway } from "../gateway.ts";
 import { beginEarly } from "../http/early-answer.ts";
+import type { AnswerHead } from "../http/send.ts";
 import { sendPieces, sendWhole, settleUnread } from "../http/send.ts";
 import type { Answer, BoundCall, Identity } from "./stages.ts";
 
@@ -21,7 +22,7 @@ export const render = async (
 ): Promise<void> => {
   const { response } = exchange;
   const { method, binding } = bound;
-  const identifying = binding.codec.identityHeaders(answerContext(gateway, exchange, identity));
+  const identifying = idHeaders(gateway, exchange, identity);
   if (method.http?.hasEarlyStatus === true) {
     const early = await beginEarly(response, outcome, gateway.limits.earlyStatusAfterMs, identifying);
     if (early !== undefined) return early.finish(await lateDocument(gateway, exchange, identity, bound, outcome));
@@ -40,9 +41,22 @@ export const render = async (
     );
   }
   const document = responseDocument(method, answer.message, binding.codec, identity.spelling);
-  settleUnread(exchange.request, response, exchange.body);
-  sendWhole(response, { status, headers: { ...typeOf(document), ...identifying, ...headers } }, document?.body);
+  sendAnswer(exchange, { status, headers: { ...typeOf(document), ...identifying, ...headers } }, document?.body);
 };
+
+/** Sends an answer without a streamed body, and settles what was not read of the request. */
+export const sendAnswer = (exchange: HttpExchange, head: AnswerHead, body?: Buffer): void => {
+  settleUnread(exchange.request, exchange.response, exchange.body);
+  sendWhole(exchange.response, head, body);
+};
+
+/** Headers with the ids of a request and of the gateway that answers it. */
+export const idHeaders = (
+  gateway: Gateway,
+  exchange: HttpExchange,
+  identity: Identity,
+): Readonly<Record<string, string>> =>
+  identity.binding.codec.identityHeaders(answerContext(gateway, exchange, identity));
 
 /** Writes a refusal. Where the answer is out already in part, the connection ends instead. */
 export const renderFault = (
@@ -64,7 +78,6 @@ export const renderFault = (
   const context = answerContext(gateway, exchange, identity);
   const document = binding.codec.writeFault(fault, context);
   const further = Object.entries(fault.headers).map(([name, value]) => [spelling.header(name), encodeHeader(value)]);
-  settleUnread(exchange.request, response, exchange.body);
   const headers = {
     "content-type": document.contentType,
     ...binding.codec.identityHeaders(context),
@@ -72,7 +85,7 @@ export const renderFault = (
     ...(Object.fromEntries(further) as Record<string, string>),
   };
   if (fault.status === 304) delete (headers as Partial<typeof headers>)["content-type"];
-  sendWhole(response, { status: fault.status, headers }, document.body);
+  sendAnswer(exchange, { status: fault.status, headers }, document.body);
 };
 
 const faultContext = ({ binding, spelling }: Identity, bound: BoundCall | undefined): FaultContext => ({
@@ -82,8 +95,8 @@ const faultContext = ({ binding, spelling }: Identity, bound: BoundCall | undefi
   bound,
 });
 
-/** What the wording of a request's answers needs beside their content. */
-export const answerContext = (gateway: Gateway, exchange: HttpExchange, identity: Identity): AnswerContext => ({
+/** The ids and the resource that the answers of a request show. */
+const answerContext = (gateway: Gateway, exchange: HttpExchange, identity: Identity): AnswerContext => ({
   dialect: identity.spelling.dialect,
   requestId: exchange.requestId,
   hostId: gateway.hostId,

@@ -1,108 +1,144 @@
 /**
- * Uploads by a browser's form: `POST /{Bucket}` with `multipart/form-data`. The form stands for the request that would
+ * Uploads by a browser's form: `POST /{Bucket}` with `multipart/form-data`. A form stands for the request that would
  * store the same object: its `key` for the path, its other fields for the headers, its file for the body. So the method
- * is found, bound and called like any other, by its route; only the signature and the answer are the form's own.
+ * is found by its route, bound and called like that of any other request; only reading, authentication and the answer
+ * have stages of their own.
  */
-import type { Message } from "@bufbuild/protobuf";
-
+import { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
+import type { Caller } from "../../services/kit/identity/caller.ts";
 import { bindRequestLine, streamsBody } from "../bindings/bind-request.ts";
 import { responseHead } from "../bindings/bind-response.ts";
-import type { Reading } from "../values/reading.ts";
 import { boundHeaders } from "../bindings/request-headers.ts";
-import { streamedBody } from "../bindings/streamed-body.ts";
-import { call } from "./call.ts";
 import { writeXmlText, xmlDeclaration } from "../codecs/xml-writer.ts";
 import type { DialectSpelling } from "../dialects/dialect.ts";
-import type { HttpExchange } from "./exchange.ts";
-import { ErrorReason, refusal } from "../refusal.ts";
-import type { Gateway } from "../gateway.ts";
-import { sendWhole, settleUnread } from "../http/send.ts";
-import { answerContext } from "./render.ts";
-import type { RequestHead } from "../http/request-head.ts";
-import type { BoundCall, Identity } from "./stages.ts";
-import { decodePercent } from "../http/percent.ts";
-import { parseQuery } from "../http/query.ts";
-import { throwViolations } from "../../services/kit/validation/validate.ts";
-import type { VerifiedForm } from "../signature/verify-form.ts";
-import { verifyForm } from "../signature/verify-form.ts";
-import { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
 import { boundaryOf } from "../forms/multipart-reader.ts";
 import { readForm } from "../forms/read-form.ts";
+import type { Gateway } from "../gateway.ts";
+import { decodePercent } from "../http/percent.ts";
+import { parseQuery } from "../http/query.ts";
+import type { RequestHead } from "../http/request-head.ts";
+import { ErrorReason, refusal } from "../refusal.ts";
+import { verifyForm } from "../signature/verify-form.ts";
+import type { Reading } from "../values/reading.ts";
+import { withSourceIp } from "./authenticate.ts";
+import { findRoute, streamedCall } from "./bind.ts";
+import type { HttpExchange } from "./exchange.ts";
+import { idHeaders, sendAnswer } from "./render.ts";
+import type { Answer, BoundCall, Identity } from "./stages.ts";
 
-/** Whether a request is an upload by a form: a POST to a bucket that says nothing more in its query. */
+/** A form that was read up to its file. */
+export interface FormUpload {
+  /** In the dialect of the form's fields. */
+  readonly identity: Identity;
+  /** By lower-case name, with the bucket of the path among them. */
+  readonly fields: ReadonlyMap<string, string>;
+  readonly fileName: string;
+  readonly file: AsyncIterable<Uint8Array>;
+}
+
+/** A form whose policy allows it. */
+export interface AuthenticatedForm {
+  readonly caller: Caller;
+  /** With the file's name filled into the key. */
+  readonly fields: ReadonlyMap<string, string>;
+  /** Throws ENTITY_TOO_LARGE and ENTITY_TOO_SMALL if its size is not what the policy allows. */
+  readonly file: AsyncIterable<Uint8Array>;
+}
+
+/** Whether a request is an upload by a form: a POST to a bucket without a query. */
 export const isFormUpload = (head: RequestHead, identity: Identity): boolean =>
   head.method === "POST" &&
   head.query.raw === "" &&
   identity.binding.api.protocol === Protocol.REST_XML &&
   /^\/[^/]+\/?$/.test(identity.path);
 
-/**
- * Takes an upload by a form and answers it. `onFound` is told the dialect as soon as the fields show it, and the call as
- * soon as they are bound to one.
- */
-export const uploadForm = async (
+/** Reads a form up to its file. Forms have no headers of a dialect, but the fields of their signature show it. */
+export const identifyForm = async (
   gateway: Gateway,
   exchange: HttpExchange,
   head: RequestHead,
   identity: Identity,
-  onFound: (identity: Identity, bound?: BoundCall) => void,
-): Promise<void> => {
+): Promise<FormUpload> => {
   const boundary = boundaryOf(head.headers["content-type"]);
   if (boundary === undefined) throw refusal(ErrorReason.NOT_A_FORM);
-  const { fields: given, fileName, file } = await readForm(exchange.body.pieces(), boundary);
-  const spelling = spellingOfFields(gateway, given) ?? identity.spelling;
-  onFound({ ...identity, spelling });
-
+  const { fields, fileName, file } = await readForm(exchange.body.pieces(), boundary);
   const bucket = decodePercent(identity.path.replaceAll("/", ""));
-  const key = given.get("key")?.replaceAll("${filename}", fileName);
-  if (key === undefined || key === "") throw refusal(ErrorReason.FORM_WITHOUT_KEY);
-  const fields = new Map([...given, ["bucket", bucket], ["key", key]]);
-  const verified = verifyForm({
-    fields,
-    brand: spelling.dialect.signature,
-    accessKeys: gateway.accessKeys,
-    clock: gateway.clock,
-    signingNames: spelling.dialect.signingNames[identity.binding.api.name] ?? [],
-    region: gateway.region,
-  });
-
-  const bound = bindForm({ ...identity, spelling }, fields, boundedFile(file, verified));
-  onFound({ ...identity, spelling }, bound);
-  const { remoteAddress } = exchange.request.socket;
-  const caller = remoteAddress === undefined ? verified.caller : { ...verified.caller, sourceIp: remoteAddress };
-  const answer = await call(gateway, exchange, bound, caller, head);
-  const { headers } = responseHead(bound.method, answer.message, spelling);
-  settleUnread(exchange.request, exchange.response, exchange.body);
-  sendFormAnswer(gateway, exchange, { ...identity, spelling }, fields, headers);
+  return {
+    identity: { ...identity, spelling: spellingOfFields(gateway, fields) ?? identity.spelling },
+    fields: new Map([...fields, ["bucket", bucket]]),
+    fileName,
+    file,
+  };
 };
 
-/** Forms have no header of a dialect, but the fields of their signature do. */
+/** Verifies the signature and the policy of a form; one without a policy is anonymous. */
+export const authenticateForm = (gateway: Gateway, exchange: HttpExchange, form: FormUpload): AuthenticatedForm => {
+  const { dialect } = form.identity.spelling;
+  const key = form.fields.get("key")?.replaceAll("${filename}", form.fileName);
+  if (key === undefined || key === "") throw refusal(ErrorReason.FORM_WITHOUT_KEY);
+  const fields = new Map([...form.fields, ["key", key]]);
+  const { caller, bytesMin, bytesMax } = verifyForm({
+    fields,
+    brand: dialect.signature,
+    accessKeys: gateway.accessKeys,
+    clock: gateway.clock,
+    signingNames: dialect.signingNames[form.identity.binding.api.name] ?? [],
+    region: gateway.region,
+  });
+  return { caller: withSourceIp(caller, exchange), fields, file: boundedFile(form.file, bytesMin, bytesMax) };
+};
+
+/** Binds a form as the PUT of its object. */
+export const bindForm = ({ binding, spelling }: Identity, { fields, file }: AuthenticatedForm): BoundCall => {
+  const query = parseQuery("");
+  const headers = boundHeaders(headersOf(fields, spelling), query, spelling, new Map());
+  const hasHeader = (name: string): boolean => headers.get(name) !== undefined;
+  const path = [fields.get("bucket"), fields.get("key")].map((part) => encodeURIComponent(part ?? "")).join("/");
+  const { method, labels } = findRoute(binding, { method: "PUT", path: `/${path}`, query, hasHeader });
+  if (!streamsBody(method)) throw refusal(ErrorReason.METHOD_NOT_ALLOWED);
+
+  const reading: Reading = { spelling, violations: [] };
+  const message = bindRequestLine(method, { labels, query, headers }, reading);
+  const body = { trailers: new Map<string, string>(), [Symbol.asyncIterator]: () => file[Symbol.asyncIterator]() };
+  return streamedCall(binding, method, message, () => body, reading);
+};
+
+/** Answers a form as its fields request: a redirect, or the status 200, 201 or 204, which is the default. */
+export const renderForm = async (
+  gateway: Gateway,
+  exchange: HttpExchange,
+  { identity }: FormUpload,
+  { fields }: AuthenticatedForm,
+  bound: BoundCall,
+  outcome: Promise<Answer>,
+): Promise<void> => {
+  const { message } = await outcome;
+  const stored = responseHead(bound.method, message, identity.spelling).headers;
+  const headers = { ...idHeaders(gateway, exchange, identity), ...stored };
+  const [bucket = "", key = "", etag = ""] = [fields.get("bucket"), fields.get("key"), stored["etag"]];
+  const redirect = redirectTarget(fields, { bucket, key, etag });
+  if (redirect !== undefined) {
+    sendAnswer(exchange, { status: 303, headers: { ...headers, location: redirect } });
+    return;
+  }
+  const host = exchange.request.headers.host ?? "";
+  const location = `http://${host}${exchange.rawPath.replace(/\/$/, "")}/${encodeURIComponent(key)}`;
+  const requested = fields.get("success_action_status");
+  const status = requested === "200" || requested === "201" ? Number(requested) : 204;
+  const members = { Location: location, Bucket: bucket, Key: key, ETag: etag };
+  const content = Object.entries(members).map(([name, value]) => writeXmlText(name, value));
+  const document = `${xmlDeclaration}<PostResponse>${content.join("")}</PostResponse>`;
+  const type: Record<string, string> = status === 201 ? { "content-type": "application/xml" } : {};
+  const body = status === 201 ? Buffer.from(document) : undefined;
+  sendAnswer(exchange, { status, headers: { ...type, ...headers, location } }, body);
+};
+
 const spellingOfFields = (gateway: Gateway, fields: ReadonlyMap<string, string>): DialectSpelling | undefined =>
   gateway.dialects.all.find(({ dialect }) =>
     [...fields.keys()].some((name) => name.startsWith(dialect.signature.headerPrefix)),
   );
 
-const bindForm = (
-  identity: Identity,
-  fields: ReadonlyMap<string, string>,
-  file: AsyncIterable<Uint8Array>,
-): BoundCall => {
-  const { binding, spelling } = identity;
-  const query = parseQuery("");
-  const headers = boundHeaders(headersOf(fields, spelling), query, spelling, new Map());
-  const path = [fields.get("bucket"), fields.get("key")].map((part) => encodeURIComponent(part ?? "")).join("/");
-  const hasHeader = (name: string): boolean => headers.get(name) !== undefined;
-  const match = binding.routes.find({ method: "PUT", path: `/${path}`, query, hasHeader });
-  if (match === undefined || !streamsBody(match.method)) throw refusal(ErrorReason.METHOD_NOT_ALLOWED);
-
-  const reading: Reading = { spelling, violations: [] };
-  const message: Message = bindRequestLine(match.method, { labels: match.labels, query, headers }, reading);
-  throwViolations(binding.faults, reading.violations);
-  const body = { trailers: new Map<string, string>(), [Symbol.asyncIterator]: () => file[Symbol.asyncIterator]() };
-  return { binding, method: match.method, message, more: streamedBody(match.method, body, reading) };
-};
-
-/** Fields as headers, one character for each byte as the platform gives headers. The ACL has a short name in forms. */
+/** Fields as headers, one character for each byte as in Node.js. The ACL has a short name in forms. */
 const headersOf = (fields: ReadonlyMap<string, string>, spelling: DialectSpelling): Record<string, string> => {
   const named = [...fields].filter(([name]) => name !== "key" && name !== "bucket" && name !== "policy");
   return Object.fromEntries(
@@ -113,56 +149,29 @@ const headersOf = (fields: ReadonlyMap<string, string>, spelling: DialectSpellin
   );
 };
 
-/** The file, refused as soon as it is larger than its policy allows, and at its end when it is smaller. */
-async function* boundedFile(file: AsyncIterable<Uint8Array>, allowed: VerifiedForm): AsyncGenerator<Uint8Array> {
+/** The file; it is refused as soon as it is too large, and at its end if it is too small. */
+async function* boundedFile(
+  file: AsyncIterable<Uint8Array>,
+  bytesMin: number,
+  bytesMax: number,
+): AsyncGenerator<Uint8Array> {
   let size = 0;
   for await (const piece of file) {
     size += piece.length;
-    if (size > allowed.bytesMax) throw refusal(ErrorReason.ENTITY_TOO_LARGE);
+    if (size > bytesMax) throw refusal(ErrorReason.ENTITY_TOO_LARGE);
     yield piece;
   }
-  if (size < allowed.bytesMin) throw refusal(ErrorReason.ENTITY_TOO_SMALL);
+  if (size < bytesMin) throw refusal(ErrorReason.ENTITY_TOO_SMALL);
 }
 
-/** What a form asks to be answered with: a redirect, or a status of 200, 201 or 204, where 204 is the default. */
-const sendFormAnswer = (
-  gateway: Gateway,
-  exchange: HttpExchange,
-  identity: Identity,
-  fields: ReadonlyMap<string, string>,
-  stored: Readonly<Record<string, string>>,
-): void => {
-  const [bucket = "", key = "", etag = ""] = [fields.get("bucket"), fields.get("key"), stored["etag"]];
-  const identifying = identity.binding.codec.identityHeaders(answerContext(gateway, exchange, identity));
-  const host = exchange.request.headers.host ?? "";
-  const location = `http://${host}${exchange.rawPath.replace(/\/$/, "")}/${encodeURIComponent(key)}`;
-  const redirect = redirectTarget(fields, { bucket, key, etag });
-  if (redirect !== undefined) {
-    const headers = { ...identifying, ...stored, location: redirect };
-    sendWhole(exchange.response, { status: 303, headers }, undefined);
-    return;
-  }
-  const asked = fields.get("success_action_status");
-  const status = asked === "200" || asked === "201" ? Number(asked) : 204;
-  const content = [
-    writeXmlText("Location", location),
-    writeXmlText("Bucket", bucket),
-    writeXmlText("Key", key),
-    writeXmlText("ETag", etag),
-  ].join("");
-  const body = status === 201 ? Buffer.from(`${xmlDeclaration}<PostResponse>${content}</PostResponse>`) : undefined;
-  const type: Record<string, string> = body === undefined ? {} : { "content-type": "application/xml" };
-  sendWhole(exchange.response, { status, headers: { ...type, ...identifying, ...stored, location } }, body);
-};
-
-/** Where the browser is sent; undefined when the form names no place, or one that is no URL. */
+/** The address that the browser is redirected to; undefined if the form names none, or one that is not HTTP. */
 const redirectTarget = (
   fields: ReadonlyMap<string, string>,
   stored: Readonly<Record<string, string>>,
 ): string | undefined => {
-  const asked = fields.get("success_action_redirect") ?? fields.get("redirect");
-  if (asked === undefined || !URL.canParse(asked)) return undefined;
-  const url = new URL(asked);
+  const requested = fields.get("success_action_redirect") ?? fields.get("redirect");
+  if (requested === undefined || !URL.canParse(requested)) return undefined;
+  const url = new URL(requested);
   if (url.protocol !== "http:" && url.protocol !== "https:") return undefined;
   for (const [name, value] of Object.entries(stored)) url.searchParams.append(name, value);
   return url.href;

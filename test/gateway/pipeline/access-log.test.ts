@@ -7,7 +7,9 @@ import type { CapturingLogger } from "../../support/capturing-logger.ts";
 import { capturingLogger } from "../../support/capturing-logger.ts";
 import { eventually } from "../../support/eventually.ts";
 import type { Fixture } from "../support/fixture.ts";
-import { startFixture } from "../support/fixture.ts";
+import { dialects, startFixture } from "../support/fixture.ts";
+import { formBody, formHeaders, signedFields } from "../support/form.ts";
+import { send } from "../support/signing-client.ts";
 
 let fixture: Fixture;
 let gatewayLog: CapturingLogger;
@@ -54,6 +56,13 @@ describe("a request", () => {
     await lineCount(1);
     expect(requestLines()[0]).toMatchObject({ status: answer.status, path: "/novels", api: "object-storage" });
     expect(JSON.stringify(gatewayLog.lines)).not.toContain("hush");
+  });
+
+  test("that is an upload by a form is logged with the account that signed it", async () => {
+    const form = { method: "POST", target: "/novels", body: formBody(signedFields(dialects.amz), "Emma") };
+    await send(fixture.url, form, formHeaders);
+    await lineCount(1);
+    expect(requestLines()[0]).toMatchObject({ status: 204, operation: "PutBook", account: "000000000000" });
   });
 
   test("whose client goes away before its answer is noted as such", async () => {
