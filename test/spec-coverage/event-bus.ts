@@ -12,7 +12,7 @@ what.2c | A partner bus takes the events of the partner source that has its name
 what.3a | The other services' events come to the account's default bus. | /stories/story.test.ts > the official SDK clients play one story through all four services
 what.3b | A partner's events come to the partner bus that matches. | pending
 what.4 | A rule watches the events of one bus only. | pending
-what.5 | An archive stores events, and a replay sends them once more. | operations/archive.test.ts > sends the events of its time once more, marked with its name, and none into the archive
+what.5 | An archive stores events, and a replay sends them once more. | operations/replay.test.ts > startReplay, describeReplay, listReplays and cancelReplay > sends the events of its time once more, marked with its name, and none into the archive
 what.6 | An API destination is an HTTP endpoint that a target names; its connection holds how a caller proves itself. | delivery/api-destination.test.ts > a connection proves itself > by user name and password
 what.7 | A global endpoint moves events to a second region while the first is not healthy, and back (revision A). | pending
 what.8 | Other accounts can be permitted to put events on a bus. | operations/permission.test.ts > putPermission > lets another account put events, told in the bus's policy, until it is taken back
@@ -29,7 +29,7 @@ fields.rule.managed | A rule that another service manages says so. | operations/
 fields.target | A target has an id, an ARN and an input, kept as they were given. | operations/target.test.ts > putTargets > adds targets and replaces those of the same id, all members kept
 fields.target.parameters | A target has a role, and parameters for streams and commands. | pending
 fields.archive | An archive tells its source, description, retention and state. | operations/archive.test.ts > an archive > keeps what matches its pattern, and tells how much
-fields.replay | A replay has its archive, destination, times, state and the time of the event it last sent. | operations/archive.test.ts > sends the events of its time once more, marked with its name, and none into the archive
+fields.replay | A replay has its archive, destination, times, state and the time of the event it last sent. | operations/replay.test.ts > startReplay, describeReplay, listReplays and cancelReplay > sends the events of its time once more, marked with its name, and none into the archive
 fields.connection | A connection has its parameters, and tells its state. | operations/connection.test.ts > createConnection > is authorized at once with BASIC, and described without its secrets
 fields.api-destination | An API destination has its connection, method, endpoint, description and rate. | operations/api-destination.test.ts > create, describe, list, change and delete one
 fields.global-endpoint | A global endpoint has buses, a routing and a replication configuration, a description, a role and a home region. | pending
@@ -68,21 +68,21 @@ states.partner-source-expiry | A source that is PENDING for more than two weeks 
 states.partner-source-deleted | A source that its partner deletes leaves its bus with the state DELETED. | pending
 states.rule-new | A rule is enabled unless its state is given. | operations/rule.test.ts > describeRule > tells who made the rule
 states.rule-disabled-events | A disabled rule matches no event. | delivery/delivery.test.ts > a delivery > follows rules as soon as they are answered
-states.rule-disabled-schedule | A disabled rule does not run on its schedule. | delivery/delivery.test.ts > a schedule > sends the documented event to the rule's targets, run after run, until the rule stops
+states.rule-disabled-schedule | A disabled rule does not run on its schedule. | work/schedule-job.test.ts > a schedule > sends the documented event to the rule's targets, run after run, until the rule stops
 states.rule-enabled | Enabling lets a rule act again, and fails where there is no rule. | operations/rule.test.ts > enableRule and disableRule > refuse a bus that is not there, then a rule that is not there
 states.rule-deleted-targets | A rule is deleted only when its targets are gone. | operations/rule.test.ts > deleteRule > refuses a bus that is not there, then a rule with targets
 states.rule-deleted-again | Deleting a rule again succeeds (revision A). | operations/rule.test.ts > deleteRule > deletes a rule; one that is not there counts as deleted
 states.rule-managed | A managed rule is deleted only with Force. | pending
 states.replay-order | A replay goes by event time in steps of one minute, the earliest first. | pending
-states.replay-progress | A replay tells how far it has come. | operations/archive.test.ts > sends the events of its time once more, marked with its name, and none into the archive
-states.replay-cancelled | A running replay can be cancelled. | operations/archive.test.ts > startReplay, describeReplay, listReplays and cancelReplay > stops when it is cancelled
+states.replay-progress | A replay tells how far it has come. | operations/replay.test.ts > startReplay, describeReplay, listReplays and cancelReplay > sends the events of its time once more, marked with its name, and none into the archive
+states.replay-cancelled | A running replay can be cancelled. | operations/replay.test.ts > startReplay, describeReplay, listReplays and cancelReplay > stops when it is cancelled
 
 operations.activate_event_source | Activates a partner source again. | pending
-operations.cancel_replay | Cancels a replay. | operations/archive.test.ts > startReplay, describeReplay, listReplays and cancelReplay > stops when it is cancelled
+operations.cancel_replay | Cancels a replay. | operations/replay.test.ts > startReplay, describeReplay, listReplays and cancelReplay > stops when it is cancelled
 operations.create_api_destination | Makes an API destination with its optional members. | operations/api-destination.test.ts > create, describe, list, change and delete one
 operations.create_api_destination.authorization | The endpoint is called as the connection's type asks. | delivery/api-destination.test.ts > a connection proves itself > by a token that it fetches by $2
 operations.create_archive | Makes an archive with its optional members. | operations/archive.test.ts > an archive > keeps what matches its pattern, and tells how much
-operations.create_archive.without-pattern | Without a pattern all events are archived, those of replays never. | operations/archive.test.ts > sends the events of its time once more, marked with its name, and none into the archive
+operations.create_archive.without-pattern | Without a pattern all events are archived, those of replays never. | operations/replay.test.ts > startReplay, describeReplay, listReplays and cancelReplay > sends the events of its time once more, marked with its name, and none into the archive
 operations.create_connection | Makes a connection. | operations/connection.test.ts > createConnection > is authorized at once with BASIC, and described without its secrets
 operations.create_endpoint | Makes a global endpoint (revision A). | pending
 operations.create_event_bus | Makes a custom bus. | operations/event-bus.test.ts > createEventBus > makes a bus that is described and listed at once
@@ -105,7 +105,7 @@ operations.describe_event_bus | Tells a bus by name or ARN, the default bus when
 operations.describe_event_bus.policy | Tells which other accounts are permitted. | operations/permission.test.ts > putPermission > lets another account put events, told in the bus's policy, until it is taken back
 operations.describe_event_source | Tells a partner source that is shared with the account. | pending
 operations.describe_partner_event_source | Tells a partner's own source. | pending
-operations.describe_replay | Tells a replay and its progress. | operations/archive.test.ts > sends the events of its time once more, marked with its name, and none into the archive
+operations.describe_replay | Tells a replay and its progress. | operations/replay.test.ts > startReplay, describeReplay, listReplays and cancelReplay > sends the events of its time once more, marked with its name, and none into the archive
 operations.describe_rule | Tells a rule. | operations/rule.test.ts > describeRule > tells who made the rule
 operations.disable_rule | Disables a rule. | operations/rule.test.ts > enableRule and disableRule > set the state; repeating is safe
 operations.enable_rule | Enables a rule. | operations/rule.test.ts > enableRule and disableRule > set the state; repeating is safe
@@ -117,7 +117,7 @@ operations.list_event_buses | Lists buses in pages. | operations/event-bus.test.
 operations.list_event_sources | Lists the partner sources that are shared with the account. | pending
 operations.list_partner_event_source_accounts | Lists the accounts of a partner's source. | pending
 operations.list_partner_event_sources | Lists a partner's sources by the beginning of their names. | pending
-operations.list_replays | Lists replays. | operations/archive.test.ts > startReplay, describeReplay, listReplays and cancelReplay > stops when it is cancelled
+operations.list_replays | Lists replays. | operations/replay.test.ts > startReplay, describeReplay, listReplays and cancelReplay > stops when it is cancelled
 operations.list_replays.filters | Takes at most one filter. | pending
 operations.list_rule_names_by_target | Lists the rules that can invoke a target. | operations/target.test.ts > listRuleNamesByTarget > lists each rule of a bus that has the target once, by name, in pages
 operations.list_rules | Lists rules by prefix in pages. | operations/rule.test.ts > listRules > pages by name within a prefix
@@ -131,7 +131,7 @@ operations.put_rule | Makes or changes a rule. | operations/rule.test.ts > putRu
 operations.put_targets | Adds or replaces targets. | operations/target.test.ts > putTargets > adds targets and replaces those of the same id, all members kept
 operations.remove_permission | Takes one permission back, or all. | operations/permission.test.ts > removePermission > takes all permissions back at once, and refuses, in this order
 operations.remove_targets | Removes the targets that are named. | operations/target.test.ts > removeTargets > removes targets; ids that are not there count as removed
-operations.start_replay | Starts a replay of the events between two times. | operations/archive.test.ts > sends the events of its time once more, marked with its name, and none into the archive
+operations.start_replay | Starts a replay of the events between two times. | operations/replay.test.ts > startReplay, describeReplay, listReplays and cancelReplay > sends the events of its time once more, marked with its name, and none into the archive
 operations.tag_resource | Adds tags; a key that is there gets the new value. | operations/tag.test.ts > tags > of buses and rules are added, replaced, removed and listed by key
 operations.test_event_pattern | Tells whether a pattern matches an event. | operations/event.test.ts > testEventPattern > says whether the event matches
 operations.untag_resource | Removes tags. | operations/tag.test.ts > tags > of buses and rules are added, replaced, removed and listed by key
@@ -161,7 +161,7 @@ authentication.7 | Some operations are for partners only. | pending
 
 events.1 | An entry has a source, a type, resources and a detail. | delivery/delivery.test.ts > a delivery > brings the whole event in its documented envelope, the detail as it was spelled
 events.2a | A pattern triggers a rule on a matching event. | pattern/match.test.ts > several fields > the pattern %s matches %s: %s
-events.2b | A schedule triggers a rule when it is due. | delivery/delivery.test.ts > a schedule > sends the documented event to the rule's targets, run after run, until the rule stops
+events.2b | A schedule triggers a rule when it is due. | work/schedule-job.test.ts > a schedule > sends the documented event to the rule's targets, run after run, until the rule stops
 events.2c | A rule with both triggers on both. | pending
 events.3a | Without an input the whole event is passed. | delivery/delivery.test.ts > a delivery > brings the whole event in its documented envelope, the detail as it was spelled
 events.3b | A constant input takes the event's place. | delivery/delivery.test.ts > a delivery > that is refused for good goes to the dead letters at once, with the documented attributes
@@ -183,7 +183,7 @@ events.4.rest-api | A REST API gateway is a target. | pending
 events.4.others | Every other documented kind is a target with an endpoint that the installation names. | pending
 events.4.no-endpoint | A kind without an endpoint loses nothing in silence. | delivery/delivery.test.ts > a delivery > to a kind of target that the installation has no endpoint for is never lost silently
 events.5a | An archive takes the events of its bus that match, never those of replays. | operations/archive.test.ts > an archive > keeps what matches its pattern, and tells how much
-events.5b | A replay sends to its destination. | operations/archive.test.ts > startReplay, describeReplay, listReplays and cancelReplay > reaches only the rules that it names
+events.5b | A replay sends to its destination. | operations/replay.test.ts > startReplay, describeReplay, listReplays and cancelReplay > reaches only the rules that it names
 events.6 | A partner makes a source, a customer its bus, and the partner's events come to it. | pending
 events.7a | Events do not come to another account's bus without its permission. | delivery/delivery.test.ts > an event bus as a target > %s fails as %s
 events.7b | Events come to another account's bus once it permits them. | operations/permission.test.ts > putPermission > lets another account put events, told in the bus's policy, until it is taken back

@@ -1,8 +1,5 @@
 import { describe, expect, test } from "vitest";
 
-import { putEvent } from "../../../services/event-bus/store/event.ts";
-import { events } from "../../../services/event-bus/store/layout.ts";
-import { sweepLog } from "../../../services/event-bus/work/log-sweep.ts";
 import { ownerAccount, startHarness } from "../harness.ts";
 import { openShop } from "./shop.ts";
 
@@ -262,83 +259,5 @@ describe("an event bus as a target", () => {
     await client.putEvents({ entries: [{ source: "shop", detailType: "Sale", detail: "{}" }] });
     await app.jobs.idle();
     expect((await deadLetters()).map(({ letter }) => letter.errorCode)).toEqual([code]);
-  });
-});
-
-describe("the log", () => {
-  test("keeps an event while a delivery needs it and for its own time, and no longer", async () => {
-    const { client, app, clock, store } = await startHarness({ limits: { eventLogMs: 60_000, deadLetterMs: 500_000 } });
-    let isOpen = false;
-    const shop = await openShop(client, { answer: () => ({ status: isOpen ? 200 : 503 }) });
-    const count = async (): Promise<number> =>
-      (await store.read((reader) => reader.list(events, { prefix: [ownerAccount], limit: 10 }))).length;
-    await shop.sell({ n: 1 });
-    await client.putEvents({ entries: [{ source: "elsewhere", detailType: "x", detail: "{}" }] });
-    await app.jobs.idle();
-    expect(await count()).toBe(2);
-    clock.advance(120_000);
-    await app.jobs.idle();
-    await sweepLog(app, new AbortController().signal);
-    expect(await count()).toBe(1);
-    isOpen = true;
-    clock.advance(600_000);
-    await app.jobs.idle();
-    expect(await count()).toBe(0);
-  });
-});
-
-describe("the sweep", () => {
-  test("gets past many events of one instant that are held, to those behind them that nothing holds", async () => {
-    const harness = await startHarness({ works: false, limits: { eventLogMs: 60_000 } });
-    const { store, clock, app } = harness;
-    const takenMs = clock.now();
-    await store.transact((transaction) => {
-      for (let n = 0; n < 1_100; n += 1)
-        putEvent(
-          transaction,
-          { account: ownerAccount, ingestedMs: takenMs, eventId: `e${String(n).padStart(4, "0")}` },
-          { id: `e${n}` },
-          n < 700 ? ["archive:1"] : [],
-        );
-    });
-    clock.advance(120_000);
-    await sweepLog(app, new AbortController().signal);
-    const left = await store.read((reader) => reader.list(events, { prefix: [ownerAccount], limit: 2_000 }));
-    expect([left.length, left.at(-1)?.key[2]]).toEqual([700, "e0699"]);
-  });
-});
-
-describe("a schedule", () => {
-  test("sends the documented event to the rule's targets, run after run, until the rule stops", async () => {
-    const { client, app, clock } = await startHarness();
-    const shop = await openShop(client);
-    await client.putRule({ name: "tick", scheduleExpression: "rate(5 minutes)" });
-    await client.putTargets({ rule: "tick", targets: [{ id: "till", arn: shop.destinationArn }] });
-    for (let run = 0; run < 2; run += 1) {
-      clock.advance(300_000);
-      await app.jobs.idle();
-    }
-    await client.disableRule({ name: "tick" });
-    clock.advance(600_000);
-    await app.jobs.idle();
-    await client.enableRule({ name: "tick" });
-    clock.advance(300_000);
-    await app.jobs.idle();
-    await client.removeTargets({ rule: "tick", ids: ["till"] });
-    await client.deleteRule({ name: "tick" });
-    clock.advance(600_000);
-    await app.jobs.idle();
-    const sent = shop.till.received.map(({ body }) => JSON.parse(body.toString()) as Record<string, unknown>);
-    expect(sent.map(({ time }) => time)).toEqual([
-      "2026-01-02T03:09:05Z",
-      "2026-01-02T03:14:05Z",
-      "2026-01-02T03:29:05Z",
-    ]);
-    expect(sent[0]).toMatchObject({
-      source: "aws.events",
-      "detail-type": "Scheduled Event",
-      resources: ["arn:aws:events:us-east-1:000000000000:rule/tick"],
-      detail: {},
-    });
   });
 });

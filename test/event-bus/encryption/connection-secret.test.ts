@@ -9,9 +9,7 @@ import {
   ConnectionState,
 } from "../../../gen/quartet/eventbus/v1/connection_pb.ts";
 import { getConnection } from "../../../services/event-bus/store/connection.ts";
-import { addMasterKey } from "../../../services/kit/keyring/master-keys.ts";
 import { changingKeys } from "../../support/changing-keys.ts";
-import { eventually } from "../../support/eventually.ts";
 import { openShop } from "../delivery/shop.ts";
 import { ownerAccount, refusalOf, startHarness } from "../harness.ts";
 
@@ -94,22 +92,6 @@ describe("a connection's named key", () => {
     const { state } = await app.store.read((reader) => getConnection(reader, ownerAccount, "shop"));
     expect(state).toBe(ConnectionState.AUTHORIZING);
   });
-});
-
-test("after a rotation of the master key secrets are wrapped anew and still open", async () => {
-  const { client, app, clock, directory } = await startHarness();
-  await client.createConnection(basic);
-  const wrappedKey = async () =>
-    (await app.store.read((reader) => getConnection(reader, ownerAccount, "shop"))).secret?.wrappedKey ??
-    new Uint8Array();
-  const before = app.keyring.masterKeyId();
-  await addMasterKey(join(directory, "master.keys"));
-  await eventually(async () => {
-    clock.advance(60_000);
-    return app.keyring.masterKeyId() !== before && !app.keyring.isStale(await wrappedKey());
-  }, "the secret's key was wrapped anew");
-  const described = await client.describeConnection({ name: "shop" });
-  expect(described.authParameters?.basicAuthParameters?.username).toBe("alice");
 });
 
 test("the service does not start without its master keys when a connection has a secret", async () => {

@@ -1,0 +1,66 @@
+import { describe, expect, test } from "vitest";
+
+import { putDeadLetter } from "../../../services/event-bus/store/dead-letter.ts";
+import { putEvent } from "../../../services/event-bus/store/event.ts";
+import { deadLetters, events } from "../../../services/event-bus/store/layout.ts";
+import { sweepDeadLetters, sweepLog } from "../../../services/event-bus/work/log-sweep.ts";
+import { openShop } from "../delivery/shop.ts";
+import { ownerAccount, startHarness } from "../harness.ts";
+
+describe("the log", () => {
+  test("keeps an event while a delivery needs it and for its own time, and no longer", async () => {
+    const { client, app, clock, store } = await startHarness({ limits: { eventLogMs: 60_000, deadLetterMs: 500_000 } });
+    let isOpen = false;
+    const shop = await openShop(client, { answer: () => ({ status: isOpen ? 200 : 503 }) });
+    const count = async (): Promise<number> =>
+      (await store.read((reader) => reader.list(events, { prefix: [ownerAccount], limit: 10 }))).length;
+    await shop.sell({ n: 1 });
+    await client.putEvents({ entries: [{ source: "elsewhere", detailType: "x", detail: "{}" }] });
+    await app.jobs.idle();
+    expect(await count()).toBe(2);
+    clock.advance(120_000);
+    await app.jobs.idle();
+    await sweepLog(app, new AbortController().signal);
+    expect(await count()).toBe(1);
+    isOpen = true;
+    clock.advance(600_000);
+    await app.jobs.idle();
+    expect(await count()).toBe(0);
+  });
+});
+
+describe("the sweep", () => {
+  test("gets past many events of one instant that are held, to those behind them that nothing holds", async () => {
+    const harness = await startHarness({ works: false, limits: { eventLogMs: 60_000 } });
+    const { store, clock, app } = harness;
+    const takenMs = clock.now();
+    await store.transact((transaction) => {
+      for (let n = 0; n < 1_100; n += 1)
+        putEvent(
+          transaction,
+          { account: ownerAccount, ingestedMs: takenMs, eventId: `e${String(n).padStart(4, "0")}` },
+          { id: `e${n}` },
+          n < 700 ? ["archive:1"] : [],
+        );
+    });
+    clock.advance(120_000);
+    await sweepLog(app, new AbortController().signal);
+    const left = await store.read((reader) => reader.list(events, { prefix: [ownerAccount], limit: 2_000 }));
+    expect([left.length, left.at(-1)?.key[2]]).toEqual([700, "e0699"]);
+  });
+
+  test("deletes the dead letters of every account after their time, however many there are", async () => {
+    const { store, clock, app } = await startHarness({ works: false, limits: { deadLetterMs: 60_000 } });
+    const accounts = [ownerAccount, "111111111111", "222222222222"];
+    const startMs = clock.now();
+    await store.transact((transaction) => {
+      for (const account of accounts)
+        for (let n = 0; n < 600; n += 1) putDeadLetter(transaction, account, startMs, `old-${n}`, {});
+    });
+    clock.advance(60_001);
+    await store.transact((transaction) => putDeadLetter(transaction, "111111111111", startMs + 1, "new", {}));
+    await sweepDeadLetters(app, new AbortController().signal);
+    const left = await store.read((reader) => reader.list(deadLetters, { limit: 2_000 }));
+    expect(left.map(({ key }) => key)).toEqual([["111111111111", startMs + 1, "new"]]);
+  });
+});
