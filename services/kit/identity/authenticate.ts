@@ -9,9 +9,9 @@ export type Authenticate = (authorization: string | undefined, method: DescMetho
 
 /** Whom a process may name in the tokens that it signs. */
 export interface IssuerRight {
-  /** It may name any caller, as the gateway does, which has seen each caller's signature. Unset: it may not. */
+  /** It may name any caller, like the gateway, which has checked each caller's signature. Unset: it may not. */
   readonly anyCaller?: boolean;
-  /** The methods for which it may name a caller whose call it has decided on itself (`isPreauthorized`). Unset: none. */
+  /** The methods for which it may name a caller whose call it has decided on (`isPreauthorized`). Unset: none. */
   readonly preauthorizedFor?: readonly string[];
 }
 

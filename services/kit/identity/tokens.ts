@@ -32,7 +32,7 @@ export interface Verifier {
 export const tokenLifetimeMs = 5 * 60_000;
 
 /** The longest life of a token; one that claims more is refused. */
-export const tokenLifetimeMsMax = 15 * 60_000;
+const tokenLifetimeMsMax = 15 * 60_000;
 
 /** How far the clock of another machine may be ahead. */
 const clockDifferenceMsMax = 5_000;

@@ -2,7 +2,7 @@ import { Response } from "undici";
 import { describe, expect, test } from "vitest";
 
 import { boundaryOf, readFormParts } from "../../../gateway/forms/multipart-reader.ts";
-import { rounds } from "../../kit/store/rounds.ts";
+import { rounds } from "../../support/rounds.ts";
 import type { Random } from "../fuzz/random.ts";
 import { randomFrom } from "../fuzz/random.ts";
 import { reasonOf, refused } from "../support/refused.ts";
