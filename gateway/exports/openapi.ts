@@ -8,7 +8,7 @@ import { createSchemaBook, described, isRaw } from "./openapi-schemas.ts";
 import type { DocumentedError } from "./documented-errors.ts";
 
 /** The version of the documents; it changes when a document changes in a way that its users must know of. */
-export const documentVersion = "1.0.0";
+const documentVersion = "1.0.0";
 
 /**
  * Writes an API as an OpenAPI 3.1 document.

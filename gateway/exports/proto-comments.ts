@@ -20,9 +20,6 @@ export const readProtoComments = (): Describe => {
   return (desc) => comments.get(keyOf(desc));
 };
 
-/** No descriptions at all, where the protos are not at hand. */
-export const withoutComments: Describe = () => undefined;
-
 const keyOf = (desc: AnyDesc): string => {
   switch (desc.kind) {
     case "field":

@@ -14,7 +14,7 @@ export interface AnswerHead {
 const joinedBytesMax = 16 * 1024;
 
 /** Whether an answer of this status never has a body. */
-export const isBodiless = (status: number): boolean => status === 204 || status === 304 || status < 200;
+const isBodiless = (status: number): boolean => status === 204 || status === 304 || status < 200;
 
 /**
  * Sends an answer that is there as a whole. Without a body its length is told as 0, except where HTTP has no length: an

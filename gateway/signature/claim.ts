@@ -26,7 +26,7 @@ export interface SignatureClaim {
 }
 
 /** The longest validity of a presigned request: a week. */
-export const expiresSecondsMax = 604_800;
+const expiresSecondsMax = 604_800;
 
 /** Reads the claim of the header or the query; undefined when the request carries neither. Throws ServiceError. */
 export const readClaim = (

@@ -40,7 +40,7 @@ export const signingKey = (
 };
 
 /** The chain of HMACs from the secret over the parts of the scope. 32 bytes. */
-export const deriveSymmetric = (secret: string, scope: readonly string[], brand: SignatureBrand): Buffer => {
+const deriveSymmetric = (secret: string, scope: readonly string[], brand: SignatureBrand): Buffer => {
   let key = Buffer.from(brand.keySeed + secret);
   for (const part of scope) key = createHmac("sha256", key).update(part).digest();
   return key;

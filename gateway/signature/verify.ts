@@ -59,7 +59,7 @@ export interface VerifiedRequest {
 }
 
 /** The most that a request's time may differ from ours. */
-export const skewMsMax = 15 * 60_000;
+const skewMsMax = 15 * 60_000;
 
 /**
  * Verifies a request's signature in either form. Every check that needs only the request comes before the signature is

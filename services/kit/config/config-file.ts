@@ -33,7 +33,7 @@ export const configFilePath = (named: string | undefined, directory: string): Co
   isNamed: named !== undefined,
 });
 
-/** `objectStorage` from `object-storage`: the name of a process's section. */
+/** `camelCase` from `kebab-case`: the name of a process's section. */
 export const sectionName = (name: string): string =>
   name.replace(/-([a-z])/g, (_dash, letter: string) => letter.toUpperCase());
 

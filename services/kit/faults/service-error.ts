@@ -12,7 +12,7 @@ export interface FaultFacts {
   readonly number: number;
   /** The enum value's name less `ERROR_REASON_`: the reason in google.rpc.ErrorInfo. */
   readonly reason: string;
-  /** The ErrorInfo domain, for example `object-storage.quartet`. */
+  /** The ErrorInfo domain, `<service>.quartet`. */
   readonly domain: string;
   readonly code: Code;
   /** The documented outside name, for example `NoSuchBucket`. */
@@ -93,7 +93,7 @@ export const faultTable = (reasons: DescEnum): FaultTable => {
   return table;
 };
 
-/** Makes the function with which a service's handlers make their refusals: `throw fault(ErrorReason.NO_SUCH_BUCKET, { bucket })`. */
+/** Makes the function with which a service's handlers make their refusals: `throw fault(ErrorReason.X, { what })`. */
 export const faultsOf = <Reason extends number>(reasons: GenEnum<Reason>) => {
   const table = faultTable(reasons);
   return (reason: Reason, metadata: FaultMetadata = {}, options: ServiceErrorOptions = {}): ServiceError =>

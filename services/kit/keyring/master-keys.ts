@@ -25,7 +25,7 @@ export interface MasterKeys {
   hasOlder(): boolean;
 }
 
-export const masterKeyBytes = 32;
+const masterKeyBytes = 32;
 
 /** A file of master keys that cannot be used. The message quotes nothing of it. */
 export class MasterKeysError extends Error {

@@ -5,7 +5,7 @@ const nonceBytes = 12;
 const tagBytes = 16;
 
 /** What a seal adds to its content. */
-export const sealOverheadBytes = nonceBytes + tagBytes;
+const sealOverheadBytes = nonceBytes + tagBytes;
 
 /** What sealed bytes belong to, part by part. A text is its UTF-8 bytes. */
 export type SealContext = readonly (string | Uint8Array)[];

@@ -79,7 +79,7 @@ export interface Opened<App> {
 
 /** One service as a process. */
 export interface ServiceProcess<S extends DescService, App, Shared extends SettingsTable, Own extends SettingsTable> {
-  /** The service's name in the installation, for example `object-storage`. */
+  /** The service's name in the installation, in kebab case. */
   readonly name: string;
   readonly installation: Installation & { readonly shared: Shared };
   readonly settings: Own;
@@ -138,7 +138,7 @@ export const processAccounts = (
 };
 
 /** Opens the keys that a process's configuration file declares, read again when it changes. Ends the process when it cannot be used. */
-export const processKeyNames = (installation: Installation, name: string, log: Logger): KeyNames => {
+const processKeyNames = (installation: Installation, name: string, log: Logger): KeyNames => {
   try {
     const file = configFileOf({ argv: process.argv.slice(2), directory: process.cwd() });
     return openKeyNames({ installation, file, clock: systemClock, log });

@@ -21,7 +21,7 @@ export const endStreamFlag = 0b10;
 const noBytes = Buffer.alloc(0);
 
 /** Bytes before each message. */
-export const frameHeaderBytes = 5;
+const frameHeaderBytes = 5;
 
 /** Refuses a message over the limit. */
 export const tooLarge = (limitBytes: number): ProtocolError =>

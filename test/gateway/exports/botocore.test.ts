@@ -5,7 +5,6 @@ import { spellingOf } from "../../../gateway/dialects/dialect.ts";
 import { svcDialect } from "../../../gateway/dialects/svc.ts";
 import { botocoreModel } from "../../../gateway/exports/botocore.ts";
 import { exportSources } from "../../../gateway/exports/export-source.ts";
-import { withoutComments } from "../../../gateway/exports/proto-comments.ts";
 import type { MemberFacts } from "../../contract/model.ts";
 import { apis } from "../../contract/model.ts";
 
@@ -36,7 +35,7 @@ interface Model {
 }
 
 const modelsOf = (dialect: Parameters<typeof spellingOf>[0]) =>
-  exportSources(spellingOf(dialect), withoutComments).map((source) => {
+  exportSources(spellingOf(dialect), () => undefined).map((source) => {
     const { service, paginators } = botocoreModel(source);
     return { api: source.api.name, model: service as unknown as Model, paginators, service: source.service };
   });

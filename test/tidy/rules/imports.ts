@@ -27,7 +27,7 @@ const above: Readonly<Record<string, readonly string[]>> = {
   access: ["operations", "work", "open.ts", "service.ts", "main.ts"],
   ...Object.fromEntries(engines.map((engine) => [engine, ["operations", "work", "open.ts", "service.ts", "main.ts"]])),
   work: ["operations", "access", "open.ts", "service.ts", "main.ts"],
-  "application.ts": ["operations", "access", "open.ts", "service.ts", "main.ts"],
+  "application.ts": ["operations", "open.ts", "service.ts", "main.ts"],
   operations: ["open.ts", "service.ts", "main.ts"],
   "open.ts": ["operations", "access", "service.ts", "main.ts"],
   "service.ts": ["open.ts", "main.ts"],
