@@ -70,7 +70,7 @@ const objectOf = (random: SeededRandom, depth: number): string => {
 };
 
 const pieces = [
-  ...'{}[]",:\\-+.eE0123456789tfnu \n\t'.split(""),
+  ...Array.from('{}[]",:\\-+.eE0123456789tfnu \n\t'),
   "\u0000",
   "\u001f",
   "\u00a0",
