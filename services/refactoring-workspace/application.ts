@@ -8,7 +8,7 @@ import type { Store } from "../kit/store/store.ts";
 import type { Access } from "./access/access.ts";
 import type { ArnPrefix } from "./domain/resource-name.ts";
 import type { Fabric } from "./fabric/fabric.ts";
-import type { RouteTable } from "./proxy/route-table.ts";
+import type { ProxiedApplications } from "./proxy/proxied-applications.ts";
 import type { FabricReleases } from "./work/fabric-release.ts";
 import type { RouteChecks } from "./work/route-checks.ts";
 
@@ -26,7 +26,7 @@ export interface Application {
   /** Base of the proxy URLs in answers, without a slash at the end. */
   readonly proxyUrl: string;
   /** Must be notified of every change that concerns the proxy. */
-  readonly routeTable: RouteTable;
+  readonly proxiedApplications: ProxiedApplications;
   readonly routeChecks: RouteChecks;
 }
 

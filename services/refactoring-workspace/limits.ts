@@ -1,21 +1,26 @@
-/** Every limit of the control plane that a request's own constraints do not hold, each with its unit. */
+/** Every limit of the control plane that is not a constraint of a request's member, each with its unit. */
 export const limits = {
+  /** Environments of one account. */
   environmentsPerAccountMax: 1_000,
+  /** Applications of one environment. */
   applicationsPerEnvironmentMax: 500,
+  /** Services of one application. */
   servicesPerApplicationMax: 500,
+  /** Routes of one application. */
   routesPerApplicationMax: 1_000,
+  /** Tags of one resource. */
   tagsPerResourceMax: 50,
-  /** Items of a page when the caller asks for no number. */
+  /** Items of a page if the request has no number. */
   pageItemsDefault: 100,
   /** Bytes of records after which a page ends, whatever the number of its items. */
   pageBytesMax: 3 * 1024 * 1024,
-  /** How long a page token is good, in milliseconds. */
+  /** How long a page token is valid, in milliseconds. */
   pageTokenLifetimeMs: 24 * 60 * 60 * 1000,
-  /** How long a client token is remembered, in milliseconds. */
+  /** How long the answer to a client token is stored, in milliseconds. */
   clientTokenLifetimeMs: 24 * 60 * 60 * 1000,
-  /** Time between two looks for client tokens to forget, in milliseconds. */
+  /** Time between two sweeps of expired client tokens, in milliseconds. */
   clientTokenSweepMs: 10 * 60 * 1000,
-  /** Client tokens that one transaction forgets. */
+  /** Client tokens that one transaction deletes. */
   clientTokenSweepBatch: 500,
   /** How long network resources may stay provisioned without being recorded, in milliseconds. */
   unrecordedFabricMs: 10 * 60 * 1000,

@@ -23,7 +23,7 @@ import { FunctionCaller } from "./proxy/function-caller.ts";
 import { readAllPlans, readPlan } from "./proxy/plans.ts";
 import type { ProxyLimits, RunningProxy } from "./proxy/proxy-server.ts";
 import { startProxy } from "./proxy/proxy-server.ts";
-import { RouteTable } from "./proxy/route-table.ts";
+import { ProxiedApplications } from "./proxy/proxied-applications.ts";
 import type { UpstreamLimits } from "./proxy/upstreams.ts";
 import { defaultUpstreamLimits, Upstreams } from "./proxy/upstreams.ts";
 import { jobTablesBase, pageTokenKeys } from "./store/layout.ts";
@@ -31,7 +31,7 @@ import { fabricReleaseKind, fabricReleasePolicy, FabricReleases } from "./work/f
 import { routeCheckKind, RouteChecks } from "./work/route-checks.ts";
 import { sweepExpiredTokens } from "./work/token-sweep.ts";
 
-/** What the service is opened from. */
+/** The parts that the service is opened from. */
 export interface RefactoringWorkspaceOptions {
   readonly store: Store;
   readonly clock: Clock;
@@ -61,8 +61,8 @@ export interface OpenRefactoringWorkspace {
   readonly jobs: Jobs;
   readonly proxy: RunningProxy;
   /**
-   * Ends the proxy and background work; running requests and checks may finish within the time, in milliseconds (unset: 0).
-   * Unfinished checks continue after the next start. The store stays open.
+   * Ends the proxy and background work; running requests and checks may finish within the time, in milliseconds (unset:
+   * 0). Unfinished checks continue after the next start. The store stays open.
    */
   stop(graceMs?: number): Promise<void>;
 }
@@ -82,14 +82,16 @@ export const openRefactoringWorkspace = async (
   const addresses = { allowsPrivate: options.allowsPrivateTargets, resolve: options.resolve ?? systemResolve };
   const upstreams = new Upstreams(addresses, clock, { ...defaultUpstreamLimits, ...options.upstreamLimits });
   const functions = new FunctionCaller({ address: options.functionsUrl || undefined, upstreams, clock });
-  const routeTable = new RouteTable((environmentId, applicationId) => readPlan(store, environmentId, applicationId));
+  const proxiedApplications = new ProxiedApplications((environmentId, applicationId) =>
+    readPlan(store, environmentId, applicationId),
+  );
   const health = { addresses, upstreams, functions, limits: options.healthLimits };
   const routeChecks = new RouteChecks({
     store,
     clock,
     check: (endpoint, signal) => checkHealth(endpoint, health, signal),
     enqueue: (transaction, job) => jobs.enqueue(transaction, job),
-    onChange: (name) => routeTable.refresh(name),
+    onChange: (name) => proxiedApplications.refresh(name),
   });
   const fabric = options.fabric ?? localFabric(ids, arnPrefix);
   const fabricReleases = new FabricReleases({
@@ -109,10 +111,10 @@ export const openRefactoringWorkspace = async (
     policy: { [routeCheckKind]: routeChecks.policy, [fabricReleaseKind]: fabricReleasePolicy },
   });
 
-  for await (const plan of readAllPlans(store)) routeTable.put(plan);
+  for await (const plan of readAllPlans(store)) proxiedApplications.put(plan);
   const proxy = await startProxy({
     listen: options.proxyListen,
-    routes: routeTable,
+    routes: proxiedApplications,
     upstreams,
     functions,
     ids,
@@ -129,7 +131,19 @@ export const openRefactoringWorkspace = async (
   const proxyUrl = options.proxyUrl === "" ? proxy.url : options.proxyUrl.replace(/\/+$/, "");
 
   return {
-    app: { store, clock, ids, pages, jobs, fabric, fabricReleases, arnPrefix, proxyUrl, routeTable, routeChecks },
+    app: {
+      store,
+      clock,
+      ids,
+      pages,
+      jobs,
+      fabric,
+      fabricReleases,
+      arnPrefix,
+      proxyUrl,
+      proxiedApplications,
+      routeChecks,
+    },
     jobs,
     proxy,
     async stop(graceMs = 0) {

@@ -9,7 +9,7 @@ import { eventually } from "../support/eventually.ts";
 import { bytesOfFiles, countsOf, rowsOf } from "./database.ts";
 import { startHarness } from "./harness.ts";
 
-/** Words that stand nowhere else, in each kind of member. */
+/** Texts that occur nowhere else, in each kind of member. */
 const words = [
   "Zebedea",
   "Quillfeather",

@@ -19,8 +19,8 @@ const join = (...parts: (Uint8Array | number)[]): string =>
   parts.map((part) => (typeof part === "number" ? String(part) : idText(part))).join("/");
 
 /**
- * What must hold between the tables of the database, whatever was done; each broken rule is told in a line. Meant for a
- * moment at which no removal is under way.
+ * The rules that hold between the tables of the database, whatever was done; returns a line for each broken rule. To be
+ * called while no removal runs.
  */
 export const brokenInvariants = (store: Store): Promise<string[]> => store.read(findBroken);
 

@@ -1,6 +1,6 @@
 /**
- * What the service is expected to do, in the simplest form: profiles in a list, searched one by one. It knows no index,
- * no encryption and no pages.
+ * The expected behaviour of the service in its simplest form: profiles in a list, searched one by one. It knows no
+ * index, no encryption and no pages.
  */
 export interface ModelProfile {
   readonly id: string;

@@ -8,12 +8,12 @@ import { onTestFinished } from "vitest";
 /** Answers one request. */
 export type Answering = (request: IncomingMessage, response: ServerResponse) => unknown;
 
-/** A service behind the proxy. */
+/** A service that the proxy forwards to. */
 export interface Backend {
   readonly url: string;
   readonly port: number;
   readonly server: Server;
-  /** What it was asked, oldest first: `GET /path?query`. Health checks included. */
+  /** The requests that it received, oldest first: `GET /path?query`, health checks included. */
   readonly asked: string[];
   close(): Promise<void>;
 }

@@ -22,7 +22,7 @@ import {
 
 const textOf = async (url: string) => (await fetch(url)).text();
 
-/** A backend that holds back its answers until it is told. */
+/** A backend that delays its answers until the gate opens. */
 const startHesitant = async () => {
   const gate = { isOpen: false, isAsked: false };
   const backend = await startBackend("hesitant", (_request, response) => {
@@ -105,7 +105,7 @@ describe("a route whose health check goes on", () => {
     const call = first.client.createRoute({ ...place, serviceIdentifier, routeType: RouteType.DEFAULT });
     call.catch(() => {});
     await eventually(() => gate.isAsked, "the check asks");
-    // What a killed process leaves: the files as they are, without any word of parting.
+    // The files as a killed process leaves them.
     const directory = await temporaryDirectory();
     await cp(first.directory, directory, { recursive: true });
 

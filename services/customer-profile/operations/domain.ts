@@ -18,7 +18,7 @@ import { limits } from "../limits.ts";
 import { totalOf } from "../store/counters.ts";
 import * as stored from "../store/domain.ts";
 import { removeIntegrationsOf } from "../store/integration.ts";
-import { enqueuePurge } from "../work/domain-purge.ts";
+import { enqueueDomainPurge } from "../work/domain-purge.ts";
 
 /** Creates a domain. Repeating the call fails with DOMAIN_ALREADY_EXISTS and changes nothing. */
 export const createDomain: Operation<"createDomain"> = async (request, { app, access }) => {
@@ -86,7 +86,7 @@ export const deleteDomain: Operation<"deleteDomain"> = async (request, { app, ac
     const owner = { accountId: access.accountId, domainName: request.domainName, domainId };
     await removeIntegrationsOf(transaction, owner);
     stored.deleteDomain(transaction, access.accountId, request.domainName, domainId);
-    enqueuePurge(app.jobs, transaction, domainId, nowMs);
+    enqueueDomainPurge(app.jobs, transaction, domainId, nowMs);
     transaction.afterCommit(() => app.compaction.request());
   });
 

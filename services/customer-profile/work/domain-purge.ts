@@ -28,7 +28,7 @@ import {
 export const domainPurgeKind = "domain-purge";
 
 /** Enqueues the removal in the transaction that deletes the domain. */
-export const enqueuePurge = (jobs: Jobs, transaction: Transaction, domainId: Uint8Array, nowMs: number): void => {
+export const enqueueDomainPurge = (jobs: Jobs, transaction: Transaction, domainId: Uint8Array, nowMs: number): void => {
   jobs.enqueue(transaction, {
     kind: domainPurgeKind,
     owner: idText(domainId),

@@ -13,8 +13,8 @@ import type { Access } from "./access.ts";
  * Decides whether a call may reach its handler: only the owner of an environment may use it and what it holds. Every
  * request that names a resource names its environment.
  *
- * Refuses, in this order: (1) a caller without an account, (2) an ARN that is not one of this service's resources, (3) an
- * environment of another account. An environment that does not exist is left to the handler.
+ * Refuses, in this order: (1) a caller without an account, (2) an ARN that is not one of this service's resources, (3)
+ * an environment of another account. An environment that does not exist is left to the handler.
  */
 export const guard: Guard<Application, Access> = async (request, { app, caller, method }) => {
   const { accountId } = caller;

@@ -1,22 +1,24 @@
 import type { FunctionEndpoint, UrlEndpoint } from "../../../gen/quartet/refactoringworkspace/v1/service_pb.ts";
 import { ServiceEndpointType } from "../../../gen/quartet/refactoringworkspace/v1/service_pb.ts";
 
-/** What a caller says about a service's endpoint. */
-export interface EndpointWish {
+/** The members of a request that describe a service's endpoint. */
+export interface RequestedEndpoint {
   readonly endpointType?: ServiceEndpointType;
   readonly urlEndpoint?: UrlEndpoint;
   readonly functionEndpoint?: FunctionEndpoint;
 }
 
-/** Why an endpoint cannot be; undefined: it can. Addresses are not resolved here: that is the health check's work. */
-export const findEndpointProblem = (wish: EndpointWish): string | undefined => {
-  if (wish.endpointType === ServiceEndpointType.FUNCTION) {
-    if (wish.urlEndpoint !== undefined) return "UrlEndpoint is given for the type FUNCTION";
-    return wish.functionEndpoint === undefined ? "FunctionEndpoint is missing for the type FUNCTION" : undefined;
+/** Why an endpoint is not valid; undefined if it is. Names are not resolved here, but by the health check. */
+export const findEndpointProblem = (requested: RequestedEndpoint): string | undefined => {
+  if (requested.endpointType === ServiceEndpointType.FUNCTION) {
+    if (requested.urlEndpoint !== undefined) return "UrlEndpoint is given for the type FUNCTION";
+    return requested.functionEndpoint === undefined ? "FunctionEndpoint is missing for the type FUNCTION" : undefined;
   }
-  if (wish.functionEndpoint !== undefined) return "FunctionEndpoint is given for the type URL";
-  if (wish.urlEndpoint === undefined) return "UrlEndpoint is missing for the type URL";
-  return findUrlProblem("Url", wish.urlEndpoint.url) ?? findUrlProblem("HealthUrl", wish.urlEndpoint.healthUrl);
+  if (requested.functionEndpoint !== undefined) return "FunctionEndpoint is given for the type URL";
+  if (requested.urlEndpoint === undefined) return "UrlEndpoint is missing for the type URL";
+  return (
+    findUrlProblem("Url", requested.urlEndpoint.url) ?? findUrlProblem("HealthUrl", requested.urlEndpoint.healthUrl)
+  );
 };
 
 const findUrlProblem = (member: string, text: string | undefined): string | undefined => {

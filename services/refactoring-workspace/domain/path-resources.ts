@@ -3,8 +3,8 @@ import { createHash } from "node:crypto";
 import { occupiedPaths } from "./source-path.ts";
 
 /**
- * The proxy's id of each path that a route occupies: ten characters of 0-9a-z, made from application and path, so that
- * routes that share a path share its id.
+ * The proxy's id of each path that a route occupies: ten characters of 0-9a-z, derived from application and path, so
+ * that routes with a common path share its id.
  */
 export const pathResourceIds = (
   applicationId: string,

@@ -73,7 +73,9 @@ export const refuseUsedDefault = (route: RouteRecord, all: readonly RouteRecord[
     });
 };
 
-/** For the default route: another route that is active or becoming active. Routes by path do not depend on each other. */
+/**
+ * For the default route: another route that is active or becoming active. Routes by path do not depend on each other.
+ */
 const findOtherActive = (route: RouteRecord, all: readonly RouteRecord[]): RouteRecord | undefined =>
   route.match === undefined ? all.find((each) => each.routeId !== route.routeId && isOrBecomesActive(each)) : undefined;
 

@@ -9,7 +9,7 @@ import {
 import type { RouteRecord } from "../../../gen/quartet/refactoringworkspace/storage/v1/records_pb.ts";
 import { hasDotSegment, parseSourcePath, sourcePathShape } from "./source-path.ts";
 
-/** Why the settings of a new route cannot be; undefined: they can. */
+/** Why the settings of a new route are not valid; undefined if they are. */
 export const findRouteProblem = (request: CreateRouteRequest): string | undefined => {
   const { uriPathRoute, defaultRoute } = request;
   if (request.routeType === RouteType.DEFAULT)
@@ -24,25 +24,25 @@ export const findRouteProblem = (request: CreateRouteRequest): string | undefine
   return undefined;
 };
 
-/** Whether a new route is to take traffic: a default route unless it says otherwise, one by path when it says so. */
+/** Whether a new route is to be active: a default route unless the request says otherwise, others if it says so. */
 export const wantsTraffic = (request: CreateRouteRequest): boolean =>
   request.routeType === RouteType.DEFAULT
     ? request.defaultRoute?.activationState !== RouteActivationState.INACTIVE
     : request.uriPathRoute?.activationState === RouteActivationState.ACTIVE;
 
-/** Whether a route takes traffic or is about to. */
+/** Whether a route is active or becoming active. */
 export const isOrBecomesActive = (route: RouteRecord): boolean =>
   route.state === RouteState.ACTIVE || isChanging(route);
 
-/** Whether the health check of a route's service goes on. */
+/** Whether the health check of a route's service runs. */
 export const isChanging = (route: RouteRecord): boolean =>
   route.state === RouteState.CREATING || route.state === RouteState.UPDATING;
 
-/** The application's default route among its routes. */
+/** The default route among an application's routes. */
 export const findDefaultRoute = (routes: readonly RouteRecord[]): RouteRecord | undefined =>
   routes.find((route) => route.match === undefined);
 
-/** The route that already takes some of the requests of a path and methods; none where neither would know which wins. */
+/** The first route that matches requests of this path and these methods, with the same precedence. */
 export const findOverlap = (
   routes: readonly RouteRecord[],
   sourcePath: string,
@@ -53,12 +53,12 @@ export const findOverlap = (
     (route) =>
       route.match !== undefined &&
       sourcePathShape(route.match.sourcePath) === shape &&
-      methodsMeet(route.match.methods, methods),
+      methodsOverlap(route.match.methods, methods),
   );
 };
 
-/** A route that names a method beats one for all methods, so only two of one kind meet. */
-const methodsMeet = (some: readonly HttpMethod[], others: readonly HttpMethod[]): boolean =>
+/** A route that names a method has precedence over one for all methods, so only two of the same kind overlap. */
+const methodsOverlap = (some: readonly HttpMethod[], others: readonly HttpMethod[]): boolean =>
   some.length === 0 || others.length === 0
     ? some.length === others.length
     : some.some((method) => others.includes(method));

@@ -16,8 +16,8 @@ export interface VpcDescription {
 }
 
 /**
- * Provisions and describes the network around applications. It is called outside of transactions, which may run again, and
- * identifies what it provisions by the id of the environment or application.
+ * Provisions and describes the network around applications. It is called outside of transactions, which may run again,
+ * and identifies what it provisions by the id of the environment or application.
  *
  * - A creation is called once for an id. Before it, a job is stored that deletes what was created unless the id is
  *   recorded (work/fabric-release.ts); so a refused call, a failed one and a crash leave nothing behind.

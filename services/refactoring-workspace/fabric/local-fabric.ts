@@ -5,8 +5,8 @@ import type { Fabric } from "./fabric.ts";
 const lowerAlphanumeric = "0123456789abcdefghijklmnopqrstuvwxyz";
 
 /**
- * The fabric of one machine: every address is reached directly, so its gateways, load balancers and links are only names.
- * Every VPC has the one private range of the machine.
+ * The fabric of one machine: every address is reached directly, so its gateways, load balancers and links are only
+ * names. Every VPC has the one private range of the machine.
  */
 export const localFabric = (ids: Ids, prefix: { readonly partition: string; readonly region: string }): Fabric => ({
   createTransitGateway: async () => `tgw-${ids.hex(17)}`,

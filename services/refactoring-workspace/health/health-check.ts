@@ -9,23 +9,23 @@ import { resolveAllowed } from "../proxy/addresses.ts";
 import type { FunctionCaller } from "../proxy/function-caller.ts";
 import type { Upstreams } from "../proxy/upstreams.ts";
 
-/** What is checked: a URL with perhaps another one for checks, or a function. */
+/** The endpoint to check: a URL, with another one for checks if it has one, or a function. */
 export type CheckedEndpoint =
   | { readonly url: string; readonly healthUrl: string | undefined }
   | { readonly functionArn: string };
 
-/** The outcome of a check. `details` are facts for the caller: names and short values. */
+/** The outcome of a check. `details` are facts for the caller: short texts by name. */
 export type HealthOutcome =
   | { readonly isHealthy: true }
   | { readonly isHealthy: false; readonly problem: string; readonly details: Readonly<Record<string, string>> };
 
-/** Bounds of a check. Times are milliseconds. */
+/** Limits of a check. Times are milliseconds. */
 export interface HealthLimits {
   /** Longest time of a whole check. */
   readonly checkMs: number;
   /** Longest time of one attempt. */
   readonly attemptMs: number;
-  /** Attempts that must fail before the check fails; one that succeeds is enough. */
+  /** Attempts of a check; it succeeds with the first attempt that succeeds. */
   readonly attemptsMax: number;
   /** Time between two attempts. */
   readonly intervalMs: number;
@@ -33,33 +33,33 @@ export interface HealthLimits {
 
 export const defaultHealthLimits: HealthLimits = { checkMs: 15_000, attemptMs: 6_000, attemptsMax: 2, intervalMs: 250 };
 
-/** What a check works with. */
+/** The dependencies of a check. */
 export interface HealthSettings {
   readonly addresses: AddressRules;
   readonly upstreams: Upstreams;
   readonly functions: FunctionCaller;
-  /** How a connection to a public address is tried. Unset: by the machine's own sockets. */
+  /** Tries a connection to a public address. Unset: over the machine's network. */
   readonly connect?: TryConnection;
   readonly limits?: Partial<HealthLimits>;
 }
 
-/** Opens a connection and closes it again; rejects when it cannot be opened. */
-export type TryConnection = (to: ConnectionPlace, signal: AbortSignal) => Promise<void>;
+/** Opens a connection and closes it again; rejects if it cannot be opened. */
+export type TryConnection = (to: ConnectionTarget, signal: AbortSignal) => Promise<void>;
 
-/** Where a connection leads. */
-export interface ConnectionPlace {
+/** The target of a connection. */
+export interface ConnectionTarget {
   readonly host: string;
   readonly port: number;
-  /** The name that the certificate must have; undefined: the connection is not secured. */
+  /** The name that the certificate must have; undefined: a connection without TLS. */
   readonly servername: string | undefined;
 }
 
-/** Answers that count as healthy: of a success or a redirect, which is not followed. */
+/** Success and redirects, which are not followed, count as healthy. */
 const isHealthyStatus = (status: number): boolean => status >= 200 && status <= 399;
 
 /**
- * Checks once whether an endpoint can take traffic. A URL of a private address is asked by GET and must answer 200 to
- * 399; one of a public address must take a connection (and for https a valid certificate); a function must exist and
+ * Checks once whether an endpoint can receive requests. A URL with a private address must answer GET with 200 to 399; a
+ * URL with a public address must accept a connection (with a valid certificate for https); a function must exist and
  * not have failed. Rejects only when the signal is aborted.
  */
 export const checkHealth = async (
@@ -110,8 +110,8 @@ const checkUrl = async (
   signal: AbortSignal,
 ): Promise<HealthOutcome> => {
   const asked = healthUrl ?? url;
-  const isPrivate = await standsPrivately(url, settings.addresses);
-  if (healthUrl !== undefined && (await standsPrivately(healthUrl, settings.addresses)) !== isPrivate)
+  const isPrivate = await hasPrivateAddress(url, settings.addresses);
+  if (healthUrl !== undefined && (await hasPrivateAddress(healthUrl, settings.addresses)) !== isPrivate)
     return unhealthy("Url and HealthUrl are not both public or both private", { HealthUrl: healthUrl });
   if (healthUrl !== undefined && isPrivate && new URL(healthUrl).hostname !== new URL(url).hostname)
     return unhealthy("Url and HealthUrl are private and have not the same host", { HealthUrl: healthUrl });
@@ -125,7 +125,7 @@ const checkUrl = async (
   return unhealthy(`it answered ${answer.statusCode}`, { Url: asked, StatusCode: String(answer.statusCode) });
 };
 
-const standsPrivately = async (url: string, rules: AddressRules): Promise<boolean> => {
+const hasPrivateAddress = async (url: string, rules: AddressRules): Promise<boolean> => {
   const found = await resolveAllowed(hostnameOf(new URL(url)), rules);
   return found.some(({ address }) => isPrivateAddress(address));
 };
@@ -150,7 +150,7 @@ const tryConnection: TryConnection = async ({ host, port, servername }, signal) 
   }
 };
 
-/** What callers are told of a failure: no stack and no address that they did not give. */
+/** The reason of a failure for callers: without a stack, and without an address that they do not know. */
 const reasonOf = (error: unknown): string => {
   const { code, name } = error as { code?: string; name?: string };
   if (name === "AddressRefusedError") return "its address is private, which is not allowed";

@@ -1,7 +1,7 @@
 /**
  * Applications. The guard has checked that the environment is not another account's. CreateApplication refuses, in this
- * order: (1) a reserved name, (2) reserved tag keys, (3) a client token of another request, (4) an environment that does
- * not exist, (5) one application more than an environment may hold. The others refuse (1) an environment, (2) an
+ * order: (1) a reserved name, (2) reserved tag keys, (3) a client token of another request, (4) an environment that
+ * does not exist, (5) one application more than an environment may hold. The others refuse (1) an environment, (2) an
  * application that does not exist; DeleteApplication then refuses one that holds routes or services.
  */
 import type { MessageInitShape } from "@bufbuild/protobuf";
@@ -32,7 +32,9 @@ import { listRoutes } from "../store/route.ts";
 import { listServices } from "../store/service.ts";
 import type { FabricOwner } from "../work/fabric-release.ts";
 
-/** Creates an application; its proxy serves when this returns. Repeating the call with its client token changes nothing. */
+/**
+ * Creates an application; its proxy serves when this returns. Repeating the call with its client token changes nothing.
+ */
 export const createApplication: Operation<"createApplication"> = async (request, { app, access, method }) => {
   const { accountId } = access;
   refuseReservedName(request.name, "app-");
@@ -66,7 +68,7 @@ export const createApplication: Operation<"createApplication"> = async (request,
       });
       stored.putApplication(transaction, record);
       await proxy.keep(transaction);
-      transaction.afterCommit(() => app.routeTable.refresh(record));
+      transaction.afterCommit(() => app.proxiedApplications.refresh(record));
       const { endpointType, stageName } = record;
       const answer = { ...applicationAnswer(app, record), apiGatewayProxy: { endpointType, stageName } };
       return { resourceId: applicationId, answer };
@@ -98,7 +100,7 @@ export const deleteApplication: Operation<"deleteApplication"> = async (request,
       });
     stored.deleteApplication(transaction, application);
     app.fabricReleases.release(transaction, proxyOf(application.createdByAccountId, applicationId));
-    transaction.afterCommit(() => app.routeTable.remove(application.apiGatewayId));
+    transaction.afterCommit(() => app.proxiedApplications.remove(application.apiGatewayId));
     return application;
   });
 

@@ -1,8 +1,8 @@
 /**
- * Environments. The guard has checked that a named environment is not another account's. CreateEnvironment refuses, in this
- * order: (1) a reserved name, (2) reserved tag keys, (3) a client token of another request, (4) one environment more than
- * an account may have. The others refuse an environment that does not exist; DeleteEnvironment then refuses one that holds
- * applications.
+ * Environments. The guard has checked that a named environment is not another account's. CreateEnvironment refuses, in
+ * this order: (1) a reserved name, (2) reserved tag keys, (3) a client token of another request, (4) one environment
+ * more than an account may have. The others refuse an environment that does not exist; DeleteEnvironment then refuses
+ * one that holds applications.
  */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { create, toBinary } from "@bufbuild/protobuf";
@@ -30,7 +30,9 @@ import { idempotently } from "../store/client-token.ts";
 import * as stored from "../store/environment.ts";
 import type { FabricOwner } from "../work/fabric-release.ts";
 
-/** Creates an environment, which is ready when this returns. Repeating the call with its client token changes nothing. */
+/**
+ * Creates an environment, which is ready when this returns. Repeating the call with its client token changes nothing.
+ */
 export const createEnvironment: Operation<"createEnvironment"> = async (request, { app, access, method }) => {
   const { accountId } = access;
   refuseReservedName(request.name, "env-");

@@ -1,8 +1,8 @@
 /**
- * Policies of environments. The guard has checked that the environment is not another account's. Each operation refuses,
- * in this order: (1) an ARN that does not name an environment, (2) when putting: a policy that is not one line of a valid
- * policy about this service's actions, (3) an environment that does not exist, (4) when getting or deleting: an
- * environment without a policy.
+ * Policies of environments. The guard has checked that the environment is not another account's. Each operation
+ * refuses, in this order: (1) an ARN that does not name an environment, (2) when putting: a policy that is not one line
+ * of a valid policy about this service's actions, (3) an environment that does not exist, (4) when getting or deleting:
+ * an environment without a policy.
  */
 import { ErrorReason } from "../../../gen/quartet/refactoringworkspace/v1/error_reason_pb.ts";
 import { parsePolicy, PolicyError } from "../../kit/policy/document.ts";
@@ -50,7 +50,10 @@ export const deleteResourcePolicy: Operation<"deleteResourcePolicy"> = async (re
   return {};
 };
 
-/** The id of the environment with an ARN. Throws RESOURCE_NOT_FOUND, also if the ARN names an account that is not its owner. */
+/**
+ * The id of the environment with an ARN. Throws RESOURCE_NOT_FOUND, also if the ARN names an account that is not its
+ * owner.
+ */
 const idOf = async (reader: Reader, named: ReturnType<typeof parseEnvironmentArn>): Promise<string> => {
   const { environmentId, ownerAccountId } = await getEnvironment(reader, named.environmentId);
   return orNotFound(ownerAccountId === named.account ? environmentId : undefined, "ENVIRONMENT", named.environmentId);

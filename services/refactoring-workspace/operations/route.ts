@@ -1,10 +1,11 @@
 /**
- * Routes. The guard has checked that the environment is not another account's. CreateRoute refuses, in this order:
- * (1) settings that contradict each other, (2) reserved tag keys, (3) a client token of another request, (4) an environment,
- * (5) an application, (6) a service that does not exist, (7) one route more than an application may hold, (8) a first route
- * that is not the default route, (9) a route that another one already covers, (10) an active route while the default route
- * is not active. UpdateRoute and DeleteRoute refuse (1) an environment, (2) an application, (3) a route that does not
- * exist, (4) a route whose health check runs, (5) a change that leaves an active route without an active default route.
+ * Routes. The guard has checked that the environment is not another account's. CreateRoute refuses, in this order: (1)
+ * settings that contradict each other, (2) reserved tag keys, (3) a client token of another request, (4) an
+ * environment, (5) an application, (6) a service that does not exist, (7) one route more than an application may hold,
+ * (8) a first route that is not the default route, (9) a route that another one already covers, (10) an active route
+ * while the default route is not active. UpdateRoute and DeleteRoute refuse (1) an environment, (2) an application, (3)
+ * a route that does not exist, (4) a route whose health check runs, (5) a change that leaves an active route without an
+ * active default route.
  *
  * A route that is to become active is stored as CREATING or UPDATING together with the job that checks its service; the
  * job settles it as ACTIVE or FAILED, also after a crash. The call waits for that and returns the settled state.
@@ -102,7 +103,9 @@ export const getRoute: Operation<"getRoute"> = async (request, { app }) => {
   return routeAnswer(app, record);
 };
 
-/** Activates a route after a health check, or deactivates it at once. A route in the wanted state is not checked again. */
+/**
+ * Activates a route after a health check, or deactivates it at once. A route in the wanted state is not checked again.
+ */
 export const updateRoute: Operation<"updateRoute"> = async (request, context) => {
   const { app } = context;
   const toActive = request.activationState === RouteActivationState.ACTIVE;
@@ -195,7 +198,7 @@ const refreshAfterCommit = async (
   named: ApplicationIdentifiers,
 ): Promise<void> => {
   const application = await getApplication(transaction, named);
-  transaction.afterCommit(() => app.routeTable.refresh(application));
+  transaction.afterCommit(() => app.proxiedApplications.refresh(application));
 };
 
 const createdAnswer = (app: Application, record: RouteRecord, { uriPathRoute }: CreateRouteRequest) => {

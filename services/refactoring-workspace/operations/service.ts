@@ -1,9 +1,9 @@
 /**
- * Services. The guard has checked that the environment is not another account's. CreateService refuses, in this order: (1) a
- * reserved name, (2) reserved tag keys, (3) an endpoint that does not match its type, (4) a client token of another
- * request, (5) an environment, (6) an application that does not exist, (7) one service more than an application may hold.
- * The others refuse (1) an environment, (2) an application, (3) a service that does not exist; DeleteService then refuses
- * a service that a route sends requests to.
+ * Services. The guard has checked that the environment is not another account's. CreateService refuses, in this order:
+ * (1) a reserved name, (2) reserved tag keys, (3) an endpoint that does not match its type, (4) a client token of
+ * another request, (5) an environment, (6) an application that does not exist, (7) one service more than an application
+ * may hold. The others refuse (1) an environment, (2) an application, (3) a service that does not exist; DeleteService
+ * then refuses a service that a route sends requests to.
  */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { create, toBinary } from "@bufbuild/protobuf";

@@ -1,7 +1,7 @@
 /**
- * Tags of environments, applications, services and routes. The guard has checked the ARN and that its environment is not
- * another account's. Each operation refuses, in this order: (1) reserved tag keys, (2) a resource that does not exist,
- * (3) more tags than a resource may have.
+ * Tags of environments, applications, services and routes. The guard has checked the ARN and that its environment is
+ * not another account's. Each operation refuses, in this order: (1) reserved tag keys, (2) a resource that does not
+ * exist, (3) more tags than a resource may have.
  */
 import type { Reader } from "../../kit/store/transaction.ts";
 import { tagsWith, tagsWithout } from "../../kit/tags/tags.ts";
@@ -42,7 +42,10 @@ export const listTagsForResource: Operation<"listTagsForResource"> = async (requ
   return { tags: { tags: { ...found.tags } } };
 };
 
-/** The tags of the resource with an ARN. Throws RESOURCE_NOT_FOUND, also if the ARN names an account that is not its owner. */
+/**
+ * The tags of the resource with an ARN. Throws RESOURCE_NOT_FOUND, also if the ARN names an account that is not its
+ * owner.
+ */
 const getTagged = async (reader: Reader, resourceArn: string): Promise<Tagged> => {
   const { account, resource } = parseResourceArn(resourceArn);
   const found = await findTagged(reader, resource);

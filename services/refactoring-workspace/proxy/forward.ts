@@ -4,39 +4,45 @@ import type { Dispatcher } from "undici";
 
 import { responseHeaders, sentReason, sentTrailers } from "./forwarded-headers.ts";
 import { refuse, upstreamRefusal } from "./refusal.ts";
-import { hasBody, leaveBody, RequestBody } from "./request-body.ts";
+import { hasBody, discardBody, ForwardedBody } from "./request-body.ts";
 
 /** One request on its way to a service. */
-export interface Exchange {
+export interface ForwardedExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly requestId: string;
-  /** The client waits for `100 Continue` before it sends the body. */
+  /** Whether the client waits for `100 Continue` before it sends the body. */
   readonly expectsContinue: boolean;
   /** Path and query for the service. */
   readonly path: string;
   /** Header fields for the service: name, value, name, value. */
   readonly headers: string[];
-  /** Told when the exchange failed on the service's side. */
+  /** Called if the exchange failed on the service's side. */
   readonly onFailure: (error: Error) => void;
 }
 
-/** Requests that may be sent a second time when a kept-alive connection turned out to be closed. */
+/** Methods of requests that may be sent a second time if a kept-alive connection turns out to be closed. */
 const repeatableMethods = new Set(["GET", "HEAD", "OPTIONS"]);
 
 /**
- * Sends a request to a service and its answer to the client, both as they come: at most the stream buffers of either
- * side are held. A client that goes away ends the service's work; a service that fails before its answer began is told
- * as 502 or 504, one that fails later cuts the client's connection, so that half an answer is never taken for a whole.
+ * Sends a request to a service and its answer to the client, both as they arrive: at most the stream buffers of both
+ * sides are in memory. If the client disconnects, the request to the service is aborted. If the service fails before
+ * its answer begins, the client gets 502 or 504; if it fails later, the client's connection is cut, so that half an
+ * answer never looks like a whole one.
  */
-export const forward = (dispatcher: Dispatcher, exchange: Exchange): void => {
+export const forward = (dispatcher: Dispatcher, exchange: ForwardedExchange): void => {
   const { request, response } = exchange;
-  const body = hasBody(request) ? new RequestBody(request, response, exchange.expectsContinue) : null;
+  const body = hasBody(request) ? new ForwardedBody(request, response, exchange.expectsContinue) : null;
   const isRepeatable = body === null && repeatableMethods.has(request.method ?? "");
   send(dispatcher, exchange, body, isRepeatable);
 };
 
-const send = (dispatcher: Dispatcher, exchange: Exchange, body: RequestBody | null, isRepeatable: boolean): void => {
+const send = (
+  dispatcher: Dispatcher,
+  exchange: ForwardedExchange,
+  body: ForwardedBody | null,
+  isRepeatable: boolean,
+): void => {
   const handler = new AnswerHandler(exchange, body, () => {
     if (!isRepeatable) return false;
     send(dispatcher, exchange, body, false);
@@ -53,16 +59,16 @@ const send = (dispatcher: Dispatcher, exchange: Exchange, body: RequestBody | nu
   );
 };
 
-/** Passes one answer on to the client, no faster than the client takes it. */
+/** Passes one answer on to the client, no faster than the client reads it. */
 class AnswerHandler implements Dispatcher.DispatchHandler {
-  readonly #exchange: Exchange;
-  readonly #body: RequestBody | null;
+  readonly #exchange: ForwardedExchange;
+  readonly #body: ForwardedBody | null;
   readonly #repeat: () => boolean;
   #controller: Dispatcher.DispatchController | undefined;
   #hasData = false;
   #isOver = false;
 
-  constructor(exchange: Exchange, body: RequestBody | null, repeat: () => boolean) {
+  constructor(exchange: ForwardedExchange, body: ForwardedBody | null, repeat: () => boolean) {
     this.#exchange = exchange;
     this.#body = body;
     this.#repeat = repeat;
@@ -81,18 +87,18 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
     _headers: unknown,
     statusMessage?: string,
   ): void {
-    // NOTE: Interim answers are the connection's own business; the client gets its own `100 Continue`.
+    // NOTE: Interim answers concern one connection only; the client gets a `100 Continue` of the proxy's own.
     if (status < 200) return;
     const raw = (controller.rawHeaders as Buffer[]).map((text) => text.toString("latin1"));
     const { response } = this.#exchange;
     try {
       response.writeHead(status, sentReason(statusMessage ?? ""), responseHeaders(raw));
     } catch (error) {
-      // Thrown into the parser of the answer it would be lost, and the client would wait.
+      // The parser of the answer would lose the error, and the client would wait.
       controller.abort(error as Error);
       return;
     }
-    // The header of an answer whose body takes its time goes out by itself, else together with the first bytes.
+    // The header is sent together with the first bytes of the body, or by itself if these are not there yet.
     process.nextTick(() => this.#hasData || response.writableEnded || response.flushHeaders());
   }
 
@@ -109,7 +115,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
     response.end();
     if (request.complete) return;
     this.#body?.destroy();
-    leaveBody(request);
+    discardBody(request);
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
@@ -137,7 +143,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
   };
 }
 
-/** The client ended its connection before its answer did. */
+/** The client ended its connection before the end of its answer. */
 class ClientGoneError extends Error {
   override readonly name = "ClientGoneError";
 }

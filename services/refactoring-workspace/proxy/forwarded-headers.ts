@@ -1,4 +1,4 @@
-/** Header fields of one message as they came: name, value, name, value. */
+/** Header fields of one message as received: name, value, name, value. */
 export type RawHeaders = readonly string[];
 
 /** Fields that concern one connection only (RFC 9110 section 7.6.1) and are never passed on. */
@@ -14,7 +14,7 @@ const hopByHop = new Set([
   "upgrade",
 ]);
 
-/** Fields that the proxy writes itself. */
+/** Fields that the proxy sets itself. */
 const rewritten = new Set([
   "expect",
   "host",
@@ -24,50 +24,50 @@ const rewritten = new Set([
   "x-forwarded-proto",
 ]);
 
-/** Fields that stay although `Connection` names them, because the message could not be read without them. */
+/** Fields that are kept even if `Connection` names them, because the message could not be read without them. */
 const framing = new Set(["content-length", "content-type", "content-encoding", "host"]);
 
-/** What the proxy tells a service about the request that it passes on. */
+/** The facts about a forwarded request that its service receives. */
 export interface ForwardedFacts {
   /** The Host header for the service. */
   readonly host: string;
-  /** The address from which the request came. */
+  /** The address of the client. */
   readonly clientAddress: string;
   /** The Host header as the client sent it. */
   readonly clientHost: string;
-  /** The port on which the request came in. */
+  /** The port that received the request. */
   readonly port: number;
 }
 
-/** The name with which the proxy stands in `Via`. */
+/** The proxy's name in `Via`. */
 const viaName = "quartet";
 
-/** How many proxies of ours a request may have passed; one more is a circle. */
+/** How many of our proxies a request may have passed; one more is a loop. */
 export const proxyHopsMax = 8;
 
-/** How many proxies of ours a request has passed. */
+/** How many of our proxies a request has passed. */
 export const countProxyHops = (via: string | undefined): number =>
   via === undefined ? 0 : via.split(",").filter((hop) => hop.trim().split(/\s+/)[1] === viaName).length;
 
-/** The request fields for the service: all end-to-end ones as they came, then Host, Via and X-Forwarded-*. */
+/** The request fields for the service: all end-to-end fields as received, then Host, Via and X-Forwarded-*. */
 export const requestHeaders = (raw: RawHeaders, facts: ForwardedFacts): string[] => {
   const kept = endToEnd(raw, (name) => rewritten.has(name));
-  const came = (wanted: string): string[] => {
+  const received = (wanted: string): string[] => {
     const values: string[] = [];
     for (let index = 0; index < raw.length; index += 2)
       if (raw[index]?.toLowerCase() === wanted) values.push(raw[index + 1] as string);
     return values;
   };
   kept.push("host", facts.host, "via", `1.1 ${viaName}`);
-  kept.push("x-forwarded-for", [...came("x-forwarded-for"), facts.clientAddress].join(", "));
+  kept.push("x-forwarded-for", [...received("x-forwarded-for"), facts.clientAddress].join(", "));
   kept.push("x-forwarded-host", facts.clientHost, "x-forwarded-port", String(facts.port), "x-forwarded-proto", "http");
   return kept;
 };
 
-/** The response fields for the client: all end-to-end ones as they came. */
+/** The response fields for the client: all end-to-end fields as received. */
 export const responseHeaders = (raw: RawHeaders): string[] => endToEnd(raw, () => false);
 
-/** The same of trailers, which say nothing about how the message is read (RFC 9110 section 6.5.1). */
+/** The trailers for the client, without fields that concern framing (RFC 9110 section 6.5.1). */
 export const sentTrailers = (
   trailers: Readonly<Record<string, string | readonly string[] | number | undefined>>,
 ): [string, string][] =>
@@ -77,7 +77,10 @@ export const sentTrailers = (
     return [value].flat().map((each): [string, string] => [name, String(each)]);
   });
 
-/** A reason that was read as UTF-8 as the bytes that it came in, one character each; what no line may hold is a space. */
+/**
+ * The bytes of a reason that was decoded as UTF-8, one character each; a space replaces what a status line may not
+ * contain.
+ */
 export const sentReason = (text: string): string =>
   Buffer.from(text, "utf8")
     .toString("latin1")

@@ -5,19 +5,19 @@ import { GatheredBytes } from "../../kit/wire/gathered-bytes.ts";
 import { functionEvent, MalformedAnswerError, readFunctionAnswer } from "./function-event.ts";
 import { responseHeaders } from "./forwarded-headers.ts";
 import { RefusedError, refusals } from "./refusal.ts";
-import type { RouteTarget } from "./route-table.ts";
+import type { RouteTarget } from "./proxied-applications.ts";
 import type { Routed } from "./routing.ts";
 import type { Upstreams } from "./upstreams.ts";
 
-/** Where functions are called. */
+/** The dependencies of a `FunctionCaller`. */
 export interface FunctionSettings {
-  /** Base address of the Invoke API. Undefined: the installation calls no functions. */
+  /** Base address of the Invoke API. Undefined: no functions are called. */
   readonly address: string | undefined;
   readonly upstreams: Upstreams;
   readonly clock: Clock;
 }
 
-/** What a caller of functions found out about one. */
+/** Whether a function can be called. */
 export type FunctionState = { readonly isReady: true } | { readonly isReady: false; readonly problem: string };
 
 /** One request for a function. */
@@ -29,10 +29,10 @@ export interface FunctionExchange extends Routed {
   readonly expectsContinue: boolean;
 }
 
-/** What a function takes and answers at most. An event is one document, so it is held whole. */
+/** The largest body of a request to a function and of its answer. Each is one document, so it is kept in memory. */
 export const functionBodyBytesMax = 6 * 1024 * 1024;
 
-/** Calls functions by the Invoke API: the proxy event as payload, the answer as the response. */
+/** Calls functions by the Invoke API, with the proxy event as payload; the answer becomes the response. */
 export class FunctionCaller {
   readonly #settings: FunctionSettings;
 
@@ -40,7 +40,7 @@ export class FunctionCaller {
     this.#settings = settings;
   }
 
-  /** Asks whether a function can be called: it must exist and not have failed. */
+  /** Checks whether a function can be called: it must exist and not have failed. */
   async check(functionArn: string, signal: AbortSignal): Promise<FunctionState> {
     if (this.#settings.address === undefined) return { isReady: false, problem: "no address for functions is set" };
     const { status, body } = await this.#send("GET", `/2015-03-31/functions/${nameOf(functionArn)}`, undefined, signal);
@@ -50,7 +50,7 @@ export class FunctionCaller {
     return state === "Failed" ? { isReady: false, problem: "the function is in the state Failed" } : { isReady: true };
   }
 
-  /** Answers a request with what the function answers. Rejects with RefusedError and network errors. */
+  /** Answers a request with the function's answer. Rejects with RefusedError and network errors. */
   async call(exchange: FunctionExchange): Promise<void> {
     if (this.#settings.address === undefined) throw new RefusedError(refusals.functionsNotConfigured);
     const { request, response, target, application } = exchange;
@@ -134,7 +134,7 @@ const readWhole = async (stream: AsyncIterable<Uint8Array>, tooLarge: () => Erro
   return bytes.take();
 };
 
-/** Name and qualifier, which the Invoke API takes as one: `orders`, `orders:live`. */
+/** Name and qualifier as one text, as the Invoke API expects it: `orders`, `orders:live`. */
 const nameOf = (functionArn: string): string => encodeURIComponent(functionArn.split(":").slice(6).join(":"));
 
 const stateIn = (body: string): unknown => {

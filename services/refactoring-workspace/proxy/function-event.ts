@@ -1,16 +1,16 @@
 import type { RawHeaders } from "./forwarded-headers.ts";
 import { parseSourcePath } from "../domain/source-path.ts";
 
-/** What a function is told about a request: the proxy event of format 1.0. */
+/** The facts about a request that become the proxy event of format 1.0. */
 export interface FunctionRequest {
   readonly accountId: string;
   readonly apiGatewayId: string;
   readonly stageName: string;
   readonly requestId: string;
-  /** When the request came, in milliseconds since the epoch. */
+  /** When the request was received, in milliseconds since the epoch. */
   readonly timeMs: number;
   readonly method: string;
-  /** Segments behind the stage, decoded. */
+  /** Segments after the stage, decoded. */
   readonly segments: readonly string[];
   readonly endsWithSlash: boolean;
   /** With its `?`, or empty. */
@@ -33,12 +33,12 @@ export interface FunctionAnswer {
   readonly body: Buffer;
 }
 
-/** The function's answer is not one that a proxy can send. */
+/** The function's answer cannot be sent to a client. */
 export class MalformedAnswerError extends Error {
   override readonly name = "MalformedAnswerError";
 }
 
-/** Bodies of these media types are told as text; all others as base64. */
+/** Bodies of these media types are passed as text; all others as base64. */
 const textTypes = /^(?:text\/|application\/(?:[\w.+-]*\+)?(?:json|xml|javascript|x-www-form-urlencoded)\b)/i;
 
 /** The event as JSON. */
@@ -81,7 +81,7 @@ export const functionEvent = (request: FunctionRequest): string => {
   });
 };
 
-/** Reads a function's answer. Throws MalformedAnswerError, as the usual proxies do, for what has not their form. */
+/** Reads a function's answer. Throws MalformedAnswerError if it does not have the form that proxies require. */
 export const readFunctionAnswer = (text: string): FunctionAnswer => {
   let answer: unknown;
   try {
@@ -116,7 +116,7 @@ const readHeaders = (single: unknown, multiple: unknown): string[] => {
 
 const headerText = (name: string, value: unknown): string => {
   if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean")
-    throw new MalformedAnswerError(`the value of header ${name} is no text`);
+    throw new MalformedAnswerError(`the value of header ${name} is not text`);
   const text = String(value);
   if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || /[^\t\x20-\x7e\x80-\xff]/.test(text))
     throw new MalformedAnswerError(`header ${name} has a character that headers may not have`);
@@ -159,7 +159,7 @@ const isTextBody = (headers: ReadonlyMap<string, readonly string[]>, body: Buffe
   return !isEncoded && textTypes.test(type) && body.equals(Buffer.from(body.toString("utf8")));
 };
 
-/** The path of the proxy's tree: the source path, with `{proxy+}` where the request lies below it. */
+/** The path of the proxy's tree: the source path, followed by `{proxy+}` if the request is for a child path. */
 const resourceOf = (request: FunctionRequest): string => {
   const { sourcePath, segments } = request;
   const own = sourcePath ?? "";

@@ -7,12 +7,12 @@ import { RouteState } from "../../../gen/quartet/refactoringworkspace/v1/route_p
 import type { Reader, Store } from "../../kit/store/store.ts";
 import { methodName } from "../domain/route-rules.ts";
 import { limits } from "../limits.ts";
-import type { ApplicationPlan, RoutePlan } from "./route-table.ts";
+import type { ApplicationPlan, RoutePlan } from "./proxied-applications.ts";
 import { allApplications, findApplication } from "../store/application.ts";
 import { listRoutes } from "../store/route.ts";
 import { listServices } from "../store/service.ts";
 
-/** Reads what the proxy does for one application, at one instant; undefined when there is no such application. */
+/** Reads the plan of one application as of one instant; undefined if the application does not exist. */
 export const readPlan = (
   store: Store,
   environmentId: string,
@@ -23,7 +23,7 @@ export const readPlan = (
     return application && planOf(reader, application);
   });
 
-/** Reads what the proxy does for every application. */
+/** Reads the plans of all applications. */
 export const readAllPlans = async function* (store: Store): AsyncIterable<ApplicationPlan> {
   const applications = await store.read(async (reader) => Array.fromAsync(allApplications(reader)));
   for (const application of applications) yield await store.read((reader) => planOf(reader, application));
@@ -39,7 +39,7 @@ const planOf = async (reader: Reader, application: ApplicationRecord): Promise<A
   return { applicationId, accountId: ownerAccountId, apiGatewayId, stageName, routes: plans };
 };
 
-/** The plan of a route that takes traffic: only an active one does. */
+/** The plan of a route, if it is active. */
 const routePlan = (route: RouteRecord, service: ServiceRecord | undefined): RoutePlan[] => {
   if (route.state !== RouteState.ACTIVE || service === undefined) return [];
   const { routeId, serviceId, match } = route;

@@ -11,24 +11,24 @@ import type { Logger } from "../../kit/log/log.ts";
 import { forward } from "./forward.ts";
 import { countProxyHops, proxyHopsMax, requestHeaders } from "./forwarded-headers.ts";
 import type { FunctionCaller } from "./function-caller.ts";
-import type { Refusal } from "./refusal.ts";
+import type { ProxyRefusal } from "./refusal.ts";
 import { RefusedError, refusals, refuse, upstreamRefusal } from "./refusal.ts";
 import { UnsafePathError } from "./request-path.ts";
-import type { RouteTable } from "./route-table.ts";
+import type { ProxiedApplications } from "./proxied-applications.ts";
 import type { Routed } from "./routing.ts";
 import { routeRequest, sentTarget } from "./routing.ts";
 import { endWithRefusal, tunnel } from "./tunnel.ts";
 import type { Upstreams } from "./upstreams.ts";
 
-/** Bounds of the proxy's port. Times are milliseconds. */
+/** Limits of the proxy's port. Times are milliseconds. */
 export interface ProxyLimits {
-  /** Connections of clients; more are closed as they come. */
+  /** Connections of clients; further ones are closed at once. */
   readonly connectionsMax: number;
-  /** Requests and tunnels at the same time; more get 503. */
+  /** Requests and tunnels at the same time; further ones get 503. */
   readonly requestsMax: number;
   /** Bytes of a request's header; a longer one gets 431. */
   readonly headerBytesMax: number;
-  /** Longest time for a request's header to arrive. There is no limit for its body. */
+  /** Longest time until a request's header has arrived. There is no limit for its body. */
   readonly headerTimeoutMs: number;
   /** How long an idle connection stays open. */
   readonly keepAliveMs: number;
@@ -45,10 +45,10 @@ export const defaultProxyLimits: ProxyLimits = {
   upgradeTimeoutMs: 60_000,
 };
 
-/** What the proxy needs. */
+/** The dependencies of the proxy. */
 export interface ProxyOptions {
   readonly listen: Address;
-  readonly routes: RouteTable;
+  readonly routes: ProxiedApplications;
   readonly upstreams: Upstreams;
   readonly functions: FunctionCaller;
   readonly ids: Ids;
@@ -58,10 +58,10 @@ export interface ProxyOptions {
 
 /** A listening proxy. */
 export interface RunningProxy {
-  /** Where it listens, without a slash at the end. */
+  /** The address on which it listens, without a slash at the end. */
   readonly url: string;
   readonly port: number;
-  /** Takes no more requests, lets those that run end within the time, then cuts the rest. */
+  /** Accepts no more requests, waits for running ones up to the time (milliseconds; unset: 0), then cuts the rest. */
   stop(graceMs?: number): Promise<void>;
 }
 
@@ -79,7 +79,7 @@ export const startProxy = async (options: ProxyOptions): Promise<RunningProxy> =
     keepAliveTimeout: limits.keepAliveMs,
     keepAlive: true,
     keepAliveInitialDelay: 60_000,
-    // An upgrade to anything else is left aside, as RFC 9110 section 7.8 allows, and the request served as it is.
+    // An upgrade to any other protocol is ignored, as RFC 9110 section 7.8 allows, and the request is served.
     shouldUpgradeCallback: (request) => request.headers.upgrade?.toLowerCase() === "websocket",
   });
   server.maxConnections = limits.connectionsMax;
@@ -105,7 +105,7 @@ const closeServer = async (server: Server, proxy: Proxy, graceMs: number): Promi
   server.closeIdleConnections();
   const timer = setTimeout(() => {
     server.closeAllConnections();
-    // Sockets that left HTTP are no connections of the server any more, but it waits for them.
+    // Sockets of tunnels are not connections of the server any longer, but it waits for them.
     proxy.cutTunnels();
   }, graceMs);
   await closed;
@@ -142,7 +142,7 @@ class Proxy {
     }
   }
 
-  /** Joins the client with the service that the request is for; never throws. */
+  /** Connects the client with the service of the request's route; never throws. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const requestId = this.#options.ids.uuid();
     this.#running += 1;
@@ -151,7 +151,7 @@ class Proxy {
       this.#running -= 1;
       this.#tunnels.delete(socket);
     });
-    // The tunnel listens for errors once it is open; until then an error only ends the socket.
+    // The tunnel handles errors once it is open; until then an error only ends the socket.
     socket.on("error", () => socket.destroy());
     this.#openTunnel(request, socket, head, requestId).catch((error: unknown) =>
       endWithRefusal(socket, this.#refusalOf(error, request, requestId), requestId),
@@ -185,7 +185,7 @@ class Proxy {
   #admit(request: IncomingMessage): void {
     if (this.isStopping) throw new RefusedError(refusals.stopping);
     if (this.#running > this.#limits.requestsMax) throw new RefusedError(refusals.busy);
-    if (countProxyHops(request.headers.via) >= proxyHopsMax) throw new RefusedError(refusals.circle);
+    if (countProxyHops(request.headers.via) >= proxyHopsMax) throw new RefusedError(refusals.loop);
   }
 
   #send(
@@ -223,7 +223,7 @@ class Proxy {
     return requestHeaders(request.rawHeaders, { host, clientAddress: remoteAddress, clientHost, port: localPort });
   }
 
-  #refusalOf(error: unknown, request: IncomingMessage, requestId: string): Refusal {
+  #refusalOf(error: unknown, request: IncomingMessage, requestId: string): ProxyRefusal {
     if (error instanceof RefusedError) return error.refusal;
     if (error instanceof UnsafePathError) return { status: 400, message: `The request is refused: ${error.message}.` };
     this.#logFailure(error, request, requestId);

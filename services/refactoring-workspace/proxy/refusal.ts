@@ -1,9 +1,9 @@
 import type { ServerResponse } from "node:http";
 
-import { leaveBody } from "./request-body.ts";
+import { discardBody } from "./request-body.ts";
 
-/** An answer of the proxy itself, when no service answers. */
-export interface Refusal {
+/** An answer of the proxy itself, if no service answers. */
+export interface ProxyRefusal {
   readonly status: number;
   readonly message: string;
 }
@@ -16,25 +16,25 @@ export const refusals = {
   functionsNotConfigured: { status: 502, message: "The installation calls no functions." },
   functionAnswerMalformed: { status: 502, message: "The function's answer is malformed." },
   functionFailed: { status: 502, message: "The function failed." },
-  circle: { status: 508, message: "The request passed this proxy too often." },
+  loop: { status: 508, message: "The request passed this proxy too often." },
   busy: { status: 503, message: "The proxy is busy; try again later." },
   stopping: { status: 503, message: "The proxy is stopping; try again later." },
   internal: { status: 500, message: "The proxy failed." },
-} satisfies Readonly<Record<string, Refusal>>;
+} satisfies Readonly<Record<string, ProxyRefusal>>;
 
-/** A refusal on its way out. */
+/** Ends a request with a refusal. */
 export class RefusedError extends Error {
   override readonly name = "RefusedError";
-  readonly refusal: Refusal;
+  readonly refusal: ProxyRefusal;
 
-  constructor(refusal: Refusal) {
+  constructor(refusal: ProxyRefusal) {
     super(refusal.message);
     this.refusal = refusal;
   }
 }
 
-/** What the failure of a service's connection is told as; the cause itself stays in the log. */
-export const upstreamRefusal = (error: unknown): Refusal => {
+/** The refusal for a failed connection to a service; the cause is only logged. */
+export const upstreamRefusal = (error: unknown): ProxyRefusal => {
   const { code, name } = error as { code?: string; name?: string };
   if (name === "AddressRefusedError")
     return { status: 502, message: "The service has an address that is not allowed." };
@@ -49,11 +49,11 @@ export const upstreamRefusal = (error: unknown): Refusal => {
 };
 
 /** The body of a refusal: JSON with `message` and `requestId`. */
-export const refusalBody = (refusal: Refusal, requestId: string): string =>
+export const refusalBody = (refusal: ProxyRefusal, requestId: string): string =>
   JSON.stringify({ message: refusal.message, requestId });
 
-/** Answers with a refusal, or cuts the connection when an answer has begun. */
-export const refuse = (response: ServerResponse, refusal: Refusal, requestId: string): void => {
+/** Answers with a refusal, or cuts the connection if an answer has begun. */
+export const refuse = (response: ServerResponse, refusal: ProxyRefusal, requestId: string): void => {
   if (response.headersSent || response.destroyed) {
     response.destroy();
     return;
@@ -66,5 +66,5 @@ export const refuse = (response: ServerResponse, refusal: Refusal, requestId: st
     ...(refusal.status === 503 ? { "retry-after": "1" } : {}),
   });
   response.end(body);
-  leaveBody(response.req);
+  discardBody(response.req);
 };

@@ -2,11 +2,11 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 
 /**
- * A request's body as a stream of its own, which may be ended without ending the client's connection: a service that
- * answers early takes no more of the body, while the client must still receive that answer. Takes the next bytes from
- * the client when the service took the last ones; `100 Continue` is sent when the first bytes are asked for.
+ * A request's body as a stream of its own, which can end without ending the client's connection: a service that answers
+ * early reads no more of the body, while the client must still receive that answer. The next bytes are read from the
+ * client when the service has read the last ones; `100 Continue` is sent when the service reads the first bytes.
  */
-export class RequestBody extends Readable {
+export class ForwardedBody extends Readable {
   readonly #request: IncomingMessage;
   #beforeFirstRead: (() => void) | undefined;
 
@@ -48,18 +48,18 @@ export class RequestBody extends Readable {
   };
 }
 
-/** Whether a message carries a body, by its header (RFC 9112 section 6.3). */
+/** Whether a message has a body, by its header (RFC 9112 section 6.3). */
 export const hasBody = (request: IncomingMessage): boolean =>
   request.headers["transfer-encoding"] !== undefined || Number(request.headers["content-length"] ?? 0) > 0;
 
-/** How long a client may go on sending a body that nobody takes. */
+/** How long a client may continue to send a body that is not read. */
 const lateBodyMsMax = 5_000;
 
 /**
- * Lets the rest of a body run past, so that a client that still sends it can read its answer; cuts the connection when
- * that takes too long.
+ * Discards the rest of a body, so that a client that still sends it can read its answer; cuts the connection if that
+ * takes too long.
  */
-export const leaveBody = (request: IncomingMessage): void => {
+export const discardBody = (request: IncomingMessage): void => {
   if (request.complete || request.destroyed) return;
   request.resume();
   const timer = setTimeout(() => request.complete || request.socket.destroy(), lateBodyMsMax);

@@ -1,13 +1,13 @@
 /**
- * The path of a request as the proxy reads it: split at `/` first, then each segment decoded for matching, so an
- * encoded slash never makes a segment. What is forwarded is always the text that came in.
+ * The path of a request as the proxy reads it: it is split at `/` before the segments are decoded for matching, so an
+ * encoded slash never separates segments. The text that was received is forwarded unchanged.
  */
 export interface RequestPath {
-  /** The segments as they came. */
+  /** The segments as received. */
   readonly raw: readonly string[];
-  /** The same with percent-escapes replaced; bytes above 127 stand as Latin-1. */
+  /** The same with percent-escapes replaced; bytes above 127 are Latin-1 characters. */
   readonly decoded: readonly string[];
-  /** Whether the path ended with a slash: not a segment for matching, but forwarded. */
+  /** Whether the path ended with a slash, which is forwarded but not part of matching. */
   readonly endsWithSlash: boolean;
 }
 
@@ -35,8 +35,8 @@ export const parseRequestTarget = (target: string): RequestTarget => {
 };
 
 /**
- * Reads a path. Throws UnsafePathError for what a target could take for another path than the one that was matched:
- * dot segments in any spelling (`..`, `%2e%2e`, `..%2F`, `..;x`), backslashes, NUL and broken escapes.
+ * Reads a path. Throws UnsafePathError for anything that a service could read as another path than the one that was
+ * matched: dot segments in any spelling (`..`, `%2e%2e`, `..%2F`, `..;x`), backslashes, NUL and broken escapes.
  */
 export const parseRequestPath = (path: string): RequestPath => {
   if (path.includes("\\")) throw new UnsafePathError("the path has a backslash");
@@ -61,31 +61,31 @@ const readSegment = (segment: string): string => {
   return decoded;
 };
 
-/** Some servers cut `;` parameters off before they resolve dots, so `..;x` counts as `..`. */
+/** Some servers remove `;` parameters before they resolve dots, so `..;x` counts as `..`. */
 const refuseDots = (part: string): void => {
   const name = part.split(";", 1)[0];
   if (name === "." || name === "..") throw new UnsafePathError("the path has a dot segment");
 };
 
-/** The address of a service, taken apart once. */
+/** The parts of a service's URL. */
 export interface TargetUrl {
   /** Scheme, host and port, for example `http://127.0.0.1:9000`. */
   readonly origin: string;
   /** The Host header that the service receives. */
   readonly host: string;
-  /** The path as it was given, at least `/`. */
+  /** The path as in the URL, at least `/`. */
   readonly path: string;
   /** The query with its `?`, or empty. */
   readonly query: string;
 }
 
-/** Takes a service's URL apart. Throws TypeError for what is no URL. */
+/** Parses a service's URL. Throws TypeError if it is not a URL. */
 export const parseTargetUrl = (text: string): TargetUrl => {
   const url = new URL(text);
   return { origin: url.origin, host: url.host, path: url.pathname, query: url.search };
 };
 
-/** The path and query that a service receives: its own, then the segments that are left, then the request's query. */
+/** The path and query for a service: those of its URL, then the remaining segments, then the request's query. */
 export const forwardedTarget = (
   target: TargetUrl,
   segments: readonly string[],

@@ -1,6 +1,6 @@
 import { parseSourcePath } from "../domain/source-path.ts";
 
-/** A route by path, as the tree needs it. */
+/** A route by path, as the tree contains it. */
 export interface RouteRule<Target> {
   readonly sourcePath: string;
   /** Empty: all. */
@@ -9,14 +9,14 @@ export interface RouteRule<Target> {
   readonly target: Target;
 }
 
-/** The route that takes a request. */
+/** The route for a request. */
 export interface RouteMatch<Target> {
   readonly target: Target;
-  /** How many segments of the request the source path used; 0 for the default route. */
+  /** How many segments of the request the source path matched; 0 for the default route. */
   readonly usedSegments: number;
 }
 
-/** What stands at one path, by method. */
+/** The routes at one path by method. */
 interface MethodTable<Target> {
   readonly byMethod: Map<string, Target>;
   any: Target | undefined;
@@ -34,16 +34,16 @@ interface Node<Target> {
 /**
  * The routes of one application, compiled once and never changed: a tree with a level for each segment.
  *
- * The most specific route wins: level by level, a literal beats a parameter, which beats a route by child paths; at
- * one path, a route that names the method beats one for all methods. A branch that ends without a route for the
- * request is left for the next best, so a request goes to the default route only when no other route matches it.
- * One search visits each node at most once.
+ * The most specific route is used: level by level, a literal has precedence over a parameter, which has precedence over
+ * a route with child paths; at one path, a route that names the method has precedence over one for all methods. A
+ * branch that ends without a route for the request is left for the next best, so a request goes to the default route
+ * only if no other route matches it. One search visits each node at most once.
  */
 export class RouteTree<Target> {
   readonly #root: Node<Target> = emptyNode();
   readonly #fallback: Target | undefined;
 
-  /** The last of two rules for the same path and method wins; the control plane refuses such pairs. */
+  /** Of two rules for the same path and method the last is used; the control plane refuses such pairs. */
   constructor(rules: readonly RouteRule<Target>[], fallback?: Target) {
     this.#fallback = fallback;
     for (const rule of rules) {
@@ -53,7 +53,7 @@ export class RouteTree<Target> {
     }
   }
 
-  /** Finds the route for a method (upper case) and the decoded segments of a path; undefined when there is none. */
+  /** The route for a method (upper case) and the decoded segments of a path; undefined if none matches. */
   match(method: string, segments: readonly string[]): RouteMatch<Target> | undefined {
     const found = search(this.#root, method, segments, 0);
     if (found !== undefined) return found;
@@ -104,7 +104,7 @@ const search = <Target>(
   const literal = node.literals.get(segment);
   const byLiteral = literal === undefined ? undefined : search(literal, method, segments, depth + 1);
   if (byLiteral !== undefined) return byLiteral;
-  // An empty segment, as in `/users//orders`, is nobody's name.
+  // A parameter does not match an empty segment, as in `/users//orders`.
   const parameter = segment === "" ? undefined : node.parameter;
   const byParameter = parameter === undefined ? undefined : search(parameter, method, segments, depth + 1);
   if (byParameter !== undefined) return byParameter;

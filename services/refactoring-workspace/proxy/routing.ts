@@ -3,16 +3,16 @@ import type { IncomingMessage } from "node:http";
 import { RefusedError, refusals } from "./refusal.ts";
 import type { RequestPath, TargetUrl } from "./request-path.ts";
 import { forwardedTarget, parseRequestPath, parseRequestTarget } from "./request-path.ts";
-import type { ProxiedApplication, RouteTable, RouteTarget } from "./route-table.ts";
+import type { ProxiedApplication, ProxiedApplications, RouteTarget } from "./proxied-applications.ts";
 
-/** A request that has found its application and route. */
+/** A request with its application and route. */
 export interface Routed {
   readonly application: ProxiedApplication;
   readonly target: RouteTarget;
-  /** Segments behind application and stage, as they came and decoded. */
+  /** Segments after application and stage, as received and decoded. */
   readonly raw: readonly string[];
   readonly decoded: readonly string[];
-  /** How many of them the source path used. */
+  /** How many of them the source path matched. */
   readonly usedSegments: number;
   readonly endsWithSlash: boolean;
   /** With its `?`, or empty. */
@@ -23,7 +23,7 @@ export interface Routed {
  * Finds the route of a request: by the first label of its host where that names an application, else by the first
  * segment of its path. Throws, or rejects with, RefusedError and UnsafePathError.
  */
-export const routeRequest = (routes: RouteTable, request: IncomingMessage): Routed | Promise<Routed> => {
+export const routeRequest = (routes: ProxiedApplications, request: IncomingMessage): Routed | Promise<Routed> => {
   const { path, query } = parseRequestTarget(request.url ?? "/");
   const parsed = parseRequestPath(path);
   const method = request.method ?? "GET";
@@ -40,7 +40,7 @@ export const routeRequest = (routes: RouteTable, request: IncomingMessage): Rout
   return byHost instanceof Promise ? byHost.then(choose) : choose(byHost);
 };
 
-/** What a service receives as path and query: what follows the source path, or all of it where that is wanted. */
+/** The path and query for a service: the part after the source path, or the whole path if the route says so. */
 export const sentTarget = (routed: Routed, url: TargetUrl): string => {
   const { raw, usedSegments, target, endsWithSlash, query } = routed;
   return forwardedTarget(url, target.appendSourcePath ? raw : raw.slice(usedSegments), endsWithSlash, query);

@@ -6,14 +6,14 @@ import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream";
 
 import { responseHeaders } from "./forwarded-headers.ts";
-import type { Refusal } from "./refusal.ts";
+import type { ProxyRefusal } from "./refusal.ts";
 import { refusalBody, upstreamRefusal } from "./refusal.ts";
 
-/** A request that asks to leave HTTP for another protocol. */
+/** A request to change from HTTP to another protocol. */
 export interface Upgrade {
   readonly request: IncomingMessage;
   readonly socket: Duplex;
-  /** Bytes that came after the request's header. */
+  /** Bytes after the request's header. */
   readonly head: Buffer;
   readonly requestId: string;
   /** Scheme, host and port of the service. */
@@ -26,8 +26,8 @@ export interface Upgrade {
 }
 
 /**
- * Opens a connection of its own to the service and, when the service agrees to the upgrade, joins the two sockets
- * until either side ends. A service that answers something else is passed on as that.
+ * Opens a connection of its own to the service and, if the service agrees to the upgrade, connects the two sockets
+ * until either side ends. Any other answer of the service is passed on.
  */
 export const tunnel = (upgrade: Upgrade): void => {
   const { request, socket, head, origin, path, lookup, requestId } = upgrade;
@@ -61,17 +61,17 @@ export const tunnel = (upgrade: Upgrade): void => {
     join(upstream, socket);
   });
   outgoing.once("response", (answer) => {
-    // The length of the body may not be told, so the end of the connection is its end.
+    // The length of the body may be unknown, so the body ends with the connection.
     socket.write(headerText(answer, [...responseHeaders(answer.rawHeaders), "connection", "close"]));
     pipeline(answer, socket, () => socket.destroy());
   });
   outgoing.end();
 };
 
-/** How long one side may go on after the other ended: its last bytes still arrive, and then the tunnel is closed. */
+/** How long one side may continue after the other ended, so that its last bytes still arrive. */
 const lingerMs = 1_000;
 
-/** Passes on what one side sends, no faster than the other takes it, and its end. */
+/** Passes on what one side sends, no faster than the other reads it, and its end. */
 const join = (from: Duplex, to: Duplex): void => {
   from.pipe(to);
   from.on("error", () => from.destroy());
@@ -89,7 +89,7 @@ const join = (from: Duplex, to: Duplex): void => {
 };
 
 /** Answers an upgrade with a refusal and closes. */
-export const endWithRefusal = (socket: Duplex, refusal: Refusal, requestId: string): void => {
+export const endWithRefusal = (socket: Duplex, refusal: ProxyRefusal, requestId: string): void => {
   const body = refusalBody(refusal, requestId);
   socket.end(
     `HTTP/1.1 ${refusal.status} Refused\r\ncontent-type: application/json\r\nx-request-id: ${requestId}\r\n` +

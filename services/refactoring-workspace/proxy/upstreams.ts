@@ -10,18 +10,18 @@ import { hostnameOf } from "../../kit/network/private-addresses.ts";
 import type { AddressRules } from "./addresses.ts";
 import { resolveAllowed } from "./addresses.ts";
 
-/** Bounds of the connections to services. Times are milliseconds. */
+/** Limits of the connections to services. Times are milliseconds. */
 export interface UpstreamLimits {
   /** How long resolved addresses are used before the name is resolved again. */
   readonly resolveEveryMs: number;
   /** Connections to one origin; further requests wait for one. */
   readonly connectionsMax: number;
-  /** Origins with open connections; the one unused longest is closed first. */
+  /** Origins with open connections; the least recently used is closed first. */
   readonly originsMax: number;
   readonly connectTimeoutMs: number;
-  /** Longest wait for the first byte of an answer, counted from the last byte that the service took. */
+  /** Longest wait for the first byte of an answer, after the last byte of the request. */
   readonly firstByteTimeoutMs: number;
-  /** Bytes of an answer's header. */
+  /** Largest header of an answer in bytes. */
   readonly headerBytesMax: number;
 }
 
@@ -37,29 +37,29 @@ export const defaultUpstreamLimits: UpstreamLimits = {
 /** Connections to one origin whose name is resolved. */
 export interface Upstream {
   readonly dispatcher: Dispatcher;
-  /** Answers the resolved addresses, for connections outside the dispatcher. */
+  /** Returns the resolved addresses, for connections outside of the dispatcher. */
   readonly lookup: LookupFunction;
 }
 
 interface Entry extends Upstream {
   readonly pool: Pool;
   readonly addresses: string;
-  /** From when on the name is resolved again beside its requests. Infinite for an address. */
+  /** From this instant on, the name is resolved again while requests continue. Infinite for an address. */
   refreshAtMs: number;
-  /** From when on requests wait for that. */
+  /** From this instant on, requests wait until the name is resolved. */
   staleAtMs: number;
 }
 
-/** How soon a name that could not be resolved again is tried once more; meanwhile its last addresses serve. */
+/** Delay until a name that could not be resolved is tried again; until then its last addresses are used. */
 const retryResolveMs = 5_000;
-/** For this share of its time before its end, a name that is in use is resolved again beside its requests. */
+/** A name in use is resolved again ahead of time, in this last share of the time that its addresses are used. */
 const resolveAheadShare = 0.25;
-/** How long a request waits for a name to be resolved again before it goes to the last addresses. */
+/** How long a request waits until a name is resolved again before it uses the last addresses. */
 const resolveWaitMs = 2_000;
 
 /**
  * The pools of connections to services, one for each origin. A pool connects only to the addresses that its name
- * resolved to; when the name resolves to others, a new pool takes over and the old one ends with its last request.
+ * resolved to; if the name resolves to others, a new pool replaces it, and the old one ends with its last request.
  */
 export class Upstreams {
   readonly #rules: AddressRules;
@@ -76,7 +76,7 @@ export class Upstreams {
   }
 
   /**
-   * The connections of an origin: at once while its addresses are fresh, else when its name is resolved. A name in use
+   * The connections of an origin: at once while its addresses are fresh, else after its name is resolved. A name in use
    * is resolved ahead of time, so that requests seldom wait for it. Rejects as `resolveAllowed` does.
    */
   acquire(origin: string): Upstream | Promise<Upstream> {
@@ -86,7 +86,7 @@ export class Upstreams {
     if (nowMs < entry.refreshAtMs) return entry;
     const resolving = this.#resolveOnce(origin, entry);
     if (nowMs >= entry.staleAtMs) return orAfter(resolving, resolveWaitMs, entry);
-    // Whoever needs the outcome asks again and meets the same failure.
+    // A request that needs the outcome resolves again and gets the same failure.
     resolving.catch(() => {});
     return entry;
   }
@@ -139,7 +139,7 @@ export class Upstreams {
       allowH2: false,
       connect: { lookup, timeout: this.#limits.connectTimeoutMs },
       headersTimeout: this.#limits.firstByteTimeoutMs,
-      // An answer may pause as long as it likes: event streams do. Dead peers are found by TCP keep-alive.
+      // An answer may pause for any time, as event streams do. Dead peers are detected by TCP keep-alive.
       bodyTimeout: 0,
       maxHeaderSize: this.#limits.headerBytesMax,
     });
@@ -147,7 +147,7 @@ export class Upstreams {
   }
 }
 
-/** A lookup that answers the given addresses, each connection beginning with the next one. */
+/** A lookup that returns the given addresses, beginning with the next one for each connection. */
 const pinnedLookup = (addresses: readonly LookupAddress[]): LookupFunction => {
   let next = 0;
   return (_hostname, options, callback) => {
@@ -159,7 +159,7 @@ const pinnedLookup = (addresses: readonly LookupAddress[]): LookupFunction => {
   };
 };
 
-/** The outcome of the promise, or the value when that takes too long. */
+/** The outcome of the promise, or the value if that takes too long. */
 const orAfter = async <T>(promise: Promise<T>, limitMs: number, value: T): Promise<T> => {
   const { promise: late, resolve } = Promise.withResolvers<T>();
   const timer = setTimeout(() => resolve(value), limitMs);

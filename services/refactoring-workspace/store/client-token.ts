@@ -18,7 +18,7 @@ export interface CreationCall {
   readonly nowMs: number;
 }
 
-/** What a creation results in. */
+/** The result of a creation. */
 export interface Created<S extends DescMessage> {
   readonly resourceId: string;
   readonly answer: MessageInitShape<S>;

@@ -6,7 +6,7 @@ import type { Entry, Reader, Transaction } from "../../kit/store/transaction.ts"
 import { environments, environmentsByOwner, environmentVpcs, resourcePolicies } from "./layout.ts";
 import { orNotFound } from "./or-not-found.ts";
 
-/** The environment, or undefined. */
+/** The environment; undefined if it does not exist. */
 export const findEnvironment = (reader: Reader, environmentId: string): Promise<EnvironmentRecord | undefined> =>
   reader.get(environments, [environmentId]);
 
@@ -14,7 +14,7 @@ export const findEnvironment = (reader: Reader, environmentId: string): Promise<
 export const getEnvironment = async (reader: Reader, environmentId: string): Promise<EnvironmentRecord> =>
   orNotFound(await findEnvironment(reader, environmentId), "ENVIRONMENT", environmentId);
 
-/** The ids of the environments that an account owns, behind the given one. */
+/** The ids of the environments that an account owns, after the given one. */
 export const listOwnedIds = async (
   reader: Reader,
   accountId: string,
@@ -39,14 +39,14 @@ export const createEnvironment = (transaction: Transaction, record: EnvironmentR
 export const replaceEnvironment = (transaction: Transaction, record: EnvironmentRecord): void =>
   transaction.put(environments, [record.environmentId], record);
 
-/** Deletes an environment and its policy. It holds nothing any more. */
+/** Deletes an environment, which must not hold anything, and its policy. */
 export const deleteEnvironment = (transaction: Transaction, record: EnvironmentRecord): void => {
   transaction.delete(environments, [record.environmentId]);
   transaction.delete(environmentsByOwner, [record.ownerAccountId, record.environmentId]);
   transaction.delete(resourcePolicies, [record.environmentId]);
 };
 
-/** The VPCs of an environment by id, behind the given one. */
+/** The VPCs of an environment by id, after the given one. */
 export const listVpcs = (
   reader: Reader,
   environmentId: string,
@@ -59,13 +59,13 @@ export const listVpcs = (
     limit,
   });
 
-/** What is known of a VPC outside this database. */
+/** The description of a VPC by the fabric. */
 export interface VpcFacts {
   readonly name: string | undefined;
   readonly cidrBlocks: readonly string[];
 }
 
-/** Counts one more service in a VPC. */
+/** Counts one service more in a VPC. */
 export const enterVpc = async (
   transaction: Transaction,
   environmentId: string,
@@ -83,7 +83,7 @@ export const enterVpc = async (
   });
 };
 
-/** Counts one service in a VPC less; without any the VPC is forgotten. */
+/** Counts one service less in a VPC; the record of a VPC without services is deleted. */
 export const leaveVpc = async (
   transaction: Transaction,
   environmentId: string,

@@ -1,5 +1,5 @@
 /**
- * The map of the refactoring workspace database, in byte order.
+ * The map of the refactoring workspace database in byte order.
  *
  *     1  page_token_keys          name                                    -> SecretKey (the kit's own table)
  *     2  environments             environment id                          -> EnvironmentRecord
@@ -11,10 +11,10 @@
  *     8  routes                   environment id, application id, route id   -> RouteRecord
  *     9  client_tokens            account, operation, token               -> ClientTokenRecord
  *    10  client_tokens_by_expiry  expiry, account, operation, token       -> IndexRecord
- *    64  jobs and what belongs to them (the kit's own tables)
+ *    64  the five tables of jobs (the kit's own)
  *
- * Identifiers are random and unique in the installation. Parents stand first in every key, so that what a parent holds
- * is one range: its listing, and the check that it is empty.
+ * Identifiers are random and unique in the installation. Every key begins with the parents, so that the children of a
+ * parent are one range, for its listing and for the check that it is empty.
  */
 import {
   ApplicationRecordSchema,
@@ -71,7 +71,7 @@ export const environmentsByOwner = defineTable({
 });
 
 /**
- * The VPCs in which services of an environment stand.
+ * The VPCs of an environment's services.
  * Sorted so that an environment's are listed by identifier.
  * Written with services.
  *
@@ -146,9 +146,9 @@ export const routes = defineTable({
 });
 
 /**
- * The first answer that each client token got.
+ * The answer to the first call with each client token.
  * Sorted so that one is found by its caller, operation and token.
- * Written with client_tokens_by_expiry and with what the call creates.
+ * Written with client_tokens_by_expiry and with the created resource.
  *
  *     client_tokens/"000000000000"/"CreateRoute"/"abc"
  *     0009 30303030303030303030303000 437265617465526f75746500 61626300
@@ -161,7 +161,7 @@ export const clientTokens = defineTable({
 });
 
 /**
- * When client tokens are forgotten, in milliseconds.
+ * When client tokens expire, in milliseconds.
  * Sorted so that the oldest are found first.
  * Written with client_tokens.
  *

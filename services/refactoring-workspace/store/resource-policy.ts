@@ -1,7 +1,7 @@
 import type { Reader, Transaction } from "../../kit/store/transaction.ts";
 import { resourcePolicies } from "./layout.ts";
 
-/** The policy of an environment as it was put, or undefined. */
+/** The policy of an environment as it was put; undefined if it has none. */
 export const findPolicy = async (reader: Reader, environmentId: string): Promise<string | undefined> =>
   (await reader.get(resourcePolicies, [environmentId]))?.policy;
 

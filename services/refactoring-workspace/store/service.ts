@@ -18,7 +18,9 @@ export const findService = (
   serviceId: string,
 ): Promise<ServiceRecord | undefined> => reader.get(services, [environmentId, applicationId, serviceId]);
 
-/** The service that a request names. Throws RESOURCE_NOT_FOUND for its environment, its application, then for itself. */
+/**
+ * The service that a request names. Throws RESOURCE_NOT_FOUND for its environment, its application, then for itself.
+ */
 export const getService = async (reader: Reader, named: ServiceIdentifiers): Promise<ServiceRecord> => {
   const { environmentId, applicationId } = await getApplication(reader, named);
   const found = await findService(reader, environmentId, applicationId, named.serviceIdentifier);

@@ -14,14 +14,14 @@ import { findEnvironment, replaceEnvironment } from "./environment.ts";
 import { findRoute, putRoute } from "./route.ts";
 import { findService, putService } from "./service.ts";
 
-/** A resource's tags, and how they are stored anew. Tags are part of the resource's own record. */
+/** A resource's tags, and how they are replaced. Tags are part of the resource's record. */
 export interface Tagged {
   readonly ownerAccountId: string;
   readonly tags: Tags;
   write(transaction: Transaction, tags: Tags): void;
 }
 
-/** The tags of a resource of any kind, or undefined when it is not there. */
+/** The tags of a resource of any kind; undefined if it does not exist. */
 export const findTagged = async (reader: Reader, resource: NamedResource): Promise<Tagged | undefined> => {
   const { environmentId } = resource;
   if (resource.kind === "environment") {

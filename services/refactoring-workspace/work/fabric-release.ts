@@ -46,7 +46,8 @@ export interface FabricReleasesSettings {
 
 /**
  * Makes sure that the fabric holds nothing for long that no record needs. The job that releases a resource is stored
- * before the resource is provisioned, and removed by the transaction that records it; deleting the record stores it again.
+ * before the resource is provisioned, and removed by the transaction that records it; deleting the record stores it
+ * again.
  */
 export class FabricReleases {
   readonly #settings: FabricReleasesSettings;

@@ -17,7 +17,7 @@ import { exponentialBackoff } from "../../kit/jobs/jobs.ts";
 import type { Store, Transaction } from "../../kit/store/store.ts";
 import { isChanging } from "../domain/route-rules.ts";
 import { limits } from "../limits.ts";
-import type { ApplicationName } from "../proxy/route-table.ts";
+import type { ApplicationName } from "../proxy/proxied-applications.ts";
 import { findApplication } from "../store/application.ts";
 import { findRoute, putRoute } from "../store/route.ts";
 import { findService } from "../store/service.ts";
@@ -26,14 +26,14 @@ import type { CheckedEndpoint, HealthOutcome } from "../health/health-check.ts";
 /** The kind of the jobs that check a route's service. */
 export const routeCheckKind = "route-check";
 
-/** What the checks of routes work with. */
+/** The dependencies of `RouteChecks`. */
 export interface RouteCheckSettings {
   readonly store: Store;
   readonly clock: Clock;
   readonly check: (endpoint: CheckedEndpoint, signal: AbortSignal) => Promise<HealthOutcome>;
   /** Adds a job when the transaction commits. */
   readonly enqueue: (transaction: Transaction, job: NewJob) => void;
-  /** Told after the commit of each change of what an application's proxy does. */
+  /** Called after the commit of each change that concerns an application's proxy. */
   readonly onChange: (name: ApplicationName) => void;
 }
 
@@ -53,9 +53,8 @@ export interface RouteName {
 
 /**
  * Settles routes whose service must be checked. A route in the state CREATING or UPDATING has one job, named in its
- * record and stored in the same transaction; the job checks and then writes ACTIVE or FAILED, only while the record
- * still names it. So a crash at any point leaves a route with its job, which runs again after the start, or a settled
- * one.
+ * record and stored in the same transaction. The job checks, and then writes ACTIVE or FAILED if the record still names
+ * it. So a crash at any point leaves either a route with its job, which runs again after the start, or a settled route.
  */
 export class RouteChecks {
   readonly #settings: RouteCheckSettings;
@@ -92,7 +91,7 @@ export class RouteChecks {
     return { done: true };
   };
 
-  /** Gives up as a failed change when the job itself could not run. */
+  /** A job that could not run at all settles its route as FAILED. */
   readonly policy: JobPolicy = {
     attemptsMax: 10,
     ageMsMax: 10 * 60_000,
@@ -155,7 +154,7 @@ const endpointOf = ({ endpoint }: ServiceRecord): CheckedEndpoint =>
     ? { url: endpoint.value.url, healthUrl: endpoint.value.healthUrl }
     : { functionArn: endpoint.value?.arn ?? "" };
 
-/** Why a route failed; the health check of its service is told as the service's failure. */
+/** Why a route failed; a failed health check is the failure of its service. */
 const errorOf = (route: RouteRecord, result: Settlement) => {
   const isCheck = "isHealthy" in result;
   return create(ResourceErrorSchema, {

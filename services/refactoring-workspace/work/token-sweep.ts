@@ -4,8 +4,8 @@ import { limits } from "../limits.ts";
 import { sweepClientTokens } from "../store/client-token.ts";
 
 /**
- * Deletes all client tokens that have expired by now, a limited number in each transaction. Ends early once the signal is
- * aborted.
+ * Deletes all client tokens that have expired by now, a limited number in each transaction. Ends early once the signal
+ * is aborted.
  */
 export const sweepExpiredTokens = async (store: Store, clock: Clock, signal: AbortSignal): Promise<void> => {
   const batch = limits.clientTokenSweepBatch;

@@ -10,7 +10,7 @@ import { randomIds } from "../../../services/kit/ids/ids.ts";
 import { systemResolve } from "../../../services/refactoring-workspace/proxy/addresses.ts";
 import { FunctionCaller } from "../../../services/refactoring-workspace/proxy/function-caller.ts";
 import { startProxy } from "../../../services/refactoring-workspace/proxy/proxy-server.ts";
-import { RouteTable } from "../../../services/refactoring-workspace/proxy/route-table.ts";
+import { ProxiedApplications } from "../../../services/refactoring-workspace/proxy/proxied-applications.ts";
 import { Upstreams } from "../../../services/refactoring-workspace/proxy/upstreams.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
 import { playPeer, startPeer } from "./peer.ts";
@@ -77,7 +77,7 @@ const startBare = async (): Promise<string> => {
 /** The proxy with an application of 200 routes, of which the measured one is found by two parameters. */
 const startWorkspaceProxy = async (): Promise<string> => {
   const endpoint = { url: await startOwnBackend() };
-  const routes = new RouteTable(async () => undefined);
+  const routes = new ProxiedApplications(async () => undefined);
   const match = { methods: [], includeChildPaths: true, appendSourcePath: true };
   routes.put({
     applicationId: "app-0000000001",

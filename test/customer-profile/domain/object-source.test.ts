@@ -20,7 +20,7 @@ describe("a source", () => {
     '{"a":{"b":"Ann","n":7.50,"t":true,"none":null,"empty":"","o":{}},"list":[{"c":"first"}],"__proto__":{"x":"own"}}',
   );
   test.each([
-    // source, what it reads
+    // source, the text that it reads
     ["_source.a.b", "Ann"],
     ["_source.a.n", "7.50"],
     ["_source.a.t", "true"],

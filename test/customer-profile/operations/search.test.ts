@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { refusalOf, startHarness } from "../harness.ts";
 import type { ProfileClient } from "../harness.ts";
 
-/** Ann and Bob share a phone number; Ann and Cleo share a city, which is no search key. */
+/** Ann and Bob share a phone number; Ann and Cleo share a city, which is not a search key. */
 const people = {
   Ann: {
     accountNumber: "A-1",

@@ -50,7 +50,7 @@ test("a removal that was interrupted goes on where it stood", async () => {
   const first = await startHarness();
   await fill(first.client, 300);
   await first.client.deleteDomain({ domainName: "shop" });
-  // Stopping gives the job up between two of its transactions.
+  // Stopping ends the job between two of its transactions.
   await first.app.jobs.stop(0);
   const left = await countsOf(first.store);
   expect(left["domains"]).toBeUndefined();

@@ -15,7 +15,7 @@ type AnyHandler = (request: unknown, context: CallContext<Application>) => Promi
 const stranger = "111111111111";
 const environmentMembers = ["environment_identifier", "identifier", "resource_arn"];
 
-/** An application that nothing may be read from, except for what is given. */
+/** An application of which only the given members may be read. */
 const untouchable = (readable: Partial<Application> = {}) =>
   new Proxy(readable as Application, {
     get: (target, name) => {

@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../../services/kit/clock/clock.ts";
 import type {
   CheckedEndpoint,
-  ConnectionPlace,
+  ConnectionTarget,
   TryConnection,
 } from "../../../services/refactoring-workspace/health/health-check.ts";
 import { checkHealth } from "../../../services/refactoring-workspace/health/health-check.ts";
@@ -40,8 +40,8 @@ const problemOf = async (...given: Parameters<typeof check>): Promise<string> =>
 };
 
 const outcomeOf = async (url: string, healthUrl?: string) => {
-  const tried: ConnectionPlace[] = [];
-  const connect = async (to: ConnectionPlace) => {
+  const tried: ConnectionTarget[] = [];
+  const connect = async (to: ConnectionTarget) => {
     tried.push(to);
     if (to.port === 81) throw Object.assign(new Error("refused"), { code: "ECONNREFUSED" });
   };

@@ -70,7 +70,7 @@ describe("tagResource, untagResource and listTagsForResource", () => {
     const missing = "arn:aws:refactor-spaces:us-east-1:000000000000:environment/env-0000000000";
     expect(await tag(missing, { "aws:a": "" })).toBe("TAG_KEY_RESERVED: Tag keys that begin with aws: are reserved.");
     expect(await tag(missing, { a: "" })).toBe(`RESOURCE_NOT_FOUND: There is no ENVIRONMENT ${missing}.`);
-    // Another account cannot tell a resource of somebody else from none.
+    // For another account, a foreign resource looks as if it did not exist.
     const other = clientOf("111111111111");
     expect(await tag(environment, { a: "" }, other)).toBe(
       `RESOURCE_NOT_FOUND: There is no ENVIRONMENT ${environment}.`,

@@ -14,7 +14,7 @@ const rule = (target: string, more: Partial<RouteRule<string>> = {}): RouteRule<
   ...more,
 });
 
-/** Names the route that takes `METHOD /path`, or `default`. */
+/** The name of the route for `METHOD /path`, or `default`. */
 const ask = (targets: readonly string[], request: string): string | undefined => {
   const [method = "", path = ""] = request.split(" ");
   const tree = new RouteTree(

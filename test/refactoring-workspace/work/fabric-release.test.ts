@@ -106,7 +106,7 @@ describe("network resources", () => {
     const first = await startHarness({ fabric });
     const environmentIdentifier = await makeEnvironment(first.client);
     const directory = await temporaryDirectory();
-    // What a killed process leaves: the files as they are while the fabric has created and nothing is recorded.
+    // The files as a process leaves them that is killed after the fabric created and before anything is recorded.
     fabric.beforeReturn = () => cp(first.directory, directory, { recursive: true });
     const { applicationId } = await first.client.createApplication({ ...shop, environmentIdentifier });
     expect(fabric.held).toEqual(new Set([applicationId]));

@@ -3,20 +3,20 @@ import { RouteTree } from "./route-tree.ts";
 import type { TargetUrl } from "./request-path.ts";
 import { parseTargetUrl } from "./request-path.ts";
 
-/** Where a route sends its requests. */
+/** The target of a route. */
 export type RouteTarget = {
   readonly routeId: string;
   readonly serviceId: string;
-  /** Whether the source path is sent on as well. The default route sends everything on in any case. */
+  /** Whether the source path is forwarded as well. The default route always forwards the whole path. */
   readonly appendSourcePath: boolean;
   /** The source path, or undefined for the default route. */
   readonly sourcePath: string | undefined;
 } & ({ readonly kind: "url"; readonly url: TargetUrl } | { readonly kind: "function"; readonly functionArn: string });
 
-/** Where a service is: a URL or a function's ARN. */
+/** The endpoint of a service: a URL or a function's ARN. */
 export type EndpointPlan = { readonly url: string } | { readonly functionArn: string };
 
-/** One active route, as the control plane knows it. */
+/** One active route, as the control plane stores it. */
 export interface RoutePlan {
   readonly routeId: string;
   readonly serviceId: string;
@@ -32,17 +32,17 @@ export interface RoutePlan {
     | undefined;
 }
 
-/** One application with its active routes, as the control plane knows it. */
+/** One application with its active routes, as the control plane stores it. */
 export interface ApplicationPlan {
   readonly applicationId: string;
   readonly accountId: string;
-  /** Names the application in its address. */
+  /** Identifies the application in its address. */
   readonly apiGatewayId: string;
   readonly stageName: string;
   readonly routes: readonly RoutePlan[];
 }
 
-/** One application, ready to route. Never changed: a change makes another. */
+/** One application, compiled for routing. Immutable: a change results in a new one. */
 export interface ProxiedApplication {
   readonly applicationId: string;
   readonly accountId: string;
@@ -51,7 +51,7 @@ export interface ProxiedApplication {
   readonly tree: RouteTree<RouteTarget>;
 }
 
-/** Makes an application ready to route. */
+/** Compiles an application for routing. */
 export const compileApplication = (plan: ApplicationPlan): ProxiedApplication => {
   const rules: RouteRule<RouteTarget>[] = [];
   let fallback: RouteTarget | undefined;
@@ -76,17 +76,17 @@ const compileTarget = ({ routeId, serviceId, endpoint, match }: RoutePlan): Rout
     : { ...facts, kind: "function", functionArn: endpoint.functionArn };
 };
 
-/** The names by which an application is found: in the store, and in its address. */
+/** The identifiers of an application: in the store, and in its address. */
 export interface ApplicationName {
   readonly environmentId: string;
   readonly applicationId: string;
   readonly apiGatewayId: string;
 }
 
-/** Reads one application's plan; undefined when it is gone. */
+/** Reads one application's plan; undefined if it was deleted. */
 export type ReadPlan = (environmentId: string, applicationId: string) => Promise<ApplicationPlan | undefined>;
 
-/** A change that was announced and not yet read. */
+/** A change that was announced and has not been read. */
 interface Change {
   readonly name: ApplicationName;
   reading: Promise<ApplicationPlan | undefined> | undefined;
@@ -94,9 +94,10 @@ interface Change {
 
 /**
  * The applications that the proxy serves, by the id in their address. A change is announced with `refresh`; the next
- * request for the application waits until it is read, so none is routed by what was before an answered change.
+ * request for the application waits until it is read, so that no request is routed by a state before an answered
+ * change.
  */
-export class RouteTable {
+export class ProxiedApplications {
   readonly #readPlan: ReadPlan;
   readonly #applications = new Map<string, ProxiedApplication>();
   readonly #changes = new Map<string, Change>();
@@ -105,23 +106,25 @@ export class RouteTable {
     this.#readPlan = readPlan;
   }
 
-  /** Takes over an application that was just read. */
+  /** Sets an application that was just read. */
   put(plan: ApplicationPlan): void {
     this.#applications.set(plan.apiGatewayId, compileApplication(plan));
   }
 
-  /** Says that an application was created or changed. To be called after the commit and before its answer. */
+  /** Announces that an application was created or changed. Must be called after the commit and before the answer. */
   refresh(name: ApplicationName): void {
     this.#changes.set(name.apiGatewayId, { name, reading: undefined });
   }
 
-  /** Says that an application was deleted. */
+  /** Removes a deleted application. */
   remove(apiGatewayId: string): void {
     this.#changes.delete(apiGatewayId);
     this.#applications.delete(apiGatewayId);
   }
 
-  /** The application at an address: at once, or when the changes announced before are read. Rejects when they cannot be. */
+  /**
+   * The application at an address: at once, or after the announced changes are read. Rejects if they cannot be read.
+   */
   find(apiGatewayId: string): ProxiedApplication | undefined | Promise<ProxiedApplication | undefined> {
     return this.#changes.has(apiGatewayId) ? this.#readChanges(apiGatewayId) : this.#applications.get(apiGatewayId);
   }
@@ -139,7 +142,7 @@ export class RouteTable {
         change.reading = undefined;
         throw error;
       }
-      // A change announced meanwhile is not in this plan, so it is read as well.
+      // This plan may lack a change that was announced meanwhile, so it is read again.
       if (this.#changes.get(apiGatewayId) !== change) continue;
       this.#changes.delete(apiGatewayId);
       if (plan === undefined) this.#applications.delete(apiGatewayId);
