@@ -31,7 +31,7 @@ export interface Application {
 }
 
 /** A call that passed the guard. */
-export type Context = CallContext<Application, Access>;
+export type OperationContext = CallContext<Application, Access>;
 
 /** The handler of one operation. */
 export type Operation<Name extends keyof (typeof RefactoringWorkspaceService)["method"]> = UnaryHandler<

@@ -78,7 +78,7 @@ operations.put_profile_object | Adds an object to a profile. | operations/profil
 operations.put_profile_object_type | Defines an object type. | operations/object-type.test.ts > putProfileObjectType > answers all that was put, and getProfileObjectType tells the same
 operations.search_profiles | Searches by name, phone number, mail address, account number or another key. | operations/search.test.ts > searchProfiles > finds by each kind of key as its values compare
 operations.search_profiles.pages | Searches in pages. | operations/search.test.ts > searchProfiles > gives every profile once over its pages, in the order of identifiers
-operations.tag_resource | Adds tags; a key that is there gets the new value. | domain/tags.test.ts > adding keeps other tags and replaces the value of an existing one
+operations.tag_resource | Adds tags; a key that is there gets the new value. | /kit/tags/tags.test.ts > adding keeps other tags and replaces the value of an existing one
 operations.untag_resource | Removes tags. | operations/tag.test.ts > tags of a domain > are added, replaced, removed and listed, under any partition
 operations.update_domain | Changes a domain. | operations/domain.test.ts > updateDomain > keeps what is not given, clears what is empty and moves the instant of the last change
 operations.update_profile | Changes a profile. | operations/profile.test.ts > updateProfile > keeps what is not given and removes what is empty: fields, address lines and attributes

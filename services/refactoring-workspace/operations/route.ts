@@ -25,7 +25,7 @@ import { CreateRouteResponseSchema } from "../../../gen/quartet/refactoringworks
 import type { RouteSummarySchema } from "../../../gen/quartet/refactoringworkspace/v1/route_pb.ts";
 import { RouteActivationState, RouteState, RouteType } from "../../../gen/quartet/refactoringworkspace/v1/route_pb.ts";
 import type { Transaction } from "../../kit/store/transaction.ts";
-import type { Application, Context, Operation } from "../application.ts";
+import type { Application, Operation, OperationContext } from "../application.ts";
 import { pathResourceIds } from "../domain/path-resources.ts";
 import type { Quota } from "../domain/quota.ts";
 import { refuseOverQuota } from "../domain/quota.ts";
@@ -183,7 +183,7 @@ const quota: Quota = {
 
 /** Waits for a route's health check as long as the call may, and reads the route; undefined if it was deleted. */
 const settledRoute = async (
-  context: Context,
+  context: OperationContext,
   { environmentIdentifier: environmentId, applicationIdentifier: applicationId }: ApplicationIdentifiers,
   routeId: string,
 ): Promise<RouteRecord | undefined> => {
