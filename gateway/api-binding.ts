@@ -15,7 +15,7 @@ import * as restJson from "./codecs/rest-json.ts";
 import * as restXml from "./codecs/rest-xml.ts";
 import * as targetJson from "./codecs/target-json.ts";
 
-/** One service that the gateway reaches. */
+/** A service and the transport to it. */
 export interface ServiceConnection {
   readonly service: DescService;
   /** The service's ErrorReason. */
@@ -23,7 +23,7 @@ export interface ServiceConnection {
   readonly transport: Transport;
 }
 
-/** Everything that the gateway derives from a service's descriptors, once. */
+/** Everything that the gateway derives once from the descriptors of a service. */
 export interface ApiBinding {
   readonly api: ServiceApi;
   readonly codec: Codec;

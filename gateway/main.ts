@@ -23,7 +23,7 @@ import { gatewaySettings, installation } from "../services/launcher/settings.ts"
 import { originSources } from "./cross-origin/origin-sources.ts";
 import { createGateway } from "./gateway.ts";
 import { startGateway } from "./server.ts";
-import { services } from "./services.ts";
+import { apiServices } from "./services.ts";
 
 const config = processConfig(installation, "gateway", gatewaySettings);
 const log = createLogger({ name: "gateway", level: config.logLevel });
@@ -50,7 +50,7 @@ await runProcess(log, async () => {
   const metrics = createMetrics({ withProcess: true });
   const calls = callMetrics(metrics, "grpc_client");
   const connections = serviceNames.map((name) => {
-    const { service, errors } = services[name];
+    const { service, errors } = apiServices[name];
     const address = config[addressSetting(name)];
     const transport = measuredTransport(createTransport({ address, engine: "connect", tls: tls.client }), calls);
     return { service, errors, transport };

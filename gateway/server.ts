@@ -15,19 +15,22 @@ import { answer } from "./pipeline/pipeline.ts";
 export interface RunningGateway {
   readonly url: string;
   readonly adminUrl: string;
-  /** Tells health checks to send no more; takes no new connections, lets running requests end within the grace time, and closes. */
+  /**
+   * Reports NOT_SERVING to health checks, accepts no new connections, waits at most the grace time for running
+   * requests, and closes.
+   */
   stop(graceMs: number): Promise<void>;
 }
 
-/** Where a gateway listens; port 0 asks the system for a free one. */
+/** The addresses of a gateway; port 0 is a free port. */
 export interface ListenOptions {
   readonly listen: Address;
   readonly adminListen: Address;
-  /** The certificate of the main port. Unset: it speaks plain HTTP. */
+  /** The certificate of the main port. Unset: it serves plain HTTP. */
   readonly certificate?: TlsSource;
 }
 
-/** Starts to answer. Rejects when an address cannot be taken. */
+/** Starts to listen. Rejects if an address is in use. */
 export const startGateway = async (gateway: Gateway, options: ListenOptions): Promise<RunningGateway> => {
   const state = { isServing: true };
   const { certificate } = options;
@@ -61,21 +64,21 @@ const createMainServer = (gateway: Gateway, certificate: TlsSource | undefined):
     // A large object may take hours; bodies have time limits of their own.
     requestTimeout: 0,
     maxHeaderSize: limits.headBytesMax,
-    // A header that comes several times is a list; its first value alone would not be what was signed.
+    // A repeated header is signed as a list, so its first value alone must not count.
     joinDuplicateHeaders: true,
-    // A request without a Host header is refused by the signature check, in the words of the API.
+    // A request without a Host header is refused by the signature check, with an error of the API.
     requireHostHeader: false,
   });
   server.maxConnections = limits.connectionsMax;
   server.maxHeadersCount = limits.headersCountMax;
-  const take =
+  const handle =
     (expectsContinue: boolean) =>
     (request: IncomingMessage, response: ServerResponse): void => {
       void answer(gateway, request, response, expectsContinue);
     };
-  server.on("request", take(false));
-  server.on("checkContinue", take(true));
-  // Any other expectation is one that nobody here can meet.
+  server.on("request", handle(false));
+  server.on("checkContinue", handle(true));
+  // No other expectation can be met.
   server.on("checkExpectation", (_request, response) => {
     response.writeHead(417, { "content-length": 0 }).end();
   });
@@ -83,7 +86,7 @@ const createMainServer = (gateway: Gateway, certificate: TlsSource | undefined):
   return server;
 };
 
-/** A server of HTTP, or of HTTPS whose renewed certificate is shown to the next connection. */
+/** A server of HTTP, or of HTTPS. A renewed certificate counts from the next connection on. */
 const certified = (source: TlsSource | undefined, options: ServerOptions): Server => {
   if (source === undefined) return createServer(options);
   let known = source.current();
@@ -97,7 +100,7 @@ const certified = (source: TlsSource | undefined, options: ServerOptions): Serve
   return server;
 };
 
-/** A request that is not even HTTP has no dialect, so its refusal is a bare status. */
+/** Bytes that are not HTTP have no dialect, so their refusal is a bare status. */
 const refuseBroken = (error: NodeJS.ErrnoException, socket: Duplex): void => {
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy();
@@ -120,7 +123,7 @@ interface AdminPage {
 
 type AdminState = { readonly isServing: boolean };
 
-/** Health and metrics stand on a port of their own, because every path of the main port can be a bucket. */
+/** Health and metrics have a port of their own, because every path of the main port can be a bucket. */
 const createAdminServer = (state: AdminState, metrics: Metrics | undefined): Server =>
   createServer((request, response) => {
     const send = ({ status, contentType, body }: AdminPage): void => {
@@ -130,7 +133,7 @@ const createAdminServer = (state: AdminState, metrics: Metrics | undefined): Ser
     adminPage(request, state, metrics).then(send, () => send(failedPage));
   });
 
-/** Instead of a page that cannot be made: what goes wrong there must not end the gateway. */
+/** Sent if a page fails, which must not end the gateway. */
 const failedPage: AdminPage = { status: 503, contentType: "application/json", body: "" };
 
 const adminPage = async (
@@ -173,5 +176,5 @@ const drain = (server: Server, graceMs: number): Promise<void> =>
     server.closeIdleConnections();
   });
 
-/** How often a draining server looks for connections whose last answer is out. */
+/** How often a draining server closes connections whose last answer was sent. */
 const sweepMs = 20;

@@ -9,8 +9,8 @@ import { RefactoringWorkspaceService } from "../gen/quartet/refactoringworkspace
 import type { ServiceName } from "../services/launcher/processes.ts";
 import type { ServiceConnection } from "./api-binding.ts";
 
-/** The services of an installation with their error reasons. */
-export const services = {
+/** The services of an installation, by the names of their APIs, and the reasons of their errors. */
+export const apiServices = {
   "customer-profile": { service: CustomerProfileService, errors: CustomerProfileErrors },
   "refactoring-workspace": { service: RefactoringWorkspaceService, errors: RefactoringWorkspaceErrors },
   "event-bus": { service: EventBusService, errors: EventBusErrors },

@@ -10,21 +10,21 @@ import { valueFromText } from "../values/reading.ts";
 import type { BoundHeaders } from "./request-headers.ts";
 import { setField } from "../values/scalars.ts";
 
-/** Where a request's members come from, but for the body. */
+/** The sources of a request's members except the body. */
 export interface RequestLine {
   readonly labels: Readonly<Record<string, string>>;
   readonly query: QueryParameters;
   readonly headers: BoundHeaders;
 }
 
-/** Makes the request message of a method from the request line and the headers. */
+/** Creates the request message of a method from the request line and the headers. */
 export const bindRequestLine = (method: MethodContract, parts: RequestLine, reading: Reading): Message => {
   const message = create(method.desc.input);
   for (const field of method.input.fields) bindField(message, field, parts, reading);
   return message;
 };
 
-/** Sets the members that stand in the body. Throws MalformedBodyError. */
+/** Sets the members of the body. Throws MALFORMED_BODY. */
 export const bindBody = (
   method: MethodContract,
   message: Message,
@@ -42,7 +42,7 @@ export const bindBody = (
   else if (payload.constraints.isRequired) throw malformedBody("The request needs a body.");
 };
 
-/** Whether a method takes its body while it arrives. */
+/** Whether a method receives its body while it arrives. */
 export const streamsBody = (method: MethodContract): boolean =>
   method.desc.methodKind === "client_streaming" || method.desc.methodKind === "bidi_streaming";
 
@@ -84,7 +84,7 @@ const bindQuery = (
 ): void => {
   const kind = field.desc.fieldKind;
   if (kind === "map") {
-    // A map takes every parameter that nothing else claims by name.
+    // A map holds every parameter of the query.
     set(message, field, Object.fromEntries(query.all.map(({ name: key, value }) => [key, value])));
     return;
   }

@@ -4,7 +4,7 @@ import { TimestampFormat } from "../../gen/quartet/traits/v1/binding_pb.ts";
 import type { FieldContract, MethodContract } from "../../services/kit/contract/contract.ts";
 import type { Codec, Document } from "../codecs/codec.ts";
 import type { DialectSpelling } from "../dialects/dialect.ts";
-import { getField, isUnsaid } from "../values/scalars.ts";
+import { getField, isUnset } from "../values/scalars.ts";
 import { valueToText } from "../values/writing.ts";
 
 /** The head of an answer. */
@@ -35,7 +35,7 @@ export const responseHead = (method: MethodContract, message: Message, spelling:
   return { status, headers };
 };
 
-/** Writes the document of an answer that is not streamed; undefined: it has none. */
+/** Writes the document of an answer that is not streamed; undefined if it has none. */
 export const responseDocument = (
   method: MethodContract,
   message: Message,
@@ -59,11 +59,11 @@ const headerText = (field: FieldContract, value: unknown, spelling: DialectSpell
     const texts = (value as unknown[]).map((item) => valueToText(field, item, TimestampFormat.HTTP_DATE, spelling));
     return texts.length === 0 ? undefined : texts.join(",");
   }
-  if (isUnsaid(field.desc, value)) return undefined;
+  if (isUnset(field.desc, value)) return undefined;
   const text = valueToText(field, value, TimestampFormat.HTTP_DATE, spelling);
   return text !== undefined && field.isMediaTypeJson ? Buffer.from(text).toString("base64") : text;
 };
 
-/** A header value as bytes of UTF-8, one character each; control characters, which no header may hold, become spaces. */
+/** A header value in UTF-8, one character for each byte; control characters, which headers forbid, become spaces. */
 export const encodeHeader = (text: string): string =>
   /[^\x20-\x7e]/.test(text) ? Buffer.from(text.replaceAll(/\p{Cc}/gu, " "), "utf8").toString("latin1") : text;

@@ -6,8 +6,8 @@ import type { ReplacedHeaders } from "./request-headers.ts";
 const none: ReplacedHeaders = new Map();
 
 /**
- * What the headers of a body in chunks mean once the chunks are taken apart: the length is the decoded one, and the
- * coding that names the chunks is gone, while other codings stay with what is stored.
+ * The headers of a body in chunks after decoding: the length is the decoded one, and the content coding of the chunks
+ * is removed, while other codings are kept for the stored object.
  */
 export const replacedHeaders = (head: RequestHead, payload: Payload, spelling: DialectSpelling): ReplacedHeaders => {
   const coding = head.headers["content-encoding"];

@@ -36,8 +36,8 @@ const digests: readonly Digest[] = [
 ];
 
 /**
- * Compares a document with the digests that its client sends along. A service gets only the message that the document
- * stands for, so this is the last place where its bytes are known. Throws GatewayRefusal.
+ * Compares a document with the digests that the client sent with it. The service receives only the message, so its
+ * bytes are known only here. Throws INVALID_CONTENT_MD5, INVALID_CHECKSUM and BAD_DIGEST.
  */
 export const checkDocumentDigests = (headers: BoundHeaders, body: Buffer): void => {
   for (const digest of digests) {

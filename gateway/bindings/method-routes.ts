@@ -6,14 +6,14 @@ import type { TemplateSegment } from "../../services/kit/contract/path-template.
 import { decodePercent } from "../http/percent.ts";
 import type { QueryParameters } from "../http/query.ts";
 
-/** A method that a request line and its headers choose. */
-export interface RouteMatch {
+/** The method of a request line and its headers. */
+export interface MethodMatch {
   readonly method: MethodContract;
   /** Label values, decoded, by name. */
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** What a request line chooses by. Header names are asked for in the documented spelling. */
+/** The parts of a request that choose its method. */
 export interface RouteQuestion {
   readonly method: string;
   /** Raw path inside the API, escapes untouched. */
@@ -24,9 +24,9 @@ export interface RouteQuestion {
 
 /** The routes of one service. */
 export interface MethodRoutes {
-  /** Undefined: no method of the service has this route. Throws MalformedUriError. */
-  find(question: RouteQuestion): RouteMatch | undefined;
-  /** Whether some method is reached at this path by another HTTP method. */
+  /** Undefined if no method of the service has this route. Throws MALFORMED_URI. */
+  find(question: RouteQuestion): MethodMatch | undefined;
+  /** Whether the service has a method at this path with any HTTP method. */
   knowsPath(path: string): boolean;
 }
 
@@ -44,9 +44,9 @@ interface Shape {
 }
 
 /**
- * Compiles the routes of a service. Of the routes that fit a request the most specific is chosen: a literal segment
- * before a label before a label that spans slashes, counted from the left, and then the one with the most conditions.
- * The older of two methods with one route is chosen only by `x-id`.
+ * Compiles the routes of a service. The most specific of the matching routes is chosen: by segment from the left, a
+ * literal before a label before a label that spans slashes; then the one with the most conditions. The older of two
+ * methods with one route is chosen only by `x-id`.
  */
 export const compileRoutes = (service: DescService): MethodRoutes => {
   const shapes = new Map<string, Shape[]>();
@@ -55,7 +55,7 @@ export const compileRoutes = (service: DescService): MethodRoutes => {
     each.sort((a, b) => compareSegments(a.segments, b.segments));
     for (const shape of each) shape.routes.sort((a, b) => b.conditions - a.conditions);
   }
-  const find = (question: RouteQuestion): RouteMatch | undefined => {
+  const find = (question: RouteQuestion): MethodMatch | undefined => {
     const segments = splitPath(question.path);
     for (const shape of shapes.get(question.method) ?? []) {
       if (!fits(shape.segments, segments)) continue;
@@ -92,7 +92,7 @@ const rank = (segment: TemplateSegment | undefined): string => {
   return segment.kind === "label" ? "1" : "2";
 };
 
-/** Orders templates from the most specific to the least; 0: they fit the same paths. */
+/** Orders templates from the most specific to the least; 0 if they match the same paths. */
 const compareSegments = (a: readonly TemplateSegment[], b: readonly TemplateSegment[]): number => {
   for (let index = 0; index < Math.max(a.length, b.length); index += 1) {
     const [rankA, rankB] = [rank(a[index]), rank(b[index])];

@@ -3,20 +3,19 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { DialectSpelling } from "../dialects/dialect.ts";
 import type { QueryParameters } from "../http/query.ts";
 
-/** The headers of a request as its bindings see them: by documented names, and as text. */
+/** The headers of a request for its bindings: by documented names, decoded. */
 export interface BoundHeaders {
   /** Undefined: absent. */
   get(documented: string): string | undefined;
-  /** All headers that begin with a documented prefix: what follows the prefix, and the value. */
+  /** All headers with a documented prefix: the name after the prefix, and the value. */
   withPrefix(documented: string): readonly (readonly [string, string])[];
 }
 
-/** What replaces a header for the bindings, by lower-case name; undefined: the header is taken away. */
+/** Replacements of headers for the bindings, by lower-case name; undefined: the header is removed. */
 export type ReplacedHeaders = ReadonlyMap<string, string | undefined>;
 
 /**
- * The headers of a request. Headers of the dialect may also stand in the query, because signers of URLs put them
- * there.
+ * The headers of a request. Headers of the dialect may also be in the query, because signers of URLs put them there.
  */
 export const boundHeaders = (
   headers: IncomingHttpHeaders,
@@ -47,15 +46,15 @@ export const boundHeaders = (
 };
 
 /**
- * Signers of upload URLs put the checksum of an empty body in the query, because they do not have the real one. The
- * public service passes such parameters over, and an upload could not succeed otherwise.
+ * Signers of upload URLs put the checksum of an empty body in the query, because they do not know the real one. The
+ * public service ignores such parameters, and an upload could not succeed otherwise.
  */
 const isPlaceholder = (documented: string): boolean =>
   documented.startsWith("x-svc-checksum-") && documented !== "x-svc-checksum-mode";
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** The platform gives each byte of a header as one character; bytes that are UTF-8 are read as such. */
+/** Node.js represents each byte of a header by one character; bytes that are UTF-8 are decoded. */
 const decodeHeader = (value: string): string => {
   if (!/[\x80-\xff]/.test(value)) return value;
   try {

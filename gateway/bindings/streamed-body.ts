@@ -8,9 +8,9 @@ import { valueFromText } from "../values/reading.ts";
 import { setField } from "../values/scalars.ts";
 
 /**
- * The messages of a streamed request after its first: one for each piece of the body as it arrives, and, when the body
- * had trailers, a last one with the members that stand in them. Throws what the body throws, which ends the call before
- * the service could take the body for whole.
+ * The messages of a streamed request after its first: one for each piece of the body as it arrives and, if the body has
+ * trailers, a last one with their members. Throws what the body throws, which ends the call, so that the service never
+ * stores a partial body as complete.
  */
 export async function* streamedBody(
   method: MethodContract,

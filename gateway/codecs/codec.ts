@@ -5,36 +5,36 @@ import type { Reading } from "../values/reading.ts";
 import type { Dialect, DialectSpelling } from "../dialects/dialect.ts";
 import type { HttpFault } from "../faults/http-fault.ts";
 
-/** A document as it goes out. */
+/** The document of an answer. */
 export interface Document {
   readonly contentType: string;
   readonly body: Buffer;
 }
 
-/** What the wording of a refusal needs beside the fault itself. */
+/** The ids and the resource that the answers of a request show. */
 export interface AnswerContext {
   readonly dialect: Dialect;
   readonly requestId: string;
   readonly hostId: string;
-  /** The path that was asked for, escapes untouched. */
+  /** The path of the request, escapes untouched. */
   readonly resource: string;
 }
 
-/** A refusal as it goes out. */
+/** The document of a refusal. */
 export interface FaultDocument extends Document {
   /** Headers by lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** How the messages of one protocol are written. Every codec file exports these. */
+/** Reads and writes the messages of one protocol. Every codec file exports these. */
 export interface Codec {
-  /** Sets the body members of a message. An empty body sets none. Throws MalformedBodyError. */
+  /** Sets the body members of a message. An empty body sets none. Throws MALFORMED_BODY. */
   readMembers(message: Message, desc: DescMessage, body: Buffer, reading: Reading): void;
-  /** Reads a body that is one member alone; undefined when the body is empty. Throws MalformedBodyError. */
+  /** Reads a body that is a payload member alone; undefined if the body is empty. Throws MALFORMED_BODY. */
   readPayload(field: FieldContract, body: Buffer, reading: Reading): Message | undefined;
-  /** Writes the body members of a message; undefined: the message has no body. */
+  /** Writes the body members of a message; undefined if the message has no body. */
   writeMembers(message: Message, desc: DescMessage, spelling: DialectSpelling): Document | undefined;
-  /** Writes a body that is one member alone. */
+  /** Writes a body that is a payload member alone. */
   writePayload(field: FieldContract, value: Message, spelling: DialectSpelling): Document;
   /** Writes a refusal. */
   writeFault(fault: HttpFault, context: AnswerContext): FaultDocument;

@@ -2,7 +2,7 @@ import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
 import { create, ScalarType } from "@bufbuild/protobuf";
 
 import type { Reading } from "../values/reading.ts";
-import { hasDialectWords, valueFromText } from "../values/reading.ts";
+import { hasDialectValues, valueFromText } from "../values/reading.ts";
 import { instantFromSeconds, instantFromText, integerOf, isInstant, ScalarError, setField } from "../values/scalars.ts";
 import type { FieldContract } from "../../services/kit/contract/contract.ts";
 import { messageContract } from "../../services/kit/contract/contract.ts";
@@ -12,7 +12,7 @@ import { malformedBody } from "../refusal.ts";
 /** The deepest nesting that a document may have. */
 const depthMax = 64;
 
-/** Parses a JSON text; whole numbers that a double cannot hold become bigints. Throws MalformedBodyError. */
+/** Parses a JSON text; whole numbers that a double cannot hold become bigints. Throws MALFORMED_BODY. */
 export const parseJson = (text: string): unknown => {
   try {
     return longNumber.test(text) ? JSON.parse(text, exactNumber) : JSON.parse(text);
@@ -22,8 +22,8 @@ export const parseJson = (text: string): unknown => {
 };
 
 /**
- * Sets the body members of a message from a JSON object. Members that the message does not have are passed over, null
- * is the same as absent. Throws MalformedBodyError for a value of another type.
+ * Sets the body members of a message from a JSON object. Unknown members are ignored; null is the same as absent.
+ * Throws MALFORMED_BODY for a value of another type.
  */
 export const readJsonMembers = (message: Message, desc: DescMessage, value: unknown, reading: Reading): void =>
   readMembers(message, desc, value, "", 0, reading);
@@ -137,13 +137,13 @@ const readSimple = (field: FieldContract, value: unknown, path: string, reading:
   const scalar = field.desc.scalar;
   if (scalar === undefined) {
     if (typeof value !== "string") throw mistyped(`Member '${path}'`, "a string");
-    // An unknown spelling is a violation; the zero value stands in until all of them are told.
+    // An unknown spelling is a violation; the field is the zero value until all violations are reported.
     return valueFromText(field, value, path, reading) ?? 0;
   }
   switch (scalar) {
     case ScalarType.STRING:
       if (typeof value !== "string") throw mistyped(`Member '${path}'`, "a string");
-      return hasDialectWords(field) ? reading.spelling.documentedValue(value) : value;
+      return hasDialectValues(field) ? reading.spelling.documentedValue(value) : value;
     case ScalarType.BOOL:
       if (typeof value !== "boolean") throw mistyped(`Member '${path}'`, "true or false");
       return value;

@@ -5,13 +5,13 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { TimestampFormat } from "../../gen/quartet/traits/v1/binding_pb.ts";
 import type { FieldContract } from "../../services/kit/contract/contract.ts";
 import { messageContract } from "../../services/kit/contract/contract.ts";
-import { enumToText, getField, instantToText, isInstant, isUnsaid } from "../values/scalars.ts";
+import { enumToText, getField, instantToText, isInstant, isUnset } from "../values/scalars.ts";
 import { stringToDialect } from "../values/writing.ts";
 import type { DialectSpelling } from "../dialects/dialect.ts";
 
 /**
- * Writes the body members of a message as a JSON object. A list of the message itself is written even when it is
- * empty, because clients iterate over listings; deeper down an empty list is left out.
+ * Writes the body members of a message as a JSON object. An empty list of the message itself is written, because
+ * clients iterate over listings; an empty list of a nested message is omitted.
  */
 export const writeJsonMembers = (message: Message, desc: DescMessage, spelling: DialectSpelling): string =>
   writeMembers(message, desc, spelling, true);
@@ -27,7 +27,7 @@ const writeMembers = (message: Message, desc: DescMessage, spelling: DialectSpel
   return `{${text}}`;
 };
 
-/** Undefined: the field says nothing and is left out. */
+/** Undefined if the field is unset, and so omitted. */
 const writeField = (
   field: FieldContract,
   value: unknown,
@@ -45,7 +45,7 @@ const writeField = (
     case "map":
       return writeMap(field, value as Record<string, unknown>, spelling, false);
     default:
-      if (isUnsaid(desc, value) && !field.constraints.isRequired) return undefined;
+      if (isUnset(desc, value) && !field.constraints.isRequired) return undefined;
       return writeSimple(field, value, spelling);
   }
 };

@@ -17,7 +17,7 @@ export const readMembers = (message: Message, desc: DescMessage, body: Buffer, r
   if (body.length > 0) readJsonMembers(message, desc, parseJson(body.toString("utf8")), reading);
 };
 
-/** Reads a JSON document that is one member alone. */
+/** Reads the JSON document of a payload member; undefined if the body is empty. */
 export const readPayload = (field: FieldContract, body: Buffer, reading: Reading): Message | undefined => {
   if (body.length === 0) return undefined;
   const desc = field.desc.message!;
@@ -32,11 +32,11 @@ export const writeMembers = (message: Message, desc: DescMessage, spelling: Dial
   body: Buffer.from(writeJsonMembers(message, desc, spelling)),
 });
 
-/** Writes a JSON document that is one member alone. */
+/** Writes the JSON document of a payload member. */
 export const writePayload = (field: FieldContract, value: Message, spelling: DialectSpelling): Document =>
   writeMembers(value, field.desc.message!, spelling);
 
-/** Writes a refusal: its name in a header and in the body, its message under both spellings that clients read. */
+/** Writes a refusal, with its name in a header and in the body, and its message in both spellings that clients read. */
 export const writeFault = (fault: HttpFault, context: AnswerContext): FaultDocument => {
   const name = faultName(fault, context.dialect);
   const members = Object.fromEntries(fault.members);

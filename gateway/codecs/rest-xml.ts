@@ -20,7 +20,7 @@ export const readMembers = (message: Message, desc: DescMessage, body: Buffer, r
   if (body.length > 0) readXmlMembers(message, desc, parseXml(body.toString("utf8")), reading);
 };
 
-/** Reads an XML document that is one member alone; its root must have the member's name or its message's. */
+/** Reads the XML document of a payload member; its root must be named like the member or its message. */
 export const readPayload = (field: FieldContract, body: Buffer, reading: Reading): Message | undefined => {
   if (body.length === 0) return undefined;
   const desc = field.desc.message!;
@@ -33,7 +33,7 @@ export const readPayload = (field: FieldContract, body: Buffer, reading: Reading
   return message;
 };
 
-/** Writes the body members of a message; undefined when it has none. */
+/** Writes the body members of a message; undefined if it has none. */
 export const writeMembers = (message: Message, desc: DescMessage, spelling: DialectSpelling): Document | undefined => {
   const contract = messageContract(desc);
   if (contract.bodyFields.length === 0) return undefined;
@@ -41,7 +41,7 @@ export const writeMembers = (message: Message, desc: DescMessage, spelling: Dial
   return { contentType, body: Buffer.from(writeXmlRoot(root, message, desc, spelling)) };
 };
 
-/** Writes an XML document that is one member alone. */
+/** Writes the XML document of a payload member. */
 export const writePayload = (field: FieldContract, value: Message, spelling: DialectSpelling): Document => {
   const desc = field.desc.message!;
   const root = messageContract(desc).xmlRoot ?? field.wireName;

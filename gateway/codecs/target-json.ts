@@ -16,11 +16,11 @@ export const writeMembers = (message: Message, desc: DescMessage, spelling: Dial
   body: Buffer.from(writeJsonMembers(message, desc, spelling)),
 });
 
-/** Writes a JSON document that is one member alone. */
+/** Writes the JSON document of a payload member. */
 export const writePayload = (field: FieldContract, value: Message, spelling: DialectSpelling): Document =>
   writeMembers(value, field.desc.message!, spelling);
 
-/** Writes a refusal: its name stands in the body. */
+/** Writes a refusal, with its name in a header and in the body. */
 export const writeFault = (fault: HttpFault, context: AnswerContext): FaultDocument => {
   const name = faultName(fault, context.dialect);
   const body = { __type: name, message: fault.message, ...Object.fromEntries(fault.members) };

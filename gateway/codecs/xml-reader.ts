@@ -8,7 +8,7 @@ import { valueFromText } from "../values/reading.ts";
 import { getField, isInstant, setField } from "../values/scalars.ts";
 import type { XmlElement } from "./xml-tree.ts";
 
-/** Sets the body members of a message from an element; elements that the message does not have are passed over. */
+/** Sets the body members of a message from an element; unknown elements are ignored. */
 export const readXmlMembers = (message: Message, desc: DescMessage, element: XmlElement, reading: Reading): void =>
   readMembers(message, desc, element, "", reading);
 
@@ -72,7 +72,7 @@ const readMember = (
   }
 };
 
-/** A wrapper's element is the list or map itself; a flattened one comes once for each of its elements. */
+/** The element of a wrapper is the list or map itself; a flattened one is repeated for each of its elements. */
 const readMessageField = (
   message: Message,
   field: FieldContract,

@@ -8,17 +8,17 @@ export interface XmlElement {
   /** By qualified name, `xsi:type`. */
   readonly attributes: Readonly<Record<string, string>>;
   readonly children: XmlElement[];
-  /** The text directly in the element, its pieces joined. */
+  /** The text directly in the element. */
   text: string;
 }
 
-/** Limits of a document, beside its size in bytes. */
+/** Limits of a document besides its size in bytes. */
 const depthMax = 32;
 const elementsMax = 200_000;
 
 /**
  * Reads a document into a tree. Refuses a document type, so that there are no entities but the five predefined ones,
- * and documents that are too deep or have too many elements. Throws MalformedBodyError.
+ * and documents that are too deep or have too many elements. Throws MALFORMED_BODY.
  */
 export const parseXml = (text: string): XmlElement => {
   const parser = new SaxesParser({ xmlns: false, position: false });

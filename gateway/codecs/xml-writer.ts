@@ -3,13 +3,13 @@ import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { TimestampFormat } from "../../gen/quartet/traits/v1/binding_pb.ts";
 import type { FieldContract } from "../../services/kit/contract/contract.ts";
 import { messageContract } from "../../services/kit/contract/contract.ts";
-import { getField, isInstant, isUnsaid } from "../values/scalars.ts";
+import { getField, isInstant, isUnset } from "../values/scalars.ts";
 import { valueToText } from "../values/writing.ts";
 import type { DialectSpelling } from "../dialects/dialect.ts";
 
 export const xmlDeclaration = '<?xml version="1.0" encoding="UTF-8"?>\n';
 
-/** Writes a message as an element. The namespace stands on it when the dialect has one. */
+/** Writes a message as a root element, with the namespace of the dialect if it has one. */
 export const writeXmlRoot = (name: string, message: Message, desc: DescMessage, spelling: DialectSpelling): string => {
   const { xmlNamespace } = spelling.dialect;
   const namespace = xmlNamespace === undefined ? "" : ` xmlns="${xmlNamespace}"`;
@@ -39,7 +39,7 @@ const writeElement = (
   return content === "" ? `${opening}/>` : `${opening}>${content}</${name}>`;
 };
 
-/** An attribute with a prefix declares it, because that is how the readers of such documents expect it. */
+/** An attribute with a prefix also declares the prefix, as the readers of such documents expect. */
 const writeAttribute = (field: FieldContract, value: unknown, spelling: DialectSpelling): string => {
   const text = simpleText(field, value, spelling);
   if (text === undefined || text === "") return "";
@@ -54,7 +54,7 @@ const writeField = (field: FieldContract, value: unknown, spelling: DialectSpell
   if (desc.fieldKind === "map") return writeMap(name, field, value as Record<string, unknown>, spelling, false);
   if (desc.fieldKind === "message" && !isInstant(desc))
     return writeMessage(name, value as Message, desc.message, spelling);
-  if (isUnsaid(desc, value) && !field.constraints.isRequired) return "";
+  if (isUnset(desc, value) && !field.constraints.isRequired) return "";
   const text = simpleText(field, value, spelling);
   return text === undefined ? "" : writeXmlText(name, text);
 };
@@ -112,11 +112,11 @@ const escapes: Readonly<Record<string, string>> = {
   "<": "&lt;",
   ">": "&gt;",
   '"': "&quot;",
-  // A reader would turn these into other white space.
+  // A parser would normalize these to other white space.
   "\r": "&#13;",
   "\n": "&#10;",
   "\t": "&#9;",
 };
 
-/** What XML cannot hold at all becomes the replacement character; clients ask for `encoding-type=url` to avoid it. */
+/** Characters that XML cannot contain become U+FFFD; clients avoid that with `encoding-type=url`. */
 const escapeText = (text: string): string => text.replace(special, (each) => escapes[each] ?? "\uFFFD");

@@ -12,24 +12,24 @@ import type { Minter } from "../../services/kit/identity/tokens.ts";
 import { decodePercent } from "../http/percent.ts";
 import type { OriginRules, OriginSource } from "./origin-source.ts";
 
-/** Where object storage is asked, and as whom. */
+/** The connection to object storage, and the parts that sign its calls. */
 export interface BucketOriginsOptions {
   readonly transport: Transport;
   readonly minter: Minter;
   readonly clock: Clock;
 }
 
-/** How long an answer is taken for true: a changed configuration counts everywhere within this time. */
+/** How long rules are cached: a changed configuration counts everywhere within this time. */
 const lifetimeMs = 500;
 const bucketsMax = 1_000;
 const timeoutMs = 5_000;
 const bucketName = /^[a-z0-9.-]{3,63}$/;
 
-/** The gateway itself: it asks for nobody, and only what it needs to answer browsers. */
+/** The gateway itself. It may read the rules without a caller, because a preflight request is unsigned. */
 const gatewayCaller: Caller = { ...anonymousCaller, isPreauthorized: true };
 const audience = serviceApi(ObjectStorageService).name;
 
-/** The rules of buckets, asked of object storage and kept for a moment. */
+/** The rules of buckets, read from object storage and cached for a moment. */
 export const bucketOrigins = ({ transport, minter, clock }: BucketOriginsOptions): OriginSource => {
   const client = createClient(ObjectStorageService, transport);
   const kept = new LRUCache<string, { readonly rules: Promise<OriginRules>; readonly untilMs: number }>({

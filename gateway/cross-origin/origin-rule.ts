@@ -1,4 +1,4 @@
-/** One rule about scripts of other origins. Patterns hold at most one `*`, which stands for any text. */
+/** One rule for scripts of other origins. A pattern has at most one `*`, which matches any text. */
 export interface OriginRule {
   readonly allowedOrigins: readonly string[];
   readonly allowedMethods: readonly string[];
@@ -7,15 +7,15 @@ export interface OriginRule {
   readonly maxAgeSeconds?: number;
 }
 
-/** What a browser tells about a script's request. */
+/** The headers by which a browser describes a script's request. */
 export interface CrossOriginRequest {
   readonly origin: string;
   readonly method: string;
-  /** The value of `access-control-request-headers`; undefined: none was sent. */
+  /** The value of `access-control-request-headers`; undefined if it was not sent. */
   readonly headers: string | undefined;
 }
 
-/** The first rule that allows the origin, the method and, before the request proper, every header. */
+/** The first rule that allows the origin, the method and, for a preflight request, every header. */
 export const findOriginRule = (
   rules: readonly OriginRule[],
   request: CrossOriginRequest,
@@ -36,7 +36,7 @@ export const originHeaders = (rule: OriginRule, request: CrossOriginRequest): Re
     "access-control-allow-methods": rule.allowedMethods.join(", "),
     vary: "Origin, Access-Control-Request-Headers, Access-Control-Request-Method",
   };
-  // An answer to everybody must not depend on who the browser thinks is asking.
+  // An answer that is the same for every origin must not depend on credentials.
   if (!isForAll) headers["access-control-allow-credentials"] = "true";
   const allowed = headerNames(request.headers).filter((name) => allowsHeader(rule, name));
   if (allowed.length > 0) headers["access-control-allow-headers"] = allowed.join(", ");

@@ -7,15 +7,15 @@ import { bucketOrigins } from "./bucket-origins.ts";
 import type { OriginSource } from "./origin-source.ts";
 import { fixedOrigins } from "./origin-source.ts";
 
-/** What the rules of an installation are made from. */
+/** The parts and settings of the rules of an installation. */
 export interface OriginSourcesOptions {
   readonly minter: Minter;
   readonly clock: Clock;
-  /** Origins whose scripts may call the JSON APIs; a `*` stands for any text. */
+  /** Origins whose scripts may call the JSON APIs; a `*` matches any text. */
   readonly allowedOrigins: readonly string[];
 }
 
-/** The sources of the rules for each API: buckets have their own, all else has those of the installation. */
+/** The source of the rules of each API: those of the bucket for object storage, those of the installation otherwise. */
 export const originSources = (
   connections: readonly ServiceConnection[],
   { minter, clock, allowedOrigins }: OriginSourcesOptions,

@@ -1,6 +1,6 @@
 import type { Dialect } from "./dialect.ts";
 
-/** The public dialect, which stock clients speak. */
+/** The public dialect, which stock clients use. */
 export const amzDialect: Dialect = {
   name: "amz",
   signature: {

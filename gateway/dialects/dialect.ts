@@ -1,23 +1,23 @@
 import type { WireNames } from "../../services/kit/contract/spellings.ts";
 import type { SignatureBrand } from "../signature/brand.ts";
 
-/** The two ways in which one API is spelled. */
+/** The two spellings of each API. */
 export type DialectName = "svc" | "amz";
 
 /**
- * The brand strings of one dialect. Everything in which the dialects differ stands here, because clients work only
- * when all of it changes together.
+ * The brand strings of one dialect: everything in which the dialects differ, because clients work only if all of it
+ * changes together.
  */
 export interface Dialect {
   readonly name: DialectName;
   readonly signature: SignatureBrand;
-  /** The word that stands for `svc` between hyphens, before a colon and as the partition of ARNs. */
+  /** Replaces `svc` between hyphens, before a colon and as the partition of ARNs. */
   readonly providerWord: string;
   /** Whether members and values are written with their public names. */
   readonly writesPublicNames: boolean;
   /** Lower case. */
   readonly targetHeader: string;
-  /** The word before the dot in the target header, by API; an API without one uses the documented word. */
+  /** The prefix before the dot in the target header, by API; an API without one has the documented prefix. */
   readonly targetPrefixes: Readonly<Record<string, string>>;
   readonly targetContentType: string;
   readonly errorTypeHeader: string;
@@ -37,15 +37,15 @@ export interface DialectSpelling extends WireNames {
   readonly dialect: Dialect;
   /** `x-svc-copy-source` -> `x-amz-copy-source`, `…-svc-kms-key-id` -> `…-aws-kms-key-id`. */
   header(documented: string): string;
-  /** `svc:kms` -> `aws:kms`; any other text stays. */
+  /** `svc:kms` -> `aws:kms`; any other text is returned as it is. */
   value(documented: string): string;
-  /** `aws:kms` -> `svc:kms`; any other text stays. */
+  /** `aws:kms` -> `svc:kms`; any other text is returned as it is. */
   documentedValue(text: string): string;
-  /** Gives an ARN of either of our partitions the dialect's own; any other text stays. */
+  /** An ARN of either partition with the dialect's own; any other text is returned as it is. */
   arn(text: string): string;
 }
 
-/** The spelling of a dialect; header names are translated once and kept. */
+/** The spelling of a dialect; translated header names are cached. */
 export const spellingOf = (dialect: Dialect): DialectSpelling => {
   const headers = new Map<string, string>();
   const ownPrefix = `${dialect.providerWord}:`;
@@ -77,7 +77,7 @@ export const spellingOf = (dialect: Dialect): DialectSpelling => {
 const documentedValuePrefix = "svc:";
 const documentedHeaderPrefix = "x-svc-";
 
-/** A header name in a dialect, as `DialectSpelling.header` gives it, for names that are not worth keeping. */
+/** The result of `DialectSpelling.header` without its cache, for names of which there could be any number. */
 export const headerIn = (dialect: Dialect, documented: string): string => {
   if (!documented.startsWith(documentedHeaderPrefix)) return documented;
   const rest = documented.slice(documentedHeaderPrefix.length).replaceAll("-svc-", `-${dialect.providerWord}-`);

@@ -13,12 +13,12 @@ export interface Dialects {
   readonly fallback: DialectSpelling;
   /**
    * Finds the dialect of a request: by the algorithm of its authorization, by the algorithm in its query, or by a
-   * header with a dialect's prefix. A request without any hint is taken for the public dialect.
+   * header with a dialect's prefix. A request without any hint is in the public dialect.
    */
   detect(headers: IncomingHttpHeaders, query: QueryParameters): DialectSpelling;
 }
 
-/** The dialects with the word of the documented one. Throws when the word cannot stand in a header name. */
+/** The dialects with the word of the documented one. Throws if the word cannot be part of a header name. */
 export const dialectsOf = (word: string): Dialects => {
   if (!/^[a-z][a-z0-9]{1,15}$/.test(word) || word === "amz" || word === "amzn")
     throw new Error(`the brand word "${word}" must be 2 to 16 lower-case letters and digits, and not amz or amzn`);
@@ -41,7 +41,7 @@ const hasAlgorithm = (authorization: string | undefined, dialect: Dialect): bool
 
 const findByHeader = (headers: IncomingHttpHeaders, all: readonly DialectSpelling[]): DialectSpelling | undefined => {
   for (const name in headers) {
-    // Most headers begin otherwise, so one character is looked at first.
+    // Most headers begin with another letter, so one character is compared first.
     if (name.charCodeAt(0) !== xCode) continue;
     const found = all.find(({ dialect }) => name.startsWith(dialect.signature.headerPrefix));
     if (found !== undefined) return found;

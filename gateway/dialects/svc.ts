@@ -1,6 +1,6 @@
 import type { Dialect } from "./dialect.ts";
 
-/** The documented dialect. Its word, `svc` unless an installation says otherwise, stands in every brand string. */
+/** The documented dialect. Its word, by default `svc`, is part of every brand string. */
 export const svcDialect = (word: string): Dialect => {
   const upper = word.toUpperCase();
   const capital = word.charAt(0).toUpperCase() + word.slice(1);

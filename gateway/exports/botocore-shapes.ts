@@ -11,24 +11,24 @@ import type { DialectSpelling } from "../dialects/dialect.ts";
 import type { ExportSource } from "./export-source.ts";
 import { memberName, writtenName } from "./export-source.ts";
 
-/** A shape of a botocore model, or a reference to one with what is special at its place. */
+/** A shape of a botocore model, or a reference to one with the attributes of the referring member. */
 export type BotocoreShape = Record<string, unknown>;
 
-/** The shapes of one model. Messages are shapes of their own name; equal values share a shape. */
+/** The shapes of one model. A message is a shape of its own name; equal values share a shape. */
 export interface ShapeBook {
-  /** Adds the shape of a message, and those it needs, and answers its name. */
+  /** Adds the shape of a message and the shapes that it refers to, and returns its name. */
   message(desc: DescMessage, streamed?: FieldContract): string;
   add(name: string, shape: BotocoreShape): void;
   readonly shapes: Readonly<Record<string, BotocoreShape>>;
 }
 
-/** Makes an empty book for one API. */
+/** Creates an empty book for one API. */
 export const createShapeBook = (source: ExportSource): ShapeBook => {
   const { spelling } = source;
   const shapes: Record<string, BotocoreShape> = {};
   const contents = new Map<string, string>();
 
-  /** Names a value's shape after its member; an equal shape is used again, a different one gets its message in front. */
+  /** Names a value's shape after its member. An equal shape is reused; a different one is prefixed with its message. */
   const intern = (name: string, owner: string, shape: BotocoreShape): string => {
     const content = JSON.stringify(shape);
     const known = contents.get(`${name} ${content}`);
@@ -124,7 +124,7 @@ export const createShapeBook = (source: ExportSource): ShapeBook => {
   return { message, shapes, add: (name, shape) => void (shapes[name] = shape) };
 };
 
-/** A message's name without its package; a nested message carries the names of those around it. */
+/** A message's name without its package; that of a nested message begins with those of its parents. */
 const nameOf = (desc: DescMessage): string => (desc.parent === undefined ? desc.name : nameOf(desc.parent) + desc.name);
 
 export const documentation = (text: string | undefined): BotocoreShape =>
@@ -146,7 +146,7 @@ const payloadRoot = (field: FieldContract, spelling: DialectSpelling): BotocoreS
   return { locationName: root, ...namespaceOf(spelling) };
 };
 
-/** The namespace of documents, where a dialect has one. */
+/** The namespace of documents, if the dialect has one. */
 export const namespaceOf = ({ dialect }: DialectSpelling): BotocoreShape =>
   dialect.xmlNamespace === undefined ? {} : { xmlNamespace: { uri: dialect.xmlNamespace } };
 
@@ -162,7 +162,7 @@ const timestampFormats: Readonly<Record<number, string>> = {
   [TimestampFormat.EPOCH_SECONDS]: "unixTimestamp",
 };
 
-/** A value that is no message, list or map. Enum values may grow, so clients take them for texts with known values. */
+/** A value that is not a message, list or map. Enums may grow, so they are strings with known values in clients. */
 const simple = (
   desc: DescField,
   constraints: TextConstraints | undefined,

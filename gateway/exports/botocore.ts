@@ -9,20 +9,19 @@ import type { ExportedOperation, ExportSource } from "./export-source.ts";
 import { memberName, operationsOf, targetPrefixOf, titleOf } from "./export-source.ts";
 
 /**
- * The version of the models, a date, because loaders look for one. It changes when a model changes in a way that its
- * users must know of.
+ * The version of the models, a date, because loaders require one. It changes when a model changes incompatibly.
  */
 export const modelVersion = "2026-01-01";
 
-/** What a loader finds of one API: `<api>/<modelVersion>/service-2.json` and `paginators-1.json` beside it. */
+/** The files of one API: `<api>/<modelVersion>/service-2.json` and `paginators-1.json` next to it. */
 export interface BotocoreModel {
   readonly service: BotocoreShape;
   readonly paginators: BotocoreShape;
 }
 
 /**
- * Writes an API as the model that botocore makes clients from. Its signature version is the dialect's key word in lower
- * case (`svc4`), for which a program registers a signer; in the public dialect it is `v4`.
+ * Writes an API as the model from which botocore creates clients. Its signature version is the dialect's key seed in
+ * lower case (`svc4`), for which a program registers a signer; in the public dialect it is `v4`.
  */
 export const botocoreModel = (source: ExportSource): BotocoreModel => {
   const operations = operationsOf(source);
@@ -98,7 +97,7 @@ const describeOperation = (source: ExportSource, operation: ExportedOperation, b
   };
 };
 
-/** Bytes alone as a body are given and taken as a stream. */
+/** A body of raw bytes is a stream in clients. */
 const streamedMember = (payload: FieldContract | undefined): FieldContract | undefined =>
   payload?.desc.message === undefined ? payload : undefined;
 

@@ -6,12 +6,12 @@ import { pascalCase } from "../../services/kit/contract/spellings.ts";
 import type { FaultTable } from "../../services/kit/faults/service-error.ts";
 import { faultTable } from "../../services/kit/faults/service-error.ts";
 import type { DialectSpelling } from "../dialects/dialect.ts";
-import { services } from "../services.ts";
+import { apiServices } from "../services.ts";
 import type { Describe } from "./proto-comments.ts";
 import type { DocumentedError } from "./documented-errors.ts";
 import { documentedErrors } from "./documented-errors.ts";
 
-/** Everything that an export of one API is made from. */
+/** The input of the exports of one API. */
 export interface ExportSource {
   readonly api: ServiceApi;
   readonly service: DescService;
@@ -21,9 +21,9 @@ export interface ExportSource {
   readonly describe: Describe;
 }
 
-/** The four APIs as a dialect spells them. */
+/** The four APIs in a dialect. */
 export const exportSources = (spelling: DialectSpelling, describe: Describe): ExportSource[] =>
-  Object.values(services).map(({ service, errors }) => {
+  Object.values(apiServices).map(({ service, errors }) => {
     const api = serviceApi(service);
     const faults = faultTable(errors);
     return {
@@ -36,12 +36,12 @@ export const exportSources = (spelling: DialectSpelling, describe: Describe): Ex
     };
   });
 
-/** An operation and where it stands in HTTP, also where its protocol has one path for all. */
+/** An operation and its route in HTTP, also in a protocol with one path for all operations. */
 export interface ExportedOperation {
   readonly desc: DescMethod;
   readonly contract: MethodContract;
   readonly httpMethod: string;
-  /** As the trait declares it, with labels and literal query parameters. */
+  /** The path of the trait, with labels and literal query parameters. */
   readonly requestUri: string;
   readonly status: number;
 }
@@ -67,8 +67,8 @@ export const writtenName = (field: FieldContract, { dialect }: DialectSpelling):
   dialect.writesPublicNames ? field.publicName : field.wireName;
 
 /**
- * The name that programs use for a member: what is written, unless that is no plain name (`xsi:type`), or names each
- * element of a list that stands directly in its parent (`Object`, of which there are many).
+ * The name of a member in programs: the written one, unless that is not an identifier (`xsi:type`) or is the name of
+ * each element of a flattened list (`Object`).
  */
 export const memberName = (field: FieldContract, spelling: DialectSpelling): string => {
   const written = writtenName(field, spelling);
@@ -76,7 +76,7 @@ export const memberName = (field: FieldContract, spelling: DialectSpelling): str
   return isElement || !/^[A-Za-z]\w*$/.test(written) ? pascalCase(field.desc.name) : written;
 };
 
-/** The target header's value less the operation, for the protocol that has one. */
+/** The target header's value without the operation, for the protocol that has one. */
 export const targetPrefixOf = ({ api, spelling }: ExportSource): string =>
   spelling.dialect.targetPrefixes[api.name] ?? api.targetPrefix;
 

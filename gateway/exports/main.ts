@@ -11,8 +11,8 @@ import { openApiDocument } from "./openapi.ts";
 import { readProtoComments } from "./proto-comments.ts";
 
 /**
- * `npm run export -- --out DIR`: writes what other tools are made from, out of the same descriptors that the gateway
- * serves.
+ * `npm run export -- --out DIR`: writes documents from which other tools create clients, from the descriptors that the
+ * gateway serves.
  *
  *     DIR/openapi/<api>.json                          an OpenAPI 3.1 document
  *     DIR/botocore/<api>/<version>/service-2.json     a botocore model, with its paginators

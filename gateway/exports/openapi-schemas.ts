@@ -14,16 +14,16 @@ import { writtenName } from "./export-source.ts";
 /** A JSON Schema of the dialect that OpenAPI 3.1 uses. */
 export type Schema = Record<string, unknown>;
 
-/** The schemas of one document: what stands in bodies, by message name. */
+/** The schemas of one document, by message name. */
 export interface SchemaBook {
-  /** A reference to the schema of a message's body members, which is added with what it needs. */
+  /** A reference to the schema of a message's body members, which is added with those that it refers to. */
   message(desc: DescMessage): Schema;
-  /** The schema of a member where it stands. */
+  /** The schema of a member. */
   member(field: FieldContract): Schema;
   readonly schemas: Readonly<Record<string, Schema>>;
 }
 
-/** Makes an empty book for one API. */
+/** Creates an empty book for one API. */
 export const createSchemaBook = (source: ExportSource): SchemaBook => {
   const schemas: Record<string, Schema> = {};
   const isXml = source.api.protocol === Protocol.REST_XML;
@@ -136,7 +136,7 @@ const textSchema = (constraints: TextConstraints | undefined): Schema => ({
   type: "string",
   ...(constraints?.lengthMin === undefined ? {} : { minLength: constraints.lengthMin }),
   ...(constraints?.lengthMax === undefined ? {} : { maxLength: constraints.lengthMax }),
-  // The whole text must match, which a bare pattern of JSON Schema does not ask for.
+  // The whole text must match, which a pattern of JSON Schema does not require.
   ...(constraints?.pattern === undefined ? {} : { pattern: `^(?:${constraints.pattern})$` }),
   ...(constraints === undefined || constraints.oneOf.length === 0 ? {} : { enum: constraints.oneOf }),
 });

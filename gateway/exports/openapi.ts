@@ -7,15 +7,15 @@ import type { Schema, SchemaBook } from "./openapi-schemas.ts";
 import { createSchemaBook, described, isRaw } from "./openapi-schemas.ts";
 import type { DocumentedError } from "./documented-errors.ts";
 
-/** The version of the documents; it changes when a document changes in a way that its users must know of. */
+/** The version of the documents; it changes when a document changes incompatibly. */
 const documentVersion = "1.0.0";
 
 /**
  * Writes an API as an OpenAPI 3.1 document.
  *
- * Operations that one path and method tell apart by a query parameter or a header get a path of their own: the path
- * with a fragment that names the condition (`/{Bucket}#versioning`). Requests carry no fragment, so the path stays true,
- * and the condition stands among the required parameters.
+ * Operations that share a path and a method and differ in a query parameter or a header have a path of their own: the
+ * path with a fragment that names the condition (`/{Bucket}#versioning`). Requests have no fragment, so the path is
+ * correct, and the condition is a required parameter.
  */
 export const openApiDocument = (source: ExportSource): Schema => {
   const book = createSchemaBook(source);
@@ -50,7 +50,7 @@ const signatureScheme = ({ spelling }: ExportSource): Schema => ({
   description: `A signature of the request, ${spelling.dialect.signature.algorithm}.`,
 });
 
-/** The path without its query, and the conditions that tell this operation from others of the path as a fragment. */
+/** The path without its query; its fragment has the conditions that distinguish the operations of the path. */
 const pathOf = (source: ExportSource, { desc, contract }: ExportedOperation): string => {
   const { http } = contract;
   if (http === undefined) return `/#${targetPrefixOf(source)}.${desc.name}`;
@@ -87,7 +87,7 @@ const fixed = (place: string, name: string, value: string): Schema => ({
   schema: { type: "string", const: value },
 });
 
-/** What a request must carry beside its members. */
+/** The required parameters that are not members. */
 const conditions = (source: ExportSource, { desc, contract }: ExportedOperation): Schema[] => {
   const { http } = contract;
   if (http === undefined)
@@ -113,7 +113,7 @@ const parameters = (source: ExportSource, input: MessageContract, book: SchemaBo
     ];
   });
 
-/** Undefined: the member is no parameter. */
+/** Undefined if the member is not a parameter. */
 const parameterName = ({ spelling }: ExportSource, field: FieldContract): Schema | undefined => {
   const { location } = field;
   if (location.kind === "label") return { name: field.wireName, in: "path" };
@@ -163,7 +163,7 @@ const answer = (
   };
 };
 
-/** Undefined: there is no document. */
+/** Undefined if there is no document. */
 const documentContent = (
   source: ExportSource,
   message: MessageContract,

@@ -4,12 +4,12 @@ import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 
-/** The comment that stands before an element of the protos, as one line; undefined: it has none. */
+/** The comment of an element of the protos, as one line; undefined if it has none. */
 export type Describe = (desc: AnyDesc) => string | undefined;
 
 /**
- * Reads the comments of the protos. Generated code carries none, so the protos are built anew; that needs `buf`, which
- * an installation for production does not have.
+ * Reads the comments of the protos. Generated descriptors have none, so the protos are built again; that requires
+ * `buf`, which an installation for production does not have.
  */
 export const readProtoComments = (): Describe => {
   const root = join(import.meta.dirname, "..", "..");
@@ -48,7 +48,7 @@ const commentsOf = function* (file: DescFile): Iterable<readonly [string, string
   }
 };
 
-// The numbers are those of the fields of FileDescriptorProto and what it holds.
+// The numbers are those of the fields of FileDescriptorProto and of the messages in it.
 const pathsOf = function* (file: DescFile): Iterable<readonly [AnyDesc, readonly number[]]> {
   for (const [index, message] of file.messages.entries()) yield* pathsOfMessage(message, [4, index]);
   for (const [index, each] of file.enums.entries()) yield* pathsOfEnum(each, [5, index]);

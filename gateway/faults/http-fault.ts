@@ -1,6 +1,6 @@
 import type { Dialect } from "../dialects/dialect.ts";
 
-/** A refusal as it is told outside, before a codec words it. */
+/** The error that an HTTP answer reports, before a codec writes it. */
 export interface HttpFault {
   readonly name: string;
   /** The name in the public dialect; most often the same. */
@@ -9,7 +9,7 @@ export interface HttpFault {
   readonly message: string;
   /** Further members of the answer, PascalCase name and value, in order. */
   readonly members: readonly (readonly [string, string])[];
-  /** Headers that the answer carries beside the usual ones, by lower-case name in the documented spelling. */
+  /** Further headers of the answer, by lower-case name in the documented spelling. */
   readonly headers: Readonly<Record<string, string>>;
 }
 

@@ -7,50 +7,50 @@ import type { DialectSpelling } from "../dialects/dialect.ts";
 import { headerIn } from "../dialects/dialect.ts";
 
 /**
- * Tells a text that a service wrote, with the names of the caller's dialect: headers (`x-svc-acl`), and the members and
- * enum values of the method's request (`FunctionEndpoint`, `svc:kms`). Undefined: only headers are known.
+ * Replaces the documented names in a service's text by those of the caller's dialect: headers (`x-svc-acl`), and the
+ * members and enum values of the method's request (`FunctionEndpoint`, `svc:kms`). Without a method, only headers.
  */
 export const renameMembers = (text: string, method: MethodContract | undefined, spelling: DialectSpelling): string => {
-  const words = method === undefined ? noWords : wordsOf(method, spelling);
-  return text.replace(/[A-Za-z][\w:-]*/g, (word) => words.get(word) ?? headerIn(spelling.dialect, word));
+  const names = method === undefined ? noNames : namesOf(method, spelling);
+  return text.replace(/[A-Za-z][\w:-]*/g, (name) => names.get(name) ?? headerIn(spelling.dialect, name));
 };
 
-type Words = ReadonlyMap<string, string>;
+type MemberNames = ReadonlyMap<string, string>;
 
-const noWords: Words = new Map();
-const known = new WeakMap<DialectSpelling, WeakMap<MethodContract, Words>>();
+const noNames: MemberNames = new Map();
+const known = new WeakMap<DialectSpelling, WeakMap<MethodContract, MemberNames>>();
 
-const wordsOf = (method: MethodContract, spelling: DialectSpelling): Words => {
+const namesOf = (method: MethodContract, spelling: DialectSpelling): MemberNames => {
   let own = known.get(spelling);
   if (own === undefined) {
     own = new WeakMap();
     known.set(spelling, own);
   }
-  let words = own.get(method);
-  if (words === undefined) {
-    words = collectWords(method.desc.input, spelling, new Map(), new Set());
-    own.set(method, words);
+  let names = own.get(method);
+  if (names === undefined) {
+    names = collectNames(method.desc.input, spelling, new Map(), new Set());
+    own.set(method, names);
   }
-  return words;
+  return names;
 };
 
-/** Adds what a message's members are called, and theirs; only names in which the dialects differ. */
-const collectWords = (
+/** Adds the names of a message's members, and of their members, in which the dialects differ. */
+const collectNames = (
   desc: DescMessage,
   spelling: DialectSpelling,
-  words: Map<string, string>,
+  names: Map<string, string>,
   seen: Set<DescMessage>,
-): Words => {
-  if (seen.has(desc)) return words;
+): MemberNames => {
+  if (seen.has(desc)) return names;
   seen.add(desc);
   const add = (documented: string, spelled: string): void => {
-    if (documented !== spelled) words.set(documented, spelled);
+    if (documented !== spelled) names.set(documented, spelled);
   };
   for (const field of messageContract(desc).fields) {
     add(field.wireName, spelling.member(field));
     if (field.desc.enum !== undefined)
       for (const value of enumSpellings(field.desc.enum).values) add(value.wireValue, spelling.enumValue(value));
-    if (field.desc.message !== undefined) collectWords(field.desc.message, spelling, words, seen);
+    if (field.desc.message !== undefined) collectNames(field.desc.message, spelling, names, seen);
   }
-  return words;
+  return names;
 };

@@ -14,8 +14,8 @@ import type { HttpFault } from "./http-fault.ts";
 import { renameMembers } from "./member-names.ts";
 
 /**
- * Words a failed call. A failure that the service did not declare is told by the role that its RPC code stands for. What
- * the service tells in documented names is told in those of the caller's dialect.
+ * The answer to a failed call. A failure without a declared reason is answered by the reason of the role that its RPC
+ * code means. Documented names in the service's texts are replaced by those of the caller's dialect.
  */
 export const serviceFault = (error: ConnectError, context: FaultContext): HttpFault => {
   const { table, protocol } = context;
@@ -27,12 +27,12 @@ export const serviceFault = (error: ConnectError, context: FaultContext): HttpFa
 
   const metadata = spelledMetadata(declared, info.metadata, context);
   const message = metadata === info.metadata ? error.rawMessage : fillTemplate(declared.message, metadata);
-  return wordFault(declared, message, metadata, forwardedHeaders(error.metadata), protocol);
+  return createFault(declared, message, metadata, forwardedHeaders(error.metadata), protocol);
 };
 
 /**
- * The constraints that the message of a refused call breaks, in the names of the caller's dialect. The message is at
- * hand, so finding them again is surer than translating a text. Undefined: it breaks none, or nothing was sent yet.
+ * The constraints that the message of a refused call violates, in the names of the caller's dialect. Validating the
+ * message again is more reliable than translating a text. Undefined if it violates none, or nothing was sent yet.
  */
 const violatedConstraints = ({ table, spelling, bound }: FaultContext): ServiceError | undefined => {
   if (bound === undefined) return undefined;
@@ -48,19 +48,19 @@ const spelledMetadata = (facts: FaultFacts, metadata: FaultMetadata, context: Fa
   return { ...metadata, ...Object.fromEntries(keys.map((key) => [key, spell(metadata[key] ?? "", context.spelling)])) };
 };
 
-/** Words a refusal that the gateway makes in a service's name, such as a member of the wrong type. */
+/** The answer to a refusal with a service's reason that the gateway throws, such as a member of the wrong type. */
 export const declaredFault = (error: ServiceError, protocol: Protocol): HttpFault =>
-  wordFault(error.facts, error.message, error.metadata, {}, protocol);
+  createFault(error.facts, error.message, error.metadata, {}, protocol);
 
-/** Words a failure by the service's own reason for a role. */
+/** The answer to a failure without a reason, by the service's own reason for the role of its code. */
 export const undeclaredFault = (code: Code, table: FaultTable, protocol: Protocol): HttpFault => {
   const role = roles[code];
   const facts = table.all().find((each) => each.role === role) ?? table.byRole(fallbackRole(role));
   const { message } = new ServiceError(facts, {});
-  return wordFault(facts, message, {}, {}, protocol);
+  return createFault(facts, message, {}, {}, protocol);
 };
 
-/** What each RPC code means when no reason comes with it; typed over every code, so that none can be forgotten. */
+/** The role of each RPC code without a reason; typed over every code, so that none can be missing. */
 const roles: Readonly<Record<Code, FaultRole>> = {
   [Code.Canceled]: FaultRole.UNAVAILABLE,
   [Code.Unknown]: FaultRole.INTERNAL,
@@ -83,18 +83,18 @@ const roles: Readonly<Record<Code, FaultRole>> = {
 const fallbackRole = (role: FaultRole): FaultRole =>
   role === FaultRole.DEADLINE ? FaultRole.UNAVAILABLE : FaultRole.INTERNAL;
 
-/** What the kit tells with a violated constraint stands in the message already. */
-const toldInMessage = new Set(["violations", "violation_count", "plural", "member"]);
+/** Metadata of a violated constraint that the message contains already. */
+const messageMetadata = new Set(["violations", "violation_count", "plural", "member"]);
 
-const wordFault = (
+const createFault = (
   facts: FaultFacts,
   message: string,
   metadata: FaultMetadata,
   headers: Readonly<Record<string, string>>,
   protocol: Protocol,
 ): HttpFault => {
-  const isTold = (key: string): boolean =>
-    !facts.hiddenMembers.includes(key) && !(facts.role === FaultRole.INVALID_INPUT && toldInMessage.has(key));
+  const isShown = (key: string): boolean =>
+    !facts.hiddenMembers.includes(key) && !(facts.role === FaultRole.INVALID_INPUT && messageMetadata.has(key));
   const { name, publicName, httpStatus } = faultNaming(facts, protocol);
   const isBusy = httpStatus === 503 || httpStatus === 429;
   return {
@@ -104,13 +104,13 @@ const wordFault = (
     message,
     members: Object.keys(metadata)
       .toSorted()
-      .filter(isTold)
+      .filter(isShown)
       .map((key) => [pascalCase(key), metadata[key] ?? ""] as const),
     headers: isBusy ? { "retry-after": "1", ...headers } : headers,
   };
 };
 
-/** Headers that a handler set beside its refusal, such as a delete marker's. */
+/** Headers that a handler set with its refusal, such as that of a delete marker. */
 const forwardedHeaders = (metadata: Headers): Record<string, string> => {
   const headers: Record<string, string> = {};
   for (const [name, value] of metadata) if (name.startsWith("x-svc-") || plainHeaders.has(name)) headers[name] = value;

@@ -49,7 +49,7 @@ export const readFormParts = async function* (
   const content = async function* (): AsyncGenerator<Uint8Array> {
     for (;;) {
       const at = held.indexOf(delimiter);
-      // The end of what is held may be the beginning of a delimiter.
+      // The end of the held bytes may be the beginning of a delimiter.
       const safe = at === -1 ? Math.max(0, held.length - delimiter.length + 1) : at;
       const taken = held.subarray(0, safe);
       held = held.subarray(safe);

@@ -7,16 +7,16 @@ import { readFormParts } from "./multipart-reader.ts";
 export interface Form {
   /** The fields before the file, by lower-case name. */
   readonly fields: ReadonlyMap<string, string>;
-  /** The file's name without its directories; empty when the browser tells none. */
+  /** The file's name without its directories; empty if the browser sends none. */
   readonly fileName: string;
   /** The file, as it arrives. Fields after it are never read. */
   readonly file: AsyncIterable<Uint8Array>;
 }
 
-/** The most that all fields together may have, in bytes. */
+/** The most bytes of all fields together. */
 const fieldsBytesMax = 64 * 1024;
 
-/** Reads the fields of a form and stops where its file begins. Throws GatewayRefusal. */
+/** Reads the fields of a form up to its file. Rejects with FORM_TOO_LARGE, FORM_WITHOUT_FILE and MALFORMED_FORM. */
 export const readForm = async (source: AsyncIterable<Uint8Array>, boundary: string): Promise<Form> => {
   const fields = new Map<string, string>();
   let bytesLeft = fieldsBytesMax;
@@ -40,5 +40,5 @@ const readField = async (part: FormPart, bytesMax: number): Promise<Buffer> => {
   return bytes.take();
 };
 
-/** Browsers of old tell a whole path, with either kind of slash. */
+/** Old browsers send a whole path, with either kind of slash. */
 const baseName = (fileName: string | undefined): string => (fileName ?? "").replace(/^.*[/\\]/s, "");

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 
-/** An answer whose status is out while its document is still being made. */
+/** An answer whose status was sent before its document is known. */
 export interface EarlyAnswer {
   /** Sends the document and ends the answer. */
   finish(document: Buffer | undefined): void;
@@ -9,8 +9,8 @@ export interface EarlyAnswer {
 const declaration = '<?xml version="1.0" encoding="UTF-8"?>\n';
 
 /**
- * Waits a while for the outcome. When it takes longer, status 200 and the XML declaration go out and white space follows
- * at the same interval, so that nothing on the way takes the connection for dead; undefined: the outcome is there.
+ * Waits one interval for the outcome; undefined if it has settled. Otherwise sends status 200 and the XML declaration,
+ * then white space at the same interval, so that no proxy closes the connection as idle.
  */
 export const beginEarly = async (
   response: ServerResponse,

@@ -5,19 +5,19 @@ import { ErrorReason, refusal } from "../refusal.ts";
 import type { GatewayLimits } from "./limits.ts";
 
 /**
- * The body of one request. Nothing of it is taken, and a client that waits for `100 Continue` is not asked for it,
- * before one of the reading methods is called.
+ * The body of one request. Nothing of it is read, and no `100 Continue` is sent, before one of the reading methods is
+ * called.
  */
 export interface IncomingBody {
-  /** Whether the head says that no body follows. */
+  /** Whether the head says that there is no body. */
   readonly isAbsent: boolean;
-  /** Whether the client waits for a sign that was not given. */
+  /** Whether the client waits for a `100 Continue` that was not sent. */
   isAwaited(): boolean;
-  /** Whether some of it was taken. */
+  /** Whether one of the reading methods was called. */
   isBegun(): boolean;
-  /** The whole body. Refuses one over the limit or too slow. */
+  /** The whole body. Rejects with BODY_TOO_LARGE, SLOW_BODY and INCOMPLETE_BODY. */
   readWhole(decode?: (source: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>): Promise<Buffer>;
-  /** The pieces as they arrive, read from the network only as they are asked for. Can be iterated once. */
+  /** The pieces as they arrive; they are read from the network only as they are consumed. Can be iterated once. */
   pieces(): AsyncIterable<Uint8Array>;
 }
 
@@ -56,7 +56,7 @@ export const openIncomingBody = (
 
 const noBytes = Buffer.alloc(0);
 
-/** Bytes that the head announces; undefined: chunked, so not known. */
+/** The length in the head; undefined if the body is chunked. */
 const declaredLength = (request: IncomingMessage): number | undefined => {
   if (request.headers["transfer-encoding"] !== undefined) return undefined;
   return Number(request.headers["content-length"] ?? 0);
@@ -73,7 +73,7 @@ const collect = async (source: AsyncIterable<Uint8Array>, limits: GatewayLimits)
   return bytes.take();
 };
 
-/** Pieces that may wait for their reader before the network is paused. */
+/** The most pieces that wait for their reader before reading from the network is paused. */
 const queuedPiecesMax = 4;
 
 const readPieces = (request: IncomingMessage, stallMs: number): AsyncIterable<Uint8Array> => {

@@ -1,4 +1,4 @@
-/** What the gateway takes before it refuses. */
+/** The limits of the gateway; what exceeds one is refused. */
 export interface GatewayLimits {
   /** The largest body that is not streamed to its service. */
   readonly bodyBytesMax: number;
@@ -8,17 +8,17 @@ export interface GatewayLimits {
   readonly headBytesMax: number;
   readonly headersCountMax: number;
   readonly connectionsMax: number;
-  /** How long a request's headers may take. */
+  /** The longest time until the headers of a request have arrived. */
   readonly headersTimeoutMs: number;
-  /** How long a whole body may take that is not streamed. */
+  /** The longest time until a body that is not streamed has arrived. */
   readonly bodyTimeoutMs: number;
-  /** How long the next bytes of a streamed body may take, in either direction. */
+  /** The longest time between two pieces of a streamed body, in either direction. */
   readonly stallTimeoutMs: number;
-  /** How long an idle connection is kept. */
+  /** The time after which an idle connection is closed. */
   readonly idleTimeoutMs: number;
   /** The deadline of a call that neither streams nor has an early status. */
   readonly callTimeoutMs: number;
-  /** How long a method with an early status may work before its answer is begun. */
+  /** The time after which a method with an early status has its answer begun. */
   readonly earlyStatusAfterMs: number;
 }
 

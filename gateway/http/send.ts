@@ -10,15 +10,15 @@ export interface AnswerHead {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Bodies up to this size are cheaper to copy than to write apart from their head. */
+/** Bodies up to this size are cheaper to copy than to write separately from their head. */
 const joinedBytesMax = 16 * 1024;
 
 /** Whether an answer of this status never has a body. */
 const isBodiless = (status: number): boolean => status === 204 || status === 304 || status < 200;
 
 /**
- * Sends an answer that is there as a whole. Without a body its length is told as 0, except where HTTP has no length: an
- * answer to HEAD keeps the one that its headers tell.
+ * Sends an answer whose body is known. Without a body its length is 0, except where HTTP forbids a length; an answer to
+ * HEAD keeps the length in its headers.
  */
 export const sendWhole = (response: ServerResponse, head: AnswerHead, body: Buffer | undefined): void => {
   const isHead = response.req.method === "HEAD";
@@ -27,14 +27,14 @@ export const sendWhole = (response: ServerResponse, head: AnswerHead, body: Buff
   else if (!isHead) headers["content-length"] = body?.length ?? 0;
   response.writeHead(head.status, headers);
   if (body === undefined || isHead || isBodiless(head.status)) response.end();
-  // Given a text of the same bytes, the platform writes the head and the body in one piece.
+  // Node.js writes the head and a body that is a text in one piece.
   else if (body.length <= joinedBytesMax) response.end(body.toString("latin1"), "latin1");
   else response.end(body);
 };
 
 /**
- * Sends an answer whose body arrives in pieces, each taken only when the network has taken the one before. A body that
- * fails half-way ends the connection, because the status is out already. Rejects with what the body threw.
+ * Sends an answer whose body arrives in pieces; a piece is read only after the network has accepted the one before. A
+ * body that fails ends the connection, because the status was sent already. Rejects with what the body threw.
  */
 export const sendPieces = async (
   response: ServerResponse,
@@ -58,8 +58,8 @@ export const sendPieces = async (
 };
 
 /**
- * Makes sure that a request answered before its end does not hold or break its connection: one whose client still waits
- * to be asked for the body ends with the answer, another is read on for a while.
+ * Lets the connection of a request that was answered before its end be used again: the rest of the body is read for a
+ * while and dropped. If the client still waits for `100 Continue`, the connection is closed after the answer instead.
  */
 export const settleUnread = (request: IncomingMessage, response: ServerResponse, body: IncomingBody): void => {
   if (request.readableEnded || request.destroyed) return;
@@ -71,7 +71,7 @@ export const settleUnread = (request: IncomingMessage, response: ServerResponse,
   }
 };
 
-/** Resolves when the network has taken what was written, or is gone; a client that reads nothing for long is cut off. */
+/** Resolves when the network has accepted what was written, or is gone. A client that reads nothing is cut off. */
 const drained = (response: ServerResponse, stallMs: number): Promise<void> =>
   new Promise((resolve) => {
     const stall = setTimeout(() => response.destroy(), stallMs);

@@ -7,7 +7,7 @@ import type { ApiBinding } from "../api-binding.ts";
 import { bindBody, bindRequestLine, streamsBody, takesBody } from "../bindings/bind-request.ts";
 import { replacedHeaders } from "../bindings/chunked-headers.ts";
 import { checkDocumentDigests } from "../bindings/document-digest.ts";
-import type { RouteMatch, RouteQuestion } from "../bindings/method-routes.ts";
+import type { MethodMatch, RouteQuestion } from "../bindings/method-routes.ts";
 import { boundHeaders } from "../bindings/request-headers.ts";
 import { streamedBody } from "../bindings/streamed-body.ts";
 import { refuseOtherSubresources } from "../bindings/subresources.ts";
@@ -38,7 +38,7 @@ export const bind = async (
   const { method, labels } =
     binding.api.protocol === Protocol.TARGET_JSON
       ? findTarget(binding, head, spelling.dialect)
-      : findRoute(binding, { method: head.method, path: identity.path, query: head.query, hasHeader });
+      : matchRoute(binding, { method: head.method, path: identity.path, query: head.query, hasHeader });
 
   const reading: Reading = { spelling, violations: [] };
   const message = bindRequestLine(method, { labels, query: head.query, headers }, reading);
@@ -58,7 +58,7 @@ export const bind = async (
 };
 
 /** Finds the method of a route. Throws UNKNOWN_OPERATION, METHOD_NOT_ALLOWED and SUBRESOURCE_NOT_OFFERED. */
-export const findRoute = (binding: ApiBinding, question: RouteQuestion): RouteMatch => {
+export const matchRoute = (binding: ApiBinding, question: RouteQuestion): MethodMatch => {
   const { routes, subresources } = binding;
   const found = routes.find(question);
   if (binding.api.protocol === Protocol.REST_XML) refuseOtherSubresources(subresources, question.query, found?.method);
@@ -80,7 +80,7 @@ export const streamedCall = (
 };
 
 /** `AWSEvents.PutEvents`: the part before the dot is the API's prefix in the dialect, or the documented one. */
-const findTarget = (binding: ApiBinding, head: RequestHead, dialect: Dialect): RouteMatch => {
+const findTarget = (binding: ApiBinding, head: RequestHead, dialect: Dialect): MethodMatch => {
   const target = String(head.headers[dialect.targetHeader] ?? "");
   const dot = target.indexOf(".");
   const prefixes = [dialect.targetPrefixes[binding.api.name], binding.api.targetPrefix];

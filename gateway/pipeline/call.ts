@@ -8,8 +8,8 @@ import type { RequestHead } from "../http/request-head.ts";
 import type { Answer, BoundCall } from "./stages.ts";
 
 /**
- * Calls the service with a token of the caller. The call is given up when the client goes away. Rejects with the
- * ConnectError of the service, or with what the request's own body threw, which explains the failed call better.
+ * Calls the service with a token of the caller. The call is cancelled when the client goes away. Rejects with the
+ * ConnectError of the service, or with what reading the request's body threw, which is the cause of the failed call.
  */
 export const call = async (
   gateway: Gateway,
@@ -40,7 +40,7 @@ export const call = async (
     const first = await firstAnswer(answers, response.header);
     if (first.done === true) throw new Error(`${desc.name} answered without a message`);
     if (desc.methodKind !== "client_streaming") return { message: first.value, more: answers };
-    // Only the end of the stream says that the one answer stands, and gives the connection back.
+    // Only the end of the stream confirms the answer, and releases the connection.
     if ((await answers.next()).done !== true) throw new Error(`${desc.name} answered with several messages`);
     return { message: first.value, more: undefined };
   } catch (thrown) {
@@ -48,7 +48,7 @@ export const call = async (
   }
 };
 
-/** The first message of an answer. A refusal in its place takes the headers along that the handler set. */
+/** The first message of an answer. An error instead of it gets the headers that the handler set. */
 const firstAnswer = async (answers: AsyncIterator<Message>, headers: Headers): Promise<IteratorResult<Message>> => {
   try {
     return await answers.next();

@@ -1,7 +1,7 @@
 /**
- * Answers browsers that ask for scripts of other origins. A request with an `Origin` header gets the headers that the
- * rules allow, whatever its answer turns out to be; a preflight request is answered here, before anybody is
- * authenticated, because browsers send none of their credentials with it.
+ * Cross-origin requests. The answer to a request with an `Origin` header has the headers that the rules allow, also if
+ * the request is refused. A preflight request is answered before authentication, because browsers send it without
+ * credentials.
  */
 import type { HttpExchange } from "./exchange.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
@@ -13,7 +13,7 @@ import { findOriginRule, originHeaders } from "../cross-origin/origin-rule.ts";
 import type { OriginRules } from "../cross-origin/origin-source.ts";
 import type { Identity } from "./stages.ts";
 
-/** Whether a request only asks what others may do. The JSON APIs have no resource of their own that takes OPTIONS. */
+/** Whether a request is a preflight request; no operation has the method OPTIONS. */
 export const isPreflight = (head: RequestHead): boolean => head.method === "OPTIONS";
 
 /** Answers a preflight request. Rejects with the gateway's refusals and the service's ConnectError. */
@@ -35,8 +35,8 @@ export const answerPreflight = async (
 };
 
 /**
- * Puts the headers of the rules on the answer to come, as far as a rule fits. Rules that cannot be found out leave the
- * answer as it is: the request itself will tell what is wrong. Never rejects.
+ * Sets the headers of the first rule that allows the request on the answer. If the rules cannot be read, none are set;
+ * the request itself reports what is wrong. Never rejects.
  */
 export const admitOrigin = async (
   gateway: Gateway,

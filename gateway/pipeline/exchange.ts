@@ -8,21 +8,21 @@ import { openIncomingBody } from "../http/incoming-body.ts";
 import type { RequestHead } from "../http/request-head.ts";
 import { parseQuery } from "../http/query.ts";
 
-/** One request and its answer, as HTTP has them. */
+/** One HTTP request and its answer. */
 export interface HttpExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly body: IncomingBody;
   readonly requestId: string;
-  /** The request's place in its trace: the one that the client told, or the first of a new one. */
+  /** The request's span: in the trace of its `traceparent`, or the first of a new trace. */
   readonly work: TracedCall;
-  /** Aborted when the client goes away before its answer is out. */
+  /** Aborted when the client goes away before its answer was sent. */
   readonly signal: AbortSignal;
   readonly rawPath: string;
   readonly rawQuery: string;
 }
 
-/** Takes a request that was just received. */
+/** Opens the exchange of a request that was just received. */
 export const openHttpExchange = (
   request: IncomingMessage,
   response: ServerResponse,
@@ -34,7 +34,7 @@ export const openHttpExchange = (
   response.once("close", () => {
     if (!response.writableFinished) controller.abort();
   });
-  // A write that finds the connection gone is told by `close` as well; nobody else listens for it.
+  // A write to a closed connection is reported by `close` as well; without a listener it would end the process.
   response.on("error", () => {});
   const { rawPath, rawQuery } = splitTarget(request.url ?? "/");
   return {
@@ -50,7 +50,7 @@ export const openHttpExchange = (
 };
 
 const workOf = ({ headers, method = "GET" }: IncomingMessage, rawPath: string): TracedCall => {
-  // Several `traceparent` lines are none; several `tracestate` lines are one list.
+  // Several `traceparent` lines count as absent; several `tracestate` lines are one list.
   const { traceparent, tracestate } = headers;
   return new TracedCall(
     method,
@@ -60,7 +60,7 @@ const workOf = ({ headers, method = "GET" }: IncomingMessage, rawPath: string): 
   );
 };
 
-/** The head of a request. Throws GatewayRefusal for a target that is too long, MalformedUriError for a malformed one. */
+/** The head of a request. Throws URI_TOO_LONG and MALFORMED_URI. */
 export const readHead = (exchange: HttpExchange, limits: GatewayLimits): RequestHead => {
   const { request, rawPath, rawQuery } = exchange;
   if ((request.url ?? "").length > limits.targetLengthMax) throw refusal(ErrorReason.URI_TOO_LONG);
@@ -73,7 +73,7 @@ export const readHead = (exchange: HttpExchange, limits: GatewayLimits): Request
   };
 };
 
-/** Splits a request target; one that names a whole URL, as a proxy's does, is cut to its path. */
+/** Splits a request target into path and query; of a whole URL, which proxies send, the origin is dropped. */
 const splitTarget = (target: string): { rawPath: string; rawQuery: string } => {
   const local = target.startsWith("/") ? target : target.replace(/^[a-z]+:\/\/[^/?]*/i, "");
   const mark = local.indexOf("?");

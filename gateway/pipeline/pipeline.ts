@@ -1,8 +1,8 @@
 /**
  * The stages of a request: identify -> admit its origin -> authenticate -> bind -> call -> render.
  *
- * No stage knows an operation: routes, places of members, codecs and refusals come from descriptors. A stage throws what
- * it refuses; the refusal is rendered for the API and the dialect that are known by then.
+ * No stage knows an operation: routes, places of members, codecs and refusals come from descriptors. A stage throws
+ * what it refuses; the refusal is rendered for the API and the dialect that are known by then.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 

@@ -12,7 +12,7 @@ import type { AnswerHead } from "../http/send.ts";
 import { sendPieces, sendWhole, settleUnread } from "../http/send.ts";
 import type { Answer, BoundCall, Identity } from "./stages.ts";
 
-/** Writes the answer of a call. Rejects with what the call rejects with as long as nothing was sent. */
+/** Writes the answer of a call. Rejects with the error of the call as long as nothing was sent. */
 export const render = async (
   gateway: Gateway,
   exchange: HttpExchange,
@@ -58,7 +58,7 @@ export const idHeaders = (
 ): Readonly<Record<string, string>> =>
   identity.binding.codec.identityHeaders(answerContext(gateway, exchange, identity));
 
-/** Writes a refusal. Where the answer is out already in part, the connection ends instead. */
+/** Writes a refusal. If a part of the answer was sent already, the connection is closed instead. */
 export const renderFault = (
   gateway: Gateway,
   exchange: HttpExchange,
@@ -106,7 +106,7 @@ const answerContext = (gateway: Gateway, exchange: HttpExchange, identity: Ident
 const typeOf = (document: Document | undefined): Record<string, string> =>
   document === undefined ? {} : { "content-type": document.contentType };
 
-/** What follows a status that was sent early: the document, or the refusal as a document. */
+/** The document after a status that was sent early: that of the answer, or that of the refusal. */
 const lateDocument = async (
   gateway: Gateway,
   exchange: HttpExchange,

@@ -21,7 +21,7 @@ import { ErrorReason, refusal } from "../refusal.ts";
 import { verifyForm } from "../signature/verify-form.ts";
 import type { Reading } from "../values/reading.ts";
 import { withSourceIp } from "./authenticate.ts";
-import { findRoute, streamedCall } from "./bind.ts";
+import { matchRoute, streamedCall } from "./bind.ts";
 import type { HttpExchange } from "./exchange.ts";
 import { idHeaders, sendAnswer } from "./render.ts";
 import type { Answer, BoundCall, Identity } from "./stages.ts";
@@ -94,7 +94,7 @@ export const bindForm = ({ binding, spelling }: Identity, { fields, file }: Auth
   const headers = boundHeaders(headersOf(fields, spelling), query, spelling, new Map());
   const hasHeader = (name: string): boolean => headers.get(name) !== undefined;
   const path = [fields.get("bucket"), fields.get("key")].map((part) => encodeURIComponent(part ?? "")).join("/");
-  const { method, labels } = findRoute(binding, { method: "PUT", path: `/${path}`, query, hasHeader });
+  const { method, labels } = matchRoute(binding, { method: "PUT", path: `/${path}`, query, hasHeader });
   if (!streamsBody(method)) throw refusal(ErrorReason.METHOD_NOT_ALLOWED);
 
   const reading: Reading = { spelling, violations: [] };

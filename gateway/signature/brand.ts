@@ -1,10 +1,10 @@
-/** The strings in which a dialect's request signatures differ; everything else about signing is the same in every dialect. */
+/** The strings in which the dialects' signatures differ; everything else about signing is the same in both. */
 export interface SignatureBrand {
   /** First line of the string to sign, `AWS4-HMAC-SHA256`. */
   readonly algorithm: string;
   /** Last part of a credential scope, `aws4_request`. */
   readonly terminator: string;
-  /** What stands before the secret in the first step of key derivation, `AWS4`. */
+  /** The prefix of the secret in the first step of key derivation, `AWS4`. */
   readonly keySeed: string;
   /** Lower case with the hyphen, `x-amz-`. */
   readonly headerPrefix: string;

@@ -1,10 +1,10 @@
 /**
- * The canonical form of a request, over which its signature is made. All texts are as `node:http` gives them: one
- * character for each byte on the wire.
+ * The canonical form of a request, which is signed. All texts are as in `node:http`: one character for each byte on the
+ * wire.
  */
 import type { QueryParameter } from "../http/query.ts";
 
-/** Header values by lower-case name, in the order in which they came. */
+/** Header values by lower-case name, in the order in which they were sent. */
 export type HeaderIndex = ReadonlyMap<string, readonly string[]>;
 
 /** Indexes `[name, value, name, value, ...]`. */
@@ -20,18 +20,18 @@ export const indexHeaders = (rawHeaders: readonly string[]): HeaderIndex => {
   return index;
 };
 
-/** A header's values as one, trimmed; undefined when it is absent. */
+/** A header's values joined and trimmed; undefined if it is absent. */
 export const headerValue = (headers: HeaderIndex, name: string): string | undefined =>
   headers.get(name)?.map(collapse).join(",");
 
-/** `name:value` lines, each with its line end, in the order of the names. An absent header has an empty value. */
+/** `name:value` lines with their line ends, in the order of the names. An absent header has an empty value. */
 export const canonicalHeaders = (headers: HeaderIndex, names: readonly string[]): string =>
   names.map((name) => `${name}:${headerValue(headers, name) ?? ""}\n`).join("");
 
-/** The path with every segment in its one percent-encoded spelling; nothing is normalised away. For object storage. */
+/** The path with every segment in its canonical percent-encoding, without normalization. For object storage. */
 export const singleEncodedPath = (rawPath: string): string => reencode(rawPath, "/", false);
 
-/** The path without `.`, `..` and empty segments, and what is left encoded once more. For all other APIs. */
+/** The path without `.`, `..` and empty segments, encoded once more. For all other APIs. */
 export const doubleEncodedPath = (rawPath: string): string => {
   const segments: string[] = [];
   for (const segment of rawPath.split("/")) {
@@ -42,7 +42,7 @@ export const doubleEncodedPath = (rawPath: string): string => {
   return encode(`/${segments.join("/")}${end}`, "/");
 };
 
-/** Whether no other path has the same `doubleEncodedPath`; if not, a signature for one path would do for another. */
+/** Whether no other path has the same `doubleEncodedPath`; a signature would be valid for both. */
 export const isItsOwnCanonicalPath = (rawPath: string): boolean => {
   const segments = rawPath.slice(1).split("/");
   return segments.every(
@@ -51,7 +51,7 @@ export const isItsOwnCanonicalPath = (rawPath: string): boolean => {
 };
 
 /**
- * The parameters but for one, sorted by name and value. Sorting the joined spelling would put `a-b=` before `a=`, so
+ * The parameters except one, sorted by name and value. Sorting the joined spelling would put `a-b=` before `a=`, so
  * names are compared first.
  */
 export const canonicalQuery = (
@@ -81,11 +81,11 @@ const unreserved = /^[A-Za-z0-9\-._~]*$/;
 const notUnreserved = /[^A-Za-z0-9\-._~]/g;
 const notUnreservedOrEscape = /%[0-9A-Fa-f]{2}|[^A-Za-z0-9\-._~]/g;
 
-/** Encodes every byte but the unreserved ones and those kept. */
+/** Encodes every byte except the unreserved ones and those in `keep`. */
 const encode = (text: string, keep: string): string =>
   text.replace(notUnreserved, (each) => (keep.includes(each) ? each : escapeBytes(each)));
 
-/** The same, but a percent escape stands for its byte, and in a query so does a plus for a space. */
+/** The same, but percent escapes are not encoded again, and a plus in a query is a space. */
 const reencode = (text: string, keep: string, plusIsSpace: boolean): string => {
   if (unreserved.test(text)) return text;
   return text.replace(notUnreservedOrEscape, (each) => {

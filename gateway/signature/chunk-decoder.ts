@@ -16,7 +16,7 @@ const emptyHash = sha256("");
 type State = "header" | "data" | "data-end" | "trailers" | "ended";
 
 /**
- * Takes the chunk framing off a body, piece by piece, and checks each chunk's signature at its end.
+ * Removes the chunk framing of a body, piece by piece, and verifies each chunk's signature at its end.
  *
  * ```
  * <size>[;chunk-signature=<hex>]CRLF <size bytes> CRLF   ... repeated, then
@@ -29,11 +29,11 @@ export class ChunkDecoder {
   readonly #payload: ChunkedPayload;
   readonly #trailers: Map<string, string>;
   #state: State = "header";
-  /** The beginning of a line whose end has not come yet. */
+  /** The beginning of a line whose end has not arrived. */
   #line: Buffer = Buffer.alloc(0);
   #chunk = 0;
   #chunkSize = 0;
-  /** Bytes of the current chunk, or of its line end, that have not come yet. */
+  /** Bytes of the current chunk, or of its line end, that have not arrived. */
   #remaining = 0;
   #received = 0;
   #hash: Hash | undefined;
@@ -47,7 +47,7 @@ export class ChunkDecoder {
     this.#previousSignature = payload.chain?.seed ?? "";
   }
 
-  /** The parts of the piece that are the body's. Throws ServiceError. */
+  /** The parts of the piece that belong to the body. Throws the refusals of malformed chunks and trailers. */
   *take(piece: Uint8Array): Generator<Uint8Array> {
     let at = 0;
     while (at < piece.length) {
@@ -66,7 +66,7 @@ export class ChunkDecoder {
     }
   }
 
-  /** Says that there are no more pieces. Throws ServiceError unless the body is whole. */
+  /** Ends the body. Throws MALFORMED_TRAILER or WRONG_BODY_LENGTH unless it is complete. */
   end(): void {
     if (this.#state === "trailers" && this.#payload.hasTrailer) throw malformedTrailer("They are not complete.");
     if (this.#state !== "ended") throw this.#wrongLength();
@@ -198,7 +198,7 @@ const readChunkSignature = (extensions: readonly string[]): string => {
   return trimPadding(signature);
 };
 
-/** Signatures whose length varies are padded with asterisks, so that the length of the body can be told beforehand. */
+/** Signatures of varying length are padded with asterisks, so that the length of the body is known in advance. */
 const trimPadding = (signature: string): string => signature.replace(/\*+$/, "");
 
 const malformedChunk = (problem: string): ServiceError => refusal(ErrorReason.MALFORMED_CHUNK, { problem });

@@ -6,14 +6,14 @@ import type { SignatureBrand } from "./brand.ts";
 import { asymmetricAlgorithm } from "./brand.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
 
-/** What a request says about its own signature, before any of it is believed. */
+/** The signature of a request as it claims it, before any of it is verified. */
 export interface SignatureClaim {
   readonly form: "header" | "presigned";
   readonly algorithm: string;
   readonly accessKeyId: string;
   /** `yyyymmdd` of the credential scope. */
   readonly date: string;
-  /** Absent when the request is signed for a set of regions. */
+  /** Absent if the request is signed for a set of regions. */
   readonly region: string | undefined;
   readonly service: string;
   readonly terminator: string;
@@ -28,7 +28,7 @@ export interface SignatureClaim {
 /** The longest validity of a presigned request: a week. */
 const expiresSecondsMax = 604_800;
 
-/** Reads the claim of the header or the query; undefined when the request carries neither. Throws ServiceError. */
+/** Reads the claim in the header or the query; undefined if there is none. Throws the refusals of malformed claims. */
 export const readClaim = (
   headers: HeaderIndex,
   query: readonly QueryParameter[],
@@ -42,11 +42,11 @@ export const readClaim = (
   return undefined;
 };
 
-/** The value of the header that is named by the brand's prefix and `name`. */
+/** The value of the header named by the brand's prefix and `name`. */
 export const brandHeader = (headers: HeaderIndex, brand: SignatureBrand, name: string): string | undefined =>
   headerValue(headers, brand.headerPrefix + name);
 
-/** The value of the parameter that is named by the brand's prefix and `name`; undefined unless it is given once. */
+/** The value of the parameter named by the brand's prefix and `name`; undefined unless it is sent exactly once. */
 export const brandParameter = (
   query: readonly QueryParameter[],
   brand: SignatureBrand,
@@ -142,7 +142,7 @@ export const readCredential = (
   return { accessKeyId, date, region: hasRegion ? parts[2] : undefined, service, terminator, scope };
 };
 
-/** What the scope of a claim must be. */
+/** The scope that a claim must have. */
 export interface ExpectedScope {
   readonly services: readonly string[];
   /** Unset: any. */
@@ -150,7 +150,10 @@ export interface ExpectedScope {
   readonly terminator: string;
 }
 
-/** Refuses a claim whose scope is for another service, region or kind of request. `regionSet` is what the request names instead of a region. */
+/**
+ * Throws WRONG_SCOPE, or WRONG_QUERY_SCOPE, for a claim of another terminator, date, service or region. `regionSet` is
+ * the value of X-Amz-Region-Set, which requests signed for several regions have instead of a region.
+ */
 export const checkScope = (claim: SignatureClaim, expected: ExpectedScope, regionSet: string | undefined): void => {
   const refuse = (details: FaultMetadata): never => {
     throw refusal(claim.form === "header" ? ErrorReason.WRONG_SCOPE : ErrorReason.WRONG_QUERY_SCOPE, details);
@@ -169,7 +172,7 @@ export const checkScope = (claim: SignatureClaim, expected: ExpectedScope, regio
   if (!isCovered) refuse({ part: "region", given: claim.region ?? regionSet ?? "", expected: region, region });
 };
 
-/** `*` stands for any characters, as in `us-*`. */
+/** `*` matches any characters, as in `us-*`. */
 const coversRegion = (pattern: string, region: string): boolean => {
   const [start = "", ...rest] = pattern.split("*");
   if (rest.length === 0) return pattern === region;

@@ -6,17 +6,16 @@ import { payloadMismatch } from "./payload.ts";
 
 /** A request's body without its chunk framing. It can be iterated once. */
 export interface DecodedBody extends AsyncIterable<Uint8Array> {
-  /** Trailers by lower-case name; complete once all bytes have been taken. */
+  /** Trailers by lower-case name; complete after the iteration. */
   readonly trailers: ReadonlyMap<string, string>;
 }
 
 /**
- * Reads a body as its payload says. Nothing is copied or held back: the pieces are parts of the source's own buffers,
- * taken one at a time. Whoever stores them must not keep them until the iteration has ended without throwing
- * ServiceError, because a hash or signature is known to be right only after its last byte.
+ * Decodes a body according to its payload. Nothing is copied or held back: the pieces are parts of the source's
+ * buffers. A hash or signature is verified only after its last byte, so nothing may become visible before the iteration
+ * has ended without throwing a refusal.
  *
- * When it throws, it ends the source's iterator; to answer on the same connection, pass
- * `request.iterator({ destroyOnReturn: false })`.
+ * When it throws, it ends the source's iterator.
  */
 export const decodeBody = (payload: Payload, source: AsyncIterable<Uint8Array>): DecodedBody => {
   const trailers = new Map<string, string>();

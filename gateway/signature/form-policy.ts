@@ -1,7 +1,7 @@
 import type { ServiceError } from "../../services/kit/faults/service-error.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
 
-/** What a form may upload, as its maker has signed it. */
+/** What a form may upload, as its author has signed it. */
 export interface FormPolicy {
   readonly expiresMs: number;
   readonly conditions: readonly FormCondition[];
@@ -12,11 +12,11 @@ export type FormCondition =
   | { readonly kind: "equals" | "starts-with"; readonly field: string; readonly value: string }
   | { readonly kind: "size"; readonly bytesMin: number; readonly bytesMax: number };
 
-/** Fields that need no condition: they carry the policy and its signature, or are to be ignored. */
+/** Fields that need no condition: those of the policy and its signature, and those that are ignored. */
 const isExempt = (field: string, signatureField: string): boolean =>
   field === "policy" || field === "file" || field === signatureField || field.startsWith("x-ignore-");
 
-/** Reads a policy from its base64 text. Throws ServiceError. */
+/** Parses a policy in base64. Throws MALFORMED_POLICY. */
 export const parseFormPolicy = (text: string): FormPolicy => {
   const document = parseJson(Buffer.from(text, "base64").toString("utf8"));
   if (!isRecord(document)) throw malformed("It is not a JSON object.");
@@ -28,8 +28,8 @@ export const parseFormPolicy = (text: string): FormPolicy => {
 };
 
 /**
- * Refuses a form that its policy does not allow: expired, a condition that does not hold, or a field that no condition
- * names. Returns the sizes, in bytes, that the file may have.
+ * Returns the sizes, in bytes, that the policy allows the file. Throws POLICY_EXPIRED, and POLICY_VIOLATED for a
+ * condition that does not hold and for a field without a condition.
  */
 export const checkFormPolicy = (
   policy: FormPolicy,
@@ -58,7 +58,10 @@ export const checkFormPolicy = (
   return { bytesMin, bytesMax };
 };
 
-/** `{"acl": "private"}`, `["eq", "$acl", "private"]`, `["starts-with", "$key", "user/"]`, `["content-length-range", 1, 10]`. */
+/**
+ * `{"acl": "private"}`, `["eq", "$acl", "private"]`, `["starts-with", "$key", "a/"]`, `["content-length-range", 1,
+ * 10]`.
+ */
 const parseCondition = (condition: unknown): FormCondition[] => {
   if (isRecord(condition))
     return Object.entries(condition).map(([field, value]) => {

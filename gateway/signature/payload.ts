@@ -6,21 +6,21 @@ import { brandHeader } from "./claim.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
 import type { SigningKey } from "./signing-key.ts";
 
-/** How the body of a verified request is to be read. `decodeBody` does it. */
+/** How `decodeBody` reads the body of a verified request. */
 export type Payload = PlainPayload | ExactPayload | ChunkedPayload;
 
-/** The body is as it is on the wire, and either not signed or already compared with its hash. */
+/** The bytes on the wire are the body, which is not signed or was compared with its hash already. */
 export interface PlainPayload {
   readonly kind: "plain";
 }
 
-/** The body is as it is on the wire and must have this hash, lower-case hexadecimal. */
+/** The bytes on the wire are the body, which must have this hash, lower-case hexadecimal. */
 export interface ExactPayload {
   readonly kind: "exact";
   readonly sha256: string;
 }
 
-/** The body comes in chunks, which `decodeBody` takes apart. */
+/** The body is framed in chunks. */
 export interface ChunkedPayload {
   readonly kind: "chunked";
   /** Bytes of the body without its chunk framing. */
@@ -28,11 +28,11 @@ export interface ChunkedPayload {
   readonly hasTrailer: boolean;
   /** The announced trailers, lower case. */
   readonly trailerNames: readonly string[];
-  /** How each chunk is signed; undefined when chunks are not. */
+  /** How each chunk is signed; undefined if chunks are not. */
   readonly chain: ChunkChain | undefined;
 }
 
-/** What ties each chunk's signature to the one before it. */
+/** The signatures of chunks, each of which covers the one before it. */
 export interface ChunkChain {
   readonly key: SigningKey;
   readonly chunkAlgorithm: string;
@@ -41,11 +41,11 @@ export interface ChunkChain {
   readonly scope: string;
   /** The signature of the request itself. */
   readonly seed: string;
-  /** The trailer in which the trailers' own signature comes. */
+  /** The name of the trailer with the signature of the trailers. */
   readonly trailerSignatureName: string;
 }
 
-/** What a request says about the hash of its body. */
+/** What a request declares about the hash of its body. */
 export type PayloadClaim =
   | { readonly kind: "undeclared" }
   | { readonly kind: "unsigned" }
@@ -60,10 +60,10 @@ export type PayloadClaim =
 const unsignedPayload = "UNSIGNED-PAYLOAD";
 const unsignedTrailer = "STREAMING-UNSIGNED-PAYLOAD-TRAILER";
 
-/** The name of the header, or parameter less its prefix, that declares the hash. */
+/** The name of the header or parameter that declares the hash, without its prefix. */
 export const payloadHashName = "content-sha256";
 
-/** Understands the value of the header that declares the hash. Throws ServiceError. */
+/** Parses the value of the header that declares the hash. Throws INVALID_PAYLOAD_HASH. */
 export const readPayloadClaim = (value: string | undefined, brand: SignatureBrand): PayloadClaim => {
   if (value === undefined) return { kind: "undeclared" };
   if (value === unsignedPayload) return { kind: "unsigned" };
@@ -88,7 +88,7 @@ export const payloadMismatch = (declared: string, computed: string): ServiceErro
     s3_computed_content_SHA256: computed,
   });
 
-/** How to read the body; `chain` is needed, and used, only when the claim says that the chunks are signed. */
+/** How to read the body. `chain` is used only for signed chunks. Throws MISSING_DECODED_LENGTH. */
 export const payloadOf = (
   claim: PayloadClaim,
   headers: HeaderIndex,
@@ -112,7 +112,7 @@ export const payloadOf = (
   };
 };
 
-/** The chain that begins with a request's own signature. */
+/** The chain that begins with the signature of the request. */
 export const chunkChain = (
   brand: SignatureBrand,
   isAsymmetric: boolean,

@@ -10,7 +10,7 @@ import type { SignatureClaim } from "./claim.ts";
 
 /** Checks the signatures that one access key makes in one credential scope. */
 export interface SigningKey {
-  /** Whether the signature, in hexadecimal, is one of this text. Takes the same time wherever they differ. */
+  /** Whether the signature, in hexadecimal, is that of this text. Compares in constant time. */
   matches(stringToSign: string, signature: string): boolean;
 }
 
@@ -47,7 +47,7 @@ const deriveSymmetric = (secret: string, scope: readonly string[], brand: Signat
 };
 
 const symmetricKey = (key: Buffer): SigningKey => {
-  // A key that the platform has prepared once makes each HMAC several times cheaper than the same bytes.
+  // A KeyObject makes each HMAC several times cheaper than the same bytes.
   const secret = createSecretKey(key);
   return {
     matches: (stringToSign, signature) => {

@@ -10,25 +10,25 @@ import { ErrorReason, refusal } from "../refusal.ts";
 import { signingKey } from "./signing-key.ts";
 import type { SignedRequest } from "./verify.ts";
 
-/** A form that uploads a file, and what its signature must be good for. */
+/** A form that uploads a file, and the parts that its signature is verified with. */
 export interface SignedForm extends Pick<SignedRequest, "brand" | "accessKeys" | "clock" | "signingNames" | "region"> {
   /**
-   * The fields before the file by lower-case name, `bucket` among them even when the address names it, and `key` with
-   * the file's name already filled in.
+   * The fields before the file by lower-case name, with `bucket` also if it is in the URL, and with the file's name
+   * filled into `key`.
    */
   readonly fields: ReadonlyMap<string, string>;
 }
 
-/** A form whose policy is signed and allows its fields, or one without policy. */
+/** A form whose signed policy allows its fields, or one without a policy. */
 export interface VerifiedForm {
-  /** `anonymousCaller` when the form has no policy. */
+  /** `anonymousCaller` if the form has no policy. */
   readonly caller: Caller;
   /** The sizes, in bytes, that the policy allows the file. */
   readonly bytesMin: number;
   readonly bytesMax: number;
 }
 
-/** Verifies the signature of a form's policy, then that the policy allows the form. Throws ServiceError. */
+/** Verifies the signature of a form's policy, then that the policy allows the form. Throws the gateway's refusals. */
 export const verifyForm = (form: SignedForm): VerifiedForm => {
   const { fields, brand } = form;
   const policyText = fields.get("policy");

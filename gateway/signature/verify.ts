@@ -24,7 +24,7 @@ import { sha256, signingKey } from "./signing-key.ts";
 import type { VersionTwoClaim } from "./version-two.ts";
 import { checkVersionTwo, readVersionTwo } from "./version-two.ts";
 
-/** A request as it came, and what its signature must be good for. */
+/** A request as it was received, and the parts that its signature is verified with. */
 export interface SignedRequest {
   readonly method: string;
   /** The request target up to its question mark, percent escapes untouched. */
@@ -39,31 +39,31 @@ export interface SignedRequest {
   readonly signingNames: readonly string[];
   /** The region that the credential scope must carry. Unset: any. */
   readonly region?: string | undefined;
-  /** Of object storage: the path with its bucket. Unset: presigned URLs of version 2 are refused. */
+  /** For object storage, the path with its bucket. Unset: presigned URLs of version 2 are refused. */
   readonly resource?: string | undefined;
-  /** False for object storage, whose paths are signed as they are; true for all other APIs. */
+  /** False for object storage, whose paths are signed as they are sent; true for all other APIs. */
   readonly doubleEncodePath: boolean;
   /** The whole body, for APIs whose clients do not declare its hash. Unset: the hash must be declared. */
   readonly body?: Uint8Array | undefined;
 }
 
-/** A request whose signature is good, or one without any. */
+/** A request whose signature is valid, or one without a signature. */
 export interface VerifiedRequest {
-  /** `anonymousCaller` when nothing was signed. */
+  /** `anonymousCaller` if the request is not signed. */
   readonly caller: Caller;
   readonly form: "anonymous" | SignatureClaim["form"];
   /** How to read the body: `decodeBody(payload, stream)`. */
   readonly payload: Payload;
-  /** Lower case; empty when nothing was signed. */
+  /** Lower case; empty if the request is not signed. */
   readonly signedHeaders: readonly string[];
 }
 
-/** The most that a request's time may differ from ours. */
+/** The largest difference between a request's time and the clock. */
 const skewMsMax = 15 * 60_000;
 
 /**
- * Verifies a request's signature in either form. Every check that needs only the request comes before the signature is
- * computed. Throws ServiceError, in the order of its kinds.
+ * Verifies a request's signature in the header or in the query. Every check that needs only the request comes before
+ * the signature is computed. Throws the gateway's refusals, in the order of their reasons.
  */
 export const verifyRequest = (request: SignedRequest): VerifiedRequest => {
   const { brand } = request;
@@ -105,7 +105,7 @@ export const verifyRequest = (request: SignedRequest): VerifiedRequest => {
   };
 };
 
-/** Who made a presigned URL of version 2. */
+/** The signer of a presigned URL of version 2. */
 const linkCaller = (
   request: SignedRequest,
   link: VersionTwoClaim,
@@ -126,7 +126,7 @@ const linkCaller = (
   return callerOf(accessKey);
 };
 
-/** A request whose chunks cannot be signed, because a chain of signatures begins with that of a request's content. */
+/** A request without a version 4 signature. Its chunks cannot be signed, because their chain begins with that one. */
 const verifyUnchained = (
   request: SignedRequest,
   headers: HeaderIndex,
@@ -183,14 +183,14 @@ const readTime = (
   return { ms, text };
 };
 
-/** A client without a prefixed date signs with the time of its plain one. */
+/** A client that sends no date with the prefix signs with the time of its Date header. */
 const basicDate = (value: string | undefined): string | undefined => {
   if (value === undefined || /^\d{8}T\d{6}Z$/.test(value)) return value;
   const ms = Date.parse(value);
   return Number.isNaN(ms) ? undefined : `${new Date(ms).toISOString().slice(0, 19).replace(/[-:]/g, "")}Z`;
 };
 
-/** Temporary credentials are not given out, so a token that comes with a key is never right. */
+/** There are no temporary credentials, so a security token is never valid. */
 const findAccessKey = (
   request: SignedRequest,
   claim: Pick<SignatureClaim, "accessKeyId">,
@@ -223,7 +223,7 @@ const checkTime = (claim: SignatureClaim, requestMs: number, nowMs: number): voi
   if (nowMs > expiresMs) throw refusal(ErrorReason.EXPIRED, details);
 };
 
-/** What could change a request's meaning must be signed: the host and every header of the dialect. */
+/** The host and every header of the dialect must be signed, because they could change the request's meaning. */
 const checkSignedHeaders = (claim: SignatureClaim, headers: HeaderIndex, brand: SignatureBrand): void => {
   const signed = new Set(claim.signedHeaders);
   const unsigned = [...headers.keys()].filter((name) => name.startsWith(brand.headerPrefix) && !signed.has(name));
@@ -231,7 +231,7 @@ const checkSignedHeaders = (claim: SignatureClaim, headers: HeaderIndex, brand: 
   if (unsigned.length > 0) throw refusal(ErrorReason.UNSIGNED_HEADERS, { headers_not_signed: unsigned.join(", ") });
 };
 
-/** The hash that stands in the canonical request, and what it says about the body. */
+/** The hash in the canonical request, and what it declares about the body. */
 const declaredPayload = (
   request: SignedRequest,
   claim: SignatureClaim,
@@ -244,7 +244,7 @@ const declaredPayload = (
   const payload = readPayloadClaim(declared, brand);
   if (payload.kind === "chunked" && payload.isSigned && payload.isAsymmetric !== (claim.region === undefined))
     throw refusal(ErrorReason.INVALID_PAYLOAD_HASH, { argument_name: header, argument_value: declared ?? "" });
-  // Whether a chunked body can be read is decided before the signature is computed.
+  // A chunked body without a length is refused before the signature is computed.
   payloadOf(payload, headers, brand, undefined);
   if (declared !== undefined) return { hash: declared, claim: payload };
   if (body !== undefined) return { hash: sha256(body), claim: payload };
@@ -274,7 +274,7 @@ const checkSignature = (
   );
   const expected = stringToSign(canonical, "latin1");
   if (key.matches(expected, claim.signature)) return;
-  // Some clients sign what they send without bringing it into its canonical spelling, or sign header values as UTF-8
+  // Some clients sign what they send instead of its canonical spelling, or sign header values as UTF-8
   // that they send as Latin-1. Either way the signature covers exactly this request.
   const isAscii = /^[\0-\x7f]*$/.test(canonical);
   if (!isAscii && key.matches(stringToSign(canonical, "utf8"), claim.signature)) return;
@@ -294,7 +294,7 @@ const checkSignature = (
   });
 };
 
-/** A body that is there already is compared with its declared hash now. */
+/** Compares a body that was read already with its declared hash. */
 const checkBody = (request: SignedRequest, claim: PayloadClaim): void => {
   if (request.body === undefined || claim.kind !== "exact") return;
   const computed = sha256(request.body);

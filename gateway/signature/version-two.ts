@@ -7,18 +7,18 @@ import { headerValue } from "./canonical.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
 
 /**
- * Presigned URLs of signing version 2. Stock tools still make them when nobody tells them otherwise (`aws s3 presign` of
- * the first command line, boto3, `s3cmd signurl`); version 2 in a header is sent by none of them and stays refused.
+ * A presigned URL of signing version 2. Some stock tools still create them by default (`aws s3 presign` of version 1,
+ * boto3, `s3cmd signurl`). None of them sends version 2 in a header, which is refused.
  */
 export interface VersionTwoClaim {
   readonly accessKeyId: string;
   /** Base64 of an HMAC-SHA-1. */
   readonly signature: string;
-  /** Seconds since 1970, as it is signed. */
+  /** Seconds since 1970, as signed. */
   readonly expires: string;
 }
 
-/** The parts of a resource that are signed with it. */
+/** The subresources and parameters that are signed with the resource. */
 const signedParameters = new Set([
   "accelerate",
   "acl",
@@ -57,7 +57,7 @@ const signedParameters = new Set([
   "website",
 ]);
 
-/** Parameters that a signature does not cover, and that choose no other operation than the signed one. */
+/** Parameters that the signature does not cover, and that do not choose another operation. */
 const harmlessParameters = new Set([
   "continuation-token",
   "delimiter",
@@ -79,7 +79,7 @@ const harmlessParameters = new Set([
 /** `AWSAccessKeyId` in the public dialect. */
 const keyParameter = (brand: SignatureBrand): string => `${brand.keySeed.replace(/\d+$/, "")}AccessKeyId`;
 
-/** What the query says; undefined when it is not of version 2. Throws ServiceError when a parameter is missing. */
+/** The claim in a query; undefined if it is not of version 2. Throws INCOMPLETE_SIGNATURE_QUERY. */
 export const readVersionTwo = (
   query: readonly QueryParameter[],
   brand: SignatureBrand,
@@ -94,8 +94,8 @@ export const readVersionTwo = (
 };
 
 /**
- * Refuses a claim that has expired, or whose signature is not of this request. `resource` is the path with its bucket,
- * percent escapes untouched: the host is not signed, so a bucket in it must be.
+ * Throws EXPIRED, and SIGNATURE_MISMATCH if the signature is not of this request. `resource` is the path with its
+ * bucket, percent escapes untouched: the host is not signed, so a bucket in it must be part of the resource.
  */
 export const checkVersionTwo = (
   claim: VersionTwoClaim,
@@ -119,7 +119,7 @@ export const checkVersionTwo = (
   const stringToSign = composeStringToSign(claim, request);
   if (request.query.every((one) => isCovered(one, request.brand))) {
     if (isSignatureOf(stringToSign, claim, secret)) return;
-    // A bucket is signed with a slash behind it by some clients, and sent without.
+    // Some clients sign a bucket with a slash after it, and send it without.
     const resource = `${request.resource}/`;
     const isBucket = !request.resource.includes("/", 1);
     if (isBucket && isSignatureOf(composeStringToSign(claim, { ...request, resource }), claim, secret)) return;
@@ -137,14 +137,14 @@ const isSignatureOf = (stringToSign: string, { signature }: VersionTwoClaim, sec
   return given.length === computed.length && timingSafeEqual(given, computed);
 };
 
-/** One character for each byte on the wire, like headers and paths. */
+/** One character for each byte on the wire, as in headers and paths. */
 const bytesOf = (value: string): string => Buffer.from(value, "utf8").toString("latin1");
 
 const composeStringToSign = (
   { expires }: VersionTwoClaim,
   { method, resource, headers, query, brand }: Parameters<typeof checkVersionTwo>[2],
 ): string => {
-  // Signers put headers in the query when a URL must stand for all of a request.
+  // Signers put headers in the query, because the URL is the whole request.
   const inQuery = (name: string): string | undefined =>
     query.filter((one) => one.name === name).map(({ value }) => bytesOf(value))[0];
   const plain = (name: string): string => headerValue(headers, name) ?? inQuery(name) ?? "";

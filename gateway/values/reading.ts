@@ -7,16 +7,16 @@ import { quoteValue } from "../../services/kit/validation/wording.ts";
 import type { DialectSpelling } from "../dialects/dialect.ts";
 import { enumFromText, EnumTextError, instantFromText, isInstant, ScalarError, scalarFromText } from "./scalars.ts";
 
-/** What one request's reading knows and finds. */
+/** The dialect in which a request is read, and the violations found in it. */
 export interface Reading {
   readonly spelling: DialectSpelling;
-  /** Members whose text is not of their type; they are left unset, and the request is refused with all of them. */
+  /** Members whose text is not of their type. They stay unset; the request is refused with all of them at once. */
   readonly violations: Violation[];
 }
 
 /**
- * Reads one value of a field (or of a list's element) that stands as text. A text that is not of the field's type is
- * added to the violations, and undefined comes back.
+ * Reads one value of a field (or of a list's element) from its text. Returns undefined for a text that is not of the
+ * field's type, and adds it to the violations.
  */
 export const valueFromText = (field: FieldContract, text: string, path: string, reading: Reading): unknown => {
   try {
@@ -28,11 +28,12 @@ export const valueFromText = (field: FieldContract, text: string, path: string, 
   }
 };
 
-/** Whether the strings of a field are words that dialects spell differently, as `svc:kms`. */
-export const hasDialectWords = (field: FieldContract): boolean =>
-  field.constraints.oneOf.some(isDocumentedWord) || (field.constraints.element?.oneOf.some(isDocumentedWord) ?? false);
+/** Whether the declared values of a field are spelled differently in the dialects, like `svc:kms`. */
+export const hasDialectValues = (field: FieldContract): boolean =>
+  field.constraints.oneOf.some(isDocumentedValue) ||
+  (field.constraints.element?.oneOf.some(isDocumentedValue) ?? false);
 
-const isDocumentedWord = (word: string): boolean => word.startsWith("svc:");
+const isDocumentedValue = (value: string): boolean => value.startsWith("svc:");
 
 const parse = (field: FieldContract, text: string, spelling: DialectSpelling): unknown => {
   const enumeration = field.desc.enum;
@@ -40,10 +41,10 @@ const parse = (field: FieldContract, text: string, spelling: DialectSpelling): u
   const { scalar } = field.desc;
   if (scalar === undefined) {
     if (isInstant(field.desc)) return instantFromText(text);
-    throw new Error(`${field.desc.name} is no text`);
+    throw new Error(`${field.desc.name} is not a text`);
   }
   if (scalar === ScalarType.STRING && field.ignoresCase) return declaredText(field, text, spelling);
-  if (scalar === ScalarType.STRING && hasDialectWords(field)) return spelling.documentedValue(text);
+  if (scalar === ScalarType.STRING && hasDialectValues(field)) return spelling.documentedValue(text);
   return scalarFromText(scalar, text);
 };
 

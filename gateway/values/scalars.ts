@@ -8,12 +8,12 @@ import type { EnumSpellings, EnumValueSpellings } from "../../services/kit/contr
 import { enumSpellings } from "../../services/kit/contract/spellings.ts";
 import type { DialectSpelling } from "../dialects/dialect.ts";
 
-/** A text that is not of the type its place wants; the message begins with "Member must". */
+/** A text that is not of its field's type; the message begins with "Member must". */
 export class ScalarError extends Error {
   override readonly name = "ScalarError";
 }
 
-/** A text that is none of an enum's spellings. */
+/** A text that is not a spelling of the enum. */
 export class EnumTextError extends ScalarError {
   readonly text: string;
 
@@ -23,7 +23,7 @@ export class EnumTextError extends ScalarError {
   }
 }
 
-/** Reads a scalar that stands as text in a path, query, header or XML element. Throws ScalarError. */
+/** Reads a scalar from the text in a path, query, header or XML element. Throws ScalarError. */
 export const scalarFromText = (type: ScalarType, text: string): unknown => {
   switch (type) {
     case ScalarType.STRING:
@@ -60,7 +60,7 @@ export const enumFromText = (desc: DescEnum, text: string, spelling: DialectSpel
 const findIgnoringCase = ({ values }: EnumSpellings, text: string): EnumValueSpellings | undefined =>
   values.find((each) => each.wireValue.toLowerCase() === text || each.publicValue.toLowerCase() === text);
 
-/** Writes an enum value; undefined: the value has no spelling, as the zero one. */
+/** Writes an enum value; undefined if the value has no spelling, like the zero value. */
 export const enumToText = (desc: DescEnum, number: number, spelling: DialectSpelling): string | undefined => {
   const found = enumSpellings(desc).findByNumber(number);
   if (found === undefined) return undefined;
@@ -115,8 +115,8 @@ export const getField = (message: Message, field: DescField): unknown => {
   return chosen.case === field.localName ? chosen.value : undefined;
 };
 
-/** Whether a field without presence holds the value that means nothing was said. */
-export const isUnsaid = (field: DescField, value: unknown): boolean => {
+/** Whether the value of a field without presence is its default, which means unset. */
+export const isUnset = (field: DescField, value: unknown): boolean => {
   if (value === undefined) return true;
   if (field.fieldKind === "enum") return value === 0;
   if (field.fieldKind !== "scalar" || field.proto.proto3Optional || field.oneof !== undefined) return false;
@@ -145,7 +145,7 @@ const integerFromText = (type: ScalarType, text: string): number | bigint => {
   return integerOf(type, BigInt(text.replace("+", "")));
 };
 
-/** Gives a whole number the type of its field. Throws ScalarError when the type cannot hold it. */
+/** A whole number in the type of its field. Throws ScalarError if it is out of range. */
 export const integerOf = (type: ScalarType, value: bigint): number | bigint => {
   const bounds = integerBounds[type];
   if (bounds === undefined || value < bounds.min || value > bounds.max)

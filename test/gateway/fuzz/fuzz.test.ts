@@ -11,7 +11,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { amzDialect } from "../../../gateway/dialects/amz.ts";
 import { spellingOf } from "../../../gateway/dialects/dialect.ts";
 import { svcDialect } from "../../../gateway/dialects/svc.ts";
-import { services } from "../../../gateway/services.ts";
+import { apiServices } from "../../../gateway/services.ts";
 import { processNames } from "../../../services/launcher/processes.ts";
 import { isSoak, rounds } from "../../support/rounds.ts";
 import type { System } from "../../support/system.ts";
@@ -33,7 +33,7 @@ const inFlight = 8;
 const spellings = [spellingOf(svcDialect("svc")), spellingOf(amzDialect)];
 
 /** Operations by API; those that make something come twice as often as their number says. */
-const operations = Object.values(services).map(({ service }) => ({
+const operations = Object.values(apiServices).map(({ service }) => ({
   service,
   names: service.methods.flatMap(({ name }) => (/^(?:Create|Put|Upload)/.test(name) ? [name, name] : [name])),
 }));

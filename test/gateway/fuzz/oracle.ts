@@ -2,7 +2,7 @@ import { Protocol } from "../../../gen/quartet/traits/v1/api_pb.ts";
 import type { XmlElement } from "../../../gateway/codecs/xml-tree.ts";
 import { parseXml } from "../../../gateway/codecs/xml-tree.ts";
 import { gatewayFaults } from "../../../gateway/refusal.ts";
-import { services } from "../../../gateway/services.ts";
+import { apiServices } from "../../../gateway/services.ts";
 import { serviceApi } from "../../../services/kit/contract/contract.ts";
 import { faultNaming, faultTable } from "../../../services/kit/faults/service-error.ts";
 import type { Learned } from "./message-grammar.ts";
@@ -21,7 +21,7 @@ const gatewayNames = new Set(
 );
 
 const serviceNames = new Map(
-  Object.values(services).map(({ service, errors }) => {
+  Object.values(apiServices).map(({ service, errors }) => {
     const names = faultTable(errors)
       .all()
       .flatMap((facts) => [facts.name, facts.publicName]);

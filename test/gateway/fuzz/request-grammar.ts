@@ -3,7 +3,7 @@ import type { DescService, Message } from "@bufbuild/protobuf";
 import { TimestampFormat } from "../../../gen/quartet/traits/v1/binding_pb.ts";
 import { Protocol } from "../../../gen/quartet/traits/v1/api_pb.ts";
 import { encodeHeader } from "../../../gateway/bindings/bind-response.ts";
-import { getField, isUnsaid } from "../../../gateway/values/scalars.ts";
+import { getField, isUnset } from "../../../gateway/values/scalars.ts";
 import { valueToText } from "../../../gateway/values/writing.ts";
 import type { Codec } from "../../../gateway/codecs/codec.ts";
 import * as restJson from "../../../gateway/codecs/rest-json.ts";
@@ -128,7 +128,7 @@ const pathOf = (method: MethodContract, message: Message, spelling: DialectSpell
     .join("/");
 
 const textOf = (field: FieldContract, value: unknown, spelling: DialectSpelling): string | undefined =>
-  isUnsaid(field.desc, value) ? undefined : valueToText(field, value, TimestampFormat.HTTP_DATE, spelling);
+  isUnset(field.desc, value) ? undefined : valueToText(field, value, TimestampFormat.HTTP_DATE, spelling);
 
 const placeField = (draft: Draft, field: FieldContract, message: Message): void => {
   const { location, desc } = field;

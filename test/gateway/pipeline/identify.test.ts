@@ -5,14 +5,14 @@ import { dialectsOf } from "../../../gateway/dialects/dialects.ts";
 import type { RequestHead } from "../../../gateway/http/request-head.ts";
 import { identify } from "../../../gateway/pipeline/identify.ts";
 import { parseQuery } from "../../../gateway/http/query.ts";
-import { services } from "../../../gateway/services.ts";
+import { apiServices } from "../../../gateway/services.ts";
 import { createTransport } from "../../../services/kit/client/transport.ts";
 
 const transport = createTransport({ address: "http://127.0.0.1:1", engine: "connect" });
 afterAll(() => transport.close());
 
 const bindings = new Map(
-  Object.entries(services).map(([name, { service, errors }]) => [name, bindApi({ service, errors, transport })]),
+  Object.entries(apiServices).map(([name, { service, errors }]) => [name, bindApi({ service, errors, transport })]),
 );
 const options = {
   bindings,
