@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { describe, expect, test } from "vitest";
 
-import { services } from "../../gateway/services.ts";
+import { apiServices } from "../../gateway/services.ts";
 import { serviceApi } from "../../services/kit/contract/contract.ts";
 import {
   addressSetting,
@@ -63,7 +63,7 @@ describe.each(serviceNames)("%s", (name) => {
   });
 
   test("is the name of the service's API in the contract", () => {
-    expect(serviceApi(services[name].service).name).toBe(name);
+    expect(serviceApi(apiServices[name].service).name).toBe(name);
   });
 
   test("cannot name a bucket, which the gateway could not reach", () => {
