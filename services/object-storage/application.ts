@@ -1,13 +1,18 @@
+import type { MessageShape } from "@bufbuild/protobuf";
+
+import type { ObjectStorageService } from "../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import type { Clock } from "../kit/clock/clock.ts";
 import type { Ids } from "../kit/ids/ids.ts";
-import type { PageTokens } from "../kit/page-tokens/page-tokens.ts";
+import type { Pages } from "../kit/page-tokens/pages.ts";
+import type { CallContext, Handler, Pending } from "../kit/server/handlers.ts";
 import type { Store } from "../kit/store/store.ts";
-import type { CallContext } from "../kit/server/handlers.ts";
+import type { BucketAccess, CopyAccess } from "./access/bucket-access.ts";
 import type { ContentStore } from "./content/content-store.ts";
 import type { EventOutbox } from "./events/event-outbox.ts";
+import type { Limits } from "./limits.ts";
 import type { Sequences } from "./store/sequence.ts";
 
-/** What the handlers of this service work with. */
+/** What the operations of this service work with. */
 export interface Application {
   readonly store: Store;
   readonly clock: Clock;
@@ -15,35 +20,38 @@ export interface Application {
   readonly content: ContentStore;
   readonly events: EventOutbox;
   readonly sequences: Sequences;
-  readonly pageTokens: PageTokens;
+  readonly pages: Pages;
   /** The canonical id of an account. */
   readonly canonicalUserId: (accountId: string) => string;
-  /** The region that this service stands for. */
+  /** The region of this service's buckets. */
   readonly region: string;
-  /** The partition of the ARNs that it tells: `aws` or the documented one. */
+  /** The partition of the ARNs in answers. */
   readonly partition: string;
   readonly limits: Limits;
 }
 
-/** What an installation allows. Sizes are bytes. */
-export interface Limits {
-  readonly objectBytesMax: number;
-  readonly partBytesMin: number;
-  readonly partBytesMax: number;
-  readonly copyBytesMax: number;
-  readonly bucketsPerAccountMax: number;
-}
+type Methods = (typeof ObjectStorageService)["method"];
 
-const mebibyte = 1024 * 1024;
-const gibibyte = 1024 * mebibyte;
+/** The name of an operation, as its handler spells it. */
+export type OperationName = keyof Methods;
 
-/** The documented limits: objects of 5 TiB, parts of 5 MiB to 5 GiB, copies of 5 GiB. */
-export const defaultLimits: Limits = {
-  objectBytesMax: 5 * 1024 * gibibyte,
-  partBytesMin: 5 * mebibyte,
-  partBytesMax: 5 * gibibyte,
-  copyBytesMax: 5 * gibibyte,
-  bucketsPerAccountMax: 10_000,
-};
+/** The access that the guard hands to an operation: to the existing buckets that its request names. */
+type AccessOf<Name extends OperationName> = Name extends "createBucket"
+  ? unknown
+  : MessageShape<Methods[Name]["input"]> extends { readonly copySource: string }
+    ? CopyAccess
+    : MessageShape<Methods[Name]["input"]> extends { readonly bucket: string }
+      ? BucketAccess
+      : unknown;
 
-export type Context = CallContext<Application>;
+/** The handler of one operation. */
+export type Operation<Name extends OperationName> = Exclude<
+  Handler<Methods[Name], Application, AccessOf<Name>>,
+  Pending
+>;
+
+/** The context of an operation on a bucket. */
+export type BucketContext = CallContext<Application, BucketAccess>;
+
+/** The context of an operation that copies. */
+export type CopyContext = CallContext<Application, CopyAccess>;

@@ -5,13 +5,13 @@ import { faultsOf } from "../kit/faults/service-error.ts";
 /** Makes this service's refusals. */
 export const fault = faultsOf(ErrorReasonSchema);
 
-/** A member has a value that it cannot have; `explanation` is shown to the caller. */
+/** A member has an invalid value; `explanation` is shown to the caller. */
 export const invalidArgument = (name: string, value: string, explanation: string): ServiceError =>
   fault(ErrorReason.INVALID_ARGUMENT, { argument_name: name, argument_value: value, explanation });
 
-/** Members contradict each other or cannot be used as they are; `explanation` is shown to the caller. */
+/** Members contradict each other or cannot be used together; `explanation` is shown to the caller. */
 export const invalidRequest = (explanation: string): ServiceError =>
   fault(ErrorReason.INVALID_REQUEST, { explanation });
 
 /** A header or member asks for something that is not offered. */
-export const notOffered = (header: string): ServiceError => fault(ErrorReason.MEMBER_NOT_IMPLEMENTED, { header });
+export const memberNotOffered = (header: string): ServiceError => fault(ErrorReason.MEMBER_NOT_IMPLEMENTED, { header });

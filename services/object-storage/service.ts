@@ -1,31 +1,15 @@
 import { ObjectStorageService } from "../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
+import { guarded } from "../kit/server/guard.ts";
 import type { Handlers } from "../kit/server/handlers.ts";
+import { pending } from "../kit/server/handlers.ts";
+import type { CopyAccess } from "./access/bucket-access.ts";
+import { guard } from "./access/guard.ts";
 import type { Application } from "./application.ts";
-import { absentConfigurations } from "./operations/absent-configuration.ts";
+import { getBucketAcl, getObjectAcl, putBucketAcl, putObjectAcl } from "./operations/access-control.ts";
 import { deleteObjects } from "./operations/batch-delete.ts";
+import { bucketConfigurations } from "./operations/bucket-configuration.ts";
 import { createBucket, deleteBucket, getBucketLocation, headBucket, listBuckets } from "./operations/bucket.ts";
-import {
-  deleteBucketCors,
-  deleteBucketTagging,
-  getBucketCors,
-  getBucketNotificationConfiguration,
-  getBucketTagging,
-  putBucketCors,
-  putBucketNotificationConfiguration,
-  putBucketTagging,
-} from "./operations/bucket-document.ts";
 import { copyObject } from "./operations/copy.ts";
-import {
-  getBucketAccelerateConfiguration,
-  getBucketAcl,
-  getBucketLogging,
-  getBucketOwnershipControls,
-  getBucketRequestPayment,
-  getBucketVersioning,
-  getObjectAcl,
-  putBucketAcl,
-  putObjectAcl,
-} from "./operations/fixed-configuration.ts";
 import { completeMultipartUpload } from "./operations/multipart-completion.ts";
 import {
   abortMultipartUpload,
@@ -39,52 +23,91 @@ import { getObject, headObject } from "./operations/object-read.ts";
 import { deleteObjectTagging, getObjectTagging, putObjectTagging } from "./operations/object-tagging.ts";
 import { deleteObject, putObject } from "./operations/object-write.ts";
 import { uploadPart, uploadPartCopy } from "./operations/part.ts";
-import { pendingOperations } from "./pending.ts";
 
-/** Every operation of the service: its handler, or its name among those that are not offered. */
-export const handlers: Handlers<typeof ObjectStorageService, Application> = {
-  createBucket,
-  headBucket,
-  listBuckets,
-  deleteBucket,
-  getBucketLocation,
-  putObject,
-  getObject,
-  headObject,
-  deleteObject,
-  listObjects,
-  listObjectsV2,
-  listObjectVersions,
-  putBucketNotificationConfiguration,
-  getBucketNotificationConfiguration,
-  createMultipartUpload,
-  uploadPart,
-  uploadPartCopy,
-  completeMultipartUpload,
-  abortMultipartUpload,
-  listParts,
-  listMultipartUploads,
-  copyObject,
-  deleteObjects,
-  getObjectAttributes,
-  getBucketCors,
-  putBucketCors,
-  deleteBucketCors,
-  getBucketTagging,
-  putBucketTagging,
-  deleteBucketTagging,
-  getObjectTagging,
-  putObjectTagging,
-  deleteObjectTagging,
-  getBucketRequestPayment,
-  getBucketVersioning,
-  getBucketAccelerateConfiguration,
-  getBucketLogging,
-  getBucketOwnershipControls,
-  getBucketAcl,
-  getObjectAcl,
-  putBucketAcl,
-  putObjectAcl,
-  ...absentConfigurations,
-  ...pendingOperations,
-};
+/** Operations that are known and not offered. */
+const notOffered = pending(
+  ObjectStorageService,
+  "putBucketAccelerateConfiguration",
+  "getBucketAnalyticsConfiguration",
+  "putBucketAnalyticsConfiguration",
+  "deleteBucketAnalyticsConfiguration",
+  "listBucketAnalyticsConfigurations",
+  "getBucketIntelligentTieringConfiguration",
+  "putBucketIntelligentTieringConfiguration",
+  "deleteBucketIntelligentTieringConfiguration",
+  "listBucketIntelligentTieringConfigurations",
+  "getBucketInventoryConfiguration",
+  "putBucketInventoryConfiguration",
+  "deleteBucketInventoryConfiguration",
+  "listBucketInventoryConfigurations",
+  "getBucketMetricsConfiguration",
+  "putBucketMetricsConfiguration",
+  "deleteBucketMetricsConfiguration",
+  "listBucketMetricsConfigurations",
+  "putBucketEncryption",
+  "putBucketLifecycleConfiguration",
+  "putBucketLifecycle",
+  "putBucketLogging",
+  "getBucketNotification",
+  "putBucketNotification",
+  "putBucketOwnershipControls",
+  "deleteBucketOwnershipControls",
+  "putBucketPolicy",
+  "putBucketReplication",
+  "putBucketRequestPayment",
+  "putBucketVersioning",
+  "putBucketWebsite",
+  "putPublicAccessBlock",
+  "getObjectLegalHold",
+  "putObjectLegalHold",
+  "putObjectLockConfiguration",
+  "getObjectRetention",
+  "putObjectRetention",
+  "getObjectTorrent",
+  "restoreObject",
+  "selectObjectContent",
+  "writeGetObjectResponse",
+);
+
+/** The whole service: every operation, after the guard. */
+export const handlers: Handlers<typeof ObjectStorageService, Application> = guarded<
+  typeof ObjectStorageService,
+  Application,
+  CopyAccess
+>(
+  ObjectStorageService,
+  {
+    createBucket,
+    headBucket,
+    listBuckets,
+    deleteBucket,
+    getBucketLocation,
+    putObject,
+    getObject,
+    headObject,
+    deleteObject,
+    deleteObjects,
+    copyObject,
+    getObjectAttributes,
+    listObjects,
+    listObjectsV2,
+    listObjectVersions,
+    createMultipartUpload,
+    uploadPart,
+    uploadPartCopy,
+    completeMultipartUpload,
+    abortMultipartUpload,
+    listParts,
+    listMultipartUploads,
+    getObjectTagging,
+    putObjectTagging,
+    deleteObjectTagging,
+    getBucketAcl,
+    putBucketAcl,
+    getObjectAcl,
+    putObjectAcl,
+    ...bucketConfigurations,
+    ...notOffered,
+  },
+  guard,
+);

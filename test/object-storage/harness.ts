@@ -14,7 +14,7 @@ import { ObjectStorageService } from "../../gen/quartet/objectstorage/v1/object_
 import type { Clock } from "../../services/kit/clock/clock.ts";
 import { systemClock } from "../../services/kit/clock/clock.ts";
 import type { Minter } from "../../services/kit/identity/tokens.ts";
-import type { Limits } from "../../services/object-storage/application.ts";
+import type { Limits } from "../../services/object-storage/limits.ts";
 import type { OpenObjectStorage } from "../../services/object-storage/open.ts";
 import { openObjectStorage } from "../../services/object-storage/open.ts";
 import { handlers } from "../../services/object-storage/service.ts";

@@ -5,13 +5,13 @@ export const objectStorageOperationRows = readRows(
   "object-storage",
   `
 operations.abort_multipart_upload | Aborts an upload. | operations/multipart-upload.test.ts > abortMultipartUpload > frees the parts and refuses everything afterwards
-operations.complete_multipart_upload | Makes an object of the parts. | operations/multipart-upload.test.ts > completeMultipartUpload > makes one object of the parts, with what the upload was started with, and no byte is copied
+operations.complete_multipart_upload | Makes an object of the parts. | operations/multipart-completion.test.ts > completeMultipartUpload > makes one object of the parts, with what the upload was started with, and no byte is copied
 operations.copy_object | Copies an object. | operations/copy.test.ts > copyObject > copies content and metadata but not the storage class, and shares the bytes until neither is left
 operations.create_bucket | Makes a bucket. | operations/bucket.test.ts > createBucket > makes a bucket that is then there, empty and the caller's
-operations.create_multipart_upload | Starts an upload and answers its id. | operations/multipart-upload.test.ts > completeMultipartUpload > makes one object of the parts, with what the upload was started with, and no byte is copied
+operations.create_multipart_upload | Starts an upload and answers its id. | operations/multipart-completion.test.ts > completeMultipartUpload > makes one object of the parts, with what the upload was started with, and no byte is copied
 operations.delete_bucket | Deletes a bucket once it is empty. | operations/bucket.test.ts > deleteBucket > refuses a bucket with an object and takes an empty one; a new one of its name is empty
 operations.delete_bucket_analytics_configuration | Removes a bucket's analytics configuration. | pending
-operations.delete_bucket_cors | Removes a bucket's CORS rules. | operations/bucket-document.test.ts > putBucketCors > is read back as it was put, replaces what was there, and is gone after its deletion
+operations.delete_bucket_cors | Removes a bucket's CORS rules. | operations/bucket-configuration.test.ts > putBucketCors > is read back as it was put, replaces what was there, and is gone after its deletion
 operations.delete_bucket_encryption | Takes the default encryption away. | pending
 operations.delete_bucket_intelligent_tiering_configuration | Removes a bucket's intelligent tiering configuration. | pending
 operations.delete_bucket_inventory_configuration | Removes a bucket's inventory configuration. | pending
@@ -20,7 +20,7 @@ operations.delete_bucket_metrics_configuration | Deletes a configuration of requ
 operations.delete_bucket_ownership_controls | Removes a bucket's ownership controls. | pending
 operations.delete_bucket_policy | Removes a bucket's policy. | pending
 operations.delete_bucket_replication | Removes a bucket's replication. | pending
-operations.delete_bucket_tagging | Removes a bucket's tagging. | operations/bucket-document.test.ts > putBucketTagging > is read back, replaces the tags that the bucket was made with, and is gone after its deletion
+operations.delete_bucket_tagging | Removes a bucket's tagging. | operations/bucket-configuration.test.ts > putBucketTagging > is read back, replaces the tags that the bucket was made with, and is gone after its deletion
 operations.delete_bucket_website | Removes a bucket's website. | pending
 operations.delete_object | Deletes an object. | operations/object-write.test.ts > deleteObject > deletes an object, and again, and what never was
 operations.delete_object_tagging | Removes an object's tagging. | operations/object-tagging.test.ts > putObjectTagging > replaces the tags and nothing else
@@ -29,7 +29,7 @@ operations.delete_public_access_block | Removes how public access to a bucket is
 operations.get_bucket_accelerate_configuration | Tells a bucket's accelerate configuration. | pending
 operations.get_bucket_acl | Tells a bucket's ACL. | pending
 operations.get_bucket_analytics_configuration | Tells a bucket's analytics configuration. | pending
-operations.get_bucket_cors | Tells a bucket's CORS rules. | operations/bucket-document.test.ts > putBucketCors > is read back as it was put, replaces what was there, and is gone after its deletion
+operations.get_bucket_cors | Tells a bucket's CORS rules. | operations/bucket-configuration.test.ts > putBucketCors > is read back as it was put, replaces what was there, and is gone after its deletion
 operations.get_bucket_encryption | Tells a bucket's encryption. | pending
 operations.get_bucket_intelligent_tiering_configuration | Tells a bucket's intelligent tiering configuration. | pending
 operations.get_bucket_inventory_configuration | Tells a bucket's inventory configuration. | pending
@@ -45,7 +45,7 @@ operations.get_bucket_policy | Tells a bucket's policy. | pending
 operations.get_bucket_policy_status | Tells whether a bucket's policy makes it public. | pending
 operations.get_bucket_replication | Tells a bucket's replication. | pending
 operations.get_bucket_request_payment | Tells a bucket's request payment. | pending
-operations.get_bucket_tagging | Tells a bucket's tagging. | operations/bucket-document.test.ts > putBucketTagging > is read back, replaces the tags that the bucket was made with, and is gone after its deletion
+operations.get_bucket_tagging | Tells a bucket's tagging. | operations/bucket-configuration.test.ts > putBucketTagging > is read back, replaces the tags that the bucket was made with, and is gone after its deletion
 operations.get_bucket_versioning | Tells a bucket's versioning. | pending
 operations.get_bucket_website | Tells a bucket's website. | pending
 operations.get_object | Answers an object's content, or a range of it. | operations/object-read.test.ts > getObject > gives the range %s with status %s
@@ -71,7 +71,7 @@ operations.list_parts | Lists the parts of an upload. | operations/multipart-upl
 operations.put_bucket_accelerate_configuration | Sets a bucket's accelerate configuration. | pending
 operations.put_bucket_acl | Sets a bucket's ACL. | pending
 operations.put_bucket_analytics_configuration | Sets a bucket's analytics configuration. | pending
-operations.put_bucket_cors | Sets a bucket's CORS rules. | operations/bucket-document.test.ts > putBucketCors > is read back as it was put, replaces what was there, and is gone after its deletion
+operations.put_bucket_cors | Sets a bucket's CORS rules. | operations/bucket-configuration.test.ts > putBucketCors > is read back as it was put, replaces what was there, and is gone after its deletion
 operations.put_bucket_encryption | Sets a bucket's encryption. | pending
 operations.put_bucket_intelligent_tiering_configuration | Sets a bucket's intelligent tiering configuration. | pending
 operations.put_bucket_inventory_configuration | Sets a bucket's inventory configuration. | pending
@@ -85,7 +85,7 @@ operations.put_bucket_ownership_controls | Sets a bucket's ownership controls. |
 operations.put_bucket_policy | Sets a bucket's policy. | pending
 operations.put_bucket_replication | Sets a bucket's replication. | pending
 operations.put_bucket_request_payment | Sets a bucket's request payment. | pending
-operations.put_bucket_tagging | Sets a bucket's tagging. | operations/bucket-document.test.ts > putBucketTagging > is read back, replaces the tags that the bucket was made with, and is gone after its deletion
+operations.put_bucket_tagging | Sets a bucket's tagging. | operations/bucket-configuration.test.ts > putBucketTagging > is read back, replaces the tags that the bucket was made with, and is gone after its deletion
 operations.put_bucket_versioning | Sets a bucket's versioning. | pending
 operations.put_bucket_website | Sets a bucket's website. | pending
 operations.put_object | Stores an object. | operations/object-write.test.ts > putObject > stores content and everything that is said about it
@@ -97,8 +97,8 @@ operations.put_object_tagging | Sets an object's tagging. | operations/object-ta
 operations.put_public_access_block | Sets how public access to a bucket is blocked. | pending
 operations.restore_object | Brings an archived object back for a time. | pending
 operations.select_object_content | Answers what a query finds in an object. | pending
-operations.upload_part | Stores a part. | operations/multipart-upload.test.ts > uploadPart > refuses in this order and replaces the part of its number
-operations.upload_part_copy | Makes a part of an object's range. | operations/copy.test.ts > uploadPartCopy > makes parts of ranges of an object without storing their bytes again
+operations.upload_part | Stores a part. | operations/part.test.ts > uploadPart > refuses in this order and replaces the part of its number
+operations.upload_part_copy | Makes a part of an object's range. | operations/part.test.ts > uploadPartCopy > makes parts of ranges of an object without storing their bytes again
 operations.write_get_object_response | Answers a read through an object function. | pending
 operations.required-members | Each operation declares the members that it requires. | /contract/members.test.ts > the members of the contract > differ from the public model of $api only where it is meant
 `,

@@ -7,7 +7,7 @@ const statements = readRows(
   `
 what.1a | Objects stand under keys in buckets. | operations/object-write.test.ts > putObject > stores content and everything that is said about it
 what.1b | One object has 5 TB at most. | pending
-what.2 | An upload is started, its parts are sent, and it is completed or aborted. | operations/multipart-upload.test.ts > completeMultipartUpload > makes one object of the parts, with what the upload was started with, and no byte is copied
+what.2 | An upload is started, its parts are sent, and it is completed or aborted. | operations/multipart-completion.test.ts > completeMultipartUpload > makes one object of the parts, with what the upload was started with, and no byte is copied
 what.3.copies | Objects are copied. | operations/copy.test.ts > copyObject > copies content and metadata but not the storage class, and shares the bytes until neither is left
 what.3.acl | ACLs give permissions. | pending
 what.3.encryption | Objects are encrypted by the service. | pending
@@ -33,12 +33,12 @@ fields.on-premises-host | An on-premises access point has a host name with its o
 fields.grantees | Grantees are written as type and value: an id, a group or a mail address. | pending
 fields.grants | A header of grants holds several, separated by commas. | pending
 
-states.started | Starting answers an id for all later requests of the upload. | operations/multipart-upload.test.ts > completeMultipartUpload > makes one object of the parts, with what the upload was started with, and no byte is copied
-states.part | A part of a known upload is stored. | operations/multipart-upload.test.ts > uploadPart > refuses in this order and replaces the part of its number
-states.completed | Parts in ascending order become one object. | operations/multipart-upload.test.ts > completeMultipartUpload > makes one object of the parts, with what the upload was started with, and no byte is copied
+states.started | Starting answers an id for all later requests of the upload. | operations/multipart-completion.test.ts > completeMultipartUpload > makes one object of the parts, with what the upload was started with, and no byte is copied
+states.part | A part of a known upload is stored. | operations/part.test.ts > uploadPart > refuses in this order and replaces the part of its number
+states.completed | Parts in ascending order become one object. | operations/multipart-completion.test.ts > completeMultipartUpload > makes one object of the parts, with what the upload was started with, and no byte is copied
 states.completed.early-status | The status 200 comes first, then white space while the work goes on, then the document. | /gateway/availability.test.ts > limits > a method with an early status keeps its connection alive with white space
-states.completed.retry | A completion can be tried again. | operations/multipart-upload.test.ts > completeMultipartUpload > answers the same again, also to those who ask at once, for a day
-states.not-completed | A completion that is refused leaves the upload open. | operations/multipart-upload.test.ts > completeMultipartUpload > refuses in this order, and the upload stays open
+states.completed.retry | A completion can be tried again. | operations/multipart-completion.test.ts > completeMultipartUpload > answers the same again, also to those who ask at once, for a day
+states.not-completed | A completion that is refused leaves the upload open. | operations/multipart-completion.test.ts > completeMultipartUpload > refuses in this order, and the upload stays open
 states.aborted | After an abort no part can be sent. | operations/multipart-upload.test.ts > abortMultipartUpload > frees the parts and refuses everything afterwards
 states.aborted.storage | An abort frees the storage of the parts. | operations/multipart-upload.test.ts > abortMultipartUpload > frees the parts and refuses everything afterwards
 states.aborted.running | A part that was being sent during the abort leaves nothing behind once aborted again. | pending
@@ -49,7 +49,7 @@ states.copy-null | A copy into a bucket without versions has the version null. |
 states.copy-delete-marker | A delete marker as source counts as a deleted object. | pending
 states.copy-archived | An archived object is restored before it can be copied. | pending
 
-endpoints.expected-owner | A bucket of another account than the expected one is refused with 403. | operations/bucket.test.ts > a bucket is used > with %o by the account %s and ends as %s
+endpoints.expected-owner | A bucket of another account than the expected one is refused with 403. | access/guard.test.ts > guard > every operation on a bucket with %o by %s ends as %s
 endpoints.request-payer | Uploads and copies take the requester's consent to pay. | pending
 endpoints.header-names | Parameters with the service's prefix, and standard names, are headers. | /gateway/transcoding.test.ts > transcoding > $what ($dialect)
 endpoints.containers | Container names are documents in the body. | /gateway/transcoding.test.ts > transcoding > $what ($dialect)
@@ -91,7 +91,7 @@ parameters.tagging-directive | Tags are copied unless they are to be replaced. |
 parameters.source-owner | A source of another account than the expected one is refused with 403. | operations/copy.test.ts > copyObject > a request with %o ends as %s
 
 rules.1a | A copy is one atomic action up to a size, beyond which it is refused. | operations/copy.test.ts > copyObject > refuses a source that is too large, and a caller who may not read it
-rules.1b | Larger objects are copied by parts. | operations/copy.test.ts > uploadPartCopy > makes parts of ranges of an object without storing their bytes again
+rules.1b | Larger objects are copied by parts. | operations/part.test.ts > uploadPartCopy > makes parts of ranges of an object without storing their bytes again
 rules.2a | A true if-match wins over a false if-unmodified-since. | operations/copy.test.ts > copyObject > a request with %o ends as %s
 rules.2b | A false if-none-match wins over a true if-modified-since with 412. | operations/copy.test.ts > copyObject > a request with %o ends as %s
 rules.3a | A copy that fails after its status was sent carries its error in the body. | pending
@@ -122,12 +122,12 @@ authentication.6b | The owner has these permissions and can grant them. | pendin
 
 events.configuration | Notifications are configured by reading and putting a document. | operations/notification.test.ts > putBucketNotificationConfiguration and getBucketNotificationConfiguration > is read back, replaces what was there, and is empty at first
 
-errors.entity-too-small | A part that is too small is refused with its size and the least. | operations/multipart-upload.test.ts > completeMultipartUpload > refuses a small part before the last, and a whole that is too large
-errors.invalid-part | A part that is not there, or has another ETag, is refused. | operations/multipart-upload.test.ts > completeMultipartUpload > refuses in this order, and the upload stays open
-errors.invalid-part-order | Parts out of order are refused. | operations/multipart-upload.test.ts > completeMultipartUpload > refuses in this order, and the upload stays open
+errors.entity-too-small | A part that is too small is refused with its size and the least. | operations/multipart-completion.test.ts > completeMultipartUpload > refuses a small part before the last, and a whole that is too large
+errors.invalid-part | A part that is not there, or has another ETag, is refused. | operations/multipart-completion.test.ts > completeMultipartUpload > refuses in this order, and the upload stays open
+errors.invalid-part-order | Parts out of order are refused. | operations/multipart-completion.test.ts > completeMultipartUpload > refuses in this order, and the upload stays open
 errors.no-such-upload | An upload that is not there any more is refused. | operations/multipart-upload.test.ts > abortMultipartUpload > frees the parts and refuses everything afterwards
 errors.names-and-statuses | Refusals have their documented names and statuses. | /contract/members.test.ts > refusals > of $api have the documented status: $name $status
-errors.access-denied | Another owner than expected is refused. | operations/bucket.test.ts > a bucket is used > with %o by the account %s and ends as %s
+errors.access-denied | Another owner than expected is refused. | access/guard.test.ts > guard > every operation on a bucket with %o by %s ends as %s
 errors.method-not-allowed | Deleting a policy from another account is told with 405. | pending
 errors.precondition-failed | A condition of a copy that fails is refused. | operations/copy.test.ts > copyObject > a request with %o ends as %s
 errors.acceleration | A copy between regions through acceleration is told with 400. | pending

@@ -1,38 +1,92 @@
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
+import { ObjectStorageService } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
+import type { ServiceError } from "../../kit/faults/service-error.ts";
+import { isAccountId } from "../../kit/identity/caller.ts";
+import { isOwner } from "../../kit/identity/owner.ts";
+import type { CallContext } from "../../kit/server/handlers.ts";
 import type { Reader } from "../../kit/store/store.ts";
-import type { Context } from "../application.ts";
 import { isBucketArn } from "../domain/bucket-name.ts";
-import { fault, notOffered } from "../faults.ts";
+import { fault, memberNotOffered } from "../faults.ts";
 import type { Bucket } from "../store/bucket.ts";
 import { findBucket } from "../store/bucket.ts";
 
-/** How a request names its bucket. */
-export interface BucketRequest {
-  readonly bucket: string;
-  readonly expectedBucketOwner?: string;
+/** The part of a call that its access depends on. */
+export type AccessCall = Pick<CallContext<unknown>, "caller" | "method">;
+
+/** A bucket as a request names it. */
+export interface NamedBucket {
+  readonly name: string;
+  /** The account that must own the bucket. Undefined: any. */
+  readonly expectedOwner: string | undefined;
 }
 
-/** Throws ACCESS_DENIED for a caller who signed nothing. */
-export const refuseAnonymous = (context: Context, resource: string): void => {
-  if (context.caller.isAnonymous) throw denied(context, resource);
+/** A bucket that the call may use. Only through it does an operation reach the bucket. */
+export interface AuthorizedBucket {
+  readonly name: string;
+  /**
+   * The bucket as it is in this read or transaction. The access is checked again, so this fails as the guard does if the
+   * bucket was deleted since, or now belongs to another account.
+   */
+  in(reader: Reader): Promise<Bucket>;
+}
+
+/** An object that the call may copy from. */
+export interface AuthorizedSource {
+  readonly bucket: AuthorizedBucket;
+  readonly key: string;
+  /** Undefined: the current version. */
+  readonly versionId: string | undefined;
+}
+
+/** The access of an operation whose request names a bucket. */
+export interface BucketAccess {
+  readonly bucket: AuthorizedBucket;
+}
+
+/** The access of an operation that copies. */
+export interface CopyAccess extends BucketAccess {
+  readonly source: AuthorizedSource;
+}
+
+/** Checks that the call may use a bucket, and returns the access to it. Fails as `authorizeBucket` does. */
+export const openBucket = async (reader: Reader, call: AccessCall, named: NamedBucket): Promise<AuthorizedBucket> => {
+  await authorizeBucket(reader, call, named);
+  return { name: named.name, in: (again) => authorizeBucket(again, call, named) };
 };
 
 /**
- * The bucket that a request names, if its caller may use it: the owner's account may do everything with its buckets,
- * nobody else anything. Refuses in this order: an ARN as the name (not offered), an unknown bucket, an expected owner that
- * is no account id, another owner than expected, a caller of another account.
+ * Finds a bucket. Checks, in order:
+ *  1. the name is not an ARN (MEMBER_NOT_IMPLEMENTED);
+ *  2. the bucket exists (NO_SUCH_BUCKET);
+ *  3. the expected owner, if given, is an account id (INVALID_EXPECTED_BUCKET_OWNER);
+ *  4. the expected owner, if given, owns the bucket (ACCESS_DENIED);
+ *  5. the caller may use the bucket (ACCESS_DENIED).
  */
-export const useBucket = async (reader: Reader, context: Context, request: BucketRequest): Promise<Bucket> => {
-  const { bucket: name, expectedBucketOwner } = request;
-  if (isBucketArn(name)) throw notOffered("Bucket");
+const authorizeBucket = async (
+  reader: Reader,
+  call: AccessCall,
+  { name, expectedOwner }: NamedBucket,
+): Promise<Bucket> => {
+  if (isBucketArn(name)) throw memberNotOffered("Bucket");
   const bucket = await findBucket(reader, name);
   if (bucket === undefined) throw fault(ErrorReason.NO_SUCH_BUCKET, { bucket_name: name });
-  if (expectedBucketOwner !== undefined && !/^\d{12}$/.test(expectedBucketOwner))
-    throw fault(ErrorReason.INVALID_EXPECTED_BUCKET_OWNER, { expected_bucket_owner: expectedBucketOwner });
-  if (expectedBucketOwner !== undefined && expectedBucketOwner !== bucket.accountId) throw denied(context, name);
-  if (context.caller.isAnonymous || context.caller.accountId !== bucket.accountId) throw denied(context, name);
+  if (expectedOwner !== undefined && !isAccountId(expectedOwner))
+    throw fault(ErrorReason.INVALID_EXPECTED_BUCKET_OWNER, { expected_bucket_owner: expectedOwner });
+  if (expectedOwner !== undefined && expectedOwner !== bucket.accountId) throw accessDenied(call, name);
+  if (!mayUse(call, bucket)) throw accessDenied(call, name);
   return bucket;
 };
 
-const denied = (context: Context, resource: string) =>
-  fault(ErrorReason.ACCESS_DENIED, { action: context.method.name, resource });
+/** Only the owning account may use a bucket; the gateway may also read its CORS rules. */
+const mayUse = (call: AccessCall, bucket: Bucket): boolean =>
+  isOwner(call.caller, bucket.accountId) || isPreflight(call);
+
+/** The gateway may read CORS rules without a caller, because a preflight request is unsigned. */
+const isPreflight = ({ caller, method }: AccessCall): boolean =>
+  method.name === ObjectStorageService.method.getBucketCors.name &&
+  caller.isAnonymous &&
+  caller.isPreauthorized === true;
+
+/** The refusal of a call on a resource: a bucket's name, or `*`. */
+export const accessDenied = ({ method }: AccessCall, resource: string): ServiceError =>
+  fault(ErrorReason.ACCESS_DENIED, { action: method.name, resource });

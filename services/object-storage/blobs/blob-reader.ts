@@ -1,6 +1,6 @@
 import type { FileHandle } from "node:fs/promises";
 
-import type { BlobStretch } from "./blob-store.ts";
+import type { ByteRange } from "../domain/byte-range.ts";
 import { BlobCorruptError } from "./blob-store.ts";
 import { chunkBytes, chunkOf, filePosition, openChunk, storedBytes } from "./chunk-format.ts";
 
@@ -13,14 +13,14 @@ interface Batch {
 }
 
 /**
- * The verified bytes of a stretch, in pieces of up to one chunk. The next batch is read while the current one is taken;
- * more are not. Owns the handle: it is closed when the reading ends, however it ends. An iterator that is never begun
- * must be returned.
+ * The verified bytes of a range, in pieces of up to one chunk. The next batch is read while the current one is consumed,
+ * and no further one. Owns the handle: it is closed when the reading ends, however it ends. An iterator of which nothing
+ * is read must be returned.
  */
-export const readStretch = (
+export const readBlobRange = (
   blobId: string,
   handle: FileHandle,
-  { offsetBytes, lengthBytes }: BlobStretch,
+  { offsetBytes, lengthBytes }: ByteRange,
 ): AsyncIterable<Uint8Array> => {
   const endBytes = offsetBytes + lengthBytes;
   const last = chunkOf(Math.max(offsetBytes, endBytes - 1));

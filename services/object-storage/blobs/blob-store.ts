@@ -1,46 +1,43 @@
+import type { ByteRange } from "../domain/byte-range.ts";
+
 /**
- * Where content lies that is too large for the database. A blob is written once, whole, under an id of its own and
- * never changed. Whether anything refers to it is not the blob store's business: the database alone knows.
+ * Stores content that is too large for the database. A blob is written once, whole, under an id of its own, and never
+ * changed. Which manifests refer to it is known to the database only.
  */
 export interface BlobStore {
   /**
-   * Stores the pieces as a blob; when it resolves they survive a crash and a power loss. Takes the next piece only when
-   * the disk has taken the ones before. On any failure, the source's own and the signal's among them, nothing remains.
+   * Stores the pieces as a blob; when it resolves, the blob survives a crash and a power loss. Reads the next piece only
+   * when the disk has taken the ones before. If anything fails, the source and the signal included, nothing remains.
    * Throws BlobWriteError when the disk fails.
    */
   write(blobId: string, pieces: AsyncIterable<Uint8Array>, signal?: AbortSignal): Promise<StoredBlob>;
   /**
-   * Opens a stretch of a blob. The pieces are verified before they are given out and read as they are taken. The bytes
-   * stay readable when the blob is removed meanwhile. Throws BlobMissingError; while reading, BlobCorruptError.
+   * Opens a range of a blob, which must be inside the blob. The pieces are read on demand and verified before they are
+   * yielded. They stay readable if the blob is removed meanwhile. Throws BlobMissingError; while reading,
+   * BlobCorruptError.
    */
-  open(blobId: string, stretch: BlobStretch): Promise<AsyncIterable<Uint8Array>>;
-  /** Removes a blob; one that is not there is no error. */
+  open(blobId: string, range: ByteRange): Promise<AsyncIterable<Uint8Array>>;
+  /** Removes a blob; succeeds if there is none. */
   remove(blobId: string): Promise<void>;
   /** The blobs whose ids begin with these two hexadecimal digits, in the order of their ids. */
   list(shard: string): Promise<readonly BlobFile[]>;
-  /** Closes what is held open. Blobs that are being read stay readable. */
+  /** Closes the open directories. Blobs that are being read stay readable. */
   close(): Promise<void>;
 }
 
-/** What a write stored. */
+/** The result of a write. */
 export interface StoredBlob {
   readonly sizeBytes: number;
 }
 
-/** Which bytes of a blob; both are whole numbers, and the stretch lies inside the blob. */
-export interface BlobStretch {
-  readonly offsetBytes: number;
-  readonly lengthBytes: number;
-}
-
-/** A blob as it lies on the disk. */
+/** A blob on the disk. */
 export interface BlobFile {
   readonly blobId: string;
-  /** When it was last written; undefined when it is gone meanwhile. */
+  /** When it was last written, in milliseconds; undefined if it was removed meanwhile. */
   modifiedMs(): Promise<number | undefined>;
 }
 
-/** Whatever is wrong with a blob. */
+/** Any failure of a blob. */
 export abstract class BlobError extends Error {
   readonly blobId: string;
 
@@ -59,7 +56,7 @@ export class BlobMissingError extends BlobError {
   }
 }
 
-/** The blob's bytes are not the ones that were written. None of them has been given out. */
+/** The blob's bytes are not the ones that were written. None of the wrong ones was returned. */
 export class BlobCorruptError extends BlobError {
   override readonly name = "BlobCorruptError";
 
@@ -68,7 +65,7 @@ export class BlobCorruptError extends BlobError {
   }
 }
 
-/** The disk failed to store the blob, so it is not stored. Trying the same file again could hide the loss. */
+/** The disk failed to store the blob, so it is not stored. Syncing the same file again could hide the loss. */
 export class BlobWriteError extends BlobError {
   override readonly name = "BlobWriteError";
 

@@ -10,7 +10,7 @@ const writeBuffersMax = 512;
 
 /**
  * Writes the pieces as chunks with their checksums and returns how many bytes the pieces had. Nothing is copied. One
- * write runs while the next pieces arrive; more are not taken, so at most two writes' worth of bytes is held.
+ * write runs while the next pieces are read, and no more are read, so at most the bytes of two writes are held.
  */
 export const writeChunks = async (
   blobId: string,
@@ -53,7 +53,7 @@ export const writeChunks = async (
   }
 };
 
-/** Collects buffers and gives them to the disk, one call at a time, in their order. */
+/** Collects buffers and writes them to the disk, one call at a time, in their order. */
 class Sink {
   readonly #blobId: string;
   readonly #handle: FileHandle;
@@ -76,7 +76,7 @@ class Sink {
     this.#bytes += buffer.length;
   }
 
-  /** Waits for the write before, then starts this one. */
+  /** Waits for the previous write, then starts this one. */
   async flush(): Promise<void> {
     await this.finish();
     const buffers = this.#buffers;
@@ -87,7 +87,7 @@ class Sink {
     });
   }
 
-  /** Waits until no write runs and tells whether one failed. */
+  /** Waits until no write runs. Throws BlobWriteError if one failed. */
   async finish(): Promise<void> {
     await this.settle();
     if (this.#failure !== undefined) throw new BlobWriteError(this.#blobId, this.#failure);
@@ -110,7 +110,7 @@ class Sink {
     }
   }
 
-  /** The disk took only a beginning: writes the rest buffer by buffer. */
+  /** Writes the rest of buffers of which the disk took only a beginning, buffer by buffer. */
   async #writeRest(batch: readonly Uint8Array[], written: number): Promise<void> {
     let skip = written;
     for (const buffer of batch) {

@@ -2,14 +2,13 @@ import type { FileHandle } from "node:fs/promises";
 import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 
-import type { BlobStore, BlobStretch, StoredBlob } from "./blob-store.ts";
+import type { ByteRange } from "../domain/byte-range.ts";
+import type { BlobStore, StoredBlob } from "./blob-store.ts";
 import { BlobMissingError, BlobWriteError, shardOf } from "./blob-store.ts";
-import { readStretch } from "./blob-reader.ts";
+import { readBlobRange } from "./blob-reader.ts";
 import { writeChunks } from "./blob-writer.ts";
 
-/**
- * The disk calls on which durability rests, so that a test can fail or watch them.
- */
+/** The disk calls that durability depends on, so that a test can fail or watch them. */
 export interface DiskSync {
   /** Makes a file's bytes durable. */
   file(handle: FileHandle): Promise<void>;
@@ -24,15 +23,15 @@ const diskSync: DiskSync = {
 
 /** How a blob store on files is opened. */
 export interface FileBlobStoreOptions {
-  /** Belongs to this blob store alone; made when it is not there. */
+  /** Used by this blob store only; created if it does not exist. */
   readonly directory: string;
   readonly sync?: DiskSync;
 }
 
 /**
- * Blobs as files, in up to 256 directories by the first two digits of the id, below a directory that names the version of
- * the chunk format. A blob is written in the directory `temporary` and moved to its name when it is durable, so every
- * file with a name is whole; what a crash left in `temporary` is removed at the next start.
+ * Blobs as files, in up to 256 directories by the first two digits of the id, below a directory that names the version
+ * of the chunk format. A blob is written in the directory `temporary` and renamed when it is durable, so every file
+ * outside it is whole; files that a crash left in `temporary` are removed at the next start.
  */
 export const openFileBlobStore = async (options: FileBlobStoreOptions): Promise<BlobStore> => {
   const { directory, sync = diskSync } = options;
@@ -42,7 +41,7 @@ export const openFileBlobStore = async (options: FileBlobStoreOptions): Promise<
   for (const path of [temporary, root]) await makeDirectory(path, sync);
 
   const handles = new Map<string, Promise<FileHandle>>();
-  /** The open directory of a shard, which is made durably the first time that a blob needs it. */
+  /** The open directory of a shard, which is created durably when a blob first needs it. */
   const shardHandle = (shard: string): Promise<FileHandle> => {
     const known = handles.get(shard);
     if (known !== undefined) return known;
@@ -78,9 +77,9 @@ export const openFileBlobStore = async (options: FileBlobStoreOptions): Promise<
 
   return {
     write,
-    async open(blobId: string, stretch: BlobStretch) {
+    async open(blobId: string, range: ByteRange) {
       const handle = await openExisting(blobId, pathOf(blobId));
-      return readStretch(blobId, handle, stretch);
+      return readBlobRange(blobId, handle, range);
     },
     async remove(blobId: string) {
       await rm(pathOf(blobId), { force: true });
@@ -96,7 +95,7 @@ export const openFileBlobStore = async (options: FileBlobStoreOptions): Promise<
   };
 };
 
-/** Writes and syncs the draft; leaves it where it is. Errors of the source pass through as they are. */
+/** Writes and syncs the draft, and does not rename it. Throws the source's own errors unchanged. */
 const writeDraft = async (
   blobId: string,
   draft: string,
@@ -114,7 +113,7 @@ const writeDraft = async (
   }
 };
 
-/** Runs a step on the disk; its failure is the blob's. */
+/** Runs a step on the disk. Throws BlobWriteError if it fails. */
 const disk = async <T>(blobId: string, step: () => Promise<T>): Promise<T> => {
   try {
     return await step();
@@ -141,7 +140,7 @@ const modifiedMsOf = async (path: string): Promise<number | undefined> => {
   }
 };
 
-/** Makes a directory and those above it that are not there, each durably. */
+/** Creates a directory and the missing ones above it, each durably. */
 const makeDirectory = async (path: string, sync: DiskSync): Promise<void> => {
   const absolute = resolve(path);
   const first = await mkdir(absolute, { recursive: true });

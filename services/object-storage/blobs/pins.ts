@@ -1,11 +1,11 @@
 /**
- * Blobs that must stay although no manifest refers to them: those just written whose transaction has not ended, and
- * those that a reader of a deleted object still needs. They are held in memory, because a crash ends both.
+ * Blobs that the sweep must keep although no manifest refers to them: those just written whose transaction has not
+ * ended, and those of a deleted object that is still being read. They are held in memory, because a crash ends both.
  */
 export class BlobPins {
   readonly #counts = new Map<string, number>();
 
-  /** Keeps the blobs until the function that it returns is called, once. */
+  /** Pins the blobs until the returned function is called; further calls of it do nothing. */
   pin(blobIds: readonly string[]): () => void {
     for (const blobId of blobIds) this.#counts.set(blobId, (this.#counts.get(blobId) ?? 0) + 1);
     let isReleased = false;

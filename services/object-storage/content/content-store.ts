@@ -1,55 +1,40 @@
+import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import type { Ids } from "../../kit/ids/ids.ts";
 import { StoreWriteError } from "../../kit/store/errors.ts";
 import { GatheredBytes } from "../../kit/wire/gathered-bytes.ts";
-import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import { BlobCorruptError, BlobMissingError } from "../blobs/blob-store.ts";
 import type { BlobPins } from "../blobs/pins.ts";
 import type { ChecksumMembers } from "../domain/checksum-algorithm.ts";
+import type { BlobRange, NewBlob } from "../domain/extent.ts";
 import { fault } from "../faults.ts";
-import type { ContentExpectation, ContentFacts, Meter } from "./meter.ts";
-import { openMeter } from "./meter.ts";
+import type { ContentExpectation, ContentFacts, ContentVerifier } from "./content-verifier.ts";
+import { openContentVerifier } from "./content-verifier.ts";
 
-/** Content as it comes from a caller. */
+/** Content as it arrives from a caller. */
 export interface IncomingContent {
   /** Can be read once. */
   readonly body: AsyncIterable<Uint8Array>;
-  /** Checksums that came after the content; asked for when the body has ended. */
+  /** The checksums that came after the content; called when the body has ended. */
   trailer(): ChecksumMembers;
 }
 
 /** Content that is stored and that no manifest refers to yet. */
 export interface ReceivedContent extends ContentFacts {
-  /** Undefined when there is no content. */
+  /** Undefined: there is no content. */
   readonly blob: NewBlob | undefined;
 }
 
-/** A blob that was just made: a file, or bytes that are to be put into the database. */
-export interface NewBlob {
-  readonly blobId: string;
-  readonly sizeBytes: number;
-  readonly inlineBody: Uint8Array | undefined;
-}
-
-/** A stretch of a blob that is to be read. */
-export interface ContentStretch {
-  readonly blobId: string;
-  readonly offsetBytes: number;
-  readonly lengthBytes: number;
-  /** The whole blob when it lies in the database; undefined when it is a file. */
-  readonly inlineBody: Uint8Array | undefined;
-}
-
-/** What a content store is made of. */
+/** What a content store is opened from. */
 export interface ContentStoreOptions {
   readonly blobs: BlobStore;
   readonly pins: BlobPins;
   readonly ids: Ids;
-  /** Content up to this size goes into the database. */
+  /** Content of up to so many bytes is stored in the database. */
   readonly inlineBytesMax: number;
 }
 
-/** Takes content in and gives it out; where it lies is decided here alone. */
+/** Stores and reads content; only it decides whether content is stored in the database or in a file. */
 export class ContentStore {
   readonly #options: ContentStoreOptions;
 
@@ -58,10 +43,10 @@ export class ContentStore {
   }
 
   /**
-   * Stores content and gives it to `commit`, which must make a manifest refer to it. Small content is held in memory;
-   * larger content is durable in a blob file by then. When anything fails, the content's own expectation, the caller or
-   * the commit, the file is removed; only after a StoreWriteError, when nobody knows whether the manifest was written,
-   * is it left to the sweep.
+   * Stores content and passes it to `commit`, which must make a manifest refer to it. Small content is held in memory;
+   * larger content is durable in a blob file by then. If anything fails (the content's own expectation, the caller, the
+   * commit), the file is removed. Only after a StoreWriteError, when it is unknown whether the manifest was written, is
+   * it left to the sweep.
    */
   async receive<T>(
     incoming: IncomingContent,
@@ -86,16 +71,16 @@ export class ContentStore {
   }
 
   /**
-   * The bytes of the stretches, verified. Files are opened one after the other as they are needed, and their blobs stay
-   * until the reading ends. Throws CONTENT_MISSING and CONTENT_CORRUPT; no wrong byte is given out before.
+   * The bytes of the ranges, verified. Files are opened one after the other as they are needed, and their blobs are kept
+   * until the reading ends. Throws CONTENT_MISSING and CONTENT_CORRUPT, and yields no wrong byte before.
    */
-  async *read(stretches: readonly ContentStretch[]): AsyncGenerator<Uint8Array> {
+  async *read(ranges: readonly BlobRange[]): AsyncGenerator<Uint8Array> {
     const { blobs, pins } = this.#options;
-    const unpin = pins.pin(stretches.map((stretch) => stretch.blobId));
+    const unpin = pins.pin(ranges.map((range) => range.blobId));
     try {
-      for (const stretch of stretches) {
-        const { blobId, offsetBytes, lengthBytes, inlineBody } = stretch;
-        if (inlineBody === undefined) yield* await blobs.open(blobId, stretch);
+      for (const range of ranges) {
+        const { blobId, offsetBytes, lengthBytes, inlineBody } = range;
+        if (inlineBody === undefined) yield* await blobs.open(blobId, range);
         else yield inlineBody.subarray(offsetBytes, offsetBytes + lengthBytes);
       }
     } catch (error) {
@@ -112,19 +97,19 @@ export class ContentStore {
     signal: AbortSignal,
   ): Promise<ReceivedContent> {
     const { inlineBytesMax, blobs } = this.#options;
-    const meter = await openMeter(expectation);
+    const verifier = await openContentVerifier(expectation);
     const source = incoming.body[Symbol.asyncIterator]();
     try {
-      const { pieces, isEnd } = await takeBeginning(source, meter, inlineBytesMax);
+      const { pieces, isEnd } = await readBeginning(source, verifier, inlineBytesMax);
       if (isEnd) {
         signal.throwIfAborted();
-        return inline(blobId, pieces, meter.finish(incoming.trailer()));
+        return inline(blobId, pieces, verifier.finish(incoming.trailer()));
       }
       let facts: ContentFacts | undefined;
-      const rest = restOf(pieces, source, meter, () => {
-        facts = meter.finish(incoming.trailer());
+      const all = beginningAndRest(pieces, source, verifier, () => {
+        facts = verifier.finish(incoming.trailer());
       });
-      const { sizeBytes } = await blobs.write(blobId, rest, signal);
+      const { sizeBytes } = await blobs.write(blobId, all, signal);
       if (facts === undefined) throw new Error("the blob store ended before its source");
       return { ...facts, blob: { blobId, sizeBytes, inlineBody: undefined } };
     } finally {
@@ -133,32 +118,32 @@ export class ContentStore {
   }
 }
 
-/** Takes pieces until there are more bytes than go into the database, or no more pieces. */
-const takeBeginning = async (
+/** Reads pieces until there are more bytes than are stored in the database, or no more pieces. */
+const readBeginning = async (
   source: AsyncIterator<Uint8Array>,
-  meter: Meter,
+  verifier: ContentVerifier,
   bytesMax: number,
 ): Promise<{ readonly pieces: Uint8Array[]; readonly isEnd: boolean }> => {
   const bytes = new GatheredBytes();
   while (bytes.size <= bytesMax) {
     const next = await source.next();
     if (next.done === true) return { pieces: bytes.takeParts(), isEnd: true };
-    meter.take(next.value);
+    verifier.add(next.value);
     bytes.add(next.value);
   }
   return { pieces: bytes.takeParts(), isEnd: false };
 };
 
-/** The pieces already taken and those to come. What `onEnd` throws ends the blob's writing as a broken source does. */
-async function* restOf(
+/** The pieces already read and the following ones. If `onEnd` throws, the blob's writing fails as for a broken source. */
+async function* beginningAndRest(
   pieces: Uint8Array[],
   source: AsyncIterator<Uint8Array>,
-  meter: Meter,
+  verifier: ContentVerifier,
   onEnd: () => void,
 ): AsyncGenerator<Uint8Array> {
   yield* pieces.splice(0);
   for (let next = await source.next(); next.done !== true; next = await source.next()) {
-    meter.take(next.value);
+    verifier.add(next.value);
     yield next.value;
   }
   onEnd();

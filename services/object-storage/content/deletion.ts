@@ -1,24 +1,31 @@
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
+import type { Clock } from "../../kit/clock/clock.ts";
 import type { Transaction } from "../../kit/store/store.ts";
-import type { Context } from "../application.ts";
 import { matchesETag } from "../domain/conditions.ts";
 import type { Instant } from "../domain/instant.ts";
 import { instantMs } from "../domain/instant.ts";
+import type { ChangeOrigin, EventOutbox } from "../events/event-outbox.ts";
 import { fault } from "../faults.ts";
 import type { Bucket } from "../store/bucket.ts";
 import { findCurrent, removeNullVersion } from "../store/object.ts";
+import type { Sequences } from "../store/sequence.ts";
 
-/** What an object must be to be deleted; what is undefined was not given. */
+/** The conditions under which an object is deleted; undefined ones were not given. */
 export interface DeleteConditions {
   readonly ifMatch?: string | undefined;
   readonly ifMatchSize?: bigint | undefined;
   readonly ifMatchLastModifiedTime?: Instant | undefined;
 }
 
-/** Deletes a key's object and tells of it; a key without one is deleted already. Throws PRECONDITION_FAILED. */
+/** The part of a call's context that a deletion needs. */
+export type DeletionContext = ChangeOrigin & {
+  readonly app: { readonly clock: Clock; readonly events: EventOutbox; readonly sequences: Sequences };
+};
+
+/** Deletes a key's object and announces it; does nothing for a key without one. Throws PRECONDITION_FAILED. */
 export const deleteCurrent = async (
   transaction: Transaction,
-  context: Context,
+  context: DeletionContext,
   bucket: Bucket,
   key: string,
   conditions: DeleteConditions,
@@ -26,12 +33,13 @@ export const deleteCurrent = async (
   const current = await findCurrent(transaction, bucket.bucketId, key);
   if (current === undefined) return;
   checkDeleteConditions(conditions, current.version);
-  const nowMs = context.app.clock.now();
+  const { clock, events, sequences } = context.app;
+  const nowMs = clock.now();
   await removeNullVersion(transaction, bucket.bucketId, key, current, nowMs);
-  await context.app.events.announce(transaction, context, bucket, {
+  await events.announce(transaction, context, bucket, {
     kind: "deleted",
     key,
-    sequence: await context.app.sequences.next(transaction, current.sequence),
+    sequence: await sequences.next(transaction, current.sequence),
     timeMs: nowMs,
   });
 };

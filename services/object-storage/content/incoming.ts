@@ -1,12 +1,12 @@
+import { openUpload } from "../../kit/server/upload.ts";
 import type { ChecksumMembers } from "../domain/checksum-algorithm.ts";
 import { checksumMembers } from "../domain/checksum-algorithm.ts";
-import { openUpload } from "../../kit/server/upload.ts";
 import type { IncomingContent } from "./content-store.ts";
 
 /** A request of a streaming method whose content comes in `body`. */
 type UploadRequest = ChecksumMembers & { readonly body: Uint8Array };
 
-/** The head of an upload and the content behind it. */
+/** The head of an upload and the content that follows it. */
 export interface IncomingUpload<Request> {
   readonly head: Request;
   readonly content: IncomingContent;
@@ -15,8 +15,8 @@ export interface IncomingUpload<Request> {
 const members = Object.values(checksumMembers);
 
 /**
- * Takes an upload apart. A checksum that was not known before the content may come in a later message, as HTTP
- * trailers do; those of the first message belong to the head alone.
+ * Separates an upload's head from its content. A checksum that was not known before the content may come in a later
+ * message, as HTTP trailers do; those of the first message belong to the head only.
  */
 export const openIncoming = async <Request extends UploadRequest>(
   requests: AsyncIterable<Request>,

@@ -1,8 +1,8 @@
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import { fault } from "../faults.ts";
 
-/** The members with which a request says who may use what it makes. What a request lacks is undefined. */
-export interface AccessControlMembers {
+/** The ACL members of a request. Undefined ones were not given. */
+export interface AclMembers {
   readonly acl?: string;
   readonly grantFullControl?: string;
   readonly grantRead?: string;
@@ -11,21 +11,21 @@ export interface AccessControlMembers {
   readonly grantWriteAcp?: string;
 }
 
-/** Canned ACLs that give nobody but the bucket's owner anything, which is how it is anyway. */
+/** Canned ACLs that grant something to the bucket's owner only, which is always so. */
 const ownerOnly: readonly (string | undefined)[] = [undefined, "private", "bucket-owner-full-control"];
 
-/** Throws ACCESS_CONTROL_LIST_NOT_SUPPORTED for an object that somebody other than the bucket's owner could use. */
-export const checkObjectAccess = (request: AccessControlMembers): void => {
-  if (sharesAccess(request)) throw fault(ErrorReason.ACCESS_CONTROL_LIST_NOT_SUPPORTED);
+/** Throws ACCESS_CONTROL_LIST_NOT_SUPPORTED for an object ACL that grants something to others. */
+export const checkObjectAcl = (request: AclMembers): void => {
+  if (grantsToOthers(request)) throw fault(ErrorReason.ACCESS_CONTROL_LIST_NOT_SUPPORTED);
 };
 
-/** Throws INVALID_BUCKET_ACL_WITH_OBJECT_OWNERSHIP for a bucket that somebody other than its owner could use. */
-export const checkBucketAccess = (request: AccessControlMembers): void => {
-  if (sharesAccess(request)) throw fault(ErrorReason.INVALID_BUCKET_ACL_WITH_OBJECT_OWNERSHIP);
+/** Throws INVALID_BUCKET_ACL_WITH_OBJECT_OWNERSHIP for a bucket ACL that grants something to others. */
+export const checkBucketAcl = (request: AclMembers): void => {
+  if (grantsToOthers(request)) throw fault(ErrorReason.INVALID_BUCKET_ACL_WITH_OBJECT_OWNERSHIP);
 };
 
-/** Grants always count: a header of grants that names the owner alone is an ACL as well. */
-const sharesAccess = (request: AccessControlMembers): boolean =>
+/** Grant headers always count, also one that names only the owner. */
+const grantsToOthers = (request: AclMembers): boolean =>
   !ownerOnly.includes(request.acl) ||
   request.grantFullControl !== undefined ||
   request.grantRead !== undefined ||

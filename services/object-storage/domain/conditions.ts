@@ -1,11 +1,11 @@
-/** What a condition is held against. */
+/** The object that conditions are evaluated against. */
 export interface ConditionSubject {
   /** Without quotes. */
   readonly eTag: string;
   readonly lastModifiedMs: number;
 }
 
-/** Conditions of a read; instants are milliseconds. What is undefined was not given. */
+/** Conditions of a read; instants are milliseconds. Undefined ones were not given. */
 export interface ReadConditions {
   readonly ifMatch?: string | undefined;
   readonly ifNoneMatch?: string | undefined;
@@ -13,18 +13,22 @@ export interface ReadConditions {
   readonly ifUnmodifiedSinceMs?: number | undefined;
 }
 
-/** How a read goes on; a failed condition is named by its header. */
-export type ReadVerdict =
+/** The outcome of a read's conditions; a failed one is named by its header. */
+export type ReadOutcome =
   | { readonly kind: "proceed" }
   | { readonly kind: "not-modified" }
   | { readonly kind: "failed"; readonly condition: string };
 
 /**
- * The conditions of a read. A true If-Match wins over If-Unmodified-Since, a given If-None-Match over
+ * Evaluates the conditions of a read. A true If-Match wins over If-Unmodified-Since, a given If-None-Match over
  * If-Modified-Since; an If-Modified-Since in the future counts as not given. HTTP dates have seconds, so the
  * instants are compared by the second.
  */
-export const judgeRead = (conditions: ReadConditions, subject: ConditionSubject, nowMs: number): ReadVerdict => {
+export const evaluateReadConditions = (
+  conditions: ReadConditions,
+  subject: ConditionSubject,
+  nowMs: number,
+): ReadOutcome => {
   const { ifMatch, ifNoneMatch, ifModifiedSinceMs, ifUnmodifiedSinceMs } = conditions;
   if (ifMatch !== undefined) {
     if (!matchesETag(ifMatch, subject.eTag)) return { kind: "failed", condition: "If-Match" };
@@ -42,26 +46,26 @@ export const judgeRead = (conditions: ReadConditions, subject: ConditionSubject,
   return { kind: "proceed" };
 };
 
-/** Conditions of a write. */
+/** Conditions of a write. Undefined ones were not given. */
 export interface WriteConditions {
   readonly ifMatch?: string | undefined;
   readonly ifNoneMatch?: string | undefined;
 }
 
-/** How a write goes on: a condition failed, or If-Match has nothing to hold against. */
-export type WriteVerdict =
+/** The outcome of a write's conditions; `absent`: If-Match was given and there is no current object. */
+export type WriteOutcome =
   | { readonly kind: "proceed" }
   | { readonly kind: "failed"; readonly condition: string }
   | { readonly kind: "absent" };
 
 /**
- * The conditions of a write against the current object, undefined when the key has none or a delete marker is its
- * newest version. An ETag in If-None-Match is honoured although the public service offers only `*`.
+ * Evaluates the conditions of a write against the current object, undefined if the key has none or its newest version is
+ * a delete marker. An ETag in If-None-Match is honoured although the public service offers only `*`.
  */
-export const judgeWrite = (
+export const evaluateWriteConditions = (
   conditions: WriteConditions,
   current: Pick<ConditionSubject, "eTag"> | undefined,
-): WriteVerdict => {
+): WriteOutcome => {
   const { ifMatch, ifNoneMatch } = conditions;
   if (ifNoneMatch !== undefined && current !== undefined && matchesETag(ifNoneMatch, current.eTag))
     return { kind: "failed", condition: "If-None-Match" };
@@ -70,7 +74,7 @@ export const judgeWrite = (
   return matchesETag(ifMatch, current.eTag) ? { kind: "proceed" } : { kind: "failed", condition: "If-Match" };
 };
 
-/** Whether a list of ETags names this one. Quotes are optional, `*` names any, weakness is left aside. */
+/** Whether a list of ETags names this one. Quotes are optional, `*` names any, `W/` is ignored. */
 export const matchesETag = (list: string, eTag: string): boolean =>
   list
     .split(",")

@@ -1,18 +1,18 @@
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
-import { fault, invalidArgument, invalidRequest, notOffered } from "../faults.ts";
+import { fault, invalidArgument, invalidRequest, memberNotOffered } from "../faults.ts";
 import type { ByteRange } from "./byte-range.ts";
 import { parseCopyRange } from "./byte-range.ts";
 import { isBucketArn } from "./bucket-name.ts";
 import type { ConditionSubject } from "./conditions.ts";
-import { judgeRead } from "./conditions.ts";
+import { evaluateReadConditions } from "./conditions.ts";
 import type { Instant } from "./instant.ts";
 import { instantMs } from "./instant.ts";
-import { checkVersionId } from "./object-version.ts";
 
-/** What a copy copies. */
+/** The object that a copy reads. */
 export interface CopySource {
   readonly bucket: string;
   readonly key: string;
+  /** Undefined: the current version. */
   readonly versionId: string | undefined;
 }
 
@@ -25,29 +25,27 @@ export interface CopyConditions {
 }
 
 /**
- * Reads `bucket/key`, URL-encoded, with an optional leading slash and `?versionId=`. A plus is a space, because clients
- * encode the source as a form value. Throws INVALID_ARGUMENT for any other text, MEMBER_NOT_IMPLEMENTED for an ARN,
- * INVALID_VERSION_ID.
+ * Parses `bucket/key`, URL-encoded, with an optional leading slash and `?versionId=`. A plus is a space, because
+ * clients encode the source as a form value. Throws INVALID_ARGUMENT for any other text, MEMBER_NOT_IMPLEMENTED for an
+ * ARN.
  */
 export const parseCopySource = (text: string): CopySource => {
   const [path = "", versionId] = text.split(/\?versionId=(.*)$/s);
   const decoded = decode(path.replaceAll("+", " "), text).replace(/^\//, "");
-  if (isBucketArn(decoded)) throw notOffered("x-svc-copy-source");
+  if (isBucketArn(decoded)) throw memberNotOffered("x-svc-copy-source");
   const slash = decoded.indexOf("/");
   if (slash < 1 || slash === decoded.length - 1) throw malformed(text);
-  const source = {
+  return {
     bucket: decoded.slice(0, slash),
     key: decoded.slice(slash + 1),
     versionId: versionId === undefined ? undefined : decode(versionId, text),
   };
-  checkVersionId(source.versionId);
-  return source;
 };
 
-/** Throws PRECONDITION_FAILED unless the conditions on the source hold; every failure is 412, never 304. */
+/** Throws PRECONDITION_FAILED unless the conditions on the source hold; a failure is 412, never 304. */
 export const checkCopyConditions = (request: CopyConditions, subject: ConditionSubject, nowMs: number): void => {
   const { copySourceIfModifiedSince: modified, copySourceIfUnmodifiedSince: unmodified } = request;
-  const verdict = judgeRead(
+  const outcome = evaluateReadConditions(
     {
       ifMatch: request.copySourceIfMatch,
       ifNoneMatch: request.copySourceIfNoneMatch,
@@ -57,17 +55,19 @@ export const checkCopyConditions = (request: CopyConditions, subject: ConditionS
     subject,
     nowMs,
   );
-  if (verdict.kind === "proceed") return;
+  if (outcome.kind === "proceed") return;
   const header =
-    verdict.kind === "failed"
-      ? verdict.condition
+    outcome.kind === "failed"
+      ? outcome.condition
       : request.copySourceIfNoneMatch === undefined
         ? "If-Modified-Since"
         : "If-None-Match";
   throw fault(ErrorReason.PRECONDITION_FAILED, { condition: `x-svc-copy-source-${header}` });
 };
 
-/** The bytes of the source that a part copy takes. Throws INVALID_ARGUMENT, or INVALID_REQUEST for a start past the end. */
+/**
+ * The bytes of the source that a part copy reads. Throws INVALID_ARGUMENT, or INVALID_REQUEST for a start past the end.
+ */
 export const selectCopyRange = (header: string | undefined, sizeBytes: number): ByteRange => {
   if (header === undefined) return { offsetBytes: 0, lengthBytes: sizeBytes };
   const range = parseCopyRange(header);

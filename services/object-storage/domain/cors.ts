@@ -4,11 +4,8 @@ import type { CorsConfiguration, CorsRule } from "../../../gen/quartet/objectsto
 import { CorsConfigurationSchema } from "../../../gen/quartet/objectstorage/v1/cors_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import { fault, invalidArgument, invalidRequest } from "../faults.ts";
+import { limits } from "../limits.ts";
 
-const rulesMax = 100;
-const idLengthMax = 255;
-/** All rules together, so that a document does not make the answers to browsers arbitrarily large. */
-const configurationBytesMax = 64 * 1024;
 const methods = new Set(["GET", "PUT", "HEAD", "POST", "DELETE"]);
 const headerName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const originText = /^[\x21-\x7e]+$/;
@@ -22,10 +19,10 @@ export const planCors = (configuration: CorsConfiguration | undefined): CorsConf
   const rules = configuration?.corsrules ?? [];
   if (configuration === undefined || rules.length === 0 || !rules.every(followsSchema))
     throw fault(ErrorReason.MALFORMED_XML);
-  if (toBinary(CorsConfigurationSchema, configuration).length > configurationBytesMax)
-    throw fault(ErrorReason.MESSAGE_TOO_LARGE, { limit_bytes: String(configurationBytesMax) });
-  if (rules.length > rulesMax)
-    throw invalidRequest(`The number of CORS rules should not exceed allowed limit of ${rulesMax} rules.`);
+  if (toBinary(CorsConfigurationSchema, configuration).length > limits.corsBytesMax)
+    throw fault(ErrorReason.MESSAGE_TOO_LARGE, { limit_bytes: String(limits.corsBytesMax) });
+  if (rules.length > limits.corsRulesMax)
+    throw invalidRequest(`The number of CORS rules should not exceed allowed limit of ${limits.corsRulesMax} rules.`);
   for (const rule of rules) checkRule(rule);
   return configuration;
 };
@@ -33,8 +30,12 @@ export const planCors = (configuration: CorsConfiguration | undefined): CorsConf
 const followsSchema = (rule: CorsRule): boolean => rule.allowedMethods.length > 0 && rule.allowedOrigins.length > 0;
 
 const checkRule = (rule: CorsRule): void => {
-  if ((rule.id ?? "").length > idLengthMax)
-    throw invalidArgument("ID", rule.id ?? "", `The ID of a rule must not exceed ${idLengthMax} characters.`);
+  if ((rule.id ?? "").length > limits.corsRuleIdLengthMax)
+    throw invalidArgument(
+      "ID",
+      rule.id ?? "",
+      `The ID of a rule must not exceed ${limits.corsRuleIdLengthMax} characters.`,
+    );
   for (const method of rule.allowedMethods)
     if (!methods.has(method))
       throw invalidRequest(`Found unsupported HTTP method in CORS config. Unsupported method is ${method}`);

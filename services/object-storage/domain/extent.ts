@@ -1,10 +1,25 @@
 import type { ExtentRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import type { ByteRange } from "./byte-range.ts";
 
-/** A stretch of a blob in a manifest. */
+/** A range of a blob in a manifest. */
 export type Extent = Pick<ExtentRecord, "blobId" | "offsetBytes" | "lengthBytes" | "isInline">;
 
-/** The extents, or stretches of them, that hold a range of the content. */
+/** A blob that was just stored and that no manifest refers to yet: a file, or bytes to be put into the database. */
+export interface NewBlob {
+  readonly blobId: string;
+  readonly sizeBytes: number;
+  /** Undefined: the blob is a file. */
+  readonly inlineBody: Uint8Array | undefined;
+}
+
+/** A range of a blob that is to be read. */
+export interface BlobRange extends ByteRange {
+  readonly blobId: string;
+  /** The whole blob if it is stored in the database; undefined: the blob is a file. */
+  readonly inlineBody: Uint8Array | undefined;
+}
+
+/** The extents, or ranges of them, that hold a range of the content. */
 export const sliceExtents = (extents: readonly Extent[], range: ByteRange): Extent[] => {
   const end = range.offsetBytes + range.lengthBytes;
   const slices: Extent[] = [];

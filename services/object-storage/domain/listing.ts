@@ -1,10 +1,10 @@
-/** What a listing asks for, already defaulted. */
+/** A listing as requested, with defaults filled in. */
 export interface ListingRequest<Position> {
   /** Only names that begin with this. Empty: all. */
   readonly prefix: string;
-  /** Names with this after the prefix are rolled up. Empty: no rolling up. */
+  /** Names with this after the prefix become common prefixes. Empty: none do. */
   readonly delimiter: string;
-  /** Only rows behind this one, and no common prefix that its name lies in. The empty name: from the start. */
+  /** Only rows after this one, and not the common prefix of its name. The empty name: from the start. */
   readonly start: { readonly name: string; readonly position: Position };
   /** The most entries. 0: none. */
   readonly entriesMax: number;
@@ -21,34 +21,34 @@ export interface ListingPage<Row> {
   readonly isTruncated: boolean;
 }
 
-/** Rows in the byte order of their names, as the database gives them. Several may have one name. */
+/** A row of the database; rows are read in the byte order of their names. Several may have one name. */
 export interface NamedRow<Row, Position> {
   readonly name: string;
-  /** Where the row stands among all rows. */
+  /** The row's position among all rows. */
   readonly position: Position;
   readonly row: Row;
 }
 
-/** Where a reading of rows begins. */
+/** Where to start reading rows. */
 export type ListingSeek<Position> =
-  /** Behind this row. */
+  /** After this row. */
   | { readonly after: Position }
-  /** Behind every name that begins with this. */
+  /** After every name that begins with this. */
   | { readonly past: string };
 
-/** Reads the next rows that begin with the listing's prefix; fewer than `limit` means that nothing is left. */
+/** Reads the next rows whose names begin with the listing's prefix; fewer than `limit` if there are no more. */
 export type ReadRows<Row, Position> = (
   seek: ListingSeek<Position>,
   limit: number,
 ) => Promise<readonly NamedRow<Row, Position>[]>;
 
-/** Rows read at once while names are rolled up: one that is skipped costs little, a seek costs more. */
-const rolledUpReadMax = 64;
+/** Rows that one read returns if there is a delimiter: a skipped row costs little, a seek costs more. */
+const delimitedReadMax = 64;
 
 /**
- * Makes one page. Common prefixes count as entries; the rows of one are skipped by seeking past it, so a page costs
- * as much as it shows however many names lie in its common prefixes. One entry more than asked for is looked for, to
- * know whether anything is left.
+ * Reads one page. Common prefixes count as entries; the rows of one are skipped by seeking past it, so the cost of a page
+ * depends on its entries only, however many names have its common prefixes. One entry more than asked for is read, to
+ * know whether there are more.
  */
 export const listPage = async <Row, Position>(
   request: ListingRequest<Position>,
@@ -58,7 +58,7 @@ export const listPage = async <Row, Position>(
   if (entriesMax === 0) return { entries: [], isTruncated: false };
   const entries: ListingEntry<Row>[] = [];
   const wanted = entriesMax + 1;
-  const readMax = delimiter === "" ? wanted : rolledUpReadMax;
+  const readMax = delimiter === "" ? wanted : delimitedReadMax;
   let seek = firstSeek(request);
   for (;;) {
     const limit = Math.min(wanted - entries.length, readMax);
@@ -76,15 +76,33 @@ export const listPage = async <Row, Position>(
   }
 };
 
-/** A start inside a common prefix lies behind all of that prefix. */
+/** A start inside a common prefix skips all of that prefix. */
 const firstSeek = <Position>({ prefix, delimiter, start }: ListingRequest<Position>): ListingSeek<Position> => {
   const within = commonPrefixOf(start.name, prefix, delimiter);
   return within === undefined ? { after: start.position } : { past: within };
 };
 
-/** The part of a name through the first delimiter after the prefix; undefined when the name is not rolled up. */
+/** The part of a name up to the first delimiter after the prefix; undefined if the name has none. */
 export const commonPrefixOf = (name: string, prefix: string, delimiter: string): string | undefined => {
   if (delimiter === "" || !name.startsWith(prefix)) return undefined;
   const found = name.indexOf(delimiter, prefix.length);
   return found === -1 ? undefined : name.slice(0, found + delimiter.length);
+};
+
+/** Bytes that are not encoded in listings with encoding-type `url`: the slash stays readable. */
+const plainCharacter = /[A-Za-z0-9\-_.~*/]/;
+
+/** How a listing writes names: unchanged, or for encoding-type `url` percent-encoded; a space becomes a plus sign. */
+export const encodeListed = (encodingType: string | undefined): ((name: string) => string) =>
+  encodingType === "url" ? percentEncode : (name) => name;
+
+const percentEncode = (name: string): string => {
+  let encoded = "";
+  for (const byte of Buffer.from(name)) {
+    const character = String.fromCharCode(byte);
+    if (plainCharacter.test(character)) encoded += character;
+    else if (character === " ") encoded += "+";
+    else encoded += `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;
+  }
+  return encoded;
 };

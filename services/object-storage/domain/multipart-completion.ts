@@ -2,6 +2,8 @@ import type { CompletedPart } from "../../../gen/quartet/objectstorage/v1/multip
 import type { PartRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import { fault, invalidArgument, invalidRequest } from "../faults.ts";
+import type { Limits } from "../limits.ts";
+import { limits } from "../limits.ts";
 import type { ChecksumMembers } from "./checksum-algorithm.ts";
 import { checksumAlgorithms, checksumMembers, encodeDigest } from "./checksum-algorithm.ts";
 import { unquoteETag } from "./conditions.ts";
@@ -33,23 +35,15 @@ export interface CompletedObject {
   readonly checksum: Uint8Array;
 }
 
-/** Sizes that a completed upload must keep to. */
-export interface CompletionLimits {
-  readonly partBytesMin: number;
-  readonly objectBytesMax: number;
-}
-
 /** Computes the digest of bytes that are at hand. */
 export type DigestOf = (name: string, bytes: Uint8Array) => Promise<Uint8Array>;
-
-const partNumberMax = 10_000;
 
 /** Reads the list of parts. Throws MALFORMED_XML for an empty list or entry, INVALID_ARGUMENT for a number, INVALID_PART_ORDER. */
 export const readPartList = (parts: readonly CompletedPart[]): ListedPart[] => {
   if (parts.length === 0) throw fault(ErrorReason.MALFORMED_XML);
   const listed = parts.map(({ partNumber, eTag, ...checksums }) => {
     if (partNumber === undefined || eTag === undefined) throw fault(ErrorReason.MALFORMED_XML);
-    if (partNumber < 1 || partNumber > partNumberMax)
+    if (partNumber < 1 || partNumber > limits.partNumberMax)
       throw invalidArgument("PartNumber", String(partNumber), "PartNumber must be >= 1 and <= 10000");
     return { partNumber, eTag: unquoteETag(eTag), checksums };
   });
@@ -89,22 +83,22 @@ export const chooseParts = (
 export const completeObject = async (
   chosen: readonly ChosenPart[],
   checksum: UploadChecksum,
-  limits: CompletionLimits,
+  sizes: Pick<Limits, "partBytesMin" | "objectBytesMax">,
   digestOf: DigestOf,
 ): Promise<CompletedObject> => {
   for (const { listed, stored } of chosen.slice(0, -1))
-    if (Number(stored.sizeBytes) < limits.partBytesMin)
+    if (Number(stored.sizeBytes) < sizes.partBytesMin)
       throw fault(ErrorReason.ENTITY_TOO_SMALL, {
         proposed_size: String(stored.sizeBytes),
-        min_size_allowed: String(limits.partBytesMin),
+        min_size_allowed: String(sizes.partBytesMin),
         part_number: String(listed.partNumber),
         e_tag: listed.eTag,
       });
   const sizeBytes = chosen.reduce((sum, { stored }) => sum + Number(stored.sizeBytes), 0);
-  if (sizeBytes > limits.objectBytesMax)
+  if (sizeBytes > sizes.objectBytesMax)
     throw fault(ErrorReason.ENTITY_TOO_LARGE, {
       proposed_size: String(sizeBytes),
-      max_size_allowed: String(limits.objectBytesMax),
+      max_size_allowed: String(sizes.objectBytesMax),
     });
   const md5 = await digestOf("MD5", Buffer.concat(chosen.map(({ stored }) => stored.md5)));
   return {

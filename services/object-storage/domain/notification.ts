@@ -6,7 +6,7 @@ import type {
   NotificationConfigurationFilter,
 } from "../../../gen/quartet/objectstorage/v1/notification_pb.ts";
 import { NotificationConfigurationSchema } from "../../../gen/quartet/objectstorage/v1/notification_pb.ts";
-import { fault, invalidArgument, notOffered } from "../faults.ts";
+import { fault, invalidArgument, memberNotOffered } from "../faults.ts";
 
 /** A destination as its entry names it. */
 interface DestinationEntry {
@@ -45,9 +45,9 @@ export const planNotification = (configuration: NotificationConfiguration): Noti
   for (const entry of queueConfigurations) checkEntry(entry, entry.queueArn);
   for (const entry of functionConfigurations) checkEntry(entry, entry.functionArn);
   checkIds([...topicConfigurations, ...queueConfigurations, ...functionConfigurations]);
-  if (topicConfigurations.length > 0) throw notOffered("TopicConfiguration");
-  if (queueConfigurations.length > 0) throw notOffered("QueueConfiguration");
-  if (functionConfigurations.length > 0) throw notOffered("CloudFunctionConfiguration");
+  if (topicConfigurations.length > 0) throw memberNotOffered("TopicConfiguration");
+  if (queueConfigurations.length > 0) throw memberNotOffered("QueueConfiguration");
+  if (functionConfigurations.length > 0) throw memberNotOffered("CloudFunctionConfiguration");
   return configuration;
 };
 

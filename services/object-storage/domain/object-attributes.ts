@@ -1,13 +1,9 @@
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import { fault, invalidArgument, invalidRequest } from "../faults.ts";
+import { limits } from "../limits.ts";
 import { chooseStorageClass } from "./storage-class.ts";
 import type { TagPair } from "./tags.ts";
 import { parseTagging } from "./tags.ts";
-
-/** The most bytes of UTF-8 that a key may have. */
-export const keyBytesMax = 1024;
-/** The most bytes of UTF-8 that the names and values of user metadata may have together. */
-export const metadataBytesMax = 2048;
 
 /** What a request says about an object besides its content. */
 export interface AttributesRequest {
@@ -45,8 +41,8 @@ export interface ObjectAttributes {
 /** Throws KEY_TOO_LONG. */
 export const checkKey = (key: string): void => {
   const size = Buffer.byteLength(key);
-  if (size > keyBytesMax)
-    throw fault(ErrorReason.KEY_TOO_LONG, { size: String(size), max_size_allowed: String(keyBytesMax) });
+  if (size > limits.keyBytesMax)
+    throw fault(ErrorReason.KEY_TOO_LONG, { size: String(size), max_size_allowed: String(limits.keyBytesMax) });
 };
 
 /**
@@ -81,8 +77,11 @@ const checkMetadata = (metadata: Readonly<Record<string, string>>): void => {
     (sum, [name, value]) => sum + Buffer.byteLength(name) + Buffer.byteLength(value),
     0,
   );
-  if (size > metadataBytesMax)
-    throw fault(ErrorReason.METADATA_TOO_LARGE, { size: String(size), max_size_allowed: String(metadataBytesMax) });
+  if (size > limits.metadataBytesMax)
+    throw fault(ErrorReason.METADATA_TOO_LARGE, {
+      size: String(size),
+      max_size_allowed: String(limits.metadataBytesMax),
+    });
 };
 
 /** The headers that are kept, by their members. */

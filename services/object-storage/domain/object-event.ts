@@ -2,9 +2,8 @@ import type { ObjectEventRecord } from "../../../gen/quartet/objectstorage/stora
 import { arn } from "../../kit/arn/arn.ts";
 import { instant } from "./instant.ts";
 import type { Instant } from "./instant.ts";
-import { sequencer } from "./sequence.ts";
 
-/** The dialect of what is told without a request. */
+/** The dialect of events. */
 export type EmitDialect = "amz" | "svc";
 
 /** One entry for the event bus. */
@@ -23,9 +22,9 @@ const partitions: Readonly<Record<EmitDialect, string>> = { amz: "aws", svc: "sv
 /** The partition of the ARNs that a dialect writes. */
 export const partitionOf = (dialect: EmitDialect): string => partitions[dialect];
 
-/** The event as consumers of such events expect it. Keys stand as they are; size and ETag only where they are known. */
+/** The event in the public format. Keys are not encoded; size and ETag are set only where they are known. */
 export const busEntryOf = (event: ObjectEventRecord, dialect: EmitDialect): BusEntry => ({
-  time: instant(Number(event.timeMs)),
+  time: instant(Number(event.occurredMs)),
   source: sources[dialect],
   detailType: event.detailType,
   resources: [
@@ -54,3 +53,6 @@ export const busEntryOf = (event: ObjectEventRecord, dialect: EmitDialect): BusE
     ...(event.deletionType === "" ? {} : { "deletion-type": event.deletionType }),
   }),
 });
+
+/** A sequence as consumers compare it: 16 hexadecimal digits. */
+const sequencer = (sequence: number): string => sequence.toString(16).toUpperCase().padStart(16, "0");

@@ -1,5 +1,5 @@
 import { ServerSideEncryption } from "../../../gen/quartet/objectstorage/v1/encryption_pb.ts";
-import { notOffered } from "../faults.ts";
+import { memberNotOffered } from "../faults.ts";
 
 /** Members of requests that ask for something that this service does not offer. What a request lacks is undefined. */
 export interface UnofferedMembers {
@@ -56,6 +56,6 @@ export const refuseUnoffered = (request: UnofferedMembers): void => {
   for (const member of members) {
     const value = request[member];
     const [header, harmless = []] = unoffered[member];
-    if (value !== undefined && !harmless.includes(value)) throw notOffered(header);
+    if (value !== undefined && !harmless.includes(value)) throw memberNotOffered(header);
   }
 };

@@ -1,5 +1,5 @@
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
-import { fault, notOffered } from "../faults.ts";
+import { fault, memberNotOffered } from "../faults.ts";
 
 export const defaultStorageClass = "STANDARD";
 
@@ -30,6 +30,6 @@ const known = new Set([
 export const chooseStorageClass = (asked: string | undefined): string => {
   const storageClass = asked ?? defaultStorageClass;
   if (offered.has(storageClass)) return storageClass;
-  if (known.has(storageClass)) throw notOffered("x-svc-storage-class");
+  if (known.has(storageClass)) throw memberNotOffered("x-svc-storage-class");
   throw fault(ErrorReason.INVALID_STORAGE_CLASS, { storage_class_requested: storageClass });
 };

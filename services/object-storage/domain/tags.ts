@@ -1,6 +1,8 @@
 import type { Tagging } from "../../../gen/quartet/objectstorage/v1/tagging_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
+import { findReservedTagKey } from "../../kit/tags/tags.ts";
 import { fault, invalidArgument } from "../faults.ts";
+import { limits } from "../limits.ts";
 
 /** One tag. */
 export interface TagPair {
@@ -8,13 +10,9 @@ export interface TagPair {
   readonly value: string;
 }
 
-export const objectTagsMax = 10;
-export const bucketTagsMax = 50;
-const keyLengthMax = 128;
-const valueLengthMax = 256;
 const tagText = /^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$/u;
-/** Prefixes of tags that only the system sets, in either dialect. */
-const reservedPrefix = /^(?:aws|svc):/i;
+const malformedHeader =
+  "The header 'x-svc-tagging' shall be encoded as UTF-8 then URLEncoded URL query parameters without tag name duplicates.";
 
 /** Reads tags written as URL query parameters. Throws INVALID_ARGUMENT for broken text, INVALID_TAG for bad tags. */
 export const parseTagging = (text: string): TagPair[] => {
@@ -24,12 +22,8 @@ export const parseTagging = (text: string): TagPair[] => {
     return { key, value };
   });
   if (new Set(pairs.map((pair) => pair.key)).size < pairs.length)
-    throw invalidArgument(
-      "x-svc-tagging",
-      text,
-      "The header 'x-svc-tagging' shall be encoded as UTF-8 then URLEncoded URL query parameters without tag name duplicates.",
-    );
-  checkTags(pairs, objectTagsMax);
+    throw invalidArgument("x-svc-tagging", text, malformedHeader);
+  checkTags(pairs, limits.tagsPerObjectMax);
   return pairs;
 };
 
@@ -51,10 +45,11 @@ export const checkTags = (tags: readonly TagPair[], countMax: number): void => {
   for (const { key, value } of tags) {
     if (seen.has(key)) throw invalidTag("Cannot provide multiple Tags with the same key", key);
     seen.add(key);
-    if (key === "" || characters(key) > keyLengthMax || !tagText.test(key))
+    if (key === "" || characters(key) > limits.tagKeyCharactersMax || !tagText.test(key))
       throw invalidTag("The TagKey you have provided is invalid", key);
-    if (reservedPrefix.test(key)) throw invalidTag("System tags cannot be added or updated by the requester", key);
-    if (characters(value) > valueLengthMax || !tagText.test(value))
+    if (findReservedTagKey([key]) !== undefined)
+      throw invalidTag("System tags cannot be added or updated by the requester", key);
+    if (characters(value) > limits.tagValueCharactersMax || !tagText.test(value))
       throw invalidTag("The TagValue you have provided is invalid", key);
   }
 };
@@ -69,10 +64,6 @@ const decodeForm = (part: string, whole: string): string => {
     return decodeURIComponent(part.replaceAll("+", " "));
   } catch (error) {
     if (!(error instanceof URIError)) throw error;
-    throw invalidArgument(
-      "x-svc-tagging",
-      whole,
-      "The header 'x-svc-tagging' shall be encoded as UTF-8 then URLEncoded URL query parameters without tag name duplicates.",
-    );
+    throw invalidArgument("x-svc-tagging", whole, malformedHeader);
   }
 };

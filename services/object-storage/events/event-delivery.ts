@@ -11,30 +11,28 @@ import type { JobHandler, JobPolicy } from "../../kit/jobs/jobs.ts";
 import { exponentialBackoff } from "../../kit/jobs/jobs.ts";
 import type { EmitDialect } from "../domain/object-event.ts";
 import { busEntryOf } from "../domain/object-event.ts";
+import { limits } from "../limits.ts";
 
-/** What deliveries need. */
+/** What deliveries are made with. */
 export interface DeliveryOptions {
   readonly eventBus: Pick<Client<typeof EventBusService>, "putEvents">;
   readonly minter: Minter;
   readonly dialect: EmitDialect;
 }
 
-const dayMs = 24 * 60 * 60 * 1000;
-const deliveryTimeoutMs = 10_000;
-
-/** Answers of the bus that another try does not change. */
+/** Refusals of the bus that another attempt does not change. */
 const finalCodes: ReadonlySet<Code> = new Set([Code.InvalidArgument, Code.Unimplemented]);
 
-/** A bus that is down delays: deliveries are tried for years, at most a minute apart. */
+/** A bus that is not available delays deliveries; none is given up within ten years. */
 export const deliveryPolicy: JobPolicy = {
   attemptsMax: Number.MAX_SAFE_INTEGER,
-  ageMsMax: 3650 * dayMs,
-  backoff: exponentialBackoff({ firstMs: 200, maxMs: 60_000 }),
+  ageMsMax: limits.deliveryAgeMsMax,
+  backoff: exponentialBackoff({ firstMs: limits.deliveryRetryMsMin, maxMs: limits.deliveryRetryMsMax }),
 };
 
 /**
- * Tells the event bus of one change, with a token that names the principal who made it. The bus may be told twice when
- * its answer is lost; consumers know repetitions by the sequencer.
+ * Sends one change to the event bus, with a token that names the principal who made it. If the bus's answer is lost, the
+ * event is sent again; consumers recognize repetitions by the sequencer.
  */
 export const deliverEvent =
   ({ eventBus, minter, dialect }: DeliveryOptions): JobHandler =>
@@ -44,7 +42,7 @@ export const deliverEvent =
     try {
       const { entries } = await eventBus.putEvents(
         { entries: [busEntryOf(event, dialect)] },
-        { headers: { authorization: `Bearer ${token}` }, signal, timeoutMs: deliveryTimeoutMs },
+        { headers: { authorization: `Bearer ${token}` }, signal, timeoutMs: limits.deliveryTimeoutMs },
       );
       const refusal = entries.find((entry) => entry.errorCode !== undefined);
       if (refusal === undefined) return { done: true };
@@ -55,7 +53,10 @@ export const deliverEvent =
     }
   };
 
-/** The original principal. Its policies do not matter: that the bucket's owner asked for the telling is what allows it. */
+/**
+ * The original principal. Its policies are not evaluated, because the bucket's owner, who configured the notification,
+ * allowed it.
+ */
 const requesterOf = (event: ObjectEventRecord): Caller => ({
   accountId: event.requesterAccountId,
   principalArn: event.requesterArn,

@@ -2,13 +2,16 @@ import { create, toBinary } from "@bufbuild/protobuf";
 
 import { ObjectEventRecordSchema } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import type { Jobs } from "../../kit/jobs/jobs.ts";
+import type { CallContext } from "../../kit/server/handlers.ts";
 import type { Transaction } from "../../kit/store/store.ts";
-import type { Context } from "../application.ts";
 import type { Bucket } from "../store/bucket.ts";
 import { findDocument } from "../store/configuration.ts";
 
-/** The kind of the jobs that tell the event bus. */
+/** The kind of the jobs that send events to the event bus. */
 export const objectEventJob = "object-event";
+
+/** The call that makes a change, as far as the event names it. */
+export type ChangeOrigin = Pick<CallContext<unknown>, "caller" | "method" | "requestId">;
 
 /** A change of an object. */
 export type ObjectChange = ObjectCreated | ObjectDeleted | ObjectTagged;
@@ -34,30 +37,30 @@ interface ObjectTagged extends ChangeBase {
   readonly eTag: string;
 }
 
-/** Tells the event bus of changes, as far as buckets ask for it. */
+/** Sends changes to the event bus, for buckets that are configured so. */
 export interface EventOutbox {
-  /** Adds the telling to the transaction of the change: both happen or neither. */
-  announce(transaction: Transaction, context: Context, bucket: Bucket, change: ObjectChange): Promise<void>;
+  /** Adds the delivery to the transaction of the change: both are committed or neither. */
+  announce(transaction: Transaction, origin: ChangeOrigin, bucket: Bucket, change: ObjectChange): Promise<void>;
 }
 
 /** An outbox whose deliveries are jobs. */
 export const createEventOutbox = (jobs: Pick<Jobs, "enqueue">): EventOutbox => ({
-  async announce(transaction, context, bucket, change) {
+  async announce(transaction, { caller, method, requestId }, bucket, change) {
     const configuration = await findDocument(transaction, bucket.bucketId, "notification");
     if (configuration?.eventBridgeConfiguration === undefined) return;
     const record = create(ObjectEventRecordSchema, {
       ...describe(change),
-      timeMs: BigInt(change.timeMs),
+      occurredMs: BigInt(change.timeMs),
       bucket: bucket.name,
       key: change.key,
       sequence: BigInt(change.sequence),
-      reason: context.method.name,
-      requestId: context.requestId,
+      reason: method.name,
+      requestId,
       bucketAccountId: bucket.accountId,
-      requesterAccountId: context.caller.accountId,
-      requesterArn: context.caller.principalArn,
-      isRequesterRoot: context.caller.isRoot,
-      sourceIpAddress: context.caller.sourceIp ?? "",
+      requesterAccountId: caller.accountId,
+      requesterArn: caller.principalArn,
+      isRequesterRoot: caller.isRoot,
+      sourceIpAddress: caller.sourceIp ?? "",
       region: bucket.region,
     });
     jobs.enqueue(transaction, {

@@ -1,43 +1,40 @@
-import type { DeleteObjectsRequest } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
-import type { ObjectIdentifier } from "../../../gen/quartet/objectstorage/v1/object_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
+import type { ObjectIdentifier } from "../../../gen/quartet/objectstorage/v1/object_pb.ts";
 import { ServiceError } from "../../kit/faults/service-error.ts";
 import type { Transaction } from "../../kit/store/store.ts";
-import { useBucket } from "../access/bucket-access.ts";
-import type { Context } from "../application.ts";
+import type { BucketContext, Operation } from "../application.ts";
+import { deleteCurrent } from "../content/deletion.ts";
 import { checkKey } from "../domain/object-attributes.ts";
 import { checkVersionId } from "../domain/object-version.ts";
 import { refuseUnoffered } from "../domain/offer.ts";
 import { fault } from "../faults.ts";
+import { limits } from "../limits.ts";
 import type { Bucket } from "../store/bucket.ts";
-import { deleteCurrent } from "../content/deletion.ts";
-
-const objectsMax = 1000;
-/** Objects whose deletion is one transaction. */
-const objectsPerTransaction = 100;
 
 type Outcome =
   | { readonly deleted: ObjectIdentifier }
   | { readonly refused: ServiceError; readonly of: ObjectIdentifier };
 
 /**
- * Deletes up to 1,000 objects, each for itself; one that is not there is deleted already, so repeating it succeeds.
- * Refuses as a whole what is not offered, a list that is empty, too long or has an entry without a key, then as every
- * use of a bucket does. What one object is refused with is told beside those that are deleted.
+ * Deletes up to 1,000 objects, each on its own. Succeeds for keys without an object, so repeating it succeeds. The
+ * refusal of one object is returned next to those that are deleted. Checks, in order:
+ *  1. the request asks for nothing that is not offered;
+ *  2. the list is not empty, not too long, and each entry has a key;
+ *  3. for each object: the key's length, the version id, the conditions.
  */
-export const deleteObjects = async (request: DeleteObjectsRequest, context: Context) => {
+export const deleteObjects: Operation<"deleteObjects"> = async (request, context) => {
   refuseUnoffered(request);
   const { objects = [], quiet = false } = request.delete ?? {};
-  if (objects.length === 0 || objects.length > objectsMax || objects.some((object) => !object.key))
+  if (objects.length === 0 || objects.length > limits.batchDeleteObjectsMax || objects.some((object) => !object.key))
     throw fault(ErrorReason.MALFORMED_XML);
 
   const outcomes: Outcome[] = [];
-  for (let at = 0; at < objects.length; at += objectsPerTransaction) {
-    const batch = objects.slice(at, at + objectsPerTransaction);
+  for (let at = 0; at < objects.length; at += limits.batchDeleteTransactionObjects) {
+    const batch = objects.slice(at, at + limits.batchDeleteTransactionObjects);
     outcomes.push(
       ...(await context.app.store.transact(
         async (transaction) => {
-          const bucket = await useBucket(transaction, context, request);
+          const bucket = await context.access.bucket.in(transaction);
           const done: Outcome[] = [];
           for (const object of batch) done.push(await deleteOne(transaction, context, bucket, object));
           return done;
@@ -68,7 +65,7 @@ export const deleteObjects = async (request: DeleteObjectsRequest, context: Cont
 
 const deleteOne = async (
   transaction: Transaction,
-  context: Context,
+  context: BucketContext,
   bucket: Bucket,
   object: ObjectIdentifier,
 ): Promise<Outcome> => {

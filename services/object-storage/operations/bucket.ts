@@ -1,26 +1,19 @@
 import { create } from "@bufbuild/protobuf";
 
-import type {
-  CreateBucketRequest,
-  DeleteBucketRequest,
-  GetBucketLocationRequest,
-  HeadBucketRequest,
-  ListBucketsRequest,
-} from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
-import { TaggingSchema } from "../../../gen/quartet/objectstorage/v1/tagging_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
+import { TaggingSchema } from "../../../gen/quartet/objectstorage/v1/tagging_pb.ts";
 import { arn } from "../../kit/arn/arn.ts";
-import { refuseAnonymous, useBucket } from "../access/bucket-access.ts";
-import type { Application, Context } from "../application.ts";
-import { openContinuation } from "../continuation.ts";
-import { checkBucketAccess } from "../domain/access-control.ts";
+import type { Application, Operation } from "../application.ts";
+import { checkBucketAcl } from "../domain/access-control.ts";
 import { isBucketName } from "../domain/bucket-name.ts";
+import { instant } from "../domain/instant.ts";
 import { chooseRegion, locationConstraintOf } from "../domain/location.ts";
 import { refuseUnoffered } from "../domain/offer.ts";
-import { bucketTagsMax, planTagging } from "../domain/tags.ts";
-import { instant } from "../domain/instant.ts";
-import { fault, notOffered } from "../faults.ts";
 import { ownerOf } from "../domain/owner.ts";
+import { planTagging } from "../domain/tags.ts";
+import { fault, memberNotOffered } from "../faults.ts";
+import { limits } from "../limits.ts";
+import type { Bucket } from "../store/bucket.ts";
 import {
   countBuckets,
   createBucketRecord,
@@ -31,31 +24,32 @@ import {
 } from "../store/bucket.ts";
 import { putDocument } from "../store/configuration.ts";
 
-const bucketsPerPageMax = 10_000;
-
 /**
- * Makes an empty bucket of the caller's account. Refuses an anonymous caller, a name that breaks the rules, what is
- * not offered, access for others, a wrong region, bad tags, a name that is taken (by the caller's account or another), one bucket too
- * many. Repeating it is refused and changes nothing.
+ * Creates an empty bucket of the caller's account. Repeating it is refused and changes nothing. Checks, in order:
+ *  1. the name follows the rules of bucket names;
+ *  2. the request asks for nothing that is not offered;
+ *  3. its ACL grants nothing to others;
+ *  4. the region is the service's;
+ *  5. the tags are valid;
+ *  6. the name is free: not a bucket of the caller's account, nor of another;
+ *  7. the account has fewer buckets than it may have.
  */
-export const createBucket = async (request: CreateBucketRequest, context: Context) => {
-  const { app, caller } = context;
+export const createBucket: Operation<"createBucket"> = async (request, { app, caller }) => {
   const { bucket: name, createBucketConfiguration: configuration } = request;
-  refuseAnonymous(context, name);
   if (!isBucketName(name)) throw fault(ErrorReason.INVALID_BUCKET_NAME, { bucket_name: name });
   refuseUnoffered(request);
-  if (configuration?.location !== undefined) throw notOffered("Location");
-  if (configuration?.bucket !== undefined) throw notOffered("Bucket");
-  checkBucketAccess(request);
+  if (configuration?.location !== undefined) throw memberNotOffered("Location");
+  if (configuration?.bucket !== undefined) throw memberNotOffered("Bucket");
+  checkBucketAcl(request);
   const region = chooseRegion(configuration?.locationConstraint, app.region);
-  const tagging = planTagging(create(TaggingSchema, { tagSet: configuration?.tags ?? [] }), bucketTagsMax);
+  const tagging = planTagging(create(TaggingSchema, { tagSet: configuration?.tags ?? [] }), limits.tagsPerBucketMax);
 
   const bucket = {
     name,
     bucketId: app.ids.hex(16),
     accountId: caller.accountId,
     region,
-    creationTimeMs: app.clock.now(),
+    createdMs: app.clock.now(),
   };
   await app.store.transact(async (transaction) => {
     const existing = await findBucket(transaction, name);
@@ -72,23 +66,22 @@ export const createBucket = async (request: CreateBucketRequest, context: Contex
   return { location: `/${name}`, bucketArn: bucketArn(app, name) };
 };
 
-/** Tells whether the bucket exists and the caller may use it. Refuses as every use of a bucket does. */
-export const headBucket = async (request: HeadBucketRequest, context: Context) => {
-  const { app } = context;
-  const bucket = await app.store.read((reader) => useBucket(reader, context, request));
+/** Answers if the bucket exists and the caller may use it; so it returns what the guard's refusals leave. */
+export const headBucket: Operation<"headBucket"> = async (_request, { app, access }) => {
+  const bucket = await app.store.read((reader) => access.bucket.in(reader));
   return { bucketArn: bucketArn(app, bucket.name), bucketRegion: bucket.region, accessPointAlias: false };
 };
 
-/** Tells the region of a bucket: nothing for the first region. Refuses as every use of a bucket does. */
-export const getBucketLocation = async (request: GetBucketLocationRequest, context: Context) => {
-  const bucket = await context.app.store.read((reader) => useBucket(reader, context, request));
+/** Returns the region of a bucket; nothing for the first region. */
+export const getBucketLocation: Operation<"getBucketLocation"> = async (_request, { app, access }) => {
+  const bucket = await app.store.read((reader) => access.bucket.in(reader));
   return { locationConstraint: locationConstraintOf(bucket.region) };
 };
 
-/** Deletes an empty bucket. Refuses as every use of a bucket does, then a bucket with anything in it. */
-export const deleteBucket = async (request: DeleteBucketRequest, context: Context) => {
-  await context.app.store.transact(async (transaction) => {
-    const bucket = await useBucket(transaction, context, request);
+/** Deletes a bucket. Fails if an object or an open upload is in it. */
+export const deleteBucket: Operation<"deleteBucket"> = async (_request, { app, access }) => {
+  await app.store.transact(async (transaction) => {
+    const bucket = await access.bucket.in(transaction);
     if (!(await isBucketEmpty(transaction, bucket)))
       throw fault(ErrorReason.BUCKET_NOT_EMPTY, { bucket_name: bucket.name });
     await deleteBucketRecord(transaction, bucket);
@@ -96,34 +89,35 @@ export const deleteBucket = async (request: DeleteBucketRequest, context: Contex
   return {};
 };
 
-/** Lists the buckets of the caller's account by name. Refuses an anonymous caller and a token of another listing. */
-export const listBuckets = async (request: ListBucketsRequest, context: Context) => {
+/** Lists the buckets of the caller's account by name. Fails for a token of another listing. */
+export const listBuckets: Operation<"listBuckets"> = async (request, context) => {
   const { app, caller } = context;
-  refuseAnonymous(context, "*");
-  const { prefix = "", bucketRegion, maxBuckets = bucketsPerPageMax } = request;
-  const binding = { caller: caller.accountId, operation: "ListBuckets", filters: [prefix, bucketRegion ?? ""] };
-  const after = openContinuation(app, binding, request.continuationToken) ?? "";
+  const { prefix = "", bucketRegion } = request;
+  const page = app.pages.open(context, request, [prefix, bucketRegion]);
 
-  const page = await app.store.read(async (reader) => {
-    const found = [];
+  const { items, nextToken } = await app.store.read(async (reader) => {
     const isListed = bucketRegion === undefined || bucketRegion === app.region;
-    const entries = isListed ? await listAccountBuckets(reader, caller.accountId, prefix, after, maxBuckets + 1) : [];
-    for (const { key } of entries.slice(0, maxBuckets)) {
+    const found = isListed
+      ? await listAccountBuckets(reader, caller.accountId, prefix, page.after ?? "", page.lookFor)
+      : [];
+    const cut = page.cut(found, ({ key: [, name] }) => name);
+    const listed: Bucket[] = [];
+    for (const { key } of cut.items) {
       const bucket = await findBucket(reader, key[1]);
-      if (bucket !== undefined) found.push(bucket);
+      if (bucket !== undefined) listed.push(bucket);
     }
-    return { buckets: found, isTruncated: entries.length > maxBuckets };
+    return { ...cut, items: listed };
   });
 
   return {
-    buckets: page.buckets.map((bucket) => ({
+    buckets: items.map((bucket) => ({
       name: bucket.name,
-      creationDate: instant(bucket.creationTimeMs),
+      creationDate: instant(bucket.createdMs),
       bucketRegion: bucket.region,
       bucketArn: bucketArn(app, bucket.name),
     })),
     owner: ownerOf(app, caller.accountId),
-    continuationToken: page.isTruncated ? app.pageTokens.seal(binding, page.buckets.at(-1)?.name ?? "") : undefined,
+    continuationToken: nextToken,
     prefix: request.prefix,
   };
 };

@@ -1,59 +1,61 @@
 import { create } from "@bufbuild/protobuf";
 
-import type { CopyObjectRequest } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import type { ChecksumRecord, VersionRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import { VersionRecordSchema } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
-import { useBucket } from "../access/bucket-access.ts";
-import type { Context } from "../application.ts";
-import { checkObjectAccess } from "../domain/access-control.ts";
-import { judgeWrite, quoteETag } from "../domain/conditions.ts";
-import { parseCopySource } from "../domain/copy-source.ts";
+import type { CopyObjectRequest } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
+import type { CopyContext, Operation } from "../application.ts";
+import { digestSource, findSource, findSourceAgain } from "../content/copy-source-lookup.ts";
+import { checkObjectAcl } from "../domain/access-control.ts";
+import type { ChecksumAlgorithm } from "../domain/checksum-algorithm.ts";
+import { evaluateWriteConditions, quoteETag } from "../domain/conditions.ts";
 import { readAlgorithm } from "../domain/expected-checksums.ts";
 import { instant } from "../domain/instant.ts";
-import { checkKey, planAttributes } from "../domain/object-attributes.ts";
 import type { ObjectAttributes } from "../domain/object-attributes.ts";
-import { describeChecksum } from "../domain/object-version.ts";
+import { checkKey, planAttributes } from "../domain/object-attributes.ts";
+import { checkVersionId, describeChecksum } from "../domain/object-version.ts";
 import { refuseUnoffered } from "../domain/offer.ts";
 import { fault, invalidRequest } from "../faults.ts";
-import { digestSource, findSource, findSourceAgain } from "../content/copy-source-lookup.ts";
 import { shareExtents } from "../store/blob.ts";
+import type { CurrentObject } from "../store/object.ts";
 import { findCurrentRow, putNullVersion } from "../store/object.ts";
 
 /**
- * Makes an object of an existing one in one transaction that moves references and no bytes. Its ETag and parts are the
- * source's; so is its checksum, unless another algorithm is asked for, for which the source is read. Refuses a long
- * key, what is not offered, access for others, a malformed source, bad attributes, then as every use of the destination
- * and then of the source does, the source's key and conditions, its size, a copy to itself that changes nothing, then
- * conditions.
+ * Copies an object in one transaction that adds references and copies no bytes. ETag and parts are the source's; so is
+ * the checksum, unless another algorithm is named, for which the source is read. Checks, in order:
+ *  1. the key is not too long;
+ *  2. the request asks for nothing that is not offered;
+ *  3. its ACL grants nothing to others;
+ *  4. the source's version id is one that an object can have;
+ *  5. metadata, headers, tags, storage class and checksum algorithm are valid;
+ *  6. the source's key exists, and the conditions on it hold;
+ *  7. the source is not too large;
+ *  8. a copy of an object to itself changes something;
+ *  9. the conditions on the destination hold.
  */
-export const copyObject = async (request: CopyObjectRequest, context: Context) => {
-  const { app } = context;
+export const copyObject: Operation<"copyObject"> = async (request, context) => {
+  const { app, access } = context;
   checkKey(request.key);
   refuseUnoffered(request);
-  checkObjectAccess(request);
-  const source = parseCopySource(request.copySource);
-  const asked = planAttributes(request);
+  checkObjectAcl(request);
+  checkVersionId(access.source.versionId);
+  const attributes = planAttributes(request);
   const algorithm = readAlgorithm(request.checksumAlgorithm);
-  const found = await app.store.read(async (reader) => {
-    await useBucket(reader, context, request);
-    return findSource(reader, context, request, source);
-  });
-  checkCopy(request, found.version, source.bucket, source.key, app.limits.copyBytesMax);
-  const checksum =
-    algorithm === undefined || algorithm === found.version.checksum?.algorithm
-      ? found.version.checksum
-      : await newChecksum();
+  const found = await app.store.read((reader) => findSource(reader, context, request));
+  checkSize(found.version, app.limits.copyBytesMax);
+  if (access.source.bucket.name === request.bucket && access.source.key === request.key)
+    checkChange(request, found.version);
+  const checksum = await checksumOf(context, found, algorithm);
 
   const nowMs = app.clock.now();
   const version = await app.store.transact(
     async (transaction) => {
-      const bucket = await useBucket(transaction, context, request);
-      const current = await findSourceAgain(transaction, context, request, source, found);
-      const verdict = judgeWrite(request, await findCurrentRow(transaction, bucket.bucketId, request.key));
-      if (verdict.kind === "failed") throw fault(ErrorReason.PRECONDITION_FAILED, { condition: verdict.condition });
-      if (verdict.kind === "absent") throw fault(ErrorReason.NO_SUCH_KEY, { key: request.key });
-      const copy = copyOf(current.version, request, asked, checksum, context.caller.accountId, nowMs);
+      const bucket = await access.bucket.in(transaction);
+      const current = await findSourceAgain(transaction, context, request, found);
+      const outcome = evaluateWriteConditions(request, await findCurrentRow(transaction, bucket.bucketId, request.key));
+      if (outcome.kind === "failed") throw fault(ErrorReason.PRECONDITION_FAILED, { condition: outcome.condition });
+      if (outcome.kind === "absent") throw fault(ErrorReason.NO_SUCH_KEY, { key: request.key });
+      const copy = copyOf(current.version, request, attributes, checksum, context.caller.accountId, nowMs);
       await shareExtents(transaction, copy.extents);
       const sequence = await putNullVersion(transaction, app.sequences, bucket.bucketId, request.key, copy, nowMs);
       await app.events.announce(transaction, context, bucket, {
@@ -76,60 +78,68 @@ export const copyObject = async (request: CopyObjectRequest, context: Context) =
       ...describeChecksum(create(VersionRecordSchema, version)),
     },
   };
-
-  async function newChecksum() {
-    const range = { offsetBytes: 0, lengthBytes: Number(found.version.sizeBytes) };
-    const name = algorithm ?? "CRC64NVME";
-    return { algorithm: name, type: "FULL_OBJECT", value: (await digestSource(context, found, range, name)).checksum };
-  }
 };
 
-const checkCopy = (
-  request: CopyObjectRequest,
-  version: VersionRecord,
-  sourceBucket: string,
-  sourceKey: string,
-  copyBytesMax: number,
-): void => {
-  if (Number(version.sizeBytes) > copyBytesMax)
+type Checksum = Pick<ChecksumRecord, "algorithm" | "type" | "value">;
+
+/** The source's checksum, or that of another algorithm if one is named. */
+const checksumOf = async (
+  context: CopyContext,
+  source: CurrentObject,
+  algorithm: ChecksumAlgorithm | undefined,
+): Promise<Checksum | undefined> => {
+  const { checksum, sizeBytes } = source.version;
+  if (algorithm === undefined || algorithm === checksum?.algorithm) return checksum;
+  const range = { offsetBytes: 0, lengthBytes: Number(sizeBytes) };
+  const digests = await digestSource(context, source, range, algorithm);
+  return { algorithm, type: "FULL_OBJECT", value: digests.checksum };
+};
+
+const checkSize = ({ sizeBytes }: VersionRecord, copyBytesMax: number): void => {
+  if (Number(sizeBytes) > copyBytesMax)
     throw invalidRequest(
       `The specified copy source is larger than the maximum allowable size for a copy source: ${copyBytesMax}`,
     );
+};
+
+/** Throws INVALID_REQUEST for a copy that would leave its object as it is. */
+const checkChange = (request: CopyObjectRequest, version: VersionRecord): void => {
   const changesNothing =
     request.metadataDirective !== "REPLACE" &&
     request.taggingDirective !== "REPLACE" &&
     request.websiteRedirectLocation === undefined &&
     (request.storageClass === undefined || request.storageClass === version.storageClass);
-  if (sourceBucket === request.bucket && sourceKey === request.key && changesNothing)
+  if (changesNothing)
     throw invalidRequest(
       "This copy request is illegal because it is trying to copy an object to itself without changing the object's " +
         "metadata, storage class, website redirect location or encryption attributes.",
     );
 };
 
-/** The source's content under the attributes that the directives choose. */
+/** The source's content with the attributes that the directives select. */
 const copyOf = (
   source: VersionRecord,
   request: CopyObjectRequest,
-  asked: ObjectAttributes,
-  checksum: Pick<ChecksumRecord, "algorithm" | "type" | "value"> | undefined,
+  attributes: ObjectAttributes,
+  checksum: Checksum | undefined,
   ownerAccountId: string,
   nowMs: number,
 ) => {
   const isReplaced = request.metadataDirective === "REPLACE";
-  const kept = source.contentHeaders ?? asked.contentHeaders;
-  const { websiteRedirectLocation } = asked.contentHeaders;
+  const kept = source.contentHeaders ?? attributes.contentHeaders;
+  const { websiteRedirectLocation } = attributes.contentHeaders;
   return {
     lastModifiedMs: BigInt(nowMs),
     eTag: source.eTag,
     sizeBytes: source.sizeBytes,
     extents: source.extents,
     parts: source.parts,
-    storageClass: asked.storageClass,
+    storageClass: attributes.storageClass,
     ownerAccountId,
-    contentHeaders: isReplaced ? asked.contentHeaders : { ...kept, websiteRedirectLocation },
-    metadata: isReplaced ? asked.metadata : source.metadata,
-    tags: request.taggingDirective === "REPLACE" ? asked.tags.map(({ key, value }) => ({ key, value })) : source.tags,
+    contentHeaders: isReplaced ? attributes.contentHeaders : { ...kept, websiteRedirectLocation },
+    metadata: isReplaced ? attributes.metadata : source.metadata,
+    tags:
+      request.taggingDirective === "REPLACE" ? attributes.tags.map(({ key, value }) => ({ key, value })) : source.tags,
     ...(checksum === undefined ? {} : { checksum }),
   };
 };

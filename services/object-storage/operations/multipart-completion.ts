@@ -1,9 +1,8 @@
-import type { CompleteMultipartUploadRequest } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import type { FinishedUploadRecord, UploadRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
+import type { CompleteMultipartUploadRequest } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import type { Transaction } from "../../kit/store/store.ts";
-import { useBucket } from "../access/bucket-access.ts";
-import type { Context } from "../application.ts";
+import type { BucketContext, Operation } from "../application.ts";
 import { openDigest } from "../content/digest.ts";
 import {
   checksumMembers,
@@ -11,7 +10,7 @@ import {
   encodeDigest,
   findChecksumAlgorithm,
 } from "../domain/checksum-algorithm.ts";
-import { judgeWrite, quoteETag } from "../domain/conditions.ts";
+import { evaluateWriteConditions, quoteETag } from "../domain/conditions.ts";
 import type { UploadChecksum } from "../domain/multipart-checksum.ts";
 import type { CompletedObject, DigestOf, ListedPart } from "../domain/multipart-completion.ts";
 import { checkCompletion, chooseParts, completeObject, readPartList } from "../domain/multipart-completion.ts";
@@ -22,22 +21,28 @@ import { findCurrentRow, putNullVersion } from "../store/object.ts";
 import { endUpload, findFinishedUpload, findUpload, putFinishedUpload, readParts } from "../store/upload.ts";
 
 /**
- * Makes the object of an upload's parts, in one transaction that moves references and no bytes; parts that are not
- * listed are freed. Repeating it answers the same for a day. Refuses what is not offered, a malformed list of parts,
- * then as every use of a bucket does, an upload that is not open, wrong parts, sizes, checksums, then conditions.
+ * Makes one object of an upload's parts, in one transaction that moves references and no bytes; parts that are not
+ * listed are released. Repeating it returns the same answer for a day. Checks, in order:
+ *  1. the request asks for nothing that is not offered;
+ *  2. the list of parts is well formed and in order;
+ *  3. the upload is open;
+ *  4. the listed parts are stored, with these ETags and checksums;
+ *  5. no part but the last is too small, and the object is not too large;
+ *  6. the given size and checksum are the object's;
+ *  7. the conditions hold.
  */
-export const completeMultipartUpload = async (request: CompleteMultipartUploadRequest, context: Context) => {
-  const { app } = context;
+export const completeMultipartUpload: Operation<"completeMultipartUpload"> = async (request, context) => {
+  const { app, access } = context;
   refuseUnoffered(request);
   const listed = readPartList(request.completeMultipartUpload?.parts ?? []);
 
   const finished = await app.store.transact(
     async (transaction) => {
-      const bucket = await useBucket(transaction, context, request);
-      const place = { bucketId: bucket.bucketId, key: request.key, uploadId: request.uploadId };
-      const upload = await findUpload(transaction, place);
+      const bucket = await access.bucket.in(transaction);
+      const reference = { bucketId: bucket.bucketId, key: request.key, uploadId: request.uploadId };
+      const upload = await findUpload(transaction, reference);
       if (upload !== undefined) return finish(transaction, context, request, bucket, upload, listed);
-      const before = await findFinishedUpload(transaction, place);
+      const before = await findFinishedUpload(transaction, reference);
       if (before === undefined) throw fault(ErrorReason.NO_SUCH_UPLOAD, { upload_id: request.uploadId });
       return { eTag: before.eTag, checksum: before.checksum, parts: Number(before.eTag.split("-").at(-1)) };
     },
@@ -55,14 +60,14 @@ export const completeMultipartUpload = async (request: CompleteMultipartUploadRe
 
 const finish = async (
   transaction: Transaction,
-  context: Context,
+  context: BucketContext,
   request: CompleteMultipartUploadRequest,
   bucket: Bucket,
   upload: UploadRecord,
   listed: readonly ListedPart[],
 ) => {
   const { app } = context;
-  const place = { bucketId: bucket.bucketId, key: request.key, uploadId: request.uploadId };
+  const reference = { bucketId: bucket.bucketId, key: request.key, uploadId: request.uploadId };
   const checksum = checksumOf(upload);
   const stored = await readParts(transaction, request.uploadId);
   const chosen = chooseParts(listed, stored, checksum);
@@ -72,11 +77,11 @@ const finish = async (
 
   const nowMs = app.clock.now();
   const taken = new Set(listed.map((part) => part.partNumber));
-  await endUpload(transaction, place, stored, (partNumber) => taken.has(partNumber), nowMs);
+  await endUpload(transaction, reference, stored, (partNumber) => taken.has(partNumber), nowMs);
   const version = versionOf(upload, object, checksum, nowMs);
   const sequence = await putNullVersion(transaction, app.sequences, bucket.bucketId, request.key, version, nowMs);
-  putFinishedUpload(transaction, place, {
-    finishedTimeMs: BigInt(nowMs),
+  putFinishedUpload(transaction, reference, {
+    finishedMs: BigInt(nowMs),
     eTag: object.eTag,
     checksum: version.checksum as FinishedUploadRecord["checksum"],
   });
@@ -92,8 +97,9 @@ const finish = async (
 };
 
 /**
- * Conditions count from the upload's start. A key that was written again since is a conflict for If-Match, one that was
- * deleted since for If-None-Match: the caller must start again. Otherwise a condition that does not hold is just that.
+ * Conditions apply from the upload's start. A key that was written again since then is a conflict for If-Match, a key
+ * that was deleted since then for If-None-Match: the caller must start another upload. Throws NO_SUCH_KEY,
+ * CONDITIONAL_REQUEST_CONFLICT or PRECONDITION_FAILED.
  */
 const checkConditions = async (
   transaction: Transaction,
@@ -104,11 +110,11 @@ const checkConditions = async (
   if (request.ifMatch === undefined && request.ifNoneMatch === undefined) return;
   const current = await findCurrentRow(transaction, bucket.bucketId, request.key);
   const isUnchanged = current?.sequence === upload.sequenceAtStart;
-  const verdict = judgeWrite(request, current);
-  if (verdict.kind === "absent") throw fault(ErrorReason.NO_SUCH_KEY, { key: request.key });
+  const outcome = evaluateWriteConditions(request, current);
+  if (outcome.kind === "absent") throw fault(ErrorReason.NO_SUCH_KEY, { key: request.key });
   if (!isUnchanged && (current === undefined || request.ifMatch !== undefined))
     throw fault(ErrorReason.CONDITIONAL_REQUEST_CONFLICT, { key: request.key });
-  if (verdict.kind === "failed") throw fault(ErrorReason.PRECONDITION_FAILED, { condition: verdict.condition });
+  if (outcome.kind === "failed") throw fault(ErrorReason.PRECONDITION_FAILED, { condition: outcome.condition });
 };
 
 const versionOf = (upload: UploadRecord, object: CompletedObject, checksum: UploadChecksum, nowMs: number) => ({

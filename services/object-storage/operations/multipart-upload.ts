@@ -1,63 +1,61 @@
-import type {
-  AbortMultipartUploadRequest,
-  CreateMultipartUploadRequest,
-  ListMultipartUploadsRequest,
-  ListPartsRequest,
-} from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import type { UploadRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
-import { useBucket } from "../access/bucket-access.ts";
-import type { Application, Context } from "../application.ts";
-import { checkObjectAccess } from "../domain/access-control.ts";
+import type { Application, Operation } from "../application.ts";
+import { checkObjectAcl } from "../domain/access-control.ts";
 import { checksumMembers, encodeDigest, findChecksumAlgorithm } from "../domain/checksum-algorithm.ts";
 import { quoteETag } from "../domain/conditions.ts";
 import { instant } from "../domain/instant.ts";
-import { listPage } from "../domain/listing.ts";
+import { encodeListed, listPage } from "../domain/listing.ts";
 import { planUploadChecksum } from "../domain/multipart-checksum.ts";
 import { checkKey, planAttributes } from "../domain/object-attributes.ts";
 import { refuseUnoffered } from "../domain/offer.ts";
-import { listedText } from "../domain/url-encoding.ts";
-import { fault, invalidArgument } from "../faults.ts";
 import { ownerOf } from "../domain/owner.ts";
+import { fault, invalidArgument } from "../faults.ts";
+import { limits } from "../limits.ts";
 import { findCurrentRow } from "../store/object.ts";
 import { createUpload, endUpload, findUpload, listStoredParts, readParts, readUploadRows } from "../store/upload.ts";
 
-const entriesPerPageMax = 1000;
-/** An upload id: its instant, so that the uploads of a key are listed oldest first, and a random rest. */
+/** An upload id: its instant, so that the uploads of a key are listed oldest first, then random digits. */
 const instantDigits = 12;
 const randomDigits = 32;
 
 /**
- * Starts a multipart upload; each call starts another one. Refuses a long key, what is not offered, access for
- * others, bad attributes, a checksum that cannot be, then as every use of a bucket does.
+ * Starts a multipart upload; each call starts another one. Checks, in order:
+ *  1. the key is not too long;
+ *  2. the request asks for nothing that is not offered;
+ *  3. its ACL grants nothing to others;
+ *  4. metadata, headers, tags and storage class are valid;
+ *  5. the checksum algorithm has the checksum type.
  */
-export const createMultipartUpload = async (request: CreateMultipartUploadRequest, context: Context) => {
-  const { app, caller } = context;
+export const createMultipartUpload: Operation<"createMultipartUpload"> = async (request, { app, access, caller }) => {
   checkKey(request.key);
   refuseUnoffered(request);
-  checkObjectAccess(request);
+  checkObjectAcl(request);
   const attributes = planAttributes(request);
   const checksum = planUploadChecksum(request);
   const nowMs = app.clock.now();
   const uploadId = nowMs.toString(16).padStart(instantDigits, "0") + app.ids.hex(randomDigits);
 
   await app.store.transact(async (transaction) => {
-    const { bucketId } = await useBucket(transaction, context, request);
+    const { bucketId } = await access.bucket.in(transaction);
     const current = await findCurrentRow(transaction, bucketId, request.key);
-    const place = { bucketId, key: request.key, uploadId };
-    createUpload(transaction, place, {
-      initiatedMs: BigInt(nowMs),
-      ownerAccountId: caller.accountId,
-      initiatorArn: caller.principalArn,
-      storageClass: attributes.storageClass,
-      contentHeaders: attributes.contentHeaders,
-      metadata: attributes.metadata,
-      tags: [...attributes.tags],
-      checksumAlgorithm: checksum.algorithm,
-      checksumType: checksum.type,
-      isChecksumRequested: checksum.isRequested,
-      ...(current === undefined ? {} : { sequenceAtStart: current.sequence }),
-    });
+    createUpload(
+      transaction,
+      { bucketId, key: request.key, uploadId },
+      {
+        initiatedMs: BigInt(nowMs),
+        ownerAccountId: caller.accountId,
+        initiatorArn: caller.principalArn,
+        storageClass: attributes.storageClass,
+        contentHeaders: attributes.contentHeaders,
+        metadata: attributes.metadata,
+        tags: [...attributes.tags],
+        checksumAlgorithm: checksum.algorithm,
+        checksumType: checksum.type,
+        isChecksumRequested: checksum.isRequested,
+        ...(current === undefined ? {} : { sequenceAtStart: current.sequence }),
+      },
+    );
   });
 
   return {
@@ -70,32 +68,37 @@ export const createMultipartUpload = async (request: CreateMultipartUploadReques
 };
 
 /**
- * Ends an upload and frees its parts; a part that arrives afterwards is refused. Refuses as every use of a bucket does,
- * then an upload that is not open, then one that was started at another instant than given.
+ * Ends an upload and releases its parts; a part that arrives afterwards is refused. Checks, in order:
+ *  1. the upload is open;
+ *  2. it was started at the given instant.
  */
-export const abortMultipartUpload = async (request: AbortMultipartUploadRequest, context: Context) => {
-  const nowMs = context.app.clock.now();
-  await context.app.store.transact(async (transaction) => {
-    const { bucketId } = await useBucket(transaction, context, request);
-    const place = { bucketId, key: request.key, uploadId: request.uploadId };
-    const upload = await findUpload(transaction, place);
+export const abortMultipartUpload: Operation<"abortMultipartUpload"> = async (request, { app, access }) => {
+  const nowMs = app.clock.now();
+  await app.store.transact(async (transaction) => {
+    const { bucketId } = await access.bucket.in(transaction);
+    const reference = { bucketId, key: request.key, uploadId: request.uploadId };
+    const upload = await findUpload(transaction, reference);
     if (upload === undefined) throw fault(ErrorReason.NO_SUCH_UPLOAD, { upload_id: request.uploadId });
     const { ifMatchInitiatedTime: expected } = request;
     if (expected !== undefined && Number(expected.seconds) !== Math.floor(Number(upload.initiatedMs) / 1000))
       throw fault(ErrorReason.PRECONDITION_FAILED, { condition: "x-svc-if-match-initiated-time" });
     const stored = await readParts(transaction, request.uploadId);
-    await endUpload(transaction, place, stored, () => false, nowMs);
+    await endUpload(transaction, reference, stored, () => false, nowMs);
   });
   return {};
 };
 
-/** Lists the stored parts of an open upload. Refuses as every use of a bucket does, then an upload that is not open. */
-export const listParts = async (request: ListPartsRequest, context: Context) => {
+/**
+ * Lists the stored parts of an upload by number. Checks, in order:
+ *  1. the request asks for nothing that is not offered;
+ *  2. the upload is open.
+ */
+export const listParts: Operation<"listParts"> = async (request, { app, access }) => {
   refuseUnoffered(request);
-  const maxParts = Math.min(request.maxParts ?? entriesPerPageMax, entriesPerPageMax);
+  const maxParts = Math.min(request.maxParts ?? limits.entriesPerPageMax, limits.entriesPerPageMax);
   const marker = request.partNumberMarker ?? 0;
-  const { upload, found } = await context.app.store.read(async (reader) => {
-    const { bucketId } = await useBucket(reader, context, request);
+  const { upload, found } = await app.store.read(async (reader) => {
+    const { bucketId } = await access.bucket.in(reader);
     const open = await findUpload(reader, { bucketId, key: request.key, uploadId: request.uploadId });
     if (open === undefined) throw fault(ErrorReason.NO_SUCH_UPLOAD, { upload_id: request.uploadId });
     return { upload: open, found: await listStoredParts(reader, request.uploadId, marker, maxParts + 1) };
@@ -122,29 +125,26 @@ export const listParts = async (request: ListPartsRequest, context: Context) => 
           : { [checksumMembers[algorithm]]: encodeDigest(value.checksum.value) }),
       };
     }),
-    ...describeUpload(context.app, upload),
+    ...describeUpload(app, upload),
   };
 };
 
-/**
- * Lists the open uploads of a bucket by key, the oldest of one key first. Refuses an upload id marker that is no upload
- * id, then as every use of a bucket does.
- */
-export const listMultipartUploads = async (request: ListMultipartUploadsRequest, context: Context) => {
+/** Lists the open uploads of a bucket by key, the oldest of a key first. Fails if a marker is not an upload id. */
+export const listMultipartUploads: Operation<"listMultipartUploads"> = async (request, { app, access }) => {
   const { prefix = "", delimiter = "", keyMarker = "" } = request;
   const uploadIdMarker = keyMarker === "" ? undefined : request.uploadIdMarker || undefined;
   if (uploadIdMarker !== undefined && !/^[0-9a-f]{44}$/.test(uploadIdMarker))
     throw invalidArgument("upload-id-marker", uploadIdMarker, "Invalid uploadId marker");
-  const maxUploads = Math.min(request.maxUploads ?? entriesPerPageMax, entriesPerPageMax);
-  const page = await context.app.store.read(async (reader) => {
-    const { bucketId } = await useBucket(reader, context, request);
+  const maxUploads = Math.min(request.maxUploads ?? limits.entriesPerPageMax, limits.entriesPerPageMax);
+  const page = await app.store.read(async (reader) => {
+    const { bucketId } = await access.bucket.in(reader);
     const start = { name: keyMarker, position: { key: keyMarker, uploadId: uploadIdMarker } };
     return listPage({ prefix, delimiter, start, entriesMax: maxUploads }, (seek, limit) =>
       readUploadRows(reader, bucketId, prefix, seek, limit),
     );
   });
 
-  const listed = listedText(request.encodingType);
+  const listed = encodeListed(request.encodingType);
   const last = page.isTruncated ? page.entries.at(-1) : undefined;
   return {
     bucket: request.bucket,
@@ -164,7 +164,7 @@ export const listMultipartUploads = async (request: ListMultipartUploadsRequest,
               uploadId: entry.row.uploadId,
               key: listed(entry.name),
               initiated: instant(Number(entry.row.upload.initiatedMs)),
-              ...describeUpload(context.app, entry.row.upload),
+              ...describeUpload(app, entry.row.upload),
             },
           ]
         : [],

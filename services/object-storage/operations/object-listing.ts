@@ -1,45 +1,28 @@
-import type {
-  ListObjectsRequest,
-  ListObjectsV2Request,
-  ListObjectVersionsRequest,
-} from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import type { CurrentVersionRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
-import { useBucket } from "../access/bucket-access.ts";
-import type { Application, Context } from "../application.ts";
-import { openContinuation } from "../continuation.ts";
+import type { Application, BucketContext, Operation } from "../application.ts";
 import { quoteETag } from "../domain/conditions.ts";
 import { instant } from "../domain/instant.ts";
-import type { ListingPage, ListingRequest } from "../domain/listing.ts";
-import { listPage } from "../domain/listing.ts";
+import type { ListingPage } from "../domain/listing.ts";
+import { encodeListed, listPage } from "../domain/listing.ts";
 import { checkVersionId, nullVersionId } from "../domain/object-version.ts";
-import { listedText } from "../domain/url-encoding.ts";
-import { invalidArgument } from "../faults.ts";
 import { ownerOf } from "../domain/owner.ts";
+import { invalidArgument } from "../faults.ts";
+import { limits } from "../limits.ts";
 import { readCurrentRows } from "../store/object.ts";
 
-const keysPerPageMax = 1000;
-
 /**
- * Lists the objects of a bucket in the byte order of their keys. A continuation token goes on exactly behind the page
- * before it and wins over start-after. Refuses as every use of a bucket does, then a token of another listing.
+ * Lists the objects of a bucket in the byte order of their keys. A continuation token continues exactly after the page
+ * before it and wins over start-after. Fails for a token of another listing.
  */
-export const listObjectsV2 = async (request: ListObjectsV2Request, context: Context) => {
-  const { app, caller } = context;
+export const listObjectsV2: Operation<"listObjectsV2"> = async (request, context) => {
+  const { app } = context;
   const { prefix = "", delimiter = "", startAfter = "" } = request;
-  const binding = {
-    caller: caller.accountId,
-    operation: "ListObjectsV2",
-    filters: [request.bucket, prefix, delimiter],
-  };
-  const maxKeys = Math.min(request.maxKeys ?? keysPerPageMax, keysPerPageMax);
-  const page = await readPage(request, context, () => ({
-    prefix,
-    delimiter,
-    start: openContinuation(app, binding, request.continuationToken) ?? startAfter,
-    entriesMax: maxKeys,
-  }));
+  const tokens = app.pages.open(context, request, [request.bucket, prefix, delimiter]);
+  const maxKeys = pageSizeOf(request);
+  const start = tokens.after ?? startAfter;
+  const page = await readPage(context, { prefix, delimiter, start, entriesMax: maxKeys });
 
-  const listed = listedText(request.encodingType);
+  const listed = encodeListed(request.encodingType);
   return {
     ...describePage(page, listed, request.fetchOwner === true ? app : undefined),
     name: request.bucket,
@@ -49,21 +32,21 @@ export const listObjectsV2 = async (request: ListObjectsV2Request, context: Cont
     encodingType: request.encodingType,
     keyCount: page.entries.length,
     continuationToken: request.continuationToken,
-    nextContinuationToken: page.isTruncated ? app.pageTokens.seal(binding, page.entries.at(-1)?.name ?? "") : undefined,
+    nextContinuationToken: page.isTruncated ? tokens.tokenOf(page.entries.at(-1)?.name ?? "") : undefined,
     startAfter: request.startAfter === undefined ? undefined : listed(request.startAfter),
   };
 };
 
 /**
- * Lists the objects of a bucket, the older way: the marker is a key. The next marker is told only when names are
- * rolled up; otherwise the last key is it. Refuses as every use of a bucket does.
+ * Lists the objects of a bucket as version 1 of the API does: the marker is a key. The next marker is returned only with
+ * a delimiter; without one the last key is the next marker.
  */
-export const listObjects = async (request: ListObjectsRequest, context: Context) => {
+export const listObjects: Operation<"listObjects"> = async (request, context) => {
   const { prefix = "", delimiter = "", marker = "" } = request;
-  const maxKeys = Math.min(request.maxKeys ?? keysPerPageMax, keysPerPageMax);
-  const page = await readPage(request, context, () => ({ prefix, delimiter, start: marker, entriesMax: maxKeys }));
+  const maxKeys = pageSizeOf(request);
+  const page = await readPage(context, { prefix, delimiter, start: marker, entriesMax: maxKeys });
 
-  const listed = listedText(request.encodingType);
+  const listed = encodeListed(request.encodingType);
   const last = page.entries.at(-1);
   return {
     ...describePage(page, listed, context.app),
@@ -80,16 +63,17 @@ export const listObjects = async (request: ListObjectsRequest, context: Context)
 /**
  * Lists the versions of a bucket in the byte order of their keys. Without versioning each object has one, the null
  * version, which is its latest, and no key has a delete marker; a version id marker therefore adds nothing to its key
- * marker. Refuses a version id marker without a key marker or of a version that no object here has, then as every use of
- * a bucket does.
+ * marker. Checks, in order:
+ *  1. a version id marker comes with a key marker;
+ *  2. it is one that an object can have.
  */
-export const listObjectVersions = async (request: ListObjectVersionsRequest, context: Context) => {
+export const listObjectVersions: Operation<"listObjectVersions"> = async (request, context) => {
   const { prefix = "", delimiter = "", keyMarker = "", versionIdMarker = "" } = request;
   checkVersionIdMarker(keyMarker, versionIdMarker);
-  const maxKeys = Math.min(request.maxKeys ?? keysPerPageMax, keysPerPageMax);
-  const page = await readPage(request, context, () => ({ prefix, delimiter, start: keyMarker, entriesMax: maxKeys }));
+  const maxKeys = pageSizeOf(request);
+  const page = await readPage(context, { prefix, delimiter, start: keyMarker, entriesMax: maxKeys });
 
-  const listed = listedText(request.encodingType);
+  const listed = encodeListed(request.encodingType);
   const last = page.isTruncated ? page.entries.at(-1) : undefined;
   const { contents, ...described } = describePage(page, listed, context.app);
   return {
@@ -118,20 +102,30 @@ const checkVersionIdMarker = (keyMarker: string, versionIdMarker: string): void 
   checkVersionId(versionIdMarker, "version-id-marker");
 };
 
+/** The keys of a page: as many as the request asks for, at most and by default 1,000. */
+const pageSizeOf = ({ maxKeys }: { readonly maxKeys?: number }): number =>
+  Math.min(maxKeys ?? limits.entriesPerPageMax, limits.entriesPerPageMax);
+
+interface KeyListing {
+  readonly prefix: string;
+  readonly delimiter: string;
+  /** Only keys after this one. Empty: all. */
+  readonly start: string;
+  readonly entriesMax: number;
+}
+
 const readPage = (
-  request: ListObjectsRequest | ListObjectsV2Request | ListObjectVersionsRequest,
-  context: Context,
-  plan: () => Omit<ListingRequest<string>, "start"> & { readonly start: string },
+  { app, access }: BucketContext,
+  { start, ...listing }: KeyListing,
 ): Promise<ListingPage<CurrentVersionRecord>> =>
-  context.app.store.read(async (reader) => {
-    const { bucketId } = await useBucket(reader, context, request);
-    const { start, ...listing } = plan();
+  app.store.read(async (reader) => {
+    const { bucketId } = await access.bucket.in(reader);
     return listPage({ ...listing, start: { name: start, position: start } }, (seek, limit) =>
       readCurrentRows(reader, bucketId, listing.prefix, seek, limit),
     );
   });
 
-/** Owners are shown where the application is given. */
+/** Owners are included if the application is given. */
 const describePage = (
   page: ListingPage<CurrentVersionRecord>,
   listed: (text: string) => string,

@@ -1,14 +1,12 @@
+import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import type {
   GetObjectRequest,
   HeadObjectRequest,
 } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
-import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import type { Reader } from "../../kit/store/store.ts";
-import { useBucket } from "../access/bucket-access.ts";
-import type { Context } from "../application.ts";
-import { judgeRead, quoteETag } from "../domain/conditions.ts";
+import type { BucketContext, Operation } from "../application.ts";
+import { evaluateReadConditions, quoteETag } from "../domain/conditions.ts";
 import { instantMs } from "../domain/instant.ts";
-import { refuseUnoffered } from "../domain/offer.ts";
 import type { ReadSelection } from "../domain/object-version.ts";
 import {
   checkOverrides,
@@ -18,27 +16,33 @@ import {
   describeVersion,
   selectContent,
 } from "../domain/object-version.ts";
+import { refuseUnoffered } from "../domain/offer.ts";
 import { fault } from "../faults.ts";
 import type { CurrentObject } from "../store/object.ts";
-import { findCurrent, stretchesOf } from "../store/object.ts";
+import { findCurrent, rangesOf } from "../store/object.ts";
 
 type ReadRequest = GetObjectRequest | HeadObjectRequest;
 
 /**
- * Reads an object or a part of it. Refuses what is not offered, a part together with a range, overrides that no
- * header can hold, a version id that no object here has, then as every use of a bucket does, an unknown key, conditions that do not hold, a part or range
- * that the object does not have. Nothing is answered before the first bytes are verified.
+ * Reads an object, or a part or range of it. Answers when the first bytes are verified. Checks, in order:
+ *  1. the request asks for nothing that is not offered;
+ *  2. it does not ask for a part and a range;
+ *  3. headers can hold its overrides;
+ *  4. the version id is one that an object can have;
+ *  5. the key exists;
+ *  6. the conditions hold;
+ *  7. the object has the part or range.
  */
-export async function* getObject(request: GetObjectRequest, context: Context) {
+export const getObject: Operation<"getObject"> = async function* (request, context) {
   const { app } = context;
   checkRead(request);
 
-  const { found, selection, stretches } = await app.store.read(async (reader) => {
+  const { found, selection, ranges } = await app.store.read(async (reader) => {
     const opened = await openForRead(reader, request, context);
-    return { ...opened, stretches: await stretchesOf(reader, opened.found.version, opened.selection.range) };
+    return { ...opened, ranges: await rangesOf(reader, opened.found.version, opened.selection.range) };
   });
 
-  const pieces = app.content.read(stretches);
+  const pieces = app.content.read(ranges);
   try {
     const first = await pieces.next();
     yield { ...describe(request, found, selection), body: first.done === true ? undefined : first.value };
@@ -46,16 +50,16 @@ export async function* getObject(request: GetObjectRequest, context: Context) {
   } finally {
     await pieces.return(undefined);
   }
-}
+};
 
-/** Tells everything about an object but its content. Refuses as getObject does. */
-export const headObject = async (request: HeadObjectRequest, context: Context) => {
+/** Returns everything about an object but its content. Checks the same as getObject. */
+export const headObject: Operation<"headObject"> = async (request, context) => {
   checkRead(request);
   const { found, selection } = await context.app.store.read((reader) => openForRead(reader, request, context));
   return describe(request, found, selection);
 };
 
-/** What can be refused from the request alone. */
+/** The checks that need only the request. */
 const checkRead = (request: ReadRequest): void => {
   refuseUnoffered(request);
   checkPartAndRange(request);
@@ -66,16 +70,16 @@ const checkRead = (request: ReadRequest): void => {
 const openForRead = async (
   reader: Reader,
   request: ReadRequest,
-  context: Context,
+  context: BucketContext,
 ): Promise<{ readonly found: CurrentObject; readonly selection: ReadSelection }> => {
-  const bucket = await useBucket(reader, context, request);
-  const found = await findCurrent(reader, bucket.bucketId, request.key);
+  const { bucketId } = await context.access.bucket.in(reader);
+  const found = await findCurrent(reader, bucketId, request.key);
   if (found === undefined) throw fault(ErrorReason.NO_SUCH_KEY, { key: request.key });
-  checkConditions(request, found, context);
+  checkConditions(request, found, context.app.clock.now());
   return { found, selection: selectContent(found.version, request) };
 };
 
-const checkConditions = (request: ReadRequest, { version }: CurrentObject, context: Context): void => {
+const checkConditions = (request: ReadRequest, { version }: CurrentObject, nowMs: number): void => {
   const { ifMatch, ifNoneMatch, ifModifiedSince, ifUnmodifiedSince } = request;
   const subject = { eTag: version.eTag, lastModifiedMs: Number(version.lastModifiedMs) };
   const conditions = {
@@ -84,9 +88,9 @@ const checkConditions = (request: ReadRequest, { version }: CurrentObject, conte
     ifModifiedSinceMs: ifModifiedSince === undefined ? undefined : instantMs(ifModifiedSince),
     ifUnmodifiedSinceMs: ifUnmodifiedSince === undefined ? undefined : instantMs(ifUnmodifiedSince),
   };
-  const verdict = judgeRead(conditions, subject, context.app.clock.now());
-  if (verdict.kind === "failed") throw fault(ErrorReason.PRECONDITION_FAILED, { condition: verdict.condition });
-  if (verdict.kind === "not-modified")
+  const outcome = evaluateReadConditions(conditions, subject, nowMs);
+  if (outcome.kind === "failed") throw fault(ErrorReason.PRECONDITION_FAILED, { condition: outcome.condition });
+  if (outcome.kind === "not-modified")
     throw fault(ErrorReason.NOT_MODIFIED, {
       e_tag: quoteETag(version.eTag),
       last_modified: new Date(subject.lastModifiedMs).toUTCString(),

@@ -1,53 +1,57 @@
+import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import type {
   DeleteObjectTaggingRequest,
-  GetObjectTaggingRequest,
   PutObjectTaggingRequest,
 } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
-import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
-import { useBucket } from "../access/bucket-access.ts";
-import type { Context } from "../application.ts";
+import type { BucketContext, Operation } from "../application.ts";
 import { checkVersionId } from "../domain/object-version.ts";
 import type { TagPair } from "../domain/tags.ts";
-import { objectTagsMax, planTagging, tagPairs } from "../domain/tags.ts";
+import { planTagging, tagPairs } from "../domain/tags.ts";
 import { fault } from "../faults.ts";
+import { limits } from "../limits.ts";
 import { findCurrent, putTags } from "../store/object.ts";
 
 /**
- * Replaces the tags of an object; nothing else of it changes. Refuses bad tags, a version id that no object here has,
- * then as every use of a bucket does, then an unknown key. Repeating it changes nothing.
+ * Replaces the tags of an object and nothing else. Repeating it changes nothing. Checks, in order:
+ *  1. the tags are valid;
+ *  2. the version id is one that an object can have;
+ *  3. the key exists.
  */
-export const putObjectTagging = async (request: PutObjectTaggingRequest, context: Context) => {
-  const tags = tagPairs(planTagging(request.tagging, objectTagsMax));
+export const putObjectTagging: Operation<"putObjectTagging"> = async (request, context) => {
+  const tags = tagPairs(planTagging(request.tagging, limits.tagsPerObjectMax));
   await replaceTags(request, context, tags);
   return {};
 };
 
-/** Tells the tags of an object, also when it has none. Refuses as putObjectTagging does. */
-export const getObjectTagging = async (request: GetObjectTaggingRequest, context: Context) => {
+/** Returns the tags of an object; none is an empty set. Checks the version id and the key as putObjectTagging does. */
+export const getObjectTagging: Operation<"getObjectTagging"> = async (request, { app, access }) => {
   checkVersionId(request.versionId);
-  const found = await context.app.store.read(async (reader) => {
-    const bucket = await useBucket(reader, context, request);
-    return findCurrent(reader, bucket.bucketId, request.key);
+  const found = await app.store.read(async (reader) => {
+    const { bucketId } = await access.bucket.in(reader);
+    return findCurrent(reader, bucketId, request.key);
   });
   if (found === undefined) throw fault(ErrorReason.NO_SUCH_KEY, { key: request.key });
   return { tagSet: found.version.tags.map(({ key, value }) => ({ key, value })) };
 };
 
-/** Takes all tags off an object. Refuses as putObjectTagging does. Repeating it changes nothing. */
-export const deleteObjectTagging = async (request: DeleteObjectTaggingRequest, context: Context) => {
+/**
+ * Deletes all tags of an object. Repeating it changes nothing. Checks the version id and the key as putObjectTagging
+ * does.
+ */
+export const deleteObjectTagging: Operation<"deleteObjectTagging"> = async (request, context) => {
   await replaceTags(request, context, []);
   return {};
 };
 
 const replaceTags = async (
   request: PutObjectTaggingRequest | DeleteObjectTaggingRequest,
-  context: Context,
+  context: BucketContext,
   tags: readonly TagPair[],
 ): Promise<void> => {
-  const { app } = context;
+  const { app, access } = context;
   checkVersionId(request.versionId);
   await app.store.transact(async (transaction) => {
-    const bucket = await useBucket(transaction, context, request);
+    const bucket = await access.bucket.in(transaction);
     const current = await findCurrent(transaction, bucket.bucketId, request.key);
     if (current === undefined) throw fault(ErrorReason.NO_SUCH_KEY, { key: request.key });
     putTags(transaction, bucket.bucketId, request.key, current, tags);

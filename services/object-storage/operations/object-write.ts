@@ -1,18 +1,14 @@
-import type {
-  DeleteObjectRequest,
-  PutObjectRequest,
-} from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
+import type { PutObjectRequest } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import type { Reader } from "../../kit/store/store.ts";
-import { useBucket } from "../access/bucket-access.ts";
-import type { Context } from "../application.ts";
+import type { BucketContext, Operation } from "../application.ts";
 import type { ReceivedContent } from "../content/content-store.ts";
-import { openIncoming } from "../content/incoming.ts";
-import { checkAnnouncedSize } from "../content/meter.ts";
+import { checkDeclaredSize } from "../content/content-verifier.ts";
 import { deleteCurrent } from "../content/deletion.ts";
-import { checkObjectAccess } from "../domain/access-control.ts";
+import { openIncoming } from "../content/incoming.ts";
+import { checkObjectAcl } from "../domain/access-control.ts";
 import { checksumMembers, encodeDigest } from "../domain/checksum-algorithm.ts";
-import { judgeWrite, quoteETag } from "../domain/conditions.ts";
+import { evaluateWriteConditions, quoteETag } from "../domain/conditions.ts";
 import { planChecksums } from "../domain/expected-checksums.ts";
 import { checkKey, planAttributes } from "../domain/object-attributes.ts";
 import { checkVersionId } from "../domain/object-version.ts";
@@ -23,33 +19,38 @@ import type { Bucket } from "../store/bucket.ts";
 import { findCurrentRow, putNullVersion } from "../store/object.ts";
 
 /**
- * Stores an object whole. The caller is promised that once answered it survives a crash and is seen by every later
- * read; repeating it stores the same object again. Refuses from the head alone, before a byte of content is taken: a
- * long key, what is not offered, access for others, bad attributes, bad checksums, announced sizes; then as every use of
- * a bucket does; then conditions. Content that is too large, cut short or not what its digests say is refused as it arrives. Bucket
- * and conditions are judged again where the object is written. Nothing stays behind after a refusal.
+ * Stores an object whole. Once answered it survives a crash and every later read sees it; repeating it stores the same
+ * object again. A refused write leaves nothing. Checks, in order, the first six before any content is read:
+ *  1. the key is not too long;
+ *  2. the request asks for nothing that is not offered;
+ *  3. its ACL grants nothing to others;
+ *  4. metadata, headers, tags and storage class are valid;
+ *  5. checksums and the declared size are valid;
+ *  6. the conditions hold;
+ *  7. the content, as it arrives, has the declared size and digests;
+ *  8. bucket and conditions again, where the object is stored.
  */
-export const putObject = async (requests: AsyncIterable<PutObjectRequest>, context: Context) => {
+export const putObject: Operation<"putObject"> = async (requests, context) => {
   const { app } = context;
   const { head, content: incoming } = await openIncoming(requests);
   checkKey(head.key);
   refuseUnoffered(head);
-  checkObjectAccess(head);
+  checkObjectAcl(head);
   const attributes = planAttributes(head);
   const expectation = {
     checksums: planChecksums(head),
     sizeBytes: head.contentLength === undefined ? undefined : Number(head.contentLength),
     sizeBytesMax: app.limits.objectBytesMax,
   };
-  checkAnnouncedSize(expectation.sizeBytes, expectation.sizeBytesMax);
-  await app.store.read((reader) => useBucketForWrite(reader, head, context));
+  checkDeclaredSize(expectation.sizeBytes, expectation.sizeBytesMax);
+  if (isConditional(head)) await app.store.read((reader) => bucketForWrite(reader, head, context));
 
   const commit = async (content: ReceivedContent) => {
     const nowMs = app.clock.now();
     const eTag = Buffer.from(content.md5).toString("hex");
     await app.store.transact(
       async (transaction) => {
-        const bucket = await useBucketForWrite(transaction, head, context);
+        const bucket = await bucketForWrite(transaction, head, context);
         const version = {
           lastModifiedMs: BigInt(nowMs),
           eTag,
@@ -84,36 +85,35 @@ export const putObject = async (requests: AsyncIterable<PutObjectRequest>, conte
 };
 
 /**
- * Deletes an object; a key that has none is deleted already, so repeating it succeeds. Refuses what is not offered, a
- * version id that no object here has, then as every use of a bucket does, then conditions that an existing object does
- * not meet.
+ * Deletes an object. Succeeds for a key without one, so repeating it succeeds. Checks, in order:
+ *  1. the request asks for nothing that is not offered;
+ *  2. the version id is one that an object can have;
+ *  3. an existing object meets the conditions.
  */
-export const deleteObject = async (request: DeleteObjectRequest, context: Context) => {
-  const { app } = context;
+export const deleteObject: Operation<"deleteObject"> = async (request, context) => {
   refuseUnoffered(request);
   checkVersionId(request.versionId);
-
-  await app.store.transact(
+  await context.app.store.transact(
     async (transaction) => {
-      const bucket = await useBucket(transaction, context, request);
+      const bucket = await context.access.bucket.in(transaction);
       await deleteCurrent(transaction, context, bucket, request.key, request);
     },
     { signal: context.signal },
   );
-
   return {};
 };
 
-/** The bucket to write to, when the conditions of the write hold. */
-const useBucketForWrite = async (
-  reader: Reader,
-  request: Pick<PutObjectRequest, "bucket" | "key" | "expectedBucketOwner" | "ifMatch" | "ifNoneMatch">,
-  context: Context,
-): Promise<Bucket> => {
-  const bucket = await useBucket(reader, context, request);
-  if (request.ifMatch === undefined && request.ifNoneMatch === undefined) return bucket;
-  const verdict = judgeWrite(request, await findCurrentRow(reader, bucket.bucketId, request.key));
-  if (verdict.kind === "failed") throw fault(ErrorReason.PRECONDITION_FAILED, { condition: verdict.condition });
-  if (verdict.kind === "absent") throw fault(ErrorReason.NO_SUCH_KEY, { key: request.key });
+type ConditionalWrite = Pick<PutObjectRequest, "key" | "ifMatch" | "ifNoneMatch">;
+
+const isConditional = ({ ifMatch, ifNoneMatch }: ConditionalWrite): boolean =>
+  ifMatch !== undefined || ifNoneMatch !== undefined;
+
+/** The bucket to write to. Fails if the conditions of the write do not hold. */
+const bucketForWrite = async (reader: Reader, request: ConditionalWrite, context: BucketContext): Promise<Bucket> => {
+  const bucket = await context.access.bucket.in(reader);
+  if (!isConditional(request)) return bucket;
+  const outcome = evaluateWriteConditions(request, await findCurrentRow(reader, bucket.bucketId, request.key));
+  if (outcome.kind === "failed") throw fault(ErrorReason.PRECONDITION_FAILED, { condition: outcome.condition });
+  if (outcome.kind === "absent") throw fault(ErrorReason.NO_SUCH_KEY, { key: request.key });
   return bucket;
 };

@@ -1,15 +1,15 @@
+import type { UploadRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
+import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import type {
   UploadPartCopyRequest,
   UploadPartRequest,
 } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
-import type { UploadRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
-import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import type { Reader } from "../../kit/store/store.ts";
-import { useBucket } from "../access/bucket-access.ts";
-import type { Context } from "../application.ts";
+import type { BucketContext, Operation } from "../application.ts";
 import type { ReceivedContent } from "../content/content-store.ts";
+import { checkDeclaredSize } from "../content/content-verifier.ts";
+import { digestSource, findSource, findSourceAgain } from "../content/copy-source-lookup.ts";
 import { openIncoming } from "../content/incoming.ts";
-import { checkAnnouncedSize } from "../content/meter.ts";
 import type { ChecksumAlgorithm } from "../domain/checksum-algorithm.ts";
 import {
   checksumMembers,
@@ -18,29 +18,34 @@ import {
   findChecksumAlgorithm,
 } from "../domain/checksum-algorithm.ts";
 import { quoteETag } from "../domain/conditions.ts";
-import { parseCopySource, selectCopyRange } from "../domain/copy-source.ts";
+import { selectCopyRange } from "../domain/copy-source.ts";
 import { planChecksums } from "../domain/expected-checksums.ts";
 import { sliceExtents } from "../domain/extent.ts";
 import { instant } from "../domain/instant.ts";
+import { checkVersionId } from "../domain/object-version.ts";
 import { refuseUnoffered } from "../domain/offer.ts";
 import { fault, invalidRequest } from "../faults.ts";
-import { digestSource, findSource, findSourceAgain } from "../content/copy-source-lookup.ts";
 import { adoptBlob, shareExtents } from "../store/blob.ts";
 import { findUpload, putPart } from "../store/upload.ts";
 
 /**
- * Stores a part of an open upload and replaces the part of the same number, in the order in which parts are answered.
- * Refuses from the head alone what is not offered, bad checksums and an announced size; then as every use of a bucket
- * does; an upload that is not open; another checksum algorithm than the upload's; then content as putObject does.
+ * Stores a part of an open upload and replaces the part of the same number; the part that is answered last stays.
+ * Checks, in order, the first four before any content is read:
+ *  1. the request asks for nothing that is not offered;
+ *  2. checksums and the declared size are valid;
+ *  3. the upload is open;
+ *  4. the checksum algorithm is the upload's;
+ *  5. the content, as it arrives, has the declared size and digests;
+ *  6. the upload again, where the part is stored.
  */
-export const uploadPart = async (requests: AsyncIterable<UploadPartRequest>, context: Context) => {
+export const uploadPart: Operation<"uploadPart"> = async (requests, context) => {
   const { app } = context;
   const { head, content: incoming } = await openIncoming(requests);
   refuseUnoffered(head);
   const checksums = planChecksums(head);
   const sizeBytes = head.contentLength === undefined ? undefined : Number(head.contentLength);
-  checkAnnouncedSize(sizeBytes, app.limits.partBytesMax);
-  const upload = await app.store.read((reader) => useUpload(reader, head, context));
+  checkDeclaredSize(sizeBytes, app.limits.partBytesMax);
+  const upload = await app.store.read((reader) => getUpload(reader, head, context));
   const algorithm = algorithmOf(upload);
   if (upload.isChecksumRequested && checksums.isRequested && checksums.algorithm !== algorithm)
     throw invalidRequest(
@@ -52,7 +57,7 @@ export const uploadPart = async (requests: AsyncIterable<UploadPartRequest>, con
     const nowMs = app.clock.now();
     await app.store.transact(
       async (transaction) => {
-        await useUpload(transaction, head, context);
+        await getUpload(transaction, head, context);
         const part = {
           lastModifiedMs: BigInt(nowMs),
           md5: content.md5,
@@ -80,36 +85,41 @@ export const uploadPart = async (requests: AsyncIterable<UploadPartRequest>, con
 };
 
 /**
- * Makes a part of an open upload from an object or a range of it. Bytes are read for their digests and not written: the
- * part refers to the object's blobs. Refuses what is not offered, a source that is malformed, then as every use of the
- * bucket does, an upload that is not open, the source's bucket, key and conditions, its range, its size.
+ * Makes a part of an open upload from an object or a range of it. Its bytes are read for their digests and not written:
+ * the part refers to the object's blobs. Checks, in order:
+ *  1. the request asks for nothing that is not offered;
+ *  2. the source's version id is one that an object can have;
+ *  3. the upload is open;
+ *  4. the source's key exists, and the conditions on it hold;
+ *  5. the source has the range;
+ *  6. the range is not too large.
  */
-export const uploadPartCopy = async (request: UploadPartCopyRequest, context: Context) => {
-  const { app } = context;
+export const uploadPartCopy: Operation<"uploadPartCopy"> = async (request, context) => {
+  const { app, access } = context;
   refuseUnoffered(request);
-  const source = parseCopySource(request.copySource);
+  checkVersionId(access.source.versionId);
   const { upload, found, range } = await app.store.read(async (reader) => {
-    const open = await useUpload(reader, request, context);
-    const object = await findSource(reader, context, request, source);
+    const open = await getUpload(reader, request, context);
+    const object = await findSource(reader, context, request);
     const selected = selectCopyRange(request.copySourceRange, Number(object.version.sizeBytes));
     return { upload: open, found: object, range: selected };
   });
-  checkAnnouncedSize(range.lengthBytes, app.limits.partBytesMax);
+  checkDeclaredSize(range.lengthBytes, app.limits.partBytesMax);
   const algorithm = algorithmOf(upload);
-  const facts = await digestSource(context, found, range, algorithm);
+  const digests = await digestSource(context, found, range, algorithm);
 
   const nowMs = app.clock.now();
   await app.store.transact(
     async (transaction) => {
-      await useUpload(transaction, request, context);
-      const { version } = await findSourceAgain(transaction, context, request, source, found);
+      await getUpload(transaction, request, context);
+      const { version } = await findSourceAgain(transaction, context, request, found);
       const extents = sliceExtents(version.extents, range);
       await shareExtents(transaction, extents);
       const part = {
         lastModifiedMs: BigInt(nowMs),
-        md5: facts.md5,
+        md5: digests.md5,
         sizeBytes: BigInt(range.lengthBytes),
-        checksum: { algorithm, type: "FULL_OBJECT", value: facts.checksum },
+        checksum: { algorithm, type: "FULL_OBJECT", value: digests.checksum },
         extents,
       };
       await putPart(transaction, request.uploadId, request.partNumber ?? 0, part, nowMs);
@@ -119,21 +129,21 @@ export const uploadPartCopy = async (request: UploadPartCopyRequest, context: Co
 
   return {
     copyPartResult: {
-      eTag: quoteETag(Buffer.from(facts.md5).toString("hex")),
+      eTag: quoteETag(Buffer.from(digests.md5).toString("hex")),
       lastModified: instant(nowMs),
-      ...(upload.isChecksumRequested ? { [checksumMembers[algorithm]]: encodeDigest(facts.checksum) } : {}),
+      ...(upload.isChecksumRequested ? { [checksumMembers[algorithm]]: encodeDigest(digests.checksum) } : {}),
     },
   };
 };
 
-const useUpload = async (
+const getUpload = async (
   reader: Reader,
-  request: UploadPartRequest | UploadPartCopyRequest,
-  context: Context,
+  { key, uploadId }: Pick<UploadPartRequest | UploadPartCopyRequest, "key" | "uploadId">,
+  { access }: BucketContext,
 ): Promise<UploadRecord> => {
-  const { bucketId } = await useBucket(reader, context, request);
-  const upload = await findUpload(reader, { bucketId, key: request.key, uploadId: request.uploadId });
-  if (upload === undefined) throw fault(ErrorReason.NO_SUCH_UPLOAD, { upload_id: request.uploadId });
+  const { bucketId } = await access.bucket.in(reader);
+  const upload = await findUpload(reader, { bucketId, key, uploadId });
+  if (upload === undefined) throw fault(ErrorReason.NO_SUCH_UPLOAD, { upload_id: uploadId });
   return upload;
 };
 

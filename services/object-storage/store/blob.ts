@@ -1,9 +1,8 @@
 import type { Transaction } from "../../kit/store/store.ts";
-import type { Extent } from "../domain/extent.ts";
-import type { NewBlob } from "../content/content-store.ts";
-import { blobs, doomedBlobs } from "./layout.ts";
+import type { Extent, NewBlob } from "../domain/extent.ts";
+import { blobs, unreferencedBlobs } from "./layout.ts";
 
-/** Puts a new blob into the database's knowledge, referred to once, and gives the extent that refers to all of it. */
+/** Stores the record of a new blob, with one reference, and returns the extent that covers all of it. */
 export const adoptBlob = (transaction: Transaction, blob: NewBlob | undefined): Extent[] => {
   if (blob === undefined) return [];
   transaction.put(blobs, [blob.blobId], {
@@ -21,7 +20,7 @@ export const adoptBlob = (transaction: Transaction, blob: NewBlob | undefined): 
   ];
 };
 
-/** Counts another manifest's references to the blobs of these extents. */
+/** Adds the references of another manifest with these extents. */
 export const shareExtents = async (transaction: Transaction, extents: readonly Extent[]): Promise<void> => {
   for (const [blobId, count] of countByBlob(extents)) {
     const record = await transaction.get(blobs, [blobId]);
@@ -30,7 +29,10 @@ export const shareExtents = async (transaction: Transaction, extents: readonly E
   }
 };
 
-/** Takes a manifest's references back. A blob without references goes: at once from the database, its file later. */
+/**
+ * Removes the references of a manifest. A blob without references is deleted: at once from the database, its file by
+ * the sweep.
+ */
 export const releaseExtents = async (
   transaction: Transaction,
   extents: readonly Extent[],
@@ -43,7 +45,8 @@ export const releaseExtents = async (
     if (references > 0n) transaction.put(blobs, [blobId], { ...record, references });
     else {
       transaction.delete(blobs, [blobId]);
-      if (record.inlineBody === undefined) transaction.put(doomedBlobs, [blobId], { doomedTimeMs: BigInt(nowMs) });
+      if (record.inlineBody === undefined)
+        transaction.put(unreferencedBlobs, [blobId], { unreferencedMs: BigInt(nowMs) });
     }
   }
 };

@@ -10,38 +10,38 @@ import {
   versions,
 } from "./layout.ts";
 
-/** A bucket as handlers use it. */
+/** A bucket. */
 export interface Bucket {
   readonly name: string;
   readonly bucketId: string;
   readonly accountId: string;
   readonly region: string;
-  readonly creationTimeMs: number;
+  readonly createdMs: number;
 }
 
-/** The bucket of this name. */
+/** The bucket of this name; undefined if there is none. */
 export const findBucket = async (reader: Reader, name: string): Promise<Bucket | undefined> => {
   const record = await reader.get(buckets, [name]);
   return record === undefined ? undefined : fromRecord(name, record);
 };
 
-/** Makes a bucket that is known not to exist. */
+/** Creates a bucket that is known not to exist. */
 export const createBucketRecord = (transaction: Transaction, bucket: Bucket): void => {
   transaction.put(buckets, [bucket.name], {
     bucketId: bucket.bucketId,
     accountId: bucket.accountId,
     region: bucket.region,
-    creationTimeMs: BigInt(bucket.creationTimeMs),
+    createdMs: BigInt(bucket.createdMs),
     objectOwnership: "BucketOwnerEnforced",
   });
   transaction.put(accountBuckets, [bucket.accountId, bucket.name], { bucketId: bucket.bucketId });
 };
 
-/** How many buckets the account has, counted up to the limit. */
+/** Counts the buckets of the account, up to the limit. */
 export const countBuckets = async (reader: Reader, accountId: string, limit: number): Promise<number> =>
   (await reader.list(accountBuckets, { prefix: [accountId], limit })).length;
 
-/** Whether anything is in the bucket: an object, a version, a delete marker or an open upload. */
+/** Whether the bucket has no object, no version, no delete marker and no open upload. */
 export const isBucketEmpty = async (reader: Reader, bucket: Bucket): Promise<boolean> => {
   const found = [
     await reader.list(currentVersions, { prefix: [bucket.bucketId], limit: 1 }),
@@ -59,7 +59,7 @@ export const deleteBucketRecord = async (transaction: Transaction, bucket: Bucke
   await transaction.deleteRange(finishedUploads, { prefix: [bucket.bucketId] });
 };
 
-/** The names of an account's buckets that begin with the prefix, after a name. */
+/** The buckets of an account whose names begin with the prefix, by name and after a name (empty: from the start). */
 export const listAccountBuckets = (
   reader: Reader,
   accountId: string,
@@ -79,5 +79,5 @@ const fromRecord = (name: string, record: BucketRecord): Bucket => ({
   bucketId: record.bucketId,
   accountId: record.accountId,
   region: record.region,
-  creationTimeMs: Number(record.creationTimeMs),
+  createdMs: Number(record.createdMs),
 });

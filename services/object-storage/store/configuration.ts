@@ -10,7 +10,7 @@ export type DocumentKind = StoredDocument["case"];
 /** The document of a kind. */
 export type DocumentOf<Kind extends DocumentKind> = Extract<StoredDocument, { readonly case: Kind }>["value"];
 
-/** The bucket's document of a kind. */
+/** The bucket's document of a kind; undefined if it has none. */
 export const findDocument = async <Kind extends DocumentKind>(
   reader: Reader,
   bucketId: string,

@@ -1,158 +1,204 @@
+/**
+ * The map of the object storage database, in byte order.
+ *
+ *     1  buckets                name                              -> BucketRecord
+ *     2  account_buckets        account, name                     -> AccountBucketRecord
+ *     3  current_versions       bucket id, key                    -> CurrentVersionRecord
+ *     4  versions               bucket id, key, sequence (desc)   -> VersionRecord
+ *     5  blobs                  blob id                           -> BlobRecord
+ *     6  unreferenced_blobs     blob id                           -> UnreferencedBlobRecord
+ *     7  configurations         bucket id, kind                   -> ConfigurationRecord
+ *     8  uploads                bucket id, key, upload id         -> UploadRecord
+ *     9  parts                  upload id, part number            -> PartRecord
+ *    10  finished_uploads       bucket id, key, upload id         -> FinishedUploadRecord
+ *    11  finished_upload_times  instant, bucket id, key, upload id -> FinishedUploadTimeRecord
+ *    12  sequence_ceilings      name                              -> SequenceCeilingRecord
+ *    20  the delivery jobs, 20 to 24 (the kit's own tables)
+ *    30  the key of the page tokens (the kit's own table)
+ *
+ * Only the first two tables name a bucket by its name; all others use its id, so a bucket that is created again under an
+ * old name finds nothing of the old one. Keys of objects are text and sort by their UTF-8 bytes. Instants are
+ * milliseconds since 1970.
+ */
 import {
   AccountBucketRecordSchema,
   BlobRecordSchema,
   BucketRecordSchema,
   ConfigurationRecordSchema,
   CurrentVersionRecordSchema,
-  DoomedBlobRecordSchema,
   FinishedUploadRecordSchema,
   FinishedUploadTimeRecordSchema,
   PartRecordSchema,
   SequenceCeilingRecordSchema,
+  UnreferencedBlobRecordSchema,
   UploadRecordSchema,
   VersionRecordSchema,
 } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
-import { defineTable, integer, reversed, text } from "../../kit/store/table.ts";
-
-/*
- * The database of the object storage service, in byte order:
- *
- *     1 buckets            name                          → the bucket and its id
- *     2 account_buckets    account, name                 → the bucket's id
- *     3 current_versions   bucket id, key                → what a listing shows
- *     4 versions           bucket id, key, sequence ↓    → everything about a version, its extents
- *     5 blobs              blob id                       → how many extents refer to it; small content itself
- *     6 doomed_blobs       blob id                       → since when nothing refers to its file
- *     7 configurations     bucket id, kind               → one configuration document
- *     8 uploads            bucket id, key, upload id     → an open multipart upload
- *     9 parts              upload id, part number        → a stored part, its extents
- *    10 finished_uploads   bucket id, key, upload id     → what completing it answered
- *    11 finished_upload_times  instant, bucket id, key, upload id  → which were completed long ago
- *    12 sequence_ceilings  "sequences"          → what no given sequence has come to
- *    20 …                  the delivery jobs and, at 30, the page token key of the kit
- *
- * A bucket is named by its id everywhere but in the first two tables, so a bucket that is made again under an old
- * name finds nothing of the old one. Keys of objects are text and sort by their UTF-8 bytes.
- */
+import { jobTables } from "../../kit/jobs/job-tables.ts";
+import { pageTokenKeyTable } from "../../kit/page-tokens/page-token-key.ts";
+import { assertDistinct, defineTable, integer, reversed, text } from "../../kit/store/table.ts";
 
 /**
- * Sorted so that a bucket is found by its name. Written with `account_buckets`.
- * `buckets/"photos"` is 0001 70686f746f73 00.
+ * Buckets.
+ * Sorted so that a bucket is found by its name.
+ * Written with account_buckets.
+ *
+ *     buckets/"photos"
+ *     0001 70686f746f7300
  */
 export const buckets = defineTable({ number: 1, name: "buckets", key: [text("name")], value: BucketRecordSchema });
 
 /**
- * Sorted so that an account's buckets are listed by name. Written with `buckets`.
- * `account_buckets/"1"/"a"` is 0002 31 00 61 00.
+ * The buckets of each account.
+ * Sorted so that an account's buckets are listed by name.
+ * Written with buckets.
+ *
+ *     account_buckets/"1"/"a"
+ *     0002 3100 6100
  */
 export const accountBuckets = defineTable({
   number: 2,
   name: "account_buckets",
-  key: [text("account_id"), text("name")],
+  key: [text("account"), text("name")],
   value: AccountBucketRecordSchema,
 });
 
 /**
- * Sorted so that a bucket is listed without walking old versions or delete markers, and common prefixes are skipped.
- * A key whose newest version is a delete marker has no entry. Written with `versions`.
- * `current_versions/"b"/"é"` is 0003 62 00 c3a9 00.
+ * The current version of each key, as a listing shows it. A key whose newest version is a delete marker has no entry.
+ * Sorted so that a bucket is listed without reading old versions or delete markers, and common prefixes are skipped.
+ * Written with versions.
+ *
+ *     current_versions/"b"/"é"
+ *     0003 6200 c3a900
  */
 export const currentVersions = defineTable({
   number: 3,
   name: "current_versions",
-  key: [text("bucket_id"), text("key")],
+  key: [text("bucket id"), text("key")],
   value: CurrentVersionRecordSchema,
 });
 
 /**
- * Sorted so that a key's versions are met newest first. A later version has a greater sequence. Written with
- * `current_versions`, and with `blobs` for every extent that comes or goes.
- * `versions/"b"/"k"/1` is 0004 62 00 6b 00 fffffffffffffffe.
+ * Everything about a version, with the extents of its content. A later version has a greater sequence.
+ * Sorted so that a key's versions are read newest first.
+ * Written with current_versions, and with blobs for every extent that is added or removed.
+ *
+ *     versions/"b"/"k"/1
+ *     0004 6200 6b00 fffffffffffffffe
  */
 export const versions = defineTable({
   number: 4,
   name: "versions",
-  key: [text("bucket_id"), text("key"), reversed("sequence")],
+  key: [text("bucket id"), text("key"), reversed("sequence")],
   value: VersionRecordSchema,
 });
 
 /**
- * Sorted so that blobs of one shard lie together, as their files do. Written with the manifest that refers to it.
- * `blobs/"ab"` is 0005 6162 00.
+ * How many extents refer to each blob; small content itself.
+ * Sorted so that the blobs of one shard are read together, as their files are.
+ * Written with the versions and parts that refer to them.
+ *
+ *     blobs/"ab"
+ *     0005 616200
  */
-export const blobs = defineTable({ number: 5, name: "blobs", key: [text("blob_id")], value: BlobRecordSchema });
+export const blobs = defineTable({ number: 5, name: "blobs", key: [text("blob id")], value: BlobRecordSchema });
 
 /**
- * Sorted so that blobs of one shard lie together. Written when the entry in `blobs` goes, if the blob is a file.
- * `doomed_blobs/"ab"` is 0006 6162 00.
+ * Blob files whose last reference was removed.
+ * Sorted so that the blobs of one shard are read together.
+ * Written when the entry in blobs is deleted, if the blob is a file.
+ *
+ *     unreferenced_blobs/"ab"
+ *     0006 616200
  */
-export const doomedBlobs = defineTable({
+export const unreferencedBlobs = defineTable({
   number: 6,
-  name: "doomed_blobs",
-  key: [text("blob_id")],
-  value: DoomedBlobRecordSchema,
+  name: "unreferenced_blobs",
+  key: [text("blob id")],
+  value: UnreferencedBlobRecordSchema,
 });
 
 /**
- * Sorted so that a bucket's documents lie together and go with it.
- * `configurations/"b"/"notification"` is 0007 62 00 6e6f74696669636174696f6e 00.
+ * The configuration documents of each bucket, one of a kind.
+ * Sorted so that a bucket's documents are deleted together with it.
+ *
+ *     configurations/"b"/"cors"
+ *     0007 6200 636f727300
  */
 export const configurations = defineTable({
   number: 7,
   name: "configurations",
-  key: [text("bucket_id"), text("kind")],
+  key: [text("bucket id"), text("kind")],
   value: ConfigurationRecordSchema,
 });
 
 /**
- * Sorted so that a bucket's open uploads are listed by key; upload ids begin with their instant, so the oldest of one
- * key comes first.
- * `uploads/"b"/"k"/"u"` is 0008 62 00 6b 00 75 00.
+ * Open multipart uploads.
+ * Sorted so that a bucket's uploads are listed by key; upload ids begin with their instant, so the oldest of one key
+ * comes first.
+ *
+ *     uploads/"b"/"k"/"u"
+ *     0008 6200 6b00 7500
  */
 export const uploads = defineTable({
   number: 8,
   name: "uploads",
-  key: [text("bucket_id"), text("key"), text("upload_id")],
+  key: [text("bucket id"), text("key"), text("upload id")],
   value: UploadRecordSchema,
 });
 
 /**
- * Sorted so that an upload's parts are listed and assembled by number. Written with `blobs`; gone with `uploads`.
- * `parts/"u"/2` is 0009 75 00 0000000000000002.
+ * The stored parts of open uploads, with the extents of their content.
+ * Sorted so that an upload's parts are listed and assembled by number.
+ * Written with blobs; deleted with uploads.
+ *
+ *     parts/"u"/2
+ *     0009 7500 0000000000000002
  */
 export const parts = defineTable({
   number: 9,
   name: "parts",
-  key: [text("upload_id"), integer("part_number")],
+  key: [text("upload id"), integer("part number")],
   value: PartRecordSchema,
 });
 
 /**
- * Sorted as `uploads`. Written when an upload is completed, so that completing it again answers the same.
- * `finished_uploads/"b"/"k"/"u"` is 000a 62 00 6b 00 75 00.
+ * The answer with which each upload was completed, so that completing it again returns the same.
+ * Sorted as uploads.
+ * Written with finished_upload_times.
+ *
+ *     finished_uploads/"b"/"k"/"u"
+ *     000a 6200 6b00 7500
  */
 export const finishedUploads = defineTable({
   number: 10,
   name: "finished_uploads",
-  key: [text("bucket_id"), text("key"), text("upload_id")],
+  key: [text("bucket id"), text("key"), text("upload id")],
   value: FinishedUploadRecordSchema,
 });
 
 /**
- * Sorted so that what was completed longest ago comes first and is forgotten in steps. Written with `finished_uploads`;
- * outlives it when the bucket goes.
- * `finished_upload_times/1/"b"/"k"/"u"` is 000b 0000000000000001 62 00 6b 00 75 00.
+ * When each upload was completed.
+ * Sorted so that the oldest are deleted first, in steps.
+ * Written with finished_uploads; kept when the bucket is deleted.
+ *
+ *     finished_upload_times/1/"b"/"k"/"u"
+ *     000b 0000000000000001 6200 6b00 7500
  */
 export const finishedUploadTimes = defineTable({
   number: 11,
   name: "finished_upload_times",
-  key: [integer("finished_ms"), text("bucket_id"), text("key"), text("upload_id")],
+  key: [integer("finished"), text("bucket id"), text("key"), text("upload id")],
   value: FinishedUploadTimeRecordSchema,
 });
 
 /**
- * One entry, which is read at the start. Written by the versions and deletions whose sequences come to it.
- * `sequence_ceilings/"sequences"` is 000c 73657175656e636573 00.
+ * The bound below which all used sequences are: one entry, read at the start.
+ * Sorted so that it is found by its name.
+ * Written with the version or deletion whose sequence reaches it.
+ *
+ *     sequence_ceilings/"sequences"
+ *     000c 73657175656e63657300
  */
 export const sequenceCeilings = defineTable({
   number: 12,
@@ -161,24 +207,38 @@ export const sequenceCeilings = defineTable({
   value: SequenceCeilingRecordSchema,
 });
 
-/** The first of the numbers that the kit's jobs take. */
-export const jobTablesBase = 20;
+/**
+ * Deliveries to the event bus: tables 20 to 24.
+ *
+ *     job-bodies/"j"
+ *     0014 6a00
+ */
+export const jobs = jobTables(20);
 
-/** The number of the table with the key of page tokens. */
-export const pageTokenTableNumber = 30;
+/**
+ * The key of the service's page tokens.
+ * Sorted so that it is found by its name.
+ *
+ *     page-token-keys/"page-tokens"
+ *     001e 706167652d746f6b656e7300
+ */
+export const pageTokenKeys = pageTokenKeyTable(30);
 
-/** All tables of this service's own, in byte order. */
 export const layout = [
   buckets,
   accountBuckets,
   currentVersions,
   versions,
   blobs,
-  doomedBlobs,
+  unreferencedBlobs,
   configurations,
   uploads,
   parts,
   finishedUploads,
   finishedUploadTimes,
   sequenceCeilings,
+  ...Object.values(jobs),
+  pageTokenKeys,
 ] as const;
+
+assertDistinct(layout);

@@ -8,28 +8,28 @@ import type {
 } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import { TagRecordSchema } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import type { Reader, Transaction } from "../../kit/store/store.ts";
-import type { ContentStretch } from "../content/content-store.ts";
 import type { ByteRange } from "../domain/byte-range.ts";
+import type { BlobRange } from "../domain/extent.ts";
 import { sliceExtents } from "../domain/extent.ts";
 import type { ListingSeek, NamedRow } from "../domain/listing.ts";
 import { releaseExtents } from "./blob.ts";
 import { blobs, currentVersions, versions } from "./layout.ts";
 import type { Sequences } from "./sequence.ts";
 
-/** The current version of a key and where it stands. */
+/** The current version of a key. */
 export interface CurrentObject {
   readonly sequence: number;
   readonly version: VersionRecord;
 }
 
-/** What the listing index knows of a key's current version; cheaper than the version itself. */
+/** The listing entry of a key's current version; cheaper to read than the version. */
 export const findCurrentRow = (
   reader: Reader,
   bucketId: string,
   key: string,
 ): Promise<CurrentVersionRecord | undefined> => reader.get(currentVersions, [bucketId, key]);
 
-/** The current version of a key; undefined when it has none, or its newest version is a delete marker. */
+/** The current version of a key; undefined if it has none, or its newest version is a delete marker. */
 export const findCurrent = async (
   reader: Reader,
   bucketId: string,
@@ -43,7 +43,7 @@ export const findCurrent = async (
   return { sequence, version };
 };
 
-/** Replaces the null version of a key by a new one, which becomes current. Answers its sequence. */
+/** Replaces the null version of a key by a new one, which becomes current. Returns its sequence. */
 export const putNullVersion = async (
   transaction: Transaction,
   sequences: Sequences,
@@ -70,7 +70,7 @@ export const putNullVersion = async (
   return sequence;
 };
 
-/** What every version that is put has. */
+/** The members that every stored version has. */
 export interface VersionRequired {
   readonly lastModifiedMs: bigint;
   readonly eTag: string;
@@ -92,7 +92,7 @@ export const removeNullVersion = async (
   transaction.delete(currentVersions, [bucketId, key]);
 };
 
-/** Replaces the tags of a key's current version; nothing that a listing shows changes. */
+/** Replaces the tags of a key's current version, which no listing shows. */
 export const putTags = (
   transaction: Transaction,
   bucketId: string,
@@ -115,8 +115,8 @@ const removeVersion = async (
   await releaseExtents(transaction, version.extents, nowMs);
 };
 
-/** The stretches of blobs that a range of a version's content lies in, with the bytes of those in the database. */
-export const stretchesOf = (reader: Reader, version: VersionRecord, range: ByteRange): Promise<ContentStretch[]> =>
+/** The blob ranges that hold a range of a version's content, with the bytes of the blobs in the database. */
+export const rangesOf = (reader: Reader, version: VersionRecord, range: ByteRange): Promise<BlobRange[]> =>
   Promise.all(
     sliceExtents(version.extents, range).map(async (extent) => ({
       blobId: extent.blobId,
@@ -132,7 +132,7 @@ const inlineBodyOf = async (reader: Reader, blobId: string): Promise<Uint8Array>
   return body;
 };
 
-/** Reads listing rows of a bucket whose keys begin with the prefix. */
+/** Reads the listing rows of a bucket whose keys begin with the prefix. */
 export const readCurrentRows = async (
   reader: Reader,
   bucketId: string,

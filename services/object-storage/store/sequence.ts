@@ -1,39 +1,44 @@
 import type { Clock } from "../../kit/clock/clock.ts";
 import type { Store, Transaction } from "../../kit/store/store.ts";
-import { sequenceAt } from "../domain/sequence.ts";
 import { sequenceCeilings } from "./layout.ts";
 
 /** Orders the changes of a key. */
 export interface Sequences {
   /**
-   * A sequence that is greater than all that were given before, whatever became of them, and than `above`. Of two
-   * transactions that change one key, the one that is committed later has the greater one.
+   * Returns a sequence that is greater than all that were returned before, whether or not they were stored, and than
+   * `above`. Of two transactions that change one key, the one that is committed later has the greater sequence.
    */
   next(transaction: Transaction, above?: number): Promise<number>;
 }
 
-/** How far ahead of what is given the ceiling is set: the time between two writes of it, and the most a restart skips. */
-const reserve = sequenceAt(10_000);
+/** Sequences per millisecond, so that they still grow while the clock stands still or writes are many. */
+const sequencesPerMs = 1000;
 
-const place = ["sequences"] as const;
+/** How far the ceiling is raised at a time, in sequences: 10 seconds of them. A restart skips at most as many. */
+const reserve = 10_000 * sequencesPerMs;
+
+const ceilingKey = ["sequences"] as const;
 
 /**
- * Sequences grow although keys are deleted with all that was known of them, the clock stands or goes back, and the
- * process is started again: what is given stays below a stored ceiling, and after a start it begins there. A
- * transaction that comes to the ceiling raises it itself, so no sequence is stored that a start could give again.
+ * Sequences follow the clock. They also grow when a key is deleted with everything stored about it, when the clock
+ * stands still or goes back, and when the process is restarted: every returned sequence is below a stored ceiling, and
+ * after a start sequences begin at it. A transaction that reaches the ceiling raises it itself, so no sequence is stored
+ * that could be returned again after a restart.
  */
 export const openSequences = async (store: Store, clock: Clock): Promise<Sequences> => {
-  let ceiling = await store.read(async (reader) => Number((await reader.get(sequenceCeilings, place))?.ceiling ?? 0n));
+  let ceiling = await store.read(async (reader) =>
+    Number((await reader.get(sequenceCeilings, ceilingKey))?.ceiling ?? 0n),
+  );
   let newest = ceiling - 1;
   return {
     next: async (transaction, above = -1) => {
-      const sequence = Math.max(sequenceAt(clock.now()), newest + 1, above + 1);
+      const sequence = Math.max(clock.now() * sequencesPerMs, newest + 1, above + 1);
       newest = sequence;
       if (sequence < ceiling) return sequence;
-      const stored = Number((await transaction.get(sequenceCeilings, place))?.ceiling ?? 0n);
+      const stored = Number((await transaction.get(sequenceCeilings, ceilingKey))?.ceiling ?? 0n);
       if (sequence >= stored) {
         const raised = sequence + reserve;
-        transaction.put(sequenceCeilings, place, { ceiling: BigInt(raised) });
+        transaction.put(sequenceCeilings, ceilingKey, { ceiling: BigInt(raised) });
         transaction.afterCommit(() => {
           ceiling = raised;
         });

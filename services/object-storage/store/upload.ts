@@ -7,39 +7,39 @@ import type {
   UploadRecord,
   UploadRecordSchema,
 } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
-import type { Entry, Reader, Store, Transaction } from "../../kit/store/store.ts";
+import type { Entry, Reader, Transaction } from "../../kit/store/store.ts";
 import type { ListingSeek, NamedRow } from "../domain/listing.ts";
 import { releaseExtents } from "./blob.ts";
 import { finishedUploads, finishedUploadTimes, parts, uploads } from "./layout.ts";
 
-/** Which upload: an upload id belongs to one key of one bucket. */
-export interface UploadPlace {
+/** The identity of an upload: an upload id belongs to one key of one bucket. */
+export interface UploadReference {
   readonly bucketId: string;
   readonly key: string;
   readonly uploadId: string;
 }
 
-/** Where an upload stands among all of its bucket. */
+/** The position of an upload among all of its bucket. */
 export interface UploadPosition {
   readonly key: string;
-  /** Undefined: behind all uploads of the key. */
+  /** Undefined: after all uploads of the key. */
   readonly uploadId: string | undefined;
 }
 
-/** The open upload, if it is one. */
-export const findUpload = (reader: Reader, place: UploadPlace): Promise<UploadRecord | undefined> =>
-  reader.get(uploads, [place.bucketId, place.key, place.uploadId]);
+/** The upload; undefined if it is not open. */
+export const findUpload = (reader: Reader, reference: UploadReference): Promise<UploadRecord | undefined> =>
+  reader.get(uploads, [reference.bucketId, reference.key, reference.uploadId]);
 
-/** Opens an upload. */
+/** Stores a new upload. */
 export const createUpload = (
   transaction: Transaction,
-  place: UploadPlace,
+  reference: UploadReference,
   upload: MessageInitShape<typeof UploadRecordSchema>,
 ): void => {
-  transaction.put(uploads, [place.bucketId, place.key, place.uploadId], upload);
+  transaction.put(uploads, [reference.bucketId, reference.key, reference.uploadId], upload);
 };
 
-/** Stores a part and frees the one that it replaces. */
+/** Stores a part and releases the content of the one that it replaces. */
 export const putPart = async (
   transaction: Transaction,
   uploadId: string,
@@ -52,7 +52,7 @@ export const putPart = async (
   transaction.put(parts, [uploadId, partNumber], part);
 };
 
-/** The stored parts of an upload behind a number, in order. */
+/** The stored parts of an upload after a number, in order. */
 export const listStoredParts = (
   reader: Reader,
   uploadId: string,
@@ -68,57 +68,55 @@ export const readParts = async (reader: Reader, uploadId: string): Promise<Map<n
   return found;
 };
 
-/** Ends an upload. The content of its parts is freed, but for those that an object has taken over. */
+/** Ends an upload. Releases the content of its parts, except of those that an object has taken over. */
 export const endUpload = async (
   transaction: Transaction,
-  place: UploadPlace,
+  reference: UploadReference,
   stored: ReadonlyMap<number, PartRecord>,
   isTaken: (partNumber: number) => boolean,
   nowMs: number,
 ): Promise<void> => {
-  transaction.delete(uploads, [place.bucketId, place.key, place.uploadId]);
+  transaction.delete(uploads, [reference.bucketId, reference.key, reference.uploadId]);
   for (const [partNumber, part] of stored) {
-    transaction.delete(parts, [place.uploadId, partNumber]);
+    transaction.delete(parts, [reference.uploadId, partNumber]);
     if (!isTaken(partNumber)) await releaseExtents(transaction, part.extents, nowMs);
   }
 };
 
-/** What completing the upload answered, if it was completed not long ago. */
-export const findFinishedUpload = (reader: Reader, place: UploadPlace): Promise<FinishedUploadRecord | undefined> =>
-  reader.get(finishedUploads, [place.bucketId, place.key, place.uploadId]);
+/** The answer with which the upload was completed; undefined if it was not, or too long ago. */
+export const findFinishedUpload = (
+  reader: Reader,
+  reference: UploadReference,
+): Promise<FinishedUploadRecord | undefined> =>
+  reader.get(finishedUploads, [reference.bucketId, reference.key, reference.uploadId]);
 
-/** Remembers what completing the upload answers. */
+/** Stores the answer with which an upload was completed. */
 export const putFinishedUpload = (
   transaction: Transaction,
-  place: UploadPlace,
-  finished: Pick<FinishedUploadRecord, "finishedTimeMs" | "eTag" | "checksum">,
+  reference: UploadReference,
+  finished: Pick<FinishedUploadRecord, "finishedMs" | "eTag" | "checksum">,
 ): void => {
-  const { bucketId, key, uploadId } = place;
+  const { bucketId, key, uploadId } = reference;
   transaction.put(finishedUploads, [bucketId, key, uploadId], finished);
-  transaction.put(finishedUploadTimes, [Number(finished.finishedTimeMs), bucketId, key, uploadId], {});
+  transaction.put(finishedUploadTimes, [Number(finished.finishedMs), bucketId, key, uploadId], {});
 };
 
-/** Finished uploads that one transaction forgets. */
-const forgetStep = 500;
-
-/** Forgets uploads that were completed before the instant, oldest first; reads no others. Gives how many. */
-export const forgetFinishedUploads = async (store: Store, beforeMs: number): Promise<number> => {
-  for (let forgotten = 0; ;) {
-    const count = await store.transact(async (transaction) => {
-      const old = await transaction.list(finishedUploadTimes, { to: [Math.max(0, beforeMs)], limit: forgetStep });
-      for (const { key } of old) {
-        const [, bucketId, name, uploadId] = key;
-        transaction.delete(finishedUploadTimes, key);
-        transaction.delete(finishedUploads, [bucketId, name, uploadId]);
-      }
-      return old.length;
-    });
-    forgotten += count;
-    if (count < forgetStep) return forgotten;
+/** Deletes up to `limit` uploads that were completed before the instant, oldest first. Returns how many it deleted. */
+export const deleteFinishedUploads = async (
+  transaction: Transaction,
+  beforeMs: number,
+  limit: number,
+): Promise<number> => {
+  const old = await transaction.list(finishedUploadTimes, { to: [beforeMs], limit });
+  for (const { key } of old) {
+    const [, bucketId, name, uploadId] = key;
+    transaction.delete(finishedUploadTimes, key);
+    transaction.delete(finishedUploads, [bucketId, name, uploadId]);
   }
+  return old.length;
 };
 
-/** Reads open uploads of a bucket whose keys begin with the prefix. */
+/** Reads the open uploads of a bucket whose keys begin with the prefix. */
 export const readUploadRows = async (
   reader: Reader,
   bucketId: string,

@@ -42,12 +42,12 @@ describe("deleteObjects", () => {
       { delete: undefined, mfa: "1 2" },
       "INVALID_INPUT: Value null at 'Delete' failed to satisfy constraint: Member must not be null",
     ],
+    [{ bucket: "unknown", mfa: "1 2" }, "NO_SUCH_BUCKET"],
+    [{ expectedBucketOwner: bob, mfa: "1 2" }, "ACCESS_DENIED"],
     [{ mfa: "1 2", delete: { objects: [] } }, notImplemented("x-svc-mfa")],
-    [{ delete: { objects: [] }, bucket: "unknown" }, "MALFORMED_XML"],
+    [{ delete: { objects: [] } }, "MALFORMED_XML"],
     [{ delete: { objects: [{}] } }, "MALFORMED_XML"],
     [{ delete: { objects: Array.from({ length: 1_001 }, () => ({ key: "k" })) } }, "MALFORMED_XML"],
-    [{ bucket: "unknown" }, "NO_SUCH_BUCKET"],
-    [{ expectedBucketOwner: bob }, "ACCESS_DENIED"],
   ])("a request with %o ends as %s", async (request, reason) => {
     const { client } = await startWithBucket();
     const call = client.deleteObjects({ bucket: "photos", delete: { objects: [{ key: "k" }] }, ...request }, as(alice));

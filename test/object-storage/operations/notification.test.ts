@@ -116,9 +116,9 @@ describe("putBucketNotificationConfiguration and getBucketNotificationConfigurat
     expect(await refusalOf(configure(await startWithBucket(), configuration))).toBe(reason);
   });
 
-  test("refuses none at all, and an unknown bucket after a wrong configuration", async () => {
+  test("refuses none at all, then an unknown bucket, before a wrong configuration", async () => {
     const { client } = await startWithBucket();
-    const notificationConfiguration = { eventBridgeConfiguration: {} };
+    const notificationConfiguration = { topicConfigurations: [{ events }] };
     const call = (request: object) =>
       refusalOf(client.putBucketNotificationConfiguration({ bucket: "unknown", ...request }, as(alice)));
     expect(await call({})).toBe(

@@ -57,13 +57,13 @@ describe("getObjectAttributes", () => {
       { objectAttributes: [], sseCustomerKey: "x" },
       "INVALID_INPUT: Value null at 'ObjectAttributes' failed to satisfy constraint: Member must not be null",
     ],
+    [{ bucket: "unknown", sseCustomerKey: "x" }, "NO_SUCH_BUCKET"],
     [
       { sseCustomerKey: "x", objectAttributes: ["Colour"] },
       notImplemented("x-svc-server-side-encryption-customer-key"),
     ],
     [{ objectAttributes: ["Colour"], versionId: "x" }, "INVALID_ARGUMENT: Invalid attribute name specified."],
-    [{ versionId: "x", bucket: "unknown" }, "INVALID_VERSION_ID"],
-    [{ bucket: "unknown" }, "NO_SUCH_BUCKET"],
+    [{ versionId: "x", key: "unknown" }, "INVALID_VERSION_ID"],
     [{ key: "unknown" }, "NO_SUCH_KEY"],
   ])("a request with %o ends as %s", async (request, reason) => {
     const { client } = await startWithBucket();

@@ -210,14 +210,14 @@ describe("listObjectVersions", () => {
       alice,
       "INVALID_INPUT: Value 'html' at 'EncodingType' failed to satisfy constraint: Member must satisfy enum value set: [url]",
     ],
+    [{ bucket: "unknown", versionIdMarker: "null" }, alice, "NO_SUCH_BUCKET"],
+    [{ versionIdMarker: "null" }, bob, "ACCESS_DENIED"],
     [
-      { bucket: "unknown", versionIdMarker: "null" },
+      { versionIdMarker: "1" },
       alice,
       "INVALID_ARGUMENT: A version-id marker cannot be specified without a key marker.",
     ],
-    [{ bucket: "unknown", keyMarker: "a", versionIdMarker: "1" }, alice, "INVALID_VERSION_ID"],
-    [{ bucket: "unknown" }, alice, "NO_SUCH_BUCKET"],
-    [{}, bob, "ACCESS_DENIED"],
+    [{ keyMarker: "a", versionIdMarker: "1" }, alice, "INVALID_VERSION_ID"],
   ])("a request with %o by the account %s ends as %s", async (request, account, reason) => {
     const { client } = await startWithBucket();
     expect(await refusalOf(client.listObjectVersions({ bucket: "photos", ...request }, as(account)))).toBe(reason);

@@ -61,6 +61,7 @@ describe("getObject", () => {
 
   test.each([
     // request, reason; in the order of refusal
+    [{ bucket: "unknown", sseCustomerKey: "x" }, "NO_SUCH_BUCKET"],
     [
       { sseCustomerKey: "x", range: "bytes=0-1", partNumber: 1 },
       notImplemented("x-svc-server-side-encryption-customer-key"),
@@ -70,8 +71,7 @@ describe("getObject", () => {
       "INVALID_REQUEST: Cannot specify both Range header and partNumber query parameter.",
     ],
     [{ responseContentType: "a\r\nb: c", versionId: "x" }, "INVALID_ARGUMENT: Header value cannot be represented."],
-    [{ versionId: "x", bucket: "unknown" }, "INVALID_VERSION_ID"],
-    [{ bucket: "unknown", key: "unknown" }, "NO_SUCH_BUCKET"],
+    [{ versionId: "x", key: "unknown" }, "INVALID_VERSION_ID"],
     [{ key: "unknown", ifMatch: "other" }, "NO_SUCH_KEY"],
     [{ ifMatch: "other", range: "bytes=10-" }, "PRECONDITION_FAILED"],
     [{ ifNoneMatch: "*", range: "bytes=10-" }, "NOT_MODIFIED"],

@@ -34,29 +34,28 @@ describe("putObjectTagging", () => {
 
   test.each([
     // request, reason; in the order of refusal
+    [{ bucket: "unknown", tagging: { tagSet: [{ key: "<" }] } }, "NO_SUCH_BUCKET"],
     [
       { tagging: { tagSet: Array.from({ length: 11 }, (_, index) => ({ key: `${index}` })) } },
       "INVALID_TAG: The tags of a resource cannot be more than 10",
     ],
-    [{ tagging: { tagSet: [{ key: "<" }] } }, "INVALID_TAG: The TagKey you have provided is invalid"],
-    [{ versionId: "1", tagging: { tagSet: [] } }, "INVALID_VERSION_ID"],
-    [{ bucket: "unknown", tagging: { tagSet: [] } }, "NO_SUCH_BUCKET"],
+    [{ versionId: "1", tagging: { tagSet: [{ key: "<" }] } }, "INVALID_TAG: The TagKey you have provided is invalid"],
+    [{ versionId: "1", key: "unknown", tagging: { tagSet: [] } }, "INVALID_VERSION_ID"],
     [{ key: "unknown", tagging: { tagSet: [] } }, "NO_SUCH_KEY"],
   ])("refuses %o with %s", async (request, reason) => {
     const { client } = await startWithBucket();
     expect(await refusalOf(client.putObjectTagging({ ...cat, ...request }, as(alice)))).toBe(reason);
   });
+});
 
-  test("is for the owner only, and so are reading and deleting", async () => {
-    const harness = await startWithBucket();
-    await put(harness, cat, "meow");
-    const { client } = harness;
-    expect(await refusalOf(client.putObjectTagging({ ...cat, tagging: { tagSet: [] } }, as(bob)))).toBe(
-      "ACCESS_DENIED",
-    );
-    expect(await refusalOf(client.getObjectTagging(cat, as(bob)))).toBe("ACCESS_DENIED");
-    expect(await refusalOf(client.deleteObjectTagging(cat))).toBe("ACCESS_DENIED");
-    expect(await refusalOf(client.getObjectTagging({ ...cat, key: "unknown" }, as(alice)))).toBe("NO_SUCH_KEY");
-    expect(await refusalOf(client.deleteObjectTagging({ ...cat, key: "unknown" }, as(alice)))).toBe("NO_SUCH_KEY");
+describe.each(["getObjectTagging", "deleteObjectTagging"] as const)("%s", (name) => {
+  test.each([
+    // request, account, reason; in the order of refusal
+    [{ versionId: "1", key: "unknown" }, bob, "ACCESS_DENIED"],
+    [{ versionId: "1", key: "unknown" }, alice, "INVALID_VERSION_ID"],
+    [{ key: "unknown" }, alice, "NO_SUCH_KEY"],
+  ])("refuses %o by the account %s with %s", async (request, account, reason) => {
+    const { client } = await startWithBucket();
+    expect(await refusalOf(client[name]({ ...cat, ...request }, as(account)))).toBe(reason);
   });
 });

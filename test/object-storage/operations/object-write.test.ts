@@ -109,6 +109,8 @@ describe("putObject", () => {
 
   const refusals: [PutInit, string | Uint8Array, PutInit, string][] = [
     // head, content, what follows the content, reason; in the order of refusal
+    [{ bucket: "unknown", key: "k".repeat(1025) }, "", {}, "NO_SUCH_BUCKET"],
+    [{ expectedBucketOwner: bob, key: "k".repeat(1025) }, "", {}, "ACCESS_DENIED"],
     [{ key: "k".repeat(1025), acl: "public-read" }, "", {}, "KEY_TOO_LONG"],
     [{ key: "é".repeat(513) }, "", {}, "KEY_TOO_LONG"],
     [{ objectLockMode: "GOVERNANCE", acl: "public-read" }, "", {}, notImplemented("x-svc-object-lock-mode")],
@@ -122,9 +124,9 @@ describe("putObject", () => {
     [{ grantFullControl: "id=1" }, "", {}, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
     [{ grantRead: "id=1" }, "", {}, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
     [{ grantReadAcp: "id=1" }, "", {}, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
-    [{ grantWriteAcp: "id=1", bucket: "unknown" }, "", {}, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
-    [{ acl: "private", bucket: "unknown" }, "", {}, "NO_SUCH_BUCKET"],
-    [{ acl: "bucket-owner-full-control", bucket: "unknown" }, "", {}, "NO_SUCH_BUCKET"],
+    [{ grantWriteAcp: "id=1", ifMatch: "x" }, "", {}, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
+    [{ acl: "private", ifMatch: "x" }, "", {}, "PRECONDITION_FAILED"],
+    [{ acl: "bucket-owner-full-control", ifMatch: "x" }, "", {}, "PRECONDITION_FAILED"],
     [{ writeOffsetBytes: 0n }, "", {}, notImplemented("x-svc-write-offset-bytes")],
     [{ metadata: { a: "x".repeat(2048) } }, "", {}, "METADATA_TOO_LARGE"],
     [{ metadata: { "a b": "c" } }, "", {}, "INVALID_ARGUMENT: The metadata name is not a header name."],
@@ -178,9 +180,7 @@ describe("putObject", () => {
       {},
       "INVALID_REQUEST: Value for x-svc-sdk-checksum-algorithm header is invalid.",
     ],
-    [{ contentLength: 2_000_001n, bucket: "unknown" }, "", {}, "ENTITY_TOO_LARGE"],
-    [{ bucket: "unknown" }, "", {}, "NO_SUCH_BUCKET"],
-    [{ expectedBucketOwner: bob, ifMatch: "x" }, "", {}, "ACCESS_DENIED"],
+    [{ contentLength: 2_000_001n, ifMatch: "x" }, "", {}, "ENTITY_TOO_LARGE"],
     [{ ifMatch: '"4a4be40c96ac6314e91d93f38043a634"', key: "absent" }, "", {}, "NO_SUCH_KEY"],
     [{ ifMatch: "other" }, "", {}, "PRECONDITION_FAILED"],
     [{ ifNoneMatch: "*" }, "", {}, "PRECONDITION_FAILED"],
@@ -311,9 +311,9 @@ describe("deleteObject", () => {
 
   test.each([
     // request, reason; in the order of refusal
+    [{ bucket: "unknown", mfa: "1 2" }, "NO_SUCH_BUCKET"],
     [{ mfa: "1 2", versionId: "x" }, notImplemented("x-svc-mfa")],
-    [{ versionId: "x", bucket: "unknown" }, "INVALID_VERSION_ID"],
-    [{ bucket: "unknown" }, "NO_SUCH_BUCKET"],
+    [{ versionId: "x", ifMatch: "other" }, "INVALID_VERSION_ID"],
     [{ ifMatch: "other" }, "PRECONDITION_FAILED"],
     [{ ifMatchSize: 5n }, "PRECONDITION_FAILED"],
     [{ ifMatchLastModifiedTime: { seconds: 1n } }, "PRECONDITION_FAILED"],

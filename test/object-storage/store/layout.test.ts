@@ -9,7 +9,9 @@ const hex = <K extends KeyTuple>(table: Table<K>, key: K): string => Buffer.from
 describe("the keys of the object storage database", () => {
   test("have no number and no name twice", () => {
     expect(() => assertDistinct(layout.layout)).not.toThrow();
-    expect(layout.layout.map((table) => table.number)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+    expect(layout.layout.map((table) => table.number)).toEqual([
+      1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 20, 21, 22, 23, 24, 30,
+    ]);
   });
 
   test("are these bytes", () => {
@@ -18,13 +20,15 @@ describe("the keys of the object storage database", () => {
     expect(hex(layout.currentVersions, ["b", "é"])).toBe("00036200c3a900");
     expect(hex(layout.versions, ["b", "k", 1])).toBe("000462006b00fffffffffffffffe");
     expect(hex(layout.blobs, ["ab"])).toBe("0005616200");
-    expect(hex(layout.doomedBlobs, ["ab"])).toBe("0006616200");
-    expect(hex(layout.configurations, ["b", "notification"])).toBe("000762006e6f74696669636174696f6e00");
+    expect(hex(layout.unreferencedBlobs, ["ab"])).toBe("0006616200");
+    expect(hex(layout.configurations, ["b", "cors"])).toBe("00076200636f727300");
     expect(hex(layout.uploads, ["b", "k", "u"])).toBe("000862006b007500");
     expect(hex(layout.parts, ["u", 2])).toBe("000975000000000000000002");
     expect(hex(layout.finishedUploads, ["b", "k", "u"])).toBe("000a62006b007500");
     expect(hex(layout.finishedUploadTimes, [1, "b", "k", "u"])).toBe("000b000000000000000162006b007500");
     expect(hex(layout.sequenceCeilings, ["sequences"])).toBe("000c73657175656e63657300");
+    expect(hex(layout.jobs.bodies, ["j"])).toBe("00146a00");
+    expect(hex(layout.pageTokenKeys, ["page-tokens"])).toBe("001e706167652d746f6b656e7300");
   });
 
   test("are written for people with the table's name", () => {

@@ -21,13 +21,13 @@ const files = async (harness: Harness): Promise<string[]> =>
     .map((entry) => entry.name);
 
 describe("the sweep of blobs", () => {
-  test("removes the file of a deleted object after its time of grace", async () => {
+  test("removes the file of a deleted object after its grace period", async () => {
     const clock = new FakeClock();
     const harness = await startWithBucket({ clock });
     await put(harness, cat, content);
     await harness.client.deleteObject(cat, as(alice));
 
-    expect((await sweepBlobs(harness.opened.sweep)).doomedRemoved).toBe(0);
+    expect((await sweepBlobs(harness.opened.sweep)).unreferencedRemoved).toBe(0);
     clock.advance(11 * minuteMs);
     expect(await sweepBlobs({ ...harness.opened.sweep, log: harness.opened.sweep.log })).toMatchObject({ missing: [] });
 

@@ -6,10 +6,10 @@ import { fault, invalidRequest } from "../faults.ts";
 import type { Digest } from "./digest.ts";
 import { openDigest } from "./digest.ts";
 
-/** What arriving content must satisfy. */
+/** The properties that arriving content must have. */
 export interface ContentExpectation {
   readonly checksums: ChecksumPlan;
-  /** Computed too, whatever the caller says. */
+  /** Computed in addition. Unset: nothing. */
   readonly alsoCompute?: ChecksumAlgorithm;
   /** Undefined: as many bytes as arrive. */
   readonly sizeBytes: number | undefined;
@@ -17,27 +17,27 @@ export interface ContentExpectation {
   readonly sizeBytesMax: number;
 }
 
-/** What is known of content that has arrived whole. */
+/** The size and digests of content that has arrived whole. */
 export interface ContentFacts {
   readonly sizeBytes: number;
   readonly md5: Uint8Array;
   readonly checksum: { readonly algorithm: ChecksumAlgorithm; readonly value: Uint8Array };
   /** Every checksum that was computed. */
   readonly computed: ReadonlyMap<ChecksumAlgorithm, Uint8Array>;
-  /** The caller asked for the checksum's algorithm or gave its value. */
+  /** The caller named the checksum's algorithm or gave its value. */
   readonly isChecksumRequested: boolean;
 }
 
-/** Digests and counts content as it arrives. */
-export interface Meter {
-  /** Throws ENTITY_TOO_LARGE, or INCOMPLETE_BODY as soon as more bytes came than were said. */
-  take(piece: Uint8Array): void;
+/** Counts and digests content as it arrives, and checks it against an expectation. */
+export interface ContentVerifier {
+  /** Throws ENTITY_TOO_LARGE, or INCOMPLETE_BODY as soon as there are more bytes than declared. */
+  add(piece: Uint8Array): void;
   /** Throws INCOMPLETE_BODY, BAD_DIGEST or INVALID_REQUEST. `trailer` holds checksums that came after the content. */
   finish(trailer: ChecksumMembers): ContentFacts;
 }
 
-/** Begins to meter content. Without a named algorithm CRC32 runs beside the default, for it is what trailers bring. */
-export const openMeter = async (expectation: ContentExpectation): Promise<Meter> => {
+/** Opens a verifier. Without a named algorithm CRC32 is computed in addition to the default, because trailers carry it. */
+export const openContentVerifier = async (expectation: ContentExpectation): Promise<ContentVerifier> => {
   const { checksums: plan, sizeBytesMax } = expectation;
   const md5 = await openDigest("MD5");
   const algorithms = new Set<ChecksumAlgorithm>([plan.algorithm]);
@@ -48,7 +48,7 @@ export const openMeter = async (expectation: ContentExpectation): Promise<Meter>
   let sizeBytes = 0;
 
   return {
-    take(piece) {
+    add(piece) {
       sizeBytes += piece.length;
       if (sizeBytes > sizeBytesMax) throw tooLarge(sizeBytes, sizeBytesMax);
       if (expectation.sizeBytes !== undefined && sizeBytes > expectation.sizeBytes)
@@ -62,27 +62,27 @@ export const openMeter = async (expectation: ContentExpectation): Promise<Meter>
       if (expectation.sizeBytes !== undefined && sizeBytes < expectation.sizeBytes)
         throw incomplete(expectation.sizeBytes);
       checkDigest("Content-MD5", plan.contentMd5, md5Value);
-      const trailed = findChecksum(trailer);
-      if (trailed !== undefined && plan.expected !== undefined)
+      const trailing = findChecksum(trailer);
+      if (trailing !== undefined && plan.expected !== undefined)
         throw invalidRequest("Expecting a single x-svc-checksum- header. Multiple checksum Types are not allowed.");
-      const algorithm = trailed?.algorithm ?? plan.algorithm;
+      const algorithm = trailing?.algorithm ?? plan.algorithm;
       const value = computed.get(algorithm);
       if (value === undefined)
         throw invalidRequest("The checksum in the trailer is not the one that the headers name.");
-      checkDigest(algorithm, trailed?.value ?? plan.expected, value);
+      checkDigest(algorithm, trailing?.value ?? plan.expected, value);
       return {
         sizeBytes,
         md5: md5Value,
         checksum: { algorithm, value },
         computed,
-        isChecksumRequested: plan.isRequested || trailed !== undefined,
+        isChecksumRequested: plan.isRequested || trailing !== undefined,
       };
     },
   };
 };
 
-/** Throws ENTITY_TOO_LARGE for content that says before it comes that it is too large. */
-export const checkAnnouncedSize = (sizeBytes: number | undefined, sizeBytesMax: number): void => {
+/** Throws ENTITY_TOO_LARGE for content whose declared size is too large. */
+export const checkDeclaredSize = (sizeBytes: number | undefined, sizeBytesMax: number): void => {
   if (sizeBytes !== undefined && sizeBytes > sizeBytesMax) throw tooLarge(sizeBytes, sizeBytesMax);
 };
 

@@ -2,6 +2,8 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 
 import type { CorsRuleSchema } from "../../../gen/quartet/objectstorage/v1/cors_pb.ts";
+import { ErrorReasonSchema } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
+import { faultTable } from "../../../services/kit/faults/service-error.ts";
 import { alice, as, bob, metadataOf, refusalOf, startWithBucket } from "../harness.ts";
 
 type Rule = MessageInitShape<typeof CorsRuleSchema>;
@@ -67,7 +69,7 @@ describe("putBucketCors", () => {
     [[{ ...plain, maxAgeSeconds: -1 }], "INVALID_ARGUMENT: MaxAgeSeconds must not be negative."],
   ])("refuses the rules $0 with $1", async (corsrules, refusal) => {
     const { client } = await startWithBucket();
-    const call = client.putBucketCors({ bucket: "unknown", corsconfiguration: { corsrules } }, as(alice));
+    const call = client.putBucketCors({ bucket, corsconfiguration: { corsrules } }, as(alice));
     expect(await refusalOf(call)).toBe(refusal);
   });
 
@@ -120,16 +122,58 @@ describe("putBucketTagging", () => {
   });
 });
 
-test.each(["Cors", "Tagging"] as const)(
-  "the %s of an unknown bucket and of another account's are refused",
-  async (kind) => {
-    const { client } = await startWithBucket();
-    const body = { corsconfiguration: { corsrules: [plain] }, tagging: { tagSet: [] } };
-    for (const verb of ["put", "get", "delete"] as const) {
-      const call = client[`${verb}Bucket${kind}`];
-      expect(await refusalOf(call({ bucket: "unknown", ...body }, as(alice)))).toBe("NO_SUCH_BUCKET");
-      expect(await refusalOf(call({ bucket, ...body }, as(bob)))).toBe("ACCESS_DENIED");
-      expect(await refusalOf(call({ bucket, ...body }))).toBe("ACCESS_DENIED");
-    }
-  },
-);
+test("putBucketCors and putBucketTagging check the access before the document", async () => {
+  const { client } = await startWithBucket();
+  const corsconfiguration = { corsrules: [{ ...plain, maxAgeSeconds: -1 }] };
+  const tagging = { tagSet: [{ key: "aws:team" }] };
+  expect(await refusalOf(client.putBucketCors({ bucket: "unknown", corsconfiguration }, as(alice)))).toBe(
+    "NO_SUCH_BUCKET",
+  );
+  expect(await refusalOf(client.putBucketCors({ bucket, corsconfiguration }, as(bob)))).toBe("ACCESS_DENIED");
+  expect(await refusalOf(client.putBucketTagging({ bucket: "unknown", tagging }, as(alice)))).toBe("NO_SUCH_BUCKET");
+  expect(await refusalOf(client.putBucketTagging({ bucket, tagging }, as(bob)))).toBe("ACCESS_DENIED");
+});
+
+test("configurations that nothing changes have one state", async () => {
+  const { client } = await startWithBucket();
+  expect(await client.getBucketRequestPayment({ bucket }, as(alice))).toMatchObject({ payer: "BucketOwner" });
+  expect((await client.getBucketVersioning({ bucket }, as(alice))).status).toBeUndefined();
+  expect((await client.getBucketAccelerateConfiguration({ bucket }, as(alice))).status).toBeUndefined();
+  expect((await client.getBucketLogging({ bucket }, as(alice))).loggingEnabled).toBeUndefined();
+  expect((await client.getBucketOwnershipControls({ bucket }, as(alice))).ownershipControls?.rules).toMatchObject([
+    { objectOwnership: "BucketOwnerEnforced" },
+  ]);
+});
+
+const absences = [
+  // operation, reason, outside name
+  ["getBucketPolicy", "NO_SUCH_BUCKET_POLICY", "NoSuchBucketPolicy"],
+  ["getBucketPolicyStatus", "NO_SUCH_BUCKET_POLICY", "NoSuchBucketPolicy"],
+  ["getBucketEncryption", "ENCRYPTION_CONFIGURATION_NOT_FOUND", "ServerSideEncryptionConfigurationNotFoundError"],
+  ["getPublicAccessBlock", "NO_SUCH_PUBLIC_ACCESS_BLOCK_CONFIGURATION", "NoSuchPublicAccessBlockConfiguration"],
+  ["getBucketLifecycle", "NO_SUCH_LIFECYCLE_CONFIGURATION", "NoSuchLifecycleConfiguration"],
+  ["getBucketLifecycleConfiguration", "NO_SUCH_LIFECYCLE_CONFIGURATION", "NoSuchLifecycleConfiguration"],
+  ["getBucketWebsite", "NO_SUCH_WEBSITE_CONFIGURATION", "NoSuchWebsiteConfiguration"],
+  ["getBucketReplication", "REPLICATION_CONFIGURATION_NOT_FOUND", "ReplicationConfigurationNotFoundError"],
+  ["getObjectLockConfiguration", "OBJECT_LOCK_CONFIGURATION_NOT_FOUND", "ObjectLockConfigurationNotFoundError"],
+] as const;
+
+test.each(absences)("%s is refused with %s, outside %s", async (name, reason, outsideName) => {
+  const { client } = await startWithBucket();
+  expect(await refusalOf(client[name]({ bucket: "photos" }, as(alice)))).toBe(reason);
+  expect(await metadataOf(client[name]({ bucket: "photos" }, as(alice)))).toEqual({ bucket_name: "photos" });
+  expect(faultTable(ErrorReasonSchema).findByReason(reason)).toMatchObject({ name: outsideName, httpStatus: 404 });
+});
+
+test.each([
+  "deleteBucketPolicy",
+  "deleteBucketEncryption",
+  "deletePublicAccessBlock",
+  "deleteBucketLifecycle",
+  "deleteBucketWebsite",
+  "deleteBucketReplication",
+] as const)("%s succeeds, and again", async (name) => {
+  const { client } = await startWithBucket();
+  expect(await refusalOf(client[name]({ bucket: "photos" }, as(alice)))).toBe("answered");
+  expect(await refusalOf(client[name]({ bucket: "photos", expectedBucketOwner: alice }, as(alice)))).toBe("answered");
+});

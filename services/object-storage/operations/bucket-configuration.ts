@@ -1,0 +1,148 @@
+/**
+ * The configurations of a bucket: one table of all operations on them. A row is one of three kinds:
+ *  - `put`, `get` and `delete` of a document that is stored and returned unchanged;
+ *  - `fixed`: the state of every bucket, because no operation changes it;
+ *  - `absent` and `deleted`: a configuration that no bucket has, because no operation sets it. Reading it fails with the
+ *    reason of its absence; deleting it succeeds and changes nothing.
+ *
+ * A put fails if the document breaks its rules; everything else is checked before, by the guard. Repeating any of these
+ * operations changes nothing.
+ */
+import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
+import type {
+  PutBucketCorsRequest,
+  PutBucketNotificationConfigurationRequest,
+  PutBucketTaggingRequest,
+} from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
+import type { BucketContext, Operation, OperationName } from "../application.ts";
+import { planCors } from "../domain/cors.ts";
+import { noNotification, planNotification } from "../domain/notification.ts";
+import { planTagging } from "../domain/tags.ts";
+import { fault } from "../faults.ts";
+import { limits } from "../limits.ts";
+import type { DocumentKind, DocumentOf } from "../store/configuration.ts";
+import { deleteDocument, findDocument, putDocument } from "../store/configuration.ts";
+
+/** One kind of stored document. */
+interface BucketDocument<Kind extends DocumentKind, PutRequest, Answer> {
+  readonly kind: Kind;
+  /** The document of a put, as it is stored. Throws if it breaks the rules. */
+  plan(request: PutRequest): DocumentOf<Kind>;
+  /** The answer that returns a document. */
+  toAnswer(document: DocumentOf<Kind>): Answer;
+  /** The answer for a bucket without a document, or the reason with which reading it fails. */
+  readonly whenAbsent: Answer | ErrorReason;
+}
+
+/** Infers the types of a document's parts. */
+const document = <Kind extends DocumentKind, PutRequest, Answer extends object>(
+  parts: BucketDocument<Kind, PutRequest, Answer>,
+): BucketDocument<Kind, PutRequest, Answer> => parts;
+
+const cors = document({
+  kind: "cors",
+  plan: ({ corsconfiguration }: PutBucketCorsRequest) => planCors(corsconfiguration),
+  toAnswer: ({ corsrules }) => ({ corsrules }),
+  whenAbsent: ErrorReason.NO_SUCH_CORS_CONFIGURATION,
+});
+
+const tagging = document({
+  kind: "tagging",
+  plan: (request: PutBucketTaggingRequest) => planTagging(request.tagging, limits.tagsPerBucketMax),
+  toAnswer: ({ tagSet }) => ({ tagSet }),
+  whenAbsent: ErrorReason.NO_SUCH_TAG_SET,
+});
+
+/** Changes that are answered after a put are reported by the new configuration. */
+const notification = document({
+  kind: "notification",
+  plan: ({ notificationConfiguration }: PutBucketNotificationConfigurationRequest) =>
+    planNotification(notificationConfiguration ?? noNotification()),
+  toAnswer: (notificationConfiguration) => ({ notificationConfiguration }),
+  whenAbsent: { notificationConfiguration: noNotification() },
+});
+
+const puts =
+  <Kind extends DocumentKind, PutRequest>({ kind, plan }: BucketDocument<Kind, PutRequest, unknown>) =>
+  async (request: PutRequest, { app, access }: BucketContext): Promise<object> => {
+    const planned = plan(request);
+    await app.store.transact(async (transaction) => {
+      const { bucketId } = await access.bucket.in(transaction);
+      putDocument(transaction, bucketId, kind, planned);
+    });
+    return {};
+  };
+
+const gets =
+  <Kind extends DocumentKind, Answer extends object>({
+    kind,
+    toAnswer,
+    whenAbsent,
+  }: BucketDocument<Kind, never, Answer>) =>
+  async (_request: unknown, { app, access }: BucketContext): Promise<Answer> => {
+    const found = await app.store.read(async (reader) => {
+      const { bucketId } = await access.bucket.in(reader);
+      return findDocument(reader, bucketId, kind);
+    });
+    if (found !== undefined) return toAnswer(found);
+    if (typeof whenAbsent === "object") return whenAbsent;
+    throw fault(whenAbsent, { bucket_name: access.bucket.name });
+  };
+
+const deletes =
+  ({ kind }: { readonly kind: DocumentKind }) =>
+  async (_request: unknown, { app, access }: BucketContext): Promise<object> => {
+    await app.store.transact(async (transaction) => {
+      const { bucketId } = await access.bucket.in(transaction);
+      deleteDocument(transaction, bucketId, kind);
+    });
+    return {};
+  };
+
+const fixed =
+  <Answer extends object>(answer: Answer) =>
+  async (): Promise<Answer> =>
+    answer;
+
+const absent =
+  (reason: ErrorReason) =>
+  async (_request: unknown, { access }: BucketContext): Promise<never> => {
+    throw fault(reason, { bucket_name: access.bucket.name });
+  };
+
+const deleted = fixed({});
+
+/** Access control lists are off: the bucket's owner owns everything in it. */
+const bucketOwnerEnforced = { rules: [{ objectOwnership: "BucketOwnerEnforced" }] };
+
+/** All operations on configurations. */
+export const bucketConfigurations = {
+  putBucketCors: puts(cors),
+  getBucketCors: gets(cors),
+  deleteBucketCors: deletes(cors),
+  putBucketTagging: puts(tagging),
+  getBucketTagging: gets(tagging),
+  deleteBucketTagging: deletes(tagging),
+  putBucketNotificationConfiguration: puts(notification),
+  getBucketNotificationConfiguration: gets(notification),
+  getBucketAccelerateConfiguration: fixed({}),
+  getBucketLogging: fixed({}),
+  getBucketOwnershipControls: fixed({ ownershipControls: bucketOwnerEnforced }),
+  getBucketRequestPayment: fixed({ payer: "BucketOwner" }),
+  getBucketVersioning: fixed({}),
+  getBucketPolicy: absent(ErrorReason.NO_SUCH_BUCKET_POLICY),
+  getBucketPolicyStatus: absent(ErrorReason.NO_SUCH_BUCKET_POLICY),
+  deleteBucketPolicy: deleted,
+  getBucketEncryption: absent(ErrorReason.ENCRYPTION_CONFIGURATION_NOT_FOUND),
+  deleteBucketEncryption: deleted,
+  getPublicAccessBlock: absent(ErrorReason.NO_SUCH_PUBLIC_ACCESS_BLOCK_CONFIGURATION),
+  deletePublicAccessBlock: deleted,
+  getBucketLifecycle: absent(ErrorReason.NO_SUCH_LIFECYCLE_CONFIGURATION),
+  getBucketLifecycleConfiguration: absent(ErrorReason.NO_SUCH_LIFECYCLE_CONFIGURATION),
+  deleteBucketLifecycle: deleted,
+  getBucketWebsite: absent(ErrorReason.NO_SUCH_WEBSITE_CONFIGURATION),
+  deleteBucketWebsite: deleted,
+  getBucketReplication: absent(ErrorReason.REPLICATION_CONFIGURATION_NOT_FOUND),
+  deleteBucketReplication: deleted,
+  getObjectLockConfiguration: absent(ErrorReason.OBJECT_LOCK_CONFIGURATION_NOT_FOUND),
+} satisfies { readonly [Name in OperationName]?: Operation<Name> };

@@ -1,0 +1,119 @@
+import { createHash, randomBytes } from "node:crypto";
+
+import { describe, expect, test } from "vitest";
+
+import { alice, as, bob, get, notImplemented, put, refusalOf, startWithBucket } from "../harness.ts";
+import { bytes, complete, countFiles, film, sendPart, smallParts, startUpload } from "../multipart.ts";
+
+describe("uploadPart", () => {
+  test("refuses in this order and replaces the part of its number", async () => {
+    const harness = await startWithBucket({ limits: smallParts });
+    const uploadId = await startUpload(harness, { checksumAlgorithm: "CRC32" });
+    const rows: [object, Uint8Array, string][] = [
+      // request, content, reason
+      [
+        { partNumber: 0 },
+        bytes[2],
+        "INVALID_INPUT: Value '0' at 'PartNumber' failed to satisfy constraint: Member must have value greater than or equal to 1",
+      ],
+      [
+        { partNumber: 10_001 },
+        bytes[2],
+        "INVALID_INPUT: Value '10001' at 'PartNumber' failed to satisfy constraint: Member must have value less than or equal to 10000",
+      ],
+      [{ bucket: "unknown", sseCustomerKey: "x" }, bytes[2], "NO_SUCH_BUCKET"],
+      [{ expectedBucketOwner: bob, sseCustomerKey: "x" }, bytes[2], "ACCESS_DENIED"],
+      [{ sseCustomerKey: "x", contentMd5: "x" }, bytes[2], notImplemented("x-svc-server-side-encryption-customer-key")],
+      [{ contentMd5: "x", contentLength: 1_000_001n }, bytes[2], "INVALID_DIGEST"],
+      [{ contentLength: 1_000_001n, uploadId: "unknown" }, bytes[2], "ENTITY_TOO_LARGE"],
+      [{ uploadId: "unknown" }, bytes[2], "NO_SUCH_UPLOAD"],
+      [{ key: "other" }, bytes[2], "NO_SUCH_UPLOAD"],
+      [
+        { checksumAlgorithm: "SHA1" },
+        bytes[2],
+        "INVALID_REQUEST: Checksum Type mismatch occurred, expected checksum Type: crc32, actual checksum Type: sha1",
+      ],
+      [
+        { checksumCrc32: "AAAAAA==" },
+        bytes[2],
+        "BAD_DIGEST: The CRC32 you specified did not match the calculated checksum.",
+      ],
+      [{}, Buffer.alloc(1_000_001), "ENTITY_TOO_LARGE"],
+    ];
+    const reasons: string[] = [];
+    for (const [request, body] of rows) reasons.push(await refusalOf(sendPart(harness, uploadId, 1, body, request)));
+    expect(reasons).toEqual(rows.map(([, , reason]) => reason));
+
+    await sendPart(harness, uploadId, 1, bytes[1]);
+    const { eTag, checksumCrc32 } = await sendPart(harness, uploadId, 1, bytes[0]);
+    await complete(harness, uploadId, [{ partNumber: 1, eTag, checksumCrc32 }]);
+    expect((await get(harness, film)).body.equals(bytes[0])).toBe(true);
+  });
+});
+
+describe("uploadPartCopy", () => {
+  const source = { bucket: "photos", key: "cat one.jpg" };
+  const content = randomBytes(1_000_010);
+
+  /** An open upload of the film, and an object of 1,000,010 bytes to copy from. */
+  const startWithSource = async () => {
+    const harness = await startWithBucket({ limits: smallParts });
+    await put(harness, source, content);
+    const uploadId = await startUpload(harness);
+    const copyPart = (request: object) =>
+      harness.client.uploadPartCopy(
+        { ...film, uploadId, partNumber: 1, copySource: "photos/cat%20one.jpg", ...request },
+        as(alice),
+      );
+    return { harness, uploadId, copyPart };
+  };
+
+  test("makes parts of ranges of an object without storing their bytes again", async () => {
+    const { harness, uploadId, copyPart } = await startWithSource();
+
+    const answer = await copyPart({ copySourceRange: "bytes=1000000-1000009" });
+    const eTag = answer.copyPartResult?.eTag;
+    expect(eTag).toBe(`"${createHash("md5").update(content.subarray(1_000_000)).digest("hex")}"`);
+    await complete(harness, uploadId, [{ partNumber: 1, eTag }]);
+
+    await harness.client.deleteObject(source, as(alice));
+    expect((await get(harness, film)).body.equals(content.subarray(1_000_000))).toBe(true);
+    expect(await countFiles(harness)).toBe(1);
+  });
+
+  test.each([
+    // request, reason; in the order of refusal
+    [{ bucket: "unknown", copySource: "photos" }, "NO_SUCH_BUCKET"],
+    [
+      { copySource: "photos", sseCustomerKey: "x" },
+      "INVALID_ARGUMENT: Copy Source must mention the source bucket and key: sourcebucket/sourcekey",
+    ],
+    [{ copySource: "unknown/k", sseCustomerKey: "x" }, "NO_SUCH_BUCKET"],
+    [{ expectedSourceBucketOwner: bob, sseCustomerKey: "x" }, "ACCESS_DENIED"],
+    [
+      { sseCustomerKey: "x", copySource: "photos/k?versionId=x" },
+      notImplemented("x-svc-server-side-encryption-customer-key"),
+    ],
+    [{ copySource: "photos/k?versionId=x", uploadId: "unknown" }, "INVALID_VERSION_ID"],
+    [{ uploadId: "unknown", copySource: "photos/unknown" }, "NO_SUCH_UPLOAD"],
+    [{ copySource: "photos/unknown", copySourceIfMatch: "other" }, "NO_SUCH_KEY"],
+    [{ copySourceIfMatch: "other", copySourceRange: "bytes=0-" }, "PRECONDITION_FAILED"],
+    [
+      { copySourceRange: "bytes=0-" },
+      "INVALID_ARGUMENT: The x-svc-copy-source-range value must be of the form bytes=first-last where first and last are the zero-based offsets of the first and last bytes to copy",
+    ],
+    [
+      { copySourceRange: "bytes=1000010-1000011" },
+      "INVALID_REQUEST: The specified copy range is invalid for the source object size",
+    ],
+    [
+      { copySourceRange: "bytes=0-1000010" },
+      "INVALID_ARGUMENT: Range specified is not valid for source object of size: 1000010",
+    ],
+    [{}, "ENTITY_TOO_LARGE"],
+    [{ copySourceRange: "bytes=0-999999" }, "answered"],
+  ])("a request with %o ends as %s", async (request, reason) => {
+    const { copyPart } = await startWithSource();
+    expect(await refusalOf(copyPart(request))).toBe(reason);
+  });
+});
