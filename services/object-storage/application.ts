@@ -6,13 +6,13 @@ import type { Ids } from "../kit/ids/ids.ts";
 import type { Pages } from "../kit/page-tokens/pages.ts";
 import type { CallContext, Handler, Pending } from "../kit/server/handlers.ts";
 import type { Store } from "../kit/store/store.ts";
-import type { BucketAccess, CopyAccess } from "./access/bucket-access.ts";
+import type { BucketAccess, CopyAccess } from "./access/access.ts";
 import type { ContentStore } from "./content/content-store.ts";
 import type { EventOutbox } from "./events/event-outbox.ts";
 import type { Limits } from "./limits.ts";
 import type { Sequences } from "./store/sequence.ts";
 
-/** What the operations of this service work with. */
+/** The dependencies of this service's operations. */
 export interface Application {
   readonly store: Store;
   readonly clock: Clock;

@@ -2,7 +2,7 @@ import { ErrorReason, ErrorReasonSchema } from "../../gen/quartet/objectstorage/
 import type { ServiceError } from "../kit/faults/service-error.ts";
 import { faultsOf } from "../kit/faults/service-error.ts";
 
-/** Makes this service's refusals. */
+/** Creates the error of a declared reason of this service. */
 export const fault = faultsOf(ErrorReasonSchema);
 
 /** A member has an invalid value; `explanation` is shown to the caller. */

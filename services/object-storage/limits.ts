@@ -51,9 +51,10 @@ export const limits = {
   /** How long a page token is good, in milliseconds. */
   pageTokenLifetimeMs: 7 * 24 * hourMs,
   /**
-   * Bytes of content up to which it is stored in the database. Durable puts a second with 32 writers on the development
-   * machine, in the database : as a file: 4 KiB 7,310 : 2,959, 16 KiB 3,989 : 1,022, 64 KiB 1,375 : 788, 128 KiB
-   * 800 : 648, 256 KiB 227 : 276. Half of where the two meet, because the database writes content again when it compacts.
+   * Bytes of content up to which it is stored in the database. Half of the size at which a file becomes faster, because
+   * the database writes content again when it compacts. Durable puts a second with 32 writers on the development
+   * machine, in the database : as a file: 4 KiB 7,310 : 2,959, 16 KiB 3,989 : 1,022, 64 KiB 1,375 : 788,
+   * 128 KiB 800 : 648, 256 KiB 227 : 276.
    */
   inlineBytesMax: 64 * kibibyte,
   /** Time between two rounds of periodic work, in milliseconds. */
@@ -64,7 +65,7 @@ export const limits = {
   finishedUploadBatch: 500,
   /** How long a blob file is kept after its last reference was removed, in milliseconds. */
   unreferencedGraceMs: 10 * minuteMs,
-  /** How long a blob file that was never referred to is kept, in milliseconds: longer than any write takes. */
+  /** How long a blob file that was never referred to is kept, in milliseconds: longer than any write. */
   orphanGraceMs: hourMs,
   /** Age at which a delivery to the event bus is given up, in milliseconds. */
   deliveryAgeMsMax: 3650 * 24 * hourMs,

@@ -27,13 +27,13 @@ import { BlobPins } from "./blobs/pins.ts";
 import { ContentStore } from "./content/content-store.ts";
 import type { EmitDialect } from "./domain/object-event.ts";
 import { partitionOf } from "./domain/object-event.ts";
-import { deliverEvent, deliveryPolicy } from "./events/event-delivery.ts";
+import { deliverEvent, eventDeliveryPolicy } from "./events/event-delivery.ts";
 import { createEventOutbox, objectEventJob } from "./events/event-outbox.ts";
 import type { Limits } from "./limits.ts";
 import { defaultLimits, limits } from "./limits.ts";
 import { jobs as jobTables, pageTokenKeys } from "./store/layout.ts";
 import { openSequences } from "./store/sequence.ts";
-import type { SweepOptions } from "./work/blob-sweep.ts";
+import type { BlobSweepOptions } from "./work/blob-sweep.ts";
 import { sweepBlobs } from "./work/blob-sweep.ts";
 import { expireFinishedUploads } from "./work/finished-upload-expiry.ts";
 
@@ -65,7 +65,7 @@ export interface OpenObjectStorage {
   /** Its deliveries. */
   readonly jobs: Jobs;
   /** The options of its blob sweep, for sweeping out of turn. */
-  readonly sweep: SweepOptions;
+  readonly sweep: BlobSweepOptions;
   /** Ends deliveries and periodic work. The store stays open. */
   stop(): Promise<void>;
 }
@@ -87,7 +87,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
     ids,
     log,
     handlers: { [objectEventJob]: deliverEvent({ eventBus, minter, dialect: options.emit }) },
-    policy: { [objectEventJob]: deliveryPolicy },
+    policy: { [objectEventJob]: eventDeliveryPolicy },
   });
   const tokens = createPageTokens({
     key: await pageTokenKey(store, pageTokenKeys),

@@ -2,7 +2,7 @@ import { ObjectStorageService } from "../../gen/quartet/objectstorage/v1/object_
 import { guarded } from "../kit/server/guard.ts";
 import type { Handlers } from "../kit/server/handlers.ts";
 import { pending } from "../kit/server/handlers.ts";
-import type { CopyAccess } from "./access/bucket-access.ts";
+import type { CopyAccess } from "./access/access.ts";
 import { guard } from "./access/guard.ts";
 import type { Application } from "./application.ts";
 import { getBucketAcl, getObjectAcl, putBucketAcl, putObjectAcl } from "./operations/access-control.ts";

@@ -9,6 +9,7 @@ import { isBucketArn } from "../domain/bucket-name.ts";
 import { fault, memberNotOffered } from "../faults.ts";
 import type { Bucket } from "../store/bucket.ts";
 import { findBucket } from "../store/bucket.ts";
+import type { AuthorizedBucket } from "./access.ts";
 
 /** The part of a call that its access depends on. */
 export type AccessCall = Pick<CallContext<unknown>, "caller" | "method">;
@@ -18,34 +19,6 @@ export interface NamedBucket {
   readonly name: string;
   /** The account that must own the bucket. Undefined: any. */
   readonly expectedOwner: string | undefined;
-}
-
-/** A bucket that the call may use. Only through it does an operation reach the bucket. */
-export interface AuthorizedBucket {
-  readonly name: string;
-  /**
-   * The bucket as it is in this read or transaction. The access is checked again, so this fails as the guard does if the
-   * bucket was deleted since, or now belongs to another account.
-   */
-  in(reader: Reader): Promise<Bucket>;
-}
-
-/** An object that the call may copy from. */
-export interface AuthorizedSource {
-  readonly bucket: AuthorizedBucket;
-  readonly key: string;
-  /** Undefined: the current version. */
-  readonly versionId: string | undefined;
-}
-
-/** The access of an operation whose request names a bucket. */
-export interface BucketAccess {
-  readonly bucket: AuthorizedBucket;
-}
-
-/** The access of an operation that copies. */
-export interface CopyAccess extends BucketAccess {
-  readonly source: AuthorizedSource;
 }
 
 /** Checks that the call may use a bucket, and returns the access to it. Fails as `authorizeBucket` does. */

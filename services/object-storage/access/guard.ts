@@ -2,7 +2,7 @@ import { ObjectStorageService } from "../../../gen/quartet/objectstorage/v1/obje
 import type { Guard } from "../../kit/server/guard.ts";
 import type { Store } from "../../kit/store/store.ts";
 import { parseCopySource } from "../domain/copy-source.ts";
-import type { CopyAccess } from "./bucket-access.ts";
+import type { CopyAccess } from "./access.ts";
 import { accessDenied, openBucket } from "./bucket-access.ts";
 
 /** The members by which requests of all operations name buckets. A member that a request does not have is undefined. */
@@ -17,9 +17,9 @@ interface BucketMembers {
 const creation = ObjectStorageService.method.createBucket.name;
 
 /**
- * Decides whether a call may reach its handler, before any content of an upload is read. Opens the existing buckets that
- * the request names, in one read, and hands them to the handler as `context.access`: the bucket, and the source of a
- * copy. The type of each operation has only those that its request names. Checks, in order:
+ * Decides whether a call may reach its handler, before any content of an upload is read. Opens the existing buckets
+ * that the request names, in one read, and hands them to the handler as `context.access`: the bucket, and the source of
+ * a copy. The type of each operation has only those that its request names. Checks, in order:
  *  1. an operation on no existing bucket: the caller is not anonymous (ACCESS_DENIED);
  *  2. the bucket is accessible, see `authorizeBucket`;
  *  3. the copy source is a bucket and a key (INVALID_ARGUMENT) and not an ARN (MEMBER_NOT_IMPLEMENTED);

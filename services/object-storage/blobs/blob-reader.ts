@@ -13,9 +13,9 @@ interface Batch {
 }
 
 /**
- * The verified bytes of a range, in pieces of up to one chunk. The next batch is read while the current one is consumed,
- * and no further one. Owns the handle: it is closed when the reading ends, however it ends. An iterator of which nothing
- * is read must be returned.
+ * The verified bytes of a range, in pieces of up to one chunk. The next batch is read while the current one is
+ * consumed, and no further one. Owns the handle: it is closed when the reading ends, however it ends. An iterator of
+ * which nothing is read must be returned.
  */
 export const readBlobRange = (
   blobId: string,

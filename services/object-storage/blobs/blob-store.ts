@@ -6,9 +6,9 @@ import type { ByteRange } from "../domain/byte-range.ts";
  */
 export interface BlobStore {
   /**
-   * Stores the pieces as a blob; when it resolves, the blob survives a crash and a power loss. Reads the next piece only
-   * when the disk has taken the ones before. If anything fails, the source and the signal included, nothing remains.
-   * Throws BlobWriteError when the disk fails.
+   * Stores the pieces as a blob; when it resolves, the blob survives a crash and a power loss. Reads the next piece
+   * only when the disk has taken the ones before. If anything fails, the source and the signal included, nothing
+   * remains. Throws BlobWriteError when the disk fails.
    */
   write(blobId: string, pieces: AsyncIterable<Uint8Array>, signal?: AbortSignal): Promise<StoredBlob>;
   /**
@@ -38,7 +38,7 @@ export interface BlobFile {
 }
 
 /** Any failure of a blob. */
-export abstract class BlobError extends Error {
+abstract class BlobError extends Error {
   readonly blobId: string;
 
   constructor(blobId: string, message: string, options?: ErrorOptions) {

@@ -6,9 +6,9 @@ import { crc32 } from "node:zlib";
  *     | 262,144 bytes | CRC32 | 262,144 bytes | CRC32 | … | 1 to 262,144 bytes | CRC32 |
  *
  * The checksum (4 bytes, big-endian) covers the blob's id, the chunk's number and then the chunk's bytes, so a chunk in
- * another position or file fails the check as one with a flipped bit does. Reading a range needs only the chunks that it
- * overlaps. CRC32 by zlib runs at 6.8 GB/s on the development machine, CRC32C by WebAssembly at 2.5, which is why the
- * checksum at rest is not one of the API's own.
+ * another position or file fails the check as one with a flipped bit does. Reading a range needs only the chunks that
+ * it overlaps. CRC32 by zlib runs at 6.8 GB/s on the development machine, CRC32C by WebAssembly at 2.5, which is why
+ * the checksum at rest is not one of the API's own.
  */
 export const chunkBytes = 256 * 1024;
 const checksumBytes = 4;

@@ -38,7 +38,7 @@ export const openFileBlobStore = async (options: FileBlobStoreOptions): Promise<
   const temporary = join(directory, "temporary");
   const root = join(directory, "v1");
   await rm(temporary, { recursive: true, force: true });
-  for (const path of [temporary, root]) await makeDirectory(path, sync);
+  for (const path of [temporary, root]) await createDirectory(path, sync);
 
   const handles = new Map<string, Promise<FileHandle>>();
   /** The open directory of a shard, which is created durably when a blob first needs it. */
@@ -46,10 +46,10 @@ export const openFileBlobStore = async (options: FileBlobStoreOptions): Promise<
     const known = handles.get(shard);
     if (known !== undefined) return known;
     const path = join(root, shard);
-    const made = makeDirectory(path, sync).then(() => open(path));
-    handles.set(shard, made);
-    made.catch(() => handles.delete(shard));
-    return made;
+    const handle = createDirectory(path, sync).then(() => open(path));
+    handles.set(shard, handle);
+    handle.catch(() => handles.delete(shard));
+    return handle;
   };
   const pathOf = (blobId: string): string => join(root, shardOf(blobId), blobId);
 
@@ -141,11 +141,12 @@ const modifiedMsOf = async (path: string): Promise<number | undefined> => {
 };
 
 /** Creates a directory and the missing ones above it, each durably. */
-const makeDirectory = async (path: string, sync: DiskSync): Promise<void> => {
+const createDirectory = async (path: string, sync: DiskSync): Promise<void> => {
   const absolute = resolve(path);
   const first = await mkdir(absolute, { recursive: true });
   if (first === undefined) return;
-  for (let made = absolute; made.length >= first.length; made = dirname(made)) await syncDirectory(dirname(made), sync);
+  for (let created = absolute; created.length >= first.length; created = dirname(created))
+    await syncDirectory(dirname(created), sync);
 };
 
 const syncDirectory = async (directory: string, sync: DiskSync): Promise<void> => {

@@ -71,8 +71,8 @@ export class ContentStore {
   }
 
   /**
-   * The bytes of the ranges, verified. Files are opened one after the other as they are needed, and their blobs are kept
-   * until the reading ends. Throws CONTENT_MISSING and CONTENT_CORRUPT, and yields no wrong byte before.
+   * The bytes of the ranges, verified. Files are opened one after the other as they are needed, and their blobs are
+   * kept until the reading ends. Throws CONTENT_MISSING and CONTENT_CORRUPT, and yields no wrong byte before.
    */
   async *read(ranges: readonly BlobRange[]): AsyncGenerator<Uint8Array> {
     const { blobs, pins } = this.#options;
@@ -134,7 +134,9 @@ const readBeginning = async (
   return { pieces: bytes.takeParts(), isEnd: false };
 };
 
-/** The pieces already read and the following ones. If `onEnd` throws, the blob's writing fails as for a broken source. */
+/**
+ * The pieces already read and the following ones. If `onEnd` throws, the blob's writing fails as for a broken source.
+ */
 async function* beginningAndRest(
   pieces: Uint8Array[],
   source: AsyncIterator<Uint8Array>,

@@ -36,7 +36,9 @@ export interface ContentVerifier {
   finish(trailer: ChecksumMembers): ContentFacts;
 }
 
-/** Opens a verifier. Without a named algorithm CRC32 is computed in addition to the default, because trailers carry it. */
+/**
+ * Opens a verifier. Without a named algorithm CRC32 is computed in addition to the default, because trailers carry it.
+ */
 export const openContentVerifier = async (expectation: ContentExpectation): Promise<ContentVerifier> => {
   const { checksums: plan, sizeBytesMax } = expectation;
   const md5 = await openDigest("MD5");

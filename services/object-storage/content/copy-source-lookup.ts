@@ -1,7 +1,7 @@
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import type { Clock } from "../../kit/clock/clock.ts";
 import type { Reader, Store } from "../../kit/store/store.ts";
-import type { AuthorizedSource } from "../access/bucket-access.ts";
+import type { AuthorizedSource } from "../access/access.ts";
 import type { ByteRange } from "../domain/byte-range.ts";
 import type { ChecksumAlgorithm } from "../domain/checksum-algorithm.ts";
 import type { CopyConditions } from "../domain/copy-source.ts";
@@ -19,7 +19,9 @@ export interface SourceContext {
   readonly signal: AbortSignal;
 }
 
-/** The source of a copy. Fails if its bucket is no longer accessible, the key is unknown, or a condition does not hold. */
+/**
+ * The source of a copy. Fails if its bucket is no longer accessible, the key is unknown, or a condition does not hold.
+ */
 export const findSource = async (
   reader: Reader,
   { app, access }: SourceContext,

@@ -6,18 +6,18 @@ import { createCRC32, createCRC64, createXXHash128, createXXHash3, createXXHash6
 
 import type { ChecksumAlgorithm } from "../domain/checksum-algorithm.ts";
 
-/** A digest that is computed while bytes pass by. */
+/** A digest that is computed piece by piece. */
 export interface Digest {
   update(bytes: Uint8Array): void;
-  /** The digest, big-endian. Nothing may follow. */
+  /** The digest, big-endian. Must be the last call. */
   finish(): Uint8Array;
 }
 
-/** CRC-32C (Castagnoli) and CRC-64/NVME, bits reversed as the library takes them. */
+/** CRC-32C (Castagnoli) and CRC-64/NVME, bits reversed as the library expects them. */
 const crc32cPolynomial = 0x82f63b78;
 const crc64NvmePolynomial = "9a6c9329ac4bc9b5";
 
-/** Hashers of WebAssembly that are free: making one costs as much as hashing some 100 KiB. */
+/** Unused WebAssembly hashers: creating one costs as much as hashing some 100 KiB. */
 const idle = new Map<ChecksumAlgorithm, IHasher[]>();
 const idleMax = 64;
 
@@ -40,10 +40,10 @@ const openNative = (name: string): Digest => {
   return { update: (bytes) => void hash.update(bytes), finish: () => hash.digest() };
 };
 
-const openWasm = async (algorithm: ChecksumAlgorithm, make: () => Promise<IHasher>): Promise<Digest> => {
+const openWasm = async (algorithm: ChecksumAlgorithm, create: () => Promise<IHasher>): Promise<Digest> => {
   const free = idle.get(algorithm) ?? [];
   idle.set(algorithm, free);
-  const hasher = free.pop() ?? (await make());
+  const hasher = free.pop() ?? (await create());
   hasher.init();
   return {
     update: (bytes) => void hasher.update(bytes),
@@ -68,5 +68,5 @@ const openers: Readonly<Record<ChecksumAlgorithm, () => Digest | Promise<Digest>
   XXHASH128: () => openWasm("XXHASH128", () => createXXHash128()),
 };
 
-/** Begins a digest of the algorithm. Every digest that is begun should be finished, so that its hasher is used again. */
+/** Opens a digest of the algorithm. Every opened digest should be finished, so that its hasher is used again. */
 export const openDigest = async (algorithm: ChecksumAlgorithm): Promise<Digest> => openers[algorithm]();

@@ -1,10 +1,10 @@
-/** Names that the gateway's paths take: a bucket of such a name could not be reached. */
+/** Path prefixes of the gateway: a bucket of such a name could not be reached. */
 const reservedNames = new Set(["customer-profile", "refactoring-workspace", "event-bus", "object-storage"]);
 
 /**
- * The rules of bucket names: 3 to 63 lower-case letters, digits, hyphens and dots; each label between dots begins and
- * ends with a letter or digit; not written like an IPv4 address; none of the prefixes and suffixes that access points
- * use, and none of the names that the gateway's own paths begin with.
+ * Whether a name follows the rules: 3 to 63 lower-case letters, digits, hyphens and dots; each label between dots
+ * begins and ends with a letter or digit; not an IPv4 address; without the prefixes and suffixes of access points, and
+ * not one of the gateway's path prefixes.
  */
 export const isBucketName = (name: string): boolean =>
   name.length >= 3 &&
@@ -15,5 +15,5 @@ export const isBucketName = (name: string): boolean =>
   !/(?:-s3alias|--ol-s3|\.mrap|--x-s3|--table-s3)$/.test(name) &&
   !reservedNames.has(name);
 
-/** Whether the text names a bucket by something other than its name: an access point or an on-premises bucket. */
+/** Whether the text is an ARN, for example of an access point, instead of a bucket's name. */
 export const isBucketArn = (text: string): boolean => text.startsWith("arn:");

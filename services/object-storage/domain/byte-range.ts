@@ -1,22 +1,21 @@
-/** Consecutive bytes of content. */
+/** Consecutive bytes of content or of a blob. */
 export interface ByteRange {
   readonly offsetBytes: number;
-  /** At least 1. */
   readonly lengthBytes: number;
 }
 
-/** What a Range header asks of content of a size. */
-export type RangeAnswer = { readonly kind: "whole" } | { readonly kind: "unsatisfiable" } | RangeFound;
+/** The bytes that a Range header selects. */
+export type RangeSelection = { readonly kind: "whole" } | { readonly kind: "unsatisfiable" } | RangeFound;
 
 interface RangeFound extends ByteRange {
   readonly kind: "range";
 }
 
 /**
- * Reads a Range header. One range in bytes is honoured and clipped to the content. Anything else that the header could
- * say, such as several ranges, another unit or a backward range, asks for the whole content.
+ * Parses a Range header. One range in bytes is honoured and clipped to the content. Any other header, for example with
+ * several ranges, another unit or a backward range, selects the whole content.
  */
-export const parseRange = (header: string, sizeBytes: number): RangeAnswer => {
+export const parseRange = (header: string, sizeBytes: number): RangeSelection => {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header.trim());
   const [first, last] = [match?.[1] ?? "", match?.[2] ?? ""];
   if (first === "" && last === "") return { kind: "whole" };
@@ -28,7 +27,7 @@ export const parseRange = (header: string, sizeBytes: number): RangeAnswer => {
   return { kind: "range", offsetBytes, lengthBytes: end - offsetBytes + 1 };
 };
 
-const suffix = (count: number, sizeBytes: number): RangeAnswer => {
+const suffix = (count: number, sizeBytes: number): RangeSelection => {
   if (count === 0 || sizeBytes === 0) return { kind: "unsatisfiable" };
   const lengthBytes = Math.min(count, sizeBytes);
   return { kind: "range", offsetBytes: sizeBytes - lengthBytes, lengthBytes };
@@ -38,7 +37,7 @@ const suffix = (count: number, sizeBytes: number): RangeAnswer => {
 export const contentRange = (range: ByteRange, sizeBytes: number): string =>
   `bytes ${range.offsetBytes}-${range.offsetBytes + range.lengthBytes - 1}/${sizeBytes}`;
 
-/** Reads the stricter range of a part copy: `bytes=first-last` and nothing else; undefined when it is not that. */
+/** Parses the stricter range of a part copy, `bytes=first-last`; undefined if it is malformed. */
 export const parseCopyRange = (header: string): { readonly first: number; readonly last: number } | undefined => {
   const match = /^bytes=(\d+)-(\d+)$/.exec(header);
   if (match === null) return undefined;

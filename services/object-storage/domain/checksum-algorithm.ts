@@ -14,10 +14,10 @@ export const checksumAlgorithms = [
 
 export type ChecksumAlgorithm = (typeof checksumAlgorithms)[number];
 
-/** How a checksum covers an object of parts: the checksum of the parts' checksums, or that of all bytes. */
+/** What the checksum of a multipart object covers: the checksums of its parts, or all bytes. */
 export type ChecksumType = "COMPOSITE" | "FULL_OBJECT";
 
-/** What is computed when the caller names none. */
+/** The algorithm if the caller names none. */
 export const defaultChecksumAlgorithm: ChecksumAlgorithm = "CRC64NVME";
 
 /** Bytes of a digest. */
@@ -34,7 +34,7 @@ export const digestBytes: Readonly<Record<ChecksumAlgorithm, number>> = {
   XXHASH128: 16,
 };
 
-/** The algorithm of this name, in any letter case. */
+/** The algorithm of this name, in any letter case; undefined if it is unknown. */
 export const findChecksumAlgorithm = (name: string): ChecksumAlgorithm | undefined =>
   checksumAlgorithms.find((algorithm) => algorithm === name.toUpperCase());
 
@@ -52,14 +52,14 @@ export const checksumMembers = {
   XXHASH128: "checksumXxhash128",
 } as const satisfies Readonly<Record<ChecksumAlgorithm, string>>;
 
-/** The members that hold checksums, each at most once set. */
+/** The members that hold checksums. */
 export type ChecksumMembers = { readonly [Member in (typeof checksumMembers)[ChecksumAlgorithm]]?: string };
 
-/** The bytes of a digest in base64, or undefined when it is not base64 of that many bytes. */
+/** The bytes of a digest in base64; undefined if it is not base64 of that many bytes. */
 export const decodeDigest = (text: string, size: number): Uint8Array | undefined => {
   const bytes = Buffer.from(text, "base64");
   return bytes.length === size && bytes.toString("base64") === text ? bytes : undefined;
 };
 
-/** A digest as the API writes it. */
+/** A digest in base64, as the API writes it. */
 export const encodeDigest = (digest: Uint8Array): string => Buffer.from(digest).toString("base64");

@@ -59,8 +59,8 @@ export type WriteOutcome =
   | { readonly kind: "absent" };
 
 /**
- * Evaluates the conditions of a write against the current object, undefined if the key has none or its newest version is
- * a delete marker. An ETag in If-None-Match is honoured although the public service offers only `*`.
+ * Evaluates the conditions of a write against the current object, undefined if the key has none or its newest version
+ * is a delete marker. An ETag in If-None-Match is honoured although the public service offers only `*`.
  */
 export const evaluateWriteConditions = (
   conditions: WriteConditions,

@@ -75,7 +75,8 @@ export const selectCopyRange = (header: string | undefined, sizeBytes: number): 
     throw invalidArgument(
       "x-svc-copy-source-range",
       header,
-      "The x-svc-copy-source-range value must be of the form bytes=first-last where first and last are the zero-based offsets of the first and last bytes to copy",
+      "The x-svc-copy-source-range value must be of the form bytes=first-last where first and last are the " +
+        "zero-based offsets of the first and last bytes to copy",
     );
   if (range.first >= sizeBytes) throw invalidRequest("The specified copy range is invalid for the source object size");
   if (range.last >= sizeBytes)

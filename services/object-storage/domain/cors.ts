@@ -11,9 +11,11 @@ const headerName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const originText = /^[\x21-\x7e]+$/;
 
 /**
- * The rules for scripts of other origins as they are kept. Refuses a document that does not follow its schema
- * (MALFORMED_XML) or is too large (MESSAGE_TOO_LARGE); then, rule by rule, a method that is not one, origins and headers
- * with more than one wildcard or that no header can hold, exposed headers with a wildcard (INVALID_REQUEST).
+ * The CORS rules of a bucket, as they are stored. Checks, in order:
+ *  1. the document follows its schema (MALFORMED_XML);
+ *  2. it is not too large (MESSAGE_TOO_LARGE) and has not too many rules (INVALID_REQUEST);
+ *  3. for each rule: the length of its id (INVALID_ARGUMENT); its methods, origins and headers, which have at most one
+ *     wildcard, exposed headers none (INVALID_REQUEST); its maximum age (INVALID_ARGUMENT).
  */
 export const planCors = (configuration: CorsConfiguration | undefined): CorsConfiguration => {
   const rules = configuration?.corsrules ?? [];

@@ -1,13 +1,13 @@
 import type { ChecksumAlgorithm } from "./checksum-algorithm.ts";
 
-/** Bits and polynomial (reversed) of the CRCs that can be combined without their bytes. */
+/** The CRCs that can be combined without their bytes: bits and polynomial, reversed. */
 const crcs: Partial<Record<ChecksumAlgorithm, { readonly bits: number; readonly polynomial: bigint }>> = {
   CRC32: { bits: 32, polynomial: 0xedb88320n },
   CRC32C: { bits: 32, polynomial: 0x82f63b78n },
   CRC64NVME: { bits: 64, polynomial: 0x9a6c9329ac4bc9b5n },
 };
 
-/** Whether an object's checksum follows from its parts' checksums. */
+/** Whether an object's checksum can be computed from its parts' checksums. */
 export const canCombine = (algorithm: ChecksumAlgorithm): boolean => crcs[algorithm] !== undefined;
 
 /** A part's checksum and size. */
@@ -17,8 +17,8 @@ export interface CrcPart {
 }
 
 /**
- * The CRC of the parts' bytes one after the other. A CRC is a remainder of polynomials: appending n bytes multiplies
- * the one before by x^(8n). Works on the reversed bits that these CRCs are written in.
+ * The CRC of the parts' bytes in sequence. A CRC is a remainder of polynomials: appending n bytes multiplies the
+ * previous remainder by x^(8n). Computes with the reversed bits in which these CRCs are written.
  */
 export const combineCrcs = (algorithm: ChecksumAlgorithm, parts: readonly CrcPart[]): Uint8Array => {
   const crc = crcs[algorithm];
@@ -36,7 +36,7 @@ export const combineCrcs = (algorithm: ChecksumAlgorithm, parts: readonly CrcPar
     return product;
   };
   const shifts = new Map<number, bigint>();
-  /** x^(8 · bytes) by repeated squaring; parts are mostly of one size. */
+  /** x^(8 · bytes), by repeated squaring; computed once per size, because most parts have the same one. */
   const shiftOf = (bytes: number): bigint => {
     const known = shifts.get(bytes);
     if (known !== undefined) return known;

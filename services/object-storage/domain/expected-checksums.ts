@@ -10,26 +10,26 @@ import {
   findChecksumAlgorithm,
 } from "./checksum-algorithm.ts";
 
-/** What a request says about checksums before its content. */
+/** The checksum members of a request's head. */
 export interface ChecksumRequest extends ChecksumMembers {
   readonly contentMd5?: string;
   readonly checksumAlgorithm?: string;
 }
 
-/** What to compute over the content, and what it must be. */
+/** The digests to compute of content, and their expected values. */
 export interface ChecksumPlan {
   readonly algorithm: ChecksumAlgorithm;
   /** The caller chose the algorithm; otherwise it is the service's default. */
   readonly isRequested: boolean;
-  /** Undefined: not given before the content. It may still come after it, as a trailer. */
+  /** Undefined: not given in the head. It may come after the content, as a trailer. */
   readonly expected: Uint8Array | undefined;
   /** Undefined: not given. */
   readonly contentMd5: Uint8Array | undefined;
 }
 
 /**
- * Reads what a request's head says about checksums. Throws INVALID_DIGEST for a Content-MD5 that is none,
- * INVALID_REQUEST for two checksums, a malformed one, an unknown algorithm, or a value of another algorithm than named.
+ * Reads the checksum members of a request's head. Throws INVALID_DIGEST for a malformed Content-MD5, INVALID_REQUEST
+ * for two checksums, a malformed one, an unknown algorithm, or a value of another algorithm than the one named.
  */
 export const planChecksums = (request: ChecksumRequest): ChecksumPlan => {
   const contentMd5 = request.contentMd5 === undefined ? undefined : readContentMd5(request.contentMd5);
@@ -45,18 +45,19 @@ export const planChecksums = (request: ChecksumRequest): ChecksumPlan => {
   };
 };
 
-/** The algorithm that a request names. Throws INVALID_REQUEST for one that is none. */
+/** The algorithm that a request names; undefined if none. Throws INVALID_REQUEST for an unknown one. */
 export const readAlgorithm = (name: string | undefined): ChecksumAlgorithm | undefined => {
   if (name === undefined) return undefined;
   const algorithm = findChecksumAlgorithm(name);
   if (algorithm === undefined)
     throw invalidRequest(
-      "Checksum algorithm provided is unsupported. Please try again with any of the valid types: [CRC32, CRC32C, CRC64NVME, SHA1, SHA256]",
+      "Checksum algorithm provided is unsupported. Please try again with any of the valid types: " +
+        "[CRC32, CRC32C, CRC64NVME, SHA1, SHA256]",
     );
   return algorithm;
 };
 
-/** The one checksum among the members. Throws INVALID_REQUEST for two, or for a value that is not one. */
+/** The one checksum among the members; undefined if none. Throws INVALID_REQUEST for two, or for a malformed one. */
 export const findChecksum = (
   members: ChecksumMembers,
 ): { readonly algorithm: ChecksumAlgorithm; readonly value: Uint8Array } | undefined => {
@@ -71,7 +72,7 @@ export const findChecksum = (
   return { algorithm, value };
 };
 
-/** Throws BAD_DIGEST unless the computed digest is the expected one; expecting none is always satisfied. */
+/** Throws BAD_DIGEST if a digest is expected and the computed one differs. */
 export const checkDigest = (name: string, expected: Uint8Array | undefined, computed: Uint8Array): void => {
   if (expected !== undefined && Buffer.compare(expected, computed) !== 0)
     throw fault(ErrorReason.BAD_DIGEST, { digest_name: name });

@@ -46,9 +46,9 @@ export type ReadRows<Row, Position> = (
 const delimitedReadMax = 64;
 
 /**
- * Reads one page. Common prefixes count as entries; the rows of one are skipped by seeking past it, so the cost of a page
- * depends on its entries only, however many names have its common prefixes. One entry more than asked for is read, to
- * know whether there are more.
+ * Reads one page. Common prefixes count as entries; the rows of one are skipped by seeking past it, so the cost of a
+ * page depends on its entries only, however many names have its common prefixes. One entry more than asked for is read,
+ * to know whether there are more.
  */
 export const listPage = async <Row, Position>(
   request: ListingRequest<Position>,

@@ -2,15 +2,15 @@ import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_
 import { fault } from "../faults.ts";
 
 /** The region whose buckets have no location constraint. */
-export const firstRegion = "us-east-1";
+const firstRegion = "us-east-1";
 
 /** An older name of eu-west-1 that clients still send. */
 const olderName = "EU";
 
 /**
- * The region of a new bucket, given what the request asks for and where the service stands. Throws
- * INVALID_LOCATION_CONSTRAINT for what is no region or for the first region by name, ILLEGAL_LOCATION_CONSTRAINT for
- * another region than the service's, also for none at all where the service is not in the first region.
+ * The region of a new bucket: the service's own, which the request must name unless it is the first region. Throws
+ * INVALID_LOCATION_CONSTRAINT for a text that is not a region, or the first region by name; ILLEGAL_LOCATION_CONSTRAINT
+ * for another region than the service's, or for none outside the first region.
  */
 export const chooseRegion = (constraint: string | undefined, own: string): string => {
   if (constraint === undefined) {
@@ -24,7 +24,7 @@ export const chooseRegion = (constraint: string | undefined, own: string): strin
   return region;
 };
 
-/** How a bucket's region is told: not at all in the first region. */
+/** The location constraint of a bucket's region; undefined for the first region. */
 export const locationConstraintOf = (region: string): string | undefined =>
   region === firstRegion ? undefined : region;
 

@@ -4,7 +4,7 @@ import { defaultChecksumAlgorithm } from "./checksum-algorithm.ts";
 import { canCombine } from "./crc-combination.ts";
 import { readAlgorithm } from "./expected-checksums.ts";
 
-/** How the checksums of an upload's parts become the object's. */
+/** How the object's checksum is computed from those of an upload's parts. */
 export interface UploadChecksum {
   readonly algorithm: ChecksumAlgorithm;
   readonly type: ChecksumType;
@@ -12,10 +12,13 @@ export interface UploadChecksum {
   readonly isRequested: boolean;
 }
 
-/** Algorithms whose checksum of parts can be a checksum of checksums; CRC64NVME is of the whole only. */
+/** Whether an algorithm has composite checksums; CRC64NVME covers all bytes only. */
 const canCompose = (algorithm: ChecksumAlgorithm): boolean => algorithm !== "CRC64NVME";
 
-/** Reads what the start of an upload says about checksums. Throws INVALID_REQUEST for an algorithm that has no such type. */
+/**
+ * Reads the checksum members of a request that starts an upload. Throws INVALID_REQUEST for an algorithm that does not
+ * have the type.
+ */
 export const planUploadChecksum = (request: {
   readonly checksumAlgorithm?: string;
   readonly checksumType?: string;

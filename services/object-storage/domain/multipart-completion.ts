@@ -11,7 +11,7 @@ import { combineCrcs } from "./crc-combination.ts";
 import type { Extent } from "./extent.ts";
 import type { UploadChecksum } from "./multipart-checksum.ts";
 
-/** One entry of the list of parts, checked for its shape. */
+/** One well-formed entry of the list of parts. */
 export interface ListedPart {
   readonly partNumber: number;
   /** Without quotes. */
@@ -19,13 +19,13 @@ export interface ListedPart {
   readonly checksums: ChecksumMembers;
 }
 
-/** A listed part and what is stored of it. */
+/** A listed part with its record. */
 export interface ChosenPart {
   readonly listed: ListedPart;
   readonly stored: PartRecord;
 }
 
-/** What the parts make. */
+/** The object that the parts become. */
 export interface CompletedObject {
   /** Without quotes. */
   readonly eTag: string;
@@ -35,10 +35,13 @@ export interface CompletedObject {
   readonly checksum: Uint8Array;
 }
 
-/** Computes the digest of bytes that are at hand. */
+/** Computes the digest of bytes. */
 export type DigestOf = (name: string, bytes: Uint8Array) => Promise<Uint8Array>;
 
-/** Reads the list of parts. Throws MALFORMED_XML for an empty list or entry, INVALID_ARGUMENT for a number, INVALID_PART_ORDER. */
+/**
+ * Reads the list of parts. Throws MALFORMED_XML for an empty list or entry, INVALID_ARGUMENT for a number out of range,
+ * INVALID_PART_ORDER.
+ */
 export const readPartList = (parts: readonly CompletedPart[]): ListedPart[] => {
   if (parts.length === 0) throw fault(ErrorReason.MALFORMED_XML);
   const listed = parts.map(({ partNumber, eTag, ...checksums }) => {
@@ -53,8 +56,8 @@ export const readPartList = (parts: readonly CompletedPart[]): ListedPart[] => {
 };
 
 /**
- * Finds each listed part among those stored. Throws INVALID_PART for an unknown part, another ETag or checksum,
- * INVALID_REQUEST for a checksum that the upload needs and the list lacks.
+ * Finds the record of each listed part. Throws INVALID_PART for an unknown part, another ETag or checksum,
+ * INVALID_REQUEST for a checksum that the upload requires and the list lacks.
  */
 export const chooseParts = (
   listed: readonly ListedPart[],
@@ -71,14 +74,16 @@ export const chooseParts = (
       if (algorithm !== checksum.algorithm || part.checksums[checksumMembers[algorithm]] !== expected) throw invalid;
     if (checksum.isRequested && checksum.type === "COMPOSITE" && given.length === 0)
       throw invalidRequest(
-        `The upload was created using a ${checksum.algorithm.toLowerCase()} checksum. The complete request must include ` +
-          `the checksum for each part. It was missing for part ${part.partNumber} in the request.`,
+        `The upload was created using a ${checksum.algorithm.toLowerCase()} checksum. ` +
+          "The complete request must include the checksum for each part. " +
+          `It was missing for part ${part.partNumber} in the request.`,
       );
     return { listed: part, stored: record };
   });
 
 /**
- * What the chosen parts make. Throws ENTITY_TOO_SMALL for a small part before the last, ENTITY_TOO_LARGE for the whole.
+ * The object that the chosen parts become. Throws ENTITY_TOO_SMALL for a small part before the last one,
+ * ENTITY_TOO_LARGE for the whole.
  */
 export const completeObject = async (
   chosen: readonly ChosenPart[],
@@ -114,7 +119,7 @@ export const completeObject = async (
   };
 };
 
-/** Throws INVALID_REQUEST or BAD_DIGEST when the completion says something else about the object than its parts make. */
+/** Throws INVALID_REQUEST or BAD_DIGEST if the request's size, checksum type or checksum is not the object's. */
 export const checkCompletion = (
   request: ChecksumMembers & { readonly mpuObjectSize?: bigint; readonly checksumType?: string },
   object: CompletedObject,
@@ -122,11 +127,13 @@ export const checkCompletion = (
 ): void => {
   if (request.mpuObjectSize !== undefined && Number(request.mpuObjectSize) !== object.sizeBytes)
     throw invalidRequest(
-      `The provided 'x-svc-mp-object-size' header value ${request.mpuObjectSize} does not match what was computed: ${object.sizeBytes}`,
+      `The provided 'x-svc-mp-object-size' header value ${request.mpuObjectSize} does not match what was computed: ` +
+        `${object.sizeBytes}`,
     );
   if (request.checksumType !== undefined && request.checksumType !== checksum.type)
     throw invalidRequest(
-      `The upload was created using the ${checksum.type} checksum mode. The complete request must use the same checksum mode.`,
+      `The upload was created using the ${checksum.type} checksum mode. ` +
+        "The complete request must use the same checksum mode.",
     );
   const shown = encodeDigest(object.checksum) + (checksum.type === "COMPOSITE" ? `-${object.parts.length}` : "");
   for (const algorithm of checksumAlgorithms) {
@@ -134,7 +141,8 @@ export const checkCompletion = (
     if (given === undefined) continue;
     if (algorithm !== checksum.algorithm)
       throw invalidRequest(
-        `The upload was created using a ${checksum.algorithm.toLowerCase()} checksum. The complete request must use the same one.`,
+        `The upload was created using a ${checksum.algorithm.toLowerCase()} checksum. ` +
+          "The complete request must use the same one.",
       );
     if (given !== shown && given !== encodeDigest(object.checksum))
       throw fault(ErrorReason.BAD_DIGEST, { digest_name: algorithm });

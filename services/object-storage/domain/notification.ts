@@ -8,14 +8,14 @@ import type {
 import { NotificationConfigurationSchema } from "../../../gen/quartet/objectstorage/v1/notification_pb.ts";
 import { fault, invalidArgument, memberNotOffered } from "../faults.ts";
 
-/** A destination as its entry names it. */
+/** One entry with a destination. */
 interface DestinationEntry {
   readonly id?: string;
   readonly events: readonly string[];
   readonly filter?: NotificationConfigurationFilter;
 }
 
-/** Kinds of change, each also as the family `…:*`. */
+/** The names of events, and of families of events, `…:*`. */
 const eventNames = new Set([
   ...family("s3:ObjectCreated", ["Put", "Post", "Copy", "CompleteMultipartUpload"]),
   ...family("s3:ObjectRemoved", ["Delete", "DeleteMarkerCreated"]),
@@ -35,9 +35,10 @@ const eventNames = new Set([
 ]);
 
 /**
- * The configuration as it is kept. Refuses entries that break the rules (INVALID_ARGUMENT, MALFORMED_XML); then topics,
- * queues and functions, to which nothing is delivered (MEMBER_NOT_IMPLEMENTED): a stored destination that is never
- * told would be a silent loss.
+ * The configuration, as it is stored. Checks, in order:
+ *  1. the entries follow the rules (INVALID_ARGUMENT, MALFORMED_XML);
+ *  2. there is no topic, queue or function (MEMBER_NOT_IMPLEMENTED): nothing is delivered to them, and storing a
+ *     destination that is never notified would lose events silently.
  */
 export const planNotification = (configuration: NotificationConfiguration): NotificationConfiguration => {
   const { topicConfigurations, queueConfigurations, functionConfigurations } = configuration;
@@ -51,7 +52,7 @@ export const planNotification = (configuration: NotificationConfiguration): Noti
   return configuration;
 };
 
-/** What a bucket whose configuration was never put has. */
+/** The configuration of a bucket for which none was put. */
 export const noNotification = (): NotificationConfiguration => create(NotificationConfigurationSchema);
 
 const checkEntry = (entry: DestinationEntry, destination: string | undefined): void => {

@@ -5,7 +5,7 @@ import { chooseStorageClass } from "./storage-class.ts";
 import type { TagPair } from "./tags.ts";
 import { parseTagging } from "./tags.ts";
 
-/** What a request says about an object besides its content. */
+/** The members of a request that describe an object. */
 export interface AttributesRequest {
   readonly cacheControl?: string;
   readonly contentDisposition?: string;
@@ -19,7 +19,7 @@ export interface AttributesRequest {
   readonly storageClass?: string;
 }
 
-/** Headers that are kept with the content; an empty one was not given. */
+/** Headers that are stored with the content; an empty one was not given. */
 export interface ContentHeaders {
   readonly cacheControl: string;
   readonly contentDisposition: string;
@@ -30,7 +30,7 @@ export interface ContentHeaders {
   readonly websiteRedirectLocation: string;
 }
 
-/** What is kept of an object besides its content. */
+/** The attributes of an object, as they are stored. */
 export interface ObjectAttributes {
   readonly contentHeaders: ContentHeaders;
   readonly metadata: Readonly<Record<string, string>>;
@@ -38,7 +38,7 @@ export interface ObjectAttributes {
   readonly storageClass: string;
 }
 
-/** Throws KEY_TOO_LONG. */
+/** Throws KEY_TOO_LONG for a key of more bytes than a key may have. */
 export const checkKey = (key: string): void => {
   const size = Buffer.byteLength(key);
   if (size > limits.keyBytesMax)
@@ -46,8 +46,8 @@ export const checkKey = (key: string): void => {
 };
 
 /**
- * Reads a request's attributes. Throws METADATA_TOO_LARGE, INVALID_ARGUMENT for text that no header can hold,
- * INVALID_STORAGE_CLASS, INVALID_REQUEST and the refusals of tags.
+ * Reads a request's attributes. Throws, in this order: METADATA_TOO_LARGE; INVALID_ARGUMENT for text that no header can
+ * hold; INVALID_REQUEST for a redirect; the errors of tags; INVALID_STORAGE_CLASS.
  */
 export const planAttributes = (request: AttributesRequest): ObjectAttributes => {
   const metadata = lowerCaseNames(request.metadata);
@@ -84,8 +84,8 @@ const checkMetadata = (metadata: Readonly<Record<string, string>>): void => {
     });
 };
 
-/** The headers that are kept, by their members. */
-const keptHeaders = {
+/** The stored headers, by their members. */
+const storedHeaders = {
   cacheControl: "Cache-Control",
   contentDisposition: "Content-Disposition",
   contentEncoding: "Content-Encoding",
@@ -95,25 +95,25 @@ const keptHeaders = {
   websiteRedirectLocation: "x-svc-website-redirect-location",
 } as const;
 const headerName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-// eslint-disable-next-line no-control-regex -- the characters that would end or break a header are meant.
-const unheadable = /[\u0000-\u0008\u000a-\u001f\u007f]/;
+// eslint-disable-next-line no-control-regex -- it matches the characters that would end or break a header.
+const controlCharacter = /[\u0000-\u0008\u000a-\u001f\u007f]/;
 
-/** What is kept is shown as headers to every later reader, so it must not be able to break out of one. */
+/** Stored texts are sent as headers to every later reader, so none may contain the end of a header. */
 const checkHeaderTexts = (request: AttributesRequest): void => {
   for (const [name, value] of Object.entries(request.metadata)) {
     if (!headerName.test(name)) throw invalidArgument("x-svc-meta-", name, "The metadata name is not a header name.");
     checkHeaderText(`x-svc-meta-${name}`, value);
   }
-  for (const [member, header] of Object.entries(keptHeaders))
-    checkHeaderText(header, request[member as keyof typeof keptHeaders] ?? "");
+  for (const [member, header] of Object.entries(storedHeaders))
+    checkHeaderText(header, request[member as keyof typeof storedHeaders] ?? "");
 };
 
 /** Throws INVALID_ARGUMENT for text with control characters. */
 export const checkHeaderText = (header: string, value: string): void => {
-  if (unheadable.test(value)) throw invalidArgument(header, value, "Header value cannot be represented.");
+  if (controlCharacter.test(value)) throw invalidArgument(header, value, "Header value cannot be represented.");
 };
 
-/** `aws-chunked` describes how the content travelled, not what it is. */
+/** `aws-chunked` describes the transfer of the content, not the content. */
 const withoutTransferCoding = (encoding: string): string =>
   encoding
     .split(",")

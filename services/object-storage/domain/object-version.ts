@@ -9,8 +9,8 @@ import { quoteETag } from "./conditions.ts";
 import { instant } from "./instant.ts";
 import { checkHeaderText } from "./object-attributes.ts";
 
-/** What a read may ask to be told otherwise than it is stored. */
-export interface HeaderOverrides {
+/** Headers of a read's answer that the request sets instead of the stored ones. */
+export interface ResponseOverrides {
   readonly responseCacheControl?: string;
   readonly responseContentDisposition?: string;
   readonly responseContentEncoding?: string;
@@ -19,7 +19,7 @@ export interface HeaderOverrides {
   readonly responseExpires?: string;
 }
 
-/** What of an object is read, and how the answer says so. */
+/** The part of an object that is read, and the members of the answer that describe it. */
 export interface ReadSelection {
   readonly range: ByteRange;
   /** Undefined: the whole. */
@@ -32,7 +32,7 @@ export interface ReadSelection {
 const defaultContentType = "binary/octet-stream";
 const partialContent = 206;
 
-/** The id of a version made without versioning. */
+/** The id of a version that was stored without versioning. */
 export const nullVersionId = "null";
 
 /** Throws INVALID_VERSION_ID for a version that an object of a bucket without versioning cannot have. */
@@ -48,7 +48,7 @@ export const checkPartAndRange = (request: { readonly range?: string; readonly p
 };
 
 /** Throws INVALID_ARGUMENT for an override that no header can hold. */
-export const checkOverrides = (overrides: HeaderOverrides): void => {
+export const checkOverrides = (overrides: ResponseOverrides): void => {
   checkHeaderText("response-cache-control", overrides.responseCacheControl ?? "");
   checkHeaderText("response-content-disposition", overrides.responseContentDisposition ?? "");
   checkHeaderText("response-content-encoding", overrides.responseContentEncoding ?? "");
@@ -57,7 +57,7 @@ export const checkOverrides = (overrides: HeaderOverrides): void => {
   checkHeaderText("response-expires", overrides.responseExpires ?? "");
 };
 
-/** Which bytes a read gives. Throws INVALID_PART_NUMBER and INVALID_RANGE. */
+/** The bytes that a read returns. Throws INVALID_PART_NUMBER and INVALID_RANGE. */
 export const selectContent = (
   version: VersionRecord,
   request: { readonly range?: string; readonly partNumber?: number },
@@ -65,19 +65,19 @@ export const selectContent = (
   const sizeBytes = Number(version.sizeBytes);
   if (request.partNumber !== undefined) return selectPart(version, request.partNumber, sizeBytes);
   const whole = { offsetBytes: 0, lengthBytes: sizeBytes };
-  const answer = request.range === undefined ? { kind: "whole" as const } : parseRange(request.range, sizeBytes);
-  if (answer.kind === "unsatisfiable")
+  const selected = request.range === undefined ? { kind: "whole" as const } : parseRange(request.range, sizeBytes);
+  if (selected.kind === "unsatisfiable")
     throw fault(ErrorReason.INVALID_RANGE, {
       range_requested: request.range ?? "",
       actual_object_size: String(sizeBytes),
     });
-  if (answer.kind === "whole")
+  if (selected.kind === "whole")
     return { range: whole, contentRange: undefined, statusCode: undefined, partsCount: undefined };
-  return partial(answer, sizeBytes, undefined);
+  return partial(selected, sizeBytes, undefined);
 };
 
-/** What every read tells of an object. */
-export const describeVersion = (version: VersionRecord, overrides: HeaderOverrides) => {
+/** The members that every read returns. */
+export const describeVersion = (version: VersionRecord, overrides: ResponseOverrides) => {
   const headers = version.contentHeaders;
   return {
     acceptRanges: "bytes",
@@ -96,7 +96,7 @@ export const describeVersion = (version: VersionRecord, overrides: HeaderOverrid
   };
 };
 
-/** The members that show a version's checksum, as far as it has one. */
+/** The members that show a version's checksum; none if it has no checksum. */
 export const describeChecksum = (version: VersionRecord): ChecksumMembers & { readonly checksumType?: string } => {
   const { checksum } = version;
   const algorithm = checksum === undefined ? undefined : findChecksumAlgorithm(checksum.algorithm);

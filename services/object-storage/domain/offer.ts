@@ -1,7 +1,7 @@
 import { ServerSideEncryption } from "../../../gen/quartet/objectstorage/v1/encryption_pb.ts";
 import { memberNotOffered } from "../faults.ts";
 
-/** Members of requests that ask for something that this service does not offer. What a request lacks is undefined. */
+/** Members of requests that ask for something that is not offered. Undefined ones were not given. */
 export interface UnofferedMembers {
   readonly serverSideEncryption?: ServerSideEncryption;
   readonly sseCustomerAlgorithm?: string;
@@ -26,7 +26,7 @@ export interface UnofferedMembers {
 
 type Member = keyof UnofferedMembers;
 
-/** The header of each member, and the values with which it asks for nothing more than is offered anyway. */
+/** The header of each member, and the values with which it asks only for what is offered. */
 const unoffered: Readonly<Record<Member, readonly [header: string, harmless?: readonly unknown[]]>> = {
   serverSideEncryption: ["x-svc-server-side-encryption", [ServerSideEncryption.UNSPECIFIED]],
   sseCustomerAlgorithm: ["x-svc-server-side-encryption-customer-algorithm"],
@@ -51,8 +51,8 @@ const unoffered: Readonly<Record<Member, readonly [header: string, harmless?: re
 
 const members = Object.keys(unoffered) as Member[];
 
-/** Throws MEMBER_NOT_IMPLEMENTED for the first member that asks for something not offered, so that none is ignored. */
-export const refuseUnoffered = (request: UnofferedMembers): void => {
+/** Throws MEMBER_NOT_IMPLEMENTED for the first member that asks for something not offered, so none is ignored. */
+export const checkOffered = (request: UnofferedMembers): void => {
   for (const member of members) {
     const value = request[member];
     const [header, harmless = []] = unoffered[member];

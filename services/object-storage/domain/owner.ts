@@ -1,4 +1,4 @@
-/** How canonical user ids are found. */
+/** The source of canonical user ids. */
 export interface CanonicalUserIds {
   /** The canonical id of an account. */
   readonly canonicalUserId: (accountId: string) => string;

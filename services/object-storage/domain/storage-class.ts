@@ -1,9 +1,9 @@
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import { fault, memberNotOffered } from "../faults.ts";
 
-export const defaultStorageClass = "STANDARD";
+const defaultStorageClass = "STANDARD";
 
-/** Classes whose objects are read at once. On one machine they differ in name only; the name is kept and shown. */
+/** Classes whose objects can be read at once. On one machine they differ in name only, which is stored and shown. */
 const offered = new Set([
   defaultStorageClass,
   "REDUCED_REDUNDANCY",
@@ -13,7 +13,7 @@ const offered = new Set([
   "GLACIER_IR",
 ]);
 
-/** Classes that need restoring before reading, or a place that an installation does not have. */
+/** Classes whose objects must be restored before reading, or that need hardware that an installation does not have. */
 const known = new Set([
   "GLACIER",
   "DEEP_ARCHIVE",
@@ -26,9 +26,9 @@ const known = new Set([
   "AWS_BACKUP_LOW_COST_WARM",
 ]);
 
-/** The class to store an object in. Throws INVALID_STORAGE_CLASS, or MEMBER_NOT_IMPLEMENTED for a class not offered. */
-export const chooseStorageClass = (asked: string | undefined): string => {
-  const storageClass = asked ?? defaultStorageClass;
+/** The storage class of an object. Throws INVALID_STORAGE_CLASS, or MEMBER_NOT_IMPLEMENTED if it is not offered. */
+export const chooseStorageClass = (requested: string | undefined): string => {
+  const storageClass = requested ?? defaultStorageClass;
   if (offered.has(storageClass)) return storageClass;
   if (known.has(storageClass)) throw memberNotOffered("x-svc-storage-class");
   throw fault(ErrorReason.INVALID_STORAGE_CLASS, { storage_class_requested: storageClass });

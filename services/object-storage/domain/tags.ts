@@ -12,9 +12,10 @@ export interface TagPair {
 
 const tagText = /^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$/u;
 const malformedHeader =
-  "The header 'x-svc-tagging' shall be encoded as UTF-8 then URLEncoded URL query parameters without tag name duplicates.";
+  "The header 'x-svc-tagging' shall be encoded as UTF-8 then URLEncoded URL query parameters " +
+  "without tag name duplicates.";
 
-/** Reads tags written as URL query parameters. Throws INVALID_ARGUMENT for broken text, INVALID_TAG for bad tags. */
+/** Parses tags in the form of URL query parameters. Throws INVALID_ARGUMENT for malformed text, INVALID_TAG. */
 export const parseTagging = (text: string): TagPair[] => {
   if (text === "") return [];
   const pairs = text.split("&").map((pair) => {
@@ -27,19 +28,19 @@ export const parseTagging = (text: string): TagPair[] => {
   return pairs;
 };
 
-/** A set of tags as it is kept. Throws INVALID_TAG, and MALFORMED_XML for a set that is missing. */
+/** A set of tags, as it is stored. Throws MALFORMED_XML for a missing set, INVALID_TAG. */
 export const planTagging = (tagging: Tagging | undefined, countMax: number): Tagging => {
   if (tagging === undefined) throw fault(ErrorReason.MALFORMED_XML);
   checkTags(tagPairs(tagging), countMax);
   return tagging;
 };
 
-/** The tags of a set; what is left out of one is empty. */
+/** The tags of a set; a missing key or value is empty. */
 export const tagPairs = ({ tagSet }: Pick<Tagging, "tagSet">): TagPair[] =>
   tagSet.map(({ key = "", value = "" }) => ({ key, value }));
 
-/** Throws INVALID_TAG when there are too many tags, two of one key, or one with a key or value that it cannot have. */
-export const checkTags = (tags: readonly TagPair[], countMax: number): void => {
+/** Throws INVALID_TAG for too many tags, two tags of one key, or an invalid key or value. */
+const checkTags = (tags: readonly TagPair[], countMax: number): void => {
   if (tags.length > countMax) throw invalidTag(`The tags of a resource cannot be more than ${countMax}`, "");
   const seen = new Set<string>();
   for (const { key, value } of tags) {
@@ -54,7 +55,7 @@ export const checkTags = (tags: readonly TagPair[], countMax: number): void => {
   }
 };
 
-/** Lengths of tags count Unicode code points. */
+/** The length of a key or value: its Unicode code points. */
 const characters = (text: string): number => Array.from(text).length;
 
 const invalidTag = (explanation: string, key: string) => fault(ErrorReason.INVALID_TAG, { explanation, tag_key: key });

@@ -13,7 +13,7 @@ import type { EmitDialect } from "../domain/object-event.ts";
 import { busEntryOf } from "../domain/object-event.ts";
 import { limits } from "../limits.ts";
 
-/** What deliveries are made with. */
+/** The dependencies of deliveries. */
 export interface DeliveryOptions {
   readonly eventBus: Pick<Client<typeof EventBusService>, "putEvents">;
   readonly minter: Minter;
@@ -24,15 +24,15 @@ export interface DeliveryOptions {
 const finalCodes: ReadonlySet<Code> = new Set([Code.InvalidArgument, Code.Unimplemented]);
 
 /** A bus that is not available delays deliveries; none is given up within ten years. */
-export const deliveryPolicy: JobPolicy = {
+export const eventDeliveryPolicy: JobPolicy = {
   attemptsMax: Number.MAX_SAFE_INTEGER,
   ageMsMax: limits.deliveryAgeMsMax,
   backoff: exponentialBackoff({ firstMs: limits.deliveryRetryMsMin, maxMs: limits.deliveryRetryMsMax }),
 };
 
 /**
- * Sends one change to the event bus, with a token that names the principal who made it. If the bus's answer is lost, the
- * event is sent again; consumers recognize repetitions by the sequencer.
+ * Sends one change to the event bus, with a token that names the principal who made it. If the bus's answer is lost,
+ * the event is sent again; consumers recognize repetitions by the sequencer.
  */
 export const deliverEvent =
   ({ eventBus, minter, dialect }: DeliveryOptions): JobHandler =>

@@ -38,8 +38,8 @@ export const getObjectAcl: Operation<"getObjectAcl"> = async (request, context) 
 };
 
 /**
- * Accepts the one ACL that every object has, as a canned ACL or as a document, and changes nothing: clients that copy an
- * object put the source's ACL on the copy. Checks, in order:
+ * Accepts the one ACL that every object has, as a canned ACL or as a document, and changes nothing: clients that copy
+ * an object put the source's ACL on the copy. Checks, in order:
  *  1. the version id is one that an object can have;
  *  2. the key exists;
  *  3. the ACL is that one.

@@ -6,7 +6,7 @@ import type { BucketContext, Operation } from "../application.ts";
 import { deleteCurrent } from "../content/deletion.ts";
 import { checkKey } from "../domain/object-attributes.ts";
 import { checkVersionId } from "../domain/object-version.ts";
-import { refuseUnoffered } from "../domain/offer.ts";
+import { checkOffered } from "../domain/offer.ts";
 import { fault } from "../faults.ts";
 import { limits } from "../limits.ts";
 import type { Bucket } from "../store/bucket.ts";
@@ -23,7 +23,7 @@ type Outcome =
  *  3. for each object: the key's length, the version id, the conditions.
  */
 export const deleteObjects: Operation<"deleteObjects"> = async (request, context) => {
-  refuseUnoffered(request);
+  checkOffered(request);
   const { objects = [], quiet = false } = request.delete ?? {};
   if (objects.length === 0 || objects.length > limits.batchDeleteObjectsMax || objects.some((object) => !object.key))
     throw fault(ErrorReason.MALFORMED_XML);

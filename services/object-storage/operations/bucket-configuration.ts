@@ -2,8 +2,8 @@
  * The configurations of a bucket: one table of all operations on them. A row is one of three kinds:
  *  - `put`, `get` and `delete` of a document that is stored and returned unchanged;
  *  - `fixed`: the state of every bucket, because no operation changes it;
- *  - `absent` and `deleted`: a configuration that no bucket has, because no operation sets it. Reading it fails with the
- *    reason of its absence; deleting it succeeds and changes nothing.
+ *  - `absent` and `deleted`: a configuration that no bucket has, because no operation sets it. Reading it fails with
+ *    the reason of its absence; deleting it succeeds and changes nothing.
  *
  * A put fails if the document breaks its rules; everything else is checked before, by the guard. Repeating any of these
  * operations changes nothing.

@@ -8,7 +8,7 @@ import { checkBucketAcl } from "../domain/access-control.ts";
 import { isBucketName } from "../domain/bucket-name.ts";
 import { instant } from "../domain/instant.ts";
 import { chooseRegion, locationConstraintOf } from "../domain/location.ts";
-import { refuseUnoffered } from "../domain/offer.ts";
+import { checkOffered } from "../domain/offer.ts";
 import { ownerOf } from "../domain/owner.ts";
 import { planTagging } from "../domain/tags.ts";
 import { fault, memberNotOffered } from "../faults.ts";
@@ -37,7 +37,7 @@ import { putDocument } from "../store/configuration.ts";
 export const createBucket: Operation<"createBucket"> = async (request, { app, caller }) => {
   const { bucket: name, createBucketConfiguration: configuration } = request;
   if (!isBucketName(name)) throw fault(ErrorReason.INVALID_BUCKET_NAME, { bucket_name: name });
-  refuseUnoffered(request);
+  checkOffered(request);
   if (configuration?.location !== undefined) throw memberNotOffered("Location");
   if (configuration?.bucket !== undefined) throw memberNotOffered("Bucket");
   checkBucketAcl(request);
@@ -66,7 +66,7 @@ export const createBucket: Operation<"createBucket"> = async (request, { app, ca
   return { location: `/${name}`, bucketArn: bucketArn(app, name) };
 };
 
-/** Answers if the bucket exists and the caller may use it; so it returns what the guard's refusals leave. */
+/** Returns the region and ARN of a bucket. The guard refuses if it does not exist or the caller may not use it. */
 export const headBucket: Operation<"headBucket"> = async (_request, { app, access }) => {
   const bucket = await app.store.read((reader) => access.bucket.in(reader));
   return { bucketArn: bucketArn(app, bucket.name), bucketRegion: bucket.region, accessPointAlias: false };

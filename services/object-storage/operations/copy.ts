@@ -14,7 +14,7 @@ import { instant } from "../domain/instant.ts";
 import type { ObjectAttributes } from "../domain/object-attributes.ts";
 import { checkKey, planAttributes } from "../domain/object-attributes.ts";
 import { checkVersionId, describeChecksum } from "../domain/object-version.ts";
-import { refuseUnoffered } from "../domain/offer.ts";
+import { checkOffered } from "../domain/offer.ts";
 import { fault, invalidRequest } from "../faults.ts";
 import { shareExtents } from "../store/blob.ts";
 import type { CurrentObject } from "../store/object.ts";
@@ -36,7 +36,7 @@ import { findCurrentRow, putNullVersion } from "../store/object.ts";
 export const copyObject: Operation<"copyObject"> = async (request, context) => {
   const { app, access } = context;
   checkKey(request.key);
-  refuseUnoffered(request);
+  checkOffered(request);
   checkObjectAcl(request);
   checkVersionId(access.source.versionId);
   const attributes = planAttributes(request);

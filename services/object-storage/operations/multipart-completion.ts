@@ -14,11 +14,11 @@ import { evaluateWriteConditions, quoteETag } from "../domain/conditions.ts";
 import type { UploadChecksum } from "../domain/multipart-checksum.ts";
 import type { CompletedObject, DigestOf, ListedPart } from "../domain/multipart-completion.ts";
 import { checkCompletion, chooseParts, completeObject, readPartList } from "../domain/multipart-completion.ts";
-import { refuseUnoffered } from "../domain/offer.ts";
+import { checkOffered } from "../domain/offer.ts";
 import { fault } from "../faults.ts";
 import type { Bucket } from "../store/bucket.ts";
 import { findCurrentRow, putNullVersion } from "../store/object.ts";
-import { endUpload, findFinishedUpload, findUpload, putFinishedUpload, readParts } from "../store/upload.ts";
+import { endUpload, findFinishedUpload, findUpload, putFinishedUpload, readAllParts } from "../store/upload.ts";
 
 /**
  * Makes one object of an upload's parts, in one transaction that moves references and no bytes; parts that are not
@@ -33,7 +33,7 @@ import { endUpload, findFinishedUpload, findUpload, putFinishedUpload, readParts
  */
 export const completeMultipartUpload: Operation<"completeMultipartUpload"> = async (request, context) => {
   const { app, access } = context;
-  refuseUnoffered(request);
+  checkOffered(request);
   const listed = readPartList(request.completeMultipartUpload?.parts ?? []);
 
   const finished = await app.store.transact(
@@ -69,15 +69,15 @@ const finish = async (
   const { app } = context;
   const reference = { bucketId: bucket.bucketId, key: request.key, uploadId: request.uploadId };
   const checksum = checksumOf(upload);
-  const stored = await readParts(transaction, request.uploadId);
+  const stored = await readAllParts(transaction, request.uploadId);
   const chosen = chooseParts(listed, stored, checksum);
   const object = await completeObject(chosen, checksum, app.limits, digestOf);
   checkCompletion(request, object, checksum);
   await checkConditions(transaction, bucket, request, upload);
 
   const nowMs = app.clock.now();
-  const taken = new Set(listed.map((part) => part.partNumber));
-  await endUpload(transaction, reference, stored, (partNumber) => taken.has(partNumber), nowMs);
+  const kept = new Set(listed.map((part) => part.partNumber));
+  await endUpload(transaction, reference, stored, (partNumber) => kept.has(partNumber), nowMs);
   const version = versionOf(upload, object, checksum, nowMs);
   const sequence = await putNullVersion(transaction, app.sequences, bucket.bucketId, request.key, version, nowMs);
   putFinishedUpload(transaction, reference, {

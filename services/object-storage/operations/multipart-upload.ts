@@ -8,12 +8,12 @@ import { instant } from "../domain/instant.ts";
 import { encodeListed, listPage } from "../domain/listing.ts";
 import { planUploadChecksum } from "../domain/multipart-checksum.ts";
 import { checkKey, planAttributes } from "../domain/object-attributes.ts";
-import { refuseUnoffered } from "../domain/offer.ts";
+import { checkOffered } from "../domain/offer.ts";
 import { ownerOf } from "../domain/owner.ts";
 import { fault, invalidArgument } from "../faults.ts";
 import { limits } from "../limits.ts";
 import { findCurrentRow } from "../store/object.ts";
-import { createUpload, endUpload, findUpload, listStoredParts, readParts, readUploadRows } from "../store/upload.ts";
+import { createUpload, endUpload, findUpload, listStoredParts, readAllParts, readUploadRows } from "../store/upload.ts";
 
 /** An upload id: its instant, so that the uploads of a key are listed oldest first, then random digits. */
 const instantDigits = 12;
@@ -29,7 +29,7 @@ const randomDigits = 32;
  */
 export const createMultipartUpload: Operation<"createMultipartUpload"> = async (request, { app, access, caller }) => {
   checkKey(request.key);
-  refuseUnoffered(request);
+  checkOffered(request);
   checkObjectAcl(request);
   const attributes = planAttributes(request);
   const checksum = planUploadChecksum(request);
@@ -82,7 +82,7 @@ export const abortMultipartUpload: Operation<"abortMultipartUpload"> = async (re
     const { ifMatchInitiatedTime: expected } = request;
     if (expected !== undefined && Number(expected.seconds) !== Math.floor(Number(upload.initiatedMs) / 1000))
       throw fault(ErrorReason.PRECONDITION_FAILED, { condition: "x-svc-if-match-initiated-time" });
-    const stored = await readParts(transaction, request.uploadId);
+    const stored = await readAllParts(transaction, request.uploadId);
     await endUpload(transaction, reference, stored, () => false, nowMs);
   });
   return {};
@@ -94,7 +94,7 @@ export const abortMultipartUpload: Operation<"abortMultipartUpload"> = async (re
  *  2. the upload is open.
  */
 export const listParts: Operation<"listParts"> = async (request, { app, access }) => {
-  refuseUnoffered(request);
+  checkOffered(request);
   const maxParts = Math.min(request.maxParts ?? limits.entriesPerPageMax, limits.entriesPerPageMax);
   const marker = request.partNumberMarker ?? 0;
   const { upload, found } = await app.store.read(async (reader) => {

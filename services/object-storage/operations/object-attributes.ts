@@ -5,7 +5,7 @@ import type { Operation } from "../application.ts";
 import { checksumMembers, encodeDigest, findChecksumAlgorithm } from "../domain/checksum-algorithm.ts";
 import { instant } from "../domain/instant.ts";
 import { checkVersionId, describeChecksum } from "../domain/object-version.ts";
-import { refuseUnoffered } from "../domain/offer.ts";
+import { checkOffered } from "../domain/offer.ts";
 import { fault, invalidArgument } from "../faults.ts";
 import { limits } from "../limits.ts";
 import { findCurrent } from "../store/object.ts";
@@ -20,7 +20,7 @@ const knownAttributes = new Set(["ETag", "Checksum", "ObjectParts", "StorageClas
  *  4. the key exists.
  */
 export const getObjectAttributes: Operation<"getObjectAttributes"> = async (request, { app, access }) => {
-  refuseUnoffered(request);
+  checkOffered(request);
   for (const attribute of request.objectAttributes)
     if (!knownAttributes.has(attribute))
       throw invalidArgument("x-svc-object-attributes", attribute, "Invalid attribute name specified.");

@@ -38,8 +38,8 @@ export const listObjectsV2: Operation<"listObjectsV2"> = async (request, context
 };
 
 /**
- * Lists the objects of a bucket as version 1 of the API does: the marker is a key. The next marker is returned only with
- * a delimiter; without one the last key is the next marker.
+ * Lists the objects of a bucket as version 1 of the API does: the marker is a key. The next marker is returned only
+ * with a delimiter; without one the last key is the next marker.
  */
 export const listObjects: Operation<"listObjects"> = async (request, context) => {
   const { prefix = "", delimiter = "", marker = "" } = request;

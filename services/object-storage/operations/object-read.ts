@@ -16,7 +16,7 @@ import {
   describeVersion,
   selectContent,
 } from "../domain/object-version.ts";
-import { refuseUnoffered } from "../domain/offer.ts";
+import { checkOffered } from "../domain/offer.ts";
 import { fault } from "../faults.ts";
 import type { CurrentObject } from "../store/object.ts";
 import { findCurrent, rangesOf } from "../store/object.ts";
@@ -61,7 +61,7 @@ export const headObject: Operation<"headObject"> = async (request, context) => {
 
 /** The checks that need only the request. */
 const checkRead = (request: ReadRequest): void => {
-  refuseUnoffered(request);
+  checkOffered(request);
   checkPartAndRange(request);
   checkOverrides(request);
   checkVersionId(request.versionId);

@@ -12,7 +12,7 @@ import { evaluateWriteConditions, quoteETag } from "../domain/conditions.ts";
 import { planChecksums } from "../domain/expected-checksums.ts";
 import { checkKey, planAttributes } from "../domain/object-attributes.ts";
 import { checkVersionId } from "../domain/object-version.ts";
-import { refuseUnoffered } from "../domain/offer.ts";
+import { checkOffered } from "../domain/offer.ts";
 import { fault } from "../faults.ts";
 import { adoptBlob } from "../store/blob.ts";
 import type { Bucket } from "../store/bucket.ts";
@@ -34,7 +34,7 @@ export const putObject: Operation<"putObject"> = async (requests, context) => {
   const { app } = context;
   const { head, content: incoming } = await openIncoming(requests);
   checkKey(head.key);
-  refuseUnoffered(head);
+  checkOffered(head);
   checkObjectAcl(head);
   const attributes = planAttributes(head);
   const expectation = {
@@ -91,7 +91,7 @@ export const putObject: Operation<"putObject"> = async (requests, context) => {
  *  3. an existing object meets the conditions.
  */
 export const deleteObject: Operation<"deleteObject"> = async (request, context) => {
-  refuseUnoffered(request);
+  checkOffered(request);
   checkVersionId(request.versionId);
   await context.app.store.transact(
     async (transaction) => {

@@ -23,7 +23,7 @@ import { planChecksums } from "../domain/expected-checksums.ts";
 import { sliceExtents } from "../domain/extent.ts";
 import { instant } from "../domain/instant.ts";
 import { checkVersionId } from "../domain/object-version.ts";
-import { refuseUnoffered } from "../domain/offer.ts";
+import { checkOffered } from "../domain/offer.ts";
 import { fault, invalidRequest } from "../faults.ts";
 import { adoptBlob, shareExtents } from "../store/blob.ts";
 import { findUpload, putPart } from "../store/upload.ts";
@@ -41,7 +41,7 @@ import { findUpload, putPart } from "../store/upload.ts";
 export const uploadPart: Operation<"uploadPart"> = async (requests, context) => {
   const { app } = context;
   const { head, content: incoming } = await openIncoming(requests);
-  refuseUnoffered(head);
+  checkOffered(head);
   const checksums = planChecksums(head);
   const sizeBytes = head.contentLength === undefined ? undefined : Number(head.contentLength);
   checkDeclaredSize(sizeBytes, app.limits.partBytesMax);
@@ -96,7 +96,7 @@ export const uploadPart: Operation<"uploadPart"> = async (requests, context) => 
  */
 export const uploadPartCopy: Operation<"uploadPartCopy"> = async (request, context) => {
   const { app, access } = context;
-  refuseUnoffered(request);
+  checkOffered(request);
   checkVersionId(access.source.versionId);
   const { upload, found, range } = await app.store.read(async (reader) => {
     const open = await getUpload(reader, request, context);

@@ -16,8 +16,8 @@
  *    20  the delivery jobs, 20 to 24 (the kit's own tables)
  *    30  the key of the page tokens (the kit's own table)
  *
- * Only the first two tables name a bucket by its name; all others use its id, so a bucket that is created again under an
- * old name finds nothing of the old one. Keys of objects are text and sort by their UTF-8 bytes. Instants are
+ * Only the first two tables name a bucket by its name; all others use its id, so a bucket that is created again under
+ * an old name finds nothing of the old one. Keys of objects are text and sort by their UTF-8 bytes. Instants are
  * milliseconds since 1970.
  */
 import {
@@ -210,7 +210,7 @@ export const sequenceCeilings = defineTable({
 /**
  * Deliveries to the event bus: tables 20 to 24.
  *
- *     job-bodies/"j"
+ *     job_bodies/"j"
  *     0014 6a00
  */
 export const jobs = jobTables(20);
@@ -219,7 +219,7 @@ export const jobs = jobTables(20);
  * The key of the service's page tokens.
  * Sorted so that it is found by its name.
  *
- *     page-token-keys/"page-tokens"
+ *     page_token_keys/"page-tokens"
  *     001e 706167652d746f6b656e7300
  */
 export const pageTokenKeys = pageTokenKeyTable(30);

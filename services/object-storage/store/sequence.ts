@@ -22,8 +22,8 @@ const ceilingKey = ["sequences"] as const;
 /**
  * Sequences follow the clock. They also grow when a key is deleted with everything stored about it, when the clock
  * stands still or goes back, and when the process is restarted: every returned sequence is below a stored ceiling, and
- * after a start sequences begin at it. A transaction that reaches the ceiling raises it itself, so no sequence is stored
- * that could be returned again after a restart.
+ * after a start sequences begin at it. A transaction that reaches the ceiling raises it itself, so no sequence is
+ * stored that could be returned again after a restart.
  */
 export const openSequences = async (store: Store, clock: Clock): Promise<Sequences> => {
   let ceiling = await store.read(async (reader) =>

@@ -62,24 +62,24 @@ export const listStoredParts = (
   reader.list(parts, { prefix: [uploadId], after: [uploadId, after], limit });
 
 /** All stored parts of an upload by number. */
-export const readParts = async (reader: Reader, uploadId: string): Promise<Map<number, PartRecord>> => {
+export const readAllParts = async (reader: Reader, uploadId: string): Promise<Map<number, PartRecord>> => {
   const found = new Map<number, PartRecord>();
   for await (const { key, value } of reader.range(parts, { prefix: [uploadId] })) found.set(key[1], value);
   return found;
 };
 
-/** Ends an upload. Releases the content of its parts, except of those that an object has taken over. */
+/** Ends an upload. Releases the content of its parts, except of those that an object now refers to. */
 export const endUpload = async (
   transaction: Transaction,
   reference: UploadReference,
   stored: ReadonlyMap<number, PartRecord>,
-  isTaken: (partNumber: number) => boolean,
+  isKept: (partNumber: number) => boolean,
   nowMs: number,
 ): Promise<void> => {
   transaction.delete(uploads, [reference.bucketId, reference.key, reference.uploadId]);
   for (const [partNumber, part] of stored) {
     transaction.delete(parts, [reference.uploadId, partNumber]);
-    if (!isTaken(partNumber)) await releaseExtents(transaction, part.extents, nowMs);
+    if (!isKept(partNumber)) await releaseExtents(transaction, part.extents, nowMs);
   }
 };
 

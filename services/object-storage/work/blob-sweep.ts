@@ -8,7 +8,7 @@ import { limits } from "../limits.ts";
 import { blobs as blobTable, unreferencedBlobs } from "../store/layout.ts";
 
 /** What the sweep works with. */
-export interface SweepOptions {
+export interface BlobSweepOptions {
   readonly store: Store;
   readonly blobs: BlobStore;
   readonly pins: BlobPins;
@@ -17,7 +17,7 @@ export interface SweepOptions {
 }
 
 /** The result of one sweep. */
-export interface SweepReport {
+export interface BlobSweepReport {
   /** Removed files whose last reference was removed. */
   readonly unreferencedRemoved: number;
   /** Removed files that nothing ever referred to: left by a crash between a file and its record. */
@@ -31,7 +31,7 @@ export interface SweepReport {
  * goes shard by shard, so it holds at most one 256th of the ids. A file is removed before its entry among the
  * unreferenced blobs, so that after a crash between the two the next sweep removes the entry.
  */
-export const sweepBlobs = async (options: SweepOptions): Promise<SweepReport> => {
+export const sweepBlobs = async (options: BlobSweepOptions): Promise<BlobSweepReport> => {
   const { store, log } = options;
   let [unreferencedRemoved, orphansRemoved] = [0, 0];
   const missing: string[] = [];
@@ -64,7 +64,7 @@ export const sweepBlobs = async (options: SweepOptions): Promise<SweepReport> =>
 };
 
 const removeUnreferenced = async (
-  { store, blobs, pins, clock }: SweepOptions,
+  { store, blobs, pins, clock }: BlobSweepOptions,
   unreferenced: ReadonlyMap<string, number>,
 ): Promise<number> => {
   let removed = 0;
@@ -82,7 +82,7 @@ const removeUnreferenced = async (
  * the age of its file means nothing if the clock was set forward meanwhile.
  */
 const removeOrphan = async (
-  { store, blobs, pins, clock }: SweepOptions,
+  { store, blobs, pins, clock }: BlobSweepOptions,
   blobId: string,
   modifiedMs: number | undefined,
 ): Promise<number> => {
@@ -93,7 +93,7 @@ const removeOrphan = async (
 };
 
 /** Reads file and record again: the blob may have been written after the files were listed, or removed since. */
-const isMissing = async ({ store, blobs }: SweepOptions, blobId: string): Promise<boolean> => {
+const isMissing = async ({ store, blobs }: BlobSweepOptions, blobId: string): Promise<boolean> => {
   const files = await blobs.list(shardOf(blobId));
   if (files.some((file) => file.blobId === blobId)) return false;
   return (await store.read((reader) => reader.get(blobTable, [blobId]))) !== undefined;

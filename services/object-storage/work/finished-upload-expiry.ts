@@ -3,8 +3,8 @@ import { limits } from "../limits.ts";
 import { deleteFinishedUploads } from "../store/upload.ts";
 
 /**
- * Deletes the finished uploads that were completed before the instant, in milliseconds, oldest first and in steps of one
- * transaction each; reads no others. Returns how many it deleted.
+ * Deletes the finished uploads that were completed before the instant, in milliseconds, oldest first and in steps of
+ * one transaction each; reads no others. Returns how many it deleted.
  */
 export const expireFinishedUploads = async (store: Store, beforeMs: number): Promise<number> => {
   for (let deleted = 0; ;) {
