@@ -82,6 +82,7 @@ export const startServiceHarness = async <S extends DescService, App, O extends 
     services: [{ service, handlers, errors, app: opened.app }],
     authenticate: async (authorization) => callerOf(authorization?.replace("Bearer ", "") ?? ""),
     log: silentLogger,
+    clock,
   });
   const transports = new Map<string, ReturnType<typeof createTransport>>();
   const clientOf = (accountId: string, issuer = ""): Client<S> => {
