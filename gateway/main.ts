@@ -11,15 +11,9 @@ import { measuredTransport } from "../services/kit/metrics/measured-transport.ts
 import { createMetrics } from "../services/kit/metrics/metrics.ts";
 import { runProcess } from "../services/kit/process/process.ts";
 import { warnIfExposed } from "../services/kit/process/process-tls.ts";
-import {
-  credentialsFile,
-  keysDirectory,
-  processAccounts,
-  processConfig,
-  processTls,
-} from "../services/kit/process/service-process.ts";
+import { keysDirectory, processAccounts, processConfig, processTls } from "../services/kit/process/service-process.ts";
 import { addressSetting, serviceNames } from "../services/launcher/processes.ts";
-import { gatewaySettings, installation } from "../services/launcher/settings.ts";
+import { credentialsFile, gatewaySettings, installation } from "../services/launcher/settings.ts";
 import { originSources } from "./cross-origin/origin-sources.ts";
 import { createGateway } from "./gateway.ts";
 import { startGateway } from "./server.ts";

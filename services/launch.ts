@@ -7,10 +7,9 @@ import { openAccessKeyFile } from "./kit/identity/access-key-file.ts";
 import { randomIds } from "./kit/ids/ids.ts";
 import { createLogger } from "./kit/log/log.ts";
 import { openProcessTls } from "./kit/process/process-tls.ts";
-import { credentialsFile } from "./kit/process/service-process.ts";
 import { startInstallation } from "./launcher/installation.ts";
 import { welcome } from "./launcher/welcome.ts";
-import { installation } from "./launcher/settings.ts";
+import { credentialsFile, installation } from "./launcher/settings.ts";
 
 /**
  * Starts the four services and the gateway as separate processes, waits until each is healthy, prints how to use them,

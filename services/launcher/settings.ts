@@ -1,3 +1,5 @@
+import { join } from "node:path";
+
 import { accountSections } from "../kit/accounts/declaration.ts";
 import { keySections } from "../kit/keyring/declaration.ts";
 import type { SettingsTable } from "../kit/config/config.ts";
@@ -105,4 +107,8 @@ export const installation = {
   shared: sharedSettings,
   processes: processSettings,
   sections: { ...accountSections, ...keySections },
+  loggingFrontEnds: ["gateway"],
 };
+
+/** The file of the access keys with which the installation's users sign. */
+export const credentialsFile = (dataDir: string): string => join(dataDir, "gateway", "credentials.json");

@@ -11,8 +11,8 @@ import { openAccessKeyFile } from "../../services/kit/identity/access-key-file.t
 import { randomIds } from "../../services/kit/ids/ids.ts";
 import { createLogger } from "../../services/kit/log/log.ts";
 import type { ClientTls } from "../../services/kit/tls/client-tls.ts";
-import { credentialsFile } from "../../services/kit/process/service-process.ts";
 import type { RunningInstallation } from "../../services/launcher/installation.ts";
+import { credentialsFile } from "../../services/launcher/settings.ts";
 import { startInstallation } from "../../services/launcher/installation.ts";
 
 /** An installation of five processes on free ports, with the official SDK clients pointed at it. */

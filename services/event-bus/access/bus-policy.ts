@@ -70,7 +70,7 @@ export const parseBusPolicy = (text: string): Policy => {
   if (known !== undefined) return known;
   // A character has at most three bytes for each of its UTF-16 units.
   const bytesMax = unlimitedPolicyCharactersMax * 3;
-  const policy = parsePolicy(text, { principals: "required", accountWords: ["SVC"], bytesMax });
+  const policy = parsePolicy(text, { principals: "required", accountMembers: ["SVC"], bytesMax });
   parsedPolicies.set(text, policy);
   return policy;
 };

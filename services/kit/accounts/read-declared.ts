@@ -121,7 +121,7 @@ const trustPolicyBytesMax = 64 * 1024;
 
 /** A trust policy names no resource: the role is the resource. */
 const parseTrustPolicy = (text: string): Policy => {
-  const policy = parsePolicy(text, { principals: "required", accountWords: ["SVC"], bytesMax: trustPolicyBytesMax });
+  const policy = parsePolicy(text, { principals: "required", accountMembers: ["SVC"], bytesMax: trustPolicyBytesMax });
   const at = policy.statements.findIndex(({ resource }) => resource !== undefined);
   if (at >= 0) throw new PolicyError(`Statement[${at}] must not name a resource`);
   return policy;

@@ -1,9 +1,9 @@
-/** One of the addresses at which a service stands. */
+/** One address of a service. */
 export interface Endpoint<Engine> {
   readonly engine: Engine;
   /** Failures since the last answer. */
   failures: number;
-  /** On the monotonic clock of `performance.now()`: until then others are preferred. */
+  /** In milliseconds of `performance.now()`: until then other addresses are preferred. */
   avoidedUntilMs: number;
 }
 
@@ -11,8 +11,8 @@ const avoidanceMsMin = 100;
 const avoidanceMsMax = 5000;
 
 /**
- * The addresses of one service, taken in turns. One that fails is left out for a while that grows with each failure in
- * a row, and is tried again after that; when all have failed, the one whose time is up first is taken.
+ * The addresses of one service, used in turn. One that fails is avoided for a time that grows with each consecutive
+ * failure; if all have failed, the one whose time ends first is used.
  */
 export class AddressBook<Engine> {
   readonly endpoints: readonly Endpoint<Engine>[];
@@ -20,7 +20,7 @@ export class AddressBook<Engine> {
 
   constructor(engines: readonly Engine[]) {
     this.endpoints = engines.map((engine) => ({ engine, failures: 0, avoidedUntilMs: 0 }));
-    // Clients that start together do not begin at the same address together.
+    // A random start, so that clients that start together do not all begin at one address.
     this.#next = Math.floor(Math.random() * engines.length);
   }
 
@@ -37,23 +37,23 @@ export class AddressBook<Engine> {
     return best;
   }
 
-  /** True when an address can be called at once. */
+  /** True if an address can be called at once. */
   get hasReady(): boolean {
     const nowMs = performance.now();
     return this.endpoints.some(({ avoidedUntilMs }) => avoidedUntilMs <= nowMs);
   }
 
-  /** The address answered, if only with a refusal. */
+  /** The address answered, even if with a refusal. */
   answered(endpoint: Endpoint<Engine>): void {
     if (endpoint.failures === 0) return;
     endpoint.failures = 0;
     endpoint.avoidedUntilMs = 0;
   }
 
-  /** The address could not be reached, or says that it is not available. */
+  /** The address could not be reached, or answered that it is not available. */
   failed(endpoint: Endpoint<Engine>): void {
     const nowMs = performance.now();
-    // Calls that were under way together fail together, and count once.
+    // Concurrent calls fail together and count once.
     if (endpoint.avoidedUntilMs > nowMs) return;
     endpoint.failures += 1;
     const avoidedMs = Math.min(avoidanceMsMax, avoidanceMsMin * 2 ** (endpoint.failures - 1));

@@ -1,10 +1,10 @@
 import type { DescMessage, DescMethodStreaming, DescMethodUnary, DescService, MessageShape } from "@bufbuild/protobuf";
 import type { StreamResponse, UnaryResponse } from "@connectrpc/connect";
 
-/** What request headers can be given as. */
+/** The forms in which callers pass request headers. */
 export type HeadersInput = ConstructorParameters<typeof Headers>[0];
 
-/** The answer of a unary call. Headers are made when they are asked for, which is seldom. */
+/** The answer of a unary call. Its headers are created when they are read, which is rare. */
 export class UnaryAnswer<I extends DescMessage, O extends DescMessage> implements UnaryResponse<I, O> {
   readonly stream = false;
   readonly method: DescMethodUnary<I, O>;
@@ -33,7 +33,7 @@ export class UnaryAnswer<I extends DescMessage, O extends DescMessage> implement
   }
 }
 
-/** What an answer carries besides its messages. */
+/** The metadata of an answer. */
 export interface AnswerHeaders {
   readonly header: Headers;
   readonly trailer: Headers;

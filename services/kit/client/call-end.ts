@@ -2,27 +2,27 @@ import { Code, ConnectError } from "@connectrpc/connect";
 
 import { ProtocolError } from "../wire/protocol-error.ts";
 
-/** Watches what can end a call from the caller's side: its deadline and its signal. */
+/** A watch on the deadline and the signal of a call. */
 export interface CallEnd {
-  /** Must be called when the call has ended by itself. */
+  /** Must be called when the call has ended otherwise. */
   release(): void;
 }
 
-/** Calls `give` once when the deadline passes or the signal is aborted, at once when it already is. */
+/** Calls `onEnd` once when the deadline passes or the signal is aborted, immediately if it already is. */
 export const watchCallEnd = (
   signal: AbortSignal | undefined,
   timeoutMs: number | undefined,
-  give: (error: ConnectError) => void,
+  onEnd: (error: ConnectError) => void,
 ): CallEnd => {
   if (signal?.aborted === true) {
-    give(abortError(signal));
+    onEnd(abortError(signal));
     return { release: () => {} };
   }
   const timer =
     timeoutMs === undefined
       ? undefined
-      : setTimeout(() => give(new ConnectError("the deadline passed", Code.DeadlineExceeded)), Math.max(0, timeoutMs));
-  const aborted = (): void => give(abortError(signal as AbortSignal));
+      : setTimeout(() => onEnd(new ConnectError("the deadline passed", Code.DeadlineExceeded)), Math.max(0, timeoutMs));
+  const aborted = (): void => onEnd(abortError(signal as AbortSignal));
   signal?.addEventListener("abort", aborted);
   return {
     release: () => {
@@ -32,7 +32,7 @@ export const watchCallEnd = (
   };
 };
 
-/** A call that is given up because another one is, is given up for the same reason. */
+/** A call that ends because another one ended has the same error. */
 const abortError = (signal: AbortSignal): ConnectError => {
   const reason: unknown = signal.reason;
   if (reason instanceof ConnectError || reason instanceof ProtocolError)

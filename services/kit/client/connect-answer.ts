@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { codeFromHttpStatus, errorFromJsonBytes } from "@connectrpc/connect/protocol-connect";
 
+import { ProtocolError } from "../wire/protocol-error.ts";
 import { markUnprocessed } from "../wire/unprocessed.ts";
 import type { AnswerHeaders } from "./answers.ts";
 import { NotConnectedError } from "./connector.ts";
@@ -33,20 +34,27 @@ export const answerError = (status: number, headers: IncomingHttpHeaders, body: 
   }
 };
 
-/** What happens to a connection, as the error of the call that used it. */
+/** An error of the wire as callers see it. An unreadable answer is the server's fault. */
+export const protocolFailure = (error: unknown): ConnectError => {
+  if (!(error instanceof ProtocolError)) return ConnectError.from(error);
+  const code = error.code === Code.InvalidArgument ? Code.Internal : error.code;
+  return new ConnectError(error.message, code);
+};
+
+/** The failure of a connection as the error of its call. */
 export const connectionError = (error: unknown): ConnectError => {
   if (error instanceof ConnectError) return error;
   const { code, message } = error as NodeJS.ErrnoException;
   const isNotSent = error instanceof NotConnectedError;
   if (isNotSent || (code !== undefined && unreachable.has(code))) {
-    const words = `the server cannot be reached: ${message}`;
-    const unreached = new ConnectError(words, Code.Unavailable, undefined, undefined, error);
+    const text = `the server cannot be reached: ${message}`;
+    const unreached = new ConnectError(text, Code.Unavailable, undefined, undefined, error);
     return isNotSent ? markUnprocessed(unreached) : unreached;
   }
   return new ConnectError(message, Code.Internal, undefined, undefined, error);
 };
 
-/** What can happen to a connection that was had. */
+/** Failures of an established connection. */
 const unreachable = new Set([
   "ECONNRESET",
   "EHOSTUNREACH",
@@ -60,8 +68,8 @@ const unreachable = new Set([
 ]);
 
 /**
- * The error of an answer with status 200 that is not of the expected type: another codec is the server's mistake, anything
- * else comes from somebody who does not speak the protocol. Undefined: it is of that type.
+ * The error of an answer with status 200 and an unexpected type: another codec is the server's mistake, any other type
+ * comes from a peer that does not know the protocol. Undefined if the type is as expected.
  */
 export const unexpectedType = (headers: IncomingHttpHeaders, expected: string): ConnectError | undefined => {
   const type = headers["content-type"] ?? "";

@@ -5,7 +5,7 @@ import type { CallEnd } from "./call-end.ts";
 import { watchCallEnd } from "./call-end.ts";
 import { connectionError } from "./connect-answer.ts";
 
-/** One call in the Connect protocol on its connection: how it ends, and how it is given up. */
+/** One call in the Connect protocol on its connection: how it ends and how it is aborted. */
 export abstract class ConnectCall implements Dispatcher.DispatchHandler {
   isOver = false;
   #end: CallEnd | undefined;
@@ -29,7 +29,7 @@ export abstract class ConnectCall implements Dispatcher.DispatchHandler {
     this.finish(connectionError(error));
   }
 
-  /** Fails the call at its deadline and with its signal. A constructor's last step, because the call may fail at once. */
+  /** Fails the call at its deadline and with its signal. Must be a constructor's last step, as it may fail at once. */
   protected watch(signal: AbortSignal | undefined, timeoutMs: number | undefined): void {
     this.#end = watchCallEnd(signal, timeoutMs, (error) => this.fail(error));
   }

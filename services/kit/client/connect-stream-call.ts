@@ -9,12 +9,11 @@ import { compressedFlag, endStreamFlag } from "../wire/frame-parser.ts";
 import type { PayloadFinder } from "../wire/payload.ts";
 import { FrameQueue } from "../wire/frame-queue.ts";
 import { decompress } from "../wire/gzip.ts";
-import { answerError, unexpectedType } from "./connect-answer.ts";
+import { answerError, protocolFailure, unexpectedType } from "./connect-answer.ts";
 import { ConnectCall } from "./connect-call.ts";
-import { protocolFailure } from "./protocol-failure.ts";
 import type { RequestsOwner } from "./request-frames.ts";
 
-/** The largest answer that is read whole because it is an error. */
+/** The number of bytes that are read of an error's body. */
 const errorBytesMax = 64 * 1024;
 
 /** One streaming call on its connection. */
@@ -68,7 +67,7 @@ export class ConnectStreamCall extends ConnectCall implements RequestsOwner {
     } else this.finish(answerError(this.#status, this.#headers, this.#errorBody));
   }
 
-  /** The messages of the answer, read from the network as they are asked for. The trailer is filled at the end. */
+  /** The messages of the answer, read from the network on demand. The trailer is complete at the end. */
   async *messages<T>(decode: (frame: Frame) => T, trailer: Headers): AsyncGenerator<T> {
     let isEnded = false;
     try {
@@ -89,7 +88,7 @@ export class ConnectStreamCall extends ConnectCall implements RequestsOwner {
     } catch (error) {
       throw protocolFailure(error);
     } finally {
-      // A reader that leaves early gives the connection up; after the last frame only the end of the body is to come.
+      // A reader that stops early aborts the connection; after the last frame only the end of the body follows.
       if (isEnded) this.resume();
       else this.fail(new ConnectError("the answer was left", Code.Canceled));
     }

@@ -4,9 +4,8 @@ import type { ConnectError } from "@connectrpc/connect";
 import type { Dispatcher } from "undici";
 
 import { tooLarge } from "../wire/frame-parser.ts";
-import { answerError, unexpectedType } from "./connect-answer.ts";
+import { answerError, protocolFailure, unexpectedType } from "./connect-answer.ts";
 import { ConnectCall } from "./connect-call.ts";
-import { protocolFailure } from "./protocol-failure.ts";
 
 /** The whole answer of a unary call. */
 interface WholeAnswer {

@@ -69,7 +69,9 @@ export const createConnectEngine = (options: EngineOptions): ClosableTransport =
   return { unary, stream, close: () => pool.destroy() };
 };
 
-/** Names and values. A record is taken as it is, because making Headers of one costs more than all else here. */
+/**
+ * Names and values. A record is read directly, because creating Headers costs more than the rest of a call's headers.
+ */
 const headerEntries = (given: HeadersInput | undefined): Iterable<readonly [string, string]> => {
   if (given === undefined) return [];
   const isRecord = !(given instanceof Headers) && !(Symbol.iterator in given);
@@ -82,7 +84,7 @@ const createPool = (options: EngineOptions): Pool => {
     connect: createConnector(options),
     connections: limits.connectionsMax,
     pipelining: 1,
-    // Calls end by their own deadlines; streams may be silent for as long as they like.
+    // Calls end by their own deadlines; streams may be silent for any time.
     headersTimeout: 0,
     bodyTimeout: 0,
     keepAliveTimeout: 60_000,

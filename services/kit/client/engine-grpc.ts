@@ -14,7 +14,7 @@ import { startGrpcStream } from "./grpc-stream-call.ts";
 import { grpcUnaryCall } from "./grpc-unary-call.ts";
 import type { ClosableTransport, EngineOptions } from "./engine.ts";
 
-/** Bytes that one answer may have on the way; the protocol's own 64 KiB would wait for the reader after each chunk. */
+/** Bytes of one answer in transit; with the protocol's default of 64 KiB each chunk would wait for the reader. */
 const windowBytes = 16 * 1024 * 1024;
 
 /** Calls in gRPC over HTTP/2, through channels that are shared by all calls. */
@@ -28,9 +28,9 @@ export const createGrpcEngine = (options: EngineOptions): ClosableTransport => {
     // Two engines for the same address do not share a connection, so closing one leaves the other alone.
     "grpc.use_local_subchannel_pool": 1,
     "grpc.enable_channelz": 0,
-    // The channel itself makes a call again that the server took back: a stream refused, or not among those that its
-    // GOAWAY names. What is repeated for other reasons, and at which address, is the transport's to say. Where one name
-    // stands for several addresses, the channel takes them in turns.
+    // The channel repeats calls that the server did not process: a refused stream, or one that its GOAWAY excludes. All
+    // other repetitions, and the choice of the address, are the transport's. If one name has several addresses, the
+    // channel uses them in turn.
     "grpc.enable_retries": 1,
     "grpc.per_rpc_retry_buffer_size": 256 * 1024,
     "grpc.service_config": JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
@@ -39,7 +39,7 @@ export const createGrpcEngine = (options: EngineOptions): ClosableTransport => {
 
   const channel = client.getChannel();
 
-  // Calls without headers of their own share the metadata of their token; the channel copies it before it adds to it.
+  // Calls without own headers share the metadata of their token; the channel copies it before it adds to it.
   let shared: { readonly token: string | undefined; readonly metadata: Metadata } | undefined;
   const metadataOf = async (header: HeadersInput): Promise<Metadata> => {
     if (header !== undefined) {
@@ -92,14 +92,14 @@ const withToken = (metadata: Metadata, token: string | undefined): Metadata => {
 
 const pathOf = (method: DescMethod): string => `/${method.parent.typeName}/${method.name}`;
 
-/** gRPC's own words for an address. */
+/** An address in gRPC's notation. */
 const targetOf = (address: string): string => {
   if (address.startsWith("unix:")) return address;
   const { protocol, hostname, port } = new URL(address);
   return `${hostname}:${port || (protocol === "https:" ? "443" : "80")}`;
 };
 
-/** The channel keeps what the files held when it was made. */
+/** The channel keeps the files' content of its creation. */
 const credentialsOf = ({ address, tls }: EngineOptions): ChannelCredentials => {
   if (!address.startsWith("https:")) return credentials.createInsecure();
   return credentials.createFromSecureContext(createSecureContext(connectionOptions(tls)));
@@ -108,7 +108,7 @@ const credentialsOf = ({ address, tls }: EngineOptions): ChannelCredentials => {
 const callOptions = (timeoutMs: number | undefined): CallOptions =>
   timeoutMs === undefined ? {} : { deadline: Date.now() + timeoutMs };
 
-/** A gRPC channel takes a message as one buffer, so one of several parts is joined here. */
+/** A gRPC channel accepts a message only as one buffer, so the parts are joined here. */
 const serialize = (desc: DescMessage, message: MessageInitShape<DescMessage>): Buffer => {
   const { parts, byteLength } = messageCodec(desc).encode(message);
   const [only] = parts;

@@ -8,7 +8,7 @@ import { markUnprocessed } from "../wire/unprocessed.ts";
 import type { HeadersInput } from "./answers.ts";
 
 /** How a gRPC call ended. */
-export interface GrpcStatus {
+interface GrpcStatus {
   readonly code: number;
   readonly details: string;
   readonly metadata: Metadata;
@@ -16,14 +16,14 @@ export interface GrpcStatus {
 
 const detailsKey = "grpc-status-details-bin";
 
-/** What a call tells about itself when it ended. */
+/** A call that has ended. */
 interface EndedCall {
   getPeer(): string;
 }
 
 /**
- * The error of a call that did not end well, marked when it was not sent: until then the channel itself stands for the
- * peer.
+ * The error of a failed call, marked as unprocessed if it was not sent: until then its peer is the channel's own
+ * target.
  */
 export const errorOfCall = (status: GrpcStatus, call: EndedCall, channelTarget: string): ConnectError => {
   const error = errorOfStatus(status);
@@ -51,10 +51,10 @@ export const toHeaders = (metadata: Metadata | undefined): Headers => {
   return headers;
 };
 
-/** The error of a call that did not end well, with the details that the server sent. */
+/** The error of a failed call, with the details that the server sent. */
 export const errorOfStatus = (status: GrpcStatus | null): ConnectError => {
   if (status === null) return new ConnectError("the call ended without an answer", Code.Unimplemented);
-  // Whatever its types say, the channel gives neither code nor text for a message that it cannot decompress.
+  // Contrary to its types, the channel sets neither code nor text for a message that it cannot decompress.
   const { code, details } = status as { readonly code?: number; readonly details?: string };
   const known = code === undefined ? Code.Internal : codeOfNumber(code);
   const error = new ConnectError(details ?? "", known, toHeaders(status.metadata));
@@ -66,7 +66,7 @@ export const errorOfStatus = (status: GrpcStatus | null): ConnectError => {
       value,
     }));
   } catch {
-    // Details that cannot be read are left out; the code and the message are good without them.
+    // Unreadable details are left out; the code and the message are valid without them.
   }
   return error;
 };

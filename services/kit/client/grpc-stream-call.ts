@@ -11,7 +11,7 @@ import { streamAnswer } from "./answers.ts";
 import { watchCallEnd } from "./call-end.ts";
 import { errorOfCall, toHeaders } from "./grpc-answer.ts";
 
-/** Sends the requests as the channel takes them and resolves when the answer begins. */
+/** Sends the requests as the channel accepts them; resolves when the answer begins. */
 export const startGrpcStream = <I extends DescMessage, O extends DescMessage>(
   call: ClientDuplexStream<MessageInitShape<I>, MessageShape<O>>,
   method: DescMethodStreaming<I, O>,
@@ -34,7 +34,7 @@ export const startGrpcStream = <I extends DescMessage, O extends DescMessage>(
     const begin = (header: Headers): void => resolve(streamAnswer(method, { header, trailer }, answers.read(giveUp)));
 
     call.on("metadata", (metadata) => begin(toHeaders(metadata)));
-    // The status event that follows says the same.
+    // The status event that follows has the same error.
     call.on("error", () => {});
     call.on("status", (status) => {
       state.isOver = true;
@@ -50,7 +50,7 @@ export const startGrpcStream = <I extends DescMessage, O extends DescMessage>(
     });
     const end = watchCallEnd(signal, undefined, giveUp);
 
-    /** The channel takes messages before it is connected; a call that was not sent can be made again without them. */
+    /** The channel accepts messages before it is connected; waiting for it keeps an unsent call repeatable. */
     const connected = async (): Promise<void> => {
       for (;;) {
         const current = channel.getConnectivityState(false);
@@ -67,7 +67,7 @@ export const startGrpcStream = <I extends DescMessage, O extends DescMessage>(
         const next = await requests.next();
         if (next.done === true || state.isOver) break;
         const message = next.value;
-        // One at a time, because the channel counts waiting messages and not their bytes.
+        // One at a time, because the channel bounds the number of waiting messages and not their bytes.
         await new Promise<void>((resolveSent) => {
           sent = resolveSent;
           call.write(message, () => resolveSent());
@@ -79,9 +79,9 @@ export const startGrpcStream = <I extends DescMessage, O extends DescMessage>(
     send().catch((error: unknown) => giveUp(ConnectError.from(error)));
   });
 
-/** The messages of an answer, read as they are asked for. */
+/** The messages of an answer, read on demand. */
 class AnswerQueue<M> {
-  /** Why the answer ends, told after the messages that came before. */
+  /** Why the answer ends; thrown after the messages before it. */
   error: ConnectError | undefined;
   readonly #call: Flow;
   readonly #messages: M[] = [];

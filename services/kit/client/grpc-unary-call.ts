@@ -5,8 +5,8 @@ import { status as grpcStatus } from "@grpc/grpc-js";
 import { watchCallEnd } from "./call-end.ts";
 import { errorOfCall, errorOfStatus, toHeaders } from "./grpc-answer.ts";
 
-/** What a unary call sends. */
-export interface GrpcUnaryRequest {
+/** The request of a unary call. */
+interface GrpcUnaryRequest {
   /** `/package.Service/Method`. */
   readonly path: string;
   readonly metadata: Metadata;
@@ -16,7 +16,7 @@ export interface GrpcUnaryRequest {
 }
 
 /** The whole answer of a unary call. */
-export interface GrpcUnaryAnswer {
+interface GrpcUnaryAnswer {
   readonly message: Buffer;
   readonly header: Metadata | undefined;
   readonly trailer: Metadata;
@@ -60,6 +60,6 @@ export const grpcUnaryCall = (channel: ChannelInterface, request: GrpcUnaryReque
     });
     call.sendMessageWithContext({}, message);
     call.halfClose();
-    // The deadline is the channel's own; only the signal is watched here.
+    // The channel itself ends the call at its deadline; only the signal is watched here.
     const end = signal === undefined ? undefined : watchCallEnd(signal, undefined, giveUp);
   });

@@ -9,17 +9,17 @@ import type { RetryPolicy } from "./retry.ts";
 import { isUnavailable, mayRepeat, pauseMs, RetryBudget } from "./retry.ts";
 import type { ClosableTransport } from "./engine.ts";
 
-/** How calls are spread and repeated. */
-export interface RepeatingOptions {
+/** How calls are distributed and repeated. */
+interface RepeatingOptions {
   readonly policy: RetryPolicy;
   /** The deadline of calls that name none. Unset: none. */
   readonly timeoutMs: number | undefined;
 }
 
 /**
- * Makes calls through several engines in turns, one for each address, and again where that is harmless (see `mayRepeat`),
- * within the call's deadline. A stream is made again only before its answer begins, and only while no more than its first
- * message was taken. Closing it closes the engines.
+ * Makes calls through several engines in turn, one for each address, and repeats them where that is harmless (see
+ * `mayRepeat`), within the call's deadline. A stream is repeated only before its answer begins, and only while at most
+ * its first message was read. Closing it closes the engines.
  */
 export const createRepeatingTransport = (
   engines: readonly ClosableTransport[],
@@ -29,7 +29,7 @@ export const createRepeatingTransport = (
   const budget = new RetryBudget();
   const attemptsMax = policy.attemptsMax <= 1 ? 1 : Math.max(policy.attemptsMax, engines.length);
 
-  /** Makes one call; the attempt is told which engine to use and how long it may take. */
+  /** Makes one call; each attempt gets an engine and the remaining time. */
   const call = async <T>(
     method: DescMethod,
     signal: AbortSignal | undefined,
@@ -44,15 +44,15 @@ export const createRepeatingTransport = (
         const leftMs = made === 1 ? timeoutMs : left(deadlineMs);
         const answer = await attempt(endpoint.engine, leftMs);
         book.answered(endpoint);
-        budget.give();
+        budget.earn();
         return answer;
       } catch (error) {
         if (isUnavailable(error)) book.failed(endpoint);
         else book.answered(endpoint);
         if (made >= attemptsMax || signal?.aborted === true || !mayRepeat(method, error) || !canRepeat()) throw error;
         const waitMs = book.hasReady ? 0 : pauseMs(policy, made);
-        if (performance.now() + waitMs >= deadlineMs || !budget.take()) throw error;
-        // A signal ends the pause early; the attempt that follows tells why.
+        if (performance.now() + waitMs >= deadlineMs || !budget.spend()) throw error;
+        // A signal ends the pause early; the next attempt then fails with its reason.
         if (waitMs > 0) await pause(waitMs, undefined, { signal }).catch(() => {});
       }
     }

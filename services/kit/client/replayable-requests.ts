@@ -1,15 +1,15 @@
 type Result<T> = Promise<IteratorResult<T>>;
 
 /** One attempt to send the requests of a stream. */
-export interface RequestsAttempt<T> {
+interface RequestsAttempt<T> {
   readonly requests: AsyncIterable<T>;
-  /** The server answers: from here on the caller's iterable is closed when nobody wants more of it. */
+  /** The server answers: from now on the caller's iterable is closed when no more of it is needed. */
   commit(): void;
 }
 
 /**
- * The requests of a stream, which can be sent again from the start as long as no more than the first message was taken:
- * only that one is kept. What an attempt that failed waited for is the next one's.
+ * The requests of a stream, which can be sent again from the start as long as at most the first message was read: only
+ * that one is kept. A message for which a failed attempt waited goes to the next attempt.
  */
 export class ReplayableRequests<T> {
   readonly #source: AsyncIterator<T>;
@@ -22,12 +22,12 @@ export class ReplayableRequests<T> {
     this.#source = source[Symbol.asyncIterator]();
   }
 
-  /** False when more was taken than is kept, or the caller's iterable threw. */
+  /** False if more was read than is kept, or the caller's iterable threw. */
   get isReplayable(): boolean {
     return this.#isReplayable;
   }
 
-  /** Begins to send from the first message. One attempt at a time. */
+  /** Starts again with the first message. One attempt at a time. */
   attempt(): RequestsAttempt<T> {
     let index = 0;
     let isCommitted = false;

@@ -4,9 +4,9 @@ import { ConnectError } from "@connectrpc/connect";
 import { frameParts } from "../wire/frame-parser.ts";
 import { messageCodec } from "../wire/message-codec.ts";
 
-/** What tells a sender of requests to stop, and is told when it cannot go on. */
+/** The call whose requests are sent. */
 export interface RequestsOwner {
-  /** True when nobody wants more requests. */
+  /** True if no more requests are needed. */
   readonly isOver: boolean;
   /** The caller's iterable threw. */
   fail(error: unknown): void;
@@ -15,8 +15,8 @@ export interface RequestsOwner {
 }
 
 /**
- * The buffers of a stream of requests, pulled as the network takes them. When the call is over first, the caller's
- * iterable is closed; when the iterable throws, the call fails with what it threw.
+ * The buffers of a stream of requests, pulled as the network accepts them. If the call ends first, the caller's
+ * iterable is closed; if the iterable throws, the call fails with its exception.
  */
 export async function* requestFrames<I extends DescMessage, O extends DescMessage>(
   method: DescMethodStreaming<I, O>,
@@ -42,7 +42,7 @@ export async function* requestFrames<I extends DescMessage, O extends DescMessag
       for (const part of frameParts(0, parts, byteLength)) yield part;
     }
   } catch (error) {
-    // The caller finds its own exception as the cause.
+    // The caller's own exception is the cause.
     owner.fail(ConnectError.from(error));
     throw error;
   } finally {

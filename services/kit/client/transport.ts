@@ -39,9 +39,9 @@ const defaultClientLimits: ClientLimits = {
 };
 
 /**
- * A transport for connect's `createClient`. Failures are ConnectErrors with the server's details; a server that cannot be
- * reached is `unavailable`. To leave a streamed answer before its end, abort the call's signal: connect's client does
- * not pass on that a loop over it was left.
+ * A transport for connect's `createClient`. Failures are ConnectErrors with the server's details; an unreachable server
+ * is `unavailable`. To stop reading a streamed answer before its end, abort the call's signal: connect's client does
+ * not report that a loop over it was left.
  */
 export const createTransport = (options: TransportOptions): ClosableTransport => {
   const { address, addresses = [], engine, tls, token } = options;
@@ -55,7 +55,7 @@ export const createTransport = (options: TransportOptions): ClosableTransport =>
   return { ...tracedTransport(transport), close: () => transport.close() };
 };
 
-/** The Connect engine, and the gRPC engine for the calls that only it can make. */
+/** The Connect engine, and the gRPC engine for calls that only it supports. */
 const createEitherEngine = (options: EngineOptions): ClosableTransport => {
   const connect = createConnectEngine(options);
   let grpc: ClosableTransport | undefined;

@@ -1,11 +1,13 @@
-/** Where time comes from. Instants are milliseconds since 1970-01-01T00:00:00Z. */
+/** The source of time. Instants are milliseconds since 1970-01-01T00:00:00Z. */
 export interface Clock {
   now(): number;
-  /** Runs once at or soon after the instant; returns what cancels it. A pending run does not keep the process alive. */
+  /**
+   * Runs once, at or soon after the instant; returns its cancellation. A pending run does not keep the process alive.
+   */
   schedule(atMs: number, run: () => void): () => void;
 }
 
-/** The longest delay that a timer of the platform takes. */
+/** The longest delay of a platform timer. */
 const timerDelayMsMax = 2_147_483_647;
 
 /** The machine's clock. */

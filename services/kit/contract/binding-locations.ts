@@ -3,7 +3,7 @@ import { ScalarType } from "@bufbuild/protobuf";
 
 import type { FieldContract, MessageContract, MethodContract, BindingLocation } from "./contract.ts";
 
-/** What is wrong with the locations of a request's members; empty: nothing. */
+/** The problems of the locations of a request's members. */
 export const requestLocationProblems = (method: MethodContract): string[] => {
   const { input, http } = method;
   const locations = http === undefined ? targetLocations : requestLocations;
@@ -25,7 +25,7 @@ export const requestLocationProblems = (method: MethodContract): string[] => {
   return problems;
 };
 
-/** What is wrong with the locations of a response's members; empty: nothing. */
+/** The problems of the locations of a response's members. */
 export const responseLocationProblems = (method: MethodContract): string[] => {
   const { output, http } = method;
   const problems = fieldProblems(output, http === undefined ? targetLocations : responseLocations);

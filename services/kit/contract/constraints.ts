@@ -15,17 +15,17 @@ import {
   unique_items,
 } from "../../../gen/quartet/traits/v1/constraint_pb.ts";
 
-/** What a text must satisfy. Bounds are inclusive; undefined: none. */
+/** The constraints of a text. Bounds are inclusive; undefined: none. */
 export interface TextConstraints {
   readonly lengthMin: number | undefined;
   readonly lengthMax: number | undefined;
   /** As declared; the whole text must match. */
   readonly pattern: string | undefined;
-  /** The texts allowed; empty: any. */
+  /** The allowed texts; empty: any. */
   readonly oneOf: readonly string[];
 }
 
-/** What a member must satisfy, as declared by traits. */
+/** The constraints of a member, as declared by traits. */
 export interface FieldConstraints extends TextConstraints {
   readonly isRequired: boolean;
   readonly isSensitive: boolean;
@@ -33,9 +33,9 @@ export interface FieldConstraints extends TextConstraints {
   readonly hasUniqueItems: boolean;
   readonly rangeMin: bigint | undefined;
   readonly rangeMax: bigint | undefined;
-  /** For each element of a list and each value of a map. */
+  /** The constraints of each element of a list or value of a map. */
   readonly element: TextConstraints | undefined;
-  /** For each key of a map. */
+  /** The constraints of each key of a map. */
   readonly key: TextConstraints | undefined;
 }
 

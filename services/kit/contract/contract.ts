@@ -41,7 +41,7 @@ export type BindingLocation =
   | { readonly kind: "body" }
   | { readonly kind: "rpcOnly" };
 
-/** Everything that traits say about one field, read once. */
+/** All traits of one field, read once. */
 export interface FieldContract extends FieldSpellings {
   readonly desc: DescField;
   readonly location: BindingLocation;
@@ -57,7 +57,7 @@ export interface FieldContract extends FieldSpellings {
 }
 
 /** How a field is written in XML. */
-export interface XmlFacts {
+interface XmlFacts {
   /** The name of list elements or map entries; undefined: `member` for lists, `entry` for maps. */
   readonly memberName: string | undefined;
   readonly isFlattened: boolean;
@@ -66,7 +66,7 @@ export interface XmlFacts {
   readonly isText: boolean;
 }
 
-/** Everything that traits say about one message, read once. */
+/** All traits of one message, read once. */
 export interface MessageContract {
   readonly desc: DescMessage;
   readonly fields: readonly FieldContract[];
@@ -81,7 +81,7 @@ export interface MessageContract {
   findMember(name: string): FieldContract | undefined;
 }
 
-/** How a method is reached by its request line. */
+/** The HTTP request line of a method. */
 export interface HttpContract {
   readonly method: string;
   readonly template: PathTemplate;
@@ -92,12 +92,12 @@ export interface HttpContract {
   readonly hasEarlyStatus: boolean;
 }
 
-/** Everything that traits say about one method, read once. */
+/** All traits of one method, read once. */
 export interface MethodContract {
   readonly desc: DescMethod;
   readonly input: MessageContract;
   readonly output: MessageContract;
-  /** Undefined: the method is reached by the target header only. */
+  /** Undefined: the method is selected by the target header only. */
   readonly http: HttpContract | undefined;
   readonly pagination: Pagination | undefined;
 }
@@ -128,13 +128,13 @@ export const fieldContract = (desc: DescField): FieldContract => cached(fields, 
 /** The contract of a message. */
 export const messageContract = (desc: DescMessage): MessageContract => cached(messages, desc, readMessage);
 
-/** The contract of a method. Throws when its path template is malformed. */
+/** The contract of a method. Throws if its path template is malformed. */
 export const methodContract = (desc: DescMethod): MethodContract => cached(methods, desc, readMethod);
 
-/** Whether the message only wraps the one list or map in it. */
+/** True if the message only wraps its one list or map. */
 export const isWrapper = (desc: DescMessage): boolean => getOption(desc, wrapper);
 
-/** The HTTP API of a service; undefined: the service is not reached through the gateway. */
+/** The HTTP API of a service; undefined: it has none. */
 export const findServiceApi = (desc: DescService): ServiceApi | undefined => {
   if (!hasOption(desc, api)) return undefined;
   const declared = getOption(desc, api);
@@ -143,7 +143,7 @@ export const findServiceApi = (desc: DescService): ServiceApi | undefined => {
   return { name, protocol, targetPrefix, isFallback, hasVirtualHosts, forwardedHeaders, unofferedSubresources };
 };
 
-/** The HTTP API of a service. Throws when it declares none. */
+/** The HTTP API of a service. Throws if it declares none. */
 export const serviceApi = (desc: DescService): ServiceApi => {
   const found = findServiceApi(desc);
   if (found === undefined) throw new Error(`${desc.typeName} declares no api`);
@@ -202,7 +202,7 @@ const readMessage = (desc: DescMessage): MessageContract => {
   const contracts = desc.fields.map(fieldContract);
   const bodyFields = contracts.filter((field) => field.location.kind === "body");
   const byName = new Map<string, FieldContract>();
-  // Wire names go in last, so that no other field's alias can hide one.
+  // Wire names are added last, so that no other field's alias can replace one.
   for (const field of bodyFields) for (const name of field.accepted) byName.set(name, field);
   for (const field of bodyFields) byName.set(field.wireName, field);
   if (isWrapper(desc) && contracts.length !== 1)

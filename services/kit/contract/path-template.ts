@@ -4,13 +4,13 @@ export type TemplateSegment =
   | { readonly kind: "label"; readonly name: string }
   | { readonly kind: "greedy"; readonly name: string };
 
-/** A query parameter that must be present; an undefined value: any. */
-export interface TemplateQuery {
+/** A required query parameter; an undefined value: any. */
+interface TemplateQuery {
   readonly name: string;
   readonly value: string | undefined;
 }
 
-/** A path template, taken apart. */
+/** A parsed path template. */
 export interface PathTemplate {
   readonly text: string;
   readonly segments: readonly TemplateSegment[];
@@ -20,13 +20,13 @@ export interface PathTemplate {
 }
 
 /**
- * Takes apart a path template.
+ * Parses a path template.
  *
  *     template = "/" [ segment *( "/" segment ) ] [ "?" query *( "&" query ) ]
- *     segment  = literal / "{" name "}" / "{" name "+}"      a greedy label spans slashes and stands last
+ *     segment  = literal / "{" name "}" / "{" name "+}"      a greedy label spans slashes and is the last
  *     query    = name [ "=" value ]
  *
- * Throws an Error that names the template and what is wrong in it.
+ * Throws an Error that names the template and its fault.
  */
 export const parsePathTemplate = (text: string): PathTemplate => {
   const refuse = (why: string): Error => new Error(`path template "${text}": ${why}`);

@@ -4,7 +4,7 @@ import type { HttpContract } from "./contract.ts";
 import { findServiceApi, methodContract } from "./contract.ts";
 import { requestLocationProblems, responseLocationProblems } from "./binding-locations.ts";
 
-/** A contract that no gateway can serve without guessing. */
+/** A contract whose requests are ambiguous or incomplete over HTTP. */
 export class ContractError extends Error {
   override readonly name = "ContractError";
   readonly problems: readonly string[];
@@ -17,7 +17,7 @@ export class ContractError extends Error {
 
 /**
  * Checks at start-up that every operation of the services can be distinguished from every other and that every member
- * has exactly one location. Throws a ContractError with all problems at once; services without an API are passed over.
+ * has exactly one location. Throws a ContractError with all problems at once; skips services without an API.
  */
 export const checkRoutes = (services: readonly DescService[]): void => {
   const problems = services.filter((service) => findServiceApi(service) !== undefined).flatMap(serviceProblems);
@@ -32,8 +32,8 @@ export const checkRoutes = (services: readonly DescService[]): void => {
 };
 
 /**
- * What two routes share when no request distinguishes them: the method, the path with label names left out, and the
- * conditions on query and headers in one order.
+ * The parts that two indistinguishable routes share: the method, the path without label names, and the
+ * sorted conditions on query and headers.
  */
 const routeShape = (http: HttpContract): string => {
   const path = http.template.segments

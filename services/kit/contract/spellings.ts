@@ -7,9 +7,9 @@ import { public_name, public_value, wire_name, wire_value } from "../../../gen/q
 export interface FieldSpellings {
   /** The documented name: the PascalCase form of the field name unless a trait says otherwise. */
   readonly wireName: string;
-  /** What the public dialect writes; most often the same. */
+  /** The name in the public dialect; most often the same. */
   readonly publicName: string;
-  /** Every name that readers take: both above, and the PascalCase, lowerCamel and snake_case forms. */
+  /** Every name that readers accept: both above, and the PascalCase, lowerCamel and snake_case forms. */
   readonly accepted: readonly string[];
 }
 
@@ -24,19 +24,19 @@ export interface EnumValueSpellings {
 export interface EnumSpellings {
   readonly values: readonly EnumValueSpellings[];
   findByNumber(number: number): EnumValueSpellings | undefined;
-  /** Takes the wire spelling, the public one and the value's own name less the enum's prefix. */
+  /** Finds a value by its wire spelling, its public spelling or its name without the enum's prefix. */
   findByText(text: string): EnumValueSpellings | undefined;
 }
 
-/** How one dialect names members and writes values: what refusals are worded with. */
+/** The names of members and values in one dialect, for the messages of refusals. */
 export interface WireNames {
   member(field: FieldSpellings): string;
   enumValue(value: EnumValueSpellings): string;
-  /** A word that the traits declare as a value of a string, `svc:kms`. */
+  /** A declared value of a string member, for example `svc:kms`. */
   value(documented: string): string;
 }
 
-/** The documented names, which services tell. */
+/** The documented names, which services use. */
 export const documentedNames: WireNames = {
   member: (field) => field.wireName,
   enumValue: (value) => value.wireValue,
@@ -50,7 +50,7 @@ const enumCache = new WeakMap<DescEnum, EnumSpellings>();
 export const pascalCase = (snake: string): string =>
   snake
     .split("_")
-    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .map((part) => part.charAt(0).toUpperCase() + part.slice(1))
     .join("");
 
 /** The spellings of a field, read once. */

@@ -6,7 +6,7 @@ import { Protocol } from "../../../gen/quartet/traits/v1/api_pb.ts";
 import type { Code, FaultVariant } from "../../../gen/quartet/traits/v1/fault_pb.ts";
 import { error_domain, fault, FaultRole, FaultRoleSchema } from "../../../gen/quartet/traits/v1/fault_pb.ts";
 
-/** Everything that is declared about one reason of a refusal. */
+/** The declaration of one reason for which a service refuses a call. */
 export interface FaultFacts {
   /** The enum value's number in its service's ErrorReason. */
   readonly number: number;
@@ -15,9 +15,9 @@ export interface FaultFacts {
   /** The ErrorInfo domain, `<service>.quartet`. */
   readonly domain: string;
   readonly code: Code;
-  /** The documented outside name, for example `NoSuchBucket`. */
+  /** The documented name that callers see, for example `NoSuchBucket`. */
   readonly name: string;
-  /** The outside name in the public dialect; most often the same. */
+  /** The same in the public dialect; most often equal. */
   readonly publicName: string;
   readonly httpStatus: number;
   /** Message template; `{key}` is filled from the metadata. */
@@ -46,7 +46,7 @@ export interface FaultViolation {
   readonly path: string;
   /** Path in proto names, for example `entries[0].source`. */
   readonly field: string;
-  /** What is wrong, without the value when the member is sensitive. */
+  /** The violated constraint, without the value if the member is sensitive. */
   readonly description: string;
 }
 
@@ -55,7 +55,7 @@ export interface FaultTable {
   readonly domain: string;
   byNumber(number: number): FaultFacts;
   findByReason(reason: string): FaultFacts | undefined;
-  /** Throws when the service declares no reason for this role. */
+  /** Throws if the service declares no reason for this role. */
   byRole(role: FaultRole): FaultFacts;
   all(): readonly FaultFacts[];
 }
@@ -75,15 +75,15 @@ export class ServiceError extends Error {
   }
 }
 
-/** What a refusal carries beside its metadata. */
-export interface ServiceErrorOptions {
+/** Optional parts of a refusal. */
+interface ServiceErrorOptions {
   readonly cause?: unknown;
   readonly violations?: readonly FaultViolation[];
 }
 
 const tables = new WeakMap<DescEnum, FaultTable>();
 
-/** The declared facts of an ErrorReason enum, read once. Throws when a value lacks a fact. */
+/** The declared facts of an ErrorReason enum, read once. Throws if a value lacks a fact. */
 export const faultTable = (reasons: DescEnum): FaultTable => {
   let table = tables.get(reasons);
   if (table === undefined) {
@@ -100,7 +100,7 @@ export const faultsOf = <Reason extends number>(reasons: GenEnum<Reason>) => {
     new ServiceError(table.byNumber(reason), metadata, options);
 };
 
-/** The refusal that a service declares for something the kit refuses itself. */
+/** The refusal that a service declares for a case in which the kit itself refuses the call. */
 export const roleFault = (
   table: FaultTable,
   role: FaultRole,

@@ -9,32 +9,32 @@ import type { Logger } from "../log/log.ts";
 import type { AccessKey, AccessKeys } from "./access-keys.ts";
 import { AccessKeyFileError, defaultAccountId, formatAccessKeys, parseAccessKeys, parseKey } from "./access-keys.ts";
 
-/** The gateway's credentials file, read again when it changes. */
+/** The credentials file, read again when it changes. */
 export interface AccessKeyFile extends AccessKeys {
   readonly path: string;
-  /** The root key that this start has just made, whose secret may be shown once; undefined on later starts. */
+  /** The root key that this start created, whose secret may be shown once; undefined on later starts. */
   readonly created: AccessKey | undefined;
-  /** The id of a key that works, for a line that says how to connect. */
+  /** The id of a valid key, for a line that says how to connect. */
   readonly firstAccessKeyId: string | undefined;
-  /** The ids of all keys that work now. */
+  /** The ids of all keys that are valid now. */
   accessKeyIds(): readonly string[];
 }
 
-export interface AccessKeyFileOptions {
+interface AccessKeyFileOptions {
   readonly path: string;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log?: Logger;
-  /** `QUARTET_ACCESS_KEY_ID` and `QUARTET_SECRET_ACCESS_KEY` name a root key that works beside the file's and before them. */
+  /** `QUARTET_ACCESS_KEY_ID` and `QUARTET_SECRET_ACCESS_KEY` add a root key that precedes those of the file. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
 }
 
 const keyIdAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
 /**
- * Opens the credentials file. Where there is none, and the environment gives no key either, it is made with a root key
- * for account 000000000000 and mode 0600. A later change takes effect within a second; one that cannot be read is logged
- * and the last good keys stay. Throws AccessKeyFileError.
+ * Opens the credentials file. If it does not exist and the environment has no key either, creates it with a root key
+ * for account 000000000000 and mode 0600. A later change takes effect within a second; an unreadable one is logged and
+ * the last valid keys stay. Throws AccessKeyFileError.
  */
 export const openAccessKeyFile = async (options: AccessKeyFileOptions): Promise<AccessKeyFile> => {
   const { path, clock, ids, log } = options;
@@ -65,7 +65,9 @@ const environmentKey = (environment: Readonly<Record<string, string | undefined>
   return parseKey({ accessKeyId, secretAccessKey }, "the key of the environment");
 };
 
-/** The whole file is linked into place, so that no reader meets half of it and of two starts one makes it. */
+/**
+ * Links the whole file into place, so that no reader sees half of it and only one of two concurrent starts creates it.
+ */
 const createUnlessPresent = async (path: string, ids: Ids): Promise<AccessKey | undefined> => {
   if (isPresent(path)) return undefined;
   const key: AccessKey = {
@@ -93,7 +95,7 @@ const isPresent = (path: string): boolean => statSync(path, { throwIfNoEntry: fa
 const isOpenToOthers = (path: string): boolean =>
   ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o077) !== 0;
 
-/** No file holds no keys. */
+/** A file that does not exist holds no keys. */
 const keysIn = (path: string, text: string | undefined): ReadonlyMap<string, AccessKey> => {
   if (text === undefined) return new Map();
   try {

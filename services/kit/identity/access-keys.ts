@@ -3,35 +3,35 @@ import type { Caller } from "./caller.ts";
 import { isAccountId, rootCaller, userCaller } from "./caller.ts";
 import { areTooLargeToCarry, parseIdentityPolicy } from "./identity-policies.ts";
 
-/** A key pair with which requests are signed. */
+/** An access key, with which requests are signed. */
 export interface AccessKey {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly accountId: string;
-  /** The user whom the key stands for; absent for the account itself. */
+  /** The key's user; absent for the account itself. */
   readonly user?: string;
   /** The user's identity policies, JSON documents verbatim. */
   readonly policies: readonly string[];
-  /** The account's canonical id, where it is known. */
+  /** The account's canonical id, if known. */
   readonly canonicalUserId?: string;
 }
 
-/** Looks access keys up. */
+/** Finds access keys. */
 export interface AccessKeys {
   find(accessKeyId: string): AccessKey | undefined;
 }
 
-/** The account that the first start makes a key for. */
+/** The account for which the first start creates a key. */
 export const defaultAccountId = "000000000000";
 
-/** Whom a request signed with the key comes from. */
+/** The caller of a request that was signed with the key. */
 export const callerOf = (key: AccessKey): Caller => ({
   ...(key.user === undefined ? rootCaller(key.accountId) : userCaller(key.accountId, key.user, key.policies)),
   ...(key.canonicalUserId === undefined ? {} : { canonicalUserId: key.canonicalUserId }),
   accessKeyId: key.accessKeyId,
 });
 
-/** Keys that never change, for a process that is given them and for tests. */
+/** Keys that never change. */
 export const fixedAccessKeys = (keys: readonly AccessKey[]): AccessKeys => {
   const byId = new Map(keys.map((key) => [key.accessKeyId, key]));
   return { find: (accessKeyId) => byId.get(accessKeyId) };
@@ -40,7 +40,7 @@ export const fixedAccessKeys = (keys: readonly AccessKey[]): AccessKeys => {
 /**
  * Reads the text of a credentials file:
  * `{"version": 1, "accessKeys": [{"accessKeyId", "secretAccessKey", "accountId", "user"?, "policies"?}]}`.
- * A policy is a JSON document or its text. Throws AccessKeyFileError, which says where the fault is and quotes nothing.
+ * A policy is a JSON document or its text. Throws AccessKeyFileError, which names the faulty member and quotes nothing.
  */
 export const parseAccessKeys = (text: string): AccessKey[] => {
   const document = parseJson(text);
@@ -58,12 +58,12 @@ export const parseAccessKeys = (text: string): AccessKey[] => {
 export const formatAccessKeys = (accessKeys: readonly AccessKey[]): string =>
   `${JSON.stringify({ version: 1, accessKeys }, undefined, 2)}\n`;
 
-/** A credentials file, or the environment that replaces it, that cannot be used. */
+/** A credentials file, or the environment that replaces it, is invalid. */
 export class AccessKeyFileError extends Error {
   override readonly name = "AccessKeyFileError";
 }
 
-/** Checks one key; `place` is where it was found. */
+/** Checks one key; `place` says where it was declared. */
 export const parseKey = (entry: unknown, place: string): AccessKey => {
   if (!isRecord(entry)) throw new AccessKeyFileError(`${place} must be an object`);
   refuseUnknown(place, entry, ["accessKeyId", "secretAccessKey", "accountId", "user", "policies"]);
@@ -86,7 +86,7 @@ export const parseKey = (entry: unknown, place: string): AccessKey => {
   };
 };
 
-/** What an access key's id, a user's name and a secret must look like, wherever they are declared. */
+/** The form of an access key's id, a user's name and a secret, wherever they are declared. */
 export const accessKeyIdPattern = /^[A-Za-z0-9_.-]{1,128}$/;
 export const userNamePattern = /^[A-Za-z0-9+=,.@_/-]{1,128}$/;
 export const secretAccessKeyLengthMin = 8;

@@ -9,9 +9,9 @@ import { parseIdentityPolicy } from "./identity-policies.ts";
 const decided = new WeakMap<Caller, boolean>();
 
 /**
- * Whether the caller may do whatever its account may do: the account's root, or a user or role whose identity policies
- * allow the action `*` on the resource `*` without a condition and deny nothing. A policy that cannot be read allows
- * nothing. Nobody may act for an account anonymously.
+ * True if the caller may do everything that its account may do: the account's root, or a user or role whose identity
+ * policies allow the action `*` on the resource `*` without a condition and deny nothing. An unreadable policy allows
+ * nothing. False for anonymous callers.
  */
 export const mayActForAccount = (caller: Caller): boolean => {
   if (caller.isAnonymous) return false;
@@ -34,8 +34,8 @@ const hasFullGrant = (policies: readonly string[]): boolean => {
 };
 
 /**
- * For services that look only at a caller's account: lets through who may act for the account, what another service has
- * already decided, and anonymous callers, whom such a service refuses itself. Everybody else gets the refusal.
+ * For services that check only a caller's account: accepts callers who may act for the account, preauthorized calls,
+ * and anonymous callers, whom such a service refuses itself. All others get the refusal.
  */
 export const guardAccounts =
   (authenticate: Authenticate, refusal: (caller: Caller, method: DescMethod) => Error): Authenticate =>

@@ -4,7 +4,7 @@ import type { Caller } from "./caller.ts";
 import type { Verifier } from "./tokens.ts";
 import { UnauthenticatedError } from "./unauthenticated-error.ts";
 
-/** Finds out who calls a method from the request's `authorization` metadata. Throws UnauthenticatedError. */
+/** Returns the caller of a method by the request's `authorization` metadata. Throws UnauthenticatedError. */
 export type Authenticate = (authorization: string | undefined, method: DescMethod) => Promise<Caller>;
 
 /** Whom a process may name in the tokens that it signs. */

@@ -1,4 +1,4 @@
-/** Who is calling, as the gateway or another service has established it. */
+/** The caller, as authenticated by the process that signed the token. */
 export interface Caller {
   /** 12 digits; empty when anonymous. */
   readonly accountId: string;
@@ -9,13 +9,13 @@ export interface Caller {
   readonly isAnonymous: boolean;
   /** Identity policies as JSON documents, verbatim. */
   readonly policies: readonly string[];
-  /** The process that vouches for this caller; empty until a token was verified. */
+  /** The process that signed the caller's token; empty until a token was verified. */
   readonly issuer: string;
-  /** The account's canonical id; absent where the process that vouches does not know what is declared. */
+  /** The account's canonical id; absent if the issuer does not know it. */
   readonly canonicalUserId?: string;
   /**
-   * True when the service that vouches has already decided that this call may be made, for example because the owner of
-   * what it tells asked to be told: then the principal's policies do not matter. Unset: they do.
+   * True if the issuer has already authorized this call, for example because the resource owner configured this
+   * notification; the principal's policies are then not evaluated. Unset: they are.
    */
   readonly isPreauthorized?: boolean;
   /** The access key with which the original request was signed. */
@@ -24,10 +24,10 @@ export interface Caller {
   readonly sourceIp?: string;
 }
 
-/** One list for all, because what is known about a list of policies is kept by the list itself. */
+/** One list for all, because results about a list of policies are cached by its identity. */
 const noPolicies: readonly string[] = [];
 
-/** A caller who signed nothing. */
+/** The caller of an unsigned request. */
 export const anonymousCaller: Caller = {
   accountId: "",
   principalArn: "",
@@ -47,7 +47,7 @@ export const rootCaller = (accountId: string, partition = "aws"): Caller => ({
   issuer: "",
 });
 
-/** A named user of an account, who may do what the identity policies allow. */
+/** A named user of an account, whose permissions are the identity policies. */
 export const userCaller = (
   accountId: string,
   user: string,
@@ -62,7 +62,7 @@ export const userCaller = (
   issuer: "",
 });
 
-/** Who acts in a role of an account, under a session's name. The role's policies say what is allowed. */
+/** A session of a role of an account, whose permissions are the role's policies. */
 export const roleCaller = (
   accountId: string,
   role: string,

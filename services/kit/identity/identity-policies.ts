@@ -3,20 +3,22 @@ import { createHash } from "node:crypto";
 import type { DocumentRules, Policy } from "../policy/document.ts";
 import { parsePolicy, PolicyError } from "../policy/document.ts";
 
-/** The most that identity policies may have together to travel in a token, in bytes of UTF-8; more travels as a digest. */
-export const carriedPoliciesBytesMax = 8 * 1024;
+/**
+ * The size up to which a caller's identity policies are put into its token, in bytes of UTF-8; larger ones as a digest.
+ */
+const carriedPoliciesBytesMax = 8 * 1024;
 
-/** The same for the policies as a token spells them, where each quote has a backslash: a token has a limit of its own. */
+/** The same for their escaped form in a token, where each quote has a backslash: a token has a limit of its own. */
 const spelledPoliciesBytesMax = 10 * 1024;
 
-/** The most that one identity policy may have, in bytes of UTF-8. */
-export const identityPolicyBytesMax = 64 * 1024;
+/** The size limit of one identity policy, in bytes of UTF-8. */
+const identityPolicyBytesMax = 64 * 1024;
 
 const rules: DocumentRules = { principals: "forbidden", bytesMax: identityPolicyBytesMax };
 
 /**
- * Reads an identity policy: no statement names a principal, because it is whoever carries the policy, and each says on
- * which resources. Throws PolicyError.
+ * Parses an identity policy: no statement names a principal, which is the one that carries the policy, and each names
+ * its resources. Throws PolicyError.
  */
 export const parseIdentityPolicy = (text: string): Policy => {
   const policy = parsePolicy(text, rules);
@@ -25,10 +27,10 @@ export const parseIdentityPolicy = (text: string): Policy => {
   return policy;
 };
 
-/** Whether the policies are too large together to travel in a token. */
+/** True if the policies together are too large for a token. */
 export const areTooLargeToCarry = (policies: readonly string[]): boolean => factsOf(policies).isLarge;
 
-/** Names a list of policies by its content, so that the name can never stand for fewer or others. */
+/** The digest that names a list of policies by its content, so that it never names fewer or others. */
 export const policiesDigest = (policies: readonly string[]): string => factsOf(policies).digest;
 
 interface Facts {
@@ -36,7 +38,7 @@ interface Facts {
   readonly digest: string;
 }
 
-/** A principal's policies are one list for many calls, and hashing it costs more than all else that a token needs. */
+/** A principal's policies are one list for many calls, and hashing it costs more than the rest of a token. */
 const known = new WeakMap<readonly string[], Facts>();
 
 const factsOf = (policies: readonly string[]): Facts => {

@@ -3,22 +3,22 @@ import type { KeyObject } from "node:crypto";
 import { chmod, link, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** The Ed25519 pair with which one process signs. */
+/** The Ed25519 key pair with which one process signs. */
 export interface KeyPair {
   readonly name: string;
   readonly privateKey: KeyObject;
   readonly publicKey: KeyObject;
 }
 
-/** The public halves of all processes, by issuer name. */
+/** The public keys of all processes, by issuer name. */
 export type PublicKeys = ReadonlyMap<string, KeyObject>;
 
 const publicSuffix = ".public.pem";
 const namePattern = /^[a-z0-9][a-z0-9-]{0,63}$/;
 
 /**
- * Loads the key pair `name`, or makes it. The private half is `<name>.private.pem` with mode 0600; the public half,
- * `<name>.public.pem`, is what verifiers read. Two processes that start at once end up with the same pair.
+ * Loads the key pair `name`, or creates it. The private key is `<name>.private.pem` with mode 0600; verifiers read the
+ * public key, `<name>.public.pem`. Two processes that start at once get the same pair.
  */
 export const ensureKeyPair = async (directory: string, name: string): Promise<KeyPair> => {
   if (!namePattern.test(name)) throw new Error(`"${name}" is not a name for a key pair: use a-z, 0-9 and hyphens`);
@@ -30,7 +30,9 @@ export const ensureKeyPair = async (directory: string, name: string): Promise<Ke
   return { name, privateKey, publicKey };
 };
 
-/** All public halves in the directory; none when it does not exist. A file that is not an Ed25519 key is an error naming it. */
+/**
+ * All public keys in the directory; none if it does not exist. Throws, naming the file, if one is not an Ed25519 key.
+ */
 export const readPublicKeys = async (directory: string): Promise<PublicKeys> => {
   const files = await readdir(directory).catch(whenAbsent([]));
   const keys = new Map<string, KeyObject>();
@@ -45,7 +47,7 @@ export const readPublicKeys = async (directory: string): Promise<PublicKeys> => 
   return keys;
 };
 
-/** Names a key by its content, so that a replaced key is told from its predecessor. */
+/** Names a key by its content, so that a replaced key differs from its predecessor. */
 export const keyId = (publicKey: KeyObject): string =>
   createHash("sha256")
     .update(publicKey.export({ type: "spki", format: "der" }))
@@ -59,7 +61,7 @@ const findPrivateKey = async (path: string): Promise<KeyObject | undefined> => {
   return ed25519(path, () => createPrivateKey(text));
 };
 
-/** A hard link is refused when the name is taken, so that of two makers one wins with a whole file. */
+/** A hard link fails if the name exists, so that one of two concurrent creations wins with a whole file. */
 const createPrivateKeyFile = async (path: string): Promise<KeyObject> => {
   const { privateKey } = generateKeyPairSync("ed25519");
   const temporaryPath = await writeTemporary(
@@ -91,7 +93,7 @@ const writeTemporary = async (path: string, text: string, mode: number): Promise
   return temporaryPath;
 };
 
-/** The parser's own error is dropped, because it may quote the file. */
+/** Drops the parser's own error, because it may quote the file. */
 const ed25519 = (path: string, read: () => KeyObject): KeyObject => {
   let key: KeyObject | undefined;
   try {

@@ -12,7 +12,7 @@ import type { KeyPair, PublicKeys } from "./key-files.ts";
 import { keyId, readPublicKeys } from "./key-files.ts";
 import { UnauthenticatedError } from "./unauthenticated-error.ts";
 
-/** Makes the tokens with which one process calls the others. */
+/** Issues the tokens with which one process calls the others. */
 export interface Minter {
   /**
    * A token that names the caller, for calls of the audience: the process that is called, or several. The same caller
@@ -22,13 +22,13 @@ export interface Minter {
   mint(caller: Caller, audience: string | readonly string[]): Promise<string>;
 }
 
-/** Reads tokens. */
+/** Verifies tokens. */
 export interface Verifier {
-  /** The caller whom the token names; `issuer` is the process that signed it. Throws UnauthenticatedError. */
+  /** The token's caller; `issuer` is the process that signed it. Throws UnauthenticatedError. */
   verify(token: string): Promise<Caller>;
 }
 
-/** How long a token lasts unless its minter says otherwise. */
+/** The lifetime of a token unless its minter sets another. */
 export const tokenLifetimeMs = 5 * 60_000;
 
 /** The longest life of a token; one that claims more is refused. */
@@ -42,7 +42,7 @@ const tokenBytesMax = 16 * 1024;
 const cachedTokensMax = 10_000;
 const reloadIntervalMs = 1_000;
 
-export interface MinterOptions {
+interface MinterOptions {
   /** The key pair of this process; its name is the issuer. */
   readonly keyPair: Pick<KeyPair, "name" | "privateKey" | "publicKey">;
   readonly clock: Clock;
@@ -79,8 +79,8 @@ export const createMinter = (options: MinterOptions): Minter => {
   };
 };
 
-export interface VerifierOptions {
-  /** A directory of `<issuer>.public.pem` files, read again when an unknown issuer or key appears, or the keys themselves. */
+interface VerifierOptions {
+  /** The keys, or a directory of `<issuer>.public.pem` files, which is read again for an unknown issuer or key. */
   readonly publicKeys: string | PublicKeys;
   readonly clock: Clock;
   /** The process that is called: a token for another one is refused, so that no callee can use it elsewhere. */
@@ -90,7 +90,7 @@ export interface VerifierOptions {
 }
 
 /** Finds a list of identity policies by its digest. */
-export type FindPolicies = (digest: string) => readonly string[] | undefined;
+type FindPolicies = (digest: string) => readonly string[] | undefined;
 
 export const createVerifier = (options: VerifierOptions): Verifier => {
   const { clock } = options;
@@ -139,7 +139,7 @@ interface IssuerKey {
   readonly publicKey: KeyObject;
 }
 
-/** Finds keys by id; a directory is read again for an unknown id, at most once a second, however many strangers call. */
+/** Finds keys by id. For an unknown id a directory is read again, at most once a second, whatever the calls. */
 const keyFinder = (
   source: string | PublicKeys,
   clock: Clock,
@@ -177,13 +177,13 @@ const readKeyId = (token: string): string => {
   return kid;
 };
 
-/** What a token says about the caller. */
+/** The claims of a token about its caller. */
 interface CallerClaims {
   readonly sub: string;
   readonly account: string;
   readonly root: boolean;
   readonly anonymous: boolean;
-  /** Exactly one of `policies` and `policies_digest` is there, so that a reader who knows only one refuses the other. */
+  /** Exactly one of `policies` and `policies_digest` is present, so that a reader of only one refuses the other. */
   readonly policies?: readonly string[];
   readonly policies_digest?: string;
   readonly canonical_user_id?: string;
@@ -206,7 +206,7 @@ const toClaims = (caller: Caller): CallerClaims => ({
   ...(caller.sourceIp === undefined ? {} : { source_ip: caller.sourceIp }),
 });
 
-/** A signed token may still come from a build that writes other claims, so their shapes are checked. */
+/** A signed token may come from a version that writes other claims, so their shapes are checked. */
 const fromClaims = (payload: JWTPayload, issuer: string, findPolicies: FindPolicies | undefined): Caller => {
   const { sub, account, root, anonymous, preauthorized } = payload;
   const { canonical_user_id: canonicalUserId, access_key_id: accessKeyId, source_ip: sourceIp } = payload;
@@ -236,7 +236,7 @@ const fromClaims = (payload: JWTPayload, issuer: string, findPolicies: FindPolic
   };
 };
 
-/** A caller whose policies are not found is refused: with fewer policies it might be denied less. */
+/** Refuses a caller whose policies are not found: with fewer policies it might be denied less. */
 const policiesOf = (payload: JWTPayload, findPolicies: FindPolicies | undefined): readonly string[] => {
   const { policies, policies_digest: digest } = payload;
   if (digest === undefined && isTexts(policies)) return policies;

@@ -1,5 +1,5 @@
 /** Why a caller's token was not accepted. */
-export type UnauthenticatedReason = "missing" | "malformed" | "untrusted" | "expired" | "unresolved";
+type UnauthenticatedReason = "missing" | "malformed" | "untrusted" | "expired" | "unresolved";
 
 const messages: Record<UnauthenticatedReason, string> = {
   missing: "The call carries no authorization.",
@@ -9,7 +9,7 @@ const messages: Record<UnauthenticatedReason, string> = {
   unresolved: "The bearer token refers to identity policies that are not declared here.",
 };
 
-/** The caller could not be established. Neither the message nor the cause contains the token. */
+/** The caller could not be authenticated. Neither the message nor the cause contains the token. */
 export class UnauthenticatedError extends Error {
   override readonly name = "UnauthenticatedError";
   readonly reason: UnauthenticatedReason;

@@ -1,6 +1,6 @@
 import { randomBytes, randomInt, randomUUID } from "node:crypto";
 
-/** Where identifiers come from. All are unpredictable. */
+/** The source of identifiers. All are unpredictable. */
 export interface Ids {
   /** A random UUID, lower case with hyphens. */
   uuid(): string;

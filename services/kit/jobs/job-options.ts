@@ -20,9 +20,9 @@ export interface JobsOptions {
   readonly concurrency?: number;
   /** Runs of one owner at the same time. Unset: `concurrency`. */
   readonly concurrencyPerOwner?: number;
-  /** After this, another process may run the job of one that has gone; longer runs renew it. Milliseconds. Unset: 60,000. */
+  /** After this time another process may run the job of one that ended; longer runs renew it. Unset: 60,000. */
   readonly leaseMs?: number;
-  /** Other processes run jobs of the same store. Unset: false, so jobs leased before the start are taken over at once. */
+  /** Other processes run jobs of the same store. Unset: false; jobs leased before the start are taken over at once. */
   readonly isShared?: boolean;
   /** 0 <= x < 1, for jitter. Unset: Math.random. */
   readonly random?: () => number;

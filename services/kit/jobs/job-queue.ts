@@ -10,24 +10,24 @@ import type { Job, NewJob } from "./job.ts";
 import type { JobTables } from "./job-tables.ts";
 import { JobPlace } from "./job-tables.ts";
 
-/** One who runs jobs holds a lease on each. */
+/** The right to run a job until an instant. */
 export interface Lease {
   readonly job: Job;
   readonly attempt: number;
-  /** The runner and a number of its own: a job that took another's id has the same id and the same attempts. */
+  /** The runner and a number per lease: a job that replaced another may have the same id and the same attempts. */
   readonly holder: string;
 }
 
-/** Who takes jobs, and how many. */
-export interface TakeOptions {
+/** Which runner takes jobs, and how many. */
+interface TakeOptions {
   readonly runner: string;
   readonly nowMs: number;
   readonly untilMs: number;
   /** At most this many jobs. */
   readonly count: number;
-  /** The owner who was served last; the one after it is served first. */
+  /** The owner that was served last; the next one is served first. */
   readonly cursor: string | undefined;
-  /** How many more jobs of one owner may run. */
+  /** The number of further jobs of one owner that may run. */
   ownerRoom(owner: string): number;
   knows(kind: string): boolean;
 }
@@ -35,16 +35,16 @@ export interface TakeOptions {
 export interface Taken {
   readonly leases: readonly Lease[];
   readonly cursor: string | undefined;
-  /** Jobs of kinds that nobody here runs; they were put off. */
+  /** Jobs of kinds without a handler; they were put off. */
   readonly unknown: readonly { readonly id: string; readonly kind: string }[];
 }
 
-/** How long a job is put off whose kind no handler is known for. */
+/** How long a job whose kind has no handler is put off. */
 export const unknownKindDelayMs = 60_000;
 
 /**
- * The steps of jobs from queue to queue. Each is only reads and writes of a transaction. Entries are found by unchecked
- * reads, because others add entries all the time; what a step rests on is the job's state, and that is checked.
+ * The steps of jobs from queue to queue. Each consists only of reads and writes of a transaction. Entries are found by
+ * unchecked reads, because entries are added all the time; each step depends on the job's state, whose read is checked.
  */
 export class JobQueue {
   readonly #tables: JobTables;
@@ -54,7 +54,7 @@ export class JobQueue {
     this.#tables = tables;
   }
 
-  /** Adds a job; gives the instant it is scheduled for, or undefined when it is ready. */
+  /** Adds a job; returns the instant for which it is scheduled, or undefined if it is ready. */
   enqueue(tx: Transaction, id: string, job: NewJob, nowMs: number): number | undefined {
     const atMs = Math.ceil(job.dueMs ?? nowMs);
     const isReady = atMs <= nowMs;
@@ -68,7 +68,7 @@ export class JobQueue {
     return isReady ? undefined : atMs;
   }
 
-  /** Removes the job wherever it is. False when there is none. */
+  /** Removes the job from whichever queue it is in. False if it does not exist. */
   async cancel(tx: Transaction, id: string): Promise<boolean> {
     const state = await tx.get(this.#tables.states, [id]);
     if (state === undefined) return false;
@@ -76,7 +76,7 @@ export class JobQueue {
     return true;
   }
 
-  /** Makes at most `limit` scheduled jobs ready whose time has come; gives how many. */
+  /** Makes at most `limit` due jobs ready; returns their number. */
   async promote(tx: Transaction, nowMs: number, limit: number): Promise<number> {
     const due = await tx.snapshot.list(this.#tables.scheduled, { through: [nowMs], limit });
     for (const { key } of due) {
@@ -88,7 +88,7 @@ export class JobQueue {
     return due.length;
   }
 
-  /** Makes at most `limit` leased jobs ready whose lease has ended, or all that somebody else holds; gives how many. */
+  /** Makes at most `limit` jobs ready whose lease has ended, or that another runner holds; returns their number. */
   async reclaim(tx: Transaction, nowMs: number, limit: number, exceptRunner?: string): Promise<number> {
     const through = exceptRunner === undefined ? nowMs : Number.MAX_SAFE_INTEGER;
     let count = 0;
@@ -107,14 +107,14 @@ export class JobQueue {
     return count;
   }
 
-  /** The earliest instant at which a scheduled job is due or a lease ends; infinite when there is neither. */
+  /** The earliest instant at which a scheduled job is due or a lease ends; infinite if there is neither. */
   async nextInstant(reader: Reader): Promise<number> {
     const scheduled = await reader.list(this.#tables.scheduled, { limit: 1 });
     const leased = await reader.list(this.#tables.leased, { limit: 1 });
     return Math.min(scheduled[0]?.key[0] ?? Number.POSITIVE_INFINITY, leased[0]?.key[0] ?? Number.POSITIVE_INFINITY);
   }
 
-  /** How many jobs may run now, as far as `limit`. */
+  /** The number of jobs that may run now, at most `limit`. */
   async countDue(reader: Reader, nowMs: number, limit: number): Promise<number> {
     let count = 0;
     const tables = [
@@ -128,8 +128,8 @@ export class JobQueue {
   /** Leases ready jobs to a runner, owner by owner. */
   async take(tx: Transaction, options: TakeOptions): Promise<Taken> {
     const taking = new Taking(options);
-    // Every turn begins behind the owner who was served last and goes once round. What a turn passes over because its
-    // owner has had enough fills the places that are left at its end; another turn is made only when a page was cut.
+    // Every turn begins after the owner that was served last and visits each owner once. Jobs that it skips because
+    // their owner has its share fill the remaining places at its end; another turn follows only if a page was cut.
     let isCut = true;
     while (isCut && taking.left > 0) {
       const before = taking.count;
@@ -140,7 +140,7 @@ export class JobQueue {
     return { leases: taking.leases, unknown: taking.unknown, cursor: taking.cursor };
   }
 
-  /** One turn of all owners; true when an owner may have more than was looked at. */
+  /** One turn of all owners; true if an owner may have more jobs than the turn read. */
   async #takeTurn(tx: Transaction, taking: Taking): Promise<boolean> {
     const begin = taking.cursor;
     const rounds: RangeOptions<ReadyKey>[] = begin === undefined ? [{}] : [{ after: [begin] }, { through: [begin] }];
@@ -174,7 +174,7 @@ export class JobQueue {
     }
   }
 
-  /** Prolongs a lease. False when it was lost. */
+  /** Renews a lease. False if it was lost. */
   async renew(tx: Transaction, lease: Lease, untilMs: number): Promise<boolean> {
     const state = await this.#held(tx, lease);
     if (state === undefined) return false;
@@ -183,7 +183,7 @@ export class JobQueue {
     return true;
   }
 
-  /** Removes a job that its runner is done with. False when the lease was lost. */
+  /** Removes a finished job. False if the lease was lost. */
   async finish(tx: Transaction, lease: Lease): Promise<boolean> {
     const state = await this.#held(tx, lease);
     if (state === undefined) return false;
@@ -191,7 +191,7 @@ export class JobQueue {
     return true;
   }
 
-  /** Gives a job back to run again. `countsAs` is how many attempts it has behind it then. False when the lease was lost. */
+  /** Puts a job back to run again. False if the lease was lost. */
   async giveBack(tx: Transaction, lease: Lease, back: GiveBack): Promise<boolean> {
     const state = await this.#held(tx, lease);
     if (state === undefined) return false;
@@ -221,7 +221,7 @@ export class JobQueue {
     return { job, attempt: state.attempts, holder: state.runner };
   }
 
-  /** The state of a job if the entry is still its own. */
+  /** The state of a job if the entry is still current. */
   async #stateAt(tx: Transaction, id: string, place: JobPlace, atMs: number): Promise<JobState | undefined> {
     const state = await tx.get(this.#tables.states, [id]);
     return state?.place === place && Number(state.atMs) === atMs ? state : undefined;
@@ -250,7 +250,7 @@ export class JobQueue {
   }
 }
 
-/** What a job's body says of the trace in which it is enqueued. */
+/** The members of a job's body for the trace in which it is enqueued. */
 const traceMembers = (): { traceParent?: string; traceState?: string } => {
   const trace = currentTrace();
   return trace === undefined ? {} : { traceParent: formatTraceparent(trace), traceState: trace.state };
@@ -258,13 +258,13 @@ const traceMembers = (): { traceParent?: string; traceState?: string } => {
 
 type ReadyKey = readonly [owner: string, atMs: number, id: string];
 
-/** What one taking has so far. */
+/** The leases of one transaction so far. */
 class Taking {
   readonly options: TakeOptions;
   readonly leases: Lease[] = [];
   readonly unknown: { readonly id: string; readonly kind: string }[] = [];
   cursor: string | undefined;
-  /** What one owner gets in one turn: a lone owner still gets everything, and none gets far ahead. */
+  /** The jobs of one owner in one turn: a lone owner still gets all places, and none gets far ahead. */
   readonly #quota: number;
   readonly #takenOf = new Map<string, number>();
   #turnOwner: string | undefined;
@@ -285,7 +285,7 @@ class Taking {
     return this.options.count - this.leases.length;
   }
 
-  /** Whether the job is taken in this turn; otherwise it is kept for the places that are left. */
+  /** True if the job is taken in this turn; otherwise it is kept for the remaining places. */
   admits(key: ReadyKey): boolean {
     const [owner] = key;
     if (owner !== this.#turnOwner) {
@@ -298,7 +298,7 @@ class Taking {
     return false;
   }
 
-  /** Ends the turn: what it passed over, as far as there are places for it. */
+  /** Ends the turn: the jobs that it skipped, as long as there are places. */
   *passedOver(): Generator<ReadyKey, void> {
     const keys = this.#passedOver;
     this.#passedOver = [];
@@ -317,10 +317,11 @@ class Taking {
   }
 }
 
-/** How a job is given back. */
+/** How a job is put back. */
 export interface GiveBack {
   readonly atMs: number;
   readonly isReady: boolean;
+  /** The number of the job's attempts after this. */
   readonly countsAs: number;
   readonly reason: string;
 }

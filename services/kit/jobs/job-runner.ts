@@ -16,36 +16,36 @@ interface Running {
   untilMs: number;
 }
 
-/** What is left to write about a run that has ended. */
+/** A run that has ended and whose end is not yet written. */
 interface Ended {
   readonly running: Running;
   /** Undefined: the job is done. */
   readonly back: GiveBack | undefined;
-  /** What the run counts as once this is written. Undefined: as none. */
+  /** How the run is counted once this is written. Undefined: not at all. */
   readonly ending: Ending | undefined;
 }
 
-/** What one cycle has done. */
+/** The results of one cycle. */
 interface Cycle {
   readonly renewed: readonly Running[];
   readonly lost: readonly Running[];
   readonly taken: Taken | undefined;
   readonly untilMs: number;
-  /** Everything due before this instant has been made ready; undefined when that was not looked at. */
+  /** Everything due before this instant has been made ready; undefined if the cycle did not check that. */
   readonly movedToMs: number | undefined;
-  /** The earliest instant that the cycle itself scheduled something for. */
+  /** The earliest instant for which the cycle itself scheduled something. */
   readonly nextMs: number;
 }
 
-/** How many jobs one transaction moves from one queue to the next. */
+/** The number of jobs that one transaction moves from one queue to the next. */
 const movedMax = 500;
 const troubleDelayMs = 1_000;
 const sharedPollMs = 1_000;
 
 /**
- * Runs jobs in cycles. One cycle is one transaction: it writes what became of the runs that ended since the last one,
- * prolongs leases, makes due jobs ready and takes as many as may run. So one synced write serves many jobs, and memory
- * holds only those that run. A cycle happens when a job is enqueued, when a run ends, and when the clock says so.
+ * Runs jobs in cycles. One cycle is one transaction: it writes the ends of the runs that ended since the last one,
+ * renews leases, makes due jobs ready and leases as many as may run. So one synced write serves many jobs, and memory
+ * holds only the running ones. A cycle runs when a job is enqueued, when a run ends, and when a job is due.
  */
 export class JobRunner {
   readonly #queue: JobQueue;
@@ -64,7 +64,7 @@ export class JobRunner {
   #cancelTimer: (() => void) | undefined;
   /** Before this instant no scheduled job is due and no lease ends. */
   #nextInstantMs = 0;
-  /** The earliest instant of jobs that were scheduled since the cycle began, which it may not have seen. */
+  /** The earliest instant of jobs that were scheduled after the cycle began, which it may not have seen. */
   #arrivedMs = Number.POSITIVE_INFINITY;
   #mustReclaimAll: boolean;
   readonly #counts: JobCounts;
@@ -92,11 +92,11 @@ export class JobRunner {
     this.wake();
   }
 
-  /** There may be something to do now. */
+  /** Runs a cycle, because something may have changed. */
   wake(): void {
     if (this.#state === "new" || this.#state === "stopped") return;
     this.#isWoken = true;
-    // Cycles serve the jobs of all traces, whoever woke them.
+    // Cycles serve jobs of all traces.
     this.#cycling ??= untraced(() => this.#cycleWhileWoken());
   }
 
@@ -129,7 +129,7 @@ export class JobRunner {
     await this.#untilNothingRuns(limitMs);
     for (const running of this.#running) running.abort.abort(new Error("the process stops"));
     await this.#untilNothingRuns(1_000);
-    // What still runs is left to its lease, because nobody knows whether it is being done.
+    // The remaining runs keep their leases, because it is unknown whether they will finish.
     this.#state = "stopped";
     await this.#cycling;
     this.#cancelTimer?.();
@@ -181,7 +181,7 @@ export class JobRunner {
       for (const { running, ending } of ended) this.#leave(running, ending);
       for (const running of cycle.renewed) running.untilMs = cycle.untilMs;
       for (const running of cycle.lost) {
-        // There is no lease to prolong any more, so no instant to wake for.
+        // There is no lease to renew any more, so no instant to wake up for.
         running.untilMs = Number.POSITIVE_INFINITY;
         running.abort.abort(new Error("the job was given to another runner"));
       }
@@ -197,7 +197,7 @@ export class JobRunner {
     }
   }
 
-  /** What one cycle writes. It may be run several times, so it changes nothing but its transaction. */
+  /** The writes of one cycle. May run several times, so it changes nothing but its transaction. */
   async #cycleOnce(tx: Transaction, ended: readonly Ended[], nowMs: number): Promise<Cycle> {
     const untilMs = nowMs + this.#leaseMs;
     const active = new Set(this.#running);
@@ -214,7 +214,7 @@ export class JobRunner {
     return { renewed, lost, taken, untilMs, movedToMs, nextMs };
   }
 
-  /** Prolongs what has less than half of its lease left. */
+  /** Renews the leases of which less than half remains. */
   async #renew(tx: Transaction, active: ReadonlySet<Running>, nowMs: number, untilMs: number) {
     const renewed: Running[] = [];
     const lost: Running[] = [];
@@ -226,13 +226,13 @@ export class JobRunner {
     return { renewed, lost };
   }
 
-  /** Makes ready what is due and what nobody runs any more; gives when there is more of it. */
+  /** Makes due jobs and jobs of ended leases ready; returns the instant of the next ones. */
   async #move(tx: Transaction, nowMs: number): Promise<number> {
     const reclaimed = await this.#queue.reclaim(tx, nowMs, movedMax, this.#mustReclaimAll ? this.#name : undefined);
     const promoted = await this.#queue.promote(tx, nowMs, movedMax);
     if (reclaimed === movedMax || promoted === movedMax) return nowMs;
     const knownMs = await this.#queue.nextInstant(tx.snapshot);
-    // Others who share the store do not tell what they schedule or leave.
+    // Other processes of the store do not announce the jobs that they schedule or abandon.
     return this.#options.isShared === true ? Math.min(knownMs, nowMs + sharedPollMs) : knownMs;
   }
 
@@ -268,7 +268,7 @@ export class JobRunner {
     void work.run(async () => work.end(await this.#run(running)));
   }
 
-  /** Runs a job and settles what becomes of it; gives what went wrong, if anything. */
+  /** Runs a job and settles its end; returns the reason if it is not done. */
   async #run(running: Running): Promise<string | undefined> {
     const { lease, abort } = running;
     const handler = this.#options.handlers[lease.job.kind] as JobHandler;
@@ -287,7 +287,7 @@ export class JobRunner {
     return "done" in outcome ? undefined : outcome.reason;
   }
 
-  /** Decides what becomes of the job. What has writes of its own is committed here, all else with the next cycle. */
+  /** Ends a run. An end with writes of its own is committed here, all others with the next cycle. */
   async #settle(running: Running, outcome: JobOutcome): Promise<void> {
     const { lease } = running;
     const policy = this.#options.policy[lease.job.kind] as JobPolicy;
@@ -343,13 +343,13 @@ export class JobRunner {
     this.wake();
   }
 
-  /** The end of a run is written: it no longer runs, and counts as what it ended as. */
+  /** The end of a run is written, so it no longer runs and is counted. */
   #leave(running: Running, ending: Ending | undefined): void {
     this.#running.delete(running);
     if (ending !== undefined) this.#counts.add(running.lease.job.kind, ending);
   }
 
-  /** When the job runs again, or undefined when it is exhausted. */
+  /** When the job runs again, or undefined if it is exhausted. */
   #again(lease: Lease, policy: JobPolicy, outcome: JobRetry): GiveBack | undefined {
     const nowMs = this.#options.clock.now();
     const lastMs = lease.job.sinceMs + policy.ageMsMax;
@@ -360,7 +360,7 @@ export class JobRunner {
     return { atMs, isReady: atMs <= nowMs, countsAs: lease.attempt, reason: outcome.reason };
   }
 
-  /** A run that the stop of the process cut off does not count as one. */
+  /** A run that was aborted because the process stops does not count as an attempt. */
   #interrupted(lease: Lease): GiveBack {
     return {
       atMs: lease.job.sinceMs,
@@ -370,7 +370,7 @@ export class JobRunner {
     };
   }
 
-  /** When the next job is due, a lease ends, or one must be prolonged. */
+  /** When the next job is due, a lease ends, or a lease must be renewed. */
   #nextDueMs(): number {
     let nextMs = this.#nextInstantMs;
     for (const { untilMs } of this.#running) nextMs = Math.min(nextMs, untilMs - this.#leaseMs / 2);
@@ -380,7 +380,7 @@ export class JobRunner {
   #wakeAt(atMs: number): void {
     if (!Number.isFinite(atMs) || this.#state !== "started") return;
     const { clock } = this.#options;
-    // Never at once again: an entry that stays due, such as a lease being prolonged, must not spin.
+    // Always wait first: an entry that remains due (e.g. while its lease is renewed) would busy-loop.
     this.#cancelTimer = clock.schedule(Math.max(Math.ceil(atMs), clock.now() + 1), () => this.wake());
   }
 }

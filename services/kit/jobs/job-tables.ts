@@ -7,7 +7,7 @@ import {
 import { defineTable, integer, text } from "../store/table.ts";
 
 /**
- * The five tables of one job queue, numbered from a base that the service's layout gives.
+ * The five tables of one job queue, numbered from a base in the service's layout.
  *
  * | number | key                  | sorted so that                                                             |
  * |--------|----------------------|----------------------------------------------------------------------------|
@@ -17,8 +17,8 @@ import { defineTable, integer, text } from "../store/table.ts";
  * | base+3 | owner, at (ms), id   | ready: one owner's oldest comes first, the next owner is one seek away      |
  * | base+4 | until (ms), id       | leased: the lease that ends next comes first                               |
  *
- * A job has one state and, in the queue that the state names, one entry. An entry whose state says otherwise is left
- * over from a job that was enqueued again under the same id; whoever meets it drops it.
+ * A job has one state and, in the queue that the state names, one entry. An entry that its state does not name remained
+ * from a job that was enqueued again under the same id; it is deleted when it is read.
  */
 export const jobTables = (baseNumber: number) => ({
   bodies: defineTable({ number: baseNumber, name: "job_bodies", key: [text("id")], value: JobBodySchema }),

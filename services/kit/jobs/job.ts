@@ -4,31 +4,31 @@ import type { TraceContext } from "../trace/trace-context.ts";
 /** Work that is done later, at least once. */
 export interface Job {
   readonly id: string;
-  /** Which handler runs it. */
+  /** The name of its handler. */
   readonly kind: string;
-  /** Whose it is: owners take turns. */
+  /** The owner; owners take turns. */
   readonly owner: string;
   readonly payload: Uint8Array;
-  /** From when its age counts, in milliseconds since 1970. */
+  /** The instant from which its age counts, in milliseconds since 1970. */
   readonly sinceMs: number;
-  /** Why the last run did not finish it; empty when there was none. */
+  /** Why the last run did not finish it; empty before the first run. */
   readonly lastReason: string;
-  /** Where the work that enqueued it stands in a trace, of which its runs are part. Unset: in none. */
+  /** The trace of the work that enqueued it, of which its runs are part. Unset: none. */
   readonly trace?: TraceContext | undefined;
 }
 
-/** What is enqueued. */
+/** A job to enqueue. */
 export interface NewJob {
   readonly kind: string;
   readonly owner: string;
   readonly payload: Uint8Array;
   /** Not before this instant, in milliseconds since 1970. Unset: now. */
   readonly dueMs?: number;
-  /** Unset: a new one. A job with an id that is there already takes the place of that one. */
+  /** Unset: a new one. Replaces a job with the same id. */
   readonly id?: string;
 }
 
-/** What a run gives its handler beside the job. */
+/** Facts about a run, for its handler. */
 export interface JobContext {
   /** Aborted when the job is cancelled or the process stops. */
   readonly signal: AbortSignal;
@@ -51,31 +51,31 @@ export interface JobRetry {
   readonly notBeforeMs?: number;
 }
 
-/** It will never succeed: what the kind does on exhaustion is done now. */
+/** The job will never succeed, so it is exhausted now. */
 export interface JobFailed {
   readonly failed: true;
   readonly reason: string;
 }
 
-/** How a run ended. A handler that throws asks for another run. */
+/** How a run ended. A handler that throws is run again. */
 export type JobOutcome = JobDone | JobRetry | JobFailed;
 
-/** Runs one kind of job. It may run twice for the same job, so its effects must bear repetition. */
+/** Runs one kind of job. It may run twice for the same job, so its effects must be repeatable. */
 export type JobHandler = (job: Job, context: JobContext) => Promise<JobOutcome>;
 
 /** How long one kind of job is tried. */
 export interface JobPolicy {
   /** Runs before the job is exhausted. */
   readonly attemptsMax: number;
-  /** Age at which the job is exhausted, in milliseconds; the last run is not begun later. */
+  /** Age at which the job is exhausted, in milliseconds; no run starts later. */
   readonly ageMsMax: number;
-  /** Milliseconds to wait after the given attempt; `random` gives 0 <= x < 1. */
+  /** Milliseconds to wait after the given attempt; `random` returns 0 <= x < 1. */
   backoff(attempt: number, random: () => number): number;
-  /** What happens when the job is given up, in the transaction that removes it. Unset: it is only logged. */
+  /** Runs in the transaction that removes an exhausted job. Unset: the job is only logged. */
   onExhausted?(transaction: Transaction, job: Job, reason: string): Promise<void> | void;
 }
 
-/** Doubles from `firstMs` to `maxMs`; a random half of each delay is left out, so that those who failed together do not return together. */
+/** Doubles from `firstMs` to `maxMs`; up to half of each delay is left out at random, so that retries spread out. */
 export const exponentialBackoff =
   (options: { readonly firstMs: number; readonly maxMs: number }): JobPolicy["backoff"] =>
   (attempt, random) => {

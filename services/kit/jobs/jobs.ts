@@ -24,22 +24,22 @@ export type { JobTables } from "./job-tables.ts";
 
 /** A durable queue of work. */
 export interface Jobs {
-  /** Adds a job when the transaction commits; gives its id. Adding one with the id of another replaces that. */
+  /** Adds a job when the transaction commits; returns its id. Replaces a job with the same id. */
   enqueue(transaction: Transaction, job: NewJob): string;
-  /** Removes a job when the transaction commits and aborts its run. False when there is none. */
+  /** Removes a job when the transaction commits, and aborts its run. False if it does not exist. */
   cancel(transaction: Transaction, id: string): Promise<boolean>;
-  /** Begins to run what is due. */
+  /** Starts to run due jobs. */
   start(): void;
-  /** Takes nothing more, waits for what runs, aborts it after the limit (milliseconds; unset: 10,000) and gives back what does not end. */
+  /** Leases no more jobs, waits for those that run, and aborts them after the limit in milliseconds. Unset: 10,000. */
   stop(limitMs?: number): Promise<void>;
   /** Resolves when nothing runs and nothing is due. */
   idle(): Promise<void>;
   stats(): JobsStats;
-  /** How many jobs may run and do not yet; counting ends at `limit`. */
+  /** The number of jobs that may run now and do not yet, at most `limit`. */
   countDue(limit: number): Promise<number>;
 }
 
-/** Makes the queue; nothing runs before `start`. Throws when a kind has a handler or a policy, but not both. */
+/** Creates the queue; nothing runs before `start`. Throws if a kind has a handler or a policy, but not both. */
 export const createJobs = (options: JobsOptions): Jobs => {
   for (const kind of new Set([...Object.keys(options.handlers), ...Object.keys(options.policy)]))
     if (!Object.hasOwn(options.handlers, kind) || !Object.hasOwn(options.policy, kind))

@@ -1,53 +1,53 @@
 import { parseArn } from "../arn/arn.ts";
 
-/** Whether a named key may be used. */
-export type KeyState = "ENABLED" | "DISABLED" | "PENDING_DELETION";
+/** The state of a named key. */
+type KeyState = "ENABLED" | "DISABLED" | "PENDING_DELETION";
 
 /** A declared key. */
 export interface NamedKey {
-  /** Its id, or its ARN in any partition; with an ARN only names of the same region and account mean it. */
+  /** Its id, or its ARN in any partition; with an ARN it is named only by names of the same region and account. */
   readonly id: string;
   /** Each begins with `alias/`. */
   readonly aliases: readonly string[];
   readonly state: KeyState;
 }
 
-/** Which keys there are, and which of them may be used now. */
+/** The named keys, and which of them may be used now. */
 export interface KeyNames {
   /**
-   * The id of the key that is meant by an id, an alias, or an ARN of either in any partition; the empty name means the
+   * The id of the key with this id or alias, or with an ARN of either in any partition; the empty name is that of the
    * installation's own key, whose id is empty. Throws NamedKeyError.
    */
   usableId(name: string): string;
 }
 
 /** Why a named key cannot be used. */
-export type NamedKeyProblem = "NOT_FOUND" | Exclude<KeyState, "ENABLED">;
+type NamedKeyProblem = "NOT_FOUND" | Exclude<KeyState, "ENABLED">;
 
-const words: Readonly<Record<NamedKeyProblem, string>> = {
+const problems: Readonly<Record<NamedKeyProblem, string>> = {
   NOT_FOUND: "does not exist",
   DISABLED: "is disabled",
   PENDING_DELETION: "is pending deletion",
 };
 
-/** A key that is not there or may not be used. A declaration changes that, so calling again later may help. */
+/** A key does not exist or may not be used. A declaration can change that, so a later call may succeed. */
 export class NamedKeyError extends Error {
   override readonly name = "NamedKeyError";
   readonly problem: NamedKeyProblem;
-  /** As it was given. */
+  /** The name as the caller wrote it. */
   readonly keyName: string;
 
   constructor(problem: NamedKeyProblem, keyName: string) {
-    super(`Key ${keyName} ${words[problem]}.`);
+    super(`Key ${keyName} ${problems[problem]}.`);
     this.problem = problem;
     this.keyName = keyName;
   }
 }
 
-/** The names of an installation that declares no keys: each is a key of its own, and may be used. */
+/** The names of an installation that declares no keys: each names a key of its own, which may be used. */
 export const anyKeyNames: KeyNames = { usableId: (name) => partsOf(name).local };
 
-/** The names of an installation that declares its keys, and no others. No two keys may have a name in common. */
+/** The names of an installation that declares its keys; others do not exist. No two keys may share a name. */
 export const declaredKeyNames = (keys: readonly NamedKey[]): KeyNames => {
   const byName = new Map(
     keys.flatMap((key) => {
@@ -68,7 +68,7 @@ export const declaredKeyNames = (keys: readonly NamedKey[]): KeyNames => {
   };
 };
 
-/** A name without what an ARN adds to it: `alias/x` or an id; and the region and account that an ARN says. */
+/** The local part of a name, `alias/x` or an id, and the region and account of an ARN. */
 export const partsOf = (name: string): { readonly local: string; readonly place: string | undefined } => {
   const parsed = name.startsWith("arn:") ? parseArn(name) : undefined;
   if (parsed?.service !== "kms") return { local: name, place: undefined };

@@ -11,35 +11,38 @@ import type { SealContext } from "./sealed.ts";
 import { seal, SealBrokenError, unseal } from "./sealed.ts";
 
 /**
- * Envelope encryption. Content is sealed with a data key of its own; the data key is kept beside it, wrapped under a
+ * Envelope encryption. Content is sealed with a data key of its own; the data key is stored next to it, wrapped under a
  * named key: an id, alias or ARN that the owner of the content chose, or the empty name for the installation's own.
- * Wrapping keys are derived from a master key and the named key's id and never stored. The wrapped form says which
- * named key and which master key it takes, so nothing else need be remembered, and an alias may mean another key later.
+ * Wrapping keys are derived from a master key and the named key's id and never stored. The wrapped form contains the
+ * ids of its named key and master key, so nothing else need be stored, and an alias may name another key later.
  *
- * Where a named key is used its declaration must allow it now; else NamedKeyError.
+ * The declaration of a named key must allow its use at that moment; otherwise NamedKeyError.
  */
 export interface Keyring {
-  /** The id of the master key that wraps what is wrapped now. */
+  /** The id of the latest master key, with which data keys are wrapped. */
   masterKeyId(): string;
-  /** Whether there are older master keys, with which something may still be wrapped. */
+  /** True if there are older master keys, with which data keys may still be wrapped. */
   hasOlderMasterKeys(): boolean;
-  /** A new data key of 32 bytes and its wrapped form, which may be stored in clear. The context must be the same when it is opened. Throws NamedKeyError. */
+  /** Creates a data key of 32 bytes; opening it needs the same context. Throws NamedKeyError. */
   createDataKey(keyName: string, context: SealContext): DataKey;
-  /** The data key. Throws NamedKeyError, SealBrokenError for another context or changed bytes, MasterKeyMissingError when its master key has gone. */
+  /**
+   * Unwraps a data key. Throws NamedKeyError, SealBrokenError for another context or changed bytes, and
+   * MasterKeyMissingError if its master key is missing.
+   */
   openDataKey(context: SealContext, wrapped: Uint8Array): Buffer;
-  /** For those who keep opened data keys: refuses a wrapped one whose named key cannot be used now. Throws NamedKeyError. */
+  /** For callers that cache data keys: throws NamedKeyError if the named key of a wrapped one may not be used now. */
   assertUsable(wrapped: Uint8Array): void;
-  /** Whether the data key is wrapped under the key that the name means now. Throws NamedKeyError for that name. */
+  /** True if the data key is wrapped under the key that currently has this name. Throws NamedKeyError for the name. */
   isWrappedUnder(wrapped: Uint8Array, keyName: string): boolean;
-  /** The same data key, wrapped under another named key; both must be usable. Content need not be touched. */
+  /** The same data key, wrapped under another named key; both must be usable. Content need not be changed. */
   moveDataKey(context: SealContext, wrapped: Uint8Array, toKeyName: string): Buffer;
-  /** Whether a newer master key has come since the data key was wrapped, so that `rewrap` is due. */
+  /** True if the data key is not wrapped with the latest master key, so that `rewrap` is due. */
   isStale(wrapped: Uint8Array): boolean;
-  /** The same data key under the same named key, whatever its state, wrapped with the latest master key. */
+  /** The same data key under the same named key, in whatever state, wrapped with the latest master key. */
   rewrap(context: SealContext, wrapped: Uint8Array): Buffer;
 }
 
-export interface DataKey {
+interface DataKey {
   readonly key: Buffer;
   readonly wrapped: Buffer;
 }
@@ -115,17 +118,17 @@ export const createKeyring = (masters: MasterKeys, names: KeyNames): Keyring => 
   };
 };
 
-export interface KeyringOptions {
+interface KeyringOptions {
   /** The file of master keys. */
   readonly path: string;
   readonly names: KeyNames;
   readonly clock: Clock;
   readonly log?: Logger;
-  /** A data key that is stored, if there is one: then the file must be there and hold the master key that wraps it. */
+  /** Any stored data key: with one, the file must exist and contain the master key that wraps it. */
   readonly sample: Uint8Array | undefined;
 }
 
-/** Opens a service's keyring. Throws MasterKeysError when the file cannot be used, is missing or is another installation's. */
+/** Opens a service's keyring. Throws MasterKeysError if the file is invalid, missing or of another installation. */
 export const openKeyring = async ({ path, names, clock, log, sample }: KeyringOptions): Promise<Keyring> => {
   const masters = await openMasterKeys(path, { clock, isNeeded: sample !== undefined, ...(log && { log }) });
   if (sample !== undefined && masters.find(partsOfWrapped(sample).masterId) === undefined)

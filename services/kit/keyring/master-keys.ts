@@ -7,49 +7,49 @@ import type { Clock } from "../clock/clock.ts";
 import { openWatched } from "../config/watched-files.ts";
 import type { Logger } from "../log/log.ts";
 
-/** A key that wraps others. */
+/** A key that wraps data keys. */
 export interface MasterKey {
-  /** From 1 upwards, in the order of making. */
+  /** From 1 upwards, in the order of creation. */
   readonly version: number;
-  /** 16 hexadecimal digits, made from the key itself: it names the key and tells nothing of it. */
+  /** 16 hexadecimal digits of a digest of the key: it names the key and reveals nothing about it. */
   readonly id: string;
   /** 32 bytes. */
   readonly key: Buffer;
 }
 
-/** The keys that wrap all others. New ones are wrapped with the latest; older ones still unwrap. */
+/** The keys that wrap all data keys: new ones with the latest; the older ones still unwrap. */
 export interface MasterKeys {
   latest(): MasterKey;
   find(id: string): MasterKey | undefined;
-  /** Whether there are older ones than the latest. */
+  /** True if there are older ones than the latest. */
   hasOlder(): boolean;
 }
 
 const masterKeyBytes = 32;
 
-/** A file of master keys that cannot be used. The message quotes nothing of it. */
+/** A file of master keys is invalid. The message quotes nothing of it. */
 export class MasterKeysError extends Error {
   override readonly name = "MasterKeysError";
 }
 
-/** Where a service keeps its master keys. */
+/** The path of a service's master keys. */
 export const masterKeysFile = (serviceDirectory: string): string => join(serviceDirectory, "master.keys");
 
-/** Master keys that are given, the oldest first. */
+/** Given master keys, the oldest first. */
 export const fixedMasterKeys = (keys: readonly Uint8Array[]): MasterKeys =>
   keysOf(keys.map((key, index) => masterKey(index + 1, Buffer.from(key))));
 
-export interface MasterKeysOptions {
+interface MasterKeysOptions {
   readonly clock: Clock;
   readonly log?: Logger;
-  /** True when there is data that cannot be read without the file, so that none may be made in its place. */
+  /** True if stored data needs the file, so that it must not be created. */
   readonly isNeeded?: boolean;
 }
 
 /**
- * Opens a file of master keys, or makes one with a first key and mode 0600. A line is `<version> <base64 of 32 bytes>`.
- * Losing the file loses everything that is wrapped, so one that cannot be read is never replaced. A change takes effect
- * within a second; one that cannot be used, or that lacks the key in use, is logged and the former keys stay. Throws
+ * Opens a file of master keys, or creates it with a first key and mode 0600. A line is `<version> <base64 of 32
+ * bytes>`. Losing the file loses everything that is wrapped, so an unreadable one is never replaced. A change takes
+ * effect within a second; an invalid one, or one without the key in use, is logged and the former keys stay. Throws
  * MasterKeysError.
  */
 export const openMasterKeys = async (path: string, options: MasterKeysOptions): Promise<MasterKeys> => {
@@ -63,7 +63,7 @@ export const openMasterKeys = async (path: string, options: MasterKeysOptions): 
       const keys = keysOf(parse(path, text));
       if (inUse !== undefined && keys.find(inUse) === undefined)
         throw new MasterKeysError(`${path} lacks the master key that is in use`);
-      // A key must not wrap anything before it is sure to be found again, whoever wrote it.
+      // A key must not wrap anything before it is durable.
       syncSync(path);
       syncSync(dirname(path));
       inUse = keys.latest().id;
@@ -81,8 +81,8 @@ export const openMasterKeys = async (path: string, options: MasterKeysOptions): 
 };
 
 /**
- * Adds a key that becomes the latest. What older ones have wrapped can still be opened. Of two additions at the same
- * time one is refused. Throws MasterKeysError.
+ * Adds a key, which becomes the latest. Data keys of older ones can still be opened. Of two concurrent additions one
+ * fails. Throws MasterKeysError.
  */
 export const addMasterKey = async (path: string): Promise<MasterKey> => {
   const nextPath = `${path}.next`;
@@ -137,7 +137,7 @@ const parse = (path: string, text: string): readonly MasterKey[] => {
   return [...keys.values()];
 };
 
-/** Makes the file with a first key where there is none. */
+/** Creates the file with a first key unless it exists. */
 const makeFile = async (path: string): Promise<void> => {
   if (await exists(path)) return;
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
@@ -145,7 +145,7 @@ const makeFile = async (path: string): Promise<void> => {
   const text = formatLine(masterKey(1, randomBytes(masterKeyBytes)));
   await writeFile(draft, text, { flag: "wx", mode: 0o600, flush: true });
   try {
-    // A link is refused when the name is taken, so that of two starts one makes the file, and half a key is never found.
+    // A link fails if the name exists, so that one of two starts creates the file, and never with half a key.
     await link(draft, path);
   } catch (error) {
     if (!isCode(error, "EEXIST")) throw error;
@@ -163,7 +163,7 @@ const exists = (path: string): Promise<boolean> =>
     },
   );
 
-/** Puts a file's content, or a directory's names, on the disk. */
+/** Makes a file's content, or a directory's names, durable. */
 const syncSync = (path: string): void => {
   const descriptor = openSync(path, "r");
   try {

@@ -1,16 +1,16 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 
-/** The bytes of a nonce; a new random one is made for each seal. */
+/** The bytes of a nonce, which is random for each seal. */
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/** What a seal adds to its content. */
+/** The bytes that a seal adds to its content. */
 const sealOverheadBytes = nonceBytes + tagBytes;
 
-/** What sealed bytes belong to, part by part. A text is its UTF-8 bytes. */
+/** The owner and purpose of sealed bytes, part by part. A text is its UTF-8 bytes. */
 export type SealContext = readonly (string | Uint8Array)[];
 
-/** Sealed bytes that do not open: another key, another context, or changed. Which of them cannot be told. */
+/** Sealed bytes do not open: another key, another context, or changed bytes; which of them is unknown. */
 export class SealBrokenError extends Error {
   override readonly name = "SealBrokenError";
 
@@ -20,8 +20,8 @@ export class SealBrokenError extends Error {
 }
 
 /**
- * Encrypts with AES-256-GCM: nonce, ciphertext, tag. The context is not kept; it must be the same, part by part, when
- * the seal is opened, so that sealed bytes cannot be moved from one place to another.
+ * Encrypts with AES-256-GCM: nonce, ciphertext, tag. The context is not stored; it must be the same, part by part, when
+ * the seal is opened, so that sealed bytes cannot be moved to another record.
  */
 export const seal = (key: Uint8Array, context: SealContext, content: Uint8Array): Buffer => {
   const nonce = randomBytes(nonceBytes);

@@ -1,17 +1,8 @@
-/** An error as a log line tells it. */
-export interface ErrorDescription {
-  readonly type: string;
-  readonly message: string;
-  readonly stack: string | undefined;
-  readonly code?: string | number;
-  readonly cause?: ErrorDescription;
-}
-
 const causesMax = 4;
 
 /**
- * Describes an error for the log: its type, text, stack, code and causes. Whatever else hangs on it stays out, because
- * libraries hang requests, headers and bodies there. Values that are not errors are told by their type.
+ * Describes an error for the log: its type, text, stack, code and causes. Its other members are left out, because
+ * libraries put requests, headers and bodies there. Of a value that is not an error only the type is shown.
  */
 export const describeError = (thrown: unknown): unknown => describe(thrown, causesMax);
 

@@ -8,8 +8,8 @@ import { hideSecrets } from "./secret-text.ts";
 export type Logger = PinoLogger;
 
 /** How one process logs. */
-export interface LogOptions {
-  /** The process or service that speaks. */
+interface LogOptions {
+  /** The process or service that logs. */
   readonly name: string;
   /** fatal, error, warn, info, debug, trace or silent. Unset: info. */
   readonly level?: string;
@@ -31,12 +31,12 @@ const secretMembers = [
 ];
 
 /**
- * A logger of one process: JSON lines on standard output, or readable lines on a terminal. A line that is written in the
- * course of a call carries its `trace_id`.
+ * A logger of one process: JSON lines on standard output, or readable lines on a terminal. A line that is written
+ * during a call carries its `trace_id`.
  *
- * Secrets stay out in four ways: members with their names are hidden; a protobuf message is told by its type alone
- * (`loggable` tells more of it); errors are told by their text, stack and cause, without what else hangs on them; and
- * tokens, signatures and keys that stand in a text are cut out of it.
+ * Secrets are kept out in four ways: members with secret names are hidden; of a protobuf message only the type is shown
+ * (`loggable` shows more); of an error only text, stack, code and causes; and tokens, signatures and keys are removed
+ * from texts.
  */
 export const createLogger = (options: LogOptions): Logger => {
   const pretty = options.pretty ?? (process.env["QUARTET_LOG_PRETTY"] === "1" || process.stdout.isTTY);
@@ -65,9 +65,8 @@ const prettyTransport = {
 };
 
 /**
- * Lines on standard output, written in their order by another thread; what is left at the exit is written by then. After
- * each fatal line pino flushes a destination that can be flushed, which would write it before the lines that are still on
- * their way, so it sees only `write`.
+ * Standard output, to which another thread writes the lines in order; the remaining ones are written at exit. It has no
+ * flush for pino to call after a fatal line: that would write the fatal line before those still being written.
  */
 const standardOutput = (): DestinationStream => {
   const destination = pino.destination({ dest: process.stdout.fd, sync: false });
@@ -79,7 +78,7 @@ const traceMembers = (): object => {
   return trace === undefined ? {} : { trace_id: trace.traceId };
 };
 
-/** A message that somebody logs whole may hold anything, so only its type is told. */
+/** A whole message may hold anything, so only its type is logged. */
 const withoutMessages = (members: Record<string, unknown>): Record<string, unknown> => {
   if (!Object.values(members).some(isMessage)) return members;
   return Object.fromEntries(

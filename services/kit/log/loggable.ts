@@ -3,7 +3,7 @@ import { isFieldSet } from "@bufbuild/protobuf";
 
 import { fieldContract, methodContract } from "../contract/contract.ts";
 
-/** What stands in the place of a value that must not be told. */
+/** Replaces a value that must not be logged. */
 const hidden = "[hidden]";
 const textLengthMax = 128;
 const elementsMax = 8;
@@ -11,7 +11,7 @@ const depthMax = 6;
 
 /**
  * A request as a log line may show it: without the values of `sensitive` members and of page tokens, bytes by their
- * number, long texts and lists cut. Members that are not set are left out.
+ * count, long texts and lists cut. Unset members are left out.
  */
 export const loggableRequest = (method: DescMethod, request: Message): object =>
   showMessage(method.input, request, tokenName(method), 0);

@@ -1,6 +1,6 @@
 /**
- * What carries a secret wherever it stands in a text: a bearer token, the signature of a header, and the parameters of a
- * signed URL. The name stays, the value goes.
+ * Texts that carry a secret: a bearer token, the signature of a header, and the parameters of a signed URL. The name
+ * stays, the value is replaced.
  */
 const secrets: readonly (readonly [RegExp, string])[] = [
   [/\b(Bearer|Basic) +[A-Za-z0-9._~+/=-]{8,}/gi, "$1 [hidden]"],
@@ -9,7 +9,7 @@ const secrets: readonly (readonly [RegExp, string])[] = [
 
 const sign = /bearer|basic|signature|token/i;
 
-/** The line without the secrets that stand in its texts. The last defence: what is logged has none to begin with. */
+/** The line without secrets in its texts. The last defence: what is logged should have none. */
 export const hideSecrets = (line: string): string => {
   if (!sign.test(line)) return line;
   return secrets.reduce((text, [pattern, hidden]) => text.replace(pattern, hidden), line);

@@ -4,18 +4,18 @@ import type { Code } from "@connectrpc/connect";
 import { DurationTally } from "./duration-tally.ts";
 import type { Metrics, Sample } from "./metrics.ts";
 
-/** Who wants to know of calls, each method by its descriptor. Every call that started ends once. */
+/** Observes calls, each method by its descriptor. Every call that started ends once. */
 export interface CallObserver {
   started(method: DescMethod): void;
-  /** `code` is undefined when the call went well. */
+  /** `code` is undefined if the call succeeded. */
   ended(method: DescMethod, code: Code | undefined, ms: number): void;
 }
 
-/** The numbers of one method. */
+/** The counts of one method. */
 class MethodTally {
   readonly labels: Readonly<Record<string, string>>;
   started = 0;
-  /** Ended calls by their code; 0: good. */
+  /** Ended calls by their code; 0: success. */
   readonly handled: number[] = [];
   readonly durations = new DurationTally();
 
@@ -35,9 +35,9 @@ class MethodTally {
 const streamless = (kind: string): string => kind.replace("streaming", "stream");
 
 /**
- * Counts the calls that a process takes (`grpc_server`) or makes (`grpc_client`), in the names that gRPC's own
- * middlewares use. A call adds to plain numbers, so counting it costs a fraction of a microsecond; labels are made only
- * when somebody reads the metrics. Methods come from descriptors, so nobody outside can add a label.
+ * Counts the calls that a process serves (`grpc_server`) or makes (`grpc_client`), under the names of gRPC's own
+ * middlewares. A call adds to plain numbers, so counting costs a fraction of a microsecond; labels are created only
+ * when the metrics are read. Methods come from descriptors, so a caller cannot add a label.
  */
 export const callMetrics = (metrics: Metrics, side: "grpc_server" | "grpc_client"): CallObserver => {
   const tallies = new Map<DescMethod, MethodTally>();

@@ -1,11 +1,11 @@
 import type { Sample } from "./metrics.ts";
 
-/** Upper bounds in seconds: from half a millisecond, what one small call takes, to a minute, what a large body may. */
+/** Upper bounds in seconds: from half a millisecond, as a small call takes, to a minute, as a large body may take. */
 const boundsSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60] as const;
 
 /** The durations of one kind of work, counted in buckets. */
 export class DurationTally {
-  /** How many fell in each bucket; the last one has no bound. */
+  /** The count of each bucket; the last one has no bound. */
   readonly #counts = Array.from({ length: boundsSeconds.length + 1 }, () => 0);
   #sumSeconds = 0;
   #count = 0;

@@ -4,24 +4,24 @@ import type { Metrics, Sample } from "./metrics.ts";
 /** One request that was answered. */
 export interface AnsweredRequest {
   readonly api: string;
-  /** The operation's name; undefined when none was found. */
+  /** The operation's name; undefined if none was found. */
   readonly operation: string | undefined;
   readonly dialect: string;
   readonly status: number;
   readonly ms: number;
 }
 
-/** What requests that mean no operation are counted as, so that a stranger cannot add labels. */
+/** The label of requests without an operation, so that a caller cannot add labels. */
 const unknownOperation = "unknown";
 
-/** The numbers of one operation in one dialect. */
+/** The counts of one operation in one dialect. */
 interface OperationTally {
   readonly labels: Readonly<Record<"api" | "operation" | "dialect", string>>;
   readonly statuses: Map<number, number>;
   readonly durations: DurationTally;
 }
 
-/** Counts requests over HTTP by what they meant and how they were answered. */
+/** Counts HTTP requests by operation and status. */
 export const httpMetrics = (metrics: Metrics): ((request: AnsweredRequest) => void) => {
   const tallies = new Map<string, OperationTally>();
   const samples = (read: (tally: OperationTally) => Iterable<Sample>) => () =>

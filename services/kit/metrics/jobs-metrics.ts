@@ -1,10 +1,10 @@
 import type { Jobs, JobsCounts } from "../jobs/jobs.ts";
 import type { Metrics } from "./metrics.ts";
 
-/** Due jobs are counted in the store each time somebody asks, so no further than this. */
+/** Due jobs are counted in the store at each reading, so at most this many. */
 const dueCountMax = 10_000;
 
-/** Shows what a process's queue of jobs has done since it started, by kind of job, and holds now. */
+/** Adds the metrics of a process's job queue: what it has done since it started, by kind of job, and what is due. */
 export const jobsMetrics = (metrics: Metrics, jobs: Pick<Jobs, "stats" | "countDue">): void => {
   for (const [name, type, help, member] of rows)
     metrics.add({

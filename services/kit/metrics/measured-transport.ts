@@ -4,7 +4,7 @@ import { ConnectError } from "@connectrpc/connect";
 
 import type { CallObserver } from "./call-metrics.ts";
 
-/** Tells an observer of every call that is made. A stream lasts until its answer was read to its end, or left. */
+/** Reports every call to an observer. A stream lasts until its answer was read to its end, or abandoned. */
 export const measuredTransport = <T extends Transport>(transport: T, observer: CallObserver): T => ({
   ...transport,
   unary: async (...call: Parameters<Transport["unary"]>) => {

@@ -1,13 +1,13 @@
 import { collectDefaultMetrics, Registry } from "prom-client";
 import type { Metric } from "prom-client";
 
-/** A page of metrics as `GET /metrics` answers it. */
-export interface MetricsPage {
+/** A page of metrics, the answer of `GET /metrics`. */
+interface MetricsPage {
   readonly contentType: string;
   readonly body: string;
 }
 
-/** One line of a metric: its labels and its value. Histograms also say which of their lines it is. */
+/** One line of a metric: its labels and its value; in histograms also which of the lines. */
 export interface Sample {
   readonly labels: Readonly<Record<string, string | number>>;
   readonly value: number;
@@ -15,8 +15,8 @@ export interface Sample {
   readonly metricName?: string;
 }
 
-/** A metric whose numbers are kept elsewhere and read when somebody asks for them. */
-export interface ReadMetric {
+/** A metric whose values are kept elsewhere and read when the page is requested. */
+interface ReadMetric {
   readonly name: string;
   readonly help: string;
   readonly type: "counter" | "gauge" | "histogram";
@@ -25,7 +25,7 @@ export interface ReadMetric {
 
 /** The metrics of one process. */
 export interface Metrics {
-  /** Adds a metric. Throws when one of this name is there. */
+  /** Adds a metric. Throws if one of this name exists. */
   add(metric: ReadMetric): void;
   page(): Promise<MetricsPage>;
 }
@@ -40,7 +40,7 @@ export const createMetrics = ({ withProcess = false }: { readonly withProcess?: 
   return {
     add: ({ name, help, type, read }) => {
       const metric = { name, help, type, get: async () => ({ name, help, type, values: [...(await read())] }) };
-      // The registry asks a metric only for its name and its lines; its type names the library's own classes.
+      // The registry uses only the name and the lines of a metric; its type demands the library's own classes.
       registry.registerMetric(metric as unknown as Metric);
     },
     page: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),

@@ -1,7 +1,7 @@
 import type { StoreStats } from "../store/store.ts";
 import type { Metrics } from "./metrics.ts";
 
-/** Shows what a process's store has done and holds. */
+/** Adds the metrics of a process's store: what it has done and what it holds. */
 export const storeMetrics = (metrics: Metrics, store: { stats(): StoreStats }): void => {
   for (const [name, type, help, read] of rows)
     metrics.add({

@@ -6,7 +6,7 @@ import { fitsArn, fitsWildcard } from "./wildcard.ts";
 export interface Condition {
   readonly operator: Operator;
   readonly quantifier: "none" | "all" | "any";
-  /** A missing key satisfies it. */
+  /** True if a missing key satisfies it. */
   readonly ifExists: boolean;
   /** Context key as written; keys compare without regard to case. */
   readonly key: string;
@@ -14,15 +14,15 @@ export interface Condition {
 }
 
 /** How a value of the request compares with a value of the policy. */
-export interface Operator {
+interface Operator {
   readonly name: string;
-  /** Satisfied when no policy value compares. */
+  /** True if it is satisfied when no policy value matches. */
   readonly isNegated: boolean;
-  /** Whether variables are replaced in policy values. */
+  /** True if variables are replaced in policy values. */
   readonly takesVariables: boolean;
-  /** Whether `*` and `?` of a policy value stand for other characters. */
+  /** True if `*` and `?` of a policy value are wildcards. */
   readonly isPattern: boolean;
-  /** Says what is wrong with a policy value; undefined when nothing is. */
+  /** Returns the fault of a policy value; undefined if it has none. */
   readonly refuse: (policyValue: string) => string | undefined;
   readonly compare: (requestValue: string, policyValue: string) => boolean;
 }
@@ -124,7 +124,7 @@ const negations: Readonly<Record<string, string>> = {
   ArnNotLike: "ArnLike",
 };
 
-/** Asks whether the key is absent; what it compares is presence, so no quantifier and no IfExists fits it. */
+/** True of absent keys. It compares presence, so it has neither quantifiers nor IfExists. */
 const nullOperator: Operator = {
   name: "Null",
   isNegated: false,
@@ -151,7 +151,7 @@ function operator(name: string, comparison: Comparison, isNegated: boolean): Ope
 /** The names of all operators, without quantifiers and `IfExists`. */
 export const operatorNames: readonly string[] = [...operators.keys()];
 
-/** Reads one key of an operator; a string says what is wrong with it. */
+/** Parses one key of an operator; returns a string with the fault if it is invalid. */
 export const parseCondition = (written: string, key: string, values: readonly string[]): Condition | string => {
   const match = /^(?:(ForAllValues|ForAnyValue):)?([A-Za-z]+?)(IfExists)?$/.exec(written);
   const found = operators.get(match?.[2] ?? "");
@@ -169,8 +169,8 @@ export const parseCondition = (written: string, key: string, values: readonly st
 };
 
 /**
- * Whether the request satisfies the condition. `resolve` replaces the variables of a policy value; a value whose
- * variable has no value compares with nothing.
+ * True if the request satisfies the condition. `resolve` replaces the variables of a policy value; a value whose
+ * variable has no value matches nothing.
  */
 export const isSatisfied = (
   condition: Condition,

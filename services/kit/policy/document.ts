@@ -1,7 +1,7 @@
 import type { Condition } from "./condition.ts";
 import { parseCondition } from "./condition.ts";
 
-/** A policy that can be evaluated. */
+/** A parsed policy. */
 export interface Policy {
   readonly version: "2008-10-17" | "2012-10-17";
   readonly id: string | undefined;
@@ -12,36 +12,36 @@ export interface Policy {
 export interface Statement {
   readonly sid: string | undefined;
   readonly effect: "Allow" | "Deny";
-  /** Undefined in identity policies, whose principal is who carries them. */
+  /** Undefined in identity policies, which apply to the principal that carries them. */
   readonly principal: Selection<Principal> | undefined;
   readonly action: Selection<string>;
-  /** Undefined where the document names none: the policy's own resource is meant. */
+  /** Undefined if the document names none: the statement applies to the policy's own resource. */
   readonly resource: Selection<string> | undefined;
   readonly conditions: readonly Condition[];
 }
 
-/** What is selected, or everything but that. */
-export interface Selection<T> {
+/** A set of values, or its complement. */
+interface Selection<T> {
   readonly isNegated: boolean;
   readonly entries: readonly T[];
 }
 
-/** `*` of any kind is everybody, anonymous callers included. */
+/** `*` of any kind matches everyone, anonymous callers included. */
 export interface Principal {
   readonly kind: "everyone" | "account" | "arn" | "service" | "federated" | "canonical-user";
   readonly value: string;
 }
 
-/** Which kind of policy a document is. */
+/** The kind of policy that a document must be. */
 export interface DocumentRules {
   /** Resource policies name principals; identity policies must not. */
   readonly principals: "required" | "forbidden";
-  /** Words beside `AWS` under which a principal's accounts and ARNs stand. */
-  readonly accountWords?: readonly string[];
+  /** Member names besides `AWS` under which a principal lists accounts and ARNs. */
+  readonly accountMembers?: readonly string[];
   readonly bytesMax: number;
 }
 
-/** A document that is no policy. The message says where and why. */
+/** A document is not a valid policy. The message says where and why. */
 export class PolicyError extends Error {
   override readonly name = "PolicyError";
 }
@@ -58,7 +58,7 @@ const statementMembers = new Set([
   "Condition",
 ]);
 
-/** Reads a policy document. Throws PolicyError for anything that is no policy, also for members it does not know. */
+/** Parses a policy document. Throws PolicyError if it is invalid or has unknown members. */
 export const parsePolicy = (text: string, rules: DocumentRules): Policy => {
   if (Buffer.byteLength(text) > rules.bytesMax)
     throw new PolicyError(`the policy has more than ${rules.bytesMax} bytes`);
@@ -123,14 +123,14 @@ const selection = <T>(
 
 const principals = (value: unknown, at: string, rules: DocumentRules): Principal[] => {
   if (value === "*") return [{ kind: "everyone", value: "*" }];
-  const words = ["AWS", ...(rules.accountWords ?? [])];
-  const found = Object.entries(asObject(value, at)).flatMap(([word, listed]) => {
-    const values = texts(listed, `${at}.${word}`);
-    if (words.includes(word)) return values.map((each) => accountPrincipal(each, `${at}.${word}`));
-    if (word === "Service") return values.map((each): Principal => ({ kind: "service", value: each }));
-    if (word === "Federated") return values.map((each): Principal => ({ kind: "federated", value: each }));
-    if (word === "CanonicalUser") return values.map((each): Principal => ({ kind: "canonical-user", value: each }));
-    throw new PolicyError(`${at}: ${JSON.stringify(word)} is no kind of principal`);
+  const accountMembers = ["AWS", ...(rules.accountMembers ?? [])];
+  const found = Object.entries(asObject(value, at)).flatMap(([member, listed]) => {
+    const values = texts(listed, `${at}.${member}`);
+    if (accountMembers.includes(member)) return values.map((each) => accountPrincipal(each, `${at}.${member}`));
+    if (member === "Service") return values.map((each): Principal => ({ kind: "service", value: each }));
+    if (member === "Federated") return values.map((each): Principal => ({ kind: "federated", value: each }));
+    if (member === "CanonicalUser") return values.map((each): Principal => ({ kind: "canonical-user", value: each }));
+    throw new PolicyError(`${at}: ${JSON.stringify(member)} is no kind of principal`);
   });
   if (found.length === 0) throw new PolicyError(`${at} must not be empty`);
   return found;

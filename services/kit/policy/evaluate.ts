@@ -3,20 +3,20 @@ import { isSatisfied } from "./condition.ts";
 import type { Policy, Principal, Statement } from "./document.ts";
 import { fitsArn, fitsWildcard, literalPattern } from "./wildcard.ts";
 
-/** Who asks, as far as policies can name it. */
+/** The caller, as far as policies can name it. */
 export interface Requester {
   /** Empty for an anonymous caller. */
   readonly accountId: string;
   readonly principalArn: string;
   readonly isRoot: boolean;
   readonly isAnonymous: boolean;
-  /** The account's canonical id, where the caller has one. */
+  /** The account's canonical id, if known. */
   readonly canonicalUserId?: string;
-  /** A service that calls in its own name, for example `events.example.com`. */
+  /** The name of a service that calls in its own name, for example `events.example.com`. */
   readonly serviceName?: string;
 }
 
-/** What is asked. */
+/** A request to decide. */
 export interface PolicyRequest {
   readonly requester: Requester;
   /** For example `s3:GetObject`. */
@@ -27,25 +27,25 @@ export interface PolicyRequest {
   readonly context: ConditionContext;
 }
 
-/** The policies that speak about a request. */
-export interface PolicySet {
-  /** The requester's own. */
+/** The policies that apply to a request. */
+interface PolicySet {
+  /** The requester's policies. */
   readonly identity: readonly Policy[];
-  /** The resource's. */
+  /** The resource's policies. */
   readonly resource: readonly Policy[];
   /** Another grant of the resource's owner (an ACL, a share) already allows it. */
   readonly isGrantedByOwner?: boolean;
 }
 
-/** How texts are spelled before they are compared, so that dialects are equal in policies. */
+/** How texts are normalized before they are compared, so that all dialects match in policies. */
 export interface Spelling {
   readonly action: (written: string) => string;
   readonly arn: (written: string) => string;
   readonly key: (written: string) => string;
 }
 
-/** The outcome and what decided it. */
-export interface Decision {
+/** The outcome, and the policy and statement that decided it. */
+interface Decision {
   readonly isAllowed: boolean;
   readonly because:
     | "explicit-deny"
@@ -55,7 +55,7 @@ export interface Decision {
     | "resource-policy"
     | "both-sides"
     | "owner-grant";
-  /** The deciding statement's Sid, where it has one. */
+  /** The deciding statement's Sid, if it has one. */
   readonly sid: string | undefined;
 }
 
@@ -63,8 +63,8 @@ const asWritten: Spelling = { action: (text) => text, arn: (text) => text, key: 
 
 /**
  * Decides a request: an explicit deny of any policy wins; then, within one account, one allow is enough and the root
- * needs none; across accounts the requester's side and the resource's must both allow; an anonymous requester has no
- * side of its own. Everything else is denied.
+ * needs none; across accounts both the requester's and the resource's policies must allow it; an anonymous requester
+ * has no policies. Everything else is denied.
  */
 export const evaluate = (request: PolicyRequest, policies: PolicySet, spelling: Spelling = asWritten): Decision => {
   const applies = (effect: Statement["effect"], from: readonly Policy[]): Statement | undefined =>
@@ -97,7 +97,7 @@ export const evaluate = (request: PolicyRequest, policies: PolicySet, spelling: 
   return { isAllowed: false, because: "no-allow", sid: undefined };
 };
 
-/** The first statement of this effect that speaks about the request. */
+/** The first statement of this effect that matches the request. */
 export const findStatement = (
   effect: Statement["effect"],
   request: PolicyRequest,
@@ -110,7 +110,7 @@ export const findStatement = (
     ?.statement;
 
 /**
- * The ARN of the role behind a session's: `arn:aws:iam::111122223333:role/reader` of
+ * The ARN of a session's role: `arn:aws:iam::111122223333:role/reader` of
  * `arn:aws:sts::111122223333:assumed-role/reader/nightly`. Undefined for every other principal.
  */
 export const roleArnOfSession = (principalArn: string): string | undefined => {
@@ -168,7 +168,10 @@ const isNamed = (principalArn: string, named: string, spelling: Spelling): boole
   return roleArn !== undefined && spelling.arn(roleArn) === named;
 };
 
-/** Replaces `${key}` and `${key, 'fallback'}`; `${*}`, `${?}` and `${$}` stand for the character. Undefined when a key has no single value. */
+/**
+ * Replaces `${key}` and `${key, 'fallback'}`; `${*}`, `${?}` and `${$}` become the character. Undefined if a key does
+ * not have exactly one value.
+ */
 const replaceVariables = (
   text: string,
   context: ConditionContext,

@@ -1,9 +1,9 @@
 import type { Policy, Statement } from "./document.ts";
 
 /**
- * Whether the policies of one principal allow everything, whatever is asked: a statement allows the action `*` on the
- * resource `*` without a condition, and no statement denies anything. What allows as much in more words (every action
- * but one that does not exist, a list of all services) does not count.
+ * True if the policies of one principal allow every request: a statement allows the action `*` on the resource `*`
+ * without a condition, and no statement denies anything. Longer equivalents (every action but one that does not exist,
+ * a list of all services) do not count.
  */
 export const grantsEverything = (policies: readonly Policy[]): boolean => {
   const statements = policies.flatMap((policy) => policy.statements);

@@ -1,16 +1,16 @@
-/** Stand in patterns for the characters themselves; no text that is matched holds these noncharacters. */
+/** Escapes of the wildcards in patterns; no matched text contains these noncharacters. */
 const literalStar = "\uFDD0";
 const literalMark = "\uFDD1";
 
-/** The text as a pattern that only the text itself fits. */
+/** The pattern that only this text matches. */
 export const literalPattern = (text: string): string => text.replaceAll("*", literalStar).replaceAll("?", literalMark);
 
 const isSame = (wanted: string, given: string | undefined): boolean =>
   wanted === given || (wanted === literalStar && given === "*") || (wanted === literalMark && given === "?");
 
 /**
- * Whether the text fits the pattern: `*` stands for any run of characters, `?` for one. It takes at most the product
- * of both lengths and never recurses, so no pattern makes it explode.
+ * True if the text matches the pattern: `*` matches any characters, `?` exactly one. Takes time in proportion to at
+ * most the product of both lengths and does not recurse, so no pattern is expensive.
  */
 export const fitsWildcard = (pattern: string, text: string): boolean => {
   let textAt = 0;
@@ -37,8 +37,8 @@ export const fitsWildcard = (pattern: string, text: string): boolean => {
 };
 
 /**
- * Whether the ARN fits the pattern part by part: a star reaches no further than its own of the six parts. A pattern
- * that ends early with a star leaves the parts after it open.
+ * True if the ARN matches the pattern part by part: a star matches only within its own of the six parts. A pattern that
+ * ends early with a star matches any further parts.
  */
 export const fitsArn = (pattern: string, arn: string): boolean => {
   if (pattern === "*") return true;

@@ -7,7 +7,7 @@ import type { ClientTls } from "../tls/client-tls.ts";
 import type { ClientCertificates, ServerTls } from "../tls/server-tls.ts";
 import { openTlsFiles } from "../tls/tls-files.ts";
 
-/** The settings by which the processes of an installation speak TLS with each other. */
+/** The settings for TLS between the processes of an installation. */
 export interface TlsConfig {
   readonly tlsCertificate: string;
   readonly tlsKey: string;
@@ -16,7 +16,7 @@ export interface TlsConfig {
   readonly tlsClientCertificates: ClientCertificates;
 }
 
-/** How a process connects to others, and how it listens. */
+/** The TLS of a process as a client and as a server. */
 export interface ProcessTls {
   readonly client: ClientTls;
   /** Undefined: without TLS. */
@@ -36,7 +36,7 @@ export const openProcessTls = (config: TlsConfig, clock: Clock, log: Logger): Pr
   };
 };
 
-/** Says so when everybody in the network can reach an address and read along. */
+/** Logs a warning if an address can be reached and read from the network. */
 export const warnIfExposed = ({ host, port }: Address, tls: ServerTls | undefined, log: Logger): void => {
   if (tls === undefined && !isLoopback(host))
     log.warn({ host, port }, "listens without TLS on an address that other machines reach");

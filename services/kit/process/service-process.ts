@@ -39,30 +39,30 @@ import type { ProcessTls, TlsConfig } from "./process-tls.ts";
 import { openProcessTls, warnIfExposed } from "./process-tls.ts";
 
 /** The settings that every process of an installation shares, as far as the kit uses them. */
-export interface SharedConfig extends TlsConfig {
+interface SharedConfig extends TlsConfig {
   readonly dataDir: string;
   readonly logLevel: string;
   readonly drainMs: number;
 }
 
-/** What a service gets to build its own dependencies from. */
-export interface Foundation<Config> {
+/** What a service's own dependencies are built from. */
+interface Foundation<Config> {
   readonly config: Config;
-  /** The service's own directory under the data directory; nobody else reads or writes it. */
+  /** The service's own directory under the data directory; no other process reads or writes it. */
   readonly directory: string;
   readonly store: Store;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Logger;
-  /** Makes the tokens with which this service calls another. */
+  /** Issues the tokens with which this service calls others. */
   readonly minter: Minter;
-  /** How it connects to others by TLS. */
+  /** Its TLS as a client of others. */
   readonly tls: ClientTls;
-  /** Who is declared in the installation, as of now. */
+  /** The declared accounts of the installation, as of now. */
   readonly accounts: Accounts;
-  /** Which encryption keys can be named in the installation, as of now. */
+  /** The encryption keys of the installation, as of now. */
   readonly keyNames: KeyNames;
-  /** What the process shows at `/metrics`. */
+  /** The metrics that the process shows at `/metrics`. */
   readonly metrics: Metrics;
 }
 
@@ -71,9 +71,9 @@ export interface Opened<App> {
   readonly app: App;
   /** The service's queue of jobs, for the metrics. */
   readonly jobs?: Jobs;
-  /** Further addresses that it serves, by purpose. */
+  /** Its further URLs, by purpose. */
   readonly urls?: Readonly<Record<string, string>>;
-  /** Runs after the last call ended and before the store closes. */
+  /** Runs after the last call has ended and before the store closes. */
   stop?(): Promise<void>;
 }
 
@@ -81,7 +81,11 @@ export interface Opened<App> {
 export interface ServiceProcess<S extends DescService, App, Shared extends SettingsTable, Own extends SettingsTable> {
   /** The service's name in the installation, in kebab case. */
   readonly name: string;
-  readonly installation: Installation & { readonly shared: Shared };
+  readonly installation: Installation & {
+    readonly shared: Shared;
+    /** The processes that log the calls of their own clients. Unset: none. */
+    readonly loggingFrontEnds?: readonly string[];
+  };
   readonly settings: Own;
   readonly service: S;
   readonly handlers: Handlers<S, App>;
@@ -91,7 +95,7 @@ export interface ServiceProcess<S extends DescService, App, Shared extends Setti
   open(foundation: Foundation<SettingsOf<Shared> & SettingsOf<Own>>): Promise<Opened<App>>;
 }
 
-/** Reads a process's settings from its arguments and environment; answers `--help` and `--print-config` itself. */
+/** Reads a process's settings from its arguments and environment; handles `--help` and `--print-config` itself. */
 export const processConfig = <Shared extends SettingsTable, Own extends SettingsTable>(
   installation: Installation & { readonly shared: Shared },
   name: string,
@@ -121,7 +125,7 @@ export const processConfig = <Shared extends SettingsTable, Own extends Settings
 
 /**
  * Opens the accounts of a process's configuration file, read again when it changes. `environment` is for the process
- * that needs the secrets of access keys. Ends the process when the file cannot be used.
+ * that needs the secrets of access keys. Ends the process if the file is invalid.
  */
 export const processAccounts = (
   installation: Installation,
@@ -137,7 +141,10 @@ export const processAccounts = (
   }
 };
 
-/** Opens the keys that a process's configuration file declares, read again when it changes. Ends the process when it cannot be used. */
+/**
+ * Opens the keys that a process's configuration file declares, read again when it changes. Ends the process if the file
+ * is invalid.
+ */
 const processKeyNames = (installation: Installation, name: string, log: Logger): KeyNames => {
   try {
     const file = configFileOf({ argv: process.argv.slice(2), directory: process.cwd() });
@@ -147,7 +154,7 @@ const processKeyNames = (installation: Installation, name: string, log: Logger):
   }
 };
 
-/** Opens a process's TLS files. Ends the process when they cannot be used. */
+/** Opens a process's TLS files. Ends the process if they are invalid. */
 export const processTls = (config: TlsConfig, name: string, log: Logger): ProcessTls => {
   try {
     return openProcessTls(config, systemClock, log);
@@ -156,21 +163,15 @@ export const processTls = (config: TlsConfig, name: string, log: Logger): Proces
   }
 };
 
-/** Ends the process with the words of a configuration that cannot be used. */
+/** Ends the process with the message of a configuration error. */
 const refuseStart = (name: string, error: unknown): never => {
   if (!(error instanceof ConfigError)) throw error;
   process.stderr.write(`${name}: ${error.message}\n`);
   process.exit(2);
 };
 
-/** The processes that log and count each call of their own clients. */
-const fronts = ["gateway"];
-
-/** Where the installation keeps the key pairs with which its processes know each other. */
+/** The directory of the key pairs with which the installation's processes authenticate each other. */
 export const keysDirectory = (dataDir: string): string => join(dataDir, "keys");
-
-/** Where the installation keeps the access keys with which its users sign. */
-export const credentialsFile = (dataDir: string): string => join(dataDir, "gateway", "credentials.json");
 
 /** Runs one service as a process: settings, store, keys, server; stops in the reverse order. */
 export const runService = async <S extends DescService, App, Shared extends SettingsTable, Own extends SettingsTable>(
@@ -187,7 +188,7 @@ export const runService = async <S extends DescService, App, Shared extends Sett
     const keys = keysDirectory(shared.dataDir);
     const keyPair = await ensureKeyPair(keys, declared.name);
     const directory = join(shared.dataDir, declared.name);
-    // What was written last is unknown after a refused write, and only opening the store again finds it out.
+    // After a failed write it is unknown what was written last, until the store is opened again.
     const store = await openStore({ directory: join(directory, "leveldb"), log, onBroken: (error) => life.end(error) });
     const metrics = createMetrics({ withProcess: true });
     storeMetrics(metrics, store);
@@ -217,7 +218,7 @@ export const runService = async <S extends DescService, App, Shared extends Sett
       authenticate: authenticateFor(declared, keys, accounts),
       log,
       metrics,
-      fronts,
+      loggingFrontEnds: declared.installation.loggingFrontEnds ?? [],
     });
     return {
       urls: {
@@ -234,7 +235,7 @@ export const runService = async <S extends DescService, App, Shared extends Sett
   });
 };
 
-/** A process that was killed leaves its socket's name behind; only the owner of the directory may connect. */
+/** Removes the socket of a process that was killed; only the owner of the directory may connect. */
 const makeRoomForSocket = async (path: string): Promise<void> => {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   await rm(path, { force: true });

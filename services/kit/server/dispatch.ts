@@ -32,7 +32,7 @@ export interface DispatcherOptions {
   /** Is told of every call. Unset: nobody counts. */
   readonly observer?: CallObserver | undefined;
   /** Processes whose own access log has the calls that they make: the line of such a call is for debugging only. */
-  readonly fronts?: ReadonlySet<string> | undefined;
+  readonly loggingFrontEnds?: ReadonlySet<string> | undefined;
 }
 
 /** Finds the milliseconds that a caller waits. Throws ProtocolError when the header is malformed. */
@@ -167,11 +167,11 @@ export class Dispatcher {
   close(call: Call, error?: ConnectError): void {
     if (call.isClosed) return;
     call.close();
-    const { log, observer, fronts } = this.#options;
+    const { log, observer, loggingFrontEnds } = this.#options;
     const tookMs = performance.now() - call.startedMs;
     observer?.ended(call.route.method, error?.code, tookMs);
     call.work.end(error?.message);
-    const level = fronts?.has(call.caller.issuer) === true ? "debug" : "info";
+    const level = loggingFrontEnds?.has(call.caller.issuer) === true ? "debug" : "info";
     if (call.route.isOpen || !log.isLevelEnabled(level)) return;
     log[level](
       {

@@ -13,16 +13,16 @@ import { codeOfNumber } from "../wire/codes.ts";
 import { ProtocolError } from "../wire/protocol-error.ts";
 import { EmptyUploadError } from "./upload.ts";
 
-/** What a caller is told about a failure, and whether it is one that the operator must see. */
+/** The error of a failed call for its caller and for the log. */
 export interface Refusal {
   readonly error: ConnectError;
   /** The declared reason, for the log. */
   readonly reason: string | undefined;
-  /** True when nobody declared this failure or stored data is damaged: its text goes to the log, and only there. */
+  /** True for an undeclared failure or damaged data, whose text goes only to the log. */
   readonly isDefect: boolean;
 }
 
-/** Words any exception for the caller. The table is that of the service called; undefined for the kit's own services. */
+/** The caller's error for any exception. The table is the called service's; undefined for the kit's own services. */
 export const refusalOf = (thrown: unknown, table: FaultTable | undefined, requestId: string): Refusal => {
   if (thrown instanceof ServiceError) return declared(thrown, requestId, thrown.facts.role === FaultRole.INTERNAL);
   if (thrown instanceof ProtocolError) {
@@ -31,7 +31,7 @@ export const refusalOf = (thrown: unknown, table: FaultTable | undefined, reques
       return undeclared(thrown.code, thrown.message);
     return declared(roleFault(table, role, thrown.metadata), requestId, false);
   }
-  // Services without declared reasons word their refusals themselves.
+  // Services without declared reasons choose their own error messages.
   if (table === undefined && thrown instanceof ConnectError)
     return { error: thrown, reason: undefined, isDefect: false };
   if (table === undefined) return { ...undeclared(Code.Internal, "internal error"), isDefect: true };
@@ -41,7 +41,7 @@ export const refusalOf = (thrown: unknown, table: FaultTable | undefined, reques
   return declared(roleFault(table, role, metadata), requestId, role === FaultRole.DATA_LOSS);
 };
 
-/** What an exception of the kit's other parts means for a caller. */
+/** The role and metadata of an exception of the kit's other parts. */
 const kitRole = (thrown: unknown): readonly [FaultRole, FaultMetadata] | undefined => {
   if (thrown instanceof NamedKeyError) return [keyRoles[thrown.problem], { key_name: thrown.keyName }];
   const known = kitRoles.find(([type]) => thrown instanceof type);

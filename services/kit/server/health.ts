@@ -3,16 +3,16 @@ import { Code } from "@connectrpc/connect";
 import { Health, HealthCheckResponse_ServingStatus as Status } from "../../../gen/grpc/health/v1/health_pb.ts";
 import { ProtocolError } from "../wire/protocol-error.ts";
 import type { Handlers } from "./handlers.ts";
-import type { AnyServiceBinding } from "./route.ts";
+import type { OfferedService } from "./route.ts";
 
-/** Whether a server takes calls, for those who ask over gRPC and for those who ask `GET /healthz`. */
-export interface HealthState {
-  readonly binding: AnyServiceBinding;
+/** Whether a server accepts calls, for gRPC health checks and for `GET /healthz`. */
+interface HealthState {
+  readonly binding: OfferedService;
   readonly isServing: boolean;
   setServing(isServing: boolean): void;
 }
 
-/** The health of a server with these services. All of them are ready or none is. */
+/** The health of a server with these services, which are all ready or all not. */
 export const createHealth = (serviceNames: readonly string[]): HealthState => {
   const names = new Set(["", ...serviceNames]);
   const waiting = new Set<() => void>();
@@ -39,11 +39,11 @@ export const createHealth = (serviceNames: readonly string[]): HealthState => {
         while (!signal.aborted) await changed(signal);
         return;
       }
-      let told: Status | undefined;
+      let sent: Status | undefined;
       while (!signal.aborted) {
-        if (told !== status()) {
-          told = status();
-          yield { status: told };
+        if (sent !== status()) {
+          sent = status();
+          yield { status: sent };
         } else await changed(signal);
       }
     },

@@ -8,8 +8,8 @@ export type Drop = () => void;
 
 /**
  * The open streams of a connection. One whose peer accepts nothing of its answer within the limit is reset: by flow
- * control a peer could hold it forever at no cost. A peer that does not even answer a ping then reads nothing at all, and
- * its connection is dropped.
+ * control a peer could hold it forever at no cost. A peer that does not even answer a ping then reads nothing at all,
+ * and its connection is dropped.
  */
 export const watchStreams = (
   session: ServerHttp2Session,
@@ -17,7 +17,7 @@ export const watchStreams = (
   drop: Drop,
 ): ReadonlySet<ServerHttp2Stream> => {
   const streams = new Set<ServerHttp2Stream>();
-  /** The bytes that each stream waited to send at the last check, and how many checks found the same without progress. */
+  /** The bytes that each stream waited to send at the last check, and the number of checks since without progress. */
   const waiting = new Map<ServerHttp2Stream, { bytes: number; checks: number }>();
   let awaitsPing = false;
   session.on("stream", (stream) => {
@@ -78,14 +78,14 @@ export const closeIdle = (
 
 const periodMs = 10_000;
 
-/** Drops a peer that sends frames which cost it nothing and the server an answer each. */
+/** Drops a peer that floods the server with frames that cost the peer nothing and the server an answer each. */
 export const boundControlFrames = (
   session: ServerHttp2Session,
   { pingsMax, settingsMax }: ServerLimits,
   drop: Drop,
 ): void => {
-  const pings = createMeter(pingsMax);
-  const settings = createMeter(settingsMax);
+  const pings = createRateLimit(pingsMax);
+  const settings = createRateLimit(settingsMax);
   session.on("ping", () => {
     if (!pings()) drop();
   });
@@ -94,8 +94,8 @@ export const boundControlFrames = (
   });
 };
 
-/** Counts; false: more than the limit within a period. */
-const createMeter = (max: number): (() => boolean) => {
+/** Returns a counter, which returns false above the limit within a period. */
+const createRateLimit = (max: number): (() => boolean) => {
   let startedMs = 0;
   let count = 0;
   return () => {

@@ -133,7 +133,7 @@ export const serveConnectStream = async (
   }
 };
 
-/** Up to this size a body leaves in one string with its headers, which is cheaper than two buffers. */
+/** Up to this size a body is sent in one string with its headers, which is cheaper than two buffers. */
 const inlineBytesMax = 2 * 1024;
 
 const latin1 = ([only]: readonly Uint8Array[]): string =>

@@ -6,7 +6,6 @@ import type { ConnectError } from "@connectrpc/connect";
 import { Code } from "@connectrpc/connect";
 import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 
-import { encodeGrpcMessage } from "../wire/grpc-message.ts";
 import { isGzipEncoded } from "../wire/gzip.ts";
 import { parseGrpcTimeout } from "../wire/timeouts.ts";
 import type { Call } from "./call.ts";
@@ -43,7 +42,7 @@ export const serveGrpc = async (
     if (!call.isClosed) answer.finish(dispatcher.refuse(call, thrown));
   };
   call.whenAborted(fail);
-  // Without a listener a reset of the stream would be an uncaught exception; `close` follows and says the same.
+  // Without a listener a reset of the stream would be an uncaught exception; `close` follows in any case.
   stream.on("error", () => {});
   stream.on("close", () => dispatcher.abandon(call));
   try {
@@ -90,7 +89,7 @@ export const refuseUnknownGrpc = (stream: ServerHttp2Stream, path: string): void
   stream.resume();
 };
 
-/** The answer of one call, as it is written: headers, messages, trailers; or all in the headers when it failed early. */
+/** The answer of one call: headers, messages, trailers; or headers alone if it failed before the first message. */
 class GrpcAnswer {
   isGzip = false;
   readonly #stream: ServerHttp2Stream;
@@ -128,8 +127,8 @@ class GrpcAnswer {
   }
 
   /**
-   * Ends the call. A failure before the first message is told in the headers alone, as retry policies need it; headers
-   * of the handler are sent apart, because clients would take them for trailers.
+   * Ends the call. A failure before the first message is sent in the headers alone, as retry policies require; headers
+   * of the handler are sent before it, because clients would read them as trailers.
    */
   finish(error?: ConnectError): void {
     if (this.#call.isClosed) return;
@@ -173,7 +172,7 @@ class GrpcAnswer {
     return headers;
   }
 
-  /** Tells the caller to send no more of a request that is answered, once the answer is on its way. */
+  /** Makes the caller stop sending a request that was answered, once the answer is being sent. */
   #dropRest(): void {
     const stream = this.#stream;
     stream.removeAllListeners("data");
@@ -181,7 +180,7 @@ class GrpcAnswer {
     const close = (): void => {
       setImmediate(() => stream.close(constants.NGHTTP2_NO_ERROR));
     };
-    // Trailers leave after the stream says that it finished; a reset before them would take them away.
+    // Trailers are sent after the stream has finished; a reset before that would drop them.
     if (this.#isTrailing) this.#onTrailersSent = close;
     else close();
   }
@@ -190,7 +189,7 @@ class GrpcAnswer {
 /** Adds how a call ended to the trailers of its handler. */
 const statusTrailers = (trailers: Headers, error: ConnectError | undefined): OutgoingHttpHeaders => {
   const outgoing = toOutgoing(setTrailerStatus(trailers, error));
-  // Connect escapes more than the protocol says, which stock clients then show as it came.
+  // Connect escapes more than the protocol requires, which stock clients show unescaped.
   return error === undefined ? outgoing : { ...outgoing, "grpc-message": encodeGrpcMessage(error.rawMessage) };
 };
 
@@ -201,3 +200,12 @@ const toOutgoing = (headers: Headers): OutgoingHttpHeaders => {
   });
   return outgoing;
 };
+
+/**
+ * The value of `grpc-message` for a text: only the UTF-8 bytes outside 0x20 to 0x7e and the percent sign are
+ * percent-encoded, because stock clients do not decode other escapes. A lone surrogate becomes U+FFFD.
+ */
+const encodeGrpcMessage = (text: string): string =>
+  text.replace(/[^\x20-\x24\x26-\x7e]+/g, (part) =>
+    Array.from(Buffer.from(part), (byte) => `%${byte.toString(16).toUpperCase().padStart(2, "0")}`).join(""),
+  );

@@ -21,8 +21,8 @@ import { callerGone, deadlinePassed } from "./dispatch.ts";
 import { lingerOver } from "./linger.ts";
 import { Turn } from "./turn.ts";
 
-/** Serves what the thin lanes do not: gRPC-Web, JSON, GET, and Connect over HTTP/2. */
-export type RouterLane = (
+/** Serves the protocols without a lane of their own: gRPC-Web, JSON, GET, and Connect over HTTP/2. */
+type RouterLane = (
   request: IncomingMessage | Http2ServerRequest,
   response: ServerResponse | Http2ServerResponse,
 ) => Promise<void>;
@@ -34,7 +34,7 @@ export const createRouterLane = (dispatcher: Dispatcher, services: readonly Desc
   const router = createConnectRouter({
     requestGate: (context) => openCall(dispatcher, context),
     acceptCompression: [compressionGzip],
-    // What an Any may hold, for the JSON of messages and of error details.
+    // The types that an Any may hold, for the JSON of messages and of error details.
     jsonOptions: { registry: createRegistry(...services.map(({ file }) => file)) },
     readMaxBytes: Math.max(dispatcher.limits.unaryMessageBytesMax, dispatcher.limits.streamMessageBytesMax),
   });
@@ -51,13 +51,13 @@ export const createRouterLane = (dispatcher: Dispatcher, services: readonly Desc
         const values = createContextValues();
         const answer = await handler({
           ...universalRequestFromNodeRequest(request, response, undefined, values),
-          // The router's own reader would close the connection with the request, and take the answer away.
+          // The router's own reader would close the connection with the request, and so lose the answer.
           body: timelyBody(dispatcher, request.iterator({ destroyOnReturn: false }), () => values.get(callKey)),
         });
         await universalResponseToNodeResponse(answer, response);
       }
     } catch (error) {
-      // A connection that broke; a request that the router itself cannot read.
+      // A connection that failed; a request that the router itself cannot read.
       // The query of a GET is the request itself.
       log.debug({ err: error, path: request.url?.split("?", 1)[0] }, "request failed");
       response.destroy();
@@ -66,7 +66,7 @@ export const createRouterLane = (dispatcher: Dispatcher, services: readonly Desc
   return serve;
 };
 
-/** A body whose next bytes must come in time; that of a call with one request, as a whole. */
+/** A body whose next bytes must arrive in time; that of a call with one request, as a whole. */
 async function* timelyBody(
   dispatcher: Dispatcher,
   body: AsyncIterable<Uint8Array>,
@@ -102,12 +102,12 @@ const openCall = async (dispatcher: Dispatcher, context: HandlerContext): Promis
   const call = dispatcher.open(route, headers, () => context.timeoutMs());
   context.values.set(callKey, call);
   context.responseHeader.set("x-request-id", call.requestId);
-  // The router aborts this signal at every end of a call; one that is still open then did not reach its handler.
+  // The router aborts this signal at every end of a call; a call still open then did not reach its handler.
   context.signal.addEventListener("abort", () => {
     const reason: unknown = context.signal.reason;
     if (isRouterRefusal(reason) && !call.isClosed) {
-      // The router sends this very error when all who listen have heard of it.
-      const { code, rawMessage, message, details } = dispatcher.refuse(call, inOurWords(reason, dispatcher));
+      // The router sends this same error object after all listeners have run.
+      const { code, rawMessage, message, details } = dispatcher.refuse(call, toProtocolError(reason, dispatcher));
       Object.assign(reason, { code, rawMessage, message, details });
     }
     call.abort(isDeadline(reason) ? deadlinePassed() : callerGone());
@@ -123,12 +123,12 @@ const openCall = async (dispatcher: Dispatcher, context: HandlerContext): Promis
 const isDeadline = (reason: unknown): boolean =>
   reason instanceof ConnectError && reason.code === Code.DeadlineExceeded;
 
-/** True for a request that the router itself could not take. */
+/** True for a request that the router itself refused. */
 const isRouterRefusal = (reason: unknown): reason is ConnectError =>
   reason instanceof ConnectError && (reason.code === Code.InvalidArgument || reason.code === Code.ResourceExhausted);
 
-/** A refusal by the router as the other lanes make it, so that it gets the service's declared reason. */
-const inOurWords = ({ code, rawMessage }: ConnectError, { limits }: Dispatcher): ProtocolError => {
+/** A refusal by the router as the kit's own error, so that callers get the service's declared reason. */
+const toProtocolError = ({ code, rawMessage }: ConnectError, { limits }: Dispatcher): ProtocolError => {
   if (code === Code.ResourceExhausted) return tooLarge(limits.unaryMessageBytesMax);
   return code === Code.InvalidArgument ? malformed(rawMessage) : new ProtocolError(code, rawMessage);
 };
@@ -194,9 +194,9 @@ async function* answers(
   const iterator = dispatcher.stream(call, readable(dispatcher, requests));
   const settled = untilAborted(call);
   const turn = new Turn();
-  // Not awaited: a handler that does not look at its signal may hold its iterator for as long as it likes.
+  // Not awaited: a handler that ignores its signal may not return for any time.
   const leave = (): void => void iterator.return(undefined).catch(() => {});
-  // A caller that goes away while the router waits for the network leaves this generator where it is.
+  // If the caller disconnects while the router waits for the network, this generator is not resumed.
   call.whenAborted(leave);
   try {
     for (;;) {
@@ -215,12 +215,12 @@ async function* answers(
   }
 }
 
-/** Requests that the router cannot read are refused as what they are, also when a handler is in between. */
+/** Turns the router's error for unreadable requests into the kit's, also when a handler passes it on. */
 async function* readable(dispatcher: Dispatcher, requests: AsyncIterable<Message>): AsyncGenerator<Message> {
   try {
     yield* requests;
   } catch (error) {
-    throw inOurWords(ConnectError.from(error), dispatcher);
+    throw toProtocolError(ConnectError.from(error), dispatcher);
   }
 }
 
@@ -228,7 +228,7 @@ async function* once(request: Message): AsyncGenerator<Message> {
   yield request;
 }
 
-/** Makes promises settle with their work, or as soon as the call is given up. One piece of work at a time. */
+/** Makes promises settle with their work, or as soon as the call is aborted. One promise at a time. */
 const untilAborted = (call: Call): (<T>(work: Promise<T>) => Promise<T>) => {
   let giveUp: ((reason: ProtocolError) => void) | undefined;
   call.whenAborted((reason) => giveUp?.(reason));

@@ -1,36 +1,36 @@
-/** What one server takes before it refuses. */
+/** The limits of one server. */
 export interface ServerLimits {
   /** The largest message of a call with one request, decompressed. */
   readonly unaryMessageBytesMax: number;
   /** The largest single message of a stream, decompressed. */
   readonly streamMessageBytesMax: number;
-  /** All headers of a request together. Tokens with policies need room. */
+  /** All headers of a request together. Tokens with policies are large. */
   readonly headerBytesMax: number;
   /** Calls at the same time on one HTTP/2 connection. */
   readonly concurrentStreamsMax: number;
-  /** Calls at the same time on the whole server; above it calls are refused as throttled. */
+  /** Calls at the same time on the whole server; further calls are refused as throttled. */
   readonly concurrentCallsMax: number;
-  /** Connections at the same time; above it new ones are closed. */
+  /** Connections at the same time; further ones are closed. */
   readonly connectionsMax: number;
-  /** Bytes that one stream may have on the way before its reader takes them. */
+  /** Bytes of one stream in transit before its reader has accepted them. */
   readonly streamWindowBytes: number;
-  /** Bytes that all streams of one HTTP/2 connection may have on the way. */
+  /** Bytes of all streams of one HTTP/2 connection in transit. */
   readonly connectionWindowBytes: number;
-  /** How long a connection may take to say which protocol it speaks and to send a request's headers. */
+  /** How long a connection may take to open its protocol and to send a request's headers. */
   readonly headersTimeoutMs: number;
   /** How long an idle connection is kept. */
   readonly idleTimeoutMs: number;
   /** How long the next message of a request may take to arrive whole. Two-way streams may be silent. */
   readonly messageTimeoutMs: number;
-  /** How long the network may take nothing of what is to be sent. */
+  /** How long a peer may accept nothing of its answer; over HTTP/2, of one message of it. */
   readonly stallTimeoutMs: number;
-  /** Pings of one HTTP/2 connection within ten seconds. Callers that measure the network send thousands. */
+  /** Pings of one HTTP/2 connection within ten seconds. Callers that measure their bandwidth send thousands. */
   readonly pingsMax: number;
   /** Changes of settings of one HTTP/2 connection within ten seconds. */
   readonly settingsMax: number;
-  /** How much of a request that was answered early is still read so that its sender sees the answer. */
+  /** Bytes of an early answered request that are still read, so that its sender receives the answer. */
   readonly lingerBytesMax: number;
-  /** How long a request that was answered early may go on. */
+  /** How long an early answered request may continue. */
   readonly lingerMs: number;
 }
 

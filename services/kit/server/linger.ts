@@ -3,8 +3,8 @@ import type { IncomingMessage } from "node:http";
 import type { ServerLimits } from "./limits.ts";
 
 /**
- * Reads on, for a while, a request that was answered before its end. Closing the connection at once would reset it and
- * take the answer away from a caller that is still sending; reading for ever would let it hold the connection.
+ * Reads the rest of an early answered request for a limited time. Closing the connection at once would reset it before
+ * a caller that is still sending has the answer; reading without limit would let the caller hold the connection.
  */
 export const lingerOver = (request: IncomingMessage, limits: ServerLimits): void => {
   if (request.complete || request.destroyed) return;

@@ -7,13 +7,13 @@ import type { Server as SocketServer, Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 
 import type { ServerTls } from "../tls/server-tls.ts";
-import { contextOptions, isBelieved } from "../tls/server-tls.ts";
+import { contextOptions, isTrusted } from "../tls/server-tls.ts";
 import type { Drop } from "./http2-session.ts";
 import { boundControlFrames, closeIdle, watchStreams } from "./http2-session.ts";
 import type { ServerLimits } from "./limits.ts";
 
-/** What answers the requests of a port. */
-export interface PortHandlers {
+/** The handlers of a port's requests. */
+interface PortHandlers {
   http1(request: IncomingMessage, response: ServerResponse): void;
   http2(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rawHeaders: readonly string[]): void;
 }
@@ -22,20 +22,20 @@ export interface PortHandlers {
 export type ListenAddress = { readonly host: string; readonly port: number } | { readonly path: string };
 
 /**
- * One listening port that speaks HTTP/1.1 and HTTP/2, told apart by ALPN where it listens by TLS and by the first bytes
- * of a connection where it does not.
+ * One listening port for HTTP/1.1 and HTTP/2, which are distinguished by ALPN with TLS and by the first bytes of a
+ * connection without it.
  */
-export interface Port {
-  /** Listens at the address, and at the path of a unix socket besides, where one is given. */
+interface Port {
+  /** Listens at the address and, if set, also at the path of a unix socket. */
   listen(address: ListenAddress, socketPath?: string): Promise<void>;
   /** The TCP port; undefined on a unix socket. */
   readonly port: number | undefined;
   /**
-   * Takes no new connections, asks the peers of open ones to make no new requests, and closes each connection when its
-   * last answer is out. Resolves when all are closed.
+   * Accepts no new connections, asks the peers of open ones to send no new requests, and closes each connection when
+   * its last answer was sent. Resolves when all are closed.
    */
   drain(): Promise<void>;
-  /** Closes whatever is still open. */
+  /** Closes all connections. */
   destroy(): void;
 }
 
@@ -47,7 +47,7 @@ export const createPort = (handlers: PortHandlers, limits: ServerLimits, tls?: S
   const sessions = new Set<ServerHttp2Session>();
   const undecided = new Set<Socket>();
   const http1 = createHttp1(handlers, limits);
-  /** All connections. A session closes its own only when its peer has taken what was written. */
+  /** All connections. A session closes its own only when its peer has accepted all that was written. */
   const sockets = new Set<Socket>();
   let taken: Socket | undefined;
   const http2 = createHttp2(handlers, limits, sessions, (session) => {
@@ -61,12 +61,12 @@ export const createPort = (handlers: PortHandlers, limits: ServerLimits, tls?: S
   http1.removeAllListeners("connection");
   const take: Take = (socket, isHttp2) => {
     if (isHttp2) {
-      // The session begins before this returns.
+      // The session is created before this returns.
       taken = socket;
       http2.emit("connection", socket);
       taken = undefined;
     } else {
-      // The parser reads what was put back from the stream and all that follows from the socket itself.
+      // The parser reads the returned bytes from the stream and all further ones from the socket itself.
       takeHttp1.call(http1, socket);
       socket.resume();
     }
@@ -78,11 +78,11 @@ export const createPort = (handlers: PortHandlers, limits: ServerLimits, tls?: S
     undecided.add(socket);
     open(socket, () => undecided.delete(socket));
   });
-  const beside = createSocketServer({ allowHalfOpen: true }, (socket) => http1.emit("connection", socket));
+  const unixServer = createSocketServer({ allowHalfOpen: true }, (socket) => http1.emit("connection", socket));
   return {
     listen: async (address, socketPath) => {
       await listening(http1, address);
-      if (socketPath !== undefined) await listening(beside, { path: socketPath });
+      if (socketPath !== undefined) await listening(unixServer, { path: socketPath });
     },
     get port() {
       const address = http1.address();
@@ -90,7 +90,7 @@ export const createPort = (handlers: PortHandlers, limits: ServerLimits, tls?: S
     },
     drain: async () => {
       const sweep = setInterval(() => http1.closeIdleConnections(), sweepMs);
-      const closed = Promise.all([closing(http1), closing(beside)]);
+      const closed = Promise.all([closing(http1), closing(unixServer)]);
       for (const socket of undecided) socket.destroy();
       for (const session of sessions) session.close();
       await closed;
@@ -98,7 +98,7 @@ export const createPort = (handlers: PortHandlers, limits: ServerLimits, tls?: S
     },
     destroy: () => {
       if (http1.listening) http1.close();
-      if (beside.listening) beside.close();
+      if (unixServer.listening) unixServer.close();
       for (const session of sessions) session.destroy();
       for (const socket of sockets) socket.destroy();
     },
@@ -114,7 +114,7 @@ const listening = (server: SocketServer, address: ListenAddress): Promise<void> 
     });
   });
 
-/** Resolves when no connection is left, at once where the server never listened. */
+/** Resolves when no connection is left, at once if the server never listened. */
 const closing = (server: SocketServer): Promise<void> =>
   new Promise((resolve) => {
     server.close(() => resolve());
@@ -125,7 +125,7 @@ const ignore = (): void => {};
 /** Hands a connection to the server of its protocol. */
 type Take = (socket: Socket, isHttp2: boolean) => void;
 
-/** Finds out what a new connection speaks, and says when that is over: because it is taken, or because it is gone. */
+/** Determines the protocol of a new connection; calls `settled` when it is known or the connection has closed. */
 type Open = (socket: Socket, settled: () => void) => void;
 
 const openPlain =
@@ -136,7 +136,7 @@ const openPlain =
       if (isHttp2 !== undefined) take(socket, isHttp2);
     });
 
-/** The handshake settles the protocol: HTTP/2 for those who ask for it, HTTP/1.1 for all others. */
+/** The handshake determines the protocol: HTTP/2 if the peer offers it, otherwise HTTP/1.1. */
 const openSecure = (tls: ServerTls, limits: ServerLimits, take: Take): Open => {
   const { source, clientCertificates = "none" } = tls;
   let known = source.current();
@@ -147,11 +147,11 @@ const openSecure = (tls: ServerTls, limits: ServerLimits, take: Take): Open => {
     rejectUnauthorized: clientCertificates === "required",
     handshakeTimeout: limits.headersTimeoutMs,
   });
-  // A TLS socket does not tell which connection it lies on; both tell the same peer.
+  // A TLS socket does not name its underlying connection, but both have the same peer address.
   const shaking = new Map<string, () => void>();
   secure.on("secureConnection", (socket) => {
     shaking.get(peerOf(socket))?.();
-    if (clientCertificates === "optional" && !isBelieved(socket)) socket.destroy();
+    if (clientCertificates === "optional" && !isTrusted(socket)) socket.destroy();
     else take(socket, socket.alpnProtocol === "h2");
   });
   secure.on("tlsClientError", (_error, socket) => socket.destroy());
@@ -172,10 +172,10 @@ const openSecure = (tls: ServerTls, limits: ServerLimits, take: Take): Open => {
 
 const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
 
-/** How often a draining port looks for connections whose last answer is out. */
+/** How often a draining port closes connections whose last answer was sent. */
 const sweepMs = 20;
 
-/** Calls back with whether the peer speaks HTTP/2; undefined: it went away or said nothing in time. */
+/** Calls back with true for HTTP/2, false for HTTP/1.1, and undefined if the peer closed or sent nothing in time. */
 const decide = (socket: Socket, timeoutMs: number, then: (isHttp2: boolean | undefined) => void): void => {
   let held: Buffer | undefined;
   const settle = (isHttp2: boolean | undefined): void => {
@@ -208,7 +208,7 @@ const createHttp1 = (handlers: PortHandlers, limits: ServerLimits): HttpServer =
     keepAliveTimeout: limits.idleTimeoutMs,
     headersTimeout: limits.headersTimeoutMs,
     connectionsCheckingInterval: Math.min(connectionsCheckMs, Math.ceil(limits.headersTimeoutMs / 2)),
-    // A stream may last as long as its deadline allows; slow headers are bounded by headersTimeout, slow messages by
+    // A stream may last until its deadline; slow headers are bounded by headersTimeout, slow messages by
     // their lanes.
     requestTimeout: 0,
     maxHeaderSize: limits.headerBytesMax,
@@ -222,10 +222,10 @@ const createHttp1 = (handlers: PortHandlers, limits: ServerLimits): HttpServer =
   return server;
 };
 
-/** How often connections are looked at whose headers take too long. */
+/** How often connections are checked for headers that take too long. */
 const connectionsCheckMs = 10_000;
 
-/** Nothing moved for a while: fine for a call that works or waits, but not when the peer takes none of its answer. */
+/** Closes a silent connection whose peer does not accept its answer; a call may work or wait silently. */
 const endStalled = (socket: Socket): void => {
   if (socket.writableLength > 0) socket.destroy();
 };

@@ -8,17 +8,17 @@ import type { ServerReflectionRequestSchema } from "../../../gen/grpc/reflection
 import { ServerReflection } from "../../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionAlpha } from "../../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
 import type { Handlers } from "./handlers.ts";
-import type { AnyServiceBinding } from "./route.ts";
+import type { OfferedService } from "./route.ts";
 
 type Question = MessageShape<typeof ServerReflectionRequestSchema>["messageRequest"];
 
 /** Both versions of the reflection service, answering from the descriptors of these services. */
-export const reflectionBindings = (services: readonly DescService[]): readonly AnyServiceBinding[] => {
+export const reflectionBindings = (services: readonly DescService[]): readonly OfferedService[] => {
   const offered = [...services, ServerReflection, ServerReflectionAlpha];
   const files = filesOf(offered);
   const registry = createRegistry(...files.values());
   const answer = (question: Question) => answerQuestion(question, offered, files, registry);
-  // The two versions differ in their package name alone, so one handler, typed for the first, answers both.
+  // The two versions differ only in their package name, so one handler, typed for the first, serves both.
   const handlers: Handlers<typeof ServerReflection, undefined> = {
     async *serverReflectionInfo(requests) {
       for await (const { host, messageRequest } of requests)
@@ -42,7 +42,7 @@ const filesOf = (services: readonly DescService[]): ReadonlyMap<string, DescFile
     found.set(file.proto.name, file);
   };
   for (const service of services) add(service.file);
-  // No service names what its refusals carry, and clients ask for it to show it.
+  // No service imports the details of its errors, and clients need their descriptors to show them.
   add(errorDetails);
   return found;
 };

@@ -12,13 +12,13 @@ import type { MessageCodec } from "../wire/message-codec.ts";
 import { malformed, ProtocolError } from "../wire/protocol-error.ts";
 import type { Call } from "./call.ts";
 
-/** An empty stream of HTTP/2 says that it ended even when nobody reads yet, so the event may be over. */
+/** An empty HTTP/2 stream ends even without a reader, so its event may have passed. */
 const whenEnded = (source: Readable, run: () => void): void => {
   if (source.readableEnded) run();
   else source.on("end", run);
 };
 
-/** Reads a whole body. Refuses one that declares more than the limit before taking anything, others when they exceed it. */
+/** Reads a whole body. Refuses a declared length over the limit before reading, other bodies when they exceed it. */
 export const readBody = (
   source: Readable,
   declaredBytes: number | undefined,
@@ -68,7 +68,7 @@ export const readOnlyFrame = (source: Readable, limitBytes: number, call: Call):
     call.whenAborted(reject);
   });
 
-/** The frames of a body, read from the network only as they are asked for. */
+/** The frames of a body, read from the network on demand. */
 export const bodyFrames = (source: Readable, limitBytes: number, call: Call): FrameQueue => {
   const flow = { pause: () => source.pause(), resume: () => source.resume() };
   const queue = new FrameQueue(limitBytes, flow, call.route.input.findPayload);
@@ -80,13 +80,13 @@ export const bodyFrames = (source: Readable, limitBytes: number, call: Call): Fr
 };
 
 /** How the frames of a stream of requests become messages. */
-export interface FrameDecoding {
+interface FrameDecoding {
   readonly codec: MessageCodec;
   readonly isGzip: boolean;
   readonly limitBytes: number;
 }
 
-/** Decodes one frame. Refuses flags that the stream's encoding does not explain, and bytes that are no such message. */
+/** Decodes one frame. Refuses flags that do not fit the stream's encoding, and bytes that are not such a message. */
 export const decodeFrame = async (frame: Frame, decoding: FrameDecoding): Promise<Message> => {
   if (frame.flags === 0) return readable(() => decoding.codec.decodeFrame(frame));
   if (frame.flags !== compressedFlag) throw malformed(`A frame of the request has unknown flags ${frame.flags}.`);
@@ -95,7 +95,7 @@ export const decodeFrame = async (frame: Frame, decoding: FrameDecoding): Promis
   return decodeMessage(decoding.codec, await decompress(frame.body, decoding.limitBytes));
 };
 
-/** Decodes a message; bytes that are no such message are the caller's fault. */
+/** Decodes a message; bytes that are not such a message are the caller's fault. */
 export const decodeMessage = (codec: MessageCodec, bytes: Uint8Array): Message => readable(() => codec.decode(bytes));
 
 const readable = (decode: () => Message): Message => {
@@ -106,7 +106,7 @@ const readable = (decode: () => Message): Message => {
   }
 };
 
-/** The messages of a stream of requests. Closing it drops what was not asked for. */
+/** The messages of a stream of requests. Closing it drops the rest. */
 export const messagesOf = (queue: FrameQueue, decoding: FrameDecoding, call: Call): AsyncIterator<Message> => ({
   next: async () => {
     if (call.route.method.methodKind !== "bidi_streaming") call.awaitsSinceMs = performance.now();

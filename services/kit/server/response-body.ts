@@ -5,10 +5,10 @@ import { compressedFlag, frameParts } from "../wire/frame-parser.ts";
 import { compress, gzipBytesMax, gzipBytesMin } from "../wire/gzip.ts";
 import type { EncodedMessage } from "../wire/message-codec.ts";
 
-/** Where answers are written: both kinds are writable streams with one set of events. */
+/** A writable answer: both kinds are streams with the same events. */
 export type Sink = ServerResponse | ServerHttp2Stream;
 
-/** Compresses a message that is worth it; undefined: send it as it is. */
+/** Compresses a message if that saves enough; undefined: it is sent uncompressed. */
 export const gzipped = (encoded: EncodedMessage): Promise<Buffer> | undefined => {
   const [only] = encoded.parts;
   const isWorthIt =
@@ -27,11 +27,11 @@ export const frameOf = async (encoded: EncodedMessage, isGzip: boolean): Promise
     : frameParts(compressedFlag, [small], small.length);
 };
 
-/** Writes buffers in one go. False: the network is behind, wait for `drained`. */
+/** Writes buffers together. False: the network is slower, wait for `drained`. */
 export const writeParts = (sink: Sink, parts: readonly Uint8Array[]): boolean => {
   const [only] = parts;
   if (parts.length === 1 && only !== undefined) return sink.write(only);
-  // The socket is held back and not the response: a response that is corked itself counts what it holds twice and may
+  // The socket is corked and not the response: a corked response counts its buffered bytes twice and may
   // then wait for a `drain` that never comes.
   const held = "socket" in sink ? sink.socket : sink;
   held?.cork();
@@ -41,7 +41,7 @@ export const writeParts = (sink: Sink, parts: readonly Uint8Array[]): boolean =>
   return isFlowing;
 };
 
-/** Resolves when the network has taken what was written, or is gone. */
+/** Resolves when the network has accepted all that was written, or the connection has closed. */
 export const drained = (sink: Sink): Promise<void> =>
   new Promise((resolve) => {
     if (sink.destroyed || !sink.writableNeedDrain) {

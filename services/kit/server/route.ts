@@ -8,21 +8,18 @@ import type { MessageCodec } from "../wire/message-codec.ts";
 import { messageCodec } from "../wire/message-codec.ts";
 import type { CallContext, Pending } from "./handlers.ts";
 
-/**
- * One service that a server offers, with what its handlers need. Handlers are typed where they are declared, as the
- * complete service.
- */
-export interface AnyServiceBinding {
+/** One service that a server offers. Handlers are typed where they are declared, as the complete service. */
+export interface OfferedService {
   readonly service: DescService;
   readonly handlers: object;
   /** Undefined only for the kit's own services, whose refusals are bare codes. */
   readonly errors?: DescEnum;
   readonly app: unknown;
-  /** True for services that answer callers without a token. */
+  /** True for services that accept callers without a token. */
   readonly isOpen?: boolean;
 }
 
-/** A handler as the dispatcher calls it; the kind of the method says which of the shapes it has. */
+/** A handler as the dispatcher calls it; which of the shapes it has depends on the kind of the method. */
 export type AnyHandler = (
   request: Message | AsyncIterable<Message>,
   context: CallContext<unknown>,
@@ -33,7 +30,7 @@ export interface Route {
   readonly method: DescMethod;
   /** `/package.Service/Method`. */
   readonly path: string;
-  /** Undefined: known and not offered. */
+  /** Undefined: known and not implemented. */
   readonly handler: AnyHandler | undefined;
   readonly app: unknown;
   readonly faults: FaultTable | undefined;
@@ -43,8 +40,8 @@ export interface Route {
   readonly isOpen: boolean;
 }
 
-/** The routes of all methods by path. Throws, naming them, when methods have no handler. */
-export const routesOf = (bindings: readonly AnyServiceBinding[]): ReadonlyMap<string, Route> => {
+/** The routes of all methods by path. Throws, naming them, if methods have no handler. */
+export const routesOf = (bindings: readonly OfferedService[]): ReadonlyMap<string, Route> => {
   const missing = bindings.flatMap(({ service, handlers }) =>
     service.methods.filter((method) => handlerOf(handlers, method) === undefined).map(pathOf),
   );
@@ -58,7 +55,7 @@ const pathOf = (method: DescMethod): string => `/${method.parent.typeName}/${met
 const handlerOf = (handlers: object, method: DescMethod): AnyHandler | Pending | undefined =>
   (handlers as Record<string, AnyHandler | Pending | undefined>)[method.localName];
 
-const routeOf = (binding: AnyServiceBinding, method: DescMethod): Route => {
+const routeOf = (binding: OfferedService, method: DescMethod): Route => {
   const handler = handlerOf(binding.handlers, method);
   return {
     method,

@@ -20,54 +20,54 @@ import { defaultLimits } from "./limits.ts";
 import type { ListenAddress } from "./port.ts";
 import { createPort } from "./port.ts";
 import { reflectionBindings } from "./reflection.ts";
-import type { AnyServiceBinding } from "./route.ts";
+import type { OfferedService } from "./route.ts";
 import { routesOf } from "./route.ts";
 
-/** What a server offers and where. */
+/** The services and the addresses of a server. */
 export interface ServerOptions {
   /** Names the server in its log. */
   readonly name: string;
   /** `{ host, port }` (port 0: any free one) or `{ path }` of a unix socket. */
   readonly listen: ListenAddress;
-  /** Path of a unix socket to listen at besides, for callers on the same machine. Not together with TLS. */
+  /** Path of a unix socket where it also listens, for callers on the same machine. Not with TLS. */
   readonly socketPath?: string | undefined;
-  /** Unset: without TLS. A unix socket has none: the file's mode says who may connect. */
+  /** Unset: without TLS. Not used on a unix socket, where the file's mode decides who may connect. */
   readonly tls?: ServerTls;
-  readonly services: readonly AnyServiceBinding[];
-  /** Runs before the body of a request is read. Health and reflection answer without it. */
+  readonly services: readonly OfferedService[];
+  /** Runs before the body of a request is read. Health and reflection do not need it. */
   readonly authenticate: Authenticate;
   readonly log: Logger;
   readonly clock?: Clock;
-  /** What is left out has the default. */
+  /** Unset members have their defaults. */
   readonly limits?: Partial<ServerLimits>;
-  /** Gets the metrics of calls, and is shown at `GET /metrics`. Unset: nothing is counted. */
+  /** Receives the metrics of calls, and is shown at `GET /metrics`. Unset: nothing is counted. */
   readonly metrics?: Metrics;
-  /** Processes whose own access log has the calls that they make, so that theirs are told at debug. Unset: none. */
-  readonly fronts?: readonly string[];
+  /** Callers that log their own calls; requests from them are logged at debug level only. Unset: none. */
+  readonly loggingFrontEnds?: readonly string[];
 }
 
-/** A server that takes calls. */
+/** A server that accepts calls. */
 export interface RunningServer {
   /** `http://host:port` or `https://host:port`, or `unix:/path`. */
   readonly url: string;
   /** 0 on a unix socket. */
   readonly port: number;
-  /** What health checks say. True from the start. */
+  /** Sets the answer of health checks. True from the start. */
   setServing(isServing: boolean): void;
   /**
-   * Says NOT_SERVING, takes no new connections, lets running calls end for `graceMs` (10 s when left out), gives up the
+   * Reports NOT_SERVING, accepts no new connections, waits up to `graceMs` (unset: 10 s) for running calls, aborts the
    * others with UNAVAILABLE, and closes.
    */
   stop(graceMs?: number): Promise<void>;
 }
 
 const graceMsDefault = 10_000;
-/** How long answers of calls that were given up may take to leave. */
+/** How long the answers of aborted calls may take to be sent. */
 const flushMs = 250;
 
 /**
- * Starts a server that speaks gRPC, gRPC-Web and Connect over HTTP/1.1 and HTTP/2 on one port, with reflection, health
- * `GET /healthz` and `GET /metrics`. Throws when a method has no handler or the address cannot be had.
+ * Starts a server for gRPC, gRPC-Web and Connect over HTTP/1.1 and HTTP/2 on one port, with reflection, health,
+ * `GET /healthz` and `GET /metrics`. Throws if a method has no handler or the address cannot be listened on.
  */
 export const startServer = async (options: ServerOptions): Promise<RunningServer> => {
   const limits = { ...defaultLimits, ...options.limits };
@@ -81,7 +81,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
     clock: options.clock ?? systemClock,
     log: options.log,
     observer: options.metrics && callMetrics(options.metrics, "grpc_server"),
-    fronts: new Set(options.fronts),
+    loggingFrontEnds: new Set(options.loggingFrontEnds),
   });
   const router = createRouterLane(
     dispatcher,
@@ -138,7 +138,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
       isStopping = true;
       health.setServing(false);
       const closed = port.drain();
-      // Those who watch the health are told before their calls end.
+      // Watchers of the health receive the change before their calls end.
       await setImmediate();
       dispatcher.abortAll(serverStopping(), ({ route }) => route.isOpen);
       await settledWithin(Promise.all([closed, dispatcher.idle()]), graceMs);
@@ -160,7 +160,7 @@ const answerHealth = (isServing: boolean, response: ServerResponse | Http2Server
   response.end(body);
 };
 
-/** A page that cannot be made, because the store is closing for example, is told as such. */
+/** Sends the page of metrics; 503 if it cannot be read, for example because the store is closing. */
 const answerMetrics = async (metrics: Metrics, response: ServerResponse | Http2ServerResponse): Promise<void> => {
   try {
     const { contentType, body } = await metrics.page();

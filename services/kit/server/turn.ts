@@ -1,11 +1,11 @@
 import { setImmediate } from "node:timers/promises";
 
-/** How long one stream may keep the process before the others get their turn. */
+/** How long one stream may occupy the event loop. */
 const turnMs = 5;
 
 /**
- * One stream's share of the event loop. As long as the network takes what is written at once, a stream of answers goes
- * from microtask to microtask and would keep every other call, and even its own cancellation, waiting.
+ * One stream's share of the event loop. As long as the network accepts writes at once, a stream of answers continues
+ * from microtask to microtask and would block all other calls, and even its own cancellation.
  */
 export class Turn {
   #startedMs = performance.now();

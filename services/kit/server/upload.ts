@@ -21,9 +21,9 @@ type BytesMember<Request> = {
 }[keyof Request];
 
 /**
- * Takes a stream of requests apart in which the first message says what is uploaded and all carry its bytes:
- * `const { head, body } = await openUpload(requests, "body")`. Throws EmptyUploadError when the stream has no message,
- * which the server answers as invalid input.
+ * Separates a stream of requests whose first message describes the upload and which all carry its bytes:
+ * `const { head, body } = await openUpload(requests, "body")`. Throws EmptyUploadError if the stream has no message,
+ * which the server reports as invalid input.
  */
 export const openUpload = async <Request>(
   requests: AsyncIterable<Request>,

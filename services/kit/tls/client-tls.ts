@@ -2,15 +2,15 @@ import type { ConnectionOptions } from "node:tls";
 
 import type { TlsSource } from "./tls-files.ts";
 
-/** How a client connects by TLS. */
+/** The TLS of a client. */
 export interface ClientTls {
-  /** Whom it believes, and what it shows to servers that ask. */
+  /** The authorities that it trusts, and its certificate for servers that request one. */
   readonly source: TlsSource;
-  /** The name that certificates of servers must have. Unset: the host of the address. */
+  /** The name that a server's certificate must have. Unset: the host of the address. */
   readonly serverName?: string;
 }
 
-/** The material as node's options of a connection; empty: the well-known authorities and no certificate of its own. */
+/** The material as Node's options of a connection; empty: the well-known authorities and no certificate. */
 export const connectionOptions = (tls: ClientTls | undefined): ConnectionOptions => {
   const { authority, certificate, key } = tls?.source.current() ?? {};
   const servername = tls?.serverName;

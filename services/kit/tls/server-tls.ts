@@ -2,18 +2,18 @@ import type { SecureContextOptions, TLSSocket } from "node:tls";
 
 import type { TlsMaterial, TlsSource } from "./tls-files.ts";
 
-/** Whether a server asks its callers for certificates: never, believing those that are shown, or of all of them. */
+/** Whether callers show certificates: none are requested, those shown are verified, or each caller must show one. */
 export type ClientCertificates = "none" | "optional" | "required";
 
-/** How a server listens by TLS. */
+/** The TLS of a server. */
 export interface ServerTls {
-  /** Its certificate, and whose certificates of callers it believes. */
+  /** Its certificate, and the authorities that it trusts for certificates of callers. */
   readonly source: TlsSource;
   /** Unset: none. */
   readonly clientCertificates?: ClientCertificates;
 }
 
-/** The material as node's options of a server. */
+/** The material as Node's options of a server. */
 export const contextOptions = ({ certificate, key, authority }: TlsMaterial): SecureContextOptions => ({
   minVersion: "TLSv1.2",
   cert: certificate,
@@ -21,6 +21,6 @@ export const contextOptions = ({ certificate, key, authority }: TlsMaterial): Se
   ca: authority,
 });
 
-/** True for a caller that shows no certificate, or one that is believed. */
-export const isBelieved = (socket: TLSSocket): boolean =>
+/** True for a caller without a certificate, or with a trusted one. */
+export const isTrusted = (socket: TLSSocket): boolean =>
   socket.authorized || Object.keys(socket.getPeerCertificate()).length === 0;

@@ -6,22 +6,22 @@ import type { ReadText } from "../config/watched-files.ts";
 import { openWatched } from "../config/watched-files.ts";
 import type { Logger } from "../log/log.ts";
 
-/** What one end of a TLS connection shows and believes, as PEM texts. */
+/** The certificate, key and authorities of one end of a TLS connection, as PEM texts. */
 export interface TlsMaterial {
-  /** The own certificate, with those that lead to its authority. */
+  /** The certificate, with those that lead to its authority. */
   readonly certificate?: string;
   readonly key?: string;
-  /** Whose certificates are believed. Unset: those of the well-known authorities. */
+  /** The trusted authorities. Unset: the well-known ones. */
   readonly authority?: string;
 }
 
 /** Material that may be renewed while the process runs. */
 export interface TlsSource {
-  /** The same object until something changed. */
+  /** The same object until something changes. */
   current(): TlsMaterial;
 }
 
-/** Where the material stands. An empty path is no file. */
+/** The paths of the material. Empty: no file. */
 export interface TlsPaths {
   readonly certificate: string;
   readonly key: string;
@@ -29,8 +29,8 @@ export interface TlsPaths {
 }
 
 /**
- * Opens PEM files, which are read again when they change: a renewed certificate is shown to the next connection. A
- * renewal that cannot be used is logged and the last good one stays. Throws ConfigError at the start, naming the file.
+ * Opens PEM files, which are read again when they change: the next connection uses a renewed certificate. An invalid
+ * renewal is logged and the last valid one stays. Throws ConfigError at the start, naming the file.
  */
 export const openTlsFiles = (paths: TlsPaths, clock: Clock, log: Logger): TlsSource => {
   if ((paths.certificate === "") !== (paths.key === ""))
@@ -60,7 +60,7 @@ const readPem = (path: string, readText: ReadText): string => {
   return text;
 };
 
-/** A renewal writes two files, one after the other; between the two they do not belong together. */
+/** A renewal writes two files, one after the other; between the two they do not match. */
 const checkPair = (certificatePath: string, certificate: string, keyPath: string, key: string): void => {
   const parsed = parseCertificate(certificatePath, certificate);
   let isPair: boolean;

@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { TraceContext } from "./trace-context.ts";
 import { traceHeaders } from "./trace-context.ts";
 
-/** Work that stands somewhere in a trace. What it stands in is asked for only when something is sent on or logged. */
+/** Work within a trace. The trace is determined only when it is sent on or logged. */
 export interface Traced {
   readonly trace: TraceContext;
 }
@@ -16,22 +16,22 @@ export const runTraced = <T>(work: Traced, run: () => T): T => current.run(work,
 /** Runs a function, and everything that it waits for, as part of no work. */
 export const runUntraced = <T>(run: () => T): T => current.exit(run);
 
-/** Where the running work stands; undefined outside of any traced work. */
+/** The trace of the running work; undefined outside of any traced work. */
 export const currentTrace = (): TraceContext | undefined => current.getStore()?.trace;
 
-/** The headers with which the running work tells its place to whom it calls; none outside of any traced work. */
+/** The headers with which the running work sends its trace on; none outside of any traced work. */
 export const currentTraceHeaders = (): Record<string, string> => {
   const trace = currentTrace();
   return trace === undefined ? {} : traceHeaders(trace);
 };
 
-/** The function as part of the work that runs now, whoever calls it later. */
+/** Binds a function to the work that runs now, for later calls. */
 export const keepingTrace = <A extends readonly unknown[], T>(run: (...given: A) => T): ((...given: A) => T) => {
   const work = current.getStore();
   return work === undefined ? run : (...given) => current.run(work, () => run(...given));
 };
 
-/** The steps of an iteration as part of this work: a generator runs in the context of whoever asks for its next step. */
+/** Runs the steps of an iteration as part of this work; a generator alone would run as part of its reader's work. */
 export const iterateTraced = <T>(work: Traced, make: () => AsyncIterable<T>): AsyncIterable<T> => {
   const iterator = runTraced(work, () => make()[Symbol.asyncIterator]());
   return {

@@ -1,14 +1,14 @@
 import { randomFillSync } from "node:crypto";
 
-/** Where a piece of work stands in a trace, as W3C Trace Context names it. */
+/** A trace and the current span in it, as in W3C Trace Context. */
 export interface TraceContext {
   /** 32 lower-case hexadecimal digits. */
   readonly traceId: string;
-  /** 16 lower-case hexadecimal digits: the span under which further work stands. */
+  /** 16 lower-case hexadecimal digits: the parent span of further work. */
   readonly spanId: string;
   /** Bit 0: the caller records this trace. */
   readonly flags: number;
-  /** What tracing systems add for themselves, passed on as it came. Empty: nothing. */
+  /** The additions of tracing systems, passed on unchanged. */
   readonly state: string;
 }
 
@@ -19,8 +19,8 @@ const traceparentPattern = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-
 const statePattern = /^[\x20-\x7e]+$/;
 
 /**
- * Reads the `traceparent` and `tracestate` headers. Undefined when there is no valid `traceparent`: a caller's mistake
- * starts a new trace and never fails a call.
+ * Parses the `traceparent` and `tracestate` headers. Undefined without a valid `traceparent`: a caller's mistake starts
+ * a new trace and never fails a call.
  */
 export const parseTrace = (
   traceparent: string | undefined,
@@ -37,18 +37,18 @@ export const parseTrace = (
   return { traceId, spanId, flags: Number.parseInt(flags, 16), state: isStateGood ? tracestate : "" };
 };
 
-/** The `traceparent` header of work below this place. */
+/** The `traceparent` header of work under this span. */
 export const formatTraceparent = ({ traceId, spanId, flags }: TraceContext): string =>
   // The flags that this version of the standard knows; others must be sent as zero.
   `00-${traceId}-${spanId}-0${flags & 1}`;
 
-/** The headers that tell a place in a trace over HTTP. */
+/** The HTTP headers of a trace context. */
 export const traceHeaders = (trace: TraceContext): Record<string, string> => ({
   traceparent: formatTraceparent(trace),
   ...(trace.state === "" ? {} : { tracestate: trace.state }),
 });
 
-/** The first place of a new trace, which nobody records yet. */
+/** The context of a new trace, which is not recorded yet. */
 export const startTrace = (): TraceContext => {
   const ids = randomHex();
   return { traceId: ids.slice(0, 32), spanId: ids.slice(32), flags: 0, state: "" };
@@ -58,7 +58,7 @@ const idBytes = 24;
 const pool = Buffer.alloc(idBytes * 256);
 let used = pool.length;
 
-/** 24 random bytes from a pool, because asking the system for each costs more than all the rest of a trace. */
+/** 24 random bytes from a pool, because a system call for each costs more than the rest of a trace. */
 const randomHex = (): string => {
   if (used === pool.length) {
     randomFillSync(pool);

@@ -13,15 +13,15 @@ import { runTraced, runUntraced } from "./current-trace.ts";
 import type { TraceContext } from "./trace-context.ts";
 import { parseTrace, startTrace } from "./trace-context.ts";
 
-/** What kind of work a span is: taking a call, making one, or doing what was put off. */
-export type TracedCallKind = "server" | "client" | "consumer";
+/** The kind of a span: serving a call, making one, or running deferred work. */
+type TracedCallKind = "server" | "client" | "consumer";
 
-/** The numbers that the API gives to kinds. */
+/** The API's numbers of the kinds. */
 const kinds = { server: 1, client: 2, consumer: 4 } as const satisfies Record<TracedCallKind, number>;
 
-/** What a piece of work is told about where it comes from. */
-export interface TraceOrigin {
-  /** The headers as they came, or the place itself. Neither: a new trace begins. */
+/** The trace of the work that caused a piece of work. */
+interface TraceOrigin {
+  /** The received headers, or the context itself. Neither: a new trace begins. */
   readonly traceparent?: string | undefined;
   readonly tracestate?: string | undefined;
   readonly parent?: TraceContext | undefined;
@@ -29,8 +29,8 @@ export interface TraceOrigin {
 
 /**
  * One piece of work in a trace. Spans go through the OpenTelemetry API, so an installation that registers an SDK sees
- * them. Without one there are none, and all that is passed on is the place where the caller stands, or that of a new
- * trace; both are found out only when they are needed.
+ * them. Without one there are none, and only the caller's context, or that of a new trace, is passed on; both are
+ * determined only when needed.
  */
 export class TracedCall implements Traced {
   readonly #origin: TraceOrigin;
@@ -57,7 +57,7 @@ export class TracedCall implements Traced {
     return this.#context === undefined ? runTraced(this, run) : context.with(this.#context, () => runTraced(this, run));
   }
 
-  /** The work has ended; an error's text is for operators. Further facts are looked at only when somebody records. */
+  /** The work has ended; an error's text is for operators. Attributes are determined only if the span is recorded. */
   end(error?: string, attributes?: () => Attributes): void {
     if (this.#span === undefined) return;
     if (attributes !== undefined) this.#span.setAttributes(attributes());
@@ -66,10 +66,10 @@ export class TracedCall implements Traced {
   }
 }
 
-/** Runs a function outside of any trace, for loops that serve many. */
+/** Runs a function outside of any trace, for loops that serve many traces. */
 export const untraced = <T>(run: () => T): T => context.with(ROOT_CONTEXT, () => runUntraced(run));
 
-/** What encloses a span: one of this process that is active, unless the work was put off; else where the caller stands. */
+/** The context of a span: this process's active one, unless the work is deferred; otherwise the caller's. */
 const outerContext = (kind: TracedCallKind, parent: TraceContext | undefined): Context => {
   if (kind !== "consumer" && trace.getActiveSpan() !== undefined) return context.active();
   return parent === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, remoteOf(parent));
@@ -94,7 +94,7 @@ const placeOf = (span: Span): TraceContext => {
 const instrumentation = "quartet";
 let found: { readonly provider: object; readonly tracer: Tracer } | undefined;
 
-/** The tracer of the SDK that is registered now; undefined: none is, so nobody would see a span. */
+/** The tracer of the registered SDK; undefined without one. */
 const registeredTracer = (): Tracer | undefined => {
   const provider = trace.getTracerProvider();
   if (found?.provider === provider) return found.tracer;

@@ -9,7 +9,7 @@ import { TracedCall } from "./traced-call.ts";
 
 type HeadersInput = ConstructorParameters<typeof Headers>[0];
 
-/** Tells servers in which trace a call stands. Calls outside of any trace go out as they are. */
+/** Sends servers the trace of a call. Calls outside of any trace are sent unchanged. */
 export const tracedTransport = (transport: Transport): Transport => ({
   unary: async (method, signal, timeoutMs, header, input, values) => {
     const work = beginCall(method);
@@ -23,7 +23,7 @@ export const tracedTransport = (transport: Transport): Transport => ({
       throw error;
     }
   },
-  // The work of a stream is over for the trace when its answer begins: how long it is read is the reader's doing.
+  // The span of a stream ends when its answer begins: how long it is read depends on the reader.
   stream: async (method, signal, timeoutMs, header, input, values) => {
     const work = beginCall(method);
     if (work === undefined) return transport.stream(method, signal, timeoutMs, header, input, values);

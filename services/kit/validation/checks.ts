@@ -2,7 +2,7 @@ import type { FieldConstraints, TextConstraints } from "../contract/constraints.
 import type { WireNames } from "../contract/spellings.ts";
 import { mustBeOneOf, mustHaveLength, mustHaveValue, mustMatch } from "./wording.ts";
 
-/** Tells what is wrong with a value, or undefined. */
+/** Returns the constraint that a value violates, or undefined. */
 export type Check<Value> = (value: Value) => string | undefined;
 
 /** The check of a text; undefined: nothing to check. */
@@ -45,7 +45,7 @@ export const sizeCheck = (constraints: TextConstraints): Check<number> | undefin
   return firstOf(checks);
 };
 
-/** The check of a number; undefined: nothing to check. Not a number satisfies no bound. */
+/** The check of a number; undefined: nothing to check. NaN satisfies no bound. */
 export const numberCheck = (constraints: FieldConstraints): Check<number | bigint> | undefined => {
   const { rangeMin, rangeMax } = constraints;
   const checks: Check<number | bigint>[] = [];

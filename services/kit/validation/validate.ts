@@ -14,7 +14,7 @@ import { mustBeOneOf, mustBeUnique, mustNotBeNull, quoteValue, violationSentence
 
 export type { Violation } from "./wording.ts";
 
-/** Tells every member of a message that does not satisfy its constraints; empty: the message is good. */
+/** Returns the violations of a message's constraints; empty if it is valid. */
 export type Validator = (message: Message) => readonly Violation[];
 
 /** Adds the violations of one value to the list; the value is present. */
@@ -25,7 +25,7 @@ type Fields = Readonly<Record<string, unknown>>;
 const validators = new WeakMap<WireNames, WeakMap<DescMessage, Validator>>();
 const good: readonly Violation[] = Object.freeze([]);
 
-/** The validator of a message type, compiled from its traits on first use. Its violations are told with the names. */
+/** The validator of a message type, compiled from its traits on first use. Its violations use the names. */
 export const validatorFor = (desc: DescMessage, names: WireNames = documentedNames): Validator => {
   let own = validators.get(names);
   if (own === undefined) {
@@ -40,24 +40,24 @@ export const validatorFor = (desc: DescMessage, names: WireNames = documentedNam
   return validator;
 };
 
-/** Throws the service's refusal of invalid input when there is any violation. */
+/** Throws the service's refusal of invalid input if there is a violation. */
 export const throwViolations = (table: FaultTable, violations: readonly Violation[]): void => {
   if (violations.length > 0) throw violationsFault(table, violations);
 };
 
 /** The service's refusal of invalid input; its message lists the first ten violations. */
 export const violationsFault = (table: FaultTable, violations: readonly Violation[]): ServiceError => {
-  const told = violations.slice(0, violationsToldMax);
+  const listed = violations.slice(0, violationsListedMax);
   const metadata = {
-    violations: told.map(violationSentence).join("; "),
+    violations: listed.map(violationSentence).join("; "),
     violation_count: String(violations.length),
     plural: violations.length === 1 ? "" : "s",
     member: violations[0]?.path ?? "",
   };
-  return roleFault(table, FaultRole.INVALID_INPUT, metadata, { violations: told });
+  return roleFault(table, FaultRole.INVALID_INPUT, metadata, { violations: listed });
 };
 
-/** The violation of a member whose text is none of an enum's spellings. */
+/** The violation of a member whose text is not a spelling of its enum. */
 export const enumViolation = (
   contract: FieldContract,
   desc: DescEnum,
@@ -70,7 +70,7 @@ export const enumViolation = (
   return { path, field: contract.desc.name, description, ...(shown === undefined ? {} : { value: shown }) };
 };
 
-const violationsToldMax = 10;
+const violationsListedMax = 10;
 
 const compile = (desc: DescMessage, names: WireNames): Validator => {
   const checks = messageContract(desc)
@@ -84,7 +84,7 @@ const compile = (desc: DescMessage, names: WireNames): Validator => {
   };
 };
 
-/** Checks one field of a message; gives back the list, made when it is first needed. */
+/** Checks one field of a message; returns the list, which is created when first needed. */
 type FieldCheck = (message: Fields, violations: Violation[] | undefined) => Violation[] | undefined;
 
 const compileField = (contract: FieldContract, names: WireNames): FieldCheck | undefined => {
@@ -113,7 +113,7 @@ const pathOf = (contract: FieldContract, names: WireNames): { path: string; fiel
   field: contract.desc.name,
 });
 
-/** Reads a field's value, or undefined where the field does not count as present. */
+/** Returns a reader of a field's value, which is undefined if the field counts as absent. */
 const presentValue = (field: DescField): ((message: Fields) => unknown) => {
   const name = field.localName;
   if (field.oneof !== undefined) {
@@ -128,7 +128,7 @@ const presentValue = (field: DescField): ((message: Fields) => unknown) => {
   if (field.fieldKind === "map") return (message) => orAbsent(message[name], isEmptyRecord(message[name] as object));
   if (field.fieldKind === "enum")
     return (message) => orAbsent(message[name], message[name] === 0 && isUnspecified(field.enum));
-  // A scalar without presence is absent when it holds its zero value.
+  // A scalar without presence is absent if it has its zero value.
   const hasPresence = field.fieldKind === "message" || field.proto.proto3Optional;
   if (hasPresence) return (message) => message[name];
   if (field.scalar === ScalarType.BYTES)
@@ -160,12 +160,12 @@ const compileValue = (contract: FieldContract, names: WireNames): ValueCheck | u
     case "enum":
       return enumCheck(contract, field.enum, names);
     case "scalar": {
-      if (field.scalar === ScalarType.STRING) return told(contract, textCheck(constraints, names), names);
+      if (field.scalar === ScalarType.STRING) return reported(contract, textCheck(constraints, names), names);
       if (field.scalar === ScalarType.BYTES) {
         const check = sizeCheck(constraints);
-        return check && told(contract, (bytes: Uint8Array) => check(bytes.length), names);
+        return check && reported(contract, (bytes: Uint8Array) => check(bytes.length), names);
       }
-      return told(contract, numberCheck(constraints), names);
+      return reported(contract, numberCheck(constraints), names);
     }
   }
 };
@@ -177,7 +177,7 @@ const compileValue = (contract: FieldContract, names: WireNames): ValueCheck | u
 const validatorOf = (desc: DescMessage, names: WireNames): Validator | undefined =>
   desc.typeName.startsWith("google.protobuf.") ? undefined : (message) => validatorFor(desc, names)(message);
 
-const told = <Value>(
+const reported = <Value>(
   contract: FieldContract,
   check: ((value: Value) => string | undefined) | undefined,
   names: WireNames,
@@ -199,10 +199,10 @@ const enumCheck = (contract: FieldContract, desc: DescEnum, names: WireNames): V
   const spellings = enumSpellings(desc);
   const description = mustBeOneOf(spellings.values.map(names.enumValue));
   const check = (value: number) => (spellings.findByNumber(value) === undefined ? description : undefined);
-  return told(contract, check, names)!;
+  return reported(contract, check, names)!;
 };
 
-/** A wrapper is told as the list or map that it shows in bodies. */
+/** Reports a wrapper as the list or map that it is in bodies. */
 const nested = (
   validator: Validator | undefined,
   contract: FieldContract,
@@ -297,5 +297,5 @@ const compileElement = (
 
 const elementTextCheck = (contract: FieldContract, names: WireNames): ValueCheck | undefined => {
   const { element } = contract.constraints;
-  return element === undefined ? undefined : told(contract, textCheck(element, names), names);
+  return element === undefined ? undefined : reported(contract, textCheck(element, names), names);
 };

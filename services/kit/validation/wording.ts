@@ -1,6 +1,6 @@
 import type { FaultViolation } from "../faults/service-error.ts";
 
-/** One member that does not satisfy its constraints. */
+/** One member that violates a constraint. */
 export interface Violation extends FaultViolation {
   /** The value as shown to the caller; undefined: not shown. */
   readonly value?: string;

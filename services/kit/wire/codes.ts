@@ -6,5 +6,5 @@ const codes = new Map<number, Code>(
     .map((code) => [code, code]),
 );
 
-/** A number of google.rpc.Code as connect's code; one that is none of an error is `unknown`. */
+/** A number of google.rpc.Code as connect's code; `unknown` if it is not one of an error. */
 export const codeOfNumber = (number: number): Code => codes.get(number) ?? Code.Unknown;

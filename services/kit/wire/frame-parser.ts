@@ -8,14 +8,14 @@ import { ProtocolError } from "./protocol-error.ts";
 export interface Frame {
   readonly flags: number;
   readonly body: Buffer;
-  /** What has arrived of the message's payload, when the frame was cut: then `body` has the other members. */
+  /** Of a frame that was cut: the payload so far; `body` then has the other members. */
   readonly payload?: Buffer;
 }
 
 /** The message is compressed with the stream's encoding. */
 export const compressedFlag = 0b01;
 
-/** The frame is the end of a Connect stream: no message but how the call ended. */
+/** The frame is the end of a Connect stream: instead of a message, how the call ended. */
 export const endStreamFlag = 0b10;
 
 const noBytes = Buffer.alloc(0);
@@ -30,8 +30,8 @@ export const tooLarge = (limitBytes: number): ProtocolError =>
   });
 
 /**
- * Cuts what arrives into frames. A frame that lies within one chunk is a view of it; one that spans chunks is gathered
- * in one buffer, allocated after its length was found to be within the limit.
+ * Parses chunks into frames. A frame within one chunk is a view of it; one that spans chunks is gathered in one buffer,
+ * which is allocated after its length was found to be within the limit.
  */
 export class FrameParser {
   readonly #limitBytes: number;
@@ -39,7 +39,7 @@ export class FrameParser {
   #headerFilled = 0;
   #body: Buffer | undefined;
   #bodyFilled = 0;
-  /** How much of a payload that is passed on piece by piece is still to come. */
+  /** The remaining bytes of a payload that is passed on in pieces. */
   #payloadLeft = 0;
   readonly #findPayload: PayloadFinder | undefined;
 
@@ -49,12 +49,12 @@ export class FrameParser {
     this.#findPayload = findPayload;
   }
 
-  /** True when the last chunk ended inside a frame. */
+  /** True if the last chunk ended within a frame. */
   get isWithinFrame(): boolean {
     return this.#headerFilled > 0;
   }
 
-  /** Appends the frames that this chunk completes. Throws when one is over the limit. */
+  /** Appends the frames that this chunk completes. Throws if one is over the limit. */
   push(chunk: Buffer, frames: Frame[]): void {
     let offset = 0;
     while (offset < chunk.length) {
@@ -93,7 +93,7 @@ export class FrameParser {
     return offset + taken;
   }
 
-  /** Begins to pass a frame on in pieces; false: it must be gathered. */
+  /** Starts to pass a frame on in pieces; false if it must be gathered. */
   #cut(opening: Buffer, length: number, frames: Frame[]): boolean {
     if (this.#findPayload === undefined || this.#header[0] !== 0) return false;
     const place = this.#findPayload(opening, length);
@@ -124,7 +124,7 @@ export class FrameParser {
   }
 }
 
-/** Five bytes of header and whatever small bytes come next, in one buffer; what is large stays as it is. */
+/** The buffers of a frame: the header and the small parts after it in one, large parts unchanged. */
 export const frameParts = (flags: number, parts: readonly Uint8Array[], byteLength: number): readonly Uint8Array[] => {
   const first = parts[0];
   const joined = first !== undefined && first.length <= joinedBytesMax ? first : undefined;

@@ -16,7 +16,7 @@ interface WaitingReader {
 
 /**
  * Frames between a source that pushes bytes and a reader that pulls frames. The source is paused while frames wait, so
- * no more than the frames of one chunk are held.
+ * at most the frames of one chunk are held.
  */
 export class FrameQueue {
   readonly #parser: FrameParser;
@@ -48,7 +48,7 @@ export class FrameQueue {
     return answer;
   }
 
-  /** Takes a chunk from the source. */
+  /** Adds a chunk from the source. */
   push(chunk: Buffer): void {
     if (this.#ended || this.#error !== undefined) return;
     try {
@@ -65,7 +65,7 @@ export class FrameQueue {
     if (this.#frames.length > 0) this.#flow.pause();
   }
 
-  /** The source has no more. */
+  /** The source has ended. */
   end(): void {
     if (this.#ended) return;
     if (this.#parser.isWithinFrame) {
@@ -76,7 +76,7 @@ export class FrameQueue {
     this.#settle((waiting) => waiting.resolve(undefined));
   }
 
-  /** The source broke, or nobody wants the rest. Frames that wait are dropped. */
+  /** The source failed, or its rest is not needed. Waiting frames are dropped. */
   fail(error: unknown): void {
     if (this.#error !== undefined || (this.#ended && this.#frames.length === 0)) return;
     this.#error = error;

@@ -1,15 +1,14 @@
-/** A piece below this size is copied; a larger one is kept as it is. */
+/** A piece below this size is copied; a larger one is kept without copying. */
 const copiedBytesMax = 4 * 1024;
 const blockBytes = 16 * 1024;
 
 /**
- * Bytes that arrive in pieces and are wanted together. Small pieces are copied side by side, so that what is held costs
- * about what it measures however it was cut: a buffer of its own for each of a million pieces of one byte would cost
- * hundreds of times as much.
+ * Bytes that arrive in pieces and are needed together. Small pieces are copied into one block, so that the memory is in
+ * proportion to the bytes: a buffer for each of a million pieces of one byte would need hundreds of times as much.
  */
 export class GatheredBytes {
   #parts: Uint8Array[] = [];
-  /** Where small pieces are copied to; its filled beginning is the last part. */
+  /** The block for small pieces; its filled beginning is the last part. */
   #block: Buffer | undefined;
   #filled = 0;
   #size = 0;

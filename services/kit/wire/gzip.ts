@@ -6,18 +6,18 @@ import { Code } from "@connectrpc/connect";
 import { tooLarge } from "./frame-parser.ts";
 import { malformed, ProtocolError } from "./protocol-error.ts";
 
-/** Messages below this size are sent as they are: compressing them costs more than it saves. */
+/** Smaller messages are not compressed: it would cost more than it saves. */
 export const gzipBytesMin = 1024;
 
-/** Messages above this size are sent as they are: they are bodies, mostly compressed already, and would hold up the CPU. */
+/** Larger messages are not compressed: they are bodies, mostly compressed already, and would occupy the CPU. */
 export const gzipBytesMax = 1024 * 1024;
 
 const gunzipBytes = promisify(gunzip);
 
-/** Fastest level: the aim is less network, not least network. */
+/** At the fastest level, which saves most of the bytes at little cost. */
 export const compress = (bytes: Uint8Array): Promise<Buffer> => promisify(gzip)(bytes, { level: 1 });
 
-/** Refuses what would be larger than the limit before it is that large. */
+/** Refuses a result over the limit before it is that large. */
 export const decompress = async (bytes: Uint8Array, limitBytes: number): Promise<Buffer> => {
   try {
     return await gunzipBytes(bytes, { maxOutputLength: Math.max(1, limitBytes) });
@@ -27,7 +27,7 @@ export const decompress = async (bytes: Uint8Array, limitBytes: number): Promise
   }
 };
 
-/** True when a list like `identity, gzip;q=0.5` names gzip and does not rule it out. */
+/** True if a list like `identity, gzip;q=0.5` names gzip and does not exclude it. */
 export const acceptsGzip = (header: string | undefined): boolean =>
   header !== undefined && header.split(",").some(namesGzip);
 
@@ -37,7 +37,7 @@ const namesGzip = (item: string): boolean => {
   return !parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter));
 };
 
-/** What the request is encoded with: true for gzip, false for nothing. Refuses all else. */
+/** The encoding of a request: true for gzip, false for identity. Refuses all others. */
 export const isGzipEncoded = (encoding: string | undefined): boolean => {
   if (encoding === undefined || encoding === "" || encoding === "identity") return false;
   if (encoding === "gzip") return true;

@@ -15,9 +15,9 @@ export interface EncodedMessage {
 
 /** Writes and reads the messages of one type. */
 export interface MessageCodec<D extends DescMessage = DescMessage> {
-  /** Takes a message or the values to make one from. The bytes of a large bytes member are passed on, not copied. */
+  /** Encodes a message or the values of one. A large bytes member is passed on, not copied. */
   encode(message: MessageInitShape<D>): EncodedMessage;
-  /** Bytes members of the result are views of the given bytes. Throws when the bytes are not such a message. */
+  /** Bytes members of the result are views of the given bytes. Throws if the bytes are not such a message. */
   decode(bytes: Uint8Array): MessageShape<D>;
   /** Decodes a frame of a stream, whole or cut. */
   decodeFrame(frame: Frame): MessageShape<D>;
@@ -31,7 +31,7 @@ const bulkBytesMin = 16 * 1024;
 const noBytes = new Uint8Array(0);
 const codecs = new WeakMap<DescMessage, MessageCodec>();
 
-/** The codec of a message type, made once. */
+/** The codec of a message type, created once. */
 export const messageCodec = <D extends DescMessage>(desc: D): MessageCodec<D> => {
   let codec = codecs.get(desc);
   if (codec === undefined) {
@@ -77,7 +77,7 @@ const bulkField = (desc: DescMessage): DescField | undefined => {
   return candidates.length === 1 && only?.oneof === undefined ? only : undefined;
 };
 
-/** The other members first, then the bulk member's tag and length, then its bytes as they are: readers take any order. */
+/** The other members first, then the bulk member's tag, length and bytes: readers accept any order. */
 const encodeApart = (desc: DescMessage, message: Message, bulk: DescField, bytes: Uint8Array): EncodedMessage => {
   const members = message as unknown as Record<string, unknown>;
   members[bulk.localName] = noBytes;

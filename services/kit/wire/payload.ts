@@ -3,21 +3,21 @@ import { getOption, ScalarType } from "@bufbuild/protobuf";
 
 import { http_payload } from "../../../gen/quartet/traits/v1/binding_pb.ts";
 
-/** Where the payload of a message stands in its bytes: it is the last member, so it reaches to their end. */
-export interface PayloadPlace {
+/** The position of the payload in a message's bytes: as the last member, it extends to their end. */
+interface PayloadPlace {
   /** The other members are the bytes before this offset. */
   readonly headEnd: number;
   /** The payload is the bytes from this offset on. */
   readonly start: number;
 }
 
-/** Looks for the payload in the first bytes of a message; undefined: it is not there, or something follows it. */
+/** Finds the payload by the first bytes of a message; undefined if it is absent or not the last member. */
 export type PayloadFinder = (opening: Uint8Array, messageBytes: number) => PayloadPlace | undefined;
 
 /**
- * The bytes member that a stream of these messages carries (`http_payload`). The stream is one run of bytes, cut into
- * messages only on the way, so a reader may cut it anew: it passes on what has arrived of a large message as a message
- * of its own instead of gathering it.
+ * The bytes member that a stream of these messages carries (`http_payload`). The stream is one sequence of bytes,
+ * divided into messages only for the transfer, so a reader may divide it differently: it passes on the received part of
+ * a large message as a message of its own instead of gathering it.
  */
 export const payloadField = (desc: DescMessage): DescField | undefined =>
   desc.fields.find(
@@ -52,7 +52,7 @@ const fixed64 = 1;
 const lengthDelimited = 2;
 const fixed32 = 5;
 
-/** Reads tags and lengths of the wire format; the values of others are only passed over. */
+/** Reads tags and lengths of the wire format; other values are skipped. */
 class Cursor {
   offset = 0;
   readonly #bytes: Uint8Array;
@@ -61,7 +61,7 @@ class Cursor {
     this.#bytes = bytes;
   }
 
-  /** Undefined when the bytes end within it. Exact up to 2^32, which bounds tags and lengths. */
+  /** Undefined if the bytes end within it. Exact up to 2^32, which bounds tags and lengths. */
   varint(): number | undefined {
     let value = 0;
     for (let shift = 0; shift < 70; shift += 7) {

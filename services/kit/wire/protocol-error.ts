@@ -4,8 +4,8 @@ import { FaultRole } from "../../../gen/quartet/traits/v1/fault_pb.ts";
 import type { FaultMetadata } from "../faults/service-error.ts";
 
 /**
- * A refusal made by the kit itself and not by a handler. Where the service declares a reason for the role, callers see
- * that reason with its code; else this code and message.
+ * A refusal by the kit itself and not by a handler. If the service declares a reason for the role, callers see that
+ * reason with its code; otherwise this code and message.
  */
 export class ProtocolError extends Error {
   override readonly name = "ProtocolError";
@@ -21,7 +21,7 @@ export class ProtocolError extends Error {
   }
 }
 
-/** Refuses what cannot even be read, in the words of a violated constraint that no member has. */
+/** The refusal of an unreadable message, in the form of a violated constraint without a member. */
 export const malformed = (message: string): ProtocolError =>
   new ProtocolError(Code.InvalidArgument, message, FaultRole.INVALID_INPUT, {
     violations: message,

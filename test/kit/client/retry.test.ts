@@ -202,10 +202,10 @@ test.each(["refuse stream", "go away"] as const)(
 test("a client repeats one call in ten once its store of repetitions is used up", () => {
   const budget = new RetryBudget();
   let taken = 0;
-  while (budget.take()) taken += 1;
+  while (budget.spend()) taken += 1;
   expect(taken).toBe(100);
-  for (let answered = 0; answered < 95; answered += 1) budget.give();
+  for (let answered = 0; answered < 95; answered += 1) budget.earn();
   let more = 0;
-  while (budget.take()) more += 1;
+  while (budget.spend()) more += 1;
   expect(more).toBe(9);
 });

@@ -41,7 +41,7 @@ const startWith = async (places: readonly string[], failingCompaction = 0) => {
   return { path, clock, keyring, dataKeys, wrapped, lines, staleCount, compactions: () => compactions };
 };
 
-test("what older master keys wrap is wrapped anew within a minute of a rotation", async () => {
+test("what older master keys wrap is wrapped again within a minute of a rotation", async () => {
   const { path, clock, keyring, dataKeys, wrapped, lines, staleCount, compactions } = await startWith(["a", "b"]);
   await addMasterKey(path);
   clock.advance(1_000);
@@ -49,7 +49,7 @@ test("what older master keys wrap is wrapped anew within a minute of a rotation"
   await eventually(async () => {
     clock.advance(60_000);
     return compactions() === 1;
-  }, "the keys were wrapped anew");
+  }, "the keys were wrapped again");
   expect(staleCount()).toBe(0);
   expect([...wrapped].map(([place, each]) => keyring.openDataKey([place], each))).toEqual(
     [...dataKeys.values()].map(({ key }) => key),
@@ -72,7 +72,7 @@ test("one that cannot be opened does not keep the others back, and is tried agai
   await eventually(async () => {
     clock.advance(60_000);
     return staleCount() === 0;
-  }, "the other was wrapped anew");
+  }, "the other was wrapped again");
 });
 
 test("a compaction that failed is done again, and without a rotation there is none", async () => {

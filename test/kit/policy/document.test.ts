@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { DocumentRules } from "../../../services/kit/policy/document.ts";
 import { parsePolicy } from "../../../services/kit/policy/document.ts";
 
-const resourceRules: DocumentRules = { principals: "required", accountWords: ["SVC"], bytesMax: 20_480 };
+const resourceRules: DocumentRules = { principals: "required", accountMembers: ["SVC"], bytesMax: 20_480 };
 const identityRules: DocumentRules = { principals: "forbidden", bytesMax: 8_192 };
 
 const statement = (parts: object): object => ({

@@ -5,7 +5,7 @@ import { parsePolicy } from "../../../services/kit/policy/document.ts";
 import type { Requester, Spelling } from "../../../services/kit/policy/evaluate.ts";
 import { evaluate } from "../../../services/kit/policy/evaluate.ts";
 
-const resourceRules: DocumentRules = { principals: "required", accountWords: ["SVC"], bytesMax: 20_480 };
+const resourceRules: DocumentRules = { principals: "required", accountMembers: ["SVC"], bytesMax: 20_480 };
 const identityRules: DocumentRules = { principals: "forbidden", bytesMax: 8_192 };
 
 const owner = "111122223333";

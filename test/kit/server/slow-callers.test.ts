@@ -150,7 +150,11 @@ test.each(ways.filter(({ isFullDuplex }) => isFullDuplex))(
 
 /** Checks again and again until something has happened. */
 const checkUntil = (check: () => void, hasHappened: () => boolean): Promise<unknown> =>
-  eventually(() => hasHappened() || void check(), "the server has noticed");
+  eventually(() => {
+    if (hasHappened()) return true;
+    check();
+    return false;
+  }, "the server has noticed");
 
 /** The bytes that a connection has received so far. */
 const receivedBy = (socket: Socket): (() => Buffer) => {
