@@ -1,7 +1,7 @@
 import { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
 import { pascalCase } from "../../services/kit/contract/spellings.ts";
 import type { FaultFacts, FaultMetadata, ServiceError } from "../../services/kit/faults/service-error.ts";
-import { faultNaming, fillTemplate } from "../../services/kit/faults/service-error.ts";
+import { faultNaming, fillMessage } from "../../services/kit/faults/service-error.ts";
 import type { Dialect } from "../dialects/dialect.ts";
 import type { HttpFault } from "./http-fault.ts";
 
@@ -13,7 +13,7 @@ export const gatewayFault = (error: ServiceError, protocol: Protocol, dialect: D
     name,
     publicName,
     status: httpStatus,
-    message: fillTemplate(message, metadata),
+    message: fillMessage(message, metadata),
     members: shownMembers(facts, metadata, protocol, dialect),
     headers: {},
   };

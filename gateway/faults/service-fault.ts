@@ -6,7 +6,7 @@ import type { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
 import { FaultRole } from "../../gen/quartet/traits/v1/fault_pb.ts";
 import { pascalCase } from "../../services/kit/contract/spellings.ts";
 import type { FaultFacts, FaultMetadata, FaultTable } from "../../services/kit/faults/service-error.ts";
-import { faultNaming, fillTemplate, ServiceError } from "../../services/kit/faults/service-error.ts";
+import { faultNaming, fillMessage, ServiceError } from "../../services/kit/faults/service-error.ts";
 import { validatorFor, violationsFault } from "../../services/kit/validation/validate.ts";
 import type { DialectSpelling } from "../dialects/dialect.ts";
 import type { FaultContext } from "./fault-context.ts";
@@ -26,7 +26,7 @@ export const serviceFault = (error: ConnectError, context: FaultContext): HttpFa
   if (constraints !== undefined) return declaredFault(constraints, protocol);
 
   const metadata = spelledMetadata(declared, info.metadata, context);
-  const message = metadata === info.metadata ? error.rawMessage : fillTemplate(declared.message, metadata);
+  const message = metadata === info.metadata ? error.rawMessage : fillMessage(declared.message, metadata);
   return createFault(declared, message, metadata, forwardedHeaders(error.metadata), protocol);
 };
 

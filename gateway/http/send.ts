@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 import { lingerOver } from "../../services/kit/server/linger.ts";
-import { defaultLimits } from "../../services/kit/server/limits.ts";
+import { defaultServerLimits } from "../../services/kit/server/limits.ts";
 import type { IncomingBody } from "./incoming-body.ts";
 
 /** The head of an answer; header names are lower case. */
@@ -64,7 +64,7 @@ export const sendPieces = async (
 export const settleUnread = (request: IncomingMessage, response: ServerResponse, body: IncomingBody): void => {
   if (request.readableEnded || request.destroyed) return;
   if (body.isAwaited()) response.shouldKeepAlive = false;
-  else if (!request.complete) response.once("finish", () => lingerOver(request, defaultLimits));
+  else if (!request.complete) response.once("finish", () => lingerOver(request, defaultServerLimits));
   else if (body.isBegun()) {
     request.removeAllListeners("data");
     request.resume();

@@ -2,7 +2,7 @@ import type { EventBusRecord } from "../../../gen/quartet/eventbus/storage/v1/re
 import type { Caller } from "../../kit/identity/caller.ts";
 import { isAccountId } from "../../kit/identity/caller.ts";
 import { parseIdentityPolicy } from "../../kit/identity/identity-policies.ts";
-import type { PolicyRequest, Requester, Spelling } from "../../kit/policy/evaluate.ts";
+import type { PolicyRequest, Requester, PolicySpelling } from "../../kit/policy/evaluate.ts";
 import { evaluate, findStatement } from "../../kit/policy/evaluate.ts";
 import { PolicyError } from "../../kit/policy/document.ts";
 import type { Policy } from "../../kit/policy/document.ts";
@@ -76,7 +76,7 @@ export const mayPut = (
 };
 
 /** Reads the names of both dialects as those of the public one. */
-const publicSpelling: Spelling = {
+const publicSpelling: PolicySpelling = {
   action: (written) => written.replace(/^event-bus:/i, "events:"),
   arn: (written) => written.replace(/^arn:svc:/, "arn:aws:").replace(/^arn:aws:event-bus:/, "arn:aws:events:"),
   key: (written) => written.replace(/^svc:/i, "aws:").replace(/^event-bus:/i, "events:"),

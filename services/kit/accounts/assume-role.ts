@@ -3,7 +3,7 @@ import { roleCaller } from "../identity/caller.ts";
 import { parseIdentityPolicy } from "../identity/identity-policies.ts";
 import type { ConditionContext } from "../policy/condition.ts";
 import type { Policy, Statement } from "../policy/document.ts";
-import type { PolicyRequest, Requester, Spelling } from "../policy/evaluate.ts";
+import type { PolicyRequest, Requester, PolicySpelling } from "../policy/evaluate.ts";
 import { findStatement } from "../policy/evaluate.ts";
 import type { Accounts, Role } from "./accounts.ts";
 import { principalConditions } from "./principal-conditions.ts";
@@ -30,7 +30,7 @@ export type AssumeRoleOutcome =
 const action = "sts:AssumeRole";
 
 /** Partitions are equal, and so are the prefixes of condition keys. */
-const anyPartition: Spelling = {
+const anyPartition: PolicySpelling = {
   action: (written) => written,
   arn: (written) => written.replace(/^arn:[a-z0-9-]+:/, "arn:aws:"),
   key: (written) => written.toLowerCase().replace(/^svc:/, "aws:"),

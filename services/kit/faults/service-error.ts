@@ -68,7 +68,7 @@ export class ServiceError extends Error {
   readonly violations: readonly FaultViolation[];
 
   constructor(facts: FaultFacts, metadata: FaultMetadata = {}, options: ServiceErrorOptions = {}) {
-    super(fillTemplate(facts.message, metadata), options.cause === undefined ? undefined : { cause: options.cause });
+    super(fillMessage(facts.message, metadata), options.cause === undefined ? undefined : { cause: options.cause });
     this.facts = facts;
     this.metadata = metadata;
     this.violations = options.violations ?? [];
@@ -121,7 +121,7 @@ export const faultNaming = (facts: FaultFacts, protocol: Protocol): FaultNaming 
 };
 
 /** Fills `{key}` from the metadata; a key without a value is left out. */
-export const fillTemplate = (template: string, metadata: FaultMetadata): string =>
+export const fillMessage = (template: string, metadata: FaultMetadata): string =>
   template.replace(/\{([a-z0-9_]+)\}/g, (_whole, key: string) => metadata[key] ?? "");
 
 const readTable = (reasons: DescEnum): FaultTable => {

@@ -3,7 +3,7 @@ import { BlockList, isIP } from "node:net";
 import { fitsArn, fitsWildcard } from "./wildcard.ts";
 
 /** One key of one operator in a statement's condition. */
-export interface Condition {
+export interface PolicyCondition {
   readonly operator: Operator;
   readonly quantifier: "none" | "all" | "any";
   /** True if a missing key satisfies it. */
@@ -152,7 +152,7 @@ function operator(name: string, comparison: Comparison, isNegated: boolean): Ope
 export const operatorNames: readonly string[] = [...operators.keys()];
 
 /** Parses one key of an operator; returns a string with the fault if it is invalid. */
-export const parseCondition = (written: string, key: string, values: readonly string[]): Condition | string => {
+export const parseCondition = (written: string, key: string, values: readonly string[]): PolicyCondition | string => {
   const match = /^(?:(ForAllValues|ForAnyValue):)?([A-Za-z]+?)(IfExists)?$/.exec(written);
   const found = operators.get(match?.[2] ?? "");
   if (match === null || found === undefined) return `${JSON.stringify(written)} is no operator`;
@@ -173,7 +173,7 @@ export const parseCondition = (written: string, key: string, values: readonly st
  * variable has no value matches nothing.
  */
 export const isSatisfied = (
-  condition: Condition,
+  condition: PolicyCondition,
   context: ConditionContext,
   resolve: (policyValue: string) => string | undefined,
 ): boolean => {

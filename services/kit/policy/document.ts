@@ -1,4 +1,4 @@
-import type { Condition } from "./condition.ts";
+import type { PolicyCondition } from "./condition.ts";
 import { parseCondition } from "./condition.ts";
 
 /** A parsed policy. */
@@ -17,7 +17,7 @@ export interface Statement {
   readonly action: Selection<string>;
   /** Undefined if the document names none: the statement applies to the policy's own resource. */
   readonly resource: Selection<string> | undefined;
-  readonly conditions: readonly Condition[];
+  readonly conditions: readonly PolicyCondition[];
 }
 
 /** A set of values, or its complement. */
@@ -145,7 +145,7 @@ const accountPrincipal = (value: string, at: string): Principal => {
   return arn[2] === "root" ? { kind: "account", value: arn[1] } : { kind: "arn", value };
 };
 
-const parseConditions = (given: unknown, at: string): Condition[] => {
+const parseConditions = (given: unknown, at: string): PolicyCondition[] => {
   if (given === undefined) return [];
   return Object.entries(asObject(given, at)).flatMap(([operator, keys]) =>
     Object.entries(asObject(keys, `${at}.${operator}`)).map(([key, values]) => {

@@ -38,7 +38,7 @@ interface PolicySet {
 }
 
 /** How texts are normalized before they are compared, so that all dialects match in policies. */
-export interface Spelling {
+export interface PolicySpelling {
   readonly action: (written: string) => string;
   readonly arn: (written: string) => string;
   readonly key: (written: string) => string;
@@ -59,14 +59,18 @@ interface Decision {
   readonly sid: string | undefined;
 }
 
-const asWritten: Spelling = { action: (text) => text, arn: (text) => text, key: (text) => text };
+const asWritten: PolicySpelling = { action: (text) => text, arn: (text) => text, key: (text) => text };
 
 /**
  * Decides a request: an explicit deny of any policy wins; then, within one account, one allow is enough and the root
  * needs none; across accounts both the requester's and the resource's policies must allow it; an anonymous requester
  * has no policies. Everything else is denied.
  */
-export const evaluate = (request: PolicyRequest, policies: PolicySet, spelling: Spelling = asWritten): Decision => {
+export const evaluate = (
+  request: PolicyRequest,
+  policies: PolicySet,
+  spelling: PolicySpelling = asWritten,
+): Decision => {
   const applies = (effect: Statement["effect"], from: readonly Policy[]): Statement | undefined =>
     findStatement(effect, request, from, spelling);
 
@@ -102,7 +106,7 @@ export const findStatement = (
   effect: Statement["effect"],
   request: PolicyRequest,
   policies: readonly Policy[],
-  spelling: Spelling = asWritten,
+  spelling: PolicySpelling = asWritten,
 ): Statement | undefined =>
   policies
     .flatMap((policy) => policy.statements.map((statement) => ({ policy, statement })))
@@ -118,7 +122,7 @@ export const roleArnOfSession = (principalArn: string): string | undefined => {
   return session === null ? undefined : `arn:${session[1]}:iam::${session[2]}:role/${session[3]}`;
 };
 
-const covers = (policy: Policy, statement: Statement, request: PolicyRequest, spelling: Spelling): boolean => {
+const covers = (policy: Policy, statement: Statement, request: PolicyRequest, spelling: PolicySpelling): boolean => {
   const { requester, context } = request;
   const resolve = (text: string, isPattern: boolean): string | undefined =>
     policy.version === "2012-10-17" ? replaceVariables(text, context, spelling, isPattern) : text;
@@ -144,7 +148,7 @@ const covers = (policy: Policy, statement: Statement, request: PolicyRequest, sp
   );
 };
 
-const names = (principal: Principal, requester: Requester, spelling: Spelling): boolean => {
+const names = (principal: Principal, requester: Requester, spelling: PolicySpelling): boolean => {
   switch (principal.kind) {
     case "everyone":
       return true;
@@ -162,7 +166,7 @@ const names = (principal: Principal, requester: Requester, spelling: Spelling): 
 };
 
 /** A role's ARN names all its sessions. */
-const isNamed = (principalArn: string, named: string, spelling: Spelling): boolean => {
+const isNamed = (principalArn: string, named: string, spelling: PolicySpelling): boolean => {
   if (spelling.arn(principalArn) === named) return true;
   const roleArn = roleArnOfSession(principalArn);
   return roleArn !== undefined && spelling.arn(roleArn) === named;
@@ -175,7 +179,7 @@ const isNamed = (principalArn: string, named: string, spelling: Spelling): boole
 const replaceVariables = (
   text: string,
   context: ConditionContext,
-  spelling: Spelling,
+  spelling: PolicySpelling,
   isPattern: boolean,
 ): string | undefined => {
   let isWhole = true;

@@ -14,7 +14,7 @@ import { ProtocolError } from "../wire/protocol-error.ts";
 import { EmptyUploadError } from "./upload.ts";
 
 /** The error of a failed call for its caller and for the log. */
-export interface Refusal {
+export interface CallRefusal {
   readonly error: ConnectError;
   /** The declared reason, for the log. */
   readonly reason: string | undefined;
@@ -23,7 +23,7 @@ export interface Refusal {
 }
 
 /** The caller's error for any exception. The table is the called service's; undefined for the kit's own services. */
-export const refusalOf = (thrown: unknown, table: FaultTable | undefined, requestId: string): Refusal => {
+export const refusalOf = (thrown: unknown, table: FaultTable | undefined, requestId: string): CallRefusal => {
   if (thrown instanceof ServiceError) return declared(thrown, requestId, thrown.facts.role === FaultRole.INTERNAL);
   if (thrown instanceof ProtocolError) {
     const { role } = thrown;
@@ -73,7 +73,7 @@ const kitRoles: readonly (readonly [new (...args: never[]) => Error, FaultRole, 
 
 const declares = (table: FaultTable, role: FaultRole): boolean => table.all().some((facts) => facts.role === role);
 
-const declared = (refused: ServiceError, requestId: string, isDefect: boolean): Refusal => {
+const declared = (refused: ServiceError, requestId: string, isDefect: boolean): CallRefusal => {
   const { facts, metadata, violations } = refused;
   const error = new ConnectError(refused.message, codeOfNumber(facts.code));
   error.details = [
@@ -88,7 +88,7 @@ const declared = (refused: ServiceError, requestId: string, isDefect: boolean): 
   return { error, reason: facts.reason, isDefect };
 };
 
-const undeclared = (code: Code, message: string): Refusal => ({
+const undeclared = (code: Code, message: string): CallRefusal => ({
   error: new ConnectError(message, code),
   reason: undefined,
   isDefect: false,

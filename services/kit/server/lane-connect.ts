@@ -9,7 +9,7 @@ import { parseConnectTimeout } from "../wire/timeouts.ts";
 import type { Call } from "./call.ts";
 import type { Dispatcher } from "./dispatch.ts";
 import { lingerOver } from "./linger.ts";
-import { bodyFrames, decodeMessage, messagesOf, readBody } from "./request-body.ts";
+import { bodyFrames, decodeMessage, messagesOf, readWholeBody } from "./request-body.ts";
 import { drained, frameOf, gzipped, writeParts } from "./response-body.ts";
 import type { Route } from "./route.ts";
 import { Turn } from "./turn.ts";
@@ -54,7 +54,7 @@ export const serveConnectUnary = async (
     const limit = dispatcher.limits.unaryMessageBytesMax;
     const declared = headers["content-length"];
     call.awaitsSinceMs = performance.now();
-    const body = await readBody(request, declared === undefined ? undefined : Number(declared), limit, call);
+    const body = await readWholeBody(request, declared === undefined ? undefined : Number(declared), limit, call);
     call.awaitsSinceMs = undefined;
     const bytes = isGzip ? await decompress(body, limit) : body;
     const answer = await dispatcher.unary(call, decodeMessage(route.input, bytes));

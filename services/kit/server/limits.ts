@@ -34,7 +34,7 @@ export interface ServerLimits {
   readonly lingerMs: number;
 }
 
-export const defaultLimits: ServerLimits = {
+export const defaultServerLimits: ServerLimits = {
   unaryMessageBytesMax: 4 * 1024 * 1024,
   streamMessageBytesMax: 4 * 1024 * 1024,
   headerBytesMax: 32 * 1024,

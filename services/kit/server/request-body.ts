@@ -19,7 +19,7 @@ const whenEnded = (source: Readable, run: () => void): void => {
 };
 
 /** Reads a whole body. Refuses a declared length over the limit before reading, other bodies when they exceed it. */
-export const readBody = (
+export const readWholeBody = (
   source: Readable,
   declaredBytes: number | undefined,
   limitBytes: number,

@@ -16,7 +16,7 @@ import { serveConnectStream, serveConnectUnary, streamContentType, unaryContentT
 import { isGrpcContentType, refuseUnknownGrpc, serveGrpc } from "./lane-grpc.ts";
 import { createRouterLane } from "./lane-router.ts";
 import type { ServerLimits } from "./limits.ts";
-import { defaultLimits } from "./limits.ts";
+import { defaultServerLimits } from "./limits.ts";
 import type { ListenAddress } from "./port.ts";
 import { createPort } from "./port.ts";
 import { reflectionBindings } from "./reflection.ts";
@@ -70,7 +70,7 @@ const flushMs = 250;
  * `GET /healthz` and `GET /metrics`. Throws if a method has no handler or the address cannot be listened on.
  */
 export const startServer = async (options: ServerOptions): Promise<RunningServer> => {
-  const limits = { ...defaultLimits, ...options.limits };
+  const limits = { ...defaultServerLimits, ...options.limits };
   const services = options.services.map(({ service }) => service);
   const health = createHealth(services.map(({ typeName }) => typeName));
   const bindings = [...options.services, health.binding, ...reflectionBindings([...services, health.binding.service])];

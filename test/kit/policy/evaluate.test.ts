@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import type { DocumentRules } from "../../../services/kit/policy/document.ts";
 import { parsePolicy } from "../../../services/kit/policy/document.ts";
-import type { Requester, Spelling } from "../../../services/kit/policy/evaluate.ts";
+import type { Requester, PolicySpelling } from "../../../services/kit/policy/evaluate.ts";
 import { evaluate } from "../../../services/kit/policy/evaluate.ts";
 
 const resourceRules: DocumentRules = { principals: "required", accountMembers: ["SVC"], bytesMax: 20_480 };
@@ -549,7 +549,7 @@ describe("evaluate", () => {
   });
 
   test("takes both spellings of a dialect as one", () => {
-    const spelling: Spelling = {
+    const spelling: PolicySpelling = {
       action: (text) => text.replace(/^object-storage:/, "s3:"),
       arn: (text) => text.replace(/^arn:svc:object-storage:/, "arn:aws:s3:"),
       key: (text) => text.replace(/^svc:/, "aws:"),
