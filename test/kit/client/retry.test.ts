@@ -52,7 +52,8 @@ const freePort = async (): Promise<number> => {
   return port;
 };
 
-const patient = { attemptsMax: 100, delayMsMin: 5, delayMsMax: 20 };
+/** Repeats calls for many seconds, so that a server may take its time to start. */
+const patient = { attemptsMax: 100, delayMsMin: 5, delayMsMax: 200 };
 
 describe.each(["connect", "grpc"] as const)("the %s engine", (engine) => {
   test("waits for a server that is away, also with a call that must not happen twice", async () => {
