@@ -6,7 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 export const eventually = async <T>(
   probe: () => Promise<T | undefined | false> | T | undefined | false,
   what: string,
-  limitMs = 10_000,
+  limitMs = 60_000,
 ): Promise<T> => {
   const endMs = Date.now() + limitMs;
   let lastError: unknown;
