@@ -40,7 +40,6 @@ const launch = async (dataDir: string, [command = "", ...argv] = nodeLaunch): Pr
   const ready = await eventually(
     () => lines.map((line) => JSON.parse(line) as ReadyLine).find((line) => line.msg === "all are ready"),
     "all are ready",
-    30_000,
   );
   return { child, ready, lines };
 };
