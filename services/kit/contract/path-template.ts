@@ -41,7 +41,7 @@ export const parsePathTemplate = (text: string): PathTemplate => {
       return { kind: "literal", text: piece };
     }
     if (label[2] === "") return { kind: "label", name: label[1]! };
-    if (index !== pieces.length - 1) throw refuse("a greedy label must stand last");
+    if (index !== pieces.length - 1) throw refuse("a greedy label must be the last");
     return { kind: "greedy", name: label[1]! };
   });
   const labels = segments.flatMap((segment) => (segment.kind === "literal" ? [] : [segment.name]));

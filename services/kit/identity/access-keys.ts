@@ -50,7 +50,7 @@ export const parseAccessKeys = (text: string): AccessKey[] => {
   if (!Array.isArray(entries)) throw new AccessKeyFileError("accessKeys must be a list");
   const keys = entries.map((entry: unknown, index) => parseKey(entry, `accessKeys[${index}]`));
   const ids = new Set(keys.map((key) => key.accessKeyId));
-  if (ids.size !== keys.length) throw new AccessKeyFileError("an accessKeyId stands there twice");
+  if (ids.size !== keys.length) throw new AccessKeyFileError("an accessKeyId occurs twice");
   return keys;
 };
 

@@ -48,7 +48,7 @@ const ordered = (
   what: string,
   holds: (request: number, policy: number) => boolean,
 ): Pick<Operator, "refuse" | "compare"> => ({
-  refuse: (value) => (Number.isNaN(parse(value)) ? `${JSON.stringify(value)} is no ${what}` : undefined),
+  refuse: (value) => (Number.isNaN(parse(value)) ? `${JSON.stringify(value)} is not ${what}` : undefined),
   compare: (request, policy) => holds(parse(request), parse(policy)),
 });
 
@@ -85,27 +85,28 @@ const comparisons: Readonly<Record<string, Comparison>> = {
   StringEquals: text((request, policy) => request === policy),
   StringEqualsIgnoreCase: text(equalsIgnoringCase),
   StringLike: pattern((request, policy) => fitsWildcard(policy, request)),
-  NumericEquals: ordered(parseNumber, "number", equal),
-  NumericLessThan: ordered(parseNumber, "number", less),
-  NumericLessThanEquals: ordered(parseNumber, "number", lessOrEqual),
-  NumericGreaterThan: ordered(parseNumber, "number", greater),
-  NumericGreaterThanEquals: ordered(parseNumber, "number", greaterOrEqual),
-  DateEquals: ordered(parseInstant, "instant", equal),
-  DateLessThan: ordered(parseInstant, "instant", less),
-  DateLessThanEquals: ordered(parseInstant, "instant", lessOrEqual),
-  DateGreaterThan: ordered(parseInstant, "instant", greater),
-  DateGreaterThanEquals: ordered(parseInstant, "instant", greaterOrEqual),
+  NumericEquals: ordered(parseNumber, "a number", equal),
+  NumericLessThan: ordered(parseNumber, "a number", less),
+  NumericLessThanEquals: ordered(parseNumber, "a number", lessOrEqual),
+  NumericGreaterThan: ordered(parseNumber, "a number", greater),
+  NumericGreaterThanEquals: ordered(parseNumber, "a number", greaterOrEqual),
+  DateEquals: ordered(parseInstant, "an instant", equal),
+  DateLessThan: ordered(parseInstant, "an instant", less),
+  DateLessThanEquals: ordered(parseInstant, "an instant", lessOrEqual),
+  DateGreaterThan: ordered(parseInstant, "an instant", greater),
+  DateGreaterThanEquals: ordered(parseInstant, "an instant", greaterOrEqual),
   Bool: {
     refuse: (value) =>
       /^(?:true|false)$/i.test(value) ? undefined : `${JSON.stringify(value)} is neither true nor false`,
     compare: equalsIgnoringCase,
   },
   BinaryEquals: {
-    refuse: (value) => (/^[A-Za-z0-9+/]*={0,2}$/.test(value) ? undefined : `${JSON.stringify(value)} is no base64`),
+    refuse: (value) => (/^[A-Za-z0-9+/]*={0,2}$/.test(value) ? undefined : `${JSON.stringify(value)} is not base64`),
     compare: (request, policy) => decodedBytes(request).equals(decodedBytes(policy)),
   },
   IpAddress: {
-    refuse: (value) => (network(value) === undefined ? `${JSON.stringify(value)} is no address or network` : undefined),
+    refuse: (value) =>
+      network(value) === undefined ? `${JSON.stringify(value)} is not an address or network` : undefined,
     compare: isInNetwork,
   },
   ArnEquals: pattern((request, policy) => fitsArn(policy, request)),
@@ -155,7 +156,7 @@ export const operatorNames: readonly string[] = [...operators.keys()];
 export const parseCondition = (written: string, key: string, values: readonly string[]): PolicyCondition | string => {
   const match = /^(?:(ForAllValues|ForAnyValue):)?([A-Za-z]+?)(IfExists)?$/.exec(written);
   const found = operators.get(match?.[2] ?? "");
-  if (match === null || found === undefined) return `${JSON.stringify(written)} is no operator`;
+  if (match === null || found === undefined) return `${JSON.stringify(written)} is not an operator`;
   if (found === nullOperator && (match[1] !== undefined || match[3] !== undefined))
     return "Null takes no quantifier and no IfExists";
   if (values.length === 0) return "at least one value is needed";

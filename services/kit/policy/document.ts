@@ -91,7 +91,7 @@ const parseStatement = (given: unknown, at: string, rules: DocumentRules): State
   if (action === undefined) throw new PolicyError(`${at} needs Action or NotAction`);
   for (const each of action.entries)
     if (each !== "*" && !/^[A-Za-z0-9-]+:[A-Za-z0-9*?]+$/.test(each))
-      throw new PolicyError(`${at}.Action: ${JSON.stringify(each)} is no action`);
+      throw new PolicyError(`${at}.Action: ${JSON.stringify(each)} is not an action`);
   const principal = selection(statement, "Principal", at, (value, place) => principals(value, place, rules));
   if (rules.principals === "required" && principal === undefined)
     throw new PolicyError(`${at} needs Principal or NotPrincipal`);
@@ -130,7 +130,7 @@ const principals = (value: unknown, at: string, rules: DocumentRules): Principal
     if (member === "Service") return values.map((each): Principal => ({ kind: "service", value: each }));
     if (member === "Federated") return values.map((each): Principal => ({ kind: "federated", value: each }));
     if (member === "CanonicalUser") return values.map((each): Principal => ({ kind: "canonical-user", value: each }));
-    throw new PolicyError(`${at}: ${JSON.stringify(member)} is no kind of principal`);
+    throw new PolicyError(`${at}: ${JSON.stringify(member)} is not a kind of principal`);
   });
   if (found.length === 0) throw new PolicyError(`${at} must not be empty`);
   return found;
@@ -141,7 +141,7 @@ const accountPrincipal = (value: string, at: string): Principal => {
   if (/^\d{12}$/.test(value)) return { kind: "account", value };
   const arn = /^arn:[a-z0-9-]+:(?:iam|sts)::(\d{12}):(.+)$/.exec(value);
   if (arn?.[1] === undefined || arn[2]?.includes("*"))
-    throw new PolicyError(`${at}: ${JSON.stringify(value)} is no principal`);
+    throw new PolicyError(`${at}: ${JSON.stringify(value)} is not a principal`);
   return arn[2] === "root" ? { kind: "account", value: arn[1] } : { kind: "arn", value };
 };
 

@@ -182,7 +182,7 @@ describe.each(["connect", "grpc"] as const)("the %s engine", (engine) => {
     }, "the returned server is called");
   });
 
-  test("tells the last failure when no address can be reached", async () => {
+  test("throws the last failure when no address can be reached", async () => {
     const addresses = [await freePort(), await freePort()].map((port) => `http://127.0.0.1:${port}`);
     const client = open(engine, { addresses, retry: { delayMsMin: 1 } });
     await expect(client.refuse({})).rejects.toMatchObject({ code: Code.Unavailable });
@@ -200,7 +200,7 @@ test.each(["refuse stream", "go away"] as const)(
   },
 );
 
-test("a client repeats one call in ten once its store of repetitions is used up", () => {
+test("a client repeats one call in ten once its budget of repetitions is spent", () => {
   const budget = new RetryBudget();
   let taken = 0;
   while (budget.spend()) taken += 1;

@@ -61,7 +61,7 @@ describe.each(["connect", "grpc"] as const)("the %s engine", (engine) => {
     await broken.close();
   });
 
-  test("tells a server that cannot be reached as unavailable", async () => {
+  test("reports a server that cannot be reached as unavailable", async () => {
     await server.stop(0);
     await expect(client.echo({})).rejects.toMatchObject({ code: Code.Unavailable });
     const upload = client.upload(
@@ -75,7 +75,7 @@ describe.each(["connect", "grpc"] as const)("the %s engine", (engine) => {
     await nowhere.close();
   });
 
-  test("tells the server's refusal of a stream of requests that is still being sent, and closes the stream", async () => {
+  test("reports the server's refusal of a stream of requests that is still being sent, and closes the stream", async () => {
     let isClosed = false;
     const endless = async function* () {
       try {
@@ -147,14 +147,14 @@ test.each([
   ["connect", "answer as text", Code.Unknown],
   ["grpc", "answer garbage", Code.Internal],
   ["grpc", "answer twice", Code.Unimplemented],
-] as const)("the %s engine tells a server that breaks the protocol: %s", async (engine, conduct, code) => {
+] as const)("the %s engine reports a server that violates the protocol: %s", async (engine, conduct, code) => {
   const { address } = await startFlakyServer(engine, conduct);
   const transport = createTransport({ address, engine });
   await expect(createClient(TestService, transport).refuse({})).rejects.toMatchObject({ code });
   await transport.close();
 });
 
-test("the connect engine words an answer that is not of the protocol by its HTTP status", async () => {
+test("the connect engine reports an answer that is not of the protocol by its HTTP status", async () => {
   const gateway = createServer((_request, response) => {
     response.writeHead(503, { "content-type": "text/html" });
     response.end("<h1>away</h1>");

@@ -5,7 +5,7 @@ import { eventually } from "../../support/eventually.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
 describe("the system clock", () => {
-  test("tells the machine's time", () => {
+  test("has the machine's time", () => {
     expect(Math.abs(systemClock.now() - Date.now())).toBeLessThan(1_000);
   });
 
@@ -29,7 +29,7 @@ describe("the system clock", () => {
 });
 
 describe("the fake clock", () => {
-  test("stands still until it is moved, and then runs what is due in order", () => {
+  test("does not advance until it is moved, and then runs what is due in order", () => {
     const clock = new FakeClock(1_000);
     const ran: number[] = [];
     clock.schedule(1_500, () => ran.push(1_500));

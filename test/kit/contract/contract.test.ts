@@ -108,7 +108,7 @@ describe("path templates", () => {
   test.each([
     // template, what is wrong in it
     ["things", "does not begin with a slash"],
-    ["/{Key+}/more", "a greedy label must stand last"],
+    ["/{Key+}/more", "a greedy label must be the last"],
     ["/{A}/{A}", "names a label twice"],
     ["/a{B}", 'segment "a{B}" is neither a literal nor a label'],
     ["//a", 'segment "" is neither a literal nor a label'],

@@ -23,7 +23,7 @@ const problemsOf = (...services: DescService[]): readonly string[] => {
 };
 
 describe("the start-up check", () => {
-  test("services whose operations can be told apart pass, also with a superseded twin", () => {
+  test("services with distinguishable operations pass, also with a superseded twin", () => {
     expect(problemsOf(ShelfService, ReaderService, NoticeService)).toEqual([]);
   });
 
@@ -60,7 +60,7 @@ describe("the start-up check", () => {
     ]);
   });
 
-  test("two services with one API name are refused, and all problems are told at once", () => {
+  test("two services with one API name are refused, and all problems are reported at once", () => {
     expect(problemsOf(TwoPlacesService, LostLabelService, TwoPlacesService)).toHaveLength(5);
   });
 });

@@ -150,7 +150,7 @@ describe("a credentials file", () => {
       fileOf({ ...bob, policies: [largePolicy] }),
       "accessKeys[0].policies have more than 8 KiB together; declare the user in quartet.json",
     ],
-    [fileOf(bob, bob), "an accessKeyId stands there twice"],
+    [fileOf(bob, bob), "an accessKeyId occurs twice"],
   ] as const)("is refused: %s", ([text, complaint]) => {
     expect(() => parseAccessKeys(text)).toThrow(complaint);
   });

@@ -39,7 +39,10 @@ export interface JobHarness {
   readonly enqueue: (...jobs: Parameters<Jobs["enqueue"]>[1][]) => Promise<void>;
 }
 
-/** A store that is closed when the test ends. Whether losers run again inside their group does not depend on the machine. */
+/**
+ * A store that is closed when the test ends. Whether losers run again inside their group does not depend on the
+ * machine.
+ */
 export const openJobStore = async (directory?: string): Promise<Store> => {
   const limits = { rerunMsMax: unhurriedMs };
   const store = await openStore({ directory: directory ?? (await temporaryDirectory()), sync: false, limits });

@@ -126,7 +126,7 @@ describe("leases", () => {
     first.jobs.start();
     await first.enqueue({ kind: "held", owner: "alice", payload, id: "a" });
     const [lost] = await started(first.held, 1);
-    // The first one's clock stands still: it is cut off and cannot prolong its lease.
+    // The first one's clock does not advance: it is cut off and cannot renew its lease.
     const second = await jobHarness({ store, leaseMs: 10_000, isShared: true });
     second.jobs.start();
     await second.jobs.idle();

@@ -10,7 +10,7 @@ import { counters } from "../store/tables.ts";
 import { jobHarness, leftovers, openJobStore, patient, payload, started, tables } from "./job-harness.ts";
 
 describe("enqueue", () => {
-  it("runs the job with its payload, once, and leaves nothing behind", async () => {
+  it("runs the job with its payload, once, and leaves no records", async () => {
     const { store, jobs, held, enqueue } = await jobHarness();
     jobs.start();
     await enqueue({ kind: "held", owner: "alice", payload, id: "a" });
@@ -125,7 +125,7 @@ describe("a run whose job was replaced", () => {
 });
 
 describe("retry", () => {
-  it("waits for the back-off, tells the attempt and the last reason, and gives up after the last attempt", async () => {
+  it("waits for the back-off, passes the attempt and the last reason, and gives up after the last attempt", async () => {
     const exhausted: string[] = [];
     const policy: JobPolicy = {
       ...patient,
@@ -177,7 +177,7 @@ describe("retry", () => {
     // age at the end of the run, asked not before, runs after an hour
     ["is made at the end of its age at the latest", 3_599_500, undefined, 2],
     ["is not made when the job is too old", 3_600_000, undefined, 1],
-    ["is not made when the instant asked for lies behind the end of its age", 0, 3_600_001, 1],
+    ["is not made when the instant asked for is after the end of its age", 0, 3_600_001, 1],
   ])("%s", async (_rule, ageMs, notBeforeMs, runs) => {
     const { clock, jobs, held, enqueue } = await jobHarness({ leaseMs: 10_000_000 });
     const startMs = clock.now();

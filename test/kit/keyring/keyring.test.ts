@@ -26,7 +26,7 @@ describe("a data key", () => {
     expect([key.length, wrapped.length]).toEqual([32, 74]);
   });
 
-  test("differs each time and does not stand in its wrapped form", () => {
+  test("differs each time and is not part of its wrapped form", () => {
     const keyring = before();
     const [one, other] = [keyring.createDataKey("k", context), keyring.createDataKey("k", context)];
     expect(one.key.equals(other.key)).toBe(false);
@@ -43,7 +43,7 @@ describe("a data key", () => {
     expect(() => before().openDataKey(given, wrapped)).toThrow(broken);
   });
 
-  test("does not open under another installation's master key, which is told from damage", () => {
+  test("does not open under another installation's master key, which differs from damage", () => {
     const { wrapped } = before().createDataKey("k", context);
     expect(() => onlySecond().openDataKey(context, wrapped)).toThrow(firstIsMissing);
   });
@@ -67,7 +67,7 @@ describe("a data key", () => {
 });
 
 describe("a rotated master key", () => {
-  test("leaves older data keys readable and tells them apart", () => {
+  test("leaves older data keys readable and distinguishes them", () => {
     const { key, wrapped } = before().createDataKey("k", context);
     expect(after().openDataKey(context, wrapped)).toEqual(key);
     expect([
@@ -77,14 +77,14 @@ describe("a rotated master key", () => {
     ]).toEqual([false, true, false]);
   });
 
-  test("suffices when a data key was wrapped anew", () => {
+  test("suffices when a data key was wrapped again", () => {
     const { key, wrapped } = before().createDataKey("k", context);
     const rewrapped = after().rewrap(context, wrapped);
     expect(onlySecond().openDataKey(context, rewrapped)).toEqual(key);
     expect(() => onlySecond().openDataKey(context, wrapped)).toThrow(firstIsMissing);
   });
 
-  test("also wraps anew what may not be opened now", () => {
+  test("also wraps keys again that may not be opened now", () => {
     const { key, wrapped } = before().createDataKey("crm", context);
     const disabled = createKeyring(
       fixedMasterKeys([first, second]),

@@ -28,7 +28,7 @@ describe("a log line", () => {
     expect(line).toMatchObject({ authorization: "[hidden]", key: { secretAccessKey: "[hidden]" }, token: "[hidden]" });
   });
 
-  test("tells a protobuf message by its type, because anything may stand in it", () => {
+  test("shows only the type of a protobuf message, because it may hold anything", () => {
     const [line] = logged('log.info({ request: { $typeName: "sample.Request", apiKey: "hush" }, size: 3 }, "call")');
     expect(line).toMatchObject({ request: "sample.Request", size: 3 });
   });

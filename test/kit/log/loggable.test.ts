@@ -27,7 +27,7 @@ describe("a request in a log line", () => {
     expect(loggableRequest(method, request)).toEqual({ bucket: "photos", continuationToken: "[hidden]", prefix: "a/" });
   });
 
-  test("tells bytes by their number, cuts long texts and lists, and can be written as JSON", () => {
+  test("shows the number of bytes, cuts long texts and lists, and can be written as JSON", () => {
     const request = create(EchoRequestSchema, {
       text: "x".repeat(129),
       labels: Array.from({ length: 9 }, (_, index) => String(index)),

@@ -4,7 +4,7 @@ import { describeError } from "../../../services/kit/log/error-description.ts";
 import { hideSecrets } from "../../../services/kit/log/secret-text.ts";
 
 test.each([
-  // what is logged                                              what stands in the line
+  // what is logged                                              what the line has
   ["authorization: Bearer eyJh.eyJz.c2ln", "authorization: Bearer [hidden]"],
   ['{"a":"Basic YWRhOmh1c2g="}', '{"a":"Basic [hidden]"}'],
   ["/vault/a?X-Amz-Signature=0badc0de&x=1", "/vault/a?X-Amz-Signature=[hidden]&x=1"],

@@ -138,15 +138,15 @@ describe("a condition", () => {
 
   // operator, policy values, what is said
   test.each([
-    ["StringMatches", ["a"], '"StringMatches" is no operator'],
-    ["ForSomeValues:StringEquals", ["a"], '"ForSomeValues:StringEquals" is no operator'],
+    ["StringMatches", ["a"], '"StringMatches" is not an operator'],
+    ["ForSomeValues:StringEquals", ["a"], '"ForSomeValues:StringEquals" is not an operator'],
     ["StringEquals", [], "at least one value is needed"],
-    ["NumericEquals", ["ten"], '"ten" is no number'],
-    ["DateLessThan", ["tomorrow"], '"tomorrow" is no instant'],
+    ["NumericEquals", ["ten"], '"ten" is not a number'],
+    ["DateLessThan", ["tomorrow"], '"tomorrow" is not an instant'],
     ["Bool", ["yes"], '"yes" is neither true nor false'],
-    ["BinaryEquals", ["#"], '"#" is no base64'],
-    ["IpAddress", ["10.0.0.0/33"], '"10.0.0.0/33" is no address or network'],
-    ["IpAddress", ["10.0.0"], '"10.0.0" is no address or network'],
+    ["BinaryEquals", ["#"], '"#" is not base64'],
+    ["IpAddress", ["10.0.0.0/33"], '"10.0.0.0/33" is not an address or network'],
+    ["IpAddress", ["10.0.0"], '"10.0.0" is not an address or network'],
     ["Null", ["a"], '"a" is neither true nor false'],
     ["NullIfExists", ["true"], "Null takes no quantifier and no IfExists"],
     ["ForAllValues:Null", ["true"], "Null takes no quantifier and no IfExists"],

@@ -26,7 +26,7 @@ describe("parsePolicy", () => {
     ['{"Statement":[3]}', resourceRules, "Statement[0] must be an object"],
     [both({ ...statement(everyone), Effect: "Permit" }), resourceRules, "Statement[0].Effect must be Allow or Deny"],
     [both(statement({ ...everyone, Action: undefined })), resourceRules, "Statement[0] needs Action or NotAction"],
-    [both(statement({ ...everyone, Action: "read" })), resourceRules, 'Statement[0].Action: "read" is no action'],
+    [both(statement({ ...everyone, Action: "read" })), resourceRules, 'Statement[0].Action: "read" is not an action'],
     [both(statement({ ...everyone, NotAction: "s3:*" })), resourceRules, "Statement[0] has both Action and NotAction"],
     [both(statement({})), resourceRules, "Statement[0] needs Principal or NotPrincipal"],
     [both(statement(everyone)), identityRules, "Statement[0] must not name a principal"],
@@ -34,17 +34,17 @@ describe("parsePolicy", () => {
     [
       both(statement({ Principal: { AWS: "alice" } })),
       resourceRules,
-      'Statement[0].Principal.AWS: "alice" is no principal',
+      'Statement[0].Principal.AWS: "alice" is not a principal',
     ],
     [
       both(statement({ Principal: { AWS: "arn:aws:iam::111122223333:user/*" } })),
       resourceRules,
-      'Statement[0].Principal.AWS: "arn:aws:iam::111122223333:user/*" is no principal',
+      'Statement[0].Principal.AWS: "arn:aws:iam::111122223333:user/*" is not a principal',
     ],
     [
       both(statement({ Principal: { Planet: "earth" } })),
       resourceRules,
-      'Statement[0].Principal: "Planet" is no kind of principal',
+      'Statement[0].Principal: "Planet" is not a kind of principal',
     ],
     [both(statement({ ...everyone, Resource: [] })), resourceRules, "Statement[0].Resource must not be empty"],
     [
@@ -55,7 +55,7 @@ describe("parsePolicy", () => {
     [
       both(statement({ ...everyone, Condition: { Like: { a: "b" } } })),
       resourceRules,
-      'Statement[0].Condition.Like.a: "Like" is no operator',
+      'Statement[0].Condition.Like.a: "Like" is not an operator',
     ],
     [
       both(statement({ ...everyone, Condition: { StringEquals: { a: {} } } })),

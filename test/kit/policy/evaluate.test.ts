@@ -281,7 +281,7 @@ const rows: readonly Row[] = [
     because: "resource-policy",
   },
   {
-    what: "principal: the documented word",
+    what: "principal: the documented member name",
     requester: alice,
     resource: [statement({ Principal: { SVC: owner } })],
     because: "resource-policy",

@@ -51,14 +51,14 @@ test("a service whose disk refuses a write logs it fatally, ends with status 1 a
   expect(await once(again.child, "close")).toEqual([0, null]);
 });
 
-test("a store tells once that it is broken, and takes no more writes", async () => {
+test("a store reports once that it is broken, and accepts no more writes", async () => {
   const engine = memoryEngine();
-  const told: StoreWriteError[] = [];
-  const store = storeOver(engine, defaultLimits, undefined, (error) => told.push(error));
+  const reported: StoreWriteError[] = [];
+  const store = storeOver(engine, defaultLimits, undefined, (error) => reported.push(error));
   const write = (title: string) =>
     store.transact((transaction) => transaction.put(notes, ["alice", title], { value: "text" }));
   await write("first");
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
   engine.failNext(new Error("no space left"));
   const outcomes = await Promise.allSettled([write("second"), write("third")]);
   outcomes.push(...(await Promise.allSettled([write("fourth")])));
@@ -67,6 +67,6 @@ test("a store tells once that it is broken, and takes no more writes", async () 
     "StoreWriteError",
     "StoreWriteError",
   ]);
-  expect(told.map(({ cause }) => (cause as Error).message)).toEqual(["no space left"]);
+  expect(reported.map(({ cause }) => (cause as Error).message)).toEqual(["no space left"]);
   await store.close();
 });

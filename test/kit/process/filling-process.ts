@@ -1,5 +1,5 @@
 // Run by the test of a disk that refuses a write. A service as a process that writes to its store, one transaction
-// after another, from the moment when it is told to start by a line on standard input.
+// after another, once it has read a line from standard input.
 import { once } from "node:events";
 
 import { ErrorReasonSchema } from "../../../gen/quartet/test/v1/error_reason_pb.ts";

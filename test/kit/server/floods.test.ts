@@ -20,7 +20,7 @@ afterEach(async () => {
   await server.stop(0);
 });
 
-/** Calls on a connection of its own while the work runs, and tells how many were answered. */
+/** Calls on a connection of its own while the work runs; returns how many calls were answered. */
 const answeredDuring = async (work: Promise<unknown>): Promise<number> => {
   const client = createClient(TestService, transport);
   let isOver = false;

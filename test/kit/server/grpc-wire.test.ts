@@ -72,7 +72,7 @@ describe("on the wire of gRPC", () => {
   });
   afterEach(() => session.destroy());
 
-  test("a failure before the first message is told in the headers alone", async () => {
+  test("a failure before the first message is sent in the headers alone", async () => {
     const body = toBinary(RefuseRequestSchema, create(RefuseRequestSchema, { failure: Failure.DECLARED, thing: "x" }));
     const { headers, trailers, flags } = await request(session, "Refuse", frame(body));
     expect(headers).toMatchObject({ ":status": 200, "grpc-status": "5", "grpc-message": "There is no x." });
@@ -80,14 +80,14 @@ describe("on the wire of gRPC", () => {
     expect(trailers).toBeUndefined();
   });
 
-  test("a failure after messages is told in the trailers", async () => {
+  test("a failure after messages is sent in the trailers", async () => {
     const body = toBinary(CountRequestSchema, create(CountRequestSchema, { last: 2, failure: Failure.DECLARED }));
     const { headers, trailers } = await request(session, "Count", frame(body));
     expect(headers["grpc-status"]).toBeUndefined();
     expect(trailers).toMatchObject({ "grpc-status": "5" });
   });
 
-  test("a failure is told in whole while the caller is still sending, and the caller is told to stop", async () => {
+  test("a failure is sent in whole while the caller is still sending, and the caller is made to stop", async () => {
     const head = { name: "headers", failure: Failure.DECLARED };
     const body = frame(toBinary(UploadRequestSchema, create(UploadRequestSchema, head)));
     const { headers, trailers } = await request(session, "Upload", body, {}, (stream) => stream.write(body));

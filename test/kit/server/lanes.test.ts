@@ -109,7 +109,7 @@ describe.each(ways)("a call by $name", ({ open, bodyBytesMax }) => {
     [Failure.CORRUPTION, Code.DataLoss, "DATA_LOSS", "Stored data is damaged."],
     [Failure.OVERLOAD, Code.ResourceExhausted, "THROTTLED", "Too many calls."],
     [Failure.UNDECLARED, Code.Internal, "INTERNAL", "We encountered an internal error. Request ride-2."],
-  ])("tells failure %i with its code, reason and request id", async (failure, code, reason, message) => {
+  ])("reports failure %i with its code, reason and request id", async (failure, code, reason, message) => {
     const error = await failureOf(client.refuse({ failure, thing: "moon" }, { headers: { "x-request-id": "ride-2" } }));
     expect([error.code, error.rawMessage]).toEqual([code, message]);
     expect(error.findDetails(ErrorInfoSchema)).toMatchObject([{ reason, domain: "test.quartet" }]);
@@ -130,7 +130,7 @@ describe.each(ways)("a call by $name", ({ open, bodyBytesMax }) => {
     expect(error.code).toBe(Code.InvalidArgument);
   });
 
-  test("tells an operation that is not offered by its name", async () => {
+  test("reports an operation that is not implemented by its name", async () => {
     const error = await failureOf(client.postpone({}));
     expect([error.code, error.rawMessage]).toEqual([Code.Unimplemented, "The operation Postpone is not offered."]);
   });

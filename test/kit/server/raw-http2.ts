@@ -59,7 +59,7 @@ export const grpcCall = (method: string): Readonly<Record<string, string>> => ({
   authorization: "Bearer alice",
 });
 
-/** A connection that speaks HTTP/2 so far: its preface and settings are sent, and the server's first bytes came. */
+/** An HTTP/2 connection: its preface and settings are sent, and the server's first bytes have arrived. */
 export const connectRaw = async (port: number, settings: Uint8Array = Buffer.alloc(0)): Promise<Socket> => {
   const socket = connect(port, "127.0.0.1");
   socket.on("error", () => {});

@@ -57,7 +57,7 @@ describe("a start", () => {
   });
 
   test("serves TCP and a unix socket at once, and closes both", async () => {
-    const socketPath = join(await temporaryDirectory(), "beside.sock");
+    const socketPath = join(await temporaryDirectory(), "second.sock");
     ({ server } = await startTestServer({ socketPath }));
     for (const address of [server.url, `unix:${socketPath}`])
       for (const engine of ["connect", "grpc"] as const) {
@@ -85,7 +85,7 @@ describe("a start", () => {
 });
 
 describe("health", () => {
-  test("is told to callers without a token, over RPC and over plain HTTP", async () => {
+  test("is answered to callers without a token, over RPC and over plain HTTP", async () => {
     ({ server } = await startTestServer());
     const health = createClient(Health, open("grpc"));
     expect((await health.check({})).status).toBe(Status.SERVING);
@@ -97,7 +97,7 @@ describe("health", () => {
     expect([plain.status, await plain.text()]).toEqual([503, "NOT_SERVING\n"]);
   });
 
-  test("is told again each time it changes, and last when the server stops", async () => {
+  test("is sent again each time it changes, and last when the server stops", async () => {
     ({ server } = await startTestServer());
     const health = createClient(Health, open("connect"));
     const seen: Status[] = [];

@@ -53,7 +53,9 @@ afterEach(async () => {
 /** How long an HTTP/2 stream may stall. The server checks streams four times within this. */
 const stallTimeoutMs = 1000;
 
-/** Starts a server whose checks of HTTP/2 streams are made by the test, one each time the returned function is called. */
+/**
+ * Starts a server whose checks of HTTP/2 streams are made by the test, one each time the returned function is called.
+ */
 const startWithChecks = async (): Promise<() => void> => {
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   await start({ stallTimeoutMs });

@@ -20,7 +20,7 @@ import { silentLogger } from "../../support/silent-logger.ts";
 
 const fault = faultsOf(ErrorReasonSchema);
 
-/** What the handlers of the test service tell the test about themselves. */
+/** What the handlers of the test service report to the test. */
 export interface TestApp {
   /** Names of the calls of Wait and Upload that reached their handlers, in order. */
   readonly begun: string[];
@@ -120,7 +120,7 @@ export const authenticateAlice: Authenticate = async (authorization) => {
   return rootCaller("111122223333");
 };
 
-/** The test service on a free port of the loopback interface, and what its handlers tell. */
+/** The test service on a free port of the loopback interface, and the reports of its handlers. */
 export const startTestServer = async (
   options: Partial<ServerOptions> = {},
 ): Promise<{ server: RunningServer; app: TestApp }> => {

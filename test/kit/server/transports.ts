@@ -9,7 +9,7 @@ export interface Way {
   readonly lane: "connect" | "grpc" | "router";
   /** True where both directions of a call can run at the same time. */
   readonly isFullDuplex: boolean;
-  /** The largest body that it can send in one message; less where the message stands in the URL. */
+  /** The largest body that it can send in one message; less where the message is in the URL. */
   readonly bodyBytesMax: number;
   readonly open: (address: string, caller: string) => Transport & { close?(): Promise<void> };
 }

@@ -75,7 +75,7 @@ describe.each(engines)("by TLS the %s engine", (engine) => {
     ]);
   });
 
-  test("refuses a server whose authority it does not believe", async () => {
+  test("refuses a server whose authority it does not trust", async () => {
     const directory = await temporaryDirectory();
     await start(await createAuthority(directory), "none");
     const stranger = await createAuthority(directory, "stranger");
@@ -112,7 +112,7 @@ describe.each(engines)("a server that asks for certificates, called by the %s en
 });
 
 describe("a port with TLS", () => {
-  test("speaks HTTP/2 and HTTP/1.1 by ALPN, and HTTP/1.1 to those who name no protocol", async () => {
+  test("serves HTTP/2 and HTTP/1.1 by ALPN, and HTTP/1.1 to clients without ALPN", async () => {
     const authority = await createAuthority(await temporaryDirectory());
     await start(authority, "none");
     const protocols = [["h2"], ["http/1.1"], undefined].map(async (ALPNProtocols) => {
@@ -139,7 +139,7 @@ describe("a port with TLS", () => {
     expect((await call).text).toBe("x");
   });
 
-  test("refuses those who speak without TLS, and closes on those who do not shake hands in time", async () => {
+  test("closes connections without TLS, and those whose handshake does not complete in time", async () => {
     const authority = await createAuthority(await temporaryDirectory());
     await start(authority, "none", { limits: { headersTimeoutMs: 100 } });
     const plain = connectTcp(server?.port ?? 0, "127.0.0.1");
@@ -195,13 +195,13 @@ describe("TLS files are refused", () => {
     ["a file without a certificate", { authority: "server.key" }, "has no certificate in PEM"],
     ["a certificate for a key", { certificate: "server.crt", key: "server.crt" }, "has no private key in PEM"],
     ["a key of another", { certificate: "server.crt", key: "other.key" }, "is not the key of the certificate"],
-  ])("%s", async (_what, names: Partial<TlsPaths>, words) => {
+  ])("%s", async (_what, names: Partial<TlsPaths>, message) => {
     const directory = await temporaryDirectory();
     const authority = await createAuthority(directory);
     await authority.certify("server");
     await authority.certify("other");
     await writeFile(join(directory, "empty"), "");
     const paths = Object.fromEntries(Object.entries(names).map(([name, file]) => [name, join(directory, file)]));
-    expect(() => sourceOf(paths)).toThrow(words);
+    expect(() => sourceOf(paths)).toThrow(message);
   });
 });

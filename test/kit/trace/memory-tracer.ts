@@ -16,7 +16,7 @@ export interface RecordedSpan {
   readonly isEnded: boolean;
 }
 
-/** What stands for an SDK: a provider of tracers that keeps every span, and a context manager. */
+/** A replacement of an SDK: a provider of tracers that keeps every span, and a context manager. */
 export interface MemoryTracer {
   readonly spans: readonly RecordedSpan[];
   /** Takes the provider and the context manager back. */

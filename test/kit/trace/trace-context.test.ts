@@ -6,7 +6,7 @@ const traceId = "0af7651916cd43dd8448eb211c80319c";
 const spanId = "b7ad6b7169203331";
 
 describe("a traceparent", () => {
-  test("tells trace, span and flags", () => {
+  test("has trace, span and flags", () => {
     expect(parseTrace(`00-${traceId}-${spanId}-01`, undefined)).toEqual({ traceId, spanId, flags: 1, state: "" });
   });
 

@@ -9,7 +9,7 @@ import { registerMemoryTracer } from "./memory-tracer.ts";
 
 const traceId = "0af7651916cd43dd8448eb211c80319c";
 const traceparent = `00-${traceId}-b7ad6b7169203331-01`;
-const told = (): TracedCall => new TracedCall("sample", "server", { traceparent });
+const traced = (): TracedCall => new TracedCall("sample", "server", { traceparent });
 
 let tracer: MemoryTracer | undefined;
 afterEach(() => {
@@ -18,11 +18,11 @@ afterEach(() => {
 });
 
 describe("work without an SDK", () => {
-  test("stands where its caller stands", () => {
-    expect(told().trace).toEqual({ traceId, spanId: "b7ad6b7169203331", flags: 1, state: "" });
+  test("is in the trace of its caller", () => {
+    expect(traced().trace).toEqual({ traceId, spanId: "b7ad6b7169203331", flags: 1, state: "" });
   });
 
-  test("begins a trace when its caller tells none, and stays in it", () => {
+  test("begins a trace when its caller sends none, and stays in it", () => {
     const work = new TracedCall("sample", "server", {});
     expect(work.trace.traceId).toMatch(/^[0-9a-f]{32}$/);
     expect(work.trace).toBe(work.trace);
@@ -30,7 +30,7 @@ describe("work without an SDK", () => {
 
   test("is what runs in it and what that waits for, and nothing else", async () => {
     expect(currentTrace()).toBeUndefined();
-    const seen = await told().run(async () => {
+    const seen = await traced().run(async () => {
       await setImmediate();
       return [currentTrace()?.traceId, untraced(() => currentTrace()), currentTrace()?.traceId];
     });
@@ -39,7 +39,7 @@ describe("work without an SDK", () => {
   });
 
   test("is kept by a function that another calls later", () => {
-    const kept = told().run(() => keepingTrace(() => currentTrace()?.traceId));
+    const kept = traced().run(() => keepingTrace(() => currentTrace()?.traceId));
     expect(kept()).toBe(traceId);
   });
 
@@ -50,7 +50,7 @@ describe("work without an SDK", () => {
       yield currentTrace()?.traceId;
     };
     const seen: (string | undefined)[] = [];
-    for await (const step of iterateTraced(told(), steps)) {
+    for await (const step of iterateTraced(traced(), steps)) {
       seen.push(step, currentTrace()?.traceId);
     }
     expect(seen).toEqual([traceId, undefined, traceId, undefined]);
@@ -58,9 +58,9 @@ describe("work without an SDK", () => {
 });
 
 describe("work with an SDK", () => {
-  test("is a span below its caller's, with what is told at its end", () => {
+  test("is a span below its caller's, with the attributes of its end", () => {
     tracer = registerMemoryTracer();
-    const work = told();
+    const work = traced();
     work.end("broken", () => ({ size: 3 }));
     const [span] = tracer.spans;
     expect(span).toMatchObject({
@@ -83,7 +83,7 @@ describe("work with an SDK", () => {
 
   test("encloses work that is begun in it", async () => {
     tracer = registerMemoryTracer();
-    const outer = told();
+    const outer = traced();
     await outer.run(async () => {
       await setImmediate();
       new TracedCall("inner", "client", { parent: currentTrace() }).end();
@@ -94,10 +94,10 @@ describe("work with an SDK", () => {
     ]);
   });
 
-  test("that was put off stands below the work that put it off, not below the one that runs", () => {
+  test("that was deferred is below the work that deferred it, not below the one that runs", () => {
     tracer = registerMemoryTracer();
     const parent = { traceId: "1".repeat(32), spanId: "2".repeat(16), flags: 1, state: "" };
-    told().run(() => new TracedCall("job", "consumer", { parent }).end());
+    traced().run(() => new TracedCall("job", "consumer", { parent }).end());
     expect(tracer.spans[1]).toMatchObject({ name: "job", traceId: "1".repeat(32), parentSpanId: "2".repeat(16) });
   });
 });

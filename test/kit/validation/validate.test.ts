@@ -33,7 +33,7 @@ describe("a validator", () => {
   });
 
   test.each<[string, MessageInitShape<typeof CreateReaderRequestSchema>, string]>([
-    // member, request, what is told
+    // member, request, reported sentence
     [
       "a required text left empty",
       { ...goodReader, readerName: "" },
@@ -124,7 +124,7 @@ describe("a validator", () => {
       { ...goodReader, functionEndpoint: {} },
       "Value null at 'FunctionEndpoint.Arn' failed to satisfy constraint: Member must not be null",
     ],
-  ])("tells %s", (_member, request, sentence) => {
+  ])("reports %s", (_member, request, sentence) => {
     expect(sentences(request)).toEqual([sentence]);
   });
 
@@ -141,7 +141,7 @@ describe("a validator", () => {
     );
   });
 
-  test("names the proto path beside the wire path", () => {
+  test("names the proto path next to the wire path", () => {
     const request = create(PutShelfRulesRequestSchema, {
       shelf: "novels",
       shelfRules: { rules: [{ status: "Enabled" }, { status: "Off", days: 31 }] },

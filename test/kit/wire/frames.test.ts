@@ -57,7 +57,7 @@ describe("the parts of a frame", () => {
   });
 });
 
-/** A queue and what it tells its source. */
+/** A queue and what it does with its source. */
 const open = () => {
   const flow: string[] = [];
   const queue = new FrameQueue(100, { pause: () => flow.push("pause"), resume: () => flow.push("resume") });
@@ -91,7 +91,7 @@ describe("the frame queue", () => {
     await expect(queue.next()).rejects.toMatchObject({ code: Code.InvalidArgument });
   });
 
-  test("tells a failure to the reader that waits and to each later one", async () => {
+  test("throws a failure to the reader that waits and to each later one", async () => {
     const { queue } = open();
     const waiting = queue.next();
     queue.fail(new Error("gone"));
