@@ -23,8 +23,8 @@ export interface LoggedSystem {
 const root = join(import.meta.dirname, "..", "..");
 
 /**
- * Starts an installation on free ports. `env` is added to the environment of all its processes; `checkout` is the copy of
- * the repository that is started.
+ * Starts an installation on free ports. `env` is added to the environment of all its processes; `checkout` is the copy
+ * of the repository that is started.
  */
 export const startLoggedSystem = async (
   dataDir: string,

@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 
 import { commitProblem, readCommits } from "./commits.ts";
-import { knownBreaches } from "./known-breaches.ts";
 import { rules } from "./rules.ts";
 import { readTree } from "./tree.ts";
 
@@ -65,7 +64,6 @@ const tidy = (): string[] => {
   return rules.flatMap((rule) =>
     rule
       .check(tree)
-      .filter(({ path }) => !knownBreaches[rule.name]?.includes(path))
       .map(
         (finding) => `${finding.path}${finding.line > 0 ? `:${finding.line}` : ""}: ${finding.message} (${rule.name})`,
       ),

@@ -92,7 +92,7 @@ const readPermission = (method: DescMethod, declared: Permission): PermissionCon
   };
 };
 
-/** The texts and members of a template such as `{bucket}/{key}`. */
+/** The texts and members of a template such as `domains/{domain_name}`. */
 const piecesOf = (template: string): ResourcePiece[] =>
   template
     .split(/(\{[a-z0-9_.]+\})/)

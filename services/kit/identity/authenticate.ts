@@ -19,8 +19,8 @@ export interface IssuerRight {
 export type IssuerRights = Readonly<Record<string, IssuerRight>>;
 
 /**
- * Accepts `Bearer <token>` with a token that the verifier vouches for and whose issuer has the right to name its caller;
- * the scheme's case does not matter.
+ * Accepts `Bearer <token>` with a token that the verifier vouches for and whose issuer has the right to name its
+ * caller; the scheme's case does not matter.
  */
 export const bearerAuthenticate =
   (verifier: Verifier, rights: IssuerRights): Authenticate =>

@@ -85,7 +85,9 @@ interface VerifierOptions {
   readonly clock: Clock;
   /** The process that is called: a token for another one is refused, so that no callee can use it elsewhere. */
   readonly audience: string | readonly string[];
-  /** The identity policies with this digest. Unset, or undefined for a digest: tokens that refer to them are refused. */
+  /**
+   * The identity policies with this digest. Unset, or undefined for a digest: tokens that refer to them are refused.
+   */
   readonly findPolicies?: FindPolicies;
 }
 

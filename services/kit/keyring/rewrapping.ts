@@ -23,8 +23,8 @@ export interface RewrappingOptions<Id> {
 const intervalMs = 60_000;
 
 /**
- * Wraps a service's data keys with the latest master key: at the start, and within a minute of each rotation. A key that
- * was not reached yet stays readable with the older master key. Returns the function that ends this.
+ * Wraps a service's data keys with the latest master key: at the start, and within a minute of each rotation. A key
+ * that was not reached yet stays readable with the older master key. Returns the function that ends this.
  */
 export const startRewrapping = <Id>(options: RewrappingOptions<Id>): (() => Promise<void>) => {
   const { keyring, clock, log } = options;

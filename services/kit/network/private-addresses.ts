@@ -37,8 +37,8 @@ for (const [network, prefix] of privateFour) privateAddresses.addSubnet(network,
 for (const [network, prefix] of privateSix) privateAddresses.addSubnet(network, prefix, "ipv6");
 
 /**
- * Whether an IP address is not of the public internet. An IPv4 address mapped into IPv6 (`::ffff:a.b.c.d`) counts as the
- * IPv4 address. Text that is no address counts as private.
+ * Whether an IP address is not of the public internet. An IPv4 address mapped into IPv6 (`::ffff:a.b.c.d`) counts as
+ * the IPv4 address. Text that is no address counts as private.
  */
 export const isPrivateAddress = (address: string): boolean => {
   const family = isIP(address);

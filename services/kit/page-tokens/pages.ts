@@ -25,7 +25,9 @@ export interface PageCall {
   readonly caller: Pick<Caller, "accountId">;
 }
 
-/** Opens the pages of a service's listings. The contract's `paginated` trait names the members that page each method. */
+/**
+ * Opens the pages of a service's listings. The contract's `paginated` trait names the members that page each method.
+ */
 export interface Pages {
   /**
    * Reads the page members of a request. `filters` are all other members that decide what is listed, in a fixed order.

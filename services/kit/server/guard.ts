@@ -6,8 +6,8 @@ import { ProtocolError } from "../wire/protocol-error.ts";
 import type { CallContext, Handlers } from "./handlers.ts";
 
 /**
- * Decides, from the first message of a request, whether a call may reach its handler; throws the refusal if not. What it
- * returns becomes `context.access` of the handler: the proof, and whatever was read to decide.
+ * Decides, from the first message of a request, whether a call may reach its handler; throws the refusal if not. What
+ * it returns becomes `context.access` of the handler: the proof, and whatever was read to decide.
  */
 export type Guard<App, Access> = (request: Message, context: CallContext<App>) => Promise<Access>;
 

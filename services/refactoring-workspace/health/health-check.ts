@@ -31,7 +31,7 @@ export interface HealthLimits {
   readonly intervalMs: number;
 }
 
-export const defaultHealthLimits: HealthLimits = { checkMs: 15_000, attemptMs: 6_000, attemptsMax: 2, intervalMs: 250 };
+const defaultHealthLimits: HealthLimits = { checkMs: 15_000, attemptMs: 6_000, attemptsMax: 2, intervalMs: 250 };
 
 /** The dependencies of a check. */
 export interface HealthSettings {

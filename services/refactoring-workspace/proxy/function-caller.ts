@@ -30,7 +30,7 @@ export interface FunctionExchange extends Routed {
 }
 
 /** The largest body of a request to a function and of its answer. Each is one document, so it is kept in memory. */
-export const functionBodyBytesMax = 6 * 1024 * 1024;
+const functionBodyBytesMax = 6 * 1024 * 1024;
 
 /** Calls functions by the Invoke API, with the proxy event as payload; the answer becomes the response. */
 export class FunctionCaller {

@@ -52,7 +52,7 @@ export interface ProxiedApplication {
 }
 
 /** Compiles an application for routing. */
-export const compileApplication = (plan: ApplicationPlan): ProxiedApplication => {
+const compileApplication = (plan: ApplicationPlan): ProxiedApplication => {
   const rules: RouteRule<RouteTarget>[] = [];
   let fallback: RouteTarget | undefined;
   for (const route of plan.routes) {

@@ -36,7 +36,7 @@ export interface ProxyLimits {
   readonly upgradeTimeoutMs: number;
 }
 
-export const defaultProxyLimits: ProxyLimits = {
+const defaultProxyLimits: ProxyLimits = {
   connectionsMax: 10_000,
   requestsMax: 10_000,
   headerBytesMax: 64 * 1024,

@@ -17,7 +17,9 @@ export type Conduct =
   | "refuse stream"
   | "go away";
 
-/** A server that answers every method with an empty message, or misbehaves as specified for one call after the other. */
+/**
+ * A server that answers every method with an empty message, or misbehaves as specified for one call after the other.
+ */
 export interface FlakyServer {
   readonly address: string;
   /** How many calls came. */

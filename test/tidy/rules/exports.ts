@@ -11,6 +11,7 @@ import { filesOf } from "../tree.ts";
  */
 const allowed: ReadonlyMap<string, string> = new Map([
   ["test/bench/*#group", "test/bench/main.ts imports each group by its name"],
+  ["services/kit/accounts/assume-role.ts#assumeRole", "decides on a role's trust; no operation issues sessions yet"],
   ["services/kit/identity/access-keys.ts#fixedAccessKeys", "keys of a test, without a file"],
   ["services/kit/keyring/master-keys.ts#fixedMasterKeys", "keys of a test, without a file"],
   ["services/kit/policy/condition.ts#operatorNames", "a test shows that each operator was tried"],

@@ -2938,8 +2938,8 @@ export const CustomerProfileService: GenService<{
     output: typeof DeleteProfileResponseSchema;
   },
   /**
-   * Finds profiles by search keys, ordered by identifier. A profile is found when it has any of the values of the key; of
-   * several keys, any one or all, as the operator says.
+   * Finds profiles by search keys, ordered by identifier. A profile is found when it has any of the values of the key;
+   * of several keys, any one or all, as the operator says.
    *
    * @generated from rpc quartet.customerprofile.v1.CustomerProfileService.SearchProfiles
    */

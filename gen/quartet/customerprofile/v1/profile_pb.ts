@@ -29,7 +29,8 @@ export type Profile = Message<"quartet.customerprofile.v1.Profile"> & {
   profileId: string;
 
   /**
-   * In an answer of SearchProfiles, the search keys that found this profile, each with the values that did. Empty elsewhere.
+   * In an answer of SearchProfiles, the search keys that found this profile, each with the values that did. Empty
+   * elsewhere.
    *
    * @generated from field: repeated quartet.customerprofile.v1.FoundByKeyValue found_by_items = 2;
    */

@@ -48,7 +48,8 @@ export type CreateApplicationRequest = Message<"quartet.refactoringworkspace.v1.
   environmentIdentifier: string;
 
   /**
-   * The application's name; it need not be unique and does not begin with the prefix of the application's ids. Required.
+   * The application's name; it need not be unique and does not begin with the prefix of the application's ids.
+   * Required.
    *
    * @generated from field: string name = 2;
    */
@@ -210,7 +211,8 @@ export const CreateApplicationResponseSchema: GenMessage<CreateApplicationRespon
  */
 export type CreateEnvironmentRequest = Message<"quartet.refactoringworkspace.v1.CreateEnvironmentRequest"> & {
   /**
-   * The environment's name; it need not be unique and does not begin with the prefix of the environment's ids. Required.
+   * The environment's name; it need not be unique and does not begin with the prefix of the environment's ids.
+   * Required.
    *
    * @generated from field: string name = 1;
    */

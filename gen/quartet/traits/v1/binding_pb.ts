@@ -264,8 +264,8 @@ export const xml_text: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
   extDesc(file_quartet_traits_v1_binding, 15);
 
 /**
- * The member, an enum or a text with `one_of`, is read without regard to case; handlers receive the declared spelling.
- * Set only where the public service reads it so.
+ * The member, an enum or a text with `one_of`, is read without regard to case; handlers receive the declared
+ * spelling. Set only where the public service reads it so.
  *
  * @generated from extension: bool ignore_case = 64116;
  */

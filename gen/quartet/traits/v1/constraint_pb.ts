@@ -109,7 +109,8 @@ export const ElementSchema: GenMessage<Element> = /*@__PURE__*/
   messageDesc(file_quartet_traits_v1_constraint, 2);
 
 /**
- * The member must be present: a singular member set (a string without `optional`: not empty), a list or map not empty.
+ * The member must be present: a singular member set (a string without `optional`: not empty), a list or map not
+ * empty.
  *
  * @generated from extension: bool required = 64200;
  */
