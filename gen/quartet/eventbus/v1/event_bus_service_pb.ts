@@ -4829,8 +4829,8 @@ export const EventBusService: GenService<{
     output: typeof PutTargetsResponseSchema;
   },
   /**
-   * Delivers dead letters again, each with the retry policy of its target from the beginning, and removes them. Ids that
-   * are not there are passed over, so repeating is safe. The public API has no such operation.
+   * Delivers dead letters again, each with the retry policy of its target from the beginning, and removes them. Ids
+   * that are not there are passed over, so repeating is safe. The public API has no such operation.
    *
    * @generated from rpc quartet.eventbus.v1.EventBusService.RedriveDeadLetters
    */
