@@ -13,7 +13,7 @@ import { runProcess } from "../services/kit/process/process.ts";
 import { warnIfExposed } from "../services/kit/process/process-tls.ts";
 import { keysDirectory, processAccounts, processConfig, processTls } from "../services/kit/process/service-process.ts";
 import { addressSetting, serviceNames } from "../services/launcher/processes.ts";
-import { credentialsFile, gatewaySettings, installation } from "../services/launcher/settings.ts";
+import { credentialsFile, gatewaySettings, installation, rootKeyVariables } from "../services/launcher/settings.ts";
 import { originSources } from "./cross-origin/origin-sources.ts";
 import { createGateway } from "./gateway.ts";
 import { startGateway } from "./server.ts";
@@ -36,10 +36,7 @@ await runProcess(log, async () => {
     clock: systemClock,
     ids: randomIds,
     log,
-    environment: {
-      QUARTET_ACCESS_KEY_ID: config.accessKeyId || undefined,
-      QUARTET_SECRET_ACCESS_KEY: config.secretAccessKey || undefined,
-    },
+    environment: rootKeyVariables(config),
   });
   const metrics = createMetrics({ withProcess: true });
   const calls = callMetrics(metrics, "grpc_client");

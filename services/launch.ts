@@ -9,7 +9,7 @@ import { createLogger } from "./kit/log/log.ts";
 import { openProcessTls } from "./kit/process/process-tls.ts";
 import { startInstallation } from "./launcher/installation.ts";
 import { welcome } from "./launcher/welcome.ts";
-import { credentialsFile, installation } from "./launcher/settings.ts";
+import { credentialsFile, installation, rootKeyVariables } from "./launcher/settings.ts";
 
 /**
  * Starts the four services and the gateway as separate processes, waits until each is healthy, prints how to use them,
@@ -35,7 +35,7 @@ const main = async (): Promise<void> => {
     path: credentialsFile(config.dataDir),
     clock: systemClock,
     ids: randomIds,
-    environment: process.env,
+    environment: rootKeyVariables(config),
   });
   joinAccessKeys({ file: accessKeys, accounts });
   const running = await startInstallation({

@@ -22,6 +22,8 @@ export interface ProcessDeclaration {
   readonly calls: readonly ServiceName[];
   /** It encrypts what it stores: its directory holds master keys. */
   readonly hasMasterKeys: boolean;
+  /** It checks signatures: the secrets of access keys are in its environment, and in no other's. */
+  readonly hasAccessKeys: boolean;
 }
 
 const service = (
@@ -32,6 +34,7 @@ const service = (
   script: `services/${name}/main.ts`,
   calls: [],
   hasMasterKeys: false,
+  hasAccessKeys: false,
   ...further,
   listeners: { rpc: { setting: "listen", port: rpcPort }, ...further.listeners },
 });
@@ -52,6 +55,7 @@ export const processes: Readonly<Record<ProcessName, ProcessDeclaration>> = {
     listeners: { http: { setting: "listen", port: 8_080 }, admin: { setting: "adminListen", port: 8_089 } },
     calls: serviceNames,
     hasMasterKeys: false,
+    hasAccessKeys: true,
   },
 };
 

@@ -35,6 +35,18 @@ export const sharedSettings = {
   drainMs: integer(10_000, "Longest time in milliseconds that a stopping process waits for running calls.", 0, 600_000),
 };
 
+/** The root key of the settings as the variables that name it. */
+export const rootKeyVariables = ({
+  accessKeyId,
+  secretAccessKey,
+}: {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+}) => ({
+  QUARTET_ACCESS_KEY_ID: accessKeyId || undefined,
+  QUARTET_SECRET_ACCESS_KEY: secretAccessKey || undefined,
+});
+
 /** The address of a service that another process calls. */
 const serviceAddress = (name: ServiceName, description: string) =>
   text(`http://${defaultAddress(name, "rpc")}`, `${description}; several addresses separated by commas.`);

@@ -15,7 +15,8 @@ export interface SupervisedOptions {
   readonly script: string;
   /** Arguments of a start; `urls` are those of the last start that became ready, so that ports stay. */
   readonly argv: (urls: Urls | undefined) => readonly string[];
-  readonly env: NodeJS.ProcessEnv;
+  /** Its environment, as of a start. */
+  readonly env: () => NodeJS.ProcessEnv;
   readonly log: Logger;
   /** Measures how long a process ran. Unset: the machine's clock. */
   readonly clock?: Pick<Clock, "now">;
@@ -63,7 +64,7 @@ export const supervise = async (options: SupervisedOptions): Promise<Supervised>
   const start = async (): Promise<void> => {
     const started = spawn(process.execPath, [options.script, ...options.argv(urls)], {
       stdio: ["ignore", "inherit", "inherit", "ipc"],
-      env: { ...platformEnvironment, ...options.env },
+      env: { ...platformEnvironment, ...options.env() },
       // A group of its own, so that Ctrl-C reaches only the launcher, which stops its processes in order.
       detached: true,
     });

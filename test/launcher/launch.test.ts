@@ -93,6 +93,12 @@ describe("npm start", () => {
   test.each([
     [["--colour=red"], "quartet: launcher has no flag --colour; --help lists them", 2],
     [["--log-level=loud"], "quartet: --log-level must be one of info, fatal, error, warn, debug, trace, silent", 2],
+    [
+      ["--secret-access-key", "hush"],
+      "quartet: --secret-access-key would show a secret to all who list processes; " +
+        "set QUARTET_SECRET_ACCESS_KEY or secretAccessKey in the configuration file",
+      2,
+    ],
   ])("refuses %j", async (argv, message, expected) => {
     const child = spawn(process.execPath, ["services/launch.ts", ...argv], {
       cwd: root,

@@ -14,7 +14,7 @@ test("a process that dies again and again waits twice as long each time, from 20
     name: "ready",
     script: join(import.meta.dirname, "ready-process.ts"),
     argv: () => [],
-    env: process.env,
+    env: () => process.env,
     log,
     clock,
   });

@@ -8,7 +8,7 @@ import { configFilePath, readConfigFile, sectionName } from "./config-file.ts";
 import { readFlags } from "./flags.ts";
 import { readValue } from "./read-value.ts";
 import type { SettingsOf, SettingsTable } from "./setting.ts";
-import { formatValue, valueOfText } from "./setting.ts";
+import { formatValue, isSecret, valueOfText } from "./setting.ts";
 
 export { ConfigError } from "./config-error.ts";
 export type { Installation } from "./config-file.ts";
@@ -45,7 +45,7 @@ interface Slot {
 /**
  * Reads the settings of one process: flags over `QUARTET_*` variables over the file over defaults. The file is
  * `--config` or `quartet.json` where it exists; it is checked as a whole, also where a flag or variable wins. Throws
- * ConfigError for a name that no process of the installation has and for an invalid value.
+ * ConfigError for a name that no process of the installation has, for an invalid value and for a secret as a flag.
  */
 export const loadConfig = <Shared extends SettingsTable, Own extends SettingsTable>(
   installation: Installation & { readonly shared: Shared },
@@ -53,16 +53,23 @@ export const loadConfig = <Shared extends SettingsTable, Own extends SettingsTab
   own: Own,
   sources: ConfigSources,
 ): SettingsOf<Shared> & SettingsOf<Own> => {
-  const names = [...Object.keys(installation.shared), ...Object.keys(own)];
-  const flags = readFlags(process, sources.argv, ["config", ...names.map(flagName)]);
-  refuseUnknownVariables(installation, sources.env);
-  const file = readConfigFile(installation, configFilePath(flags.get("config"), sources.directory));
   const slots: Slot[] = [
     ...Object.entries(installation.shared).map(([name, setting]) => ({ name, process: undefined, setting })),
     ...Object.entries(own).map(([name, setting]) => ({ name, process, setting })),
   ];
+  const refused = new Map(slots.filter(({ setting }) => isSecret(setting)).map(refusedFlag));
+  const flags = readFlags(process, sources.argv, ["config", ...slots.map(({ name }) => flagName(name))], refused);
+  refuseUnknownVariables(installation, sources.env);
+  const file = readConfigFile(installation, configFilePath(flags.get("config"), sources.directory));
   const values = slots.map((slot) => [slot.name, readSlot(slot, flags, sources.env, file)] as const);
   return Object.fromEntries(values) as SettingsOf<Shared> & SettingsOf<Own>;
+};
+
+/** The flag of a secret, with the refusal that says how it is given instead. */
+const refusedFlag = ({ name, process }: Slot): readonly [string, string] => {
+  const place = process === undefined ? name : `${sectionName(process)}.${name}`;
+  const ways = `set ${variableName(name, process)} or ${place} in the configuration file`;
+  return [flagName(name), `--${flagName(name)} would show a secret to all who list processes; ${ways}`];
 };
 
 /** The configuration file of a process with these arguments. */
@@ -77,17 +84,18 @@ export const printConfig = (tables: readonly SettingsTable[], values: Readonly<R
     .flatMap((table) => Object.entries(table))
     .map(([name, setting]) => {
       const shown = formatValue(values[name]);
-      return `${name} = ${setting.meta()?.["writeOnly"] === true && shown !== "" ? "[hidden]" : shown}`;
+      return `${name} = ${isSecret(setting) && shown !== "" ? "[hidden]" : shown}`;
     })
     .join("\n");
 
-/** Two lines for each setting: its flag, its variable and its default; its description. */
+/** Two lines for each setting: its flag, or its name where it has none, its variable and its default; its description. */
 export const describeSettings = (tables: ReadonlyArray<readonly [string | undefined, SettingsTable]>): string =>
   tables
     .flatMap(([process, table]) =>
       Object.entries(table).map(([name, setting]) => {
         const fallback = formatValue(setting.parse(undefined));
-        return `  --${flagName(name)}  (${variableName(name, process)}; default ${fallback || "none"})\n      ${setting.description}`;
+        const shown = isSecret(setting) ? `${name}, no flag` : `--${flagName(name)}`;
+        return `  ${shown}  (${variableName(name, process)}; default ${fallback || "none"})\n      ${setting.description}`;
       }),
     )
     .join("\n");

@@ -15,8 +15,11 @@ export interface Address {
 
 export const text = (fallback: string, description: string) => z.string().default(fallback).describe(description);
 
-/** A text that is never printed; empty unless it is set. */
+/** A text that is never printed, and has no flag because arguments are public; empty unless it is set. */
 export const secret = (description: string) => z.string().default("").meta({ description, writeOnly: true });
+
+/** True for a setting that `secret` declares. */
+export const isSecret = (setting: z.ZodType): boolean => setting.meta()?.["writeOnly"] === true;
 
 export const integer = (fallback: number, description: string, min: number, max: number) =>
   z.int(`must be a whole number from ${min} to ${max}`).min(min).max(max).default(fallback).describe(description);

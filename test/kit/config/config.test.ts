@@ -79,12 +79,27 @@ describe("loadConfig", () => {
     ]);
   });
 
+  test("refuses a process's own secret as a flag with the place of its section", () => {
+    const own = { webhookKey: secret("Key.") };
+    const sources = { argv: ["--webhook-key=hush"], env: {}, directory };
+    expect(() => loadConfig(installation, "object-storage", own, sources)).toThrow(
+      new ConfigError(
+        "--webhook-key would show a secret to all who list processes; " +
+          "set QUARTET_OBJECT_STORAGE_WEBHOOK_KEY or objectStorage.webhookKey in the configuration file",
+      ),
+    );
+  });
+
   test("reads the file that --config names and refuses one that is absent", async () => {
     const named = join(directory, "other.json");
     await writeFile(named, '{"dataDir":"/named"}');
     expect(load({ argv: ["--config", named] }).dataDir).toBe("/named");
     expect(() => load({ argv: ["--config", join(directory, "none.json")] })).toThrow(/none\.json cannot be read/);
   });
+
+  const asFlag =
+    "--secret-key would show a secret to all who list processes; " +
+    "set QUARTET_SECRET_KEY or secretKey in the configuration file";
 
   // given as, message
   test.each([
@@ -95,6 +110,9 @@ describe("loadConfig", () => {
     [{ argv: ["-l", "4"] }, "object-storage has no flag -l; --help lists them"],
     [{ argv: ["--colour=red"] }, "object-storage has no flag --colour; --help lists them"],
     [{ argv: ["--timeout-ms=3"] }, "object-storage has no flag --timeout-ms; --help lists them"],
+    [{ argv: ["--secret-key=hush"] }, asFlag],
+    [{ argv: ["--secret-key", "hush"] }, asFlag],
+    [{ argv: ["--secret-key"] }, asFlag],
     [{ env: { QUARTET_COLOUR: "red" } }, "QUARTET_COLOUR is not a setting of this installation"],
     [{ argv: ["--parts-max=0"] }, "--parts-max must be a whole number from 1 to 100"],
     [{ argv: ["--parts-max=1e1"] }, "--parts-max must be a whole number from 1 to 100"],
@@ -163,7 +181,7 @@ describe("describeSettings", () => {
         ["object-storage", store],
       ]).split("\n"),
     ).toEqual([
-      "  --secret-key  (QUARTET_SECRET_KEY; default none)",
+      "  secretKey, no flag  (QUARTET_SECRET_KEY; default none)",
       "      Key.",
       "  --listen  (QUARTET_OBJECT_STORAGE_LISTEN; default 127.0.0.1:50054)",
       "      Listen.",
