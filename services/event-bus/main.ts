@@ -1,6 +1,5 @@
 import { ErrorReasonSchema } from "../../gen/quartet/eventbus/v1/error_reason_pb.ts";
 import { EventBusService } from "../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
-import { isLoopback } from "../kit/config/loopback.ts";
 import { runService } from "../kit/process/service-process.ts";
 import { eventBusSettings, installation } from "../launcher/settings.ts";
 import { openEventBus } from "./open.ts";
@@ -28,8 +27,7 @@ await runService({
       keyNames,
       region: config.region,
       dialect: config.emit,
-      allowsPrivateTargets:
-        config.privateTargets === "auto" ? isLoopback(config.listen.host) : config.privateTargets === "allow",
+      allowsPrivateTargets: config.privateTargets === "allow",
       limits: {
         busesMax: config.busesMax,
         rulesPerBusMax: config.rulesPerBusMax,

@@ -4,12 +4,14 @@ import { createClient } from "@connectrpc/connect";
 
 import { Health, HealthCheckResponse_ServingStatus as Status } from "../../gen/grpc/health/v1/health_pb.ts";
 import { createTransport } from "../kit/client/transport.ts";
-import { configFileOf, flagName } from "../kit/config/config.ts";
+import type { ConfigSources } from "../kit/config/config.ts";
+import { configFileOf, flagName, formatAddress } from "../kit/config/config.ts";
 import { ensureKeyPair } from "../kit/identity/key-files.ts";
 import type { Logger } from "../kit/log/log.ts";
 import { keysDirectory } from "../kit/process/service-process.ts";
 import type { ClientTls } from "../kit/tls/client-tls.ts";
 import type { ProcessName, ServiceName } from "./processes.ts";
+import { listenAddresses, privateTargetsArguments } from "./private-targets.ts";
 import { processEnvironments } from "./process-environments.ts";
 import { addressSetting, processes, processNames, startOrder } from "./processes.ts";
 import type { Supervised, Urls } from "./supervisor.ts";
@@ -50,10 +52,10 @@ export const startInstallation = async (options: InstallationOptions): Promise<R
   await Promise.all(processNames.map((name) => ensureKeyPair(keysDirectory(options.dataDir), name)));
   const running = new Map<ProcessName, Supervised>();
   const groups = startOrder();
-  const file = configFileOf({ argv: options.sharedArguments ?? [], directory: process.cwd() });
   // With compiled code in the cache a process that died is ready in half the time.
   const env = { NODE_COMPILE_CACHE: join(options.dataDir, "compile-cache"), ...options.env };
-  const environmentOf = processEnvironments(env, file);
+  const sources = { argv: options.sharedArguments ?? [], env, directory: process.cwd() };
+  const environmentOf = processEnvironments(env, configFileOf(sources));
 
   const stop = async (): Promise<void> => {
     for (const group of groups.toReversed())
@@ -68,7 +70,8 @@ export const startInstallation = async (options: InstallationOptions): Promise<R
       argv: (urls) => [
         ...(options.sharedArguments ?? []),
         `--data-dir=${options.dataDir}`,
-        ...listenArguments(name, options.usesFreePorts, urls),
+        ...listenArguments(name, options.usesFreePorts, urls, sources),
+        ...privateTargetsArguments(name, sources),
         ...processes[name].calls.flatMap((callee) => addressArguments(callee, urlOf(running, callee))),
         ...socketArguments(options.dataDir, name),
       ],
@@ -99,12 +102,19 @@ export const startInstallation = async (options: InstallationOptions): Promise<R
 
 const urlOf = (running: ReadonlyMap<ProcessName, Supervised>, name: ProcessName): Urls => running.get(name)?.urls ?? {};
 
-/** Ports that the system chose once are kept over restarts. */
-const listenArguments = (name: ProcessName, usesFreePorts: boolean, urls: Urls | undefined): string[] => {
+/** On free ports the configured hosts stay, and so do, over restarts, the ports that the system chose once. */
+const listenArguments = (
+  name: ProcessName,
+  usesFreePorts: boolean,
+  urls: Urls | undefined,
+  sources: ConfigSources,
+): string[] => {
   if (!usesFreePorts) return [];
+  const addresses = listenAddresses(name, sources);
   return Object.entries(processes[name].listeners).flatMap(([purpose, { setting }]) => {
     const known = urls?.[purpose];
-    return [`--${flagName(setting)}`, known === undefined ? "127.0.0.1:0" : new URL(known).host];
+    const host = addresses[setting]?.host ?? "127.0.0.1";
+    return [`--${flagName(setting)}`, known === undefined ? formatAddress({ host, port: 0 }) : new URL(known).host];
   });
 };
 

@@ -75,23 +75,24 @@ const serviceSettings = (name: ServiceName) => ({
 
 export const customerProfileSettings = serviceSettings("customer-profile");
 
+/** Whether requests that users cause may go to the installation's own network. */
+const privateTargets = (targets: string) =>
+  choice(
+    ["refuse", "allow"],
+    `Whether ${targets}; unset: npm start allows it while nobody on another machine can call the installation.`,
+  );
+
 export const refactoringWorkspaceSettings = {
   ...serviceSettings("refactoring-workspace"),
   proxyListen: address(defaultAddress("refactoring-workspace", "proxy"), "Where applications' traffic is received."),
   proxyUrl: text("", "Base of the proxy URLs in responses; empty: made from proxyListen."),
-  privateTargets: choice(
-    ["auto", "allow", "refuse"],
-    "Whether services may have private addresses; auto: when proxyListen is loopback.",
-  ),
+  privateTargets: privateTargets("applications' services may have private addresses"),
   functionsUrl: text("", "Base address of the Invoke API by which functions are called; empty: none can be."),
 };
 
 export const eventBusSettings = {
   ...serviceSettings("event-bus"),
-  privateTargets: choice(
-    ["auto", "allow", "refuse"],
-    "Whether targets may be private addresses or plain http; auto: when listen is loopback.",
-  ),
+  privateTargets: privateTargets("targets may have private addresses or use plain http"),
   busesMax: integer(100, "Event buses of an account.", 1, 100_000),
   rulesPerBusMax: integer(300, "Rules of a bus.", 1, 1_000_000),
   targetsPerRuleMax: integer(5, "Targets of a rule, for callers of revision A.", 1, 100),

@@ -1,6 +1,5 @@
 import { ErrorReasonSchema } from "../../gen/quartet/refactoringworkspace/v1/error_reason_pb.ts";
 import { RefactoringWorkspaceService } from "../../gen/quartet/refactoringworkspace/v1/refactoring_workspace_service_pb.ts";
-import { isLoopback } from "../kit/config/loopback.ts";
 import { runService } from "../kit/process/service-process.ts";
 import { installation, refactoringWorkspaceSettings } from "../launcher/settings.ts";
 import { openRefactoringWorkspace } from "./open.ts";
@@ -29,8 +28,7 @@ await runService({
       arnPrefix: { ...arnPrefixes[config.emit], region: config.region },
       proxyListen: config.proxyListen,
       proxyUrl: config.proxyUrl,
-      allowsPrivateTargets:
-        config.privateTargets === "allow" || (config.privateTargets === "auto" && isLoopback(config.proxyListen.host)),
+      allowsPrivateTargets: config.privateTargets === "allow",
       functionsUrl: config.functionsUrl,
     });
     return { app, jobs, urls: { proxy: proxy.url }, stop: () => stop(config.drainMs) };

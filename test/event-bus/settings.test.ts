@@ -2,8 +2,22 @@ import { expect, test } from "vitest";
 
 import { ApiDestinationHttpMethod } from "../../gen/quartet/eventbus/v1/api_destination_pb.ts";
 import { ConnectionAuthorizationType } from "../../gen/quartet/eventbus/v1/connection_pb.ts";
+import { eventually } from "../support/eventually.ts";
 import { temporaryDirectory } from "../support/temporary-directory.ts";
+import { openShop } from "./delivery/shop.ts";
 import { refusalOf, startProcess } from "./harness.ts";
+
+test("a service that is started by itself sends nothing to private addresses or by plain http", async () => {
+  const { client } = await startProcess(await temporaryDirectory());
+  const shop = await openShop(client);
+  await shop.sell({ n: 1 });
+  const [letter] = await eventually(async () => {
+    const { deadLetters } = await client.listDeadLetters({});
+    return deadLetters.length > 0 && deadLetters;
+  }, "the delivery is a dead letter");
+  expect(letter?.errorMessage).toBe("The endpoint may not be reached: only https may be requested.");
+  expect(shop.till.received).toEqual([]);
+});
 
 test("an installation sets how much there may be of each thing", async () => {
   const { client } = await startProcess(await temporaryDirectory(), {

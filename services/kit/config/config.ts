@@ -32,7 +32,7 @@ export const flagName = (name: string): string => name.replace(/[A-Z]/g, (letter
 const upperName = (name: string): string => flagName(name).replaceAll("-", "_").toUpperCase();
 
 /** The environment variable of a setting: QUARTET_DATA_DIR, QUARTET_OBJECT_STORAGE_LISTEN. */
-const variableName = (name: string, process?: string): string =>
+export const variableName = (name: string, process?: string): string =>
   process === undefined ? `QUARTET_${upperName(name)}` : `QUARTET_${upperName(process)}_${upperName(name)}`;
 
 /** One setting of the process that is read: its name, and the process if it is not a shared one. */
