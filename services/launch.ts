@@ -45,6 +45,7 @@ const main = async (): Promise<void> => {
     log,
     drainMs: config.drainMs,
     tls: tls.client,
+    limits: { openingMs: config.startLimitMs },
     sharedArguments,
   });
 

@@ -1,9 +1,5 @@
 import { join, resolve } from "node:path";
 
-import { createClient } from "@connectrpc/connect";
-
-import { Health, HealthCheckResponse_ServingStatus as Status } from "../../gen/grpc/health/v1/health_pb.ts";
-import { createTransport } from "../kit/client/transport.ts";
 import type { ConfigSources } from "../kit/config/config.ts";
 import { configFileOf, flagName, formatAddress } from "../kit/config/config.ts";
 import { ensureKeyPair } from "../kit/identity/key-files.ts";
@@ -11,10 +7,12 @@ import type { Logger } from "../kit/log/log.ts";
 import { keysDirectory } from "../kit/process/service-process.ts";
 import type { ClientTls } from "../kit/tls/client-tls.ts";
 import type { ProcessName, ServiceName } from "./processes.ts";
+import { isServing, showsLife } from "./health-probe.ts";
 import { listenAddresses, privateTargetsArguments } from "./private-targets.ts";
 import { processEnvironments } from "./process-environments.ts";
 import { addressSetting, processes, processNames, startOrder } from "./processes.ts";
-import type { Supervised, Urls } from "./supervisor.ts";
+import type { Urls } from "./start-up.ts";
+import type { Supervised, SupervisionLimits } from "./supervisor.ts";
 import { supervise } from "./supervisor.ts";
 
 export interface InstallationOptions {
@@ -28,6 +26,8 @@ export interface InstallationOptions {
   readonly drainMs: number;
   /** How to connect to services that use TLS. */
   readonly tls?: ClientTls;
+  /** When a process counts as hanging. What is left out has its default. */
+  readonly limits?: Partial<SupervisionLimits>;
   /** Further shared settings as flags, passed to every process: `["--log-level", "warn"]`. */
   readonly sharedArguments?: readonly string[];
 }
@@ -77,6 +77,8 @@ export const startInstallation = async (options: InstallationOptions): Promise<R
       ],
       env: () => environmentOf(name),
       log: options.log,
+      probe: (urls, limitMs) => showsLife({ urls, tls: options.tls, limitMs }),
+      limits: options.limits,
     });
     running.set(name, supervised);
   };
@@ -86,7 +88,7 @@ export const startInstallation = async (options: InstallationOptions): Promise<R
       const outcomes = await Promise.allSettled(group.map(start));
       const failed = outcomes.find((outcome) => outcome.status === "rejected");
       if (failed !== undefined) throw failed.reason;
-      await Promise.all(group.map((name) => awaitHealthy(urlOf(running, name), options.tls)));
+      await Promise.all(group.map((name) => awaitHealthy(name, urlOf(running, name), options.tls)));
     }
   } catch (error) {
     await stop();
@@ -136,20 +138,8 @@ const socketArguments = (dataDir: string, name: ProcessName): string[] => {
   return hasRpc && Buffer.byteLength(path) <= socketPathBytesMax ? [`--socket=${path}`] : [];
 };
 
-/** Checks the health of the gateway on its admin port, that of a service over RPC. Throws if it is not serving. */
-const awaitHealthy = async ({ admin, rpc }: Urls, tls: ClientTls | undefined): Promise<void> => {
-  if (admin !== undefined) {
-    const response = await fetch(`${admin}/healthz`, { signal: AbortSignal.timeout(healthyMs) });
-    if (!response.ok) throw new Error(`${admin}/healthz answers ${response.status}`);
-    return;
-  }
-  const transport = createTransport({ address: rpc ?? "", engine: "connect", tls, timeoutMs: healthyMs });
-  try {
-    const { status } = await createClient(Health, transport).check({});
-    if (status !== Status.SERVING) throw new Error(`${rpc} is not serving`);
-  } finally {
-    await transport.close();
-  }
+const awaitHealthy = async (name: ProcessName, urls: Urls, tls: ClientTls | undefined): Promise<void> => {
+  if (!(await isServing({ urls, tls, limitMs: healthyMs }))) throw new Error(`${name} is not serving`);
 };
 
 const healthyMs = 10_000;

@@ -32,6 +32,12 @@ export const sharedSettings = {
     ["none", "optional", "required"],
     "Whether services ask their callers for certificates of that authority.",
   ),
+  startLimitMs: integer(
+    600_000,
+    "Longest time in milliseconds that a process may take to open its data; npm start then kills and starts it again.",
+    30_000,
+    86_400_000,
+  ),
   drainMs: integer(10_000, "Longest time in milliseconds that a stopping process waits for running calls.", 0, 600_000),
 };
 

@@ -6,7 +6,13 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Clock } from "../kit/clock/clock.ts";
 import { systemClock } from "../kit/clock/clock.ts";
 import type { Logger } from "../kit/log/log.ts";
-import type { ReadyMessage } from "../kit/process/process.ts";
+import type { LifeMessage } from "../kit/process/process.ts";
+import type { LivenessLimits } from "./liveness.ts";
+import { defaultLivenessLimits, watchLiveness } from "./liveness.ts";
+import type { StartLimits, Urls } from "./start-up.ts";
+import { awaitReady, defaultStartLimits } from "./start-up.ts";
+
+export type SupervisionLimits = StartLimits & LivenessLimits;
 
 /** One process that is kept running. */
 export interface SupervisedOptions {
@@ -18,13 +24,15 @@ export interface SupervisedOptions {
   /** Its environment, as of a start. */
   readonly env: () => NodeJS.ProcessEnv;
   readonly log: Logger;
-  /** Measures how long a process ran. Unset: the machine's clock. */
-  readonly clock?: Pick<Clock, "now">;
+  /** Resolves when the process that is ready at these addresses answers. Unset: it is not asked. */
+  readonly probe?: (urls: Urls, limitMs: number) => Promise<void>;
+  /** What is left out has its default. */
+  readonly limits?: Partial<SupervisionLimits>;
+  /** Measures how long a process ran, and its limits. Unset: the machine's clock. */
+  readonly clock?: Clock;
 }
 
-export type Urls = Readonly<Record<string, string>>;
-
-/** A process that is started again when it ends by itself. */
+/** A process that is started again when it ends by itself, or is killed because it hangs. */
 export interface Supervised {
   readonly name: string;
   /** Where it listens since it last became ready. */
@@ -35,7 +43,6 @@ export interface Supervised {
   stop(limitMs: number): Promise<void>;
 }
 
-const readyLimitMs = 30_000;
 const restartDelayMsMin = 200;
 const restartDelayMsMax = 10_000;
 /** After a longer run the waits begin at the shortest again. */
@@ -52,14 +59,17 @@ const platformEnvironment = {
   MALLOC_MMAP_THRESHOLD_: "268435456",
 };
 
-/** Starts a process and resolves when it is ready; rejects if it ends before that or is not ready within 30 s. */
+/** Starts a process and resolves when it is ready; rejects if it ends before that or exceeds a limit of the start. */
 export const supervise = async (options: SupervisedOptions): Promise<Supervised> => {
-  const { name, log, clock = systemClock } = options;
+  const { name, log, probe, clock = systemClock } = options;
+  const limits = { ...defaultStartLimits, ...defaultLivenessLimits, ...options.limits };
   const stopped = new AbortController();
   let child: ChildProcess;
   let urls: Urls;
   /** Short runs in a row, the latest included. */
   let failures = 0;
+  /** Ends the probing of the latest child. */
+  let endProbing = (): void => undefined;
 
   const start = async (): Promise<void> => {
     const started = spawn(process.execPath, [options.script, ...options.argv(urls)], {
@@ -69,7 +79,23 @@ export const supervise = async (options: SupervisedOptions): Promise<Supervised>
       detached: true,
     });
     child = started;
-    urls = await readyOf(started, name);
+    const listening = await awaitReady(started, { name, clock, log, limits });
+    urls = listening;
+    if (probe === undefined || stopped.signal.aborted) return;
+    endProbing = watchLiveness({
+      name,
+      probe: (limitMs) => probe(listening, limitMs),
+      clock,
+      log,
+      limits,
+      onHanging: (reason) => {
+        log.error({ process: name, pid: started.pid, err: reason }, "process does not answer; it is killed");
+        started.kill("SIGKILL");
+      },
+    });
+    started.once("exit", endProbing);
+    // A process that drains takes no more questions, and ends by itself.
+    started.on("message", (message: LifeMessage) => "draining" in message && endProbing());
   };
 
   const keepRunning = async (): Promise<void> => {
@@ -101,28 +127,11 @@ export const supervise = async (options: SupervisedOptions): Promise<Supervised>
     },
     stop: async (limitMs) => {
       stopped.abort();
+      endProbing();
       await end(child, limitMs);
       await kept;
     },
   };
-};
-
-const readyOf = async (child: ChildProcess, name: string): Promise<Urls> => {
-  const settled = new AbortController();
-  const limit = AbortSignal.any([settled.signal, AbortSignal.timeout(readyLimitMs)]);
-  try {
-    return await Promise.race([
-      once(child, "message", { signal: limit }).then(([message]) => (message as ReadyMessage).urls),
-      once(child, "exit", { signal: settled.signal }).then(([status, signal]) => {
-        throw new Error(`${name} ended before it was ready (${signal ?? `status ${status}`})`);
-      }),
-    ]);
-  } catch (error) {
-    if (child.exitCode === null && child.signalCode === null) child.kill("SIGKILL");
-    throw error;
-  } finally {
-    settled.abort();
-  }
 };
 
 const end = async (child: ChildProcess, limitMs: number): Promise<void> => {

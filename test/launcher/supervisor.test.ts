@@ -1,23 +1,29 @@
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 
+import type { SupervisedOptions } from "../../services/launcher/supervisor.ts";
 import { supervise } from "../../services/launcher/supervisor.ts";
 import { capturingLogger } from "../support/capturing-logger.ts";
 import { eventually } from "../support/eventually.ts";
 import { FakeClock } from "../support/fake-clock.ts";
+import { silentLogger } from "../support/silent-logger.ts";
+import { temporaryDirectory } from "../support/temporary-directory.ts";
+
+const optionsOf = (script: string, clock: FakeClock): SupervisedOptions => ({
+  name: "shop",
+  script: join(import.meta.dirname, script),
+  argv: () => [],
+  env: () => process.env,
+  log: silentLogger,
+  clock,
+});
 
 test("a process that dies again and again waits twice as long each time, from 200 ms; a steady one waits 200 ms", async () => {
   const clock = new FakeClock();
   const { log, lines } = capturingLogger();
-  const supervised = await supervise({
-    name: "ready",
-    script: join(import.meta.dirname, "ready-process.ts"),
-    argv: () => [],
-    env: () => process.env,
-    log,
-    clock,
-  });
+  const supervised = await supervise({ ...optionsOf("ready-process.ts", clock), log });
   onTestFinished(() => supervised.stop(1_000));
   // What each run lasts before it is killed.
   for (const livedMs of [0, 0, 30_001, 0]) {
@@ -27,4 +33,55 @@ test("a process that dies again and again waits twice as long each time, from 20
     await eventually(() => supervised.urls["pid"] !== pid, "the process is ready again");
   }
   expect(lines.map(({ waitMs }) => waitMs)).toEqual([200, 400, 200, 400]);
+});
+
+describe("a start", () => {
+  test("of a process that reports nothing ends after 30 s", async () => {
+    const clock = new FakeClock();
+    const starting = supervise(optionsOf("silent-process.ts", clock));
+    clock.advance(29_999);
+    expect(clock.pending()).toHaveLength(2);
+    clock.advance(1);
+    await expect(starting).rejects.toThrow("shop reported nothing for 30000 ms");
+    expect(clock.pending()).toEqual([]);
+  });
+
+  const opening = async () => {
+    const clock = new FakeClock();
+    const startedMs = clock.now();
+    const path = join(await temporaryDirectory(), "opened");
+    const { log, lines } = capturingLogger();
+    const starting = supervise({ ...optionsOf("opening-process.ts", clock), argv: () => [path], log });
+    /** Lets time pass, and waits for a report, which puts off the end of the silence. */
+    const report = async (atMs: number, endsMs: number): Promise<void> => {
+      clock.set(startedMs + atMs);
+      await eventually(() => clock.pending()[0] === startedMs + endsMs, "the process reports");
+    };
+    return { clock, path, lines, starting, report };
+  };
+
+  test("of a process that reports that it is opening its data goes on", async () => {
+    const { clock, path, lines, starting, report } = await opening();
+    await report(29_999, 59_999);
+    await report(59_998, 89_998);
+    await report(80_000, 110_000);
+    await report(100_000, 130_000);
+    await writeFile(path, "");
+    const supervised = await starting;
+    onTestFinished(() => supervised.stop(1_000));
+    expect(supervised.pid).toBe(Number(supervised.urls["pid"]));
+    expect(clock.pending()).toEqual([]);
+    expect(lines.map(({ msg, openingMs }) => [msg, openingMs])).toEqual([
+      ["process is still opening its data", 59_998],
+      ["process is still opening its data", 100_000],
+    ]);
+  });
+
+  test("ends after ten minutes in all", async () => {
+    const { clock, starting, report } = await opening();
+    for (let atMs = 20_000; atMs < 570_000; atMs += 20_000) await report(atMs, atMs + 30_000);
+    await report(580_000, 600_000);
+    clock.advance(20_000);
+    await expect(starting).rejects.toThrow("shop was not ready within 600000 ms");
+  });
 });

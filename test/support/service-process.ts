@@ -14,6 +14,7 @@ import { rootCaller } from "../../services/kit/identity/caller.ts";
 import { ensureKeyPair } from "../../services/kit/identity/key-files.ts";
 import { createMinter } from "../../services/kit/identity/tokens.ts";
 import { keysDirectory } from "../../services/kit/process/service-process.ts";
+import { readyUrls } from "./ready-urls.ts";
 import { ownerAccount } from "./service-harness.ts";
 
 /** A service as a process of its own, called as the gateway calls it. */
@@ -59,12 +60,9 @@ export const startServiceProcess = async <S extends DescService>(
     await exited;
   };
   onTestFinished(kill);
-  const [message] = (await Promise.race([
-    once(child, "message"),
-    exited.then(() => Promise.reject(new Error("the service ended before it was ready"))),
-  ])) as [{ urls: { rpc: string } }];
+  const { rpc = "" } = await readyUrls(child);
   const transport = createTransport({
-    address: message.urls.rpc,
+    address: rpc,
     engine: "connect",
     token: () => minter.mint(rootCaller(ownerAccount), folder),
   });

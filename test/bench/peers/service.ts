@@ -10,6 +10,7 @@ import { rootCaller } from "../../../services/kit/identity/caller.ts";
 import { ensureKeyPair } from "../../../services/kit/identity/key-files.ts";
 import { createMinter } from "../../../services/kit/identity/tokens.ts";
 import { keysDirectory } from "../../../services/kit/process/service-process.ts";
+import { readyUrls } from "../../support/ready-urls.ts";
 
 /** A service as a process of its own, as an installation runs it. */
 export interface ServicePeer {
@@ -31,12 +32,9 @@ export const startService = async (name: "event-bus" | "object-storage", dataDir
     { stdio: ["ignore", "inherit", "inherit", "ipc"] },
   );
   const exited = once(child, "exit");
-  const [message] = (await Promise.race([
-    once(child, "message"),
-    exited.then(() => Promise.reject(new Error(`${name} ended before it was ready`))),
-  ])) as [{ urls: { rpc: string } }];
+  const { rpc = "" } = await readyUrls(child);
   const transport = createTransport({
-    address: message.urls.rpc,
+    address: rpc,
     engine: "connect",
     token: () => minter.mint(rootCaller("000000000000"), name),
   });
