@@ -6,6 +6,8 @@ import type { Duplex } from "node:stream";
 
 import type { Address } from "../services/kit/config/config.ts";
 import type { Metrics } from "../services/kit/metrics/metrics.ts";
+import { connectionsFor } from "../services/kit/process/descriptors.ts";
+import { boundConnections } from "../services/kit/server/connection-places.ts";
 import type { TlsSource } from "../services/kit/tls/tls-files.ts";
 import { contextOptions } from "../services/kit/tls/server-tls.ts";
 import type { Gateway } from "./gateway.ts";
@@ -69,7 +71,7 @@ const createMainServer = (gateway: Gateway, certificate: TlsSource | undefined):
     // A request without a Host header is refused by the signature check, with an error of the API.
     requireHostHeader: false,
   });
-  server.maxConnections = limits.connectionsMax;
+  boundConnections(server, connectionsFor(limits.connectionsMax));
   server.maxHeadersCount = limits.headersCountMax;
   const handle =
     (expectsContinue: boolean) =>

@@ -10,7 +10,10 @@ export interface ServerLimits {
   readonly concurrentStreamsMax: number;
   /** Calls at the same time on the whole server; further calls are refused as throttled. */
   readonly concurrentCallsMax: number;
-  /** Connections at the same time; further ones are closed. */
+  /**
+   * Connections at the same time. Above it idle ones are closed, or new ones if none is idle. Fewer if the process may
+   * not have so many files open. Connections over a unix socket are not counted.
+   */
   readonly connectionsMax: number;
   /** Bytes of one stream in transit before its reader has accepted them. */
   readonly streamWindowBytes: number;

@@ -8,6 +8,7 @@ import { createServer as createTlsServer } from "node:tls";
 
 import type { ServerTls } from "../tls/server-tls.ts";
 import { contextOptions, isTrusted } from "../tls/server-tls.ts";
+import { ConnectionPlaces, countRequest, peerOf } from "./connection-places.ts";
 import type { Drop } from "./http2-session.ts";
 import { boundControlFrames, closeIdle, watchStreams } from "./http2-session.ts";
 import type { ServerLimits } from "./limits.ts";
@@ -46,12 +47,14 @@ const preface = Buffer.from("PRI");
 export const createPort = (handlers: PortHandlers, limits: ServerLimits, tls?: ServerTls): Port => {
   const sessions = new Set<ServerHttp2Session>();
   const undecided = new Set<Socket>();
-  const http1 = createHttp1(handlers, limits);
+  const places = new ConnectionPlaces(limits.connectionsMax);
+  const http1 = createHttp1(handlers, limits, places);
   /** All connections. A session closes its own only when its peer has accepted all that was written. */
   const sockets = new Set<Socket>();
   let taken: Socket | undefined;
   const http2 = createHttp2(handlers, limits, sessions, (session) => {
     const socket = taken;
+    if (socket !== undefined) countStreams(places, session, socket);
     return () => {
       session.destroy();
       socket?.destroy();
@@ -71,14 +74,18 @@ export const createPort = (handlers: PortHandlers, limits: ServerLimits, tls?: S
       socket.resume();
     }
   };
-  const open = tls === undefined ? openPlain(limits, take) : openSecure(tls, limits, take);
-  http1.on("connection", (socket: Socket) => {
+  const open = tls === undefined ? openPlain(limits, take) : openSecure(tls, limits, take, places);
+  const accept = (socket: Socket): void => {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
     undecided.add(socket);
     open(socket, () => undecided.delete(socket));
+  };
+  http1.on("connection", (socket: Socket) => {
+    if (places.arrive(socket)) accept(socket);
   });
-  const unixServer = createSocketServer({ allowHalfOpen: true }, (socket) => http1.emit("connection", socket));
+  // Only processes of this installation can connect here, and each bounds its own connections.
+  const unixServer = createSocketServer({ allowHalfOpen: true }, accept);
   return {
     listen: async (address, socketPath) => {
       await listening(http1, address);
@@ -137,7 +144,7 @@ const openPlain =
     });
 
 /** The handshake determines the protocol: HTTP/2 if the peer offers it, otherwise HTTP/1.1. */
-const openSecure = (tls: ServerTls, limits: ServerLimits, take: Take): Open => {
+const openSecure = (tls: ServerTls, limits: ServerLimits, take: Take, places: ConnectionPlaces): Open => {
   const { source, clientCertificates = "none" } = tls;
   let known = source.current();
   const secure = createTlsServer({
@@ -148,9 +155,11 @@ const openSecure = (tls: ServerTls, limits: ServerLimits, take: Take): Open => {
     handshakeTimeout: limits.headersTimeoutMs,
   });
   // A TLS socket does not name its underlying connection, but both have the same peer address.
-  const shaking = new Map<string, () => void>();
+  const shaking = new Map<string, { readonly socket: Socket; readonly done: () => void }>();
   secure.on("secureConnection", (socket) => {
-    shaking.get(peerOf(socket))?.();
+    const shaken = shaking.get(peerOf(socket));
+    if (shaken !== undefined) places.carry(socket, shaken.socket);
+    shaken?.done();
     if (clientCertificates === "optional" && !isTrusted(socket)) socket.destroy();
     else take(socket, socket.alpnProtocol === "h2");
   });
@@ -158,10 +167,10 @@ const openSecure = (tls: ServerTls, limits: ServerLimits, take: Take): Open => {
   return (socket, settled) => {
     const peer = peerOf(socket);
     const done = (): void => {
-      if (shaking.get(peer) === done) shaking.delete(peer);
+      if (shaking.get(peer)?.done === done) shaking.delete(peer);
       settled();
     };
-    shaking.set(peer, done);
+    shaking.set(peer, { socket, done });
     socket.on("close", done);
     const material = source.current();
     if (material !== known) secure.setSecureContext(contextOptions(material));
@@ -169,8 +178,6 @@ const openSecure = (tls: ServerTls, limits: ServerLimits, take: Take): Open => {
     secure.emit("connection", socket);
   };
 };
-
-const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
 
 /** How often a draining port closes connections whose last answer was sent. */
 const sweepMs = 20;
@@ -201,7 +208,7 @@ const decide = (socket: Socket, timeoutMs: number, then: (isHttp2: boolean | und
   socket.on("error", ignore);
 };
 
-const createHttp1 = (handlers: PortHandlers, limits: ServerLimits): HttpServer => {
+const createHttp1 = (handlers: PortHandlers, limits: ServerLimits, places: ConnectionPlaces): HttpServer => {
   const server = createHttpServer({
     keepAlive: true,
     noDelay: true,
@@ -213,10 +220,10 @@ const createHttp1 = (handlers: PortHandlers, limits: ServerLimits): HttpServer =
     requestTimeout: 0,
     maxHeaderSize: limits.headerBytesMax,
   });
-  server.maxConnections = limits.connectionsMax;
   server.timeout = limits.stallTimeoutMs;
   server.on("request", (request: IncomingMessage, response: ServerResponse) => {
     response.on("timeout", endStalled);
+    countRequest(places, request, response);
     handlers.http1(request, response);
   });
   return server;
@@ -228,6 +235,13 @@ const connectionsCheckMs = 10_000;
 /** Closes a silent connection whose peer does not accept its answer; a call may work or wait silently. */
 const endStalled = (socket: Socket): void => {
   if (socket.writableLength > 0) socket.destroy();
+};
+
+/** Counts each stream on its connection until it is closed. */
+const countStreams = (places: ConnectionPlaces, session: ServerHttp2Session, socket: Socket): void => {
+  session.on("stream", (stream) => {
+    if (places.begin(socket)) stream.once("close", () => places.end(socket));
+  });
 };
 
 const createHttp2 = (

@@ -9,6 +9,7 @@ import type { Authenticate } from "../identity/authenticate.ts";
 import type { Logger } from "../log/log.ts";
 import { callMetrics } from "../metrics/call-metrics.ts";
 import type { Metrics } from "../metrics/metrics.ts";
+import { connectionsFor } from "../process/descriptors.ts";
 import type { ServerTls } from "../tls/server-tls.ts";
 import { Dispatcher, serverStopping } from "./dispatch.ts";
 import { createHealth } from "./health.ts";
@@ -70,7 +71,8 @@ const flushMs = 250;
  * `GET /healthz` and `GET /metrics`. Throws if a method has no handler or the address cannot be listened on.
  */
 export const startServer = async (options: ServerOptions): Promise<RunningServer> => {
-  const limits = { ...defaultServerLimits, ...options.limits };
+  const configured = { ...defaultServerLimits, ...options.limits };
+  const limits = { ...configured, connectionsMax: connectionsFor(configured.connectionsMax) };
   const services = options.services.map(({ service }) => service);
   const health = createHealth(services.map(({ typeName }) => typeName));
   const bindings = [...options.services, health.binding, ...reflectionBindings([...services, health.binding.service])];

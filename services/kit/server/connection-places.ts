@@ -1,0 +1,100 @@
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { Server as TlsServer } from "node:tls";
+
+/**
+ * The places that a listener has for connections. When all are taken, the next connection gets the place of an idle one:
+ * of the oldest that has not sent a request yet, or of the one that has been idle for longest. Only while a request runs
+ * on each of them, a new connection is closed. So connections that nobody uses keep no caller out.
+ */
+export class ConnectionPlaces {
+  readonly #max: number;
+  /** Requests that run on each connection. */
+  readonly #running = new Map<Socket, number>();
+  /** Connections without a request so far, the oldest first. */
+  readonly #unused = new Set<Socket>();
+  /** Connections between two requests, the longest idle first. */
+  readonly #idle = new Set<Socket>();
+  /** The connections on which TLS sockets lie. */
+  readonly #carriers = new WeakMap<Socket, Socket>();
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** Gives a new connection its place, or closes it. Returns whether it has one. */
+  arrive(socket: Socket): boolean {
+    if (this.#running.size >= this.#max) {
+      const leaving = first(this.#unused) ?? first(this.#idle);
+      (leaving ?? socket).destroy();
+      if (leaving === undefined) return false;
+      this.#leave(leaving);
+    }
+    this.#running.set(socket, 0);
+    this.#unused.add(socket);
+    socket.once("close", () => this.#leave(socket));
+    return true;
+  }
+
+  /** Notes on which connection a TLS socket lies, so that its requests count there. */
+  carry(secure: Socket, carrier: Socket): void {
+    this.#carriers.set(secure, carrier);
+  }
+
+  /** A request begins on a connection. Returns false for a connection without a place, whose requests are not counted. */
+  begin(socket: Socket): boolean {
+    const connection = this.#carriers.get(socket) ?? socket;
+    const running = this.#running.get(connection);
+    if (running === undefined) return false;
+    this.#running.set(connection, running + 1);
+    this.#unused.delete(connection);
+    this.#idle.delete(connection);
+    return true;
+  }
+
+  /** A request that began on a connection has been answered. */
+  end(socket: Socket): void {
+    const connection = this.#carriers.get(socket) ?? socket;
+    const running = this.#running.get(connection);
+    if (running === undefined) return;
+    this.#running.set(connection, running - 1);
+    if (running === 1) this.#idle.add(connection);
+  }
+
+  #leave(socket: Socket): void {
+    this.#running.delete(socket);
+    this.#unused.delete(socket);
+    this.#idle.delete(socket);
+  }
+}
+
+const first = (sockets: ReadonlySet<Socket>): Socket | undefined => sockets.values().next().value;
+
+/** Counts a request of HTTP/1.1 on its connection until it is answered. */
+export const countRequest = (places: ConnectionPlaces, { socket }: IncomingMessage, response: ServerResponse): void => {
+  if (places.begin(socket)) response.once("close", () => places.end(socket));
+};
+
+/** Gives a server of HTTP/1.1, with or without TLS, so many places for connections. */
+export const boundConnections = (server: Server | TlsServer, connectionsMax: number): void => {
+  const places = new ConnectionPlaces(connectionsMax);
+  /** Where TLS is still to be agreed on, by the peer: a TLS socket does not tell on which connection it lies. */
+  const shaking = new Map<string, Socket>();
+  server.prependListener("connection", (socket: Socket) => {
+    if (!places.arrive(socket) || !(server instanceof TlsServer)) return;
+    const peer = peerOf(socket);
+    shaking.set(peer, socket);
+    socket.once("close", () => shaking.get(peer) === socket && shaking.delete(peer));
+  });
+  server.prependListener("secureConnection", (secure: Socket) => {
+    const carrier = shaking.get(peerOf(secure));
+    if (carrier !== undefined) places.carry(secure, carrier);
+  });
+  for (const event of ["request", "checkContinue", "checkExpectation"])
+    server.prependListener(event, (request: IncomingMessage, response: ServerResponse) =>
+      countRequest(places, request, response),
+    );
+};
+
+/** Names the other end of a connection; equal for a TLS socket and the connection on which it lies. */
+export const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;

@@ -1,0 +1,30 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+
+import { expect, test } from "vitest";
+
+import { connectionsFor } from "../../../services/kit/process/descriptors.ts";
+
+// limit of connections, limit of open files, connections
+test.each([
+  [10_000, Infinity, 10_000],
+  [10_000, 1_048_576, 10_000],
+  [10_000, 30_064, 10_000],
+  [10_000, 20_000, 6_645],
+  [10_000, 1_024, 320],
+  [10_000, 256, 64],
+  [10_000, 64, 16],
+  [4, 64, 4],
+])("of %i connections, a process with %i open files has %i", (limit, descriptorsMax, expected) => {
+  expect(connectionsFor(limit, descriptorsMax)).toBe(expected);
+});
+
+test("the limit is what ulimit -n says", async () => {
+  const module = join(import.meta.dirname, "../../../services/kit/process/descriptors.ts");
+  const script = `import("${module}").then(({ descriptorLimit }) => process.stdout.write(String(descriptorLimit())))`;
+  const child = spawn("sh", ["-c", 'ulimit -n 300; exec "$@"', "sh", process.execPath, "-e", script]);
+  const [printed] = await Promise.all([text(child.stdout), once(child, "close")]);
+  expect(printed).toBe("300");
+});
