@@ -1,4 +1,5 @@
 import type { Readable } from "node:stream";
+import { setImmediate } from "node:timers/promises";
 
 import type { DescMessage, DescMethodStreaming, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import type { StreamResponse } from "@connectrpc/connect";
@@ -50,11 +51,17 @@ export const startGrpcStream = <I extends DescMessage, O extends DescMessage>(
     });
     const end = watchCallEnd(signal, undefined, giveUp);
 
-    /** The channel accepts messages before it is connected; waiting for it keeps an unsent call repeatable. */
+    /**
+     * The channel accepts messages before it is connected; waiting for it keeps an unsent call repeatable. A call that
+     * failed for want of a connection reports that an event loop turn later, when the channel may already have one.
+     */
     const connected = async (): Promise<void> => {
-      for (;;) {
+      while (!state.isOver) {
         const current = channel.getConnectivityState(false);
-        if (current === connectivityState.READY || state.isOver) return;
+        if (current === connectivityState.READY) {
+          await setImmediate();
+          return;
+        }
         await new Promise<void>((resolveChanged) => {
           sent = resolveChanged;
           channel.watchConnectivityState(current, Infinity, () => resolveChanged());
