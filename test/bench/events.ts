@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -12,10 +13,15 @@ import { Level } from "level";
 import { ApiDestinationHttpMethod } from "../../gen/quartet/eventbus/v1/api_destination_pb.ts";
 import { ConnectionAuthorizationType } from "../../gen/quartet/eventbus/v1/connection_pb.ts";
 import { EventBusService } from "../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
+import { defaultLimits } from "../../services/event-bus/limits.ts";
 import { flattenEvent } from "../../services/event-bus/pattern/flatten.ts";
 import { Matcher } from "../../services/event-bus/pattern/matcher.ts";
 import { parsePattern } from "../../services/event-bus/pattern/parse.ts";
+import { putEvent } from "../../services/event-bus/store/event.ts";
+import { sweepLog } from "../../services/event-bus/work/log-sweep.ts";
+import { openStore } from "../../services/kit/store/store.ts";
 import { eventually } from "../support/eventually.ts";
+import { FakeClock } from "../support/fake-clock.ts";
 import type { BenchGroup, BenchRow } from "./bench.ts";
 import { startPeer } from "./peers/peer.ts";
 import { startService } from "./peers/service.ts";
@@ -27,6 +33,7 @@ const callers = 64;
 const rounds = 3;
 const roundMs = 400;
 const deliveredCount = 1_000;
+const sweptCount = 20_000;
 const detail = JSON.stringify({
   order: "4711-0815",
   kind: "sale",
@@ -39,12 +46,13 @@ const detail = JSON.stringify({
 });
 const entry = { source: "shop.7", detailType: "Sale", detail };
 
-const row = (what: string, unit: string, value: number, baseline: BenchRow["baseline"]): BenchRow => ({
+const row = (what: string, unit: string, value: number, baseline: BenchRow["baseline"], target?: number): BenchRow => ({
   what,
   value,
   unit,
   baseline,
   ratio: value / baseline.value,
+  ...(target === undefined ? {} : { target }),
 });
 
 /** Events that were answered, so on disk, against the same bytes written by hand. */
@@ -156,6 +164,31 @@ const delivered = async (bus: EventBus): Promise<BenchRow> => {
   });
 };
 
+/** Events of a log that a sweep deletes, against events put: a log that is swept slower than it is filled only grows. */
+const swept = async (bus: EventBus, directory: string): Promise<BenchRow> => {
+  const store = await openStore({ directory: join(directory, "swept") });
+  const clock = new FakeClock();
+  const entries = Array.from({ length: 10 }, () => entry);
+  const { own, put } = await bestInTurns(rounds, {
+    put: () => rate(callers, roundMs, () => bus.putEvents({ entries })),
+    own: async () => {
+      for (let first = 0; first < sweptCount; first += 500) {
+        clock.advance(1);
+        await store.transact((transaction) => {
+          for (let each = first; each < first + 500; each += 1)
+            putEvent(transaction, { account: "0", ingestedMs: clock.now(), eventId: randomUUID() }, entry, []);
+        });
+      }
+      clock.advance(defaultLimits.eventLogMs + 1);
+      const beginMs = performance.now();
+      await sweepLog({ store, clock, limits: defaultLimits }, new AbortController().signal);
+      return (sweptCount / (performance.now() - beginMs)) * 1_000;
+    },
+  });
+  await store.close();
+  return row("events swept from the log", "events/s", own, { what: "events/s put, 10 a call", value: put * 10 }, 2);
+};
+
 /** From an event to its deliveries. */
 export const group: BenchGroup = {
   name: "events",
@@ -164,7 +197,12 @@ export const group: BenchGroup = {
     const service = await startService("event-bus", directory);
     try {
       const bus = createClient(EventBusService, service.transport);
-      return [...(await published(bus, directory)), ...(await matched()), await delivered(bus)];
+      return [
+        ...(await published(bus, directory)),
+        await swept(bus, directory),
+        ...(await matched()),
+        await delivered(bus),
+      ];
     } finally {
       await service.stop();
       await rm(directory, { recursive: true });

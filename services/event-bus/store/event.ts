@@ -14,6 +14,8 @@ export interface EventKey {
 
 /** Events that one step of the sweep visits. */
 const sweepStep = 500;
+/** Holders that one step of the sweep reads. */
+const holdersMax = 4_000;
 
 /** The event, or undefined. */
 export const findEvent = (
@@ -57,7 +59,7 @@ const isHeld = async (reader: Reader, { account, ingestedMs, eventId }: EventKey
  * One step of the sweep: deletes events of an account that were ingested before the instant and that nothing holds.
  * Held events are deleted when they are released. Returns the event after which the next step begins; undefined if this
  * step was the last. A new sweep starts at the timestamp at which the last one stopped, so events of that millisecond
- * are visited twice.
+ * are visited twice. The holders of all events of a step are one range; a step with too many of them ends early.
  */
 export const sweepLogStep = async (
   transaction: Transaction,
@@ -67,20 +69,53 @@ export const sweepLogStep = async (
 ): Promise<EventKey | undefined> => {
   const fromMs = Number((await transaction.get(sweeps, [account]))?.untilMs ?? 0n);
   if (fromMs >= keptSinceMs) return undefined;
-  const entries = await transaction.list(events, {
-    prefix: [account],
-    ...(after === undefined
-      ? { from: [account, fromMs] as const }
-      : { after: [account, after.ingestedMs, after.eventId] as const }),
-    to: [account, keptSinceMs],
-    limit: sweepStep,
-  });
-  for (const { key } of entries) {
-    const eventKey = { account, ingestedMs: key[1], eventId: key[2] };
-    if (!(await isHeld(transaction, eventKey))) transaction.delete(events, key);
-  }
-  const last = entries.length === sweepStep ? entries.at(-1)?.key : undefined;
+  const begin: RangeBegin =
+    after === undefined ? { from: [account, fromMs] } : { after: [account, after.ingestedMs, after.eventId] };
+  const found: LogKey[] = [];
+  for await (const { key } of transaction.range(events, { ...begin, to: [account, keptSinceMs], limit: sweepStep }))
+    found.push([...key]);
+  const end = found.at(-1);
+  const { held, lastRead } =
+    end === undefined ? nothingHeld : await readHeld(transaction, { ...begin, through: end, limit: holdersMax });
+  const visited = lastRead === undefined ? found : found.filter((key) => !isLater(key, lastRead));
+  for (const key of visited) if (!held.has(nameOf(key))) transaction.delete(events, key);
+
+  const last = lastRead ?? (found.length === sweepStep ? end : undefined);
   const untilMs = last === undefined ? keptSinceMs : last[1];
   if (untilMs > fromMs) transaction.put(sweeps, [account], { untilMs: BigInt(untilMs) });
   return last && { account, ingestedMs: last[1], eventId: last[2] };
 };
+
+type LogKey = [account: string, ingestedMs: number, eventId: string];
+
+/** Where a step begins, as parts of both tables' keys. */
+type RangeBegin = { readonly from: [account: string, fromMs: number] } | { readonly after: LogKey };
+
+interface HeldEvents {
+  /** The names of the events that something holds. */
+  readonly held: ReadonlySet<string>;
+  /** Set if the range has more holders than were read: events after this one may be held as well. */
+  readonly lastRead: LogKey | undefined;
+}
+
+const nothingHeld: HeldEvents = { held: new Set(), lastRead: undefined };
+
+const readHeld = async (
+  reader: Reader,
+  range: RangeBegin & { readonly through: LogKey; readonly limit: number },
+): Promise<HeldEvents> => {
+  const held = new Set<string>();
+  let count = 0;
+  let last: LogKey | undefined;
+  for await (const { key } of reader.range(eventHolders, range)) {
+    count += 1;
+    last = [key[0], key[1], key[2]];
+    held.add(nameOf(last));
+  }
+  return { held, lastRead: count === range.limit ? last : undefined };
+};
+
+const nameOf = ([, ingestedMs, eventId]: LogKey): string => `${ingestedMs}/${eventId}`;
+
+const isLater = ([, ingestedMs, eventId]: LogKey, [, otherMs, otherId]: LogKey): boolean =>
+  ingestedMs === otherMs ? Buffer.compare(Buffer.from(eventId), Buffer.from(otherId)) > 0 : ingestedMs > otherMs;

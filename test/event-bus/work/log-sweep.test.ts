@@ -49,6 +49,49 @@ describe("the sweep", () => {
     expect([left.length, left.at(-1)?.key[2]]).toEqual([700, "e0699"]);
   });
 
+  // Three events of each millisecond, of which the sweep's steps of 500 end inside one: 500 = 166 * 3 + 2. Every second
+  // event is held, so held and unheld ones alternate, also on both sides of the end of a step.
+  test("deletes exactly the events that nothing holds, also where a step ends inside a millisecond", async () => {
+    const { store, clock, app } = await startHarness({ works: false, limits: { eventLogMs: 60_000 } });
+    const startMs = clock.now();
+    await store.transact((transaction) => {
+      for (let n = 0; n < 1_600; n += 1)
+        putEvent(
+          transaction,
+          { account: ownerAccount, ingestedMs: startMs + Math.floor(n / 3), eventId: `e${n}` },
+          { id: `e${n}` },
+          n % 2 === 0 ? ["archive:1", "delivery:1"] : [],
+        );
+      putEvent(transaction, { account: "111111111111", ingestedMs: startMs, eventId: "other" }, {}, ["archive:1"]);
+    });
+    clock.advance(120_000);
+    await sweepLog(app, new AbortController().signal);
+    const left = await store.read((reader) => reader.list(events, { limit: 2_000 }));
+    const numbers = left.filter(({ key }) => key[0] === ownerAccount).map(({ value }) => Number(value.id.slice(1)));
+    expect(numbers.length).toBe(800);
+    expect(numbers.filter((number) => number % 2 === 1)).toEqual([]);
+    expect(left.at(-1)?.key).toEqual(["111111111111", startMs, "other"]);
+  });
+
+  test("gets past events with more holders than a step reads", async () => {
+    const { store, clock, app } = await startHarness({ works: false, limits: { eventLogMs: 60_000 } });
+    const ingestedMs = clock.now();
+    const holders = Array.from({ length: 2_500 }, (_, n) => `delivery:${n}`);
+    await store.transact((transaction) => {
+      for (const eventId of ["a", "b", "c", "d", "e", "f"])
+        putEvent(
+          transaction,
+          { account: ownerAccount, ingestedMs, eventId },
+          {},
+          "ace".includes(eventId) ? holders : [],
+        );
+    });
+    clock.advance(120_000);
+    await sweepLog(app, new AbortController().signal);
+    const left = await store.read((reader) => reader.list(events, { limit: 10 }));
+    expect(left.map(({ key }) => key[2])).toEqual(["a", "c", "e"]);
+  });
+
   test("deletes the dead letters of every account after their time, however many there are", async () => {
     const { store, clock, app } = await startHarness({ works: false, limits: { deadLetterMs: 60_000 } });
     const accounts = [ownerAccount, "111111111111", "222222222222"];
