@@ -8,6 +8,7 @@ import type { Address } from "../services/kit/config/config.ts";
 import type { Metrics } from "../services/kit/metrics/metrics.ts";
 import { connectionsFor } from "../services/kit/process/descriptors.ts";
 import { boundConnections } from "../services/kit/server/connection-places.ts";
+import { RequestsInFlight } from "../services/kit/server/requests-in-flight.ts";
 import type { TlsSource } from "../services/kit/tls/tls-files.ts";
 import { contextOptions } from "../services/kit/tls/server-tls.ts";
 import type { Gateway } from "./gateway.ts";
@@ -73,11 +74,17 @@ const createMainServer = (gateway: Gateway, certificate: TlsSource | undefined):
   });
   boundConnections(server, connectionsFor(limits.connectionsMax));
   server.maxHeadersCount = limits.headersCountMax;
+  const inFlight = new RequestsInFlight({
+    perConnectionMax: limits.requestsPerConnectionMax,
+    runningMax: limits.requestsMax,
+    waitingMax: limits.requestsWaitingMax,
+  });
   const handle =
     (expectsContinue: boolean) =>
-    (request: IncomingMessage, response: ServerResponse): void => {
-      void answer(gateway, request, response, expectsContinue);
-    };
+    (request: IncomingMessage, response: ServerResponse): void =>
+      inFlight.take(request, response, (isBusy) => {
+        void answer(gateway, request, response, { expectsContinue, isBusy });
+      });
   server.on("request", handle(false));
   server.on("checkContinue", handle(true));
   // No other expectation can be met.
@@ -126,16 +133,26 @@ interface AdminPage {
 type AdminState = { readonly isServing: boolean };
 
 /** Health and metrics have a port of their own, because every path of the main port can be a bucket. */
-const createAdminServer = (state: AdminState, metrics: Metrics | undefined): Server =>
-  createServer((request, response) => {
+const createAdminServer = (state: AdminState, metrics: Metrics | undefined): Server => {
+  const inFlight = new RequestsInFlight(adminInFlight);
+  const server = createServer((request, response) => {
     const send = ({ status, contentType, body }: AdminPage): void => {
       response.writeHead(status, { "content-type": contentType, "content-length": Buffer.byteLength(body) });
       response.end(request.method === "HEAD" ? undefined : body);
     };
-    adminPage(request, state, metrics).then(send, () => send(failedPage));
+    inFlight.take(request, response, (isBusy) => {
+      if (isBusy) send(failedPage);
+      else adminPage(request, state, metrics).then(send, () => send(failedPage));
+    });
   });
+  server.maxConnections = adminConnectionsMax;
+  return server;
+};
 
-/** Sent if a page fails, which must not end the gateway. */
+const adminInFlight = { perConnectionMax: 4, runningMax: 32, waitingMax: 2_000 };
+const adminConnectionsMax = 256;
+
+/** Sent if a page fails, which must not end the gateway, and if too many are asked for at once. */
 const failedPage: AdminPage = { status: 503, contentType: "application/json", body: "" };
 
 const adminPage = async (

@@ -15,7 +15,7 @@ export const gatewayFault = (error: ServiceError, protocol: Protocol, dialect: D
     status: httpStatus,
     message: fillMessage(message, metadata),
     members: shownMembers(facts, metadata, protocol, dialect),
-    headers: {},
+    headers: httpStatus === 503 ? { "retry-after": "1" } : {},
   };
 };
 

@@ -8,6 +8,12 @@ export interface GatewayLimits {
   readonly headBytesMax: number;
   readonly headersCountMax: number;
   readonly connectionsMax: number;
+  /** The requests of one connection that are served at the same time; the connection is not read while more wait. */
+  readonly requestsPerConnectionMax: number;
+  /** The requests that are served at the same time; further ones are refused as busy. */
+  readonly requestsMax: number;
+  /** The pipelined requests that wait for earlier ones of their connections, all connections together. */
+  readonly requestsWaitingMax: number;
   /** The longest time until the headers of a request have arrived. */
   readonly headersTimeoutMs: number;
   /** The longest time until a body that is not streamed has arrived. */
@@ -28,6 +34,9 @@ export const defaultGatewayLimits: GatewayLimits = {
   headBytesMax: 32 * 1024,
   headersCountMax: 256,
   connectionsMax: 10_000,
+  requestsPerConnectionMax: 8,
+  requestsMax: 2_000,
+  requestsWaitingMax: 10_000,
   headersTimeoutMs: 30_000,
   bodyTimeoutMs: 30_000,
   stallTimeoutMs: 60_000,

@@ -17,15 +17,24 @@ import { admitOrigin, answerPreflight, isPreflight } from "./cross-origin.ts";
 import type { HttpExchange } from "./exchange.ts";
 import { openHttpExchange, readHead } from "./exchange.ts";
 import { identify } from "./identify.ts";
+import { ErrorReason, refusal } from "../refusal.ts";
 import { render, renderFault } from "./render.ts";
 import { authenticateForm, bindForm, identifyForm, isFormUpload, renderForm } from "./upload-form.ts";
+
+/** What the server knows about a request besides its head. */
+export interface Arrival {
+  /** Whether the client waits for `100 Continue`. */
+  readonly expectsContinue: boolean;
+  /** Whether the gateway serves too many other requests already. */
+  readonly isBusy: boolean;
+}
 
 /** Answers one request. Never rejects: a failure is rendered, or ends the connection, and is logged. */
 export const answer = async (
   gateway: Gateway,
   request: IncomingMessage,
   response: ServerResponse,
-  expectsContinue: boolean,
+  { expectsContinue, isBusy }: Arrival,
 ): Promise<void> => {
   const progress: RequestProgress = {
     identity: { binding: gateway.fallbackBinding, spelling: gateway.dialects.fallback, path: "/" },
@@ -38,6 +47,7 @@ export const answer = async (
     try {
       const head = readHead(exchange, gateway.limits);
       progress.identity = identify(head, gateway);
+      if (isBusy) throw refusal(ErrorReason.BUSY);
       if (isPreflight(head)) await answerPreflight(gateway, exchange, head, progress.identity);
       else if (isFormUpload(head, progress.identity)) await answerForm(gateway, exchange, head, progress);
       else await answerRequest(gateway, exchange, head, progress);

@@ -21,6 +21,7 @@ import type { TestResponse } from "./support/signing-client.ts";
 
 let fixture: Fixture;
 let impatient: Fixture;
+let full: Fixture;
 beforeAll(async () => {
   const onlyReaders = {
     allowedOrigins: ["https://read.ada.example"],
@@ -34,14 +35,15 @@ beforeAll(async () => {
     );
   fixture = await startFixture({}, { originSources: new Map([["object-storage", { find }]]) });
   impatient = await startFixture({ stallTimeoutMs: 50 });
+  full = await startFixture({ requestsMax: 0 });
 });
-afterAll(() => Promise.all([fixture.stop(), impatient.stop()]));
+afterAll(() => Promise.all([fixture, impatient, full].map((each) => each.stop())));
 
 const versionTwo = "AWSAccessKeyId=QKIATESTTESTTESTTEST&Signature=AAAA";
 
 type Row = readonly [
   reason: keyof typeof ErrorReason,
-  request: (to: Requests, slow: Requests) => Promise<TestResponse>,
+  request: (to: Requests, slow: Requests, full: Requests) => Promise<TestResponse>,
   status: number,
   name: string,
   message: string,
@@ -62,6 +64,13 @@ const overXml: readonly Row[] = [
     414,
     "RequestURITooLong",
     "The URI is too long.",
+  ],
+  [
+    "BUSY",
+    (_to, _slow, busy) => busy.unsigned({ method: "GET", target: "/novels" }),
+    503,
+    "SlowDown",
+    "Please reduce your request rate.",
   ],
   [
     "PREFLIGHT_WITHOUT_ORIGIN",
@@ -411,6 +420,7 @@ const overJson: readonly Row[] = [
     "SerializationException",
     "Couldn't parse the specified URI.",
   ],
+  ["BUSY", (_to, _slow, busy) => busy.json(readers), 503, "ThrottlingException", "Please reduce your request rate."],
   [
     "PREFLIGHT_WITHOUT_ORIGIN",
     (to) => to.unsigned({ method: "OPTIONS", target: "/customer-profile" }),
@@ -527,7 +537,7 @@ const isOfTemplate = (template: string, message: string): boolean =>
 
 describe("a refusal of the gateway", () => {
   test.for(overXml)("%s over XML", async ([reason, request, status, name, message]) => {
-    const response = await request(requestsTo(fixture), requestsTo(impatient));
+    const response = await request(requestsTo(fixture), requestsTo(impatient), requestsTo(full));
     const document = parseXml(response.body);
     const text = (each: string): string | undefined => document.children.find((child) => child.name === each)?.text;
     expect([response.status, text("Code"), text("Message")]).toEqual([status, name, message]);
@@ -537,7 +547,7 @@ describe("a refusal of the gateway", () => {
   });
 
   test.for(overJson)("%s over JSON", async ([reason, request, status, name, message]) => {
-    const response = await request(requestsTo(fixture), requestsTo(impatient));
+    const response = await request(requestsTo(fixture), requestsTo(impatient), requestsTo(full));
     expect(response.status).toBe(status);
     expect(JSON.parse(response.body)).toEqual({
       __type: name,

@@ -8,6 +8,7 @@ import type { Address } from "../../kit/config/config.ts";
 import { formatAddress } from "../../kit/config/config.ts";
 import type { Ids } from "../../kit/ids/ids.ts";
 import type { Logger } from "../../kit/log/log.ts";
+import { RequestsInFlight } from "../../kit/server/requests-in-flight.ts";
 import { forward } from "./forward.ts";
 import { countProxyHops, proxyHopsMax, requestHeaders } from "./forwarded-headers.ts";
 import type { FunctionCaller } from "./function-caller.ts";
@@ -26,6 +27,10 @@ export interface ProxyLimits {
   readonly connectionsMax: number;
   /** Requests and tunnels at the same time; further ones get 503. */
   readonly requestsMax: number;
+  /** Requests of one connection at the same time; the connection is not read while more wait. */
+  readonly requestsPerConnectionMax: number;
+  /** Pipelined requests that wait for earlier ones of their connections, all connections together. */
+  readonly requestsWaitingMax: number;
   /** Bytes of a request's header; a longer one gets 431. */
   readonly headerBytesMax: number;
   /** Longest time until a request's header has arrived. There is no limit for its body. */
@@ -39,6 +44,8 @@ export interface ProxyLimits {
 const defaultProxyLimits: ProxyLimits = {
   connectionsMax: 10_000,
   requestsMax: 10_000,
+  requestsPerConnectionMax: 8,
+  requestsWaitingMax: 10_000,
   headerBytesMax: 64 * 1024,
   headerTimeoutMs: 30_000,
   keepAliveMs: 60_000,
@@ -83,8 +90,16 @@ export const startProxy = async (options: ProxyOptions): Promise<RunningProxy> =
     shouldUpgradeCallback: (request) => request.headers.upgrade?.toLowerCase() === "websocket",
   });
   server.maxConnections = limits.connectionsMax;
-  server.on("request", (request, response) => proxy.serve(request, response, false));
-  server.on("checkContinue", (request, response) => proxy.serve(request, response, true));
+  const inFlight = new RequestsInFlight({
+    perConnectionMax: limits.requestsPerConnectionMax,
+    // The proxy counts its requests together with its tunnels.
+    runningMax: Infinity,
+    waitingMax: limits.requestsWaitingMax,
+  });
+  const handle = (expectsContinue: boolean) => (request: IncomingMessage, response: ServerResponse) =>
+    inFlight.take(request, response, () => proxy.serve(request, response, expectsContinue));
+  server.on("request", handle(false));
+  server.on("checkContinue", handle(true));
   server.on("upgrade", (request, socket, head) => proxy.upgrade(request, socket, head));
   server.listen(options.listen.port, options.listen.host);
   await once(server, "listening");

@@ -7,7 +7,7 @@ import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 
 import { eventually } from "../../support/eventually.ts";
 import { startProxied } from "./proxied.ts";
@@ -243,6 +243,19 @@ describe("a request", () => {
     const second = await fetch(`${url}/second`);
     expect([second.status, second.headers.get("retry-after")]).toEqual([503, "1"]);
     first.destroy();
+  });
+
+  test("waits while its connection has its share of requests", async () => {
+    const held: ServerResponse[] = [];
+    const { url, backend } = await startProxied((_request, response) => held.push(response));
+    const { hostname, port, pathname } = new URL(url);
+    const socket = connect(Number(port), hostname);
+    onTestFinished(() => void socket.destroy());
+    for (let at = 0; at < 9; at += 1) socket.write(`GET ${pathname}/${at} HTTP/1.1\r\nhost: a\r\n\r\n`);
+    await eventually(() => held.length === 8, "eight requests are forwarded");
+    expect(backend.asked).not.toContain("GET /8");
+    held[0]?.end();
+    await eventually(() => backend.asked.includes("GET /8"), "the ninth is forwarded");
   });
 });
 
