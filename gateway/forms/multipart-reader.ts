@@ -6,6 +6,8 @@ export interface FormPart {
   readonly name: string;
   /** Undefined for a part that is not a file. */
   readonly fileName: string | undefined;
+  /** Bytes before the content: the end of the boundary's line, and the head of the part. */
+  readonly headBytes: number;
   readonly content: AsyncIterable<Uint8Array>;
 }
 
@@ -64,9 +66,10 @@ export const readFormParts = async function* (
     for (;;) {
       while (held.length < 2) await fill();
       if (held.subarray(0, 2).toString("latin1") === "--") return;
-      await takeUntil(lineEnd, partHeadBytesMax);
+      const padding = await takeUntil(lineEnd, partHeadBytesMax);
       const head = await takeUntil(headEnd, partHeadBytesMax);
-      yield { ...readDisposition(head.toString("utf8")), content: content() };
+      const headBytes = padding.length + lineEnd.length + head.length + headEnd.length;
+      yield { ...readDisposition(head.toString("utf8")), headBytes, content: content() };
       await takeUntil(delimiter, partHeadBytesMax);
     }
   } finally {

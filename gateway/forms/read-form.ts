@@ -13,17 +13,22 @@ export interface Form {
   readonly file: AsyncIterable<Uint8Array>;
 }
 
-/** The most bytes of all fields together. */
+/** The most bytes of all fields together: their heads with names, and their values. */
 const fieldsBytesMax = 64 * 1024;
+const fieldsCountMax = 100;
 
 /** Reads the fields of a form up to its file. Rejects with FORM_TOO_LARGE, FORM_WITHOUT_FILE and MALFORMED_FORM. */
 export const readForm = async (source: AsyncIterable<Uint8Array>, boundary: string): Promise<Form> => {
   const fields = new Map<string, string>();
   let bytesLeft = fieldsBytesMax;
+  let fieldsLeft = fieldsCountMax;
   const parts = readFormParts(source, boundary);
   for (let next = await parts.next(); next.done !== true; next = await parts.next()) {
     const part = next.value;
     if (part.name === "file") return { fields, fileName: baseName(part.fileName), file: part.content };
+    bytesLeft -= part.headBytes;
+    fieldsLeft -= 1;
+    if (bytesLeft < 0 || fieldsLeft < 0) throw refusal(ErrorReason.FORM_TOO_LARGE);
     const value = await readField(part, bytesLeft);
     bytesLeft -= value.length;
     fields.set(part.name, value.toString("utf8"));

@@ -18,7 +18,13 @@ export interface IncomingBody {
   /** The whole body. Rejects with BODY_TOO_LARGE, SLOW_BODY and INCOMPLETE_BODY. */
   readWhole(decode?: (source: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>): Promise<Buffer>;
   /** The pieces as they arrive; they are read from the network only as they are consumed. Can be iterated once. */
-  pieces(): AsyncIterable<Uint8Array>;
+  pieces(): BodyPieces;
+}
+
+/** The pieces of a body as they arrive. */
+export interface BodyPieces extends AsyncIterable<Uint8Array> {
+  /** From the end of this time on, in milliseconds, no piece is waited for: SLOW_BODY. Undefined: no limit any longer. */
+  limitTime(ms: number | undefined): void;
 }
 
 /** The body of a request that was just received. */
@@ -36,7 +42,7 @@ export const openIncomingBody = (
     isAwaited = false;
     isBegun = true;
   };
-  const pieces = (): AsyncIterable<Uint8Array> => {
+  const pieces = (): BodyPieces => {
     begin();
     return readPieces(request, limits.stallTimeoutMs);
   };
@@ -49,7 +55,8 @@ export const openIncomingBody = (
       if (declared === 0) return noBytes;
       if ((declared ?? 0) > limits.bodyBytesMax) throw refusal(ErrorReason.BODY_TOO_LARGE);
       const source = pieces();
-      return collect(decode === undefined ? source : decode(source), limits);
+      source.limitTime(limits.bodyTimeoutMs);
+      return collect(decode === undefined ? source : decode(source), limits.bodyBytesMax);
     },
   };
 };
@@ -62,13 +69,11 @@ const declaredLength = (request: IncomingMessage): number | undefined => {
   return Number(request.headers["content-length"] ?? 0);
 };
 
-const collect = async (source: AsyncIterable<Uint8Array>, limits: GatewayLimits): Promise<Buffer> => {
+const collect = async (source: AsyncIterable<Uint8Array>, bytesMax: number): Promise<Buffer> => {
   const bytes = new GatheredBytes();
-  const deadlineMs = performance.now() + limits.bodyTimeoutMs;
   for await (const chunk of source) {
     bytes.add(chunk);
-    if (bytes.size > limits.bodyBytesMax) throw refusal(ErrorReason.BODY_TOO_LARGE);
-    if (performance.now() > deadlineMs) throw refusal(ErrorReason.SLOW_BODY);
+    if (bytes.size > bytesMax) throw refusal(ErrorReason.BODY_TOO_LARGE);
   }
   return bytes.take();
 };
@@ -76,7 +81,7 @@ const collect = async (source: AsyncIterable<Uint8Array>, limits: GatewayLimits)
 /** The most pieces that wait for their reader before reading from the network is paused. */
 const queuedPiecesMax = 4;
 
-const readPieces = (request: IncomingMessage, stallMs: number): AsyncIterable<Uint8Array> => {
+const readPieces = (request: IncomingMessage, stallMs: number): BodyPieces => {
   const queue: Uint8Array[] = [];
   let waiting: PromiseWithResolvers<IteratorResult<Uint8Array>> | undefined;
   let ended = false;
@@ -90,8 +95,15 @@ const readPieces = (request: IncomingMessage, stallMs: number): AsyncIterable<Ui
     if (ended || failure !== undefined) return;
     failure = error;
     clearTimeout(stall);
+    clearTimeout(limit);
     waiting?.reject(error);
     waiting = undefined;
+  };
+  let limit: NodeJS.Timeout | undefined;
+  const limitTime = (ms: number | undefined): void => {
+    clearTimeout(limit);
+    limit = ms === undefined || ended ? undefined : setTimeout(() => fail(refusal(ErrorReason.SLOW_BODY)), ms);
+    limit?.unref();
   };
   request.on("data", (chunk: Buffer) => {
     if (waiting !== undefined) {
@@ -105,6 +117,7 @@ const readPieces = (request: IncomingMessage, stallMs: number): AsyncIterable<Ui
   request.on("end", () => {
     ended = true;
     clearTimeout(stall);
+    clearTimeout(limit);
     waiting?.resolve({ done: true, value: undefined });
     waiting = undefined;
   });
@@ -128,8 +141,9 @@ const readPieces = (request: IncomingMessage, stallMs: number): AsyncIterable<Ui
   };
   const stop = (): Promise<IteratorResult<Uint8Array>> => {
     clearTimeout(stall);
+    clearTimeout(limit);
     queue.length = 0;
     return Promise.resolve({ done: true, value: undefined });
   };
-  return { [Symbol.asyncIterator]: () => ({ next, return: stop }) };
+  return { limitTime, [Symbol.asyncIterator]: () => ({ next, return: stop }) };
 };

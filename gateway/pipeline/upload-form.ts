@@ -61,7 +61,10 @@ export const identifyForm = async (
 ): Promise<FormUpload> => {
   const boundary = boundaryOf(head.headers["content-type"]);
   if (boundary === undefined) throw refusal(ErrorReason.NOT_A_FORM);
-  const { fields, fileName, file } = await readForm(exchange.body.pieces(), boundary);
+  const pieces = exchange.body.pieces();
+  pieces.limitTime(gateway.limits.bodyTimeoutMs);
+  const { fields, fileName, file } = await readForm(pieces, boundary);
+  pieces.limitTime(undefined);
   const bucket = decodePercent(identity.path.replaceAll("/", ""));
   return {
     identity: { ...identity, spelling: spellingOfFields(gateway, fields) ?? identity.spelling },

@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 
 import type { Fixture } from "../support/fixture.ts";
 import { dialects, startFixture } from "../support/fixture.ts";
 import { boundary, formBody, formHeaders, formPart, signedFields } from "../support/form.ts";
+import { headBytes, sendBytes } from "../support/raw-client.ts";
 import type { TestResponse } from "../support/signing-client.ts";
 import { send } from "../support/signing-client.ts";
 
@@ -139,4 +140,12 @@ describe("an upload by a form is refused", () => {
     expect(response.status).toBe(400);
     expect(response.headers).toHaveProperty("x-svc-request-id");
   });
+});
+
+test("a form whose fields do not end in time is refused, however long its connection may stall", async () => {
+  const hasty = await startFixture({ bodyTimeoutMs: 50 });
+  onTestFinished(() => hasty.stop());
+  const head = headBytes("POST", "/novels", { host: "localhost", "content-length": "9999", ...formHeaders });
+  const response = await sendBytes(hasty.url, `${head}${formPart("key", "emma")}`);
+  expect([response.status, /<Code>(.*)<\/Code>/.exec(response.body)?.[1]]).toEqual([400, "RequestTimeout"]);
 });

@@ -1,0 +1,74 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Socket } from "node:net";
+import { connect } from "node:net";
+
+import { expect, onTestFinished, test } from "vitest";
+
+import type { IncomingBody } from "../../../gateway/http/incoming-body.ts";
+import { openIncomingBody } from "../../../gateway/http/incoming-body.ts";
+import type { GatewayLimits } from "../../../gateway/http/limits.ts";
+import { defaultGatewayLimits } from "../../../gateway/http/limits.ts";
+import { reasonOf } from "../support/refused.ts";
+
+/** Sends a request whose body is chunked, and reads its body; resolves with the size or the reason of the refusal. */
+const read = async (
+  limits: Partial<GatewayLimits>,
+  reading: (body: IncomingBody) => Promise<Buffer>,
+  send: (socket: Socket) => void,
+): Promise<unknown> => {
+  const outcome = Promise.withResolvers<unknown>();
+  const server = createServer((request, response) => {
+    const body = openIncomingBody(request, response, false, { ...defaultGatewayLimits, ...limits });
+    reading(body).then(
+      ({ length }) => outcome.resolve(length),
+      (thrown: unknown) => outcome.resolve(reasonOf(thrown)),
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+  socket.on("error", () => {});
+  onTestFinished(() => {
+    socket.destroy();
+    server.closeAllConnections();
+    server.close();
+  });
+  socket.write("PUT / HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n");
+  send(socket);
+  return outcome.promise;
+};
+
+const whole = (body: IncomingBody): Promise<Buffer> => body.readWhole();
+
+/** Sends a byte every few milliseconds, so that the body never stalls and never ends. */
+const drip = (socket: Socket): void => {
+  const timer = setInterval(() => socket.write("1\r\na\r\n"), 5);
+  onTestFinished(() => clearInterval(timer));
+};
+
+test("a chunked body up to the limit is read whole", async () => {
+  const send = (socket: Socket) => socket.write("4\r\nEmma\r\n4\r\nAnna\r\n0\r\n\r\n");
+  expect(await read({ bodyBytesMax: 8 }, whole, send)).toBe(8);
+});
+
+test("a chunked body over the limit is refused before its end", async () => {
+  const send = (socket: Socket) => socket.write("4\r\nEmma\r\n5\r\nAnna!\r\n");
+  expect(await read({ bodyBytesMax: 8 }, whole, send)).toBe("BODY_TOO_LARGE");
+});
+
+test("a body that arrives slowly but never stalls is refused after its time", async () => {
+  expect(await read({ bodyTimeoutMs: 100 }, whole, drip)).toBe("SLOW_BODY");
+});
+
+test("a limit of time counts only until it is lifted", async () => {
+  const reading = async (body: IncomingBody): Promise<Buffer> => {
+    const pieces = body.pieces();
+    pieces.limitTime(50);
+    pieces.limitTime(undefined);
+    const seen = [];
+    for await (const piece of pieces) seen.push(piece);
+    return Buffer.concat(seen);
+  };
+  const send = (socket: Socket) => void setTimeout(() => socket.write("4\r\nEmma\r\n0\r\n\r\n"), 100);
+  expect(await read({}, reading, send)).toBe(4);
+});
