@@ -33,7 +33,8 @@ const longNumber = /\d{16}/;
 const exactNumber = (_key: string, value: unknown, context?: { source?: string }): unknown => {
   const source = context?.source;
   const isInexact = typeof value === "number" && !Number.isSafeInteger(value) && source !== undefined;
-  return isInexact && /^-?\d+$/.test(source) ? BigInt(source) : value;
+  // No integer type has more than 20 digits, and conversion takes time that grows with the square of their number.
+  return isInexact && /^-?\d{1,20}$/.test(source) ? BigInt(source) : value;
 };
 
 const readMembers = (
