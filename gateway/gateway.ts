@@ -13,6 +13,7 @@ import { bindApi } from "./api-binding.ts";
 import type { OriginSource } from "./cross-origin/origin-source.ts";
 import type { Dialects } from "./dialects/dialects.ts";
 import { dialectsOf } from "./dialects/dialects.ts";
+import { ByteBudget } from "./http/byte-budget.ts";
 import type { GatewayLimits } from "./http/limits.ts";
 import { defaultGatewayLimits } from "./http/limits.ts";
 
@@ -55,6 +56,8 @@ export interface Gateway {
   readonly log: Logger;
   readonly region: string | undefined;
   readonly limits: GatewayLimits;
+  /** Of the bodies that are not streamed. */
+  readonly bodiesBudget: ByteBudget;
   readonly originSources: ReadonlyMap<string, OriginSource>;
   readonly metrics: Metrics | undefined;
   readonly countRequest: ((request: AnsweredRequest) => void) | undefined;
@@ -72,6 +75,7 @@ export const createGateway = (options: GatewayOptions): Gateway => {
   const bindings = new Map(list.map((binding) => [binding.api.name, binding]));
   const fallbackBinding = list.find(({ api }) => api.isFallback) ?? list[0];
   if (fallbackBinding === undefined) throw new Error("a gateway needs a service");
+  const limits = { ...defaultGatewayLimits, ...options.limits };
   return {
     bindings,
     targetBinding: list.find(({ api }) => api.protocol === Protocol.TARGET_JSON),
@@ -84,7 +88,8 @@ export const createGateway = (options: GatewayOptions): Gateway => {
     ids: options.ids,
     log: options.log,
     region: options.region,
-    limits: { ...defaultGatewayLimits, ...options.limits },
+    limits,
+    bodiesBudget: new ByteBudget(limits.bodiesBytesMax),
     originSources: options.originSources ?? new Map(),
     metrics: options.metrics,
     countRequest: options.metrics && httpMetrics(options.metrics),

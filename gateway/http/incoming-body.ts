@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 
 import { GatheredBytes } from "../../services/kit/wire/gathered-bytes.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
+import type { ByteAccount, ByteBudget } from "./byte-budget.ts";
 import type { GatewayLimits } from "./limits.ts";
 
 /**
@@ -15,7 +16,10 @@ export interface IncomingBody {
   isAwaited(): boolean;
   /** Whether one of the reading methods was called. */
   isBegun(): boolean;
-  /** The whole body. Rejects with BODY_TOO_LARGE, SLOW_BODY and INCOMPLETE_BODY. */
+  /**
+   * The whole body, which counts to the budget until the request is answered. Rejects with BODY_TOO_LARGE, SLOW_BODY,
+   * INCOMPLETE_BODY and BUSY.
+   */
   readWhole(decode?: (source: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>): Promise<Buffer>;
   /** The pieces as they arrive; they are read from the network only as they are consumed. Can be iterated once. */
   pieces(): BodyPieces;
@@ -33,6 +37,7 @@ export const openIncomingBody = (
   response: ServerResponse,
   expectsContinue: boolean,
   limits: GatewayLimits,
+  budget: ByteBudget,
 ): IncomingBody => {
   let isAwaited = expectsContinue;
   let isBegun = false;
@@ -56,7 +61,9 @@ export const openIncomingBody = (
       if ((declared ?? 0) > limits.bodyBytesMax) throw refusal(ErrorReason.BODY_TOO_LARGE);
       const source = pieces();
       source.limitTime(limits.bodyTimeoutMs);
-      return collect(decode === undefined ? source : decode(source), limits.bodyBytesMax);
+      const account = budget.open();
+      response.once("close", account.release);
+      return collect(decode === undefined ? source : decode(source), limits.bodyBytesMax, account);
     },
   };
 };
@@ -69,11 +76,12 @@ const declaredLength = (request: IncomingMessage): number | undefined => {
   return Number(request.headers["content-length"] ?? 0);
 };
 
-const collect = async (source: AsyncIterable<Uint8Array>, bytesMax: number): Promise<Buffer> => {
+const collect = async (source: AsyncIterable<Uint8Array>, bytesMax: number, account: ByteAccount): Promise<Buffer> => {
   const bytes = new GatheredBytes();
   for await (const chunk of source) {
+    if (bytes.size + chunk.length > bytesMax) throw refusal(ErrorReason.BODY_TOO_LARGE);
+    account.take(chunk.length);
     bytes.add(chunk);
-    if (bytes.size > bytesMax) throw refusal(ErrorReason.BODY_TOO_LARGE);
   }
   return bytes.take();
 };

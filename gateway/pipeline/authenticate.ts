@@ -4,13 +4,13 @@ import type { Gateway } from "../gateway.ts";
 import type { RequestHead } from "../http/request-head.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
 import { isItsOwnCanonicalPath } from "../signature/canonical.ts";
-import { verifyRequest } from "../signature/verify.ts";
+import { verifyHead } from "../signature/verify.ts";
 import type { HttpExchange } from "./exchange.ts";
 import type { AuthenticatedRequest, Identity } from "./stages.ts";
 
 /**
- * Verifies a request's signature. Clients of the JSON APIs sign the hash of the body without sending it, so the body is
- * read first. The JSON APIs refuse requests without a signature, and paths with dots or empty segments: their canonical
+ * Verifies a request's signature. Whatever needs only the head is verified before anything of the body is read. Clients
+ * of the JSON APIs sign the hash of the body without sending it, so their bodies are read then. The JSON APIs refuse requests without a signature, and paths with dots or empty segments: their canonical
  * path, which is signed, omits those segments, so the signature would be valid for another path, too. Object storage
  * has anonymous callers, and its bodies stay unread. Rejects with the gateway's refusals.
  */
@@ -28,8 +28,7 @@ export const authenticate = async (
   if (!isXml && !isSigned) throw refusal(ErrorReason.MISSING_AUTHENTICATION);
   if (!isXml && !isItsOwnCanonicalPath(head.rawPath)) throw refusal(ErrorReason.NONCANONICAL_PATH);
 
-  const body = isXml ? undefined : await exchange.body.readWhole();
-  const { caller, payload } = verifyRequest({
+  const verified = verifyHead({
     method: head.method,
     rawPath: head.rawPath,
     query: head.query,
@@ -41,9 +40,11 @@ export const authenticate = async (
     region: gateway.region,
     resource: isXml ? identity.path : undefined,
     doubleEncodePath: !isXml,
-    body,
+    verifiesWholeBody: !isXml,
   });
-  return { caller: withSourceIp(caller, exchange), payload, body };
+  const body = isXml ? undefined : await exchange.body.readWhole();
+  const { caller, payload, signedHeaders } = verified.withBody(body);
+  return { caller: withSourceIp(caller, exchange), payload, signedHeaders, body };
 };
 
 /** The caller with the address that the request was sent from, which policies may ask for. */

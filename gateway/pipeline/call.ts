@@ -5,7 +5,16 @@ import type { Caller } from "../../services/kit/identity/caller.ts";
 import type { HttpExchange } from "./exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import type { RequestHead } from "../http/request-head.ts";
-import type { Answer, BoundCall } from "./stages.ts";
+import type { Answer, BoundCall, Identity } from "./stages.ts";
+
+/** On whose behalf a service is called, and the request that asked for it. */
+export interface CallOrigin {
+  readonly caller: Caller;
+  /** Lower case; only these are forwarded. */
+  readonly signedHeaders: readonly string[];
+  readonly head: RequestHead;
+  readonly identity: Identity;
+}
 
 /**
  * Calls the service with a token of the caller. The call is cancelled when the client goes away. Rejects with the
@@ -15,10 +24,9 @@ export const call = async (
   gateway: Gateway,
   exchange: HttpExchange,
   bound: BoundCall,
-  caller: Caller,
-  head: RequestHead,
+  origin: CallOrigin,
 ): Promise<Answer> => {
-  const header = await callHeaders(gateway, exchange, bound, caller, head);
+  const header = await callHeaders(gateway, exchange, bound, origin);
   const { transport } = bound.binding;
   const { desc } = bound.method;
   if (desc.methodKind === "unary") {
@@ -63,18 +71,17 @@ const callHeaders = async (
   gateway: Gateway,
   exchange: HttpExchange,
   bound: BoundCall,
-  caller: Caller,
-  head: RequestHead,
+  { caller, signedHeaders, head, identity }: CallOrigin,
 ): Promise<Record<string, string>> => {
   const headers: Record<string, string> = {
     authorization: `Bearer ${await gateway.minter.mint(caller, bound.binding.api.name)}`,
     "x-request-id": exchange.requestId,
   };
-  for (const documented of bound.binding.api.forwardedHeaders)
-    for (const spelling of gateway.dialects.all) {
-      const value = head.headers[spelling.header(documented)];
-      if (typeof value === "string") headers[documented] = value;
-    }
+  for (const documented of bound.binding.api.forwardedHeaders) {
+    const name = identity.spelling.header(documented);
+    const value = signedHeaders.includes(name) ? head.headers[name] : undefined;
+    if (typeof value === "string") headers[documented] = value;
+  }
   return headers;
 };
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 import { TracedCall } from "../../services/kit/trace/traced-call.ts";
+import type { Gateway } from "../gateway.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
 import type { GatewayLimits } from "../http/limits.ts";
 import type { IncomingBody } from "../http/incoming-body.ts";
@@ -27,8 +28,7 @@ export const openHttpExchange = (
   request: IncomingMessage,
   response: ServerResponse,
   expectsContinue: boolean,
-  requestId: string,
-  limits: GatewayLimits,
+  { ids, limits, bodiesBudget }: Pick<Gateway, "ids" | "limits" | "bodiesBudget">,
 ): HttpExchange => {
   const controller = new AbortController();
   response.once("close", () => {
@@ -40,8 +40,8 @@ export const openHttpExchange = (
   return {
     request,
     response,
-    body: openIncomingBody(request, response, expectsContinue, limits),
-    requestId,
+    body: openIncomingBody(request, response, expectsContinue, limits, bodiesBudget),
+    requestId: ids.uuid(),
     work: workOf(request, rawPath),
     signal: controller.signal,
     rawPath,

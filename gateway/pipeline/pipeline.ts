@@ -42,7 +42,7 @@ export const answer = async (
     bound: undefined,
     startedMs: performance.now(),
   };
-  const exchange = openHttpExchange(request, response, expectsContinue, gateway.ids.uuid(), gateway.limits);
+  const exchange = openHttpExchange(request, response, expectsContinue, gateway);
   await exchange.work.run(async () => {
     try {
       const head = readHead(exchange, gateway.limits);
@@ -71,7 +71,7 @@ const answerRequest = async (
   progress.caller = authenticated.caller;
   const bound = await bind(exchange, head, identity, authenticated);
   progress.bound = bound;
-  const outcome = call(gateway, exchange, bound, authenticated.caller, head);
+  const outcome = call(gateway, exchange, bound, { ...authenticated, head, identity });
   await render(gateway, exchange, identity, bound, outcome);
 };
 
@@ -88,7 +88,12 @@ const answerForm = async (
   progress.caller = authenticated.caller;
   const bound = bindForm(form.identity, authenticated);
   progress.bound = bound;
-  const outcome = call(gateway, exchange, bound, authenticated.caller, head);
+  const outcome = call(gateway, exchange, bound, {
+    caller: authenticated.caller,
+    signedHeaders: [],
+    head,
+    identity: form.identity,
+  });
   await renderForm(gateway, exchange, form, authenticated, bound, outcome);
 };
 

@@ -19,6 +19,8 @@ export interface Identity {
 export interface AuthenticatedRequest {
   readonly caller: Caller;
   readonly payload: Payload;
+  /** Lower case. */
+  readonly signedHeaders: readonly string[];
   /** The whole body, where it had to be read to verify the signature. */
   readonly body: Buffer | undefined;
 }

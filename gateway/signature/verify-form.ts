@@ -8,10 +8,10 @@ import { checkScope, readCredential } from "./claim.ts";
 import { checkFormPolicy, parseFormPolicy } from "./form-policy.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
 import { signingKey } from "./signing-key.ts";
-import type { SignedRequest } from "./verify.ts";
+import type { SignedHead } from "./verify.ts";
 
 /** A form that uploads a file, and the parts that its signature is verified with. */
-export interface SignedForm extends Pick<SignedRequest, "brand" | "accessKeys" | "clock" | "signingNames" | "region"> {
+export interface SignedForm extends Pick<SignedHead, "brand" | "accessKeys" | "clock" | "signingNames" | "region"> {
   /**
    * The fields before the file by lower-case name, with `bucket` also if it is in the URL, and with the file's name
    * filled into `key`.

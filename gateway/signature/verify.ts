@@ -24,8 +24,8 @@ import { sha256, signingKey } from "./signing-key.ts";
 import type { VersionTwoClaim } from "./version-two.ts";
 import { checkVersionTwo, readVersionTwo } from "./version-two.ts";
 
-/** A request as it was received, and the parts that its signature is verified with. */
-export interface SignedRequest {
+/** The head of a request as it was received, and the parts that its signature is verified with. */
+export interface SignedHead {
   readonly method: string;
   /** The request target up to its question mark, percent escapes untouched. */
   readonly rawPath: string;
@@ -43,8 +43,17 @@ export interface SignedRequest {
   readonly resource?: string | undefined;
   /** False for object storage, whose paths are signed as they are sent; true for all other APIs. */
   readonly doubleEncodePath: boolean;
-  /** The whole body, for APIs whose clients do not declare its hash. Unset: the hash must be declared. */
-  readonly body?: Uint8Array | undefined;
+  /** For APIs whose clients do not declare the hash of the body, which is verified whole. False: it must be declared. */
+  readonly verifiesWholeBody: boolean;
+}
+
+/** A head of which everything is verified that needs nothing of the body. */
+export interface VerifiedHead {
+  /**
+   * Verifies what needs the body: its hash, and the signature if the hash was not declared. The body is undefined where
+   * it is not verified whole. Throws SIGNATURE_MISMATCH and PAYLOAD_MISMATCH.
+   */
+  withBody(body: Uint8Array | undefined): VerifiedRequest;
 }
 
 /** A request whose signature is valid, or one without a signature. */
@@ -62,10 +71,11 @@ export interface VerifiedRequest {
 const skewMsMax = 15 * 60_000;
 
 /**
- * Verifies a request's signature in the header or in the query. Every check that needs only the request comes before
- * the signature is computed. Throws the gateway's refusals, in the order of their reasons.
+ * Verifies a request's signature in the header or in the query, as far as its head allows: all of it, unless the hash
+ * of the body was not declared. Every check that needs only the request comes before the signature is computed. Throws
+ * the gateway's refusals, in the order of their reasons.
  */
-export const verifyRequest = (request: SignedRequest): VerifiedRequest => {
+export const verifyHead = (request: SignedHead): VerifiedHead => {
   const { brand } = request;
   const headers = indexHeaders(request.rawHeaders);
   const query = request.query.all;
@@ -89,25 +99,28 @@ export const verifyRequest = (request: SignedRequest): VerifiedRequest => {
   const payload = declaredPayload(request, claim, headers, query);
 
   const key = signingKey(accessKey, claim, brand);
-  checkSignature(request, claim, key, time.text, payload.hash, headers, query);
-  checkBody(request, payload.claim);
+  const check = (hash: string): void => checkSignature(request, claim, key, time.text, hash, headers, query);
+  if (payload.hash !== undefined) check(payload.hash);
   const chain = chunkChain(brand, claim.region === undefined, {
     key,
     timestamp: time.text,
     scope: claim.scope,
     seed: claim.signature,
   });
+  const verified = { caller: callerOf(accessKey), form: claim.form, signedHeaders: claim.signedHeaders };
   return {
-    caller: callerOf(accessKey),
-    form: claim.form,
-    payload: request.body === undefined ? payloadOf(payload.claim, headers, brand, chain) : { kind: "plain" },
-    signedHeaders: claim.signedHeaders,
+    withBody: (body) => {
+      if (body === undefined) return { ...verified, payload: payloadOf(payload.claim, headers, brand, chain) };
+      if (payload.hash === undefined) check(sha256(body));
+      checkBody(body, payload.claim);
+      return { ...verified, payload: { kind: "plain" } };
+    },
   };
 };
 
 /** The signer of a presigned URL of version 2. */
 const linkCaller = (
-  request: SignedRequest,
+  request: SignedHead,
   link: VersionTwoClaim,
   headers: HeaderIndex,
   query: readonly QueryParameter[],
@@ -128,11 +141,11 @@ const linkCaller = (
 
 /** A request without a version 4 signature. Its chunks cannot be signed, because their chain begins with that one. */
 const verifyUnchained = (
-  request: SignedRequest,
+  request: SignedHead,
   headers: HeaderIndex,
   caller: Caller,
   form: VerifiedRequest["form"],
-): VerifiedRequest => {
+): VerifiedHead => {
   const { brand } = request;
   const value = brandHeader(headers, brand, payloadHashName);
   const claim = readPayloadClaim(value, brand);
@@ -141,12 +154,12 @@ const verifyUnchained = (
       argument_name: brand.headerPrefix + payloadHashName,
       argument_value: value ?? "",
     });
-  checkBody(request, claim);
+  const verified = { caller, form, payload: payloadOf(claim, headers, brand, undefined), signedHeaders: [] };
   return {
-    caller,
-    form,
-    payload: payloadOf(claim, headers, brand, undefined),
-    signedHeaders: [],
+    withBody: (body) => {
+      if (body !== undefined) checkBody(body, claim);
+      return verified;
+    },
   };
 };
 
@@ -192,7 +205,7 @@ const basicDate = (value: string | undefined): string | undefined => {
 
 /** There are no temporary credentials, so a security token is never valid. */
 const findAccessKey = (
-  request: SignedRequest,
+  request: SignedHead,
   claim: Pick<SignatureClaim, "accessKeyId">,
   headers: HeaderIndex,
   query: readonly QueryParameter[],
@@ -231,14 +244,14 @@ const checkSignedHeaders = (claim: SignatureClaim, headers: HeaderIndex, brand: 
   if (unsigned.length > 0) throw refusal(ErrorReason.UNSIGNED_HEADERS, { headers_not_signed: unsigned.join(", ") });
 };
 
-/** The hash in the canonical request, and what it declares about the body. */
+/** The hash in the canonical request, undefined if it is that of a body to come, and what it declares about the body. */
 const declaredPayload = (
-  request: SignedRequest,
+  request: SignedHead,
   claim: SignatureClaim,
   headers: HeaderIndex,
   query: readonly QueryParameter[],
-): { hash: string; claim: PayloadClaim } => {
-  const { brand, body } = request;
+): { hash: string | undefined; claim: PayloadClaim } => {
+  const { brand } = request;
   const header = brand.headerPrefix + payloadHashName;
   const declared = headerValue(headers, header) ?? brandParameter(query, brand, "Content-Sha256");
   const payload = readPayloadClaim(declared, brand);
@@ -247,13 +260,13 @@ const declaredPayload = (
   // A chunked body without a length is refused before the signature is computed.
   payloadOf(payload, headers, brand, undefined);
   if (declared !== undefined) return { hash: declared, claim: payload };
-  if (body !== undefined) return { hash: sha256(body), claim: payload };
+  if (request.verifiesWholeBody) return { hash: undefined, claim: payload };
   if (claim.form === "header") throw refusal(ErrorReason.MISSING_PAYLOAD_HASH, { argument_name: header });
   return { hash: "UNSIGNED-PAYLOAD", claim: payload };
 };
 
 const checkSignature = (
-  request: SignedRequest,
+  request: SignedHead,
   claim: SignatureClaim,
   key: SigningKey,
   timestamp: string,
@@ -294,9 +307,9 @@ const checkSignature = (
   });
 };
 
-/** Compares a body that was read already with its declared hash. */
-const checkBody = (request: SignedRequest, claim: PayloadClaim): void => {
-  if (request.body === undefined || claim.kind !== "exact") return;
-  const computed = sha256(request.body);
+/** Compares a body with its declared hash. */
+const checkBody = (body: Uint8Array, claim: PayloadClaim): void => {
+  if (claim.kind !== "exact") return;
+  const computed = sha256(body);
   if (computed !== claim.sha256) throw payloadMismatch(claim.sha256, computed);
 };

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 
 import { ErrorReason } from "../../gen/quartet/gateway/v1/error_reason_pb.ts";
 import { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
+import { ByteBudget } from "../../gateway/http/byte-budget.ts";
 import { openIncomingBody } from "../../gateway/http/incoming-body.ts";
 import { defaultGatewayLimits } from "../../gateway/http/limits.ts";
 import { parseXml } from "../../gateway/codecs/xml-tree.ts";
@@ -560,7 +561,7 @@ describe("a refusal of the gateway", () => {
   test("INCOMPLETE_BODY ends a body whose client went away, so nobody receives it", async () => {
     const thrown = Promise.withResolvers<unknown>();
     const server = createServer((request, response) => {
-      const body = openIncomingBody(request, response, false, defaultGatewayLimits);
+      const body = openIncomingBody(request, response, false, defaultGatewayLimits, new ByteBudget(9));
       body.readWhole().then(thrown.resolve, thrown.resolve);
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

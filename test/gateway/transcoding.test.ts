@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { ReaderKind } from "../../gen/quartet/test/gateway/v1/reader_service_pb.ts";
 import type { ApiName, Fixture } from "./support/fixture.ts";
 import { startFixture } from "./support/fixture.ts";
+import { send } from "./support/signing-client.ts";
 import type { TestRequest } from "./support/signing-client.ts";
 
 let fixture: Fixture;
@@ -364,6 +365,19 @@ describe("transcoding", () => {
       expect(revisions).toEqual(["B", null]);
     },
   );
+
+  test("a revision in the other dialect, which need not be signed, does not reach it", async () => {
+    const revisions: (string | null)[] = [];
+    fixture.answer("PutNotices", (context) => {
+      revisions.push(context.requestHeader.get("x-svc-revision"));
+      return {};
+    });
+    const headers = { "x-amz-target": "AWSEvents.PutNotices" };
+    const notices = { method: "POST", target: "/", headers, body: '{"Entries":[{}]}' };
+    const signed = fixture.sign("event-bus", "amz", notices);
+    const response = await send(fixture.url, notices, { ...signed, "x-svc-revision": "B" });
+    expect([response.status, revisions]).toEqual([200, [null]]);
+  });
 });
 
 const definedOf = (headers: Row["headers"]): Record<string, unknown> =>

@@ -5,6 +5,7 @@ import { connect } from "node:net";
 
 import { expect, onTestFinished, test } from "vitest";
 
+import { ByteBudget } from "../../../gateway/http/byte-budget.ts";
 import type { IncomingBody } from "../../../gateway/http/incoming-body.ts";
 import { openIncomingBody } from "../../../gateway/http/incoming-body.ts";
 import type { GatewayLimits } from "../../../gateway/http/limits.ts";
@@ -19,7 +20,8 @@ const read = async (
 ): Promise<unknown> => {
   const outcome = Promise.withResolvers<unknown>();
   const server = createServer((request, response) => {
-    const body = openIncomingBody(request, response, false, { ...defaultGatewayLimits, ...limits });
+    const all = { ...defaultGatewayLimits, ...limits };
+    const body = openIncomingBody(request, response, false, all, new ByteBudget(all.bodiesBytesMax));
     reading(body).then(
       ({ length }) => outcome.resolve(length),
       (thrown: unknown) => outcome.resolve(reasonOf(thrown)),
@@ -54,6 +56,11 @@ test("a chunked body up to the limit is read whole", async () => {
 test("a chunked body over the limit is refused before its end", async () => {
   const send = (socket: Socket) => socket.write("4\r\nEmma\r\n5\r\nAnna!\r\n");
   expect(await read({ bodyBytesMax: 8 }, whole, send)).toBe("BODY_TOO_LARGE");
+});
+
+test("a body that exceeds what is left for all bodies is refused as busy", async () => {
+  const send = (socket: Socket) => socket.write("4\r\nEmma\r\n5\r\nAnna!\r\n");
+  expect(await read({ bodiesBytesMax: 8 }, whole, send)).toBe("BUSY");
 });
 
 test("a body that arrives slowly but never stalls is refused after its time", async () => {

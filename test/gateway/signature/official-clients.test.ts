@@ -16,8 +16,9 @@ import { describe, expect, onTestFinished, test } from "vitest";
 
 import { parseQuery } from "../../../gateway/http/query.ts";
 import { decodeBody } from "../../../gateway/signature/decode-body.ts";
-import type { SignedRequest, VerifiedRequest } from "../../../gateway/signature/verify.ts";
-import { verifyRequest } from "../../../gateway/signature/verify.ts";
+import type { VerifiedRequest } from "../../../gateway/signature/verify.ts";
+import type { SignedRequest } from "./verify-request.ts";
+import { verifyRequest } from "./verify-request.ts";
 import { systemClock } from "../../../services/kit/clock/clock.ts";
 import { fixedAccessKeys } from "../../../services/kit/identity/access-keys.ts";
 import { reasonOf } from "../support/refused.ts";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 
 import { parseQuery } from "../../../gateway/http/query.ts";
 import { decodeBody } from "../../../gateway/signature/decode-body.ts";
-import { verifyRequest } from "../../../gateway/signature/verify.ts";
+import { verifyRequest } from "./verify-request.ts";
 import { fixedAccessKeys } from "../../../services/kit/identity/access-keys.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { amz } from "./brands.ts";

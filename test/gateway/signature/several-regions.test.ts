@@ -8,7 +8,7 @@ import { describe, expect, test } from "vitest";
 
 import { decodeBody } from "../../../gateway/signature/decode-body.ts";
 import { deriveAsymmetric } from "../../../gateway/signature/signing-key.ts";
-import type { SignedRequest } from "../../../gateway/signature/verify.ts";
+import type { SignedRequest } from "./verify-request.ts";
 import { refused } from "../support/refused.ts";
 import { amz, svc } from "./brands.ts";
 import { emptyHash, exampleKey, exampleTime, hex, verifyExample } from "./signer.ts";

@@ -2,11 +2,12 @@ import { createHash, createHmac } from "node:crypto";
 
 import { parseQuery } from "../../../gateway/http/query.ts";
 import type { SignatureBrand } from "../../../gateway/signature/brand.ts";
-import { verifyRequest } from "../../../gateway/signature/verify.ts";
-import type { SignedRequest, VerifiedRequest } from "../../../gateway/signature/verify.ts";
+import type { VerifiedRequest } from "../../../gateway/signature/verify.ts";
 import { fixedAccessKeys } from "../../../services/kit/identity/access-keys.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { amz } from "./brands.ts";
+import type { SignedRequest } from "./verify-request.ts";
+import { verifyRequest } from "./verify-request.ts";
 
 /** The key of the published examples. */
 export const exampleKey = {

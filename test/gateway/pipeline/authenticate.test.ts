@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+
+import type { Fixture } from "../support/fixture.ts";
+import { startFixture } from "../support/fixture.ts";
+import { headBytes, sendBytes } from "../support/raw-client.ts";
+
+let fixture: Fixture;
+beforeAll(async () => {
+  fixture = await startFixture();
+});
+afterAll(() => fixture.stop());
+
+const request = { method: "POST", target: "/readers/Ada" };
+const emptyHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+type Headers = Readonly<Record<string, string>>;
+
+describe("a head that is refused is refused without its body", () => {
+  test.each([
+    // what, how the signed headers are changed, the error
+    ["a wrong scope", ["us-east-1", "eu-west-1"], {}, "InvalidSignatureException"],
+    ["an unknown key", ["QKIATESTTESTTESTTEST", "QKIANOBODY"], {}, "UnrecognizedClientException"],
+    ["a date too old", ["", ""], { "x-amz-date": "20260102T010101Z" }, "InvalidSignatureException"],
+    ["an unsigned header", ["", ""], { "x-amz-other": "a" }, "InvalidSignatureException"],
+    [
+      "a wrong signature of a body whose hash is declared",
+      [/Signature=..../, "Signature=0000"],
+      {},
+      "InvalidSignatureException",
+    ],
+  ] as const)("%s", async (_name, [from, to], change: Headers, error) => {
+    const headers = fixture.sign("customer-profile", "amz", {
+      ...request,
+      headers: { "x-amz-content-sha256": emptyHash },
+    });
+    const authorization = headers["authorization"]!.replace(from, to);
+    const sent = { ...headers, ...change, authorization, "content-length": "4000000" };
+    const response = await sendBytes(fixture.url, headBytes(request.method, request.target, sent));
+    expect([response.status >= 400, JSON.parse(response.body)]).toEqual([
+      true,
+      expect.objectContaining({ __type: error }),
+    ]);
+  });
+
+  test("and the client is not asked for it", async () => {
+    const headers = fixture.sign("customer-profile", "amz", request);
+    const authorization = headers["authorization"]!.replace("QKIATESTTESTTESTTEST", "QKIANOBODY");
+    const sent = { ...headers, authorization, "content-length": "9", expect: "100-continue" };
+    const response = await sendBytes(fixture.url, headBytes(request.method, request.target, sent));
+    expect(response.status).toBe(403);
+  });
+});
+
+test("a body over what is left for all bodies is answered with 503, and counts until its answer", async () => {
+  const small = await startFixture({ bodiesBytesMax: 20 });
+  onTestFinished(() => small.stop());
+  const post = (body: string) => small.call("customer-profile", "amz", { ...request, body });
+  const refused = await post('{"Name":"a name too long"}');
+  expect([refused.status, refused.headers["retry-after"]]).toEqual([503, "1"]);
+  for (let time = 0; time < 3; time += 1) expect((await post('{"Name":"Ada"}')).status).not.toBe(503);
+});
