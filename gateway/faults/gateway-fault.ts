@@ -3,11 +3,13 @@ import { pascalCase } from "../../services/kit/contract/spellings.ts";
 import type { FaultFacts, FaultMetadata, ServiceError } from "../../services/kit/faults/service-error.ts";
 import { faultNaming, fillMessage } from "../../services/kit/faults/service-error.ts";
 import type { Dialect } from "../dialects/dialect.ts";
+import { cutValues } from "./echoed-values.ts";
 import type { HttpFault } from "./http-fault.ts";
 
 /** The answer to a refusal of the gateway itself. Only XML answers show metadata, because their clients print it. */
 export const gatewayFault = (error: ServiceError, protocol: Protocol, dialect: Dialect): HttpFault => {
-  const { facts, metadata } = error;
+  const { facts } = error;
+  const metadata = cutValues(error.metadata);
   const { name, publicName, httpStatus, message } = faultNaming(facts, protocol);
   return {
     name,

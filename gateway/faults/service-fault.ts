@@ -10,6 +10,7 @@ import { faultNaming, fillMessage, ServiceError } from "../../services/kit/fault
 import { validatorFor, violationsFault } from "../../services/kit/validation/validate.ts";
 import type { DialectSpelling } from "../dialects/dialect.ts";
 import type { FaultContext } from "./fault-context.ts";
+import { cutValues } from "./echoed-values.ts";
 import type { HttpFault } from "./http-fault.ts";
 import { renameMembers } from "./member-names.ts";
 
@@ -25,7 +26,7 @@ export const serviceFault = (error: ConnectError, context: FaultContext): HttpFa
   const constraints = declared.role === FaultRole.INVALID_INPUT ? violatedConstraints(context) : undefined;
   if (constraints !== undefined) return declaredFault(constraints, protocol);
 
-  const metadata = spelledMetadata(declared, info.metadata, context);
+  const metadata = spelledMetadata(declared, cutValues(info.metadata), context);
   const message = metadata === info.metadata ? error.rawMessage : fillMessage(declared.message, metadata);
   return createFault(declared, message, metadata, forwardedHeaders(error.metadata), protocol);
 };
@@ -50,7 +51,13 @@ const spelledMetadata = (facts: FaultFacts, metadata: FaultMetadata, context: Fa
 
 /** The answer to a refusal with a service's reason that the gateway throws, such as a member of the wrong type. */
 export const declaredFault = (error: ServiceError, protocol: Protocol): HttpFault =>
-  createFault(error.facts, error.message, error.metadata, {}, protocol);
+  createFault(
+    error.facts,
+    fillMessage(error.facts.message, cutValues(error.metadata)),
+    cutValues(error.metadata),
+    {},
+    protocol,
+  );
 
 /** The answer to a failure without a reason, by the service's own reason for the role of its code. */
 export const undeclaredFault = (code: Code, table: FaultTable, protocol: Protocol): HttpFault => {

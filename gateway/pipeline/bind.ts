@@ -1,13 +1,16 @@
 import type { Message } from "@bufbuild/protobuf";
 
 import { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
+import { FaultRole } from "../../gen/quartet/traits/v1/fault_pb.ts";
 import type { MethodContract } from "../../services/kit/contract/contract.ts";
+import { roleFault } from "../../services/kit/faults/service-error.ts";
 import { throwViolations } from "../../services/kit/validation/validate.ts";
 import type { ApiBinding } from "../api-binding.ts";
 import { bindBody, bindRequestLine, streamsBody, takesBody } from "../bindings/bind-request.ts";
 import { replacedHeaders } from "../bindings/chunked-headers.ts";
 import { checkDocumentDigests } from "../bindings/document-digest.ts";
 import type { MethodMatch, RouteQuestion } from "../bindings/method-routes.ts";
+import { refuseRepeated } from "../bindings/repeated-parameters.ts";
 import { boundHeaders } from "../bindings/request-headers.ts";
 import { streamedBody } from "../bindings/streamed-body.ts";
 import { refuseOtherSubresources } from "../bindings/subresources.ts";
@@ -22,8 +25,9 @@ import type { AuthenticatedRequest, BoundCall, Identity } from "./stages.ts";
 
 /**
  * Finds the method of a request and creates its request message. The request line and the headers are bound before
- * anything of the body is read, so that only a good request is answered with `100 Continue`. Rejects with the gateway's
- * refusals and with the service's refusal of invalid input.
+ * anything of the body is read, so that only a good request is answered with `100 Continue`. A document of an anonymous
+ * caller is denied unread: only reading and uploading can be open to everybody. Rejects with the gateway's refusals and
+ * with the service's refusals of access and of invalid input.
  */
 export const bind = async (
   exchange: HttpExchange,
@@ -32,13 +36,17 @@ export const bind = async (
   authenticated: AuthenticatedRequest,
 ): Promise<BoundCall> => {
   const { binding, spelling } = identity;
-  const { payload } = authenticated;
+  const { payload, caller } = authenticated;
   const headers = boundHeaders(head.headers, head.query, spelling, replacedHeaders(head, payload, spelling));
   const hasHeader = (name: string): boolean => headers.get(name) !== undefined;
   const { method, labels } =
     binding.api.protocol === Protocol.TARGET_JSON
       ? findTarget(binding, head, spelling.dialect)
       : matchRoute(binding, { method: head.method, path: identity.path, query: head.query, hasHeader });
+
+  if (caller.isAnonymous && takesBody(method) && !streamsBody(method) && !exchange.body.isAbsent)
+    throw roleFault(binding.faults, FaultRole.ACCESS_DENIED, { action: method.desc.name, resource: identity.path });
+  refuseRepeated(method, head.query, spelling.dialect);
 
   const reading: Reading = { spelling, violations: [] };
   const message = bindRequestLine(method, { labels, query: head.query, headers }, reading);

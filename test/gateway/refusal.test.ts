@@ -250,6 +250,13 @@ const overXml: readonly Row[] = [
     'The parameter "policy" implies functionality that is not implemented.',
   ],
   [
+    "REPEATED_PARAMETER",
+    (to) => to.signed({ method: "GET", target: "/novels?marker=a&marker=b" }),
+    400,
+    "InvalidArgument",
+    'The query parameter "marker" is given more than once.',
+  ],
+  [
     "MISSING_CONTENT_LENGTH",
     (to) => to.lengthless(),
     411,
@@ -515,6 +522,13 @@ const overJson: readonly Row[] = [
     404,
     "UnknownOperationException",
     "The specified method is not allowed against this resource.",
+  ],
+  [
+    "REPEATED_PARAMETER",
+    (to) => to.json({ method: "GET", target: "/readers?a=1&a=2" }),
+    400,
+    "SerializationException",
+    'The query parameter "a" is given more than once.',
   ],
   [
     "BODY_TOO_LARGE",

@@ -366,6 +366,25 @@ describe("transcoding", () => {
     },
   );
 
+  test.each([
+    // what the document is
+    ["<ShelfRules/>"],
+    ["<ShelfRules"],
+    [`<ShelfRules>${"<Rule/>".repeat(100_000)}</ShelfRules>`],
+  ])("a document of an anonymous caller is denied without being read: %.20s", async (body) => {
+    fixture.received.length = 0;
+    const response = await send(fixture.url, { method: "PUT", target: "/novels?rules", body }, {});
+    expect([response.status, fixture.received]).toEqual([403, []]);
+    expect(response.body).toContain("<Code>AccessDenied</Code>");
+  });
+
+  test("a value that a refusal repeats is cut", async () => {
+    const target = `/novels?${"m".repeat(3_000)}=a&${"m".repeat(3_000)}=b`;
+    const response = await fixture.call("object-storage", "amz", { method: "GET", target });
+    expect(response.body).toContain(`&quot;${"m".repeat(1024)}...&quot;`);
+    expect(response.body.length).toBeLessThan(2_000);
+  });
+
   test("a revision in the other dialect, which need not be signed, does not reach it", async () => {
     const revisions: (string | null)[] = [];
     fixture.answer("PutNotices", (context) => {
