@@ -8,6 +8,7 @@ import type { FieldContract } from "../../services/kit/contract/contract.ts";
 import { messageContract } from "../../services/kit/contract/contract.ts";
 import type { ServiceError } from "../../services/kit/faults/service-error.ts";
 import { malformedBody } from "../refusal.ts";
+import { parseJson as parseDocument } from "../../services/kit/json/parse-json.ts";
 
 /** The deepest nesting that a document may have. */
 const depthMax = 64;
@@ -15,7 +16,7 @@ const depthMax = 64;
 /** Parses a JSON text; whole numbers that a double cannot hold become bigints. Throws MALFORMED_BODY. */
 export const parseJson = (text: string): unknown => {
   try {
-    return longNumber.test(text) ? JSON.parse(text, exactNumber) : JSON.parse(text);
+    return parseDocument(text, longNumber.test(text) ? exactNumber : undefined);
   } catch {
     throw malformedBody("The body is not well-formed JSON.");
   }

@@ -1,5 +1,6 @@
 import type { ServiceError } from "../../services/kit/faults/service-error.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
+import { parseJson as parseDocument } from "../../services/kit/json/parse-json.ts";
 
 /** What a form may upload, as its author has signed it. */
 export interface FormPolicy {
@@ -89,7 +90,7 @@ const parseInstant = (text: string): number =>
 
 const parseJson = (text: string): unknown => {
   try {
-    return JSON.parse(text);
+    return parseDocument(text);
   } catch {
     throw malformed("It is not JSON in base64.");
   }

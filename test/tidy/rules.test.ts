@@ -42,6 +42,11 @@ const samples: ReadonlyArray<readonly [rule: string, broken: Record<string, stri
     ["services/event-bus/application.ts"],
   ],
   ["no source file is dead", { "gateway/a.ts": "" }, ["gateway/a.ts"]],
+  [
+    "documents that others wrote are parsed by kit/json",
+    { "gateway/a.ts": "const body = JSON.parse(text);", "gateway/b.ts": "const name = JSON.parse(raw) as string;" },
+    ["gateway/a.ts"],
+  ],
   ["only the store opens LevelDB", { "gateway/a.ts": 'import { Level } from "level";' }, ["gateway/a.ts"]],
   [
     "no service imports another, and the gateway imports none",

@@ -1,3 +1,5 @@
+import { parseJson } from "../../kit/json/parse-json.ts";
+
 /** A parsed JSON value; numbers keep their source text, so that no digits are lost. */
 export type JsonValue = string | boolean | null | readonly JsonValue[] | { readonly [name: string]: JsonValue };
 
@@ -8,7 +10,7 @@ const reference = /\{\{\s*(_source(?:\.[^.\s{}]+)+)\s*\}\}/g;
 export const parseObject = (text: string): { readonly [name: string]: JsonValue } | undefined => {
   let parsed: JsonValue;
   try {
-    parsed = JSON.parse(text, keepNumbers) as JsonValue;
+    parsed = parseJson(text, keepNumbers) as JsonValue;
   } catch {
     return undefined;
   }

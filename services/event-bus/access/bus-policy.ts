@@ -4,6 +4,7 @@ import { parseArn } from "../../kit/arn/arn.ts";
 import type { Policy } from "../../kit/policy/document.ts";
 import { parsePolicy, PolicyError } from "../../kit/policy/document.ts";
 import { ErrorReason, fault } from "../faults.ts";
+import { parseJson } from "../../kit/json/parse-json.ts";
 
 /** Characters of a bus's policy where they are limited. */
 export const policyCharactersMax = 10_240;
@@ -78,6 +79,6 @@ export const parseBusPolicy = (text: string): Policy => {
 /** The statements of a stored policy in their stored form. */
 const statementsOf = (policy: string | undefined): readonly { readonly Sid?: string }[] => {
   if (policy === undefined) return [];
-  const { Statement } = JSON.parse(policy) as { readonly Statement: unknown };
+  const { Statement } = parseJson(policy) as { readonly Statement: unknown };
   return (Array.isArray(Statement) ? Statement : [Statement]) as { readonly Sid?: string }[];
 };

@@ -5,6 +5,7 @@ import { ConnectionOAuthHttpMethod } from "../../../gen/quartet/eventbus/v1/conn
 import type { Clock } from "../../kit/clock/clock.ts";
 import { parametersOf, setQuery } from "./api-request.ts";
 import type { HttpSender, OutgoingRequest } from "./http-sender.ts";
+import { parseJson } from "../../kit/json/parse-json.ts";
 
 /** The authorization endpoint returned no token. */
 export class TokenError extends Error {
@@ -82,7 +83,7 @@ export class OAuthTokens {
 const readAnswer = (body: string): { readonly token: string; readonly seconds: number | undefined } => {
   let parsed: unknown;
   try {
-    parsed = JSON.parse(body);
+    parsed = parseJson(body);
   } catch {
     throw new TokenError("The authorization endpoint answered with something that is not JSON.", false);
   }

@@ -1,4 +1,5 @@
 import { nestingDepth } from "../json/json-cursor.ts";
+import { parseJson } from "../../kit/json/parse-json.ts";
 
 /** Bytes of all entries of one call together. */
 export const entriesBytesMax = 262_144;
@@ -62,7 +63,7 @@ const invalidArgument = (parameter: string, reason: string): EntryRefusal => ({
 
 const isJsonObject = (text: string): boolean => {
   try {
-    const parsed: unknown = JSON.parse(text);
+    const parsed: unknown = parseJson(text);
     return typeof parsed === "object" && parsed !== null && !Array.isArray(parsed);
   } catch {
     return false;

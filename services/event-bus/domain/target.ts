@@ -3,6 +3,7 @@ import { parseArn } from "../../kit/arn/arn.ts";
 import type { ServiceError } from "../../kit/faults/service-error.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import { placeholdersOf, predefinedNames } from "./template.ts";
+import { parseJson } from "../../kit/json/parse-json.ts";
 
 /**
  * The first refusal of the targets of one call, in the order of the targets; undefined if all are accepted. Of each
@@ -62,7 +63,7 @@ const refuseTransformer = (
 
 const isJson = (text: string): boolean => {
   try {
-    JSON.parse(text);
+    parseJson(text);
     return true;
   } catch {
     return false;

@@ -1,4 +1,5 @@
 import { readPath } from "../json/json-path.ts";
+import { parseJson } from "../../kit/json/parse-json.ts";
 
 /** Variables that a template may use without mapping them. */
 export const predefinedNames: ReadonlySet<string> = new Set([
@@ -115,13 +116,13 @@ const valueOf = (name: string, values: TemplateValues): string | undefined => {
 const plainText = (json: string | undefined): string => {
   if (json === undefined) return "";
   if (json.startsWith('"')) return JSON.parse(json) as string;
-  if (json.startsWith("{") || json.startsWith("[")) return JSON.stringify(JSON.parse(json)).replaceAll('"', "");
+  if (json.startsWith("{") || json.startsWith("[")) return JSON.stringify(parseJson(json)).replaceAll('"', "");
   return json;
 };
 
 const isJson = (text: string): boolean => {
   try {
-    JSON.parse(text);
+    parseJson(text);
     return true;
   } catch {
     return false;

@@ -33,6 +33,7 @@ import { ingestEvent, openBus, tooLargeMessage } from "../ingestion/ingest.ts";
 import { nestingDepth } from "../json/json-cursor.ts";
 import { flattenText } from "../pattern/flatten.ts";
 import { Matcher } from "../pattern/matcher.ts";
+import { parseJson } from "../../kit/json/parse-json.ts";
 
 /** Puts events on buses. Repeating the call puts them again. */
 export const putEvents: Operation<"putEvents"> = async (request, context) => {
@@ -160,7 +161,7 @@ export const testEventPattern: Operation<"testEventPattern"> = async (request, {
 const isEvent = (text: string, depthMax: number): boolean => {
   let parsed: unknown;
   try {
-    parsed = JSON.parse(text);
+    parsed = parseJson(text);
   } catch {
     return false;
   }

@@ -1,5 +1,6 @@
 import type { PolicyCondition } from "./condition.ts";
 import { parseCondition } from "./condition.ts";
+import { parseJson } from "../json/parse-json.ts";
 
 /** A parsed policy. */
 export interface Policy {
@@ -65,7 +66,7 @@ export const parsePolicy = (text: string, rules: DocumentRules): Policy => {
   if (!text.startsWith("{")) throw new PolicyError("the first byte of a policy must be {");
   let parsed: unknown;
   try {
-    parsed = JSON.parse(text);
+    parsed = parseJson(text);
   } catch {
     throw new PolicyError("the policy is not valid JSON");
   }

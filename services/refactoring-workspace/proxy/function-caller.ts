@@ -8,6 +8,7 @@ import { RefusedError, refusals } from "./refusal.ts";
 import type { RouteTarget } from "./proxied-applications.ts";
 import type { Routed } from "./routing.ts";
 import type { Upstreams } from "./upstreams.ts";
+import { parseJson } from "../../kit/json/parse-json.ts";
 
 /** The dependencies of a `FunctionCaller`. */
 export interface FunctionSettings {
@@ -139,7 +140,7 @@ const nameOf = (functionArn: string): string => encodeURIComponent(functionArn.s
 
 const stateIn = (body: string): unknown => {
   try {
-    return (JSON.parse(body) as { Configuration?: { State?: unknown } } | null)?.Configuration?.State;
+    return (parseJson(body) as { Configuration?: { State?: unknown } } | null)?.Configuration?.State;
   } catch {
     return undefined;
   }

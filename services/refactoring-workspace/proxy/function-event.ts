@@ -1,5 +1,6 @@
 import type { RawHeaders } from "./forwarded-headers.ts";
 import { parseSourcePath } from "../domain/source-path.ts";
+import { parseJson } from "../../kit/json/parse-json.ts";
 
 /** The facts about a request that become the proxy event of format 1.0. */
 export interface FunctionRequest {
@@ -85,7 +86,7 @@ export const functionEvent = (request: FunctionRequest): string => {
 export const readFunctionAnswer = (text: string): FunctionAnswer => {
   let answer: unknown;
   try {
-    answer = JSON.parse(text);
+    answer = parseJson(text);
   } catch {
     throw new MalformedAnswerError("the answer is not JSON");
   }

@@ -52,6 +52,21 @@ export const importRules: readonly Rule[] = [
       ),
   },
   {
+    name: "documents that others wrote are parsed by kit/json",
+    check: (tree) =>
+      findLines(
+        filesOf(tree, product).filter(
+          ([path]) =>
+            !path.startsWith("services/kit/json/") &&
+            // Files of the operator's own.
+            !["services/kit/config/config-file.ts", "services/kit/identity/access-keys.ts"].includes(path),
+        ),
+        // One text without members, as in `JSON.parse(raw) as string`, has no names.
+        /\bJSON\.parse\((?!\w+\) as string\b)/,
+        "use parseJson of kit/json: JSON.parse reads some names with escapes wrongly",
+      ),
+  },
+  {
     name: "no service imports another, and the gateway imports none",
     check: (tree) =>
       importFindings(tree, product, (path, imported) => {
@@ -84,7 +99,7 @@ export const importRules: readonly Rule[] = [
           (isDomain && imported.startsWith(`${service}domain/`)) ||
           [`${service}faults.ts`, `${service}limits.ts`].includes(imported) ||
           imported.startsWith("gen/") ||
-          /^services\/kit\/(?:faults|arn|clock|ids|network|tags)\//.test(imported);
+          /^services\/kit\/(?:faults|arn|clock|ids|json|network|tags)\//.test(imported);
         return allowed ? undefined : `${imported} is not domain code`;
       }),
   },
