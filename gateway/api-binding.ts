@@ -1,6 +1,7 @@
 import type { DescEnum, DescService } from "@bufbuild/protobuf";
 import type { Transport } from "@connectrpc/connect";
 
+import type { ServiceHealth } from "../services/kit/client/service-health.ts";
 import { Protocol } from "../gen/quartet/traits/v1/api_pb.ts";
 import type { MethodContract, ServiceApi } from "../services/kit/contract/contract.ts";
 import { methodContract, serviceApi } from "../services/kit/contract/contract.ts";
@@ -21,6 +22,8 @@ export interface ServiceConnection {
   /** The service's ErrorReason. */
   readonly errors: DescEnum;
   readonly transport: Transport;
+  /** Unset: the service is called whether it hangs or not. */
+  readonly health?: ServiceHealth;
 }
 
 /** Everything that the gateway derives once from the descriptors of a service. */
@@ -33,6 +36,7 @@ export interface ApiBinding {
   readonly subresources: Subresources;
   readonly faults: FaultTable;
   readonly transport: Transport;
+  readonly health: ServiceHealth | undefined;
 }
 
 /** Derives a service's binding. */
@@ -46,6 +50,7 @@ export const bindApi = (connection: ServiceConnection): ApiBinding => {
     operations: new Map(connection.service.methods.map((method) => [method.name, methodContract(method)])),
     faults: faultTable(connection.errors),
     transport: connection.transport,
+    health: connection.health,
   };
 };
 

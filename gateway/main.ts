@@ -3,6 +3,7 @@ import { openAccessKeyFile } from "../services/kit/identity/access-key-file.ts";
 import { ensureKeyPair } from "../services/kit/identity/key-files.ts";
 import { createMinter } from "../services/kit/identity/tokens.ts";
 import { systemClock } from "../services/kit/clock/clock.ts";
+import { watchHealth } from "../services/kit/client/service-health.ts";
 import { createTransport } from "../services/kit/client/transport.ts";
 import { randomIds } from "../services/kit/ids/ids.ts";
 import { createLogger } from "../services/kit/log/log.ts";
@@ -43,8 +44,14 @@ await runProcess(log, async () => {
   const connections = serviceNames.map((name) => {
     const { service, errors } = apiServices[name];
     const address = config[addressSetting(name)];
-    const transport = measuredTransport(createTransport({ address, engine: "connect", tls: tls.client }), calls);
-    return { service, errors, transport };
+    const transport = createTransport({ address, engine: "connect", tls: tls.client });
+    const health = watchHealth(transport, {
+      onChange: (isHanging) => {
+        if (isHanging) log.error({ service: name }, "a service hangs; requests for it are answered 503");
+        else log.info({ service: name }, "a service answers again");
+      },
+    });
+    return { service, errors, transport: measuredTransport(transport, calls), health };
   });
   const minter = createMinter({ keyPair, clock: systemClock });
   const gateway = createGateway({
@@ -65,6 +72,7 @@ await runProcess(log, async () => {
     urls: { http: running.url, admin: running.adminUrl },
     stop: async () => {
       await running.stop(config.drainMs);
+      await Promise.all(connections.map(({ health }) => health.stop()));
       await Promise.all(connections.map(({ transport }) => transport.close()));
     },
   };

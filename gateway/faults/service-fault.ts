@@ -23,6 +23,8 @@ export const serviceFault = (error: ConnectError, context: FaultContext): HttpFa
   const info = error.findDetails(ErrorInfoSchema).find(({ domain }) => domain === table.domain);
   const declared = info === undefined ? undefined : table.findByReason(info.reason);
   if (declared === undefined || info === undefined) return undeclaredFault(error.code, table, protocol);
+  // The deadline is the gateway's own; the names of services for it would say that the client was slow.
+  if (declared.role === FaultRole.DEADLINE) return undeclaredFault(Code.Unavailable, table, protocol);
   const constraints = declared.role === FaultRole.INVALID_INPUT ? violatedConstraints(context) : undefined;
   if (constraints !== undefined) return declaredFault(constraints, protocol);
 
@@ -62,7 +64,7 @@ export const declaredFault = (error: ServiceError, protocol: Protocol): HttpFaul
 /** The answer to a failure without a reason, by the service's own reason for the role of its code. */
 export const undeclaredFault = (code: Code, table: FaultTable, protocol: Protocol): HttpFault => {
   const role = roles[code];
-  const facts = table.all().find((each) => each.role === role) ?? table.byRole(fallbackRole(role));
+  const facts = table.all().find((each) => each.role === role) ?? table.byRole(FaultRole.INTERNAL);
   const { message } = new ServiceError(facts, {});
   return createFault(facts, message, {}, {}, protocol);
 };
@@ -72,7 +74,7 @@ const roles: Readonly<Record<Code, FaultRole>> = {
   [Code.Canceled]: FaultRole.UNAVAILABLE,
   [Code.Unknown]: FaultRole.INTERNAL,
   [Code.InvalidArgument]: FaultRole.INTERNAL,
-  [Code.DeadlineExceeded]: FaultRole.DEADLINE,
+  [Code.DeadlineExceeded]: FaultRole.UNAVAILABLE,
   [Code.NotFound]: FaultRole.INTERNAL,
   [Code.AlreadyExists]: FaultRole.INTERNAL,
   [Code.PermissionDenied]: FaultRole.ACCESS_DENIED,
@@ -86,9 +88,6 @@ const roles: Readonly<Record<Code, FaultRole>> = {
   [Code.DataLoss]: FaultRole.INTERNAL,
   [Code.Unauthenticated]: FaultRole.UNAUTHENTICATED,
 };
-
-const fallbackRole = (role: FaultRole): FaultRole =>
-  role === FaultRole.DEADLINE ? FaultRole.UNAVAILABLE : FaultRole.INTERNAL;
 
 /** Metadata of a violated constraint that the message contains already. */
 const messageMetadata = new Set(["violations", "violation_count", "plural", "member"]);

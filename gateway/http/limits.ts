@@ -20,12 +20,14 @@ export interface GatewayLimits {
   readonly headersTimeoutMs: number;
   /** The longest time until a body that is not streamed has arrived. */
   readonly bodyTimeoutMs: number;
-  /** The longest time between two pieces of a streamed body, in either direction. */
+  /** The longest time between two pieces of a streamed body, in either direction, from client and service alike. */
   readonly stallTimeoutMs: number;
   /** The time after which an idle connection is closed. */
   readonly idleTimeoutMs: number;
-  /** The deadline of a call that neither streams nor has an early status. */
-  readonly callTimeoutMs: number;
+  /** The longest time until a service begins its answer. A method with an early status has no limit. */
+  readonly answerTimeoutMs: number;
+  /** The same for a streamed upload, from its last byte on: large bodies are made durable then. */
+  readonly uploadAnswerTimeoutMs: number;
   /** The time after which a method with an early status has its answer begun. */
   readonly earlyStatusAfterMs: number;
 }
@@ -44,6 +46,7 @@ export const defaultGatewayLimits: GatewayLimits = {
   bodyTimeoutMs: 30_000,
   stallTimeoutMs: 60_000,
   idleTimeoutMs: 75_000,
-  callTimeoutMs: 60_000,
+  answerTimeoutMs: 10_000,
+  uploadAnswerTimeoutMs: 60_000,
   earlyStatusAfterMs: 5_000,
 };

@@ -1,10 +1,13 @@
 import type { DescMethodStreaming, DescMethodUnary, Message } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 
+import { hangingError } from "../../services/kit/client/service-health.ts";
 import type { Caller } from "../../services/kit/identity/caller.ts";
 import type { HttpExchange } from "./exchange.ts";
 import type { Gateway } from "../gateway.ts";
+import type { GatewayLimits } from "../http/limits.ts";
 import type { RequestHead } from "../http/request-head.ts";
+import { CallWatch } from "./call-watch.ts";
 import type { Answer, BoundCall, Identity } from "./stages.ts";
 
 /** On whose behalf a service is called, and the request that asked for it. */
@@ -17,8 +20,9 @@ export interface CallOrigin {
 }
 
 /**
- * Calls the service with a token of the caller. The call is cancelled when the client goes away. Rejects with the
- * ConnectError of the service, or with what reading the request's body threw, which is the cause of the failed call.
+ * Calls the service with a token of the caller. The call is cancelled when the client goes away, and given up when the
+ * service takes too long or hangs. Rejects with the ConnectError of the service, or with what reading the request's
+ * body threw, which is the cause of the failed call.
  */
 export const call = async (
   gateway: Gateway,
@@ -26,13 +30,17 @@ export const call = async (
   bound: BoundCall,
   origin: CallOrigin,
 ): Promise<Answer> => {
+  const { transport, health } = bound.binding;
+  if (health?.isHanging === true) throw hangingError();
   const header = await callHeaders(gateway, exchange, bound, origin);
-  const { transport } = bound.binding;
+  const { limits } = gateway;
   const { desc } = bound.method;
   if (desc.methodKind === "unary") {
-    const timeoutMs = bound.method.http?.hasEarlyStatus === true ? undefined : gateway.limits.callTimeoutMs;
     const method = desc as DescMethodUnary;
-    const response = await transport.unary(method, exchange.signal, timeoutMs, header, bound.message);
+    const isLong = bound.method.http?.hasEarlyStatus === true;
+    const signal = isLong && health !== undefined ? AbortSignal.any([exchange.signal, health.signal]) : exchange.signal;
+    const timeoutMs = isLong ? undefined : limits.answerTimeoutMs;
+    const response = await transport.unary(method, signal, timeoutMs, header, bound.message);
     return { message: response.message, more: undefined };
   }
 
@@ -40,18 +48,25 @@ export const call = async (
   const noteFailure = (thrown: unknown): void => {
     bodyFailure ??= thrown;
   };
+  const watch = new CallWatch(exchange.signal, health?.signal);
   try {
-    const messages = requestMessages(bound, noteFailure);
+    const messages = requestMessages(bound, watch, limits, noteFailure);
     const method = desc as DescMethodStreaming;
-    const response = await transport.stream(method, exchange.signal, undefined, header, messages);
+    watch.expectAnswer(limits.answerTimeoutMs);
+    const response = await transport.stream(method, watch.signal, undefined, header, messages);
     const answers = response.message[Symbol.asyncIterator]();
     const first = await firstAnswer(answers, response.header);
     if (first.done === true) throw new Error(`${desc.name} answered without a message`);
-    if (desc.methodKind !== "client_streaming") return { message: first.value, more: answers };
+    if (desc.methodKind !== "client_streaming") {
+      watch.rest();
+      return { message: first.value, more: watch.watched(answers, limits.stallTimeoutMs) };
+    }
     // Only the end of the stream confirms the answer, and releases the connection.
     if ((await answers.next()).done !== true) throw new Error(`${desc.name} answered with several messages`);
+    watch.rest();
     return { message: first.value, more: undefined };
   } catch (thrown) {
+    watch.rest();
     throw bodyFailure ?? thrown;
   }
 };
@@ -85,11 +100,23 @@ const callHeaders = async (
   return headers;
 };
 
-async function* requestMessages(bound: BoundCall, noteFailure: (thrown: unknown) => void): AsyncGenerator<Message> {
+/** The messages of a request. While one is with the transport, the service is to take it; after the last, to answer. */
+async function* requestMessages(
+  bound: BoundCall,
+  watch: CallWatch,
+  limits: GatewayLimits,
+  noteFailure: (thrown: unknown) => void,
+): AsyncGenerator<Message> {
   yield bound.message;
   if (bound.more === undefined) return;
   try {
-    yield* bound.more;
+    watch.rest();
+    for await (const message of bound.more) {
+      watch.expect(limits.stallTimeoutMs);
+      yield message;
+      watch.rest();
+    }
+    watch.expectAnswer(limits.uploadAnswerTimeoutMs);
   } catch (thrown) {
     noteFailure(thrown);
     throw thrown;

@@ -13,6 +13,7 @@ import { svcDialect } from "../../../gateway/dialects/svc.ts";
 import { createGateway } from "../../../gateway/gateway.ts";
 import type { GatewayLimits } from "../../../gateway/http/limits.ts";
 import { startGateway } from "../../../gateway/server.ts";
+import type { ServiceHealth } from "../../../services/kit/client/service-health.ts";
 import { createTransport } from "../../../services/kit/client/transport.ts";
 import { fixedAccessKeys } from "../../../services/kit/identity/access-keys.ts";
 import { bearerAuthenticate } from "../../../services/kit/identity/authenticate.ts";
@@ -78,6 +79,9 @@ export interface FixtureParts {
   readonly log?: Logger;
   readonly serviceLog?: Logger;
   readonly metrics?: Metrics;
+  /** Where the services are called instead of where they answer. */
+  readonly servicesAddress?: string;
+  readonly health?: ServiceHealth;
   readonly originSources?: ReadonlyMap<string, OriginSource>;
 }
 
@@ -105,10 +109,15 @@ export const startFixture = async (limits: Partial<GatewayLimits> = {}, parts: F
     log: parts.serviceLog ?? silentLogger,
     clock,
   });
-  const transport = createTransport({ address: server.url, engine: "connect" });
+  const transport = createTransport({ address: parts.servicesAddress ?? server.url, engine: "connect" });
   const minter = createMinter({ keyPair: { name: "gateway", ...keys }, clock });
   const gateway = createGateway({
-    connections: services.map((service) => ({ service, errors: ErrorReasonSchema, transport })),
+    connections: services.map((service) => ({
+      service,
+      errors: ErrorReasonSchema,
+      transport,
+      ...(parts.health === undefined ? {} : { health: parts.health }),
+    })),
     accessKeys: fixedAccessKeys([testKey]),
     minter,
     clock,
