@@ -7,9 +7,10 @@ import { gatewayFault } from "./gateway-fault.ts";
 import type { HttpFault } from "./http-fault.ts";
 import { declaredFault, serviceFault, undeclaredFault } from "./service-fault.ts";
 
-/** The answer to a failed request, and whether the failure is a defect that the operator must see. */
+/** The answer to a failed request, and whether the operator must see its cause. */
 export interface FailureAnswer {
   readonly fault: HttpFault;
+  /** True for whatever nobody declared, and for whatever is answered as an internal error. */
   readonly isDefect: boolean;
 }
 
@@ -26,4 +27,4 @@ export const faultOf = (thrown: unknown, context: FaultContext): FailureAnswer =
   return { fault: undeclaredFault(Code.Internal, table, protocol), isDefect: true };
 };
 
-const declared = (fault: HttpFault): FailureAnswer => ({ fault, isDefect: false });
+const declared = (fault: HttpFault): FailureAnswer => ({ fault, isDefect: fault.status === 500 });

@@ -70,7 +70,11 @@ export const renderFault = (
   const { binding, spelling } = identity;
   const { fault, isDefect } = faultOf(thrown, faultContext(identity, bound));
   if (exchange.signal.aborted && response.destroyed) return;
-  if (isDefect) gateway.log.error({ err: thrown, requestId: exchange.requestId }, "a request met a defect");
+  if (isDefect) {
+    const operation = bound?.method.desc.name;
+    const where = { api: binding.api.name, operation, requestId: exchange.requestId };
+    gateway.log.error({ err: thrown, ...where }, "a request met a defect");
+  }
   if (response.headersSent) {
     response.destroy();
     return;
