@@ -64,6 +64,7 @@ const createMainServer = (gateway: Gateway, certificate: TlsSource | undefined):
     noDelay: true,
     keepAliveTimeout: limits.idleTimeoutMs,
     headersTimeout: limits.headersTimeoutMs,
+    connectionsCheckingInterval: Math.min(connectionsCheckMs, Math.ceil(limits.headersTimeoutMs / 2)),
     // A large object may take hours; bodies have time limits of their own.
     requestTimeout: 0,
     maxHeaderSize: limits.headBytesMax,
@@ -95,6 +96,9 @@ const createMainServer = (gateway: Gateway, certificate: TlsSource | undefined):
   return server;
 };
 
+/** How often connections are looked at whose headers take too long; one that sends nothing is among them. */
+const connectionsCheckMs = 5_000;
+
 /** A server of HTTP, or of HTTPS. A renewed certificate counts from the next connection on. */
 const certified = (source: TlsSource | undefined, options: ServerOptions): Server => {
   if (source === undefined) return createServer(options);
@@ -117,7 +121,12 @@ const refuseBroken = (error: NodeJS.ErrnoException, socket: Duplex): void => {
   }
   const status = brokenStatus[error.code ?? ""] ?? 400;
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
+  // A peer that never closes its own side would keep the connection for ever.
+  setTimeout(() => socket.destroy(), brokenLingerMs).unref();
 };
+
+/** How long the peer of a broken connection has to read why it is closed. */
+const brokenLingerMs = 1_000;
 
 const brokenStatus: Readonly<Record<string, number>> = {
   HPE_HEADER_OVERFLOW: 431,
