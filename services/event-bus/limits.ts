@@ -31,6 +31,14 @@ export interface Limits {
   readonly deliveriesBytesMax: number;
   /** Milliseconds that one request to an API destination may take. */
   readonly requestMsMax: number;
+  /** TCP connections to one origin: scheme, host and port. */
+  readonly socketsPerOriginMax: number;
+  /** TCP connections to all origins up to which they are kept for later requests. */
+  readonly socketsKeptMax: number;
+  /** Milliseconds for which a TCP connection is kept without a request; less if the endpoint announces less. */
+  readonly socketIdleMsMax: number;
+  /** Milliseconds after which a TCP connection is used for no further request, so that its name is looked up again. */
+  readonly socketMsMax: number;
   /** Deliveries and other jobs that run at the same time. */
   readonly runningJobsMax: number;
   /** Deliveries to one target that run at the same time. */
@@ -56,6 +64,10 @@ export const defaultLimits: Limits = {
   hopsMax: 8,
   deliveriesBytesMax: 24 * 1024 * 1024,
   requestMsMax: 5_000,
+  socketsPerOriginMax: 128,
+  socketsKeptMax: 1_024,
+  socketIdleMsMax: 4_000,
+  socketMsMax: 60_000,
   runningJobsMax: 128,
   runningJobsPerTargetMax: 32,
   sweepIntervalMs: 60_000,

@@ -21,6 +21,7 @@ import type { ConnectorTools } from "./delivery/connectors.ts";
 import { connectorFinder } from "./delivery/connectors.ts";
 import { deliveryHandler, deliveryJobPolicy } from "./delivery/delivery-job.ts";
 import { createHttpSender } from "./delivery/http-sender.ts";
+import { OpenedSecrets } from "./delivery/opened-secrets.ts";
 import { OAuthTokens } from "./delivery/oauth-tokens.ts";
 import { RateLimiter } from "./delivery/rate-limiter.ts";
 import type { ArnScope } from "./domain/arns.ts";
@@ -104,7 +105,7 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
     },
   };
 
-  const sender = createHttpSender(createAddressGuard(options.allowsPrivateTargets), limits.requestMsMax);
+  const sender = createHttpSender(createAddressGuard(options.allowsPrivateTargets), limits);
   const jobs = createJobs({
     store,
     tables: jobTables,
@@ -115,7 +116,12 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
     concurrency: limits.runningJobsMax,
     concurrencyPerOwner: limits.runningJobsPerTargetMax,
     policy: jobPolicies,
-    handlers: jobHandlers(app, { sender, tokens: new OAuthTokens(sender, clock), rates: new RateLimiter(clock) }),
+    handlers: jobHandlers(app, {
+      sender,
+      secrets: new OpenedSecrets(keyring),
+      tokens: new OAuthTokens(sender, clock),
+      rates: new RateLimiter(clock),
+    }),
   });
   const startWork = () => {
     jobs.start();

@@ -8,7 +8,6 @@ import {
 } from "../../../gen/quartet/eventbus/v1/connection_pb.ts";
 import { NamedKeyError } from "../../kit/keyring/key-names.ts";
 import type { Application } from "../application.ts";
-import { openSecret } from "../encryption/connection-secret.ts";
 import { parseIdentifiedArn } from "../domain/arns.ts";
 import { eventJson } from "../domain/envelope.ts";
 import { classifyStatus } from "../domain/http-outcome.ts";
@@ -20,6 +19,7 @@ import { apiRequest } from "./api-request.ts";
 import type { AttemptOutcome, Connector, DeliveryAttempt } from "./connector.ts";
 import type { HttpSender } from "./http-sender.ts";
 import { SendError } from "./http-sender.ts";
+import type { OpenedSecrets } from "./opened-secrets.ts";
 import type { OAuthTokens } from "./oauth-tokens.ts";
 import { TokenError } from "./oauth-tokens.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
@@ -27,6 +27,7 @@ import type { RateLimiter } from "./rate-limiter.ts";
 /** The tools with which requests to API destinations are sent. */
 export interface ApiDestinationTools {
   readonly sender: HttpSender;
+  readonly secrets: OpenedSecrets;
   readonly tokens: OAuthTokens;
   readonly rates: RateLimiter;
 }
@@ -39,7 +40,7 @@ interface Endpoint {
 
 /** Delivers to API destinations over HTTP. */
 export const apiDestinationConnector =
-  (app: Pick<Application, "store" | "clock" | "keyring">, tools: ApiDestinationTools): Connector =>
+  (app: Pick<Application, "store" | "clock">, tools: ApiDestinationTools): Connector =>
   async (attempt) => {
     const endpoint = await findEndpoint(app, attempt);
     if ("kind" in endpoint) return endpoint;
@@ -95,10 +96,10 @@ const sendTo = async (
   { destination, connection }: Endpoint,
   attempt: DeliveryAttempt,
   input: string,
-  app: Pick<Application, "clock" | "keyring">,
-  { sender, tokens }: ApiDestinationTools,
+  { clock }: Pick<Application, "clock">,
+  { sender, secrets, tokens }: ApiDestinationTools,
 ): Promise<AttemptOutcome> => {
-  const auth = openSecret(app.keyring, attempt.account, connection) ?? create(CreateConnectionAuthParametersSchema);
+  const auth = secrets.open(attempt.account, connection) ?? create(CreateConnectionAuthParametersSchema);
   const tokenKey = `${connection.id}/${connection.secretRevision}`;
   const token = await tokenOf(auth, tokenKey, tokens);
   const outgoing = apiRequest({
@@ -111,7 +112,7 @@ const sendTo = async (
   });
   const answer = await sender.send(outgoing, attempt.signal);
   if (token !== undefined && (answer.status === 401 || answer.status === 407)) tokens.drop(tokenKey, token);
-  return classifyStatus(answer.status, answer.retryAfter, app.clock.now());
+  return classifyStatus(answer.status, answer.retryAfter, clock.now());
 };
 
 const tokenOf = async (

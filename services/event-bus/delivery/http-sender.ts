@@ -1,7 +1,10 @@
-import { Agent, request } from "undici";
+import { Agent } from "undici";
 
+import type { Limits } from "../limits.ts";
 import type { AddressGuard } from "./address-guard.ts";
 import { ForbiddenAddressError } from "./address-guard.ts";
+import type { ExchangeLimits, IncomingAnswer } from "./http-exchange.ts";
+import { AnswerLateError, HttpExchange } from "./http-exchange.ts";
 
 /** One outgoing request. */
 export interface OutgoingRequest {
@@ -10,14 +13,6 @@ export interface OutgoingRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** Undefined: no body. */
   readonly body: string | undefined;
-}
-
-/** The answer to a request. */
-interface IncomingAnswer {
-  readonly status: number;
-  readonly retryAfter: string | undefined;
-  /** The beginning of the body; empty unless it was requested. */
-  readonly body: string;
 }
 
 /** A request without an answer. Codes are the documented ones of dead letters. */
@@ -44,49 +39,86 @@ export interface HttpSender {
   close(): Promise<void>;
 }
 
-/** Creates a sender. A request with its answer takes at most `requestMsMax` milliseconds. */
-export const createHttpSender = (guard: AddressGuard, requestMsMax: number): HttpSender => {
-  const agent = new Agent({ connect: { lookup: guard.lookup }, pipelining: 0, maxHeaderSize: 65_536 });
+/** The limits of requests and their connections. */
+type SenderLimits = Pick<
+  Limits,
+  "requestMsMax" | "socketsPerOriginMax" | "socketsKeptMax" | "socketIdleMsMax" | "socketMsMax"
+>;
+
+/**
+ * Creates a sender. Connections are kept for later requests to the same origin, as long as their limits allow. The
+ * guard checks addresses where a connection is made, so a name that points elsewhere is noticed at the next one.
+ */
+export const createHttpSender = (guard: AddressGuard, limits: SenderLimits): HttpSender => {
+  const { requestMsMax, socketsPerOriginMax, socketsKeptMax, socketIdleMsMax, socketMsMax } = limits;
+  const options: Agent.Options = {
+    connect: { lookup: guard.lookup, timeout: requestMsMax },
+    connections: socketsPerOriginMax,
+    maxHeaderSize: 65_536,
+  };
+  const agent = new Agent({
+    ...options,
+    pipelining: 1,
+    keepAliveTimeout: socketIdleMsMax,
+    keepAliveMaxTimeout: socketIdleMsMax,
+    clientTtl: socketMsMax,
+  });
+  const agentOfNewSockets = new Agent({ ...options, pipelining: 0 });
+  let open = 0;
+  let isConnecting = false;
+  agent.on("connect", () => {
+    open += 1;
+    // The requests that wait for a connection start in the same turn in which it is made.
+    isConnecting = true;
+    queueMicrotask(() => (isConnecting = false));
+  });
+  agent.on("disconnect", () => (open -= 1));
+
+  const exchange = (through: Agent, outgoing: OutgoingRequest, signal: AbortSignal, bounds: ExchangeLimits) => {
+    const { method, url, headers, body = null } = outgoing;
+    const exchanged = new HttpExchange(bounds, signal, () => isConnecting);
+    const reset = open >= socketsKeptMax;
+    through.dispatch({ origin: url.origin, path: url.pathname + url.search, method, headers, body, reset }, exchanged);
+    return exchanged;
+  };
+
+  const answerOf = async (outgoing: OutgoingRequest, signal: AbortSignal, bodyBytesMax: number) => {
+    const endMs = performance.now() + requestMsMax;
+    const first = exchange(agent, outgoing, signal, { bodyBytesMax, answerMsMax: requestMsMax });
+    try {
+      return await first.answer;
+    } catch (error) {
+      // An endpoint may close a kept connection at the moment at which a request is sent on it.
+      if (!first.isOnKeptSocket || !isClosed(error)) throw error;
+      const answerMsMax = Math.max(1, endMs - performance.now());
+      return exchange(agentOfNewSockets, outgoing, signal, { bodyBytesMax, answerMsMax }).answer;
+    }
+  };
+
   return {
     async send(outgoing, signal, bodyBytesMax = 0) {
-      const limit = AbortSignal.timeout(requestMsMax);
       try {
         guard.check(outgoing.url);
-        const answer = await request(outgoing.url, {
-          dispatcher: agent,
-          method: outgoing.method,
-          headers: outgoing.headers,
-          body: outgoing.body ?? null,
-          reset: true,
-          signal: AbortSignal.any([signal, limit]),
-        });
-        const body = bodyBytesMax === 0 ? "" : await readBody(answer.body, bodyBytesMax);
-        // The rest of the body is dropped with the connection, so that a slow body does not delay an answered delivery.
-        answer.body.on("error", () => {}).destroy();
-        const retryAfter = answer.headers["retry-after"];
-        return { status: answer.statusCode, retryAfter: Array.isArray(retryAfter) ? retryAfter[0] : retryAfter, body };
+        return await answerOf(outgoing, signal, bodyBytesMax);
       } catch (error) {
         if (signal.aborted) throw signal.reason;
-        throw toSendError(error, limit.aborted, requestMsMax);
+        throw toSendError(error, requestMsMax);
       }
     },
-    close: () => agent.destroy(),
+    close: async () => {
+      await Promise.all([agent.destroy(), agentOfNewSockets.destroy()]);
+    },
   };
 };
 
-const readBody = async (body: AsyncIterable<Uint8Array>, bytesMax: number): Promise<string> => {
-  const parts: Uint8Array[] = [];
-  let size = 0;
-  for await (const part of body) {
-    parts.push(part);
-    size += part.byteLength;
-    if (size >= bytesMax) break;
-  }
-  return Buffer.concat(parts).subarray(0, bytesMax).toString("utf8");
-};
+/** Errors of a connection that ends before the answer. */
+const closedCodes = new Set(["UND_ERR_SOCKET", "ECONNRESET", "EPIPE"]);
 
-const toSendError = (error: unknown, isLate: boolean, requestMsMax: number): SendError => {
-  if (isLate) return new SendError("TIMEOUT", `The endpoint did not answer within ${requestMsMax} ms.`, true, error);
+const isClosed = (error: unknown): boolean => closedCodes.has((error as NodeJS.ErrnoException).code ?? "");
+
+const toSendError = (error: unknown, requestMsMax: number): SendError => {
+  if (error instanceof AnswerLateError)
+    return new SendError("TIMEOUT", `The endpoint did not answer within ${requestMsMax} ms.`, true, error);
   const { code, message } = error as NodeJS.ErrnoException;
   if (error instanceof ForbiddenAddressError)
     return new SendError("SDK_CLIENT_ERROR", `The endpoint may not be reached: ${message}.`, false, error);

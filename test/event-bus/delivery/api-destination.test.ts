@@ -9,6 +9,8 @@ import {
   ConnectionAuthorizationType,
   ConnectionOAuthHttpMethod,
 } from "../../../gen/quartet/eventbus/v1/connection_pb.ts";
+import type { KeyNames } from "../../../services/kit/keyring/key-names.ts";
+import { anyKeyNames, NamedKeyError } from "../../../services/kit/keyring/key-names.ts";
 import { startHttpReceiver } from "../../support/http-receiver.ts";
 import { startHarness } from "../harness.ts";
 import type { ShopOptions } from "./shop.ts";
@@ -56,7 +58,7 @@ describe("a request to an API destination", () => {
     expect(traceparent).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-0[01]$/);
     expect(headers).toEqual({
       "accept-encoding": "gzip,deflate",
-      connection: "close",
+      connection: "keep-alive",
       "content-type": "application/json; charset=utf-8",
       range: "bytes=0-1048575",
       "user-agent": "Amazon/EventBridge/ApiDestinations",
@@ -184,6 +186,37 @@ describe("a connection proves itself", () => {
       },
     });
     expect(request?.headers.authorization).toBe("Basic YWxpY2U6b3Blbi1zZXNhbWU=");
+  });
+
+  test("by its present secret: a changed one acts on the next delivery, and none is used without its key", async () => {
+    const name = "till-key";
+    let isUsable = true;
+    const keyNames: KeyNames = {
+      ...anyKeyNames,
+      usableId: (id) => {
+        if (id === name && !isUsable) throw new NamedKeyError("DISABLED", id);
+        return anyKeyNames.usableId(id);
+      },
+    };
+    const { client, app, clock } = await startHarness({ keyNames });
+    const shop = await openShop(client, { connection: { kmsKeyIdentifier: name } });
+    const sell = async (): Promise<(string | string[] | undefined)[]> => {
+      await shop.sell({ n: 1 });
+      await app.jobs.idle();
+      return shop.till.received.map(({ headers }) => headers["x-key"]);
+    };
+    expect([await sell(), await sell()]).toEqual([["k-1"], ["k-1", "k-1"]]);
+    await client.updateConnection({
+      name: "shop",
+      authParameters: { apiKeyAuthParameters: { apiKeyName: "x-key", apiKeyValue: "k-2" } },
+    });
+    expect(await sell()).toEqual(["k-1", "k-1", "k-2"]);
+    isUsable = false;
+    expect(await sell()).toEqual(["k-1", "k-1", "k-2"]);
+    isUsable = true;
+    clock.advance(60_000);
+    await app.jobs.idle();
+    expect(shop.till.received.map(({ headers }) => headers["x-key"])).toEqual(["k-1", "k-1", "k-2", "k-2"]);
   });
 
   // method | content type | request line and body of the token request

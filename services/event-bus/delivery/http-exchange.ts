@@ -1,0 +1,129 @@
+import type { IncomingHttpHeaders } from "node:http";
+
+import type { Dispatcher } from "undici";
+
+/** The answer to a request. */
+export interface IncomingAnswer {
+  readonly status: number;
+  readonly retryAfter: string | undefined;
+  /** The beginning of the body; empty unless it was requested. */
+  readonly body: string;
+}
+
+/** Bounds of one exchange. */
+export interface ExchangeLimits {
+  /** Bytes of the answer's body that the caller needs. */
+  readonly bodyBytesMax: number;
+  /** Milliseconds until the answer. */
+  readonly answerMsMax: number;
+}
+
+/** A request had no answer in time. */
+export class AnswerLateError extends Error {
+  override readonly name = "AnswerLateError";
+}
+
+/** What is read and dropped of a body that nobody needs, so that its connection can be used again. */
+const droppedBytesMax = 65_536;
+const droppedMsMax = 1_000;
+
+/**
+ * One request on its connection. The answer is complete as soon as all of it that was requested has arrived; the rest
+ * of a body is read and dropped, so that a slow body does not delay an answered request. A body with more of it, in
+ * bytes or in time, ends its connection.
+ */
+export class HttpExchange implements Dispatcher.DispatchHandler {
+  readonly #limits: ExchangeLimits;
+  readonly #signal: AbortSignal;
+  readonly #isConnecting: () => boolean;
+  readonly #answer = Promise.withResolvers<IncomingAnswer>();
+  readonly #parts: Buffer[] = [];
+  readonly #onAbort = (): void => this.#giveUp(this.#signal.reason);
+  #timer: NodeJS.Timeout;
+  #controller: Dispatcher.DispatchController | undefined;
+  #givenUp: Error | undefined;
+  #isSettled = false;
+  #isKept = false;
+  #status = 0;
+  #headers: IncomingHttpHeaders = {};
+  #size = 0;
+
+  /** `isConnecting` returns whether requests that start now are the first ones of a new connection. */
+  constructor(limits: ExchangeLimits, signal: AbortSignal, isConnecting: () => boolean) {
+    this.#limits = limits;
+    this.#signal = signal;
+    this.#isConnecting = isConnecting;
+    this.#timer = setTimeout(() => this.#giveUp(new AnswerLateError("no answer in time")), limits.answerMsMax);
+    signal.addEventListener("abort", this.#onAbort, { once: true });
+    if (signal.aborted) this.#onAbort();
+  }
+
+  /** Rejects with AnswerLateError, the signal's reason, or the error of the connection. */
+  get answer(): Promise<IncomingAnswer> {
+    return this.#answer.promise;
+  }
+
+  /** Whether the request was sent on a connection that an earlier request had used. */
+  get isOnKeptSocket(): boolean {
+    return this.#isKept;
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    this.#isKept = !this.#isConnecting();
+    if (this.#givenUp !== undefined) controller.abort(this.#givenUp);
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (status < 200) return;
+    this.#status = status;
+    this.#headers = headers;
+    if (this.#limits.bodyBytesMax === 0) this.#complete();
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#size += chunk.length;
+    const { bodyBytesMax } = this.#limits;
+    if (!this.#isSettled) {
+      this.#parts.push(chunk);
+      if (this.#size >= bodyBytesMax) this.#complete();
+    }
+    if (this.#size > bodyBytesMax + droppedBytesMax) this.#giveUp(new Error("the body of the answer is too long"));
+  }
+
+  onResponseEnd(): void {
+    this.#complete();
+    clearTimeout(this.#timer);
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
+    this.#settle();
+    clearTimeout(this.#timer);
+    this.#answer.reject(error);
+  }
+
+  #complete(): void {
+    if (this.#isSettled) return;
+    this.#settle();
+    this.#timer = setTimeout(() => this.#giveUp(new Error("the body of the answer is too slow")), droppedMsMax);
+    const retryAfter = this.#headers["retry-after"];
+    const body = Buffer.concat(this.#parts.splice(0)).subarray(0, this.#limits.bodyBytesMax).toString("utf8");
+    this.#answer.resolve({ status: this.#status, retryAfter, body });
+  }
+
+  /** Ends the exchange and its connection; also a request that waits for its connection. */
+  #giveUp(error: unknown): void {
+    const reason = error instanceof Error ? error : new Error("the request was given up", { cause: error });
+    this.#givenUp = reason;
+    this.#settle();
+    this.#answer.reject(reason);
+    this.#controller?.abort(reason);
+  }
+
+  #settle(): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    clearTimeout(this.#timer);
+    this.#signal.removeEventListener("abort", this.#onAbort);
+  }
+}
