@@ -1,9 +1,10 @@
+import type { KeyObject } from "node:crypto";
 import { createHmac, hkdfSync, randomBytes } from "node:crypto";
 
 import { LRUCache } from "lru-cache";
 
 import type { Keyring } from "../../kit/keyring/keyring.ts";
-import { seal, unseal } from "../../kit/keyring/sealed.ts";
+import { sealKey, secretKey, unsealKey } from "../../kit/keyring/sealed.ts";
 
 /**
  * The keys of domains. The keyring wraps a key for each domain, under the named key of the domain's settings; the key
@@ -29,9 +30,9 @@ export interface DomainKeyring {
 export interface DomainKeys {
   /** 32 bytes that represent a text in the index: equal for equal texts, and meaningless without the key. */
   digest(parts: readonly string[]): Uint8Array;
-  wrapNewProfileKey(profileId: Uint8Array): { readonly key: Uint8Array; readonly wrapped: Uint8Array };
+  wrapNewProfileKey(profileId: Uint8Array): { readonly key: KeyObject; readonly wrapped: Uint8Array };
   /** The data key of a profile. Throws SealBrokenError, also without a wrapped key. */
-  openProfileKey(profileId: Uint8Array, wrapped: Uint8Array | undefined): Uint8Array;
+  openProfileKey(profileId: Uint8Array, wrapped: Uint8Array | undefined): KeyObject;
 }
 
 /** Domains whose keys are kept in memory. */
@@ -66,23 +67,23 @@ export const createDomainKeyring = (keyring: Keyring): DomainKeyring => {
 /** The associated data of a wrapped domain key: it can be unwrapped only for its domain. */
 const domainKeyData = (domainId: Uint8Array) => ["domain-key", domainId];
 
-const domainKeys = (domainKey: Uint8Array, domainId: Uint8Array): DomainKeys => {
+const domainKeys = (domainKey: KeyObject, domainId: Uint8Array): DomainKeys => {
   const indexKey = derive(domainKey, "index");
   const profileWrappingKey = derive(domainKey, "profile-wrapping");
   const associatedData = (profileId: Uint8Array) => ["profile-key", domainId, profileId];
   return {
     digest: (parts) => createHmac("sha256", indexKey).update(JSON.stringify(parts), "utf8").digest(),
     wrapNewProfileKey: (profileId) => {
-      const key = randomBytes(keyBytes);
-      return { key, wrapped: seal(profileWrappingKey, associatedData(profileId), key) };
+      const key = secretKey(randomBytes(keyBytes));
+      return { key, wrapped: sealKey(profileWrappingKey, associatedData(profileId), key) };
     },
     openProfileKey: (profileId, wrapped) =>
-      unseal(profileWrappingKey, associatedData(profileId), wrapped ?? new Uint8Array()),
+      unsealKey(profileWrappingKey, associatedData(profileId), wrapped ?? new Uint8Array()),
   };
 };
 
-const derive = (key: Uint8Array, purpose: string): Uint8Array =>
-  new Uint8Array(hkdfSync("sha256", key, "quartet/customer-profile", purpose, keyBytes));
+const derive = (key: KeyObject, purpose: string): KeyObject =>
+  secretKey(new Uint8Array(hkdfSync("sha256", key, "quartet/customer-profile", purpose, keyBytes)));
 
 const base64 = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");

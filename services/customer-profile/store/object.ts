@@ -1,3 +1,5 @@
+import type { KeyObject } from "node:crypto";
+
 import type { ObjectRecord } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
 import { seal, unseal } from "../../kit/keyring/sealed.ts";
 import type { Reader, Transaction } from "../../kit/store/transaction.ts";
@@ -58,7 +60,7 @@ export const listObjects = async (
 /** The text of an object. */
 export const readObject = (
   domain: DomainData,
-  profileKey: Uint8Array,
+  profileKey: KeyObject,
   address: ObjectAddress,
   record: ObjectRecord,
 ): string => unseal(profileKey, associatedData(domain.id, address), record.content).toString("utf8");
@@ -67,7 +69,7 @@ export const readObject = (
 export const putObject = async (
   transaction: Transaction,
   domain: DomainData,
-  profileKey: Uint8Array,
+  profileKey: KeyObject,
   address: ObjectAddress,
   object: NewObject,
 ): Promise<void> => {

@@ -1,3 +1,5 @@
+import type { KeyObject } from "node:crypto";
+
 import type { ProfileRecord } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
 import { seal, unseal } from "../../kit/keyring/sealed.ts";
@@ -81,7 +83,7 @@ export const getProfile = async (
 };
 
 /** The data key of a profile. */
-export const profileKeyOf = async (reader: Reader, domain: DomainData, profileId: Uint8Array): Promise<Uint8Array> =>
+export const profileKeyOf = async (reader: Reader, domain: DomainData, profileId: Uint8Array): Promise<KeyObject> =>
   domain.keys.openProfileKey(profileId, (await reader.get(profileKeys, [domain.id, profileId]))?.key);
 
 /** Stores a new profile under a new data key, with its index entries. Throws PROFILE_TOO_LARGE. */
@@ -132,7 +134,7 @@ const writeContent = async (
   transaction: Transaction,
   domain: DomainData,
   id: Uint8Array,
-  key: Uint8Array,
+  key: KeyObject,
   state: ProfileState,
   change: ProfileChange,
   before: ProfileRecord | undefined,

@@ -1,3 +1,4 @@
+import type { KeyObject } from "node:crypto";
 import { hkdfSync, randomBytes } from "node:crypto";
 
 import { LRUCache } from "lru-cache";
@@ -8,7 +9,7 @@ import type { KeyNames } from "./key-names.ts";
 import type { MasterKey, MasterKeys } from "./master-keys.ts";
 import { MasterKeysError, openMasterKeys } from "./master-keys.ts";
 import type { SealContext } from "./sealed.ts";
-import { seal, SealBrokenError, unseal } from "./sealed.ts";
+import { SealBrokenError, sealKey, secretKey, unsealKey } from "./sealed.ts";
 
 /**
  * Envelope encryption. Content is sealed with a data key of its own; the data key is stored next to it, wrapped under a
@@ -29,7 +30,7 @@ export interface Keyring {
    * Unwraps a data key. Throws NamedKeyError, SealBrokenError for another context or changed bytes, and
    * MasterKeyMissingError if its master key is missing.
    */
-  openDataKey(context: SealContext, wrapped: Uint8Array): Buffer;
+  openDataKey(context: SealContext, wrapped: Uint8Array): KeyObject;
   /** For callers that cache data keys: throws NamedKeyError if the named key of a wrapped one may not be used now. */
   assertUsable(wrapped: Uint8Array): void;
   /** True if the data key is wrapped under the key that currently has this name. Throws NamedKeyError for the name. */
@@ -43,7 +44,7 @@ export interface Keyring {
 }
 
 interface DataKey {
-  readonly key: Buffer;
+  readonly key: KeyObject;
   readonly wrapped: Buffer;
 }
 
@@ -68,31 +69,33 @@ const wrappingKeysMax = 1_000;
 
 /** The keyring over given master keys. */
 export const createKeyring = (masters: MasterKeys, names: KeyNames): Keyring => {
-  const wrappingKeys = new LRUCache<string, Buffer>({ max: wrappingKeysMax });
+  const wrappingKeys = new LRUCache<string, KeyObject>({ max: wrappingKeysMax });
 
-  const wrappingKey = ({ id, key }: MasterKey, keyId: string): Buffer => {
+  const wrappingKey = ({ id, key }: MasterKey, keyId: string): KeyObject => {
     const name = `${id} ${keyId}`;
     const known = wrappingKeys.get(name);
     if (known !== undefined) return known;
-    const derived = Buffer.from(hkdfSync("sha256", key, "", `quartet wrapping key ${keyId}`, dataKeyBytes));
+    const derived = secretKey(
+      new Uint8Array(hkdfSync("sha256", key, "", `quartet wrapping key ${keyId}`, dataKeyBytes)),
+    );
     wrappingKeys.set(name, derived);
     return derived;
   };
 
-  const wrap = (keyId: string, context: SealContext, key: Uint8Array): Buffer => {
+  const wrap = (keyId: string, context: SealContext, key: KeyObject): Buffer => {
     const master = masters.latest();
     const header = headerOf(master.id, keyId);
-    return Buffer.concat([header, seal(wrappingKey(master, keyId), [header, ...context], key)]);
+    return Buffer.concat([header, sealKey(wrappingKey(master, keyId), [header, ...context], key)]);
   };
 
-  const unwrap = (context: SealContext, wrapped: Uint8Array, parts: WrappedParts): Buffer => {
+  const unwrap = (context: SealContext, wrapped: Uint8Array, parts: WrappedParts): KeyObject => {
     const master = masters.find(parts.masterId);
     if (master === undefined) throw new MasterKeyMissingError(parts.masterId);
     const header = wrapped.subarray(0, parts.sealedAt);
-    return unseal(wrappingKey(master, parts.keyId), [header, ...context], wrapped.subarray(parts.sealedAt));
+    return unsealKey(wrappingKey(master, parts.keyId), [header, ...context], wrapped.subarray(parts.sealedAt));
   };
 
-  const openDataKey = (context: SealContext, wrapped: Uint8Array): Buffer => {
+  const openDataKey = (context: SealContext, wrapped: Uint8Array): KeyObject => {
     const parts = partsOfWrapped(wrapped);
     names.usableId(parts.keyId);
     return unwrap(context, wrapped, parts);
@@ -102,7 +105,7 @@ export const createKeyring = (masters: MasterKeys, names: KeyNames): Keyring => 
     masterKeyId: () => masters.latest().id,
     hasOlderMasterKeys: () => masters.hasOlder(),
     createDataKey: (keyName, context) => {
-      const key = randomBytes(dataKeyBytes);
+      const key = secretKey(randomBytes(dataKeyBytes));
       return { key, wrapped: wrap(names.usableId(keyName), context, key) };
     },
     openDataKey,

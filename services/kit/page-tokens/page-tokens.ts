@@ -1,4 +1,5 @@
-import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
+import type { KeyObject } from "node:crypto";
+import { createCipheriv, createDecipheriv, createHmac, createSecretKey, randomBytes } from "node:crypto";
 
 import type { Clock } from "../clock/clock.ts";
 
@@ -46,7 +47,8 @@ const tokenLengthMax = 16_384;
 /** Makes the tokens of one key. Throws when the key is not 32 bytes. */
 export const createPageTokens = ({ key, clock, lifetimeMs }: PageTokensOptions): PageTokens => {
   if (key.byteLength !== 32) throw new RangeError(`a page token key is 32 bytes, not ${key.byteLength}`);
-  const keyOf = (salt: Uint8Array): Buffer => createHmac("sha256", key).update(salt).digest();
+  const ownKey = createSecretKey(key);
+  const keyOf = (salt: Uint8Array): KeyObject => createSecretKey(createHmac("sha256", ownKey).update(salt).digest());
 
   return {
     seal(binding, position) {

@@ -1,8 +1,10 @@
+import { createSecretKey } from "node:crypto";
+
 import { describe, expect, test } from "vitest";
 
-import { seal, unseal } from "../../../services/kit/keyring/sealed.ts";
+import { seal, sealKey, secretKey, unseal, unsealKey } from "../../../services/kit/keyring/sealed.ts";
 
-const key = Buffer.alloc(32, 1);
+const key = createSecretKey(Buffer.alloc(32, 1));
 const content = Buffer.from("Zoë");
 const context = ["a", Buffer.of(0, 1), "b"];
 const turned = (bytes: Buffer, at: number) => {
@@ -30,7 +32,7 @@ describe("sealed content", () => {
   const sealed = seal(key, context, content);
   // what differs, key, context, sealed
   test.for([
-    ["another key", Buffer.alloc(32, 2), context, sealed],
+    ["another key", createSecretKey(Buffer.alloc(32, 2)), context, sealed],
     ["another context", key, ["a", Buffer.of(0, 2), "b"], sealed],
     ["the same bytes cut elsewhere", key, ["a", Buffer.of(0), Buffer.of(1), "b"], sealed],
     ["no context", key, [], sealed],
@@ -43,5 +45,18 @@ describe("sealed content", () => {
     expect(() => unseal(otherKey, otherContext, bytes)).toThrow(
       "The sealed bytes cannot be opened with this key in this context.",
     );
+  });
+});
+
+describe("a key", () => {
+  test("is sealed and opened like other content", () => {
+    const opened = unsealKey(key, context, sealKey(key, context, createSecretKey(Buffer.alloc(32, 3))));
+    expect(opened.export()).toEqual(Buffer.alloc(32, 3));
+  });
+
+  test("overwrites the bytes from which it is made", () => {
+    const bytes = Buffer.alloc(32, 3);
+    expect(secretKey(bytes).export()).toEqual(Buffer.alloc(32, 3));
+    expect(bytes).toEqual(Buffer.alloc(32));
   });
 });
