@@ -1,8 +1,9 @@
 import type { IncomingHttpHeaders } from "node:http";
 
 import { Code, ConnectError } from "@connectrpc/connect";
-import { codeFromHttpStatus, errorFromJsonBytes } from "@connectrpc/connect/protocol-connect";
+import { codeFromHttpStatus, endStreamFromJson, errorFromJsonBytes } from "@connectrpc/connect/protocol-connect";
 
+import { parseJson } from "../json/parse-json.ts";
 import { ProtocolError } from "../wire/protocol-error.ts";
 import { markUnprocessed } from "../wire/unprocessed.ts";
 import type { AnswerHeaders } from "./answers.ts";
@@ -33,6 +34,45 @@ export const answerError = (status: number, headers: IncomingHttpHeaders, body: 
     return error as ConnectError;
   }
 };
+
+/** The end of a stream of answers: its trailer, and the error of a call that failed. */
+interface StreamEnd {
+  readonly metadata: Headers;
+  readonly error?: ConnectError | undefined;
+}
+
+/** Reads the last frame of a stream. Throws ConnectError if it is malformed. No error is made for a call that succeeded. */
+export const streamEnd = (body: Uint8Array): StreamEnd => successfulEnd(body) ?? endStreamFromJson(body);
+
+/** Undefined: the call failed, or the frame is malformed. */
+const successfulEnd = (body: Uint8Array): StreamEnd | undefined => {
+  const metadata = new Headers();
+  if (body.length === 2 && body[0] === openBrace && body[1] === closeBrace) return { metadata };
+  const end = parsedObject(body);
+  if (end === undefined || "error" in end) return undefined;
+  const { metadata: members = {} } = end;
+  if (!isObject(members)) return undefined;
+  for (const [name, values] of Object.entries(members)) {
+    if (!Array.isArray(values) || !values.every((value) => typeof value === "string")) return undefined;
+    for (const value of values) metadata.append(name, value);
+  }
+  return { metadata };
+};
+
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+
+const parsedObject = (body: Uint8Array): Readonly<Record<string, unknown>> | undefined => {
+  try {
+    const parsed = parseJson(new TextDecoder().decode(body));
+    return isObject(parsed) ? parsed : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** An error of the wire as callers see it. An unreadable answer is the server's fault. */
 export const protocolFailure = (error: unknown): ConnectError => {

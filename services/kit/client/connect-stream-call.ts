@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 
 import { Code, ConnectError } from "@connectrpc/connect";
-import { endStreamFromJson } from "@connectrpc/connect/protocol-connect";
 import type { Dispatcher } from "undici";
 
 import type { Frame } from "../wire/frame-parser.ts";
@@ -9,7 +8,7 @@ import { compressedFlag, endStreamFlag } from "../wire/frame-parser.ts";
 import type { PayloadFinder } from "../wire/payload.ts";
 import { FrameQueue } from "../wire/frame-queue.ts";
 import { decompress } from "../wire/gzip.ts";
-import { answerError, protocolFailure, unexpectedType } from "./connect-answer.ts";
+import { answerError, protocolFailure, streamEnd, unexpectedType } from "./connect-answer.ts";
 import { ConnectCall } from "./connect-call.ts";
 import type { RequestsOwner } from "./request-frames.ts";
 
@@ -79,7 +78,7 @@ export class ConnectStreamCall extends ConnectCall implements RequestsOwner {
         if ((frame.flags & endStreamFlag) === 0) yield decode(isCompressed ? { flags: 0, body } : frame);
         else {
           isEnded = true;
-          const end = endStreamFromJson(body);
+          const end = streamEnd(body);
           end.metadata.forEach((value, name) => trailer.append(name, value));
           if (end.error !== undefined) throw end.error;
           return;

@@ -106,6 +106,9 @@ const readable = (decode: () => Message): Message => {
   }
 };
 
+/** Made once, because every call is closed; only a reader who goes on after that sees it. */
+const callEnded = new ProtocolError(Code.Canceled, "The call has ended.");
+
 /** The messages of a stream of requests. Closing it drops the rest. */
 export const messagesOf = (queue: FrameQueue, decoding: FrameDecoding, call: Call): AsyncIterator<Message> => ({
   next: async () => {
@@ -116,7 +119,7 @@ export const messagesOf = (queue: FrameQueue, decoding: FrameDecoding, call: Cal
     return { done: false, value: await decodeFrame(frame, decoding) };
   },
   return: () => {
-    queue.fail(new ProtocolError(Code.Canceled, "The call has ended."));
+    queue.fail(callEnded);
     return Promise.resolve({ done: true, value: undefined });
   },
 });
