@@ -201,7 +201,7 @@ describe("a stop", () => {
     await eventually(() => app.begun.includes("wait"), "the call runs");
     await server.stop(50);
     expect(await outcome).toMatchObject({ code: Code.Unavailable, rawMessage: "The service is not available." });
-    expect(app.aborted).toEqual(["wait"]);
+    await eventually(() => app.aborted.includes("wait"), "the handler's signal is aborted");
   });
 });
 
