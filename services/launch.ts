@@ -18,6 +18,8 @@ import { credentialsFile, installation, rootKeyVariables } from "./launcher/sett
  * variables or from quartet.json, which each process reads itself.
  */
 const main = async (): Promise<void> => {
+  // Also for what the platform stores before a process runs its first line, such as compiled code.
+  process.umask(0o077);
   const argv = process.argv.slice(2);
   if (argv.includes("--help")) {
     process.stdout.write(`${describeSettings([[undefined, installation.shared]])}\n`);

@@ -79,7 +79,28 @@ const serviceSettings = (name: ServiceName) => ({
   socket: text("", "Path of a unix socket on which RPCs are served as well, without TLS; empty: none."),
 });
 
-export const customerProfileSettings = serviceSettings("customer-profile");
+/** How a service keeps what it stores. */
+export const storageSettings = {
+  acceptLoss: choice(
+    ["no", "yes"],
+    "Whether a damaged database is opened without the commits that are lost; yes logs them. Meant for one start.",
+  ),
+  freeMebibytesMin: integer(
+    64,
+    "With less free on the disk, in MiB, only reads and deletions are served.",
+    0,
+    1_048_576,
+  ),
+  freePercentMin: integer(1, "The same in percent of the disk; the larger of both counts.", 0, 90),
+  ballastMebibytes: integer(
+    16,
+    "MiB of a file that is released when the disk is full, so that the database can be opened; 0: no such file.",
+    0,
+    16_384,
+  ),
+};
+
+export const customerProfileSettings = { ...serviceSettings("customer-profile"), ...storageSettings };
 
 /** Whether requests that users cause may go to the installation's own network. */
 const privateTargets = (targets: string) =>
@@ -90,6 +111,7 @@ const privateTargets = (targets: string) =>
 
 export const refactoringWorkspaceSettings = {
   ...serviceSettings("refactoring-workspace"),
+  ...storageSettings,
   proxyListen: address(defaultAddress("refactoring-workspace", "proxy"), "Where applications' traffic is received."),
   proxyUrl: text("", "Base of the proxy URLs in responses; empty: made from proxyListen."),
   privateTargets: privateTargets("applications' services may have private addresses"),
@@ -98,6 +120,7 @@ export const refactoringWorkspaceSettings = {
 
 export const eventBusSettings = {
   ...serviceSettings("event-bus"),
+  ...storageSettings,
   privateTargets: privateTargets("targets may have private addresses or use plain http"),
   busesMax: integer(100, "Event buses of an account.", 1, 100_000),
   rulesPerBusMax: integer(300, "Rules of a bus.", 1, 1_000_000),
@@ -110,6 +133,7 @@ export const eventBusSettings = {
 
 export const objectStorageSettings = {
   ...serviceSettings("object-storage"),
+  ...storageSettings,
   eventBusAddress: serviceAddress("event-bus", "Where bucket notifications are sent"),
 };
 

@@ -285,6 +285,11 @@ export const namesBeyondTheModels: readonly {
     names: ["CorruptContent", "CorruptRecord", "MissingContent"],
     reason: "damage on the disk has names of its own, so that nobody takes it for a missing object",
   },
+  {
+    api: "object-storage",
+    names: ["InsufficientStorage"],
+    reason: "the public service has no full disks, so its model has no name for one",
+  },
 ];
 
 /** Listings without pages, and why. */

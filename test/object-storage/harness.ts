@@ -80,8 +80,11 @@ export const startHarness = async (options: HarnessOptions = {}): Promise<Harnes
 };
 
 /** Starts the service as a process of its own. */
-export const startProcess = (dataDir: string): Promise<ServiceProcess<typeof ObjectStorageService>> =>
-  startServiceProcess({ service: ObjectStorageService, folder: "object-storage", dataDir });
+export const startProcess = (
+  dataDir: string,
+  options: { readonly settings?: Readonly<Record<string, string>>; readonly output?: number } = {},
+): Promise<ServiceProcess<typeof ObjectStorageService>> =>
+  startServiceProcess({ service: ObjectStorageService, folder: "object-storage", dataDir, ...options });
 
 export type PutInit = MessageInitShape<typeof PutObjectRequestSchema>;
 export type GetInit = MessageInitShape<typeof GetObjectRequestSchema>;

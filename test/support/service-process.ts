@@ -23,6 +23,8 @@ export interface ServiceProcess<S extends DescService> {
   readonly client: Client<S>;
   /** Ends the process without a warning, as `kill -9` does. */
   kill(): Promise<void>;
+  /** Whether the process has ended. */
+  hasEnded(): boolean;
   /** The most memory that the process had so far, in bytes. */
   peakMemoryBytes(): Promise<number>;
 }
@@ -35,24 +37,26 @@ export interface ServiceProcessOptions<S extends DescService> {
   readonly dataDir: string;
   /** Settings as environment variables. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** Descriptor of the file that it logs to. Unset: it does not log. */
+  readonly output?: number | undefined;
 }
 
 /** Starts a service on the data directory and waits until it is ready; it is killed when the test ends. */
 export const startServiceProcess = async <S extends DescService>(
   options: ServiceProcessOptions<S>,
 ): Promise<ServiceProcess<S>> => {
-  const { service, folder, dataDir, settings } = options;
+  const { service, folder, dataDir, settings, output } = options;
   const keyPair = await ensureKeyPair(keysDirectory(dataDir), "gateway");
   const minter = createMinter({ keyPair, clock: systemClock });
   const child = fork(join(import.meta.dirname, "../../services", folder, "main.ts"), {
     env: {
       ...process.env,
       QUARTET_DATA_DIR: dataDir,
-      QUARTET_LOG_LEVEL: "silent",
+      QUARTET_LOG_LEVEL: output === undefined ? "silent" : "debug",
       [`QUARTET_${folder.replaceAll("-", "_").toUpperCase()}_LISTEN`]: "127.0.0.1:0",
       ...settings,
     },
-    stdio: ["ignore", "inherit", "inherit", "ipc"],
+    stdio: ["ignore", output ?? "inherit", "inherit", "ipc"],
   });
   const exited = once(child, "exit");
   const kill = async (): Promise<void> => {
@@ -70,6 +74,7 @@ export const startServiceProcess = async <S extends DescService>(
   return {
     client: createClient(service, transport),
     kill,
+    hasEnded: () => child.exitCode !== null || child.signalCode !== null,
     async peakMemoryBytes() {
       const status = await readFile(`/proc/${child.pid}/status`, "utf8");
       return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) * 1024;

@@ -1,8 +1,10 @@
-import type { DestinationStream, LoggerOptions, Logger as PinoLogger } from "pino";
+import type { DestinationStream, Logger as PinoLogger } from "pino";
 import { pino } from "pino";
+import { prettyFactory } from "pino-pretty";
 
 import { currentTrace } from "../trace/current-trace.ts";
 import { describeError } from "./error-description.ts";
+import { LogDestination, openStandardOutput } from "./log-destination.ts";
 import { hideSecrets } from "./secret-text.ts";
 
 export type Logger = PinoLogger;
@@ -13,11 +15,11 @@ interface LogOptions {
   readonly name: string;
   /** fatal, error, warn, info, debug, trace or silent. Unset: info. */
   readonly level?: string;
-  /** Lines for people instead of JSON. Unset: when standard output is a terminal or the launcher asks for it. */
+  /** Lines for people instead of JSON. Unset: if standard output is a terminal or QUARTET_LOG_PRETTY is 1. */
   readonly pretty?: boolean;
 }
 
-/** Member names whose values never appear in a line, at the top and one level down. */
+/** Members whose values are never logged, at the top and one level down. */
 const secretMembers = [
   "authorization",
   "secretAccessKey",
@@ -34,43 +36,58 @@ const secretMembers = [
  * A logger of one process: JSON lines on standard output, or readable lines on a terminal. A line that is written
  * during a call carries its `trace_id`.
  *
- * Secrets are kept out in four ways: members with secret names are hidden; of a protobuf message only the type is shown
- * (`loggable` shows more); of an error only text, stack, code and causes; and tokens, signatures and keys are removed
- * from texts.
+ * Secrets stay out in four ways: members with certain names are hidden; a protobuf message is logged as its type alone
+ * (`loggable` shows more of it); errors are logged as message, stack and cause, without their other properties; and
+ * tokens, signatures and keys are removed from texts.
  */
 export const createLogger = (options: LogOptions): Logger => {
-  const pretty = options.pretty ?? (process.env["QUARTET_LOG_PRETTY"] === "1" || process.stdout.isTTY);
-  const settings: LoggerOptions = {
-    name: options.name,
-    level: options.level ?? "info",
-    base: { name: options.name },
-    timestamp: pino.stdTimeFunctions.isoTime,
-    mixin: traceMembers,
-    serializers: { err: describeError, error: describeError, cause: describeError },
-    formatters: { log: withoutMessages },
-    hooks: { streamWrite: hideSecrets },
-    redact: { paths: secretMembers.flatMap((member) => [member, `*.${member}`]), censor: "[hidden]" },
-  };
-  return pretty ? pino({ ...settings, transport: prettyTransport }) : pino(settings, standardOutput());
+  const isPretty = options.pretty ?? (process.env["QUARTET_LOG_PRETTY"] === "1" || process.stdout.isTTY);
+  return pino(
+    {
+      name: options.name,
+      level: options.level ?? "info",
+      base: { name: options.name },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      mixin: traceMembers,
+      serializers: { err: describeError, error: describeError, cause: describeError },
+      formatters: { log: withoutMessages },
+      hooks: { streamWrite: hideSecrets },
+      redact: { paths: secretMembers.flatMap((member) => [member, `*.${member}`]), censor: "[hidden]" },
+    },
+    isPretty ? prettified(standardOutput()) : standardOutput(),
+  );
 };
 
-const prettyTransport = {
-  target: "pino-pretty",
-  options: {
+/** The most that waits, over all loggers, while standard output accepts nothing. */
+const waitingBytesMax = 4 * 1024 * 1024;
+
+let destination: LogDestination | undefined;
+
+/** One for all loggers of a process, so that their lines do not mix. */
+const standardOutput = (): LogDestination => {
+  destination ??= new LogDestination({ descriptor: openStandardOutput(), waitingBytesMax, droppedLine });
+  return destination;
+};
+
+const droppedLine = (dropped: number): string => {
+  const msg = "log lines were dropped while the output accepted none";
+  return `${JSON.stringify({ level: 40, time: new Date().toISOString(), dropped, msg })}\n`;
+};
+
+/** Lines for people. Formatted here and not in a thread, which could lag or end by itself. */
+const prettified = (output: LogDestination): DestinationStream => {
+  const prettify = prettyFactory({
     ignore: "name,pid,hostname",
     messageFormat: "{name}: {msg}",
     translateTime: "HH:MM:ss.l",
     singleLine: true,
-  },
-};
-
-/**
- * Standard output, to which another thread writes the lines in order; the remaining ones are written at exit. It has no
- * flush for pino to call after a fatal line: that would write the fatal line before those still being written.
- */
-const standardOutput = (): DestinationStream => {
-  const destination = pino.destination({ dest: process.stdout.fd, sync: false });
-  return { write: (line) => void destination.write(line) };
+    colorize: process.stdout.hasColors?.() ?? false,
+  });
+  return {
+    write: (line: string) => output.write(prettify(line)),
+    flush: (done: () => void) => output.flush(done),
+    flushSync: () => output.flushSync(),
+  } as DestinationStream;
 };
 
 const traceMembers = (): object => {

@@ -9,7 +9,7 @@ interface Started {
 }
 
 /** Lets a process end itself. */
-interface Life {
+interface ProcessControl {
   /** Ends the process with status 1, because it can serve no longer; its launcher starts it again. */
   end(reason: Error): void;
 }
@@ -20,6 +20,9 @@ export interface ReadyMessage {
   readonly urls: Readonly<Record<string, string>>;
 }
 
+/** How long an ending process waits until its last log lines are written. */
+const lastLinesMs = 500;
+
 /**
  * The messages of a process to its launcher: once a second that it is opening its data, then once that it is ready, and
  * once that it drains.
@@ -27,17 +30,24 @@ export interface ReadyMessage {
 export type LifeMessage = { readonly opening: true } | ReadyMessage | { readonly draining: true };
 
 /**
- * Runs a process until SIGINT, SIGTERM or the end of its launcher, which it sends messages about its state. A start that
- * fails and an uncaught error are logged and end the process with status 1.
+ * Runs a process until it receives SIGINT or SIGTERM, or its launcher ends. Sends the launcher a message when it is
+ * ready. A start that fails, and an error that nothing caught, are logged and end the process with status 1. Files
+ * that it creates are readable and writable only by their owner.
  */
-export const runProcess = async (log: Logger, start: (life: Life) => Promise<Started>): Promise<void> => {
-  const die = (error: unknown, why = "ends on an error that nothing handled") => {
-    log.fatal({ err: error }, why);
-    log.flush();
-    process.exitCode = 1;
-    // The log may be written by another thread, which gets this time for the last lines.
-    setTimeout(() => process.exit(1), 100);
+export const runProcess = async (log: Logger, start: (control: ProcessControl) => Promise<Started>): Promise<void> => {
+  process.umask(0o077);
+  let isEnding = false;
+  const exit = (status: number, logLast: () => void) => {
+    if (isEnding) return;
+    isEnding = true;
+    // Armed before the last line, so that a log that cannot be written does not keep the process.
+    setTimeout(() => process.exit(status), lastLinesMs);
+    process.exitCode = status;
+    logLast();
+    log.flush(() => process.exit(status));
   };
+  const die = (error: unknown, why = "ends on an error that nothing handled") =>
+    exit(1, () => log.fatal({ err: error }, why));
   process.on("uncaughtException", (error) => die(error));
   process.on("unhandledRejection", (error) => die(error));
   // What is half open is as after a crash, which it survives.
@@ -49,23 +59,21 @@ export const runProcess = async (log: Logger, start: (life: Life) => Promise<Sta
   try {
     started = await start({ end: (reason) => die(reason, "ends because it can serve no longer") });
   } catch (error) {
-    die(error);
+    die(error, "cannot start");
     return;
   } finally {
     clearInterval(opening);
   }
-  let stopping = false;
+  let isStopping = false;
   const stop = (why: string) => {
-    if (stopping) return;
-    stopping = true;
+    if (isStopping) return;
+    isStopping = true;
     log.info({ why }, "draining");
     report({ draining: true });
     started.stop().then(
       () => {
-        log.info("stopped");
-        log.flush();
         if (process.connected) process.disconnect?.();
-        setTimeout(() => process.exit(0), 50);
+        exit(0, () => log.info("stopped"));
       },
       (error: unknown) => die(error),
     );

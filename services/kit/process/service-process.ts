@@ -32,17 +32,27 @@ import { storeMetrics } from "../metrics/store-metrics.ts";
 import type { Handlers } from "../server/handlers.ts";
 import { startServer } from "../server/server.ts";
 import type { ClientTls } from "../tls/client-tls.ts";
+import { DiskSpace } from "../store/disk-space.ts";
 import type { Store } from "../store/store.ts";
 import { openStore } from "../store/store.ts";
 import { runProcess } from "./process.ts";
 import type { ProcessTls, TlsConfig } from "./process-tls.ts";
 import { openProcessTls, warnIfExposed } from "./process-tls.ts";
+import { guardSpace } from "./space-guard.ts";
 
 /** The settings that every process of an installation shares, as far as the kit uses them. */
 interface SharedConfig extends TlsConfig {
   readonly dataDir: string;
   readonly logLevel: string;
   readonly drainMs: number;
+}
+
+/** The settings by which a service keeps what it stores. */
+interface StorageConfig {
+  readonly acceptLoss: "no" | "yes";
+  readonly freeMebibytesMin: number;
+  readonly freePercentMin: number;
+  readonly ballastMebibytes: number;
 }
 
 /** What a service's own dependencies are built from. */
@@ -178,18 +188,27 @@ export const runService = async <S extends DescService, App, Shared extends Sett
   declared: ServiceProcess<S, App, Shared, Own>,
 ): Promise<void> => {
   const config = processConfig(declared.installation, declared.name, declared.settings);
-  const shared = config as unknown as SharedConfig & { readonly listen: Address; readonly socket: string };
+  const shared = config as unknown as SharedConfig &
+    StorageConfig & { readonly listen: Address; readonly socket: string };
   const log = createLogger({ name: declared.name, level: shared.logLevel });
   const accounts = processAccounts(declared.installation, declared.name, log);
   const keyNames = processKeyNames(declared.installation, declared.name, log);
   const tls = processTls(shared, declared.name, log);
   warnIfExposed(shared.listen, tls.server, log);
-  await runProcess(log, async (life) => {
+  await runProcess(log, async (control) => {
     const keys = keysDirectory(shared.dataDir);
     const keyPair = await ensureKeyPair(keys, declared.name);
     const directory = join(shared.dataDir, declared.name);
-    // After a failed write it is unknown what was written last, until the store is opened again.
-    const store = await openStore({ directory: join(directory, "leveldb"), log, onBroken: (error) => life.end(error) });
+    const space = openDiskSpace(directory, shared, log);
+    const store = await openStore({
+      directory: join(directory, "leveldb"),
+      acceptLoss: shared.acceptLoss === "yes",
+      hasRoomFor: space.hasRoomFor,
+      log,
+      // After a refused write it is unknown what is stored, until the store is opened again.
+      onBroken: (error) => control.end(error),
+    });
+    space.tend();
     const metrics = createMetrics({ withProcess: true });
     storeMetrics(metrics, store);
     const foundation = {
@@ -209,12 +228,16 @@ export const runService = async <S extends DescService, App, Shared extends Sett
     if (opened.jobs !== undefined) jobsMetrics(metrics, opened.jobs);
     const socketPath = tls.server === undefined && shared.socket !== "" ? shared.socket : undefined;
     if (socketPath !== undefined) await makeRoomForSocket(socketPath);
+    const handlers = guardSpace(declared.service, declared.handlers, {
+      isLow: () => space.isLow,
+      refusal: () => roleFault(faultTable(declared.errors), FaultRole.STORAGE_FULL),
+    });
     const server = await startServer({
       name: declared.name,
       listen: shared.listen,
       socketPath,
       tls: tls.server,
-      services: [{ service: declared.service, handlers: declared.handlers, errors: declared.errors, app: opened.app }],
+      services: [{ service: declared.service, handlers, errors: declared.errors, app: opened.app }],
       authenticate: authenticateFor(declared, keys, accounts),
       log,
       metrics,
@@ -230,10 +253,22 @@ export const runService = async <S extends DescService, App, Shared extends Sett
         await server.stop(shared.drainMs);
         await opened.stop?.();
         await store.close();
+        await space.close();
       },
     };
   });
 };
+
+const mebibyte = 1024 * 1024;
+
+const openDiskSpace = (directory: string, config: StorageConfig, log: Logger): DiskSpace =>
+  new DiskSpace({
+    directory,
+    freeBytesMin: config.freeMebibytesMin * mebibyte,
+    freePercentMin: config.freePercentMin,
+    ballastBytes: config.ballastMebibytes * mebibyte,
+    log,
+  });
 
 /** Removes the socket of a process that was killed; only the owner of the directory may connect. */
 const makeRoomForSocket = async (path: string): Promise<void> => {

@@ -8,7 +8,13 @@ import { UnauthenticatedError } from "../identity/unauthenticated-error.ts";
 import { NamedKeyError } from "../keyring/key-names.ts";
 import { MasterKeyMissingError } from "../keyring/keyring.ts";
 import { SealBrokenError } from "../keyring/sealed.ts";
-import { StoreClosedError, StoreContentionError, StoreCorruptionError, StoreOverloadedError } from "../store/errors.ts";
+import {
+  StoreClosedError,
+  StoreContentionError,
+  StoreCorruptionError,
+  StoreFullError,
+  StoreOverloadedError,
+} from "../store/errors.ts";
 import { codeOfNumber } from "../wire/codes.ts";
 import { ProtocolError } from "../wire/protocol-error.ts";
 import { EmptyUploadError } from "./upload.ts";
@@ -44,8 +50,16 @@ export const refusalOf = (thrown: unknown, table: FaultTable | undefined, reques
 /** The role and metadata of an exception of the kit's other parts. */
 const kitRole = (thrown: unknown): readonly [FaultRole, FaultMetadata] | undefined => {
   if (thrown instanceof NamedKeyError) return [keyRoles[thrown.problem], { key_name: thrown.keyName }];
+  if (isDiskFull(thrown)) return [FaultRole.STORAGE_FULL, {}];
   const known = kitRoles.find(([type]) => thrown instanceof type);
   return known && [known[1], known[2]];
+};
+
+/** A file could not be written, or the store refused a change, for lack of room. */
+const isDiskFull = (thrown: unknown): boolean => {
+  if (!(thrown instanceof Error)) return false;
+  const { code } = thrown as NodeJS.ErrnoException;
+  return thrown instanceof StoreFullError || code === "ENOSPC" || code === "EDQUOT";
 };
 
 const keyRoles = {

@@ -1,6 +1,6 @@
 import type { ConflictLog } from "./conflict-log.ts";
 import type { Engine } from "./engine.ts";
-import { StoreContentionError, StoreOverloadedError, StoreWriteError } from "./errors.ts";
+import { StoreContentionError, StoreFullError, StoreOverloadedError, StoreWriteError } from "./errors.ts";
 import type { PendingTransaction } from "./pending-transaction.ts";
 import { WriteSet } from "./write-set.ts";
 
@@ -16,10 +16,18 @@ export interface CommitLimits {
   readonly rerunMsMax: number;
 }
 
+/** The functions that a group commit calls. */
+export interface CommitHooks {
+  /** Whether the disk has room for a group of this many bytes. */
+  readonly hasRoomFor: (bytes: number) => boolean;
+  /** Called once, when the disk has refused a write. */
+  readonly onBroken: (error: StoreWriteError) => void;
+}
+
 /** How many times longer a transaction may run inside its group when it would be refused otherwise. */
 const lastChanceFactor = 20;
 
-/** What the group commit has done so far. */
+/** Counts of the group commit since the store was opened. */
 export interface CommitStats {
   readonly groups: number;
   readonly commits: number;
@@ -34,14 +42,14 @@ export interface CommitStats {
 /**
  * The one place where anything is committed. While a group is being written the next one gathers. A group is: all
  * waiting transactions whose reads still hold, oldest first; then the others, run again one by one on top of those,
- * so that even callers who all change the same record share one disk write. Nobody is answered, neither with a
- * result nor with a refusal that rests on the group's changes, before the group is durable.
+ * so that even callers who all change the same record share one disk write. No caller is answered, with a result or
+ * with a refusal that rests on the group's changes, before the group is durable.
  */
 export class CommitQueue {
   readonly #engine: Engine;
   readonly #log: ConflictLog;
   readonly #limits: CommitLimits;
-  readonly #onBroken: (error: StoreWriteError) => void;
+  readonly #hooks: CommitHooks;
   #waiting: PendingTransaction[] = [];
   #waitingBytes = 0;
   #isRunning = false;
@@ -52,11 +60,11 @@ export class CommitQueue {
   #conflicts = 0;
   #reruns = 0;
 
-  constructor(engine: Engine, log: ConflictLog, limits: CommitLimits, onBroken: (error: StoreWriteError) => void) {
+  constructor(engine: Engine, log: ConflictLog, limits: CommitLimits, hooks: CommitHooks) {
     this.#engine = engine;
     this.#log = log;
     this.#limits = limits;
-    this.#onBroken = onBroken;
+    this.#hooks = hooks;
   }
 
   get stats(): CommitStats {
@@ -76,14 +84,14 @@ export class CommitQueue {
     if (this.#broken !== undefined) throw this.#broken;
   }
 
-  /** Resolves to true when the work is durable, to false when it must be run again; rejects when it will not be. */
-  submit(work: PendingTransaction): Promise<boolean> {
+  /** Resolves to true when the transaction is durable, to false if it must run again; rejects if it failed. */
+  submit(transaction: PendingTransaction): Promise<boolean> {
     this.assertWritable();
-    if (this.#waitingBytes + work.bytes > this.#limits.waitingBytesMax && this.#waiting.length > 0)
+    if (this.#waitingBytes + transaction.bytes > this.#limits.waitingBytesMax && this.#waiting.length > 0)
       throw new StoreOverloadedError(`${this.#waitingBytes} bytes wait to be committed`);
-    this.#waitingBytes += work.bytes;
-    this.#waiting.push(work);
-    const outcome = work.expectOutcome();
+    this.#waitingBytes += transaction.bytes;
+    this.#waiting.push(transaction);
+    const outcome = transaction.expectOutcome();
     if (!this.#isRunning) {
       this.#isRunning = true;
       void this.#run();
@@ -96,13 +104,13 @@ export class CommitQueue {
       // One turn of the event loop, so that callers who were just answered can join with their next transaction.
       await new Promise(setImmediate);
       if (this.#waiting.length === 0) break;
-      const works = this.#take();
+      const transactions = this.#take();
       try {
-        await this.#commitGroup(works);
+        await this.#commitGroup(transactions);
       } catch (error) {
-        // Nobody may wait for ever, whatever went wrong; who was answered already does not notice.
+        // No caller may wait for ever, whatever failed; failing one that was answered has no effect.
         this.#break(error);
-        for (const work of works) work.fail(this.#broken);
+        for (const transaction of transactions) transaction.fail(this.#broken);
       }
     }
     this.#isRunning = false;
@@ -118,56 +126,61 @@ export class CommitQueue {
     return this.#waiting.splice(0, count);
   }
 
-  async #commitGroup(works: readonly PendingTransaction[]): Promise<void> {
+  async #commitGroup(transactions: readonly PendingTransaction[]): Promise<void> {
     const changes = new WriteSet();
     const members: PendingTransaction[] = [];
     const losers: PendingTransaction[] = [];
-    for (const work of works) {
-      if (this.#broken !== undefined) work.fail(this.#broken);
-      else if (work.signal?.aborted) work.fail(work.signal.reason);
-      else if (this.#isStale(work) || work.attempt.reads.isTouchedBy(changes)) losers.push(work);
+    for (const transaction of transactions) {
+      if (this.#broken !== undefined) transaction.fail(this.#broken);
+      else if (transaction.signal?.aborted) transaction.fail(transaction.signal.reason);
+      else if (this.#isStale(transaction) || transaction.attempt.reads.isTouchedBy(changes)) losers.push(transaction);
       else {
-        changes.setAll(work.attempt.changes);
-        members.push(work);
+        changes.setAll(transaction.attempt.changes);
+        members.push(transaction);
       }
     }
     members.push(...(await this.#rerun(losers, changes)));
+    if (changes.size > 0 && !this.#hooks.hasRoomFor(changes.bytes)) {
+      for (const transaction of members)
+        transaction.fail(new StoreFullError("the disk has too little room for this change"));
+      return;
+    }
     if (changes.size > 0 && !(await this.#write(changes))) {
-      for (const work of members) work.fail(this.#broken);
+      for (const transaction of members) transaction.fail(this.#broken);
       return;
     }
     this.#commits += members.length;
-    for (const work of members) work.succeed();
+    for (const transaction of members) transaction.succeed();
   }
 
-  #isStale(work: PendingTransaction): boolean {
-    const version = work.attempt.version;
-    return version !== undefined && this.#log.hasConflict(version, work.attempt.reads);
+  #isStale(transaction: PendingTransaction): boolean {
+    const version = transaction.attempt.version;
+    return version !== undefined && this.#log.hasConflict(version, transaction.attempt.reads);
   }
 
-  /** Runs losers again on top of the group's changes and adds theirs; gives those that joined the group. */
+  /** Runs losers again on top of the group's changes and adds theirs; returns those that joined the group. */
   async #rerun(losers: readonly PendingTransaction[], changes: WriteSet): Promise<PendingTransaction[]> {
     const joined: PendingTransaction[] = [];
     const { attemptsMax, rerunMsMax } = this.#limits;
     const endMs = performance.now() + rerunMsMax;
-    for (const work of losers) {
+    for (const transaction of losers) {
       this.#conflicts += 1;
       // Before it is refused, a slow transaction gets more time once, in which nobody can overtake it.
-      const isLastChance = work.attempts === attemptsMax - 1;
+      const isLastChance = transaction.attempts === attemptsMax - 1;
       const leftMs = isLastChance ? lastChanceFactor * rerunMsMax : endMs - performance.now();
-      if (work.attempts >= attemptsMax) work.fail(new StoreContentionError(work.attempts));
+      if (transaction.attempts >= attemptsMax) transaction.fail(new StoreContentionError(transaction.attempts));
       else if (
-        (work.isSlow && !isLastChance) ||
-        work.lastRunMs >= leftMs ||
+        (transaction.isSlow && !isLastChance) ||
+        transaction.lastRunMs >= leftMs ||
         changes.bytes >= this.#limits.groupBytesMax
       )
-        work.lose();
+        transaction.lose();
       else {
         this.#reruns += 1;
-        if (await work.runWithin(changes, leftMs)) {
-          changes.setAll(work.attempt.changes);
-          joined.push(work);
-        } else work.lose();
+        if (await transaction.runWithin(changes, leftMs)) {
+          changes.setAll(transaction.attempt.changes);
+          joined.push(transaction);
+        } else transaction.lose();
       }
     }
     return joined;
@@ -177,7 +190,7 @@ export class CommitQueue {
     try {
       await this.#engine.write(changes.writes);
     } catch (error) {
-      // After a failed write the end of the log file is unknown, and what is written behind it might not be found again.
+      // After a failed write the end of the log is unknown, and recovery might not find what is written after it.
       this.#break(error);
       return false;
     }
@@ -190,6 +203,6 @@ export class CommitQueue {
   #break(error: unknown): void {
     if (this.#broken !== undefined) return;
     this.#broken = new StoreWriteError(error);
-    this.#onBroken(this.#broken);
+    this.#hooks.onBroken(this.#broken);
   }
 }

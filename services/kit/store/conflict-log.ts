@@ -8,15 +8,15 @@ interface CommittedGroup {
   readonly keys: readonly ByteString[];
 }
 
-/** One who still looks at the database as it was at a version. */
+/** A reader of the database as it was at a version. */
 export interface Watcher {
   readonly version: number;
 }
 
 /**
- * Which keys were written since the oldest transaction that still runs began. Memory is bounded twice: what nobody can
- * ask for any more is dropped at once, and past `keysMax` the oldest goes too, so that a transaction older than that
- * is told it lost instead of being checked.
+ * The keys that were written since the oldest running transaction began. Memory is bounded twice: keys that no running
+ * transaction needs are dropped at once, and past `keysMax` the oldest are dropped too; a transaction older than those
+ * counts as lost instead of being checked.
  */
 export class ConflictLog {
   readonly #keysMax: number;
@@ -42,7 +42,7 @@ export class ConflictLog {
     return this.#keyCount;
   }
 
-  /** Begins to remember for a reader of the present state. */
+  /** Remembers what is written from now on, for a reader of the present state. */
   watch(): Watcher {
     const watcher = { version: this.#version };
     this.#watchers.add(watcher);

@@ -6,12 +6,12 @@ export interface RawEntry {
   readonly payload: Uint8Array;
 }
 
-/** Something with records in it that do not change while it is looked at. */
+/** Records that do not change while they are read. */
 export interface View {
   get(key: ByteString): Uint8Array | undefined;
   /**
-   * The records between the bounds in key order, in pages, each read when it is asked for. `expected` is how many the
-   * reader is likely to take. A page may be empty.
+   * The records between the bounds in key order, in pages, each read on demand. `expected` is how many the reader is
+   * likely to need. A page may be empty.
    */
   scan(bounds: Bounds, reverse: boolean, expected: number): AsyncGenerator<readonly RawEntry[], void>;
 }
@@ -22,17 +22,17 @@ export interface Snapshot extends View {
   close(): Promise<void>;
 }
 
-/** What is written: a payload, or undefined for a deletion. */
+/** The changes of a write by key: a payload, or undefined for a deletion. */
 export type RawWrites = ReadonlyMap<ByteString, Uint8Array | undefined>;
 
-/** What the store needs from an ordered key-value database. */
+/** An ordered key-value database under the store. */
 export interface Engine {
   snapshot(): Snapshot;
   /** Writes all or nothing; durable when it resolves. Never called again before it has settled. */
   write(writes: RawWrites): Promise<void>;
   /**
-   * Makes what was deleted under a prefix unrecoverable from the disk, as far as nobody looked at it when this was
-   * called. `isWholeKey`: the prefix is one key.
+   * Makes deleted records under a prefix unrecoverable from the disk. Waits for the snapshots that are open.
+   * `isWholeKey`: the prefix is one key.
    */
   erase(prefix: ByteString, isWholeKey: boolean): Promise<void>;
   close(): Promise<void>;

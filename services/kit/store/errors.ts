@@ -1,4 +1,4 @@
-/** What every error of the store is. */
+/** The base of the store's errors. */
 export abstract class StoreError extends Error {}
 
 /** Concurrent changes won against this transaction too often. Nothing was written; running it again may succeed. */
@@ -12,7 +12,7 @@ export class StoreContentionError extends StoreError {
   }
 }
 
-/** A stored record is not what was written. Its key is known, its value is never given out. */
+/** A stored record is not as it was written. Its key is known, its value is never returned. */
 export class StoreCorruptionError extends StoreError {
   override readonly name = "StoreCorruptionError";
   /** The key's bytes as they are in the database. */
@@ -29,7 +29,7 @@ export class StoreOverloadedError extends StoreError {
   override readonly name = "StoreOverloadedError";
 }
 
-/** One transaction writes more than the store takes at once. Split it. */
+/** One transaction writes more than the store accepts at once. Split it. */
 export class StoreTransactionTooLargeError extends StoreError {
   override readonly name = "StoreTransactionTooLargeError";
 
@@ -45,7 +45,7 @@ export class StoreClosedError extends StoreError {
 
 /**
  * The disk refused a write, so whether it is stored is unknown until the store is opened again. The store stops
- * taking transactions after this; reads go on.
+ * accepting transactions after this; reads go on.
  */
 export class StoreWriteError extends StoreError {
   override readonly name = "StoreWriteError";
@@ -55,7 +55,51 @@ export class StoreWriteError extends StoreError {
   }
 }
 
-/** A value cannot be a part of a key: a lone surrogate, a number that is no safe non-negative integer. */
+/** Groups of commits that are missing, by their numbers, the first and the last included. */
+export interface LostGroups {
+  readonly first: number;
+  readonly last: number;
+  /** When the group before them was written, in milliseconds since 1970; 0: unknown. */
+  readonly afterMs: number;
+  /** When the group after them was written, or the last of them. */
+  readonly beforeMs: number;
+}
+
+/**
+ * The files of a database are not as they were written, found before it was opened. Nothing has been changed. When
+ * `isSurvivable`, the store can be opened with `acceptLoss`, without the lost commits.
+ */
+export class StoreDamageError extends StoreError {
+  override readonly name = "StoreDamageError";
+  readonly lost: readonly LostGroups[];
+  /** A line for each damaged file. */
+  readonly damages: readonly string[];
+  readonly isSurvivable: boolean;
+
+  constructor(directory: string, lost: readonly LostGroups[], damages: readonly string[], isSurvivable: boolean) {
+    const remedy = isSurvivable
+      ? "restore it from a backup, or start with --accept-loss yes to go on without what is lost"
+      : "restore it from a backup";
+    super(`the database in ${directory} is damaged: ${[...lost.map(describeLost), ...damages].join("; ")}; ${remedy}`);
+    this.lost = lost;
+    this.damages = damages;
+    this.isSurvivable = isSurvivable;
+  }
+}
+
+/** A range of lost groups for people: their numbers and when they were committed. */
+export const describeLost = ({ first, last, afterMs, beforeMs }: LostGroups): string => {
+  const numbers = first === last ? `commit ${first} is missing` : `commits ${first} to ${last} are missing`;
+  const after = afterMs === 0 ? "" : `after ${new Date(afterMs).toISOString()} and `;
+  return `${numbers}, committed ${after}not after ${new Date(beforeMs).toISOString()}`;
+};
+
+/** The disk has too little room for this change. Nothing was written; reads go on. */
+export class StoreFullError extends StoreError {
+  override readonly name = "StoreFullError";
+}
+
+/** A value cannot be a part of a key: a lone surrogate, a number that is not a safe non-negative integer. */
 export class StoreKeyError extends StoreError {
   override readonly name = "StoreKeyError";
 }

@@ -12,7 +12,7 @@ import { StoreKeyError } from "./errors.ts";
  * | integer  | 8 bytes, big-endian                                              | ascending              |
  * | reversed | 8 bytes, big-endian, each bit turned                             | descending             |
  *
- * The end byte 00 is below every byte that can stand in its place, so a text sorts before its extensions whatever
+ * The end byte 00 is below every other byte that can be there, so a text sorts before its extensions whatever
  * part follows it. Integers are JavaScript numbers from 0 to 2^53-1; a text must be well-formed Unicode, because two
  * lone surrogates would both become U+FFFD and so the same key.
  */
@@ -54,7 +54,7 @@ export const encodeTextPrefix = (part: KeyPart, value: unknown): ByteString => {
   return escape(Buffer.from(value, "utf8").toString("latin1"));
 };
 
-/** Reads one part that begins at `offset`; gives the value and where the next part begins. */
+/** Reads one part that begins at `offset`; returns the value and where the next part begins. */
 export const decodePart = (part: KeyPart, key: ByteString, offset: number): { value: unknown; next: number } => {
   if (part.kind !== "text" && part.kind !== "bytes")
     return { value: decodeInteger(part, key, offset, maskOf(part)), next: offset + integerBytes };

@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { TransactionRun } from "./transaction-run.ts";
 import type { WriteSet } from "./write-set.ts";
 
-/** One caller's transaction on its way to being committed: its function, its latest run, and who waits for it. */
+/** A caller's transaction that waits to be committed: its function, its latest run, and the caller's promise. */
 export interface PendingTransaction {
   /** Older transactions have lower numbers and are committed first. */
   readonly order: number;
@@ -15,7 +15,7 @@ export interface PendingTransaction {
   readonly isSlow: boolean;
   /** How long its latest run took, in milliseconds. */
   readonly lastRunMs: number;
-  /** Runs the function again on top of the changes. False when it takes longer than the limit. */
+  /** Runs the function again on top of the changes. Returns false if that exceeds the limit. */
   runWithin(ahead: WriteSet, limitMs: number): Promise<boolean>;
   expectOutcome(): Promise<boolean>;
   succeed(): void;
@@ -52,7 +52,7 @@ export class TransactionCommit<T> implements PendingTransaction {
   }
 
   get attempt(): TransactionRun {
-    if (this.#attempt === undefined) throw new Error("this work has not been run");
+    if (this.#attempt === undefined) throw new Error("this transaction has not been run");
     return this.#attempt;
   }
 
@@ -60,16 +60,16 @@ export class TransactionCommit<T> implements PendingTransaction {
     return this.attempt.changes.bytes;
   }
 
-  /** What the function returned or threw in its latest run. */
+  /** The result of the function's latest run; throws if that run threw. */
   get result(): T {
-    if (this.#ending === undefined) throw new Error("this work has not been run");
+    if (this.#ending === undefined) throw new Error("this transaction has not been run");
     if ("refusal" in this.#ending) throw this.#ending.refusal;
     return this.#ending.result;
   }
 
-  /** Runs the function on the committed state. Rejects with what it throws. */
+  /** Runs the function on the committed state. Rejects if the signal was aborted. */
   async run(): Promise<void> {
-    // Two runs of one function never overlap: the one that was given up may still be on its way out.
+    // Two runs of one function never overlap: an abandoned one may not have ended yet.
     await this.#abandoned;
     this.signal?.throwIfAborted();
     this.#attempt?.release();
@@ -98,7 +98,7 @@ export class TransactionCommit<T> implements PendingTransaction {
     return true;
   }
 
-  /** Lets go of what is kept to check the latest run. */
+  /** Releases the memory that is kept to check the latest run. */
   release(): void {
     this.#attempt?.release();
   }

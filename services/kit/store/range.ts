@@ -14,13 +14,13 @@ export interface RangeOptions<K extends KeyTuple> {
   readonly textPrefix?: boolean;
   /** Begins at the first key with these parts, or the next one. */
   readonly from?: KeyPrefix<K>;
-  /** Begins behind every key with these parts. */
+  /** Begins after every key with these parts. */
   readonly after?: KeyPrefix<K>;
-  /** Begins behind every key with these parts, the last of which is the beginning of a text: skips a common prefix. */
+  /** Begins after every key with these parts, the last of which is the beginning of a text: skips a common prefix. */
   readonly past?: KeyPrefix<K>;
   /** Ends before the first key with these parts. */
   readonly to?: KeyPrefix<K>;
-  /** Ends behind the last key with these parts. */
+  /** Ends after the last key with these parts. */
   readonly through?: KeyPrefix<K>;
   /** From the end to the beginning of the range. */
   readonly reverse?: boolean;

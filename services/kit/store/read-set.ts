@@ -2,7 +2,10 @@ import type { Bounds, ByteString } from "./byte-string.ts";
 import { successor } from "./byte-string.ts";
 import type { WriteSet } from "./write-set.ts";
 
-/** The part of a range that a reader has seen so far. It grows as entries are taken, so that a phantom is noticed exactly there. */
+/**
+ * The part of a range that a reader has seen so far. It grows with each entry that is read, so that a phantom is
+ * detected in that part and nowhere else.
+ */
 export class SeenRange {
   low: ByteString;
   high: ByteString;
@@ -29,7 +32,7 @@ export class SeenRange {
   }
 }
 
-/** What a transaction's decisions rest on: the keys and the ranges that it read. */
+/** The keys and ranges that a transaction read, on which its decisions rest. */
 export class ReadSet {
   readonly keys = new Set<ByteString>();
   readonly ranges: SeenRange[] = [];
@@ -40,7 +43,7 @@ export class ReadSet {
     return range;
   }
 
-  /** Whether any of these changes touches what was read. */
+  /** Whether any of these changes touches a key or range that was read. */
   isTouchedBy(changes: WriteSet): boolean {
     if (changes.size === 0) return false;
     if (changes.size < this.keys.size) {

@@ -3,15 +3,15 @@ import { crc32 } from "node:zlib";
 import { StoreCorruptionError } from "./errors.ts";
 
 /**
- * What surrounds a record in the database: one byte that names the format (01), the CRC-32 of key and payload
- * (4 bytes, big-endian), the payload. The key is under the checksum, so a value at another's key does not pass.
+ * A record in the database: one byte for the format (01), the CRC-32 of key and payload (4 bytes, big-endian), the
+ * payload. The checksum covers the key, so a value at another's key does not pass.
  */
 const formatVersion = 0x01;
 const headerBytes = 5;
 
 /**
- * A record that nobody wrote. It stands at a key that no table can have while a range is rewritten, and is passed over
- * by everyone; a crash may leave it.
+ * A record of the store itself. It is stored at a key that no table can have while a range is rewritten; readers skip
+ * it, and a crash may leave it there.
  */
 export const boundaryRecord = Buffer.from("\u0000boundary", "latin1");
 
@@ -26,7 +26,7 @@ export const sealRecord = (key: Uint8Array, payload: Uint8Array): Buffer => {
   return record;
 };
 
-/** The payload of a record, without copying. Throws StoreCorruptionError when any bit differs from what was written. */
+/** The payload of a record, without copying. Throws StoreCorruptionError if any bit is not as it was written. */
 export const openRecord = (key: Uint8Array, record: Buffer): Uint8Array => {
   if (record.byteLength < headerBytes) throw new StoreCorruptionError(key, "it is shorter than its header");
   if (record[0] !== formatVersion)

@@ -1,3 +1,5 @@
+import type { Clock } from "../clock/clock.ts";
+import { systemClock } from "../clock/clock.ts";
 import type { Logger } from "../log/log.ts";
 import { keepingTrace } from "../trace/current-trace.ts";
 import { TransactionRun, CommittedView } from "./transaction-run.ts";
@@ -18,7 +20,7 @@ import { TransactionCommit } from "./pending-transaction.ts";
 export type { RangeOptions } from "./range.ts";
 export type { Entry, Reader, Transaction } from "./transaction.ts";
 
-/** Bounds of a store; what is not set has its default. */
+/** Bounds of a store. Unset ones have their defaults. */
 export interface StoreLimits extends CommitLimits {
   /** Transactions that run or wait at the same time; more is refused as overload. */
   readonly transactionsMax: number;
@@ -28,6 +30,8 @@ export interface StoreLimits extends CommitLimits {
   readonly conflictKeysMax: number;
   /** Memory for blocks of the database that were read. */
   readonly cacheBytes: number;
+  /** How much of the database's tables is checked when it is opened. */
+  readonly tableCheckBytesMax: number;
 }
 
 export const defaultLimits: StoreLimits = {
@@ -39,6 +43,7 @@ export const defaultLimits: StoreLimits = {
   transactionBytesMax: 64 * 1024 * 1024,
   conflictKeysMax: 100_000,
   cacheBytes: 32 * 1024 * 1024,
+  tableCheckBytesMax: 4 * 1024 * 1024 * 1024,
 };
 
 /** How a store is opened. */
@@ -46,16 +51,19 @@ export interface StoreOptions {
   readonly directory: string;
   /** False gives up durability across power loss, for tests that do not need it. Unset: true. */
   readonly sync?: boolean;
+  /** Opens a damaged database without the lost commits, and logs them. Unset: throws StoreDamageError. */
+  readonly acceptLoss?: boolean;
+  /** When groups are written, as their marks say. Unset: the machine's. */
+  readonly clock?: Clock;
   readonly log?: Logger;
   readonly limits?: Partial<StoreLimits>;
-  /** Told once, when the disk has refused a write and the store takes no more transactions. */
-  readonly onBroken?: OnBroken;
+  /** Called once, when the disk has refused a write and the store accepts no more transactions. */
+  readonly onBroken?: (error: StoreWriteError) => void;
+  /** Whether the disk has room for a change of this many bytes; without it StoreFullError is thrown. Unset: always. */
+  readonly hasRoomFor?: (bytes: number) => boolean;
 }
 
-/** Told why a store takes no more transactions. */
-export type OnBroken = (error: StoreWriteError) => void;
-
-/** What a store has done since it was opened and holds now. */
+/** Counts of a store since it was opened, and its present sizes. */
 export interface StoreStats extends CommitStats {
   /** Transactions that run or wait. */
   readonly transactions: number;
@@ -70,18 +78,18 @@ export interface Store {
   read<T>(run: (reader: Reader) => Promise<T> | T): Promise<T>;
   /**
    * Runs the function and commits what it wrote: serializable, atomic, durable when this resolves. The function may be
-   * run several times, so it must have no effects but those on its transaction; what it throws ends the transaction.
-   * Rejects with StoreContentionError, StoreOverloadedError, StoreTransactionTooLargeError, StoreWriteError,
-   * StoreClosedError or the signal's reason; except for StoreWriteError nothing has been written then.
+   * run several times, so it must have no effects but those on its transaction; an error that it throws ends it.
+   * Rejects with StoreContentionError, StoreOverloadedError, StoreTransactionTooLargeError, StoreFullError,
+   * StoreWriteError, StoreClosedError or the signal's reason; except for StoreWriteError nothing has been written then.
    */
   transact<T>(run: (transaction: Transaction) => Promise<T> | T, options?: TransactOptions): Promise<T>;
   /**
-   * Rewrites the files that hold keys of a prefix, so that what was deleted there cannot be recovered from them. Waits
-   * for everything that began to read before, so it must not be called from inside a read or a transaction.
+   * Rewrites the files that hold keys of a prefix, so that deleted records cannot be recovered from them. Waits for
+   * all reads that began before, so it must not be called from inside a read or a transaction.
    */
   compact<K extends KeyTuple>(table: Table<K>, range: Pick<RangeOptions<NoInfer<K>>, "prefix">): Promise<void>;
   stats(): StoreStats;
-  /** Refuses new work, waits for what runs, closes the database. */
+  /** Refuses new reads and transactions, waits for those that run, closes the database. */
   close(): Promise<void>;
 }
 
@@ -90,23 +98,34 @@ export interface TransactOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Opens or creates the store in a directory. */
+/** Opens or creates the store in a directory. Throws StoreDamageError, and LevelDB's error if it is open elsewhere. */
 export const openStore = async (options: StoreOptions): Promise<Store> => {
   const limits = { ...defaultLimits, ...options.limits };
   const engine = await openLevelEngine({
     directory: options.directory,
     sync: options.sync ?? true,
     cacheBytes: limits.cacheBytes,
+    tableCheckBytesMax: limits.tableCheckBytesMax,
+    acceptLoss: options.acceptLoss ?? false,
+    clock: options.clock ?? systemClock,
+    log: options.log,
   });
-  return storeOver(engine, limits, options.log, options.onBroken);
+  return storeOver(engine, limits, options);
 };
 
 /** A store over any engine. */
-export const storeOver = (engine: Engine, limits: StoreLimits, log?: Logger, onBroken?: OnBroken): Store => {
+export const storeOver = (
+  engine: Engine,
+  limits: StoreLimits,
+  { log, onBroken, hasRoomFor = () => true }: Pick<StoreOptions, "log" | "onBroken" | "hasRoomFor"> = {},
+): Store => {
   const conflicts = new ConflictLog(limits.conflictKeysMax);
-  const queue = new CommitQueue(engine, conflicts, limits, (error) => {
-    log?.fatal({ err: error }, "the store is broken");
-    onBroken?.(error);
+  const queue = new CommitQueue(engine, conflicts, limits, {
+    hasRoomFor,
+    onBroken: (error) => {
+      log?.fatal({ err: error }, "the store is broken");
+      onBroken?.(error);
+    },
   });
   let order = 0;
   let transactions = 0;
@@ -147,21 +166,21 @@ export const storeOver = (engine: Engine, limits: StoreLimits, log?: Logger, onB
         throw new StoreOverloadedError(`${transactions} transactions run or wait`);
       transactions += 1;
       order += 1;
-      const work = new TransactionCommit(
+      const commit = new TransactionCommit(
         order,
         signal,
-        // A run inside its group is begun by whoever began to write groups.
+        // A run inside a group is started in the context of the caller who started the group commit.
         keepingTrace(run),
         (ahead) => new TransactionRun(engine, conflicts, limits.transactionBytesMax, ahead),
       );
       try {
-        do await work.run();
-        while (work.attempt.changes.size > 0 && !(await queue.submit(work)));
-        const result = work.result;
-        work.attempt.runAfterCommit((error) => log?.error({ err: error }, "a function failed after its commit"));
+        do await commit.run();
+        while (commit.attempt.changes.size > 0 && !(await queue.submit(commit)));
+        const result = commit.result;
+        commit.attempt.runAfterCommit((error) => log?.error({ err: error }, "a function failed after its commit"));
         return result;
       } finally {
-        work.release();
+        commit.release();
         transactions -= 1;
         finish();
       }

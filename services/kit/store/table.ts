@@ -67,7 +67,10 @@ export const encodeKey = <K extends KeyTuple>(table: Table<K>, key: NoInfer<K>):
   return encodeKeyPrefix(table, key);
 };
 
-/** The bytes that all keys with these first parts begin with. With `textPrefix`, the last part is only the beginning of a text. */
+/**
+ * The bytes that all keys with these first parts begin with. With `textPrefix`, the last part is only the beginning of
+ * a text.
+ */
 export const encodeKeyPrefix = (table: Table, prefix: KeyTuple, textPrefix = false): ByteString => {
   if (prefix.length > table.parts.length)
     throw new StoreKeyError(`a key of ${table.name} has ${table.parts.length} parts, not ${prefix.length}`);

@@ -14,7 +14,7 @@ import type { Entry, Transaction } from "./transaction.ts";
 import { ViewReader } from "./view-reader.ts";
 import { overlay, WriteSet } from "./write-set.ts";
 
-/** The committed state as it was when it was first looked at. A transaction that reads nothing never costs a snapshot. */
+/** The committed state as of the first read. A transaction that reads nothing never costs a snapshot. */
 export class CommittedView implements View {
   readonly #engine: Engine;
   readonly #log: ConflictLog | undefined;
@@ -22,13 +22,13 @@ export class CommittedView implements View {
   #watcher: Watcher | undefined;
   #isClosed = false;
 
-  /** With a log, what is written from then on is remembered until `release`. */
+  /** With a log, it remembers what is written from then on, until `release`. */
   constructor(engine: Engine, log?: ConflictLog) {
     this.#engine = engine;
     this.#log = log;
   }
 
-  /** The version that was looked at; undefined when nothing was. */
+  /** The version that was read; undefined if nothing was read. */
   get version(): number | undefined {
     return this.#watcher?.version;
   }
@@ -62,7 +62,7 @@ export class CommittedView implements View {
   }
 }
 
-/** One run of a transaction's function: what it read, what it wants to write. */
+/** One run of a transaction's function: its reads and its intended changes. */
 export class TransactionRun implements Transaction {
   readonly reads = new ReadSet();
   readonly changes = new WriteSet();
@@ -140,7 +140,7 @@ export class TransactionRun implements Transaction {
       }
   }
 
-  /** Ends reading and writing; what was read stays checkable until `release`. */
+  /** Ends reading and writing; the reads can be checked until `release`. */
   async end(): Promise<void> {
     this.#isEnded = true;
     await this.#committed.close();

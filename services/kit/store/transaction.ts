@@ -14,7 +14,7 @@ export interface Entry<K extends KeyTuple, V extends Message> {
 export interface Reader {
   /** The record at a whole key, or undefined. */
   get<K extends KeyTuple, V extends Message>(table: Table<K, V>, key: NoInfer<K>): Promise<V | undefined>;
-  /** The records of a range in key order, read in pages as they are taken, so a range of any length needs little memory. */
+  /** The records of a range in key order, read in pages on demand, so a range of any length needs little memory. */
   range<K extends KeyTuple, V extends Message>(
     table: Table<K, V>,
     range: RangeOptions<NoInfer<K>>,
@@ -26,26 +26,29 @@ export interface Reader {
   ): Promise<Entry<K, V>[]>;
 }
 
-/** Reads and writes that take effect together or not at all. Reads see the transaction's own writes; a range sees those made before it began. */
+/**
+ * Reads and writes that take effect together or not at all. Reads see the transaction's own writes; a range sees those
+ * made before it began.
+ */
 export interface Transaction extends Reader {
   /**
    * Reads of the same state that are not checked at the commit: others may have changed what they show by then. For
-   * finding candidates in a range that others add to all the time; read again, checked, what a decision rests on.
+   * finding candidates in a range that others add to all the time; read what a decision rests on again, checked.
    */
   readonly snapshot: Reader;
-  /** Creates or replaces the record. What is stored is the value as it is now. */
+  /** Creates or replaces the record, with the value as it is now. */
   put<K extends KeyTuple, V extends Message>(
     table: Table<K, V>,
     key: NoInfer<K>,
     value: MessageInitShape<GenMessage<NoInfer<V>>>,
   ): void;
-  /** Deletes the record; nothing happens when there is none. */
+  /** Deletes the record, if it exists. */
   delete<K extends KeyTuple, V extends Message>(table: Table<K, V>, key: NoInfer<K>): void;
   /** Deletes every record of the range. Each counts towards the size of the transaction. */
   deleteRange<K extends KeyTuple, V extends Message>(
     table: Table<K, V>,
     range: RangeOptions<NoInfer<K>>,
   ): Promise<void>;
-  /** Runs once, when the transaction is durable and before its caller is answered; never when it is not committed. Must not throw. */
+  /** Runs once, when the transaction is durable, before its caller is answered; never if it fails. Must not throw. */
   afterCommit(run: () => void): void;
 }

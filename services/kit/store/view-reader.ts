@@ -12,7 +12,7 @@ import type { KeyTuple, Table } from "./table.ts";
 import { decodeKey, encodeKey } from "./table.ts";
 import type { Entry, Reader } from "./transaction.ts";
 
-/** Reads tables from a view; notes what was read when somebody wants to know. */
+/** Reads tables from a view; with a read set, adds the keys and ranges that were read to it. */
 export class ViewReader implements Reader {
   readonly #view: View;
   readonly #reads: ReadSet | undefined;
@@ -70,6 +70,6 @@ const decodeValue = <V extends Message>(table: Table<KeyTuple, V>, key: ByteStri
   try {
     return fromBinary(table.schema, payload);
   } catch (cause) {
-    throw new StoreCorruptionError(bytesOf(key), `it is no ${table.schema.typeName}`, { cause });
+    throw new StoreCorruptionError(bytesOf(key), `it is not a ${table.schema.typeName}`, { cause });
   }
 };

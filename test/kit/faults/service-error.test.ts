@@ -59,6 +59,7 @@ describe("each service's reasons", () => {
     FaultRole.THROTTLED,
     FaultRole.UNAVAILABLE,
     FaultRole.CONTENTION,
+    FaultRole.STORAGE_FULL,
   ];
   const enums = [
     ["customer profile", customerProfile.ErrorReasonSchema],

@@ -33,7 +33,7 @@ describe("a log line", () => {
     expect(line).toMatchObject({ request: "sample.Request", size: 3 });
   });
 
-  test("cuts tokens and signatures out of texts, and what hangs on errors", () => {
+  test("lacks the tokens and signatures of texts, and the further properties of errors", () => {
     const [line] = logged(
       'log.error({ err: Object.assign(new Error("GET /a?X-Amz-Signature=0badc0de"), { config: "hush" }) }, "Bearer abcdefgh")',
     );
@@ -42,7 +42,7 @@ describe("a log line", () => {
     expect(JSON.stringify(line)).not.toMatch(/0badc0de|hush|abcdefgh/);
   });
 
-  test("for people is as discreet", () => {
+  test("for people hides as much", () => {
     const log = join(import.meta.dirname, "..", "..", "..", "services", "kit", "log", "log.ts");
     const source = `import { createLogger } from ${JSON.stringify(log)}; const log = createLogger({ name: "sample", pretty: true }); log.info({ token: "hush", url: "?X-Amz-Signature=0badc0de" }, "Bearer abcdefgh");`;
     const { stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", source], { encoding: "utf8" });
@@ -64,6 +64,11 @@ describe("a log line", () => {
       `const { pbkdf2 } = await import("node:crypto"); for (let job = 0; job < 4; job += 1) pbkdf2("", "", 500_000, 64, "sha512", () => {}); log.info("first"); log.fatal("second"); log.info("third"); log.fatal("fourth");`,
     );
     expect(lines.map((line) => line["msg"])).toEqual(["first", "second", "third", "fourth"]);
+  });
+
+  test("is written although the process exits at once, like all lines before it", () => {
+    const lines = logged("for (let count = 0; count < 1_000; count += 1) log.info({ count }); process.exit(0)");
+    expect(lines.map(({ count }) => count)).toEqual(Array.from({ length: 1_000 }, (_, count) => count));
   });
 
   test("is left out below the level", () => {

@@ -54,7 +54,7 @@ test("a service whose disk refuses a write logs it fatally, ends with status 1 a
 test("a store reports once that it is broken, and accepts no more writes", async () => {
   const engine = memoryEngine();
   const reported: StoreWriteError[] = [];
-  const store = storeOver(engine, defaultLimits, undefined, (error) => reported.push(error));
+  const store = storeOver(engine, defaultLimits, { onBroken: (error) => reported.push(error) });
   const write = (title: string) =>
     store.transact((transaction) => transaction.put(notes, ["alice", title], { value: "text" }));
   await write("first");

@@ -7,6 +7,7 @@ import { NamedKeyError } from "../../../services/kit/keyring/key-names.ts";
 import { MasterKeyMissingError } from "../../../services/kit/keyring/keyring.ts";
 import { SealBrokenError } from "../../../services/kit/keyring/sealed.ts";
 import { refusalOf } from "../../../services/kit/server/errors.ts";
+import { StoreFullError } from "../../../services/kit/store/errors.ts";
 
 // what a handler threw, code, reason, whether the operator must see it
 test.for([
@@ -18,4 +19,19 @@ test.for([
   const refusal = refusalOf(thrown, faultTable(ErrorReasonSchema), "r-1");
   expect([refusal.error.code, refusal.reason, refusal.isDefect]).toEqual([code, reason, isDefect]);
   expect(refusal.error.rawMessage).not.toContain(thrown.message);
+});
+
+// what a handler threw
+test.for([
+  new StoreFullError("the disk has too little room for this change"),
+  Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC", syscall: "write" }),
+  Object.assign(new Error("EDQUOT: disk quota exceeded, open"), { code: "EDQUOT", syscall: "open" }),
+])("a full disk is a refusal of its own and no defect: %s", (thrown) => {
+  const refusal = refusalOf(thrown, faultTable(ErrorReasonSchema), "r-1");
+  expect([refusal.error.code, refusal.reason, refusal.isDefect]).toEqual([
+    Code.ResourceExhausted,
+    "STORAGE_FULL",
+    false,
+  ]);
+  expect(refusal.error.rawMessage).toBe("There is not enough room to store this.");
 });

@@ -91,7 +91,7 @@ describe("a group", () => {
 });
 
 describe("a failed write", () => {
-  it("is told to all of its group, and to everyone after it, because the end of the log is unknown", async () => {
+  it("rejects all of its group, and everyone after it, because the end of the log is unknown", async () => {
     const { engine, store } = start();
     await put(store, ["a", "1", "before"]);
     engine.failNext(new Error("no space left on device"));

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 
 import { describe, expect, it } from "vitest";
 
+import { StoreDamageError } from "../../../services/kit/store/errors.ts";
 import { openStore } from "../../../services/kit/store/store.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
 import { surveyParts } from "./parts.ts";
@@ -31,7 +32,8 @@ const loseAndOpen = async (disk: TracedDisk, loss: Loss, directory: string, reco
     ({ whole, broken } = await surveyParts(store, recordBytes));
     await store.close();
   } catch (error) {
-    if (!(error instanceof Error && error.message === "Database failed to open")) throw error;
+    const isRefused = error instanceof StoreDamageError || (error as Error).message === "Database failed to open";
+    if (!isRefused) throw error;
   }
   await rm(directory, { recursive: true });
   const lost = disk.lines.map(Number).filter((number) => !whole.has(number));

@@ -15,14 +15,21 @@ import { basename, dirname, join } from "node:path";
 export interface Loss {
   /** Names created, renamed or deleted since the directory was last synced: kept or undone. */
   readonly names: "kept" | "undone";
-  /** Which part of a file's unsynced end survives, from 0 to 1. */
+  /** Which part of a file's unsynced writes survives, from 0 to 1: the earlier ones, and one of them in part. */
   readonly tail: number;
 }
 
+interface FileWrite {
+  readonly offset: number;
+  readonly bytes: Buffer;
+}
+
 interface File {
-  readonly chunks: Buffer[];
-  length: number;
-  syncedLength: number;
+  readonly writes: FileWrite[];
+  /** Where the next write goes that names no place. */
+  end: number;
+  /** How many of the writes are synced. */
+  syncedCount: number;
 }
 
 type Call = { readonly name: string; readonly args: string; readonly result: string };
@@ -72,7 +79,7 @@ const strings = (args: string): Buffer[] =>
 const pathOf = (descriptor: string): string =>
   bytesOf(/<((?:\\x[0-9a-f]{2})*)>/.exec(descriptor)?.[1] ?? "").toString();
 
-/** One directory of files that are only ever appended to, as LevelDB's are. */
+/** One directory of files that are appended to or, with `pwrite`, overwritten in place. */
 export class TracedDisk {
   readonly #directory: string;
   readonly #seen = new Map<string, File>();
@@ -95,7 +102,7 @@ export class TracedDisk {
       const path = first!.toString();
       if (!this.#holds(path) || !args.includes("O_CREAT")) return;
       if (!this.#seen.has(basename(path)) || args.includes("O_TRUNC"))
-        this.#seen.set(basename(path), { chunks: [], length: 0, syncedLength: 0 });
+        this.#seen.set(basename(path), { writes: [], end: 0, syncedCount: 0 });
       return;
     }
     if (name === "rename" || name === "unlink") {
@@ -111,11 +118,13 @@ export class TracedDisk {
     const file = this.#seen.get(basename(path));
     if (!this.#holds(path) || file === undefined) return;
     if (name === "write") {
-      const written = first!.subarray(0, Number(result));
-      file.chunks.push(written);
-      file.length += written.byteLength;
+      const bytes = first!.subarray(0, Number(result));
+      file.writes.push({ offset: file.end, bytes });
+      file.end += bytes.byteLength;
+    } else if (name === "pwrite64") {
+      file.writes.push({ offset: Number(/, (\d+)\s*$/.exec(args)![1]), bytes: first!.subarray(0, Number(result)) });
     } else if (name === "fsync" || name === "fdatasync") {
-      file.syncedLength = file.length;
+      file.syncedCount = file.writes.length;
       this.#certain.set(basename(path), file);
     } else throw new Error(`${name} of ${path} is not known here`);
   }
@@ -124,8 +133,7 @@ export class TracedDisk {
   async leave(loss: Loss, directory: string): Promise<void> {
     await mkdir(directory);
     for (const [name, file] of loss.names === "kept" ? this.#seen : this.#certain) {
-      const kept = file.syncedLength + Math.floor((file.length - file.syncedLength) * loss.tail);
-      if (name !== "LOCK") await writeFile(join(directory, name), Buffer.concat(file.chunks).subarray(0, kept));
+      if (name !== "LOCK") await writeFile(join(directory, name), contentAfter(file, loss.tail));
     }
   }
 
@@ -133,3 +141,17 @@ export class TracedDisk {
     return dirname(path) === this.#directory;
   }
 }
+
+/** What a file holds when of its unsynced bytes only this part was written, in the order of the writes. */
+const contentAfter = ({ writes, syncedCount }: File, tail: number): Buffer => {
+  const unsynced = writes.slice(syncedCount);
+  let left = Math.floor(unsynced.reduce((sum, { bytes }) => sum + bytes.byteLength, 0) * tail);
+  const kept = writes.slice(0, syncedCount);
+  for (const { offset, bytes } of unsynced) {
+    kept.push({ offset, bytes: bytes.subarray(0, left) });
+    left = Math.max(0, left - bytes.byteLength);
+  }
+  const content = Buffer.alloc(Math.max(0, ...kept.map(({ offset, bytes }) => offset + bytes.byteLength)));
+  for (const { offset, bytes } of kept) bytes.copy(content, offset);
+  return content;
+};

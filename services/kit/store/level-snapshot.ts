@@ -1,0 +1,82 @@
+import type { Level } from "level";
+
+import type { Bounds, ByteString } from "./byte-string.ts";
+import { bytesOf, byteStringOf } from "./byte-string.ts";
+import type { RawEntry, Snapshot } from "./engine.ts";
+import { StoreClosedError } from "./errors.ts";
+import { isBoundary, openRecord } from "./record.ts";
+
+type Database = Level<Buffer, Buffer>;
+type DatabaseSnapshot = ReturnType<Database["snapshot"]>;
+type DatabaseIterator = ReturnType<Database["iterator"]>;
+
+/** A page of a scan ends at either of these, so that large records do not pile up in memory. */
+const pageEntriesMax = 1000;
+const pageBytesMax = 256 * 1024;
+
+/** A LevelDB as it was at one instant. */
+export class LevelSnapshot implements Snapshot {
+  readonly #database: Database;
+  readonly #snapshot: DatabaseSnapshot;
+  readonly #options: { readonly snapshot: DatabaseSnapshot };
+  readonly #scans = new Set<DatabaseIterator>();
+  readonly #onClose: () => void;
+  readonly #closed = Promise.withResolvers<void>();
+  #isClosed = false;
+
+  constructor(database: Database, onClose: () => void) {
+    this.#database = database;
+    this.#onClose = onClose;
+    this.#snapshot = database.snapshot();
+    this.#options = { snapshot: this.#snapshot };
+  }
+
+  /** Resolves when the snapshot is closed. */
+  get closed(): Promise<void> {
+    return this.#closed.promise;
+  }
+
+  get(text: ByteString): Uint8Array | undefined {
+    if (this.#isClosed) throw new StoreClosedError("this transaction has ended");
+    const key = bytesOf(text);
+    // Reading at once takes 2 µs; a trip through the thread pool takes 30.
+    const record = this.#database.getSync(key, this.#options);
+    return record === undefined ? undefined : openRecord(key, record);
+  }
+
+  async *scan(bounds: Bounds, reverse: boolean, expected: number): AsyncGenerator<readonly RawEntry[], void> {
+    if (this.#isClosed) throw new StoreClosedError("this transaction has ended");
+    const iterator = this.#database.iterator({
+      gte: bytesOf(bounds.low),
+      lt: bytesOf(bounds.high),
+      reverse,
+      highWaterMarkBytes: pageBytesMax,
+      snapshot: this.#snapshot,
+    });
+    this.#scans.add(iterator);
+    try {
+      let count = Math.max(1, Math.min(expected, pageEntriesMax));
+      for (;;) {
+        const page = await iterator.nextv(count);
+        if (page.length === 0) return;
+        const entries: RawEntry[] = [];
+        for (const [key, record] of page)
+          if (!isBoundary(record)) entries.push({ key: byteStringOf(key), payload: openRecord(key, record) });
+        yield entries;
+        if (this.#isClosed) throw new StoreClosedError("this transaction has ended");
+        count = pageEntriesMax;
+      }
+    } finally {
+      this.#scans.delete(iterator);
+      await iterator.close();
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const iterator of this.#scans) await iterator.close();
+    await this.#snapshot.close();
+    this.#onClose();
+    this.#closed.resolve();
+  }
+}
