@@ -164,7 +164,7 @@ const delivered = async (bus: EventBus): Promise<BenchRow> => {
   });
 };
 
-/** Events of a log that a sweep deletes, against events put: a log that is swept slower than it is filled only grows. */
+/** Events of a log that a sweep deletes, against events put: a log swept slower than it is filled only grows. */
 const swept = async (bus: EventBus, directory: string): Promise<BenchRow> => {
   const store = await openStore({ directory: join(directory, "swept") });
   const clock = new FakeClock();

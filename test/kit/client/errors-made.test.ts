@@ -53,7 +53,7 @@ test("a call that succeeds makes no error, neither in the client nor in the serv
   made.length = 0;
   await call();
   expect(made).toEqual([]);
-  await expect(client.refuse({ failure: Failure.DECLARED, thing: "tea" })).rejects.toThrow();
+  await expect(client.refuse({ failure: Failure.DECLARED, thing: "tea" })).rejects.toThrow("tea");
   expect(made.length).toBeGreaterThan(0);
 });
 
