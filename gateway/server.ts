@@ -8,6 +8,7 @@ import type { Address } from "../services/kit/config/config.ts";
 import type { Metrics } from "../services/kit/metrics/metrics.ts";
 import { connectionsFor } from "../services/kit/process/descriptors.ts";
 import { boundConnections } from "../services/kit/server/connection-places.ts";
+import { waitingConnectionsMax } from "../services/kit/server/limits.ts";
 import { RequestsInFlight } from "../services/kit/server/requests-in-flight.ts";
 import type { TlsSource } from "../services/kit/tls/tls-files.ts";
 import { contextOptions } from "../services/kit/tls/server-tls.ts";
@@ -181,7 +182,7 @@ const adminPage = async (
 const listen = (server: Server, { host, port }: Address): Promise<void> =>
   new Promise((resolve, reject) => {
     server.once("error", reject);
-    server.listen(port, host, () => {
+    server.listen({ port, host, backlog: waitingConnectionsMax }, () => {
       server.off("error", reject);
       resolve();
     });

@@ -37,6 +37,7 @@ const connected = async (url: string): Promise<Socket> => {
 // script, flags, where it is flooded, what is asked meanwhile, status
 test.each([
   ["services/object-storage/main.ts", ["--listen=127.0.0.1:0"], "rpc", "/healthz", 200],
+  ["services/refactoring-workspace/main.ts", ["--listen=127.0.0.1:0", "--proxy-listen=127.0.0.1:0"], "proxy", "/", 404],
   // Object storage is not running: the gateway's own answer.
   ["gateway/main.ts", ["--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0"], "http", "/", 503],
 ] as const)(

@@ -75,8 +75,11 @@ export const countRequest = (places: ConnectionPlaces, { socket }: IncomingMessa
   if (places.begin(socket)) response.once("close", () => places.end(socket));
 };
 
-/** Gives a server of HTTP/1.1, with or without TLS, so many places for connections. */
-export const boundConnections = (server: Server | TlsServer, connectionsMax: number): void => {
+/**
+ * Gives a server of HTTP/1.1, with or without TLS, so many places for connections. Its requests are counted here; on the
+ * places that are returned, the server counts what it does with a connection besides, such as an upgrade.
+ */
+export const boundConnections = (server: Server | TlsServer, connectionsMax: number): ConnectionPlaces => {
   const places = new ConnectionPlaces(connectionsMax);
   /** Where TLS is still to be agreed on, by the peer: a TLS socket does not tell on which connection it lies. */
   const shaking = new Map<string, Socket>();
@@ -94,6 +97,7 @@ export const boundConnections = (server: Server | TlsServer, connectionsMax: num
     server.prependListener(event, (request: IncomingMessage, response: ServerResponse) =>
       countRequest(places, request, response),
     );
+  return places;
 };
 
 /** Names the other end of a connection; equal for a TLS socket and the connection on which it lies. */

@@ -55,3 +55,9 @@ export const defaultServerLimits: ServerLimits = {
   lingerBytesMax: 16 * 1024 * 1024,
   lingerMs: 5000,
 };
+
+/**
+ * Connections that wait to be accepted; the system may allow fewer (`net.core.somaxconn`). When more arrive while the
+ * process is busy, the system may report a connection to its caller that the process never gets and so never closes.
+ */
+export const waitingConnectionsMax = 4096;

@@ -12,6 +12,7 @@ import { ConnectionPlaces, countRequest, peerOf } from "./connection-places.ts";
 import type { Drop } from "./http2-session.ts";
 import { boundControlFrames, closeIdle, watchStreams } from "./http2-session.ts";
 import type { ServerLimits } from "./limits.ts";
+import { waitingConnectionsMax } from "./limits.ts";
 
 /** The handlers of a port's requests. */
 interface PortHandlers {
@@ -115,7 +116,7 @@ export const createPort = (handlers: PortHandlers, limits: ServerLimits, tls?: S
 const listening = (server: SocketServer, address: ListenAddress): Promise<void> =>
   new Promise((resolve, reject) => {
     server.once("error", reject);
-    server.listen(address, () => {
+    server.listen({ ...address, backlog: waitingConnectionsMax }, () => {
       server.off("error", reject);
       resolve();
     });

@@ -8,6 +8,9 @@ import type { Address } from "../../kit/config/config.ts";
 import { formatAddress } from "../../kit/config/config.ts";
 import type { Ids } from "../../kit/ids/ids.ts";
 import type { Logger } from "../../kit/log/log.ts";
+import { connectionsFor } from "../../kit/process/descriptors.ts";
+import { boundConnections } from "../../kit/server/connection-places.ts";
+import { waitingConnectionsMax } from "../../kit/server/limits.ts";
 import { RequestsInFlight } from "../../kit/server/requests-in-flight.ts";
 import { forward } from "./forward.ts";
 import { countProxyHops, proxyHopsMax, requestHeaders } from "./forwarded-headers.ts";
@@ -89,7 +92,7 @@ export const startProxy = async (options: ProxyOptions): Promise<RunningProxy> =
     // An upgrade to any other protocol is ignored, as RFC 9110 section 7.8 allows, and the request is served.
     shouldUpgradeCallback: (request) => request.headers.upgrade?.toLowerCase() === "websocket",
   });
-  server.maxConnections = limits.connectionsMax;
+  const places = boundConnections(server, connectionsFor(limits.connectionsMax));
   const inFlight = new RequestsInFlight({
     perConnectionMax: limits.requestsPerConnectionMax,
     // The proxy counts its requests together with its tunnels.
@@ -100,8 +103,11 @@ export const startProxy = async (options: ProxyOptions): Promise<RunningProxy> =
     inFlight.take(request, response, () => proxy.serve(request, response, expectsContinue));
   server.on("request", handle(false));
   server.on("checkContinue", handle(true));
-  server.on("upgrade", (request, socket, head) => proxy.upgrade(request, socket, head));
-  server.listen(options.listen.port, options.listen.host);
+  server.on("upgrade", (request, socket, head) => {
+    places.begin(request.socket);
+    proxy.upgrade(request, socket, head);
+  });
+  server.listen({ ...options.listen, backlog: waitingConnectionsMax });
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   return {

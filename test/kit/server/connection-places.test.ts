@@ -2,11 +2,8 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { createServer, request as httpRequest } from "node:http";
 import type { IncomingMessage, Server } from "node:http";
-import { connect as connectHttp2 } from "node:http2";
 import { createServer as createHttpsServer, request as httpsRequest } from "node:https";
-import { connect } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
-import { connect as connectTls } from "node:tls";
 
 import { createClient } from "@connectrpc/connect";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -18,17 +15,13 @@ import { boundConnections } from "../../../services/kit/server/connection-places
 import { openTlsFiles } from "../../../services/kit/tls/tls-files.ts";
 import { createAuthority } from "../../support/certificates.ts";
 import { eventually } from "../../support/eventually.ts";
+import type { Listener } from "../../support/idle-connections.ts";
+import { askOnce, idleKinds, openConnection } from "../../support/idle-connections.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
 import { startTestServer } from "./test-service.ts";
 
 const placesMax = 4;
-
-/** A server with few places. */
-interface Listener {
-  readonly port: number;
-  readonly isSecure: boolean;
-}
 
 const certificates = async () => {
   const authority = await createAuthority(await temporaryDirectory());
@@ -63,50 +56,6 @@ const startPlain = async (isSecure: boolean): Promise<Listener> => {
   return { port: (server.address() as AddressInfo).port, isSecure };
 };
 
-/** Opens a connection that is closed when the test ends; by TLS where the server wants it. */
-const open = async ({ port, isSecure }: Listener, protocol = "http/1.1"): Promise<Socket> => {
-  const host = "127.0.0.1";
-  const socket = isSecure
-    ? connectTls({ host, port, rejectUnauthorized: false, ALPNProtocols: [protocol] })
-    : connect({ host, port });
-  socket.on("error", () => undefined);
-  onTestFinished(() => void socket.destroy());
-  await once(socket, isSecure ? "secureConnect" : "connect");
-  return socket;
-};
-
-const get = async (socket: Socket, path: string): Promise<void> => {
-  socket.write(`GET ${path} HTTP/1.1\r\nhost: test\r\n\r\n`);
-  await once(socket, "data");
-};
-
-const kinds: Readonly<Record<string, (listener: Listener) => Promise<Socket>>> = {
-  "that send nothing": async (listener) => {
-    const socket = await open({ ...listener, isSecure: false });
-    socket.resume();
-    return socket;
-  },
-  "that stop in a header": async (listener) => {
-    const socket = await open(listener);
-    socket.resume().write("GET /healthz HTTP/1.1\r\nhost:");
-    return socket;
-  },
-  "that were answered": async (listener) => {
-    const socket = await open(listener);
-    await get(socket, "/healthz");
-    return socket.resume();
-  },
-};
-
-const http2Kind = async (listener: Listener): Promise<Socket> => {
-  const socket = await open(listener, "h2");
-  const session = connectHttp2(`http://127.0.0.1:${listener.port}`, { createConnection: () => socket });
-  session.on("error", () => undefined);
-  const stream = session.request({ ":path": "/healthz" }).resume();
-  await once(stream, "end");
-  return socket;
-};
-
 /** The status that a new caller gets; undefined: its connection was closed. */
 const call = async ({ port, isSecure }: Listener): Promise<number | undefined> => {
   const request = isSecure ? httpsRequest : httpRequest;
@@ -130,7 +79,7 @@ describe.each([
   ["server of the platform", false],
   ["server of the platform", true],
 ] as const)("a %s, TLS: %s, whose places are all taken", (name, isSecure) => {
-  const cases = Object.entries(name === "service" ? { ...kinds, "of HTTP/2": http2Kind } : kinds);
+  const cases = Object.entries(idleKinds[name === "service" ? "http2" : "http1"]);
 
   test.each(cases)("serves a new caller in the place of the oldest connection: of those %s", async (_kind, occupy) => {
     const listener = await starts[name](isSecure);
@@ -143,10 +92,10 @@ describe.each([
 
   test("closes one that has sent no request before one that was answered, and this before one used later", async () => {
     const listener = await starts[name](isSecure);
-    const occupy = kinds["that were answered"]!;
+    const occupy = idleKinds.http1["that were answered"];
     const taken = [await occupy(listener), await occupy(listener), await occupy(listener)];
-    taken.push(await kinds["that send nothing"]!(listener));
-    await get(taken[0]!, "/healthz");
+    taken.push(await idleKinds.http1["that send nothing"](listener));
+    await askOnce(taken[0]!);
     expect(await call(listener)).toBe(200);
     await eventually(() => taken[3]?.closed, "the silent one is closed");
     await occupy(listener);
@@ -159,7 +108,7 @@ describe.each([
     const listener = await starts[name](isSecure);
     const taken: Socket[] = [];
     while (taken.length < placesMax) {
-      const socket = await open(listener);
+      const socket = await openConnection(listener);
       taken.push(socket);
       socket.write(endless);
       await once(socket, "data");
@@ -188,6 +137,24 @@ const endless = Buffer.concat([
   // A frame of seven bytes: the member size_bytes with 2^40.
   Buffer.from([0, 0, 0, 0, 7, 8, 128, 128, 128, 128, 128, 32]),
 ]);
+
+test("a tunnel that is counted keeps its place", async () => {
+  const server = createServer();
+  const places = boundConnections(server, 1);
+  server.on("upgrade", (request, socket) => {
+    places.begin(request.socket);
+    socket.write("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n");
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const listener = { port: (server.address() as AddressInfo).port, isSecure: false };
+  const tunnel = await openConnection(listener);
+  tunnel.write("GET / HTTP/1.1\r\nhost: test\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n");
+  await once(tunnel, "data");
+  expect(await call(listener)).toBeUndefined();
+  expect(tunnel.closed).toBe(false);
+});
 
 test("connections over a unix socket take no places", async () => {
   const socketPath = `${await temporaryDirectory()}/service.sock`;
