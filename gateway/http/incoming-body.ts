@@ -27,7 +27,9 @@ export interface IncomingBody {
 
 /** The pieces of a body as they arrive. */
 export interface BodyPieces extends AsyncIterable<Uint8Array> {
-  /** From the end of this time on, in milliseconds, no piece is waited for: SLOW_BODY. Undefined: no limit any longer. */
+  /**
+   * From the end of this time on, in milliseconds, no piece is waited for: SLOW_BODY. Undefined: no limit any longer.
+   */
   limitTime(ms: number | undefined): void;
 }
 

@@ -10,9 +10,10 @@ import type { AuthenticatedRequest, Identity } from "./stages.ts";
 
 /**
  * Verifies a request's signature. Whatever needs only the head is verified before anything of the body is read. Clients
- * of the JSON APIs sign the hash of the body without sending it, so their bodies are read then. The JSON APIs refuse requests without a signature, and paths with dots or empty segments: their canonical
- * path, which is signed, omits those segments, so the signature would be valid for another path, too. Object storage
- * has anonymous callers, and its bodies stay unread. Rejects with the gateway's refusals.
+ * of the JSON APIs sign the hash of the body without sending it, so their bodies are read then. The JSON APIs refuse
+ * requests without a signature, and paths with dots or empty segments: their canonical path, which is signed, omits
+ * those segments, so the signature would be valid for another path, too. Object storage has anonymous callers, and its
+ * bodies stay unread. Rejects with the gateway's refusals.
  */
 export const authenticate = async (
   gateway: Gateway,

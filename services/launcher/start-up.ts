@@ -26,8 +26,8 @@ export interface StartOptions {
 export const defaultStartLimits: StartLimits = { silentMs: 30_000, openingMs: 600_000 };
 
 /**
- * Resolves when a process is ready. Rejects if it ends before that, and if it exceeds a limit: then it is killed. A store
- * with a long log on a slow disk may open for minutes; a process that reports nothing hangs.
+ * Resolves when a process is ready. Rejects if it ends before that, and if it exceeds a limit: then it is killed. A
+ * store with a long log on a slow disk may open for minutes; a process that reports nothing hangs.
  */
 export const awaitReady = (child: ChildProcess, { name, clock, log, limits }: StartOptions): Promise<Urls> => {
   const { silentMs, openingMs } = limits;

@@ -41,7 +41,9 @@ interface StreamEnd {
   readonly error?: ConnectError | undefined;
 }
 
-/** Reads the last frame of a stream. Throws ConnectError if it is malformed. No error is made for a call that succeeded. */
+/**
+ * Reads the last frame of a stream. Throws ConnectError if it is malformed. No error is made for a call that succeeded.
+ */
 export const streamEnd = (body: Uint8Array): StreamEnd => successfulEnd(body) ?? endStreamFromJson(body);
 
 /** Undefined: the call failed, or the frame is malformed. */

@@ -88,7 +88,9 @@ export const printConfig = (tables: readonly SettingsTable[], values: Readonly<R
     })
     .join("\n");
 
-/** Two lines for each setting: its flag, or its name where it has none, its variable and its default; its description. */
+/**
+ * Two lines for each setting: its flag, or its name where it has none, its variable and its default; its description.
+ */
 export const describeSettings = (tables: ReadonlyArray<readonly [string | undefined, SettingsTable]>): string =>
   tables
     .flatMap(([process, table]) =>

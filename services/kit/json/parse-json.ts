@@ -9,9 +9,9 @@ export type JsonReviver = (
 /**
  * Parses a JSON document like JSON.parse, with correct names. JSON.parse of V8 13.6 (Node 24) compares the written form
  * of a name that has an escape with names that it read earlier: after an object with the name `caf\` it reads
- * `{"caf\u00e9": 1}` as that name too (nodejs/node#63785). One caller's document could so damage another's, therefore no
- * name with an escape is left for it: such names are decoded one by one first. A reviver gets a stand-in as the key of a
- * member whose name cannot be written without an escape. Throws SyntaxError.
+ * `{"caf\u00e9": 1}` as that name too (nodejs/node#63785). One caller's document could so damage another's, therefore
+ * no name with an escape is left for it: such names are decoded one by one first. A reviver gets a stand-in as the key
+ * of a member whose name cannot be written without an escape. Throws SyntaxError.
  */
 export const parseJson = (text: string, reviver?: JsonReviver): unknown => {
   const names = text.includes("\\") ? plainNames(text) : undefined;
@@ -61,7 +61,10 @@ const decoded = (written: string): string | undefined => {
   }
 };
 
-/** The value with the special names in the place of their stand-ins. Members keep their order; the last of a name counts. */
+/**
+ * The value with the special names in the place of their stand-ins. Members keep their order; the last of a name
+ * counts.
+ */
 const restored = (value: unknown, names: PlainNames): unknown => {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((element) => restored(element, names));

@@ -3,9 +3,9 @@ import type { Socket } from "node:net";
 import { Server as TlsServer } from "node:tls";
 
 /**
- * The places that a listener has for connections. When all are taken, the next connection gets the place of an idle one:
- * of the oldest that has not sent a request yet, or of the one that has been idle for longest. Only while a request runs
- * on each of them, a new connection is closed. So connections that nobody uses keep no caller out.
+ * The places that a listener has for connections. When all are taken, the next connection gets the place of an idle
+ * one: of the oldest that has not sent a request yet, or of the one that has been idle for longest. Only while a
+ * request runs on each of them, a new connection is closed. So connections that nobody uses keep no caller out.
  */
 export class ConnectionPlaces {
   readonly #max: number;
@@ -41,7 +41,9 @@ export class ConnectionPlaces {
     this.#carriers.set(secure, carrier);
   }
 
-  /** A request begins on a connection. Returns false for a connection without a place, whose requests are not counted. */
+  /**
+   * A request begins on a connection. Returns false for a connection without a place, whose requests are not counted.
+   */
   begin(socket: Socket): boolean {
     const connection = this.#carriers.get(socket) ?? socket;
     const running = this.#running.get(connection);
@@ -76,8 +78,8 @@ export const countRequest = (places: ConnectionPlaces, { socket }: IncomingMessa
 };
 
 /**
- * Gives a server of HTTP/1.1, with or without TLS, so many places for connections. Its requests are counted here; on the
- * places that are returned, the server counts what it does with a connection besides, such as an upgrade.
+ * Gives a server of HTTP/1.1, with or without TLS, so many places for connections. Its requests are counted here; on
+ * the places that are returned, the server counts what it does with a connection besides, such as an upgrade.
  */
 export const boundConnections = (server: Server | TlsServer, connectionsMax: number): ConnectionPlaces => {
   const places = new ConnectionPlaces(connectionsMax);

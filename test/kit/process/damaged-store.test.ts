@@ -20,7 +20,9 @@ interface Line {
   readonly err?: { readonly type: string; readonly message: string };
 }
 
-/** Runs the service until it is ready, and then stops it, or until it ends by itself; returns its status and its log. */
+/**
+ * Runs the service until it is ready, and then stops it, or until it ends by itself; returns its status and its log.
+ */
 const run = async (dataDir: string, ...flags: string[]): Promise<{ status: unknown; lines: Line[] }> => {
   const child = spawn(process.execPath, [script, "--data-dir", dataDir, ...flags], {
     stdio: ["pipe", "pipe", "inherit"],

@@ -151,7 +151,8 @@ describe("a database that lacks commits", () => {
 
 describe("a database with a damaged file", () => {
   test.each([
-    // file                       what was done to it                                   what is said                                                       can be accepted
+    // file                       what was done to it                                   what is said
+    // can be accepted
     [
       "a table",
       async (directory: string) => changeBytes(await tableOf(directory), 900, nothing),
