@@ -7,12 +7,15 @@ export interface InFlightLimits {
   readonly perConnectionMax: number;
   /** Requests of all connections together; further ones are started as busy. */
   readonly runningMax: number;
-  /** Waiting requests of all connections together; the connection that exceeds it is closed. */
+  /** Waiting requests of all connections together; the connection that exceeds it, or its own share, is closed. */
   readonly waitingMax: number;
 }
 
 /** Serves one request. `isBusy`: too many others are served, so this one is to be refused. */
 export type StartRequest = (isBusy: boolean) => void;
+
+/** More than one read of the network (64 KiB) has of requests with the headers that clients send. */
+const waitingPerConnectionMax = 256;
 
 interface Connection {
   running: number;
@@ -21,7 +24,7 @@ interface Connection {
 
 /**
  * The requests in flight of an HTTP/1.1 port. Node.js dispatches every pipelined request as soon as it is parsed; here
- * a connection has at most its share of them served, and at most one read of the network (64 KiB) waiting.
+ * a connection has at most its share of them served, and at most one read of the network waiting.
  */
 export class RequestsInFlight {
   readonly #limits: InFlightLimits;
@@ -60,7 +63,7 @@ export class RequestsInFlight {
       run();
       return;
     }
-    if (this.#waiting >= this.#limits.waitingMax) {
+    if (this.#waiting >= this.#limits.waitingMax || connection.waiting.length >= waitingPerConnectionMax) {
       socket.destroy();
       return;
     }

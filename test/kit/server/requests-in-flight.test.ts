@@ -38,7 +38,10 @@ const startPort = async (serve: Serve, limits: Partial<InFlightLimits> = {}) => 
   return { inFlight, open };
 };
 
-const get = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: a\r\n\r\n`;
+const get = (path: string, headers = ""): string => `GET ${path} HTTP/1.1\r\nhost: a\r\n${headers}\r\n`;
+
+/** The size of the headers of a real client. */
+const usualHeaders = `user-agent: ${"a".repeat(300)}\r\n`;
 
 test("pipelined requests are served in order, at most the connection's share at once", async () => {
   const count = rounds(20_000, 250_000);
@@ -50,7 +53,7 @@ test("pipelined requests are served in order, at most the connection's share at 
   });
   const client = port.open();
   let sent = "";
-  for (let at = 0; at < count; at += 1) sent += get(`/${at}`);
+  for (let at = 0; at < count; at += 1) sent += get(`/${at}`, usualHeaders);
   client.socket.write(sent);
   const answers = await eventually(
     () => (client.answers().length === count ? client.answers() : undefined),
@@ -60,7 +63,7 @@ test("pipelined requests are served in order, at most the connection's share at 
   expect(answers.at(-1)).toMatch(new RegExp(`\r\n/${count - 1}$`));
   expect(most.running).toBe(8);
   // One read of the network holds at most 64 KiB.
-  expect(most.waiting).toBeLessThan((64 * 1024) / get("/0").length);
+  expect(most.waiting).toBeLessThan((64 * 1024) / usualHeaders.length);
   expect([port.inFlight.running, port.inFlight.waiting]).toEqual([0, 0]);
 }, 180_000);
 
@@ -102,6 +105,21 @@ test("requests over the number of running ones are started as busy", async () =>
   await eventually(() => first.answers().length === 2 && port.inFlight.running === 0, "the first two are answered");
   second.socket.write(get("/d"));
   await eventually(() => held.length === 1, "there is room again");
+});
+
+test("a connection that pipelines hundreds of requests at once is closed", async () => {
+  const held: ServerResponse[] = [];
+  const port = await startPort((_request, response) => held.push(response));
+  const client = port.open();
+  client.socket.write(get("/a").repeat(8 + 256));
+  await eventually(() => port.inFlight.waiting === 256, "as many wait as may");
+  client.socket.write(get("/b"));
+  for (const response of held.splice(0)) response.end();
+  await eventually(() => client.answers().length === 8, "the first ones are answered");
+  const greedy = port.open();
+  greedy.socket.write(get("/a").repeat(8 + 257));
+  await eventually(() => greedy.socket.closed, "the connection is closed");
+  expect(port.inFlight.waiting).toBeLessThanOrEqual(256);
 });
 
 test("the connection that exceeds the waiting requests is closed, and what it had counts no longer", async () => {
