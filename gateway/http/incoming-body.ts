@@ -27,9 +27,7 @@ export interface IncomingBody {
 
 /** The pieces of a body as they arrive. */
 export interface BodyPieces extends AsyncIterable<Uint8Array> {
-  /**
-   * From the end of this time on, in milliseconds, no piece is waited for: SLOW_BODY. Undefined: no limit any longer.
-   */
+  /** After this time, in milliseconds, the next piece is refused with SLOW_BODY. Undefined: there is no limit. */
   limitTime(ms: number | undefined): void;
 }
 

@@ -43,9 +43,7 @@ export interface SignedHead {
   readonly resource?: string | undefined;
   /** False for object storage, whose paths are signed as they are sent; true for all other APIs. */
   readonly doubleEncodePath: boolean;
-  /**
-   * For APIs whose clients do not declare the hash of the body, which is verified whole. False: it must be declared.
-   */
+  /** True for APIs whose clients do not declare the hash of the body. False: it must be declared. */
   readonly verifiesWholeBody: boolean;
 }
 
@@ -246,9 +244,7 @@ const checkSignedHeaders = (claim: SignatureClaim, headers: HeaderIndex, brand: 
   if (unsigned.length > 0) throw refusal(ErrorReason.UNSIGNED_HEADERS, { headers_not_signed: unsigned.join(", ") });
 };
 
-/**
- * The hash in the canonical request, undefined if it is that of a body to come, and what it declares about the body.
- */
+/** The hash in the canonical request, undefined if it is that of a body to come, and the claim about the body. */
 const declaredPayload = (
   request: SignedHead,
   claim: SignatureClaim,

@@ -378,6 +378,12 @@ describe("transcoding", () => {
     expect(response.body).toContain("<Code>AccessDenied</Code>");
   });
 
+  test("a header of the dialect that is given twice in the query is refused, in whatever case", async () => {
+    const target = "/novels/emma?X-Amz-Acl=private&x-amz-acl=public-read";
+    const response = await fixture.call("object-storage", "amz", { method: "GET", target });
+    expect([response.status, /<Code>(.*)<\/Code>/.exec(response.body)?.[1]]).toEqual([400, "InvalidArgument"]);
+  });
+
   test("a value that a refusal repeats is cut", async () => {
     const target = `/novels?${"m".repeat(3_000)}=a&${"m".repeat(3_000)}=b`;
     const response = await fixture.call("object-storage", "amz", { method: "GET", target });

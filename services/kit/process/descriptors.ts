@@ -17,7 +17,7 @@ export const connectionsFor = (limit: number, descriptorsMax = descriptorLimit()
 };
 
 /** How many files and connections the system lets this process have open; infinite where it does not say. */
-export const descriptorLimit = (): number => {
+const descriptorLimit = (): number => {
   const soft = linuxLimit() ?? reportedLimit();
   return typeof soft === "number" ? soft : Infinity;
 };

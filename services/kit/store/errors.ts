@@ -1,5 +1,5 @@
 /** The base of the store's errors. */
-export abstract class StoreError extends Error {}
+abstract class StoreError extends Error {}
 
 /** Concurrent changes won against this transaction too often. Nothing was written; running it again may succeed. */
 export class StoreContentionError extends StoreError {
@@ -88,7 +88,7 @@ export class StoreDamageError extends StoreError {
 }
 
 /** A range of lost groups for people: their numbers and when they were committed. */
-export const describeLost = ({ first, last, afterMs, beforeMs }: LostGroups): string => {
+const describeLost = ({ first, last, afterMs, beforeMs }: LostGroups): string => {
   const numbers = first === last ? `commit ${first} is missing` : `commits ${first} to ${last} are missing`;
   const after = afterMs === 0 ? "" : `after ${new Date(afterMs).toISOString()} and `;
   return `${numbers}, committed ${after}not after ${new Date(beforeMs).toISOString()}`;

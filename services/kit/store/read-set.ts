@@ -6,7 +6,7 @@ import type { WriteSet } from "./write-set.ts";
  * The part of a range that a reader has seen so far. It grows with each entry that is read, so that a phantom is
  * detected in that part and nowhere else.
  */
-export class SeenRange {
+class SeenRange {
   low: ByteString;
   high: ByteString;
   readonly #bounds: Bounds;

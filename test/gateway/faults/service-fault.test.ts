@@ -7,6 +7,8 @@ import { Protocol } from "../../../gen/quartet/traits/v1/api_pb.ts";
 import { amzDialect } from "../../../gateway/dialects/amz.ts";
 import { spellingOf } from "../../../gateway/dialects/dialect.ts";
 import { serviceFault } from "../../../gateway/faults/service-fault.ts";
+import { FaultRole } from "../../../gen/quartet/traits/v1/fault_pb.ts";
+import type { FaultFacts } from "../../../services/kit/faults/service-error.ts";
 import { faultTable } from "../../../services/kit/faults/service-error.ts";
 
 const table = faultTable(ErrorReasonSchema);
@@ -35,6 +37,24 @@ describe("a failed call", () => {
     const fault = serviceFault(new ConnectError("a text from inside", code), context);
     expect(fault).toMatchObject({ name, status });
     expect(fault.message).not.toContain("a text from inside");
+  });
+
+  test("whose deadline the service noticed is told as unavailable, not as the client's slowness", () => {
+    const deadline: FaultFacts = {
+      ...table.byRole(FaultRole.INTERNAL),
+      reason: "DEADLINE",
+      name: "RequestTimeout",
+      httpStatus: 400,
+      role: FaultRole.DEADLINE,
+    };
+    const error = new ConnectError("too late", Code.DeadlineExceeded);
+    error.details = [{ desc: ErrorInfoSchema, value: { reason: "DEADLINE", domain: table.domain } }];
+    const withDeadline = { ...table, findByReason: () => deadline };
+    expect(serviceFault(error, { ...context, table: withDeadline })).toMatchObject({
+      name: "ServiceUnavailable",
+      status: 503,
+      headers: { "retry-after": "1" },
+    });
   });
 
   test("with another service's reason is told by its code", () => {

@@ -63,6 +63,11 @@ test("a body that exceeds what is left for all bodies is refused as busy", async
   expect(await read({ bodiesBytesMax: 8 }, whole, send)).toBe("BUSY");
 });
 
+test("a body whose client went away is refused, so that nobody stores its first bytes", async () => {
+  const send = (socket: Socket) => socket.end("9\r\nhalf");
+  expect(await read({}, whole, send)).toBe("INCOMPLETE_BODY");
+});
+
 test("a body that arrives slowly but never stalls is refused after its time", async () => {
   expect(await read({ bodyTimeoutMs: 100 }, whole, drip)).toBe("SLOW_BODY");
 });

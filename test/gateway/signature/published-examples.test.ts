@@ -6,6 +6,7 @@ import { decodeBody } from "../../../gateway/signature/decode-body.ts";
 import { verifyRequest } from "./verify-request.ts";
 import { fixedAccessKeys } from "../../../services/kit/identity/access-keys.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
+import { refused } from "../support/refused.ts";
 import { amz } from "./brands.ts";
 import type { ReceivedRequest } from "./signer.ts";
 import { emptyHash, exampleTime, verifyExample } from "./signer.ts";
@@ -265,6 +266,9 @@ describe("a request to an API that does not declare the body's hash", () => {
       form: "header",
       payload: { kind: "plain" },
     });
+    // The hash of the body is signed without being declared.
+    const other = { rawPath, rawQuery, rawHeaders, body: Buffer.from("another body") };
+    expect(() => verifyGeneral(other)).toThrow(refused("SIGNATURE_MISMATCH") as Error);
   });
 });
 
