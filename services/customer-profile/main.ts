@@ -13,6 +13,7 @@ await runService({
   handlers,
   errors: ErrorReasonSchema,
   issuers: { gateway: { anyCaller: true } },
-  open: ({ store, directory, clock, ids, log, keyNames }) =>
-    openCustomerProfile({ store, directory, clock, ids, log, keyNames }),
+  evaluatesPolicies: true,
+  open: ({ config, store, directory, clock, ids, log, keyNames, accounts }) =>
+    openCustomerProfile({ store, directory, clock, ids, log, keyNames, accounts, region: config.region }),
 });

@@ -1,4 +1,5 @@
 import { ErrorReasonSchema } from "../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
+import type { Accounts } from "../kit/accounts/accounts.ts";
 import type { Clock } from "../kit/clock/clock.ts";
 import type { Ids } from "../kit/ids/ids.ts";
 import type { Jobs } from "../kit/jobs/jobs.ts";
@@ -35,6 +36,10 @@ export interface CustomerProfileOptions {
   readonly log: Logger;
   /** Unset: any name is that of a key. */
   readonly keyNames?: KeyNames;
+  /** The organizations of accounts. Unset: no account has one. */
+  readonly accounts?: Pick<Accounts, "findOrganizationId">;
+  /** The region in the ARNs that policies name. Unset: us-east-1. */
+  readonly region?: string;
   /** False: no jobs and no periodic work run. Unset: true. */
   readonly works?: boolean;
 }
@@ -89,7 +94,18 @@ export const openCustomerProfile = async (options: CustomerProfileOptions): Prom
   const stopsOfWork = works ? startWork() : [];
 
   return {
-    app: { store, clock, ids, keyring, keyNames, pages, jobs, compaction },
+    app: {
+      store,
+      clock,
+      ids,
+      keyring,
+      keyNames,
+      pages,
+      jobs,
+      compaction,
+      accounts: options.accounts,
+      region: options.region ?? "us-east-1",
+    },
     jobs,
     async stop() {
       await Promise.all(stopsOfWork.map((stop) => stop()));

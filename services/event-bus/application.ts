@@ -1,4 +1,5 @@
 import type { EventBusService } from "../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
+import type { Accounts } from "../kit/accounts/accounts.ts";
 import type { Clock } from "../kit/clock/clock.ts";
 import type { Ids } from "../kit/ids/ids.ts";
 import type { Jobs } from "../kit/jobs/jobs.ts";
@@ -20,6 +21,8 @@ export interface Application {
   readonly log: Logger;
   /** Returns a number from 0 up to 1, for jitter. */
   readonly random: () => number;
+  /** The organizations of accounts. Unset: no account has one. */
+  readonly accounts?: Pick<Accounts, "findOrganizationId"> | undefined;
   /** The parts that all ARNs of this installation share. */
   readonly arnScope: ArnScope;
   readonly limits: Limits;

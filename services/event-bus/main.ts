@@ -17,7 +17,8 @@ await runService({
     // Bucket notifications: the bucket's owner configured them, so no policy of the principal is asked.
     "object-storage": { preauthorizedFor: ["PutEvents"] },
   },
-  open: ({ config, store, directory, clock, ids, log, keyNames }) =>
+  evaluatesPolicies: true,
+  open: ({ config, store, directory, clock, ids, log, keyNames, accounts }) =>
     openEventBus({
       store,
       directory,
@@ -25,6 +26,7 @@ await runService({
       ids,
       log,
       keyNames,
+      accounts,
       region: config.region,
       dialect: config.emit,
       allowsPrivateTargets: config.privateTargets === "allow",

@@ -1,4 +1,5 @@
 import { ErrorReasonSchema } from "../../gen/quartet/eventbus/v1/error_reason_pb.ts";
+import type { Accounts } from "../kit/accounts/accounts.ts";
 import type { Clock } from "../kit/clock/clock.ts";
 import type { Ids } from "../kit/ids/ids.ts";
 import type { JobHandler, JobPolicy, Jobs } from "../kit/jobs/jobs.ts";
@@ -47,6 +48,8 @@ export interface EventBusOptions {
   readonly log: Logger;
   /** The encryption keys that connections may name. Unset: any name is that of a key. */
   readonly keyNames?: KeyNames;
+  /** The organizations of accounts. Unset: no account has one. */
+  readonly accounts?: Pick<Accounts, "findOrganizationId">;
   readonly region: string;
   /** The dialect of the ARNs that the service writes. */
   readonly dialect: "amz" | "svc";
@@ -93,6 +96,7 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
     ids,
     log,
     random,
+    accounts: options.accounts,
     arnScope: arnScopeOf(options),
     limits,
     pages: createPages({ tokens, errors: ErrorReasonSchema, itemsDefault, bytesMax }),

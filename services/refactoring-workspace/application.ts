@@ -1,4 +1,5 @@
 import type { RefactoringWorkspaceService } from "../../gen/quartet/refactoringworkspace/v1/refactoring_workspace_service_pb.ts";
+import type { Accounts } from "../kit/accounts/accounts.ts";
 import type { Clock } from "../kit/clock/clock.ts";
 import type { Ids } from "../kit/ids/ids.ts";
 import type { Jobs } from "../kit/jobs/jobs.ts";
@@ -21,6 +22,8 @@ export interface Application {
   readonly jobs: Jobs;
   readonly fabric: Fabric;
   readonly fabricReleases: FabricReleases;
+  /** The organizations of accounts. Unset: no account has one. */
+  readonly accounts?: Pick<Accounts, "findOrganizationId"> | undefined;
   /** The ARNs in answers begin with it. */
   readonly arnPrefix: ArnPrefix;
   /** Base of the proxy URLs in answers, without a slash at the end. */

@@ -19,12 +19,14 @@ await runService({
   handlers,
   errors: ErrorReasonSchema,
   issuers: { gateway: { anyCaller: true } },
-  open: async ({ config, store, clock, ids, log }) => {
+  evaluatesPolicies: true,
+  open: async ({ config, store, clock, ids, log, accounts }) => {
     const { app, jobs, proxy, stop } = await openRefactoringWorkspace({
       store,
       clock,
       ids,
       log,
+      accounts,
       arnPrefix: { ...arnPrefixes[config.emit], region: config.region },
       proxyListen: config.proxyListen,
       proxyUrl: config.proxyUrl,

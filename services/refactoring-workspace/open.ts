@@ -1,6 +1,7 @@
 import type { LookupAddress } from "node:dns";
 
 import { ErrorReasonSchema } from "../../gen/quartet/refactoringworkspace/v1/error_reason_pb.ts";
+import type { Accounts } from "../kit/accounts/accounts.ts";
 import type { Clock } from "../kit/clock/clock.ts";
 import type { Address } from "../kit/config/config.ts";
 import type { Ids } from "../kit/ids/ids.ts";
@@ -37,6 +38,8 @@ export interface RefactoringWorkspaceOptions {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Logger;
+  /** The organizations of accounts. Unset: no account has one. */
+  readonly accounts?: Pick<Accounts, "findOrganizationId">;
   /** The ARNs in answers begin with it. */
   readonly arnPrefix: ArnPrefix;
   readonly proxyListen: Address;
@@ -139,6 +142,7 @@ export const openRefactoringWorkspace = async (
       jobs,
       fabric,
       fabricReleases,
+      accounts: options.accounts,
       arnPrefix,
       proxyUrl,
       proxiedApplications,

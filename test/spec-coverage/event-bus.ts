@@ -55,7 +55,7 @@ rules.8a | A permission's condition is JSON with a type, a key and a value. | pe
 rules.8b | A policy is JSON and stands in the place of the single members. | operations/permission.test.ts > putPermission > replaces a statement of the same id, and everything with a whole policy
 rules.8c | Statement ids are unique. | operations/permission.test.ts > putPermission > replaces a statement of the same id, and everything with a whole policy
 rules.9a | A principal is an account or a star. | pending
-rules.9b | A star with the condition of an organization permits every account of it. | pending
+rules.9b | A star with the condition of an organization permits every account of it. | access/put-access.test.ts > a rule of %s, %s, with the record %j and %j may put: %s
 rules.9c | A star without a condition permits everybody. | operations/permission.test.ts > putPermission > replaces a statement of the same id, and everything with a whole policy
 rules.10 | A rule has five targets at most (revision A). | operations/target.test.ts > putTargets > refuses a bus, a rule that is not there, then a sixth target, and changes nothing
 rules.11a | Of the three members that make a target's input, at most one is given. | operations/target.test.ts > putTargets > a request with the targets $0 ends as $1
@@ -151,11 +151,11 @@ endpoints.removal-promise | A successful removal promises only that the listed t
 endpoints.test-event | An event to test has seven members that must be there. | operations/event.test.ts > testEventPattern > the pattern $0 with the event $1 ends as $2
 
 authentication.1a | An account sends to another's bus by a rule with that bus as target, once it is permitted. | operations/permission.test.ts > putPermission > lets a rule of another account deliver to the bus, but not on to a third account
-authentication.1b | A permission by organization asks for a role in the target. | pending
+authentication.1b | A permission by organization asks for a role in the target. | access/put-access.test.ts > a rule of %s, %s, with the record %j and %j may put: %s
 authentication.2 | A permission is taken back by its statement id, or with all others. | operations/permission.test.ts > removePermission > takes all permissions back at once, and refuses, in this order
 authentication.3 | A bus's policy is 10 KB at most. | operations/permission.test.ts > putPermission > a request with %o ends as %s
 authentication.4 | Targets of some kinds need a role. | pending
-authentication.5 | Making a rule with tags needs two permissions. | pending
+authentication.5 | Making a rule with tags needs two permissions. | access/policies.test.ts > no operation is reached without each of its permissions, and every one with them
 authentication.6 | A connection carries how calls are authorized; deauthorizing takes it away. | operations/connection.test.ts > updateConnection and deauthorizeConnection > remove every secret, until the connection is given new ones
 authentication.7 | Some operations are for partners only. | pending
 
@@ -195,7 +195,7 @@ errors.enable-rule | Enabling a rule that is not there fails. | operations/rule.
 errors.partial-failure | A partial failure is counted, with a code for each target. | pending
 errors.delete-rule-targets | A rule with targets is not deleted. | operations/rule.test.ts > deleteRule > refuses a bus that is not there, then a rule with targets
 errors.delete-bus | The default bus, and a bus with rules, is not deleted. | operations/event-bus.test.ts > deleteEventBus > refuses the default bus, then a bus with rules
-errors.organization-role | A target in an organization's account without a role is refused. | pending
+errors.organization-role | A target in an organization's account without a role is refused. | access/put-access.test.ts > a rule of %s, %s, with the record %j and %j may put: %s
 
 limits.targets | A rule has five targets (revision A). | operations/target.test.ts > putTargets > refuses a bus, a rule that is not there, then a sixth target, and changes nothing
 limits.nesting | JSON is taken to 1100 levels (revision A). | domain/put-entry.test.ts > refuseEntry, in the order of its checks > %s

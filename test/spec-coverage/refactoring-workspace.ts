@@ -91,7 +91,7 @@ create-service.schemes | HTTP and HTTPS addresses are taken. | health/health-che
 create-service.certificates | Certificates that are publicly signed are trusted over HTTPS. | pending
 create-service.private-authorities | Private authorities are trusted only when their domain can be resolved publicly. | pending
 
-authentication.1 | A resource policy decides what other accounts may do. | pending
+authentication.1 | A resource policy decides what other accounts may do. | access/policies.test.ts > %s reaches what the policies allow, and nothing else
 authentication.2 | Tags are the owner's alone. | operations/tag.test.ts > tagResource, untagResource and listTagsForResource > refuse, in this order
 
 errors.health-check | A failed check is told with its own error code on a FAILED route. | operations/route.test.ts > createRoute > answers FAILED with its error when the service does not pass its health check, and sends it no traffic

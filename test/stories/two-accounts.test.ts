@@ -47,6 +47,15 @@ const longWay = {
     { Effect: "Allow", Action: "s3:GetObject", Resource: `arn:aws:s3:::${"b".repeat(9_000)}` },
   ],
 };
+/** One operation of each of three services. */
+const reading = {
+  Version: "2012-10-17",
+  Statement: [
+    { Effect: "Allow", Action: ["profile:ListDomains", "event-bus:ListEventBuses"], Resource: "*" },
+    { Effect: "Allow", Action: "refactor-spaces:List*", Resource: "*" },
+    { Effect: "Deny", Action: "refactor-spaces:ListEnvironments", Resource: "*" },
+  ],
+};
 const user = (name: string, ...policies: object[]) => ({
   name,
   policies,
@@ -56,7 +65,14 @@ const configuration = (...users: object[]) => ({
   accounts: {
     [shopAccount]: {
       accessKeys: [{ id: "QKIASHOP", secret: { environment: "SHOP_SECRET" } }],
-      users: [user("alice", everything), user("bob", objects), user("carol", longWay), user("dave"), ...users],
+      users: [
+        user("alice", everything),
+        user("bob", objects),
+        user("carol", longWay),
+        user("dave"),
+        user("gina", reading),
+        ...users,
+      ],
     },
     [bankAccount]: { canonicalId: banksCanonicalId, accessKeys: [{ id: "QKIABANK", secret: "the bank's secret" }] },
   },
@@ -224,6 +240,19 @@ describe("a user of an account", () => {
   test.each(calls)("who may do less may not use %s", async (_service, call, refusal) => {
     expect(await refusalOf(call(of("dave")))).toBe(refusal);
     expect(await refusalOf(call(of("bob")))).toBe(refusal);
+  });
+
+  test("may do what the policies allow, operation by operation", async () => {
+    const { customerProfile, eventBus, workspace } = of("gina");
+    expect(await refusalOf(customerProfile.send(new ListDomainsCommand({})))).toBe("no refusal");
+    expect(await refusalOf(customerProfile.send(new GetDomainCommand({ DomainName: "customers" })))).toBe(
+      "AccessDeniedException 403",
+    );
+    expect(await refusalOf(eventBus.send(new ListEventBusesCommand({})))).toBe("no refusal");
+    expect(await refusalOf(eventBus.send(new CreateEventBusCommand({ Name: "gina" })))).toBe(
+      "AccessDeniedException 400",
+    );
+    expect(await refusalOf(workspace.send(new ListEnvironmentsCommand({})))).toBe("AccessDeniedException 403");
   });
 
   test("who may do everything and changes an object has the event bus told", async () => {

@@ -1,34 +1,64 @@
-import type { DescMethod, Message } from "@bufbuild/protobuf";
-
-import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
+import { ErrorReasonSchema } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
+import { arn } from "../../kit/arn/arn.ts";
+import { resourceTagConditions } from "../../kit/access/call-conditions.ts";
+import type { Resource } from "../../kit/access/decide.ts";
+import { accessDenied, accessRules, decideCall } from "../../kit/access/decide.ts";
+import { asksFor } from "../../kit/access/identity.ts";
+import type { Question } from "../../kit/access/questions.ts";
 import { isOwner } from "../../kit/identity/owner.ts";
 import type { Guard } from "../../kit/server/guard.ts";
+import type { CallContext } from "../../kit/server/handlers.ts";
 import type { Application } from "../application.ts";
-import { parseTaggedArn } from "../domain/resource-name.ts";
-import { fault } from "../faults.ts";
+import type { TaggedResource } from "../domain/resource-name.ts";
+import { parseResourceName, parseTaggedArn } from "../domain/resource-name.ts";
+import { findTags } from "../store/tag.ts";
 import type { Access } from "./access.ts";
 
+const rules = accessRules({
+  names: { public: "profile", documented: "customer-profile" },
+  refusalPrefix: "customer-profile",
+  principal: "profile.amazonaws.com",
+  errors: ErrorReasonSchema,
+});
+
 /**
- * Decides whether a call may reach its handler: a caller may use the data of its own account only. Requests name
- * resources of that account, except for those with a `resource_arn`, which names an account itself.
+ * Decides whether a call may reach its handler: a root may do everything with the data of its own account, users and
+ * role sessions what their policies allow, and nobody may use the data of another account.
  *
  * Refuses, in this order: (1) a caller without an account, (2) an ARN that is not one of this service's resources, (3)
- * an ARN of another account.
+ * a permission that the request needs and the caller does not have.
  */
-export const guard: Guard<Application, Access> = async (request, { caller, method }) => {
+export const guard: Guard<Application, Access> = async (request, context) => {
+  const { caller, method } = context;
+  if (!isOwner(caller, caller.accountId)) throw accessDenied(rules, method.name, "*");
+  await decideCall(rules, context, request, (question) => resourceOf(question, context));
+  return { accountId: caller.accountId };
+};
+
+/** The resource of a question: of the caller's account, or as an ARN names it. */
+const resourceOf = async (question: Question, context: CallContext<Application>): Promise<Resource> => {
+  const { caller, app } = context;
+  if (question.permission.template === "{resource_arn}") {
+    const { accountId, resource } = parseTaggedArn(question.resource);
+    return { arn: question.resource, ownerAccountId: accountId, ...(await tagsOf(resource, accountId, context)) };
+  }
   const { accountId } = caller;
-  if (!isOwner(caller, accountId)) throw denied(method, "*");
-  const resourceArn = findResourceArn(request, method);
-  if (resourceArn !== undefined && !isOwner(caller, parseTaggedArn(resourceArn).accountId))
-    throw denied(method, resourceArn);
-  return { accountId };
+  const name = { partition: "aws", service: "profile", region: app.region, account: accountId };
+  const tagged = parseResourceName(question.resource);
+  return {
+    arn: arn({ ...name, resource: question.resource }),
+    ownerAccountId: accountId,
+    ...(tagged && (await tagsOf(tagged, accountId, context))),
+  };
 };
 
-/** The value of the request's `resource_arn` member; undefined if its method has no such member. */
-const findResourceArn = (request: Message, method: DescMethod): string | undefined => {
-  const member = method.input.fields.find(({ name }) => name === "resource_arn");
-  return member && (request as unknown as Readonly<Record<string, string>>)[member.localName];
+/** The tags of a resource as conditions, where a policy asks for them. */
+const tagsOf = async (
+  resource: TaggedResource,
+  accountId: string,
+  { app, caller }: CallContext<Application>,
+): Promise<Pick<Resource, "conditions">> => {
+  if (!asksFor("resourcetag", caller)) return {};
+  const tags = await app.store.read((reader) => findTags(reader, accountId, resource));
+  return { conditions: resourceTagConditions(tags) };
 };
-
-const denied = (method: DescMethod, resource: string): Error =>
-  fault(ErrorReason.ACCESS_DENIED, { action: `customer-profile:${method.name}`, resource });

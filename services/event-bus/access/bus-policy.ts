@@ -1,8 +1,8 @@
-import { LRUCache } from "lru-cache";
-
+import type { EventBusRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { parseArn } from "../../kit/arn/arn.ts";
 import type { Policy } from "../../kit/policy/document.ts";
 import { parsePolicy, PolicyError } from "../../kit/policy/document.ts";
+import { policyCache } from "../../kit/policy/policy-cache.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import { parseJson } from "../../kit/json/parse-json.ts";
 
@@ -62,19 +62,14 @@ export const checkedPolicy = (text: string, charactersMax: number): string => {
   return text;
 };
 
-/** The policies used last, parsed, by their text: each event of a bus needs the same one. */
-const parsedPolicies = new LRUCache<string, Policy>({ max: 100 });
+/** The policies of a bus, read; empty if it has none, or if the bus does not exist. */
+export const policiesOf = (bus: Pick<EventBusRecord, "policy"> | undefined): readonly Policy[] =>
+  bus?.policy === undefined ? [] : [parseBusPolicy(bus.policy)];
 
-/** Parses the policy of a bus. Throws PolicyError. */
-export const parseBusPolicy = (text: string): Policy => {
-  const known = parsedPolicies.get(text);
-  if (known !== undefined) return known;
-  // A character has at most three bytes for each of its UTF-16 units.
-  const bytesMax = unlimitedPolicyCharactersMax * 3;
-  const policy = parsePolicy(text, { principals: "required", accountMembers: ["SVC"], bytesMax });
-  parsedPolicies.set(text, policy);
-  return policy;
-};
+/** Parses the policy of a bus. Throws PolicyError. A character has at most three bytes for each of its UTF-16 units. */
+const parseBusPolicy = policyCache((text) =>
+  parsePolicy(text, { principals: "required", accountMembers: ["SVC"], bytesMax: unlimitedPolicyCharactersMax * 3 }),
+);
 
 /** The statements of a stored policy in their stored form. */
 const statementsOf = (policy: string | undefined): readonly { readonly Sid?: string }[] => {

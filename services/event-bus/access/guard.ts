@@ -1,38 +1,57 @@
 import type { Message } from "@bufbuild/protobuf";
 
 import { EventBusService } from "../../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
+import { accessDenied, decideCall } from "../../kit/access/decide.ts";
 import { isOwner } from "../../kit/identity/owner.ts";
 import type { Guard } from "../../kit/server/guard.ts";
 import type { CallContext } from "../../kit/server/handlers.ts";
 import type { Application } from "../application.ts";
 import { busArn, parseBusReference } from "../domain/arns.ts";
-import { ErrorReason, fault } from "../faults.ts";
 import type { Access } from "./access.ts";
+import { ResourceFinder } from "./resources.ts";
 import { refuseOutsideRevision, revisionOf } from "./revision.ts";
+import { rules } from "./rules.ts";
 
 type Context = CallContext<Application>;
 
 /**
- * Decides whether a call may reach its handler. Whoever acts for an account may do everything with the account's own
- * resources, and nobody else may do anything. Refuses, in this order:
+ * Decides whether a call may reach its handler. The owner's root may do everything that the policy of the bus does not
+ * deny; users and role sessions of the account what their policies or the bus's allow; principals of other accounts
+ * what the bus's policy and their own allow. Entries of PutEvents are decided on one by one. Refuses, in this order:
  * 1. a caller without an account: ACCESS_DENIED;
  * 2. an unknown revision: UNKNOWN_REVISION; an operation that the revision does not have: UNKNOWN_OPERATION;
- * 3. a bus of another account: ACCESS_DENIED.
+ * 3. a bus of another account in an operation that no bus policy opens to other accounts: ACCESS_DENIED;
+ * 4. a permission that the request needs and the caller does not have: ACCESS_DENIED.
  * An account that calls for the first time gets its default bus.
  */
 export const guard: Guard<Application, Access> = async (request, context) => {
   const { app, caller, method, requestHeader } = context;
-  if (!isOwner(caller, caller.accountId)) throw denied(context, "*");
+  if (!isOwner(caller, caller.accountId)) throw accessDenied(rules, method.name, "*");
   const revision = revisionOf(requestHeader);
   refuseOutsideRevision(revision, method);
   const bus = parseBusReference(busNamedBy(request, context), caller.accountId);
-  if (bus.account !== caller.accountId) throw denied(context, busArn(app.arnScope, bus));
+  if (bus.account !== caller.accountId && !opened.has(method.name))
+    throw accessDenied(rules, method.name, busArn(app.arnScope, bus));
+  const finder = new ResourceFinder(context);
+  const decision = await decideCall(rules, context, request, (question) => finder.find(question));
   await app.ensureDefaultBus(caller.accountId);
-  return { revision, bus };
+  return { revision, bus, refusedEntries: decision.refusedElements };
 };
 
-const denied = ({ method }: Context, resource: string): Error =>
-  fault(ErrorReason.ACCESS_DENIED, { action: `events:${method.name}`, resource });
+/** The operations on a bus and its rules that the policy of the bus can open to other accounts. */
+const opened: ReadonlySet<string> = new Set([
+  "DeleteRule",
+  "DescribeEventBus",
+  "DescribeRule",
+  "DisableRule",
+  "EnableRule",
+  "ListRuleNamesByTarget",
+  "ListRules",
+  "ListTargetsByRule",
+  "PutRule",
+  "PutTargets",
+  "RemoveTargets",
+]);
 
 /** Members that name the bus of a request in operations that have no member `event_bus_name`. */
 const busMembers: { readonly [Name in keyof (typeof EventBusService)["method"]]?: string } = {

@@ -1,36 +1,13 @@
 import type { EventBusRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import { principalConditions } from "../../kit/accounts/principal-conditions.ts";
 import type { Caller } from "../../kit/identity/caller.ts";
-import { isAccountId } from "../../kit/identity/caller.ts";
-import { parseIdentityPolicy } from "../../kit/identity/identity-policies.ts";
-import type { PolicyRequest, Requester, PolicySpelling } from "../../kit/policy/evaluate.ts";
-import { evaluate, findStatement } from "../../kit/policy/evaluate.ts";
-import { PolicyError } from "../../kit/policy/document.ts";
-import type { Policy } from "../../kit/policy/document.ts";
+import { rootCaller } from "../../kit/identity/caller.ts";
+import { evaluate } from "../../kit/policy/evaluate.ts";
 import type { Application } from "../application.ts";
 import type { BusReference } from "../domain/arns.ts";
 import { busArn } from "../domain/arns.ts";
-import { parseBusPolicy } from "./bus-policy.ts";
-
-/** The sender of an event, with the facts that policies can name. */
-interface Sender extends Requester {
-  /** Identity policies as JSON documents. */
-  readonly policies: readonly string[];
-}
-
-/** An account that acts for itself, such as the account of a rule that delivers to another bus. */
-export const accountSender = (accountId: string, principalArn: string): Sender => ({
-  accountId,
-  principalArn,
-  isRoot: true,
-  isAnonymous: false,
-  policies: [],
-});
-
-/** The facts of an event that policies can name. */
-interface PutFacts {
-  readonly source: string;
-  readonly detailType: string;
-}
+import { policiesOf } from "./bus-policy.ts";
+import { rules } from "./rules.ts";
 
 /** Services of the installation, by the issuer of their tokens: they may put events whose source is reserved. */
 const serviceIssuers: ReadonlySet<string> = new Set([
@@ -43,51 +20,45 @@ const serviceIssuers: ReadonlySet<string> = new Set([
 /** Whether the caller may put events whose source is reserved for services (`aws.` or `svc.`). */
 export const mayUseReservedSource = ({ issuer }: Pick<Caller, "issuer">): boolean => serviceIssuers.has(issuer);
 
+/** An event that a rule of one bus delivers to another bus. */
+export interface ForwardedEvent {
+  readonly source: string;
+  readonly detailType: string;
+  /** The account of the rule. */
+  readonly account: string;
+  readonly ruleArn: string;
+  /** Whether the target names a role: only then is the account recognized as a member of its organization. */
+  readonly hasRole: boolean;
+}
+
 /**
- * Whether a sender may put an event on a bus: on a bus of its own account unless the bus's policy denies it, on a bus
- * of another account only if that bus's policy allows it. A bus of another account without a record allows nobody.
+ * True if a rule may put an event on a bus, in the name of its account: on a bus of that account unless the policy of
+ * the bus denies it, on a bus of another account only if that bus's policy allows it. A bus of another account without
+ * a record allows nobody.
  */
-export const mayPut = (
-  app: Pick<Application, "arnScope">,
+export const mayForward = (
+  app: Pick<Application, "arnScope" | "accounts">,
   bus: BusReference,
   record: Pick<EventBusRecord, "policy"> | undefined,
-  sender: Sender,
-  facts: PutFacts,
+  event: ForwardedEvent,
 ): boolean => {
-  const policyText = record?.policy;
-  const isOwn = bus.account === sender.accountId && isAccountId(bus.account);
-  if (policyText === undefined) return isOwn;
-  const policy = parseBusPolicy(policyText);
-  const request: PolicyRequest = {
+  const { partition } = app.arnScope;
+  const sender = rootCaller(event.account, partition);
+  const request = {
     requester: sender,
     action: "events:PutEvents",
     resource: busArn(app.arnScope, bus),
     ownerAccountId: bus.account,
     context: new Map([
-      ["aws:principalaccount", [sender.accountId]],
-      ["aws:principalarn", [sender.principalArn]],
-      ["events:source", [facts.source]],
-      ["events:detail-type", [facts.detailType]],
-    ]),
+      ...principalConditions((event.hasRole ? app.accounts : undefined) ?? noOrganizations, sender),
+      ["aws:sourceaccount", [event.account]],
+      ["aws:sourcearn", [event.ruleArn]],
+      ["events:source", [event.source]],
+      ["events:detail-type", [event.detailType]],
+      ["events:eventbusinvocation", ["true"]],
+    ] as const),
   };
-  if (isOwn) return findStatement("Deny", request, [policy], publicSpelling) === undefined;
-  const identity = parseIdentityPolicies(sender.policies);
-  return identity !== undefined && evaluate(request, { identity, resource: [policy] }, publicSpelling).isAllowed;
+  return evaluate(request, { identity: [], resource: policiesOf(record) }, rules.spelling).isAllowed;
 };
 
-/** Reads the names of both dialects as those of the public one. */
-const publicSpelling: PolicySpelling = {
-  action: (written) => written.replace(/^event-bus:/i, "events:"),
-  arn: (written) => written.replace(/^arn:svc:/, "arn:aws:").replace(/^arn:aws:event-bus:/, "arn:aws:events:"),
-  key: (written) => written.replace(/^svc:/i, "aws:").replace(/^event-bus:/i, "events:"),
-};
-
-/** Undefined if one policy cannot be parsed: it may deny what the others allow, so none of them allows anything. */
-const parseIdentityPolicies = (policies: readonly string[]): Policy[] | undefined => {
-  try {
-    return policies.map(parseIdentityPolicy);
-  } catch (error) {
-    if (error instanceof PolicyError) return undefined;
-    throw error;
-  }
-};
+const noOrganizations = { findOrganizationId: () => undefined };

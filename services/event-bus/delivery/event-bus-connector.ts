@@ -1,7 +1,7 @@
 import { parseArn } from "../../kit/arn/arn.ts";
-import { accountSender, mayPut } from "../access/put-access.ts";
+import { mayForward } from "../access/put-access.ts";
 import type { Application } from "../application.ts";
-import { accountRootArn, busArn, parseBusReference } from "../domain/arns.ts";
+import { busArn, parseBusReference } from "../domain/arns.ts";
 import { ingestEvent, openBus, tooLargeMessage } from "../ingestion/ingest.ts";
 import { findBus } from "../store/bus.ts";
 import type { Connector } from "./connector.ts";
@@ -13,7 +13,7 @@ import type { Connector } from "./connector.ts";
  */
 export const eventBusConnector =
   (app: Application): Connector =>
-  async ({ account, event, target }) => {
+  async ({ account, event, target, ruleArn }) => {
     const bus = parseBusReference(target.arn, account);
     const region = parseArn(target.arn)?.region;
     if (region !== app.arnScope.region)
@@ -33,8 +33,14 @@ export const eventBusConnector =
     const isAllowed = await app.store.read(async (reader) => {
       const record = await findBus(reader, bus);
       if (bus.account === account && record === undefined) return undefined;
-      const sender = accountSender(account, accountRootArn(app.arnScope, account));
-      return mayPut(app, bus, record, sender, event);
+      const { source, detailType } = event;
+      return mayForward(app, bus, record, {
+        source,
+        detailType,
+        account,
+        ruleArn,
+        hasRole: target.roleArn !== undefined,
+      });
     });
     if (isAllowed === undefined)
       return { kind: "failed", code: "NO_RESOURCE", message: `Event bus ${bus.name} does not exist.` };

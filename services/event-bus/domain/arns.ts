@@ -61,10 +61,6 @@ export const parseBusArn = (text: string): BusReference | undefined => {
   return { account: parsed.account, name: parsed.resource.slice(busPrefix.length) };
 };
 
-/** The ARN of an account's root, by which policies name the account itself. */
-export const accountRootArn = (scope: ArnScope, account: string): string =>
-  arn({ partition: scope.partition, service: "iam", region: "", account, resource: "root" });
-
 /** The ARN that callers see as the place of a connection's secrets. */
 export const secretArn = (scope: ArnScope, account: string, connection: string, id: string): string =>
   arn({

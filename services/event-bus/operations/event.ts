@@ -7,7 +7,7 @@
  *
  * Then each entry is checked on its own, in order:
  * 1. `refuseEntry` has no refusal;
- * 2. the bus allows the caller;
+ * 2. the guard has allowed the caller to put it;
  * 3. its deliveries are not too large together.
  *
  * An entry for a bus of the account that does not exist is accepted, stored and not delivered.
@@ -20,7 +20,7 @@ import { timestampMs } from "@bufbuild/protobuf/wkt";
 
 import type { PutEventsRequestEntry } from "../../../gen/quartet/eventbus/v1/event_pb.ts";
 import type { Transaction } from "../../kit/store/store.ts";
-import { mayPut, mayUseReservedSource } from "../access/put-access.ts";
+import { mayUseReservedSource } from "../access/put-access.ts";
 import type { Operation, OperationContext } from "../application.ts";
 import type { BusReference } from "../domain/arns.ts";
 import { parseBusReference } from "../domain/arns.ts";
@@ -48,7 +48,7 @@ export const putEvents: Operation<"putEvents"> = async (request, context) => {
   const bytes = request.entries.reduce((sum, entry) => sum + entryBytes(entry), 0);
   if (bytes > entriesBytesMax) throw fault(ErrorReason.ENTRIES_TOO_LARGE);
 
-  const entries = request.entries.map((entry) => checkEntry(entry, context));
+  const entries = request.entries.map((entry, index) => checkEntry(entry, index, context));
   const results = entries.some((entry) => "event" in entry) ? await putInParts(entries, context) : entries;
 
   return {
@@ -79,11 +79,11 @@ const putInParts = async (entries: readonly CheckedEntry[], context: OperationCo
   return results;
 };
 
-/** Puts each accepted event on its bus if the bus allows the caller, until the transaction is full. */
+/** Puts each accepted event on its bus, until the transaction is full. */
 const putAccepted = async (
   transaction: Transaction,
   entries: readonly CheckedEntry[],
-  { app, caller }: OperationContext,
+  { app }: OperationContext,
 ): Promise<CheckedEntry[]> => {
   const buses = new Map<string, OpenBus>();
   const results: CheckedEntry[] = [];
@@ -97,10 +97,6 @@ const putAccepted = async (
     const name = `${entry.bus.account}/${entry.bus.name}`;
     const bus = buses.get(name) ?? (await openBus(app, transaction, entry.bus));
     buses.set(name, bus);
-    if (!mayPut(app, entry.bus, bus.record, caller, entry.event)) {
-      results.push(denied);
-      continue;
-    }
     const ingested = ingestEvent(app, transaction, bus, entry.event);
     results.push(ingested.kind === "ingested" ? entry : tooLarge);
     bytes += ingested.kind === "ingested" ? ingested.bytes : 0;
@@ -125,9 +121,14 @@ interface AcceptedEntry {
 
 type CheckedEntry = AcceptedEntry | EntryRefusal;
 
-const checkEntry = (entry: PutEventsRequestEntry, { app, access, caller }: OperationContext): CheckedEntry => {
+const checkEntry = (
+  entry: PutEventsRequestEntry,
+  index: number,
+  { app, access, caller }: OperationContext,
+): CheckedEntry => {
   const refusal = refuseEntry(entry, mayUseReservedSource(caller), access.revision.depthMax);
   if (refusal !== undefined) return refusal;
+  if (access.refusedEntries.has(index)) return denied;
   return {
     bus: parseBusReference(entry.eventBusName, caller.accountId),
     event: {

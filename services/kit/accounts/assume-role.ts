@@ -3,8 +3,9 @@ import { roleCaller } from "../identity/caller.ts";
 import { parseIdentityPolicy } from "../identity/identity-policies.ts";
 import type { ConditionContext } from "../policy/condition.ts";
 import type { Policy, Statement } from "../policy/document.ts";
-import type { PolicyRequest, Requester, PolicySpelling } from "../policy/evaluate.ts";
+import type { PolicyRequest, Requester } from "../policy/compiled.ts";
 import { findStatement } from "../policy/evaluate.ts";
+import type { PolicySpelling } from "../policy/spelling.ts";
 import type { Accounts, Role } from "./accounts.ts";
 import { principalConditions } from "./principal-conditions.ts";
 
@@ -19,7 +20,7 @@ export interface AssumeRoleRequest {
   /** Ends the session's ARN: 2 to 64 letters, digits or `_+=,.@-`. */
   readonly sessionName: string;
   /** Condition keys next to the principal's, in lower case: `aws:sourceaccount`, `aws:sourcearn`, `sts:externalid`. */
-  readonly context?: ConditionContext;
+  readonly context?: ReadonlyMap<string, readonly string[]>;
 }
 
 /** The caller of the session, or the reason of the refusal. */
@@ -52,7 +53,7 @@ export const assumeRole = (
   if (role === undefined) return { refusal: "unknown-role" };
   if (!/^[A-Za-z0-9_+=,.@-]{2,64}$/.test(sessionName)) throw new Error("the session name is not valid");
   const session = { caller: sessionOf(accounts, role, sessionName) };
-  const sessionConditions: ConditionContext = new Map([...context, ["sts:rolesessionname", [sessionName]]]);
+  const sessionConditions = new Map([...context, ["sts:rolesessionname", [sessionName]]]);
 
   if ("serviceNames" in principal) {
     const requests = principal.serviceNames.map((name) => requestOf(role, serviceRequester(name), sessionConditions));

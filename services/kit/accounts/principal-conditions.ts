@@ -1,5 +1,5 @@
 import type { Caller } from "../identity/caller.ts";
-import { roleArnOfSession } from "../policy/evaluate.ts";
+import { roleArnOfSession } from "../policy/compiled.ts";
 import type { Accounts } from "./accounts.ts";
 
 /**

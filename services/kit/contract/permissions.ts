@@ -1,4 +1,4 @@
-import type { DescField, DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
+import type { DescEnum, DescField, DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
 import { getOption } from "@bufbuild/protobuf";
 
 import type { Permission } from "../../../gen/quartet/traits/v1/access_pb.ts";
@@ -9,12 +9,16 @@ export type ReadMember = (path: string) => unknown;
 
 /** One permission that a method declares, read once. */
 export interface PermissionContract {
-  /** The action less the service's prefix, for example `GetObject`. */
+  /** The action less the service's prefix, for example `GetObject`; of another service whole, `iam:PassRole`. */
   readonly action: string;
+  /** The resource as declared, for example `rule/{name}`. */
+  readonly template: string;
   /** The resource part of the ARN: literal texts, and members by their paths. */
   readonly resource: readonly ResourcePiece[];
   /** The list of whose elements each is decided on by itself, as a member path; undefined: the call is decided on. */
   readonly list: string | undefined;
+  /** The type of that list's elements. */
+  readonly element: DescMessage | undefined;
   /** Whether a request needs the permission. */
   appliesTo(read: ReadMember): boolean;
 }
@@ -28,6 +32,8 @@ export interface ConditionMember {
   readonly path: string;
   /** The condition key less the service's prefix, documented spelling. */
   readonly key: string;
+  /** The type of an enumeration's values. */
+  readonly enumeration: DescEnum | undefined;
 }
 
 /** The permissions and condition members of a method. */
@@ -44,12 +50,14 @@ export const methodPermissions = (method: DescMethod): MethodPermissions => {
   if (known === undefined) {
     const declared = getOption(method, permission);
     if (declared.length === 0) throw new Error(`${method.name} declares no permission`);
+    const permissions = declared.map((each) => readPermission(method, each));
+    const lists = new Map(permissions.flatMap(({ list, element }) => (list && element ? [[list, element]] : [])));
     known = {
-      permissions: declared.map((each) => readPermission(method, each)),
-      conditions: method.input.fields.flatMap((field) => {
-        const key = getOption(field, condition_key);
-        return key === "" ? [] : [{ path: field.name, key }];
-      }),
+      permissions,
+      conditions: [
+        ...conditionsOf(method.input, ""),
+        ...[...lists].flatMap(([list, element]) => conditionsOf(element, `${list}.`)),
+      ],
     };
     cache.set(method, known);
   }
@@ -74,6 +82,12 @@ export const elementReader = (read: ReadMember, list: string, element: Message, 
   return (path) => (path.startsWith(`${list}.`) ? own(path.slice(list.length + 1)) : read(path));
 };
 
+const conditionsOf = (desc: DescMessage, prefix: string): ConditionMember[] =>
+  desc.fields.flatMap((field) => {
+    const key = getOption(field, condition_key);
+    return key === "" ? [] : [{ path: `${prefix}${field.name}`, key, enumeration: field.enum }];
+  });
+
 const readPermission = (method: DescMethod, declared: Permission): PermissionContract => {
   const resource = piecesOf(declared.resource);
   const members = resource.flatMap((piece) => ("member" in piece ? [piece.member] : []));
@@ -84,15 +98,17 @@ const readPermission = (method: DescMethod, declared: Permission): PermissionCon
   if (declared.each && list === undefined) throw new Error(`${method.name}: ${declared.resource} names no list`);
   return {
     action: declared.action,
+    template: declared.resource,
     resource,
     list,
+    element: list === undefined ? undefined : fieldsOf(method.input, list).at(-1)?.message,
     appliesTo: (read) =>
       (when.length === 0 || when.some((path) => isPresent(read(path)))) &&
       !unless.some((path) => isPresent(read(path))),
   };
 };
 
-/** The texts and members of a template such as `domains/{domain_name}`. */
+/** The texts and members of a template such as `rule/{name}`. */
 const piecesOf = (template: string): ResourcePiece[] =>
   template
     .split(/(\{[a-z0-9_.]+\})/)
@@ -110,8 +126,18 @@ const membersOf = (method: DescMethod, name: string): string[] => {
   return found;
 };
 
-/** The fields along a path. Throws when the message has no such member. */
-const fieldsOf = (desc: DescMessage, path: string): DescField[] => {
+const knownPaths = new WeakMap<DescMessage, Map<string, readonly DescField[]>>();
+
+/** The fields along a path, looked up once. Throws when the message has no such member. */
+const fieldsOf = (desc: DescMessage, path: string): readonly DescField[] => {
+  const paths = knownPaths.get(desc) ?? new Map<string, readonly DescField[]>();
+  knownPaths.set(desc, paths);
+  const fields = paths.get(path) ?? findFields(desc, path);
+  paths.set(path, fields);
+  return fields;
+};
+
+const findFields = (desc: DescMessage, path: string): DescField[] => {
   let current: DescMessage | undefined = desc;
   return path.split(".").map((name) => {
     const field: DescField | undefined = current?.fields.find((each) => each.name === name);

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from "node:net";
 
-import { fitsArn, fitsWildcard } from "./wildcard.ts";
+import { arnTest, splitArn, textTest } from "./wildcard.ts";
 
 /** One key of one operator in a statement's condition. */
 export interface PolicyCondition {
@@ -22,13 +22,18 @@ interface Operator {
   readonly takesVariables: boolean;
   /** True if `*` and `?` of a policy value are wildcards. */
   readonly isPattern: boolean;
-  /** Returns the fault of a policy value; undefined if it has none. */
+  /** Whether the values are ARNs, which are spelled alike before they are compared. */
+  readonly isArn: boolean;
+  /** Says what is wrong with a policy value; undefined when nothing is. */
   readonly refuse: (policyValue: string) => string | undefined;
-  readonly compare: (requestValue: string, policyValue: string) => boolean;
+  /** Reads a policy value once; the result says whether a value of the request compares with it. */
+  readonly prepare: (policyValue: string) => (requestValue: string) => boolean;
 }
 
-/** The values of the request by lower-case context key. A key without an entry is absent. */
-export type ConditionContext = ReadonlyMap<string, readonly string[]>;
+/** The values of the request by lower-case context key. A key without a value is absent. */
+export interface ConditionContext {
+  get(key: string): readonly string[] | undefined;
+}
 
 const accepted = (): undefined => undefined;
 
@@ -47,9 +52,12 @@ const ordered = (
   parse: (text: string) => number,
   what: string,
   holds: (request: number, policy: number) => boolean,
-): Pick<Operator, "refuse" | "compare"> => ({
+): Comparison => ({
   refuse: (value) => (Number.isNaN(parse(value)) ? `${JSON.stringify(value)} is not ${what}` : undefined),
-  compare: (request, policy) => holds(parse(request), parse(policy)),
+  prepare: (written) => {
+    const policy = parse(written);
+    return (request) => holds(parse(request), policy);
+  },
 });
 
 const network = (text: string): BlockList | undefined => {
@@ -63,18 +71,32 @@ const network = (text: string): BlockList | undefined => {
   return list;
 };
 
-const isInNetwork = (address: string, policy: string): boolean => {
-  const version = isIP(address);
-  return version !== 0 && (network(policy)?.check(address, version === 4 ? "ipv4" : "ipv6") ?? false);
+const networkTest = (policy: string): ((address: string) => boolean) => {
+  const list = network(policy);
+  return (address) => {
+    const version = isIP(address);
+    return version !== 0 && (list?.check(address, version === 4 ? "ipv4" : "ipv6") ?? false);
+  };
 };
 
 const decodedBytes = (text: string): Buffer => Buffer.from(text, "base64");
 
-type Comparison = Pick<Operator, "refuse" | "compare"> & Partial<Pick<Operator, "takesVariables" | "isPattern">>;
+type Comparison = Pick<Operator, "refuse" | "prepare"> &
+  Partial<Pick<Operator, "takesVariables" | "isPattern" | "isArn">>;
 
-const text = (compare: Operator["compare"]): Comparison => ({ refuse: accepted, compare, takesVariables: true });
-const pattern = (compare: Operator["compare"]): Comparison => ({ ...text(compare), isPattern: true });
-const equalsIgnoringCase = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase();
+const text = (prepare: Operator["prepare"]): Comparison => ({ refuse: accepted, prepare, takesVariables: true });
+const pattern = (prepare: Operator["prepare"]): Comparison => ({ ...text(prepare), isPattern: true });
+const ignoringCase = (policy: string): ((request: string) => boolean) => {
+  const wanted = policy.toLowerCase();
+  return (request) => request.toLowerCase() === wanted;
+};
+const arns: Comparison = {
+  ...pattern((policy) => {
+    const fits = arnTest(policy);
+    return (request) => fits(splitArn(request));
+  }),
+  isArn: true,
+};
 const equal = (a: number, b: number): boolean => a === b;
 const less = (a: number, b: number): boolean => a < b;
 const lessOrEqual = (a: number, b: number): boolean => a <= b;
@@ -82,9 +104,9 @@ const greater = (a: number, b: number): boolean => a > b;
 const greaterOrEqual = (a: number, b: number): boolean => a >= b;
 
 const comparisons: Readonly<Record<string, Comparison>> = {
-  StringEquals: text((request, policy) => request === policy),
-  StringEqualsIgnoreCase: text(equalsIgnoringCase),
-  StringLike: pattern((request, policy) => fitsWildcard(policy, request)),
+  StringEquals: text((policy) => (request) => request === policy),
+  StringEqualsIgnoreCase: text(ignoringCase),
+  StringLike: pattern(textTest),
   NumericEquals: ordered(parseNumber, "a number", equal),
   NumericLessThan: ordered(parseNumber, "a number", less),
   NumericLessThanEquals: ordered(parseNumber, "a number", lessOrEqual),
@@ -98,19 +120,22 @@ const comparisons: Readonly<Record<string, Comparison>> = {
   Bool: {
     refuse: (value) =>
       /^(?:true|false)$/i.test(value) ? undefined : `${JSON.stringify(value)} is neither true nor false`,
-    compare: equalsIgnoringCase,
+    prepare: ignoringCase,
   },
   BinaryEquals: {
     refuse: (value) => (/^[A-Za-z0-9+/]*={0,2}$/.test(value) ? undefined : `${JSON.stringify(value)} is not base64`),
-    compare: (request, policy) => decodedBytes(request).equals(decodedBytes(policy)),
+    prepare: (written) => {
+      const policy = decodedBytes(written);
+      return (request) => decodedBytes(request).equals(policy);
+    },
   },
   IpAddress: {
     refuse: (value) =>
       network(value) === undefined ? `${JSON.stringify(value)} is not an address or network` : undefined,
-    compare: isInNetwork,
+    prepare: networkTest,
   },
-  ArnEquals: pattern((request, policy) => fitsArn(policy, request)),
-  ArnLike: pattern((request, policy) => fitsArn(policy, request)),
+  ArnEquals: arns,
+  ArnLike: arns,
 };
 
 /** The negated form of each comparison that has one. */
@@ -131,9 +156,10 @@ const nullOperator: Operator = {
   isNegated: false,
   takesVariables: false,
   isPattern: false,
+  isArn: false,
   refuse: (value) =>
     /^(?:true|false)$/i.test(value) ? undefined : `${JSON.stringify(value)} is neither true nor false`,
-  compare: equalsIgnoringCase,
+  prepare: ignoringCase,
 };
 
 const operators = new Map<string, Operator>([
@@ -145,8 +171,8 @@ const operators = new Map<string, Operator>([
 ]);
 
 function operator(name: string, comparison: Comparison, isNegated: boolean): Operator {
-  const { refuse, compare, takesVariables = false, isPattern = false } = comparison;
-  return { name, isNegated, takesVariables, isPattern, refuse, compare };
+  const { refuse, prepare, takesVariables = false, isPattern = false, isArn = false } = comparison;
+  return { name, isNegated, takesVariables, isPattern, isArn, refuse, prepare };
 }
 
 /** The names of all operators, without quantifiers and `IfExists`. */
@@ -169,26 +195,47 @@ export const parseCondition = (written: string, key: string, values: readonly st
   return { operator: found, quantifier, ifExists: match[3] !== undefined, key, values };
 };
 
-/**
- * True if the request satisfies the condition. `resolve` replaces the variables of a policy value; a value whose
- * variable has no value matches nothing.
- */
-export const isSatisfied = (
-  condition: PolicyCondition,
-  context: ConditionContext,
-  resolve: (policyValue: string) => string | undefined,
-): boolean => {
-  const { operator: wanted, quantifier, values } = condition;
-  const given = context.get(condition.key.toLowerCase());
-  if (wanted === nullOperator) return values.some((value) => equalsIgnoringCase(value, String(given === undefined)));
-  if (given === undefined || given.length === 0) {
-    if (condition.ifExists || quantifier === "all") return true;
-    return quantifier === "none" && wanted.isNegated;
+/** How a condition's texts are read before they are compared. */
+export interface ConditionReading {
+  /** The spelling of a condition key in the context. */
+  readonly key: (written: string) => string;
+  /** The spelling of ARNs of the policy and of the request. */
+  readonly arn: (written: string) => string;
+  /** Replaces the variables of a policy value; undefined: one has no value. Unset: texts have no variables. */
+  readonly resolve?: (value: string, context: ConditionContext, isPattern: boolean) => string | undefined;
+}
+
+/** A condition whose values were read once: whether a request satisfies it. */
+export type ConditionTest = (context: ConditionContext) => boolean;
+
+/** Reads a condition. A value whose variable has no value in a request compares with nothing. */
+export const conditionTest = (condition: PolicyCondition, reading: ConditionReading): ConditionTest => {
+  const { operator: wanted, quantifier, ifExists, values } = condition;
+  const key = reading.key(condition.key).toLowerCase();
+  if (wanted === nullOperator) {
+    const wantsAbsent = values.map((value) => value.toLowerCase() === "true");
+    return (context) => wantsAbsent.includes(context.get(key) === undefined);
   }
-  const resolved = wanted.takesVariables ? values.map(resolve).filter((value) => value !== undefined) : values;
-  const compares = (value: string): boolean => resolved.some((policyValue) => wanted.compare(value, policyValue));
-  const holds = wanted.isNegated ? (value: string): boolean => !compares(value) : compares;
-  if (quantifier === "all") return given.every(holds);
-  if (quantifier === "any") return given.some(holds);
-  return wanted.isNegated ? given.every(holds) : given.some(holds);
+  const spelled = wanted.isArn ? reading.arn : (written: string) => written;
+  const { resolve } = reading;
+  const varies = (value: string): boolean => resolve !== undefined && wanted.takesVariables && value.includes("${");
+  const fixed = values.filter((value) => !varies(value)).map((value) => wanted.prepare(spelled(value)));
+  const varying = values.filter(varies);
+  const resolved = (context: ConditionContext): ((value: string) => boolean)[] =>
+    varying.flatMap((value) => {
+      const whole = resolve?.(value, context, wanted.isPattern);
+      return whole === undefined ? [] : [wanted.prepare(spelled(whole))];
+    });
+  const holdsForAbsent = ifExists || quantifier === "all" || (quantifier === "none" && wanted.isNegated);
+  const holdsForEach = quantifier === "all" || (quantifier === "none" && wanted.isNegated);
+  return (context) => {
+    const given = context.get(key);
+    if (given === undefined || given.length === 0) return holdsForAbsent;
+    const tests = varying.length === 0 ? fixed : [...fixed, ...resolved(context)];
+    const holds = (value: string): boolean => {
+      const compared = spelled(value);
+      return tests.some((test) => test(compared)) !== wanted.isNegated;
+    };
+    return holdsForEach ? given.every(holds) : given.some(holds);
+  };
 };

@@ -22,7 +22,7 @@ export interface Statement {
 }
 
 /** A set of values, or its complement. */
-interface Selection<T> {
+export interface Selection<T> {
   readonly isNegated: boolean;
   readonly entries: readonly T[];
 }

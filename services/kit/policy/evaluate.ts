@@ -1,34 +1,11 @@
-import type { ConditionContext } from "./condition.ts";
-import { isSatisfied } from "./condition.ts";
-import type { Policy, Principal, Statement } from "./document.ts";
-import { fitsArn, fitsWildcard, literalPattern } from "./wildcard.ts";
-
-/** The caller, as far as policies can name it. */
-export interface Requester {
-  /** Empty for an anonymous caller. */
-  readonly accountId: string;
-  readonly principalArn: string;
-  readonly isRoot: boolean;
-  readonly isAnonymous: boolean;
-  /** The account's canonical id, if known. */
-  readonly canonicalUserId?: string;
-  /** The name of a service that calls in its own name, for example `events.example.com`. */
-  readonly serviceName?: string;
-}
-
-/** A request to decide. */
-export interface PolicyRequest {
-  readonly requester: Requester;
-  /** For example `s3:GetObject`. */
-  readonly action: string;
-  readonly resource: string;
-  /** The account that owns the resource. */
-  readonly ownerAccountId: string;
-  readonly context: ConditionContext;
-}
+import type { CompiledStatement, PolicyRequest, SpelledRequest } from "./compiled.ts";
+import { compiled, covers, spelledRequest } from "./compiled.ts";
+import type { Policy, Statement } from "./document.ts";
+import type { PolicySpelling } from "./spelling.ts";
+import { asWritten } from "./spelling.ts";
 
 /** The policies that apply to a request. */
-interface PolicySet {
+export interface PolicySet {
   /** The requester's policies. */
   readonly identity: readonly Policy[];
   /** The resource's policies. */
@@ -37,15 +14,8 @@ interface PolicySet {
   readonly isGrantedByOwner?: boolean;
 }
 
-/** How texts are normalized before they are compared, so that all dialects match in policies. */
-export interface PolicySpelling {
-  readonly action: (written: string) => string;
-  readonly arn: (written: string) => string;
-  readonly key: (written: string) => string;
-}
-
-/** The outcome, and the policy and statement that decided it. */
-interface Decision {
+/** The outcome and what decided it. */
+export interface Decision {
   readonly isAllowed: boolean;
   readonly because:
     | "explicit-deny"
@@ -59,7 +29,29 @@ interface Decision {
   readonly sid: string | undefined;
 }
 
-const asWritten: PolicySpelling = { action: (text) => text, arn: (text) => text, key: (text) => text };
+/** Where a statement is: the side, the index of its policy there, and its own index in that policy. */
+export interface StatementPlace {
+  readonly side: "identity" | "resource";
+  readonly policy: number;
+  readonly statement: number;
+  readonly sid: string | undefined;
+}
+
+/** A statement that would speak about the request if one element were another. */
+export interface NearMiss extends StatementPlace {
+  readonly effect: Statement["effect"];
+  readonly failed: "principal" | "action" | "resource" | "condition";
+  /** The condition key that failed, as written. */
+  readonly key?: string;
+}
+
+/** A decision with its reasons, for operators and never for callers. */
+export interface Explanation extends Decision {
+  /** The deciding statement; undefined where none decided. */
+  readonly statement: StatementPlace | undefined;
+  /** The statements of which one element failed, those with the wrong action last. */
+  readonly nearMisses: readonly NearMiss[];
+}
 
 /**
  * Decides a request: an explicit deny of any policy wins; then, within one account, one allow is enough and the root
@@ -71,34 +63,34 @@ export const evaluate = (
   policies: PolicySet,
   spelling: PolicySpelling = asWritten,
 ): Decision => {
-  const applies = (effect: Statement["effect"], from: readonly Policy[]): Statement | undefined =>
-    findStatement(effect, request, from, spelling);
+  const { because, at } = decide(request, policies, spelling);
+  return { isAllowed: isAllow(because), because, sid: at?.sid };
+};
 
-  const denied = applies("Deny", [...policies.identity, ...policies.resource]);
-  if (denied !== undefined) return { isAllowed: false, because: "explicit-deny", sid: denied.sid };
-
-  const { requester } = request;
-  const byIdentity = applies("Allow", policies.identity);
-  const byResource = applies("Allow", policies.resource);
-  const isGranted = policies.isGrantedByOwner === true;
-  if (!requester.isAnonymous && requester.accountId === request.ownerAccountId) {
-    if (requester.isRoot) return { isAllowed: true, because: "owner", sid: undefined };
-    if (byIdentity !== undefined) return { isAllowed: true, because: "identity-policy", sid: byIdentity.sid };
-    if (byResource !== undefined) return { isAllowed: true, because: "resource-policy", sid: byResource.sid };
-    if (isGranted) return { isAllowed: true, because: "owner-grant", sid: undefined };
-    return { isAllowed: false, because: "no-allow", sid: undefined };
-  }
-  const ownSideAllows =
-    requester.isAnonymous || requester.isRoot || byIdentity !== undefined || requester.serviceName !== undefined;
-  if (!ownSideAllows) return { isAllowed: false, because: "no-allow", sid: undefined };
-  if (byResource !== undefined)
-    return {
-      isAllowed: true,
-      because: byIdentity === undefined ? "resource-policy" : "both-sides",
-      sid: byResource.sid,
-    };
-  if (isGranted) return { isAllowed: true, because: "owner-grant", sid: undefined };
-  return { isAllowed: false, because: "no-allow", sid: undefined };
+/** Decides as `evaluate` does, and says which statement decided and which nearly matched. */
+export const explain = (
+  request: PolicyRequest,
+  policies: PolicySet,
+  spelling: PolicySpelling = asWritten,
+): Explanation => {
+  const { because, at } = decide(request, policies, spelling);
+  const spelled = spelledRequest(request, spelling);
+  const nearMisses = [...placed(policies, spelling)].flatMap(({ place, statement }): NearMiss[] => {
+    const failures = failuresOf(statement, spelled);
+    const [only] = failures;
+    if (failures.length !== 1 || only === undefined) return [];
+    return [{ ...place, effect: statement.statement.effect, ...only }];
+  });
+  return {
+    isAllowed: isAllow(because),
+    because,
+    sid: at?.sid,
+    statement: at,
+    nearMisses: [
+      ...nearMisses.filter(({ failed }) => failed !== "action"),
+      ...nearMisses.filter(({ failed }) => failed === "action"),
+    ],
+  };
 };
 
 /** The first statement of this effect that matches the request. */
@@ -107,90 +99,86 @@ export const findStatement = (
   request: PolicyRequest,
   policies: readonly Policy[],
   spelling: PolicySpelling = asWritten,
-): Statement | undefined =>
-  policies
-    .flatMap((policy) => policy.statements.map((statement) => ({ policy, statement })))
-    .find(({ policy, statement }) => statement.effect === effect && covers(policy, statement, request, spelling))
-    ?.statement;
-
-/**
- * The ARN of a session's role: `arn:aws:iam::111122223333:role/reader` of
- * `arn:aws:sts::111122223333:assumed-role/reader/nightly`. Undefined for every other principal.
- */
-export const roleArnOfSession = (principalArn: string): string | undefined => {
-  const session = /^arn:([a-z0-9-]+):sts::(\d{12}):assumed-role\/([^/]+)\/[^/]+$/.exec(principalArn);
-  return session === null ? undefined : `arn:${session[1]}:iam::${session[2]}:role/${session[3]}`;
+): Statement | undefined => {
+  const spelled = spelledRequest(request, spelling);
+  for (const policy of policies)
+    for (const each of compiled(policy, spelling))
+      if (each.statement.effect === effect && covers(each, spelled)) return each.statement;
+  return undefined;
 };
 
-const covers = (policy: Policy, statement: Statement, request: PolicyRequest, spelling: PolicySpelling): boolean => {
-  const { requester, context } = request;
-  const resolve = (text: string, isPattern: boolean): string | undefined =>
-    policy.version === "2012-10-17" ? replaceVariables(text, context, spelling, isPattern) : text;
-  const action = spelling.action(request.action).toLowerCase();
-  const resource = spelling.arn(request.resource);
-  const selects = <T>(
-    selection: { isNegated: boolean; entries: readonly T[] } | undefined,
-    test: (entry: T) => boolean,
-  ): boolean => selection === undefined || selection.entries.some(test) !== selection.isNegated;
-  return (
-    selects(statement.principal, (principal) => names(principal, requester, spelling)) &&
-    selects(statement.action, (pattern) => fitsWildcard(spelling.action(pattern).toLowerCase(), action)) &&
-    selects(statement.resource, (pattern) => {
-      const resolved = resolve(spelling.arn(pattern), true);
-      return resolved !== undefined && fitsArn(resolved, resource);
-    }) &&
-    statement.conditions.every((condition) =>
-      isSatisfied({ ...condition, key: spelling.key(condition.key) }, context, (text) => {
-        const resolved = resolve(text, condition.operator.isPattern);
-        return resolved !== undefined && condition.operator.name.startsWith("Arn") ? spelling.arn(resolved) : resolved;
-      }),
-    )
-  );
-};
+interface Outcome {
+  readonly because: Decision["because"];
+  readonly at: StatementPlace | undefined;
+}
 
-const names = (principal: Principal, requester: Requester, spelling: PolicySpelling): boolean => {
-  switch (principal.kind) {
-    case "everyone":
-      return true;
-    case "account":
-      return !requester.isAnonymous && requester.accountId === principal.value;
-    case "arn":
-      return !requester.isAnonymous && isNamed(requester.principalArn, spelling.arn(principal.value), spelling);
-    case "service":
-      return requester.serviceName === principal.value;
-    case "canonical-user":
-      return requester.canonicalUserId === principal.value;
-    case "federated":
-      return false;
+const isAllow = (because: Decision["because"]): boolean => because !== "explicit-deny" && because !== "no-allow";
+
+const noAllow: Outcome = { because: "no-allow", at: undefined };
+const ownerGrant: Outcome = { because: "owner-grant", at: undefined };
+
+const decide = (request: PolicyRequest, policies: PolicySet, spelling: PolicySpelling): Outcome => {
+  const { requester, ownerAccountId } = request;
+  const spelled = spelledRequest(request, spelling);
+  const identity = findBoth("identity", policies.identity, spelled, spelling);
+  if (identity.deny !== undefined) return { because: "explicit-deny", at: identity.deny };
+  const resource = findBoth("resource", policies.resource, spelled, spelling);
+  if (resource.deny !== undefined) return { because: "explicit-deny", at: resource.deny };
+
+  const isGranted = policies.isGrantedByOwner === true;
+  if (!requester.isAnonymous && requester.accountId === ownerAccountId) {
+    if (requester.isRoot) return { because: "owner", at: undefined };
+    if (identity.allow !== undefined) return { because: "identity-policy", at: identity.allow };
+    if (resource.allow !== undefined) return { because: "resource-policy", at: resource.allow };
+    return isGranted ? ownerGrant : noAllow;
   }
+  const ownSideAllows =
+    requester.isAnonymous || requester.isRoot || identity.allow !== undefined || requester.serviceName !== undefined;
+  if (!ownSideAllows) return noAllow;
+  if (resource.allow !== undefined)
+    return { because: identity.allow === undefined ? "resource-policy" : "both-sides", at: resource.allow };
+  return isGranted ? ownerGrant : noAllow;
 };
 
-/** A role's ARN names all its sessions. */
-const isNamed = (principalArn: string, named: string, spelling: PolicySpelling): boolean => {
-  if (spelling.arn(principalArn) === named) return true;
-  const roleArn = roleArnOfSession(principalArn);
-  return roleArn !== undefined && spelling.arn(roleArn) === named;
-};
+interface Found {
+  readonly deny: StatementPlace | undefined;
+  readonly allow: StatementPlace | undefined;
+}
 
-/**
- * Replaces `${key}` and `${key, 'fallback'}`; `${*}`, `${?}` and `${$}` become the character. Undefined if a key does
- * not have exactly one value.
- */
-const replaceVariables = (
-  text: string,
-  context: ConditionContext,
+/** The first statement of each effect of one side that speaks about the request; a deny ends the search. */
+const findBoth = (
+  side: StatementPlace["side"],
+  policies: readonly Policy[],
+  request: SpelledRequest,
   spelling: PolicySpelling,
-  isPattern: boolean,
-): string | undefined => {
-  let isWhole = true;
-  const asWanted = (value: string): string => (isPattern ? literalPattern(value) : value);
-  const replaced = text.replace(/\$\{([^}]*)\}/g, (_whole, written: string) => {
-    if (written === "*" || written === "?" || written === "$") return asWanted(written);
-    const match = /^\s*([^,\s]+)\s*(?:,\s*'([^']*)'\s*)?$/.exec(written);
-    const values = context.get(spelling.key(match?.[1] ?? "").toLowerCase());
-    const value = values?.length === 1 ? values[0] : match?.[2];
-    if (value === undefined) isWhole = false;
-    return asWanted(value ?? "");
-  });
-  return isWhole ? replaced : undefined;
+): Found => {
+  let allow: StatementPlace | undefined;
+  for (const [policy, document] of policies.entries())
+    for (const [index, each] of compiled(document, spelling).entries()) {
+      if (each.statement.effect === "Allow" && allow !== undefined) continue;
+      if (!covers(each, request)) continue;
+      const place = { side, policy, statement: index, sid: each.statement.sid };
+      if (each.statement.effect === "Deny") return { deny: place, allow };
+      allow = place;
+    }
+  return { deny: undefined, allow };
 };
+
+function* placed(
+  policies: PolicySet,
+  spelling: PolicySpelling,
+): Generator<{ readonly place: StatementPlace; readonly statement: CompiledStatement }> {
+  for (const side of ["identity", "resource"] as const)
+    for (const [policy, document] of policies[side].entries())
+      for (const [index, statement] of compiled(document, spelling).entries())
+        yield { place: { side, policy, statement: index, sid: statement.statement.sid }, statement };
+}
+
+const failuresOf = (statement: CompiledStatement, request: SpelledRequest): Pick<NearMiss, "failed" | "key">[] => [
+  ...(["principal", "action", "resource"] as const)
+    .filter((element) => !statement[element](request))
+    .map((failed) => ({ failed })),
+  ...statement.conditions
+    .filter(({ holds }) => !holds(request.context))
+    .map(({ key }) => ({ failed: "condition" as const, key })),
+];

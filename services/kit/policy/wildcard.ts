@@ -12,7 +12,7 @@ const isSame = (wanted: string, given: string | undefined): boolean =>
  * True if the text matches the pattern: `*` matches any characters, `?` exactly one. Takes time in proportion to at
  * most the product of both lengths and does not recurse, so no pattern is expensive.
  */
-export const fitsWildcard = (pattern: string, text: string): boolean => {
+const fitsWildcard = (pattern: string, text: string): boolean => {
   let textAt = 0;
   let patternAt = 0;
   let starAt = -1;
@@ -36,17 +36,40 @@ export const fitsWildcard = (pattern: string, text: string): boolean => {
   return patternAt === pattern.length;
 };
 
+/** A pattern read once: whether a text fits it. The patterns that occur most need no search. */
+export const textTest = (pattern: string): ((text: string) => boolean) => {
+  if (pattern === "*") return () => true;
+  if (hasNothingSpecial(pattern)) return (text) => text === pattern;
+  const beginning = pattern.slice(0, -1);
+  if (pattern.endsWith("*") && hasNothingSpecial(beginning)) return (text) => text.startsWith(beginning);
+  return (text) => fitsWildcard(pattern, text);
+};
+
+const hasNothingSpecial = (pattern: string): boolean => !/[*?\uFDD0\uFDD1]/.test(pattern);
+
+/** An ARN, and its six parts; fewer, if it is not one. */
+export interface SplitArn {
+  readonly text: string;
+  readonly parts: readonly string[];
+}
+
+/** Splits an ARN once for all patterns that it is compared with. */
+export const splitArn = (text: string): SplitArn => ({ text, parts: arnParts(text) });
+
 /**
- * True if the ARN matches the pattern part by part: a star matches only within its own of the six parts. A pattern that
- * ends early with a star matches any further parts.
+ * A pattern read once: whether an ARN fits it part by part. A star reaches no further than its own of the six parts. A
+ * pattern that ends early with a star leaves the parts after it open.
  */
-export const fitsArn = (pattern: string, arn: string): boolean => {
-  if (pattern === "*") return true;
+export const arnTest = (pattern: string): ((arn: SplitArn) => boolean) => {
+  if (pattern === "*") return () => true;
+  const whole = textTest(pattern);
   const wanted = arnParts(pattern);
-  const given = arnParts(arn);
-  if (given.length < arnLength) return fitsWildcard(pattern, arn);
-  if (wanted.length < arnLength && wanted.at(-1)?.endsWith("*") !== true) return false;
-  return given.every((part, index) => fitsWildcard(wanted[index] ?? "*", part));
+  if (wanted.length < arnLength && wanted.at(-1)?.endsWith("*") !== true)
+    return ({ text, parts }) => parts.length < arnLength && whole(text);
+  // The last part differs most often, so it is compared first.
+  const tests = wanted.map((part, index) => ({ index, fits: textTest(part) })).toReversed();
+  return ({ text, parts }) =>
+    parts.length < arnLength ? whole(text) : tests.every(({ index, fits }) => fits(parts[index] ?? ""));
 };
 
 const arnLength = 6;

@@ -102,6 +102,8 @@ export interface ServiceProcess<S extends DescService, App, Shared extends Setti
   readonly errors: DescEnum;
   /** The processes that call this one, and whom each may name. */
   readonly issuers: IssuerRights;
+  /** The service's guard evaluates policies for each call. Unset: only who may act for an account may call. */
+  readonly evaluatesPolicies?: boolean;
   open(foundation: Foundation<SettingsOf<Shared> & SettingsOf<Own>>): Promise<Opened<App>>;
 }
 
@@ -277,13 +279,14 @@ const makeRoomForSocket = async (path: string): Promise<void> => {
 };
 
 const authenticateFor = (
-  declared: { readonly name: string; readonly errors: DescEnum; readonly issuers: IssuerRights },
+  declared: Pick<ServiceProcess<DescService, never, never, never>, "name" | "errors" | "issuers" | "evaluatesPolicies">,
   publicKeys: string,
   accounts: Accounts,
 ): Authenticate => {
   const findPolicies = (digest: string) => accounts.findPolicies(digest);
   const verifier = createVerifier({ publicKeys, clock: systemClock, audience: declared.name, findPolicies });
   const authenticate = bearerAuthenticate(verifier, declared.issuers);
+  if (declared.evaluatesPolicies === true) return authenticate;
   const faults = faultTable(declared.errors);
   return guardAccounts(authenticate, (_caller, method) =>
     roleFault(faults, FaultRole.ACCESS_DENIED, { action: method.name, resource: "*" }),

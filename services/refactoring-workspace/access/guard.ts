@@ -1,55 +1,97 @@
-import type { DescMethod, Message } from "@bufbuild/protobuf";
-
-import { ErrorReason } from "../../../gen/quartet/refactoringworkspace/v1/error_reason_pb.ts";
+import { ErrorReason, ErrorReasonSchema } from "../../../gen/quartet/refactoringworkspace/v1/error_reason_pb.ts";
+import type { Resource } from "../../kit/access/decide.ts";
+import { accessDenied, accessRules, decideCall } from "../../kit/access/decide.ts";
+import type { Question } from "../../kit/access/questions.ts";
+import { textOf } from "../../kit/access/questions.ts";
+import { arn } from "../../kit/arn/arn.ts";
 import { isOwner } from "../../kit/identity/owner.ts";
+import { parsePolicy } from "../../kit/policy/document.ts";
+import { policyCache } from "../../kit/policy/policy-cache.ts";
 import type { Guard } from "../../kit/server/guard.ts";
+import type { CallContext } from "../../kit/server/handlers.ts";
 import type { Application } from "../application.ts";
 import { parseResourceArn, resourceTypeOf } from "../domain/resource-name.ts";
 import { fault } from "../faults.ts";
 import { findEnvironment } from "../store/environment.ts";
+import { findPolicy } from "../store/resource-policy.ts";
 import type { Access } from "./access.ts";
+import { resourceConditions } from "./conditions.ts";
+
+const rules = accessRules({
+  names: { public: "refactor-spaces", documented: "refactoring-workspace" },
+  refusalPrefix: "refactoring-workspace",
+  principal: "refactor-spaces.amazonaws.com",
+  errors: ErrorReasonSchema,
+});
 
 /**
- * Decides whether a call may reach its handler: only the owner of an environment may use it and what it holds. Every
- * request that names a resource names its environment.
+ * Decides whether a call may reach its handler. The owner's root may do everything with an environment and what it
+ * holds; users and role sessions of the owner what their policies or the environment's allow; principals of other
+ * accounts what the environment's policy and their own allow. Tags and policies are for the owner's account alone.
  *
  * Refuses, in this order: (1) a caller without an account, (2) an ARN that is not one of this service's resources, (3)
- * an environment of another account. An environment that does not exist is left to the handler.
+ * a permission that the request needs and the caller does not have. An environment that does not exist counts as the
+ * caller's, so that the handler answers whoever could use it that it does not exist.
  */
-export const guard: Guard<Application, Access> = async (request, { app, caller, method }) => {
-  const { accountId } = caller;
-  if (!isOwner(caller, accountId)) throw denied(method, "*");
-  const named = findNamedEnvironment(request, method);
-  if (named !== undefined) {
-    const environment = await app.store.read((reader) => findEnvironment(reader, named.environmentId));
-    if (environment !== undefined && !isOwner(caller, environment.ownerAccountId)) throw named.refusal();
-  }
-  return { accountId };
+export const guard: Guard<Application, Access> = async (request, context) => {
+  const { caller, method } = context;
+  if (!isOwner(caller, caller.accountId)) throw accessDenied(rules, method.name, "*");
+  await decideCall(rules, context, request, (question) => resourceOf(question, context));
+  return { accountId: caller.accountId };
 };
+
+type Context = CallContext<Application>;
+
+/** The most that a stored policy can have: 300,000 characters of up to four bytes each. */
+const policyBytesMax = 4 * 300_000;
+const parsed = policyCache((text) => parsePolicy(text, { principals: "required", bytesMax: policyBytesMax }));
 
 /** Operations to which a resource of another account looks as if it did not exist. */
 const concealing: ReadonlySet<string> = new Set(["TagResource", "UntagResource", "ListTagsForResource"]);
 
-/** The environment that a request names, and the refusal of a caller who may not use it; undefined if it names none. */
-const findNamedEnvironment = (
-  request: Message,
-  method: DescMethod,
-): { readonly environmentId: string; readonly refusal: () => Error } | undefined => {
-  const members = request as unknown as Readonly<Record<string, string>>;
-  const valueOf = (...names: readonly string[]): string | undefined => {
-    const member = method.input.fields.find(({ name }) => names.includes(name));
-    return member && members[member.localName];
-  };
-  const identifier = valueOf("environment_identifier");
-  if (identifier !== undefined) return { environmentId: identifier, refusal: () => denied(method, identifier) };
-  const arn = valueOf("resource_arn", "identifier");
-  if (arn === undefined) return undefined;
-  const { resource } = parseResourceArn(arn);
-  const { environmentId } = resource;
-  if (!concealing.has(method.name)) return { environmentId, refusal: () => denied(method, environmentId) };
-  const missing = { resource_type: resourceTypeOf(resource), resource_id: arn };
-  return { environmentId, refusal: () => fault(ErrorReason.RESOURCE_NOT_FOUND, missing) };
+const resourceOf = async (question: Question, context: Context): Promise<Resource> => {
+  const { template } = question.permission;
+  const isArn = template === "{resource_arn}" || template === "{identifier}";
+  return isArn ? ofArn(question, context) : inEnvironment(question, context);
 };
 
-const denied = (method: DescMethod, resource: string): Error =>
-  fault(ErrorReason.ACCESS_DENIED, { action: `refactoring-workspace:${method.name}`, resource });
+/** What an ARN names. Environments' policies do not decide who may tag, or change the policies themselves. */
+const ofArn = async (question: Question, context: Context): Promise<Resource> => {
+  const { resource } = parseResourceArn(question.resource);
+  const { environmentId } = resource;
+  const { ownerAccountId } = await findOwnership(environmentId, context);
+  const missing = { resource_type: resourceTypeOf(resource), resource_id: question.resource };
+  const isConcealed = concealing.has(context.method.name) && ownerAccountId !== context.caller.accountId;
+  return {
+    arn: question.resource,
+    ownerAccountId,
+    conditions: await resourceConditions(resource, question, context, undefined),
+    shownAs: environmentId,
+    ...(isConcealed && { refusal: () => fault(ErrorReason.RESOURCE_NOT_FOUND, missing) }),
+  };
+};
+
+/** What an environment holds, or is to hold, and the environment itself. */
+const inEnvironment = async (question: Question, context: Context): Promise<Resource> => {
+  const environmentId = textOf(question, "environment_identifier");
+  const { ownerAccountId, policy } = await findOwnership(environmentId, context);
+  const text = arn({ ...context.app.arnPrefix, account: ownerAccountId, resource: question.resource });
+  return {
+    arn: text,
+    ownerAccountId,
+    policies: policy === undefined ? [] : [parsed(policy)],
+    conditions: await resourceConditions(undefined, question, context, policy),
+    shownAs: environmentId,
+  };
+};
+
+/** The owner of an environment, and its policy. */
+const findOwnership = (
+  environmentId: string,
+  { app, caller }: Context,
+): Promise<{ readonly ownerAccountId: string; readonly policy: string | undefined }> =>
+  app.store.read(async (reader) => {
+    const environment = await findEnvironment(reader, environmentId);
+    if (environment === undefined) return { ownerAccountId: caller.accountId, policy: undefined };
+    return { ownerAccountId: environment.ownerAccountId, policy: await findPolicy(reader, environmentId) };
+  });

@@ -68,7 +68,7 @@ const shape = new RegExp(
 );
 
 /** Reads the part of an ARN after the account; undefined if it is not one of this service. */
-const parseResourceName = (text: string): NamedResource | undefined => {
+export const parseResourceName = (text: string): NamedResource | undefined => {
   const groups = shape.exec(text)?.groups;
   if (groups === undefined) return undefined;
   const { environmentId = "", applicationId, serviceId, routeId } = groups;

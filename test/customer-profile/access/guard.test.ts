@@ -8,6 +8,7 @@ import { handlers } from "../../../services/customer-profile/service.ts";
 import { anonymousCaller, rootCaller } from "../../../services/kit/identity/caller.ts";
 import type { CallContext } from "../../../services/kit/server/handlers.ts";
 import { refusalOf, startHarness } from "../harness.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
 
 type Method = (typeof CustomerProfileService.methods)[number];
 type AnyHandler = (request: unknown, context: CallContext<Application>) => Promise<unknown>;
@@ -20,7 +21,7 @@ const untouchable = new Proxy({} as Application, {
 });
 
 const contextOf = (method: Method, caller = anonymousCaller) =>
-  ({ app: untouchable, method, caller }) as unknown as CallContext<Application>;
+  ({ app: untouchable, method, caller, log: silentLogger }) as unknown as CallContext<Application>;
 
 test("no operation is reached by a caller without an account, whether it is offered or not", async () => {
   const outcomes: string[] = [];

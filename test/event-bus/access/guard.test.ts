@@ -7,6 +7,8 @@ import type { Application } from "../../../services/event-bus/application.ts";
 import { handlers } from "../../../services/event-bus/service.ts";
 import { anonymousCaller, rootCaller } from "../../../services/kit/identity/caller.ts";
 import type { CallContext } from "../../../services/kit/server/handlers.ts";
+import { startHarness } from "../harness.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
 
 type Method = (typeof EventBusService.methods)[number];
 type Operation = keyof typeof EventBusService.method;
@@ -16,19 +18,22 @@ const arnScope = { partition: "aws", service: "events", region: "us-east-1" };
 const shop = rootCaller("000000000000");
 const othersBus = "arn:aws:events:us-east-1:111111111111:event-bus/orders";
 
-/** An application of which only the ARNs can be read: whatever else is read shows that a handler was reached. */
-const untouchable = new Proxy({ arnScope } as Application, {
-  get: (target, name) => {
-    if (name === "arnScope") return target.arnScope;
-    throw new Error(`the handler was reached: it read ${String(name)}`);
-  },
-});
+/** An application of which only some members can be read: whatever else is read shows that a handler was reached. */
+const untouchableBut = (readable: Partial<Application>) =>
+  new Proxy(readable as Application, {
+    get: (target, name) => {
+      if (Object.hasOwn(target, name)) return Reflect.get(target, name) as unknown;
+      throw new Error(`the handler was reached: it read ${String(name)}`);
+    },
+  });
+const untouchable = untouchableBut({ arnScope });
 
 const contextOf = (method: Method, caller = shop, revision?: string, app = untouchable) =>
   ({
     app,
     method,
     caller,
+    log: silentLogger,
     requestHeader: new Headers(revision === undefined ? {} : { "x-svc-revision": revision }),
   }) as unknown as CallContext<Application>;
 
@@ -79,8 +84,10 @@ describe("the guard", () => {
     ["removeTargets", "eventBusName"],
     ["updateEventBus", "name"],
   ])("%s reaches no bus of another account", async (operation, member) => {
+    const { store } = await startHarness({ works: false });
     const method = EventBusService.method[operation];
-    expect(await refusalOf(method, contextOf(method), { [member]: othersBus })).toBe(
+    const context = contextOf(method, shop, undefined, untouchableBut({ arnScope, store }));
+    expect(await refusalOf(method, context, { [member]: othersBus })).toBe(
       `The caller is not authorized to perform events:${method.name} on resource ${othersBus}`,
     );
   });
@@ -95,7 +102,9 @@ describe("the guard", () => {
   ])("%s with %j is decided for a bus of the caller's account", async (operation, request, name) => {
     const method = EventBusService.method[operation];
     const ensured: string[] = [];
-    const app = { arnScope, ensureDefaultBus: async (account: string) => void ensured.push(account) } as Application;
+    const { store } = await startHarness({ works: false });
+    const ensureDefaultBus = async (account: string): Promise<void> => void ensured.push(account);
+    const app = untouchableBut({ arnScope, store, ensureDefaultBus });
     const { bus, revision } = await guard(create(method.input, request), contextOf(method, shop, undefined, app));
     expect([bus, revision.name]).toEqual([{ account: "000000000000", name }, "A"]);
     expect(ensured).toEqual(["000000000000"]);

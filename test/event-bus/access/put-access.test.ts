@@ -1,27 +1,56 @@
 import { expect, test } from "vitest";
 
-import { mayPut } from "../../../services/event-bus/access/put-access.ts";
-import { userCaller } from "../../../services/kit/identity/caller.ts";
+import { mayForward } from "../../../services/event-bus/access/put-access.ts";
 
-const app = { arnScope: { partition: "aws", service: "events", region: "us-east-1" } } as const;
-const bus = { account: "000000000000", name: "sales" };
-const record = {
-  policy: JSON.stringify({
-    Statement: [{ Effect: "Allow", Principal: { AWS: "111111111111" }, Action: "events:PutEvents", Resource: "*" }],
-  }),
+const app = {
+  arnScope: { partition: "aws", service: "events", region: "us-east-1" },
+  accounts: { findOrganizationId: (account: string) => (account === "222222222222" ? "o-shops" : undefined) },
+} as const;
+const event = {
+  source: "shop",
+  detailType: "Sale",
+  hasRole: false,
+  ruleArn: "arn:aws:events:us-east-1:111111111111:rule/late",
 };
-const statement = (effect: string): string =>
-  JSON.stringify({ Statement: [{ Effect: effect, Action: "events:PutEvents", Resource: "*" }] });
-const unreadable = statement("Deny").replace("Deny", "Forbid");
-const facts = { source: "shop", detailType: "Sale" };
+const allow = { Effect: "Allow", Principal: { AWS: "111111111111" }, Action: "events:PutEvents", Resource: "*" };
+const everybody = { ...allow, Principal: "*" };
+const organization = { ...everybody, Condition: { StringEquals: { "aws:PrincipalOrgID": "o-shops" } } };
+const record = (...statements: object[]) => ({ policy: JSON.stringify({ Statement: statements }) });
 
-// identity policies of a user of another account, which the bus's policy lets in | may put
+// what | account of the rule | the bus's record | members of the event | may put on a bus of account 000000000000
 test.each([
-  [[statement("Allow")], true],
-  [[], false],
-  [[statement("Allow"), statement("Deny")], false],
-  [[statement("Allow"), unreadable], false],
-  [[unreadable], false],
-])("a caller of another account with the policies %j may put: %s", (policies, expected) => {
-  expect(mayPut(app, bus, record, userCaller("111111111111", "bob", policies), facts)).toBe(expected);
+  ["the bus's own account", "000000000000", undefined, {}, true],
+  ["the bus's own account that the policy does not name", "000000000000", record(allow), {}, true],
+  ["the bus's own account that the policy denies", "000000000000", record({ ...everybody, Effect: "Deny" }), {}, false],
+  ["another account without a policy", "111111111111", undefined, {}, false],
+  ["another account that is allowed", "111111111111", record(allow), {}, true],
+  ["another account that is not", "333333333333", record(allow), {}, false],
+  ["another account that is also denied", "111111111111", record(allow, { ...allow, Effect: "Deny" }), {}, false],
+  ["an organization's account whose target has a role", "222222222222", record(organization), { hasRole: true }, true],
+  ["an organization's account without a role", "222222222222", record(organization), {}, false],
+  ["an account of no organization", "111111111111", record(organization), { hasRole: true }, false],
+  [
+    "a rule that is named",
+    "111111111111",
+    record({ ...everybody, Condition: { ArnEquals: { "svc:SourceArn": "arn:svc:event-bus:*:*:rule/late" } } }),
+    {},
+    true,
+  ],
+  [
+    "another source than the allowed one",
+    "111111111111",
+    record({ ...allow, Condition: { StringEquals: { "event-bus:source": "shop" } } }),
+    { source: "bank" },
+    false,
+  ],
+  [
+    "a forwarded event where only direct ones are allowed",
+    "111111111111",
+    record({ ...allow, Condition: { StringEquals: { "events:eventBusInvocation": "false" } } }),
+    {},
+    false,
+  ],
+])("a rule of %s, %s, with the record %j and %j may put: %s", (_what, account, bus, members, expected) => {
+  const target = { account: "000000000000", name: "sales" };
+  expect(mayForward(app, target, bus, { ...event, account, ...members })).toBe(expected);
 });

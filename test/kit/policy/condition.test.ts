@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import { isSatisfied, operatorNames, parseCondition } from "../../../services/kit/policy/condition.ts";
+import { conditionTest, operatorNames, parseCondition } from "../../../services/kit/policy/condition.ts";
+import { asWritten } from "../../../services/kit/policy/spelling.ts";
 
 type Given = readonly string[] | undefined;
 type Row = readonly [operator: string, policy: readonly string[], given: Given, isSatisfied: boolean];
@@ -126,9 +127,7 @@ describe("a condition", () => {
   test.each(rows)("%s %j of a request with %j is %s", (operator, policy, given, expected) => {
     const condition = parseCondition(operator, "K", policy);
     const context = new Map(given === undefined ? [] : [["k", given]]);
-    expect(typeof condition === "string" ? condition : isSatisfied(condition, context, (value) => value)).toBe(
-      expected,
-    );
+    expect(typeof condition === "string" ? condition : conditionTest(condition, asWritten)(context)).toBe(expected);
   });
 
   test("has rows for each operator", () => {

@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 
 import type { DocumentRules } from "../../../services/kit/policy/document.ts";
 import { parsePolicy } from "../../../services/kit/policy/document.ts";
-import type { Requester, PolicySpelling } from "../../../services/kit/policy/evaluate.ts";
+import type { Requester } from "../../../services/kit/policy/compiled.ts";
+import type { PolicySpelling } from "../../../services/kit/policy/spelling.ts";
 import { evaluate } from "../../../services/kit/policy/evaluate.ts";
 
 const resourceRules: DocumentRules = { principals: "required", accountMembers: ["SVC"], bytesMax: 20_480 };

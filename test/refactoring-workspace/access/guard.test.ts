@@ -9,9 +9,11 @@ import { handlers } from "../../../services/refactoring-workspace/service.ts";
 import { anonymousCaller, rootCaller } from "../../../services/kit/identity/caller.ts";
 import type { CallContext } from "../../../services/kit/server/handlers.ts";
 import { makeEnvironment, ownerAccount, startHarness } from "../harness.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
 
 type AnyHandler = (request: unknown, context: CallContext<Application>) => Promise<unknown>;
 
+const arnPrefix = { partition: "aws", service: "refactor-spaces", region: "us-east-1" };
 const stranger = "111111111111";
 const environmentMembers = ["environment_identifier", "identifier", "resource_arn"];
 
@@ -25,7 +27,7 @@ const untouchable = (readable: Partial<Application> = {}) =>
   });
 
 const contextOf = (method: DescMethod, app = untouchable(), caller = anonymousCaller) =>
-  ({ app, method, caller }) as unknown as CallContext<Application>;
+  ({ app, method, caller, log: silentLogger }) as unknown as CallContext<Application>;
 
 const refusalOf = async (request: Message, context: CallContext<Application>): Promise<string> => {
   const handler = (handlers as unknown as Record<string, AnyHandler>)[context.method.localName];
@@ -54,8 +56,8 @@ describe("of an environment of another account", () => {
     const outcomes: string[] = [];
     for (const method of RefactoringWorkspaceService.methods) {
       if (!method.input.fields.some(({ name }) => environmentMembers.includes(name))) continue;
-      // The environment's record is all that is read.
-      const context = contextOf(method, untouchable({ store }), rootCaller(stranger));
+      // The environment's record and its policy are all that is read.
+      const context = contextOf(method, untouchable({ store, arnPrefix }), rootCaller(stranger));
       outcomes.push(await refusalOf(Object.assign(create(method.input), named), context));
     }
     const denied = (name: string) =>
@@ -92,7 +94,7 @@ describe("of an environment of another account", () => {
     const environmentId = await makeEnvironment(client);
     const resourceArn = `arn:aws:refactor-spaces:us-east-1:${ownerAccount}:environment/${environmentId}/application/app-0000000000`;
     const method = RefactoringWorkspaceService.method.listTagsForResource;
-    const context = contextOf(method, untouchable({ store }), rootCaller(stranger));
+    const context = contextOf(method, untouchable({ store, arnPrefix }), rootCaller(stranger));
     expect(await refusalOf(create(method.input, { resourceArn }), context)).toBe(
       `ListTagsForResource: There is no APPLICATION ${resourceArn}.`,
     );
@@ -102,7 +104,7 @@ describe("of an environment of another account", () => {
 test("an environment that does not exist is left to the handler, and its own is admitted", async () => {
   const { client, store } = await startHarness();
   const { getEnvironment } = RefactoringWorkspaceService.method;
-  const context = contextOf(getEnvironment, untouchable({ store }), rootCaller(ownerAccount));
+  const context = contextOf(getEnvironment, untouchable({ store, arnPrefix }), rootCaller(ownerAccount));
   for (const environmentIdentifier of [await makeEnvironment(client), "env-0000000000"])
     expect(await guard(create(getEnvironment.input, { environmentIdentifier }), context)).toEqual({
       accountId: ownerAccount,

@@ -24,7 +24,8 @@ export const file_quartet_traits_v1_access: GenFile = /*@__PURE__*/
  */
 export type Permission = Message<"quartet.traits.v1.Permission"> & {
   /**
-   * The action less the service's prefix, for example `GetObject`. Never empty.
+   * The action less the service's prefix, for example `GetObject`; an action of another service has its prefix, as
+   * `iam:PassRole`. Never empty.
    *
    * @generated from field: string action = 1;
    */
@@ -32,7 +33,8 @@ export type Permission = Message<"quartet.traits.v1.Permission"> & {
 
   /**
    * The resource part of the ARN, or `*` for an action that has no resource. `{member}` is replaced by the member's
-   * value, by the name of its proto field. A member that holds a whole ARN stands alone: `{resource_arn}`. Never empty.
+   * value, by the name of its proto field. A member that holds a whole ARN is the whole template: `{resource_arn}`. A
+   * member of a list's elements means each of its values. Never empty.
    *
    * @generated from field: string resource = 2;
    */

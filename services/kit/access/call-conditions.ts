@@ -1,0 +1,99 @@
+import type { DescMethod } from "@bufbuild/protobuf";
+
+import type { Accounts } from "../accounts/accounts.ts";
+import { principalConditions } from "../accounts/principal-conditions.ts";
+import type { Clock } from "../clock/clock.ts";
+import type { ConditionMember, ReadMember } from "../contract/permissions.ts";
+import { methodPermissions } from "../contract/permissions.ts";
+import { enumSpellings } from "../contract/spellings.ts";
+import type { Caller } from "../identity/caller.ts";
+import type { ConditionContext } from "../policy/condition.ts";
+import type { PolicySpelling } from "../policy/spelling.ts";
+import type { Tags } from "../tags/tags.ts";
+
+/** Condition keys and their values; keys in lower case and in the public dialect. */
+export type Conditions = ReadonlyMap<string, readonly string[]>;
+
+/** The parts of a call that condition keys ask for. */
+export interface ConditionedCall {
+  readonly app: {
+    readonly clock: Pick<Clock, "now">;
+    readonly accounts?: Pick<Accounts, "findOrganizationId"> | undefined;
+  };
+  readonly method: DescMethod;
+  readonly caller: Caller;
+  /** The documented prefix of the service's condition keys, and how keys are spelled. */
+  readonly prefix: string;
+  readonly spelling: PolicySpelling;
+}
+
+/**
+ * The condition keys of a question, read when the first one is asked for, because most policies have no conditions. The
+ * resource's own values come first.
+ */
+export const conditionsOf = (
+  call: ConditionedCall,
+  read: ReadMember,
+  ofResource: Conditions | undefined,
+): ConditionContext => {
+  let ofCall: Conditions | undefined;
+  return {
+    get: (key) => {
+      const own = ofResource?.get(key);
+      if (own !== undefined) return own;
+      ofCall ??= callConditions(call, read);
+      return ofCall.get(key);
+    },
+  };
+};
+
+/** The tags of a resource as conditions. */
+export const resourceTagConditions = (tags: Tags | undefined): Conditions =>
+  new Map(Object.entries(tags ?? {}).map(([key, value]) => [`aws:resourcetag/${key.toLowerCase()}`, [value]]));
+
+const callConditions = (call: ConditionedCall, read: ReadMember): Conditions => {
+  const { app, caller, method, prefix, spelling } = call;
+  const nowMs = app.clock.now();
+  const conditions = principalConditions(app.accounts ?? noOrganizations, caller);
+  conditions.set("aws:currenttime", [new Date(nowMs).toISOString()]);
+  conditions.set("aws:epochtime", [String(Math.floor(nowMs / 1000))]);
+  const tags = requestTags(method, read);
+  for (const [key, value] of tags.entries) conditions.set(`aws:requesttag/${key.toLowerCase()}`, [value]);
+  if (tags.keys.length > 0) conditions.set("aws:tagkeys", tags.keys);
+  for (const member of methodPermissions(method).conditions) {
+    const values = memberValues(member, read);
+    if (values.length > 0) conditions.set(spelling.key(`${prefix}:${member.key}`).toLowerCase(), values);
+  }
+  return conditions;
+};
+
+const noOrganizations: Pick<Accounts, "findOrganizationId"> = { findOrganizationId: () => undefined };
+
+/** The tags that a request sets, and the keys of those that it sets or removes. */
+const requestTags = (
+  method: DescMethod,
+  read: ReadMember,
+): { readonly entries: readonly (readonly [string, string])[]; readonly keys: readonly string[] } => {
+  const has = (name: string): boolean => method.input.fields.some((field) => field.name === name);
+  const tags = has("tags") ? read("tags") : undefined;
+  const entries = Array.isArray(tags)
+    ? (tags as readonly { readonly key: string; readonly value: string }[]).map(
+        ({ key, value }) => [key, value] as const,
+      )
+    : Object.entries((tags ?? {}) as Tags);
+  const removed = has("tag_keys") ? ((read("tag_keys") ?? []) as readonly string[]) : [];
+  return { entries, keys: [...entries.map(([key]) => key), ...removed] };
+};
+
+/** The values of a member; those of an enumeration in the spellings of both dialects. */
+const memberValues = ({ path, enumeration }: ConditionMember, read: ReadMember): string[] => {
+  const value = read(path);
+  const values: readonly unknown[] = value === undefined ? [] : Array.isArray(value) ? value : [value];
+  return values.flatMap((each) => {
+    if (typeof each !== "string" && typeof each !== "number" && typeof each !== "boolean") return [];
+    if (enumeration === undefined) return [String(each)];
+    const spelled = enumSpellings(enumeration).findByNumber(each as number);
+    if (spelled === undefined) return [];
+    return [...new Set([spelled.publicValue.replace(/^svc:/, "aws:"), spelled.wireValue])];
+  });
+};

@@ -1,0 +1,159 @@
+import type { DescEnum, Message } from "@bufbuild/protobuf";
+
+import { FaultRole } from "../../../gen/quartet/traits/v1/fault_pb.ts";
+import type { Accounts } from "../accounts/accounts.ts";
+import { parseArn } from "../arn/arn.ts";
+import type { Clock } from "../clock/clock.ts";
+import { faultTable, roleFault } from "../faults/service-error.ts";
+import type { PolicyRequest } from "../policy/compiled.ts";
+import type { Policy } from "../policy/document.ts";
+import type { PolicySet } from "../policy/evaluate.ts";
+import { evaluate, explain } from "../policy/evaluate.ts";
+import type { ServiceNames, PolicySpelling } from "../policy/spelling.ts";
+import { spellingOf } from "../policy/spelling.ts";
+import type { CallContext } from "../server/handlers.ts";
+import type { Conditions } from "./call-conditions.ts";
+import { conditionsOf } from "./call-conditions.ts";
+import { identityPoliciesOf, requesterOf } from "./identity.ts";
+import type { Question } from "./questions.ts";
+import { questionsOf } from "./questions.ts";
+
+/** How a service's operations are named in policies and in refusals. */
+export interface AccessRules {
+  readonly names: ServiceNames;
+  readonly spelling: PolicySpelling;
+  /** The prefix of actions in refusals. */
+  readonly refusalPrefix: string;
+  /** The name under which roles trust the service: the value of `iam:PassedToService`. */
+  readonly principal: string;
+  /** The service's reasons, of which one has the role ACCESS_DENIED. */
+  readonly errors: DescEnum;
+}
+
+/** What a service knows of the resource of a question. */
+export interface Resource {
+  /** In either dialect; `*` for an action that has no resource. */
+  readonly arn: string;
+  readonly ownerAccountId: string;
+  /** The policies that the owner has put on the resource. Unset: none. */
+  readonly policies?: readonly Policy[];
+  /** Another grant of the owner, such as an ACL, allows the action. Unset: none does. */
+  readonly isGrantedByOwner?: boolean;
+  /** Condition keys of the resource, such as its tags. Unset: none. */
+  readonly conditions?: Conditions;
+  /** What a refusal names. Unset: the ARN. */
+  readonly shownAs?: string;
+  /** The refusal of whoever may not do it. Unset: access denied. */
+  readonly refusal?: () => Error;
+}
+
+/** Finds the resource of a question. What it throws is the refusal, for example of a text that is not an ARN. */
+export type ResourceResolver = (question: Question) => Resource | Promise<Resource>;
+
+/** What deciding needs of a service's dependencies. */
+export interface AccessApplication {
+  readonly clock: Pick<Clock, "now">;
+  /** The organizations of accounts. Unset: no account has one. */
+  readonly accounts?: Pick<Accounts, "findOrganizationId"> | undefined;
+}
+
+/** The parts of a call that are decided on. */
+export type AccessCall = Pick<CallContext<AccessApplication>, "app" | "method" | "caller" | "log">;
+
+/** The outcome of a call that may go on. */
+export interface CallDecision {
+  /** The indexes of the list's elements that are refused; the rest of the call goes on. */
+  readonly refusedElements: ReadonlySet<number>;
+}
+
+/** The rules of a service. `refusalPrefix` is one of its names. */
+export const accessRules = (rules: Omit<AccessRules, "spelling">): AccessRules => ({
+  ...rules,
+  spelling: spellingOf(rules.names),
+});
+
+/**
+ * Decides a call by what its method declares: every permission that the request needs must be allowed on its resource.
+ * Throws the refusal of the first that is not, and logs why; elements of a list that are decided on by themselves are
+ * returned instead. An anonymous caller may do only what the owner of the resource allows to everybody.
+ */
+export const decideCall = async (
+  rules: AccessRules,
+  call: AccessCall,
+  request: Message,
+  resolve: ResourceResolver,
+): Promise<CallDecision> => {
+  const refusedElements = new Set<number>();
+  for (const question of questionsOf(call.method, request)) {
+    const resource = resourceOf(question, call) ?? (await resolve(question));
+    if (mayAct(rules, call, question, resource)) continue;
+    if (question.element === undefined) throw refusalOf(rules, question, resource);
+    refusedElements.add(question.element);
+  }
+  return { refusedElements };
+};
+
+/** The refusal of an action on a resource. */
+export const accessDenied = (
+  { errors, refusalPrefix }: Pick<AccessRules, "errors" | "refusalPrefix">,
+  action: string,
+  resource: string,
+): Error =>
+  roleFault(faultTable(errors), FaultRole.ACCESS_DENIED, { action: withPrefix(action, refusalPrefix), resource });
+
+/** The resources that are no service's own: nothing, and what other services' actions name. */
+const resourceOf = ({ permission, resource }: Question, { caller }: AccessCall): Resource | undefined => {
+  if (permission.template === "*") return { arn: "*", ownerAccountId: caller.accountId };
+  if (!permission.action.includes(":")) return undefined;
+  return { arn: resource, ownerAccountId: parseArn(resource)?.account ?? caller.accountId };
+};
+
+const mayAct = (rules: AccessRules, call: AccessCall, question: Question, resource: Resource): boolean => {
+  const { spelling } = rules;
+  const identity = identityPoliciesOf(call.caller);
+  const request = policyRequest(rules, call, question, resource);
+  const policies: PolicySet = {
+    identity: identity ?? [],
+    resource: resource.policies ?? [],
+    isGrantedByOwner: resource.isGrantedByOwner === true,
+  };
+  if (identity !== undefined && evaluate(request, policies, spelling).isAllowed) return true;
+  if (call.log.isLevelEnabled("info")) {
+    const { because, statement, nearMisses } = explain(request, policies, spelling);
+    const reason = identity === undefined ? "unreadable-policy" : because;
+    const { action, resource: on } = request;
+    const misses = nearMisses.slice(0, nearMissesLoggedMax);
+    const principal = call.caller.isAnonymous ? "anonymous" : call.caller.principalArn;
+    call.log.info({ principal, action, resource: on, reason, statement, nearMisses: misses }, "access denied");
+  }
+  return false;
+};
+
+/** Statements that nearly matched, in the log line of a refusal. */
+const nearMissesLoggedMax = 5;
+
+const policyRequest = (
+  rules: AccessRules,
+  { app, method, caller }: AccessCall,
+  { permission, read }: Question,
+  resource: Resource,
+): PolicyRequest => {
+  const { names, spelling } = rules;
+  const isForeign = permission.action.includes(":");
+  const conditions = isForeign
+    ? new Map([["iam:passedtoservice", [rules.principal]], ...(resource.conditions ?? [])])
+    : resource.conditions;
+  const conditioned = { app, method, caller, prefix: names.documented, spelling };
+  return {
+    requester: requesterOf(caller),
+    action: withPrefix(permission.action, names.public),
+    resource: resource.arn,
+    ownerAccountId: resource.ownerAccountId,
+    context: conditionsOf(conditioned, read, conditions),
+  };
+};
+
+const refusalOf = (rules: AccessRules, question: Question, resource: Resource): Error =>
+  resource.refusal?.() ?? accessDenied(rules, question.permission.action, resource.shownAs ?? resource.arn);
+
+const withPrefix = (action: string, prefix: string): string => (action.includes(":") ? action : `${prefix}:${action}`);

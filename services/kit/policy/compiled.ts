@@ -1,0 +1,183 @@
+import type { ConditionContext, ConditionTest } from "./condition.ts";
+import { conditionTest } from "./condition.ts";
+import type { Policy, Principal, Selection, Statement } from "./document.ts";
+import type { PolicySpelling } from "./spelling.ts";
+import type { SplitArn } from "./wildcard.ts";
+import { arnTest, literalPattern, splitArn, textTest } from "./wildcard.ts";
+
+/** Who asks, as far as policies can name it. */
+export interface Requester {
+  /** Empty for an anonymous caller. */
+  readonly accountId: string;
+  readonly principalArn: string;
+  readonly isRoot: boolean;
+  readonly isAnonymous: boolean;
+  /** The account's canonical id, where the caller has one. */
+  readonly canonicalUserId?: string;
+  /** A service that calls in its own name, for example `events.example.com`. */
+  readonly serviceName?: string;
+}
+
+/** What is asked. */
+export interface PolicyRequest {
+  readonly requester: Requester;
+  /** For example `s3:GetObject`. */
+  readonly action: string;
+  readonly resource: string;
+  /** The account that owns the resource. */
+  readonly ownerAccountId: string;
+  readonly context: ConditionContext;
+}
+
+/** A request whose texts were spelled and split once for all statements. */
+export interface SpelledRequest {
+  readonly requester: Requester;
+  readonly principalArn: string;
+  /** Of a session's role. */
+  readonly roleArn: string | undefined;
+  readonly action: string;
+  readonly resource: SplitArn;
+  readonly context: ConditionContext;
+}
+
+/** One statement, read once: a test for each of its elements. */
+export interface CompiledStatement {
+  readonly statement: Statement;
+  readonly principal: (request: SpelledRequest) => boolean;
+  readonly action: (request: SpelledRequest) => boolean;
+  readonly resource: (request: SpelledRequest) => boolean;
+  readonly conditions: readonly { readonly key: string; readonly holds: ConditionTest }[];
+}
+
+const compiledBySpelling = new WeakMap<PolicySpelling, WeakMap<Policy, readonly CompiledStatement[]>>();
+
+/** The statements of a policy in a spelling, read once and kept for as long as the policy is. */
+export const compiled = (policy: Policy, spelling: PolicySpelling): readonly CompiledStatement[] => {
+  let known = compiledBySpelling.get(spelling);
+  if (known === undefined) {
+    known = new WeakMap();
+    compiledBySpelling.set(spelling, known);
+  }
+  let statements = known.get(policy);
+  if (statements === undefined) {
+    const hasVariables = policy.version === "2012-10-17";
+    statements = policy.statements.map((statement) => compile(statement, spelling, hasVariables));
+    known.set(policy, statements);
+  }
+  return statements;
+};
+
+/** Spells a request. */
+export const spelledRequest = (request: PolicyRequest, spelling: PolicySpelling): SpelledRequest => {
+  const { requester, context } = request;
+  const roleArn = roleArnOfSession(requester.principalArn);
+  return {
+    requester,
+    principalArn: spelling.arn(requester.principalArn),
+    roleArn: roleArn === undefined ? undefined : spelling.arn(roleArn),
+    action: spelling.action(request.action).toLowerCase(),
+    resource: splitArn(spelling.arn(request.resource)),
+    context,
+  };
+};
+
+/** Whether a statement speaks about a request. The elements that fail most often come first. */
+export const covers = (statement: CompiledStatement, request: SpelledRequest): boolean =>
+  statement.action(request) &&
+  statement.resource(request) &&
+  statement.principal(request) &&
+  statement.conditions.every(({ holds }) => holds(request.context));
+
+/**
+ * The ARN of the role behind a session's: `arn:aws:iam::111122223333:role/reader` of
+ * `arn:aws:sts::111122223333:assumed-role/reader/nightly`. Undefined for every other principal.
+ */
+export const roleArnOfSession = (principalArn: string): string | undefined => {
+  if (!principalArn.includes(":assumed-role/")) return undefined;
+  const session = /^arn:([a-z0-9-]+):sts::(\d{12}):assumed-role\/([^/]+)\/[^/]+$/.exec(principalArn);
+  return session === null ? undefined : `arn:${session[1]}:iam::${session[2]}:role/${session[3]}`;
+};
+
+type Test = (request: SpelledRequest) => boolean;
+
+const compile = (statement: Statement, spelling: PolicySpelling, hasVariables: boolean): CompiledStatement => {
+  const resolve = (text: string, context: ConditionContext, isPattern: boolean): string | undefined =>
+    replaceVariables(text, context, spelling, isPattern);
+  const reading = { key: spelling.key, arn: spelling.arn, ...(hasVariables && { resolve }) };
+  return {
+    statement,
+    principal: selection(statement.principal, (principal) => principalTest(principal, spelling)),
+    action: selection(statement.action, (pattern) => {
+      const fits = textTest(spelling.action(pattern).toLowerCase());
+      return ({ action }) => fits(action);
+    }),
+    resource: selection(statement.resource, (pattern) => {
+      const spelled = spelling.arn(pattern);
+      if (hasVariables && spelled.includes("${"))
+        return ({ resource, context }) => {
+          const resolved = resolve(spelled, context, true);
+          return resolved !== undefined && arnTest(resolved)(resource);
+        };
+      const fits = arnTest(spelled);
+      return ({ resource }) => fits(resource);
+    }),
+    conditions: statement.conditions.map((condition) => ({
+      key: condition.key,
+      holds: conditionTest(condition, reading),
+    })),
+  };
+};
+
+const selection = <T>(selected: Selection<T> | undefined, testOf: (entry: T) => Test): Test => {
+  if (selected === undefined) return () => true;
+  const { isNegated } = selected;
+  const tests = selected.entries.map(testOf);
+  const [only] = tests;
+  if (tests.length === 1 && only !== undefined) return isNegated ? (request) => !only(request) : only;
+  return (request) => tests.some((test) => test(request)) !== isNegated;
+};
+
+const principalTest = (principal: Principal, spelling: PolicySpelling): Test => {
+  const { kind, value } = principal;
+  switch (kind) {
+    case "everyone":
+      return () => true;
+    case "account":
+      return ({ requester }) => !requester.isAnonymous && requester.accountId === value;
+    case "arn": {
+      // A role's ARN names all its sessions.
+      const named = spelling.arn(value);
+      return ({ requester, principalArn, roleArn }) =>
+        !requester.isAnonymous && (principalArn === named || roleArn === named);
+    }
+    case "service":
+      return ({ requester }) => requester.serviceName === value;
+    case "canonical-user":
+      return ({ requester }) => requester.canonicalUserId === value;
+    case "federated":
+      return () => false;
+  }
+};
+
+/**
+ * Replaces `${key}` and `${key, 'fallback'}`; `${*}`, `${?}` and `${$}` stand for the character. Undefined when a key
+ * has no single value.
+ */
+const replaceVariables = (
+  text: string,
+  context: ConditionContext,
+  spelling: PolicySpelling,
+  isPattern: boolean,
+): string | undefined => {
+  let isWhole = true;
+  const asWanted = (value: string): string => (isPattern ? literalPattern(value) : value);
+  const replaced = text.replace(/\$\{([^}]*)\}/g, (_whole, written: string) => {
+    if (written === "*" || written === "?" || written === "$") return asWanted(written);
+    const match = /^\s*([^,\s]+)\s*(?:,\s*'([^']*)'\s*)?$/.exec(written);
+    const values = context.get(spelling.key(match?.[1] ?? "").toLowerCase());
+    const value = values?.length === 1 ? values[0] : match?.[2];
+    if (value === undefined) isWhole = false;
+    return asWanted(value ?? "");
+  });
+  return isWhole ? replaced : undefined;
+};

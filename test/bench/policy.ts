@@ -1,0 +1,72 @@
+import type { PolicyRequest } from "../../services/kit/policy/compiled.ts";
+import type { Policy } from "../../services/kit/policy/document.ts";
+import { parsePolicy } from "../../services/kit/policy/document.ts";
+import { evaluate } from "../../services/kit/policy/evaluate.ts";
+import { spellingOf } from "../../services/kit/policy/spelling.ts";
+import type { BenchGroup } from "./bench.ts";
+
+const decisions = 200_000;
+const spelling = spellingOf({ public: "s3", documented: "object-storage" });
+
+/** Twenty statements with three actions, two resources and two conditions each; the last one allows. */
+const text = JSON.stringify({
+  Version: "2012-10-17",
+  Statement: Array.from({ length: 20 }, (_, index) => ({
+    Sid: `Statement${index}`,
+    Effect: index % 5 === 4 && index < 19 ? "Deny" : "Allow",
+    Action: index === 19 ? "s3:*" : ["s3:GetObject", "s3:List*", `s3:PutObjectVersion${index}`],
+    Resource: [`arn:aws:s3:::bucket-${index}/*`, `arn:aws:s3:::bucket-${index === 19 ? 7 : index}/private/*`],
+    Condition: {
+      IpAddress: { "aws:SourceIp": ["10.0.0.0/8", "192.0.2.0/24"] },
+      StringNotLike: { "aws:username": ["guest-*", "test-?"] },
+    },
+  })),
+});
+const rules = { principals: "forbidden", bytesMax: 64 * 1024 } as const;
+
+const request: PolicyRequest = {
+  requester: {
+    accountId: "111122223333",
+    principalArn: "arn:aws:iam::111122223333:user/alice",
+    isRoot: false,
+    isAnonymous: false,
+  },
+  action: "s3:GetObject",
+  resource: "arn:aws:s3:::bucket-7/private/letters/2026/a.txt",
+  ownerAccountId: "111122223333",
+  context: new Map([
+    ["aws:sourceip", ["192.0.2.17"]],
+    ["aws:username", ["alice"]],
+  ]),
+};
+
+/** Microseconds of CPU for one run. */
+const cost = (runs: number, run: () => void): number => {
+  for (let count = 0; count < runs / 10; count++) run();
+  const before = process.cpuUsage();
+  for (let count = 0; count < runs; count++) run();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / runs;
+};
+
+/** One decision over the twenty statements of a user, compiled, beside reading the policy's text. */
+export const group: BenchGroup = {
+  name: "policy",
+  run: async () => {
+    const identity: Policy[] = [parsePolicy(text, rules)];
+    const decided = cost(decisions, () => {
+      if (!evaluate(request, { identity, resource: [] }, spelling).isAllowed) throw new Error("refused");
+    });
+    const read = cost(decisions / 20, () => JSON.parse(text));
+    return [
+      {
+        what: "a decision over 20 statements, CPU",
+        value: decided,
+        unit: "µs",
+        baseline: { what: "JSON.parse of the policy", value: read },
+        ratio: read / decided,
+        target: 1,
+      },
+    ];
+  },
+};

@@ -1,0 +1,258 @@
+import { describe, expect, test } from "vitest";
+
+import { EventBusService } from "../../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
+import { guard } from "../../../services/event-bus/access/guard.ts";
+import type { Application } from "../../../services/event-bus/application.ts";
+import type { Caller } from "../../../services/kit/identity/caller.ts";
+import { anonymousCaller, roleCaller, rootCaller, userCaller } from "../../../services/kit/identity/caller.ts";
+import type { GuardedService } from "../../support/guarded-service.ts";
+import { allow, decisionOf, decisionsByPermission, deny, userWith } from "../../support/guarded-service.ts";
+import { ownerAccount, startHarness } from "../harness.ts";
+
+const neighbour = "111111111111";
+const prefix = `arn:aws:events:us-east-1:${ownerAccount}`;
+const orders = `${prefix}:event-bus/orders`;
+const role = `arn:aws:iam::${ownerAccount}:role/deliverer`;
+const entry = { source: "shop", detailType: "Sale", detail: "{}", resources: [], eventBusName: orders };
+const members = {
+  eventBusName: orders,
+  name: "late",
+  rule: "late",
+  entries: [entry],
+  resourceArn: orders,
+  roleArn: role,
+  targets: [{ id: "1", arn: `${prefix}:event-bus/default`, roleArn: role }],
+  tags: [{ key: "team", value: "sales" }],
+  tagKeys: ["team"],
+};
+
+const openGuarded = async (...policy: readonly object[]): Promise<GuardedService<Application>> => {
+  const { app, client } = await startHarness({ works: false });
+  await client.createEventBus({ name: "orders", tags: [{ key: "team", value: "sales" }] });
+  await client.putRule({ name: "late", eventBusName: "orders", eventPattern: '{"source":["shop"]}' });
+  if (policy.length > 0)
+    await client.putPermission({
+      eventBusName: "orders",
+      policy: JSON.stringify({ Version: "2012-10-17", Statement: policy }),
+    });
+  return { guard, app, members };
+};
+
+test("no operation is reached without each of its permissions, and every one with them", async () => {
+  const lines = await decisionsByPermission(EventBusService, "events", await openGuarded());
+  // A user with nothing, with all that is declared, and without each of them in turn.
+  const several = new Map([
+    ["CreateEndpoint", "-+--"],
+    ["CreateEventBus", "-+--"],
+    ["PutEvents", "e+e"],
+    ["PutRule", "-+---"],
+    ["PutTargets", "-+--"],
+    ["UpdateEndpoint", "-+--"],
+  ]);
+  expect(lines).toEqual(EventBusService.methods.map(({ name }) => `${name} ${several.get(name) ?? "-+-"}`));
+});
+
+const {
+  deleteEventBus,
+  describeEventBus,
+  listEventBuses,
+  listTagsForResource,
+  putEvents,
+  putPermission,
+  putRule,
+  putTargets,
+  removePermission,
+} = EventBusService.method;
+const columns = [
+  [putEvents, {}],
+  [describeEventBus, { name: orders }],
+  [deleteEventBus, { name: orders }],
+  [putRule, { tags: [], roleArn: undefined }],
+  [putTargets, {}],
+  [listEventBuses, {}],
+  [putPermission, {}],
+  [removePermission, {}],
+  [listTagsForResource, {}],
+] as const;
+
+const bob = userCaller(neighbour, "bob", [JSON.stringify({ Statement: [allow("events:*")] })]);
+const everybody = { Principal: "*" };
+const shared = (actions: string | string[], resource: string, more: object = {}): object => ({
+  ...allow(actions, resource),
+  Principal: { AWS: neighbour },
+  ...more,
+});
+const when = (key: string, value: string): object => ({ Condition: { StringEquals: { [key]: value } } });
+const unknown = "TAGGED_RESOURCE_NOT_FOUND";
+
+describe("on the bus orders", () => {
+  // who | the policy of the bus | put an event, describe, delete, put a rule, put a target with a role, list buses, put
+  // a permission, remove one, list tags
+  test.each<[string, Caller, readonly object[], string]>([
+    ["the owner's root", rootCaller(ownerAccount), [], "+++++++++"],
+    [
+      "the owner's root whom the policy denies",
+      rootCaller(ownerAccount),
+      [{ ...deny("*"), ...everybody }],
+      "e----++++",
+    ],
+    ["a user without policies", userWith(), [], "e--------"],
+    ["a user who puts events", userWith(allow("events:PutEvents", orders)), [], "+--------"],
+    [
+      "a user who puts events on another bus",
+      userWith(allow("events:PutEvents", `${prefix}:event-bus/d*`)),
+      [],
+      "e--------",
+    ],
+    [
+      "a user who puts events of one source",
+      userWith({ ...allow("events:*"), ...when("events:source", "shop") }),
+      [],
+      "+--+-----",
+    ],
+    [
+      "a user who puts events of another source",
+      userWith({ ...allow("events:*"), ...when("event-bus:source", "bank") }),
+      [],
+      "e--------",
+    ],
+    ["a user of this service", userWith(allow("events:*")), [], "++++-++++"],
+    [
+      "a user of this service who may pass the role",
+      userWith(allow("events:*"), allow("iam:PassRole", role)),
+      [],
+      "+++++++++",
+    ],
+    [
+      "a user who may pass roles to another service",
+      userWith(allow("events:*"), { ...allow("iam:PassRole"), ...when("iam:PassedToService", "lambda.amazonaws.com") }),
+      [],
+      "++++-++++",
+    ],
+    [
+      "a user of the documented names",
+      userWith(allow("event-bus:*", `arn:svc:event-bus:us-east-1:${ownerAccount}:*`)),
+      [],
+      "++++--+++",
+    ],
+    ["a user of rules of the bus", userWith(allow("events:*", `${prefix}:rule/orders/*`)), [], "e--+-----"],
+    [
+      "a user of resources of a team",
+      userWith({ ...allow("*"), ...when("aws:ResourceTag/team", "sales") }),
+      [],
+      "+++---+++",
+    ],
+    ["a user who may not delete", userWith(allow("*"), deny("events:Delete*")), [], "++-++++++"],
+    [
+      "a user whom the policy allows",
+      userWith(),
+      [{ ...allow("events:PutEvents", orders), Principal: { AWS: ownerAccount } }],
+      "+--------",
+    ],
+    ["a user whom the policy denies", userWith(allow("*")), [{ ...deny("events:Put*"), ...everybody }], "e++--+-++"],
+    [
+      "a session of a role",
+      roleCaller(ownerAccount, "putter", "nightly", [JSON.stringify({ Statement: [allow("events:PutEvents")] })]),
+      [],
+      "+--------",
+    ],
+    ["the neighbour's root", rootCaller(neighbour), [], `e----+--${unknown}`],
+    [
+      "the neighbour's root with a grant",
+      rootCaller(neighbour),
+      [shared("events:PutEvents", orders)],
+      `+----+--${unknown}`,
+    ],
+    [
+      "the neighbour's root with a grant for another source",
+      rootCaller(neighbour),
+      [shared("events:PutEvents", orders, when("events:source", "bank"))],
+      `e----+--${unknown}`,
+    ],
+    [
+      "the neighbour's root with a grant of everything",
+      rootCaller(neighbour),
+      [shared("events:*", `${prefix}:*`)],
+      `++-+-+--${unknown}`,
+    ],
+    [
+      "the neighbour's root with a grant of rules of one source",
+      rootCaller(neighbour),
+      [
+        shared("events:PutRule", `${prefix}:rule/*`, {
+          Condition: { "ForAllValues:StringEquals": { "events:source": "shop" }, Null: { "events:source": "false" } },
+        }),
+      ],
+      `e--+-+--${unknown}`,
+    ],
+    [
+      "the neighbour's root with a grant of rules of its own",
+      rootCaller(neighbour),
+      [shared("events:*", `${prefix}:rule/*`, when("events:creatorAccount", "${aws:PrincipalAccount}"))],
+      `e----+--${unknown}`,
+    ],
+    [
+      "the neighbour's root with a grant and a denial",
+      rootCaller(neighbour),
+      [shared("events:*", orders), { ...deny("events:PutEvents"), ...everybody }],
+      `e+---+--${unknown}`,
+    ],
+    ["the neighbour's user with both sides", bob, [shared("events:PutEvents", orders)], `+----+--${unknown}`],
+    ["the neighbour's user without a grant", bob, [], `e----+--${unknown}`],
+    [
+      "the neighbour's user without an own side",
+      userCaller(neighbour, "carol", []),
+      [shared("events:*", `${prefix}:*`)],
+      `e-------${unknown}`,
+    ],
+    [
+      "the root of a third account",
+      rootCaller("222222222222"),
+      [shared("events:*", `${prefix}:*`)],
+      `e----+--${unknown}`,
+    ],
+    ["an anonymous caller whom the policy allows", anonymousCaller, [{ ...allow("*"), ...everybody }], "---------"],
+    ["what another service has decided on", { ...userWith(), isPreauthorized: true }, [], "+++++++++"],
+  ])("%s reaches what the policies allow, and nothing else", async (_who, caller, policy, expected) => {
+    const guarded = await openGuarded(...policy);
+    const decisions = [];
+    for (const [method, changes] of columns)
+      decisions.push(await decisionOf(guarded, method, caller, { eventPattern: '{"source":["shop"]}', ...changes }));
+    expect(decisions.join("")).toBe(expected);
+  });
+});
+
+test("the entries of a call are decided on one by one", async () => {
+  const guarded = await openGuarded(shared("events:PutEvents", orders, when("events:detail-type", "Sale")));
+  const entries = [
+    { ...entry, detailType: "Refund" },
+    entry,
+    { ...entry, eventBusName: `${orders}2` },
+    { ...entry, eventBusName: undefined },
+  ];
+  const method = putEvents;
+  const request = Object.assign({ $typeName: method.input.typeName }, { entries });
+  const context = {
+    app: guarded.app,
+    method,
+    caller: rootCaller(neighbour),
+    log: guarded.app.log,
+    requestHeader: new Headers(),
+  };
+  const { refusedEntries } = await guard(request, context as unknown as Parameters<typeof guard>[1]);
+  expect([...refusedEntries]).toEqual([0, 2]);
+});
+
+test("a grant of rules of one's own covers new rules, and none that the owner created", async () => {
+  const own = when("events:creatorAccount", "${aws:PrincipalAccount}");
+  const guarded = await openGuarded(shared("events:*Rule", `${prefix}:rule/*`, own));
+  const decide = (name: string) =>
+    decisionOf(guarded, putRule, rootCaller(neighbour), { name, tags: [], roleArn: undefined });
+  expect([await decide("late"), await decide("early")]).toEqual(["-", "+"]);
+});
+
+test("a role of another account cannot be passed", async () => {
+  const guarded = await openGuarded();
+  const foreign = { roleArn: `arn:aws:iam::${neighbour}:role/deliverer` };
+  expect(await decisionOf(guarded, putRule, rootCaller(ownerAccount), foreign)).toBe("-");
+});
