@@ -67,7 +67,8 @@ describe("a store and its jobs", () => {
     );
 
     jobs.start();
-    await eventually(() => held.length === 1 && jobs.stats().done === 2, "all that is due has begun");
+    const hasSettled = () => held.length === 1 && jobs.stats().done === 2 && jobs.stats().running === 1;
+    await eventually(hasSettled, "all that is due has begun, and what has ended is written back");
     const samples = await samplesNow(metrics);
     expect(samples.filter((line) => line.startsWith("jobs_"))).toEqual([
       'jobs_done_total{kind="held"} 0',

@@ -117,7 +117,7 @@ describe("a damaged record", () => {
     await store.transact((tx) => tx.put(counters, ["a"], { value: 300n }));
     const misread = { ...notes, number: counters.number, parts: counters.parts };
     await expect(store.read((reader) => reader.list(misread, { limit: 1 }))).rejects.toThrow(
-      "the record at key 000b6100 is damaged: it is no google.protobuf.StringValue",
+      "the record at key 000b6100 is damaged: it is not a google.protobuf.StringValue",
     );
   });
 });
