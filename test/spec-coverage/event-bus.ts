@@ -206,7 +206,7 @@ limits.pending-source | A partner source is PENDING for two weeks at most. | pen
 limits.replay-interval | A replay goes in steps of a minute. | pending
 limits.retention | The retention of an archive is 0 unless it is given. | operations/archive.test.ts > an archive > keeps what matches its pattern, and tells how much
 
-versioning.selection | A caller chooses the revision; A is meant where none is chosen. | access/revision.test.ts > the choice of a revision > is made by the header of either dialect
+versioning.selection | A caller chooses the revision; A is meant where none is chosen. | access/revision.test.ts > the choice of a revision > is made in dialect %s by %s and not by %s
 versioning.1 | Only A has global endpoints. | access/revision.test.ts > the revisions of the interface differ > in %s of %s
 versioning.2 | Only A limits nesting and targets. | access/revision.test.ts > the revisions of the interface differ > in %s of %s
 versioning.3 | Only in A can a deletion be repeated, and a bus that is not there is refused. | access/revision.test.ts > the revisions of the interface differ > in %s of %s

@@ -253,11 +253,15 @@ describe("the revisions of the interface differ", () => {
 });
 
 describe("the choice of a revision", () => {
-  test("is made by the header of either dialect", async () => {
-    const rest = await openRest(await startHarness({ works: false }), "amz");
+  // dialect | its header | the header of the other dialect, which means nothing
+  test.each([
+    ["amz", "x-amz-revision", "x-svc-revision"],
+    ["svc", "x-svc-revision", "x-amz-revision"],
+  ] as const)("is made in dialect %s by %s and not by %s", async (dialect, own, other) => {
+    const rest = await openRest(await startHarness({ works: false }), dialect);
     expect(await rest("ListEndpoints", {}, {})).toBe(notOffered("ListEndpoints"));
-    expect(await rest("ListEndpoints", {}, { "x-amz-revision": "B" })).toBe(unknown("ListEndpoints"));
-    expect(await rest("ListEndpoints", {}, { "x-svc-revision": "B" })).toBe(unknown("ListEndpoints"));
+    expect(await rest("ListEndpoints", {}, { [own]: "B" })).toBe(unknown("ListEndpoints"));
+    expect(await rest("ListEndpoints", {}, { [other]: "B" })).toBe(notOffered("ListEndpoints"));
   });
 
   test("is made by the metadata of a gRPC call", async () => {
