@@ -40,7 +40,7 @@ export const serviceFault = (error: ConnectError, context: FaultContext): HttpFa
 const violatedConstraints = ({ table, spelling, bound }: FaultContext): ServiceError | undefined => {
   if (bound === undefined) return undefined;
   const violations = validatorFor(bound.method.desc.input, spelling)(bound.message);
-  return violations.length === 0 ? undefined : violationsFault(table, violations);
+  return violations.length === 0 ? undefined : violationsFault(table, violations, "wire");
 };
 
 const spelledMetadata = (facts: FaultFacts, metadata: FaultMetadata, context: FaultContext): FaultMetadata => {

@@ -96,14 +96,14 @@ describe("each limit holds at its edge", () => {
 test("a refused member is named, and personal data is not repeated", async () => {
   const { client } = await startHarness();
   expect(await refusalOf(client.getDomain({ domainName: "a.b" }))).toBe(
-    "INVALID_INPUT: 1 validation error detected: Value 'a.b' at 'DomainName' failed to satisfy constraint: " +
+    "INVALID_INPUT: 1 validation error detected: Value 'a.b' at 'domain_name' failed to satisfy constraint: " +
       "Member must satisfy regular expression pattern: [a-zA-Z0-9_-]+",
   );
   const told = await refusalOf(
     client.createProfile({ domainName: "shop", partyType: "Ann", address: { city: of(256) } }),
   );
   expect(told).toContain("2 validation errors detected");
-  expect(told).toContain("at 'Address.City'");
+  expect(told).toContain("at 'address.city'");
   expect(told).not.toContain("Ann");
   expect(told).not.toContain("xxx");
 });

@@ -12,6 +12,7 @@ import { temporaryDirectory } from "../support/temporary-directory.ts";
 import type { Fixture } from "./support/fixture.ts";
 import { startFixture } from "./support/fixture.ts";
 import { headBytes, sendBytes } from "./support/raw-client.ts";
+import { readyUrls } from "../support/ready-urls.ts";
 
 const codeOf = (body: string): string | undefined => /<Code>(.*)<\/Code>/.exec(body)?.[1];
 
@@ -90,8 +91,8 @@ test("a process that is stopped is refused at once after its missed health check
     child.kill("SIGKILL");
     await exited;
   });
-  const [message] = (await once(child, "message")) as [{ urls: { rpc: string } }];
-  const transport = createTransport({ address: message.urls.rpc, engine: "connect" });
+  const { rpc = "" } = await readyUrls(child);
+  const transport = createTransport({ address: rpc, engine: "connect" });
   const changes: boolean[] = [];
   const health = watchHealth(transport, {
     intervalMs: 20,
@@ -103,7 +104,7 @@ test("a process that is stopped is refused at once after its missed health check
     await transport.close();
   });
   const limits = { answerTimeoutMs: 60_000, uploadAnswerTimeoutMs: 60_000 };
-  const fixture = await startFixture(limits, { servicesAddress: message.urls.rpc, health });
+  const fixture = await startFixture(limits, { servicesAddress: rpc, health });
   onTestFinished(() => fixture.stop());
 
   child.kill("SIGSTOP");

@@ -124,7 +124,7 @@ test("a violated constraint is told with proto paths over RPC", async () => {
     { field: "tags.tags.a", description: "Member must have length less than or equal to 4" },
     { field: "function_endpoint.arn", description: "Member must not be null" },
   ]);
-  expect(error.findDetails(ErrorInfoSchema)[0]?.metadata["member"]).toBe("tags.a");
+  expect(error.findDetails(ErrorInfoSchema)[0]?.metadata["member"]).toBe("tags.tags.a");
 });
 
 test.each<["svc" | "amz", string]>([

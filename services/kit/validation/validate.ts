@@ -10,7 +10,8 @@ import type { FaultTable, ServiceError } from "../faults/service-error.ts";
 import { roleFault } from "../faults/service-error.ts";
 import { numberCheck, sizeCheck, textCheck } from "./checks.ts";
 import type { Violation } from "./wording.ts";
-import { mustBeOneOf, mustBeUnique, mustNotBeNull, quoteValue, violationSentence } from "./wording.ts";
+import type { MemberNaming } from "./wording.ts";
+import { mustBeOneOf, mustBeUnique, mustNotBeNull, quoteValue, violationPath, violationSentence } from "./wording.ts";
 
 export type { Violation } from "./wording.ts";
 
@@ -40,19 +41,23 @@ export const validatorFor = (desc: DescMessage, names: WireNames = documentedNam
   return validator;
 };
 
-/** Throws the service's refusal of invalid input if there is a violation. */
+/** Throws the service's refusal of invalid input, with wire names, if there is a violation. */
 export const throwViolations = (table: FaultTable, violations: readonly Violation[]): void => {
-  if (violations.length > 0) throw violationsFault(table, violations);
+  if (violations.length > 0) throw violationsFault(table, violations, "wire");
 };
 
-/** The service's refusal of invalid input; its message lists the first ten violations. */
-export const violationsFault = (table: FaultTable, violations: readonly Violation[]): ServiceError => {
+/** The service's refusal of invalid input; its message lists the first ten violations. Unset: proto names. */
+export const violationsFault = (
+  table: FaultTable,
+  violations: readonly Violation[],
+  naming: MemberNaming = "proto",
+): ServiceError => {
   const listed = violations.slice(0, violationsListedMax);
   const metadata = {
-    violations: listed.map(violationSentence).join("; "),
+    violations: listed.map((violation) => violationSentence(violation, naming)).join("; "),
     violation_count: String(violations.length),
     plural: violations.length === 1 ? "" : "s",
-    member: violations[0]?.path ?? "",
+    member: violations[0] === undefined ? "" : violationPath(violations[0], naming),
   };
   return roleFault(table, FaultRole.INVALID_INPUT, metadata, { violations: listed });
 };

@@ -9,10 +9,17 @@ export interface Violation extends FaultViolation {
 /** The most characters of a value that a message shows. */
 const shownCharactersMax = 128;
 
-/** `Value 'x' at 'Name' failed to satisfy constraint: Member must …`. */
-export const violationSentence = (violation: Violation): string => {
+/** How a refusal names members: as the proto does, for callers over RPC, or as the wire does. */
+export type MemberNaming = "proto" | "wire";
+
+/** The path of the violating member, for example `entries[0].source` or `Entries[0].Source`. */
+export const violationPath = ({ field, path }: Violation, naming: MemberNaming): string =>
+  naming === "proto" ? field : path;
+
+/** `Value 'x' at 'name' failed to satisfy constraint: Member must …`. */
+export const violationSentence = (violation: Violation, naming: MemberNaming): string => {
   const value = violation.value === undefined ? "Value" : `Value ${violation.value}`;
-  return `${value} at '${violation.path}' failed to satisfy constraint: ${violation.description}`;
+  return `${value} at '${violationPath(violation, naming)}' failed to satisfy constraint: ${violation.description}`;
 };
 
 /** A value as a sentence shows it: quoted, clipped, on one line. */

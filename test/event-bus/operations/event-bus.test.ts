@@ -32,7 +32,7 @@ describe("createEventBus", () => {
     const refuses = [
       [
         { name: "" },
-        "INVALID_INPUT: 1 validation error detected: Value null at 'Name' failed to satisfy constraint: Member must not be null",
+        "INVALID_INPUT: 1 validation error detected: Value null at 'name' failed to satisfy constraint: Member must not be null",
       ],
       [
         { name: "aws.partner/x/y", eventSourceName: "aws.partner/x/y" },

@@ -11,7 +11,7 @@ const destination = "arn:aws:events:us-east-1:000000000000:api-destination/till"
 
 /** How a refusal of the number of entries begins. */
 const lengthRefusal = (bound: string): string =>
-  `INVALID_INPUT: 1 validation error detected: ${bound} at 'Entries' failed to satisfy constraint: Member must`;
+  `INVALID_INPUT: 1 validation error detected: ${bound} at 'entries' failed to satisfy constraint: Member must`;
 
 describe("putEvents", () => {
   test("answers each entry in its place, with an id or an error", async () => {

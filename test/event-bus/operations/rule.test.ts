@@ -55,7 +55,7 @@ describe("putRule", () => {
     const refuses = [
       [
         { name: "a b" },
-        "INVALID_INPUT: 1 validation error detected: Value 'a b' at 'Name' failed to satisfy constraint: Member must satisfy regular expression pattern: [._A-Za-z0-9-]+",
+        "INVALID_INPUT: 1 validation error detected: Value 'a b' at 'name' failed to satisfy constraint: Member must satisfy regular expression pattern: [._A-Za-z0-9-]+",
       ],
       [{ name: "all", eventBusName: "gone" }, "RULE_WATCHES_NOTHING"],
       [

@@ -8,6 +8,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 
 import { eventually } from "../../support/eventually.ts";
 import { canMount, fillDisk, smallDisk } from "../../support/small-disk.ts";
+import { readyUrls } from "../../support/ready-urls.ts";
 
 const services = join(import.meta.dirname, "..", "..", "..", "services", "kit");
 
@@ -37,7 +38,7 @@ const startLogging = async (stdout: "pipe" | number) => {
     stdio: ["ignore", stdout, "inherit", "ipc"],
   });
   onTestFinished(() => void child.kill("SIGKILL"));
-  await once(child, "message");
+  await readyUrls(child);
   /** Asks for something and waits for the answer, which a process that hangs does not give. */
   const ask = async (request: object): Promise<number> => {
     const answer = once(child, "message", { signal: AbortSignal.timeout(5_000) });

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
+import { readyUrls } from "../../support/ready-urls.ts";
 
 const script = join(import.meta.dirname, "filling-process.ts");
 
@@ -17,7 +18,7 @@ test("whatever a service stores is readable and writable only by its owner, also
     stdio: ["pipe", "ignore", "inherit", "ipc"],
   });
   onTestFinished(() => void child.kill("SIGKILL"));
-  await once(child, "message");
+  await readyUrls(child);
   child.stdin?.write("fill\n");
   const leveldb = join(dataDir, "filler", "leveldb");
   // LevelDB makes new files in the course of time: logs, tables, manifests.

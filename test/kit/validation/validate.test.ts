@@ -13,7 +13,9 @@ import { violationSentence } from "../../../services/kit/validation/wording.ts";
 const goodReader = { readerName: "Ada", defaultExpirationDays: 7 } as const;
 
 const sentences = (init: MessageInitShape<typeof CreateReaderRequestSchema>): string[] =>
-  validatorFor(CreateReaderRequestSchema)(create(CreateReaderRequestSchema, init)).map(violationSentence);
+  validatorFor(CreateReaderRequestSchema)(create(CreateReaderRequestSchema, init)).map((violation) =>
+    violationSentence(violation, "wire"),
+  );
 
 describe("a validator", () => {
   test("finds nothing in a good message", () => {
@@ -170,7 +172,8 @@ describe("the refusal of invalid input", () => {
     const request = create(PutNoticesRequestSchema, {
       entries: [{ source: "quartet.1" }, { source: "quartet.2" }, {}],
     });
-    const refusal = violationsFault(table, validatorFor(PutNoticesRequestSchema)(request));
+    const violations = validatorFor(PutNoticesRequestSchema)(request);
+    const refusal = violationsFault(table, violations, "wire");
     expect(refusal.message).toBe(
       "3 validation errors detected: " +
         "Value at 'Entries' failed to satisfy constraint: Member must have length less than or equal to 2; " +
@@ -179,6 +182,10 @@ describe("the refusal of invalid input", () => {
     );
     expect(refusal.metadata).toMatchObject({ violation_count: "3", member: "Entries" });
     expect(refusal.violations).toHaveLength(3);
+
+    const overRpc = violationsFault(table, violations);
+    expect(overRpc.message).toContain("Value 'quartet.1' at 'entries[0].source' failed to satisfy constraint: ");
+    expect(overRpc.metadata).toMatchObject({ violation_count: "3", member: "entries" });
   });
 
   test("is thrown only when there is a violation", () => {

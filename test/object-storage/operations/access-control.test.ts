@@ -39,7 +39,7 @@ test.each([
   [
     { acl: "nonsense" },
     alice,
-    "INVALID_INPUT: Value 'nonsense' at 'Acl' failed to satisfy constraint: Member must satisfy enum value set: [private, public-read, public-read-write, authenticated-read]",
+    "INVALID_INPUT: Value 'nonsense' at 'acl' failed to satisfy constraint: Member must satisfy enum value set: [private, public-read, public-read-write, authenticated-read]",
   ],
   [{ acl: "private" }, alice, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
   [{ acl: "public-read" }, alice, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],

@@ -40,7 +40,7 @@ describe("deleteObjects", () => {
     // request, reason; in the order of refusal
     [
       { delete: undefined, mfa: "1 2" },
-      "INVALID_INPUT: Value null at 'Delete' failed to satisfy constraint: Member must not be null",
+      "INVALID_INPUT: Value null at 'delete' failed to satisfy constraint: Member must not be null",
     ],
     [{ bucket: "unknown", mfa: "1 2" }, "NO_SUCH_BUCKET"],
     [{ expectedBucketOwner: bob, mfa: "1 2" }, "ACCESS_DENIED"],

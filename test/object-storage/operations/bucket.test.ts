@@ -40,7 +40,7 @@ describe("createBucket", () => {
     [{ bucket: "a".repeat(64) }, "INVALID_BUCKET_NAME"],
     [
       { bucket: "other", acl: "nonsense" },
-      "INVALID_INPUT: Value 'nonsense' at 'Acl' failed to satisfy constraint: Member must satisfy enum value set: [private, public-read, public-read-write, authenticated-read]",
+      "INVALID_INPUT: Value 'nonsense' at 'acl' failed to satisfy constraint: Member must satisfy enum value set: [private, public-read, public-read-write, authenticated-read]",
     ],
     [{ bucket: "other", objectLockEnabledForBucket: true }, notImplemented("x-svc-bucket-object-lock-enabled")],
     [
@@ -193,7 +193,7 @@ describe("listBuckets", () => {
     );
     expect(await refusalOf(client.listBuckets({ continuationToken: "garbage" }, as(alice)))).toBe("INVALID_PAGE_TOKEN");
     expect(await refusalOf(client.listBuckets({ maxBuckets: 0 }, as(alice)))).toBe(
-      "INVALID_INPUT: Value '0' at 'MaxBuckets' failed to satisfy constraint: Member must have value greater than or equal to 1",
+      "INVALID_INPUT: Value '0' at 'max_buckets' failed to satisfy constraint: Member must have value greater than or equal to 1",
     );
   });
 });

@@ -122,7 +122,7 @@ describe("putBucketNotificationConfiguration and getBucketNotificationConfigurat
     const call = (request: object) =>
       refusalOf(client.putBucketNotificationConfiguration({ bucket: "unknown", ...request }, as(alice)));
     expect(await call({})).toBe(
-      "INVALID_INPUT: Value null at 'NotificationConfiguration' failed to satisfy constraint: Member must not be null",
+      "INVALID_INPUT: Value null at 'notification_configuration' failed to satisfy constraint: Member must not be null",
     );
     expect(await call({ notificationConfiguration })).toBe("NO_SUCH_BUCKET");
   });

@@ -55,7 +55,7 @@ describe("getObjectAttributes", () => {
     // request, reason; in the order of refusal
     [
       { objectAttributes: [], sseCustomerKey: "x" },
-      "INVALID_INPUT: Value null at 'ObjectAttributes' failed to satisfy constraint: Member must not be null",
+      "INVALID_INPUT: Value null at 'object_attributes' failed to satisfy constraint: Member must not be null",
     ],
     [{ bucket: "unknown", sseCustomerKey: "x" }, "NO_SUCH_BUCKET"],
     [

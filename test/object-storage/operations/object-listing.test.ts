@@ -99,13 +99,13 @@ describe("listObjectsV2", () => {
     const { nextContinuationToken } = await harness.client.listObjectsV2({ bucket: "photos", maxKeys: 1 }, as(alice));
 
     expect(await list({ maxKeys: -1 })).toBe(
-      "INVALID_INPUT: Value '-1' at 'MaxKeys' failed to satisfy constraint: Member must have value greater than or equal to 0",
+      "INVALID_INPUT: Value '-1' at 'max_keys' failed to satisfy constraint: Member must have value greater than or equal to 0",
     );
     expect(await list({ encodingType: "html" })).toBe(
-      "INVALID_INPUT: Value 'html' at 'EncodingType' failed to satisfy constraint: Member must satisfy enum value set: [url]",
+      "INVALID_INPUT: Value 'html' at 'encoding_type' failed to satisfy constraint: Member must satisfy enum value set: [url]",
     );
     expect(await list({ encodingType: "" })).toBe(
-      "INVALID_INPUT: Value '' at 'EncodingType' failed to satisfy constraint: Member must satisfy enum value set: [url]",
+      "INVALID_INPUT: Value '' at 'encoding_type' failed to satisfy constraint: Member must satisfy enum value set: [url]",
     );
     expect(await list({ continuationToken: "garbage" })).toBe("INVALID_PAGE_TOKEN");
     expect(await list({ continuationToken: nextContinuationToken, prefix: "a" })).toBe("INVALID_PAGE_TOKEN");
@@ -203,12 +203,12 @@ describe("listObjectVersions", () => {
     [
       { maxKeys: -1 },
       alice,
-      "INVALID_INPUT: Value '-1' at 'MaxKeys' failed to satisfy constraint: Member must have value greater than or equal to 0",
+      "INVALID_INPUT: Value '-1' at 'max_keys' failed to satisfy constraint: Member must have value greater than or equal to 0",
     ],
     [
       { encodingType: "html" },
       alice,
-      "INVALID_INPUT: Value 'html' at 'EncodingType' failed to satisfy constraint: Member must satisfy enum value set: [url]",
+      "INVALID_INPUT: Value 'html' at 'encoding_type' failed to satisfy constraint: Member must satisfy enum value set: [url]",
     ],
     [{ bucket: "unknown", versionIdMarker: "null" }, alice, "NO_SUCH_BUCKET"],
     [{ versionIdMarker: "null" }, bob, "ACCESS_DENIED"],

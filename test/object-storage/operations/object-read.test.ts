@@ -80,7 +80,7 @@ describe("getObject", () => {
     [{ partNumber: 2 }, "INVALID_PART_NUMBER"],
     [
       { partNumber: 0 },
-      "INVALID_INPUT: Value '0' at 'PartNumber' failed to satisfy constraint: Member must have value greater than or equal to 1",
+      "INVALID_INPUT: Value '0' at 'part_number' failed to satisfy constraint: Member must have value greater than or equal to 1",
     ],
     [{ partNumber: 1 }, "answered"],
     [{ versionId: "null" }, "answered"],

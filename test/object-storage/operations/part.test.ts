@@ -14,12 +14,12 @@ describe("uploadPart", () => {
       [
         { partNumber: 0 },
         bytes[2],
-        "INVALID_INPUT: Value '0' at 'PartNumber' failed to satisfy constraint: Member must have value greater than or equal to 1",
+        "INVALID_INPUT: Value '0' at 'part_number' failed to satisfy constraint: Member must have value greater than or equal to 1",
       ],
       [
         { partNumber: 10_001 },
         bytes[2],
-        "INVALID_INPUT: Value '10001' at 'PartNumber' failed to satisfy constraint: Member must have value less than or equal to 10000",
+        "INVALID_INPUT: Value '10001' at 'part_number' failed to satisfy constraint: Member must have value less than or equal to 10000",
       ],
       [{ bucket: "unknown", sseCustomerKey: "x" }, bytes[2], "NO_SUCH_BUCKET"],
       [{ expectedBucketOwner: bob, sseCustomerKey: "x" }, bytes[2], "ACCESS_DENIED"],
