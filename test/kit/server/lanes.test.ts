@@ -120,7 +120,7 @@ describe.each(ways)("a call by $name", ({ open, bodyBytesMax }) => {
     const error = await failureOf(collect(client.count({ last: -1 })));
     expect(error.code).toBe(Code.InvalidArgument);
     expect(error.findDetails(ErrorInfoSchema)).toMatchObject([
-      { reason: "INVALID_INPUT", metadata: { member: "Last" } },
+      { reason: "INVALID_INPUT", metadata: { member: "last" } },
     ]);
     expect(error.findDetails(BadRequestSchema)).toMatchObject([{ fieldViolations: [{ field: "last" }] }]);
   });
