@@ -1,9 +1,12 @@
+import type { TLSSocket } from "node:tls";
+
 import { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
 import type { Caller } from "../../services/kit/identity/caller.ts";
 import type { Gateway } from "../gateway.ts";
 import type { RequestHead } from "../http/request-head.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
 import { isItsOwnCanonicalPath } from "../signature/canonical.ts";
+import type { RequestSignature } from "../signature/verify.ts";
 import { verifyHead } from "../signature/verify.ts";
 import type { HttpExchange } from "./exchange.ts";
 import type { AuthenticatedRequest, Identity } from "./stages.ts";
@@ -44,12 +47,24 @@ export const authenticate = async (
     verifiesWholeBody: !isXml,
   });
   const body = isXml ? undefined : await exchange.body.readWhole();
-  const { caller, payload, signedHeaders } = verified.withBody(body);
-  return { caller: withSourceIp(caller, exchange), payload, signedHeaders, body };
+  const { caller, signature, payload, signedHeaders } = verified.withBody(body);
+  return { caller: withOrigin(caller, exchange, signature), payload, signedHeaders, body };
 };
 
-/** The caller with the address that the request was sent from, which policies may ask for. */
-export const withSourceIp = (caller: Caller, { request }: HttpExchange): Caller => {
-  const { remoteAddress } = request.socket;
-  return remoteAddress === undefined ? caller : { ...caller, sourceIp: remoteAddress };
+/** The caller with what policies may ask for of the request: how it was sent and how it was signed. */
+export const withOrigin = (
+  caller: Caller,
+  { request }: HttpExchange,
+  signature: RequestSignature | undefined,
+): Caller => {
+  const { socket, headers } = request;
+  const { remoteAddress } = socket;
+  return {
+    ...caller,
+    ...(remoteAddress === undefined ? {} : { sourceIp: remoteAddress }),
+    isSecureTransport: (socket as Partial<TLSSocket>).encrypted === true,
+    ...(headers["user-agent"] === undefined ? {} : { userAgent: headers["user-agent"] }),
+    ...(headers.referer === undefined ? {} : { referer: headers.referer }),
+    ...signature,
+  };
 };

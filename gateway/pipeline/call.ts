@@ -3,6 +3,7 @@ import { ConnectError } from "@connectrpc/connect";
 
 import { hangingError } from "../../services/kit/client/service-health.ts";
 import type { Caller } from "../../services/kit/identity/caller.ts";
+import { requestFactHeaders } from "../../services/kit/identity/request-facts.ts";
 import type { HttpExchange } from "./exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import type { GatewayLimits } from "../http/limits.ts";
@@ -91,6 +92,7 @@ const callHeaders = async (
   const headers: Record<string, string> = {
     authorization: `Bearer ${await gateway.minter.mint(caller, bound.binding.api.name)}`,
     "x-request-id": exchange.requestId,
+    ...requestFactHeaders(caller),
   };
   for (const documented of bound.binding.api.forwardedHeaders) {
     const name = identity.spelling.header(documented);

@@ -20,7 +20,7 @@ import type { RequestHead } from "../http/request-head.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
 import { verifyForm } from "../signature/verify-form.ts";
 import type { Reading } from "../values/reading.ts";
-import { withSourceIp } from "./authenticate.ts";
+import { withOrigin } from "./authenticate.ts";
 import { matchRoute, streamedCall } from "./bind.ts";
 import type { HttpExchange } from "./exchange.ts";
 import { idHeaders, sendAnswer } from "./render.ts";
@@ -80,7 +80,7 @@ export const authenticateForm = (gateway: Gateway, exchange: HttpExchange, form:
   const key = form.fields.get("key")?.replaceAll("${filename}", form.fileName);
   if (key === undefined || key === "") throw refusal(ErrorReason.FORM_WITHOUT_KEY);
   const fields = new Map([...form.fields, ["key", key]]);
-  const { caller, bytesMin, bytesMax } = verifyForm({
+  const { caller, signature, bytesMin, bytesMax } = verifyForm({
     fields,
     brand: dialect.signature,
     accessKeys: gateway.accessKeys,
@@ -88,7 +88,7 @@ export const authenticateForm = (gateway: Gateway, exchange: HttpExchange, form:
     signingNames: dialect.signingNames[form.identity.binding.api.name] ?? [],
     region: gateway.region,
   });
-  return { caller: withSourceIp(caller, exchange), fields, file: boundedFile(form.file, bytesMin, bytesMax) };
+  return { caller: withOrigin(caller, exchange, signature), fields, file: boundedFile(form.file, bytesMin, bytesMax) };
 };
 
 /** Binds a form as the PUT of its object. */

@@ -8,7 +8,8 @@ import { checkScope, readCredential } from "./claim.ts";
 import { checkFormPolicy, parseFormPolicy } from "./form-policy.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
 import { signingKey } from "./signing-key.ts";
-import type { SignedHead } from "./verify.ts";
+import type { RequestSignature, SignedHead } from "./verify.ts";
+import { parseBasicInstant, signatureVersionOf } from "./verify.ts";
 
 /** A form that uploads a file, and the parts that its signature is verified with. */
 export interface SignedForm extends Pick<SignedHead, "brand" | "accessKeys" | "clock" | "signingNames" | "region"> {
@@ -23,6 +24,8 @@ export interface SignedForm extends Pick<SignedHead, "brand" | "accessKeys" | "c
 export interface VerifiedForm {
   /** `anonymousCaller` if the form has no policy. */
   readonly caller: Caller;
+  /** Undefined if the form is not signed. */
+  readonly signature: RequestSignature | undefined;
   /** The sizes, in bytes, that the policy allows the file. */
   readonly bytesMin: number;
   readonly bytesMax: number;
@@ -35,7 +38,7 @@ export const verifyForm = (form: SignedForm): VerifiedForm => {
   const signatureField = `${brand.headerPrefix}signature`;
   if (policyText === undefined) {
     if (fields.has(signatureField)) throw missing("policy");
-    return { caller: anonymousCaller, bytesMin: 0, bytesMax: Number.MAX_SAFE_INTEGER };
+    return { caller: anonymousCaller, signature: undefined, bytesMin: 0, bytesMax: Number.MAX_SAFE_INTEGER };
   }
   const claim = readFormClaim(form);
   checkScope(
@@ -52,7 +55,18 @@ export const verifyForm = (form: SignedForm): VerifiedForm => {
       string_to_sign: policyText,
     });
   const sizes = checkFormPolicy(parseFormPolicy(policyText), fields, signatureField, form.clock.now());
-  return { caller: callerOf(accessKey), ...sizes };
+  const signature = {
+    signatureVersion: signatureVersionOf(claim),
+    authType: "POST",
+    ...ageOf(fields.get(`${brand.headerPrefix}date`) ?? "", form.clock.now()),
+  } as const;
+  return { caller: callerOf(accessKey), signature, ...sizes };
+};
+
+/** How long ago the form was signed; nothing if its date is not an instant. */
+const ageOf = (date: string, nowMs: number): Pick<RequestSignature, "signatureAgeMs"> => {
+  const ms = parseBasicInstant(date);
+  return Number.isNaN(ms) ? {} : { signatureAgeMs: Math.max(0, nowMs - ms) };
 };
 
 const readFormClaim = ({ fields, brand }: SignedForm): SignatureClaim => {

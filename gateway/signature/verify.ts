@@ -1,7 +1,7 @@
 import type { Clock } from "../../services/kit/clock/clock.ts";
 import type { AccessKey, AccessKeys } from "../../services/kit/identity/access-keys.ts";
 import { callerOf } from "../../services/kit/identity/access-keys.ts";
-import type { Caller } from "../../services/kit/identity/caller.ts";
+import type { Caller, SignatureVersion } from "../../services/kit/identity/caller.ts";
 import { anonymousCaller } from "../../services/kit/identity/caller.ts";
 import type { SignatureBrand } from "./brand.ts";
 import type { QueryParameter, QueryParameters } from "../http/query.ts";
@@ -56,11 +56,16 @@ export interface VerifiedHead {
   withBody(body: Uint8Array | undefined): VerifiedRequest;
 }
 
+/** How a request was signed, as conditions of policies ask for it. */
+export type RequestSignature = Pick<Caller, "signatureVersion" | "authType" | "signatureAgeMs">;
+
 /** A request whose signature is valid, or one without a signature. */
 export interface VerifiedRequest {
   /** `anonymousCaller` if the request is not signed. */
   readonly caller: Caller;
   readonly form: "anonymous" | SignatureClaim["form"];
+  /** Undefined if the request is not signed. */
+  readonly signature: RequestSignature | undefined;
   /** How to read the body: `decodeBody(payload, stream)`. */
   readonly payload: Payload;
   /** Lower case; empty if the request is not signed. */
@@ -82,9 +87,11 @@ export const verifyHead = (request: SignedHead): VerifiedHead => {
   const claim = readClaim(headers, query, brand);
   if (claim === undefined) {
     const link = readVersionTwo(query, brand);
-    return link === undefined
-      ? verifyUnchained(request, headers, anonymousCaller, "anonymous")
-      : verifyUnchained(request, headers, linkCaller(request, link, headers, query), "presigned");
+    if (link === undefined)
+      return verifyUnchained(request, headers, { caller: anonymousCaller, form: "anonymous", signature: undefined });
+    const signature = { signatureVersion: "AWS", authType: "REST-QUERY-STRING" } as const;
+    const caller = linkCaller(request, link, headers, query);
+    return verifyUnchained(request, headers, { caller, form: "presigned", signature });
   }
 
   checkScope(
@@ -107,7 +114,16 @@ export const verifyHead = (request: SignedHead): VerifiedHead => {
     scope: claim.scope,
     seed: claim.signature,
   });
-  const verified = { caller: callerOf(accessKey), form: claim.form, signedHeaders: claim.signedHeaders };
+  const verified = {
+    caller: callerOf(accessKey),
+    form: claim.form,
+    signature: {
+      signatureVersion: signatureVersionOf(claim),
+      authType: claim.form === "header" ? ("REST-HEADER" as const) : ("REST-QUERY-STRING" as const),
+      signatureAgeMs: Math.max(0, request.clock.now() - time.ms),
+    },
+    signedHeaders: claim.signedHeaders,
+  };
   return {
     withBody: (body) => {
       if (body === undefined) return { ...verified, payload: payloadOf(payload.claim, headers, brand, chain) };
@@ -117,6 +133,10 @@ export const verifyHead = (request: SignedHead): VerifiedHead => {
     },
   };
 };
+
+/** The version of a signature in its public spelling; a claim without a region is asymmetric. */
+export const signatureVersionOf = ({ region }: Pick<SignatureClaim, "region">): SignatureVersion =>
+  region === undefined ? "AWS4-ECDSA-P256-SHA256" : "AWS4-HMAC-SHA256";
 
 /** The signer of a presigned URL of version 2. */
 const linkCaller = (
@@ -143,8 +163,7 @@ const linkCaller = (
 const verifyUnchained = (
   request: SignedHead,
   headers: HeaderIndex,
-  caller: Caller,
-  form: VerifiedRequest["form"],
+  signer: Pick<VerifiedRequest, "caller" | "form" | "signature">,
 ): VerifiedHead => {
   const { brand } = request;
   const value = brandHeader(headers, brand, payloadHashName);
@@ -154,7 +173,7 @@ const verifyUnchained = (
       argument_name: brand.headerPrefix + payloadHashName,
       argument_value: value ?? "",
     });
-  const verified = { caller, form, payload: payloadOf(claim, headers, brand, undefined), signedHeaders: [] };
+  const verified = { ...signer, payload: payloadOf(claim, headers, brand, undefined), signedHeaders: [] };
   return {
     withBody: (body) => {
       if (body !== undefined) checkBody(body, claim);
@@ -179,8 +198,7 @@ const readTime = (
     claim.form === "presigned"
       ? brandParameter(query, brand, "Date")
       : (brandHeader(headers, brand, "date") ?? basicDate(headerValue(headers, "date")));
-  const parts = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})Z$/.exec(text ?? "");
-  const ms = parts === null ? Number.NaN : Date.parse(`${parts.slice(1, 4).join("-")}T${parts.slice(4).join(":")}Z`);
+  const ms = parseBasicInstant(text ?? "");
   if (text === undefined || Number.isNaN(ms)) {
     if (claim.form === "header") throw refusal(ErrorReason.MISSING_DATE);
     throw refusal(ErrorReason.MALFORMED_SIGNATURE_QUERY, {
@@ -194,6 +212,12 @@ const readTime = (
       expected: text.slice(0, 8),
     });
   return { ms, text };
+};
+
+/** The milliseconds of `yyyymmddThhmmssZ`; NaN for any other text. */
+export const parseBasicInstant = (text: string): number => {
+  const parts = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})Z$/.exec(text);
+  return parts === null ? Number.NaN : Date.parse(`${parts.slice(1, 4).join("-")}T${parts.slice(4).join(":")}Z`);
 };
 
 /** A client that sends no date with the prefix signs with the time of its Date header. */

@@ -330,13 +330,23 @@ describe("transcoding", () => {
     expect(undefinedNamesOf(row.headers).filter((name) => name in response.headers)).toEqual([]);
   });
 
-  test("the caller's account, key and address reach the service", async () => {
-    await fixture.call("object-storage", "amz", { method: "GET", target: "/" });
+  test("the caller's account, key and address reach the service, and how it sent and signed the request", async () => {
+    const headers = { "user-agent": "shelf-reader/1", referer: "https://example.com/shelves" };
+    const request = { method: "GET", target: "/", headers };
+    const signed = fixture.sign("object-storage", "amz", request);
+    fixture.clock.advance(1_500);
+    await send(fixture.url, request, signed);
     expect(fixture.received[0]?.caller).toMatchObject({
       accountId: "000000000000",
       isRoot: true,
       accessKeyId: "QKIATESTTESTTESTTEST",
       sourceIp: "127.0.0.1",
+      isSecureTransport: false,
+      signatureVersion: "AWS4-HMAC-SHA256",
+      authType: "REST-HEADER",
+      signatureAgeMs: 1_500,
+      userAgent: "shelf-reader/1",
+      referer: "https://example.com/shelves",
     });
   });
 

@@ -4,8 +4,9 @@ import type { Accounts } from "./accounts.ts";
 
 /**
  * The condition keys of the caller, in lower case: `aws:principalarn` (of a session: the role's),
- * `aws:principalaccount`, `aws:principaltype`, `aws:principalorgid`, `aws:username`, `aws:sourceip`. A key that does
- * not apply has no entry. `prefix` is the one of the service's own condition keys.
+ * `aws:principalaccount`, `aws:principaltype`, `aws:principalorgid`, `aws:principaltag/…`, `aws:username`,
+ * `aws:sourceidentity`, `aws:tokenissuetime`; of its request: `aws:sourceip`, `aws:securetransport`, `aws:useragent`,
+ * `aws:referer`. A key that does not apply has no entry. `prefix` is the one of the service's own condition keys.
  */
 export const principalConditions = (
   accounts: Pick<Accounts, "findOrganizationId">,
@@ -18,13 +19,22 @@ export const principalConditions = (
   };
   set("principaltype", principalType(caller));
   set("sourceip", caller.sourceIp);
+  set("securetransport", caller.isSecureTransport === undefined ? undefined : String(caller.isSecureTransport));
+  set("useragent", caller.userAgent);
+  set("referer", caller.referer);
   if (caller.isAnonymous) return conditions;
   set("principalarn", roleArnOfSession(caller.principalArn) ?? caller.principalArn);
   set("principalaccount", caller.accountId);
   set("principalorgid", accounts.findOrganizationId(caller.accountId));
+  for (const [key, value] of Object.entries(caller.principalTags ?? {}))
+    set(`principaltag/${key.toLowerCase()}`, value);
+  set("sourceidentity", caller.sourceIdentity);
+  set("tokenissuetime", caller.tokenIssueTimeMs === undefined ? undefined : instant(caller.tokenIssueTimeMs));
   set("username", /^arn:[a-z0-9-]+:iam::\d{12}:user\/(?:.*\/)?([^/]+)$/.exec(caller.principalArn)?.[1]);
   return conditions;
 };
+
+const instant = (ms: number): string => new Date(ms).toISOString();
 
 const principalType = (caller: Caller): string => {
   if (caller.isAnonymous) return "Anonymous";

@@ -1,5 +1,14 @@
+/** What one request says of itself. It differs from call to call, so it is sent next to the token, not in it. */
+export interface RequestFacts {
+  /** The `User-Agent` and the `Referer` of the original request, as the client chose them, at most 1 KiB of each. */
+  readonly userAgent?: string;
+  readonly referer?: string;
+  /** Milliseconds since the original request was signed; absent if its signature names no time. */
+  readonly signatureAgeMs?: number;
+}
+
 /** The caller, as authenticated by the process that signed the token. */
-export interface Caller {
+export interface Caller extends RequestFacts {
   /** 12 digits; empty when anonymous. */
   readonly accountId: string;
   /** For example `arn:aws:iam::000000000000:user/alice`; empty when anonymous. */
@@ -22,7 +31,27 @@ export interface Caller {
   readonly accessKeyId?: string;
   /** The address from which the original request came. */
   readonly sourceIp?: string;
+  /** Whether the original request came over TLS; absent for a caller that sent none. */
+  readonly isSecureTransport?: boolean;
+  /** `AWS4-HMAC-SHA256`, `AWS4-ECDSA-P256-SHA256`, or `AWS` of version 2; absent if the request was not signed. */
+  readonly signatureVersion?: SignatureVersion;
+  /** Where the request had its signature; absent if it was not signed. */
+  readonly authType?: AuthType;
+  /** The tags of the user or role, with those of the session in place of the role's of the same key. Unset: none. */
+  readonly principalTags?: Readonly<Record<string, string>>;
+  /**
+   * The policies of the session, JSON documents verbatim: what is allowed must be allowed by them, too. Unset: the
+   * session has none and is not limited. An empty list allows nothing.
+   */
+  readonly sessionPolicies?: readonly string[];
+  /** When the session's temporary credentials were issued, in milliseconds; absent without temporary credentials. */
+  readonly tokenIssueTimeMs?: number;
+  /** What whoever assumed the role was called by; absent without it. */
+  readonly sourceIdentity?: string;
 }
+
+export type SignatureVersion = "AWS4-HMAC-SHA256" | "AWS4-ECDSA-P256-SHA256" | "AWS";
+export type AuthType = "REST-HEADER" | "REST-QUERY-STRING" | "POST";
 
 /** One list for all, because results about a list of policies are cached by its identity. */
 const noPolicies: readonly string[] = [];

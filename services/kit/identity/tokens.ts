@@ -5,7 +5,7 @@ import type { JWTPayload } from "jose";
 import { LRUCache } from "lru-cache";
 
 import type { Clock } from "../clock/clock.ts";
-import type { Caller } from "./caller.ts";
+import type { AuthType, Caller, SignatureVersion } from "./caller.ts";
 import { isAccountId } from "./caller.ts";
 import { areTooLargeToCarry, policiesDigest } from "./identity-policies.ts";
 import type { KeyPair, PublicKeys } from "./key-files.ts";
@@ -38,7 +38,8 @@ const tokenLifetimeMsMax = 15 * 60_000;
 const clockDifferenceMsMax = 5_000;
 
 const algorithm = "EdDSA";
-const tokenBytesMax = 16 * 1024;
+/** Of 10 KiB of policies and 6 KiB of the session's, in base64, and the rest. */
+const tokenBytesMax = 24 * 1024;
 const cachedTokensMax = 10_000;
 const reloadIntervalMs = 1_000;
 
@@ -67,7 +68,7 @@ export const createMinter = (options: MinterOptions): Minter => {
   return {
     mint: async (caller, audience) => {
       const nowMs = clock.now();
-      const cacheKey = JSON.stringify([audience, toClaims(caller)]);
+      const cacheKey = cacheKeyOf(caller, audience);
       const known = minted.get(cacheKey);
       if (known !== undefined && nowMs < known.renewAtMs) return known.token;
       const token = sign(caller, audience, Math.floor(nowMs / 1000));
@@ -179,6 +180,28 @@ const readKeyId = (token: string): string => {
   return kid;
 };
 
+/** Policies count by their digests, which are known: writing them out would cost more than the rest of a call. */
+const cacheKeyOf = (caller: Caller, audience: string | readonly string[]): string =>
+  JSON.stringify([
+    audience,
+    caller.principalArn,
+    caller.accountId,
+    caller.isRoot,
+    caller.isAnonymous,
+    policiesDigest(caller.policies),
+    caller.canonicalUserId,
+    caller.isPreauthorized,
+    caller.accessKeyId,
+    caller.sourceIp,
+    caller.isSecureTransport,
+    caller.signatureVersion,
+    caller.authType,
+    caller.principalTags,
+    caller.sessionPolicies && policiesDigest(caller.sessionPolicies),
+    caller.tokenIssueTimeMs,
+    caller.sourceIdentity,
+  ]);
+
 /** The claims of a token about its caller. */
 interface CallerClaims {
   readonly sub: string;
@@ -192,6 +215,14 @@ interface CallerClaims {
   readonly preauthorized?: boolean;
   readonly access_key_id?: string;
   readonly source_ip?: string;
+  readonly secure_transport?: boolean;
+  readonly signature_version?: string;
+  readonly auth_type?: string;
+  readonly principal_tags?: Readonly<Record<string, string>>;
+  readonly session_policies?: readonly string[];
+  /** Milliseconds. */
+  readonly token_issue_time?: number;
+  readonly source_identity?: string;
 }
 
 const toClaims = (caller: Caller): CallerClaims => ({
@@ -206,6 +237,13 @@ const toClaims = (caller: Caller): CallerClaims => ({
   ...(caller.isPreauthorized === true ? { preauthorized: true } : {}),
   ...(caller.accessKeyId === undefined ? {} : { access_key_id: caller.accessKeyId }),
   ...(caller.sourceIp === undefined ? {} : { source_ip: caller.sourceIp }),
+  ...(caller.isSecureTransport === undefined ? {} : { secure_transport: caller.isSecureTransport }),
+  ...(caller.signatureVersion === undefined ? {} : { signature_version: caller.signatureVersion }),
+  ...(caller.authType === undefined ? {} : { auth_type: caller.authType }),
+  ...(caller.principalTags === undefined ? {} : { principal_tags: caller.principalTags }),
+  ...(caller.sessionPolicies === undefined ? {} : { session_policies: caller.sessionPolicies }),
+  ...(caller.tokenIssueTimeMs === undefined ? {} : { token_issue_time: caller.tokenIssueTimeMs }),
+  ...(caller.sourceIdentity === undefined ? {} : { source_identity: caller.sourceIdentity }),
 });
 
 /** A signed token may come from a version that writes other claims, so their shapes are checked. */
@@ -235,6 +273,46 @@ const fromClaims = (payload: JWTPayload, issuer: string, findPolicies: FindPolic
     ...(preauthorized === undefined ? {} : { isPreauthorized: true }),
     ...(accessKeyId === undefined ? {} : { accessKeyId }),
     ...(sourceIp === undefined ? {} : { sourceIp }),
+    ...originOf(payload),
+    ...sessionOf(payload),
+  };
+};
+
+const signatureVersions: readonly unknown[] = ["AWS4-HMAC-SHA256", "AWS4-ECDSA-P256-SHA256", "AWS"];
+const authTypes: readonly unknown[] = ["REST-HEADER", "REST-QUERY-STRING", "POST"];
+
+/** How the original request was sent. */
+const originOf = (payload: JWTPayload): Pick<Caller, "isSecureTransport" | "signatureVersion" | "authType"> => {
+  const { secure_transport: isSecureTransport, signature_version: version, auth_type: authType } = payload;
+  const isWellFormed =
+    (isSecureTransport === undefined || typeof isSecureTransport === "boolean") &&
+    (version === undefined || signatureVersions.includes(version)) &&
+    (authType === undefined || authTypes.includes(authType));
+  if (!isWellFormed) throw new UnauthenticatedError("malformed");
+  return {
+    ...(isSecureTransport === undefined ? {} : { isSecureTransport }),
+    ...(version === undefined ? {} : { signatureVersion: version as SignatureVersion }),
+    ...(authType === undefined ? {} : { authType: authType as AuthType }),
+  };
+};
+
+type SessionMembers = Pick<Caller, "principalTags" | "sessionPolicies" | "tokenIssueTimeMs" | "sourceIdentity">;
+
+/** The tags and the session of the principal. */
+const sessionOf = (payload: JWTPayload): SessionMembers => {
+  const { principal_tags: tags, session_policies: sessionPolicies } = payload;
+  const { token_issue_time: tokenIssueTimeMs, source_identity: sourceIdentity } = payload;
+  const isWellFormed =
+    (tags === undefined || isTextMap(tags)) &&
+    (sessionPolicies === undefined || isTexts(sessionPolicies)) &&
+    (tokenIssueTimeMs === undefined || Number.isSafeInteger(tokenIssueTimeMs)) &&
+    isOptionalText(sourceIdentity);
+  if (!isWellFormed) throw new UnauthenticatedError("malformed");
+  return {
+    ...(tags === undefined ? {} : { principalTags: tags }),
+    ...(sessionPolicies === undefined ? {} : { sessionPolicies }),
+    ...(tokenIssueTimeMs === undefined ? {} : { tokenIssueTimeMs: tokenIssueTimeMs as number }),
+    ...(sourceIdentity === undefined ? {} : { sourceIdentity }),
   };
 };
 
@@ -250,6 +328,9 @@ const policiesOf = (payload: JWTPayload, findPolicies: FindPolicies | undefined)
 
 const isOptionalText = (value: unknown): value is string | undefined =>
   value === undefined || typeof value === "string";
+
+const isTextMap = (value: unknown): value is Record<string, string> =>
+  typeof value === "object" && value !== null && !Array.isArray(value) && isTexts(Object.values(value));
 
 const isTexts = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((each) => typeof each === "string");

@@ -9,6 +9,7 @@ import { codeToString } from "@connectrpc/connect/protocol-connect";
 import { FaultRole } from "../../../gen/quartet/traits/v1/fault_pb.ts";
 import type { Clock } from "../clock/clock.ts";
 import type { Authenticate } from "../identity/authenticate.ts";
+import { readRequestFacts } from "../identity/request-facts.ts";
 import type { Logger } from "../log/log.ts";
 import { loggableRequest } from "../log/loggable.ts";
 import type { CallObserver } from "../metrics/call-metrics.ts";
@@ -105,12 +106,14 @@ export class Dispatcher {
   }
 
   /** Finds out who calls, before anything of the request's body is read. Throws when it may not go on. */
-  async admit(call: Call, authorization: string | undefined): Promise<void> {
+  async admit(call: Call, headers: IncomingHttpHeaders): Promise<void> {
     const { limits, authenticate } = this.#options;
     if (call.abortReason !== undefined) throw call.abortReason;
     if (this.#calls.size > limits.concurrentCallsMax) throw tooManyCalls();
     if (call.route.isOpen) return;
-    call.caller = await authenticate(authorization, call.route.method);
+    const caller = await authenticate(headers.authorization, call.route.method);
+    const facts = readRequestFacts(headers);
+    call.caller = facts === undefined ? caller : { ...caller, ...facts };
     if (call.abortReason !== undefined) throw call.abortReason;
   }
 

@@ -49,7 +49,7 @@ export const serveConnectUnary = async (
   call.whenAborted(fail);
   response.on("close", () => dispatcher.abandon(call));
   try {
-    await dispatcher.admit(call, headers.authorization);
+    await dispatcher.admit(call, headers);
     const isGzip = isGzipEncoded(headers["content-encoding"]);
     const limit = dispatcher.limits.unaryMessageBytesMax;
     const declared = headers["content-length"];
@@ -112,7 +112,7 @@ export const serveConnectStream = async (
   call.whenAborted(fail);
   response.on("close", () => dispatcher.abandon(call));
   try {
-    await dispatcher.admit(call, headers.authorization);
+    await dispatcher.admit(call, headers);
     const isGzip = isGzipEncoded(headers["connect-content-encoding"] as string | undefined);
     const limitBytes = dispatcher.limits.streamMessageBytesMax;
     const decoding = { codec: route.input, isGzip, limitBytes };

@@ -46,7 +46,7 @@ export const serveGrpc = async (
   stream.on("error", () => {});
   stream.on("close", () => dispatcher.abandon(call));
   try {
-    await dispatcher.admit(call, headers.authorization);
+    await dispatcher.admit(call, headers);
     const isGzip = isGzipEncoded(headers["grpc-encoding"] as string | undefined);
     answer.isGzip = isGzip;
     const { unaryMessageBytesMax, streamMessageBytesMax } = dispatcher.limits;

@@ -114,7 +114,7 @@ const openCall = async (dispatcher: Dispatcher, context: HandlerContext): Promis
     dispatcher.close(call, ConnectError.from(reason));
   });
   try {
-    await dispatcher.admit(call, headers["authorization"]);
+    await dispatcher.admit(call, headers);
   } catch (thrown) {
     throw refused(dispatcher, call, thrown);
   }

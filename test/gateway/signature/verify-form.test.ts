@@ -62,6 +62,7 @@ describe("a form", () => {
   test("may upload what its policy allows", () => {
     expect(verify(formOf(policyOf()))).toMatchObject({
       caller: { accountId: "123456789012" },
+      signature: { signatureVersion: "AWS4-HMAC-SHA256", authType: "POST" },
       bytesMin: 1,
       bytesMax: 1024,
     });

@@ -49,6 +49,7 @@ describe("a presigned URL of version 2", () => {
     const verified = verifyExample(request);
     expect(verified.caller.accountId).toBe("123456789012");
     expect(verified.form).toBe("presigned");
+    expect(verified.signature).toEqual({ signatureVersion: "AWS", authType: "REST-QUERY-STRING" });
   });
 
   // what is wrong, the request, the reason

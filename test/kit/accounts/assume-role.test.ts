@@ -202,6 +202,29 @@ describe("conditions about a caller", () => {
         "aws:principalaccount": [bank],
       },
     ],
+    [
+      "a session with tags, and its request",
+      {
+        ...clerk(),
+        principalTags: { Team: "sea" },
+        tokenIssueTimeMs: 1_767_323_045_000,
+        sourceIdentity: "alice@example.com",
+        isSecureTransport: false,
+        userAgent: "curl/8",
+        referer: "https://example.com/",
+      },
+      {
+        "aws:principaltype": ["AssumedRole"],
+        "aws:securetransport": ["false"],
+        "aws:useragent": ["curl/8"],
+        "aws:referer": ["https://example.com/"],
+        "aws:principalarn": [`arn:aws:iam::${bank}:role/clerk`],
+        "aws:principalaccount": [bank],
+        "aws:principaltag/team": ["sea"],
+        "aws:sourceidentity": ["alice@example.com"],
+        "aws:tokenissuetime": ["2026-01-02T03:04:05.000Z"],
+      },
+    ],
   ])("may ask of %s", (_who, caller, expected) => {
     expect(Object.fromEntries(principalConditions(accounts, caller))).toEqual(expected);
   });

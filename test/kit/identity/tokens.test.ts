@@ -163,6 +163,48 @@ describe("a minted token", () => {
   });
 });
 
+describe("what policies ask for of a caller", () => {
+  const session: Caller = {
+    ...alice,
+    isSecureTransport: true,
+    signatureVersion: "AWS4-HMAC-SHA256",
+    authType: "REST-QUERY-STRING",
+    principalTags: { team: "sea" },
+    sessionPolicies: ['{"Statement":[]}'],
+    tokenIssueTimeMs: 1_767_323_045_000,
+    sourceIdentity: "alice@example.com",
+  };
+
+  test("is in the token", async () => {
+    const { minter, verifier } = party();
+    expect(await verifier.verify(await minter.mint(session, "storage"))).toEqual({ ...session, issuer: "gateway" });
+  });
+
+  // the member with another value
+  test.for<Partial<Caller>>([
+    { isSecureTransport: false },
+    { signatureVersion: "AWS" },
+    { authType: "POST" },
+    { principalTags: { team: "air" } },
+    { sessionPolicies: [] },
+    { tokenIssueTimeMs: 1_767_323_046_000 },
+    { sourceIdentity: "bob@example.com" },
+    { policies: [] },
+  ])("needs a token of its own: %j", async (change) => {
+    const { minter } = party();
+    const token = await minter.mint(session, "storage");
+    expect(await minter.mint({ ...session, ...change }, "storage")).not.toBe(token);
+  });
+
+  test("needs none for what differs from request to request", async () => {
+    const { minter } = party();
+    const token = await minter.mint(session, "storage");
+    const facts = { userAgent: "curl/8", referer: "https://example.com/", signatureAgeMs: 12 };
+    expect(await minter.mint({ ...session, ...facts }, "storage")).toBe(token);
+    expect(JSON.stringify(decodeJwt(token))).not.toContain("curl");
+  });
+});
+
 describe("policies that a token names", () => {
   const large = ["x".repeat(9_000)];
   const digest = "mWkJc6cNw-_VrrKfs5NNvU2S2D7_c4qRRqt3iQ7HV_M";
@@ -205,7 +247,7 @@ describe("a verifier refuses", () => {
   // what is wrong, the token, the reason
   test.for<[string, () => Promise<string> | string, string]>([
     ["an empty token", () => "", "malformed"],
-    ["a token over 16 KiB", () => "x".repeat(16 * 1024 + 1), "malformed"],
+    ["a token over 24 KiB", () => "x".repeat(24 * 1024 + 1), "malformed"],
     ["text that is no token", () => "one.two.three", "malformed"],
     [
       "algorithm none",
@@ -233,6 +275,14 @@ describe("a verifier refuses", () => {
     ["a digest that is no text", () => signed({ ...claims, policies: undefined, policies_digest: 1 }), "malformed"],
     ["a canonical id that is no text", () => signed({ ...claims, canonical_user_id: 1 }), "malformed"],
     ["a decision that is not true", () => signed({ ...claims, preauthorized: "yes" }), "malformed"],
+    ["a transport that is not true or false", () => signed({ ...claims, secure_transport: "yes" }), "malformed"],
+    ["an unknown version of signatures", () => signed({ ...claims, signature_version: "AWS9" }), "malformed"],
+    ["an unknown place of signatures", () => signed({ ...claims, auth_type: "COOKIE" }), "malformed"],
+    ["tags that are not texts", () => signed({ ...claims, principal_tags: { team: 1 } }), "malformed"],
+    ["tags that are a list", () => signed({ ...claims, principal_tags: ["team"] }), "malformed"],
+    ["session policies that are not texts", () => signed({ ...claims, session_policies: [1] }), "malformed"],
+    ["an issue time that is no number", () => signed({ ...claims, token_issue_time: "now" }), "malformed"],
+    ["a source identity that is no text", () => signed({ ...claims, source_identity: 1 }), "malformed"],
     ["an anonymous root", () => signed({ ...claims, anonymous: true }), "malformed"],
     ["claims that are missing", () => signed({}), "malformed"],
   ])("%s", async ([, token, reason]) => {
