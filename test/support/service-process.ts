@@ -23,6 +23,10 @@ export interface ServiceProcess<S extends DescService> {
   readonly client: Client<S>;
   /** Ends the process without a warning, as `kill -9` does. */
   kill(): Promise<void>;
+  /** Stops the process as SIGSTOP does: it keeps its connections and answers nothing. */
+  pause(): void;
+  /** Lets a paused process go on. */
+  resume(): void;
   /** Whether the process has ended. */
   hasEnded(): boolean;
   /** The most memory that the process had so far, in bytes. */
@@ -74,6 +78,8 @@ export const startServiceProcess = async <S extends DescService>(
   return {
     client: createClient(service, transport),
     kill,
+    pause: () => void child.kill("SIGSTOP"),
+    resume: () => void child.kill("SIGCONT"),
     hasEnded: () => child.exitCode !== null || child.signalCode !== null,
     async peakMemoryBytes() {
       const status = await readFile(`/proc/${child.pid}/status`, "utf8");

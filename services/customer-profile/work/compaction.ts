@@ -1,5 +1,6 @@
 import type { Clock } from "../../kit/clock/clock.ts";
 import type { Logger } from "../../kit/log/log.ts";
+import { untraced } from "../../kit/trace/traced-call.ts";
 import type { Store } from "../../kit/store/store.ts";
 import { idText } from "../domain/identifier.ts";
 import { limits } from "../limits.ts";
@@ -33,7 +34,7 @@ export const createCompaction = (store: Store, clock: Clock, log: Logger): Compa
     run().catch((error: unknown) => log.error({ err: error }, "erased keys could not be compacted away"));
   return {
     request: () => {
-      cancel ??= clock.schedule(clock.now() + limits.compactionDelayMs, () => void runLogged());
+      cancel ??= clock.schedule(clock.now() + limits.compactionDelayMs, () => void untraced(runLogged));
     },
     run,
     stop: async () => {

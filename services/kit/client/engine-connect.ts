@@ -5,6 +5,7 @@ import type { Dispatcher } from "undici";
 import { Pool } from "undici";
 
 import { messageCodec } from "../wire/message-codec.ts";
+import { deadlineHeader } from "../wire/timeouts.ts";
 import type { HeadersInput } from "./answers.ts";
 import { UnaryAnswer, streamAnswer } from "./answers.ts";
 import { answerHeaders } from "./connect-answer.ts";
@@ -32,7 +33,10 @@ export const createConnectEngine = (options: EngineOptions): ClosableTransport =
     given: HeadersInput | undefined,
   ): Promise<string[]> => {
     const lines = ["content-type", contentType, "connect-protocol-version", "1"];
-    if (timeoutMs !== undefined) lines.push("connect-timeout-ms", String(Math.max(0, Math.ceil(timeoutMs))));
+    if (timeoutMs !== undefined) {
+      const leftMs = Math.max(0, Math.ceil(timeoutMs));
+      lines.push("connect-timeout-ms", String(leftMs), deadlineHeader, String(Date.now() + leftMs));
+    }
     let isAuthorized = false;
     for (const [name, value] of headerEntries(given)) {
       lines.push(name, value);

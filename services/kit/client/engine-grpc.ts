@@ -7,6 +7,7 @@ import { Client, credentials, Metadata } from "@grpc/grpc-js";
 
 import { connectionOptions } from "../tls/client-tls.ts";
 import { messageCodec } from "../wire/message-codec.ts";
+import { deadlineHeader } from "../wire/timeouts.ts";
 import type { HeadersInput } from "./answers.ts";
 import { UnaryAnswer } from "./answers.ts";
 import { toHeaders, toMetadata } from "./grpc-answer.ts";
@@ -41,7 +42,14 @@ export const createGrpcEngine = (options: EngineOptions): ClosableTransport => {
 
   // Calls without own headers share the metadata of their token; the channel copies it before it adds to it.
   let shared: { readonly token: string | undefined; readonly metadata: Metadata } | undefined;
-  const metadataOf = async (header: HeadersInput): Promise<Metadata> => {
+  const metadataOf = async (header: HeadersInput, timeoutMs: number | undefined): Promise<Metadata> => {
+    const metadata = await authorizedMetadata(header);
+    if (timeoutMs === undefined) return metadata;
+    const own = metadata.clone();
+    own.set(deadlineHeader, String(Date.now() + Math.max(0, Math.ceil(timeoutMs))));
+    return own;
+  };
+  const authorizedMetadata = async (header: HeadersInput): Promise<Metadata> => {
     if (header !== undefined) {
       const metadata = toMetadata(header);
       return metadata.get("authorization").length > 0 ? metadata : withToken(metadata, await options.token?.());
@@ -54,7 +62,7 @@ export const createGrpcEngine = (options: EngineOptions): ClosableTransport => {
   const unary: Transport["unary"] = async (method, signal, timeoutMs, givenHeader, input) => {
     const { message, header, trailer } = await grpcUnaryCall(channel, {
       path: pathOf(method),
-      metadata: await metadataOf(givenHeader),
+      metadata: await metadataOf(givenHeader, timeoutMs),
       message: serialize(method.input, input),
       timeoutMs,
       signal,
@@ -64,7 +72,7 @@ export const createGrpcEngine = (options: EngineOptions): ClosableTransport => {
   };
 
   const stream: Transport["stream"] = async (method, signal, timeoutMs, header, input) => {
-    const metadata = await metadataOf(header);
+    const metadata = await metadataOf(header, timeoutMs);
     const call = client.makeBidiStreamRequest(
       pathOf(method),
       (message: MessageInitShape<DescMessage>) => serialize(method.input, message),

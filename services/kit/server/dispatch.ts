@@ -8,6 +8,7 @@ import { codeToString } from "@connectrpc/connect/protocol-connect";
 
 import { FaultRole } from "../../../gen/quartet/traits/v1/fault_pb.ts";
 import type { Clock } from "../clock/clock.ts";
+import { systemClock } from "../clock/clock.ts";
 import type { Authenticate } from "../identity/authenticate.ts";
 import { readRequestFacts } from "../identity/request-facts.ts";
 import type { Logger } from "../log/log.ts";
@@ -16,6 +17,7 @@ import type { CallObserver } from "../metrics/call-metrics.ts";
 import { iterateTraced } from "../trace/current-trace.ts";
 import { violationsFault } from "../validation/validate.ts";
 import { ProtocolError } from "../wire/protocol-error.ts";
+import { deadlineHeader, parseDeadline } from "../wire/timeouts.ts";
 import { unprocessedHeader } from "../wire/unprocessed.ts";
 import { Call } from "./call.ts";
 import { refusalOf } from "./errors.ts";
@@ -86,7 +88,7 @@ export class Dispatcher {
     let timeoutMs: number | undefined;
     let malformed: ProtocolError | undefined;
     try {
-      timeoutMs = readTimeout(headers);
+      timeoutMs = leastOf(readTimeout(headers), leftMs(headers));
     } catch (error) {
       malformed = error as ProtocolError;
     }
@@ -102,6 +104,12 @@ export class Dispatcher {
     this.#calls.add(call);
     this.#options.observer?.started(route.method);
     if (malformed !== undefined) call.abort(malformed);
+    if (timeoutMs !== undefined && timeoutMs < 0) call.abort(deadlinePassed());
+    const isLate = (): boolean => deadlineMs !== undefined && clock.now() > deadlineMs;
+    call.work.givenUp = () => {
+      if (isLate()) call.abort(deadlinePassed());
+      return call.abortReason;
+    };
     return call;
   }
 
@@ -237,6 +245,15 @@ export class Dispatcher {
     }
   }
 }
+
+/** How long the caller still waits by its own clock, which is this machine's or close to it. */
+const leftMs = (headers: IncomingHttpHeaders): number | undefined => {
+  const untilMs = parseDeadline(headers[deadlineHeader] as string | undefined);
+  return untilMs === undefined ? undefined : untilMs - systemClock.now();
+};
+
+const leastOf = (one: number | undefined, other: number | undefined): number | undefined =>
+  one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
 
 /** The refusal of a call whose caller waits no longer. */
 export const deadlinePassed = (): ProtocolError =>

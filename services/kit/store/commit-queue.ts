@@ -1,6 +1,8 @@
 import type { ConflictLog } from "./conflict-log.ts";
 import type { Engine } from "./engine.ts";
 import { StoreContentionError, StoreFullError, StoreOverloadedError, StoreWriteError } from "./errors.ts";
+import type { PauseWatch } from "./pause-watch.ts";
+import { untilConnectionsAreRead } from "./pause-watch.ts";
 import type { PendingTransaction } from "./pending-transaction.ts";
 import { WriteSet } from "./write-set.ts";
 
@@ -22,6 +24,8 @@ export interface CommitHooks {
   readonly hasRoomFor: (bytes: number) => boolean;
   /** Called once, when the disk has refused a write. */
   readonly onBroken: (error: StoreWriteError) => void;
+  /** Whether this process was stopped a moment ago. */
+  readonly pauses: Pick<PauseWatch, "isJustOver">;
 }
 
 /** How many times longer a transaction may run inside its group when it would be refused otherwise. */
@@ -103,6 +107,7 @@ export class CommitQueue {
     for (;;) {
       // One turn of the event loop, so that callers who were just answered can join with their next transaction.
       await new Promise(setImmediate);
+      if (this.#hooks.pauses.isJustOver) await untilConnectionsAreRead();
       if (this.#waiting.length === 0) break;
       const transactions = this.#take();
       try {
@@ -131,8 +136,9 @@ export class CommitQueue {
     const members: PendingTransaction[] = [];
     const losers: PendingTransaction[] = [];
     for (const transaction of transactions) {
+      const { givenUp } = transaction;
       if (this.#broken !== undefined) transaction.fail(this.#broken);
-      else if (transaction.signal?.aborted) transaction.fail(transaction.signal.reason);
+      else if (givenUp !== undefined) transaction.fail(givenUp.reason);
       else if (this.#isStale(transaction) || transaction.attempt.reads.isTouchedBy(changes)) losers.push(transaction);
       else {
         changes.setAll(transaction.attempt.changes);

@@ -7,7 +7,8 @@ import type { WriteSet } from "./write-set.ts";
 export interface PendingTransaction {
   /** Older transactions have lower numbers and are committed first. */
   readonly order: number;
-  readonly signal: AbortSignal | undefined;
+  /** Why nobody waits for this transaction any more; undefined while somebody does. */
+  readonly givenUp: { readonly reason: unknown } | undefined;
   readonly attempt: TransactionRun;
   readonly attempts: number;
   readonly bytes: number;
@@ -26,9 +27,15 @@ export interface PendingTransaction {
 /** How a run ended. A thrown refusal is an outcome like any other: it may rest on changes that are not durable yet. */
 type Ending<T> = { readonly result: T } | { readonly refusal: unknown };
 
+/** Who waits for a transaction: the given signal, and the call in which it was begun. */
+interface Waiter {
+  readonly signal: AbortSignal | undefined;
+  readonly givenUp: (() => Error | undefined) | undefined;
+}
+
 export class TransactionCommit<T> implements PendingTransaction {
   readonly order: number;
-  readonly signal: AbortSignal | undefined;
+  readonly #waiter: Waiter;
   readonly #run: (attempt: TransactionRun) => Promise<T> | T;
   readonly #begin: (ahead?: WriteSet) => TransactionRun;
   #attempt: TransactionRun | undefined;
@@ -41,12 +48,12 @@ export class TransactionCommit<T> implements PendingTransaction {
 
   constructor(
     order: number,
-    signal: AbortSignal | undefined,
+    waiter: Waiter,
     run: (attempt: TransactionRun) => Promise<T> | T,
     begin: (ahead?: WriteSet) => TransactionRun,
   ) {
     this.order = order;
-    this.signal = signal;
+    this.#waiter = waiter;
     this.#run = run;
     this.#begin = begin;
   }
@@ -67,11 +74,18 @@ export class TransactionCommit<T> implements PendingTransaction {
     return this.#ending.result;
   }
 
-  /** Runs the function on the committed state. Rejects if the signal was aborted. */
+  get givenUp(): { readonly reason: unknown } | undefined {
+    const { signal, givenUp } = this.#waiter;
+    if (signal?.aborted === true) return { reason: signal.reason };
+    const reason = givenUp?.();
+    return reason && { reason };
+  }
+
+  /** Runs the function on the committed state. Rejects if nobody waits for it any more. */
   async run(): Promise<void> {
     // Two runs of one function never overlap: an abandoned one may not have ended yet.
     await this.#abandoned;
-    this.signal?.throwIfAborted();
+    if (this.givenUp !== undefined) throw this.givenUp.reason;
     this.#attempt?.release();
     this.#attempt = this.#begin();
     this.#ending = await this.#runOnce(this.#attempt);

@@ -1,7 +1,7 @@
 import type { Clock } from "../clock/clock.ts";
 import { systemClock } from "../clock/clock.ts";
 import type { Logger } from "../log/log.ts";
-import { keepingTrace } from "../trace/current-trace.ts";
+import { currentGivenUp, keepingTrace } from "../trace/current-trace.ts";
 import { TransactionRun, CommittedView } from "./transaction-run.ts";
 import type { CommitLimits, CommitStats } from "./commit-queue.ts";
 import { CommitQueue } from "./commit-queue.ts";
@@ -10,6 +10,7 @@ import type { Engine } from "./engine.ts";
 import type { StoreWriteError } from "./errors.ts";
 import { StoreClosedError, StoreOverloadedError } from "./errors.ts";
 import { openLevelEngine } from "./level-engine.ts";
+import { watchPauses } from "./pause-watch.ts";
 import type { RangeOptions } from "./range.ts";
 import type { KeyTuple, Table } from "./table.ts";
 import { encodeKeyPrefix } from "./table.ts";
@@ -81,6 +82,7 @@ export interface Store {
    * run several times, so it must have no effects but those on its transaction; an error that it throws ends it.
    * Rejects with StoreContentionError, StoreOverloadedError, StoreTransactionTooLargeError, StoreFullError,
    * StoreWriteError, StoreClosedError or the signal's reason; except for StoreWriteError nothing has been written then.
+   * Inside a call of the server it is refused as the call is when the call was given up before the commit.
    */
   transact<T>(run: (transaction: Transaction) => Promise<T> | T, options?: TransactOptions): Promise<T>;
   /**
@@ -120,8 +122,10 @@ export const storeOver = (
   { log, onBroken, hasRoomFor = () => true }: Pick<StoreOptions, "log" | "onBroken" | "hasRoomFor"> = {},
 ): Store => {
   const conflicts = new ConflictLog(limits.conflictKeysMax);
+  const pauses = watchPauses();
   const queue = new CommitQueue(engine, conflicts, limits, {
     hasRoomFor,
+    pauses,
     onBroken: (error) => {
       log?.fatal({ err: error }, "the store is broken");
       onBroken?.(error);
@@ -142,6 +146,7 @@ export const storeOver = (
 
   const close = async (): Promise<void> => {
     if (transactions + reads > 0) await new Promise<void>((resolve) => (onIdle = resolve));
+    pauses.stop();
     await engine.close();
   };
 
@@ -168,7 +173,7 @@ export const storeOver = (
       order += 1;
       const commit = new TransactionCommit(
         order,
-        signal,
+        { signal, givenUp: currentGivenUp() },
         // A run inside a group is started in the context of the caller who started the group commit.
         keepingTrace(run),
         (ahead) => new TransactionRun(engine, conflicts, limits.transactionBytesMax, ahead),

@@ -6,6 +6,8 @@ import { traceHeaders } from "./trace-context.ts";
 /** Work within a trace. The trace is determined only when it is sent on or logged. */
 export interface Traced {
   readonly trace: TraceContext;
+  /** Why nobody waits for this work any more; undefined while somebody does. Unset: nobody is told that it failed. */
+  readonly givenUp?: (() => Error | undefined) | undefined;
 }
 
 const current = new AsyncLocalStorage<Traced>();
@@ -18,6 +20,9 @@ export const runUntraced = <T>(run: () => T): T => current.exit(run);
 
 /** The trace of the running work; undefined outside of any traced work. */
 export const currentTrace = (): TraceContext | undefined => current.getStore()?.trace;
+
+/** How the running work finds out that it was given up; undefined outside of a call. */
+export const currentGivenUp = (): (() => Error | undefined) | undefined => current.getStore()?.givenUp;
 
 /** The headers with which the running work sends its trace on; none outside of any traced work. */
 export const currentTraceHeaders = (): Record<string, string> => {

@@ -33,6 +33,7 @@ interface TraceOrigin {
  * determined only when needed.
  */
 export class TracedCall implements Traced {
+  givenUp: (() => Error | undefined) | undefined;
   readonly #origin: TraceOrigin;
   readonly #span: Span | undefined;
   readonly #context: Context | undefined;

@@ -10,6 +10,20 @@ export const parseGrpcTimeout = (text: string | undefined): number | undefined =
   return Number(text.slice(0, -1)) * unit;
 };
 
+/**
+ * Metadata with the instant, in milliseconds since 1970, after which the caller has given the call up. The headers of
+ * the protocols carry durations, which begin only when they are read: a process that was stopped meanwhile would take
+ * a call up that was answered as failed long ago.
+ */
+export const deadlineHeader = "x-call-deadline";
+
+/** The instant of a deadline header. Refuses a malformed one. */
+export const parseDeadline = (text: string | undefined): number | undefined => {
+  if (text === undefined) return undefined;
+  if (!/^[0-9]{1,15}$/.test(text)) throw malformed(`The ${deadlineHeader} header is malformed.`);
+  return Number(text);
+};
+
 /** Milliseconds of a `connect-timeout-ms` header. Refuses a malformed one. */
 export const parseConnectTimeout = (text: string | undefined): number | undefined => {
   if (text === undefined) return undefined;

@@ -154,6 +154,17 @@ describe.each(ways)("a call by $name", ({ open, bodyBytesMax }) => {
     await eventually(() => app.aborted.includes("wait"), "the handler's signal is aborted");
   });
 
+  test.each([
+    // header, answer
+    ["1767225600000", Code.DeadlineExceeded],
+    ["soon", Code.InvalidArgument],
+    ["-1", Code.InvalidArgument],
+  ])("does not begin a call whose caller has left, or says so unreadably: %s", async (deadline, code) => {
+    app.begun.length = 0;
+    const error = await failureOf(client.wait({}, { headers: { "x-call-deadline": deadline } }));
+    expect([error.code, app.begun]).toEqual([code, []]);
+  });
+
   test("aborts the handler's signal when the caller cancels", async () => {
     app.begun.length = 0;
     app.aborted.length = 0;

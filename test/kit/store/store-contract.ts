@@ -7,6 +7,9 @@ import {
 } from "../../../services/kit/store/errors.ts";
 import type { Reader, Store, StoreLimits } from "../../../services/kit/store/store.ts";
 import type { RangeOptions } from "../../../services/kit/store/range.ts";
+import { runTraced } from "../../../services/kit/trace/current-trace.ts";
+import { startTrace } from "../../../services/kit/trace/trace-context.ts";
+import { untraced } from "../../../services/kit/trace/traced-call.ts";
 import { increment, put, titles } from "./note-keeping.ts";
 import type { NoteKey } from "./note-keeping.ts";
 import { counters, events, newest, notes } from "./tables.ts";
@@ -314,6 +317,36 @@ export const storeContract = (engine: string, openEmpty: OpenEmptyStore): void =
         );
         await expect(attempt).rejects.toThrow("gone");
         expect(await store.read((reader) => reader.get(counters, ["a"]))).toBeUndefined();
+      });
+    });
+
+    describe("giving up a call", () => {
+      const callEnding = (givenUp: () => Error | undefined) => ({ trace: startTrace(), givenUp });
+
+      it("writes nothing when the call in which the transaction runs is given up before the group is made", async () => {
+        const store = await open();
+        let reason: Error | undefined;
+        const attempt = runTraced(
+          callEnding(() => reason),
+          () =>
+            store.transact((tx) => {
+              tx.put(counters, ["a"], { value: 1n });
+              reason = new Error("too late");
+            }),
+        );
+        await expect(attempt).rejects.toThrow("too late");
+        expect(await store.read((reader) => reader.get(counters, ["a"]))).toBeUndefined();
+      });
+
+      it("writes what is begun outside of the call, or in a call that goes on", async () => {
+        const store = await open();
+        const late = callEnding(() => new Error("too late"));
+        await runTraced(late, () => untraced(() => store.transact((tx) => increment(tx, "a"))));
+        await runTraced(
+          callEnding(() => undefined),
+          () => store.transact((tx) => increment(tx, "a")),
+        );
+        expect((await store.read((reader) => reader.get(counters, ["a"])))?.value).toBe(2n);
       });
     });
 
