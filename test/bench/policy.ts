@@ -8,20 +8,25 @@ import type { BenchGroup } from "./bench.ts";
 const decisions = 200_000;
 const spelling = spellingOf({ public: "s3", documented: "object-storage" });
 
-/** Twenty statements with three actions, two resources and two conditions each; the last one allows. */
-const text = JSON.stringify({
-  Version: "2012-10-17",
-  Statement: Array.from({ length: 20 }, (_, index) => ({
-    Sid: `Statement${index}`,
-    Effect: index % 5 === 4 && index < 19 ? "Deny" : "Allow",
-    Action: index === 19 ? "s3:*" : ["s3:GetObject", "s3:List*", `s3:PutObjectVersion${index}`],
-    Resource: [`arn:aws:s3:::bucket-${index}/*`, `arn:aws:s3:::bucket-${index === 19 ? 7 : index}/private/*`],
-    Condition: {
-      IpAddress: { "aws:SourceIp": ["10.0.0.0/8", "192.0.2.0/24"] },
-      StringNotLike: { "aws:username": ["guest-*", "test-?"] },
-    },
-  })),
-});
+/** Statements with three actions, two resources and two conditions each; the last one allows. */
+const policyOf = (statements: number): string =>
+  JSON.stringify({
+    Version: "2012-10-17",
+    Statement: Array.from({ length: statements }, (_, index) => ({
+      Sid: `Statement${index}`,
+      Effect: index % 5 === 4 && index < statements - 1 ? "Deny" : "Allow",
+      Action: index === statements - 1 ? "s3:*" : ["s3:GetObject", "s3:List*", `s3:PutObjectVersion${index}`],
+      Resource: [
+        `arn:aws:s3:::bucket-${index}/*`,
+        `arn:aws:s3:::bucket-${index === statements - 1 ? 7 : index}/private/*`,
+      ],
+      Condition: {
+        IpAddress: { "aws:SourceIp": ["10.0.0.0/8", "192.0.2.0/24"] },
+        StringNotLike: { "aws:username": ["guest-*", "test-?"] },
+      },
+    })),
+  });
+const text = policyOf(20);
 const rules = { principals: "forbidden", bytesMax: 64 * 1024 } as const;
 
 const request: PolicyRequest = {
@@ -49,13 +54,25 @@ const cost = (runs: number, run: () => void): number => {
   return (user + system) / runs;
 };
 
-/** One decision over the twenty statements of a user, compiled, beside reading the policy's text. */
+/** The same by a session of a role: five of the statements are of its session policy. */
+const sessionRequest: PolicyRequest = {
+  ...request,
+  requester: { ...request.requester, principalArn: "arn:aws:sts::111122223333:assumed-role/reader/nightly" },
+};
+
+/** One decision over twenty statements, compiled, compared with reading the policy's text. */
 export const group: BenchGroup = {
   name: "policy",
   run: async () => {
     const identity: Policy[] = [parsePolicy(text, rules)];
     const decided = cost(decisions, () => {
       if (!evaluate(request, { identity, resource: [] }, spelling).isAllowed) throw new Error("refused");
+    });
+    const role: Policy[] = [parsePolicy(policyOf(15), rules)];
+    const session: Policy[] = [parsePolicy(policyOf(5), rules)];
+    const narrowed = cost(decisions, () => {
+      if (!evaluate(sessionRequest, { identity: role, session, resource: [] }, spelling).isAllowed)
+        throw new Error("refused");
     });
     const read = cost(decisions / 20, () => JSON.parse(text));
     return [
@@ -65,6 +82,14 @@ export const group: BenchGroup = {
         unit: "µs",
         baseline: { what: "JSON.parse of the policy", value: read },
         ratio: read / decided,
+        target: 1,
+      },
+      {
+        what: "a decision over 20 statements, 5 of a session policy, CPU",
+        value: narrowed,
+        unit: "µs",
+        baseline: { what: "JSON.parse of a policy of 20", value: read },
+        ratio: read / narrowed,
         target: 1,
       },
     ];

@@ -88,6 +88,16 @@ export const covers = (statement: CompiledStatement, request: SpelledRequest): b
   statement.principal(request) &&
   statement.conditions.every(({ holds }) => holds(request.context));
 
+/** Whether a statement names the requester by its own ARN: a session not by its role's. */
+export const namesRequester = (
+  { statement }: CompiledStatement,
+  { requester, principalArn }: SpelledRequest,
+  spelling: PolicySpelling,
+): boolean =>
+  !requester.isAnonymous &&
+  statement.principal?.isNegated === false &&
+  statement.principal.entries.some(({ kind, value }) => kind === "arn" && spelling.arn(value) === principalArn);
+
 /**
  * The ARN of the role behind a session's: `arn:aws:iam::111122223333:role/reader` of
  * `arn:aws:sts::111122223333:assumed-role/reader/nightly`. Undefined for every other principal.

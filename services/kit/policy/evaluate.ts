@@ -1,5 +1,5 @@
 import type { CompiledStatement, PolicyRequest, SpelledRequest } from "./compiled.ts";
-import { compiled, covers, spelledRequest } from "./compiled.ts";
+import { compiled, covers, namesRequester, spelledRequest } from "./compiled.ts";
 import type { Policy, Statement } from "./document.ts";
 import type { PolicySpelling } from "./spelling.ts";
 import { asWritten } from "./spelling.ts";
@@ -10,6 +10,11 @@ export interface PolicySet {
   readonly identity: readonly Policy[];
   /** The resource's policies. */
   readonly resource: readonly Policy[];
+  /**
+   * The policies with which a session was narrowed when it began: it may do only what one of them allows as well. Unset:
+   * it was not narrowed. An empty list allows nothing.
+   */
+  readonly session?: readonly Policy[] | undefined;
   /** Another grant of the resource's owner (an ACL, a share) already allows it. */
   readonly isGrantedByOwner?: boolean;
 }
@@ -20,6 +25,7 @@ export interface Decision {
   readonly because:
     | "explicit-deny"
     | "no-allow"
+    | "no-session-allow"
     | "owner"
     | "identity-policy"
     | "resource-policy"
@@ -31,7 +37,7 @@ export interface Decision {
 
 /** Where a statement is: the side, the index of its policy there, and its own index in that policy. */
 export interface StatementPlace {
-  readonly side: "identity" | "resource";
+  readonly side: "identity" | "session" | "resource";
   readonly policy: number;
   readonly statement: number;
   readonly sid: string | undefined;
@@ -56,7 +62,8 @@ export interface Explanation extends Decision {
 /**
  * Decides a request: an explicit deny of any policy wins; then, within one account, one allow is enough and the root
  * needs none; across accounts both the requester's and the resource's policies must allow it; an anonymous requester
- * has no policies. Everything else is denied.
+ * has no policies. Everything else is denied. Of all this a narrowed session may do only what its session policies
+ * allow, and what a resource policy of its own account grants to the session by its own ARN.
  */
 export const evaluate = (
   request: PolicyRequest,
@@ -75,12 +82,14 @@ export const explain = (
 ): Explanation => {
   const { because, at } = decide(request, policies, spelling);
   const spelled = spelledRequest(request, spelling);
-  const nearMisses = [...placed(policies, spelling)].flatMap(({ place, statement }): NearMiss[] => {
-    const failures = failuresOf(statement, spelled);
-    const [only] = failures;
-    if (failures.length !== 1 || only === undefined) return [];
-    return [{ ...place, effect: statement.statement.effect, ...only }];
-  });
+  const nearMisses = [...placed(policies, spelling, ["identity", "session", "resource"])].flatMap(
+    ({ place, statement }): NearMiss[] => {
+      const failures = failuresOf(statement, spelled);
+      const [only] = failures;
+      if (failures.length !== 1 || only === undefined) return [];
+      return [{ ...place, effect: statement.statement.effect, ...only }];
+    },
+  );
   return {
     isAllowed: isAllow(because),
     because,
@@ -112,32 +121,64 @@ interface Outcome {
   readonly at: StatementPlace | undefined;
 }
 
-const isAllow = (because: Decision["because"]): boolean => because !== "explicit-deny" && because !== "no-allow";
+const refusals: ReadonlySet<Decision["because"]> = new Set(["explicit-deny", "no-allow", "no-session-allow"]);
+
+const isAllow = (because: Decision["because"]): boolean => !refusals.has(because);
 
 const noAllow: Outcome = { because: "no-allow", at: undefined };
 const ownerGrant: Outcome = { because: "owner-grant", at: undefined };
 
 const decide = (request: PolicyRequest, policies: PolicySet, spelling: PolicySpelling): Outcome => {
-  const { requester, ownerAccountId } = request;
   const spelled = spelledRequest(request, spelling);
   const identity = findBoth("identity", policies.identity, spelled, spelling);
   if (identity.deny !== undefined) return { because: "explicit-deny", at: identity.deny };
+  const session = policies.session && findBoth("session", policies.session, spelled, spelling);
+  if (session?.deny !== undefined) return { because: "explicit-deny", at: session.deny };
   const resource = findBoth("resource", policies.resource, spelled, spelling);
   if (resource.deny !== undefined) return { because: "explicit-deny", at: resource.deny };
 
-  const isGranted = policies.isGrantedByOwner === true;
+  const outcome = allowOf(request, identity.allow, resource.allow, policies.isGrantedByOwner === true);
+  if (session === undefined || session.allow !== undefined || outcome.because === "no-allow") return outcome;
+  const own =
+    request.requester.accountId === request.ownerAccountId ? findOwnGrant(policies, spelled, spelling) : undefined;
+  return own === undefined ? { because: "no-session-allow", at: undefined } : { because: "resource-policy", at: own };
+};
+
+/** What the policies and grants allow where no statement denies, before a session is narrowed. */
+const allowOf = (
+  { requester, ownerAccountId }: PolicyRequest,
+  identity: StatementPlace | undefined,
+  resource: StatementPlace | undefined,
+  isGranted: boolean,
+): Outcome => {
   if (!requester.isAnonymous && requester.accountId === ownerAccountId) {
     if (requester.isRoot) return { because: "owner", at: undefined };
-    if (identity.allow !== undefined) return { because: "identity-policy", at: identity.allow };
-    if (resource.allow !== undefined) return { because: "resource-policy", at: resource.allow };
+    if (identity !== undefined) return { because: "identity-policy", at: identity };
+    if (resource !== undefined) return { because: "resource-policy", at: resource };
     return isGranted ? ownerGrant : noAllow;
   }
   const ownSideAllows =
-    requester.isAnonymous || requester.isRoot || identity.allow !== undefined || requester.serviceName !== undefined;
+    requester.isAnonymous || requester.isRoot || identity !== undefined || requester.serviceName !== undefined;
   if (!ownSideAllows) return noAllow;
-  if (resource.allow !== undefined)
-    return { because: identity.allow === undefined ? "resource-policy" : "both-sides", at: resource.allow };
+  if (resource !== undefined)
+    return { because: identity === undefined ? "resource-policy" : "both-sides", at: resource };
   return isGranted ? ownerGrant : noAllow;
+};
+
+/** The resource's statement that allows the request to the requester by its own ARN, not by its role or account. */
+const findOwnGrant = (
+  policies: PolicySet,
+  request: SpelledRequest,
+  spelling: PolicySpelling,
+): StatementPlace | undefined => {
+  for (const { place, statement } of placed(policies, spelling, ["resource"]))
+    if (
+      statement.statement.effect === "Allow" &&
+      namesRequester(statement, request, spelling) &&
+      covers(statement, request)
+    )
+      return place;
+  return undefined;
 };
 
 interface Found {
@@ -167,9 +208,10 @@ const findBoth = (
 function* placed(
   policies: PolicySet,
   spelling: PolicySpelling,
+  sides: readonly StatementPlace["side"][],
 ): Generator<{ readonly place: StatementPlace; readonly statement: CompiledStatement }> {
-  for (const side of ["identity", "resource"] as const)
-    for (const [policy, document] of policies[side].entries())
+  for (const side of sides)
+    for (const [policy, document] of (policies[side] ?? []).entries())
       for (const [index, statement] of compiled(document, spelling).entries())
         yield { place: { side, policy, statement: index, sid: statement.statement.sid }, statement };
 }

@@ -20,6 +20,8 @@ export interface Rule {
 export interface Documents {
   readonly identity: readonly Document[];
   readonly resource: readonly Document[];
+  /** Undefined: the requester is not a narrowed session. */
+  readonly session: readonly Document[] | undefined;
   readonly isGrantedByOwner: boolean;
 }
 
@@ -31,13 +33,28 @@ export const isAllowedByReference = (request: PolicyRequest, documents: Document
   const { requester, ownerAccountId } = request;
   const identity = documents.identity.flatMap((document) => rulesFor(document, request));
   const resource = documents.resource.flatMap((document) => rulesFor(document, request));
-  if ([...identity, ...resource].includes("Deny")) return false;
+  const session = documents.session?.flatMap((document) => rulesFor(document, request));
+  if ([...identity, ...resource, ...(session ?? [])].includes("Deny")) return false;
+  const sessionAllows = session === undefined || session.includes("Allow");
   const identityAllows = identity.includes("Allow");
   const resourceAllows = resource.includes("Allow") || documents.isGrantedByOwner;
-  if (requester.isAnonymous) return resourceAllows;
-  if (requester.accountId === ownerAccountId) return requester.isRoot || identityAllows || resourceAllows;
-  return (requester.isRoot || identityAllows) && resourceAllows;
+  if (requester.isAnonymous) return sessionAllows && resourceAllows;
+  if (requester.accountId === ownerAccountId) {
+    if (documents.resource.some((document) => grantsByOwnArn(document, request))) return true;
+    return sessionAllows && (requester.isRoot || identityAllows || resourceAllows);
+  }
+  return sessionAllows && (requester.isRoot || identityAllows) && resourceAllows;
 };
+
+/** What a resource policy grants to a principal by its own ARN is not narrowed with the session. */
+const grantsByOwnArn = ({ Version, Statement }: Document, request: PolicyRequest): boolean =>
+  Statement.some(
+    (rule) =>
+      rule.Effect === "Allow" &&
+      typeof rule.Principal === "object" &&
+      (rule.Principal["AWS"] ?? []).some((name) => publicText(name) === publicText(request.requester.principalArn)) &&
+      fits(rule, Version, request),
+  );
 
 /** The effects of the rules that fit. */
 const rulesFor = (document: Document, request: PolicyRequest): ("Allow" | "Deny")[] =>
@@ -151,7 +168,7 @@ const starText = "\uE000";
 const fill = (text: string, version: string, { context }: PolicyRequest): string | undefined => {
   if (version !== "2012-10-17") return text;
   let filled = text.replaceAll("${*}", starText);
-  for (const [whole, key = ""] of text.matchAll(/\$\{([a-z]+:[a-z]+)\}/gi)) {
+  for (const [whole, key = ""] of text.matchAll(/\$\{([a-z]+:[a-z/]+)\}/gi)) {
     const values = context.get(publicText(key).toLowerCase());
     if (values?.length !== 1) return undefined;
     filled = filled.replaceAll(whole, (values[0] ?? "").replaceAll("*", starText));
