@@ -60,12 +60,21 @@ const callConditions = (call: ConditionedCall, read: ReadMember): Conditions => 
   const tags = requestTags(method, read);
   for (const [key, value] of tags.entries) conditions.set(`aws:requesttag/${key.toLowerCase()}`, [value]);
   if (tags.keys.length > 0) conditions.set("aws:tagkeys", tags.keys);
-  for (const member of methodPermissions(method).conditions) {
-    const values = memberValues(member, read);
-    if (values.length > 0) conditions.set(spelling.key(`${prefix}:${member.key}`).toLowerCase(), values);
-  }
+  const set = (key: string, values: readonly string[]): void => {
+    if (values.length > 0) conditions.set(spelling.key(`${prefix}:${key}`).toLowerCase(), values);
+  };
+  for (const [key, value] of signatureConditions(caller)) set(key, value === undefined ? [] : [String(value)]);
+  for (const member of methodPermissions(method).conditions) set(member.key, memberValues(member, read));
   return conditions;
 };
+
+/** How the original request was signed, by the keys that every service has under its own prefix. */
+const signatureConditions = ({ signatureVersion, authType, signatureAgeMs }: Caller) =>
+  [
+    ["signatureversion", signatureVersion],
+    ["authtype", authType],
+    ["signatureage", signatureAgeMs],
+  ] as const;
 
 const noOrganizations: Pick<Accounts, "findOrganizationId"> = { findOrganizationId: () => undefined };
 

@@ -14,7 +14,7 @@ import { spellingOf } from "../policy/spelling.ts";
 import type { CallContext } from "../server/handlers.ts";
 import type { Conditions } from "./call-conditions.ts";
 import { conditionsOf } from "./call-conditions.ts";
-import { identityPoliciesOf, requesterOf } from "./identity.ts";
+import { callerPoliciesOf, requesterOf } from "./identity.ts";
 import type { Question } from "./questions.ts";
 import { questionsOf } from "./questions.ts";
 
@@ -110,17 +110,18 @@ const resourceOf = ({ permission, resource }: Question, { caller }: AccessCall):
 
 const mayAct = (rules: AccessRules, call: AccessCall, question: Question, resource: Resource): boolean => {
   const { spelling } = rules;
-  const identity = identityPoliciesOf(call.caller);
+  const own = callerPoliciesOf(call.caller);
   const request = policyRequest(rules, call, question, resource);
   const policies: PolicySet = {
-    identity: identity ?? [],
+    identity: own?.identity ?? [],
+    session: own?.session,
     resource: resource.policies ?? [],
     isGrantedByOwner: resource.isGrantedByOwner === true,
   };
-  if (identity !== undefined && evaluate(request, policies, spelling).isAllowed) return true;
+  if (own !== undefined && evaluate(request, policies, spelling).isAllowed) return true;
   if (call.log.isLevelEnabled("info")) {
     const { because, statement, nearMisses } = explain(request, policies, spelling);
-    const reason = identity === undefined ? "unreadable-policy" : because;
+    const reason = own === undefined ? "unreadable-policy" : because;
     const { action, resource: on } = request;
     const misses = nearMisses.slice(0, nearMissesLoggedMax);
     const principal = call.caller.isAnonymous ? "anonymous" : call.caller.principalArn;

@@ -3,26 +3,33 @@ import { parseIdentityPolicy } from "../identity/identity-policies.ts";
 import type { Requester } from "../policy/compiled.ts";
 import type { Policy } from "../policy/document.ts";
 import { PolicyError } from "../policy/document.ts";
+import type { PolicySet } from "../policy/evaluate.ts";
 import { policyCache } from "../policy/policy-cache.ts";
 
 const parsed = policyCache(parseIdentityPolicy);
 const known = new WeakMap<readonly string[], readonly Policy[] | "unreadable">();
 
-/** The texts of callers' policies in lower case. */
+/** The policies of callers as one text in lower case. */
 const lowered = new WeakMap<readonly string[], string>();
 
+/** A caller's own policies: those of its identity, and those that narrow its session. */
+export type CallerPolicies = Pick<PolicySet, "identity" | "session">;
+
+const none: CallerPolicies = { identity: [] };
+
 /**
- * The identity policies of a caller; undefined if one cannot be read: it may deny what the others allow, so none of
- * them allows anything. None count for a root, or where another service has already decided on the call.
+ * The policies of a caller; undefined if one cannot be read: it may deny what the others allow, so none of them allows
+ * anything. Those of its identity do not count for a root, and none where another service has already decided on the
+ * call.
  */
-export const identityPoliciesOf = (caller: Caller): readonly Policy[] | undefined => {
-  if (actsForAccount(caller)) return [];
-  let policies = known.get(caller.policies);
-  if (policies === undefined) {
-    policies = readAll(caller.policies);
-    known.set(caller.policies, policies);
-  }
-  return policies === "unreadable" ? undefined : policies;
+export const callerPoliciesOf = (caller: Caller): CallerPolicies | undefined => {
+  if (caller.isAnonymous) return none;
+  const { isPreauthorized, isRoot, policies, sessionPolicies } = caller;
+  if (isPreauthorized === true) return none;
+  const session = sessionPolicies && readAll(sessionPolicies);
+  const identity = isRoot ? none.identity : readAll(policies);
+  if (identity === "unreadable" || session === "unreadable") return undefined;
+  return session === undefined ? { identity } : { identity, session };
 };
 
 /**
@@ -30,12 +37,20 @@ export const identityPoliciesOf = (caller: Caller): readonly Policy[] | undefine
  * value is spent only then. `key` is in lower case and may be a part of one.
  */
 export const asksFor = (key: string, caller: Caller, ...policyTexts: readonly (string | undefined)[]): boolean => {
-  let own = lowered.get(caller.policies);
-  if (own === undefined) {
-    own = caller.policies.join("\n").toLowerCase();
-    lowered.set(caller.policies, own);
+  return (
+    asks(caller.policies, key) ||
+    (caller.sessionPolicies !== undefined && asks(caller.sessionPolicies, key)) ||
+    policyTexts.some((text) => text?.toLowerCase().includes(key) === true)
+  );
+};
+
+const asks = (policies: readonly string[], key: string): boolean => {
+  let text = lowered.get(policies);
+  if (text === undefined) {
+    text = policies.join("\n").toLowerCase();
+    lowered.set(policies, text);
   }
-  return own.includes(key) || policyTexts.some((text) => text?.toLowerCase().includes(key) === true);
+  return text.includes(key);
 };
 
 /** A caller as policies can name it. */
@@ -50,7 +65,17 @@ export const requesterOf = (caller: Caller): Requester => ({
 const actsForAccount = (caller: Caller): boolean =>
   !caller.isAnonymous && (caller.isRoot || caller.isPreauthorized === true);
 
+/** A caller's policies are one list for many calls, so what was read is kept by the list. */
 const readAll = (texts: readonly string[]): readonly Policy[] | "unreadable" => {
+  let policies = known.get(texts);
+  if (policies === undefined) {
+    policies = parseAll(texts);
+    known.set(texts, policies);
+  }
+  return policies;
+};
+
+const parseAll = (texts: readonly string[]): readonly Policy[] | "unreadable" => {
   try {
     return texts.map(parsed);
   } catch (error) {

@@ -11,8 +11,8 @@ export interface PolicySet {
   /** The resource's policies. */
   readonly resource: readonly Policy[];
   /**
-   * The policies with which a session was narrowed when it began: it may do only what one of them allows as well. Unset:
-   * it was not narrowed. An empty list allows nothing.
+   * The policies with which a session was narrowed when it began: it may do only what one of them allows as well.
+   * Unset: it was not narrowed. An empty list allows nothing.
    */
   readonly session?: readonly Policy[] | undefined;
   /** Another grant of the resource's owner (an ACL, a share) already allows it. */

@@ -14,7 +14,7 @@ import { accessRules, decideCall } from "../../../services/kit/access/decide.ts"
 import type { Question } from "../../../services/kit/access/questions.ts";
 import { ServiceError } from "../../../services/kit/faults/service-error.ts";
 import type { Caller } from "../../../services/kit/identity/caller.ts";
-import { anonymousCaller, rootCaller, userCaller } from "../../../services/kit/identity/caller.ts";
+import { anonymousCaller, roleCaller, rootCaller, userCaller } from "../../../services/kit/identity/caller.ts";
 import type { Policy } from "../../../services/kit/policy/document.ts";
 import { parsePolicy } from "../../../services/kit/policy/document.ts";
 import { capturingLogger } from "../../support/capturing-logger.ts";
@@ -179,11 +179,47 @@ describe("a condition", () => {
     ["IpAddress", "aws:SourceIp", "198.51.100.0/24", false],
     ["StringEquals", "aws:ResourceTag/Team", "sales", true],
     ["Null", "aws:SecureTransport", "true", true],
+    ["StringEquals", "s3:signatureversion", "AWS4-HMAC-SHA256", true],
+    ["StringEquals", "object-storage:signatureversion", "AWS4-HMAC-SHA256", true],
+    ["StringNotEquals", "s3:authType", "REST-QUERY-STRING", true],
+    ["StringEquals", "s3:authType", "POST", false],
+    ["NumericLessThan", "s3:signatureAge", "60000", true],
+    ["NumericGreaterThan", "s3:signatureAge", "60000", false],
   ])("%s %s %s holds: %s", async (operator, key, value, holds) => {
-    const caller = { ...user(allow("s3:*", when(operator, key, value))), sourceIp: "192.0.2.7" };
+    const caller = {
+      ...user(allow("s3:*", when(operator, key, value))),
+      sourceIp: "192.0.2.7",
+      signatureVersion: "AWS4-HMAC-SHA256",
+      authType: "REST-HEADER",
+      signatureAgeMs: 1_500,
+    } as const;
     const conditions = new Map([["aws:resourcetag/team", ["sales"]]]);
     const { outcome } = await decide(putObject, request, caller, { conditions });
     expect(outcome).toBe(holds ? done : denied);
+  });
+});
+
+describe("a session", () => {
+  const statements = (...given: object[]): string => JSON.stringify({ Version: "2012-10-17", Statement: given });
+  const reader = (...session: string[]): Caller => ({
+    ...roleCaller(owner, "reader", "nightly", [statements(allow("s3:*"))]),
+    sessionPolicies: session,
+  });
+  const fromOffice = statements(allow("s3:Put*", when("IpAddress", "aws:SourceIp", "192.0.2.0/24")));
+
+  // who | outcome
+  test.each<[string, Caller, string]>([
+    ["of a role that was not narrowed", roleCaller(owner, "reader", "nightly", [statements(allow("s3:*"))]), done],
+    ["narrowed to the action", reader(statements(allow("s3:PutObject"))), done],
+    ["narrowed to another action", reader(statements(allow("s3:GetObject"))), denied],
+    ["narrowed by two policies, of which one allows it", reader(statements(allow("s3:Get*")), fromOffice), denied],
+    ["narrowed to the address it calls from", { ...reader(fromOffice), sourceIp: "192.0.2.7" }, done],
+    ["narrowed to nothing", reader(), denied],
+    ["narrowed by what cannot be read", reader("{"), denied],
+    ["about which another service has decided", { ...reader(), isPreauthorized: true }, done],
+    ["of the root, narrowed to another action", { ...reader(statements(allow("s3:Get*"))), isRoot: true }, denied],
+  ])("%s", async (_who, caller, expected) => {
+    expect((await decide(putObject, put(), caller)).outcome).toBe(expected);
   });
 });
 
