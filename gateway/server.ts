@@ -7,6 +7,7 @@ import type { Duplex } from "node:stream";
 import type { Address } from "../services/kit/config/config.ts";
 import type { Metrics } from "../services/kit/metrics/metrics.ts";
 import { connectionsFor } from "../services/kit/process/descriptors.ts";
+import { healthAt } from "../services/kit/server/health.ts";
 import { boundConnections } from "../services/kit/server/connection-places.ts";
 import { waitingConnectionsMax } from "../services/kit/server/limits.ts";
 import { RequestsInFlight } from "../services/kit/server/requests-in-flight.ts";
@@ -171,9 +172,10 @@ const adminPage = async (
   metrics: Metrics | undefined,
 ): Promise<AdminPage> => {
   const isRead = method === "GET" || method === "HEAD";
-  if (isRead && url === "/healthz") {
-    const body = JSON.stringify({ status: isServing ? "SERVING" : "NOT_SERVING" });
-    return { status: isServing ? 200 : 503, contentType: "application/json", body };
+  const isHealthy = isRead ? healthAt(url, isServing) : undefined;
+  if (isHealthy !== undefined) {
+    const body = JSON.stringify({ status: isHealthy ? "SERVING" : "NOT_SERVING" });
+    return { status: isHealthy ? 200 : 503, contentType: "application/json", body };
   }
   if (isRead && url === "/metrics" && metrics !== undefined) return { status: 200, ...(await metrics.page()) };
   return { status: 404, contentType: "application/json", body: "" };

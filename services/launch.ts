@@ -1,15 +1,20 @@
 import type { ConfigSources } from "./kit/config/config.ts";
 import { openAccounts } from "./kit/accounts/accounts-file.ts";
 import { joinAccessKeys } from "./kit/accounts/joined-access-keys.ts";
-import { ConfigError, configFileOf, describeSettings, loadConfig } from "./kit/config/config.ts";
+import { ConfigError, configFileOf, loadConfig } from "./kit/config/config.ts";
+import { answerAsked } from "./kit/config/usage.ts";
 import { systemClock } from "./kit/clock/clock.ts";
 import { openAccessKeyFile } from "./kit/identity/access-key-file.ts";
 import { randomIds } from "./kit/ids/ids.ts";
 import { createLogger } from "./kit/log/log.ts";
 import { openProcessTls } from "./kit/process/process-tls.ts";
+import { startFailure } from "./kit/process/start-failure.ts";
+import { noteEndpoint } from "./launcher/endpoint.ts";
 import { startInstallation } from "./launcher/installation.ts";
-import { welcome } from "./launcher/welcome.ts";
+import { checkStart } from "./launcher/preflight.ts";
+import { processNames } from "./launcher/processes.ts";
 import { credentialsFile, installation, rootKeyVariables } from "./launcher/settings.ts";
+import { welcome } from "./launcher/welcome.ts";
 
 /**
  * Starts the four services and the gateway as separate processes, waits until each is healthy, prints how to use them,
@@ -21,18 +26,33 @@ const main = async (): Promise<void> => {
   // Also for what the platform stores before a process runs its first line, such as compiled code.
   process.umask(0o077);
   const argv = process.argv.slice(2);
-  if (argv.includes("--help")) {
-    process.stdout.write(`${describeSettings([[undefined, installation.shared]])}\n`);
-    return;
-  }
+  answerAsked(argv, {
+    command: "npm start -- [flags]",
+    about: [
+      "Starts the four services and the gateway, restarts one that dies, and drains all of them on Ctrl-C.",
+      "A setting of one process has no flag here: set its variable, or its member in the configuration file.",
+    ],
+    flags: [["--free-ports", "Every process listens on a port that the system chooses."]],
+    settings: [
+      { heading: "Shared settings", table: installation.shared, hasFlags: true },
+      ...processNames.map((name) => ({
+        heading: `Settings of ${name}`,
+        process: name,
+        table: installation.processes[name],
+        hasFlags: false,
+      })),
+    ],
+  });
   const usesFreePorts = argv.includes("--free-ports");
   const sharedArguments = argv.filter((argument) => argument !== "--free-ports");
-  const { config, accounts, tls } = readConfig({ argv: sharedArguments, env: process.env, directory: process.cwd() });
+  const sources = { argv: sharedArguments, env: process.env, directory: process.cwd() };
+  const { config, accounts, tls } = readConfig(sources);
+  await checkStart({ dataDir: config.dataDir, usesFreePorts, sources });
 
   const isTerminal = process.stdout.isTTY;
   const env = { ...process.env, ...(isTerminal ? { QUARTET_LOG_PRETTY: "1" } : {}) };
   const log = createLogger({ name: "launcher", level: config.logLevel });
-  // Opened here first, so that the secret of a new key can be shown; the gateway reads the same file.
+  // Opened here first, so that a new key can be named; the gateway reads the same file.
   const accessKeys = await openAccessKeyFile({
     path: credentialsFile(config.dataDir),
     clock: systemClock,
@@ -67,14 +87,14 @@ const main = async (): Promise<void> => {
   process.on("SIGINT", stop);
   process.on("SIGTERM", stop);
 
+  await noteEndpoint(config.dataDir, running.gatewayUrl);
   const accessKeyId = accessKeys.firstAccessKeyId ?? "none";
   if (isTerminal)
     welcome(process.stdout, {
       gatewayUrl: running.gatewayUrl,
       accessKeyId,
-      secretAccessKey: accessKeys.created?.secretAccessKey,
       credentialsFile: accessKeys.path,
-      region: config.region,
+      sharedArguments,
     });
   else
     log.info(
@@ -92,15 +112,19 @@ const readConfig = (sources: ConfigSources) => {
     const tls = openProcessTls(config, systemClock, createLogger({ name: "launcher", level: config.logLevel }));
     return { config, accounts, tls };
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    process.stderr.write(`quartet: ${error.message}\n`);
-    return process.exit(2);
+    return refuse(error);
   }
+};
+
+/** Ends with one line that says what to change: status 2 for a setting, 1 for the rest. */
+const refuse = (error: unknown): never => {
+  const message = startFailure(error) ?? (error as Error).message;
+  process.stderr.write(`quartet: ${message}\n`);
+  return process.exit(error instanceof ConfigError ? 2 : 1);
 };
 
 try {
   await main();
 } catch (error) {
-  process.stderr.write(`quartet: ${(error as Error).message}\n`);
-  process.exit(1);
+  refuse(error);
 }

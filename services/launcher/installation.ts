@@ -1,3 +1,4 @@
+import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 
 import type { ConfigSources } from "../kit/config/config.ts";
@@ -53,7 +54,7 @@ export const startInstallation = async (options: InstallationOptions): Promise<R
   const running = new Map<ProcessName, Supervised>();
   const groups = startOrder();
   // With compiled code in the cache a process that died is ready in half the time.
-  const env = { NODE_COMPILE_CACHE: join(options.dataDir, "compile-cache"), ...options.env };
+  const env = { NODE_COMPILE_CACHE: compileCacheDirectory(options.env), ...options.env };
   const sources = { argv: options.sharedArguments ?? [], env, directory: process.cwd() };
   const environmentOf = processEnvironments(env, configFileOf(sources));
 
@@ -101,6 +102,13 @@ export const startInstallation = async (options: InstallationOptions): Promise<R
     stop,
   };
 };
+
+/**
+ * The directory of compiled code: of the user, because it is executed, and outside the data directory, because no
+ * backup needs it. Where it cannot be written, code is compiled at each start.
+ */
+const compileCacheDirectory = ({ XDG_CACHE_HOME: caches }: NodeJS.ProcessEnv): string =>
+  join(caches || join(homedir(), ".cache"), "quartet", "compile-cache");
 
 const urlOf = (running: ReadonlyMap<ProcessName, Supervised>, name: ProcessName): Urls => running.get(name)?.urls ?? {};
 

@@ -66,7 +66,7 @@ export const gatewaySettings = {
   listen: address(defaultAddress("gateway", "http"), "Where all four APIs are served over HTTP."),
   certificate: text("", "PEM file of the certificate for HTTPS on listen; empty: plain HTTP."),
   certificateKey: text("", "PEM file of the key of that certificate."),
-  adminListen: address(defaultAddress("gateway", "admin"), "Where /healthz and /metrics are served."),
+  adminListen: address(defaultAddress("gateway", "admin"), "Where /livez, /readyz and /metrics are served."),
   hosts: list(["localhost"], "Host names of the gateway itself; a label before one of them names a bucket or an API."),
   brandWord: text("svc", "Word of the documented dialect in header names, ARNs and algorithms."),
   allowedOrigins: list([], "Origins whose scripts may call the JSON APIs; a * in one stands for any text."),

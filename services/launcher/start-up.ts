@@ -41,16 +41,27 @@ export const awaitReady = (child: ChildProcess, { name, clock, log, limits }: St
   const limitSilence = () => clock.schedule(clock.now() + silentMs, giveUp(`reported nothing for ${silentMs} ms`));
   let cancelSilence = limitSilence();
   const cancelOpening = clock.schedule(clock.now() + openingMs, giveUp(`was not ready within ${openingMs} ms`));
+  let failure: string | undefined;
   const onMessage = (message: LifeMessage): void => {
     cancelSilence();
+    if ("failed" in message) failure = message.failed;
     if ("ready" in message) resolve(message.urls);
     else cancelSilence = limitSilence();
     if (clock.now() - loggedMs < silentMs) return;
     loggedMs = clock.now();
     log.info({ process: name, openingMs: loggedMs - startedMs }, "process is still opening its data");
   };
-  const onExit = (status: number | null, signal: NodeJS.Signals | null): void =>
-    reject(new Error(`${name} ended before it was ready (${signal ?? `status ${status}`})`));
+  const onExit = (status: number | null, signal: NodeJS.Signals | null): void => {
+    const end = () =>
+      reject(
+        new Error(
+          failure ? `${name}: ${failure}` : `${name} ended before it was ready (${signal ?? `status ${status}`})`,
+        ),
+      );
+    // Its last message may still be on the way.
+    if (child.connected) child.once("disconnect", end);
+    else end();
+  };
   child.on("message", onMessage);
   child.once("exit", onExit);
   return promise.finally(() => {

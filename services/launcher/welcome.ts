@@ -4,26 +4,26 @@ import type { Writable } from "node:stream";
 export interface Welcome {
   readonly gatewayUrl: string;
   readonly accessKeyId: string;
-  /** Undefined unless this start created the key: a secret is shown once, and on a terminal only. */
-  readonly secretAccessKey: string | undefined;
-  /** The file that holds the key. */
+  /** The secret is shown only by `npm run env`, to whoever may read this file. */
   readonly credentialsFile: string;
-  readonly region: string;
+  /** The arguments of this start, with which other commands find the same installation. */
+  readonly sharedArguments: readonly string[];
 }
 
-/** Writes the endpoint, the key and one command to try. */
-export const welcome = (output: Writable, facts: Welcome): void => {
-  const secret = facts.secretAccessKey ?? `"the secret in ${facts.credentialsFile}"`;
+/** Writes the endpoint, the key and commands to try, which work at every start. */
+export const welcome = (
+  output: Writable,
+  { gatewayUrl, accessKeyId, credentialsFile, sharedArguments }: Welcome,
+): void => {
+  const further = sharedArguments.length === 0 ? "" : ` -- ${sharedArguments.join(" ")}`;
   output.write(
     [
       "",
-      `  Quartet answers at ${facts.gatewayUrl}; access key id ${facts.accessKeyId}.`,
-      facts.secretAccessKey === undefined
-        ? "  Try:"
-        : "  Try (the secret is shown this once and kept in the credentials file):",
+      `  Quartet answers at ${gatewayUrl}; access key id ${accessKeyId}, its secret is in ${credentialsFile}.`,
+      "  Try in another terminal, in this directory:",
       "",
-      `    export AWS_ACCESS_KEY_ID=${facts.accessKeyId} AWS_SECRET_ACCESS_KEY=${secret}`,
-      `    aws --endpoint-url ${facts.gatewayUrl} --region ${facts.region} s3 mb s3://my-first-bucket`,
+      `    eval "$(npm run --silent env${further})"`,
+      `    aws --endpoint-url ${gatewayUrl} s3 mb s3://my-first-bucket`,
       "",
       "  Ctrl-C drains and stops everything.",
       "",

@@ -34,8 +34,8 @@ describe("while a service is away", () => {
     expect(response.body).toContain(content);
   });
 
-  test("the gateway itself is healthy", async () => {
-    const response = await fetch(`${fixture.adminUrl}/healthz`);
+  test.each(["/livez", "/readyz", "/healthz"])("the gateway itself is healthy at %s", async (path) => {
+    const response = await fetch(`${fixture.adminUrl}${path}`);
     expect(response.status).toBe(200);
     expect(await response.json()).toEqual({ status: "SERVING" });
     expect((await fetch(`${fixture.adminUrl}/photos`)).status).toBe(404);

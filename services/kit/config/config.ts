@@ -88,19 +88,30 @@ export const printConfig = (tables: readonly SettingsTable[], values: Readonly<R
     })
     .join("\n");
 
+/** A group of settings in a program's help. */
+export interface DescribedSettings {
+  readonly heading: string;
+  /** The process whose own they are; unset: all share them. */
+  readonly process?: string;
+  readonly table: SettingsTable;
+  /** The program takes them as flags. */
+  readonly hasFlags: boolean;
+}
+
 /**
- * Two lines for each setting: its flag, or its name where it has none, its variable and its default; its description.
+ * A group's heading, and two lines for each setting: its flag, or its name where it has none, its variable and its
+ * default; its description.
  */
-export const describeSettings = (tables: ReadonlyArray<readonly [string | undefined, SettingsTable]>): string =>
-  tables
-    .flatMap(([process, table]) =>
-      Object.entries(table).map(([name, setting]) => {
-        const fallback = formatValue(setting.parse(undefined));
-        const shown = isSecret(setting) ? `${name}, no flag` : `--${flagName(name)}`;
-        return `  ${shown}  (${variableName(name, process)}; default ${fallback || "none"})\n      ${setting.description}`;
-      }),
-    )
-    .join("\n");
+export const describeSettings = ({ heading, process, table, hasFlags }: DescribedSettings): string =>
+  [
+    `${heading}:`,
+    ...Object.entries(table).map(([name, setting]) => {
+      const fallback = formatValue(setting.parse(undefined));
+      const plain = isSecret(setting) ? `${name}, no flag` : name;
+      const shown = hasFlags && !isSecret(setting) ? `--${flagName(name)}` : plain;
+      return `  ${shown}  (${variableName(name, process)}; default ${fallback || "none"})\n      ${setting.description}`;
+    }),
+  ].join("\n");
 
 const refuseUnknownVariables = (
   { shared, processes }: Installation,

@@ -1,4 +1,5 @@
 import type { Logger } from "../log/log.ts";
+import { startFailure } from "./start-failure.ts";
 
 /** A started process. */
 interface Started {
@@ -25,9 +26,13 @@ const lastLinesMs = 500;
 
 /**
  * The messages of a process to its launcher: once a second that it is opening its data, then once that it is ready, and
- * once that it drains.
+ * once that it drains. A start that fails for a known reason says it in a sentence.
  */
-export type LifeMessage = { readonly opening: true } | ReadyMessage | { readonly draining: true };
+export type LifeMessage =
+  | { readonly opening: true }
+  | ReadyMessage
+  | { readonly draining: true }
+  | { readonly failed: string };
 
 /**
  * Runs a process until it receives SIGINT or SIGTERM, or its launcher ends. Sends the launcher a message when it is
@@ -59,7 +64,12 @@ export const runProcess = async (log: Logger, start: (control: ProcessControl) =
   try {
     started = await start({ end: (reason) => die(reason, "ends because it can serve no longer") });
   } catch (error) {
-    die(error, "cannot start");
+    const problem = startFailure(error);
+    if (problem === undefined) die(error, "cannot start");
+    else {
+      report({ failed: problem });
+      exit(1, () => log.fatal(`cannot start: ${problem}`));
+    }
     return;
   } finally {
     clearInterval(opening);

@@ -9,7 +9,8 @@ import { openAccounts } from "../accounts/accounts-file.ts";
 import type { Clock } from "../clock/clock.ts";
 import { systemClock } from "../clock/clock.ts";
 import type { Address, Installation, SettingsOf, SettingsTable } from "../config/config.ts";
-import { ConfigError, configFileOf, describeSettings, loadConfig, printConfig } from "../config/config.ts";
+import { ConfigError, configFileOf, loadConfig, printConfig } from "../config/config.ts";
+import { answerAsked } from "../config/usage.ts";
 import { faultTable, roleFault } from "../faults/service-error.ts";
 import { guardAccounts } from "../identity/account-guard.ts";
 import type { Authenticate } from "../identity/authenticate.ts";
@@ -107,29 +108,34 @@ export interface ServiceProcess<S extends DescService, App, Shared extends Setti
   open(foundation: Foundation<SettingsOf<Shared> & SettingsOf<Own>>): Promise<Opened<App>>;
 }
 
-/** Reads a process's settings from its arguments and environment; handles `--help` and `--print-config` itself. */
+/**
+ * Reads a process's settings from its arguments and environment; handles `--help`, `--version` and `--print-config`
+ * itself.
+ */
 export const processConfig = <Shared extends SettingsTable, Own extends SettingsTable>(
   installation: Installation & { readonly shared: Shared },
   name: string,
   own: Own,
 ): SettingsOf<Shared> & SettingsOf<Own> => {
   const argv = process.argv.slice(2);
-  const wanted = new Set(["--help", "--print-config"].filter((flag) => argv.includes(flag)));
+  answerAsked(argv, {
+    command: `npm run start:${name} -- [flags]`,
+    about: [`Runs the process ${name} alone; npm start runs all of them.`],
+    flags: [["--print-config", "Prints the settings as they would be used, without secrets, and ends."]],
+    settings: [
+      { heading: "Its own settings", process: name, table: own, hasFlags: true },
+      { heading: "Settings that all processes share", table: installation.shared, hasFlags: true },
+    ],
+  });
   try {
     const config = loadConfig(installation, name, own, {
-      argv: argv.filter((argument) => !wanted.has(argument)),
+      argv: argv.filter((argument) => argument !== "--print-config"),
       env: process.env,
       directory: process.cwd(),
     });
-    if (wanted.size > 0) {
-      const help = describeSettings([
-        [undefined, installation.shared],
-        [name, own],
-      ]);
-      process.stdout.write(`${wanted.has("--help") ? help : printConfig([installation.shared, own], config)}\n`);
-      process.exit(0);
-    }
-    return config;
+    if (!argv.includes("--print-config")) return config;
+    process.stdout.write(`${printConfig([installation.shared, own], config)}\n`);
+    return process.exit(0);
   } catch (error) {
     return refuseStart(name, error);
   }

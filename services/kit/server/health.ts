@@ -5,12 +5,21 @@ import { ProtocolError } from "../wire/protocol-error.ts";
 import type { Handlers } from "./handlers.ts";
 import type { OfferedService } from "./route.ts";
 
-/** Whether a server accepts calls, for gRPC health checks and for `GET /healthz`. */
+/** Whether a server accepts calls, for gRPC health checks and for `GET /readyz`. */
 interface HealthState {
   readonly binding: OfferedService;
   readonly isServing: boolean;
   setServing(isServing: boolean): void;
 }
+
+/**
+ * What the page at a path says: `/livez` is good while the process runs, `/readyz` and its older name `/healthz` until
+ * it drains. Undefined for every other path.
+ */
+export const healthAt = (path: string | undefined, isServing: boolean): boolean | undefined => {
+  if (path === "/livez") return true;
+  return path === "/readyz" || path === "/healthz" ? isServing : undefined;
+};
 
 /** The health of a server with these services, which are all ready or all not. */
 export const createHealth = (serviceNames: readonly string[]): HealthState => {

@@ -12,7 +12,7 @@ import type { Metrics } from "../metrics/metrics.ts";
 import { connectionsFor } from "../process/descriptors.ts";
 import type { ServerTls } from "../tls/server-tls.ts";
 import { Dispatcher, serverStopping } from "./dispatch.ts";
-import { createHealth } from "./health.ts";
+import { createHealth, healthAt } from "./health.ts";
 import { serveConnectStream, serveConnectUnary, streamContentType, unaryContentType } from "./lane-connect.ts";
 import { isGrpcContentType, refuseUnknownGrpc, serveGrpc } from "./lane-grpc.ts";
 import { createRouterLane } from "./lane-router.ts";
@@ -67,8 +67,9 @@ const graceMsDefault = 10_000;
 const flushMs = 250;
 
 /**
- * Starts a server for gRPC, gRPC-Web and Connect over HTTP/1.1 and HTTP/2 on one port, with reflection, health,
- * `GET /healthz` and `GET /metrics`. Throws if a method has no handler or the address cannot be listened on.
+ * Starts a server for gRPC, gRPC-Web and Connect over HTTP/1.1 and HTTP/2 on one port, with reflection, health
+ * and the pages `/livez`, `/readyz`, `/healthz` and `/metrics`. Throws if a method has no handler or the address cannot
+ * be listened on.
  */
 export const startServer = async (options: ServerOptions): Promise<RunningServer> => {
   const configured = { ...defaultServerLimits, ...options.limits };
@@ -101,7 +102,8 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
       if (type === unaryContentType && isUnary) return void serveConnectUnary(dispatcher, route, request, response);
       if (type === streamContentType && !isUnary) return void serveConnectStream(dispatcher, route, request, response);
     }
-    if (request.url === "/healthz") answerHealth(health.isServing, response);
+    const isHealthy = healthAt(request.url, health.isServing);
+    if (isHealthy !== undefined) answerHealth(isHealthy, response);
     else if (request.url === "/metrics" && options.metrics) void answerMetrics(options.metrics, response);
     else void router(request, response);
   };
@@ -116,7 +118,8 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
     }
     const request = new Http2ServerRequest(stream, headers, {}, rawHeaders);
     const response = new Http2ServerResponse(stream);
-    if (path === "/healthz") answerHealth(health.isServing, response);
+    const isHealthy = healthAt(path, health.isServing);
+    if (isHealthy !== undefined) answerHealth(isHealthy, response);
     else if (path === "/metrics" && options.metrics) void answerMetrics(options.metrics, response);
     else void router(request, response);
   };
@@ -155,9 +158,9 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
 
 const hostOf = (host: string): string => (host.includes(":") ? `[${host}]` : host);
 
-const answerHealth = (isServing: boolean, response: ServerResponse | Http2ServerResponse): void => {
-  const body = isServing ? "SERVING\n" : "NOT_SERVING\n";
-  response.statusCode = isServing ? 200 : 503;
+const answerHealth = (isHealthy: boolean, response: ServerResponse | Http2ServerResponse): void => {
+  const body = isHealthy ? "SERVING\n" : "NOT_SERVING\n";
+  response.statusCode = isHealthy ? 200 : 503;
   response.setHeader("content-type", "text/plain; charset=utf-8");
   response.end(body);
 };

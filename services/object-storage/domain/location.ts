@@ -7,17 +7,17 @@ const firstRegion = "us-east-1";
 /** An older name of eu-west-1 that clients still send. */
 const olderName = "EU";
 
+/** The region that clients without a configured one name. It means any. */
+const noRegion = "aws-global";
+
 /**
  * The region of a new bucket: the service's own, which the request must name unless it is the first region. Throws
- * INVALID_LOCATION_CONSTRAINT for a text that is not a region, or the first region by name; ILLEGAL_LOCATION_CONSTRAINT
- * for another region than the service's, or for none outside the first region.
+ * INVALID_LOCATION_CONSTRAINT for a text that is not a region; ILLEGAL_LOCATION_CONSTRAINT for another region than the
+ * service's, or for none outside the first region.
  */
 export const chooseRegion = (constraint: string | undefined, own: string): string => {
-  if (constraint === undefined) {
-    if (own === firstRegion) return own;
-    throw illegal("unspecified");
-  }
-  if (constraint === firstRegion && own === firstRegion) throw invalid(constraint);
+  if (constraint === undefined && own !== firstRegion) throw illegal("unspecified");
+  if (constraint === undefined || constraint === noRegion) return own;
   if (constraint !== olderName && !/^[a-z]{2,}(?:-[a-z0-9]+)+$/.test(constraint)) throw invalid(constraint);
   const region = constraint === olderName ? "eu-west-1" : constraint;
   if (region !== own) throw illegal(constraint);

@@ -175,14 +175,9 @@ describe("loadConfig", () => {
 
 describe("describeSettings", () => {
   test("lists flag, variable, default and description of each setting", () => {
-    expect(
-      describeSettings([
-        [undefined, { secretKey: shared.secretKey }],
-        ["object-storage", store],
-      ]).split("\n"),
-    ).toEqual([
-      "  secretKey, no flag  (QUARTET_SECRET_KEY; default none)",
-      "      Key.",
+    const own = { heading: "Own", process: "object-storage", table: store, hasFlags: true };
+    expect(describeSettings(own).split("\n")).toEqual([
+      "Own:",
       "  --listen  (QUARTET_OBJECT_STORAGE_LISTEN; default 127.0.0.1:50054)",
       "      Listen.",
       "  --parts-max  (QUARTET_OBJECT_STORAGE_PARTS_MAX; default 10)",
@@ -190,6 +185,17 @@ describe("describeSettings", () => {
       "  --hosts  (QUARTET_OBJECT_STORAGE_HOSTS; default localhost)",
       "      Hosts.",
     ]);
+  });
+
+  test("names a secret and settings that are no flags without dashes", () => {
+    const table = { secretKey: shared.secretKey };
+    expect(describeSettings({ heading: "Shared", table, hasFlags: true }).split("\n")).toEqual([
+      "Shared:",
+      "  secretKey, no flag  (QUARTET_SECRET_KEY; default none)",
+      "      Key.",
+    ]);
+    const [, first] = describeSettings({ heading: "x", process: "gateway", table: store, hasFlags: false }).split("\n");
+    expect(first).toBe("  listen  (QUARTET_GATEWAY_LISTEN; default 127.0.0.1:50054)");
   });
 });
 

@@ -93,8 +93,17 @@ describe("health", () => {
     await expect(health.check({ service: "nobody" })).rejects.toMatchObject({ code: Code.NotFound });
     server.setServing(false);
     expect((await health.check({})).status).toBe(Status.NOT_SERVING);
-    const plain = await fetch(`${server.url}/healthz`);
-    expect([plain.status, await plain.text()]).toEqual([503, "NOT_SERVING\n"]);
+    const pages = await Promise.all(
+      ["/livez", "/readyz", "/healthz"].map(async (path) => {
+        const page = await fetch(`${server.url}${path}`);
+        return [path, page.status, await page.text()];
+      }),
+    );
+    expect(pages).toEqual([
+      ["/livez", 200, "SERVING\n"],
+      ["/readyz", 503, "NOT_SERVING\n"],
+      ["/healthz", 503, "NOT_SERVING\n"],
+    ]);
   });
 
   test("is sent again each time it changes, and last when the server stops", async () => {

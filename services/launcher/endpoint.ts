@@ -1,0 +1,19 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+/** The file in which `npm start` notes where its gateway answers, for tools that start later. */
+const endpointFile = (dataDir: string): string => join(dataDir, "gateway", "endpoint");
+
+/** Notes the base URL of the gateway. */
+export const noteEndpoint = (dataDir: string, url: string): Promise<void> =>
+  writeFile(endpointFile(dataDir), `${url}\n`, { mode: 0o600 });
+
+/** The base URL of the gateway that was last started in the data directory; undefined if none was. */
+export const readEndpoint = async (dataDir: string): Promise<string | undefined> => {
+  try {
+    return (await readFile(endpointFile(dataDir), "utf8")).trim();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+};

@@ -1,0 +1,47 @@
+import { readFile } from "node:fs/promises";
+
+import { ConfigError } from "../kit/config/config.ts";
+import { parseAccessKeys } from "../kit/identity/access-keys.ts";
+import { readEndpoint } from "./endpoint.ts";
+import { credentialsFile, rootKeyVariables } from "./settings.ts";
+import { runTool } from "./tool.ts";
+
+/** A text as one word of a POSIX shell. */
+const quoted = (text: string): string => (/^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+
+const rootKey = async (config: {
+  readonly dataDir: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+}): Promise<{ readonly accessKeyId: string; readonly secretAccessKey: string }> => {
+  const { QUARTET_ACCESS_KEY_ID: accessKeyId, QUARTET_SECRET_ACCESS_KEY: secretAccessKey } = rootKeyVariables(config);
+  if (accessKeyId !== undefined && secretAccessKey !== undefined) return { accessKeyId, secretAccessKey };
+  const path = credentialsFile(config.dataDir);
+  const [first] = parseAccessKeys(await readFile(path, "utf8"));
+  if (first === undefined) throw new ConfigError(`${path} has no access key`);
+  return first;
+};
+
+/** Prints the variables by which `aws` and the SDKs find this installation. */
+await runTool({
+  name: "env",
+  about: [
+    "Prints the variables by which aws and the SDKs find this installation, with the secret of its first key:",
+    'eval "$(npm run --silent env)"',
+  ],
+  run: async (config) => {
+    const endpoint = await readEndpoint(config.dataDir);
+    if (endpoint === undefined)
+      throw new ConfigError(`nothing was started in ${config.dataDir}; run npm start, or name another --data-dir`);
+    const { accessKeyId, secretAccessKey } = await rootKey(config);
+    return Object.entries({
+      AWS_ENDPOINT_URL: endpoint,
+      AWS_REGION: config.region,
+      AWS_DEFAULT_REGION: config.region,
+      AWS_ACCESS_KEY_ID: accessKeyId,
+      AWS_SECRET_ACCESS_KEY: secretAccessKey,
+    })
+      .map(([name, value]) => `export ${name}=${quoted(value)}`)
+      .join("\n");
+  },
+});
