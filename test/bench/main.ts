@@ -19,8 +19,9 @@ const line = (row: BenchRow): string => {
   const mark =
     row.target === undefined ? "" : row.ratio >= row.target ? `  (wanted ${row.target})` : `  BELOW ${row.target}`;
   const measured = `${formatted(row.value)} ${row.unit}`;
+  const ratio = row.ratio < 0.1 ? row.ratio.toPrecision(2) : row.ratio.toFixed(2);
   const against = `${formatted(row.baseline.value)} ${row.baseline.what}`;
-  return `${row.what.padEnd(58)} ${measured.padStart(18)}   ÷ ${against.padEnd(50)} = ${row.ratio.toFixed(2)}${mark}`;
+  return `${row.what.padEnd(58)} ${measured.padStart(18)}   ÷ ${against.padEnd(50)} = ${ratio}${mark}`;
 };
 
 for (const file of files) {

@@ -12,7 +12,7 @@ import { ObjectStorageService } from "../../gen/quartet/objectstorage/v1/object_
 import { openStore } from "../../services/kit/store/store.ts";
 import { buckets, currentVersions } from "../../services/object-storage/store/layout.ts";
 import type { BenchGroup, BenchRow } from "./bench.ts";
-import { largeBytes, smallBytes } from "./peers/object-sizes.ts";
+import { bucket, largeBytes, smallBytes } from "./peers/object-sizes.ts";
 import { startPeer } from "./peers/peer.ts";
 import { startService } from "./peers/service.ts";
 import { bestInTurns, rate, rateSync } from "./peers/turns.ts";
@@ -26,7 +26,6 @@ const readers = 32;
 const listedCount = 100_000;
 const pageCount = 1_000;
 const megabyte = 1_000_000;
-const bucket = "bench";
 const small = Buffer.alloc(smallBytes, "a");
 const piece = Buffer.alloc(256 * 1024, "a");
 
