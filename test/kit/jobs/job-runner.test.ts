@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
 
+import type { JobPolicy } from "../../../services/kit/jobs/jobs.ts";
 import { eventually } from "../../support/eventually.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { fixedIds } from "../../support/fixed-ids.ts";
-import { jobHarness, leftovers, openJobStore, payload, started } from "./job-harness.ts";
+import { counters } from "../store/tables.ts";
+import { jobHarness, leftovers, openJobStore, patient, payload, started } from "./job-harness.ts";
 
 describe("many jobs", () => {
   it("run at most as many at a time as allowed", async () => {
@@ -140,6 +142,36 @@ describe("leases", () => {
     await first.jobs.idle();
     expect(await leftovers(store)).toEqual({ job_bodies: 1, job_states: 1, jobs_leased: 1 });
     run?.end({ done: true });
+    await second.jobs.idle();
+    expect(await leftovers(store)).toEqual({});
+  });
+
+  it("that were taken over write nothing any more, whether their run is done or given up", async () => {
+    const store = await openJobStore();
+    const ids = { ...fixedIds(), uuid: () => "first" };
+    const hopeless: JobPolicy = {
+      ...patient,
+      attemptsMax: 1,
+      onExhausted: (tx) => tx.put(counters, ["given up"], { value: 1n }),
+    };
+    const first = await jobHarness({ store, leaseMs: 10_000, isShared: true, ids, policy: { held: hopeless } });
+    first.jobs.start();
+    await first.enqueue(
+      { kind: "held", owner: "alice", payload, id: "a" },
+      { kind: "held", owner: "alice", payload, id: "b" },
+    );
+    const [done, givenUp] = await started(first.held, 2);
+    const second = await jobHarness({ store, leaseMs: 10_000, isShared: true });
+    second.jobs.start();
+    await second.jobs.idle();
+    second.clock.advance(10_000);
+    const runs = await started(second.held, 2);
+    done?.end({ done: true, apply: (tx) => tx.put(counters, ["done"], { value: 1n }) });
+    givenUp?.end({ retry: true, reason: "too late" });
+    await first.jobs.idle();
+    expect(await store.read((reader) => reader.get(counters, ["done"]))).toBeUndefined();
+    expect(await store.read((reader) => reader.get(counters, ["given up"]))).toBeUndefined();
+    for (const run of runs) run.end({ done: true });
     await second.jobs.idle();
     expect(await leftovers(store)).toEqual({});
   });

@@ -5,14 +5,15 @@ import { TestService } from "../../../gen/quartet/test/v1/test_service_pb.ts";
 import type { ClosableTransport } from "../../../services/kit/client/transport.ts";
 import { createTransport } from "../../../services/kit/client/transport.ts";
 import type { RunningServer } from "../../../services/kit/server/server.ts";
-import { connectRaw, endHeaders, flood, frame, frames, grpcCall, headerBlock, setting } from "./raw-http2.ts";
+import { eventually } from "../../support/eventually.ts";
+import { ack, connectRaw, endHeaders, flood, frame, frames, grpcCall, headerBlock, setting } from "./raw-http2.ts";
 import { startTestServer } from "./test-service.ts";
 
 let server: RunningServer;
 let transport: ClosableTransport;
 
 beforeEach(async () => {
-  ({ server } = await startTestServer({ limits: { pingsMax: 2000 } }));
+  ({ server } = await startTestServer({ limits: { pingsMax: 1_980 } }));
   transport = createTransport({ address: server.url, engine: "grpc", token: async () => "alice" });
 });
 afterEach(async () => {
@@ -82,6 +83,32 @@ describe("a connection is dropped, while calls on another one are answered, that
       while (!socket.destroyed) await new Promise<void>((resolve) => socket.write(some(), () => setImmediate(resolve)));
     })();
     expect(await answeredDuring(flooding)).toBeGreaterThan(0);
+  });
+});
+
+describe("a peer that reads every answer, so that none waits, and sends its frames in small groups", () => {
+  test.each([
+    // what, frame, how each one is answered, how many are allowed
+    ["pings", frame(frames.ping, 0, 0, Buffer.alloc(8)), frame(frames.ping, ack, 0, Buffer.alloc(8)), 1_980],
+    ["settings", frame(frames.settings, 0, 0, setting(3, 100)), frame(frames.settings, ack, 0), 99], // and those that open the connection
+  ])("is dropped after as many %s as are allowed", async (_what, sent, answer, allowed) => {
+    const socket = await connectRaw(server.port);
+    let received = Buffer.alloc(0);
+    let answered = 0;
+    socket.on("data", (chunk: Buffer) => {
+      received = Buffer.concat([received, chunk]);
+      for (let at = received.indexOf(answer); at >= 0; at = received.indexOf(answer)) {
+        answered += 1;
+        received = received.subarray(at + answer.length);
+      }
+    });
+    for (let count = 33; count <= allowed; count += 33) {
+      socket.write(repeated(33, sent));
+      await eventually(() => answered >= count, "the frames are answered");
+    }
+    expect(socket.closed).toBe(false);
+    socket.write(sent);
+    await expect.poll(() => socket.closed).toBe(true);
   });
 });
 

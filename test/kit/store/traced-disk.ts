@@ -79,6 +79,24 @@ const strings = (args: string): Buffer[] =>
 const pathOf = (descriptor: string): string =>
   bytesOf(/<((?:\\x[0-9a-f]{2})*)>/.exec(descriptor)?.[1] ?? "").toString();
 
+/** A call by which a file or a name becomes certain, or by which a process reports on its standard output. */
+export interface Step {
+  readonly name: "fsync" | "fdatasync" | "rename" | "write";
+  /** Of the file or directory; of a rename, the former name. */
+  readonly path: string;
+  /** What was written on standard output. */
+  readonly text: string;
+}
+
+/** The syncs, renames and lines of standard output among the calls, in their order. */
+export const stepsOf = (calls: readonly Call[]): Step[] =>
+  calls.flatMap(({ name, args }): Step[] => {
+    if (name === "fsync" || name === "fdatasync") return [{ name, path: pathOf(args), text: "" }];
+    if (name === "rename") return [{ name, path: strings(args)[0]!.toString(), text: "" }];
+    if (name !== "write" || !args.startsWith("1<")) return [];
+    return [{ name, path: "standard output", text: strings(args)[0]!.toString().trim() }];
+  });
+
 /** One directory of files that are appended to or, with `pwrite`, overwritten in place. */
 export class TracedDisk {
   readonly #directory: string;

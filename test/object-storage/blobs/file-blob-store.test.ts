@@ -131,6 +131,14 @@ describe("a damaged blob", () => {
 
     await expect(readAll(blobs, 0, 2 * chunkBytes)).rejects.toThrow("its checksum does not hold");
   });
+
+  test("is corrupt when its last chunk is whole and shorter than the manifest says", async () => {
+    const { blobs } = await opened();
+    await blobs.write(blobId, piecesOf(randomBytes(chunkBytes + 9), chunkBytes));
+    await expect(readAll(blobs, 0, chunkBytes + 10)).rejects.toThrow("it is shorter than its blob");
+    await expect(readAll(blobs, chunkBytes, 10)).rejects.toThrow("it is shorter than its blob");
+    expect((await readAll(blobs, chunkBytes, 9)).length).toBe(9);
+  });
 });
 
 /** The files below the directory. */

@@ -1,0 +1,67 @@
+import { randomBytes } from "node:crypto";
+
+import { describe, expect, onTestFinished, test } from "vitest";
+
+import { StoreWriteError } from "../../../services/kit/store/errors.ts";
+import type { BlobStore } from "../../../services/object-storage/blobs/blob-store.ts";
+import { openFileBlobStore } from "../../../services/object-storage/blobs/file-blob-store.ts";
+import { BlobPins } from "../../../services/object-storage/blobs/pins.ts";
+import { ContentStore } from "../../../services/object-storage/content/content-store.ts";
+import { fixedIds } from "../../support/fixed-ids.ts";
+import { temporaryDirectory } from "../../support/temporary-directory.ts";
+
+const blobId = "00000000000000000000000000000001";
+const content = randomBytes(300_000);
+
+const opened = async () => {
+  const blobs = await openFileBlobStore({ directory: await temporaryDirectory() });
+  onTestFinished(() => blobs.close());
+  const pins = new BlobPins();
+  return { blobs, pins, store: new ContentStore({ blobs, pins, ids: fixedIds(), inlineBytesMax: 1_000 }) };
+};
+
+async function* body(bytes: number): AsyncGenerator<Uint8Array> {
+  yield content.subarray(0, bytes);
+}
+
+const incoming = (bytes: number) => ({ body: body(bytes), trailer: () => ({}) });
+const anything = {
+  checksums: { algorithm: "CRC32", isRequested: false, expected: undefined, contentMd5: undefined },
+  sizeBytes: undefined,
+  sizeBytesMax: 1_000_000,
+} as const;
+const { signal } = new AbortController();
+const idsOf = async (blobs: BlobStore): Promise<string[]> => (await blobs.list("00")).map((blob) => blob.blobId);
+
+describe("content that is received", () => {
+  test("is in a file, and pinned against the sweep, while it is committed", async () => {
+    const { blobs, pins, store } = await opened();
+    const seen = await store.receive(incoming(300_000), anything, signal, async ({ blob, sizeBytes }) => ({
+      id: blob?.blobId,
+      sizeBytes,
+      files: await idsOf(blobs),
+      isPinned: pins.isPinned(blobId),
+    }));
+    expect(seen).toEqual({ id: blobId, sizeBytes: 300_000, files: [blobId], isPinned: true });
+    expect(await idsOf(blobs)).toEqual([blobId]);
+    expect(pins.isPinned(blobId)).toBe(false);
+  });
+
+  test.each([
+    // what the commit fails with, the files that are left
+    ["a refusal", new Error("the bucket is gone"), []],
+    ["a write of which it is unknown whether it is stored", new StoreWriteError(new Error("EIO")), [blobId]],
+  ] as const)("and whose commit fails with %s is removed unless a manifest may name it", async (_what, error, left) => {
+    const { blobs, pins, store } = await opened();
+    const received = store.receive(incoming(300_000), anything, signal, () => Promise.reject(error));
+    await expect(received).rejects.toBe(error);
+    expect(await idsOf(blobs)).toEqual(left);
+    expect(pins.isPinned(blobId)).toBe(false);
+  });
+
+  test("and is small never has a file", async () => {
+    const { blobs, store } = await opened();
+    const files = await store.receive(incoming(1_000), anything, signal, () => idsOf(blobs));
+    expect(files).toEqual([]);
+  });
+});
