@@ -1,5 +1,4 @@
-import { mkdtemp, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import * as z from "zod";
@@ -16,6 +15,7 @@ import {
   secret,
   text,
 } from "../../../services/kit/config/config.ts";
+import { temporaryDirectory } from "../../support/temporary-directory.ts";
 
 const shared = {
   dataDir: text("./data", "Data."),
@@ -35,7 +35,7 @@ const installation = {
 
 let directory: string;
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "quartet-config-"));
+  directory = await temporaryDirectory();
 });
 
 const load = (given: { argv?: string[]; env?: Record<string, string> } = {}) =>
