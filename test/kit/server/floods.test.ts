@@ -88,9 +88,9 @@ describe("a connection is dropped, while calls on another one are answered, that
 
 describe("a peer that reads every answer, so that none waits, and sends its frames in small groups", () => {
   test.each([
-    // what, frame, how each one is answered, how many are allowed
+    // what, frame, how each one is answered, how many are allowed; the settings that open the connection count as well
     ["pings", frame(frames.ping, 0, 0, Buffer.alloc(8)), frame(frames.ping, ack, 0, Buffer.alloc(8)), 1_980],
-    ["settings", frame(frames.settings, 0, 0, setting(3, 100)), frame(frames.settings, ack, 0), 99], // and those that open the connection
+    ["settings", frame(frames.settings, 0, 0, setting(3, 100)), frame(frames.settings, ack, 0), 99],
   ])("is dropped after as many %s as are allowed", async (_what, sent, answer, allowed) => {
     const socket = await connectRaw(server.port);
     let received = Buffer.alloc(0);
