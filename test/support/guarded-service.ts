@@ -4,7 +4,7 @@ import { create } from "@bufbuild/protobuf";
 import { methodPermissions } from "../../services/kit/contract/permissions.ts";
 import { ServiceError } from "../../services/kit/faults/service-error.ts";
 import type { Caller } from "../../services/kit/identity/caller.ts";
-import { userCaller } from "../../services/kit/identity/caller.ts";
+import { roleCaller, userCaller } from "../../services/kit/identity/caller.ts";
 import type { Guard } from "../../services/kit/server/guard.ts";
 import type { CallContext } from "../../services/kit/server/handlers.ts";
 import { ownerAccount } from "./service-harness.ts";
@@ -43,11 +43,7 @@ export const decisionOf = async <App>(
 
 /** A user of the owner account with one policy of these statements; none: without any policy. */
 export const userWith = (...statements: readonly object[]): Caller =>
-  userCaller(
-    ownerAccount,
-    "alice",
-    statements.length === 0 ? [] : [JSON.stringify({ Version: "2012-10-17", Statement: statements })],
-  );
+  userCaller(ownerAccount, "alice", statements.length === 0 ? [] : [documentOf(statements)]);
 
 /** A statement that allows actions on resources. */
 export const allow = (actions: string | readonly string[], resources: string | readonly string[] = "*"): object => ({
@@ -55,6 +51,25 @@ export const allow = (actions: string | readonly string[], resources: string | r
   Action: actions,
   Resource: resources,
 });
+
+/** A condition of a statement. */
+export const when = (operator: string, key: string, value: string | readonly string[]): object => ({
+  Condition: { [operator]: { [key]: value } },
+});
+
+/** A session of a role of the owner account with these policies, narrowed by session policies; none: not narrowed. */
+export const sessionWith = (statements: readonly object[], session?: readonly object[]): Caller => ({
+  ...roleCaller(ownerAccount, "reader", "nightly", [documentOf(statements)]),
+  ...(session !== undefined && { sessionPolicies: session.length === 0 ? [] : [documentOf(session)] }),
+});
+
+const documentOf = (statements: readonly object[]): string =>
+  JSON.stringify({ Version: "2012-10-17", Statement: statements });
+
+/** Declarations in which the owner account is a member of an organization; no other account is. */
+export const organized = {
+  findOrganizationId: (accountId: string) => (accountId === ownerAccount ? "o-exampleorg00" : undefined),
+};
 
 /** A statement that denies actions on resources. */
 export const deny = (actions: string, resources = "*"): object => ({ ...allow(actions, resources), Effect: "Deny" });

@@ -4,6 +4,7 @@ import { FaultRole } from "../../../gen/quartet/traits/v1/fault_pb.ts";
 import type { Accounts } from "../accounts/accounts.ts";
 import { parseArn } from "../arn/arn.ts";
 import type { Clock } from "../clock/clock.ts";
+import type { ReadMember } from "../contract/permissions.ts";
 import { faultTable, roleFault } from "../faults/service-error.ts";
 import type { PolicyRequest } from "../policy/compiled.ts";
 import type { Policy } from "../policy/document.ts";
@@ -14,6 +15,7 @@ import { spellingOf } from "../policy/spelling.ts";
 import type { CallContext } from "../server/handlers.ts";
 import type { Conditions } from "./call-conditions.ts";
 import { conditionsOf } from "./call-conditions.ts";
+import type { CallerPolicies } from "./identity.ts";
 import { callerPoliciesOf, requesterOf } from "./identity.ts";
 import type { Question } from "./questions.ts";
 import { questionsOf } from "./questions.ts";
@@ -60,6 +62,15 @@ export interface AccessApplication {
 /** The parts of a call that are decided on. */
 export type AccessCall = Pick<CallContext<AccessApplication>, "app" | "method" | "caller" | "log">;
 
+/** An action on a resource. */
+export interface Asked {
+  /** Less the service's prefix; an action of another service has its own. */
+  readonly action: string;
+  readonly resource: Resource;
+  /** Reads the members of the request that conditions may ask for. Unset: it has none. */
+  readonly read?: ReadMember;
+}
+
 /** The outcome of a call that may go on. */
 export interface CallDecision {
   /** The indexes of the list's elements that are refused; the rest of the call goes on. */
@@ -86,7 +97,7 @@ export const decideCall = async (
   const refusedElements = new Set<number>();
   for (const question of questionsOf(call.method, request)) {
     const resource = resourceOf(question, call) ?? (await resolve(question));
-    if (mayAct(rules, call, question, resource)) continue;
+    if (mayAct(rules, call, { action: question.permission.action, resource, read: question.read })) continue;
     if (question.element === undefined) throw refusalOf(rules, question, resource);
     refusedElements.add(question.element);
   }
@@ -108,16 +119,18 @@ const resourceOf = ({ permission, resource }: Question, { caller }: AccessCall):
   return { arn: resource, ownerAccountId: parseArn(resource)?.account ?? caller.accountId };
 };
 
-const mayAct = (rules: AccessRules, call: AccessCall, question: Question, resource: Resource): boolean => {
+/** Whether the caller may do something. Nothing is logged. */
+export const isAllowed = (rules: AccessRules, call: Omit<AccessCall, "log">, asked: Asked): boolean => {
+  const own = callerPoliciesOf(call.caller);
+  if (own === undefined) return false;
+  return evaluate(policyRequest(rules, call, asked), policySet(own, asked.resource), rules.spelling).isAllowed;
+};
+
+const mayAct = (rules: AccessRules, call: AccessCall, asked: Asked): boolean => {
   const { spelling } = rules;
   const own = callerPoliciesOf(call.caller);
-  const request = policyRequest(rules, call, question, resource);
-  const policies: PolicySet = {
-    identity: own?.identity ?? [],
-    session: own?.session,
-    resource: resource.policies ?? [],
-    isGrantedByOwner: resource.isGrantedByOwner === true,
-  };
+  const request = policyRequest(rules, call, asked);
+  const policies = policySet(own ?? { identity: [] }, asked.resource);
   if (own !== undefined && evaluate(request, policies, spelling).isAllowed) return true;
   if (call.log.isLevelEnabled("info")) {
     const { because, statement, nearMisses } = explain(request, policies, spelling);
@@ -133,26 +146,32 @@ const mayAct = (rules: AccessRules, call: AccessCall, question: Question, resour
 /** Statements that nearly matched, in the log line of a refusal. */
 const nearMissesLoggedMax = 5;
 
+const policySet = (own: CallerPolicies, resource: Resource): PolicySet => ({
+  ...own,
+  resource: resource.policies ?? [],
+  isGrantedByOwner: resource.isGrantedByOwner === true,
+});
+
 const policyRequest = (
-  rules: AccessRules,
-  { app, method, caller }: AccessCall,
-  { permission, read }: Question,
-  resource: Resource,
+  { names, spelling, principal }: AccessRules,
+  { app, method, caller }: Omit<AccessCall, "log">,
+  { action, resource, read = readsNothing }: Asked,
 ): PolicyRequest => {
-  const { names, spelling } = rules;
-  const isForeign = permission.action.includes(":");
+  const isForeign = action.includes(":");
   const conditions = isForeign
-    ? new Map([["iam:passedtoservice", [rules.principal]], ...(resource.conditions ?? [])])
+    ? new Map([["iam:passedtoservice", [principal]], ...(resource.conditions ?? [])])
     : resource.conditions;
   const conditioned = { app, method, caller, prefix: names.documented, spelling };
   return {
     requester: requesterOf(caller),
-    action: withPrefix(permission.action, names.public),
+    action: withPrefix(action, names.public),
     resource: resource.arn,
     ownerAccountId: resource.ownerAccountId,
     context: conditionsOf(conditioned, read, conditions),
   };
 };
+
+const readsNothing: ReadMember = () => undefined;
 
 const refusalOf = (rules: AccessRules, question: Question, resource: Resource): Error =>
   resource.refusal?.() ?? accessDenied(rules, question.permission.action, resource.shownAs ?? resource.arn);

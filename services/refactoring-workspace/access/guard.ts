@@ -1,6 +1,8 @@
+import type { EnvironmentRecord } from "../../../gen/quartet/refactoringworkspace/storage/v1/records_pb.ts";
 import { ErrorReason, ErrorReasonSchema } from "../../../gen/quartet/refactoringworkspace/v1/error_reason_pb.ts";
+import { resourceTagConditions } from "../../kit/access/call-conditions.ts";
 import type { Resource } from "../../kit/access/decide.ts";
-import { accessDenied, accessRules, decideCall } from "../../kit/access/decide.ts";
+import { accessDenied, accessRules, decideCall, isAllowed } from "../../kit/access/decide.ts";
 import type { Question } from "../../kit/access/questions.ts";
 import { textOf } from "../../kit/access/questions.ts";
 import { arn } from "../../kit/arn/arn.ts";
@@ -10,7 +12,7 @@ import { policyCache } from "../../kit/policy/policy-cache.ts";
 import type { Guard } from "../../kit/server/guard.ts";
 import type { CallContext } from "../../kit/server/handlers.ts";
 import type { Application } from "../application.ts";
-import { parseResourceArn, resourceTypeOf } from "../domain/resource-name.ts";
+import { arnOf, parseResourceArn, resourceTypeOf } from "../domain/resource-name.ts";
 import { fault } from "../faults.ts";
 import { findEnvironment } from "../store/environment.ts";
 import { findPolicy } from "../store/resource-policy.ts";
@@ -37,7 +39,11 @@ export const guard: Guard<Application, Access> = async (request, context) => {
   const { caller, method } = context;
   if (!isOwner(caller, caller.accountId)) throw accessDenied(rules, method.name, "*");
   await decideCall(rules, context, request, (question) => resourceOf(question, context));
-  return { accountId: caller.accountId };
+  return {
+    accountId: caller.accountId,
+    mayList: (environment, policy) =>
+      environment.ownerAccountId === caller.accountId || isShared(environment, policy, context),
+  };
 };
 
 type Context = CallContext<Application>;
@@ -84,6 +90,23 @@ const inEnvironment = async (question: Question, context: Context): Promise<Reso
     shownAs: environmentId,
   };
 };
+
+/** Whether the policy of another account's environment, and the caller's own, allow the caller to get it. */
+const isShared = (
+  { environmentId, ownerAccountId, tags }: EnvironmentRecord,
+  policy: string | undefined,
+  context: Context,
+): boolean =>
+  policy !== undefined &&
+  isAllowed(rules, context, {
+    action: "GetEnvironment",
+    resource: {
+      arn: arnOf(context.app.arnPrefix, ownerAccountId, { kind: "environment", environmentId }),
+      ownerAccountId,
+      policies: [parsed(policy)],
+      conditions: resourceTagConditions(tags),
+    },
+  });
 
 /** The owner of an environment, and its policy. */
 const findOwnership = (

@@ -28,6 +28,7 @@ import { limits } from "../limits.ts";
 import { listApplications } from "../store/application.ts";
 import { idempotently } from "../store/client-token.ts";
 import * as stored from "../store/environment.ts";
+import { findPolicy } from "../store/resource-policy.ts";
 import type { FabricOwner } from "../work/fabric-release.ts";
 
 /**
@@ -88,7 +89,7 @@ export const deleteEnvironment: Operation<"deleteEnvironment"> = async (request,
         resource_id: environment.environmentId,
         used_by: `the application ${held.applicationId}`,
       });
-    stored.deleteEnvironment(transaction, environment);
+    await stored.deleteEnvironment(transaction, environment);
     if (environment.transitGatewayId !== undefined)
       app.fabricReleases.release(transaction, gatewayOf(environment.ownerAccountId, environment.environmentId));
     return environment;
@@ -98,18 +99,24 @@ export const deleteEnvironment: Operation<"deleteEnvironment"> = async (request,
   return { environmentId, arn, name, state: EnvironmentState.DELETING, lastUpdatedTime: now };
 };
 
-/** Lists the caller's environments by id. */
+/** Lists by id the environments of the caller's account and those that are shared with the caller. */
 export const listEnvironments: Operation<"listEnvironments"> = async (request, context) => {
   const { app, access } = context;
   const page = app.pages.open(context, request);
   const found = await app.store.read(async (reader) => {
-    const ids = await stored.listOwnedIds(reader, access.accountId, page.after, page.lookFor);
-    return Promise.all(ids.map((id) => stored.getEnvironment(reader, id)));
+    const ids = await stored.listNamedIds(reader, access.accountId, page.after, page.lookFor);
+    return Promise.all(
+      ids.map(async (id) => ({
+        record: await stored.getEnvironment(reader, id),
+        policy: await findPolicy(reader, id),
+      })),
+    );
   });
 
-  const bytesOf = (record: EnvironmentRecord) => toBinary(EnvironmentRecordSchema, record).byteLength;
-  const { items, ...next } = page.cut(found, ({ environmentId }) => environmentId, bytesOf);
-  return { environmentSummaryList: items.map((record) => environmentAnswer(app, record)), ...next };
+  const bytesOf = ({ record }: (typeof found)[number]) => toBinary(EnvironmentRecordSchema, record).byteLength;
+  const { items, ...next } = page.cut(found, ({ record }) => record.environmentId, bytesOf);
+  const visible = items.filter(({ record, policy }) => access.mayList(record, policy));
+  return { environmentSummaryList: visible.map(({ record }) => environmentAnswer(app, record)), ...next };
 };
 
 /** Lists the VPCs of an environment's services by id. */

@@ -5,11 +5,12 @@
  * an environment without a policy.
  */
 import { ErrorReason } from "../../../gen/quartet/refactoringworkspace/v1/error_reason_pb.ts";
+import type { Policy } from "../../kit/policy/document.ts";
 import { parsePolicy, PolicyError } from "../../kit/policy/document.ts";
 import type { Reader } from "../../kit/store/transaction.ts";
 import type { Operation } from "../application.ts";
 import { parseEnvironmentArn } from "../domain/resource-name.ts";
-import { findForeignAction, findLineProblem } from "../domain/resource-policy.ts";
+import { findForeignAction, findLineProblem, namedAccounts } from "../domain/resource-policy.ts";
 import { fault } from "../faults.ts";
 import { getEnvironment } from "../store/environment.ts";
 import { orNotFound } from "../store/or-not-found.ts";
@@ -18,13 +19,12 @@ import { deletePolicy, findPolicy, putPolicy } from "../store/resource-policy.ts
 /** Sets or replaces the policy; it is stored as written. */
 export const putResourcePolicy: Operation<"putResourcePolicy"> = async (request, { app }) => {
   const named = parseEnvironmentArn(request.resourceArn);
-  const problem = findPolicyProblem(request.policy);
-  if (problem !== undefined) throw fault(ErrorReason.INVALID_RESOURCE_POLICY, { problem });
+  const accounts = namedAccounts(readPolicy(request.policy).statements);
   const nowMs = app.clock.now();
 
   await app.store.transact(async (transaction) => {
     const environmentId = await idOf(transaction, named);
-    putPolicy(transaction, environmentId, request.policy, nowMs);
+    await putPolicy(transaction, environmentId, request.policy, accounts, nowMs);
   });
 
   return {};
@@ -44,7 +44,7 @@ export const deleteResourcePolicy: Operation<"deleteResourcePolicy"> = async (re
   await app.store.transact(async (transaction) => {
     const environmentId = await idOf(transaction, named);
     orNotFound(await findPolicy(transaction, environmentId), "RESOURCE_POLICY", request.identifier);
-    deletePolicy(transaction, environmentId);
+    await deletePolicy(transaction, environmentId);
   });
 
   return {};
@@ -62,15 +62,20 @@ const idOf = async (reader: Reader, named: ReturnType<typeof parseEnvironmentArn
 /** The field allows 300,000 characters, of up to four bytes each. */
 const policyBytesMax = 4 * 300_000;
 
-const findPolicyProblem = (text: string): string | undefined => {
+/** Reads a policy that may be put. Throws INVALID_RESOURCE_POLICY. */
+const readPolicy = (text: string): Policy => {
   const line = findLineProblem(text);
-  if (line !== undefined) return line;
+  if (line !== undefined) throw invalid(line);
+  let policy: Policy;
   try {
-    const policy = parsePolicy(text, { principals: "required", bytesMax: policyBytesMax });
-    const foreign = findForeignAction(policy.statements.flatMap((statement) => [...statement.action.entries]));
-    return foreign === undefined ? undefined : `${foreign} is not an action of this service`;
+    policy = parsePolicy(text, { principals: "required", bytesMax: policyBytesMax });
   } catch (error) {
-    if (error instanceof PolicyError) return error.message;
+    if (error instanceof PolicyError) throw invalid(error.message);
     throw error;
   }
+  const foreign = findForeignAction(policy.statements.flatMap((statement) => [...statement.action.entries]));
+  if (foreign !== undefined) throw invalid(`${foreign} is not an action of this service`);
+  return policy;
 };
+
+const invalid = (problem: string): Error => fault(ErrorReason.INVALID_RESOURCE_POLICY, { problem });

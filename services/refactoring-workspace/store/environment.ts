@@ -3,8 +3,10 @@ import type {
   EnvironmentVpcRecord,
 } from "../../../gen/quartet/refactoringworkspace/storage/v1/records_pb.ts";
 import type { Entry, Reader, Transaction } from "../../kit/store/transaction.ts";
-import { environments, environmentsByOwner, environmentVpcs, resourcePolicies } from "./layout.ts";
+import { everyAccount } from "../domain/resource-policy.ts";
+import { environments, environmentsByOwner, environmentShares, environmentVpcs } from "./layout.ts";
 import { orNotFound } from "./or-not-found.ts";
+import { deletePolicy } from "./resource-policy.ts";
 
 /** The environment; undefined if it does not exist. */
 export const findEnvironment = (reader: Reader, environmentId: string): Promise<EnvironmentRecord | undefined> =>
@@ -29,6 +31,27 @@ export const listOwnedIds = async (
   return found.map(({ key }) => key[1]);
 };
 
+/** The ids of the environments that an account owns or that policies name it for, after the given one. */
+export const listNamedIds = async (
+  reader: Reader,
+  accountId: string,
+  afterId: string | undefined,
+  limit: number,
+): Promise<string[]> => {
+  const owned = await listOwnedIds(reader, accountId, afterId, limit);
+  const shared = await Promise.all(
+    [accountId, everyAccount].map((account) =>
+      reader.list(environmentShares, {
+        prefix: [account],
+        ...(afterId === undefined ? {} : { after: [account, afterId] as const }),
+        limit,
+      }),
+    ),
+  );
+  const all = new Set([...owned, ...shared.flat().map(({ key }) => key[1])]);
+  return [...all].toSorted().slice(0, limit);
+};
+
 /** Stores a new environment. */
 export const createEnvironment = (transaction: Transaction, record: EnvironmentRecord): void => {
   transaction.put(environments, [record.environmentId], record);
@@ -40,10 +63,10 @@ export const replaceEnvironment = (transaction: Transaction, record: Environment
   transaction.put(environments, [record.environmentId], record);
 
 /** Deletes an environment, which must not hold anything, and its policy. */
-export const deleteEnvironment = (transaction: Transaction, record: EnvironmentRecord): void => {
+export const deleteEnvironment = async (transaction: Transaction, record: EnvironmentRecord): Promise<void> => {
   transaction.delete(environments, [record.environmentId]);
   transaction.delete(environmentsByOwner, [record.ownerAccountId, record.environmentId]);
-  transaction.delete(resourcePolicies, [record.environmentId]);
+  await deletePolicy(transaction, record.environmentId);
 };
 
 /** The VPCs of an environment by id, after the given one. */

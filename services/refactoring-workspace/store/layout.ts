@@ -11,6 +11,7 @@
  *     8  routes                   environment id, application id, route id   -> RouteRecord
  *     9  client_tokens            account, operation, token               -> ClientTokenRecord
  *    10  client_tokens_by_expiry  expiry, account, operation, token       -> IndexRecord
+ *    11  environment_shares       account or *, environment id            -> IndexRecord
  *    64  the five tables of jobs (the kit's own)
  *
  * Identifiers are random and unique in the installation. Every key begins with the parents, so that the children of a
@@ -88,7 +89,7 @@ export const environmentVpcs = defineTable({
 /**
  * The policies of environments.
  * Sorted so that one is found by its environment.
- * Written alone; deleted with environments.
+ * Written with environment_shares; deleted with environments.
  *
  *     resource_policies/"env-1"
  *     0005 656e762d3100
@@ -175,6 +176,21 @@ export const clientTokensByExpiry = defineTable({
   value: IndexRecordSchema,
 });
 
+/**
+ * Which accounts the policies of environments name; `*` where one names everybody.
+ * Sorted so that the environments that may be shared with an account are listed by identifier.
+ * Written with resource_policies.
+ *
+ *     environment_shares/"111111111111"/"env-1"
+ *     000b 31313131313131313131313100 656e762d3100
+ */
+export const environmentShares = defineTable({
+  number: 11,
+  name: "environment_shares",
+  key: [text("account or *"), text("environment id")],
+  value: IndexRecordSchema,
+});
+
 /** The first number of the tables that hold jobs. */
 export const jobTablesBase = 64;
 
@@ -190,6 +206,7 @@ export const layout = [
   routes,
   clientTokens,
   clientTokensByExpiry,
+  environmentShares,
 ] as const;
 
 assertDistinct([...layout, ...Object.values(jobTables(jobTablesBase))]);

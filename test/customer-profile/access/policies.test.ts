@@ -6,7 +6,16 @@ import type { Application } from "../../../services/customer-profile/application
 import type { Caller } from "../../../services/kit/identity/caller.ts";
 import { anonymousCaller, roleCaller, rootCaller, userCaller } from "../../../services/kit/identity/caller.ts";
 import type { GuardedService } from "../../support/guarded-service.ts";
-import { allow, decisionOf, decisionsByPermission, deny, userWith } from "../../support/guarded-service.ts";
+import {
+  allow,
+  decisionOf,
+  decisionsByPermission,
+  deny,
+  organized,
+  sessionWith,
+  userWith,
+  when,
+} from "../../support/guarded-service.ts";
 import { ownerAccount, startHarness } from "../harness.ts";
 
 const shop = `arn:aws:profile:us-east-1:${ownerAccount}:domains/shop`;
@@ -26,7 +35,7 @@ const openGuarded = async (): Promise<GuardedService<Application>> => {
   const settings = { defaultExpirationDays: 10, defaultEncryptionKey: "key" };
   await client.createDomain({ domainName: "shop", ...settings, tags: { team: "sales" } });
   await client.createDomain({ domainName: "bank", ...settings, tags: { team: "finance" } });
-  return { guard, app, members };
+  return { guard, app: { ...app, accounts: { ...app.accounts, ...organized } }, members };
 };
 
 test("no operation is reached without each of its permissions, and every one with them", async () => {
@@ -57,6 +66,8 @@ const columns = [
 const teamOf = (kind: string, team: string): object => ({
   Condition: { StringEquals: { [`aws:${kind}/team`]: team } },
 });
+const plainDenied = { ...deny("*"), ...when("Bool", "aws:SecureTransport", "false") };
+const ofTag = shop.replace("shop", "${aws:PrincipalTag/domain}");
 const session = roleCaller(ownerAccount, "reader", "nightly", [
   JSON.stringify({ Statement: [allow("profile:Get*", `${shop}*`)] }),
 ]);
@@ -110,6 +121,112 @@ test.each<[string, Caller, string]>([
     "--------",
   ],
   ["a session of a role", session, "+-------"],
+  ["a session narrowed to reading", sessionWith([allow("*")], [allow(["profile:Get*", "profile:List*"])]), "++-+----"],
+  ["a session narrowed to one domain", sessionWith([allow("*")], [allow("*", [shop, `${shop}/*`])]), "+-+--+-+"],
+  [
+    "a session narrowed to what its role may not",
+    sessionWith([allow("profile:Get*")], [allow("profile:Delete*")]),
+    "--------",
+  ],
+  [
+    "a session whose session policy denies",
+    sessionWith([allow("*")], [allow("*"), deny("profile:Delete*")]),
+    "++-+++++",
+  ],
+  ["a session narrowed to nothing", sessionWith([allow("*")], []), "--------"],
+  [
+    "a session that may pass the role, narrowed to this service",
+    sessionWith([allow("*")], [allow("profile:*")]),
+    "++++++-+",
+  ],
+  [
+    "a user by day",
+    userWith({ ...allow("*"), ...when("DateLessThan", "aws:CurrentTime", "2026-01-02T03:04:06Z") }),
+    "++++++++",
+  ],
+  [
+    "a user too late",
+    userWith({ ...allow("*"), ...when("DateLessThan", "aws:CurrentTime", "2026-01-02T03:04:05Z") }),
+    "--------",
+  ],
+  [
+    "a user of the organization",
+    userWith({ ...allow("*"), ...when("StringEquals", "aws:PrincipalOrgID", "o-exampleorg00") }),
+    "++++++++",
+  ],
+  [
+    "a user of another organization",
+    userWith({ ...allow("*"), ...when("StringEquals", "aws:PrincipalOrgID", "o-exampleorg01") }),
+    "--------",
+  ],
+  [
+    "a user whom plain HTTP denies, by TLS",
+    { ...userWith(allow("*"), plainDenied), isSecureTransport: true },
+    "++++++++",
+  ],
+  [
+    "a user whom plain HTTP denies, without",
+    { ...userWith(allow("*"), plainDenied), isSecureTransport: false },
+    "--------",
+  ],
+  [
+    "a user of the domain in its tag",
+    { ...userWith(allow("profile:*", ofTag), allow("profile:*", `${ofTag}/*`)), principalTags: { domain: "shop" } },
+    "+-+--+-+",
+  ],
+  ["a user of the domain in a tag it has not", userWith(allow("profile:*", ofTag)), "--------"],
+  [
+    "a user who deletes what is of another team",
+    userWith(allow("*"), { ...deny("*"), ...when("StringNotEquals", "aws:ResourceTag/team", "sales") }),
+    "+-+----+",
+  ],
+  [
+    "a user who sets no tags but one",
+    userWith(allow("*"), { ...deny("*"), ...when("ForAnyValue:StringNotEquals", "aws:TagKeys", "team") }),
+    "++++++++",
+  ],
+  [
+    "a user who may not name teams",
+    userWith(allow("*"), { ...deny("*"), ...when("ForAnyValue:StringEquals", "aws:TagKeys", "team") }),
+    "++++-++-",
+  ],
+  [
+    "a user who must be signed in since the new year",
+    {
+      ...userWith({ ...allow("*"), ...when("DateGreaterThan", "aws:TokenIssueTime", "2026-01-01T00:00:00Z") }),
+      tokenIssueTimeMs: Date.UTC(2026, 0, 2),
+    },
+    "++++++++",
+  ],
+  [
+    "a user with a key that lasts, who must be",
+    userWith({ ...allow("*"), ...when("DateGreaterThan", "aws:TokenIssueTime", "2026-01-01T00:00:00Z") }),
+    "--------",
+  ],
+  [
+    "a user who signs URLs, who must sign headers",
+    {
+      ...userWith({ ...allow("*"), ...when("StringEquals", "profile:authType", "REST-HEADER") }),
+      authType: "REST-QUERY-STRING",
+    },
+    "--------",
+  ],
+  [
+    "a user of every action but one",
+    userWith({ Effect: "Allow", NotAction: "profile:GetDomain", Resource: "*" }),
+    "--++++++",
+  ],
+  [
+    "a user of every domain but one",
+    userWith({ Effect: "Allow", Action: "*", NotResource: [shop, `${shop}/*`] }),
+    "-+-++---",
+  ],
+  ["a user of a domain of another region", userWith(allow("*", shop.replace("us-east-1", "eu-west-1"))), "--------"],
+  [
+    "a user of a domain of another account",
+    userWith(allow("*", shop.replace(ownerAccount, "111111111111"))),
+    "--------",
+  ],
   ["an anonymous caller", anonymousCaller, "--------"],
 ])("%s reaches what the policies allow, and nothing else", async (_who, caller, expected) => {
   const guarded = await openGuarded();

@@ -6,7 +6,15 @@ import type { Application } from "../../../services/event-bus/application.ts";
 import type { Caller } from "../../../services/kit/identity/caller.ts";
 import { anonymousCaller, roleCaller, rootCaller, userCaller } from "../../../services/kit/identity/caller.ts";
 import type { GuardedService } from "../../support/guarded-service.ts";
-import { allow, decisionOf, decisionsByPermission, deny, userWith } from "../../support/guarded-service.ts";
+import {
+  allow,
+  decisionOf,
+  decisionsByPermission,
+  deny,
+  organized,
+  sessionWith,
+  userWith,
+} from "../../support/guarded-service.ts";
 import { ownerAccount, startHarness } from "../harness.ts";
 
 const neighbour = "111111111111";
@@ -35,7 +43,7 @@ const openGuarded = async (...policy: readonly object[]): Promise<GuardedService
       eventBusName: "orders",
       policy: JSON.stringify({ Version: "2012-10-17", Statement: policy }),
     });
-  return { guard, app, members };
+  return { guard, app: { ...app, accounts: { ...app.accounts, ...organized } }, members };
 };
 
 test("no operation is reached without each of its permissions, and every one with them", async () => {
@@ -155,6 +163,95 @@ describe("on the bus orders", () => {
       roleCaller(ownerAccount, "putter", "nightly", [JSON.stringify({ Statement: [allow("events:PutEvents")] })]),
       [],
       "+--------",
+    ],
+    ["a session narrowed to events", sessionWith([allow("*")], [allow("events:PutEvents")]), [], "+--------"],
+    ["a session narrowed to nothing", sessionWith([allow("*")], []), [], "e--------"],
+    [
+      "a session narrowed to one source",
+      sessionWith([allow("*")], [{ ...allow("*"), ...when("events:source", "bank") }]),
+      [],
+      "e--------",
+    ],
+    [
+      "a session of a role that the policy names, narrowed to describing",
+      sessionWith([allow("events:Describe*")], [allow("events:Describe*")]),
+      [{ ...allow("events:PutEvents", orders), Principal: { AWS: `arn:aws:iam::${ownerAccount}:role/reader` } }],
+      "e+-------",
+    ],
+    [
+      "a session that the policy names itself, narrowed to describing",
+      sessionWith([allow("events:Describe*")], [allow("events:Describe*")]),
+      [{ ...allow("events:PutEvents", orders), Principal: { AWS: sessionWith([allow("*")]).principalArn } }],
+      "++-------",
+    ],
+    [
+      "a user over plain HTTP, which the policy denies",
+      { ...userWith(allow("*")), isSecureTransport: false },
+      [{ ...deny("*"), ...everybody, Condition: { Bool: { "aws:SecureTransport": "false" } } }],
+      "e----+--+",
+    ],
+    [
+      "a user of the organization for which the policy is",
+      userWith(),
+      [{ ...allow("events:*", orders), ...everybody, ...when("aws:PrincipalOrgID", "o-exampleorg00") }],
+      "+++---++-",
+    ],
+    [
+      "the neighbour's root, not of the organization for which the policy is",
+      rootCaller(neighbour),
+      [{ ...allow("events:*", orders), ...everybody, ...when("aws:PrincipalOrgID", "o-exampleorg00") }],
+      `e----+--${unknown}`,
+    ],
+    [
+      "the neighbour's root at an address for which the policy is",
+      { ...rootCaller(neighbour), sourceIp: "192.0.2.7" },
+      [shared("events:PutEvents", orders, { Condition: { IpAddress: { "aws:SourceIp": "192.0.2.0/24" } } })],
+      `+----+--${unknown}`,
+    ],
+    [
+      "the neighbour's root at another address",
+      { ...rootCaller(neighbour), sourceIp: "198.51.100.7" },
+      [shared("events:PutEvents", orders, { Condition: { IpAddress: { "aws:SourceIp": "192.0.2.0/24" } } })],
+      `e----+--${unknown}`,
+    ],
+    [
+      "the neighbour's root with a grant of one kind of event",
+      rootCaller(neighbour),
+      [shared("events:PutEvents", orders, when("events:detail-type", "Sale"))],
+      `+----+--${unknown}`,
+    ],
+    [
+      "the neighbour's root with a grant of another kind of event",
+      rootCaller(neighbour),
+      [shared("events:PutEvents", orders, when("events:detail-type", "Refund"))],
+      `e----+--${unknown}`,
+    ],
+    [
+      "the neighbour's root with a grant of rules that the owner created",
+      rootCaller(neighbour),
+      [shared("events:*", `${prefix}:rule/*`, when("events:creatorAccount", ownerAccount))],
+      `e--+-+--${unknown}`,
+    ],
+    [
+      "the neighbour's root with a grant that has ended",
+      rootCaller(neighbour),
+      [shared("events:*", orders, { Condition: { DateLessThan: { "aws:CurrentTime": "2026-01-02T03:04:05Z" } } })],
+      `e----+--${unknown}`,
+    ],
+    [
+      "the neighbour's user with a grant for another user",
+      bob,
+      [{ ...allow("events:*", orders), Principal: { AWS: `arn:aws:iam::${neighbour}:user/carol` } }],
+      `e----+--${unknown}`,
+    ],
+    [
+      "the neighbour's session, narrowed to events",
+      {
+        ...roleCaller(neighbour, "putter", "monday", bob.policies),
+        sessionPolicies: [JSON.stringify({ Statement: [allow("events:PutEvents")] })],
+      },
+      [shared("events:*", `${prefix}:*`)],
+      `+-------${unknown}`,
     ],
     ["the neighbour's root", rootCaller(neighbour), [], `e----+--${unknown}`],
     [

@@ -106,7 +106,7 @@ test("an environment that does not exist is left to the handler, and its own is 
   const { getEnvironment } = RefactoringWorkspaceService.method;
   const context = contextOf(getEnvironment, untouchable({ store, arnPrefix }), rootCaller(ownerAccount));
   for (const environmentIdentifier of [await makeEnvironment(client), "env-0000000000"])
-    expect(await guard(create(getEnvironment.input, { environmentIdentifier }), context)).toEqual({
+    expect(await guard(create(getEnvironment.input, { environmentIdentifier }), context)).toMatchObject({
       accountId: ownerAccount,
     });
 });

@@ -136,6 +136,49 @@ describe("listEnvironments", () => {
     expect((await client.listEnvironments({})).environmentSummaryList).toHaveLength(5);
   });
 
+  test("lists what is shared with the caller among its own, for as long as it is", async () => {
+    const { client, clientOf } = await startHarness();
+    const other = clientOf(stranger);
+    const own = await makeEnvironment(other);
+    const [named, everybodys, denied, applicationsOnly] = [
+      await makeEnvironment(client),
+      await makeEnvironment(client),
+      await makeEnvironment(client),
+      await makeEnvironment(client),
+    ];
+    await makeEnvironment(client);
+    const arn = (id: string) => `arn:aws:refactor-spaces:us-east-1:${ownerAccount}:environment/${id}`;
+    const to = { Principal: { AWS: stranger } };
+    const get = { Effect: "Allow", Action: "refactor-spaces:Get*", Principal: "*" };
+    const put = (id: string, ...statements: object[]) =>
+      client.putResourcePolicy({ resourceArn: arn(id), policy: JSON.stringify({ Statement: statements }) });
+    await put(named, { ...get, ...to });
+    await put(everybodys, get);
+    await put(denied, get, { ...get, ...to, Effect: "Deny" });
+    await put(applicationsOnly, { ...get, ...to, Action: "refactor-spaces:CreateApplication" });
+    const list = async (account = other) =>
+      (await account.listEnvironments({})).environmentSummaryList.map(({ environmentId }) => environmentId);
+
+    expect(await list()).toEqual([own, named, everybodys].toSorted());
+    expect(await list(clientOf("222222222222"))).toEqual([everybodys, denied].toSorted());
+    expect(await list(client)).toHaveLength(5);
+    const pages: string[] = [];
+    let nextToken: string | undefined;
+    do {
+      const page = await other.listEnvironments({ maxResults: 1, ...(nextToken !== undefined && { nextToken }) });
+      pages.push(...page.environmentSummaryList.map(({ environmentId }) => environmentId));
+      ({ nextToken } = page);
+    } while (nextToken !== undefined);
+    expect(pages).toEqual([own, named, everybodys].toSorted());
+
+    await put(named, { ...get, Principal: { AWS: "333333333333" } });
+    expect(await list()).toEqual([own, everybodys].toSorted());
+    await client.deleteResourcePolicy({ identifier: arn(everybodys) });
+    expect(await list()).toEqual([own]);
+    await client.deleteEnvironment({ environmentIdentifier: denied });
+    expect(await list(clientOf("222222222222"))).toEqual([]);
+  });
+
   test("refuses a token of another caller, of another listing, of nobody, and an old one", async () => {
     const { client, clientOf, clock } = await startHarness();
     const environmentIdentifier = await makeEnvironment(client);

@@ -8,6 +8,7 @@ import {
   clientTokensByExpiry,
   environments,
   environmentsByOwner,
+  environmentShares,
   environmentVpcs,
   pageTokenKeys,
   resourcePolicies,
@@ -54,6 +55,12 @@ describe("the layout", () => {
       [1767323045000, "000000000000", "CreateRoute", "abc"],
       'client_tokens_by_expiry/1767323045000/"000000000000"/"CreateRoute"/"abc"',
       "000a 0000019b7ca98c88 30303030303030303030303000 437265617465526f75746500 61626300",
+    ],
+    [
+      environmentShares,
+      ["111111111111", "env-1"],
+      'environment_shares/"111111111111"/"env-1"',
+      "000b 31313131313131313131313100 656e762d3100",
     ],
   ])("shows the key $2 and writes it as the bytes $3", (table, key, shown, bytes) => {
     expect(pretty(table, key)).toBe(shown);

@@ -2508,7 +2508,9 @@ export const RefactoringWorkspaceService: GenService<{
     output: typeof ListEnvironmentVpcsResponseSchema;
   },
   /**
-   * Lists the environments of the caller in the order of their ids.
+   * Lists the environments of the caller's account and those that are shared with the caller, in the order of their
+   * ids. An environment of another account is shared if its policy, and the caller's own, allow GetEnvironment. A page
+   * may hold fewer environments than asked for and still have a token.
    *
    * @generated from rpc quartet.refactoringworkspace.v1.RefactoringWorkspaceService.ListEnvironments
    */
