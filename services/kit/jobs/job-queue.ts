@@ -128,36 +128,33 @@ export class JobQueue {
   /** Leases ready jobs to a runner, owner by owner. */
   async take(tx: Transaction, options: TakeOptions): Promise<Taken> {
     const taking = new Taking(options);
-    // Every turn begins after the owner that was served last and visits each owner once. Jobs that it skips because
-    // their owner has its share fill the remaining places at its end; another turn follows only if a page was cut.
-    let isCut = true;
-    while (isCut && taking.left > 0) {
-      const before = taking.count;
-      isCut = await this.#takeTurn(tx, taking);
-      for (const entry of taking.passedOver()) await this.#takeOne(tx, taking, entry);
-      if (taking.count === before) break;
-    }
+    // Every turn begins after the owner that was served last and visits each owner once. Another one follows while an
+    // owner that has had its share may still have jobs for the remaining places.
+    do {
+      taking.beginTurn();
+      await this.#takeTurn(tx, taking);
+    } while (taking.left > 0 && taking.hasMore);
     return { leases: taking.leases, unknown: taking.unknown, cursor: taking.cursor };
   }
 
-  /** One turn of all owners; true if an owner may have more jobs than the turn read. */
-  async #takeTurn(tx: Transaction, taking: Taking): Promise<boolean> {
+  async #takeTurn(tx: Transaction, taking: Taking): Promise<void> {
     const begin = taking.cursor;
     const rounds: RangeOptions<ReadyKey>[] = begin === undefined ? [{}] : [{ after: [begin] }, { through: [begin] }];
-    let isCut = false;
     for (const round of rounds) {
       let bounds = round;
-      while (taking.left > 0) {
-        const limit = taking.left;
+      // Of an owner at its limit few entries are read in vain, however many it has; of all others many at once.
+      let limit = pageEntriesMin;
+      for (;;) {
+        limit = Math.min(limit, taking.left);
+        if (limit === 0) return;
         const page = await tx.snapshot.list(this.#tables.ready, { ...bounds, limit });
         for (const { key } of page) if (taking.admits(key)) await this.#takeOne(tx, taking, key);
-        const last = page.at(-1)?.key[0];
+        const last = page.at(-1)?.key;
         if (page.length < limit || last === undefined) break;
-        isCut = true;
-        bounds = { ...bounds, after: [last] };
+        bounds = { ...bounds, after: taking.isServed(last[0]) ? [last[0]] : last };
+        limit *= 2;
       }
     }
-    return isCut;
   }
 
   async #takeOne(tx: Transaction, taking: Taking, key: ReadyKey): Promise<void> {
@@ -258,52 +255,52 @@ const traceMembers = (): { traceParent?: string; traceState?: string } => {
 
 type ReadyKey = readonly [owner: string, atMs: number, id: string];
 
+/** The entries of the first page that a turn reads. */
+const pageEntriesMin = 8;
+
 /** The leases of one transaction so far. */
 class Taking {
   readonly options: TakeOptions;
   readonly leases: Lease[] = [];
   readonly unknown: { readonly id: string; readonly kind: string }[] = [];
   cursor: string | undefined;
+  /** True if this turn left jobs to the next one because their owner has had its share. */
+  hasMore = false;
   /** The jobs of one owner in one turn: a lone owner still gets all places, and none gets far ahead. */
-  readonly #quota: number;
+  readonly #share: number;
   readonly #takenOf = new Map<string, number>();
-  #turnOwner: string | undefined;
-  #turnCount = 0;
-  #passedOver: ReadyKey[] = [];
+  readonly #turnCountOf = new Map<string, number>();
 
   constructor(options: TakeOptions) {
     this.options = options;
     this.cursor = options.cursor;
-    this.#quota = Math.ceil(options.count / 4);
-  }
-
-  get count(): number {
-    return this.leases.length;
+    this.#share = Math.ceil(options.count / 4);
   }
 
   get left(): number {
     return this.options.count - this.leases.length;
   }
 
-  /** True if the job is taken in this turn; otherwise it is kept for the remaining places. */
-  admits(key: ReadyKey): boolean {
-    const [owner] = key;
-    if (owner !== this.#turnOwner) {
-      this.#turnOwner = owner;
-      this.#turnCount = 0;
-    }
-    this.#turnCount += 1;
-    if (this.#turnCount <= this.#quota && this.#hasRoom(owner)) return true;
-    if (this.#passedOver.length < 4 * this.options.count) this.#passedOver.push(key);
-    return false;
+  beginTurn(): void {
+    this.hasMore = false;
+    this.#turnCountOf.clear();
   }
 
-  /** Ends the turn: the jobs that it skipped, as long as there are places. */
-  *passedOver(): Generator<ReadyKey, void> {
-    const keys = this.#passedOver;
-    this.#passedOver = [];
-    this.#turnOwner = undefined;
-    for (const key of keys) if (this.left > 0 && this.#hasRoom(key[0])) yield key;
+  /** True if the job is taken in this turn. */
+  admits([owner]: ReadyKey): boolean {
+    if (this.left === 0 || !this.#hasRoom(owner)) return false;
+    const count = this.#turnCountOf.get(owner) ?? 0;
+    if (count === this.#share) this.hasMore = true;
+    else this.#turnCountOf.set(owner, count + 1);
+    return count < this.#share;
+  }
+
+  /** True if no further job of the owner is taken in this turn. */
+  isServed(owner: string): boolean {
+    if (!this.#hasRoom(owner)) return true;
+    const hasShare = this.#turnCountOf.get(owner) === this.#share;
+    if (hasShare) this.hasMore = true;
+    return hasShare;
   }
 
   add(lease: Lease): void {

@@ -20,6 +20,9 @@ export interface ServicePeer {
   stop(): Promise<void>;
 }
 
+/** What the services need to serve a bench: events are delivered to targets on this machine. */
+const flags = { "event-bus": ["--private-targets", "allow"], "object-storage": [] };
+
 const services = join(import.meta.dirname, "../../../services");
 
 /** Starts a service on the data directory, on a free port, and waits until it is ready. */
@@ -28,7 +31,7 @@ export const startService = async (name: "event-bus" | "object-storage", dataDir
   const minter = createMinter({ keyPair, clock: systemClock });
   const child = fork(
     join(services, name, "main.ts"),
-    ["--data-dir", dataDir, "--listen", "127.0.0.1:0", "--log-level", "error"],
+    ["--data-dir", dataDir, "--listen", "127.0.0.1:0", "--log-level", "error", ...flags[name]],
     { stdio: ["ignore", "inherit", "inherit", "ipc"] },
   );
   const exited = once(child, "exit");

@@ -1,0 +1,65 @@
+import { expect, it, onTestFinished } from "vitest";
+
+import type { Engine } from "../../../services/kit/store/engine.ts";
+import { defaultLimits, storeOver } from "../../../services/kit/store/store.ts";
+import { memoryEngine } from "../store/memory-engine.ts";
+import { jobHarness, payload, started } from "./job-harness.ts";
+
+/** An engine that counts the records which its scans have returned. */
+const countingEngine = (): { readonly engine: Engine; readonly scanned: () => number } => {
+  const engine = memoryEngine();
+  let scanned = 0;
+  return {
+    scanned: () => scanned,
+    engine: {
+      ...engine,
+      snapshot: () => {
+        const snapshot = engine.snapshot();
+        return {
+          ...snapshot,
+          async *scan(...range) {
+            for await (const page of snapshot.scan(...range)) {
+              scanned += page.length;
+              yield page;
+            }
+          },
+        };
+      },
+    },
+  };
+};
+
+const startLimited = async () => {
+  const { engine, scanned } = countingEngine();
+  const store = storeOver(engine, defaultLimits);
+  onTestFinished(() => store.close());
+  const harness = await jobHarness({ store, concurrency: 128, concurrencyPerOwner: 4 });
+  return { ...harness, scanned };
+};
+
+it("reads a few of the jobs of an owner at its limit, however many it has", async () => {
+  const { jobs, held, enqueue, scanned } = await startLimited();
+  await enqueue(...Array.from({ length: 500 }, () => ({ kind: "held", owner: "alice", payload })));
+  jobs.start();
+  await started(held, 4);
+  const before = scanned();
+  held[0]?.end({ done: true });
+  await started(held, 5);
+  expect(scanned() - before).toBeLessThan(20);
+});
+
+it("finds the owners after one at its limit", async () => {
+  const { jobs, held, enqueue } = await startLimited();
+  await enqueue(...Array.from({ length: 500 }, () => ({ kind: "held", owner: "alice", payload })));
+  for (const owner of ["bob", "carol"])
+    await enqueue(...Array.from({ length: 5 }, () => ({ kind: "held", owner, payload })));
+  jobs.start();
+  await started(held, 12);
+  held[0]?.end({ done: true });
+  await started(held, 13);
+  expect(Object.groupBy(held, ({ job }) => job.owner)).toMatchObject({
+    alice: { length: 5 },
+    bob: { length: 4 },
+    carol: { length: 4 },
+  });
+});
