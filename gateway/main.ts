@@ -31,7 +31,7 @@ const outside = processTls({ ...own, tlsClientCertificates: "none" }, "gateway",
 warnIfExposed(config.listen, outside, log);
 
 await runProcess(log, async () => {
-  const keyPair = await ensureKeyPair(keysDirectory(config.dataDir), "gateway");
+  const keyPair = await ensureKeyPair(keysDirectory(config), "gateway");
   const file = await openAccessKeyFile({
     path: credentialsFile(config.dataDir),
     clock: systemClock,

@@ -62,6 +62,7 @@ const main = async (): Promise<void> => {
   joinAccessKeys({ file: accessKeys, accounts });
   const running = await startInstallation({
     dataDir: config.dataDir,
+    keysDir: config.keysDir,
     usesFreePorts,
     env,
     log,

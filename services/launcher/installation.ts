@@ -18,6 +18,8 @@ import { supervise } from "./supervisor.ts";
 
 export interface InstallationOptions {
   readonly dataDir: string;
+  /** Unset: in the data directory. */
+  readonly keysDir?: string;
   /** Every process listens on a port that the system chooses, and keeps it over restarts. */
   readonly usesFreePorts: boolean;
   /** Their environment. Secrets in it are passed only to the processes that read them. */
@@ -50,7 +52,7 @@ const root = join(import.meta.dirname, "..", "..");
  * it has stopped the others.
  */
 export const startInstallation = async (options: InstallationOptions): Promise<RunningInstallation> => {
-  await Promise.all(processNames.map((name) => ensureKeyPair(keysDirectory(options.dataDir), name)));
+  await Promise.all(processNames.map((name) => ensureKeyPair(keysDirectory(options), name)));
   const running = new Map<ProcessName, Supervised>();
   const groups = startOrder();
   // With compiled code in the cache a process that died is ready in half the time.

@@ -13,6 +13,7 @@ import { addressSetting, defaultAddress, serviceNames } from "./processes.ts";
  */
 export const sharedSettings = {
   dataDir: text("./data", "Directory that holds each process's data and the installation's keys."),
+  keysDir: text("", "Directory of the key pairs by which the processes know each other; empty: keys in dataDir."),
   logLevel: choice(
     ["info", "fatal", "error", "warn", "debug", "trace", "silent"],
     "Least important lines that are logged.",

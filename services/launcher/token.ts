@@ -16,9 +16,9 @@ await runTool({
   name: "token",
   about: ["Prints a token for calls by RPC as the root of an account. It is valid for five minutes."],
   flag: { name: "account", value: "ID", description: `The account, 12 digits; unset: ${defaultAccountId}.` },
-  run: async ({ dataDir }, account = defaultAccountId) => {
+  run: async (config, account = defaultAccountId) => {
     if (!isAccountId(account)) throw new ConfigError("--account takes 12 digits");
-    const keyPair = await ensureKeyPair(keysDirectory(dataDir), "gateway");
+    const keyPair = await ensureKeyPair(keysDirectory(config), "gateway");
     return createMinter({ keyPair, clock: systemClock }).mint(rootCaller(account), serviceNames);
   },
 });

@@ -194,7 +194,7 @@ export const giveWorkspace = async (calls: SecretCalls): Promise<void> => {
 export const giveServices = async (calls: SecretCalls): Promise<void> => {
   const { plant, note } = calls.secrets;
   const minter = createMinter({
-    keyPair: await ensureKeyPair(keysDirectory(calls.dataDir), "gateway"),
+    keyPair: await ensureKeyPair(keysDirectory(calls), "gateway"),
     clock: systemClock,
   });
   const token = note(

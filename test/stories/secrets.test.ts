@@ -29,8 +29,10 @@ beforeAll(async () => {
   dataDir = await mkdtemp(join(tmpdir(), "quartet-secrets-"));
   endpoint = await startHttpReceiver();
   system = await startLoggedSystem(dataDir, "trace", {
-    QUARTET_ACCESS_KEY_ID: testKey.accessKeyId,
-    QUARTET_SECRET_ACCESS_KEY: secretAccessKey,
+    env: {
+      QUARTET_ACCESS_KEY_ID: testKey.accessKeyId,
+      QUARTET_SECRET_ACCESS_KEY: secretAccessKey,
+    },
   });
 }, 90_000);
 

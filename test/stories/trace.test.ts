@@ -25,8 +25,10 @@ beforeAll(async () => {
   dataDir = await mkdtemp(join(tmpdir(), "quartet-trace-"));
   endpoint = await startHttpReceiver();
   system = await startLoggedSystem(dataDir, "debug", {
-    QUARTET_ACCESS_KEY_ID: testKey.accessKeyId,
-    QUARTET_SECRET_ACCESS_KEY: testKey.secretAccessKey,
+    env: {
+      QUARTET_ACCESS_KEY_ID: testKey.accessKeyId,
+      QUARTET_SECRET_ACCESS_KEY: testKey.secretAccessKey,
+    },
   });
 }, 90_000);
 

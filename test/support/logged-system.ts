@@ -22,21 +22,31 @@ export interface LoggedSystem {
 
 const root = join(import.meta.dirname, "..", "..");
 
-/**
- * Starts an installation on free ports. `env` is added to the environment of all its processes; `checkout` is the copy
- * of the repository that is started.
- */
+/** How the launcher of an installation is started, where it is not this checkout's as the same user. */
+export interface LaunchOptions {
+  /** Added to the environment of all its processes. */
+  readonly env?: NodeJS.ProcessEnv;
+  /** The copy of the repository that is started. */
+  readonly checkout?: string;
+  /** The program and arguments before the flags; unset: this Node and the launcher's script. */
+  readonly command?: readonly string[];
+  /** The user and group that it runs as. */
+  readonly user?: { readonly uid: number; readonly gid: number };
+}
+
+/** Starts an installation on free ports. */
 export const startLoggedSystem = async (
   dataDir: string,
   logLevel: string,
-  env: NodeJS.ProcessEnv = {},
-  checkout = root,
+  { env = {}, checkout = root, command, user }: LaunchOptions = {},
 ): Promise<LoggedSystem> => {
-  const launcher = spawn(
-    process.execPath,
-    [join(checkout, "services", "launch.ts"), "--free-ports", `--log-level=${logLevel}`, `--data-dir=${dataDir}`],
-    { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...env } },
-  );
+  const [program = "", ...argv] = command ?? [process.execPath, join(checkout, "services", "launch.ts")];
+  const launcher = spawn(program, [...argv, "--free-ports", `--log-level=${logLevel}`, `--data-dir=${dataDir}`], {
+    cwd: command === undefined ? process.cwd() : checkout,
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, ...env },
+    ...user,
+  });
   const chunks: Buffer[] = [];
   launcher.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
   launcher.stderr.on("data", (chunk: Buffer) => chunks.push(chunk));

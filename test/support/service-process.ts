@@ -50,7 +50,7 @@ export const startServiceProcess = async <S extends DescService>(
   options: ServiceProcessOptions<S>,
 ): Promise<ServiceProcess<S>> => {
   const { service, folder, dataDir, settings, output } = options;
-  const keyPair = await ensureKeyPair(keysDirectory(dataDir), "gateway");
+  const keyPair = await ensureKeyPair(keysDirectory({ dataDir }), "gateway");
   const minter = createMinter({ keyPair, clock: systemClock });
   const child = fork(join(import.meta.dirname, "../../services", folder, "main.ts"), {
     env: {

@@ -44,6 +44,7 @@ import { guardSpace } from "./space-guard.ts";
 /** The settings that every process of an installation shares, as far as the kit uses them. */
 interface SharedConfig extends TlsConfig {
   readonly dataDir: string;
+  readonly keysDir: string;
   readonly logLevel: string;
   readonly drainMs: number;
 }
@@ -189,7 +190,13 @@ const refuseStart = (name: string, error: unknown): never => {
 };
 
 /** The directory of the key pairs with which the installation's processes authenticate each other. */
-export const keysDirectory = (dataDir: string): string => join(dataDir, "keys");
+export const keysDirectory = ({
+  dataDir,
+  keysDir = "",
+}: {
+  readonly dataDir: string;
+  readonly keysDir?: string;
+}): string => (keysDir === "" ? join(dataDir, "keys") : keysDir);
 
 /** Runs one service as a process: settings, store, keys, server; stops in the reverse order. */
 export const runService = async <S extends DescService, App, Shared extends SettingsTable, Own extends SettingsTable>(
@@ -204,7 +211,7 @@ export const runService = async <S extends DescService, App, Shared extends Sett
   const tls = processTls(shared, declared.name, log);
   warnIfExposed(shared.listen, tls.server, log);
   await runProcess(log, async (control) => {
-    const keys = keysDirectory(shared.dataDir);
+    const keys = keysDirectory(shared);
     const keyPair = await ensureKeyPair(keys, declared.name);
     const directory = join(shared.dataDir, declared.name);
     const space = openDiskSpace(directory, shared, log);

@@ -27,7 +27,7 @@ const services = join(import.meta.dirname, "../../../services");
 
 /** Starts a service on the data directory, on a free port, and waits until it is ready. */
 export const startService = async (name: "event-bus" | "object-storage", dataDir: string): Promise<ServicePeer> => {
-  const keyPair = await ensureKeyPair(keysDirectory(dataDir), "gateway");
+  const keyPair = await ensureKeyPair(keysDirectory({ dataDir }), "gateway");
   const minter = createMinter({ keyPair, clock: systemClock });
   const child = fork(
     join(services, name, "main.ts"),

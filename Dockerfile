@@ -1,0 +1,29 @@
+# Quartet as one image for linux/amd64 and linux/arm64. Without a command it runs the whole system; with
+# `node services/event-bus/main.ts` (or another process's script) one process.
+FROM node:24-bookworm-slim AS packages
+WORKDIR /quartet
+COPY package.json package-lock.json ./
+# No install script is needed: LevelDB's binding comes built for both platforms.
+RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+
+FROM node:24-bookworm-slim
+WORKDIR /quartet
+COPY --from=packages /quartet/node_modules node_modules
+COPY package.json ./
+COPY gen gen
+COPY services services
+COPY gateway gateway
+ENV QUARTET_DATA_DIR=/data \
+    QUARTET_GATEWAY_LISTEN=0.0.0.0:8080 \
+    QUARTET_GATEWAY_ADMIN_LISTEN=0.0.0.0:8089 \
+    QUARTET_REFACTORING_WORKSPACE_PROXY_LISTEN=0.0.0.0:8081 \
+    NODE_COMPILE_CACHE=/tmp/compile-cache
+RUN mkdir /data && chown node:node /data
+VOLUME /data
+USER node
+# The four APIs over HTTP, the applications' traffic, health and metrics.
+EXPOSE 8080 8081 8089
+STOPSIGNAL SIGTERM
+HEALTHCHECK --start-period=60s --interval=10s --timeout=5s \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:8089/readyz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+CMD ["node", "services/launch.ts"]
