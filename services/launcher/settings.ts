@@ -136,6 +136,14 @@ export const objectStorageSettings = {
   ...serviceSettings("object-storage"),
   ...storageSettings,
   eventBusAddress: serviceAddress("event-bus", "Where bucket notifications are sent"),
+  objectOwnership: choice(
+    ["BucketOwnerEnforced", "BucketOwnerPreferred", "ObjectWriter"],
+    "Who owns the objects of a new bucket that does not say it; the first turns ACLs off.",
+  ),
+  publicBuckets: choice(
+    ["allow", "block"],
+    "Whether buckets may be public; block: all four switches against public access are on in every bucket.",
+  ),
 };
 
 const processSettings = {

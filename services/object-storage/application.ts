@@ -1,6 +1,7 @@
 import type { MessageShape } from "@bufbuild/protobuf";
 
 import type { ObjectStorageService } from "../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
+import type { Accounts } from "../kit/accounts/accounts.ts";
 import type { Clock } from "../kit/clock/clock.ts";
 import type { Ids } from "../kit/ids/ids.ts";
 import type { Pages } from "../kit/page-tokens/pages.ts";
@@ -8,6 +9,7 @@ import type { CallContext, Handler, Pending } from "../kit/server/handlers.ts";
 import type { Store } from "../kit/store/store.ts";
 import type { BucketAccess, CopyAccess } from "./access/access.ts";
 import type { ContentStore } from "./content/content-store.ts";
+import type { ObjectOwnership } from "./domain/ownership.ts";
 import type { EventOutbox } from "./events/event-outbox.ts";
 import type { Limits } from "./limits.ts";
 import type { Sequences } from "./store/sequence.ts";
@@ -21,8 +23,14 @@ export interface Application {
   readonly events: EventOutbox;
   readonly sequences: Sequences;
   readonly pages: Pages;
+  /** The declared accounts: their organizations, and their addresses, by which grants may name them. */
+  readonly accounts: Pick<Accounts, "findOrganizationId" | "list">;
   /** The canonical id of an account. */
   readonly canonicalUserId: (accountId: string) => string;
+  /** False: every bucket blocks public access, whatever it says itself. */
+  readonly allowsPublicBuckets: boolean;
+  /** The ownership of buckets that are created without naming one. */
+  readonly newBucketOwnership: ObjectOwnership;
   /** The region of this service's buckets. */
   readonly region: string;
   /** The partition of the ARNs in answers. */

@@ -22,6 +22,9 @@ export const defaultLimits: Limits = {
   bucketsPerAccountMax: 10_000,
 };
 
+/** The hexadecimal digits of the revision of a bucket's rules: so many that no bucket has one twice. */
+export const revisionDigits = 32;
+
 /** Every other limit that a request's own constraints do not hold, each with its unit. */
 export const limits = {
   /** Bytes of a key in UTF-8. */
@@ -34,6 +37,12 @@ export const limits = {
   tagKeyCharactersMax: 128,
   /** Unicode code points. */
   tagValueCharactersMax: 256,
+  /** Grants of an access control list. */
+  grantsPerAclMax: 100,
+  /** Bytes of a bucket's policy in UTF-8. */
+  policyBytesMax: 20 * kibibyte,
+  /** Characters of all bucket policies that are kept parsed. */
+  parsedPolicyCharactersMax: 8 * 1024 * 1024,
   corsRulesMax: 100,
   /** UTF-16 code units. */
   corsRuleIdLengthMax: 255,

@@ -13,11 +13,14 @@ await runService({
   handlers,
   errors: ErrorReasonSchema,
   issuers: { gateway: { anyCaller: true, preauthorizedFor: ["GetBucketCors"] } },
+  evaluatesPolicies: true,
   open: ({ config, ...foundation }) =>
     openObjectStorage({
       ...foundation,
       region: config.region,
       emit: config.emit,
       eventBusAddress: config.eventBusAddress,
+      publicBuckets: config.publicBuckets,
+      objectOwnership: config.objectOwnership,
     }),
 });

@@ -27,6 +27,7 @@ import { BlobPins } from "./blobs/pins.ts";
 import { ContentStore } from "./content/content-store.ts";
 import type { EmitDialect } from "./domain/object-event.ts";
 import { partitionOf } from "./domain/object-event.ts";
+import type { ObjectOwnership } from "./domain/ownership.ts";
 import { deliverEvent, eventDeliveryPolicy } from "./events/event-delivery.ts";
 import { createEventOutbox, objectEventJob } from "./events/event-outbox.ts";
 import type { Limits } from "./limits.ts";
@@ -54,7 +55,11 @@ export interface ObjectStorageOptions {
   readonly tls?: ClientTls;
   readonly limits?: Partial<Limits>;
   /** The declared accounts. Unset: none. */
-  readonly accounts?: Pick<Accounts, "canonicalUserId">;
+  readonly accounts?: Pick<Accounts, "canonicalUserId" | "findOrganizationId" | "list">;
+  /** Whether buckets may be public at all. Unset: they may. */
+  readonly publicBuckets?: "allow" | "block";
+  /** The ownership of new buckets. Unset: BucketOwnerEnforced. */
+  readonly objectOwnership?: ObjectOwnership;
   /** Counts the calls to the event bus. Unset: they are not counted. */
   readonly metrics?: Metrics;
 }
@@ -121,7 +126,10 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
         itemsDefault: limits.bucketsPerPageMax,
         bytesMax: Number.POSITIVE_INFINITY,
       }),
+      accounts: options.accounts ?? noAccounts,
       canonicalUserId: options.accounts?.canonicalUserId ?? derivedCanonicalUserId,
+      allowsPublicBuckets: options.publicBuckets !== "block",
+      newBucketOwnership: options.objectOwnership ?? "BucketOwnerEnforced",
       region: options.region,
       partition: partitionOf(options.emit),
       limits: { ...defaultLimits, ...options.limits },
@@ -135,4 +143,9 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
       await blobs.close();
     },
   };
+};
+
+const noAccounts: Pick<Accounts, "findOrganizationId" | "list"> = {
+  findOrganizationId: () => undefined,
+  list: () => [],
 };

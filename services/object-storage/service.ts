@@ -8,6 +8,22 @@ import type { Application } from "./application.ts";
 import { getBucketAcl, getObjectAcl, putBucketAcl, putObjectAcl } from "./operations/access-control.ts";
 import { deleteObjects } from "./operations/batch-delete.ts";
 import { bucketConfigurations } from "./operations/bucket-configuration.ts";
+import {
+  deleteBucketPolicy,
+  getBucketPolicy,
+  getBucketPolicyStatus,
+  putBucketPolicy,
+} from "./operations/bucket-policy.ts";
+import {
+  deleteBucketOwnershipControls,
+  deletePublicAccessBlock,
+  getBucketOwnershipControls,
+  getBucketRequestPayment,
+  getPublicAccessBlock,
+  putBucketOwnershipControls,
+  putBucketRequestPayment,
+  putPublicAccessBlock,
+} from "./operations/bucket-rules.ts";
 import { createBucket, deleteBucket, getBucketLocation, headBucket, listBuckets } from "./operations/bucket.ts";
 import { copyObject } from "./operations/copy.ts";
 import { completeMultipartUpload } from "./operations/multipart-completion.ts";
@@ -50,14 +66,9 @@ const notOffered = pending(
   "putBucketLogging",
   "getBucketNotification",
   "putBucketNotification",
-  "putBucketOwnershipControls",
-  "deleteBucketOwnershipControls",
-  "putBucketPolicy",
   "putBucketReplication",
-  "putBucketRequestPayment",
   "putBucketVersioning",
   "putBucketWebsite",
-  "putPublicAccessBlock",
   "getObjectLegalHold",
   "putObjectLegalHold",
   "putObjectLockConfiguration",
@@ -106,6 +117,18 @@ export const handlers: Handlers<typeof ObjectStorageService, Application> = guar
     putBucketAcl,
     getObjectAcl,
     putObjectAcl,
+    putBucketPolicy,
+    getBucketPolicy,
+    deleteBucketPolicy,
+    getBucketPolicyStatus,
+    putBucketOwnershipControls,
+    getBucketOwnershipControls,
+    deleteBucketOwnershipControls,
+    putPublicAccessBlock,
+    getPublicAccessBlock,
+    deletePublicAccessBlock,
+    putBucketRequestPayment,
+    getBucketRequestPayment,
     ...bucketConfigurations,
     ...notOffered,
   },

@@ -11,10 +11,12 @@ import type {
   PutObjectResponse,
 } from "../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import { ObjectStorageService } from "../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
+import type { Accounts } from "../../services/kit/accounts/accounts.ts";
 import type { Clock } from "../../services/kit/clock/clock.ts";
 import { systemClock } from "../../services/kit/clock/clock.ts";
 import type { Minter } from "../../services/kit/identity/tokens.ts";
 import type { Limits } from "../../services/object-storage/limits.ts";
+import type { ObjectOwnership } from "../../services/object-storage/domain/ownership.ts";
 import type { OpenObjectStorage } from "../../services/object-storage/open.ts";
 import { openObjectStorage } from "../../services/object-storage/open.ts";
 import { handlers } from "../../services/object-storage/service.ts";
@@ -43,6 +45,9 @@ export interface HarnessOptions {
   readonly eventBusAddress?: string;
   readonly region?: string;
   readonly limits?: Partial<Limits>;
+  readonly objectOwnership?: ObjectOwnership;
+  readonly publicBuckets?: "allow" | "block";
+  readonly accounts?: Accounts;
 }
 
 /** The object storage service on a real port, a real store and real files. */
@@ -74,6 +79,9 @@ export const startHarness = async (options: HarnessOptions = {}): Promise<Harnes
         emit: "amz",
         eventBusAddress: options.eventBusAddress ?? "http://127.0.0.1:1",
         ...(limits && { limits }),
+        ...(options.objectOwnership && { objectOwnership: options.objectOwnership }),
+        ...(options.publicBuckets && { publicBuckets: options.publicBuckets }),
+        ...(options.accounts && { accounts: options.accounts }),
       }),
   });
   return { ...harness, client: harness.clientOf(""), blobsDirectory: join(harness.directory, "blobs", "v1") };

@@ -43,6 +43,8 @@ export interface Resource {
   readonly isGrantedByOwner?: boolean;
   /** Condition keys of the resource, such as its tags. Unset: none. */
   readonly conditions?: Conditions;
+  /** The action that is decided on where it depends on the resource. Unset: the one that the contract names. */
+  readonly action?: string;
   /** What a refusal names. Unset: the ARN. */
   readonly shownAs?: string;
   /** The refusal of whoever may not do it. Unset: access denied. */
@@ -97,7 +99,8 @@ export const decideCall = async (
   const refusedElements = new Set<number>();
   for (const question of questionsOf(call.method, request)) {
     const resource = resourceOf(question, call) ?? (await resolve(question));
-    if (mayAct(rules, call, { action: question.permission.action, resource, read: question.read })) continue;
+    const action = resource.action ?? question.permission.action;
+    if (mayAct(rules, call, { action, resource, read: question.read })) continue;
     if (question.element === undefined) throw refusalOf(rules, question, resource);
     refusedElements.add(question.element);
   }
@@ -174,6 +177,7 @@ const policyRequest = (
 const readsNothing: ReadMember = () => undefined;
 
 const refusalOf = (rules: AccessRules, question: Question, resource: Resource): Error =>
-  resource.refusal?.() ?? accessDenied(rules, question.permission.action, resource.shownAs ?? resource.arn);
+  resource.refusal?.() ??
+  accessDenied(rules, resource.action ?? question.permission.action, resource.shownAs ?? resource.arn);
 
 const withPrefix = (action: string, prefix: string): string => (action.includes(":") ? action : `${prefix}:${action}`);

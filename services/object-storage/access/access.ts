@@ -1,14 +1,25 @@
+import type { ServiceError } from "../../kit/faults/service-error.ts";
+import type { Resource } from "../../kit/access/decide.ts";
 import type { Reader } from "../../kit/store/store.ts";
+import type { AclRules } from "../domain/object-acl.ts";
 import type { Bucket } from "../store/bucket.ts";
 
 /** A bucket that the call may use. Only through it does an operation reach the bucket. */
 export interface AuthorizedBucket {
   readonly name: string;
+  /** The bucket as it was when the call was last decided. */
+  readonly known: Bucket;
   /**
-   * The bucket as it is in this read or transaction. The access is checked again, so this fails as the guard does if
-   * the bucket was deleted since, or now belongs to another account.
+   * The bucket as it is in this read or transaction. If something that the decision depends on has changed, the call is
+   * decided again, so this fails as the guard does if the caller may no longer do it.
    */
   in(reader: Reader): Promise<Bucket>;
+  /** What decides which ACLs the bucket accepts. */
+  aclRules(bucket: Bucket): AclRules;
+  /** The bucket as the resource of an action that the call does not declare. */
+  asResource(action: string): Resource;
+  /** The refusal of a key that does not exist: NO_SUCH_KEY for who may list the bucket, else ACCESS_DENIED. */
+  noSuchKey(key: string): ServiceError;
 }
 
 /** An object that the call may copy from. */
@@ -22,6 +33,8 @@ export interface AuthorizedSource {
 /** The access of an operation whose request names a bucket. */
 export interface BucketAccess {
   readonly bucket: AuthorizedBucket;
+  /** The indexes of the objects of a batch that the caller may not delete, as last decided. */
+  readonly refusedElements: ReadonlySet<number>;
 }
 
 /** The access of an operation that copies. */

@@ -1,9 +1,15 @@
 import { ObjectStorageService } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
+import { decideCall } from "../../kit/access/decide.ts";
+import type { Resource } from "../../kit/access/decide.ts";
+import type { Question } from "../../kit/access/questions.ts";
+import { textOf } from "../../kit/access/questions.ts";
+import { arn } from "../../kit/arn/arn.ts";
 import type { Guard } from "../../kit/server/guard.ts";
-import type { Store } from "../../kit/store/store.ts";
-import { parseCopySource } from "../domain/copy-source.ts";
+import type { CallContext } from "../../kit/server/handlers.ts";
 import type { CopyAccess } from "./access.ts";
-import { accessDenied, openBucket } from "./bucket-access.ts";
+import { openAccess } from "./call-access.ts";
+import type { AccessApplication, AccessCall } from "./resources.ts";
+import { rules } from "./rules.ts";
 
 /** The members by which requests of all operations name buckets. A member that a request does not have is undefined. */
 interface BucketMembers {
@@ -17,25 +23,44 @@ interface BucketMembers {
 const creation = ObjectStorageService.method.createBucket.name;
 
 /**
- * Decides whether a call may reach its handler, before any content of an upload is read. Opens the existing buckets
- * that the request names, in one read, and hands them to the handler as `context.access`: the bucket, and the source of
- * a copy. The type of each operation has only those that its request names. Checks, in order:
- *  1. an operation on no existing bucket: the caller is not anonymous (ACCESS_DENIED);
- *  2. the bucket is accessible, see `authorizeBucket`;
- *  3. the copy source is a bucket and a key (INVALID_ARGUMENT) and not an ARN (MEMBER_NOT_IMPLEMENTED);
- *  4. the bucket of the source is accessible, as the first one.
+ * Decides whether a call may reach its handler, before any content of an upload is read. In one read, finds the
+ * existing buckets that the request names with what decides on them: policy, ACL, ownership, public access block, and
+ * the object itself where its ACL or tags count. They are handed to the handler as `context.access`; the type of each
+ * operation has only those that its request names. Checks, in order:
+ *  1. the bucket exists and has the expected owner, see `findNamedBucket`;
+ *  2. the copy source is a bucket and a key (INVALID_ARGUMENT) and not an ARN (MEMBER_NOT_IMPLEMENTED);
+ *  3. the bucket of the source, as the first one;
+ *  4. every permission that the request needs (ACCESS_DENIED); those of a batch are decided for each object.
  */
-export const guard: Guard<{ readonly store: Store }, CopyAccess> = async (request, context) => {
+export const guard: Guard<AccessApplication, CopyAccess> = async (request, context) => {
   const { bucket: name, expectedBucketOwner, copySource, expectedSourceBucketOwner } = request as BucketMembers;
   if (name === undefined || context.method.name === creation) {
-    if (context.caller.isAnonymous) throw accessDenied(context, name ?? "*");
+    await decideCall(rules, context, request, async (question) => newBucket(question, context));
     return {} as CopyAccess;
   }
-  return context.app.store.read(async (reader) => {
-    const bucket = await openBucket(reader, context, { name, expectedOwner: expectedBucketOwner });
-    if (copySource === undefined) return { bucket } as CopyAccess;
-    const source = parseCopySource(copySource);
-    const named = { name: source.bucket, expectedOwner: expectedSourceBucketOwner };
-    return { bucket, source: { ...source, bucket: await openBucket(reader, context, named) } };
-  });
+  const named = {
+    own: { name, expectedOwner: expectedBucketOwner },
+    source: copySource === undefined ? undefined : { text: copySource, expectedOwner: expectedSourceBucketOwner },
+  };
+  return context.app.store.read((reader) => openAccess(reader, context, request, named, isPreflight(context)));
+};
+
+/** The gateway may read CORS rules without a caller, because a preflight request is unsigned. */
+const isPreflight = ({ caller, method }: Pick<CallContext<unknown>, "caller" | "method">): boolean =>
+  method.name === ObjectStorageService.method.getBucketCors.name &&
+  caller.isAnonymous &&
+  caller.isPreauthorized === true;
+
+/** A bucket that is to be created in the caller's account. A private ACL, which it has anyway, needs no permission. */
+const newBucket = (question: Question, { app, caller }: AccessCall): Resource => {
+  const name = textOf(question, "bucket");
+  const region = textOf(question, "create_bucket_configuration.location_constraint");
+  const isPrivate = question.permission.action === "PutBucketAcl" && textOf(question, "acl") === "private";
+  return {
+    arn: arn({ partition: app.partition, service: "s3", region: "", account: "", resource: name }),
+    ownerAccountId: caller.accountId,
+    conditions: new Map(region === "" ? [] : [["s3:locationconstraint", [region]]]),
+    shownAs: name,
+    ...(isPrivate && { action: "CreateBucket" }),
+  };
 };

@@ -30,7 +30,7 @@ export const findSource = async (
   const { bucket, key } = access.source;
   const { bucketId } = await bucket.in(reader);
   const found = await findCurrent(reader, bucketId, key);
-  if (found === undefined) throw fault(ErrorReason.NO_SUCH_KEY, { key });
+  if (found === undefined) throw bucket.noSuchKey(key);
   const subject = { eTag: found.version.eTag, lastModifiedMs: Number(found.version.lastModifiedMs) };
   checkCopyConditions(conditions, subject, app.clock.now());
   return found;

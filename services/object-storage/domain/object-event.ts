@@ -47,7 +47,7 @@ export const busEntryOf = (event: ObjectEventRecord, dialect: EmitDialect): BusE
       sequencer: sequencer(Number(event.sequence)),
     },
     "request-id": event.requestId,
-    requester: event.requesterAccountId,
+    requester: event.requesterAccountId === "" ? "anonymous" : event.requesterAccountId,
     ...(event.sourceIpAddress === "" ? {} : { "source-ip-address": event.sourceIpAddress }),
     reason: event.reason,
     ...(event.deletionType === "" ? {} : { "deletion-type": event.deletionType }),

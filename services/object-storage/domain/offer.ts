@@ -17,7 +17,6 @@ export interface UnofferedMembers {
   readonly objectLockRetainUntilDate?: unknown;
   readonly objectLockLegalHoldStatus?: string;
   readonly objectLockEnabledForBucket?: boolean;
-  readonly objectOwnership?: string;
   readonly bucketNamespace?: string;
   readonly writeOffsetBytes?: bigint;
   readonly annotationDirective?: string;
@@ -42,7 +41,6 @@ const unoffered: Readonly<Record<Member, readonly [header: string, harmless?: re
   objectLockRetainUntilDate: ["x-svc-object-lock-retain-until-date"],
   objectLockLegalHoldStatus: ["x-svc-object-lock-legal-hold", ["OFF"]],
   objectLockEnabledForBucket: ["x-svc-bucket-object-lock-enabled", [false]],
-  objectOwnership: ["x-svc-object-ownership", ["BucketOwnerEnforced"]],
   bucketNamespace: ["x-svc-bucket-namespace", ["global"]],
   writeOffsetBytes: ["x-svc-write-offset-bytes"],
   annotationDirective: ["x-svc-object-annotation-directive"],

@@ -6,6 +6,7 @@ import type { EventBusService } from "../../../gen/quartet/eventbus/v1/event_bus
 import type { ObjectEventRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import { ObjectEventRecordSchema } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import type { Caller } from "../../kit/identity/caller.ts";
+import { rootCaller } from "../../kit/identity/caller.ts";
 import type { Minter } from "../../kit/identity/tokens.ts";
 import type { JobHandler, JobPolicy } from "../../kit/jobs/jobs.ts";
 import { exponentialBackoff } from "../../kit/jobs/jobs.ts";
@@ -54,16 +55,13 @@ export const deliverEvent =
   };
 
 /**
- * The original principal. Its policies are not evaluated, because the bucket's owner, who configured the notification,
- * allowed it.
+ * The original principal; the owner's root for one of another account or for nobody, because events go to the bus of
+ * the bucket's owner. Policies are not evaluated: the owner, who configured the notification, allowed it.
  */
 const requesterOf = (event: ObjectEventRecord): Caller => ({
-  accountId: event.requesterAccountId,
-  principalArn: event.requesterArn,
-  isRoot: event.isRequesterRoot,
-  isAnonymous: false,
-  policies: [],
+  ...(event.requesterAccountId === event.bucketAccountId
+    ? { ...rootCaller(event.bucketAccountId), principalArn: event.requesterArn, isRoot: event.isRequesterRoot }
+    : rootCaller(event.bucketAccountId)),
   isPreauthorized: true,
-  issuer: "",
   ...(event.sourceIpAddress === "" ? {} : { sourceIp: event.sourceIpAddress }),
 });

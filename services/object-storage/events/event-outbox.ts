@@ -33,7 +33,7 @@ interface ObjectDeleted extends ChangeBase {
 }
 
 interface ObjectTagged extends ChangeBase {
-  readonly kind: "tagged" | "untagged";
+  readonly kind: "tagged" | "untagged" | "acl-changed";
   readonly eTag: string;
 }
 
@@ -81,5 +81,7 @@ const describe = (change: ObjectChange) => {
       return { detailType: "Object Tags Added", eTag: change.eTag };
     case "untagged":
       return { detailType: "Object Tags Deleted", eTag: change.eTag };
+    case "acl-changed":
+      return { detailType: "Object ACL Updated", eTag: change.eTag };
   }
 };

@@ -2,6 +2,7 @@ import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_
 import type { ObjectIdentifier } from "../../../gen/quartet/objectstorage/v1/object_pb.ts";
 import { ServiceError } from "../../kit/faults/service-error.ts";
 import type { Transaction } from "../../kit/store/store.ts";
+import { accessDenied } from "../access/named-buckets.ts";
 import type { BucketContext, Operation } from "../application.ts";
 import { deleteCurrent } from "../content/deletion.ts";
 import { checkKey } from "../domain/object-attributes.ts";
@@ -20,7 +21,7 @@ type Outcome =
  * refusal of one object is returned next to those that are deleted. Checks, in order:
  *  1. the request asks for nothing that is not offered;
  *  2. the list is not empty, not too long, and each entry has a key;
- *  3. for each object: the key's length, the version id, the conditions.
+ *  3. for each object: the caller may delete it, the key's length, the version id, the conditions.
  */
 export const deleteObjects: Operation<"deleteObjects"> = async (request, context) => {
   checkOffered(request);
@@ -36,7 +37,12 @@ export const deleteObjects: Operation<"deleteObjects"> = async (request, context
         async (transaction) => {
           const bucket = await context.access.bucket.in(transaction);
           const done: Outcome[] = [];
-          for (const object of batch) done.push(await deleteOne(transaction, context, bucket, object));
+          for (const [index, object] of batch.entries())
+            done.push(
+              context.access.refusedElements.has(at + index)
+                ? { refused: accessDenied("DeleteObject", `${bucket.name}/${object.key ?? ""}`), of: object }
+                : await deleteOne(transaction, context, bucket, object),
+            );
           return done;
         },
         { signal: context.signal },

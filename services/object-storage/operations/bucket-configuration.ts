@@ -112,9 +112,6 @@ const absent =
 
 const deleted = fixed({});
 
-/** Access control lists are off: the bucket's owner owns everything in it. */
-const bucketOwnerEnforced = { rules: [{ objectOwnership: "BucketOwnerEnforced" }] };
-
 /** All operations on configurations. */
 export const bucketConfigurations = {
   putBucketCors: puts(cors),
@@ -127,16 +124,9 @@ export const bucketConfigurations = {
   getBucketNotificationConfiguration: gets(notification),
   getBucketAccelerateConfiguration: fixed({}),
   getBucketLogging: fixed({}),
-  getBucketOwnershipControls: fixed({ ownershipControls: bucketOwnerEnforced }),
-  getBucketRequestPayment: fixed({ payer: "BucketOwner" }),
   getBucketVersioning: fixed({}),
-  getBucketPolicy: absent(ErrorReason.NO_SUCH_BUCKET_POLICY),
-  getBucketPolicyStatus: absent(ErrorReason.NO_SUCH_BUCKET_POLICY),
-  deleteBucketPolicy: deleted,
   getBucketEncryption: absent(ErrorReason.ENCRYPTION_CONFIGURATION_NOT_FOUND),
   deleteBucketEncryption: deleted,
-  getPublicAccessBlock: absent(ErrorReason.NO_SUCH_PUBLIC_ACCESS_BLOCK_CONFIGURATION),
-  deletePublicAccessBlock: deleted,
   getBucketLifecycle: absent(ErrorReason.NO_SUCH_LIFECYCLE_CONFIGURATION),
   getBucketLifecycleConfiguration: absent(ErrorReason.NO_SUCH_LIFECYCLE_CONFIGURATION),
   deleteBucketLifecycle: deleted,

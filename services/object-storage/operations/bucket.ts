@@ -1,14 +1,20 @@
 import { create } from "@bufbuild/protobuf";
 
+import type { AclRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import { TaggingSchema } from "../../../gen/quartet/objectstorage/v1/tagging_pb.ts";
 import { arn } from "../../kit/arn/arn.ts";
+import { accessDenied } from "../access/named-buckets.ts";
 import type { Application, Operation } from "../application.ts";
-import { checkBucketAcl } from "../domain/access-control.ts";
+import { isOwnersControl, isPublicAcl } from "../domain/acl.ts";
+import type { AclMembers } from "../domain/acl-request.ts";
+import { aclOf, readAcl } from "../domain/acl-request.ts";
 import { isBucketName } from "../domain/bucket-name.ts";
 import { instant } from "../domain/instant.ts";
 import { chooseRegion, locationConstraintOf } from "../domain/location.ts";
 import { checkOffered } from "../domain/offer.ts";
+import type { ObjectOwnership } from "../domain/ownership.ts";
+import { findOwnership } from "../domain/ownership.ts";
 import { ownerOf } from "../domain/owner.ts";
 import { planTagging } from "../domain/tags.ts";
 import { fault, memberNotOffered } from "../faults.ts";
@@ -21,6 +27,7 @@ import {
   findBucket,
   isBucketEmpty,
   listAccountBuckets,
+  rulesOfNew,
 } from "../store/bucket.ts";
 import { putDocument } from "../store/configuration.ts";
 
@@ -28,7 +35,7 @@ import { putDocument } from "../store/configuration.ts";
  * Creates an empty bucket of the caller's account. Repeating it is refused and changes nothing. Checks, in order:
  *  1. the name follows the rules of bucket names;
  *  2. the request asks for nothing that is not offered;
- *  3. its ACL grants nothing to others;
+ *  3. its ACL is valid, grants something to others only where ACLs count, and to everybody only where it may;
  *  4. the region is the service's;
  *  5. the tags are valid;
  *  6. the name is free: not a bucket of the caller's account, nor of another;
@@ -40,7 +47,8 @@ export const createBucket: Operation<"createBucket"> = async (request, { app, ca
   checkOffered(request);
   if (configuration?.location !== undefined) throw memberNotOffered("Location");
   if (configuration?.bucket !== undefined) throw memberNotOffered("Bucket");
-  checkBucketAcl(request);
+  const ownership = findOwnership(request.objectOwnership) ?? app.newBucketOwnership;
+  const acl = aclOfNew(request, ownership, app, caller.accountId);
   const region = chooseRegion(configuration?.locationConstraint, app.region);
   const tagging = planTagging(create(TaggingSchema, { tagSet: configuration?.tags ?? [] }), limits.tagsPerBucketMax);
 
@@ -50,6 +58,9 @@ export const createBucket: Operation<"createBucket"> = async (request, { app, ca
     accountId: caller.accountId,
     region,
     createdMs: app.clock.now(),
+    ...rulesOfNew(ownership),
+    acl,
+    accessRevision: "",
   };
   await app.store.transact(async (transaction) => {
     const existing = await findBucket(transaction, name);
@@ -64,6 +75,21 @@ export const createBucket: Operation<"createBucket"> = async (request, { app, ca
   });
 
   return { location: `/${name}`, bucketArn: bucketArn(app, name) };
+};
+
+/** The ACL of a new bucket; undefined: the owner's full control. */
+const aclOfNew = (
+  request: AclMembers & { readonly bucket: string },
+  ownership: ObjectOwnership,
+  app: Application,
+  accountId: string,
+): AclRecord | undefined => {
+  const owner = app.canonicalUserId(accountId);
+  const acl = aclOf(readAcl(request, app.accounts), { owner, bucketOwner: owner });
+  if (isOwnersControl(acl, owner)) return undefined;
+  if (ownership === "BucketOwnerEnforced") throw fault(ErrorReason.INVALID_BUCKET_ACL_WITH_OBJECT_OWNERSHIP);
+  if (!app.allowsPublicBuckets && isPublicAcl(acl)) throw accessDenied("PutBucketAcl", request.bucket);
+  return acl;
 };
 
 /** Returns the region and ARN of a bucket. The guard refuses if it does not exist or the caller may not use it. */

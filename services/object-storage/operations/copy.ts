@@ -6,11 +6,13 @@ import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_
 import type { CopyObjectRequest } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import type { CopyContext, Operation } from "../application.ts";
 import { digestSource, findSource, findSourceAgain } from "../content/copy-source-lookup.ts";
-import { checkObjectAcl } from "../domain/access-control.ts";
+import { readAcl } from "../domain/acl-request.ts";
 import type { ChecksumAlgorithm } from "../domain/checksum-algorithm.ts";
 import { evaluateWriteConditions, quoteETag } from "../domain/conditions.ts";
 import { readAlgorithm } from "../domain/expected-checksums.ts";
 import { instant } from "../domain/instant.ts";
+import type { PlannedOwner } from "../domain/object-acl.ts";
+import { planNewObject } from "../domain/object-acl.ts";
 import type { ObjectAttributes } from "../domain/object-attributes.ts";
 import { checkKey, planAttributes } from "../domain/object-attributes.ts";
 import { checkVersionId, describeChecksum } from "../domain/object-version.ts";
@@ -25,7 +27,7 @@ import { findCurrentRow, putNullVersion } from "../store/object.ts";
  * the checksum, unless another algorithm is named, for which the source is read. Checks, in order:
  *  1. the key is not too long;
  *  2. the request asks for nothing that is not offered;
- *  3. its ACL grants nothing to others;
+ *  3. its ACL is valid, see `readAcl`, and one that the bucket accepts, see `planNewObject`;
  *  4. the source's version id is one that an object can have;
  *  5. metadata, headers, tags, storage class and checksum algorithm are valid;
  *  6. the source's key exists, and the conditions on it hold;
@@ -37,7 +39,8 @@ export const copyObject: Operation<"copyObject"> = async (request, context) => {
   const { app, access } = context;
   checkKey(request.key);
   checkOffered(request);
-  checkObjectAcl(request);
+  const requestedAcl = readAcl(request, app.accounts);
+  planNewObject(access.bucket.aclRules(access.bucket.known), context.caller, requestedAcl);
   checkVersionId(access.source.versionId);
   const attributes = planAttributes(request);
   const algorithm = readAlgorithm(request.checksumAlgorithm);
@@ -55,7 +58,8 @@ export const copyObject: Operation<"copyObject"> = async (request, context) => {
       const outcome = evaluateWriteConditions(request, await findCurrentRow(transaction, bucket.bucketId, request.key));
       if (outcome.kind === "failed") throw fault(ErrorReason.PRECONDITION_FAILED, { condition: outcome.condition });
       if (outcome.kind === "absent") throw fault(ErrorReason.NO_SUCH_KEY, { key: request.key });
-      const copy = copyOf(current.version, request, attributes, checksum, context.caller.accountId, nowMs);
+      const owner = planNewObject(access.bucket.aclRules(bucket), context.caller, requestedAcl);
+      const copy = copyOf(current.version, request, attributes, checksum, owner, nowMs);
       await shareExtents(transaction, copy.extents);
       const sequence = await putNullVersion(transaction, app.sequences, bucket.bucketId, request.key, copy, nowMs);
       await app.events.announce(transaction, context, bucket, {
@@ -122,7 +126,7 @@ const copyOf = (
   request: CopyObjectRequest,
   attributes: ObjectAttributes,
   checksum: Checksum | undefined,
-  ownerAccountId: string,
+  { ownerAccountId, acl }: PlannedOwner,
   nowMs: number,
 ) => {
   const isReplaced = request.metadataDirective === "REPLACE";
@@ -136,6 +140,7 @@ const copyOf = (
     parts: source.parts,
     storageClass: attributes.storageClass,
     ownerAccountId,
+    ...(acl && { acl }),
     contentHeaders: isReplaced ? attributes.contentHeaders : { ...kept, websiteRedirectLocation },
     metadata: isReplaced ? attributes.metadata : source.metadata,
     tags:

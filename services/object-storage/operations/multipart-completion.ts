@@ -123,6 +123,7 @@ const versionOf = (upload: UploadRecord, object: CompletedObject, checksum: Uplo
   sizeBytes: BigInt(object.sizeBytes),
   storageClass: upload.storageClass,
   ownerAccountId: upload.ownerAccountId,
+  ...(upload.acl && { acl: upload.acl }),
   ...(upload.contentHeaders === undefined ? {} : { contentHeaders: upload.contentHeaders }),
   metadata: upload.metadata,
   tags: upload.tags,

@@ -1,17 +1,20 @@
 import type { UploadRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import type { Application, Operation } from "../application.ts";
-import { checkObjectAcl } from "../domain/access-control.ts";
+import { readAcl } from "../domain/acl-request.ts";
 import { checksumMembers, encodeDigest, findChecksumAlgorithm } from "../domain/checksum-algorithm.ts";
 import { quoteETag } from "../domain/conditions.ts";
 import { instant } from "../domain/instant.ts";
 import { encodeListed, listPage } from "../domain/listing.ts";
 import { planUploadChecksum } from "../domain/multipart-checksum.ts";
+import { planNewObject } from "../domain/object-acl.ts";
 import { checkKey, planAttributes } from "../domain/object-attributes.ts";
 import { checkOffered } from "../domain/offer.ts";
-import { ownerOf } from "../domain/owner.ts";
+import { anonymousUserId, ownerOf } from "../domain/owner.ts";
+import { ownerNow } from "../domain/ownership.ts";
 import { fault, invalidArgument } from "../faults.ts";
 import { limits } from "../limits.ts";
+import type { Bucket } from "../store/bucket.ts";
 import { findCurrentRow } from "../store/object.ts";
 import { createUpload, endUpload, findUpload, listStoredParts, readAllParts, readUploadRows } from "../store/upload.ts";
 
@@ -23,28 +26,32 @@ const randomDigits = 32;
  * Starts a multipart upload; each call starts another one. Checks, in order:
  *  1. the key is not too long;
  *  2. the request asks for nothing that is not offered;
- *  3. its ACL grants nothing to others;
+ *  3. its ACL is valid, see `readAcl`, and one that the bucket accepts, see `planNewObject`;
  *  4. metadata, headers, tags and storage class are valid;
  *  5. the checksum algorithm has the checksum type.
  */
 export const createMultipartUpload: Operation<"createMultipartUpload"> = async (request, { app, access, caller }) => {
   checkKey(request.key);
   checkOffered(request);
-  checkObjectAcl(request);
+  const requestedAcl = readAcl(request, app.accounts);
+  planNewObject(access.bucket.aclRules(access.bucket.known), caller, requestedAcl);
   const attributes = planAttributes(request);
   const checksum = planUploadChecksum(request);
   const nowMs = app.clock.now();
   const uploadId = nowMs.toString(16).padStart(instantDigits, "0") + app.ids.hex(randomDigits);
 
   await app.store.transact(async (transaction) => {
-    const { bucketId } = await access.bucket.in(transaction);
+    const bucket = await access.bucket.in(transaction);
+    const { bucketId } = bucket;
+    const { ownerAccountId, acl } = planNewObject(access.bucket.aclRules(bucket), caller, requestedAcl);
     const current = await findCurrentRow(transaction, bucketId, request.key);
     createUpload(
       transaction,
       { bucketId, key: request.key, uploadId },
       {
         initiatedMs: BigInt(nowMs),
-        ownerAccountId: caller.accountId,
+        ownerAccountId,
+        ...(acl && { acl }),
         initiatorArn: caller.principalArn,
         storageClass: attributes.storageClass,
         contentHeaders: attributes.contentHeaders,
@@ -97,11 +104,15 @@ export const listParts: Operation<"listParts"> = async (request, { app, access }
   checkOffered(request);
   const maxParts = Math.min(request.maxParts ?? limits.entriesPerPageMax, limits.entriesPerPageMax);
   const marker = request.partNumberMarker ?? 0;
-  const { upload, found } = await app.store.read(async (reader) => {
-    const { bucketId } = await access.bucket.in(reader);
-    const open = await findUpload(reader, { bucketId, key: request.key, uploadId: request.uploadId });
+  const { bucket, upload, found } = await app.store.read(async (reader) => {
+    const opened = await access.bucket.in(reader);
+    const open = await findUpload(reader, { bucketId: opened.bucketId, key: request.key, uploadId: request.uploadId });
     if (open === undefined) throw fault(ErrorReason.NO_SUCH_UPLOAD, { upload_id: request.uploadId });
-    return { upload: open, found: await listStoredParts(reader, request.uploadId, marker, maxParts + 1) };
+    return {
+      bucket: opened,
+      upload: open,
+      found: await listStoredParts(reader, request.uploadId, marker, maxParts + 1),
+    };
   });
 
   const page = found.slice(0, maxParts);
@@ -125,7 +136,7 @@ export const listParts: Operation<"listParts"> = async (request, { app, access }
           : { [checksumMembers[algorithm]]: encodeDigest(value.checksum.value) }),
       };
     }),
-    ...describeUpload(app, upload),
+    ...describeUpload(app, bucket, upload),
   };
 };
 
@@ -136,12 +147,12 @@ export const listMultipartUploads: Operation<"listMultipartUploads"> = async (re
   if (uploadIdMarker !== undefined && !/^[0-9a-f]{44}$/.test(uploadIdMarker))
     throw invalidArgument("upload-id-marker", uploadIdMarker, "Invalid uploadId marker");
   const maxUploads = Math.min(request.maxUploads ?? limits.entriesPerPageMax, limits.entriesPerPageMax);
-  const page = await app.store.read(async (reader) => {
-    const { bucketId } = await access.bucket.in(reader);
+  const { bucket, page } = await app.store.read(async (reader) => {
+    const opened = await access.bucket.in(reader);
     const start = { name: keyMarker, position: { key: keyMarker, uploadId: uploadIdMarker } };
-    return listPage({ prefix, delimiter, start, entriesMax: maxUploads }, (seek, limit) =>
-      readUploadRows(reader, bucketId, prefix, seek, limit),
-    );
+    const listing = { prefix, delimiter, start, entriesMax: maxUploads };
+    const rows = await listPage(listing, (seek, limit) => readUploadRows(reader, opened.bucketId, prefix, seek, limit));
+    return { bucket: opened, page: rows };
   });
 
   const listed = encodeListed(request.encodingType);
@@ -164,7 +175,7 @@ export const listMultipartUploads: Operation<"listMultipartUploads"> = async (re
               uploadId: entry.row.uploadId,
               key: listed(entry.name),
               initiated: instant(Number(entry.row.upload.initiatedMs)),
-              ...describeUpload(app, entry.row.upload),
+              ...describeUpload(app, bucket, entry.row.upload),
             },
           ]
         : [],
@@ -175,9 +186,12 @@ export const listMultipartUploads: Operation<"listMultipartUploads"> = async (re
   };
 };
 
-const describeUpload = (app: Application, upload: UploadRecord) => ({
-  initiator: { id: upload.initiatorArn, displayName: upload.initiatorArn.split(/[:/]/).at(-1) },
-  owner: ownerOf(app, upload.ownerAccountId),
+const describeUpload = (app: Application, bucket: Bucket, upload: UploadRecord) => ({
+  initiator:
+    upload.initiatorArn === ""
+      ? { id: anonymousUserId, displayName: "anonymous" }
+      : { id: upload.initiatorArn, displayName: upload.initiatorArn.split(/[:/]/).at(-1) },
+  owner: ownerOf(app, ownerNow(bucket, upload.ownerAccountId)),
   storageClass: upload.storageClass,
   checksumAlgorithm: upload.isChecksumRequested ? upload.checksumAlgorithm : undefined,
   checksumType: upload.isChecksumRequested ? upload.checksumType : undefined,

@@ -1,12 +1,11 @@
 import type { VersionRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
-import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import type { GetObjectAttributesRequest } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import type { Operation } from "../application.ts";
 import { checksumMembers, encodeDigest, findChecksumAlgorithm } from "../domain/checksum-algorithm.ts";
 import { instant } from "../domain/instant.ts";
 import { checkVersionId, describeChecksum } from "../domain/object-version.ts";
 import { checkOffered } from "../domain/offer.ts";
-import { fault, invalidArgument } from "../faults.ts";
+import { invalidArgument } from "../faults.ts";
 import { limits } from "../limits.ts";
 import { findCurrent } from "../store/object.ts";
 
@@ -28,7 +27,7 @@ export const getObjectAttributes: Operation<"getObjectAttributes"> = async (requ
   const { version } = await app.store.read(async (reader) => {
     const { bucketId } = await access.bucket.in(reader);
     const found = await findCurrent(reader, bucketId, request.key);
-    if (found === undefined) throw fault(ErrorReason.NO_SUCH_KEY, { key: request.key });
+    if (found === undefined) throw access.bucket.noSuchKey(request.key);
     return found;
   });
 

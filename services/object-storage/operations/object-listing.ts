@@ -6,8 +6,10 @@ import type { ListingPage } from "../domain/listing.ts";
 import { encodeListed, listPage } from "../domain/listing.ts";
 import { checkVersionId, nullVersionId } from "../domain/object-version.ts";
 import { ownerOf } from "../domain/owner.ts";
+import { ownerNow } from "../domain/ownership.ts";
 import { invalidArgument } from "../faults.ts";
 import { limits } from "../limits.ts";
+import type { Bucket } from "../store/bucket.ts";
 import { readCurrentRows } from "../store/object.ts";
 
 /**
@@ -114,33 +116,32 @@ interface KeyListing {
   readonly entriesMax: number;
 }
 
-const readPage = (
-  { app, access }: BucketContext,
-  { start, ...listing }: KeyListing,
-): Promise<ListingPage<CurrentVersionRecord>> =>
+/** A page, and the bucket as it was when the page was read. */
+interface BucketPage extends ListingPage<CurrentVersionRecord> {
+  readonly bucket: Bucket;
+}
+
+const readPage = ({ app, access }: BucketContext, { start, ...listing }: KeyListing): Promise<BucketPage> =>
   app.store.read(async (reader) => {
-    const { bucketId } = await access.bucket.in(reader);
-    return listPage({ ...listing, start: { name: start, position: start } }, (seek, limit) =>
-      readCurrentRows(reader, bucketId, listing.prefix, seek, limit),
+    const bucket = await access.bucket.in(reader);
+    const page = await listPage({ ...listing, start: { name: start, position: start } }, (seek, limit) =>
+      readCurrentRows(reader, bucket.bucketId, listing.prefix, seek, limit),
     );
+    return { ...page, bucket };
   });
 
 /** Owners are included if the application is given. */
-const describePage = (
-  page: ListingPage<CurrentVersionRecord>,
-  listed: (text: string) => string,
-  app: Application | undefined,
-) => ({
+const describePage = (page: BucketPage, listed: (text: string) => string, app: Application | undefined) => ({
   isTruncated: page.isTruncated,
   contents: page.entries.flatMap((entry) =>
-    entry.kind === "row" ? [describeRow(listed(entry.name), entry.row, app)] : [],
+    entry.kind === "row" ? [describeRow(listed(entry.name), entry.row, page.bucket, app)] : [],
   ),
   commonPrefixes: page.entries.flatMap((entry) =>
     entry.kind === "common-prefix" ? [{ prefix: listed(entry.name) }] : [],
   ),
 });
 
-const describeRow = (key: string, row: CurrentVersionRecord, app: Application | undefined) => ({
+const describeRow = (key: string, row: CurrentVersionRecord, bucket: Bucket, app: Application | undefined) => ({
   key,
   lastModified: instant(Number(row.lastModifiedMs)),
   eTag: quoteETag(row.eTag),
@@ -148,5 +149,5 @@ const describeRow = (key: string, row: CurrentVersionRecord, app: Application | 
   checksumType: row.checksumType === "" ? undefined : row.checksumType,
   size: row.sizeBytes,
   storageClass: row.storageClass,
-  owner: app === undefined ? undefined : ownerOf(app, row.ownerAccountId),
+  owner: app === undefined ? undefined : ownerOf(app, ownerNow(bucket, row.ownerAccountId)),
 });

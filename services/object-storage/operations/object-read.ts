@@ -74,7 +74,7 @@ const openForRead = async (
 ): Promise<{ readonly found: CurrentObject; readonly selection: ReadSelection }> => {
   const { bucketId } = await context.access.bucket.in(reader);
   const found = await findCurrent(reader, bucketId, request.key);
-  if (found === undefined) throw fault(ErrorReason.NO_SUCH_KEY, { key: request.key });
+  if (found === undefined) throw context.access.bucket.noSuchKey(request.key);
   checkConditions(request, found, context.app.clock.now());
   return { found, selection: selectContent(found.version, request) };
 };

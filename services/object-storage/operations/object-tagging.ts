@@ -1,4 +1,3 @@
-import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import type {
   DeleteObjectTaggingRequest,
   PutObjectTaggingRequest,
@@ -7,7 +6,6 @@ import type { BucketContext, Operation } from "../application.ts";
 import { checkVersionId } from "../domain/object-version.ts";
 import type { TagPair } from "../domain/tags.ts";
 import { planTagging, tagPairs } from "../domain/tags.ts";
-import { fault } from "../faults.ts";
 import { limits } from "../limits.ts";
 import { findCurrent, putTags } from "../store/object.ts";
 
@@ -30,7 +28,7 @@ export const getObjectTagging: Operation<"getObjectTagging"> = async (request, {
     const { bucketId } = await access.bucket.in(reader);
     return findCurrent(reader, bucketId, request.key);
   });
-  if (found === undefined) throw fault(ErrorReason.NO_SUCH_KEY, { key: request.key });
+  if (found === undefined) throw access.bucket.noSuchKey(request.key);
   return { tagSet: found.version.tags.map(({ key, value }) => ({ key, value })) };
 };
 
@@ -53,7 +51,7 @@ const replaceTags = async (
   await app.store.transact(async (transaction) => {
     const bucket = await access.bucket.in(transaction);
     const current = await findCurrent(transaction, bucket.bucketId, request.key);
-    if (current === undefined) throw fault(ErrorReason.NO_SUCH_KEY, { key: request.key });
+    if (current === undefined) throw access.bucket.noSuchKey(request.key);
     putTags(transaction, bucket.bucketId, request.key, current, tags);
     await app.events.announce(transaction, context, bucket, {
       kind: tags.length > 0 ? "tagged" : "untagged",

@@ -6,10 +6,11 @@ import type { ReceivedContent } from "../content/content-store.ts";
 import { checkDeclaredSize } from "../content/content-verifier.ts";
 import { deleteCurrent } from "../content/deletion.ts";
 import { openIncoming } from "../content/incoming.ts";
-import { checkObjectAcl } from "../domain/access-control.ts";
+import { readAcl } from "../domain/acl-request.ts";
 import { checksumMembers, encodeDigest } from "../domain/checksum-algorithm.ts";
 import { evaluateWriteConditions, quoteETag } from "../domain/conditions.ts";
 import { planChecksums } from "../domain/expected-checksums.ts";
+import { planNewObject } from "../domain/object-acl.ts";
 import { checkKey, planAttributes } from "../domain/object-attributes.ts";
 import { checkVersionId } from "../domain/object-version.ts";
 import { checkOffered } from "../domain/offer.ts";
@@ -23,7 +24,7 @@ import { findCurrentRow, putNullVersion } from "../store/object.ts";
  * object again. A refused write leaves nothing. Checks, in order, the first six before any content is read:
  *  1. the key is not too long;
  *  2. the request asks for nothing that is not offered;
- *  3. its ACL grants nothing to others;
+ *  3. its ACL is valid, see `readAcl`, and one that the bucket accepts, see `planNewObject`;
  *  4. metadata, headers, tags and storage class are valid;
  *  5. checksums and the declared size are valid;
  *  6. the conditions hold;
@@ -31,11 +32,12 @@ import { findCurrentRow, putNullVersion } from "../store/object.ts";
  *  8. bucket and conditions again, where the object is stored.
  */
 export const putObject: Operation<"putObject"> = async (requests, context) => {
-  const { app } = context;
+  const { app, access } = context;
   const { head, content: incoming } = await openIncoming(requests);
   checkKey(head.key);
   checkOffered(head);
-  checkObjectAcl(head);
+  const requestedAcl = readAcl(head, app.accounts);
+  planNewObject(access.bucket.aclRules(access.bucket.known), context.caller, requestedAcl);
   const attributes = planAttributes(head);
   const expectation = {
     checksums: planChecksums(head),
@@ -51,12 +53,14 @@ export const putObject: Operation<"putObject"> = async (requests, context) => {
     await app.store.transact(
       async (transaction) => {
         const bucket = await bucketForWrite(transaction, head, context);
+        const { ownerAccountId, acl } = planNewObject(access.bucket.aclRules(bucket), context.caller, requestedAcl);
         const version = {
           lastModifiedMs: BigInt(nowMs),
           eTag,
           sizeBytes: BigInt(content.sizeBytes),
           storageClass: attributes.storageClass,
-          ownerAccountId: context.caller.accountId,
+          ownerAccountId,
+          ...(acl && { acl }),
           contentHeaders: attributes.contentHeaders,
           metadata: attributes.metadata,
           tags: [...attributes.tags],

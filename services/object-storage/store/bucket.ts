@@ -1,5 +1,12 @@
-import type { AccountBucketRecord, BucketRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
+import type {
+  AccountBucketRecord,
+  AclRecord,
+  BucketRecord,
+  PublicAccessBlockRecord,
+} from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import type { Entry, Reader, Transaction } from "../../kit/store/store.ts";
+import type { OwnershipState } from "../domain/ownership.ts";
+import { findOwnership } from "../domain/ownership.ts";
 import {
   accountBuckets,
   buckets,
@@ -10,14 +17,37 @@ import {
   versions,
 } from "./layout.ts";
 
+/** What decides who may use a bucket, besides the content of its policy. */
+export interface BucketRules {
+  readonly ownership: OwnershipState;
+  /** Undefined: the owner's full control. */
+  readonly acl: AclRecord | undefined;
+  /** Undefined: none was put. */
+  readonly publicAccessBlock: PublicAccessBlockRecord | undefined;
+  readonly requesterPays: boolean;
+  /** Names the content of the policy. Empty: there is none. */
+  readonly policyRevision: string;
+}
+
 /** A bucket. */
-export interface Bucket {
+export interface Bucket extends BucketRules {
   readonly name: string;
   readonly bucketId: string;
   readonly accountId: string;
   readonly region: string;
   readonly createdMs: number;
+  /** Another one after each change of the rules. */
+  readonly accessRevision: string;
 }
+
+/** The rules of a bucket for which none were put. */
+export const rulesOfNew = (ownership: OwnershipState): BucketRules => ({
+  ownership,
+  acl: undefined,
+  publicAccessBlock: undefined,
+  requesterPays: false,
+  policyRevision: "",
+});
 
 /** The bucket of this name; undefined if there is none. */
 export const findBucket = async (reader: Reader, name: string): Promise<Bucket | undefined> => {
@@ -27,14 +57,32 @@ export const findBucket = async (reader: Reader, name: string): Promise<Bucket |
 
 /** Creates a bucket that is known not to exist. */
 export const createBucketRecord = (transaction: Transaction, bucket: Bucket): void => {
+  putBucket(transaction, bucket);
+  transaction.put(accountBuckets, [bucket.accountId, bucket.name], { bucketId: bucket.bucketId });
+};
+
+/** Changes rules of a bucket. The revision must be one that no bucket has had. */
+export const changeRules = (
+  transaction: Transaction,
+  bucket: Bucket,
+  accessRevision: string,
+  changes: Partial<BucketRules>,
+): void => putBucket(transaction, { ...bucket, ...changes, accessRevision });
+
+const putBucket = (transaction: Transaction, bucket: Bucket): void => {
+  const { acl, publicAccessBlock } = bucket;
   transaction.put(buckets, [bucket.name], {
     bucketId: bucket.bucketId,
     accountId: bucket.accountId,
     region: bucket.region,
     createdMs: BigInt(bucket.createdMs),
-    objectOwnership: "BucketOwnerEnforced",
+    objectOwnership: bucket.ownership,
+    accessRevision: bucket.accessRevision,
+    policyRevision: bucket.policyRevision,
+    ...(acl && { acl }),
+    ...(publicAccessBlock && { publicAccessBlock }),
+    requesterPays: bucket.requesterPays,
   });
-  transaction.put(accountBuckets, [bucket.accountId, bucket.name], { bucketId: bucket.bucketId });
 };
 
 /** Counts the buckets of the account, up to the limit. */
@@ -80,4 +128,11 @@ const fromRecord = (name: string, record: BucketRecord): Bucket => ({
   accountId: record.accountId,
   region: record.region,
   createdMs: Number(record.createdMs),
+  ownership:
+    record.objectOwnership === "None" ? "None" : (findOwnership(record.objectOwnership) ?? "BucketOwnerEnforced"),
+  acl: record.acl,
+  publicAccessBlock: record.publicAccessBlock,
+  requesterPays: record.requesterPays,
+  policyRevision: record.policyRevision,
+  accessRevision: record.accessRevision,
 });

@@ -2,6 +2,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { create } from "@bufbuild/protobuf";
 
 import type {
+  AclRecord,
   CurrentVersionRecord,
   VersionRecord,
   VersionRecordSchema,
@@ -102,6 +103,18 @@ export const putTags = (
 ): void => {
   const records = tags.map((tag) => create(TagRecordSchema, tag));
   transaction.put(versions, [bucketId, key, sequence], { ...version, tags: records });
+};
+
+/** Replaces the ACL of a key's current version, which no listing shows; undefined: the owner's full control. */
+export const putAcl = (
+  transaction: Transaction,
+  bucketId: string,
+  key: string,
+  { sequence, version }: CurrentObject,
+  acl: AclRecord | undefined,
+): void => {
+  const { acl: _replaced, ...others } = version;
+  transaction.put(versions, [bucketId, key, sequence], { ...others, ...(acl && { acl }) });
 };
 
 const removeVersion = async (

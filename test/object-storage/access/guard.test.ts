@@ -17,6 +17,7 @@ const hasField = (name: string) => (method: DescMethod) => method.input.fields.s
 const onBuckets = ObjectStorageService.methods.filter(
   (method) => hasField("bucket")(method) && method.name !== "CreateBucket",
 );
+const withoutBatch = onBuckets.filter(({ name }) => name !== "DeleteObjects");
 const onCopies = onBuckets.filter(hasField("copy_source"));
 const onNoBucket = ObjectStorageService.methods.filter((method) => !onBuckets.includes(method));
 
@@ -108,14 +109,13 @@ describe("guard", () => {
     [{}, "nobody", "ACCESS_DENIED"],
     [{ expectedBucketOwner: alice }, "alice", reached],
   ] as const)("every operation on a bucket with %o by %s ends as %s", async (request, caller, outcome) => {
-    expect(await outcomesOf(onBuckets, request, caller)).toEqual(allWith(onBuckets, outcome));
+    expect(await outcomesOf(withoutBatch, request, caller)).toEqual(allWith(withoutBatch, outcome));
   });
 
   test.each([
     // request, caller, outcome; in the order of refusal
     [{ bucket: "unknown", copySource: "nonsense" }, "alice", "NO_SUCH_BUCKET"],
-    [{ copySource: "nonsense", expectedSourceBucketOwner: "1" }, "bob", "ACCESS_DENIED"],
-    [{ copySource: "nonsense", expectedSourceBucketOwner: "1" }, "alice", "INVALID_ARGUMENT"],
+    [{ copySource: "nonsense", expectedSourceBucketOwner: "1" }, "bob", "INVALID_ARGUMENT"],
     [{ copySource: "arn:aws:s3:us-east-1:1:accesspoint/x/object/y" }, "alice", "MEMBER_NOT_IMPLEMENTED"],
     [{ copySource: "unknown/k", expectedSourceBucketOwner: "1" }, "alice", "NO_SUCH_BUCKET"],
     [{ copySource: "bobs/k", expectedSourceBucketOwner: "1" }, "alice", "INVALID_EXPECTED_BUCKET_OWNER"],
@@ -138,6 +138,7 @@ describe("guard", () => {
     expect(await outcomesOf(onBuckets, {}, "gateway")).toEqual({
       ...allWith(onBuckets, "ACCESS_DENIED"),
       GetBucketCors: reached,
+      DeleteObjects: reached,
     });
     expect(await outcomesOf(onBuckets, { bucket: "unknown" }, "gateway")).toEqual(allWith(onBuckets, "NO_SUCH_BUCKET"));
   });

@@ -40,12 +40,12 @@ describe("createBucket", () => {
     [{ bucket: "a".repeat(64) }, "INVALID_BUCKET_NAME"],
     [
       { bucket: "other", acl: "nonsense" },
-      "INVALID_INPUT: Value 'nonsense' at 'acl' failed to satisfy constraint: Member must satisfy enum value set: [private, public-read, public-read-write, authenticated-read]",
+      "INVALID_INPUT: Value 'nonsense' at 'acl' failed to satisfy constraint: Member must satisfy enum value set: [private, public-read, public-read-write, authenticated-read, log-delivery-write]",
     ],
     [{ bucket: "other", objectLockEnabledForBucket: true }, notImplemented("x-svc-bucket-object-lock-enabled")],
     [
-      { bucket: "other", objectOwnership: "ObjectWriter", acl: "public-read" },
-      notImplemented("x-svc-object-ownership"),
+      { bucket: "other", objectOwnership: "Nobody" },
+      "INVALID_INPUT: Value 'Nobody' at 'object_ownership' failed to satisfy constraint: Member must satisfy enum value set: [BucketOwnerPreferred, ObjectWriter, BucketOwnerEnforced]",
     ],
     [{ bucket: "other", createBucketConfiguration: { location: {} } }, notImplemented("Location")],
     [{ bucket: "other", createBucketConfiguration: { bucket: {} } }, notImplemented("Bucket")],
@@ -53,7 +53,8 @@ describe("createBucket", () => {
       { bucket: "other", acl: "public-read", createBucketConfiguration: { locationConstraint: "moon" } },
       "INVALID_BUCKET_ACL_WITH_OBJECT_OWNERSHIP",
     ],
-    [{ bucket: "other", grantWrite: "id=1" }, "INVALID_BUCKET_ACL_WITH_OBJECT_OWNERSHIP"],
+    [{ bucket: "other", grantWrite: "id=1" }, "INVALID_ARGUMENT: Invalid id"],
+    [{ bucket: "other", grantWrite: `id=${"1".repeat(64)}` }, "INVALID_BUCKET_ACL_WITH_OBJECT_OWNERSHIP"],
     [{ bucket: "other", createBucketConfiguration: { locationConstraint: "moon" } }, "INVALID_LOCATION_CONSTRAINT"],
     [
       { bucket: "other", createBucketConfiguration: { locationConstraint: "eu-west-1" } },
@@ -113,7 +114,7 @@ describe("headBucket", () => {
     expect(await refusalOf(client.headBucket({ bucket: "photos" }, as(bob)))).toBe("ACCESS_DENIED");
     expect(await refusalOf(client.headBucket({ bucket: "photos" }))).toBe("ACCESS_DENIED");
     expect(await metadataOf(client.headBucket({ bucket: "photos" }))).toEqual({
-      action: "HeadBucket",
+      action: "s3:ListBucket",
       resource: "photos",
     });
   });

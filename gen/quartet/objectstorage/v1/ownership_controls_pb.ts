@@ -44,7 +44,7 @@ export const OwnershipControlsSchema: GenMessage<OwnershipControls> = /*@__PURE_
  */
 export type OwnershipControlsRule = Message<"quartet.objectstorage.v1.OwnershipControlsRule"> & {
   /**
-   * BucketOwnerPreferred, ObjectWriter or BucketOwnerEnforced. Unset: BucketOwnerEnforced.
+   * BucketOwnerPreferred, ObjectWriter or BucketOwnerEnforced. Unset: refused.
    *
    * @generated from field: optional string object_ownership = 1;
    */

@@ -19,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/objectstorage/storage/v1/records.proto.
  */
 export const file_quartet_objectstorage_storage_v1_records: GenFile = /*@__PURE__*/
-  fileDesc("Ci5xdWFydGV0L29iamVjdHN0b3JhZ2Uvc3RvcmFnZS92MS9yZWNvcmRzLnByb3RvEiBxdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MSJ/CgxCdWNrZXRSZWNvcmQSEQoJYnVja2V0X2lkGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSDgoGcmVnaW9uGAMgASgJEhIKCmNyZWF0ZWRfbXMYBCABKAMSGAoQb2JqZWN0X293bmVyc2hpcBgFIAEoCUoECAYQB1IEdGFncyIoChNBY2NvdW50QnVja2V0UmVjb3JkEhEKCWJ1Y2tldF9pZBgBIAEoCSInCglUYWdSZWNvcmQSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJIskBChRDdXJyZW50VmVyc2lvblJlY29yZBIQCghzZXF1ZW5jZRgBIAEoAxIYChBsYXN0X21vZGlmaWVkX21zGAIgASgDEg0KBWVfdGFnGAMgASgJEhIKCnNpemVfYnl0ZXMYBCABKAMSFQoNc3RvcmFnZV9jbGFzcxgFIAEoCRIYChBvd25lcl9hY2NvdW50X2lkGAYgASgJEhoKEmNoZWNrc3VtX2FsZ29yaXRobRgHIAEoCRIVCg1jaGVja3N1bV90eXBlGAggASgJIoMFCg1WZXJzaW9uUmVjb3JkEhIKCnZlcnNpb25faWQYASABKAkSGAoQbGFzdF9tb2RpZmllZF9tcxgCIAEoAxINCgVlX3RhZxgDIAEoCRISCgpzaXplX2J5dGVzGAQgASgDEhUKDXN0b3JhZ2VfY2xhc3MYBSABKAkSGAoQb3duZXJfYWNjb3VudF9pZBgGIAEoCRJPCg9jb250ZW50X2hlYWRlcnMYByABKAsyNi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5Db250ZW50SGVhZGVyc1JlY29yZBJPCghtZXRhZGF0YRgIIAMoCzI9LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlZlcnNpb25SZWNvcmQuTWV0YWRhdGFFbnRyeRI5CgR0YWdzGAkgAygLMisucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuVGFnUmVjb3JkEkIKCGNoZWNrc3VtGAogASgLMjAucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuQ2hlY2tzdW1SZWNvcmQSPwoHZXh0ZW50cxgLIAMoCzIuLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkV4dGVudFJlY29yZBJDCgVwYXJ0cxgMIAMoCzI0LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlBhcnRCb3VuZGFyeVJlY29yZBIYChBpc19kZWxldGVfbWFya2VyGA0gASgIGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASLIAQoUQ29udGVudEhlYWRlcnNSZWNvcmQSFQoNY2FjaGVfY29udHJvbBgBIAEoCRIbChNjb250ZW50X2Rpc3Bvc2l0aW9uGAIgASgJEhgKEGNvbnRlbnRfZW5jb2RpbmcYAyABKAkSGAoQY29udGVudF9sYW5ndWFnZRgEIAEoCRIUCgxjb250ZW50X3R5cGUYBSABKAkSDwoHZXhwaXJlcxgGIAEoCRIhChl3ZWJzaXRlX3JlZGlyZWN0X2xvY2F0aW9uGAcgASgJIkAKDkNoZWNrc3VtUmVjb3JkEhEKCWFsZ29yaXRobRgBIAEoCRIMCgR0eXBlGAIgASgJEg0KBXZhbHVlGAMgASgMIl4KDEV4dGVudFJlY29yZBIPCgdibG9iX2lkGAEgASgJEhQKDG9mZnNldF9ieXRlcxgCIAEoAxIUCgxsZW5ndGhfYnl0ZXMYAyABKAMSEQoJaXNfaW5saW5lGAQgASgIIk8KElBhcnRCb3VuZGFyeVJlY29yZBITCgtwYXJ0X251bWJlchgBIAEoBRISCgpzaXplX2J5dGVzGAIgASgDEhAKCGNoZWNrc3VtGAMgASgMIl4KCkJsb2JSZWNvcmQSEgoKcmVmZXJlbmNlcxgBIAEoAxISCgpzaXplX2J5dGVzGAIgASgDEhgKC2lubGluZV9ib2R5GAMgASgMSACIAQFCDgoMX2lubGluZV9ib2R5IjEKFlVucmVmZXJlbmNlZEJsb2JSZWNvcmQSFwoPdW5yZWZlcmVuY2VkX21zGAEgASgDIuEBChNDb25maWd1cmF0aW9uUmVjb3JkEksKDG5vdGlmaWNhdGlvbhgBIAEoCzIzLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5Ob3RpZmljYXRpb25Db25maWd1cmF0aW9uSAASOwoEY29ycxgCIAEoCzIrLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5Db3JzQ29uZmlndXJhdGlvbkgAEjQKB3RhZ2dpbmcYAyABKAsyIS5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuVGFnZ2luZ0gAQgoKCGRvY3VtZW50IoEECgxVcGxvYWRSZWNvcmQSFAoMaW5pdGlhdGVkX21zGAEgASgDEhgKEG93bmVyX2FjY291bnRfaWQYAiABKAkSFQoNaW5pdGlhdG9yX2FybhgDIAEoCRIVCg1zdG9yYWdlX2NsYXNzGAQgASgJEk8KD2NvbnRlbnRfaGVhZGVycxgFIAEoCzI2LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkNvbnRlbnRIZWFkZXJzUmVjb3JkEk4KCG1ldGFkYXRhGAYgAygLMjwucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuVXBsb2FkUmVjb3JkLk1ldGFkYXRhRW50cnkSOQoEdGFncxgHIAMoCzIrLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlRhZ1JlY29yZBIaChJjaGVja3N1bV9hbGdvcml0aG0YCCABKAkSFQoNY2hlY2tzdW1fdHlwZRgJIAEoCRIdChVpc19jaGVja3N1bV9yZXF1ZXN0ZWQYCiABKAgSHgoRc2VxdWVuY2VfYXRfc3RhcnQYCyABKANIAIgBARovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCFAoSX3NlcXVlbmNlX2F0X3N0YXJ0IswBCgpQYXJ0UmVjb3JkEhgKEGxhc3RfbW9kaWZpZWRfbXMYASABKAMSCwoDbWQ1GAIgASgMEhIKCnNpemVfYnl0ZXMYAyABKAMSQgoIY2hlY2tzdW0YBCABKAsyMC5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5DaGVja3N1bVJlY29yZBI/CgdleHRlbnRzGAUgAygLMi4ucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuRXh0ZW50UmVjb3JkIpIBChRGaW5pc2hlZFVwbG9hZFJlY29yZBITCgtmaW5pc2hlZF9tcxgBIAEoAxINCgVlX3RhZxgCIAEoCRISCgp2ZXJzaW9uX2lkGAMgASgJEkIKCGNoZWNrc3VtGAQgASgLMjAucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuQ2hlY2tzdW1SZWNvcmQiGgoYRmluaXNoZWRVcGxvYWRUaW1lUmVjb3JkIigKFVNlcXVlbmNlQ2VpbGluZ1JlY29yZBIPCgdjZWlsaW5nGAEgASgDIogDChFPYmplY3RFdmVudFJlY29yZBITCgtkZXRhaWxfdHlwZRgBIAEoCRITCgtvY2N1cnJlZF9tcxgCIAEoAxIOCgZidWNrZXQYAyABKAkSCwoDa2V5GAQgASgJEhcKCnNpemVfYnl0ZXMYBSABKANIAIgBARINCgVlX3RhZxgGIAEoCRISCgp2ZXJzaW9uX2lkGAcgASgJEhAKCHNlcXVlbmNlGAggASgDEg4KBnJlYXNvbhgJIAEoCRIVCg1kZWxldGlvbl90eXBlGAogASgJEhIKCnJlcXVlc3RfaWQYCyABKAkSGQoRYnVja2V0X2FjY291bnRfaWQYDCABKAkSHAoUcmVxdWVzdGVyX2FjY291bnRfaWQYDSABKAkSFQoNcmVxdWVzdGVyX2FybhgOIAEoCRIZChFpc19yZXF1ZXN0ZXJfcm9vdBgPIAEoCBIZChFzb3VyY2VfaXBfYWRkcmVzcxgQIAEoCRIOCgZyZWdpb24YESABKAlCDQoLX3NpemVfYnl0ZXNiBnByb3RvMw", [file_quartet_objectstorage_v1_cors, file_quartet_objectstorage_v1_notification, file_quartet_objectstorage_v1_tagging]);
+  fileDesc("Ci5xdWFydGV0L29iamVjdHN0b3JhZ2Uvc3RvcmFnZS92MS9yZWNvcmRzLnByb3RvEiBxdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MSLbAgoMQnVja2V0UmVjb3JkEhEKCWJ1Y2tldF9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEg4KBnJlZ2lvbhgDIAEoCRISCgpjcmVhdGVkX21zGAQgASgDEhgKEG9iamVjdF9vd25lcnNoaXAYBSABKAkSFwoPYWNjZXNzX3JldmlzaW9uGAcgASgJEhcKD3BvbGljeV9yZXZpc2lvbhgIIAEoCRI4CgNhY2wYCSABKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5BY2xSZWNvcmQSVgoTcHVibGljX2FjY2Vzc19ibG9jaxgKIAEoCzI5LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlB1YmxpY0FjY2Vzc0Jsb2NrUmVjb3JkEhYKDnJlcXVlc3Rlcl9wYXlzGAsgASgISgQIBhAHUgR0YWdzIkoKCUFjbFJlY29yZBI9CgZncmFudHMYASADKAsyLS5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5HcmFudFJlY29yZCJLCgtHcmFudFJlY29yZBIZChFjYW5vbmljYWxfdXNlcl9pZBgBIAEoCRINCgVncm91cBgCIAEoCRISCgpwZXJtaXNzaW9uGAMgASgJIo4BChdQdWJsaWNBY2Nlc3NCbG9ja1JlY29yZBIZChFibG9ja19wdWJsaWNfYWNscxgBIAEoCBIaChJpZ25vcmVfcHVibGljX2FjbHMYAiABKAgSGwoTYmxvY2tfcHVibGljX3BvbGljeRgDIAEoCBIfChdyZXN0cmljdF9wdWJsaWNfYnVja2V0cxgEIAEoCCIoChNBY2NvdW50QnVja2V0UmVjb3JkEhEKCWJ1Y2tldF9pZBgBIAEoCSInCglUYWdSZWNvcmQSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJIskBChRDdXJyZW50VmVyc2lvblJlY29yZBIQCghzZXF1ZW5jZRgBIAEoAxIYChBsYXN0X21vZGlmaWVkX21zGAIgASgDEg0KBWVfdGFnGAMgASgJEhIKCnNpemVfYnl0ZXMYBCABKAMSFQoNc3RvcmFnZV9jbGFzcxgFIAEoCRIYChBvd25lcl9hY2NvdW50X2lkGAYgASgJEhoKEmNoZWNrc3VtX2FsZ29yaXRobRgHIAEoCRIVCg1jaGVja3N1bV90eXBlGAggASgJIr0FCg1WZXJzaW9uUmVjb3JkEhIKCnZlcnNpb25faWQYASABKAkSGAoQbGFzdF9tb2RpZmllZF9tcxgCIAEoAxINCgVlX3RhZxgDIAEoCRISCgpzaXplX2J5dGVzGAQgASgDEhUKDXN0b3JhZ2VfY2xhc3MYBSABKAkSGAoQb3duZXJfYWNjb3VudF9pZBgGIAEoCRJPCg9jb250ZW50X2hlYWRlcnMYByABKAsyNi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5Db250ZW50SGVhZGVyc1JlY29yZBJPCghtZXRhZGF0YRgIIAMoCzI9LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlZlcnNpb25SZWNvcmQuTWV0YWRhdGFFbnRyeRI5CgR0YWdzGAkgAygLMisucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuVGFnUmVjb3JkEkIKCGNoZWNrc3VtGAogASgLMjAucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuQ2hlY2tzdW1SZWNvcmQSPwoHZXh0ZW50cxgLIAMoCzIuLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkV4dGVudFJlY29yZBJDCgVwYXJ0cxgMIAMoCzI0LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlBhcnRCb3VuZGFyeVJlY29yZBIYChBpc19kZWxldGVfbWFya2VyGA0gASgIEjgKA2FjbBgOIAEoCzIrLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkFjbFJlY29yZBovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiyAEKFENvbnRlbnRIZWFkZXJzUmVjb3JkEhUKDWNhY2hlX2NvbnRyb2wYASABKAkSGwoTY29udGVudF9kaXNwb3NpdGlvbhgCIAEoCRIYChBjb250ZW50X2VuY29kaW5nGAMgASgJEhgKEGNvbnRlbnRfbGFuZ3VhZ2UYBCABKAkSFAoMY29udGVudF90eXBlGAUgASgJEg8KB2V4cGlyZXMYBiABKAkSIQoZd2Vic2l0ZV9yZWRpcmVjdF9sb2NhdGlvbhgHIAEoCSJACg5DaGVja3N1bVJlY29yZBIRCglhbGdvcml0aG0YASABKAkSDAoEdHlwZRgCIAEoCRINCgV2YWx1ZRgDIAEoDCJeCgxFeHRlbnRSZWNvcmQSDwoHYmxvYl9pZBgBIAEoCRIUCgxvZmZzZXRfYnl0ZXMYAiABKAMSFAoMbGVuZ3RoX2J5dGVzGAMgASgDEhEKCWlzX2lubGluZRgEIAEoCCJPChJQYXJ0Qm91bmRhcnlSZWNvcmQSEwoLcGFydF9udW1iZXIYASABKAUSEgoKc2l6ZV9ieXRlcxgCIAEoAxIQCghjaGVja3N1bRgDIAEoDCJeCgpCbG9iUmVjb3JkEhIKCnJlZmVyZW5jZXMYASABKAMSEgoKc2l6ZV9ieXRlcxgCIAEoAxIYCgtpbmxpbmVfYm9keRgDIAEoDEgAiAEBQg4KDF9pbmxpbmVfYm9keSIxChZVbnJlZmVyZW5jZWRCbG9iUmVjb3JkEhcKD3VucmVmZXJlbmNlZF9tcxgBIAEoAyLzAQoTQ29uZmlndXJhdGlvblJlY29yZBJLCgxub3RpZmljYXRpb24YASABKAsyMy5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuTm90aWZpY2F0aW9uQ29uZmlndXJhdGlvbkgAEjsKBGNvcnMYAiABKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuQ29yc0NvbmZpZ3VyYXRpb25IABI0Cgd0YWdnaW5nGAMgASgLMiEucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLlRhZ2dpbmdIABIQCgZwb2xpY3kYBCABKAlIAEIKCghkb2N1bWVudCK7BAoMVXBsb2FkUmVjb3JkEhQKDGluaXRpYXRlZF9tcxgBIAEoAxIYChBvd25lcl9hY2NvdW50X2lkGAIgASgJEhUKDWluaXRpYXRvcl9hcm4YAyABKAkSFQoNc3RvcmFnZV9jbGFzcxgEIAEoCRJPCg9jb250ZW50X2hlYWRlcnMYBSABKAsyNi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5Db250ZW50SGVhZGVyc1JlY29yZBJOCghtZXRhZGF0YRgGIAMoCzI8LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlVwbG9hZFJlY29yZC5NZXRhZGF0YUVudHJ5EjkKBHRhZ3MYByADKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5UYWdSZWNvcmQSGgoSY2hlY2tzdW1fYWxnb3JpdGhtGAggASgJEhUKDWNoZWNrc3VtX3R5cGUYCSABKAkSHQoVaXNfY2hlY2tzdW1fcmVxdWVzdGVkGAogASgIEh4KEXNlcXVlbmNlX2F0X3N0YXJ0GAsgASgDSACIAQESOAoDYWNsGAwgASgLMisucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuQWNsUmVjb3JkGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIUChJfc2VxdWVuY2VfYXRfc3RhcnQizAEKClBhcnRSZWNvcmQSGAoQbGFzdF9tb2RpZmllZF9tcxgBIAEoAxILCgNtZDUYAiABKAwSEgoKc2l6ZV9ieXRlcxgDIAEoAxJCCghjaGVja3N1bRgEIAEoCzIwLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkNoZWNrc3VtUmVjb3JkEj8KB2V4dGVudHMYBSADKAsyLi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5FeHRlbnRSZWNvcmQikgEKFEZpbmlzaGVkVXBsb2FkUmVjb3JkEhMKC2ZpbmlzaGVkX21zGAEgASgDEg0KBWVfdGFnGAIgASgJEhIKCnZlcnNpb25faWQYAyABKAkSQgoIY2hlY2tzdW0YBCABKAsyMC5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5DaGVja3N1bVJlY29yZCIaChhGaW5pc2hlZFVwbG9hZFRpbWVSZWNvcmQiKAoVU2VxdWVuY2VDZWlsaW5nUmVjb3JkEg8KB2NlaWxpbmcYASABKAMiiAMKEU9iamVjdEV2ZW50UmVjb3JkEhMKC2RldGFpbF90eXBlGAEgASgJEhMKC29jY3VycmVkX21zGAIgASgDEg4KBmJ1Y2tldBgDIAEoCRILCgNrZXkYBCABKAkSFwoKc2l6ZV9ieXRlcxgFIAEoA0gAiAEBEg0KBWVfdGFnGAYgASgJEhIKCnZlcnNpb25faWQYByABKAkSEAoIc2VxdWVuY2UYCCABKAMSDgoGcmVhc29uGAkgASgJEhUKDWRlbGV0aW9uX3R5cGUYCiABKAkSEgoKcmVxdWVzdF9pZBgLIAEoCRIZChFidWNrZXRfYWNjb3VudF9pZBgMIAEoCRIcChRyZXF1ZXN0ZXJfYWNjb3VudF9pZBgNIAEoCRIVCg1yZXF1ZXN0ZXJfYXJuGA4gASgJEhkKEWlzX3JlcXVlc3Rlcl9yb290GA8gASgIEhkKEXNvdXJjZV9pcF9hZGRyZXNzGBAgASgJEg4KBnJlZ2lvbhgRIAEoCUINCgtfc2l6ZV9ieXRlc2IGcHJvdG8z", [file_quartet_objectstorage_v1_cors, file_quartet_objectstorage_v1_notification, file_quartet_objectstorage_v1_tagging]);
 
 /**
  * One bucket.
@@ -56,11 +56,47 @@ export type BucketRecord = Message<"quartet.objectstorage.storage.v1.BucketRecor
   createdMs: bigint;
 
   /**
-   * BucketOwnerEnforced, BucketOwnerPreferred or ObjectWriter. Empty: BucketOwnerEnforced.
+   * BucketOwnerEnforced, BucketOwnerPreferred or ObjectWriter; None: the controls were deleted, which counts as
+   * ObjectWriter. Empty: BucketOwnerEnforced.
    *
    * @generated from field: string object_ownership = 5;
    */
   objectOwnership: string;
+
+  /**
+   * Another one after each change of what decides who may use the bucket: members 5 and 8 to 11. Empty: none was made.
+   *
+   * @generated from field: string access_revision = 7;
+   */
+  accessRevision: string;
+
+  /**
+   * Names the content of the bucket's policy, which is a configuration document. Empty: it has no policy.
+   *
+   * @generated from field: string policy_revision = 8;
+   */
+  policyRevision: string;
+
+  /**
+   * Unset: full control of the owner.
+   *
+   * @generated from field: quartet.objectstorage.storage.v1.AclRecord acl = 9;
+   */
+  acl?: AclRecord | undefined;
+
+  /**
+   * Unset: none was put.
+   *
+   * @generated from field: quartet.objectstorage.storage.v1.PublicAccessBlockRecord public_access_block = 10;
+   */
+  publicAccessBlock?: PublicAccessBlockRecord | undefined;
+
+  /**
+   * Whoever requests pays, so requests of other accounts must say that they do.
+   *
+   * @generated from field: bool requester_pays = 11;
+   */
+  requesterPays: boolean;
 };
 
 /**
@@ -69,6 +105,104 @@ export type BucketRecord = Message<"quartet.objectstorage.storage.v1.BucketRecor
  */
 export const BucketRecordSchema: GenMessage<BucketRecord> = /*@__PURE__*/
   messageDesc(file_quartet_objectstorage_storage_v1_records, 0);
+
+/**
+ * An access control list.
+ *
+ * @generated from message quartet.objectstorage.storage.v1.AclRecord
+ */
+export type AclRecord = Message<"quartet.objectstorage.storage.v1.AclRecord"> & {
+  /**
+   * Empty: nobody may do anything by it.
+   *
+   * @generated from field: repeated quartet.objectstorage.storage.v1.GrantRecord grants = 1;
+   */
+  grants: GrantRecord[];
+};
+
+/**
+ * Describes the message quartet.objectstorage.storage.v1.AclRecord.
+ * Use `create(AclRecordSchema)` to create a new message.
+ */
+export const AclRecordSchema: GenMessage<AclRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 1);
+
+/**
+ * One entry of an access control list. One of the first two is set.
+ *
+ * @generated from message quartet.objectstorage.storage.v1.GrantRecord
+ */
+export type GrantRecord = Message<"quartet.objectstorage.storage.v1.GrantRecord"> & {
+  /**
+   * The canonical id of an account.
+   *
+   * @generated from field: string canonical_user_id = 1;
+   */
+  canonicalUserId: string;
+
+  /**
+   * AllUsers, AuthenticatedUsers or LogDelivery.
+   *
+   * @generated from field: string group = 2;
+   */
+  group: string;
+
+  /**
+   * READ, WRITE, READ_ACP, WRITE_ACP or FULL_CONTROL. Never empty.
+   *
+   * @generated from field: string permission = 3;
+   */
+  permission: string;
+};
+
+/**
+ * Describes the message quartet.objectstorage.storage.v1.GrantRecord.
+ * Use `create(GrantRecordSchema)` to create a new message.
+ */
+export const GrantRecordSchema: GenMessage<GrantRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 2);
+
+/**
+ * What a bucket does about public access.
+ *
+ * @generated from message quartet.objectstorage.storage.v1.PublicAccessBlockRecord
+ */
+export type PublicAccessBlockRecord = Message<"quartet.objectstorage.storage.v1.PublicAccessBlockRecord"> & {
+  /**
+   * Public ACLs are refused.
+   *
+   * @generated from field: bool block_public_acls = 1;
+   */
+  blockPublicAcls: boolean;
+
+  /**
+   * Public ACLs count as private.
+   *
+   * @generated from field: bool ignore_public_acls = 2;
+   */
+  ignorePublicAcls: boolean;
+
+  /**
+   * Public policies are refused.
+   *
+   * @generated from field: bool block_public_policy = 3;
+   */
+  blockPublicPolicy: boolean;
+
+  /**
+   * A public policy lets in only the owner's account and services.
+   *
+   * @generated from field: bool restrict_public_buckets = 4;
+   */
+  restrictPublicBuckets: boolean;
+};
+
+/**
+ * Describes the message quartet.objectstorage.storage.v1.PublicAccessBlockRecord.
+ * Use `create(PublicAccessBlockRecordSchema)` to create a new message.
+ */
+export const PublicAccessBlockRecordSchema: GenMessage<PublicAccessBlockRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 3);
 
 /**
  * One bucket of an account.
@@ -89,7 +223,7 @@ export type AccountBucketRecord = Message<"quartet.objectstorage.storage.v1.Acco
  * Use `create(AccountBucketRecordSchema)` to create a new message.
  */
 export const AccountBucketRecordSchema: GenMessage<AccountBucketRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 1);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 4);
 
 /**
  * One tag.
@@ -117,7 +251,7 @@ export type TagRecord = Message<"quartet.objectstorage.storage.v1.TagRecord"> & 
  * Use `create(TagRecordSchema)` to create a new message.
  */
 export const TagRecordSchema: GenMessage<TagRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 2);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 5);
 
 /**
  * The current version of a key, with the members that a listing shows.
@@ -187,7 +321,7 @@ export type CurrentVersionRecord = Message<"quartet.objectstorage.storage.v1.Cur
  * Use `create(CurrentVersionRecordSchema)` to create a new message.
  */
 export const CurrentVersionRecordSchema: GenMessage<CurrentVersionRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 3);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 6);
 
 /**
  * One version of an object.
@@ -285,6 +419,13 @@ export type VersionRecord = Message<"quartet.objectstorage.storage.v1.VersionRec
    * @generated from field: bool is_delete_marker = 13;
    */
   isDeleteMarker: boolean;
+
+  /**
+   * Unset: full control of the owner.
+   *
+   * @generated from field: quartet.objectstorage.storage.v1.AclRecord acl = 14;
+   */
+  acl?: AclRecord | undefined;
 };
 
 /**
@@ -292,7 +433,7 @@ export type VersionRecord = Message<"quartet.objectstorage.storage.v1.VersionRec
  * Use `create(VersionRecordSchema)` to create a new message.
  */
 export const VersionRecordSchema: GenMessage<VersionRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 4);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 7);
 
 /**
  * Headers that are stored with the content and returned with it unchanged. Empty ones were not given.
@@ -355,7 +496,7 @@ export type ContentHeadersRecord = Message<"quartet.objectstorage.storage.v1.Con
  * Use `create(ContentHeadersRecordSchema)` to create a new message.
  */
 export const ContentHeadersRecordSchema: GenMessage<ContentHeadersRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 5);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 8);
 
 /**
  * A checksum of content.
@@ -390,7 +531,7 @@ export type ChecksumRecord = Message<"quartet.objectstorage.storage.v1.ChecksumR
  * Use `create(ChecksumRecordSchema)` to create a new message.
  */
 export const ChecksumRecordSchema: GenMessage<ChecksumRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 6);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 9);
 
 /**
  * A range of a blob that is a range of the content.
@@ -432,7 +573,7 @@ export type ExtentRecord = Message<"quartet.objectstorage.storage.v1.ExtentRecor
  * Use `create(ExtentRecordSchema)` to create a new message.
  */
 export const ExtentRecordSchema: GenMessage<ExtentRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 7);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 10);
 
 /**
  * Where one part of a multipart upload ends in its object.
@@ -467,7 +608,7 @@ export type PartBoundaryRecord = Message<"quartet.objectstorage.storage.v1.PartB
  * Use `create(PartBoundaryRecordSchema)` to create a new message.
  */
 export const PartBoundaryRecordSchema: GenMessage<PartBoundaryRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 8);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 11);
 
 /**
  * A blob: content that one or more manifests refer to.
@@ -502,7 +643,7 @@ export type BlobRecord = Message<"quartet.objectstorage.storage.v1.BlobRecord"> 
  * Use `create(BlobRecordSchema)` to create a new message.
  */
 export const BlobRecordSchema: GenMessage<BlobRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 9);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 12);
 
 /**
  * A blob file that nothing refers to any more. It is deleted after a grace period.
@@ -523,7 +664,7 @@ export type UnreferencedBlobRecord = Message<"quartet.objectstorage.storage.v1.U
  * Use `create(UnreferencedBlobRecordSchema)` to create a new message.
  */
 export const UnreferencedBlobRecordSchema: GenMessage<UnreferencedBlobRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 10);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 13);
 
 /**
  * One configuration document of a bucket.
@@ -560,6 +701,14 @@ export type ConfigurationRecord = Message<"quartet.objectstorage.storage.v1.Conf
      */
     value: Tagging;
     case: "tagging";
+  } | {
+    /**
+     * The bucket's policy, text of a JSON document.
+     *
+     * @generated from field: string policy = 4;
+     */
+    value: string;
+    case: "policy";
   } | { case: undefined; value?: undefined };
 };
 
@@ -568,7 +717,7 @@ export type ConfigurationRecord = Message<"quartet.objectstorage.storage.v1.Conf
  * Use `create(ConfigurationRecordSchema)` to create a new message.
  */
 export const ConfigurationRecordSchema: GenMessage<ConfigurationRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 11);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 14);
 
 /**
  * An open multipart upload.
@@ -591,7 +740,7 @@ export type UploadRecord = Message<"quartet.objectstorage.storage.v1.UploadRecor
   ownerAccountId: string;
 
   /**
-   * The ARN of who started the upload. Never empty.
+   * The ARN of who started the upload. Empty: an anonymous caller.
    *
    * @generated from field: string initiator_arn = 3;
    */
@@ -652,6 +801,13 @@ export type UploadRecord = Message<"quartet.objectstorage.storage.v1.UploadRecor
    * @generated from field: optional int64 sequence_at_start = 11;
    */
   sequenceAtStart?: bigint | undefined;
+
+  /**
+   * The ACL of the completed object. Unset: full control of the owner.
+   *
+   * @generated from field: quartet.objectstorage.storage.v1.AclRecord acl = 12;
+   */
+  acl?: AclRecord | undefined;
 };
 
 /**
@@ -659,7 +815,7 @@ export type UploadRecord = Message<"quartet.objectstorage.storage.v1.UploadRecor
  * Use `create(UploadRecordSchema)` to create a new message.
  */
 export const UploadRecordSchema: GenMessage<UploadRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 12);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 15);
 
 /**
  * One stored part of an open upload.
@@ -708,7 +864,7 @@ export type PartRecord = Message<"quartet.objectstorage.storage.v1.PartRecord"> 
  * Use `create(PartRecordSchema)` to create a new message.
  */
 export const PartRecordSchema: GenMessage<PartRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 13);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 16);
 
 /**
  * An upload that was completed, kept for a day so that completing it again returns the same answer.
@@ -750,7 +906,7 @@ export type FinishedUploadRecord = Message<"quartet.objectstorage.storage.v1.Fin
  * Use `create(FinishedUploadRecordSchema)` to create a new message.
  */
 export const FinishedUploadRecordSchema: GenMessage<FinishedUploadRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 14);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 17);
 
 /**
  * An upload that was completed at an instant; its key holds everything.
@@ -765,7 +921,7 @@ export type FinishedUploadTimeRecord = Message<"quartet.objectstorage.storage.v1
  * Use `create(FinishedUploadTimeRecordSchema)` to create a new message.
  */
 export const FinishedUploadTimeRecordSchema: GenMessage<FinishedUploadTimeRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 15);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 18);
 
 /**
  * The bound of the sequences that may have been used.
@@ -786,7 +942,7 @@ export type SequenceCeilingRecord = Message<"quartet.objectstorage.storage.v1.Se
  * Use `create(SequenceCeilingRecordSchema)` to create a new message.
  */
 export const SequenceCeilingRecordSchema: GenMessage<SequenceCeilingRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 16);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 19);
 
 /**
  * A change of an object to report to the event bus: the payload of a delivery job.
@@ -879,14 +1035,14 @@ export type ObjectEventRecord = Message<"quartet.objectstorage.storage.v1.Object
   bucketAccountId: string;
 
   /**
-   * The account that made the request, 12 digits. Never empty.
+   * The account that made the request, 12 digits. Empty: an anonymous caller.
    *
    * @generated from field: string requester_account_id = 13;
    */
   requesterAccountId: string;
 
   /**
-   * The ARN of the principal that made the request. Never empty.
+   * The ARN of the principal that made the request. Empty: an anonymous caller.
    *
    * @generated from field: string requester_arn = 14;
    */
@@ -919,5 +1075,5 @@ export type ObjectEventRecord = Message<"quartet.objectstorage.storage.v1.Object
  * Use `create(ObjectEventRecordSchema)` to create a new message.
  */
 export const ObjectEventRecordSchema: GenMessage<ObjectEventRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 17);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 20);
 

@@ -1,0 +1,41 @@
+import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
+import type { ServiceError } from "../../kit/faults/service-error.ts";
+import { isAccountId } from "../../kit/identity/caller.ts";
+import type { Reader } from "../../kit/store/store.ts";
+import { isBucketArn } from "../domain/bucket-name.ts";
+import { fault, memberNotOffered } from "../faults.ts";
+import type { Bucket } from "../store/bucket.ts";
+import { findBucket } from "../store/bucket.ts";
+import { rules } from "./rules.ts";
+
+/** A bucket as a request names it. */
+export interface NamedBucket {
+  readonly name: string;
+  /** The account that must own the bucket. Undefined: any. */
+  readonly expectedOwner: string | undefined;
+}
+
+/**
+ * Finds a bucket. Checks, in order:
+ *  1. the name is not an ARN (MEMBER_NOT_IMPLEMENTED);
+ *  2. the bucket exists (NO_SUCH_BUCKET);
+ *  3. the expected owner, if given, is an account id (INVALID_EXPECTED_BUCKET_OWNER);
+ *  4. the expected owner, if given, owns the bucket (ACCESS_DENIED).
+ */
+export const findNamedBucket = async (
+  reader: Reader,
+  operation: string,
+  { name, expectedOwner }: NamedBucket,
+): Promise<Bucket> => {
+  if (isBucketArn(name)) throw memberNotOffered("Bucket");
+  const bucket = await findBucket(reader, name);
+  if (bucket === undefined) throw fault(ErrorReason.NO_SUCH_BUCKET, { bucket_name: name });
+  if (expectedOwner !== undefined && !isAccountId(expectedOwner))
+    throw fault(ErrorReason.INVALID_EXPECTED_BUCKET_OWNER, { expected_bucket_owner: expectedOwner });
+  if (expectedOwner !== undefined && expectedOwner !== bucket.accountId) throw accessDenied(operation, name);
+  return bucket;
+};
+
+/** The refusal of an action, less its prefix, on a resource: a bucket's name, `bucket/key`, or `*`. */
+export const accessDenied = (action: string, resource: string): ServiceError =>
+  fault(ErrorReason.ACCESS_DENIED, { action: `${rules.refusalPrefix}:${action}`, resource });
