@@ -2,6 +2,7 @@ import { ErrorReasonSchema } from "../../gen/quartet/customerprofile/v1/error_re
 import { CustomerProfileService } from "../../gen/quartet/customerprofile/v1/customer_profile_service_pb.ts";
 import { runService } from "../kit/process/service-process.ts";
 import { customerProfileSettings, installation } from "../launcher/settings.ts";
+import { findByArn, rules } from "./access/guard.ts";
 import { openCustomerProfile } from "./open.ts";
 import { handlers } from "./service.ts";
 
@@ -14,6 +15,7 @@ await runService({
   errors: ErrorReasonSchema,
   issuers: { gateway: { anyCaller: true } },
   evaluatesPolicies: true,
+  explains: { rules, findResource: findByArn },
   open: ({ config, store, directory, clock, ids, log, keyNames, accounts }) =>
     openCustomerProfile({ store, directory, clock, ids, log, keyNames, accounts, region: config.region }),
 });

@@ -2,6 +2,8 @@ import { ErrorReasonSchema } from "../../gen/quartet/eventbus/v1/error_reason_pb
 import { EventBusService } from "../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
 import { runService } from "../kit/process/service-process.ts";
 import { eventBusSettings, installation } from "../launcher/settings.ts";
+import { findByArn } from "./access/resources.ts";
+import { rules } from "./access/rules.ts";
 import { openEventBus } from "./open.ts";
 import { handlers } from "./service.ts";
 
@@ -18,6 +20,7 @@ await runService({
     "object-storage": { preauthorizedFor: ["PutEvents"] },
   },
   evaluatesPolicies: true,
+  explains: { rules, findResource: findByArn },
   open: ({ config, store, directory, clock, ids, log, keyNames, accounts }) =>
     openEventBus({
       store,

@@ -2,6 +2,7 @@ import { ErrorReasonSchema } from "../../gen/quartet/refactoringworkspace/v1/err
 import { RefactoringWorkspaceService } from "../../gen/quartet/refactoringworkspace/v1/refactoring_workspace_service_pb.ts";
 import { runService } from "../kit/process/service-process.ts";
 import { installation, refactoringWorkspaceSettings } from "../launcher/settings.ts";
+import { findByArn, rules } from "./access/guard.ts";
 import { openRefactoringWorkspace } from "./open.ts";
 import { handlers } from "./service.ts";
 
@@ -20,6 +21,7 @@ await runService({
   errors: ErrorReasonSchema,
   issuers: { gateway: { anyCaller: true } },
   evaluatesPolicies: true,
+  explains: { rules, findResource: findByArn },
   open: async ({ config, store, clock, ids, log, accounts }) => {
     const { app, jobs, proxy, stop } = await openRefactoringWorkspace({
       store,

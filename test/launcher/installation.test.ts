@@ -8,6 +8,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { eventually } from "../support/eventually.ts";
+import { runProgram } from "../support/run-program.ts";
 import type { System } from "../support/system.ts";
 import { startSystem } from "../support/system.ts";
 
@@ -51,6 +52,18 @@ describe("a running installation", () => {
     const call = ["curl", "--protocol", "grpc", "--http2-prior-knowledge", "-H", authorization, "-d", "{}", url];
     const { stdout } = await run(join(root, "node_modules", ".bin", "buf"), call, { cwd: dataDir });
     expect(JSON.parse(stdout)).toMatchObject(expected);
+  });
+
+  test("explains decisions of a running service by the policy that it keeps", async () => {
+    const address = system.installation.urls("event-bus")["rpc"] ?? "";
+    const bus = "arn:aws:events:us-east-1:000000000000:event-bus/default";
+    const asked = ["--principal", "arn:aws:iam::000000000000:root", "--action", "events:PutEvents", "--resource", bus];
+    const flags = ["explain", "--online", "--address", address, "--data-dir", dataDir, ...asked];
+    expect(await runProgram("services/launcher/policy.ts", flags)).toEqual({
+      status: 0,
+      output: "allowed: the root of the account needs no policy\n",
+      errors: "",
+    });
   });
 
   test("lets its processes meet on unix sockets that only its user may reach", async () => {

@@ -1,9 +1,10 @@
 import { ErrorReasonSchema } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
-import { arn } from "../../kit/arn/arn.ts";
+import { arn, parseArn } from "../../kit/arn/arn.ts";
 import { resourceTagConditions } from "../../kit/access/call-conditions.ts";
 import type { Resource } from "../../kit/access/decide.ts";
 import { accessDenied, accessRules, decideCall } from "../../kit/access/decide.ts";
 import { asksFor } from "../../kit/access/identity.ts";
+import type { AskedResource, KnownResource } from "../../kit/access/policy-service.ts";
 import type { Question } from "../../kit/access/questions.ts";
 import { isOwner } from "../../kit/identity/owner.ts";
 import type { Guard } from "../../kit/server/guard.ts";
@@ -14,7 +15,7 @@ import { parseResourceName, parseTaggedArn } from "../domain/resource-name.ts";
 import { findTags } from "../store/tag.ts";
 import type { Access } from "./access.ts";
 
-const rules = accessRules({
+export const rules = accessRules({
   names: { public: "profile", documented: "customer-profile" },
   refusalPrefix: "customer-profile",
   principal: "profile.amazonaws.com",
@@ -50,6 +51,15 @@ const resourceOf = async (question: Question, context: CallContext<Application>)
     ownerAccountId: accountId,
     ...(tagged && (await tagsOf(tagged, accountId, context))),
   };
+};
+
+/** A resource that can have tags, by its ARN. Undefined for other texts. */
+export const findByArn = async (app: Application, { arn: text }: AskedResource): Promise<KnownResource | undefined> => {
+  const parsed = parseArn(text);
+  const tagged = parsed && parseResourceName(parsed.resource);
+  if (parsed === undefined || tagged === undefined) return undefined;
+  const tags = await app.store.read((reader) => findTags(reader, parsed.account, tagged));
+  return { ownerAccountId: parsed.account, conditions: resourceTagConditions(tags) };
 };
 
 /** The tags of a resource as conditions, where a policy asks for them. */

@@ -3,6 +3,7 @@ import type { Tag } from "../../../gen/quartet/eventbus/v1/tag_pb.ts";
 import { resourceTagConditions } from "../../kit/access/call-conditions.ts";
 import type { Resource } from "../../kit/access/decide.ts";
 import { asksFor } from "../../kit/access/identity.ts";
+import type { AskedResource, KnownResource } from "../../kit/access/policy-service.ts";
 import type { Question } from "../../kit/access/questions.ts";
 import { textOf } from "../../kit/access/questions.ts";
 import { arn } from "../../kit/arn/arn.ts";
@@ -65,11 +66,10 @@ export class ResourceFinder {
     const record = await this.#findBus(bus);
     const rule = /^rule\/.*\{(name|rule)\}$/.exec(question.permission.template)?.[1];
     const ruleName = rule === undefined ? undefined : textOf(question, rule);
-    const managesPolicy = method.name === "PutPermission" || method.name === "RemovePermission";
     return {
       arn: ruleName === undefined ? busArn(app.arnScope, bus) : ruleArn(app.arnScope, bus, ruleName),
       ownerAccountId: bus.account,
-      policies: managesPolicy && caller.isRoot ? [] : policiesOf(record),
+      policies: policyActions.has(method.name) && caller.isRoot ? [] : policiesOf(record),
       conditions: await this.#conditions(question, bus, record, ruleName),
       ...(bus.account !== caller.accountId && { shownAs: busArn(app.arnScope, bus) }),
     };
@@ -134,6 +134,36 @@ export class ResourceFinder {
     return { arn: text, ownerAccountId: accountId };
   }
 }
+
+/**
+ * A bus or a rule by its ARN, with the policy of the bus; of other resources nothing is known but their account. No
+ * policy keeps a root from managing the policy of its bus.
+ */
+export const findByArn = async (
+  app: Application,
+  { arn: text, action, principal }: AskedResource,
+): Promise<KnownResource | undefined> => {
+  const named = parseTaggedArn(text);
+  if (named === undefined) return undefined;
+  const { bus, rule: ruleName } = named;
+  const [record, rule] = await app.store.read(async (reader) => [
+    await findBus(reader, bus),
+    ruleName === undefined ? undefined : await findRule(reader, bus, ruleName),
+  ]);
+  if (record === undefined) return undefined;
+  const creator = rule?.createdBy ?? principal.accountId;
+  return {
+    ownerAccountId: bus.account,
+    policies: policyActions.has(action) && principal.isRoot ? [] : policiesOf(record),
+    conditions: new Map([
+      ...tagConditions(ruleName === undefined ? record.tags : rule?.tags),
+      ...(ruleName === undefined ? [] : ([["events:creatoraccount", [creator]]] as const)),
+    ]),
+  };
+};
+
+/** The operations that manage the policy of a bus. */
+const policyActions: ReadonlySet<string> = new Set(["PutPermission", "RemovePermission"]);
 
 const tagConditions = (tags: readonly Tag[] = []) =>
   resourceTagConditions(Object.fromEntries(tags.map(({ key, value }) => [key, value])));

@@ -6,6 +6,9 @@ import type { DescEnum, DescService } from "@bufbuild/protobuf";
 import { FaultRole } from "../../../gen/quartet/traits/v1/fault_pb.ts";
 import type { Accounts } from "../accounts/accounts.ts";
 import { openAccounts } from "../accounts/accounts-file.ts";
+import type { AccessRules } from "../access/decide.ts";
+import type { AskedResource, KnownResource } from "../access/policy-service.ts";
+import { policyService } from "../access/policy-service.ts";
 import type { Clock } from "../clock/clock.ts";
 import { systemClock } from "../clock/clock.ts";
 import type { Address, Installation, SettingsOf, SettingsTable } from "../config/config.ts";
@@ -31,6 +34,7 @@ import type { Metrics } from "../metrics/metrics.ts";
 import { createMetrics } from "../metrics/metrics.ts";
 import { storeMetrics } from "../metrics/store-metrics.ts";
 import type { Handlers } from "../server/handlers.ts";
+import type { OfferedService } from "../server/route.ts";
 import { startServer } from "../server/server.ts";
 import type { ClientTls } from "../tls/client-tls.ts";
 import { DiskSpace } from "../store/disk-space.ts";
@@ -106,6 +110,11 @@ export interface ServiceProcess<S extends DescService, App, Shared extends Setti
   readonly issuers: IssuerRights;
   /** The service's guard evaluates policies for each call. Unset: only who may act for an account may call. */
   readonly evaluatesPolicies?: boolean;
+  /** Finds resources for the service's explanations of decisions. Unset: it offers none. */
+  readonly explains?: {
+    readonly rules: AccessRules;
+    readonly findResource: (app: App, asked: AskedResource) => Promise<KnownResource | undefined>;
+  };
   open(foundation: Foundation<SettingsOf<Shared> & SettingsOf<Own>>): Promise<Opened<App>>;
 }
 
@@ -252,7 +261,10 @@ export const runService = async <S extends DescService, App, Shared extends Sett
       listen: shared.listen,
       socketPath,
       tls: tls.server,
-      services: [{ service: declared.service, handlers, errors: declared.errors, app: opened.app }],
+      services: [
+        { service: declared.service, handlers, errors: declared.errors, app: opened.app },
+        ...explanations(declared, opened.app, accounts),
+      ],
       authenticate: authenticateFor(declared, keys, accounts),
       log,
       metrics,
@@ -272,6 +284,16 @@ export const runService = async <S extends DescService, App, Shared extends Sett
       },
     };
   });
+};
+
+const explanations = <S extends DescService, App, Shared extends SettingsTable, Own extends SettingsTable>(
+  { explains }: ServiceProcess<S, App, Shared, Own>,
+  app: App,
+  accounts: Accounts,
+): readonly OfferedService[] => {
+  if (explains === undefined) return [];
+  const { rules, findResource } = explains;
+  return [policyService({ rules, clock: systemClock, accounts, findResource: (asked) => findResource(app, asked) })];
 };
 
 const mebibyte = 1024 * 1024;

@@ -1,25 +1,29 @@
 import type { EnvironmentRecord } from "../../../gen/quartet/refactoringworkspace/storage/v1/records_pb.ts";
 import { ErrorReason, ErrorReasonSchema } from "../../../gen/quartet/refactoringworkspace/v1/error_reason_pb.ts";
 import { resourceTagConditions } from "../../kit/access/call-conditions.ts";
+import { RefactoringWorkspaceService } from "../../../gen/quartet/refactoringworkspace/v1/refactoring_workspace_service_pb.ts";
 import type { Resource } from "../../kit/access/decide.ts";
 import { accessDenied, accessRules, decideCall, isAllowed } from "../../kit/access/decide.ts";
 import type { Question } from "../../kit/access/questions.ts";
 import { textOf } from "../../kit/access/questions.ts";
-import { arn } from "../../kit/arn/arn.ts";
+import type { AskedResource, KnownResource } from "../../kit/access/policy-service.ts";
+import { arn, parseArn } from "../../kit/arn/arn.ts";
+import { methodPermissions } from "../../kit/contract/permissions.ts";
 import { isOwner } from "../../kit/identity/owner.ts";
 import { parsePolicy } from "../../kit/policy/document.ts";
 import { policyCache } from "../../kit/policy/policy-cache.ts";
 import type { Guard } from "../../kit/server/guard.ts";
 import type { CallContext } from "../../kit/server/handlers.ts";
 import type { Application } from "../application.ts";
-import { arnOf, parseResourceArn, resourceTypeOf } from "../domain/resource-name.ts";
+import { arnOf, parseResourceArn, parseResourceName, resourceTypeOf } from "../domain/resource-name.ts";
 import { fault } from "../faults.ts";
 import { findEnvironment } from "../store/environment.ts";
+import { findTagged } from "../store/tag.ts";
 import { findPolicy } from "../store/resource-policy.ts";
 import type { Access } from "./access.ts";
 import { resourceConditions } from "./conditions.ts";
 
-const rules = accessRules({
+export const rules = accessRules({
   names: { public: "refactor-spaces", documented: "refactoring-workspace" },
   refusalPrefix: "refactoring-workspace",
   principal: "refactor-spaces.amazonaws.com",
@@ -57,8 +61,7 @@ const concealing: ReadonlySet<string> = new Set(["TagResource", "UntagResource",
 
 const resourceOf = async (question: Question, context: Context): Promise<Resource> => {
   const { template } = question.permission;
-  const isArn = template === "{resource_arn}" || template === "{identifier}";
-  return isArn ? ofArn(question, context) : inEnvironment(question, context);
+  return namesResource(template) ? ofArn(question, context) : inEnvironment(question, context);
 };
 
 /** What an ARN names. Environments' policies do not decide who may tag, or change the policies themselves. */
@@ -90,6 +93,35 @@ const inEnvironment = async (question: Question, context: Context): Promise<Reso
     shownAs: environmentId,
   };
 };
+
+/**
+ * A resource by its ARN, with the policy of its environment unless that does not decide on the action. Creators and
+ * paths are not among its conditions.
+ */
+export const findByArn = async (
+  app: Application,
+  { arn: text, action }: AskedResource,
+): Promise<KnownResource | undefined> => {
+  const named = parseResourceName(parseArn(text)?.resource ?? "");
+  if (named === undefined) return undefined;
+  return app.store.read(async (reader) => {
+    const environment = await findEnvironment(reader, named.environmentId);
+    if (environment === undefined) return undefined;
+    const policy = ownersActions.has(action) ? undefined : await findPolicy(reader, named.environmentId);
+    const { ownerAccountId } = environment;
+    const conditions = resourceTagConditions((await findTagged(reader, named))?.tags);
+    return { ownerAccountId, policies: policy === undefined ? [] : [parsed(policy)], conditions };
+  });
+};
+
+const namesResource = (template: string): boolean => template === "{resource_arn}" || template === "{identifier}";
+
+/** The actions on what an ARN names, on which environments' policies do not decide. */
+const ownersActions: ReadonlySet<string> = new Set(
+  RefactoringWorkspaceService.methods
+    .flatMap((method) => methodPermissions(method).permissions)
+    .flatMap(({ template, action }) => (namesResource(template) ? [action] : [])),
+);
 
 /** Whether the policy of another account's environment, and the caller's own, allow the caller to get it. */
 const isShared = (

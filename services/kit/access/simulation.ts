@@ -1,0 +1,110 @@
+import { principalConditions } from "../accounts/principal-conditions.ts";
+import type { Accounts } from "../accounts/accounts.ts";
+import type { Caller } from "../identity/caller.ts";
+import { anonymousCaller, roleCaller, rootCaller, userCaller } from "../identity/caller.ts";
+import type { Policy } from "../policy/document.ts";
+import { parsePolicy } from "../policy/document.ts";
+import type { Explanation } from "../policy/evaluate.ts";
+import { explain } from "../policy/evaluate.ts";
+import type { PolicySpelling } from "../policy/spelling.ts";
+import type { Conditions } from "./call-conditions.ts";
+import { callerPoliciesOf, requesterOf } from "./identity.ts";
+
+/** A request that nobody makes. */
+export interface Simulation {
+  readonly spelling: PolicySpelling;
+  /** With its policies, and those of its session. */
+  readonly principal: Caller;
+  /** With its prefix. */
+  readonly action: string;
+  readonly resourceArn: string;
+  readonly ownerAccountId: string;
+  readonly resourcePolicies: readonly Policy[];
+  /** Condition keys as written, which replace those of the principal and of time. */
+  readonly context: Conditions;
+  readonly nowMs: number;
+  readonly accounts?: Pick<Accounts, "findOrganizationId"> | undefined;
+}
+
+/** The outcome of a simulation. */
+export type Simulated = Omit<Explanation, "because"> & {
+  readonly because: Explanation["because"] | "unreadable-policy";
+};
+
+/** Decides as the services do, and says why. */
+export const simulate = (simulation: Simulation): Simulated => {
+  const { spelling, principal, action, resourceArn, ownerAccountId, resourcePolicies, nowMs } = simulation;
+  const context = principalConditions(simulation.accounts ?? noOrganizations, principal);
+  context.set("aws:currenttime", [new Date(nowMs).toISOString()]);
+  context.set("aws:epochtime", [String(Math.floor(nowMs / 1000))]);
+  for (const [key, values] of simulation.context) {
+    const spelled = spelling.key(key).toLowerCase();
+    if (values.length === 0) context.delete(spelled);
+    else context.set(spelled, values);
+  }
+  const own = callerPoliciesOf(principal);
+  const request = { requester: requesterOf(principal), action, resource: resourceArn, ownerAccountId, context };
+  const policies = { ...(own ?? { identity: [] }), resource: resourcePolicies };
+  const explained = explain(request, policies, spelling);
+  return own === undefined
+    ? { ...explained, isAllowed: false, because: "unreadable-policy", sid: undefined, statement: undefined }
+    : explained;
+};
+
+const noOrganizations = { findOrganizationId: () => undefined };
+
+/** The largest resource policy that a simulation reads, in bytes of UTF-8. */
+const resourcePolicyBytesMax = 1_200_000;
+
+/** Parses the policy of a resource of any service. Throws PolicyError. */
+export const parseResourcePolicy = (text: string): Policy =>
+  parsePolicy(text, { principals: "required", accountMembers: ["SVC"], bytesMax: resourcePolicyBytesMax });
+
+/** A principal by its ARN, without policies. */
+export interface NamedPrincipal {
+  readonly kind: "anonymous" | "root" | "user" | "role";
+  /** Empty for an anonymous caller. */
+  readonly accountId: string;
+  /** The user's name with its path, or the role's; empty for the others. */
+  readonly name: string;
+  /** The principal with these policies. */
+  withPolicies(policies: readonly string[], sessionPolicies?: readonly string[]): Caller;
+}
+
+/** Reads the ARN of a root, a user, a role or a role's session; `*` is an anonymous caller. Undefined for others. */
+export const parsePrincipal = (text: string): NamedPrincipal | undefined => {
+  if (text === "*") return { kind: "anonymous", accountId: "", name: "", withPolicies: () => anonymousCaller };
+  const [, partition = "", accountId = "", kind = "", name = "", session = ""] =
+    /^arn:([a-z0-9-]+):(?:iam|sts)::(\d{12}):(root|user|role|assumed-role)(?:\/(.+?))?(?:(?<=assumed-role\/[^/]+)\/([^/]+))?$/.exec(
+      text,
+    ) ?? [];
+  if (kind === "root" && name === "")
+    return {
+      kind,
+      accountId,
+      name,
+      withPolicies: (_policies, sessionPolicies) => narrowed(rootCaller(accountId, partition), sessionPolicies),
+    };
+  if (name === "") return undefined;
+  if (kind === "user")
+    return {
+      kind,
+      accountId,
+      name,
+      withPolicies: (policies, sessionPolicies) =>
+        narrowed(userCaller(accountId, name, policies, partition), sessionPolicies),
+    };
+  return {
+    kind: "role",
+    accountId,
+    name,
+    withPolicies: (policies, sessionPolicies) =>
+      narrowed(
+        roleCaller(accountId, name, session === "" ? "simulation" : session, policies, partition),
+        sessionPolicies,
+      ),
+  };
+};
+
+const narrowed = (caller: Caller, sessionPolicies: readonly string[] | undefined): Caller =>
+  sessionPolicies === undefined ? caller : { ...caller, sessionPolicies };
