@@ -3,6 +3,8 @@ import { checkRoutes } from "../services/kit/contract/routes.ts";
 import type { AccessKeys } from "../services/kit/identity/access-keys.ts";
 import type { Minter } from "../services/kit/identity/tokens.ts";
 import type { Ids } from "../services/kit/ids/ids.ts";
+import { accessLines } from "../services/kit/log/access-lines.ts";
+import type { AccessLineMembers } from "../services/kit/log/access-lines.ts";
 import type { Logger } from "../services/kit/log/log.ts";
 import type { AnsweredRequest } from "../services/kit/metrics/http-metrics.ts";
 import { httpMetrics } from "../services/kit/metrics/http-metrics.ts";
@@ -54,6 +56,8 @@ export interface Gateway {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Logger;
+  /** Writes the line of a request that was answered to the access log. */
+  readonly logRequest: (members: AccessLineMembers) => void;
   readonly region: string | undefined;
   readonly limits: GatewayLimits;
   /** Of the bodies that are not streamed. */
@@ -87,6 +91,7 @@ export const createGateway = (options: GatewayOptions): Gateway => {
     clock: options.clock,
     ids: options.ids,
     log: options.log,
+    logRequest: accessLines(options.log, "request"),
     region: options.region,
     limits,
     bodiesBudget: new ByteBudget(limits.bodiesBytesMax),

@@ -1,7 +1,7 @@
 import type { Message } from "@bufbuild/protobuf";
 import { create } from "@bufbuild/protobuf";
 
-import type { MethodContract } from "../../services/kit/contract/contract.ts";
+import type { FieldContract, MethodContract } from "../../services/kit/contract/contract.ts";
 import type { DecodedBody } from "../signature/decode-body.ts";
 import type { Reading } from "../values/reading.ts";
 import { valueFromText } from "../values/reading.ts";
@@ -17,12 +17,32 @@ export async function* streamedBody(
   body: DecodedBody,
   reading: Reading,
 ): AsyncGenerator<Message> {
-  const { payload } = method.input;
-  if (payload === undefined) throw new Error(`${method.desc.name} streams a request without a payload`);
-  const { localName } = payload.desc;
+  const { localName } = payloadOf(method).desc;
   for await (const piece of body) yield create(method.desc.input, { [localName]: piece });
   if (body.trailers.size > 0) yield trailerMessage(method, body.trailers, reading);
 }
+
+/**
+ * The same for a body that was read: sets its bytes in the first message, so that they are sent with it, and returns
+ * the messages after it.
+ */
+export const wholeBody = (
+  method: MethodContract,
+  message: Message,
+  bytes: Uint8Array,
+  trailers: ReadonlyMap<string, string>,
+  reading: Reading,
+): readonly Message[] => {
+  const payload = payloadOf(method);
+  if (bytes.length > 0) setField(message, payload.desc, bytes);
+  return trailers.size > 0 ? [trailerMessage(method, trailers, reading)] : [];
+};
+
+const payloadOf = (method: MethodContract): FieldContract => {
+  const { payload } = method.input;
+  if (payload === undefined) throw new Error(`${method.desc.name} streams a request without a payload`);
+  return payload;
+};
 
 const trailerMessage = (method: MethodContract, trailers: ReadonlyMap<string, string>, reading: Reading): Message => {
   const message = create(method.desc.input);

@@ -12,6 +12,8 @@ import type { GatewayLimits } from "./limits.ts";
 export interface IncomingBody {
   /** Whether the head says that there is no body. */
   readonly isAbsent: boolean;
+  /** Whether its declared length is so small that it is better read at once than streamed. */
+  readonly isSmall: boolean;
   /** Whether the client waits for a `100 Continue` that was not sent. */
   isAwaited(): boolean;
   /** Whether one of the reading methods was called. */
@@ -21,6 +23,8 @@ export interface IncomingBody {
    * INCOMPLETE_BODY and BUSY.
    */
   readWhole(decode?: (source: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>): Promise<Buffer>;
+  /** The whole of a small body, which also counts. Rejects with SLOW_BODY, INCOMPLETE_BODY and BUSY. */
+  readSmall(): Promise<Buffer>;
   /** The pieces as they arrive; they are read from the network only as they are consumed. Can be iterated once. */
   pieces(): BodyPieces;
 }
@@ -51,24 +55,42 @@ export const openIncomingBody = (
     begin();
     return readPieces(request, limits.stallTimeoutMs);
   };
+  const openAccount = (): ByteAccount => {
+    const account = budget.open();
+    response.once("close", account.release);
+    return account;
+  };
   return {
     isAbsent: declared === 0,
+    // A client that waits for `100 Continue` wants to know first whether its body is needed.
+    isSmall: declared !== undefined && declared <= smallBytesMax && !expectsContinue,
     isAwaited: () => isAwaited,
     isBegun: () => isBegun,
     pieces,
     readWhole: async (decode) => {
       if (declared === 0) return noBytes;
       if ((declared ?? 0) > limits.bodyBytesMax) throw refusal(ErrorReason.BODY_TOO_LARGE);
+      if (decode === undefined) {
+        begin();
+        const { stallTimeoutMs: stallMs, bodyTimeoutMs: timeoutMs, bodyBytesMax: bytesMax } = limits;
+        return readAtOnce(request, { stallMs, timeoutMs, bytesMax }, openAccount());
+      }
       const source = pieces();
       source.limitTime(limits.bodyTimeoutMs);
-      const account = budget.open();
-      response.once("close", account.release);
-      return collect(decode === undefined ? source : decode(source), limits.bodyBytesMax, account);
+      return collect(decode(source), limits.bodyBytesMax, openAccount());
+    },
+    readSmall: async () => {
+      if (declared === 0) return noBytes;
+      begin();
+      return readAtOnce(request, { stallMs: limits.stallTimeoutMs, bytesMax: smallBytesMax }, openAccount());
     },
   };
 };
 
 const noBytes = Buffer.alloc(0);
+
+/** Bodies up to this size are sent to their service as one message. */
+const smallBytesMax = 64 * 1024;
 
 /** The length in the head; undefined if the body is chunked. */
 const declaredLength = (request: IncomingMessage): number | undefined => {
@@ -85,6 +107,53 @@ const collect = async (source: AsyncIterable<Uint8Array>, bytesMax: number, acco
   }
   return bytes.take();
 };
+
+interface ReadingLimits {
+  /** The longest time without a piece. */
+  readonly stallMs: number;
+  /** The longest time until the end. Unset: any. */
+  readonly timeoutMs?: number;
+  readonly bytesMax: number;
+}
+
+/** Reads a body that nobody needs before its end. */
+const readAtOnce = (request: IncomingMessage, limits: ReadingLimits, account: ByteAccount): Promise<Buffer> =>
+  new Promise((resolve, reject) => {
+    const bytes = new GatheredBytes();
+    const take = (chunk: Buffer): void => {
+      stall.refresh();
+      try {
+        if (bytes.size + chunk.length > limits.bytesMax) throw refusal(ErrorReason.BODY_TOO_LARGE);
+        account.take(chunk.length);
+        bytes.add(chunk);
+      } catch (thrown) {
+        fail(thrown as Error);
+      }
+    };
+    const settle = (): void => {
+      clearTimeout(stall);
+      clearTimeout(limit);
+      request.off("data", take);
+    };
+    const fail = (error: Error): void => {
+      settle();
+      if (!request.complete) request.pause();
+      reject(error);
+    };
+    const slow = (): void => fail(refusal(ErrorReason.SLOW_BODY));
+    const lost = (): void => {
+      if (!request.complete) fail(refusal(ErrorReason.INCOMPLETE_BODY));
+    };
+    const stall = setTimeout(slow, limits.stallMs).unref();
+    const limit = limits.timeoutMs === undefined ? undefined : setTimeout(slow, limits.timeoutMs).unref();
+    request.on("data", take);
+    request.on("end", () => {
+      settle();
+      resolve(bytes.take());
+    });
+    request.on("error", lost);
+    request.on("close", lost);
+  });
 
 /** The most pieces that wait for their reader before reading from the network is paused. */
 const queuedPiecesMax = 4;

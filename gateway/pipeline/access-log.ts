@@ -34,20 +34,17 @@ export const logAnswer = (gateway: Gateway, exchange: HttpExchange, progress: Re
     "http.response.status_code": status,
     "quartet.operation": operation ?? "unknown",
   }));
-  gateway.log.info(
-    {
-      method: request.method,
-      path: exchange.rawPath,
-      api,
-      operation,
-      dialect,
-      status,
-      ...(isCut ? { isCut } : {}),
-      ms: Math.round(ms * 100) / 100,
-      account: caller?.accountId,
-      requestId,
-      trace_id: work.trace.traceId,
-    },
-    "request",
-  );
+  gateway.logRequest({
+    method: request.method,
+    path: exchange.rawPath,
+    api,
+    operation,
+    dialect,
+    status,
+    isCut: isCut ? true : undefined,
+    ms: Math.round(ms * 100) / 100,
+    account: caller?.accountId,
+    requestId,
+    trace_id: work.trace.traceId,
+  });
 };

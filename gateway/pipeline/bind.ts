@@ -12,13 +12,13 @@ import { checkDocumentDigests } from "../bindings/document-digest.ts";
 import type { MethodMatch, RouteQuestion } from "../bindings/method-routes.ts";
 import { refuseRepeated } from "../bindings/repeated-parameters.ts";
 import { boundHeaders } from "../bindings/request-headers.ts";
-import { streamedBody } from "../bindings/streamed-body.ts";
+import { streamedBody, wholeBody } from "../bindings/streamed-body.ts";
 import { refuseOtherSubresources } from "../bindings/subresources.ts";
 import type { Dialect } from "../dialects/dialect.ts";
 import type { RequestHead } from "../http/request-head.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
 import type { DecodedBody } from "../signature/decode-body.ts";
-import { decodeBody } from "../signature/decode-body.ts";
+import { decodeBody, decodeWhole } from "../signature/decode-body.ts";
 import type { Reading } from "../values/reading.ts";
 import type { HttpExchange } from "./exchange.ts";
 import type { AuthenticatedRequest, BoundCall, Identity } from "./stages.ts";
@@ -53,7 +53,11 @@ export const bind = async (
   if (streamsBody(method)) {
     if (head.headers["content-length"] === undefined && head.headers["transfer-encoding"] === undefined)
       throw refusal(ErrorReason.MISSING_CONTENT_LENGTH);
-    return streamedCall(binding, method, message, () => decodeBody(payload, exchange.body.pieces()), reading);
+    if (!exchange.body.isSmall || method.desc.methodKind !== "client_streaming")
+      return streamedCall(binding, method, message, () => decodeBody(payload, exchange.body.pieces()), reading);
+    throwViolations(binding.faults, reading.violations);
+    const { bytes, trailers } = decodeWhole(payload, await exchange.body.readSmall());
+    return { binding, method, message, more: wholeBody(method, message, bytes, trailers, reading) };
   }
   if (takesBody(method)) {
     const read = (source: AsyncIterable<Uint8Array>) => decodeBody(payload, source);

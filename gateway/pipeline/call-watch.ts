@@ -1,22 +1,21 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 
 import { hangingError } from "../../services/kit/client/service-health.ts";
+import type { HttpExchange } from "./exchange.ts";
 
 /**
  * Gives a call up when the next step of its service takes too long: to take a message, to answer, or to go on with its
  * answer. One step is awaited at a time.
  */
 export class CallWatch {
-  /** Aborted when the client goes away, or a step takes too long. */
-  readonly signal: AbortSignal;
-  readonly #late = new AbortController();
+  readonly #exchange: Pick<HttpExchange, "giveUp">;
   readonly #hanging: AbortSignal | undefined;
-  readonly #giveUp = (): void => this.#late.abort(hangingError());
+  readonly #giveUp = (): void => this.#exchange.giveUp(hangingError());
   #timer: NodeJS.Timeout | undefined;
 
-  /** The first signal is the client's; the second, if any, shows that the service hangs. */
-  constructor(client: AbortSignal, hanging: AbortSignal | undefined) {
-    this.signal = AbortSignal.any([client, this.#late.signal]);
+  /** The exchange is given up when a step takes too long. The signal, if any, shows that the service hangs. */
+  constructor(exchange: Pick<HttpExchange, "giveUp">, hanging: AbortSignal | undefined) {
+    this.#exchange = exchange;
     this.#hanging = hanging;
   }
 
@@ -30,7 +29,7 @@ export class CallWatch {
   /** The service's next step begins, and may take this time in milliseconds. */
   expect(ms: number): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#late.abort(lateError()), ms);
+    this.#timer = setTimeout(() => this.#exchange.giveUp(lateError()), ms);
     this.#timer.unref();
   }
 

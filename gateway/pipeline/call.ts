@@ -2,8 +2,10 @@ import type { DescMethodStreaming, DescMethodUnary, Message } from "@bufbuild/pr
 import { ConnectError } from "@connectrpc/connect";
 
 import { hangingError } from "../../services/kit/client/service-health.ts";
+import { WholeRequests } from "../../services/kit/client/whole-requests.ts";
 import type { Caller } from "../../services/kit/identity/caller.ts";
 import { requestFactHeaders } from "../../services/kit/identity/request-facts.ts";
+import { settlesAtOnce } from "../../services/kit/wire/settles-at-once.ts";
 import type { HttpExchange } from "./exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import type { GatewayLimits } from "../http/limits.ts";
@@ -49,18 +51,25 @@ export const call = async (
   const noteFailure = (thrown: unknown): void => {
     bodyFailure ??= thrown;
   };
-  const watch = new CallWatch(exchange.signal, health?.signal);
+  const watch = new CallWatch(exchange, health?.signal);
   try {
-    const messages = requestMessages(bound, watch, limits, noteFailure);
     const method = desc as DescMethodStreaming;
-    watch.expectAnswer(limits.answerTimeoutMs);
-    const response = await transport.stream(method, watch.signal, undefined, header, messages);
+    const isUpload = bound.more !== undefined;
+    const isKnown = bound.more === undefined || Array.isArray(bound.more);
+    watch.expectAnswer(isKnown && isUpload ? limits.uploadAnswerTimeoutMs : limits.answerTimeoutMs);
+    const messages = isKnown
+      ? new WholeRequests([bound.message, ...((bound.more ?? []) as readonly Message[])])
+      : requestMessages(bound.message, bound.more as AsyncIterable<Message>, watch, limits, noteFailure);
+    const response = await transport.stream(method, exchange.signal, undefined, header, messages);
     const answers = response.message[Symbol.asyncIterator]();
-    const first = await firstAnswer(answers, response.header);
+    const first = await firstAnswer(answers, response);
     if (first.done === true) throw new Error(`${desc.name} answered without a message`);
     if (desc.methodKind !== "client_streaming") {
       watch.rest();
-      return { message: first.value, more: watch.watched(answers, limits.stallTimeoutMs) };
+      const watched = watch.watched(answers, limits.stallTimeoutMs);
+      const second = watched.next();
+      const isEnd = await settlesAtOnce(second, ({ done }) => done === true);
+      return { message: first.value, more: isEnd ? undefined : resumed(second, watched) };
     }
     // Only the end of the stream confirms the answer, and releases the connection.
     if ((await answers.next()).done !== true) throw new Error(`${desc.name} answered with several messages`);
@@ -72,13 +81,32 @@ export const call = async (
   }
 };
 
+/** The messages of an answer with the one that was asked for already put back. */
+const resumed = (
+  asked: Promise<IteratorResult<Message>>,
+  rest: Pick<AsyncIterator<Message>, "next" | "return">,
+): AsyncIterator<Message> => {
+  let isTaken = false;
+  return {
+    next: () => {
+      if (isTaken) return rest.next();
+      isTaken = true;
+      return asked;
+    },
+    return: async () => (await rest.return?.()) ?? { done: true, value: undefined },
+  };
+};
+
 /** The first message of an answer. An error instead of it gets the headers that the handler set. */
-const firstAnswer = async (answers: AsyncIterator<Message>, headers: Headers): Promise<IteratorResult<Message>> => {
+const firstAnswer = async (
+  answers: AsyncIterator<Message>,
+  response: { readonly header: Headers },
+): Promise<IteratorResult<Message>> => {
   try {
     return await answers.next();
   } catch (thrown) {
     if (thrown instanceof ConnectError)
-      for (const [name, value] of headers) if (!thrown.metadata.has(name)) thrown.metadata.set(name, value);
+      for (const [name, value] of response.header) if (!thrown.metadata.has(name)) thrown.metadata.set(name, value);
     throw thrown;
   }
 };
@@ -104,16 +132,16 @@ const callHeaders = async (
 
 /** The messages of a request. While one is with the transport, the service is to take it; after the last, to answer. */
 async function* requestMessages(
-  bound: BoundCall,
+  first: Message,
+  more: AsyncIterable<Message>,
   watch: CallWatch,
   limits: GatewayLimits,
   noteFailure: (thrown: unknown) => void,
 ): AsyncGenerator<Message> {
-  yield bound.message;
-  if (bound.more === undefined) return;
+  yield first;
   try {
     watch.rest();
-    for await (const message of bound.more) {
+    for await (const message of more) {
       watch.expect(limits.stallTimeoutMs);
       yield message;
       watch.rest();

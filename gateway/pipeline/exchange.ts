@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
+import type { ConnectError } from "@connectrpc/connect";
+
 import { TracedCall } from "../../services/kit/trace/traced-call.ts";
 import type { Gateway } from "../gateway.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
@@ -17,8 +19,10 @@ export interface HttpExchange {
   readonly requestId: string;
   /** The request's span: in the trace of its `traceparent`, or the first of a new trace. */
   readonly work: TracedCall;
-  /** Aborted when the client goes away before its answer was sent. */
+  /** Aborted when the client goes away before its answer was sent, and when the work for it is given up. */
   readonly signal: AbortSignal;
+  /** Aborts the signal. */
+  giveUp(reason: ConnectError): void;
   readonly rawPath: string;
   readonly rawQuery: string;
 }
@@ -44,6 +48,7 @@ export const openHttpExchange = (
     requestId: ids.uuid(),
     work: workOf(request, rawPath),
     signal: controller.signal,
+    giveUp: (reason) => controller.abort(reason),
     rawPath,
     rawQuery,
   };

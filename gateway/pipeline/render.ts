@@ -29,10 +29,11 @@ export const render = async (
   }
   const answer = await outcome;
   const { status, headers } = responseHead(method, answer.message, identity.spelling);
-  if (answer.more !== undefined) {
-    settleUnread(exchange.request, response, exchange.body);
+  if (method.desc.methodKind === "server_streaming") {
     const name = method.output.payload!.desc;
     const head = { status, headers: { ...identifying, ...headers } };
+    if (answer.more === undefined) return sendAnswer(exchange, head, bufferOf(getField(answer.message, name)));
+    settleUnread(exchange.request, response, exchange.body);
     return sendPieces(
       response,
       head,
@@ -126,6 +127,11 @@ const lateDocument = async (
     const { fault } = faultOf(thrown, faultContext(identity, bound));
     return binding.codec.writeFault(fault, answerContext(gateway, exchange, identity)).body;
   }
+};
+
+const bufferOf = (bytes: unknown): Buffer => {
+  const { buffer, byteOffset, byteLength } = bytes as Uint8Array;
+  return Buffer.from(buffer, byteOffset, byteLength);
 };
 
 async function* bodyPieces(answer: Answer, read: (message: Message) => unknown): AsyncGenerator<Uint8Array> {

@@ -31,8 +31,8 @@ export interface BoundCall {
   readonly method: MethodContract;
   /** The request; of a method that streams its request, the first message of the stream. */
   readonly message: Message;
-  /** The messages after the first, of a method that streams its request. */
-  readonly more: AsyncIterable<Message> | undefined;
+  /** The messages after the first, of a method that streams its request; a list if its body was read already. */
+  readonly more: AsyncIterable<Message> | readonly Message[] | undefined;
 }
 
 /** Result of call: one message, or the first of a stream and the ones after it. */

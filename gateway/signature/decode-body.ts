@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, hash } from "node:crypto";
 
 import { ChunkDecoder } from "./chunk-decoder.ts";
 import type { Payload } from "./payload.ts";
@@ -33,14 +33,37 @@ const open = (
   return decoding(new ChunkDecoder(payload, trailers), source);
 };
 
+/** A whole body without its chunk framing, and its trailers by lower-case name. */
+export interface DecodedBytes {
+  readonly bytes: Uint8Array;
+  readonly trailers: ReadonlyMap<string, string>;
+}
+
+/** Decodes a body that was read whole. Throws as the iteration of `decodeBody` does. */
+export const decodeWhole = (payload: Payload, body: Buffer): DecodedBytes => {
+  const trailers = new Map<string, string>();
+  if (payload.kind === "chunked") {
+    const decoder = new ChunkDecoder(payload, trailers);
+    const pieces = [...decoder.take(body)];
+    decoder.end();
+    const [only] = pieces;
+    return { bytes: pieces.length === 1 && only !== undefined ? only : Buffer.concat(pieces), trailers };
+  }
+  if (payload.kind === "exact") compare(payload.sha256, hash("sha256", body, "hex"));
+  return { bytes: body, trailers };
+};
+
+const compare = (sha256: string, computed: string): void => {
+  if (computed !== sha256) throw payloadMismatch(sha256, computed);
+};
+
 async function* comparing(sha256: string, source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const hash = createHash("sha256");
+  const running = createHash("sha256");
   for await (const piece of source) {
-    hash.update(piece);
+    running.update(piece);
     yield piece;
   }
-  const computed = hash.digest("hex");
-  if (computed !== sha256) throw payloadMismatch(sha256, computed);
+  compare(sha256, running.digest("hex"));
 }
 
 async function* decoding(decoder: ChunkDecoder, source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {

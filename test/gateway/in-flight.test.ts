@@ -24,9 +24,12 @@ test("a connection that pipelines has its share of calls, and others are answere
   const fixture = await startFixture();
   onTestFinished(() => fixture.stop());
   const seen = { running: 0, most: 0 };
+  const share = Promise.withResolvers<void>();
   fixture.answer("GetBook", async function* () {
     seen.running += 1;
     seen.most = Math.max(seen.most, seen.running);
+    if (seen.running === 8) share.resolve();
+    await share.promise;
     await new Promise((resolve) => setImmediate(resolve));
     yield { body: Buffer.from("Emma") };
     seen.running -= 1;

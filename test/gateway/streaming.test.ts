@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
 import { connect } from "node:net";
@@ -53,7 +54,7 @@ const signUpload = (target: string, headers: Readonly<Record<string, string>> = 
   });
 
 describe("a streamed request", () => {
-  test("the first message has every member but the body, the others the body", async () => {
+  test("a small body comes in the first message, with every other member", async () => {
     fixture.answer("PutBook", () => ({ eTag: '"abc"', bookClass: 2 }));
     const response = await fixture.call("object-storage", "amz", {
       method: "PUT",
@@ -179,7 +180,7 @@ describe("a streamed request", () => {
       return {};
     });
     const { socket } = await openSocket();
-    socket.write(headOf("PUT", "/novels/emma", { ...signUpload("/novels/emma"), "content-length": "10" }));
+    socket.write(headOf("PUT", "/novels/emma", { ...signUpload("/novels/emma"), "content-length": "100000" }));
     socket.write("half");
     await eventually(() => outcome === "begun", "the service has the first bytes");
     socket.destroy();
@@ -187,6 +188,31 @@ describe("a streamed request", () => {
       "broken off",
     );
     fixture.answer("PutBook", () => ({}));
+  });
+
+  test("a small body that stops half-way never reaches the service", async () => {
+    const { socket } = await openSocket();
+    socket.write(headOf("PUT", "/novels/emma", { ...signUpload("/novels/emma"), "content-length": "10" }));
+    socket.end("half");
+    await once(socket, "close");
+    await fixture.call("object-storage", "amz", { method: "GET", target: "/novels?marker=after" });
+    expect(fixture.received.map(({ method }) => method)).toEqual(["ListBooks"]);
+  });
+
+  test("the body is in messages of its own if it is large, or its client waits to be asked for it", async () => {
+    const large = "x".repeat(64 * 1024 + 1);
+    fixture.answer("PutBook", () => ({}));
+    await fixture.call("object-storage", "amz", { method: "PUT", target: "/novels/large", body: large });
+    const { socket, text } = await openSocket();
+    const awaiting = { ...signUpload("/novels/small"), expect: "100-continue", "content-length": "4" };
+    socket.write(headOf("PUT", "/novels/small", awaiting));
+    await eventually(() => text().includes("100 Continue"), "the body is asked for");
+    socket.end("Emma");
+    await eventually(() => fixture.received.length === 2, "both have arrived");
+    expect(fixture.received.map(({ body, firstBytes }) => [body, firstBytes])).toEqual([
+      [large, 0],
+      ["Emma", 0],
+    ]);
   });
 
   test("a service that does not read holds the client back instead of filling memory", async () => {

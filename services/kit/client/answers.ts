@@ -39,9 +39,23 @@ export interface AnswerHeaders {
   readonly trailer: Headers;
 }
 
-/** The answer of a streaming call. The trailer is complete after the last message. */
+/**
+ * The answer of a streaming call. Its headers are created when they are read, which is rare. The trailer is complete
+ * after the last message.
+ */
 export const streamAnswer = <I extends DescMessage, O extends DescMessage>(
   method: DescMethodStreaming<I, O>,
-  { header, trailer }: AnswerHeaders,
+  readHeaders: () => AnswerHeaders,
   message: AsyncIterable<MessageShape<O>>,
-): StreamResponse<I, O> => ({ stream: true, service: method.parent, method, header, trailer, message });
+): StreamResponse<I, O> => ({
+  stream: true,
+  service: method.parent,
+  method,
+  get header() {
+    return readHeaders().header;
+  },
+  get trailer() {
+    return readHeaders().trailer;
+  },
+  message,
+});

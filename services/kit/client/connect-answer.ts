@@ -37,7 +37,8 @@ export const answerError = (status: number, headers: IncomingHttpHeaders, body: 
 
 /** The end of a stream of answers: its trailer, and the error of a call that failed. */
 interface StreamEnd {
-  readonly metadata: Headers;
+  /** Undefined: empty. */
+  readonly metadata: Headers | undefined;
   readonly error?: ConnectError | undefined;
 }
 
@@ -48,8 +49,8 @@ export const streamEnd = (body: Uint8Array): StreamEnd => successfulEnd(body) ??
 
 /** Undefined: the call failed, or the frame is malformed. */
 const successfulEnd = (body: Uint8Array): StreamEnd | undefined => {
+  if (body.length === 2 && body[0] === openBrace && body[1] === closeBrace) return { metadata: undefined };
   const metadata = new Headers();
-  if (body.length === 2 && body[0] === openBrace && body[1] === closeBrace) return { metadata };
   const end = parsedObject(body);
   if (end === undefined || "error" in end) return undefined;
   const { metadata: members = {} } = end;

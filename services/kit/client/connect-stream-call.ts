@@ -66,8 +66,8 @@ export class ConnectStreamCall extends ConnectCall implements RequestsOwner {
     } else this.finish(answerError(this.#status, this.#headers, this.#errorBody));
   }
 
-  /** The messages of the answer, read from the network on demand. The trailer is complete at the end. */
-  async *messages<T>(decode: (frame: Frame) => T, trailer: Headers): AsyncGenerator<T> {
+  /** The messages of the answer, read from the network on demand. A trailer is passed on before the end. */
+  async *messages<T>(decode: (frame: Frame) => T, onTrailer: (metadata: Headers) => void): AsyncGenerator<T> {
     let isEnded = false;
     try {
       for (;;) {
@@ -79,7 +79,7 @@ export class ConnectStreamCall extends ConnectCall implements RequestsOwner {
         else {
           isEnded = true;
           const end = streamEnd(body);
-          end.metadata.forEach((value, name) => trailer.append(name, value));
+          if (end.metadata !== undefined) onTrailer(end.metadata);
           if (end.error !== undefined) throw end.error;
           return;
         }

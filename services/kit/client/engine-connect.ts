@@ -1,4 +1,4 @@
-import type { DescMessage, DescMethod, MessageShape } from "@bufbuild/protobuf";
+import type { DescMessage, DescMethod, DescMethodStreaming, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import type { Transport } from "@connectrpc/connect";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Dispatcher } from "undici";
@@ -6,13 +6,14 @@ import { Pool } from "undici";
 
 import { messageCodec } from "../wire/message-codec.ts";
 import { deadlineHeader } from "../wire/timeouts.ts";
-import type { HeadersInput } from "./answers.ts";
+import type { AnswerHeaders, HeadersInput } from "./answers.ts";
 import { UnaryAnswer, streamAnswer } from "./answers.ts";
 import { answerHeaders } from "./connect-answer.ts";
 import { ConnectStreamCall } from "./connect-stream-call.ts";
 import { ConnectUnaryCall } from "./connect-unary-call.ts";
 import { createConnector } from "./connector.ts";
-import { requestFrames } from "./request-frames.ts";
+import { requestFrames, wholeFrames } from "./request-frames.ts";
+import { WholeRequests } from "./whole-requests.ts";
 import type { ClosableTransport, EngineOptions } from "./engine.ts";
 
 /** Calls in the Connect protocol over HTTP/1.1, each on a connection of its own while it runs. */
@@ -62,12 +63,15 @@ export const createConnectEngine = (options: EngineOptions): ClosableTransport =
     const headers = await headerLines("application/connect+proto", timeoutMs, header);
     const codec = messageCodec(method.output);
     const call = new ConnectStreamCall(options.limits.messageBytesMax, signal, timeoutMs, codec.findPayload);
-    const frames = requestFrames(method, input, call);
-    const body = method.methodKind === "server_streaming" ? await joined(frames) : frames;
+    const body = await requestBody(method, input, call);
     dispatch(pool, { path: pathOf(method), method: "POST", headers, body: body as Buffer }, call);
-    const answer = answerHeaders(await call.headers);
-    const messages = call.messages((frame) => codec.decodeFrame(frame), answer.trailer);
-    return streamAnswer(method, answer, messages);
+    const received = await call.headers;
+    let known: AnswerHeaders | undefined;
+    const readHeaders = (): AnswerHeaders => (known ??= answerHeaders(received));
+    const messages = call.messages(codec.decodeFrame, (metadata) =>
+      metadata.forEach((value, name) => readHeaders().trailer.append(name, value)),
+    );
+    return streamAnswer(method, readHeaders, messages);
   };
 
   return { unary, stream, close: () => pool.destroy() };
@@ -116,9 +120,19 @@ const decodeAnswer = <D extends DescMessage>(desc: D, bytes: Uint8Array): Messag
   }
 };
 
-/** A call with one request is sent as one body of known length. */
-const joined = async (frames: AsyncIterable<Uint8Array>): Promise<Uint8Array> => {
+/** The requests as they are sent: those of a call with one request, or with known ones, as one body of known length. */
+const requestBody = async <I extends DescMessage, O extends DescMessage>(
+  method: DescMethodStreaming<I, O>,
+  input: AsyncIterable<MessageInitShape<I>>,
+  call: ConnectStreamCall,
+): Promise<Uint8Array | AsyncIterable<Uint8Array>> => {
+  if (input instanceof WholeRequests) return joined(wholeFrames(method, input.messages as MessageInitShape<I>[]));
+  const frames = requestFrames(method, input, call);
+  if (method.methodKind !== "server_streaming") return frames;
   const parts: Uint8Array[] = [];
   for await (const part of frames) parts.push(part);
-  return parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts);
+  return joined(parts);
 };
+
+const joined = (parts: readonly Uint8Array[]): Uint8Array =>
+  parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts);

@@ -32,7 +32,8 @@ export const startGrpcStream = <I extends DescMessage, O extends DescMessage>(
       reject(givenUp);
       call.cancel();
     };
-    const begin = (header: Headers): void => resolve(streamAnswer(method, { header, trailer }, answers.read(giveUp)));
+    const begin = (header: Headers): void =>
+      resolve(streamAnswer(method, () => ({ header, trailer }), answers.read(giveUp)));
 
     call.on("metadata", (metadata) => begin(toHeaders(metadata)));
     // The status event that follows has the same error.

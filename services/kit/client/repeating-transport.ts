@@ -8,6 +8,7 @@ import { ReplayableRequests } from "./replayable-requests.ts";
 import type { RetryPolicy } from "./retry.ts";
 import { isUnavailable, mayRepeat, pauseMs, RetryBudget } from "./retry.ts";
 import type { ClosableTransport } from "./engine.ts";
+import { WholeRequests } from "./whole-requests.ts";
 
 /** How calls are distributed and repeated. */
 interface RepeatingOptions {
@@ -19,7 +20,7 @@ interface RepeatingOptions {
 /**
  * Makes calls through several engines in turn, one for each address, and repeats them where that is harmless (see
  * `mayRepeat`), within the call's deadline. A stream is repeated only before its answer begins, and only while at most
- * its first message was read. Closing it closes the engines.
+ * its first message was read or all are known. Closing it closes the engines.
  */
 export const createRepeatingTransport = (
   engines: readonly ClosableTransport[],
@@ -68,6 +69,14 @@ export const createRepeatingTransport = (
         always,
       ),
     stream: async (method, signal, timeoutMs, header, input, values) => {
+      if (input instanceof WholeRequests)
+        return call(
+          method,
+          signal,
+          timeoutMs ?? timeoutMsDefault,
+          (engine, leftMs) => engine.stream(method, signal, leftMs, header, input, values),
+          always,
+        );
       const requests = new ReplayableRequests(input);
       try {
         return await call(

@@ -14,6 +14,18 @@ export interface RequestsOwner {
   onOver: (() => void) | undefined;
 }
 
+/** The buffers of requests that are all known. */
+export const wholeFrames = <I extends DescMessage, O extends DescMessage>(
+  method: DescMethodStreaming<I, O>,
+  messages: readonly MessageInitShape<I>[],
+): Uint8Array[] => {
+  const codec = messageCodec(method.input);
+  return messages.flatMap((message) => {
+    const { parts, byteLength } = codec.encode(message);
+    return frameParts(0, parts, byteLength);
+  });
+};
+
 /**
  * The buffers of a stream of requests, pulled as the network accepts them. If the call ends first, the caller's
  * iterable is closed; if the iterable throws, the call fails with its exception.

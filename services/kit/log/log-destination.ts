@@ -16,6 +16,8 @@ const busyRetryMs = 20;
 const failureRetryMs = 1_000;
 const chunkBytesMax = 64 * 1024;
 const lastWriteMs = 10;
+/** How long a line may wait for further ones. */
+const gatherMs = 20;
 
 /**
  * The output of a process's log. Writing never waits and never throws: with a full disk, or a reader that is slow or
@@ -30,6 +32,7 @@ export class LogDestination {
   #chunk: Buffer = Buffer.alloc(0);
   #isWriting = false;
   #retry: NodeJS.Timeout | undefined;
+  #gathering: NodeJS.Timeout | undefined;
   #onIdle: (() => void)[] = [];
 
   constructor(options: LogDestinationOptions) {
@@ -39,6 +42,18 @@ export class LogDestination {
 
   /** A line with its line feed. */
   write(line: string): void {
+    this.#add(line);
+    this.#begin();
+  }
+
+  /** The same for a line that may wait a moment, so that one write serves many. */
+  writeSoon(line: string): void {
+    this.#add(line);
+    if (this.#waitingBytes >= chunkBytesMax) this.#begin();
+    else this.#gathering ??= setTimeout(() => this.#begin(), gatherMs).unref();
+  }
+
+  #add(line: string): void {
     const bytes = Buffer.byteLength(line);
     if (this.#waitingBytes + bytes > this.#options.waitingBytesMax) {
       this.#dropped += 1;
@@ -46,13 +61,22 @@ export class LogDestination {
     }
     this.#waiting.push(line);
     this.#waitingBytes += bytes;
+  }
+
+  #begin(): void {
+    clearTimeout(this.#gathering);
+    this.#gathering = undefined;
     if (!this.#isWriting && this.#retry === undefined) this.#write();
   }
 
   /** Calls back when all lines are written. The output may never accept them, so the caller must limit its wait. */
   flush(onIdle: () => void = () => {}): void {
-    if (this.#isIdle) onIdle();
-    else this.#onIdle.push(onIdle);
+    if (this.#isIdle) {
+      onIdle();
+      return;
+    }
+    this.#onIdle.push(onIdle);
+    this.#begin();
   }
 
   /** Writes without waiting, as much as the output accepts. */

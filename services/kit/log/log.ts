@@ -42,7 +42,8 @@ const secretMembers = [
  */
 export const createLogger = (options: LogOptions): Logger => {
   const isPretty = options.pretty ?? (process.env["QUARTET_LOG_PRETTY"] === "1" || process.stdout.isTTY);
-  return pino(
+  const output = standardOutput();
+  const log = pino(
     {
       name: options.name,
       level: options.level ?? "info",
@@ -54,9 +55,22 @@ export const createLogger = (options: LogOptions): Logger => {
       hooks: { streamWrite: hideSecrets },
       redact: { paths: secretMembers.flatMap((member) => [member, `*.${member}`]), censor: "[hidden]" },
     },
-    isPretty ? prettified(standardOutput()) : standardOutput(),
+    isPretty ? prettified(output) : output,
   );
+  if (!isPretty) lineOutputs.set(log, { name: options.name, output });
+  return log;
 };
+
+/** Where a logger writes its lines, and the name in them. */
+interface LineOutput {
+  readonly name: string;
+  readonly output: LogDestination;
+}
+
+const lineOutputs = new WeakMap<Logger, LineOutput>();
+
+/** The output of a logger whose lines are JSON on standard output; undefined for any other. */
+export const findLineOutput = (log: Logger): LineOutput | undefined => lineOutputs.get(log);
 
 /** The most that waits, over all loggers, while standard output accepts nothing. */
 const waitingBytesMax = 4 * 1024 * 1024;

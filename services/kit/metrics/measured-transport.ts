@@ -22,7 +22,19 @@ export const measuredTransport = <T extends Transport>(transport: T, observer: C
     const end = begin(observer, call[0]);
     try {
       const answer = await transport.stream(...call);
-      return { ...answer, message: watched(answer.message, end) };
+      return {
+        stream: true,
+        service: answer.service,
+        method: answer.method,
+        message: watched(answer.message, end),
+        // Read only when they are asked for, because they are created then.
+        get header() {
+          return answer.header;
+        },
+        get trailer() {
+          return answer.trailer;
+        },
+      };
     } catch (error) {
       end(ConnectError.from(error).code);
       throw error;

@@ -1,10 +1,12 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 
+import type { Message } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import { codeToHttpStatus, endStreamToJson, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 
 import { endStreamFlag, frameParts } from "../wire/frame-parser.ts";
 import { acceptsGzip, decompress, isGzipEncoded } from "../wire/gzip.ts";
+import { settlesAtOnce } from "../wire/settles-at-once.ts";
 import { parseConnectTimeout } from "../wire/timeouts.ts";
 import type { Call } from "./call.ts";
 import type { Dispatcher } from "./dispatch.ts";
@@ -88,20 +90,27 @@ export const serveConnectStream = async (
   const { headers } = request;
   const call = dispatcher.open(route, headers, readTimeout);
   const isGzipWanted = acceptsGzip(headers["connect-accept-encoding"] as string | undefined);
-  const begin = (): void => {
+  const begin = (length?: number): void => {
     if (response.headersSent) return;
     const lines = ["content-type", streamContentType, "x-request-id", call.requestId];
+    if (length !== undefined) lines.push("content-length", String(length));
     if (isGzipWanted) lines.push("connect-content-encoding", "gzip");
     pushHeaders(lines, call.givenResponseHeader, "");
     response.writeHead(200, lines);
   };
-  const finish = (error?: ConnectError): void => {
+  /** `only`: the one message of the answer, of which nothing was sent yet. */
+  const finish = (error?: ConnectError, only: readonly Uint8Array[] = []): void => {
     if (call.isClosed) return;
     if (!response.destroyed) {
-      begin();
       const end = endOf(call, error);
-      for (const part of frameParts(endStreamFlag, [end], end.length)) response.write(part);
-      response.end();
+      const parts = [...only, ...frameParts(endStreamFlag, [end], end.length)];
+      if (response.headersSent) response.end(parts[0]);
+      else {
+        const bytes = Buffer.concat(parts);
+        begin(bytes.length);
+        if (bytes.length <= joinedBytesMax) response.end(bytes.toString("latin1"), "latin1");
+        else response.end(bytes);
+      }
       lingerOver(request, dispatcher.limits);
     }
     dispatcher.close(call, error);
@@ -117,21 +126,43 @@ export const serveConnectStream = async (
     const limitBytes = dispatcher.limits.streamMessageBytesMax;
     const decoding = { codec: route.input, isGzip, limitBytes };
     const requests = messagesOf(bodyFrames(request, limitBytes, call), decoding, call);
+    const answers = dispatcher.stream(call, requests);
     const turn = new Turn();
-    for await (const answer of dispatcher.stream(call, requests)) {
-      if (call.isClosed) return;
-      const parts = await frameOf(route.output.encode(answer), isGzipWanted);
-      if (call.isClosed) return;
-      begin();
-      if (!writeParts(response, parts)) await drained(response);
-      if (turn.isOver) await turn.next();
-      if (call.isClosed) return;
+    let asked: Promise<IteratorResult<Message>> | undefined;
+    try {
+      for (;;) {
+        const next = await (asked ?? answers.next());
+        asked = undefined;
+        if (next.done === true) break;
+        if (call.isClosed) return;
+        const parts = await frameOf(route.output.encode(next.value), isGzipWanted);
+        if (call.isClosed) return;
+        if (!response.headersSent && bytesOf(parts) <= onlyBytesMax) {
+          asked = answers.next();
+          if (await settlesAtOnce(asked, ({ done }) => done === true)) return finish(undefined, parts);
+          if (call.isClosed) return;
+        }
+        begin();
+        if (!writeParts(response, parts)) await drained(response);
+        if (turn.isOver) await turn.next();
+        if (call.isClosed) return;
+      }
+      finish();
+    } finally {
+      void answers.return(undefined).catch(() => {});
     }
-    finish();
   } catch (thrown) {
     fail(thrown);
   }
 };
+
+/** Up to this size a message that may be the only one of its answer waits a moment, to be sent with its end. */
+const onlyBytesMax = 128 * 1024;
+
+const bytesOf = (parts: readonly Uint8Array[]): number => parts.reduce((sum, part) => sum + part.length, 0);
+
+/** Up to this size a body with several parts is sent in one string with its headers. */
+const joinedBytesMax = 16 * 1024;
 
 /** Up to this size a body is sent in one string with its headers, which is cheaper than two buffers. */
 const inlineBytesMax = 2 * 1024;

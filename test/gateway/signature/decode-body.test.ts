@@ -3,7 +3,7 @@ import { randomInt } from "node:crypto";
 import { describe, expect, test } from "vitest";
 
 import type { SignatureBrand } from "../../../gateway/signature/brand.ts";
-import { decodeBody } from "../../../gateway/signature/decode-body.ts";
+import { decodeBody, decodeWhole } from "../../../gateway/signature/decode-body.ts";
 import type { Payload } from "../../../gateway/signature/payload.ts";
 import { reasonOf, refused } from "../support/refused.ts";
 import { amz, svc } from "./brands.ts";
@@ -20,10 +20,28 @@ async function* split(wire: Uint8Array, cuts: readonly number[]): AsyncGenerator
 const randomCuts = (length: number, count: number): number[] =>
   Array.from({ length: count }, () => randomInt(length + 1));
 
-const decoded = async (payload: Payload, wire: Uint8Array, cuts: readonly number[] = []) => {
+interface Decoded {
+  readonly bytes: Buffer;
+  readonly trailers: Readonly<Record<string, string>>;
+}
+
+const decodedPieces = async (payload: Payload, wire: Uint8Array, cuts: readonly number[]): Promise<Decoded> => {
   const body = decodeBody(payload, split(wire, cuts));
   const bytes = Buffer.concat(await Array.fromAsync(body));
   return { bytes, trailers: Object.fromEntries(body.trailers) };
+};
+
+const decodedWhole = async (payload: Payload, wire: Uint8Array): Promise<Decoded> => {
+  const { bytes, trailers } = decodeWhole(payload, Buffer.from(wire));
+  return { bytes: Buffer.from(bytes), trailers: Object.fromEntries(trailers) };
+};
+
+/** Decodes a body piece by piece and as a whole, which must end alike. */
+const decoded = async (payload: Payload, wire: Uint8Array, cuts: readonly number[] = []): Promise<Decoded> => {
+  const [piece, whole] = await Promise.allSettled([decodedPieces(payload, wire, cuts), decodedWhole(payload, wire)]);
+  expect(whole).toEqual(piece);
+  if (piece.status === "rejected") throw piece.reason;
+  return piece.value;
 };
 
 const refusalOf = (payload: Payload, wire: Uint8Array | string): Promise<unknown> =>

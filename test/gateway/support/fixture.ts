@@ -36,12 +36,11 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = { amz: amzDialec
 /** What a service behind the gateway got. */
 export interface Received {
   readonly method: string;
-  /** The request (of a stream, its first message) as proto JSON. */
+  /** The request (of a stream, its first message without its bytes) as proto JSON. */
   readonly message: JsonValue;
-  /**
-   * Of a streamed request: all bytes after the first message, and its last message when that carries more than bytes.
-   */
+  /** Of a streamed request: all bytes, how many of them came in its first message, and its last one if it has more. */
   readonly body?: string;
+  readonly firstBytes?: number;
   readonly last?: JsonValue;
   readonly caller: Caller;
 }
@@ -193,12 +192,14 @@ async function* one(message: Message): AsyncGenerator<Message> {
 const collect = async (
   method: DescMethod,
   requests: AsyncIterable<Message>,
-): Promise<Pick<Received, "message" | "body" | "last">> => {
+): Promise<Pick<Received, "message" | "body" | "firstBytes" | "last">> => {
   const messages: (Message & { body?: Uint8Array })[] = [];
   for await (const message of requests) messages.push(message);
   const [head, ...more] = messages;
-  const body = Buffer.concat(more.map((message) => message.body ?? new Uint8Array())).toString("utf8");
+  const body = Buffer.concat(messages.map((message) => message.body ?? new Uint8Array())).toString("utf8");
+  const firstBytes = head?.body?.length ?? 0;
+  if (firstBytes > 0) head!.body = new Uint8Array();
   const final = more.at(-1);
   const last = final === undefined || (final.body?.length ?? 0) > 0 ? {} : { last: toJson(method.input, final) };
-  return { message: toJson(method.input, head!), body, ...last };
+  return { message: toJson(method.input, head!), body, firstBytes, ...last };
 };

@@ -65,7 +65,7 @@ test.each([
   ['{"metadata":{"x-a":["1"]},"error":{"code":"aborted","message":"gone"}}', [["x-a", "1"]], "[aborted] gone"],
 ])("the last frame %s has the trailer %j and the error %s", (frame, trailer, error) => {
   const end = streamEnd(Buffer.from(frame));
-  expect([[...end.metadata], end.error?.message]).toEqual([trailer, error]);
+  expect([[...(end.metadata ?? [])], end.error?.message]).toEqual([trailer, error]);
 });
 
 test.each(["", "[]", "null", '{"metadata":[]}', '{"metadata":{"x-a":"1"}}', '{"metadata":{"x-a":[1]}}'])(
