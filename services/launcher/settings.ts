@@ -144,6 +144,8 @@ export const objectStorageSettings = {
     ["allow", "block"],
     "Whether buckets may be public; block: all four switches against public access are on in every bucket.",
   ),
+  scrubDays: integer(14, "Days after which all stored data is checked again.", 1, 3_650),
+  scrubMebibytesPerSecond: integer(16, "How much that check reads, in MiB a second.", 1, 100_000),
 };
 
 const processSettings = {

@@ -24,6 +24,8 @@ export const defaultLimits: Limits = {
 
 /** The hexadecimal digits of the revision of a bucket's rules: so many that no bucket has one twice. */
 export const revisionDigits = 32;
+/** All stored data is checked every 14 days, at 16 MiB a second. */
+export const defaultScrub = { intervalMs: 14 * 24 * hourMs, bytesPerSecond: 16 * mebibyte };
 
 /** Every other limit that a request's own constraints do not hold, each with its unit. */
 export const limits = {
@@ -68,6 +70,8 @@ export const limits = {
   inlineBytesMax: 64 * kibibyte,
   /** Time between two rounds of periodic work, in milliseconds. */
   periodicWorkIntervalMs: 10 * minuteMs,
+  /** How soon after one round of the check of stored data it is looked whether the next one is due, in milliseconds. */
+  scrubPollMs: hourMs,
   /** How long completing an upload again returns the same answer, in milliseconds. */
   finishedUploadLifetimeMs: 24 * hourMs,
   /** Finished uploads that one transaction deletes. */

@@ -22,5 +22,9 @@ await runService({
       eventBusAddress: config.eventBusAddress,
       publicBuckets: config.publicBuckets,
       objectOwnership: config.objectOwnership,
+      scrub: {
+        intervalMs: config.scrubDays * 24 * 3_600_000,
+        bytesPerSecond: config.scrubMebibytesPerSecond * 1024 * 1024,
+      },
     }),
 });

@@ -31,12 +31,14 @@ import type { ObjectOwnership } from "./domain/ownership.ts";
 import { deliverEvent, eventDeliveryPolicy } from "./events/event-delivery.ts";
 import { createEventOutbox, objectEventJob } from "./events/event-outbox.ts";
 import type { Limits } from "./limits.ts";
-import { defaultLimits, limits } from "./limits.ts";
+import { defaultLimits, defaultScrub, limits } from "./limits.ts";
 import { jobs as jobTables, pageTokenKeys } from "./store/layout.ts";
 import { openSequences } from "./store/sequence.ts";
 import type { BlobSweepOptions } from "./work/blob-sweep.ts";
 import { sweepBlobs } from "./work/blob-sweep.ts";
 import { expireFinishedUploads } from "./work/finished-upload-expiry.ts";
+import type { ScrubOptions } from "./work/scrub.ts";
+import { openScrub, scrubMetrics } from "./work/scrub.ts";
 
 /** What the service is opened from. */
 export interface ObjectStorageOptions {
@@ -62,6 +64,8 @@ export interface ObjectStorageOptions {
   readonly objectOwnership?: ObjectOwnership;
   /** Counts the calls to the event bus. Unset: they are not counted. */
   readonly metrics?: Metrics;
+  /** How often all stored data is checked, and how fast. Unset: every 14 days, 16 MiB a second. */
+  readonly scrub?: Pick<ScrubOptions, "intervalMs" | "bytesPerSecond">;
 }
 
 /** The service without its server. */
@@ -71,6 +75,8 @@ export interface OpenObjectStorage {
   readonly jobs: Jobs;
   /** The options of its blob sweep, for sweeping out of turn. */
   readonly sweep: BlobSweepOptions;
+  /** The options of its check of all stored data, for checking out of turn. */
+  readonly scrub: ScrubOptions;
   /** Ends deliveries and periodic work. The store stays open. */
   stop(): Promise<void>;
 }
@@ -101,6 +107,16 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
   });
   const sequences = await openSequences(store, clock);
   const sweep = { store, blobs, pins, clock, log };
+  const scrub = { ...sweep, ...(options.scrub ?? defaultScrub) };
+  const scrubbing = await openScrub(scrub);
+  if (metrics !== undefined) scrubMetrics(metrics, scrubbing);
+  // A round takes long, and must not keep the sweep waiting.
+  const stopScrubbing = runPeriodically({
+    clock,
+    log,
+    intervalMs: limits.scrubPollMs,
+    tasks: { scrub: (signal) => scrubbing.run(signal) },
+  });
   jobs.start();
   const stopPeriodicWork = runPeriodically({
     clock,
@@ -136,7 +152,9 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
     },
     jobs,
     sweep,
+    scrub,
     async stop() {
+      await stopScrubbing();
       await stopPeriodicWork();
       await jobs.stop();
       await transport.close();

@@ -15,6 +15,8 @@
  *    12  sequence_ceilings      name                              -> SequenceCeilingRecord
  *    20  the delivery jobs, 20 to 24 (the kit's own tables)
  *    30  the key of the page tokens (the kit's own table)
+ *    40  scrub_progress         name                             -> ScrubProgressRecord
+ *    41  quarantine             subject                          -> QuarantineRecord
  *
  * Only the first two tables name a bucket by its name; all others use its id, so a bucket that is created again under
  * an old name finds nothing of the old one. Keys of objects are text and sort by their UTF-8 bytes. Instants are
@@ -29,6 +31,8 @@ import {
   FinishedUploadRecordSchema,
   FinishedUploadTimeRecordSchema,
   PartRecordSchema,
+  QuarantineRecordSchema,
+  ScrubProgressRecordSchema,
   SequenceCeilingRecordSchema,
   UnreferencedBlobRecordSchema,
   UploadRecordSchema,
@@ -224,6 +228,35 @@ export const jobs = jobTables(20);
  */
 export const pageTokenKeys = pageTokenKeyTable(30);
 
+/**
+ * How far the check of all stored data has come: one entry.
+ * Sorted so that it is found by its name.
+ *
+ *     scrub_progress/"scrub"
+ *     0028 736372756200
+ */
+export const scrubProgress = defineTable({
+  number: 40,
+  name: "scrub_progress",
+  key: [text("name")],
+  value: ScrubProgressRecordSchema,
+});
+
+/**
+ * What the check found damaged or missing: `blob/` and a blob's id, or a record's key as people write it.
+ * Sorted so that everything of one kind is read together.
+ * Written with scrub_progress.
+ *
+ *     quarantine/"blob/ab"
+ *     0029 626c6f622f616200
+ */
+export const quarantine = defineTable({
+  number: 41,
+  name: "quarantine",
+  key: [text("subject")],
+  value: QuarantineRecordSchema,
+});
+
 export const layout = [
   buckets,
   accountBuckets,
@@ -239,6 +272,8 @@ export const layout = [
   sequenceCeilings,
   ...Object.values(jobs),
   pageTokenKeys,
+  scrubProgress,
+  quarantine,
 ] as const;
 
 assertDistinct(layout);

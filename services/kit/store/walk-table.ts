@@ -1,0 +1,42 @@
+import type { Message } from "@bufbuild/protobuf";
+
+import { byteStringOf } from "./byte-string.ts";
+import { StoreCorruptionError } from "./errors.ts";
+import type { RangeOptions } from "./range.ts";
+import type { KeyTuple, Table } from "./table.ts";
+import { decodeKey } from "./table.ts";
+import type { Entry, Reader } from "./transaction.ts";
+
+/** One record of a walk: as it is stored, or the key of one that is damaged. */
+export type Walked<K extends KeyTuple, V extends Message> =
+  | Entry<K, V>
+  | { readonly key: K; readonly value: undefined };
+
+/** The records of a range in key order. A damaged one does not end the walk. */
+export async function* walkTable<K extends KeyTuple, V extends Message>(
+  reader: Reader,
+  table: Table<K, V>,
+  range: RangeOptions<NoInfer<K>> = {},
+): AsyncGenerator<Walked<K, V>, void> {
+  let last: K | undefined;
+  for (;;) {
+    let damaged: K;
+    try {
+      for await (const entry of reader.range(table, { ...range, ...after(last) })) {
+        last = entry.key;
+        yield entry;
+      }
+      return;
+    } catch (error) {
+      if (!(error instanceof StoreCorruptionError)) throw error;
+      damaged = decodeKey(table, byteStringOf(error.key));
+    }
+    // Records are read in pages, and a page with a damaged one is not returned at all.
+    yield* reader.range(table, { ...range, ...after(last), to: damaged } as RangeOptions<NoInfer<K>>);
+    yield { key: damaged, value: undefined };
+    last = damaged;
+  }
+}
+
+const after = <K extends KeyTuple>(key: K | undefined): RangeOptions<NoInfer<K>> =>
+  (key === undefined ? {} : { after: key }) as RangeOptions<NoInfer<K>>;

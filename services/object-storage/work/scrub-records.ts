@@ -1,0 +1,133 @@
+import type { Message } from "@bufbuild/protobuf";
+
+import type { ExtentRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
+import type { Reader, Store } from "../../kit/store/store.ts";
+import type { KeyTuple, Table } from "../../kit/store/table.ts";
+import { pretty } from "../../kit/store/table.ts";
+import { walkTable } from "../../kit/store/walk-table.ts";
+import { blobs, currentVersions, layout, parts, versions } from "../store/layout.ts";
+import type { ScrubPace } from "./scrub-pace.ts";
+
+/** Something stored that is damaged or missing. */
+export interface Damage {
+  /** `blob/` and a blob's id, or a record's key as people write it. */
+  readonly subject: string;
+  readonly reason: string;
+}
+
+/** The subject of a damaged blob. */
+export const blobSubject = (blobId: string): string => `blob/${blobId}`;
+
+/** What reading one record costs besides its content, in bytes of the pace. */
+const recordCostBytes = 1_024;
+/** Blobs whose references are counted at the same time; more are counted in further passes. */
+const countedBlobsMax = 200_000;
+
+/** What a check of the records found and read. */
+export interface RecordsReport {
+  readonly damages: readonly Damage[];
+  readonly records: number;
+}
+
+/**
+ * Reads every record: it can be read, what it refers to exists, and each blob has as many references as its record
+ * says. All is read as it was at one instant, so writes that go on meanwhile look like no damage.
+ */
+export const scrubRecords = (
+  store: Store,
+  pace: ScrubPace,
+  signal: AbortSignal,
+  countedMax = countedBlobsMax,
+): Promise<RecordsReport> =>
+  store.read(async (reader) => {
+    const check = new RecordCheck(reader, pace, signal);
+    for (const table of layout as readonly Table[]) await check.table(table);
+    await check.currentVersions();
+    await check.references(countedMax);
+    return { damages: check.damages, records: check.records };
+  });
+
+class RecordCheck {
+  readonly damages: Damage[] = [];
+  records = 0;
+  readonly #reader: Reader;
+  readonly #pace: ScrubPace;
+  readonly #signal: AbortSignal;
+  /** A damaged version or part hides references. */
+  #hidesReferences = false;
+
+  constructor(reader: Reader, pace: ScrubPace, signal: AbortSignal) {
+    this.#reader = reader;
+    this.#pace = pace;
+    this.#signal = signal;
+  }
+
+  /** Reads every record of a table. */
+  async table(table: Table): Promise<void> {
+    for await (const { key, value } of this.#walk(table)) {
+      this.records += 1;
+      if (value !== undefined) continue;
+      this.damages.push({ subject: pretty(table, key), reason: "the record is damaged" });
+      if (table.number === versions.number || table.number === parts.number) this.#hidesReferences = true;
+    }
+  }
+
+  /** Every row of a listing has its version. */
+  async currentVersions(): Promise<void> {
+    for await (const { key, value } of this.#walk(currentVersions)) {
+      if (value === undefined) continue;
+      const versionKey = [...key, Number(value.sequence)] as const;
+      const version = await this.#reader.get(versions, versionKey).catch(() => "damaged" as const);
+      if (version === undefined)
+        this.damages.push({ subject: pretty(currentVersions, key), reason: "its version is missing" });
+    }
+  }
+
+  /** Every blob that is referred to exists, with the right number of references. */
+  async references(countedMax: number): Promise<void> {
+    let after: string | undefined;
+    do after = await this.#countFrom(after, countedMax);
+    while (after !== undefined && !this.#signal.aborted);
+  }
+
+  /** Counts the references of the blobs after an id; returns the last one if there may be more. */
+  async #countFrom(after: string | undefined, countedMax: number): Promise<string | undefined> {
+    // A damaged record is reported already; how many references it had is unknown.
+    const stored = new Map<string, number | undefined>();
+    let last: string | undefined;
+    for await (const { key, value } of walkTable(this.#reader, blobs, after === undefined ? {} : { after: [after] })) {
+      stored.set(key[0], value && Number(value.references));
+      last = key[0];
+      if (stored.size >= countedMax) break;
+    }
+    const until = stored.size >= countedMax ? last : undefined;
+    const isCounted = (blobId: string): boolean =>
+      (after === undefined || blobId > after) && (until === undefined || blobId <= until);
+    const counted = new Map<string, number>();
+    for (const table of [versions, parts] as readonly Table<KeyTuple, Message & { extents: ExtentRecord[] }>[])
+      for await (const { key, value } of this.#walk(table))
+        for (const { blobId } of value?.extents ?? []) {
+          if (!isCounted(blobId)) continue;
+          if (!stored.has(blobId))
+            this.damages.push({ subject: pretty(table, key), reason: `blob ${blobId} has no record` });
+          counted.set(blobId, (counted.get(blobId) ?? 0) + 1);
+        }
+    for (const [blobId, references] of stored) {
+      const found = counted.get(blobId) ?? 0;
+      if (references === undefined || found === references || (this.#hidesReferences && found < references)) continue;
+      const reason = `its record says ${references} references, and there are ${found}`;
+      this.damages.push({ subject: blobSubject(blobId), reason });
+    }
+    return until;
+  }
+
+  async *#walk<K extends KeyTuple, V extends Message>(table: Table<K, V>) {
+    let read = 0;
+    for await (const walked of walkTable(this.#reader, table)) {
+      yield walked;
+      read += 1;
+      if (read % 64 === 0) await this.#pace.spend(64 * recordCostBytes);
+      if (this.#signal.aborted) return;
+    }
+  }
+}

@@ -1,0 +1,139 @@
+import type { Clock } from "../../kit/clock/clock.ts";
+import type { Logger } from "../../kit/log/log.ts";
+import type { Metrics } from "../../kit/metrics/metrics.ts";
+import { blobShards } from "../blobs/blob-store.ts";
+import { quarantine, scrubProgress } from "../store/layout.ts";
+import type { ScrubBlobsOptions } from "./scrub-blobs.ts";
+import { scrubBlobs } from "./scrub-blobs.ts";
+import { scrubPace } from "./scrub-pace.ts";
+import type { Damage } from "./scrub-records.ts";
+import { scrubRecords } from "./scrub-records.ts";
+
+/** What the check of all stored data works with. */
+export interface ScrubOptions extends ScrubBlobsOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** From the beginning of one round to the beginning of the next, in milliseconds. */
+  readonly intervalMs: number;
+  /** How much is read, in bytes a second. */
+  readonly bytesPerSecond: number;
+}
+
+/** What was checked since the start, and how much of what is stored is damaged. */
+export interface ScrubStats {
+  readonly records: number;
+  readonly blobs: number;
+  readonly bytes: number;
+  readonly quarantined: number;
+}
+
+/** The check of all stored data, which runs in rounds. */
+export interface Scrub {
+  /** Goes on with the current round, or begins the next one if it is time; resolves at its end or when aborted. */
+  run(signal: AbortSignal): Promise<void>;
+  stats(): ScrubStats;
+}
+
+const progressKey = ["scrub"] as const;
+/** The records, then the blob files of one shard after the other. */
+const stepCount = 1 + blobShards.length;
+/** Entries of the quarantine that one transaction writes. */
+const batchMax = 500;
+/** Damages of one step that are logged one by one. */
+const loggedMax = 20;
+
+/**
+ * Checks everything that is stored, a round every interval: each record can be read, refers only to what exists and
+ * counts its references right, and each blob file holds the bytes that were written. What is damaged is put on a list,
+ * logged and counted, and never deleted; what a later round finds whole or gone leaves the list. A step that is done is
+ * not repeated after a restart. The first round begins one interval after the first start.
+ */
+export const openScrub = async (options: ScrubOptions): Promise<Scrub> => {
+  const { store, clock, log } = options;
+  const quarantined = new Set<string>();
+  await store.read(async (reader) => {
+    for await (const { key } of reader.range(quarantine, {})) quarantined.add(key[0]);
+  });
+  if (quarantined.size > 0)
+    log.error({ count: quarantined.size, first: [...quarantined].slice(0, loggedMax) }, "stored data is damaged");
+  let [records, blobs, bytes] = [0, 0, 0];
+
+  const check = async (step: number, signal: AbortSignal): Promise<readonly Damage[]> => {
+    const pace = scrubPace(clock, options.bytesPerSecond, signal);
+    if (step === 0) {
+      const report = await scrubRecords(store, pace, signal);
+      records += report.records;
+      return report.damages;
+    }
+    const report = await scrubBlobs(options, blobShards[step - 1] as string, pace, signal);
+    blobs += report.blobs;
+    bytes += report.bytes;
+    return report.damages;
+  };
+
+  const noteDamages = async (damages: readonly Damage[], roundBeganMs: bigint): Promise<void> => {
+    for (const { subject, reason } of damages.slice(0, loggedMax))
+      log.error({ subject, reason }, "stored data is damaged");
+    if (damages.length > loggedMax) log.error({ count: damages.length }, "more stored data is damaged");
+    for (let first = 0; first < damages.length; first += batchMax)
+      await store.transact(async (transaction) => {
+        for (const { subject, reason } of damages.slice(first, first + batchMax)) {
+          const known = await transaction.get(quarantine, [subject]);
+          const foundMs = known?.foundMs ?? BigInt(clock.now());
+          transaction.put(quarantine, [subject], { reason, foundMs, seenMs: roundBeganMs });
+        }
+      });
+    for (const { subject } of damages) quarantined.add(subject);
+  };
+
+  /** Removes from the list what this round has found whole, or not at all. */
+  const release = async (roundBeganMs: bigint): Promise<void> => {
+    const released: string[] = [];
+    await store.read(async (reader) => {
+      for await (const { key, value } of reader.range(quarantine, {}))
+        if (value.seenMs < roundBeganMs) released.push(key[0]);
+    });
+    for (const subject of released) {
+      await store.transact((transaction) => transaction.delete(quarantine, [subject]));
+      quarantined.delete(subject);
+      log.info({ subject }, "no longer damaged, or deleted");
+    }
+  };
+
+  const run = async (signal: AbortSignal): Promise<void> => {
+    const nowMs = clock.now();
+    const stored = await store.read((reader) => reader.get(scrubProgress, progressKey));
+    let roundBeganMs = stored?.roundBeganMs ?? BigInt(nowMs);
+    let step = stored?.nextStep ?? stepCount;
+    const save = () =>
+      store.transact((transaction) => transaction.put(scrubProgress, progressKey, { roundBeganMs, nextStep: step }));
+    if (stored === undefined) await save();
+    if (step >= stepCount) {
+      if (nowMs < Number(roundBeganMs) + options.intervalMs) return;
+      [roundBeganMs, step] = [BigInt(nowMs), 0];
+    }
+    while (step < stepCount) {
+      const damages = await check(step, signal);
+      if (signal.aborted) return;
+      await noteDamages(damages, roundBeganMs);
+      step += 1;
+      if (step === stepCount) await release(roundBeganMs);
+      await save();
+    }
+    log.info({ records, blobs, bytes, quarantined: quarantined.size }, "all stored data was checked");
+  };
+  return { run, stats: () => ({ records, blobs, bytes, quarantined: quarantined.size }) };
+};
+
+/** Adds the metrics of the check. */
+export const scrubMetrics = (metrics: Metrics, scrub: Pick<Scrub, "stats">): void => {
+  for (const [name, type, help, member] of rows)
+    metrics.add({ name: `scrub_${name}`, type, help, read: () => [{ labels: {}, value: scrub.stats()[member] }] });
+};
+
+const rows: readonly (readonly [string, "counter" | "gauge", string, keyof ScrubStats])[] = [
+  ["records_total", "counter", "Records that the check of stored data has read.", "records"],
+  ["blobs_total", "counter", "Blob files that it has found whole.", "blobs"],
+  ["bytes_total", "counter", "Bytes of blob files that it has read.", "bytes"],
+  ["quarantined", "gauge", "Records and blobs that are damaged or missing, by the latest check.", "quarantined"],
+];
