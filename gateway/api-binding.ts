@@ -12,6 +12,7 @@ import { compileRoutes } from "./bindings/method-routes.ts";
 import type { Subresources } from "./bindings/subresources.ts";
 import { subresourcesOf } from "./bindings/subresources.ts";
 import type { Codec } from "./codecs/codec.ts";
+import { queryCodec } from "./codecs/query.ts";
 import * as restJson from "./codecs/rest-json.ts";
 import * as restXml from "./codecs/rest-xml.ts";
 import * as targetJson from "./codecs/target-json.ts";
@@ -44,7 +45,7 @@ export const bindApi = (connection: ServiceConnection): ApiBinding => {
   const api = serviceApi(connection.service);
   return {
     api,
-    codec: codecOf(api.protocol),
+    codec: codecOf(api),
     routes: compileRoutes(connection.service),
     subresources: subresourcesOf(connection.service),
     operations: new Map(connection.service.methods.map((method) => [method.name, methodContract(method)])),
@@ -59,10 +60,11 @@ const codecs: Readonly<Record<Protocol, Codec | undefined>> = {
   [Protocol.REST_JSON]: restJson,
   [Protocol.TARGET_JSON]: targetJson,
   [Protocol.REST_XML]: restXml,
+  [Protocol.QUERY]: undefined,
 };
 
-const codecOf = (protocol: Protocol): Codec => {
-  const codec = codecs[protocol];
+const codecOf = (api: ServiceApi): Codec => {
+  const codec = api.protocol === Protocol.QUERY ? queryCodec(api.xmlNamespace) : codecs[api.protocol];
   if (codec === undefined) throw new Error("a service declares no protocol");
   return codec;
 };

@@ -17,6 +17,7 @@ import { addressSetting, serviceNames } from "../services/launcher/processes.ts"
 import { credentialsFile, gatewaySettings, installation, rootKeyVariables } from "../services/launcher/settings.ts";
 import { originSources } from "./cross-origin/origin-sources.ts";
 import { createGateway } from "./gateway.ts";
+import { openOwnServices } from "./identity/own-services.ts";
 import { startGateway } from "./server.ts";
 import { apiServices } from "./services.ts";
 
@@ -30,7 +31,7 @@ const own = { tlsCertificate: certificate, tlsKey: certificateKey, tlsAuthority:
 const outside = processTls({ ...own, tlsClientCertificates: "none" }, "gateway", log).server;
 warnIfExposed(config.listen, outside, log);
 
-await runProcess(log, async () => {
+await runProcess(log, async (control) => {
   const keyPair = await ensureKeyPair(keysDirectory(config), "gateway");
   const file = await openAccessKeyFile({
     path: credentialsFile(config.dataDir),
@@ -54,9 +55,19 @@ await runProcess(log, async () => {
     return { service, errors, transport: measuredTransport(transport, calls), health };
   });
   const minter = createMinter({ keyPair, clock: systemClock });
+  const ownServices = await openOwnServices({
+    config,
+    control,
+    tls,
+    log,
+    metrics,
+    accounts,
+    declaredKeys: joinAccessKeys({ file, accounts, log }),
+    measured: (transport) => measuredTransport(transport, calls),
+  });
   const gateway = createGateway({
-    connections,
-    accessKeys: joinAccessKeys({ file, accounts, log }),
+    connections: [...connections, ...ownServices.connections],
+    accessKeys: ownServices.directory,
     minter,
     clock: systemClock,
     ids: randomIds,
@@ -69,9 +80,10 @@ await runProcess(log, async () => {
   });
   const running = await startGateway(gateway, { ...config, certificate: outside?.source });
   return {
-    urls: { http: running.url, admin: running.adminUrl },
+    urls: { http: running.url, admin: running.adminUrl, ...ownServices.urls },
     stop: async () => {
       await running.stop(config.drainMs);
+      await ownServices.stop(config.drainMs);
       await Promise.all(connections.map(({ health }) => health.stop()));
       await Promise.all(connections.map(({ transport }) => transport.close()));
     },

@@ -16,6 +16,15 @@ export const writeXmlRoot = (name: string, message: Message, desc: DescMessage, 
   return xmlDeclaration + writeElement(name, namespace, message, desc, spelling, true);
 };
 
+/** Writes a message as an element; `attributes` begin with a space, or are empty. */
+export const writeXmlElement = (
+  name: string,
+  attributes: string,
+  message: Message,
+  desc: DescMessage,
+  spelling: DialectSpelling,
+): string => writeElement(name, attributes, message, desc, spelling, true);
+
 /** Writes an element that holds only text. */
 export const writeXmlText = (name: string, text: string): string => `<${name}>${escapeText(text)}</${name}>`;
 
@@ -102,8 +111,10 @@ const writeItem = (name: string, field: FieldContract, value: unknown, spelling:
     ? writeXmlText(name, simpleText(field, value, spelling) ?? "")
     : writeMessage(name, value as Message, field.desc.message, spelling);
 
-const simpleText = (field: FieldContract, value: unknown, spelling: DialectSpelling): string | undefined =>
-  valueToText(field, value, TimestampFormat.DATE_TIME, spelling);
+const simpleText = (field: FieldContract, value: unknown, spelling: DialectSpelling): string | undefined => {
+  const text = valueToText(field, value, TimestampFormat.DATE_TIME, spelling);
+  return field.isPercentEncoded && text !== undefined ? encodeURIComponent(text) : text;
+};
 
 const special = /[&<>"\r\n\t]|[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;
 

@@ -26,6 +26,8 @@ export const amzDialect: Dialect = {
     "customer-profile": ["profile"],
     "refactoring-workspace": ["refactor-spaces"],
     "event-bus": ["events"],
+    "security-token": ["sts"],
+    identity: ["iam"],
     "object-storage": ["s3", "s3-object-lambda", "s3-outposts"],
   },
 };

@@ -30,6 +30,8 @@ export const svcDialect = (word: string): Dialect => {
       "refactoring-workspace": ["refactoring-workspace"],
       "event-bus": ["event-bus"],
       "object-storage": ["object-storage"],
+      "security-token": ["security-token"],
+      identity: ["identity"],
     },
   };
 };

@@ -57,6 +57,7 @@ const protocols: Readonly<Record<Protocol, string>> = {
   [Protocol.REST_JSON]: "rest-json",
   [Protocol.TARGET_JSON]: "json",
   [Protocol.REST_XML]: "rest-xml",
+  [Protocol.QUERY]: "query",
 };
 
 const metadataOf = (source: ExportSource): BotocoreShape => {

@@ -29,7 +29,7 @@ export const authenticate = async (
   const isXml = api.protocol === Protocol.REST_XML;
   const isSigned =
     head.headers.authorization !== undefined || head.query.has(`${dialect.signature.queryPrefix}Signature`);
-  if (!isXml && !isSigned) throw refusal(ErrorReason.MISSING_AUTHENTICATION);
+  if (!api.hasAnonymousCallers && !isSigned) throw refusal(ErrorReason.MISSING_AUTHENTICATION);
   if (!isXml && !isItsOwnCanonicalPath(head.rawPath)) throw refusal(ErrorReason.NONCANONICAL_PATH);
 
   const verified = verifyHead({

@@ -17,6 +17,7 @@ import { refuseOtherSubresources } from "../bindings/subresources.ts";
 import type { Dialect } from "../dialects/dialect.ts";
 import type { RequestHead } from "../http/request-head.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
+import { bindQuery } from "./bind-query.ts";
 import type { DecodedBody } from "../signature/decode-body.ts";
 import { decodeBody, decodeWhole } from "../signature/decode-body.ts";
 import type { Reading } from "../values/reading.ts";
@@ -37,6 +38,7 @@ export const bind = async (
 ): Promise<BoundCall> => {
   const { binding, spelling } = identity;
   const { payload, caller } = authenticated;
+  if (binding.api.protocol === Protocol.QUERY) return bindQuery(head, identity, authenticated);
   const headers = boundHeaders(head.headers, head.query, spelling, replacedHeaders(head, payload, spelling));
   const hasHeader = (name: string): boolean => headers.get(name) !== undefined;
   const { method, labels } =

@@ -1,3 +1,4 @@
+import { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
 import type { ApiBinding } from "../api-binding.ts";
 import type { Dialect } from "../dialects/dialect.ts";
 import type { Gateway } from "../gateway.ts";
@@ -9,24 +10,30 @@ export type Recognition = Pick<Gateway, "bindings" | "targetBinding" | "fallback
 
 /**
  * Finds the API of a request. In this order: an explicit path prefix, the first label of the host, the service name in
- * the signature's credential scope, the target header, else the fallback API.
+ * the signature's credential scope, the target header, a form or a version that names an API of the query protocol
+ * whose requests need no signature, else the fallback API. The names of query APIs can be buckets, so they are no
+ * prefixes.
  */
 export const identify = (head: RequestHead, gateway: Recognition): Identity => {
   const { bindings } = gateway;
   const spelling = gateway.dialects.detect(head.headers, head.query);
   const prefix = firstSegment(head.rawPath);
   const prefixed = bindings.get(prefix);
-  if (prefixed !== undefined) {
+  if (prefixed !== undefined && prefixed.api.protocol !== Protocol.QUERY) {
     const rest = head.rawPath.slice(prefix.length + 1);
     return { binding: prefixed, spelling, path: rest === "" ? "/" : rest };
   }
   const host = hostName(head.headers.host);
   const hosted = bindings.get(host.slice(0, Math.max(0, host.indexOf("."))));
-  if (hosted !== undefined) return { binding: hosted, spelling, path: head.rawPath };
+  if (hosted !== undefined && hosted.api.protocol !== Protocol.QUERY)
+    return { binding: hosted, spelling, path: head.rawPath };
 
   const { dialect } = spelling;
   const binding =
-    signedBinding(head, dialect, bindings) ?? targetedBinding(head, dialect, gateway) ?? gateway.fallbackBinding;
+    signedBinding(head, dialect, bindings) ??
+    targetedBinding(head, dialect, gateway) ??
+    unsignedQueryBinding(head, bindings) ??
+    gateway.fallbackBinding;
   const segment = binding.api.hasVirtualHosts ? hostSegment(host, gateway.hosts, namesOf(binding, gateway)) : undefined;
   return { binding, spelling, path: segment === undefined ? head.rawPath : `/${segment}${head.rawPath}` };
 };
@@ -78,3 +85,18 @@ const signedBinding = (
 
 const targetedBinding = (head: RequestHead, dialect: Dialect, gateway: Recognition): ApiBinding | undefined =>
   head.headers[dialect.targetHeader] === undefined ? undefined : gateway.targetBinding;
+
+/** The API of an unsigned request in the query protocol: `POST /` with a form, or `GET /` with the API's version. */
+const unsignedQueryBinding = (
+  { headers, method, rawPath, query }: RequestHead,
+  bindings: ReadonlyMap<string, ApiBinding>,
+): ApiBinding | undefined => {
+  if (rawPath !== "/" || headers.authorization !== undefined) return undefined;
+  const isForm = method === "POST" && headers["content-type"]?.startsWith("application/x-www-form-urlencoded") === true;
+  const version = query.has("Action") ? query.get("Version") : undefined;
+  if (!isForm && version === undefined) return undefined;
+  for (const binding of bindings.values())
+    if (binding.api.protocol === Protocol.QUERY && binding.api.hasAnonymousCallers)
+      if (isForm || binding.api.version === version) return binding;
+  return undefined;
+};

@@ -9,7 +9,7 @@ import { checkFormPolicy, parseFormPolicy } from "./form-policy.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
 import { signingKey } from "./signing-key.ts";
 import type { RequestSignature, SignedHead } from "./verify.ts";
-import { parseBasicInstant, signatureVersionOf } from "./verify.ts";
+import { keyOf, parseBasicInstant, signatureVersionOf } from "./verify.ts";
 
 /** A form that uploads a file, and the parts that its signature is verified with. */
 export interface SignedForm extends Pick<SignedHead, "brand" | "accessKeys" | "clock" | "signingNames" | "region"> {
@@ -46,8 +46,7 @@ export const verifyForm = (form: SignedForm): VerifiedForm => {
     { services: form.signingNames, region: form.region, terminator: brand.terminator },
     fields.get(`${brand.headerPrefix}region-set`),
   );
-  const accessKey = form.accessKeys.find(claim.accessKeyId);
-  if (accessKey === undefined) throw refusal(ErrorReason.UNKNOWN_ACCESS_KEY, { access_key_id: claim.accessKeyId });
+  const accessKey = keyOf(form.accessKeys, claim.accessKeyId, fields.get(`${brand.headerPrefix}security-token`));
   if (!signingKey(accessKey, claim, brand).matches(policyText, claim.signature))
     throw refusal(ErrorReason.SIGNATURE_MISMATCH, {
       access_key_id: claim.accessKeyId,

@@ -1,6 +1,6 @@
 import type { Clock } from "../../services/kit/clock/clock.ts";
 import type { AccessKey, AccessKeys } from "../../services/kit/identity/access-keys.ts";
-import { callerOf } from "../../services/kit/identity/access-keys.ts";
+import { callerOf, temporaryKeyPrefix } from "../../services/kit/identity/access-keys.ts";
 import type { Caller, SignatureVersion } from "../../services/kit/identity/caller.ts";
 import { anonymousCaller } from "../../services/kit/identity/caller.ts";
 import type { SignatureBrand } from "./brand.ts";
@@ -227,7 +227,7 @@ const basicDate = (value: string | undefined): string | undefined => {
   return Number.isNaN(ms) ? undefined : `${new Date(ms).toISOString().slice(0, 19).replace(/[-:]/g, "")}Z`;
 };
 
-/** There are no temporary credentials, so a security token is never valid. */
+/** A lasting key has no security token, and a temporary one has its own. */
 const findAccessKey = (
   request: SignedHead,
   claim: Pick<SignatureClaim, "accessKeyId">,
@@ -235,13 +235,29 @@ const findAccessKey = (
   query: readonly QueryParameter[],
 ): AccessKey => {
   const { accessKeyId } = claim;
-  const found = request.accessKeys.find(accessKeyId);
-  if (found === undefined) throw refusal(ErrorReason.UNKNOWN_ACCESS_KEY, { access_key_id: accessKeyId });
   const token =
-    brandHeader(headers, request.brand, "security-token") ?? brandParameter(query, request.brand, "Security-Token");
-  if (token !== undefined && token !== "")
-    throw refusal(ErrorReason.INVALID_SECURITY_TOKEN, { access_key_id: accessKeyId });
-  return found;
+    brandHeader(headers, request.brand, "security-token") ??
+    brandParameter(query, request.brand, "Security-Token") ??
+    query.find(({ name }) => name === `${request.brand.headerPrefix}security-token`)?.value;
+  return keyOf(request.accessKeys, accessKeyId, token);
+};
+
+/**
+ * The key that a request names, with its security token if it has one. Throws UNKNOWN_ACCESS_KEY,
+ * INVALID_SECURITY_TOKEN, EXPIRED_SECURITY_TOKEN.
+ */
+export const keyOf = (accessKeys: AccessKeys, accessKeyId: string, token: string | undefined): AccessKey => {
+  const found = accessKeys.find(accessKeyId);
+  if (token === undefined || token === "") {
+    if (found === undefined) throw refusal(ErrorReason.UNKNOWN_ACCESS_KEY, { access_key_id: accessKeyId });
+    return found;
+  }
+  const temporary = found === undefined ? accessKeys.findTemporary?.(accessKeyId, token) : undefined;
+  if (temporary === "expired") throw refusal(ErrorReason.EXPIRED_SECURITY_TOKEN, { access_key_id: accessKeyId });
+  if (temporary !== undefined) return temporary;
+  const isKnown = found !== undefined || accessKeyId.startsWith(temporaryKeyPrefix);
+  const reason = isKnown ? ErrorReason.INVALID_SECURITY_TOKEN : ErrorReason.UNKNOWN_ACCESS_KEY;
+  throw refusal(reason, { access_key_id: accessKeyId });
 };
 
 const checkTime = (claim: SignatureClaim, requestMs: number, nowMs: number): void => {

@@ -16,7 +16,7 @@ import type { PeriodicTask } from "../kit/periodic/periodic.ts";
 import { runPeriodically } from "../kit/periodic/periodic.ts";
 import type { Store } from "../kit/store/store.ts";
 import type { Application } from "./application.ts";
-import { createAddressGuard } from "./delivery/address-guard.ts";
+import { createAddressGuard } from "../kit/network/address-guard.ts";
 import { authorizationHandler, authorizationKind, authorizationPolicy } from "./delivery/authorization-job.ts";
 import type { ConnectorTools } from "./delivery/connectors.ts";
 import { connectorFinder } from "./delivery/connectors.ts";

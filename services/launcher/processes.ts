@@ -52,9 +52,13 @@ export const processes: Readonly<Record<ProcessName, ProcessDeclaration>> = {
   "object-storage": service("object-storage", 50_054, { calls: ["event-bus"] }),
   gateway: {
     script: "gateway/main.ts",
-    listeners: { http: { setting: "listen", port: 8_080 }, admin: { setting: "adminListen", port: 8_089 } },
+    listeners: {
+      http: { setting: "listen", port: 8_080 },
+      admin: { setting: "adminListen", port: 8_089 },
+      rpc: { setting: "identityListen", port: 50_055 },
+    },
     calls: serviceNames,
-    hasMasterKeys: false,
+    hasMasterKeys: true,
     hasAccessKeys: true,
   },
 };

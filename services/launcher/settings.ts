@@ -63,22 +63,12 @@ const serviceAddresses = Object.fromEntries(
   serviceNames.map((name) => [addressSetting(name), serviceAddress(name, `Where the gateway reaches ${name}`)]),
 ) as Readonly<Record<AddressSetting, ReturnType<typeof text>>>;
 
-export const gatewaySettings = {
-  listen: address(defaultAddress("gateway", "http"), "Where all four APIs are served over HTTP."),
-  certificate: text("", "PEM file of the certificate for HTTPS on listen; empty: plain HTTP."),
-  certificateKey: text("", "PEM file of the key of that certificate."),
-  adminListen: address(defaultAddress("gateway", "admin"), "Where /livez, /readyz and /metrics are served."),
-  hosts: list(["localhost"], "Host names of the gateway itself; a label before one of them names a bucket or an API."),
-  brandWord: text("svc", "Word of the documented dialect in header names, ARNs and algorithms."),
-  allowedOrigins: list([], "Origins whose scripts may call the JSON APIs; a * in one stands for any text."),
-  ...serviceAddresses,
-};
-
-/** The settings that every service has. */
-const serviceSettings = (name: ServiceName) => ({
-  listen: address(defaultAddress(name, "rpc"), "Where RPCs are served."),
-  socket: text("", "Path of a unix socket on which RPCs are served as well, without TLS; empty: none."),
-});
+/** Whether requests that users cause may go to the installation's own network. */
+const privateTargets = (targets: string) =>
+  choice(
+    ["refuse", "allow"],
+    `Whether ${targets}; unset: npm start allows it while nobody on another machine can call the installation.`,
+  );
 
 /** How a service keeps what it stores. */
 export const storageSettings = {
@@ -101,14 +91,32 @@ export const storageSettings = {
   ),
 };
 
-export const customerProfileSettings = { ...serviceSettings("customer-profile"), ...storageSettings };
+export const gatewaySettings = {
+  listen: address(defaultAddress("gateway", "http"), "Where all four APIs are served over HTTP."),
+  certificate: text("", "PEM file of the certificate for HTTPS on listen; empty: plain HTTP."),
+  certificateKey: text("", "PEM file of the key of that certificate."),
+  adminListen: address(defaultAddress("gateway", "admin"), "Where /livez, /readyz and /metrics are served."),
+  hosts: list(["localhost"], "Host names of the gateway itself; a label before one of them names a bucket or an API."),
+  brandWord: text("svc", "Word of the documented dialect in header names, ARNs and algorithms."),
+  identityListen: address(defaultAddress("gateway", "rpc"), "Where the RPCs of identities and sessions are served."),
+  identityAddress: text(
+    "",
+    "Where another gateway serves them, which keeps the identities of both; empty: this gateway keeps them itself.",
+  ),
+  socket: text("", "Path of a unix socket on which those RPCs are served as well, without TLS; empty: none."),
+  privateTargets: privateTargets("identity providers may have private addresses or use plain http"),
+  allowedOrigins: list([], "Origins whose scripts may call the JSON APIs; a * in one stands for any text."),
+  ...serviceAddresses,
+  ...storageSettings,
+};
 
-/** Whether requests that users cause may go to the installation's own network. */
-const privateTargets = (targets: string) =>
-  choice(
-    ["refuse", "allow"],
-    `Whether ${targets}; unset: npm start allows it while nobody on another machine can call the installation.`,
-  );
+/** The settings that every service has. */
+const serviceSettings = (name: ServiceName) => ({
+  listen: address(defaultAddress(name, "rpc"), "Where RPCs are served."),
+  socket: text("", "Path of a unix socket on which RPCs are served as well, without TLS; empty: none."),
+});
+
+export const customerProfileSettings = { ...serviceSettings("customer-profile"), ...storageSettings };
 
 export const refactoringWorkspaceSettings = {
   ...serviceSettings("refactoring-workspace"),

@@ -33,7 +33,6 @@ beforeAll(async () => {
 afterAll(() => Promise.all([fixture, impatient, full].map((each) => each.stop())));
 
 const versionTwo = "AWSAccessKeyId=QKIATESTTESTTESTTEST&Signature=AAAA";
-
 type Row = readonly [
   reason: keyof typeof ErrorReason,
   request: (to: Requests, slow: Requests, full: Requests) => Promise<TestResponse>,
@@ -163,6 +162,7 @@ const overXml: readonly Row[] = [
     "InvalidToken",
     "The security token included in the request is invalid.",
   ],
+  ["EXPIRED_SECURITY_TOKEN", (to) => to.expired(), 400, "ExpiredToken", "The provided token has expired."],
   [
     "CLOCK_SKEW",
     (to) => to.signedAs({ offsetMs: -16 * 60_000 }),

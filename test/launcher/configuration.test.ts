@@ -56,7 +56,7 @@ test("the file that services/CONFIGURATION.md shows is a good one", async () => 
 describe("a start is refused with status 2 and one line", () => {
   const misspelled = { accounts: { "111122223333": { users: [{ name: "alice", colour: "red" }] } } };
   const refusal =
-    'quartet.json: accounts["111122223333"].users[0].colour is not known; known are name, policies, accessKeys';
+    'quartet.json: accounts["111122223333"].users[0].colour is not known; known are name, policies, accessKeys, tags';
   const unreadable = { accounts: { "111122223333": { users: [{ name: "alice", policies: ["none.json"] }] } } };
   const noFile = 'quartet.json: accounts["111122223333"].users[0].policies[0]: there is no file none.json';
   const noSecret = { accounts: { "111122223333": { accessKeys: [{ id: "K", secret: { environment: "NO_SUCH" } }] } } };

@@ -13,23 +13,23 @@ import { temporaryDirectory } from "../support/temporary-directory.ts";
 const allow = ["--private-targets=allow"];
 const refuse = ["--private-targets=refuse"];
 
-// variables, quartet.json, flag of the event bus, flag of the workspace
+// variables, quartet.json, flag of the event bus, flag of the workspace, flag of the gateway
 test.each([
-  [{}, {}, allow, allow],
-  [{}, { gateway: { listen: "127.0.0.2:8080", adminListen: "[::1]:8089" } }, allow, allow],
-  [{}, { gateway: { listen: "0.0.0.0:8080" } }, refuse, refuse],
-  [{ QUARTET_GATEWAY_LISTEN: "[::]:8080" }, {}, refuse, refuse],
-  [{ QUARTET_GATEWAY_LISTEN: "localhost:8080" }, { gateway: { listen: "0.0.0.0:8080" } }, allow, allow],
-  [{}, { gateway: { adminListen: "192.168.1.4:8089" } }, refuse, refuse],
-  [{}, { refactoringWorkspace: { proxyListen: "0.0.0.0:8081" } }, refuse, refuse],
-  [{}, { objectStorage: { listen: "10.0.0.4:50054" } }, refuse, refuse],
-  [{}, { gateway: { hosts: ["localhost", "s3.localhost"] } }, allow, allow],
-  [{}, { gateway: { hosts: ["localhost", "s3.example.com"] } }, refuse, refuse],
-  [{}, { refactoringWorkspace: { proxyUrl: "http://localhost:8081" } }, allow, allow],
-  [{}, { refactoringWorkspace: { proxyUrl: "https://shop.example.com" } }, refuse, refuse],
-  [{ QUARTET_EVENT_BUS_PRIVATE_TARGETS: "refuse" }, {}, [], allow],
-  [{}, { gateway: { listen: "0.0.0.0:8080" }, refactoringWorkspace: { privateTargets: "allow" } }, refuse, []],
-])("with variables %j and file %j", async (env, file, eventBus, workspace) => {
+  [{}, {}, allow, allow, allow],
+  [{}, { gateway: { listen: "127.0.0.2:8080", adminListen: "[::1]:8089" } }, allow, allow, allow],
+  [{}, { gateway: { listen: "0.0.0.0:8080" } }, refuse, refuse, refuse],
+  [{ QUARTET_GATEWAY_LISTEN: "[::]:8080" }, {}, refuse, refuse, refuse],
+  [{ QUARTET_GATEWAY_LISTEN: "localhost:8080" }, { gateway: { listen: "0.0.0.0:8080" } }, allow, allow, allow],
+  [{}, { gateway: { adminListen: "192.168.1.4:8089" } }, refuse, refuse, refuse],
+  [{}, { refactoringWorkspace: { proxyListen: "0.0.0.0:8081" } }, refuse, refuse, refuse],
+  [{}, { objectStorage: { listen: "10.0.0.4:50054" } }, refuse, refuse, refuse],
+  [{}, { gateway: { hosts: ["localhost", "s3.localhost"] } }, allow, allow, allow],
+  [{}, { gateway: { hosts: ["localhost", "s3.example.com"] } }, refuse, refuse, refuse],
+  [{}, { refactoringWorkspace: { proxyUrl: "http://localhost:8081" } }, allow, allow, allow],
+  [{}, { refactoringWorkspace: { proxyUrl: "https://shop.example.com" } }, refuse, refuse, refuse],
+  [{ QUARTET_EVENT_BUS_PRIVATE_TARGETS: "refuse" }, {}, [], allow, allow],
+  [{}, { gateway: { listen: "0.0.0.0:8080" }, refactoringWorkspace: { privateTargets: "allow" } }, refuse, [], refuse],
+])("with variables %j and file %j", async (env, file, eventBus, workspace, gateway) => {
   const directory = await temporaryDirectory();
   await writeFile(join(directory, "quartet.json"), JSON.stringify(file));
   const sources = { argv: [], env, directory };
@@ -38,7 +38,7 @@ test.each([
     "refactoring-workspace": workspace,
     "event-bus": eventBus,
     "object-storage": [],
-    gateway: [],
+    gateway,
   });
 });
 

@@ -34,7 +34,7 @@ test("a process starts after all that it calls", () => {
 
 test("each default port is used once", () => {
   const ports = processNames.flatMap((name) => Object.values(processes[name].listeners).map(({ port }) => port));
-  expect(ports).toEqual([50_051, 50_052, 8_081, 50_053, 50_054, 8_080, 8_089]);
+  expect(ports).toEqual([50_051, 50_052, 8_081, 50_053, 50_054, 8_080, 8_089, 50_055]);
 });
 
 describe.each(processNames)("%s", (name) => {

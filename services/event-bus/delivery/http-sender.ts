@@ -1,8 +1,8 @@
 import { Agent } from "undici";
 
 import type { Limits } from "../limits.ts";
-import type { AddressGuard } from "./address-guard.ts";
-import { ForbiddenAddressError } from "./address-guard.ts";
+import type { AddressGuard } from "../../kit/network/address-guard.ts";
+import { ForbiddenAddressError } from "../../kit/network/address-guard.ts";
 import type { ExchangeLimits, IncomingAnswer } from "./http-exchange.ts";
 import { AnswerLateError, HttpExchange } from "./http-exchange.ts";
 

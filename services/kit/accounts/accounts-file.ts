@@ -72,6 +72,7 @@ export const openAccounts = (options: AccountsFileOptions): Accounts => {
     canonicalUserId: (accountId) => current().canonicalUserId(accountId),
     findUser: (accountId, name) => current().findUser(accountId, name),
     findRole: (roleArn) => current().findRole(roleArn),
+    findIdentityProviders: (issuer) => current().findIdentityProviders(issuer),
     findOrganizationId: (accountId) => current().findOrganizationId(accountId),
     findPolicies,
     findAccessKey: (accessKeyId) => current().findAccessKey(accessKeyId),

@@ -19,6 +19,10 @@ export interface User {
   readonly name: string;
   /** Identity policies, JSON documents verbatim. */
   readonly policies: readonly string[];
+  /** Unset: none. */
+  readonly tags?: Readonly<Record<string, string>>;
+  /** The unique id. Unset: derived from the ARN, so that another user of the same name has the same. */
+  readonly id?: string;
 }
 
 /** A declared role. */
@@ -31,6 +35,25 @@ export interface Role {
   readonly trustPolicy: Policy;
   /** What its sessions may do, JSON documents verbatim. */
   readonly policies: readonly string[];
+  /** Unset: none. */
+  readonly tags?: Readonly<Record<string, string>>;
+  /** The longest session in seconds. Unset: 3600. */
+  readonly sessionSecondsMax?: number;
+  /** The unique id. Unset: derived from the ARN, so that another role of the same name has the same. */
+  readonly id?: string;
+}
+
+/** A provider of web identities, whose tokens stand for principals of one account. */
+export interface IdentityProvider {
+  readonly accountId: string;
+  /** `arn:aws:iam::<account>:oidc-provider/<host and path of the issuer>`. */
+  readonly arn: string;
+  /** The `iss` of its tokens, a URL. */
+  readonly issuer: string;
+  /** The `aud` values that are accepted; at least one. */
+  readonly audiences: readonly string[];
+  /** Its public keys as a JSON Web Key Set. Unset: they are found by OpenID Connect discovery at the issuer. */
+  readonly keys?: { readonly keys: readonly object[] };
 }
 
 /** The declarations of an installation. */
@@ -38,6 +61,8 @@ export interface Declared {
   readonly accounts: readonly Account[];
   readonly users: readonly User[];
   readonly roles: readonly Role[];
+  /** Unset: none. */
+  readonly identityProviders?: readonly IdentityProvider[];
   /** Member accounts by organization id. */
   readonly organizations: ReadonlyMap<string, readonly string[]>;
   /** With their secrets; empty in a process that needs no secrets. */
@@ -56,6 +81,8 @@ export interface Accounts {
   findUser(accountId: string, name: string): User | undefined;
   /** The role with this ARN, whose partition may be any. */
   findRole(roleArn: string): Role | undefined;
+  /** The identity providers with this issuer, of any account. */
+  findIdentityProviders(issuer: string): readonly IdentityProvider[];
   /** The id of the organization that the account is a member of. */
   findOrganizationId(accountId: string): string | undefined;
   /** The policies with this digest, of a user or role whose policies are too large for a token. */
@@ -83,6 +110,7 @@ export const accountsOf = (declared: Declared): Accounts => {
     canonicalUserId: (accountId) => accounts.get(accountId)?.canonicalUserId ?? derivedCanonicalUserId(accountId),
     findUser: (accountId, name) => users.get(`${accountId}/${name}`),
     findRole: (roleArn) => roles.get(roleArn.replace(/^arn:[a-z0-9-]+:/, "arn:aws:")),
+    findIdentityProviders: (issuer) => (declared.identityProviders ?? []).filter((each) => each.issuer === issuer),
     findOrganizationId: (accountId) => organizationIds.get(accountId),
     findPolicies: (digest) => largePolicies.get(digest),
     findAccessKey: (accessKeyId) => accessKeys.get(accessKeyId),

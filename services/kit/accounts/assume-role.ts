@@ -6,7 +6,7 @@ import type { Policy, Statement } from "../policy/document.ts";
 import type { PolicyRequest, Requester } from "../policy/compiled.ts";
 import { findStatement } from "../policy/evaluate.ts";
 import type { PolicySpelling } from "../policy/spelling.ts";
-import type { Accounts, Role } from "./accounts.ts";
+import type { Accounts, IdentityProvider, Role } from "./accounts.ts";
 import { principalConditions } from "./principal-conditions.ts";
 
 /** A service that assumes a role in its own name, with every name that trust policies may use for it. */
@@ -21,14 +21,17 @@ export interface AssumeRoleRequest {
   readonly sessionName: string;
   /** Condition keys next to the principal's, in lower case: `aws:sourceaccount`, `aws:sourcearn`, `sts:externalid`. */
   readonly context?: ReadonlyMap<string, readonly string[]>;
+  /** What must be allowed besides `sts:AssumeRole`, such as `sts:TagSession`. Unset: nothing. */
+  readonly furtherActions?: readonly string[];
 }
 
-/** The caller of the session, or the reason of the refusal. */
+/** The role and the caller of the session, or the reason of the refusal. */
 export type AssumeRoleOutcome =
-  | { readonly caller: Caller }
+  | { readonly role: Role; readonly caller: Caller }
   | { readonly refusal: "unknown-role" | "denied" | "not-trusted" | "not-allowed" };
 
 const action = "sts:AssumeRole";
+const webIdentityAction = "sts:AssumeRoleWithWebIdentity";
 
 /** Partitions are equal, and so are the prefixes of condition keys. */
 const anyPartition: PolicySpelling = {
@@ -41,51 +44,98 @@ const anyPartition: PolicySpelling = {
  * Assumes a role. An explicit deny on either side refuses. The role's trust policy must allow the principal, also the
  * root of its own account. That is enough for a service, for a root, and for a principal of the same account that the
  * trust policy names itself; every other principal, also one that it names only by its account, needs an identity
- * policy that allows `sts:AssumeRole` on the role. The session has the role's policies and none of the principal's.
- * Throws an Error for a session name of another form.
+ * policy that allows `sts:AssumeRole` on the role. Policies that limit the principal's own session must allow it, too.
+ * The session has the role's policies and none of the principal's. Throws an Error for a session name of another form.
  */
 export const assumeRole = (
-  accounts: Accounts,
+  accounts: RoleDirectory,
   principal: Caller | ServicePrincipal,
-  { roleArn, sessionName, context = new Map() }: AssumeRoleRequest,
+  request: AssumeRoleRequest,
+): AssumeRoleOutcome => {
+  const role = accounts.findRole(request.roleArn);
+  if (role === undefined) return { refusal: "unknown-role" };
+  const { sessionName, context = new Map(), furtherActions = [] } = request;
+  const caller = sessionOf(accounts, role, sessionName);
+  const conditions = new Map([...context, ["sts:rolesessionname", [sessionName]]]);
+  const refusal =
+    "serviceNames" in principal
+      ? serviceRefusal(role, principal, conditions)
+      : principalRefusal(accounts, role, principal, conditions, [action, ...furtherActions]);
+  return refusal === undefined ? { role, caller } : { refusal };
+};
+
+/**
+ * Assumes a role for whoever an identity provider vouches for: the role's trust policy must allow the provider, and so
+ * must no statement of it deny it. `context` has the claims, `<host and path of the issuer>:sub` and so on.
+ */
+export const assumeRoleWithWebIdentity = (
+  accounts: RoleDirectory,
+  { roleArn, sessionName, context = new Map(), provider }: AssumeRoleRequest & { readonly provider: IdentityProvider },
 ): AssumeRoleOutcome => {
   const role = accounts.findRole(roleArn);
-  if (role === undefined) return { refusal: "unknown-role" };
-  if (!/^[A-Za-z0-9_+=,.@-]{2,64}$/.test(sessionName)) throw new Error("the session name is not valid");
-  const session = { caller: sessionOf(accounts, role, sessionName) };
-  const sessionConditions = new Map([...context, ["sts:rolesessionname", [sessionName]]]);
-
-  if ("serviceNames" in principal) {
-    const requests = principal.serviceNames.map((name) => requestOf(role, serviceRequester(name), sessionConditions));
-    if (requests.some((request) => hasStatement("Deny", request, [role.trustPolicy]))) return { refusal: "denied" };
-    return requests.some((request) => hasStatement("Allow", request, [role.trustPolicy]))
-      ? session
-      : { refusal: "not-trusted" };
-  }
-
-  const conditions = new Map([...principalConditions(accounts, principal), ...sessionConditions]);
-  const request = requestOf(role, requesterOf(accounts, principal), conditions);
-  const identity = principal.policies.map(parseIdentityPolicy);
-  if (hasStatement("Deny", request, [role.trustPolicy, ...identity])) return { refusal: "denied" };
-  if (principal.isAnonymous || !hasStatement("Allow", request, [role.trustPolicy])) return { refusal: "not-trusted" };
-  const isNamedItself =
-    principal.accountId === role.accountId && hasStatement("Allow", request, [withoutAccounts(role.trustPolicy)]);
-  if (principal.isRoot || isNamedItself || hasStatement("Allow", request, identity)) return session;
-  return { refusal: "not-allowed" };
+  if (role === undefined || role.accountId !== provider.accountId) return { refusal: "unknown-role" };
+  const caller = sessionOf(accounts, role, sessionName);
+  const conditions = new Map([...context, ["sts:rolesessionname", [sessionName]]]);
+  const requester = { ...nobody, federatedArn: provider.arn };
+  const request = requestOf(role, requester, conditions, webIdentityAction);
+  if (hasStatement("Deny", request, [role.trustPolicy])) return { refusal: "denied" };
+  return hasStatement("Allow", request, [role.trustPolicy]) ? { role, caller } : { refusal: "not-trusted" };
 };
+
+/** The lookups that assuming a role needs. */
+type RoleDirectory = Pick<Accounts, "findRole" | "canonicalUserId" | "findOrganizationId">;
+
+type Refusal = "denied" | "not-trusted" | "not-allowed";
+
+const serviceRefusal = (
+  role: Role,
+  { serviceNames }: ServicePrincipal,
+  conditions: Conditions,
+): Refusal | undefined => {
+  const requests = serviceNames.map((name) => requestOf(role, serviceRequester(name), conditions, action));
+  if (requests.some((request) => hasStatement("Deny", request, [role.trustPolicy]))) return "denied";
+  return requests.some((request) => hasStatement("Allow", request, [role.trustPolicy])) ? undefined : "not-trusted";
+};
+
+const principalRefusal = (
+  accounts: RoleDirectory,
+  role: Role,
+  principal: Caller,
+  sessionConditions: Conditions,
+  actions: readonly string[],
+): Refusal | undefined => {
+  const conditions = new Map([...principalConditions(accounts, principal), ...sessionConditions]);
+  const requests = actions.map((each) => requestOf(role, requesterOf(accounts, principal), conditions, each));
+  const identity = principal.policies.map(parseIdentityPolicy);
+  const ofSession = principal.sessionPolicies?.map(parseIdentityPolicy);
+  const all = [role.trustPolicy, ...identity, ...(ofSession ?? [])];
+  if (requests.some((request) => hasStatement("Deny", request, all))) return "denied";
+  const isTrusted = (request: PolicyRequest): boolean => hasStatement("Allow", request, [role.trustPolicy]);
+  if (principal.isAnonymous || !requests.every(isTrusted)) return "not-trusted";
+  if (ofSession !== undefined && !requests.every((request) => hasStatement("Allow", request, ofSession)))
+    return "not-allowed";
+  const trustsItself = [withoutAccounts(role.trustPolicy)];
+  const mayAct = (request: PolicyRequest): boolean =>
+    principal.isRoot ||
+    (principal.accountId === role.accountId && hasStatement("Allow", request, trustsItself)) ||
+    hasStatement("Allow", request, identity);
+  return requests.every(mayAct) ? undefined : "not-allowed";
+};
+
+type Conditions = ReadonlyMap<string, readonly string[]>;
 
 const hasStatement = (effect: Statement["effect"], request: PolicyRequest, policies: readonly Policy[]): boolean =>
   findStatement(effect, request, policies, anyPartition) !== undefined;
 
-const requestOf = (role: Role, requester: Requester, context: ConditionContext): PolicyRequest => ({
+const requestOf = (role: Role, requester: Requester, context: ConditionContext, asked: string): PolicyRequest => ({
   requester,
-  action,
+  action: asked,
   resource: role.arn,
   ownerAccountId: role.accountId,
   context,
 });
 
-const requesterOf = (accounts: Accounts, caller: Caller): Requester => ({
+const requesterOf = (accounts: RoleDirectory, caller: Caller): Requester => ({
   accountId: caller.accountId,
   principalArn: caller.principalArn,
   isRoot: caller.isRoot,
@@ -93,13 +143,9 @@ const requesterOf = (accounts: Accounts, caller: Caller): Requester => ({
   ...(caller.isAnonymous ? {} : { canonicalUserId: accounts.canonicalUserId(caller.accountId) }),
 });
 
-const serviceRequester = (serviceName: string): Requester => ({
-  accountId: "",
-  principalArn: "",
-  isRoot: false,
-  isAnonymous: false,
-  serviceName,
-});
+const nobody: Requester = { accountId: "", principalArn: "", isRoot: false, isAnonymous: false };
+
+const serviceRequester = (serviceName: string): Requester => ({ ...nobody, serviceName });
 
 /** The part of the policy that names single principals. */
 const withoutAccounts = (policy: Policy): Policy => ({
@@ -111,7 +157,11 @@ const withoutAccounts = (policy: Policy): Policy => ({
   }),
 });
 
-const sessionOf = (accounts: Accounts, role: Role, sessionName: string): Caller => ({
-  ...roleCaller(role.accountId, role.name, sessionName, role.policies),
-  canonicalUserId: accounts.canonicalUserId(role.accountId),
-});
+const sessionOf = (accounts: RoleDirectory, role: Role, sessionName: string): Caller => {
+  if (!/^[A-Za-z0-9_+=,.@-]{2,64}$/.test(sessionName)) throw new Error("the session name is not valid");
+  return {
+    ...roleCaller(role.accountId, role.name, sessionName, role.policies),
+    canonicalUserId: accounts.canonicalUserId(role.accountId),
+    ...(role.tags === undefined ? {} : { principalTags: role.tags }),
+  };
+};

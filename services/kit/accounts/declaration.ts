@@ -47,11 +47,17 @@ const accessKey = z
 const accessKeys = z.array(accessKey).describe("Access keys; whoever signs with one acts as its owner.");
 const policies = z.array(policy("One policy.")).describe("Identity policies; without one nothing is allowed.");
 
+const tags = z
+  .record(z.string().regex(/^.{1,128}$/u), z.string().max(256, "must have at most 256 characters"))
+  .describe("Tags, for which policies may ask as aws:PrincipalTag/<key>; at most 50.")
+  .refine((map) => Object.keys(map).length <= 50, "must have at most 50 tags");
+
 const user = z
   .strictObject({
     name: textOf(userNamePattern, '1 to 128 letters, digits or "+=,.@_/-"', "The user's name, with its path."),
     policies: policies.optional(),
     accessKeys: accessKeys.optional(),
+    tags: tags.optional(),
   })
   .describe("A user of the account.");
 
@@ -75,8 +81,36 @@ const role = z
     name: textOf(/^[A-Za-z0-9+=,.@_-]{1,64}$/, '1 to 64 letters, digits or "+=,.@_-"', "Its name."),
     trustPolicy: policy("Who may assume it: a policy with principals and without resources."),
     policies: policies.optional(),
+    tags: tags.optional(),
+    maxSessionSeconds: z
+      .int()
+      .min(3_600, "must be at least 3600")
+      .max(43_200, "must be at most 43200")
+      .describe("The longest session of it in seconds. Left out: 3600.")
+      .optional(),
   })
   .describe("A role that others assume.");
+
+const identityProvider = z
+  .strictObject({
+    account: accountId("The account whose roles may trust it."),
+    issuer: textOf(
+      /^https?:\/\/[^\s?#]{1,255}$/,
+      "the form https://host/path without query and fragment",
+      "The issuer of its tokens. Trust policies name arn:aws:iam::<account>:oidc-provider/<issuer without https://>.",
+    ),
+    audiences: z
+      .array(z.string().min(1))
+      .min(1, "must have at least one")
+      .describe("The accepted audiences of its tokens."),
+    keys: z
+      .union([path("Path of a file."), z.looseObject({ keys: z.array(z.looseObject({})) }).describe("The key set.")])
+      .describe(
+        "Its public keys, a JSON Web Key Set or the path of a file that holds one, relative to this file. Left out: OpenID Connect discovery at the issuer.",
+      )
+      .optional(),
+  })
+  .describe("A provider of web identities.");
 
 const organization = z
   .strictObject({
@@ -98,6 +132,7 @@ const mapOf = <Value extends z.ZodType>(names: RegExp, expected: string, value: 
 export const accountSections = {
   accounts: mapOf(accountIdPattern, "12 digits", account, "The accounts of the installation, by their ids."),
   roles: z.array(role).describe("Roles with their trust."),
+  identityProviders: z.array(identityProvider).describe("Providers whose OpenID Connect tokens roles may trust."),
   organizations: mapOf(
     /^o-[a-z0-9]{10,32}$/,
     "o- and 10 to 32 letters or digits",

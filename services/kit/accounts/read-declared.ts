@@ -9,10 +9,12 @@ import { secretAccessKeyLengthMin } from "../identity/access-keys.ts";
 import { derivedCanonicalUserId } from "../identity/canonical-user-id.ts";
 import { parseIdentityPolicy } from "../identity/identity-policies.ts";
 import type { Policy } from "../policy/document.ts";
-import { parsePolicy, PolicyError } from "../policy/document.ts";
-import type { Account, Declared, Role, User } from "./accounts.ts";
+import { PolicyError } from "../policy/document.ts";
+import { parseJson } from "../json/parse-json.ts";
+import type { Account, Declared, IdentityProvider, Role, User } from "./accounts.ts";
 import type { DeclaredAccessKey, DeclaredAccount, DeclaredPolicy, DeclaredUser } from "./declaration.ts";
 import { accountSections } from "./declaration.ts";
+import { parseTrustPolicy } from "./trust-policy.ts";
 
 /** The files and variables that the declarations refer to. */
 export interface DeclaredSources {
@@ -35,6 +37,7 @@ export const readDeclared = (file: ConfigFile, sources: DeclaredSources): Declar
       users.map((user, index) => readUser(id, user, `${memberPlace("accounts", id)}.users[${index}]`, sources)),
     ),
     roles: readRoles(file, sources),
+    identityProviders: readIdentityProviders(file, sources),
     organizations: readOrganizations(file),
   };
   refuseDuplicates(declared);
@@ -54,6 +57,7 @@ const readUser = (accountId: string, user: DeclaredUser, path: string, sources: 
   accountId,
   name: user.name,
   policies: readIdentityPolicies(user.policies ?? [], `${path}.policies`, sources),
+  ...(user.tags === undefined ? {} : { tags: user.tags }),
 });
 
 const readRoles = (file: ConfigFile, sources: DeclaredSources): readonly Role[] =>
@@ -65,8 +69,39 @@ const readRoles = (file: ConfigFile, sources: DeclaredSources): readonly Role[] 
       arn: `arn:aws:iam::${role.account}:role/${role.name}`,
       trustPolicy: checked(readPolicy(role.trustPolicy, `${path}.trustPolicy`, sources), parseTrustPolicy),
       policies: readIdentityPolicies(role.policies ?? [], `${path}.policies`, sources),
+      ...(role.tags === undefined ? {} : { tags: role.tags }),
+      ...(role.maxSessionSeconds === undefined ? {} : { sessionSecondsMax: role.maxSessionSeconds }),
     };
   });
+
+const readIdentityProviders = (file: ConfigFile, sources: DeclaredSources): readonly IdentityProvider[] =>
+  readValue(accountSections.identityProviders, file["identityProviders"] ?? [], "identityProviders").map(
+    ({ account, issuer, audiences, keys }, index) => ({
+      accountId: account,
+      arn: `arn:aws:iam::${account}:oidc-provider/${issuer.replace(/^https?:\/\//, "")}`,
+      issuer,
+      audiences,
+      ...(keys === undefined ? {} : { keys: readKeySet(keys, `identityProviders[${index}].keys`, sources) }),
+    }),
+  );
+
+const readKeySet = (
+  given: string | { readonly keys: readonly object[] },
+  path: string,
+  sources: DeclaredSources,
+): { readonly keys: readonly object[] } => {
+  if (typeof given !== "string") return given;
+  let parsed: unknown;
+  try {
+    parsed = parseJson(readReferred(given, path, sources));
+  } catch (error) {
+    if (error instanceof ConfigError) throw error;
+    throw new ConfigError(`${path} (${given}): it is not JSON`);
+  }
+  const keys = (parsed as { readonly keys?: unknown } | null)?.keys;
+  if (!Array.isArray(keys)) throw new ConfigError(`${path} (${given}): keys must be a list`);
+  return { keys: keys as readonly object[] };
+};
 
 const readOrganizations = (file: ConfigFile): ReadonlyMap<string, readonly string[]> =>
   new Map(
@@ -117,16 +152,6 @@ const checked = ({ text, path }: PolicyText, parse: (text: string) => Policy): P
   }
 };
 
-const trustPolicyBytesMax = 64 * 1024;
-
-/** A trust policy names no resource: the role is the resource. */
-const parseTrustPolicy = (text: string): Policy => {
-  const policy = parsePolicy(text, { principals: "required", accountMembers: ["SVC"], bytesMax: trustPolicyBytesMax });
-  const at = policy.statements.findIndex(({ resource }) => resource !== undefined);
-  if (at >= 0) throw new PolicyError(`Statement[${at}] must not name a resource`);
-  return policy;
-};
-
 const readAccessKeys = (
   accountId: string,
   account: DeclaredAccount,
@@ -135,7 +160,11 @@ const readAccessKeys = (
 ): AccessKey[] => {
   const path = memberPlace("accounts", accountId);
   const canonicalUserId = account.canonicalId ?? derivedCanonicalUserId(accountId);
-  const read = (keys: readonly DeclaredAccessKey[], place: string, owner: Pick<AccessKey, "user" | "policies">) =>
+  const read = (
+    keys: readonly DeclaredAccessKey[],
+    place: string,
+    owner: Pick<AccessKey, "user" | "policies" | "tags">,
+  ) =>
     keys.map(({ id, secret }, index) => ({
       accessKeyId: id,
       secretAccessKey: readSecret(secret, `${place}.accessKeys[${index}].secret`, sources),
@@ -145,8 +174,9 @@ const readAccessKeys = (
     }));
   const ofUsers = (account.users ?? []).flatMap(({ name, accessKeys = [] }, index) => {
     // The same array as the user's, so that its digest is computed once.
-    const policies = users.find((user) => user.accountId === accountId && user.name === name)?.policies ?? [];
-    return read(accessKeys, `${path}.users[${index}]`, { user: name, policies });
+    const user = users.find((each) => each.accountId === accountId && each.name === name);
+    const tags = user?.tags === undefined ? {} : { tags: user.tags };
+    return read(accessKeys, `${path}.users[${index}]`, { user: name, policies: user?.policies ?? [], ...tags });
   });
   return [...read(account.accessKeys ?? [], path, { policies: [] }), ...ofUsers];
 };
@@ -165,10 +195,11 @@ const readSecret = (secret: DeclaredAccessKey["secret"], path: string, sources: 
 
 /** Names and ids are unique. */
 const refuseDuplicates = (declared: Omit<Declared, "accessKeys">): void => {
-  const { accounts, users, roles, organizations } = declared;
+  const { accounts, users, roles, identityProviders, organizations } = declared;
   refuseTwice(
     users.map(({ accountId, name }) => `user ${name} of ${accountId}`),
     roles.map(({ arn }) => `role ${arn}`),
+    (identityProviders ?? []).map(({ arn }) => `identity provider ${arn}`),
     accounts.map(({ canonicalUserId }) => `canonical id ${canonicalUserId}`),
     accounts.flatMap(({ email }) => (email === undefined ? [] : [`e-mail ${email.toLowerCase()}`])),
     [...organizations.values()].flat().map((id) => `account ${id} in organizations`),

@@ -13,6 +13,7 @@ import {
   http_response_code,
   ignore_case,
   media_type_json,
+  percent_encoded,
   rpc_only,
   timestamp_format,
   TimestampFormat,
@@ -51,6 +52,8 @@ export interface FieldContract extends FieldSpellings {
   /** UNSPECIFIED: the default of the location. */
   readonly timestampFormat: TimestampFormat;
   readonly isMediaTypeJson: boolean;
+  /** Answers of PROTOCOL_QUERY have the text percent-encoded. */
+  readonly isPercentEncoded: boolean;
   /** The enumeration is read without regard to case. */
   readonly ignoresCase: boolean;
   readonly xml: XmlFacts;
@@ -116,6 +119,11 @@ export interface ServiceApi {
   readonly forwardedHeaders: readonly string[];
   /** Query parameters that name subresources without any operation. */
   readonly unofferedSubresources: readonly string[];
+  /** The version that requests of PROTOCOL_QUERY name, and the namespace of their answers; empty for the others. */
+  readonly version: string;
+  readonly xmlNamespace: string;
+  /** Requests without a signature reach the service. */
+  readonly hasAnonymousCallers: boolean;
 }
 
 const fields = new WeakMap<DescField, FieldContract>();
@@ -138,9 +146,18 @@ export const isWrapper = (desc: DescMessage): boolean => getOption(desc, wrapper
 export const findServiceApi = (desc: DescService): ServiceApi | undefined => {
   if (!hasOption(desc, api)) return undefined;
   const declared = getOption(desc, api);
-  const { name, protocol, targetPrefix, isFallback, hasVirtualHosts, forwardedHeaders, unofferedSubresources } =
-    declared;
-  return { name, protocol, targetPrefix, isFallback, hasVirtualHosts, forwardedHeaders, unofferedSubresources };
+  return {
+    name: declared.name,
+    protocol: declared.protocol,
+    targetPrefix: declared.targetPrefix,
+    isFallback: declared.isFallback,
+    hasVirtualHosts: declared.hasVirtualHosts,
+    forwardedHeaders: declared.forwardedHeaders,
+    unofferedSubresources: declared.unofferedSubresources,
+    version: declared.version,
+    xmlNamespace: declared.xmlNamespace,
+    hasAnonymousCallers: declared.hasAnonymousCallers || declared.protocol === Protocol.REST_XML,
+  };
 };
 
 /** The HTTP API of a service. Throws if it declares none. */
@@ -173,6 +190,7 @@ const readField = (desc: DescField): FieldContract => {
     constraints: readConstraints(desc),
     timestampFormat: getOption(desc, timestamp_format),
     isMediaTypeJson: getOption(desc, media_type_json),
+    isPercentEncoded: getOption(desc, percent_encoded),
     ignoresCase: getOption(desc, ignore_case),
     xml: {
       memberName: getOption(desc, xml_member_name) || undefined,

@@ -1,5 +1,6 @@
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 
+import { Protocol } from "../../../gen/quartet/traits/v1/api_pb.ts";
 import type { HttpContract } from "./contract.ts";
 import { findServiceApi, methodContract } from "./contract.ts";
 import { requestLocationProblems, responseLocationProblems } from "./binding-locations.ts";
@@ -63,8 +64,9 @@ const serviceProblems = (service: DescService): string[] => {
 const methodProblems = (service: DescService, method: DescMethod, routes: Map<string, DescMethod>): string[] => {
   const contract = methodContract(method);
   const problems: string[] = [];
-  const targetPrefix = findServiceApi(service)?.targetPrefix ?? "";
-  if (contract.http === undefined && targetPrefix === "") problems.push("has no route");
+  const api = findServiceApi(service);
+  const isNamed = api?.protocol === Protocol.QUERY || (api?.targetPrefix ?? "") !== "";
+  if (contract.http === undefined && !isNamed) problems.push("has no route");
   if (contract.http !== undefined && !contract.http.isSuperseded) {
     const shape = routeShape(contract.http);
     const other = routes.get(shape);

@@ -169,9 +169,11 @@ const readFacts = (value: DescEnumValue, domain: string): FaultFacts => {
     furtherMetadata: declared.furtherMetadata,
     protocols: declared.protocols,
     variants: new Map(
-      [[Protocol.REST_XML, declared.restXml] as const, [Protocol.TARGET_JSON, declared.targetJson] as const].flatMap(
-        ([protocol, variant]) => (variant === undefined ? [] : [[protocol, variant] as const]),
-      ),
+      [
+        [Protocol.REST_XML, declared.restXml] as const,
+        [Protocol.TARGET_JSON, declared.targetJson] as const,
+        [Protocol.QUERY, declared.query] as const,
+      ].flatMap(([protocol, variant]) => (variant === undefined ? [] : [[protocol, variant] as const])),
     ),
   };
 };

@@ -14,21 +14,38 @@ export interface AccessKey {
   readonly policies: readonly string[];
   /** The account's canonical id, if known. */
   readonly canonicalUserId?: string;
+  /** The tags of the key's user. Unset: none. */
+  readonly tags?: Readonly<Record<string, string>>;
+  /** Of temporary credentials: who acts with them, without the id of the key. Unset: the user, or the account. */
+  readonly principal?: Caller;
 }
 
 /** Finds access keys. */
 export interface AccessKeys {
   find(accessKeyId: string): AccessKey | undefined;
+  /**
+   * The temporary key of a session token; undefined unless the token is of this installation and of this key, and its
+   * role or user still exists. Unset: there are no temporary keys.
+   */
+  findTemporary?(accessKeyId: string, sessionToken: string): AccessKey | "expired" | undefined;
 }
+
+/** The beginning of the ids of temporary keys. */
+export const temporaryKeyPrefix = "ASIA";
 
 /** The account for which the first start creates a key. */
 export const defaultAccountId = "000000000000";
 
 /** The caller of a request that was signed with the key. */
 export const callerOf = (key: AccessKey): Caller => ({
-  ...(key.user === undefined ? rootCaller(key.accountId) : userCaller(key.accountId, key.user, key.policies)),
+  ...(key.principal ?? lastingPrincipal(key)),
   ...(key.canonicalUserId === undefined ? {} : { canonicalUserId: key.canonicalUserId }),
   accessKeyId: key.accessKeyId,
+});
+
+const lastingPrincipal = ({ accountId, user, policies, tags }: AccessKey): Caller => ({
+  ...(user === undefined ? rootCaller(accountId) : userCaller(accountId, user, policies)),
+  ...(tags === undefined ? {} : { principalTags: tags }),
 });
 
 /** Keys that never change. */

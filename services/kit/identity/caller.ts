@@ -48,6 +48,8 @@ export interface Caller extends RequestFacts {
   readonly tokenIssueTimeMs?: number;
   /** What whoever assumed the role was called by; absent without it. */
   readonly sourceIdentity?: string;
+  /** The keys of the session's tags that follow into sessions which this one begins. Unset: none. */
+  readonly transitiveTagKeys?: readonly string[];
 }
 
 export type SignatureVersion = "AWS4-HMAC-SHA256" | "AWS4-ECDSA-P256-SHA256" | "AWS";

@@ -200,6 +200,7 @@ const cacheKeyOf = (caller: Caller, audience: string | readonly string[]): strin
     caller.sessionPolicies && policiesDigest(caller.sessionPolicies),
     caller.tokenIssueTimeMs,
     caller.sourceIdentity,
+    caller.transitiveTagKeys,
   ]);
 
 /** The claims of a token about its caller. */
@@ -223,6 +224,7 @@ interface CallerClaims {
   /** Milliseconds. */
   readonly token_issue_time?: number;
   readonly source_identity?: string;
+  readonly transitive_tag_keys?: readonly string[];
 }
 
 const toClaims = (caller: Caller): CallerClaims => ({
@@ -244,6 +246,7 @@ const toClaims = (caller: Caller): CallerClaims => ({
   ...(caller.sessionPolicies === undefined ? {} : { session_policies: caller.sessionPolicies }),
   ...(caller.tokenIssueTimeMs === undefined ? {} : { token_issue_time: caller.tokenIssueTimeMs }),
   ...(caller.sourceIdentity === undefined ? {} : { source_identity: caller.sourceIdentity }),
+  ...(caller.transitiveTagKeys === undefined ? {} : { transitive_tag_keys: caller.transitiveTagKeys }),
 });
 
 /** A signed token may come from a version that writes other claims, so their shapes are checked. */
@@ -296,23 +299,29 @@ const originOf = (payload: JWTPayload): Pick<Caller, "isSecureTransport" | "sign
   };
 };
 
-type SessionMembers = Pick<Caller, "principalTags" | "sessionPolicies" | "tokenIssueTimeMs" | "sourceIdentity">;
+type SessionMembers = Pick<
+  Caller,
+  "principalTags" | "sessionPolicies" | "tokenIssueTimeMs" | "sourceIdentity" | "transitiveTagKeys"
+>;
 
 /** The tags and the session of the principal. */
 const sessionOf = (payload: JWTPayload): SessionMembers => {
   const { principal_tags: tags, session_policies: sessionPolicies } = payload;
   const { token_issue_time: tokenIssueTimeMs, source_identity: sourceIdentity } = payload;
+  const { transitive_tag_keys: transitiveTagKeys } = payload;
   const isWellFormed =
     (tags === undefined || isTextMap(tags)) &&
     (sessionPolicies === undefined || isTexts(sessionPolicies)) &&
     (tokenIssueTimeMs === undefined || Number.isSafeInteger(tokenIssueTimeMs)) &&
-    isOptionalText(sourceIdentity);
+    isOptionalText(sourceIdentity) &&
+    (transitiveTagKeys === undefined || isTexts(transitiveTagKeys));
   if (!isWellFormed) throw new UnauthenticatedError("malformed");
   return {
     ...(tags === undefined ? {} : { principalTags: tags }),
     ...(sessionPolicies === undefined ? {} : { sessionPolicies }),
     ...(tokenIssueTimeMs === undefined ? {} : { tokenIssueTimeMs: tokenIssueTimeMs as number }),
     ...(sourceIdentity === undefined ? {} : { sourceIdentity }),
+    ...(transitiveTagKeys === undefined ? {} : { transitiveTagKeys }),
   };
 };
 

@@ -16,6 +16,8 @@ export interface Requester {
   readonly canonicalUserId?: string;
   /** A service that calls in its own name, for example `events.example.com`. */
   readonly serviceName?: string;
+  /** The ARN of the identity provider that vouches for whoever has no principal of its own yet. */
+  readonly federatedArn?: string;
 }
 
 /** What is asked. */
@@ -164,8 +166,10 @@ const principalTest = (principal: Principal, spelling: PolicySpelling): Test => 
       return ({ requester }) => requester.serviceName === value;
     case "canonical-user":
       return ({ requester }) => requester.canonicalUserId === value;
-    case "federated":
-      return () => false;
+    case "federated": {
+      const named = spelling.arn(value);
+      return ({ requester }) => requester.federatedArn !== undefined && spelling.arn(requester.federatedArn) === named;
+    }
   }
 };
 

@@ -10,7 +10,7 @@ interface Started {
 }
 
 /** Lets a process end itself. */
-interface ProcessControl {
+export interface ProcessControl {
   /** Ends the process with status 1, because it can serve no longer; its launcher starts it again. */
   end(reason: Error): void;
 }

@@ -40,6 +40,7 @@ import type { ClientTls } from "../tls/client-tls.ts";
 import { DiskSpace } from "../store/disk-space.ts";
 import type { Store } from "../store/store.ts";
 import { openStore } from "../store/store.ts";
+import type { ProcessControl } from "./process.ts";
 import { runProcess } from "./process.ts";
 import type { ProcessTls, TlsConfig } from "./process-tls.ts";
 import { openProcessTls, warnIfExposed } from "./process-tls.ts";
@@ -54,7 +55,7 @@ interface SharedConfig extends TlsConfig {
 }
 
 /** The settings by which a service keeps what it stores. */
-interface StorageConfig {
+export interface StorageConfig {
   readonly acceptLoss: "no" | "yes";
   readonly freeMebibytesMin: number;
   readonly freePercentMin: number;
@@ -222,17 +223,7 @@ export const runService = async <S extends DescService, App, Shared extends Sett
   await runProcess(log, async (control) => {
     const keys = keysDirectory(shared);
     const keyPair = await ensureKeyPair(keys, declared.name);
-    const directory = join(shared.dataDir, declared.name);
-    const space = openDiskSpace(directory, shared, log);
-    const store = await openStore({
-      directory: join(directory, "leveldb"),
-      acceptLoss: shared.acceptLoss === "yes",
-      hasRoomFor: space.hasRoomFor,
-      log,
-      // After a refused write it is unknown what is stored, until the store is opened again.
-      onBroken: (error) => control.end(error),
-    });
-    space.tend();
+    const { directory, store, space } = await openProcessStore(shared, declared.name, log, control);
     const metrics = createMetrics({ withProcess: true });
     storeMetrics(metrics, store);
     const foundation = {
@@ -296,6 +287,37 @@ const explanations = <S extends DescService, App, Shared extends SettingsTable, 
   return [policyService({ rules, clock: systemClock, accounts, findResource: (asked) => findResource(app, asked) })];
 };
 
+/** The store of a process and its share of the disk. */
+export interface ProcessStore {
+  /** The process's own directory under the data directory. */
+  readonly directory: string;
+  readonly store: Store;
+  readonly space: DiskSpace;
+}
+
+/**
+ * Opens the store of a process in its directory. A write that the disk refuses ends the process: it is unknown then
+ * what is stored, until the store is opened again.
+ */
+export const openProcessStore = async (
+  config: StorageConfig & Pick<SharedConfig, "dataDir">,
+  name: string,
+  log: Logger,
+  control: Pick<ProcessControl, "end">,
+): Promise<ProcessStore> => {
+  const directory = join(config.dataDir, name);
+  const space = openDiskSpace(directory, config, log);
+  const store = await openStore({
+    directory: join(directory, "leveldb"),
+    acceptLoss: config.acceptLoss === "yes",
+    hasRoomFor: space.hasRoomFor,
+    log,
+    onBroken: (error) => control.end(error),
+  });
+  space.tend();
+  return { directory, store, space };
+};
+
 const mebibyte = 1024 * 1024;
 
 const openDiskSpace = (directory: string, config: StorageConfig, log: Logger): DiskSpace =>
@@ -308,7 +330,7 @@ const openDiskSpace = (directory: string, config: StorageConfig, log: Logger): D
   });
 
 /** Removes the socket of a process that was killed; only the owner of the directory may connect. */
-const makeRoomForSocket = async (path: string): Promise<void> => {
+export const makeRoomForSocket = async (path: string): Promise<void> => {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   await rm(path, { force: true });
 };

@@ -5,8 +5,8 @@ import type { AddressInfo, LookupFunction, Socket } from "node:net";
 
 import { describe, expect, onTestFinished, test } from "vitest";
 
-import type { AddressGuard } from "../../../services/event-bus/delivery/address-guard.ts";
-import { createAddressGuard, ForbiddenAddressError } from "../../../services/event-bus/delivery/address-guard.ts";
+import type { AddressGuard } from "../../../services/kit/network/address-guard.ts";
+import { createAddressGuard, ForbiddenAddressError } from "../../../services/kit/network/address-guard.ts";
 import { createHttpSender } from "../../../services/event-bus/delivery/http-sender.ts";
 import { defaultLimits } from "../../../services/event-bus/limits.ts";
 import { eventually } from "../../support/eventually.ts";

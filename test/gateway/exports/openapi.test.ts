@@ -116,7 +116,12 @@ describe("an OpenAPI document", () => {
   });
 
   test("lists errors by status, those of the service and those of the gateway", () => {
-    const names = ["InvalidSignatureException", "MissingAuthenticationTokenException", "UnrecognizedClientException"];
+    const names = [
+      "ExpiredTokenException",
+      "InvalidSignatureException",
+      "MissingAuthenticationTokenException",
+      "UnrecognizedClientException",
+    ];
     expect(events?.components.responses["Status403"]).toMatchObject({
       description: names.join(", "),
       content: { "application/x-svc-json-1.1": { schema: { properties: { __type: { enum: names } } } } },

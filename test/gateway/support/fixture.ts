@@ -15,7 +15,6 @@ import type { GatewayLimits } from "../../../gateway/http/limits.ts";
 import { startGateway } from "../../../gateway/server.ts";
 import type { ServiceHealth } from "../../../services/kit/client/service-health.ts";
 import { createTransport } from "../../../services/kit/client/transport.ts";
-import { fixedAccessKeys } from "../../../services/kit/identity/access-keys.ts";
 import { bearerAuthenticate } from "../../../services/kit/identity/authenticate.ts";
 import type { Caller } from "../../../services/kit/identity/caller.ts";
 import { rootCaller } from "../../../services/kit/identity/caller.ts";
@@ -29,7 +28,7 @@ import { FakeClock } from "../../support/fake-clock.ts";
 import { fixedIds } from "../../support/fixed-ids.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
 import type { TestRequest, TestResponse } from "./signing-client.ts";
-import { send, signHeaders, testKey } from "./signing-client.ts";
+import { send, signHeaders, testKey, testKeys } from "./signing-client.ts";
 
 export const dialects: Readonly<Record<DialectName, Dialect>> = { amz: amzDialect, svc: svcDialect("svc") };
 
@@ -117,7 +116,7 @@ export const startFixture = async (limits: Partial<GatewayLimits> = {}, parts: F
       transport,
       ...(parts.health === undefined ? {} : { health: parts.health }),
     })),
-    accessKeys: fixedAccessKeys([testKey]),
+    accessKeys: testKeys,
     minter,
     clock,
     ids: fixedIds(),

@@ -3,7 +3,7 @@ import { dialects } from "./fixture.ts";
 import { formBody, formHeaders } from "./form.ts";
 import { headBytes, sendBytes } from "./raw-client.ts";
 import type { TestRequest, TestResponse } from "./signing-client.ts";
-import { send, signHeaders } from "./signing-client.ts";
+import { expiredToken, send, signHeaders, temporaryKey } from "./signing-client.ts";
 
 type Headers = Readonly<Record<string, string>>;
 type Answer = Promise<TestResponse>;
@@ -32,6 +32,8 @@ export interface Requests {
   signedAs(change: { offsetMs?: number; tellsHash?: boolean }): Answer;
   /** A presigned URL that is refused before its signature is computed. */
   presigned(parameters: Headers): Answer;
+  /** A presigned URL with a session token that has expired. */
+  expired(): Answer;
   /** An upload in chunks that are signed, or that are not signed and have a trailer. */
   chunked(form: "signed" | "trailer", body: string, length?: string): Answer;
   /** An upload whose head says nothing about its length. */
@@ -53,6 +55,18 @@ export const requestsTo = (fixture: Fixture): Requests => {
   const sign = (request: TestRequest): Record<string, string> => fixture.sign("object-storage", "amz", request);
   const formOf = (body: string, headers: Headers = formHeaders): Answer =>
     unsigned({ method: "POST", target: "/novels", body }, headers);
+  const presigned = (change: Headers): Answer => {
+    const parameters = new URLSearchParams({
+      "X-Amz-Algorithm": "AWS4-HMAC-SHA256",
+      "X-Amz-Credential": "QKIATESTTESTTESTTEST/20260102/us-east-1/s3/aws4_request",
+      "X-Amz-Date": "20260102T030405Z",
+      "X-Amz-Expires": "60",
+      "X-Amz-SignedHeaders": "host",
+      "X-Amz-Signature": "00",
+      ...change,
+    });
+    return unsigned({ method: "GET", target: `/novels?${parameters.toString()}` });
+  };
   return {
     fixture,
     signed,
@@ -70,17 +84,10 @@ export const requestsTo = (fixture: Fixture): Requests => {
       const signing = { brand: dialects.amz.signature, service: "s3", nowMs, tellsHash };
       return unsigned(list, signHeaders(list, new URL(url).host, signing));
     },
-    presigned: (change) => {
-      const parameters = new URLSearchParams({
-        "X-Amz-Algorithm": "AWS4-HMAC-SHA256",
-        "X-Amz-Credential": "QKIATESTTESTTESTTEST/20260102/us-east-1/s3/aws4_request",
-        "X-Amz-Date": "20260102T030405Z",
-        "X-Amz-Expires": "60",
-        "X-Amz-SignedHeaders": "host",
-        "X-Amz-Signature": "00",
-        ...change,
-      });
-      return unsigned({ method: "GET", target: `/novels?${parameters.toString()}` });
+    presigned,
+    expired: () => {
+      const credential = `${temporaryKey.accessKeyId}/20260102/us-east-1/s3/aws4_request`;
+      return presigned({ "X-Amz-Credential": credential, "X-Amz-Security-Token": expiredToken });
     },
     chunked: (form, body, length = "4") => {
       const hash = form === "signed" ? "STREAMING-AWS4-HMAC-SHA256-PAYLOAD" : "STREAMING-UNSIGNED-PAYLOAD-TRAILER";

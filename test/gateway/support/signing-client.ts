@@ -2,6 +2,8 @@ import { createHash, createHmac } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { request as httpRequest } from "node:http";
 
+import type { AccessKeys } from "../../../services/kit/identity/access-keys.ts";
+import { fixedAccessKeys } from "../../../services/kit/identity/access-keys.ts";
 import type { SignatureBrand } from "../../../gateway/signature/brand.ts";
 
 /** The key that the tests' gateway knows. */
@@ -11,6 +13,21 @@ export const testKey = {
   accountId: "000000000000",
   policies: [],
 } as const;
+
+/** A temporary key that the tests' gateway knows, with its session token and one that has expired. */
+export const temporaryKey = { ...testKey, accessKeyId: "ASIATESTTESTTESTTEST" };
+const sessionToken = "token-of-the-session";
+export const expiredToken = "token-of-yesterday";
+
+/** The keys that the tests' gateway knows. */
+export const testKeys: AccessKeys = {
+  ...fixedAccessKeys([testKey]),
+  findTemporary: (accessKeyId, token) => {
+    if (accessKeyId !== temporaryKey.accessKeyId) return undefined;
+    if (token === expiredToken) return "expired";
+    return token === sessionToken ? temporaryKey : undefined;
+  },
+};
 
 /** A request to sign and send. The query is written in its canonical order by the test. */
 export interface TestRequest {

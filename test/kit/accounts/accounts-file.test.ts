@@ -152,7 +152,7 @@ describe("a configuration file is refused", () => {
   test.each<[object, string]>([
     [
       user({ colour: "red" }),
-      'accounts["111122223333"].users[0].colour is not known; known are name, policies, accessKeys',
+      'accounts["111122223333"].users[0].colour is not known; known are name, policies, accessKeys, tags',
     ],
     [{ accounts: { "1": {} } }, 'accounts["1"] must be named with 12 digits'],
     [account({ canonicalId: "ABC" }), `accounts["${shop}"].canonicalId must have 64 hexadecimal digits in lower case`],
@@ -249,7 +249,7 @@ describe("a change of a configuration file", () => {
     clock.advance(1_000);
     expect(accounts.list()).toHaveLength(2);
     expect(lines).toEqual([
-      "error: quartet.json: colour is not known; known are $schema, dataDir, accounts, roles, organizations",
+      "error: quartet.json: colour is not known; known are $schema, dataDir, accounts, roles, identityProviders, organizations",
       expect.stringMatching(/^error: quartet\.json: it is not JSON/),
       'error: quartet.json: accounts["111122223333"].users[0].policies[0]: there is no file gone.json',
     ]);

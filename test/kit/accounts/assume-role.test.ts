@@ -139,7 +139,8 @@ describe("a role is taken on", () => {
   test("and acts with its policies in its account, in either partition's spelling of its ARN", () => {
     const accounts = accountsTrusting(byBus);
     const roleArn = teller.replace("arn:aws:", "arn:svc:");
-    expect(assumeRole(accounts, bus, { roleArn, sessionName: "nightly-7" })).toEqual({
+    expect(assumeRole(accounts, bus, { roleArn, sessionName: "nightly-7" })).toMatchObject({
+      role: { arn: teller },
       caller: {
         accountId: bank,
         principalArn: `arn:aws:sts::${bank}:assumed-role/teller/nightly-7`,

@@ -82,6 +82,9 @@ describe("message, enum and service contracts", () => {
       hasVirtualHosts: false,
       forwardedHeaders: ["x-svc-revision"],
       unofferedSubresources: [],
+      version: "",
+      xmlNamespace: "",
+      hasAnonymousCallers: false,
     });
     const copy = methodContract(ShelfService.method.copyBook).http;
     expect(copy).toMatchObject({ method: "PUT", status: 200, requiredHeaders: ["x-svc-copy-source"] });

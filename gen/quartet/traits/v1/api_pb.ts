@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file quartet/traits/v1/api.proto.
  */
 export const file_quartet_traits_v1_api: GenFile = /*@__PURE__*/
-  fileDesc("ChtxdWFydGV0L3RyYWl0cy92MS9hcGkucHJvdG8SEXF1YXJ0ZXQudHJhaXRzLnYxIsQBCgNBcGkSDAoEbmFtZRgBIAEoCRItCghwcm90b2NvbBgCIAEoDjIbLnF1YXJ0ZXQudHJhaXRzLnYxLlByb3RvY29sEhUKDXRhcmdldF9wcmVmaXgYAyABKAkSEwoLaXNfZmFsbGJhY2sYBCABKAgSGQoRaGFzX3ZpcnR1YWxfaG9zdHMYBSABKAgSGQoRZm9yd2FyZGVkX2hlYWRlcnMYBiADKAkSHgoWdW5vZmZlcmVkX3N1YnJlc291cmNlcxgHIAMoCSJZCgpQYWdpbmF0aW9uEhMKC2lucHV0X3Rva2VuGAEgASgJEhQKDG91dHB1dF90b2tlbhgCIAEoCRIRCglwYWdlX3NpemUYAyABKAkSDQoFaXRlbXMYBCABKAkqbQoIUHJvdG9jb2wSGAoUUFJPVE9DT0xfVU5TUEVDSUZJRUQQABIWChJQUk9UT0NPTF9SRVNUX0pTT04QARIYChRQUk9UT0NPTF9UQVJHRVRfSlNPThACEhUKEVBST1RPQ09MX1JFU1RfWE1MEAM6SwoDYXBpEh8uZ29vZ2xlLnByb3RvYnVmLlNlcnZpY2VPcHRpb25zGID0AyABKAsyFi5xdWFydGV0LnRyYWl0cy52MS5BcGlSA2FwaTpdCglwYWdpbmF0ZWQSHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxiK9AMgASgLMh0ucXVhcnRldC50cmFpdHMudjEuUGFnaW5hdGlvblIJcGFnaW5hdGVkYgZwcm90bzM", [file_google_protobuf_descriptor]);
+  fileDesc("ChtxdWFydGV0L3RyYWl0cy92MS9hcGkucHJvdG8SEXF1YXJ0ZXQudHJhaXRzLnYxIosCCgNBcGkSDAoEbmFtZRgBIAEoCRItCghwcm90b2NvbBgCIAEoDjIbLnF1YXJ0ZXQudHJhaXRzLnYxLlByb3RvY29sEhUKDXRhcmdldF9wcmVmaXgYAyABKAkSEwoLaXNfZmFsbGJhY2sYBCABKAgSGQoRaGFzX3ZpcnR1YWxfaG9zdHMYBSABKAgSGQoRZm9yd2FyZGVkX2hlYWRlcnMYBiADKAkSHgoWdW5vZmZlcmVkX3N1YnJlc291cmNlcxgHIAMoCRIPCgd2ZXJzaW9uGAggASgJEhUKDXhtbF9uYW1lc3BhY2UYCSABKAkSHQoVaGFzX2Fub255bW91c19jYWxsZXJzGAogASgIIlkKClBhZ2luYXRpb24SEwoLaW5wdXRfdG9rZW4YASABKAkSFAoMb3V0cHV0X3Rva2VuGAIgASgJEhEKCXBhZ2Vfc2l6ZRgDIAEoCRINCgVpdGVtcxgEIAEoCSqBAQoIUHJvdG9jb2wSGAoUUFJPVE9DT0xfVU5TUEVDSUZJRUQQABIWChJQUk9UT0NPTF9SRVNUX0pTT04QARIYChRQUk9UT0NPTF9UQVJHRVRfSlNPThACEhUKEVBST1RPQ09MX1JFU1RfWE1MEAMSEgoOUFJPVE9DT0xfUVVFUlkQBDpLCgNhcGkSHy5nb29nbGUucHJvdG9idWYuU2VydmljZU9wdGlvbnMYgPQDIAEoCzIWLnF1YXJ0ZXQudHJhaXRzLnYxLkFwaVIDYXBpOl0KCXBhZ2luYXRlZBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGIr0AyABKAsyHS5xdWFydGV0LnRyYWl0cy52MS5QYWdpbmF0aW9uUglwYWdpbmF0ZWRiBnByb3RvMw", [file_google_protobuf_descriptor]);
 
 /**
  * One HTTP API of the gateway.
@@ -74,6 +74,27 @@ export type Api = Message<"quartet.traits.v1.Api"> & {
    * @generated from field: repeated string unoffered_subresources = 7;
    */
   unofferedSubresources: string[];
+
+  /**
+   * For PROTOCOL_QUERY: the version that requests name, for example `2010-05-08`. Empty for the other protocols.
+   *
+   * @generated from field: string version = 8;
+   */
+  version: string;
+
+  /**
+   * For PROTOCOL_QUERY: the namespace of answers. Empty for the other protocols.
+   *
+   * @generated from field: string xml_namespace = 9;
+   */
+  xmlNamespace: string;
+
+  /**
+   * Requests without a signature reach the service, which decides on them. PROTOCOL_REST_XML has such callers anyway.
+   *
+   * @generated from field: bool has_anonymous_callers = 10;
+   */
+  hasAnonymousCallers: boolean;
 };
 
 /**
@@ -156,6 +177,13 @@ export const Protocol = {
    * @generated from enum value: PROTOCOL_REST_XML = 3;
    */
   REST_XML: 3,
+
+  /**
+   * Members as parameters of a form or a query, `Tags.member.1.Key`, with the operation in `Action`; XML answers.
+   *
+   * @generated from enum value: PROTOCOL_QUERY = 4;
+   */
+  QUERY: 4,
 } as const;
 
 /**

@@ -2,7 +2,7 @@ import { lookup } from "node:dns";
 import type { LookupFunction } from "node:net";
 import { isIP } from "node:net";
 
-import { findPrivateAddress, hostnameOf, isPrivateAddress } from "../../kit/network/private-addresses.ts";
+import { findPrivateAddress, hostnameOf, isPrivateAddress } from "./private-addresses.ts";
 
 /** The installation does not allow requests to this target. */
 export class ForbiddenAddressError extends Error {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { createAddressGuard } from "../../../services/event-bus/delivery/address-guard.ts";
+import { createAddressGuard } from "../../../services/kit/network/address-guard.ts";
 
 describe("the guard", () => {
   const strict = createAddressGuard(false);

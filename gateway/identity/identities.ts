@@ -1,0 +1,121 @@
+import type { KeyObject } from "node:crypto";
+
+import type { AccessKeyRecord } from "../../gen/quartet/identity/storage/v1/records_pb.ts";
+import { seal, unseal } from "../../services/kit/keyring/sealed.ts";
+import type { Store } from "../../services/kit/store/store.ts";
+import type { Table } from "../../services/kit/store/table.ts";
+import type { AccountState, Change, Kind } from "./account-state.ts";
+import { emptyState, stateAfter } from "./account-state.ts";
+import { accessKeys, accounts, groups, policies, roles, users } from "./store/layout.ts";
+
+/** Everything that was created at run time, as of now. */
+export interface IdentityStates {
+  /** The state of an account; an empty one if nothing was created in it. */
+  state(accountId: string): AccountState;
+  /** The accounts in which something was created, sorted. */
+  accountIds(): readonly string[];
+  /** The account of an access key. */
+  accountOfKey(accessKeyId: string): string | undefined;
+  /** The secret of an access key of a state. */
+  secretOf(accountId: string, accessKeyId: string, record: AccessKeyRecord): string;
+}
+
+/** Changes of one account that were made together. */
+export interface AccountChanges {
+  readonly accountId: string;
+  readonly changes: readonly Change[];
+}
+
+/** The changes that a decision makes, and its result. */
+export interface Decided<T> {
+  readonly changes: readonly Change[];
+  readonly result: T;
+}
+
+/** The identities of the process that keeps them: all in memory, each change durable before it counts. */
+export interface Identities extends IdentityStates {
+  /**
+   * Decides on the present state of an account and makes the changes, one decision after the other, so that none is
+   * made on a state that another one is changing. What the decision throws changes nothing.
+   */
+  change<T>(accountId: string, decide: (state: AccountState) => Decided<T>): Promise<T>;
+  /** Seals the secret of an access key, for its record. */
+  sealSecret(accountId: string, accessKeyId: string, secret: string): Uint8Array;
+  /** Calls the function after each change, in their order. Returns the function that ends this. */
+  watch(onChange: (changed: AccountChanges) => void): () => void;
+}
+
+/** Reads all identities from the store. */
+export const openIdentities = async (store: Store, secretsKey: KeyObject): Promise<Identities> => {
+  const states = new Map<string, AccountState>();
+  const accountsOfKeys = new Map<string, string>();
+  const secrets = new WeakMap<AccessKeyRecord, string>();
+  const watchers = new Set<(changed: AccountChanges) => void>();
+  let last: Promise<unknown> = Promise.resolve();
+
+  const apply = ({ accountId, changes }: AccountChanges): void => {
+    states.set(accountId, stateAfter(states.get(accountId) ?? emptyState, changes));
+    for (const { kind, name, record } of changes) {
+      if (kind !== "accessKey") continue;
+      if (record === undefined) accountsOfKeys.delete(name);
+      else accountsOfKeys.set(name, accountId);
+    }
+  };
+
+  for (const changed of await readAll(store)) apply(changed);
+
+  const make = async <T>(accountId: string, decide: (state: AccountState) => Decided<T>): Promise<T> => {
+    const { changes, result } = decide(states.get(accountId) ?? emptyState);
+    if (changes.length === 0) return result;
+    await store.transact((transaction) => {
+      for (const { kind, name, record } of changes) {
+        const key = kind === "account" ? [name] : [accountId, name];
+        if (record === undefined) transaction.delete(tableOf(kind), key);
+        else transaction.put(tableOf(kind), key, record);
+      }
+    });
+    apply({ accountId, changes });
+    for (const onChange of watchers) onChange({ accountId, changes });
+    return result;
+  };
+
+  return {
+    state: (accountId) => states.get(accountId) ?? emptyState,
+    accountIds: () => [...states.keys()].toSorted(),
+    accountOfKey: (accessKeyId) => accountsOfKeys.get(accessKeyId),
+    secretOf: (accountId, accessKeyId, record) => {
+      let secret = secrets.get(record);
+      if (secret === undefined) {
+        secret = unseal(secretsKey, [accountId, accessKeyId], record.sealedSecret).toString("utf8");
+        secrets.set(record, secret);
+      }
+      return secret;
+    },
+    change: (accountId, decide) => {
+      const made = last.then(() => make(accountId, decide));
+      last = made.catch(() => undefined);
+      return made;
+    },
+    sealSecret: (accountId, accessKeyId, secret) => seal(secretsKey, [accountId, accessKeyId], Buffer.from(secret)),
+    watch: (onChange) => {
+      watchers.add(onChange);
+      return () => watchers.delete(onChange);
+    },
+  };
+};
+
+const tables = { account: accounts, user: users, group: groups, role: roles, policy: policies, accessKey: accessKeys };
+
+/** The kinds share the form of their keys; the record belongs to its kind by construction. */
+const tableOf = (kind: Kind): Table<readonly string[]> => tables[kind];
+
+const readAll = (store: Store): Promise<AccountChanges[]> =>
+  store.read(async (reader) => {
+    const all: AccountChanges[] = [];
+    for (const kind of Object.keys(tables) as Kind[])
+      for await (const { key, value } of reader.range(tableOf(kind), {})) {
+        const [accountId = "", name = accountId] = key;
+        all.push({ accountId, changes: [{ kind, name, record: value } as unknown as Change] });
+      }
+    return all;
+  });

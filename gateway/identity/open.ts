@@ -1,0 +1,34 @@
+import type { Clock } from "../../services/kit/clock/clock.ts";
+import type { SessionTokens } from "../../services/kit/identity/session-tokens.ts";
+import { createSessionTokens } from "../../services/kit/identity/session-tokens.ts";
+import { startRewrapping } from "../../services/kit/keyring/rewrapping.ts";
+import type { Logger } from "../../services/kit/log/log.ts";
+import type { Store } from "../../services/kit/store/store.ts";
+import type { Identities } from "./identities.ts";
+import { openIdentities } from "./identities.ts";
+import { openDataKeys, wrappedDataKeys } from "./store/data-keys.ts";
+
+export interface IdentityStoreOptions {
+  readonly store: Store;
+  /** The gateway's own directory, which holds the master keys. */
+  readonly directory: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** The identities that this gateway keeps, and the tokens of its sessions. */
+export interface OpenIdentityStore {
+  readonly identities: Identities;
+  readonly sessionTokens: SessionTokens;
+  /** Ends background work. The store stays open. */
+  stop(): Promise<void>;
+}
+
+/** Opens the keys and reads all identities. Throws MasterKeysError. */
+export const openIdentityStore = async (options: IdentityStoreOptions): Promise<OpenIdentityStore> => {
+  const { store, directory, clock, log } = options;
+  const { keyring, secrets, sessions } = await openDataKeys(store, directory, clock, log);
+  const identities = await openIdentities(store, secrets);
+  const stopRewrapping = startRewrapping({ keyring, keys: wrappedDataKeys(store, keyring), clock, log });
+  return { identities, sessionTokens: createSessionTokens(() => [sessions]), stop: stopRewrapping };
+};

@@ -1,0 +1,118 @@
+import { ErrorReasonSchema } from "../../gen/quartet/identity/v1/error_reason_pb.ts";
+import { SecurityTokenService } from "../../gen/quartet/identity/v1/security_token_service_pb.ts";
+import type { Accounts } from "../../services/kit/accounts/accounts.ts";
+import { systemClock } from "../../services/kit/clock/clock.ts";
+import type { ClosableTransport } from "../../services/kit/client/transport.ts";
+import { createTransport } from "../../services/kit/client/transport.ts";
+import type { Address } from "../../services/kit/config/config.ts";
+import type { AccessKeys } from "../../services/kit/identity/access-keys.ts";
+import { bearerAuthenticate } from "../../services/kit/identity/authenticate.ts";
+import { createVerifier } from "../../services/kit/identity/tokens.ts";
+import { randomIds } from "../../services/kit/ids/ids.ts";
+import type { Logger } from "../../services/kit/log/log.ts";
+import type { Metrics } from "../../services/kit/metrics/metrics.ts";
+import { storeMetrics } from "../../services/kit/metrics/store-metrics.ts";
+import { createAddressGuard } from "../../services/kit/network/address-guard.ts";
+import type { ProcessControl } from "../../services/kit/process/process.ts";
+import type { ProcessTls } from "../../services/kit/process/process-tls.ts";
+import { warnIfExposed } from "../../services/kit/process/process-tls.ts";
+import type { StorageConfig } from "../../services/kit/process/service-process.ts";
+import { keysDirectory, makeRoomForSocket, openProcessStore } from "../../services/kit/process/service-process.ts";
+import { startServer } from "../../services/kit/server/server.ts";
+import type { ServiceConnection } from "../api-binding.ts";
+import type { Application as SecurityTokenApplication } from "../sts/application.ts";
+import { createProviderKeys } from "../sts/provider-keys.ts";
+import { securityTokenHandlers } from "../sts/service.ts";
+import type { Directory } from "./directory.ts";
+import { createDirectory } from "./directory.ts";
+import { openIdentityStore } from "./open.ts";
+import { storedDirectory } from "./stored-directory.ts";
+
+interface OwnServicesConfig extends StorageConfig {
+  readonly dataDir: string;
+  readonly keysDir: string;
+  readonly identityListen: Address;
+  readonly identityAddress: string;
+  readonly socket: string;
+  readonly privateTargets: "refuse" | "allow";
+}
+
+export interface OwnServicesOptions {
+  readonly config: OwnServicesConfig;
+  readonly control: Pick<ProcessControl, "end">;
+  readonly tls: ProcessTls;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly accounts: Accounts;
+  /** The lasting keys of the credentials file and of the configuration file. */
+  readonly declaredKeys: AccessKeys;
+  measured(transport: ClosableTransport): ClosableTransport;
+}
+
+/** The services that the gateway itself serves, and who there is. */
+export interface OwnServices {
+  readonly directory: Directory;
+  readonly connections: readonly ServiceConnection[];
+  readonly urls: Readonly<Record<string, string>>;
+  stop(graceMs: number): Promise<void>;
+}
+
+/** Opens the store of identities, and serves the RPCs of identities and sessions, which the gateway itself calls. */
+export const openOwnServices = async (options: OwnServicesOptions): Promise<OwnServices> => {
+  const { config, control, tls, log, metrics, accounts, declaredKeys } = options;
+  const { directory: home, store, space } = await openProcessStore(config, "gateway", log, control);
+  storeMetrics(metrics, store);
+  const opened = await openIdentityStore({ store, directory: home, clock: systemClock, log });
+  const { identities, sessionTokens } = opened;
+  const directory = createDirectory({
+    accounts,
+    declaredKeys,
+    stored: storedDirectory(identities, (accountId) => accounts.canonicalUserId(accountId)),
+    sessionTokens,
+    clock: systemClock,
+  });
+  const findProviderKeys = createProviderKeys(createAddressGuard(config.privateTargets === "allow"), systemClock);
+  const sessions: SecurityTokenApplication = {
+    directory,
+    sessionTokens,
+    findProviderKeys,
+    clock: systemClock,
+    ids: randomIds,
+  };
+
+  warnIfExposed(config.identityListen, tls.server, log);
+  const socketPath = tls.server === undefined && config.socket !== "" ? config.socket : undefined;
+  if (socketPath !== undefined) await makeRoomForSocket(socketPath);
+  const audience = ["security-token", "identity"];
+  const verifier = createVerifier({ publicKeys: keysDirectory(config), clock: systemClock, audience });
+  const server = await startServer({
+    name: "gateway",
+    listen: config.identityListen,
+    socketPath,
+    tls: tls.server,
+    services: [
+      { service: SecurityTokenService, handlers: securityTokenHandlers, errors: ErrorReasonSchema, app: sessions },
+    ],
+    authenticate: bearerAuthenticate(verifier, { gateway: { anyCaller: true } }),
+    log,
+    metrics,
+    loggingFrontEnds: ["gateway"],
+  });
+  const socket = socketPath === undefined ? undefined : `unix:${socketPath}`;
+  const transport = options.measured(
+    createTransport({ address: socket ?? server.url, engine: "connect", tls: tls.client }),
+  );
+  return {
+    directory,
+    connections: [{ service: SecurityTokenService, errors: ErrorReasonSchema, transport }],
+    urls: { rpc: server.url, ...(socket === undefined ? {} : { socket }) },
+    stop: async (graceMs) => {
+      await transport.close();
+      await server.stop(graceMs);
+      await findProviderKeys.close();
+      await opened.stop();
+      await store.close();
+      await space.close();
+    },
+  };
+};

@@ -1,0 +1,92 @@
+import type { HeldPolicies, RoleRecord, UserRecord } from "../../gen/quartet/identity/storage/v1/records_pb.ts";
+import type { Role, User } from "../../services/kit/accounts/accounts.ts";
+import { parseTrustPolicy } from "../../services/kit/accounts/trust-policy.ts";
+import { parseJson } from "../../services/kit/json/parse-json.ts";
+import type { AccountState } from "./account-state.ts";
+
+/** The principals of an account as requests meet them. */
+export interface Principals {
+  /** By the user's own name, in any case. */
+  findUser(name: string): User | undefined;
+  /** By the role's own name, in any case. */
+  findRole(name: string): Role | undefined;
+}
+
+const known = new WeakMap<AccountState, Principals>();
+
+/** The principals of a state, each made when it is first asked for and then kept as long as the state. */
+export const principalsOf = (accountId: string, state: AccountState): Principals => {
+  let principals = known.get(state);
+  if (principals === undefined) {
+    const users = new Map<string, User>();
+    const roles = new Map<string, Role>();
+    principals = {
+      findUser: (name) => kept(users, name.toLowerCase(), state.user, (record) => userOf(accountId, record, state)),
+      findRole: (name) => kept(roles, name.toLowerCase(), state.role, (record) => roleOf(accountId, record, state)),
+    };
+    known.set(state, principals);
+  }
+  return principals;
+};
+
+/** The name with which principals are named in ARNs: `team/alice` of the path `/team/`. */
+export const pathName = ({ path, name }: { readonly path: string; readonly name: string }): string =>
+  `${path.slice(1)}${name}`;
+
+/** The documents of a user's policies and its groups', as they are in the state. */
+const policiesOfUser = (user: UserRecord, state: AccountState): string[] => [
+  ...documentsOf(user.policies, state),
+  ...user.groups.flatMap((group) => documentsOf(state.group.get(group.toLowerCase())?.policies, state)),
+];
+
+/** The documents of a role's policies, as they are in the state. */
+const policiesOfRole = (role: RoleRecord, state: AccountState): string[] => documentsOf(role.policies, state);
+
+const kept = <R, P>(
+  made: Map<string, P>,
+  name: string,
+  records: ReadonlyMap<string, R>,
+  make: (record: R) => P,
+): P | undefined => {
+  const found = made.get(name);
+  if (found !== undefined) return found;
+  const record = records.get(name);
+  if (record === undefined) return undefined;
+  const principal = make(record);
+  made.set(name, principal);
+  return principal;
+};
+
+const userOf = (accountId: string, record: UserRecord, state: AccountState): User => ({
+  accountId,
+  name: pathName(record),
+  id: record.id,
+  policies: policiesOfUser(record, state),
+  ...tagsOf(record.tags),
+});
+
+const roleOf = (accountId: string, record: RoleRecord, state: AccountState): Role => ({
+  accountId,
+  name: record.name,
+  arn: `arn:aws:iam::${accountId}:role/${record.name}`,
+  id: record.id,
+  trustPolicy: parseTrustPolicy(record.trustPolicy),
+  policies: policiesOfRole(record, state),
+  sessionSecondsMax: record.sessionSecondsMax,
+  ...tagsOf(record.tags),
+});
+
+const tagsOf = (tags: Readonly<Record<string, string>>) => (Object.keys(tags).length === 0 ? {} : { tags });
+
+/** Without white space, because policies travel with each request. */
+const documentsOf = (held: HeldPolicies | undefined, state: AccountState): string[] =>
+  held === undefined
+    ? []
+    : [
+        ...Object.keys(held.inline)
+          .toSorted()
+          .map((name) => held.inline[name] ?? ""),
+        ...held.attached.flatMap((name) => state.policy.get(name.toLowerCase())?.document ?? []),
+      ].map(withoutSpace);
+
+const withoutSpace = (document: string): string => JSON.stringify(parseJson(document));

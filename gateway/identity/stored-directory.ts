@@ -1,0 +1,64 @@
+import type { AccessKeyRecord } from "../../gen/quartet/identity/storage/v1/records_pb.ts";
+import { parseArn } from "../../services/kit/arn/arn.ts";
+import type { AccessKey } from "../../services/kit/identity/access-keys.ts";
+import type { AccountState } from "./account-state.ts";
+import type { StoredDirectory } from "./directory.ts";
+import type { IdentityStates } from "./identities.ts";
+import { pathName, principalsOf } from "./principals.ts";
+
+/** The lookups of requests over what was created at run time. */
+export const storedDirectory = (
+  identities: IdentityStates,
+  canonicalUserId: (accountId: string) => string,
+): StoredDirectory => {
+  const keys = new WeakMap<AccessKeyRecord, { readonly state: AccountState; readonly key: AccessKey | undefined }>();
+  return {
+    findUser: (accountId, name) => {
+      const user = principalsOf(accountId, identities.state(accountId)).findUser(name.slice(name.lastIndexOf("/") + 1));
+      return user?.name === name ? user : undefined;
+    },
+    findRole: (roleArn) => {
+      const arn = parseArn(roleArn);
+      const name = /^role\/([^/]+)$/.exec(arn?.resource ?? "")?.[1];
+      if (arn === undefined || name === undefined) return undefined;
+      const role = principalsOf(arn.account, identities.state(arn.account)).findRole(name);
+      return role?.name === name ? role : undefined;
+    },
+    findAccessKey: (accessKeyId) => {
+      const accountId = identities.accountOfKey(accessKeyId);
+      if (accountId === undefined) return undefined;
+      const state = identities.state(accountId);
+      const record = state.accessKey.get(accessKeyId);
+      if (record === undefined || !record.isActive) return undefined;
+      const known = keys.get(record);
+      if (known?.state === state) return known.key;
+      const found = keyOf(identities, accountId, accessKeyId, record);
+      const key = found && { ...found, canonicalUserId: canonicalUserId(accountId) };
+      keys.set(record, { state, key });
+      return key;
+    },
+    findPolicy: (policyArn) => {
+      const arn = parseArn(policyArn);
+      const name = /^policy\/(?:.*\/)?([^/]+)$/.exec(arn?.resource ?? "")?.[1];
+      if (arn === undefined || name === undefined) return undefined;
+      const record = identities.state(arn.account).policy.get(name.toLowerCase());
+      return record !== undefined && arn.resource === `policy/${pathName(record)}` ? record.document : undefined;
+    },
+  };
+};
+
+/** The key with its user; undefined if the user does not exist. */
+const keyOf = (
+  identities: IdentityStates,
+  accountId: string,
+  accessKeyId: string,
+  record: AccessKeyRecord,
+): AccessKey | undefined => {
+  const secretAccessKey = identities.secretOf(accountId, accessKeyId, record);
+  const own = { accessKeyId, secretAccessKey, accountId };
+  if (record.userName === "") return { ...own, policies: [] };
+  const user = principalsOf(accountId, identities.state(accountId)).findUser(record.userName);
+  if (user === undefined) return undefined;
+  const { name, policies, tags } = user;
+  return { ...own, user: name, policies, ...(tags === undefined ? {} : { tags }) };
+};

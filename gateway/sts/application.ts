@@ -1,0 +1,23 @@
+import type { Accounts } from "../../services/kit/accounts/accounts.ts";
+import type { Clock } from "../../services/kit/clock/clock.ts";
+import type { SessionTokens } from "../../services/kit/identity/session-tokens.ts";
+import type { Ids } from "../../services/kit/ids/ids.ts";
+import type { FindProviderKeys } from "./provider-keys.ts";
+
+/** The lookups of the security token service over everybody there is. */
+export interface SessionDirectory extends Pick<
+  Accounts,
+  "findRole" | "findUser" | "canonicalUserId" | "findOrganizationId" | "findIdentityProviders"
+> {
+  /** The document of the managed policy with this ARN. */
+  findPolicy(policyArn: string): string | undefined;
+}
+
+/** What the security token service works with. */
+export interface Application {
+  readonly directory: SessionDirectory;
+  readonly sessionTokens: SessionTokens;
+  readonly findProviderKeys: FindProviderKeys;
+  readonly clock: Clock;
+  readonly ids: Ids;
+}

@@ -1,0 +1,231 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+
+import type {
+  AssumeRoleRequest,
+  AssumeRoleResponseSchema,
+  AssumeRoleWithWebIdentityRequest,
+  AssumeRoleWithWebIdentityResponseSchema,
+  GetCallerIdentityRequest,
+  GetCallerIdentityResponseSchema,
+  GetSessionTokenRequest,
+  GetSessionTokenResponseSchema,
+} from "../../gen/quartet/identity/v1/security_token_service_pb.ts";
+import type { CredentialsSchema } from "../../gen/quartet/identity/v1/session_pb.ts";
+import type { Role } from "../../services/kit/accounts/accounts.ts";
+import type { AssumeRoleOutcome } from "../../services/kit/accounts/assume-role.ts";
+import {
+  assumeRole as decideAssumeRole,
+  assumeRoleWithWebIdentity as decideWebIdentity,
+} from "../../services/kit/accounts/assume-role.ts";
+import { temporaryKeyPrefix } from "../../services/kit/identity/access-keys.ts";
+import type { Caller } from "../../services/kit/identity/caller.ts";
+import { derivedPrincipalId, idAlphabet } from "../../services/kit/identity/principal-ids.ts";
+import type { Session } from "../../services/kit/identity/session-tokens.ts";
+import type { CallContext } from "../../services/kit/server/handlers.ts";
+import type { Application } from "./application.ts";
+import { ErrorReason, fault } from "./faults.ts";
+import { readSessionLimits } from "./session-limits.ts";
+import { readWebIdentity } from "./web-identity.ts";
+
+type Context = CallContext<Application>;
+
+const secondsDefault = 3_600;
+/** The longest session that begins in another one. */
+const chainedSecondsMax = 3_600;
+const userSecondsDefault = 43_200;
+const rootSecondsMax = 3_600;
+
+/**
+ * Issues credentials of a role. Refuses, in this order:
+ * 1. a caller without a signature: UNAUTHENTICATED (the guard); a device that cannot be known: ACCESS_DENIED;
+ * 2. tags and policies that the session cannot have: INVALID_VALUE, MALFORMED_POLICY, PACKED_POLICY_TOO_LARGE;
+ * 3. a source identity other than the one that the caller's session has: ACCESS_DENIED;
+ * 4. a role that does not exist, or does not trust the caller: ACCESS_DENIED for either, so that nobody learns which;
+ * 5. a duration over what the role, or a session within a session, allows: SESSION_DURATION.
+ */
+export const assumeRole = async (
+  request: AssumeRoleRequest,
+  { app, caller }: Context,
+): Promise<MessageInitShape<typeof AssumeRoleResponseSchema>> => {
+  const { roleArn = "", roleSessionName: sessionName = "", externalId, tags, transitiveTagKeys } = request;
+  if (request.serialNumber !== undefined || request.tokenCode !== undefined) throw denied("sts:AssumeRole", roleArn);
+  const limits = readSessionLimits(app, request, transitiveTagsOf(caller));
+  const sourceIdentity = request.sourceIdentity ?? caller.sourceIdentity;
+  if (caller.sourceIdentity !== undefined && sourceIdentity !== caller.sourceIdentity)
+    throw denied("sts:SetSourceIdentity", roleArn);
+
+  const context = new Map<string, readonly string[]>([
+    ...timeConditions(app),
+    ...tags.map(({ key, value }) => [`aws:requesttag/${key.toLowerCase()}`, [value]] as const),
+    ...(tags.length === 0 ? [] : ([["aws:tagkeys", tags.map(({ key }) => key)]] as const)),
+    ...(transitiveTagKeys.length === 0 ? [] : ([["sts:transitivetagkeys", transitiveTagKeys]] as const)),
+    ...(externalId === undefined ? [] : ([["sts:externalid", [externalId]]] as const)),
+    ...(sourceIdentity === undefined ? [] : ([["sts:sourceidentity", [sourceIdentity]]] as const)),
+  ]);
+  const furtherActions = [
+    ...(tags.length === 0 ? [] : ["sts:TagSession"]),
+    ...(request.sourceIdentity === undefined ? [] : ["sts:SetSourceIdentity"]),
+  ];
+  const outcome = decideAssumeRole(app.directory, caller, { roleArn, sessionName, context, furtherActions });
+  const role = roleOf(outcome, "sts:AssumeRole", roleArn);
+  const seconds = secondsOf(request.durationSeconds, role, caller.tokenIssueTimeMs !== undefined);
+  const inherited = [...(caller.transitiveTagKeys ?? []), ...transitiveTagKeys];
+
+  const issued = issueRoleSession(app, role, sessionName, seconds, {
+    ...limits,
+    ...(inherited.length === 0 ? {} : { transitiveTagKeys: inherited }),
+    ...(sourceIdentity === undefined ? {} : { sourceIdentity }),
+  });
+  const { packedPolicySize } = limits;
+  return {
+    ...issued,
+    ...(packedPolicySize === undefined ? {} : { packedPolicySize }),
+    ...(sourceIdentity === undefined ? {} : { sourceIdentity }),
+  };
+};
+
+/**
+ * Issues credentials of a role to whoever shows a token of a declared identity provider. Refuses, in this order:
+ * 1. a token that does not hold: INVALID_IDENTITY_TOKEN, PROVIDER_UNREACHABLE, EXPIRED_IDENTITY_TOKEN,
+ *    REJECTED_IDENTITY;
+ * 2. policies that the session cannot have: INVALID_VALUE, MALFORMED_POLICY, PACKED_POLICY_TOO_LARGE;
+ * 3. a role that does not exist, or does not trust the provider for these claims: ACCESS_DENIED;
+ * 4. a duration over what the role allows: SESSION_DURATION.
+ */
+export const assumeRoleWithWebIdentity = async (
+  request: AssumeRoleWithWebIdentityRequest,
+  { app }: Context,
+): Promise<MessageInitShape<typeof AssumeRoleWithWebIdentityResponseSchema>> => {
+  const { roleArn = "", roleSessionName: sessionName = "", webIdentityToken = "" } = request;
+  const identity = await readWebIdentity(app, webIdentityToken, roleArn);
+  const limits = readSessionLimits(app, request);
+  const { provider, subject, audience } = identity;
+  const context = new Map([...timeConditions(app), ...identity.conditions]);
+  const outcome = decideWebIdentity(app.directory, { roleArn, sessionName, context, provider });
+  const role = roleOf(outcome, "sts:AssumeRoleWithWebIdentity", roleArn);
+  const seconds = secondsOf(request.durationSeconds, role, false);
+
+  const { packedPolicySize } = limits;
+  return {
+    ...issueRoleSession(app, role, sessionName, seconds, limits),
+    subjectFromWebIdentityToken: subject,
+    provider: provider.issuer,
+    audience,
+    ...(packedPolicySize === undefined ? {} : { packedPolicySize }),
+  };
+};
+
+/** Says who calls. Refuses only a caller without a signature: UNAUTHENTICATED (the guard). */
+export const getCallerIdentity = async (
+  _request: GetCallerIdentityRequest,
+  { app, caller }: Context,
+): Promise<MessageInitShape<typeof GetCallerIdentityResponseSchema>> => ({
+  userId: userIdOf(app, caller),
+  account: caller.accountId,
+  arn: caller.principalArn,
+});
+
+/**
+ * Issues temporary credentials of the caller. They end with the key that asks for them. Refuses, in this order:
+ * 1. a caller without a signature: UNAUTHENTICATED (the guard); a device that cannot be known, and a caller who has
+ *    temporary credentials already, or no key at all: ACCESS_DENIED;
+ * 2. a root that asks for more than an hour: SESSION_DURATION.
+ */
+export const getSessionToken = async (
+  request: GetSessionTokenRequest,
+  { app, caller }: Context,
+): Promise<MessageInitShape<typeof GetSessionTokenResponseSchema>> => {
+  const { accessKeyId, tokenIssueTimeMs } = caller;
+  if (request.serialNumber !== undefined || tokenIssueTimeMs !== undefined || accessKeyId === undefined)
+    throw denied("sts:GetSessionToken", "*");
+  const seconds = request.durationSeconds ?? (caller.isRoot ? rootSecondsMax : userSecondsDefault);
+  if (caller.isRoot && seconds > rootSecondsMax)
+    throw fault(ErrorReason.SESSION_DURATION, { limit: String(rootSecondsMax) });
+  const principal = { kind: "key", accessKeyId } as const;
+  return { credentials: issue(app, { accountId: caller.accountId, principal }, seconds) };
+};
+
+const denied = (action: string, resource: string): Error => fault(ErrorReason.ACCESS_DENIED, { action, resource });
+
+const roleOf = (outcome: AssumeRoleOutcome, action: string, roleArn: string): Role => {
+  if ("refusal" in outcome) throw denied(action, roleArn);
+  return outcome.role;
+};
+
+const secondsOf = (asked: number | undefined, role: Role, isChained: boolean): number => {
+  const ofRole = role.sessionSecondsMax ?? secondsDefault;
+  const limit = isChained ? Math.min(chainedSecondsMax, ofRole) : ofRole;
+  if (asked !== undefined && asked > limit) throw fault(ErrorReason.SESSION_DURATION, { limit: String(limit) });
+  return asked ?? Math.min(secondsDefault, limit);
+};
+
+const timeConditions = ({ clock }: Application): (readonly [string, readonly string[]])[] => [
+  ["aws:currenttime", [new Date(clock.now()).toISOString()]],
+  ["aws:epochtime", [String(Math.floor(clock.now() / 1000))]],
+];
+
+/** The tags that follow from the caller's session into the next one. */
+const transitiveTagsOf = ({ principalTags = {}, transitiveTagKeys = [] }: Caller): Record<string, string> =>
+  Object.fromEntries(
+    transitiveTagKeys.flatMap((key) => (key in principalTags ? [[key, principalTags[key] ?? ""]] : [])),
+  );
+
+const issueRoleSession = (
+  app: Application,
+  role: Role,
+  sessionName: string,
+  seconds: number,
+  further: Pick<Session, "policies" | "tags" | "transitiveTagKeys" | "sourceIdentity">,
+) => {
+  const { accountId, name } = role;
+  const id = roleIdOf(role);
+  const { policies, tags, transitiveTagKeys, sourceIdentity } = further;
+  const session = {
+    accountId,
+    principal: { kind: "role", name, id, sessionName } as const,
+    ...(policies === undefined ? {} : { policies }),
+    ...(tags === undefined ? {} : { tags }),
+    ...(transitiveTagKeys === undefined ? {} : { transitiveTagKeys }),
+    ...(sourceIdentity === undefined ? {} : { sourceIdentity }),
+  };
+  return {
+    credentials: issue(app, session, seconds),
+    assumedRoleUser: {
+      assumedRoleId: `${id}:${sessionName}`,
+      arn: `arn:aws:sts::${accountId}:assumed-role/${name}/${sessionName}`,
+    },
+  };
+};
+
+type Issued = Omit<Session, "accessKeyId" | "secretAccessKey" | "issuedMs" | "expiresMs">;
+
+const issue = (
+  { clock, ids, sessionTokens }: Application,
+  session: Issued,
+  seconds: number,
+): MessageInitShape<typeof CredentialsSchema> => {
+  const accessKeyId = temporaryKeyPrefix + ids.token(16, idAlphabet);
+  const secretAccessKey = ids.token(40);
+  const issuedMs = clock.now();
+  const expiresMs = issuedMs + seconds * 1000;
+  return {
+    accessKeyId,
+    secretAccessKey,
+    sessionToken: sessionTokens.write({ ...session, accessKeyId, secretAccessKey, issuedMs, expiresMs }),
+    expiration: timestampFromMs(expiresMs),
+  };
+};
+
+const roleIdOf = (role: Role): string => role.id ?? derivedPrincipalId("AROA", role.arn);
+
+const userIdOf = ({ directory }: Application, caller: Caller): string => {
+  if (caller.isRoot) return caller.accountId;
+  const session = /:assumed-role\/([^/]+)\/([^/]+)$/.exec(caller.principalArn);
+  if (session === null) {
+    const name = caller.principalArn.replace(/^.*:user\//, "");
+    return directory.findUser(caller.accountId, name)?.id ?? derivedPrincipalId("AIDA", caller.principalArn);
+  }
+  const arn = `arn:aws:iam::${caller.accountId}:role/${session[1]}`;
+  return `${directory.findRole(arn)?.id ?? derivedPrincipalId("AROA", arn)}:${session[2]}`;
+};

@@ -1,0 +1,83 @@
+import type { JWTPayload } from "jose";
+import { decodeJwt, errors, jwtVerify } from "jose";
+
+import type { IdentityProvider } from "../../services/kit/accounts/accounts.ts";
+import { parseArn } from "../../services/kit/arn/arn.ts";
+import type { Application } from "./application.ts";
+import { ErrorReason, fault } from "./faults.ts";
+import { ProviderUnreachableError } from "./provider-keys.ts";
+
+/** Who a token of an identity provider speaks of. */
+export interface WebIdentity {
+  readonly provider: IdentityProvider;
+  readonly subject: string;
+  readonly audience: string;
+  /** The claims as condition keys, lower case: `<host and path of the issuer>:sub`, `:aud`, `:amr`, `:azp`. */
+  readonly conditions: ReadonlyMap<string, readonly string[]>;
+}
+
+const algorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"];
+
+/**
+ * Reads a token of a provider that the role's account trusts. Throws, in this order, INVALID_IDENTITY_TOKEN for a text
+ * that is no token and for an issuer that is not declared for the account, PROVIDER_UNREACHABLE, INVALID_IDENTITY_TOKEN
+ * for a wrong signature, EXPIRED_IDENTITY_TOKEN and REJECTED_IDENTITY for another audience or a missing subject.
+ */
+export const readWebIdentity = async (app: Application, token: string, roleArn: string): Promise<WebIdentity> => {
+  const issuer = issuerOf(token);
+  const accountId = parseArn(roleArn)?.account;
+  const provider = app.directory.findIdentityProviders(issuer).find((each) => each.accountId === accountId);
+  if (provider === undefined) throw invalid(`No OpenID Connect provider is declared for ${issuer} in this account.`);
+
+  const claims = await verify(app, token, provider);
+  const { sub, aud, azp, amr } = claims;
+  const audiences = typeof aud === "string" ? [aud] : (aud ?? []);
+  const audience = audiences.find((each) => provider.audiences.includes(each));
+  if (audience === undefined) throw fault(ErrorReason.REJECTED_IDENTITY, { problem: "Incorrect token audience." });
+  if (sub === undefined || sub === "") throw fault(ErrorReason.REJECTED_IDENTITY, { problem: "It has no subject." });
+  const prefix = issuer.replace(/^https?:\/\//, "").toLowerCase();
+  const conditions = new Map<string, readonly string[]>([
+    [`${prefix}:sub`, [sub]],
+    [`${prefix}:aud`, audiences],
+    ["aws:federatedprovider", [provider.arn]],
+    ...(typeof azp === "string" ? ([[`${prefix}:azp`, [azp]]] as const) : []),
+    ...(isTexts(amr) ? ([[`${prefix}:amr`, amr]] as const) : []),
+  ]);
+  return { provider, subject: sub, audience, conditions };
+};
+
+const issuerOf = (token: string): string => {
+  let issuer: string | undefined;
+  try {
+    issuer = decodeJwt(token).iss;
+  } catch {
+    throw invalid("It is not a JSON Web Token.");
+  }
+  if (issuer === undefined) throw invalid("It names no issuer.");
+  return issuer;
+};
+
+const verify = async (app: Application, token: string, provider: IdentityProvider): Promise<JWTPayload> => {
+  try {
+    const keys = await app.findProviderKeys(provider);
+    const { payload } = await jwtVerify(token, keys, {
+      issuer: provider.issuer,
+      algorithms,
+      currentDate: new Date(app.clock.now()),
+      requiredClaims: ["exp"],
+    });
+    return payload;
+  } catch (error) {
+    if (error instanceof errors.JWTExpired) throw fault(ErrorReason.EXPIRED_IDENTITY_TOKEN);
+    if (error instanceof ProviderUnreachableError || error instanceof errors.JWKSTimeout)
+      throw fault(ErrorReason.PROVIDER_UNREACHABLE, {}, { cause: error });
+    if (error instanceof errors.JOSEError) throw invalid("Its signature or its times do not hold.");
+    // What reading the keys has thrown.
+    throw fault(ErrorReason.PROVIDER_UNREACHABLE, {}, { cause: error });
+  }
+};
+
+const invalid = (problem: string): Error => fault(ErrorReason.INVALID_IDENTITY_TOKEN, { problem });
+
+const isTexts = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((each) => typeof each === "string");

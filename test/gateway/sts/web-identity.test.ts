@@ -1,0 +1,93 @@
+import { generateKeyPairSync } from "node:crypto";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+
+import { describe, expect, onTestFinished, test } from "vitest";
+
+import { createProviderKeys } from "../../../gateway/sts/provider-keys.ts";
+import { anonymousCaller } from "../../../services/kit/identity/caller.ts";
+import { createAddressGuard } from "../../../services/kit/network/address-guard.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { bank, issuer, openSts, providerKey, role, shop, trusting, webToken } from "./sts.ts";
+
+const providerArn = `arn:aws:iam::${shop}:oidc-provider/login.example.com/shop`;
+const provider = { accountId: shop, arn: providerArn, issuer, audiences: ["quartet"], keys: { keys: [providerKey] } };
+const action = "sts:AssumeRoleWithWebIdentity";
+const deployer = role(
+  "deployer",
+  trusting({ Federated: providerArn }, action, { StringLike: { "login.example.com/shop:sub": "repo:shop/*" } }),
+);
+const open = () => openSts({ roles: [deployer], identityProviders: [provider] });
+const request = { roleArn: deployer.arn, roleSessionName: "deploy" };
+const assume = async (token: string, more: object = {}, sts = open()) =>
+  sts.call("assumeRoleWithWebIdentity", anonymousCaller, { ...request, webIdentityToken: token, ...more });
+
+describe("AssumeRoleWithWebIdentity", () => {
+  test("issues credentials to whoever shows a token of the provider", async () => {
+    expect(await assume(await webToken())).toMatchObject({
+      credentials: { accessKeyId: expect.stringMatching(/^ASIA/) },
+      assumedRoleUser: { arn: `arn:aws:sts::${shop}:assumed-role/deployer/deploy` },
+      subjectFromWebIdentityToken: "repo:shop/web",
+      provider: issuer,
+      audience: "quartet",
+    });
+  });
+
+  const stranger = generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey;
+  // what is wrong, the token, further members, the reason; in the order of the checks
+  test.for<[string, () => Promise<string> | string, object, string]>([
+    ["a text that is no token", () => "abcd", {}, "INVALID_IDENTITY_TOKEN"],
+    ["no issuer", () => webToken({ iss: undefined }), {}, "INVALID_IDENTITY_TOKEN"],
+    ["an unknown issuer", () => webToken({ iss: "https://evil.example.com" }), {}, "INVALID_IDENTITY_TOKEN"],
+    [
+      "an issuer of another account",
+      () => webToken(),
+      { roleArn: `arn:aws:iam::${bank}:role/deployer` },
+      "INVALID_IDENTITY_TOKEN",
+    ],
+    ["another key", () => webToken({}, stranger), {}, "INVALID_IDENTITY_TOKEN"],
+    ["no end", () => webToken({ exp: undefined }), {}, "INVALID_IDENTITY_TOKEN"],
+    ["a beginning in the future", () => webToken({ nbf: 1_767_323_600 }), {}, "INVALID_IDENTITY_TOKEN"],
+    ["an end in the past", () => webToken({ exp: 1_767_323_044 }), {}, "EXPIRED_IDENTITY_TOKEN"],
+    ["another audience", () => webToken({ aud: "elsewhere" }), {}, "REJECTED_IDENTITY"],
+    ["no subject", () => webToken({ sub: undefined }), {}, "REJECTED_IDENTITY"],
+    ["a policy that is none", () => webToken(), { policy: "{}" }, "MALFORMED_POLICY"],
+    ["an unknown role", () => webToken(), { roleArn: `arn:aws:iam::${shop}:role/nobody` }, "ACCESS_DENIED"],
+    ["a subject that the role does not trust", () => webToken({ sub: "repo:evil/web" }), {}, "ACCESS_DENIED"],
+    ["more than the role allows", () => webToken(), { durationSeconds: 3_601 }, "SESSION_DURATION"],
+  ])("refuses %s", async ([, token, more, reason]) => {
+    await expect(assume(await token(), more)).rejects.toMatchObject({ facts: { reason } });
+  });
+
+  test("finds the provider's keys by discovery, and keeps them", async () => {
+    const asked: string[] = [];
+    const server = createServer((incoming, response) => {
+      asked.push(incoming.url ?? "");
+      const at = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      const isKeys = incoming.url === "/keys";
+      response.end(JSON.stringify(isKeys ? { keys: [providerKey] } : { issuer: at, jwks_uri: `${at}/keys` }));
+    });
+    await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void server.close());
+    const at = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const arn = `arn:aws:iam::${shop}:oidc-provider/${at.slice("http://".length)}`;
+    const declared = {
+      roles: [role("deployer", trusting({ Federated: arn }, action))],
+      identityProviders: [{ accountId: shop, arn, issuer: at, audiences: ["quartet"] }],
+    };
+    const keys = createProviderKeys(createAddressGuard(true), new FakeClock());
+    onTestFinished(() => keys.close());
+    const sts = openSts(declared, keys);
+    const token = await webToken({ iss: at });
+    expect(await assume(token, {}, sts)).toMatchObject({ provider: at });
+    expect(await assume(token, {}, sts)).toMatchObject({ provider: at });
+    expect(asked).toEqual(["/.well-known/openid-configuration", "/keys"]);
+
+    const careful = createProviderKeys(createAddressGuard(false), new FakeClock());
+    onTestFinished(() => careful.close());
+    await expect(assume(token, {}, openSts(declared, careful))).rejects.toMatchObject({
+      facts: { reason: "PROVIDER_UNREACHABLE" },
+    });
+    expect(asked).toHaveLength(2);
+  });
+});
