@@ -1,0 +1,95 @@
+import { appendFileSync, existsSync, readFileSync } from "node:fs";
+
+import type { Mutant } from "./mutants.ts";
+
+/** What a mutant came to. Type errors are never run: the compiler refuses them, which is no merit of a test. */
+export type Verdict = "caught" | "timeout" | "survived" | "type error" | "no test";
+
+export interface Judged {
+  /** The mutant, without its line, so that it is the same after changes elsewhere in its file. */
+  readonly id: string;
+  readonly line: number;
+  readonly verdict: Verdict;
+  /** The first test that failed, or why there is none. */
+  readonly by: string;
+  readonly seconds: number;
+}
+
+/** A survivor that is known, and why no test is to catch it. */
+export interface KnownSurvivor {
+  readonly id: string;
+  /** Whether nothing that a test could see differs; such a mutant does not count. */
+  readonly isEquivalent: boolean;
+  readonly reason: string;
+}
+
+export const idOf = ({ path, kind, before, after }: Mutant): string => `${path}: ${kind}: ${before} => ${after}`;
+
+/** One line of a record. */
+type Line =
+  | { readonly judged: Judged }
+  | { readonly compiles: string }
+  | { readonly test: string; readonly seconds: number | undefined };
+
+/** What a run has found out, written to a file line by line, so that an interrupted run goes on where it was. */
+export class RunRecord {
+  readonly #path: string | undefined;
+  readonly #judged = new Map<string, Judged>();
+  readonly #compiling = new Set<string>();
+  readonly #seconds = new Map<string, number | undefined>();
+
+  /** Without a path nothing is kept. */
+  constructor(path: string | undefined) {
+    this.#path = path;
+    if (path === undefined || !existsSync(path)) return;
+    for (const line of readFileSync(path, "utf8").split("\n").filter(Boolean)) this.#take(JSON.parse(line) as Line);
+  }
+
+  find(id: string): Judged | undefined {
+    return this.#judged.get(id);
+  }
+
+  compiles(id: string): boolean {
+    return this.#compiling.has(id);
+  }
+
+  knowsTest(test: string): boolean {
+    return this.#seconds.has(test);
+  }
+
+  /** How long a test file takes on unchanged sources; undefined: too long, or it fails there. */
+  secondsOf(test: string): number | undefined {
+    return this.#seconds.get(test);
+  }
+
+  add(line: Line): void {
+    this.#take(line);
+    if (this.#path !== undefined) appendFileSync(this.#path, `${JSON.stringify(line)}\n`);
+  }
+
+  #take(line: Line): void {
+    if ("judged" in line) this.#judged.set(line.judged.id, line.judged);
+    else if ("compiles" in line) this.#compiling.add(line.compiles);
+    else this.#seconds.set(line.test, line.seconds);
+  }
+}
+
+export interface Summary {
+  readonly counts: Readonly<Record<Verdict, number>>;
+  /** Of the mutants that a test could catch. */
+  readonly sharePercent: number;
+  /** Survivors that are not in the list. */
+  readonly unknown: readonly Judged[];
+}
+
+/** The share that was caught of all mutants that compile and differ, and the survivors without a reason. */
+export const summaryOf = (judged: readonly Judged[], known: readonly KnownSurvivor[]): Summary => {
+  const reasons = new Map(known.map((survivor) => [survivor.id, survivor]));
+  const counts: Record<Verdict, number> = { caught: 0, timeout: 0, survived: 0, "type error": 0, "no test": 0 };
+  for (const { verdict } of judged) counts[verdict] += 1;
+  const survivors = judged.filter(({ verdict }) => verdict === "survived" || verdict === "no test");
+  const differing = survivors.filter(({ id }) => reasons.get(id)?.isEquivalent !== true);
+  const caught = counts.caught + counts.timeout;
+  const sharePercent = judged.length === 0 ? 100 : (100 * caught) / Math.max(1, caught + differing.length);
+  return { counts, sharePercent, unknown: survivors.filter(({ id }) => !reasons.has(id)) };
+};
