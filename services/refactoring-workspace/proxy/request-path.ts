@@ -40,6 +40,7 @@ export const parseRequestTarget = (target: string): RequestTarget => {
  */
 export const parseRequestPath = (path: string): RequestPath => {
   if (path.includes("\\")) throw new UnsafePathError("the path has a backslash");
+  if (path.includes("\0")) throw new UnsafePathError("the path has a NUL");
   const raw = path.split("/");
   raw.shift();
   const endsWithSlash = raw.at(-1) === "";

@@ -2,11 +2,12 @@
  * Goal: no request whatever stops a process, is answered 500, or gets an answer that its protocol cannot read or a code
  * that nobody declared. Method: requests of every operation are drawn from the services' descriptors in both dialects,
  * changed here and there, signed, framed in every way that clients use, and some changed once more on the wire.
- * 2,000 of them, 120,000 under `npm run soak`. FUZZ_SEED chooses others, and figures are printed.
+ * 2,000 of them, QUARTET_FUZZ_REQUESTS (10,000,000) under `npm run soak`, each 250,000 on an installation of their own.
+ * FUZZ_SEED chooses others, and figures are printed.
  */
 import { CreateDomainCommand } from "@aws-sdk/client-customer-profiles";
 import { CreateBucketCommand, PutObjectCommand } from "@aws-sdk/client-s3";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 
 import { amzDialect } from "../../../gateway/dialects/amz.ts";
 import { spellingOf } from "../../../gateway/dialects/dialect.ts";
@@ -27,7 +28,8 @@ import type { Draft } from "./request-grammar.ts";
 import { draftForm, draftRequest } from "./request-grammar.ts";
 import { WireClient } from "./wire-client.ts";
 
-const requests = rounds(2_000, 120_000);
+const requests = rounds(2_000, Number(process.env["QUARTET_FUZZ_REQUESTS"] ?? 10_000_000));
+const requestsOfOneMax = 250_000;
 const seed = Number(process.env["FUZZ_SEED"] ?? 20_260_104);
 const inFlight = 8;
 const spellings = [spellingOf(svcDialect("svc")), spellingOf(amzDialect)];
@@ -86,27 +88,37 @@ const runLane = async (system: System, random: Random, learned: Learned, count: 
 const codeOf = (body: Buffer): string =>
   /(?:<Error><Code>|"__type":")([^<"]*)/.exec(body.toString("latin1", 0, 400))?.[1] ?? "";
 
+/** Sends so many requests to an installation of its own. */
+const runInstallation = async (count: number, firstSeed: number, tally: Tally): Promise<void> => {
+  const system = await startSystem(await temporaryDirectory());
+  try {
+    await prepare(system);
+    const before = processNames.map((name) => system.installation.pid(name));
+    const learned = new Learned();
+    const lanes = Array.from({ length: inFlight }, (_, lane) =>
+      runLane(system, randomFrom(firstSeed + lane), learned, Math.ceil(count / inFlight), tally),
+    );
+    await Promise.all(lanes);
+    expect(tally.problems).toEqual([]);
+    expect(processNames.map((name) => system.installation.pid(name))).toEqual(before);
+  } finally {
+    await system.stop();
+  }
+};
+
 test(
   "no request stops a process, is answered 500, or gets an answer that cannot be read",
   { timeout: 60_000 + requests * 20 },
   async () => {
-    const system = await startSystem(await temporaryDirectory());
-    onTestFinished(() => system.stop());
-    await prepare(system);
-    const before = processNames.map((name) => system.installation.pid(name));
-    const learned = new Learned();
     const tally: Tally = { problems: [], statuses: new Map(), succeeded: new Set() };
-    const lanes = Array.from({ length: inFlight }, (_, lane) =>
-      runLane(system, randomFrom(seed + lane), learned, Math.ceil(requests / inFlight), tally),
-    );
-    await Promise.all(lanes);
+    const startedMs = Date.now();
+    for (let sent = 0; sent < requests; sent += requestsOfOneMax)
+      await runInstallation(Math.min(requestsOfOneMax, requests - sent), seed + sent, tally);
 
+    const perSecond = Math.round((requests * 1_000) / (Date.now() - startedMs));
+    const figures = { requests, perSecond, statuses: Object.fromEntries(tally.statuses) };
     if (process.env["FUZZ_SEED"] !== undefined || isSoak)
-      process.stdout.write(
-        `${JSON.stringify({ statuses: Object.fromEntries(tally.statuses), operations: [...tally.succeeded].toSorted() })}\n`,
-      );
-    expect(tally.problems).toEqual([]);
-    expect(processNames.map((name) => system.installation.pid(name))).toEqual(before);
+      process.stdout.write(`${JSON.stringify({ ...figures, operations: [...tally.succeeded].toSorted() })}\n`);
     // Requests that never get past the signature would prove nothing.
     expect(tally.succeeded.size).toBeGreaterThan(30);
   },

@@ -65,6 +65,7 @@ describe("a path", () => {
     ["/..%3Ba/c", "the path has a dot segment"],
     ["/a\\b", "the path has a backslash"],
     ["/a%00", "the path has a NUL"],
+    ["/a\0", "the path has a NUL"],
     ["/a%", "the path has a broken percent-escape"],
     ["/a%zz", "the path has a broken percent-escape"],
     ["/a%2", "the path has a broken percent-escape"],

@@ -1,0 +1,15 @@
+import type { FuzzTarget } from "./target.ts";
+import { accessTargets } from "./targets/access.ts";
+import { documentTargets } from "./targets/documents.ts";
+import { eventTargets } from "./targets/events.ts";
+import { httpTargets } from "./targets/http.ts";
+import { rpcTargets } from "./targets/rpc.ts";
+
+/** Every parser that meets bytes of somebody else. There is none of CSV, SQL or Parquet. */
+export const targets: readonly FuzzTarget[] = [
+  ...httpTargets,
+  ...documentTargets,
+  ...eventTargets,
+  ...accessTargets,
+  ...rpcTargets,
+];
