@@ -1,7 +1,7 @@
 /*
  * `npm run fuzz`: coverage-guided fuzzing of the parsers that meet other people's bytes. Fails with the input that
- * breaks an invariant, takes too long, hangs (10 s) or needs more memory than 512 MiB. The corpora in test/fuzz/corpus are
- * rewritten with the smallest inputs that reach all blocks that were reached.
+ * breaks an invariant, takes too long, hangs (10 s) or needs more memory than 512 MiB. The corpora in test/fuzz/corpus
+ * are rewritten with the smallest inputs that reach all blocks that were reached.
  *
  *   --target <name>   only this one
  *   --seconds <n>     for each target (60)
