@@ -73,7 +73,9 @@ export class ResourceFinder {
     if (template !== "{copy_source}")
       return this.#ofKey(own, question, action, question.resource.slice(own.bucket.name.length + 1));
     if (source === undefined) throw new Error("a copy has no source");
-    const { key, versionId } = source.object;
+    const { bucket, key, versionId } = source.object;
+    // Copies are made by callers who signed, whatever the policies allow.
+    if (this.#call.caller.isAnonymous) throw accessDenied(action, `${bucket}/${key}`);
     const readAction = versionId === undefined ? action : "GetObjectVersion";
     return this.#ofKey(source.facts, question, readAction, key);
   }

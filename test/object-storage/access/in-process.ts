@@ -6,6 +6,7 @@ import { ServiceError } from "../../../services/kit/faults/service-error.ts";
 import type { Caller } from "../../../services/kit/identity/caller.ts";
 import { rootCaller, userCaller } from "../../../services/kit/identity/caller.ts";
 import type { CallContext } from "../../../services/kit/server/handlers.ts";
+import { guard } from "../../../services/object-storage/access/guard.ts";
 import type { Application, OperationName } from "../../../services/object-storage/application.ts";
 import { handlers } from "../../../services/object-storage/service.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
@@ -77,6 +78,24 @@ export const outcomeOf = async <Name extends OperationName>(
   caller: Caller,
 ): Promise<string> => (await call(app, name, request, caller)).outcome;
 
+/** `answered` if the guard lets a call through, which then does nothing; else the reason of the refusal. */
+export const admissionOf = async <Name extends OperationName>(
+  app: Application,
+  name: Name,
+  request: MessageInitShape<Methods[Name]["input"]>,
+  caller: Caller,
+): Promise<string> => {
+  const method = ObjectStorageService.method[name];
+  const context = { app, method, caller, log: silentLogger, requestHeader: new Headers() };
+  try {
+    await guard(create(method.input, request as never), context as unknown as CallContext<Application>);
+    return "answered";
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    return error.facts.reason;
+  }
+};
+
 /** A policy document of these statements. */
 export const policyOf = (...statements: readonly object[]): string =>
   JSON.stringify({ Version: "2012-10-17", Statement: statements });
@@ -91,3 +110,11 @@ export const usersOfBob = (...statements: readonly object[]): Caller =>
 
 export const aliceRoot = rootCaller(alice);
 export const bobRoot = rootCaller(bob);
+
+/** A statement of the policy of `photos` that allows everybody something on its objects. */
+export const anybodyWith = (members: object): object => ({
+  Effect: "Allow",
+  Principal: "*",
+  Resource: "arn:aws:s3:::photos/*",
+  ...members,
+});

@@ -1,0 +1,207 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { describe, expect, test } from "vitest";
+
+import type { ObjectStorageService } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
+import { ServerSideEncryption } from "../../../gen/quartet/objectstorage/v1/encryption_pb.ts";
+import type { Caller } from "../../../services/kit/identity/caller.ts";
+import type { OperationName } from "../../../services/object-storage/application.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { alice, as, put, startWithBucket } from "../harness.ts";
+import { admissionOf, anybodyWith, policyOf, usersOfAlice } from "./in-process.ts";
+
+type Row<Name extends OperationName> = readonly [
+  key: string,
+  operator: string,
+  value: string | readonly string[],
+  name: Name,
+  holds: MessageInitShape<(typeof ObjectStorageService)["method"][Name]["input"]>,
+  fails: MessageInitShape<(typeof ObjectStorageService)["method"][Name]["input"]>,
+];
+type AnyRow = { [Name in OperationName]: Row<Name> }[OperationName];
+
+const bucket = "photos";
+const cat = { bucket, key: "cat.jpg" };
+const dog = { bucket, key: "dog.jpg" };
+const { AES256, KMS } = ServerSideEncryption;
+
+describe("a condition on the request", () => {
+  test.each<AnyRow>([
+    // key, operator, value, operation, members with which it holds, members with which it does not
+    ["s3:prefix", "StringLike", "home/*", "listObjectsV2", { bucket, prefix: "home/a" }, { bucket, prefix: "top" }],
+    ["s3:prefix", "StringEquals", "home/", "listObjects", { bucket, prefix: "home/" }, { bucket }],
+    ["s3:prefix", "StringEquals", "home/", "listObjectVersions", { bucket, prefix: "home/" }, { bucket }],
+    ["s3:prefix", "StringEquals", "home/", "listMultipartUploads", { bucket, prefix: "home/" }, { bucket }],
+    ["s3:delimiter", "StringEquals", "/", "listObjectsV2", { bucket, delimiter: "/" }, { bucket }],
+    ["s3:max-keys", "NumericLessThanEquals", "10", "listObjectsV2", { bucket, maxKeys: 10 }, { bucket, maxKeys: 11 }],
+    ["object-storage:prefix", "StringEquals", "a", "listObjectsV2", { bucket, prefix: "a" }, { bucket, prefix: "b" }],
+    [
+      "s3:x-amz-acl",
+      "StringEquals",
+      "private",
+      "putObject",
+      { ...cat, acl: "private" },
+      { ...cat, acl: "public-read" },
+    ],
+    ["s3:x-svc-acl", "StringEquals", "private", "putObject", { ...cat, acl: "private" }, cat],
+    ["s3:x-amz-grant-read", "StringEquals", "id=1", "putObject", { ...cat, grantRead: "id=1" }, cat],
+    ["s3:x-amz-storage-class", "StringEquals", "STANDARD", "putObject", { ...cat, storageClass: "STANDARD" }, cat],
+    [
+      "s3:x-amz-server-side-encryption",
+      "StringEquals",
+      "aws:kms",
+      "putObject",
+      { ...cat, serverSideEncryption: KMS },
+      { ...cat, serverSideEncryption: AES256 },
+    ],
+    [
+      "s3:x-amz-server-side-encryption-aws-kms-key-id",
+      "StringEquals",
+      "k",
+      "putObject",
+      { ...cat, sseKmsKeyId: "k" },
+      { ...cat, sseKmsKeyId: "l" },
+    ],
+    [
+      "s3:x-amz-server-side-encryption-customer-algorithm",
+      "Null",
+      "false",
+      "putObject",
+      { ...cat, sseCustomerAlgorithm: "AES256" },
+      cat,
+    ],
+    [
+      "s3:x-amz-website-redirect-location",
+      "StringLike",
+      "/*",
+      "putObject",
+      { ...cat, websiteRedirectLocation: "/x" },
+      { ...cat, websiteRedirectLocation: "https://x" },
+    ],
+    ["s3:if-none-match", "Null", "false", "putObject", { ...cat, ifNoneMatch: "*" }, cat],
+    ["s3:RequestObjectTag/team", "StringEquals", "red", "putObject", { ...cat, tagging: "team=red" }, cat],
+    [
+      "s3:RequestObjectTag/team",
+      "StringEquals",
+      "red",
+      "putObjectTagging",
+      { ...cat, tagging: { tagSet: [{ key: "team", value: "red" }] } },
+      { ...cat, tagging: { tagSet: [{ key: "team", value: "blue" }] } },
+    ],
+    [
+      "s3:RequestObjectTagKeys",
+      "ForAllValues:StringEquals",
+      ["team"],
+      "putObject",
+      { ...cat, tagging: "team=red" },
+      { ...cat, tagging: "team=red&size=s" },
+    ],
+    ["s3:ExistingObjectTag/kind", "StringEquals", "cat", "getObject", cat, dog],
+    ["s3:ExistingObjectTag/kind", "StringEquals", "cat", "deleteObject", cat, dog],
+    ["s3:ExistingObjectTag/kind", "StringEquals", "cat", "putObjectAcl", cat, { bucket, key: "none" }],
+    ["s3:VersionId", "StringEquals", "null", "getObject", { ...cat, versionId: "null" }, { ...cat, versionId: "1" }],
+    [
+      "s3:x-amz-copy-source",
+      "StringLike",
+      "photos/dog*",
+      "copyObject",
+      { ...cat, copySource: "/photos/dog%2Ejpg" },
+      { ...cat, copySource: "photos/cat.jpg" },
+    ],
+    [
+      "s3:x-amz-metadata-directive",
+      "StringEquals",
+      "REPLACE",
+      "copyObject",
+      { ...cat, copySource: "photos/dog.jpg", metadataDirective: "REPLACE" },
+      { ...cat, copySource: "photos/dog.jpg" },
+    ],
+    [
+      "s3:x-amz-object-ownership",
+      "StringEquals",
+      "ObjectWriter",
+      "createBucket",
+      { bucket: "new", objectOwnership: "ObjectWriter" },
+      { bucket: "new", objectOwnership: "BucketOwnerPreferred" },
+    ],
+    [
+      "s3:LocationConstraint",
+      "StringEquals",
+      "eu-west-1",
+      "createBucket",
+      { bucket: "new", createBucketConfiguration: { locationConstraint: "eu-west-1" } },
+      { bucket: "new" },
+    ],
+    ["s3:object-lock-mode", "StringEquals", "GOVERNANCE", "putObject", { ...cat, objectLockMode: "GOVERNANCE" }, cat],
+  ])("%s %s %j of %s", async (key, operator, value, name, holds, fails) => {
+    const harness = await startWithBucket();
+    const { app } = harness.opened;
+    await put(harness, { ...cat, tagging: "kind=cat" }, "meow");
+    await put(harness, { ...dog, tagging: "kind=dog" }, "woof");
+    const statement = { Effect: "Allow", Action: "s3:*", Resource: "*", Condition: { [operator]: { [key]: value } } };
+    const user = usersOfAlice(statement);
+    expect(await admissionOf(app, name, holds as never, user)).toBe("answered");
+    expect(await admissionOf(app, name, fails as never, user)).toBe("ACCESS_DENIED");
+  });
+});
+
+describe("a condition on the caller", () => {
+  test.each<readonly [string, string, string, Partial<Caller>, Partial<Caller>]>([
+    // key, operator, value, facts of the call with which it holds, with which it does not
+    ["aws:SourceIp", "IpAddress", "192.0.2.0/24", { sourceIp: "192.0.2.7" }, { sourceIp: "198.51.100.7" }],
+    ["aws:SecureTransport", "Bool", "true", { isSecureTransport: true }, { isSecureTransport: false }],
+    ["aws:UserAgent", "StringLike", "aws-cli/*", { userAgent: "aws-cli/2" }, { userAgent: "curl" }],
+    ["aws:Referer", "StringLike", "https://a/*", { referer: "https://a/b" }, { referer: "https://b/" }],
+    ["s3:authType", "StringEquals", "REST-HEADER", { authType: "REST-HEADER" }, { authType: "REST-QUERY-STRING" }],
+    ["s3:signatureversion", "StringEquals", "AWS4-HMAC-SHA256", { signatureVersion: "AWS4-HMAC-SHA256" }, {}],
+    ["s3:signatureAge", "NumericLessThan", "600000", { signatureAgeMs: 599_999 }, { signatureAgeMs: 600_000 }],
+    ["aws:PrincipalTag/team", "StringEquals", "red", { principalTags: { team: "red" } }, { principalTags: {} }],
+  ])("%s %s %s", async (key, operator, value, holds, fails) => {
+    const harness = await startWithBucket();
+    const { app } = harness.opened;
+    const statement = anybodyWith({ Action: "s3:PutObject", Condition: { [operator]: { [key]: value } } });
+    await harness.client.putBucketPolicy({ bucket, policy: policyOf(statement) }, as(alice));
+    expect(await admissionOf(app, "putObject", cat, { ...usersOfAlice(), ...holds })).toBe("answered");
+    expect(await admissionOf(app, "putObject", cat, { ...usersOfAlice(), ...fails })).toBe("ACCESS_DENIED");
+  });
+
+  test("aws:CurrentTime is the time of the service", async () => {
+    const clock = new FakeClock(Date.UTC(2026, 0, 2, 3, 4, 5));
+    const harness = await startWithBucket({ clock });
+    const { app } = harness.opened;
+    const Condition = { DateLessThan: { "aws:CurrentTime": "2026-01-02T03:05:00Z" } };
+    const user = usersOfAlice({ Effect: "Allow", Action: "s3:*", Resource: "*", Condition });
+    expect(await admissionOf(app, "putObject", cat, user)).toBe("answered");
+    clock.advance(55_000);
+    expect(await admissionOf(app, "putObject", cat, user)).toBe("ACCESS_DENIED");
+  });
+});
+
+describe("a key in a policy", () => {
+  const reading = (resource: string) => usersOfAlice({ Effect: "Allow", Action: "s3:GetObject", Resource: resource });
+
+  test.each([
+    // resource, key, outcome
+    ["arn:aws:s3:::photos/a*", "a/../b", "answered"],
+    ["arn:aws:s3:::photos/b", "a/../b", "ACCESS_DENIED"],
+    ["arn:aws:s3:::photos//a", "/a", "answered"],
+    ["arn:aws:s3:::photos/a", "/a", "ACCESS_DENIED"],
+    ["arn:aws:s3:::photos/a//b", "a//b", "answered"],
+    ["arn:aws:s3:::photos/a/b", "a//b", "ACCESS_DENIED"],
+    ["arn:aws:s3:::photos/a%20b", "a b", "ACCESS_DENIED"],
+    ["arn:aws:s3:::photos/a b", "a b", "answered"],
+    ["arn:aws:s3:::photos/a:b:c", "a:b:c", "answered"],
+    ["arn:aws:s3:::photos/a:*", "a:b:c", "answered"],
+    ["arn:aws:s3:::photos/?", "é", "answered"],
+    ["arn:aws:s3:::photos/\u{1F600}", "\u{1F600}", "answered"],
+    ["arn:aws:s3:::photos/a\\*", "a*", "ACCESS_DENIED"],
+    ["arn:aws:s3:::photos/${*}", "*", "answered"],
+    ["arn:aws:s3:::photos/${*}", "x", "ACCESS_DENIED"],
+    ["arn:aws:s3:::photos/${aws:username}/*", "carol/a", "answered"],
+    ["arn:aws:s3:::photos/${aws:username}/*", "dave/a", "ACCESS_DENIED"],
+    ["arn:svc:object-storage:::photos/a", "a", "answered"],
+    ["arn:aws:s3:::PHOTOS/a", "a", "ACCESS_DENIED"],
+  ])("%s and the key %j: %s", async (resource, key, outcome) => {
+    const { app } = (await startWithBucket()).opened;
+    expect(await admissionOf(app, "getObject", { bucket, key }, reading(resource))).toBe(outcome);
+  });
+});
