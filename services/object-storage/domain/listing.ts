@@ -42,8 +42,10 @@ export type ReadRows<Row, Position> = (
   limit: number,
 ) => Promise<readonly NamedRow<Row, Position>[]>;
 
-/** Rows that one read returns if there is a delimiter: a skipped row costs little, a seek costs more. */
+/** Rows that one read returns if there is a delimiter, after rows that were all entries of their own. */
 const delimitedReadMax = 64;
+/** Rows that one read returns after a common prefix: the next one often has many rows too, which are all skipped. */
+const afterPrefixReadMax = 2;
 
 /**
  * Reads one page. Common prefixes count as entries; the rows of one are skipped by seeking past it, so the cost of a
@@ -58,7 +60,7 @@ export const listPage = async <Row, Position>(
   if (entriesMax === 0) return { entries: [], isTruncated: false };
   const entries: ListingEntry<Row>[] = [];
   const wanted = entriesMax + 1;
-  const readMax = delimiter === "" ? wanted : delimitedReadMax;
+  let readMax = delimiter === "" ? wanted : delimitedReadMax;
   let seek = firstSeek(request);
   for (;;) {
     const limit = Math.min(wanted - entries.length, readMax);
@@ -73,6 +75,8 @@ export const listPage = async <Row, Position>(
     const last = rows.at(-1);
     if (last === undefined || rows.length < limit) return { entries, isTruncated: false };
     seek = skipped === undefined ? { after: last.position } : { past: skipped };
+    if (delimiter !== "")
+      readMax = skipped === undefined ? Math.min(2 * readMax, delimitedReadMax) : afterPrefixReadMax;
   }
 };
 

@@ -103,6 +103,19 @@ describe("a listing", () => {
     );
     expect(page.entries).toHaveLength(10);
     expect(counts.seeks).toBe(11);
-    expect(counts.rows).toBe(640);
+    expect(counts.rows).toBe(82);
+  });
+
+  test("reads more at once again after common prefixes", async () => {
+    const within = Array.from({ length: 100 }, (_none, index) => `a/${index}`);
+    const flat = Array.from({ length: 200 }, (_none, index) => `b${1_000 + index}`);
+    const { counts, readRows } = database([...within, ...flat]);
+    const page = await listPage(
+      { prefix: "", delimiter: "/", start: { name: "", position: "" }, entriesMax: 1_000 },
+      readRows(""),
+    );
+    expect(page.entries).toHaveLength(201);
+    // 64 rows within the common prefix, then 2, 4, 8, 16, 32, 64, 64 and the last 10.
+    expect(counts.seeks).toBe(9);
   });
 });
