@@ -2,6 +2,9 @@ import manifest from "../../../package.json" with { type: "json" };
 import type { DescribedSettings } from "./config.ts";
 import { describeSettings } from "./config.ts";
 
+/** The version of this program. */
+export const programVersion: string = manifest.version;
+
 /** How a program is called. */
 export interface Usage {
   /** Its command line: `npm start -- [flags]`. */
@@ -39,7 +42,7 @@ const describeUsage = ({ command, about, flags = [], settings }: Usage): string 
  */
 const askedText = (argv: readonly string[], usage: Usage): string | undefined => {
   if (argv.includes("--help") || argv.includes("-h")) return describeUsage(usage);
-  return argv.includes("--version") ? `quartet ${manifest.version}` : undefined;
+  return argv.includes("--version") ? `quartet ${programVersion}` : undefined;
 };
 
 /** Prints what the arguments ask for, if anything, and ends the process with status 0. */

@@ -1,6 +1,8 @@
 import { collectDefaultMetrics, Registry } from "prom-client";
 import type { Metric } from "prom-client";
 
+import { programVersion } from "../config/usage.ts";
+
 /** A page of metrics, the answer of `GET /metrics`. */
 interface MetricsPage {
   readonly contentType: string;
@@ -32,17 +34,23 @@ export interface Metrics {
 
 /**
  * The metrics of a process, in the text format of Prometheus. With `withProcess` also those of the process itself: CPU,
- * memory, garbage collection, the lag of its event loop, open files.
+ * memory, garbage collection, the lag of its event loop, open files, its version.
  */
 export const createMetrics = ({ withProcess = false }: { readonly withProcess?: boolean } = {}): Metrics => {
   const registry = new Registry();
-  if (withProcess) collectDefaultMetrics({ register: registry });
+  const add: Metrics["add"] = ({ name, help, type, read }) => {
+    const metric = { name, help, type, get: async () => ({ name, help, type, values: [...(await read())] }) };
+    // The registry uses only the name and the lines of a metric; its type demands the library's own classes.
+    registry.registerMetric(metric as unknown as Metric);
+  };
+  if (withProcess) {
+    collectDefaultMetrics({ register: registry });
+    const labels = { version: programVersion, node: process.versions.node };
+    const help = "1; the version of Quartet and of Node.";
+    add({ name: "quartet_build_info", help, type: "gauge", read: () => [{ labels, value: 1 }] });
+  }
   return {
-    add: ({ name, help, type, read }) => {
-      const metric = { name, help, type, get: async () => ({ name, help, type, values: [...(await read())] }) };
-      // The registry uses only the name and the lines of a metric; its type demands the library's own classes.
-      registry.registerMetric(metric as unknown as Metric);
-    },
+    add,
     page: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
   };
 };

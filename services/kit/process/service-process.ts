@@ -29,6 +29,7 @@ import { randomIds } from "../ids/ids.ts";
 import type { Logger } from "../log/log.ts";
 import { createLogger } from "../log/log.ts";
 import type { Jobs } from "../jobs/jobs.ts";
+import { diskMetrics } from "../metrics/disk-metrics.ts";
 import { jobsMetrics } from "../metrics/jobs-metrics.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { createMetrics } from "../metrics/metrics.ts";
@@ -226,6 +227,7 @@ export const runService = async <S extends DescService, App, Shared extends Sett
     const { directory, store, space } = await openProcessStore(shared, declared.name, log, control);
     const metrics = createMetrics({ withProcess: true });
     storeMetrics(metrics, store);
+    diskMetrics(metrics, space, join(directory, "leveldb"));
     const foundation = {
       config,
       directory,

@@ -47,6 +47,20 @@ def test_systemd_unit_is_valid():
     assert (finished.returncode, finished.stdout + finished.stderr) == (0, "")
 
 
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="this machine has no promtool")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["check", "rules", "deploy/prometheus/alerts.yaml"],
+        ["test", "rules", "test/polyglot/tests/alerts.yaml"],
+    ],
+    ids=["check", "test"],
+)
+def test_alert_rules(arguments):
+    finished = subprocess.run(["promtool", *arguments], cwd=ROOT, capture_output=True, text=True)
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+
+
 def test_processes_in_containers_of_their_own_work_together(tmp_path):
     """Runs what deploy/compose.apart.yaml says: own data, shared keys, addresses by name."""
     services = yaml.safe_load((ROOT / "deploy/compose.apart.yaml").read_text())["services"]
