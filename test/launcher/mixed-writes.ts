@@ -4,7 +4,14 @@ import {
   SearchProfilesCommand,
   UpdateProfileCommand,
 } from "@aws-sdk/client-customer-profiles";
-import { DescribeRuleCommand, PutRuleCommand } from "@aws-sdk/client-eventbridge";
+import {
+  CreateApiDestinationCommand,
+  CreateConnectionCommand,
+  DescribeRuleCommand,
+  PutEventsCommand,
+  PutRuleCommand,
+  PutTargetsCommand,
+} from "@aws-sdk/client-eventbridge";
 import {
   CreateEnvironmentCommand,
   ListTagsForResourceCommand,
@@ -18,6 +25,7 @@ import {
   PutObjectCommand,
 } from "@aws-sdk/client-s3";
 
+import type { HttpReceiver } from "../support/http-receiver.ts";
 import type { System } from "../support/system.ts";
 
 /**
@@ -131,14 +139,88 @@ const tagsOf = ({ clients }: System, ResourceArn: string, prefix: string): Writa
   },
 });
 
+/** The events that an endpoint has received, by what their details name. */
+class DeliveredEvents {
+  readonly #endpoint: HttpReceiver;
+  readonly #generations = new Map<string, Set<number>>();
+  #readCount = 0;
+
+  constructor(endpoint: HttpReceiver) {
+    this.#endpoint = endpoint;
+  }
+
+  of(name: string): ReadonlySet<number> {
+    const { received } = this.#endpoint;
+    for (; this.#readCount < received.length; this.#readCount += 1) {
+      const { detail } = JSON.parse(received[this.#readCount]!.body.toString()) as { detail: EventDetail };
+      const generations = this.#generations.get(detail.name) ?? new Set();
+      this.#generations.set(detail.name, generations.add(detail.generation));
+    }
+    return this.#generations.get(name) ?? new Set();
+  }
+}
+
+interface EventDetail {
+  readonly name: string;
+  readonly generation: number;
+}
+
+/** Events, each of which must reach an endpoint once it was answered. */
+const eventOf = ({ clients }: System, delivered: DeliveredEvents, name: string): Writable => {
+  let answered = 0;
+  return {
+    name: `event ${name}`,
+    async write(generation) {
+      const Detail = JSON.stringify({ name, generation } satisfies EventDetail);
+      const entry = { Source: "rounds", DetailType: "Round", Detail };
+      const { FailedEntryCount } = await clients.eventBus.send(new PutEventsCommand({ Entries: [entry] }));
+      if (FailedEntryCount !== 0) throw new Error("the event was refused");
+      answered = generation;
+    },
+    read() {
+      const generations = delivered.of(name);
+      for (let generation = 1; generation <= answered; generation += 1)
+        if (!generations.has(generation)) return Promise.reject(new Error(`event ${generation} is not delivered`));
+      return Promise.resolve(Math.max(...generations));
+    },
+  };
+};
+
+const deliverTo = async ({ clients: { eventBus } }: System, endpoint: HttpReceiver): Promise<void> => {
+  const { ConnectionArn } = await eventBus.send(
+    new CreateConnectionCommand({
+      Name: "rounds",
+      AuthorizationType: "API_KEY",
+      AuthParameters: { ApiKeyAuthParameters: { ApiKeyName: "x-key", ApiKeyValue: "of the rounds" } },
+    }),
+  );
+  const { ApiDestinationArn } = await eventBus.send(
+    new CreateApiDestinationCommand({
+      Name: "rounds",
+      ConnectionArn,
+      HttpMethod: "POST",
+      InvocationEndpoint: `${endpoint.url}/events`,
+    }),
+  );
+  await eventBus.send(new PutRuleCommand({ Name: "rounds", EventPattern: '{"source":["rounds"]}' }));
+  const target = { Id: "endpoint", Arn: ApiDestinationArn, RoleArn: "arn:aws:iam::000000000000:role/invoke" };
+  await eventBus.send(new PutTargetsCommand({ Rule: "rounds", Targets: [target] }));
+};
+
 /** Creates what is written to, in all four services, and writes the first generation of each. */
-export const prepareWritables = async (system: System, perService: number): Promise<Writable[]> => {
+export const prepareWritables = async (
+  system: System,
+  endpoint: HttpReceiver,
+  perService: number,
+): Promise<Writable[]> => {
   const { objectStorage, customerProfile, workspace } = system.clients;
   await objectStorage.send(new CreateBucketCommand({ Bucket: "rounds" }));
   await customerProfile.send(new CreateDomainCommand({ DomainName: "rounds", DefaultExpirationDays: 1 }));
   const environment = await workspace.send(
     new CreateEnvironmentCommand({ Name: "rounds", NetworkFabricType: "TRANSIT_GATEWAY" }),
   );
+  await deliverTo(system, endpoint);
+  const delivered = new DeliveredEvents(endpoint);
   const writables: Writable[] = [];
   for (let index = 10; index < 10 + perService; index += 1) {
     const profile = await customerProfile.send(new CreateProfileCommand({ DomainName: "rounds", FirstName: "Ada" }));
@@ -146,6 +228,7 @@ export const prepareWritables = async (system: System, perService: number): Prom
       objectOf(system, `objects/${index}`),
       profileOf(system, profile.ProfileId ?? "", `555${index}`),
       ruleOf(system, `rule-${index}`),
+      eventOf(system, delivered, `event-${index}`),
       tagsOf(system, environment.Arn ?? "", `tag-${index}`),
     );
   }

@@ -2,8 +2,8 @@
  * Goal: whichever process is killed or stopped at whatever moment, each write that was answered is there after it has
  * recovered, and none is there in part. Method: writers change things of all four services through the gateway, each
  * thing one generation after the other; each round kills a random process or stops it for a moment, waits until all
- * serve again, and reads everything. 3 rounds, QUARTET_KILL_ROUNDS (2,000) under `npm run soak`. QUARTET_KILL_SEED
- * chooses other processes and moments.
+ * serve again, and reads everything; events must have reached an endpoint. 3 rounds, QUARTET_KILL_ROUNDS (2,000) under
+ * `npm run soak`. QUARTET_KILL_SEED chooses other processes and moments.
  */
 import { setTimeout as delay } from "node:timers/promises";
 
@@ -13,6 +13,7 @@ import { isServing } from "../../services/launcher/health-probe.ts";
 import { processNames } from "../../services/launcher/processes.ts";
 import { seededRandom } from "../kit/store/seeded-random.ts";
 import { eventually } from "../support/eventually.ts";
+import { startHttpReceiver } from "../support/http-receiver.ts";
 import { rounds } from "../support/rounds.ts";
 import type { System } from "../support/system.ts";
 import { startSystem } from "../support/system.ts";
@@ -65,7 +66,9 @@ test(
   async () => {
     const system = await startSystem(await temporaryDirectory(), "silent");
     onTestFinished(() => system.stop());
-    const writables = await prepareWritables(system, 8);
+    const endpoint = await startHttpReceiver();
+    onTestFinished(() => endpoint.close());
+    const writables = await prepareWritables(system, endpoint, 8);
     const all: Progress[] = writables.map((writable) => ({ writable, answered: 1, sent: 1 }));
     const random = seededRandom(seed);
     process.stdout.write(`QUARTET_KILL_SEED=${seed}\n`);
