@@ -1,5 +1,5 @@
 import type { DescField } from "@bufbuild/protobuf";
-import { getOption, hasOption } from "@bufbuild/protobuf";
+import { hasOption } from "@bufbuild/protobuf";
 
 import type { Element } from "../../../gen/quartet/traits/v1/constraint_pb.ts";
 import {
@@ -14,6 +14,7 @@ import {
   sensitive,
   unique_items,
 } from "../../../gen/quartet/traits/v1/constraint_pb.ts";
+import { readOption } from "./options.ts";
 
 /** The constraints of a text. Bounds are inclusive; undefined: none. */
 export interface TextConstraints {
@@ -41,21 +42,21 @@ export interface FieldConstraints extends TextConstraints {
 
 /** Reads the constraint traits of a field. */
 export const readConstraints = (field: DescField): FieldConstraints => {
-  const bounds = hasOption(field, length) ? getOption(field, length) : undefined;
-  const numbers = hasOption(field, range) ? getOption(field, range) : undefined;
+  const bounds = hasOption(field, length) ? readOption(field, length) : undefined;
+  const numbers = hasOption(field, range) ? readOption(field, range) : undefined;
   return {
-    isRequired: getOption(field, required),
-    isSensitive: getOption(field, sensitive),
-    isIdempotencyToken: getOption(field, idempotency_token),
-    hasUniqueItems: getOption(field, unique_items),
+    isRequired: readOption(field, required),
+    isSensitive: readOption(field, sensitive),
+    isIdempotencyToken: readOption(field, idempotency_token),
+    hasUniqueItems: readOption(field, unique_items),
     lengthMin: optionalNumber(bounds?.min),
     lengthMax: optionalNumber(bounds?.max),
-    pattern: getOption(field, pattern) || undefined,
-    oneOf: getOption(field, one_of),
+    pattern: readOption(field, pattern) || undefined,
+    oneOf: readOption(field, one_of),
     rangeMin: numbers?.min,
     rangeMax: numbers?.max,
-    element: hasOption(field, element) ? elementConstraints(getOption(field, element)) : undefined,
-    key: hasOption(field, key) ? elementConstraints(getOption(field, key)) : undefined,
+    element: hasOption(field, element) ? elementConstraints(readOption(field, element)) : undefined,
+    key: hasOption(field, key) ? elementConstraints(readOption(field, key)) : undefined,
   };
 };
 

@@ -1,5 +1,5 @@
 import type { DescField, DescMessage, DescMethod, DescService } from "@bufbuild/protobuf";
-import { getOption, hasOption } from "@bufbuild/protobuf";
+import { hasOption } from "@bufbuild/protobuf";
 
 import type { Pagination } from "../../../gen/quartet/traits/v1/api_pb.ts";
 import { api, paginated, Protocol } from "../../../gen/quartet/traits/v1/api_pb.ts";
@@ -30,6 +30,7 @@ import type { PathTemplate } from "./path-template.ts";
 import { parsePathTemplate } from "./path-template.ts";
 import type { FieldSpellings } from "./spellings.ts";
 import { fieldSpellings } from "./spellings.ts";
+import { readOption } from "./options.ts";
 
 /** Where HTTP carries a member. Header names are in the documented spelling, lower case. */
 export type BindingLocation =
@@ -140,12 +141,12 @@ export const messageContract = (desc: DescMessage): MessageContract => cached(me
 export const methodContract = (desc: DescMethod): MethodContract => cached(methods, desc, readMethod);
 
 /** True if the message only wraps its one list or map. */
-export const isWrapper = (desc: DescMessage): boolean => getOption(desc, wrapper);
+export const isWrapper = (desc: DescMessage): boolean => readOption(desc, wrapper);
 
 /** The HTTP API of a service; undefined: it has none. */
 export const findServiceApi = (desc: DescService): ServiceApi | undefined => {
   if (!hasOption(desc, api)) return undefined;
-  const declared = getOption(desc, api);
+  const declared = readOption(desc, api);
   return {
     name: declared.name,
     protocol: declared.protocol,
@@ -188,31 +189,31 @@ const readField = (desc: DescField): FieldContract => {
     location: declaredLocations[0] ?? { kind: "body" },
     declaredLocations,
     constraints: readConstraints(desc),
-    timestampFormat: getOption(desc, timestamp_format),
-    isMediaTypeJson: getOption(desc, media_type_json),
-    isPercentEncoded: getOption(desc, percent_encoded),
-    ignoresCase: getOption(desc, ignore_case),
+    timestampFormat: readOption(desc, timestamp_format),
+    isMediaTypeJson: readOption(desc, media_type_json),
+    isPercentEncoded: readOption(desc, percent_encoded),
+    ignoresCase: readOption(desc, ignore_case),
     xml: {
-      memberName: getOption(desc, xml_member_name) || undefined,
-      isFlattened: getOption(desc, xml_flattened),
-      isAttribute: getOption(desc, xml_attribute),
-      isText: getOption(desc, xml_text),
+      memberName: readOption(desc, xml_member_name) || undefined,
+      isFlattened: readOption(desc, xml_flattened),
+      isAttribute: readOption(desc, xml_attribute),
+      isText: readOption(desc, xml_text),
     },
   };
 };
 
 const readLocations = (desc: DescField): BindingLocation[] => {
   const locations: BindingLocation[] = [];
-  if (getOption(desc, http_label)) locations.push({ kind: "label" });
-  const header = getOption(desc, http_header);
+  if (readOption(desc, http_label)) locations.push({ kind: "label" });
+  const header = readOption(desc, http_header);
   if (header !== "") locations.push({ kind: "header", name: header.toLowerCase() });
-  const query = getOption(desc, http_query);
+  const query = readOption(desc, http_query);
   if (query !== "") locations.push({ kind: "query", name: query });
-  const prefix = getOption(desc, http_prefix_headers);
+  const prefix = readOption(desc, http_prefix_headers);
   if (prefix !== "") locations.push({ kind: "prefixHeaders", prefix: prefix.toLowerCase() });
-  if (getOption(desc, http_payload)) locations.push({ kind: "payload" });
-  if (getOption(desc, http_response_code)) locations.push({ kind: "statusCode" });
-  if (getOption(desc, rpc_only)) locations.push({ kind: "rpcOnly" });
+  if (readOption(desc, http_payload)) locations.push({ kind: "payload" });
+  if (readOption(desc, http_response_code)) locations.push({ kind: "statusCode" });
+  if (readOption(desc, rpc_only)) locations.push({ kind: "rpcOnly" });
   return locations;
 };
 
@@ -231,7 +232,7 @@ const readMessage = (desc: DescMessage): MessageContract => {
     bodyFields,
     payload: contracts.find((field) => field.location.kind === "payload"),
     wrapped: isWrapper(desc) ? contracts[0] : undefined,
-    xmlRoot: getOption(desc, xml_root) || undefined,
+    xmlRoot: readOption(desc, xml_root) || undefined,
     findMember: (name) => byName.get(name),
   };
 };
@@ -241,11 +242,11 @@ const readMethod = (desc: DescMethod): MethodContract => ({
   input: messageContract(desc.input),
   output: messageContract(desc.output),
   http: hasOption(desc, http) ? readHttp(desc) : undefined,
-  pagination: hasOption(desc, paginated) ? getOption(desc, paginated) : undefined,
+  pagination: hasOption(desc, paginated) ? readOption(desc, paginated) : undefined,
 });
 
 const readHttp = (desc: DescMethod): HttpContract => {
-  const declared = getOption(desc, http);
+  const declared = readOption(desc, http);
   return {
     method: declared.method,
     template: parsePathTemplate(declared.path),

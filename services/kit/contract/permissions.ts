@@ -1,8 +1,8 @@
 import type { DescEnum, DescField, DescMessage, DescMethod, Message } from "@bufbuild/protobuf";
-import { getOption } from "@bufbuild/protobuf";
 
 import type { Permission } from "../../../gen/quartet/traits/v1/access_pb.ts";
 import { condition_key, permission } from "../../../gen/quartet/traits/v1/access_pb.ts";
+import { readOption } from "./options.ts";
 
 /** Reads a member of a request by its path in proto names, for example `delete.objects.key`; undefined: not present. */
 export type ReadMember = (path: string) => unknown;
@@ -48,7 +48,7 @@ const cache = new WeakMap<DescMethod, MethodPermissions>();
 export const methodPermissions = (method: DescMethod): MethodPermissions => {
   let known = cache.get(method);
   if (known === undefined) {
-    const declared = getOption(method, permission);
+    const declared = readOption(method, permission);
     if (declared.length === 0) throw new Error(`${method.name} declares no permission`);
     const permissions = declared.map((each) => readPermission(method, each));
     const lists = new Map(permissions.flatMap(({ list, element }) => (list && element ? [[list, element]] : [])));
@@ -84,7 +84,7 @@ export const elementReader = (read: ReadMember, list: string, element: Message, 
 
 const conditionsOf = (desc: DescMessage, prefix: string): ConditionMember[] =>
   desc.fields.flatMap((field) => {
-    const key = getOption(field, condition_key);
+    const key = readOption(field, condition_key);
     return key === "" ? [] : [{ path: `${prefix}${field.name}`, key, enumeration: field.enum }];
   });
 

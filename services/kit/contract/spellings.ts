@@ -1,7 +1,7 @@
 import type { DescEnum, DescField } from "@bufbuild/protobuf";
-import { getOption } from "@bufbuild/protobuf";
 
 import { public_name, public_value, wire_name, wire_value } from "../../../gen/quartet/traits/v1/binding_pb.ts";
+import { readOption } from "./options.ts";
 
 /** The spellings of one field in bodies. */
 export interface FieldSpellings {
@@ -58,8 +58,8 @@ export const fieldSpellings = (field: DescField): FieldSpellings => {
   let spellings = fieldCache.get(field);
   if (spellings === undefined) {
     const pascal = pascalCase(field.name);
-    const wireName = getOption(field, wire_name) || pascal;
-    const publicName = getOption(field, public_name) || wireName;
+    const wireName = readOption(field, wire_name) || pascal;
+    const publicName = readOption(field, public_name) || wireName;
     const lowerCamel = pascal.charAt(0).toLowerCase() + pascal.slice(1);
     const accepted = [...new Set([wireName, publicName, pascal, lowerCamel, field.name])];
     spellings = { wireName, publicName, accepted };
@@ -85,8 +85,8 @@ const readEnum = (desc: DescEnum): EnumSpellings => {
   for (const value of desc.values) {
     if (value.number === 0 && value.name.endsWith("UNSPECIFIED")) continue;
     const own = value.name.startsWith(prefix) ? value.name.slice(prefix.length) : value.name;
-    const wireValue = getOption(value, wire_value) || own;
-    const publicValue = getOption(value, public_value) || wireValue;
+    const wireValue = readOption(value, wire_value) || own;
+    const publicValue = readOption(value, public_value) || wireValue;
     const entry = { number: value.number, wireValue, publicValue };
     byNumber.set(value.number, entry);
     for (const text of [own, publicValue, wireValue]) byText.set(text, entry);

@@ -1,10 +1,11 @@
 import type { DescEnum, DescEnumValue } from "@bufbuild/protobuf";
-import { getOption, hasOption } from "@bufbuild/protobuf";
+import { hasOption } from "@bufbuild/protobuf";
 import type { GenEnum } from "@bufbuild/protobuf/codegenv2";
 
 import { Protocol } from "../../../gen/quartet/traits/v1/api_pb.ts";
 import type { Code, FaultVariant } from "../../../gen/quartet/traits/v1/fault_pb.ts";
 import { error_domain, fault, FaultRole, FaultRoleSchema } from "../../../gen/quartet/traits/v1/fault_pb.ts";
+import { readOption } from "../contract/options.ts";
 
 /** The declaration of one reason for which a service refuses a call. */
 export interface FaultFacts {
@@ -125,7 +126,7 @@ export const fillMessage = (template: string, metadata: FaultMetadata): string =
   template.replace(/\{([a-z0-9_]+)\}/g, (_whole, key: string) => metadata[key] ?? "");
 
 const readTable = (reasons: DescEnum): FaultTable => {
-  const domain = getOption(reasons, error_domain);
+  const domain = readOption(reasons, error_domain);
   if (domain === "") throw new Error(`${reasons.typeName} declares no error_domain`);
   const facts = reasons.values.filter((value) => value.number !== 0).map((value) => readFacts(value, domain));
   const numbers = new Map(facts.map((fact) => [fact.number, fact]));
@@ -151,7 +152,7 @@ const readTable = (reasons: DescEnum): FaultTable => {
 
 const readFacts = (value: DescEnumValue, domain: string): FaultFacts => {
   if (!hasOption(value, fault)) throw new Error(`${value.name} of ${value.parent.typeName} declares no fault`);
-  const declared = getOption(value, fault);
+  const declared = readOption(value, fault);
   if (declared.name === "" || declared.httpStatus === 0 || declared.code === 0 || declared.message === "")
     throw new Error(`${value.name} of ${value.parent.typeName} declares an incomplete fault`);
   return {

@@ -1,5 +1,5 @@
 import type { DescEnum, DescField, DescMethod, Message } from "@bufbuild/protobuf";
-import { getOption, hasOption } from "@bufbuild/protobuf";
+import { hasOption } from "@bufbuild/protobuf";
 
 import { paginated } from "../../../gen/quartet/traits/v1/api_pb.ts";
 import { FaultRole } from "../../../gen/quartet/traits/v1/fault_pb.ts";
@@ -7,6 +7,7 @@ import { fieldSpellings } from "../contract/spellings.ts";
 import { faultTable, roleFault } from "../faults/service-error.ts";
 import type { Caller } from "../identity/caller.ts";
 import type { PageTokens } from "./page-tokens.ts";
+import { readOption } from "../contract/options.ts";
 
 /** How a service pages its listings. */
 export interface PagesOptions {
@@ -111,7 +112,7 @@ const pageMembersOf = (method: DescMethod): PageMembers => {
   let members = pageMembers.get(method);
   if (members === undefined) {
     if (!hasOption(method, paginated)) throw new Error(`${method.name} is not declared as paginated`);
-    const { inputToken, pageSize } = getOption(method, paginated);
+    const { inputToken, pageSize } = readOption(method, paginated);
     const fieldOf = (name: string) => method.input.fields.find((field) => field.name === name);
     const tokenField = fieldOf(inputToken);
     if (tokenField === undefined) throw new Error(`${method.name} has no member ${inputToken}`);

@@ -1,7 +1,8 @@
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
-import { getOption, ScalarType } from "@bufbuild/protobuf";
+import { ScalarType } from "@bufbuild/protobuf";
 
 import { http_payload } from "../../../gen/quartet/traits/v1/binding_pb.ts";
+import { readOption } from "../contract/options.ts";
 
 /** The position of the payload in a message's bytes: as the last member, it extends to their end. */
 interface PayloadPlace {
@@ -21,7 +22,7 @@ export type PayloadFinder = (opening: Uint8Array, messageBytes: number) => Paylo
  */
 export const payloadField = (desc: DescMessage): DescField | undefined =>
   desc.fields.find(
-    (field) => field.fieldKind === "scalar" && field.scalar === ScalarType.BYTES && getOption(field, http_payload),
+    (field) => field.fieldKind === "scalar" && field.scalar === ScalarType.BYTES && readOption(field, http_payload),
   );
 
 /** The finder of one payload member. */
