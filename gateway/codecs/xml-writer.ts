@@ -1,10 +1,11 @@
-import type { DescMessage, Message } from "@bufbuild/protobuf";
+import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
+import { ScalarType } from "@bufbuild/protobuf";
 
 import { TimestampFormat } from "../../gen/quartet/traits/v1/binding_pb.ts";
 import type { FieldContract } from "../../services/kit/contract/contract.ts";
 import { messageContract } from "../../services/kit/contract/contract.ts";
 import { getField, isInstant, isUnset } from "../values/scalars.ts";
-import { valueToText } from "../values/writing.ts";
+import { textWriter } from "../values/writing.ts";
 import type { DialectSpelling } from "../dialects/dialect.ts";
 
 export const xmlDeclaration = '<?xml version="1.0" encoding="UTF-8"?>\n';
@@ -13,7 +14,7 @@ export const xmlDeclaration = '<?xml version="1.0" encoding="UTF-8"?>\n';
 export const writeXmlRoot = (name: string, message: Message, desc: DescMessage, spelling: DialectSpelling): string => {
   const { xmlNamespace } = spelling.dialect;
   const namespace = xmlNamespace === undefined ? "" : ` xmlns="${xmlNamespace}"`;
-  return xmlDeclaration + writeElement(name, namespace, message, desc, spelling, true);
+  return xmlDeclaration + writeXmlElement(name, namespace, message, desc, spelling);
 };
 
 /** Writes a message as an element; `attributes` begin with a space, or are empty. */
@@ -23,98 +24,214 @@ export const writeXmlElement = (
   message: Message,
   desc: DescMessage,
   spelling: DialectSpelling,
-): string => writeElement(name, attributes, message, desc, spelling, true);
+): string => {
+  const out: Output = { text: "" };
+  writeElement(out, tagsOf(name), attributes, message, contentWriter(desc, spelling), true);
+  return out.text;
+};
 
 /** Writes an element that holds only text. */
 export const writeXmlText = (name: string, text: string): string => `<${name}>${escapeText(text)}</${name}>`;
 
+/** The document so far. */
+interface Output {
+  text: string;
+}
+
+/** The tags of elements of one name, made once. */
+interface Tags {
+  readonly name: string;
+  readonly opening: string;
+  readonly closing: string;
+  readonly empty: string;
+}
+
+const tagsOf = (name: string): Tags => ({
+  name,
+  opening: `<${name}>`,
+  closing: `</${name}>`,
+  empty: `<${name}/>`,
+});
+
+/** Adds one value to a document. `isTop`: it is a member of the document's own message. */
+type ValueWriter = (out: Output, value: unknown, isTop: boolean) => void;
+
+/** Writes the members of one message type in one dialect. */
+interface ContentWriter {
+  /** The attributes of the element, each with a space before it. */
+  attributes(message: Message): string;
+  content(out: Output, message: Message, isTop: boolean): void;
+}
+
+const compiled = new WeakMap<DialectSpelling, WeakMap<DescMessage, ContentWriter>>();
+
+/** The writer of a message type, compiled once for each dialect: a listing writes thousands of the same. */
+const contentWriter = (desc: DescMessage, spelling: DialectSpelling): ContentWriter => {
+  const own = compiled.get(spelling) ?? new WeakMap<DescMessage, ContentWriter>();
+  compiled.set(spelling, own);
+  let writer = own.get(desc);
+  if (writer === undefined) {
+    writer = compileContent(desc, spelling);
+    own.set(desc, writer);
+  }
+  return writer;
+};
+
+const compileContent = (desc: DescMessage, spelling: DialectSpelling): ContentWriter => {
+  const fields = messageContract(desc).bodyFields;
+  const inside = fields.filter(({ xml }) => !xml.isAttribute);
+  const attributes = fields.filter(({ xml }) => xml.isAttribute).map((field) => compileAttribute(field, spelling));
+  // Compiled when the first message is written: a type may contain itself.
+  let members: readonly { readonly field: FieldContract; readonly write: ValueWriter }[] | undefined;
+  return {
+    attributes: (message) => attributes.reduce((text, write) => text + write(message), ""),
+    content: (out, message, isTop) => {
+      members ??= inside.map((field) => ({ field, write: compileField(field, spelling) }));
+      for (const { field, write } of members) {
+        const value = getField(message, field.desc);
+        if (value !== undefined) write(out, value, isTop);
+      }
+    },
+  };
+};
+
 const writeElement = (
-  name: string,
+  out: Output,
+  tags: Tags,
   attributes: string,
   message: Message,
-  desc: DescMessage,
-  spelling: DialectSpelling,
+  writer: ContentWriter,
   isTop: boolean,
-): string => {
-  let opening = `<${name}${attributes}`;
-  let content = "";
-  for (const field of messageContract(desc).bodyFields) {
-    const value = getField(message, field.desc);
-    if (value === undefined) continue;
-    if (field.xml.isAttribute) opening += writeAttribute(field, value, spelling);
-    else if (field.xml.isText) content += escapeText(simpleText(field, value, spelling) ?? "");
-    else content += writeField(field, value, spelling, isTop);
-  }
-  return content === "" ? `${opening}/>` : `${opening}>${content}</${name}>`;
+): void => {
+  const given = attributes + writer.attributes(message);
+  const before = out.text;
+  out.text += given === "" ? tags.opening : `<${tags.name}${given}>`;
+  const { length } = out.text;
+  writer.content(out, message, isTop);
+  if (out.text.length > length) out.text += tags.closing;
+  else out.text = before + (given === "" ? tags.empty : `<${tags.name}${given}/>`);
 };
 
 /** An attribute with a prefix also declares the prefix, as the readers of such documents expect. */
-const writeAttribute = (field: FieldContract, value: unknown, spelling: DialectSpelling): string => {
-  const text = simpleText(field, value, spelling);
-  if (text === undefined || text === "") return "";
-  const declaration = field.wireName.startsWith("xsi:") ? ' xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"' : "";
-  return `${declaration} ${field.wireName}="${escapeText(text)}"`;
+const compileAttribute = (field: FieldContract, spelling: DialectSpelling): ((message: Message) => string) => {
+  const { wireName: name } = field;
+  const declaration = name.startsWith("xsi:") ? ' xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"' : "";
+  const toText = simpleText(field, spelling);
+  return (message) => {
+    const value = getField(message, field.desc);
+    const text = value === undefined ? undefined : toText(value);
+    return text === undefined || text === "" ? "" : `${declaration} ${name}="${escapeText(text)}"`;
+  };
 };
 
-const writeField = (field: FieldContract, value: unknown, spelling: DialectSpelling, isTop: boolean): string => {
-  const name = spelling.member(field);
+const compileField = (field: FieldContract, spelling: DialectSpelling): ValueWriter => {
   const { desc } = field;
-  if (desc.fieldKind === "list") return writeList(name, field, value as unknown[], spelling, isTop);
-  if (desc.fieldKind === "map") return writeMap(name, field, value as Record<string, unknown>, spelling, false);
-  if (desc.fieldKind === "message" && !isInstant(desc))
-    return writeMessage(name, value as Message, desc.message, spelling);
-  if (isUnset(desc, value) && !field.constraints.isRequired) return "";
-  const text = simpleText(field, value, spelling);
-  return text === undefined ? "" : writeXmlText(name, text);
+  if (field.xml.isText) {
+    const toText = simpleText(field, spelling);
+    return (out, value) => {
+      const text = toText(value) ?? "";
+      out.text += escapeText(text);
+    };
+  }
+  const tags = tagsOf(spelling.member(field));
+  if (desc.fieldKind === "list") return compileList(tags, field, spelling);
+  if (desc.fieldKind === "map") return compileMap(tags, field, spelling);
+  if (desc.fieldKind === "message" && !isInstant(desc)) return compileMessage(tags, desc.message, spelling);
+  const toText = simpleText(field, spelling);
+  const isWritten = field.constraints.isRequired ? always : presenceOf(desc);
+  const escape = isPlain(desc) ? asItIs : escapeText;
+  return (out, value) => {
+    if (!isWritten(value)) return;
+    const text = toText(value);
+    if (text !== undefined) out.text += tags.opening + escape(text) + tags.closing;
+  };
 };
 
-const writeMessage = (name: string, message: Message, desc: DescMessage, spelling: DialectSpelling): string => {
+const always = (): boolean => true;
+const asItIs = (text: string): string => text;
+
+/** Whether a value of the field counts as set; a field whose values all do costs no look at them. */
+const presenceOf = (desc: DescField): ((value: unknown) => boolean) => {
+  const hasDefault = isUnset(desc, desc.fieldKind === "enum" ? 0 : "");
+  return hasDefault ? (value) => !isUnset(desc, value) : always;
+};
+
+/** Whether the texts of a field never need escapes. */
+const isPlain = (desc: DescField): boolean =>
+  isInstant(desc) || (desc.fieldKind === "scalar" && desc.scalar !== ScalarType.STRING);
+
+const compileMessage = (tags: Tags, desc: DescMessage, spelling: DialectSpelling): ValueWriter => {
   const { wrapped } = messageContract(desc);
-  if (wrapped === undefined) return writeElement(name, "", message, desc, spelling, false);
-  const value = getField(message, wrapped.desc);
-  return wrapped.desc.fieldKind === "list"
-    ? writeList(name, wrapped, value as unknown[], spelling, true)
-    : writeMap(name, wrapped, value as Record<string, unknown>, spelling, true);
+  if (wrapped === undefined) {
+    const writer = contentWriter(desc, spelling);
+    return (out, value) => writeElement(out, tags, "", value as Message, writer, false);
+  }
+  const compile = wrapped.desc.fieldKind === "list" ? compileList : compileMap;
+  const write = compile(tags, wrapped, spelling);
+  // What only wraps a list or a map is written also if that is empty.
+  return (out, value) => write(out, getField(value as Message, wrapped.desc), true);
 };
 
-const writeList = (
-  name: string,
-  field: FieldContract,
-  items: readonly unknown[],
-  spelling: DialectSpelling,
-  writesEmpty: boolean,
-): string => {
-  if (field.xml.isFlattened) return items.map((item) => writeItem(name, field, item, spelling)).join("");
-  if (items.length === 0) return writesEmpty ? `<${name}/>` : "";
-  const memberName = field.xml.memberName ?? "member";
-  return `<${name}>${items.map((item) => writeItem(memberName, field, item, spelling)).join("")}</${name}>`;
+const compileList = (tags: Tags, field: FieldContract, spelling: DialectSpelling): ValueWriter => {
+  if (field.xml.isFlattened) {
+    const writeItem = compileItem(tags, field, spelling);
+    return (out, items) => {
+      for (const item of items as readonly unknown[]) writeItem(out, item, false);
+    };
+  }
+  const writeItem = compileItem(tagsOf(field.xml.memberName ?? "member"), field, spelling);
+  return (out, items, writesEmpty) => {
+    if ((items as readonly unknown[]).length === 0) {
+      if (writesEmpty) out.text += tags.empty;
+      return;
+    }
+    out.text += tags.opening;
+    for (const item of items as readonly unknown[]) writeItem(out, item, false);
+    out.text += tags.closing;
+  };
 };
 
-const writeMap = (
-  name: string,
-  field: FieldContract,
-  map: Record<string, unknown>,
-  spelling: DialectSpelling,
-  writesEmpty: boolean,
-): string => {
-  const entries = Object.entries(map).map(
-    ([key, value]) => writeXmlText("key", key) + writeItem("value", field, value, spelling),
-  );
-  if (field.xml.isFlattened) return entries.map((entry) => `<${name}>${entry}</${name}>`).join("");
-  if (entries.length === 0) return writesEmpty ? `<${name}/>` : "";
-  const entryName = field.xml.memberName ?? "entry";
-  return `<${name}>${entries.map((entry) => `<${entryName}>${entry}</${entryName}>`).join("")}</${name}>`;
+/** An empty map is written only where it is wrapped. */
+const compileMap = (tags: Tags, field: FieldContract, spelling: DialectSpelling): ValueWriter => {
+  const writeItem = compileItem(tagsOf("value"), field, spelling);
+  const { isFlattened } = field.xml;
+  const entryTags = isFlattened ? tags : tagsOf(field.xml.memberName ?? "entry");
+  return (out, map, writesEmpty) => {
+    const entries = Object.entries(map as Record<string, unknown>);
+    if (entries.length === 0) {
+      if (writesEmpty && !isFlattened) out.text += tags.empty;
+      return;
+    }
+    if (!isFlattened) out.text += tags.opening;
+    for (const [key, value] of entries) {
+      out.text += entryTags.opening + writeXmlText("key", key);
+      writeItem(out, value, false);
+      out.text += entryTags.closing;
+    }
+    if (!isFlattened) out.text += tags.closing;
+  };
 };
 
-const writeItem = (name: string, field: FieldContract, value: unknown, spelling: DialectSpelling): string =>
-  field.desc.message === undefined || isInstant(field.desc)
-    ? writeXmlText(name, simpleText(field, value, spelling) ?? "")
-    : writeMessage(name, value as Message, field.desc.message, spelling);
-
-const simpleText = (field: FieldContract, value: unknown, spelling: DialectSpelling): string | undefined => {
-  const text = valueToText(field, value, TimestampFormat.DATE_TIME, spelling);
-  return field.isPercentEncoded && text !== undefined ? encodeURIComponent(text) : text;
+const compileItem = (tags: Tags, field: FieldContract, spelling: DialectSpelling): ValueWriter => {
+  const { message } = field.desc;
+  if (message !== undefined && !isInstant(field.desc)) return compileMessage(tags, message, spelling);
+  const toText = simpleText(field, spelling);
+  return (out, value) => {
+    out.text += tags.opening + escapeText(toText(value) ?? "") + tags.closing;
+  };
 };
+
+const simpleText = (field: FieldContract, spelling: DialectSpelling): ((value: unknown) => string | undefined) => {
+  const toText = textWriter(field, TimestampFormat.DATE_TIME, spelling);
+  if (!field.isPercentEncoded) return toText;
+  return (value) => {
+    const text = toText(value);
+    return text === undefined ? undefined : encodeURIComponent(text);
+  };
+};
+
+/** Texts of other characters than these need a closer look. */
+const plainText = /^[ !#-%'-;=?-~]*$/;
 
 const special = /[&<>"\r\n\t]|[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;
 
@@ -130,4 +247,5 @@ const escapes: Readonly<Record<string, string>> = {
 };
 
 /** Characters that XML cannot contain become U+FFFD; clients avoid that with `encoding-type=url`. */
-const escapeText = (text: string): string => text.replace(special, (each) => escapes[each] ?? "\uFFFD");
+const escapeText = (text: string): string =>
+  plainText.test(text) ? text : text.replace(special, (each) => escapes[each] ?? "\uFFFD");

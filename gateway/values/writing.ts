@@ -13,22 +13,26 @@ export const stringToDialect = (field: FieldContract, value: string, spelling: D
   return hasDialectValues(field) ? spelling.value(value) : value;
 };
 
-/**
- * Writes one value of a field (or of a list's element) as text, for headers and XML; undefined if it has no spelling.
- * `format` is that of instants without a trait.
- */
+/** Writes a value of a field (or of a list's element) as text, for headers and XML; undefined if it has no spelling. */
 export const valueToText = (
   field: FieldContract,
   value: unknown,
   format: TimestampFormat,
   spelling: DialectSpelling,
-): string | undefined => {
+): string | undefined => textWriter(field, format, spelling)(value);
+
+type TextWriter = (value: unknown) => string | undefined;
+
+/** The writer of a field's values in a dialect. `format` is that of instants without a trait. */
+export const textWriter = (field: FieldContract, format: TimestampFormat, spelling: DialectSpelling): TextWriter => {
   const { desc } = field;
-  if (desc.enum !== undefined) return enumToText(desc.enum, value as number, spelling);
-  if (isInstant(desc)) return instantToText(value as Timestamp, field.timestampFormat || format);
-  if (desc.scalar === undefined) throw new Error(`${desc.name} is not a text`);
-  if (desc.scalar === ScalarType.STRING) return stringToDialect(field, value as string, spelling);
-  return scalarToText(desc.scalar, value);
+  const { enum: enumeration, scalar } = desc;
+  if (enumeration !== undefined) return (value) => enumToText(enumeration, value as number, spelling);
+  if (isInstant(desc)) return (value) => instantToText(value as Timestamp, field.timestampFormat || format);
+  if (scalar === undefined) throw new Error(`${desc.name} is not a text`);
+  if (scalar !== ScalarType.STRING) return (value) => scalarToText(scalar, value);
+  if (holdsArn(field)) return (value) => spelling.arn(value as string);
+  return hasDialectValues(field) ? (value) => spelling.value(value as string) : (value) => value as string;
 };
 
 const arnFields = new WeakMap<FieldContract, boolean>();
