@@ -73,7 +73,7 @@ await runProcess(log, async (control) => {
     ids: randomIds,
     log,
     hosts: config.hosts,
-    region: config.region,
+    region: config.signatureRegions === "any" ? undefined : config.region,
     brandWord: config.brandWord,
     metrics,
     originSources: originSources(connections, { minter, clock: systemClock, allowedOrigins: config.allowedOrigins }),

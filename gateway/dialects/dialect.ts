@@ -32,6 +32,10 @@ export interface Dialect {
   readonly signingNames: Readonly<Record<string, readonly string[]>>;
 }
 
+/** The service names of all APIs, one each, as signatures carry them. */
+export const servedNames = ({ signingNames }: Pick<Dialect, "signingNames">): readonly string[] =>
+  Object.values(signingNames).flatMap(([name]) => name ?? []);
+
 /** Translates documented spellings into those of a dialect and back. Header names are lower case. */
 export interface DialectSpelling extends WireNames {
   readonly dialect: Dialect;

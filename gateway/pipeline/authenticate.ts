@@ -2,6 +2,7 @@ import type { TLSSocket } from "node:tls";
 
 import { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
 import type { Caller } from "../../services/kit/identity/caller.ts";
+import { servedNames } from "../dialects/dialect.ts";
 import type { Gateway } from "../gateway.ts";
 import type { RequestHead } from "../http/request-head.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
@@ -41,6 +42,7 @@ export const authenticate = async (
     accessKeys: gateway.accessKeys,
     clock: gateway.clock,
     signingNames: dialect.signingNames[api.name] ?? [],
+    servedNames: () => servedNames(dialect),
     region: gateway.region,
     resource: isXml ? identity.path : undefined,
     doubleEncodePath: !isXml,

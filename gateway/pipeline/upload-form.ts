@@ -11,6 +11,7 @@ import { responseHead } from "../bindings/bind-response.ts";
 import { boundHeaders } from "../bindings/request-headers.ts";
 import { writeXmlText, xmlDeclaration } from "../codecs/xml-writer.ts";
 import type { DialectSpelling } from "../dialects/dialect.ts";
+import { servedNames } from "../dialects/dialect.ts";
 import { boundaryOf } from "../forms/multipart-reader.ts";
 import { readForm } from "../forms/read-form.ts";
 import type { Gateway } from "../gateway.ts";
@@ -86,6 +87,7 @@ export const authenticateForm = (gateway: Gateway, exchange: HttpExchange, form:
     accessKeys: gateway.accessKeys,
     clock: gateway.clock,
     signingNames: dialect.signingNames[form.identity.binding.api.name] ?? [],
+    servedNames: () => servedNames(dialect),
     region: gateway.region,
   });
   return { caller: withOrigin(caller, exchange, signature), fields, file: boundedFile(form.file, bytesMin, bytesMax) };

@@ -144,7 +144,10 @@ export const readCredential = (
 
 /** The scope that a claim must have. */
 export interface ExpectedScope {
+  /** The names of the API that the request is for. */
   readonly services: readonly string[];
+  /** The names of all APIs, one each: what a refusal of any other name lists. Unset: those of this one. */
+  readonly served?: (() => readonly string[]) | undefined;
   /** Unset: any. */
   readonly region: string | undefined;
   readonly terminator: string;
@@ -162,7 +165,7 @@ export const checkScope = (claim: SignatureClaim, expected: ExpectedScope, regio
     refuse({ part: "terminator", given: claim.terminator, expected: expected.terminator });
   if (!/^\d{8}$/.test(claim.date)) refuse({ part: "date", given: claim.date, expected: "yyyymmdd" });
   if (!expected.services.includes(claim.service))
-    refuse({ part: "service", given: claim.service, expected: expected.services.join(", ") });
+    refuse({ part: "service", given: claim.service, expected: expectedServices(claim.service, expected) });
   if (expected.region === undefined) return;
   const { region } = expected;
   const isCovered =
@@ -170,6 +173,12 @@ export const checkScope = (claim: SignatureClaim, expected: ExpectedScope, regio
       ? (regionSet ?? "").split(",").some((pattern) => coversRegion(pattern.trim(), region))
       : claim.region === region;
   if (!isCovered) refuse({ part: "region", given: claim.region ?? regionSet ?? "", expected: region, region });
+};
+
+/** The names of the API, or where no API has the given one, of all that are served here. */
+const expectedServices = (given: string, { services, served }: ExpectedScope): string => {
+  const all = served?.() ?? services;
+  return (all.includes(given) ? services : all).join(" or ");
 };
 
 /** `*` matches any characters, as in `us-*`. */

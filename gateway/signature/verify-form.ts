@@ -12,7 +12,10 @@ import type { RequestSignature, SignedHead } from "./verify.ts";
 import { keyOf, parseBasicInstant, signatureVersionOf } from "./verify.ts";
 
 /** A form that uploads a file, and the parts that its signature is verified with. */
-export interface SignedForm extends Pick<SignedHead, "brand" | "accessKeys" | "clock" | "signingNames" | "region"> {
+export interface SignedForm extends Pick<
+  SignedHead,
+  "brand" | "accessKeys" | "clock" | "signingNames" | "servedNames" | "region"
+> {
   /**
    * The fields before the file by lower-case name, with `bucket` also if it is in the URL, and with the file's name
    * filled into `key`.
@@ -43,7 +46,7 @@ export const verifyForm = (form: SignedForm): VerifiedForm => {
   const claim = readFormClaim(form);
   checkScope(
     claim,
-    { services: form.signingNames, region: form.region, terminator: brand.terminator },
+    { services: form.signingNames, served: form.servedNames, region: form.region, terminator: brand.terminator },
     fields.get(`${brand.headerPrefix}region-set`),
   );
   const accessKey = keyOf(form.accessKeys, claim.accessKeyId, fields.get(`${brand.headerPrefix}security-token`));

@@ -37,6 +37,8 @@ export interface SignedHead {
   readonly clock: Clock;
   /** The service names that the credential scope may carry. */
   readonly signingNames: readonly string[];
+  /** The service names of all APIs, for the refusal of any other. Unset: those of this one. */
+  readonly servedNames?: (() => readonly string[]) | undefined;
   /** The region that the credential scope must carry. Unset: any. */
   readonly region?: string | undefined;
   /** For object storage, the path with its bucket. Unset: presigned URLs of version 2 are refused. */
@@ -96,7 +98,12 @@ export const verifyHead = (request: SignedHead): VerifiedHead => {
 
   checkScope(
     claim,
-    { services: request.signingNames, region: request.region, terminator: brand.terminator },
+    {
+      services: request.signingNames,
+      served: request.servedNames,
+      region: request.region,
+      terminator: brand.terminator,
+    },
     brandHeader(headers, brand, "region-set") ?? brandParameter(query, brand, "Region-Set"),
   );
   const time = readTime(claim, headers, query, brand);

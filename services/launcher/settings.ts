@@ -97,6 +97,7 @@ export const gatewaySettings = {
   certificateKey: text("", "PEM file of the key of that certificate."),
   adminListen: address(defaultAddress("gateway", "admin"), "Where /livez, /readyz and /metrics are served."),
   hosts: list(["localhost"], "Host names of the gateway itself; a label before one of them names a bucket or an API."),
+  signatureRegions: choice(["own", "any"], "Regions that signatures may name: the installation's, or any."),
   brandWord: text("svc", "Word of the documented dialect in header names, ARNs and algorithms."),
   identityListen: address(defaultAddress("gateway", "rpc"), "Where the RPCs of identities and sessions are served."),
   identityAddress: text(

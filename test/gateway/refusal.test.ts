@@ -132,14 +132,14 @@ const overXml: readonly Row[] = [
     (to) => to.authorized("us-east-1", "eu-west-1"),
     400,
     "AuthorizationHeaderMalformed",
-    "The credential scope of the signature is wrong.",
+    'The credential scope of the signature is wrong: its region is "eu-west-1", expected is us-east-1.',
   ],
   [
     "WRONG_QUERY_SCOPE",
     (to) => to.presigned({ "X-Amz-Date": "20260103T030405Z" }),
     400,
     "AuthorizationQueryParametersError",
-    "The credential scope of the signature is wrong.",
+    'The credential scope of the signature is wrong: its date is "20260102", expected is 20260103.',
   ],
   [
     "MISSING_DATE",
@@ -465,7 +465,7 @@ const overJson: readonly Row[] = [
     (to) => to.json(readers, [/us-east-1/, "eu-west-1"]),
     403,
     "InvalidSignatureException",
-    "The credential scope of the signature is wrong.",
+    'The credential scope of the signature is wrong: its region is "eu-west-1", expected is us-east-1.',
   ],
   [
     "UNKNOWN_ACCESS_KEY",
