@@ -9,14 +9,15 @@ import { setField } from "../values/scalars.ts";
 
 /**
  * The messages of a streamed request after its first: one for each piece of the body as it arrives and, if the body has
- * trailers, a last one with their members. Throws what the body throws, which ends the call, so that the service never
- * stores a partial body as complete.
+ * trailers, a last one with their members. The body is opened when the first of them is asked for. Throws what the body
+ * throws, which ends the call, so that the service never stores a partial body as complete.
  */
 export async function* streamedBody(
   method: MethodContract,
-  body: DecodedBody,
+  openBody: () => DecodedBody,
   reading: Reading,
 ): AsyncGenerator<Message> {
+  const body = openBody();
   const { localName } = payloadOf(method).desc;
   for await (const piece of body) yield create(method.desc.input, { [localName]: piece });
   if (body.trailers.size > 0) yield trailerMessage(method, body.trailers, reading);

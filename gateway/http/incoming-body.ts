@@ -19,10 +19,13 @@ export interface IncomingBody {
   /** Whether one of the reading methods was called. */
   isBegun(): boolean;
   /**
-   * The whole body, which counts to the budget until the request is answered. Rejects with BODY_TOO_LARGE, SLOW_BODY,
-   * INCOMPLETE_BODY and BUSY.
+   * The whole body, which counts to the budget until the request is answered; of a request that was not signed at most
+   * half as much. Rejects with BODY_TOO_LARGE, SLOW_BODY, INCOMPLETE_BODY and BUSY.
    */
-  readWhole(decode?: (source: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>): Promise<Buffer>;
+  readWhole(
+    decode?: (source: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>,
+    isSigned?: boolean,
+  ): Promise<Buffer>;
   /** The whole of a small body, which also counts. Rejects with SLOW_BODY, INCOMPLETE_BODY and BUSY. */
   readSmall(): Promise<Buffer>;
   /** The pieces as they arrive; they are read from the network only as they are consumed. Can be iterated once. */
@@ -67,17 +70,18 @@ export const openIncomingBody = (
     isAwaited: () => isAwaited,
     isBegun: () => isBegun,
     pieces,
-    readWhole: async (decode) => {
+    readWhole: async (decode, isSigned = true) => {
       if (declared === 0) return noBytes;
-      if ((declared ?? 0) > limits.bodyBytesMax) throw refusal(ErrorReason.BODY_TOO_LARGE);
+      const bytesMax = isSigned ? limits.bodyBytesMax : limits.unsignedBodyBytesMax;
+      if ((declared ?? 0) > bytesMax) throw refusal(ErrorReason.BODY_TOO_LARGE);
       if (decode === undefined) {
         begin();
-        const { stallTimeoutMs: stallMs, bodyTimeoutMs: timeoutMs, bodyBytesMax: bytesMax } = limits;
+        const { stallTimeoutMs: stallMs, bodyTimeoutMs: timeoutMs } = limits;
         return readAtOnce(request, { stallMs, timeoutMs, bytesMax }, openAccount());
       }
       const source = pieces();
       source.limitTime(limits.bodyTimeoutMs);
-      return collect(decode(source), limits.bodyBytesMax, openAccount());
+      return collect(decode(source), bytesMax, openAccount());
     },
     readSmall: async () => {
       if (declared === 0) return noBytes;

@@ -2,6 +2,8 @@
 export interface GatewayLimits {
   /** The largest body that is not streamed to its service. */
   readonly bodyBytesMax: number;
+  /** The same of a caller who did not sign, of whom everybody may be one. */
+  readonly unsignedBodyBytesMax: number;
   /** All bodies together that are not streamed to their services; further bytes are refused as busy. */
   readonly bodiesBytesMax: number;
   /** The longest request target. */
@@ -34,6 +36,7 @@ export interface GatewayLimits {
 
 export const defaultGatewayLimits: GatewayLimits = {
   bodyBytesMax: 4 * 1024 * 1024,
+  unsignedBodyBytesMax: 2 * 1024 * 1024,
   bodiesBytesMax: 256 * 1024 * 1024,
   targetLengthMax: 16 * 1024,
   headBytesMax: 32 * 1024,

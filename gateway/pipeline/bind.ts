@@ -1,9 +1,7 @@
 import type { Message } from "@bufbuild/protobuf";
 
 import { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
-import { FaultRole } from "../../gen/quartet/traits/v1/fault_pb.ts";
 import type { MethodContract } from "../../services/kit/contract/contract.ts";
-import { roleFault } from "../../services/kit/faults/service-error.ts";
 import { throwViolations } from "../../services/kit/validation/validate.ts";
 import type { ApiBinding } from "../api-binding.ts";
 import { bindBody, bindRequestLine, streamsBody, takesBody } from "../bindings/bind-request.ts";
@@ -20,15 +18,15 @@ import { ErrorReason, refusal } from "../refusal.ts";
 import { bindQuery } from "./bind-query.ts";
 import type { DecodedBody } from "../signature/decode-body.ts";
 import { decodeBody, decodeWhole } from "../signature/decode-body.ts";
+import type { Payload } from "../signature/payload.ts";
 import type { Reading } from "../values/reading.ts";
 import type { HttpExchange } from "./exchange.ts";
 import type { AuthenticatedRequest, BoundCall, Identity } from "./stages.ts";
 
 /**
  * Finds the method of a request and creates its request message. The request line and the headers are bound before
- * anything of the body is read, so that only a good request is answered with `100 Continue`. A document of an anonymous
- * caller is denied unread: only reading and uploading can be open to everybody. Rejects with the gateway's refusals and
- * with the service's refusals of access and of invalid input.
+ * anything of the body is read, so that only a good request is answered with `100 Continue`. Rejects with the gateway's
+ * refusals and with the service's refusal of invalid input.
  */
 export const bind = async (
   exchange: HttpExchange,
@@ -46,8 +44,6 @@ export const bind = async (
       ? findTarget(binding, head, spelling.dialect)
       : matchRoute(binding, { method: head.method, path: identity.path, query: head.query, hasHeader });
 
-  if (caller.isAnonymous && takesBody(method) && !streamsBody(method) && !exchange.body.isAbsent)
-    throw roleFault(binding.faults, FaultRole.ACCESS_DENIED, { action: method.desc.name, resource: identity.path });
   refuseRepeated(method, head.query, spelling.dialect);
 
   const reading: Reading = { spelling, violations: [] };
@@ -55,15 +51,15 @@ export const bind = async (
   if (streamsBody(method)) {
     if (head.headers["content-length"] === undefined && head.headers["transfer-encoding"] === undefined)
       throw refusal(ErrorReason.MISSING_CONTENT_LENGTH);
-    if (!exchange.body.isSmall || method.desc.methodKind !== "client_streaming")
-      return streamedCall(binding, method, message, () => decodeBody(payload, exchange.body.pieces()), reading);
     throwViolations(binding.faults, reading.violations);
+    if (!exchange.body.isSmall || method.desc.methodKind !== "client_streaming")
+      return streamedCall(binding, method, message, openerOf(exchange, payload), reading);
     const { bytes, trailers } = decodeWhole(payload, await exchange.body.readSmall());
     return { binding, method, message, more: wholeBody(method, message, bytes, trailers, reading) };
   }
   if (takesBody(method)) {
     const read = (source: AsyncIterable<Uint8Array>) => decodeBody(payload, source);
-    const body = authenticated.body ?? (await exchange.body.readWhole(read));
+    const body = authenticated.body ?? (await exchange.body.readWhole(read, !caller.isAnonymous));
     if (binding.api.protocol === Protocol.REST_XML) checkDocumentDigests(headers, body);
     bindBody(method, message, body, binding.codec, reading);
   }
@@ -81,7 +77,7 @@ export const matchRoute = (binding: ApiBinding, question: RouteQuestion): Method
   throw refusal(isKnown ? ErrorReason.METHOD_NOT_ALLOWED : ErrorReason.UNKNOWN_OPERATION);
 };
 
-/** The call of a method that streams its body, which is opened only if all members are of their types. */
+/** The call of a method that streams its body. Throws if a member is not of its type. */
 export const streamedCall = (
   binding: ApiBinding,
   method: MethodContract,
@@ -90,7 +86,15 @@ export const streamedCall = (
   reading: Reading,
 ): BoundCall => {
   throwViolations(binding.faults, reading.violations);
-  return { binding, method, message, more: streamedBody(method, openBody(), reading) };
+  return { binding, method, message, more: streamedBody(method, openBody, reading) };
+};
+
+/** Opens a body at once, or not before it is asked for if its client waits to be told that it is wanted. */
+const openerOf = ({ body }: HttpExchange, payload: Payload): (() => DecodedBody) => {
+  const open = (): DecodedBody => decodeBody(payload, body.pieces());
+  if (body.isAwaited()) return open;
+  const opened = open();
+  return () => opened;
 };
 
 /** `AWSEvents.PutEvents`: the part before the dot is the API's prefix in the dialect, or the documented one. */

@@ -10,6 +10,7 @@ import type { HttpExchange } from "./exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import type { GatewayLimits } from "../http/limits.ts";
 import type { RequestHead } from "../http/request-head.ts";
+import { Admission } from "./admission.ts";
 import { CallWatch } from "./call-watch.ts";
 import type { Answer, BoundCall, Identity } from "./stages.ts";
 
@@ -52,6 +53,7 @@ export const call = async (
     bodyFailure ??= thrown;
   };
   const watch = new CallWatch(exchange, health?.signal);
+  const admission = exchange.body.isAwaited() ? new Admission() : undefined;
   try {
     const method = desc as DescMethodStreaming;
     const isUpload = bound.more !== undefined;
@@ -59,8 +61,10 @@ export const call = async (
     watch.expectAnswer(isKnown && isUpload ? limits.uploadAnswerTimeoutMs : limits.answerTimeoutMs);
     const messages = isKnown
       ? new WholeRequests([bound.message, ...((bound.more ?? []) as readonly Message[])])
-      : requestMessages(bound.message, bound.more as AsyncIterable<Message>, watch, limits, noteFailure);
-    const response = await transport.stream(method, exchange.signal, undefined, header, messages);
+      : requestMessages(bound.message, bound.more as AsyncIterable<Message>, watch, limits, noteFailure, admission);
+    const headers = { ...header, ...admission?.headers };
+    const response = await transport.stream(method, exchange.signal, undefined, headers, messages);
+    admission?.answered(response.header);
     const answers = response.message[Symbol.asyncIterator]();
     const first = await firstAnswer(answers, response);
     if (first.done === true) throw new Error(`${desc.name} answered without a message`);
@@ -76,6 +80,7 @@ export const call = async (
     watch.rest();
     return { message: first.value, more: undefined };
   } catch (thrown) {
+    admission?.failed();
     watch.rest();
     throw bodyFailure ?? thrown;
   }
@@ -137,8 +142,11 @@ async function* requestMessages(
   watch: CallWatch,
   limits: GatewayLimits,
   noteFailure: (thrown: unknown) => void,
+  admission: Admission | undefined,
 ): AsyncGenerator<Message> {
   yield first;
+  // A client that waits for `100 Continue` is asked for its body only when the service wants it.
+  if (admission !== undefined && !(await admission.isWanted())) return;
   try {
     watch.rest();
     for await (const message of more) {

@@ -273,6 +273,21 @@ describe("a client that waits for 100 Continue", () => {
     expect(fixture.received[0]?.body).toBe("Emma");
   });
 
+  test("is not asked when the service refuses before it takes the content", async () => {
+    fixture.answer("PutBook", async (_context, requests) => {
+      await requests[Symbol.asyncIterator]().next();
+      throw fault(ErrorReason.NO_SUCH_BOOK, { book_name: "emma" });
+    });
+    const { socket, text } = await openSocket();
+    const headers = signUpload("/novels/emma", { expect: "100-continue" });
+    socket.write(headOf("PUT", "/novels/emma", { ...headers, "content-length": "4" }));
+    await eventually(() => text().includes("</Error>"), "the upload is refused");
+    expect(text()).not.toContain("100 Continue");
+    expect(text()).toContain("HTTP/1.1 404");
+    await eventually(() => socket.closed, "the connection ends");
+    fixture.answer("PutBook", () => ({}));
+  });
+
   test.each([
     // what is wrong, target, signed headers, headers that change on the way, status, words of the refusal
     ["the signature", "/novels/emma", {}, { "x-amz-date": "20260102T030406Z" }, 403, "SignatureDoesNotMatch"],

@@ -376,16 +376,22 @@ describe("transcoding", () => {
     },
   );
 
-  test.each([
-    // what the document is
-    ["<ShelfRules/>"],
-    ["<ShelfRules"],
-    [`<ShelfRules>${"<Rule/>".repeat(100_000)}</ShelfRules>`],
-  ])("a document of an anonymous caller is denied without being read: %.20s", async (body) => {
+  test("a document of an anonymous caller reaches the service, which decides", async () => {
     fixture.received.length = 0;
+    const body = "<ShelfRules/>";
     const response = await send(fixture.url, { method: "PUT", target: "/novels?rules", body }, {});
-    expect([response.status, fixture.received]).toEqual([403, []]);
-    expect(response.body).toContain("<Code>AccessDenied</Code>");
+    expect(response.status).toBe(200);
+    expect(fixture.received.map(({ method, caller }) => [method, caller.isAnonymous])).toEqual([
+      ["PutShelfRules", true],
+    ]);
+  });
+
+  test("a document of an anonymous caller has at most 2 MiB", async () => {
+    fixture.received.length = 0;
+    const body = `<ShelfRules>${" ".repeat(2 * 1024 * 1024)}</ShelfRules>`;
+    const response = await send(fixture.url, { method: "PUT", target: "/novels?rules", body }, {});
+    expect([response.status, fixture.received]).toEqual([400, []]);
+    expect(response.body).toContain("<Code>MaxMessageLengthExceeded</Code>");
   });
 
   test("a header of the dialect that is given twice in the query is refused, in whatever case", async () => {

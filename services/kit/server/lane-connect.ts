@@ -4,6 +4,7 @@ import type { Message } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import { codeToHttpStatus, endStreamToJson, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 
+import { admissionHeaders } from "../wire/admission.ts";
 import { endStreamFlag, frameParts } from "../wire/frame-parser.ts";
 import { acceptsGzip, decompress, isGzipEncoded } from "../wire/gzip.ts";
 import { settlesAtOnce } from "../wire/settles-at-once.ts";
@@ -90,9 +91,10 @@ export const serveConnectStream = async (
   const { headers } = request;
   const call = dispatcher.open(route, headers, readTimeout);
   const isGzipWanted = acceptsGzip(headers["connect-accept-encoding"] as string | undefined);
-  const begin = (length?: number): void => {
+  const begin = (length?: number, isAdmission = false): void => {
     if (response.headersSent) return;
     const lines = ["content-type", streamContentType, "x-request-id", call.requestId];
+    if (isAdmission) lines.push(admissionHeaders.announced, "1");
     if (length !== undefined) lines.push("content-length", String(length));
     if (isGzipWanted) lines.push("connect-content-encoding", "gzip");
     pushHeaders(lines, call.givenResponseHeader, "");
@@ -125,8 +127,13 @@ export const serveConnectStream = async (
     const isGzip = isGzipEncoded(headers["connect-content-encoding"] as string | undefined);
     const limitBytes = dispatcher.limits.streamMessageBytesMax;
     const decoding = { codec: route.input, isGzip, limitBytes };
-    const requests = messagesOf(bodyFrames(request, limitBytes, call), decoding, call);
-    const answers = dispatcher.stream(call, requests);
+    const received = messagesOf(bodyFrames(request, limitBytes, call), decoding, call);
+    const isAsked = headers[admissionHeaders.asked] !== undefined && route.method.methodKind === "client_streaming";
+    const announce = (): void => {
+      begin(undefined, true);
+      response.flushHeaders();
+    };
+    const answers = dispatcher.stream(call, isAsked ? announcing(received, announce) : received);
     const turn = new Turn();
     let asked: Promise<IteratorResult<Message>> | undefined;
     try {
@@ -154,6 +161,19 @@ export const serveConnectStream = async (
   } catch (thrown) {
     fail(thrown);
   }
+};
+
+/** Announces that the call was admitted when its second message is asked for. */
+const announcing = (requests: AsyncIterator<Message>, announce: () => void): AsyncIterator<Message> => {
+  let taken = 0;
+  return {
+    next: () => {
+      taken += 1;
+      if (taken === 2) announce();
+      return requests.next();
+    },
+    return: async () => (await requests.return?.()) ?? { done: true, value: undefined },
+  };
 };
 
 /** Up to this size a message that may be the only one of its answer waits a moment, to be sent with its end. */
