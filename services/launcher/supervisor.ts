@@ -49,15 +49,10 @@ const restartDelayMsMax = 10_000;
 const steadyMs = 30_000;
 
 /**
- * Settings of the platform. By default glibc returns freed blocks of a body's size to the system at once, which costs
- * more than the copy itself, and with the default of four threads for files a few slow syncs delay every read.
+ * Settings of the platform: with the default of four threads for files a few slow syncs delay every read. The allocator
+ * keeps its own settings, with which it gives memory back after a burst (services/decisions/0069).
  */
-const platformEnvironment = {
-  UV_THREADPOOL_SIZE: "16",
-  MALLOC_TRIM_THRESHOLD_: "268435456",
-  MALLOC_TOP_PAD_: "16777216",
-  MALLOC_MMAP_THRESHOLD_: "268435456",
-};
+const platformEnvironment = { UV_THREADPOOL_SIZE: "16" };
 
 /** Starts a process and resolves when it is ready; rejects if it ends before that or exceeds a limit of the start. */
 export const supervise = async (options: SupervisedOptions): Promise<Supervised> => {

@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -33,6 +33,15 @@ test("a process that dies again and again waits twice as long each time, from 20
     await eventually(() => supervised.urls["pid"] !== pid, "the process is ready again");
   }
   expect(lines.map(({ waitMs }) => waitMs)).toEqual([200, 400, 200, 400]);
+});
+
+test("a process keeps the allocator's own settings, with which it gives memory back", async () => {
+  const env = { PATH: process.env["PATH"] };
+  const supervised = await supervise({ ...optionsOf("ready-process.ts", new FakeClock()), env: () => env });
+  onTestFinished(() => supervised.stop(1_000));
+  const environment = await readFile(`/proc/${supervised.pid}/environ`, "utf8");
+  const names = environment.split("\0").map((line) => line.split("=", 1)[0]);
+  expect(names.filter((name) => /^(MALLOC|UV)_/.test(name ?? ""))).toEqual(["UV_THREADPOOL_SIZE"]);
 });
 
 describe("a start", () => {
