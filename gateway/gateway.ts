@@ -14,6 +14,7 @@ import type { ApiBinding, ServiceConnection } from "./api-binding.ts";
 import { bindApi } from "./api-binding.ts";
 import type { OriginSource } from "./cross-origin/origin-source.ts";
 import type { Dialects } from "./dialects/dialects.ts";
+import type { KeyUse } from "./identity/key-uses.ts";
 import { dialectsOf } from "./dialects/dialects.ts";
 import { ByteBudget } from "./http/byte-budget.ts";
 import type { GatewayLimits } from "./http/limits.ts";
@@ -36,6 +37,8 @@ export interface GatewayOptions {
   readonly limits?: Partial<GatewayLimits>;
   /** The rules of each API for scripts of other origins, by the API's name. An API without a source allows none. */
   readonly originSources?: ReadonlyMap<string, OriginSource>;
+  /** Told of each use of an access key whose signature was valid. Unset: nobody is. */
+  readonly noteKeyUse?: (use: KeyUse) => void;
   /** Receives the metrics of requests; the admin port serves it. Unset: nothing is counted. */
   readonly metrics?: Metrics;
 }
@@ -63,6 +66,7 @@ export interface Gateway {
   /** Of the bodies that are not streamed. */
   readonly bodiesBudget: ByteBudget;
   readonly originSources: ReadonlyMap<string, OriginSource>;
+  readonly noteKeyUse: ((use: KeyUse) => void) | undefined;
   readonly metrics: Metrics | undefined;
   readonly countRequest: ((request: AnsweredRequest) => void) | undefined;
   /** Sent in XML answers, so that an answer leads to the log of the gateway that sent it. */
@@ -96,6 +100,7 @@ export const createGateway = (options: GatewayOptions): Gateway => {
     limits,
     bodiesBudget: new ByteBudget(limits.bodiesBytesMax),
     originSources: options.originSources ?? new Map(),
+    noteKeyUse: options.noteKeyUse,
     metrics: options.metrics,
     countRequest: options.metrics && httpMetrics(options.metrics),
     hostId: Buffer.from(options.ids.hex(48), "hex").toString("base64"),

@@ -68,6 +68,7 @@ await runProcess(log, async (control) => {
   const gateway = createGateway({
     connections: [...connections, ...ownServices.connections],
     accessKeys: ownServices.directory,
+    noteKeyUse: (use) => ownServices.noteKeyUse(use),
     minter,
     clock: systemClock,
     ids: randomIds,

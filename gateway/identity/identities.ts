@@ -4,8 +4,8 @@ import type { AccessKeyRecord } from "../../gen/quartet/identity/storage/v1/reco
 import { seal, unseal } from "../../services/kit/keyring/sealed.ts";
 import type { Store } from "../../services/kit/store/store.ts";
 import type { Table } from "../../services/kit/store/table.ts";
-import type { AccountState, Change, Kind } from "./account-state.ts";
-import { emptyState, stateAfter } from "./account-state.ts";
+import type { AccountState, Change, Decided, Kind } from "./domain/account-state.ts";
+import { emptyState, stateAfter } from "./domain/account-state.ts";
 import { accessKeys, accounts, groups, policies, roles, users } from "./store/layout.ts";
 
 /** Everything that was created at run time, as of now. */
@@ -24,12 +24,6 @@ export interface IdentityStates {
 export interface AccountChanges {
   readonly accountId: string;
   readonly changes: readonly Change[];
-}
-
-/** The changes that a decision makes, and its result. */
-export interface Decided<T> {
-  readonly changes: readonly Change[];
-  readonly result: T;
 }
 
 /** The identities of the process that keeps them: all in memory, each change durable before it counts. */

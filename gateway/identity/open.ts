@@ -1,12 +1,20 @@
+import { ErrorReasonSchema } from "../../gen/quartet/identity/v1/error_reason_pb.ts";
 import type { Clock } from "../../services/kit/clock/clock.ts";
 import type { SessionTokens } from "../../services/kit/identity/session-tokens.ts";
 import { createSessionTokens } from "../../services/kit/identity/session-tokens.ts";
 import { startRewrapping } from "../../services/kit/keyring/rewrapping.ts";
 import type { Logger } from "../../services/kit/log/log.ts";
+import { createPageTokens, pageTokenKey } from "../../services/kit/page-tokens/page-tokens.ts";
+import type { Pages } from "../../services/kit/page-tokens/pages.ts";
+import { createPages } from "../../services/kit/page-tokens/pages.ts";
 import type { Store } from "../../services/kit/store/store.ts";
 import type { Identities } from "./identities.ts";
 import { openIdentities } from "./identities.ts";
+import type { KeyUses } from "./key-uses.ts";
+import { openKeyUses } from "./key-uses.ts";
+import { limits } from "./limits.ts";
 import { openDataKeys, wrappedDataKeys } from "./store/data-keys.ts";
+import { pageTokenKeys } from "./store/layout.ts";
 
 export interface IdentityStoreOptions {
   readonly store: Store;
@@ -19,6 +27,8 @@ export interface IdentityStoreOptions {
 /** The identities that this gateway keeps, and the tokens of its sessions. */
 export interface OpenIdentityStore {
   readonly identities: Identities;
+  readonly keyUses: KeyUses;
+  readonly pages: Pages;
   readonly sessionTokens: SessionTokens;
   /** Ends background work. The store stays open. */
   stop(): Promise<void>;
@@ -30,5 +40,21 @@ export const openIdentityStore = async (options: IdentityStoreOptions): Promise<
   const { keyring, secrets, sessions } = await openDataKeys(store, directory, clock, log);
   const identities = await openIdentities(store, secrets);
   const stopRewrapping = startRewrapping({ keyring, keys: wrappedDataKeys(store, keyring), clock, log });
-  return { identities, sessionTokens: createSessionTokens(() => [sessions]), stop: stopRewrapping };
+  const keyUses = openKeyUses(store, clock, log);
+  const key = await pageTokenKey(store, pageTokenKeys);
+  return {
+    identities,
+    keyUses,
+    pages: createPages({
+      tokens: createPageTokens({ key, clock, lifetimeMs: limits.pageTokenLifetimeMs }),
+      errors: ErrorReasonSchema,
+      itemsDefault: limits.pageItemsDefault,
+      bytesMax: limits.pageBytesMax,
+    }),
+    sessionTokens: createSessionTokens(() => [sessions]),
+    stop: async () => {
+      await stopRewrapping();
+      await keyUses.stop();
+    },
+  };
 };

@@ -1,10 +1,13 @@
 import { ErrorReasonSchema } from "../../gen/quartet/identity/v1/error_reason_pb.ts";
+import { IdentityService } from "../../gen/quartet/identity/v1/identity_service_pb.ts";
 import { SecurityTokenService } from "../../gen/quartet/identity/v1/security_token_service_pb.ts";
+import { FaultRole } from "../../gen/quartet/traits/v1/fault_pb.ts";
 import type { Accounts } from "../../services/kit/accounts/accounts.ts";
 import { systemClock } from "../../services/kit/clock/clock.ts";
 import type { ClosableTransport } from "../../services/kit/client/transport.ts";
 import { createTransport } from "../../services/kit/client/transport.ts";
 import type { Address } from "../../services/kit/config/config.ts";
+import { faultTable, roleFault } from "../../services/kit/faults/service-error.ts";
 import type { AccessKeys } from "../../services/kit/identity/access-keys.ts";
 import { bearerAuthenticate } from "../../services/kit/identity/authenticate.ts";
 import { createVerifier } from "../../services/kit/identity/tokens.ts";
@@ -18,14 +21,18 @@ import type { ProcessTls } from "../../services/kit/process/process-tls.ts";
 import { warnIfExposed } from "../../services/kit/process/process-tls.ts";
 import type { StorageConfig } from "../../services/kit/process/service-process.ts";
 import { keysDirectory, makeRoomForSocket, openProcessStore } from "../../services/kit/process/service-process.ts";
+import { guardSpace } from "../../services/kit/process/space-guard.ts";
 import { startServer } from "../../services/kit/server/server.ts";
 import type { ServiceConnection } from "../api-binding.ts";
 import type { Application as SecurityTokenApplication } from "../sts/application.ts";
 import { createProviderKeys } from "../sts/provider-keys.ts";
 import { securityTokenHandlers } from "../sts/service.ts";
+import type { Application as IdentityApplication } from "./application.ts";
 import type { Directory } from "./directory.ts";
 import { createDirectory } from "./directory.ts";
+import type { KeyUse } from "./key-uses.ts";
 import { openIdentityStore } from "./open.ts";
+import { identityHandlers } from "./service.ts";
 import { storedDirectory } from "./stored-directory.ts";
 
 interface OwnServicesConfig extends StorageConfig {
@@ -53,6 +60,7 @@ export interface OwnServicesOptions {
 export interface OwnServices {
   readonly directory: Directory;
   readonly connections: readonly ServiceConnection[];
+  noteKeyUse(use: KeyUse): void;
   readonly urls: Readonly<Record<string, string>>;
   stop(graceMs: number): Promise<void>;
 }
@@ -63,7 +71,7 @@ export const openOwnServices = async (options: OwnServicesOptions): Promise<OwnS
   const { directory: home, store, space } = await openProcessStore(config, "gateway", log, control);
   storeMetrics(metrics, store);
   const opened = await openIdentityStore({ store, directory: home, clock: systemClock, log });
-  const { identities, sessionTokens } = opened;
+  const { identities, keyUses, pages, sessionTokens } = opened;
   const directory = createDirectory({
     accounts,
     declaredKeys,
@@ -80,9 +88,22 @@ export const openOwnServices = async (options: OwnServicesOptions): Promise<OwnS
     ids: randomIds,
   };
 
+  const identity: IdentityApplication = {
+    identities,
+    accounts,
+    keyUses,
+    pages,
+    clock: systemClock,
+    ids: randomIds,
+  };
+
   warnIfExposed(config.identityListen, tls.server, log);
   const socketPath = tls.server === undefined && config.socket !== "" ? config.socket : undefined;
   if (socketPath !== undefined) await makeRoomForSocket(socketPath);
+  const roomy = guardSpace(IdentityService, identityHandlers, {
+    isLow: () => space.isLow,
+    refusal: () => roleFault(faultTable(ErrorReasonSchema), FaultRole.STORAGE_FULL),
+  });
   const audience = ["security-token", "identity"];
   const verifier = createVerifier({ publicKeys: keysDirectory(config), clock: systemClock, audience });
   const server = await startServer({
@@ -92,6 +113,7 @@ export const openOwnServices = async (options: OwnServicesOptions): Promise<OwnS
     tls: tls.server,
     services: [
       { service: SecurityTokenService, handlers: securityTokenHandlers, errors: ErrorReasonSchema, app: sessions },
+      { service: IdentityService, handlers: roomy, errors: ErrorReasonSchema, app: identity },
     ],
     authenticate: bearerAuthenticate(verifier, { gateway: { anyCaller: true } }),
     log,
@@ -104,7 +126,12 @@ export const openOwnServices = async (options: OwnServicesOptions): Promise<OwnS
   );
   return {
     directory,
-    connections: [{ service: SecurityTokenService, errors: ErrorReasonSchema, transport }],
+    connections: [SecurityTokenService, IdentityService].map((service) => ({
+      service,
+      errors: ErrorReasonSchema,
+      transport,
+    })),
+    noteKeyUse: (use) => keyUses.note(use),
     urls: { rpc: server.url, ...(socket === undefined ? {} : { socket }) },
     stop: async (graceMs) => {
       await transport.close();

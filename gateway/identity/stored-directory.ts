@@ -1,10 +1,10 @@
 import type { AccessKeyRecord } from "../../gen/quartet/identity/storage/v1/records_pb.ts";
 import { parseArn } from "../../services/kit/arn/arn.ts";
 import type { AccessKey } from "../../services/kit/identity/access-keys.ts";
-import type { AccountState } from "./account-state.ts";
+import type { AccountState } from "./domain/account-state.ts";
 import type { StoredDirectory } from "./directory.ts";
 import type { IdentityStates } from "./identities.ts";
-import { pathName, principalsOf } from "./principals.ts";
+import { pathName, principalsOf } from "./domain/principals.ts";
 
 /** The lookups of requests over what was created at run time. */
 export const storedDirectory = (

@@ -50,7 +50,19 @@ export const authenticate = async (
   });
   const body = isXml ? undefined : await exchange.body.readWhole();
   const { caller, signature, payload, signedHeaders } = verified.withBody(body);
+  noteUse(gateway, caller, identity);
   return { caller: withOrigin(caller, exchange, signature), payload, signedHeaders, body };
+};
+
+/** Remembers that a key was used, for which API. */
+export const noteUse = (
+  gateway: Gateway,
+  { accountId, accessKeyId }: Caller,
+  { binding, spelling }: Identity,
+): void => {
+  if (gateway.noteKeyUse === undefined || accessKeyId === undefined) return;
+  const service = spelling.dialect.signingNames[binding.api.name]?.[0] ?? binding.api.name;
+  gateway.noteKeyUse({ accountId, accessKeyId, service, region: gateway.region ?? "N/A" });
 };
 
 /** The caller with what policies may ask for of the request: how it was sent and how it was signed. */

@@ -21,7 +21,7 @@ import type { RequestHead } from "../http/request-head.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
 import { verifyForm } from "../signature/verify-form.ts";
 import type { Reading } from "../values/reading.ts";
-import { withOrigin } from "./authenticate.ts";
+import { noteUse, withOrigin } from "./authenticate.ts";
 import { matchRoute, streamedCall } from "./bind.ts";
 import type { HttpExchange } from "./exchange.ts";
 import { idHeaders, sendAnswer } from "./render.ts";
@@ -90,6 +90,7 @@ export const authenticateForm = (gateway: Gateway, exchange: HttpExchange, form:
     servedNames: () => servedNames(dialect),
     region: gateway.region,
   });
+  noteUse(gateway, caller, form.identity);
   return { caller: withOrigin(caller, exchange, signature), fields, file: boundedFile(form.file, bytesMin, bytesMax) };
 };
 

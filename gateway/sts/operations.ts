@@ -24,7 +24,7 @@ import { derivedPrincipalId, idAlphabet } from "../../services/kit/identity/prin
 import type { Session } from "../../services/kit/identity/session-tokens.ts";
 import type { CallContext } from "../../services/kit/server/handlers.ts";
 import type { Application } from "./application.ts";
-import { ErrorReason, fault } from "./faults.ts";
+import { ErrorReason, fault } from "../identity/faults.ts";
 import { readSessionLimits } from "./session-limits.ts";
 import { readWebIdentity } from "./web-identity.ts";
 

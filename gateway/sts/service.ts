@@ -2,7 +2,7 @@ import { SecurityTokenService } from "../../gen/quartet/identity/v1/security_tok
 import { guarded } from "../../services/kit/server/guard.ts";
 import type { Guard } from "../../services/kit/server/guard.ts";
 import type { Application } from "./application.ts";
-import { ErrorReason, fault } from "./faults.ts";
+import { ErrorReason, fault } from "../identity/faults.ts";
 import { assumeRole, assumeRoleWithWebIdentity, getCallerIdentity, getSessionToken } from "./operations.ts";
 
 /**

@@ -3,7 +3,7 @@ import { packedBytes, packedBytesMax } from "../../services/kit/identity/session
 import { parseJson } from "../../services/kit/json/parse-json.ts";
 import { PolicyError } from "../../services/kit/policy/document.ts";
 import type { Application } from "./application.ts";
-import { ErrorReason, fault } from "./faults.ts";
+import { ErrorReason, fault } from "../identity/faults.ts";
 
 /** The policies and tags that a request gives to a session. */
 export interface RequestedLimits {

@@ -4,7 +4,7 @@ import { decodeJwt, errors, jwtVerify } from "jose";
 import type { IdentityProvider } from "../../services/kit/accounts/accounts.ts";
 import { parseArn } from "../../services/kit/arn/arn.ts";
 import type { Application } from "./application.ts";
-import { ErrorReason, fault } from "./faults.ts";
+import { ErrorReason, fault } from "../identity/faults.ts";
 import { ProviderUnreachableError } from "./provider-keys.ts";
 
 /** Who a token of an identity provider speaks of. */

@@ -35,7 +35,7 @@ import { assertDistinct, defineTable, text } from "../../../services/kit/store/t
  *     page_token_keys/"page-tokens"
  *     0001 706167652d746f6b656e7300
  */
-const pageTokenKeys = pageTokenKeyTable(1);
+export const pageTokenKeys = pageTokenKeyTable(1);
 
 /**
  * Data keys, wrapped by the keyring: `secrets` seals the secrets of access keys, `sessions` the session tokens.
@@ -142,7 +142,7 @@ export const accessKeys = defineTable({
  *     key_uses/"111122223333"/"AKIAA"
  *     0014 31313131323232323333333300 414b49414100
  */
-const keyUses = defineTable({
+export const keyUses = defineTable({
   number: 20,
   name: "key_uses",
   key: [text("account"), text("access_key_id")],

@@ -70,6 +70,8 @@ export const openAccounts = (options: AccountsFileOptions): Accounts => {
   return {
     list: () => current().list(),
     canonicalUserId: (accountId) => current().canonicalUserId(accountId),
+    listUsers: (accountId) => current().listUsers(accountId),
+    listRoles: (accountId) => current().listRoles(accountId),
     findUser: (accountId, name) => current().findUser(accountId, name),
     findRole: (roleArn) => current().findRole(roleArn),
     findIdentityProviders: (issuer) => current().findIdentityProviders(issuer),

@@ -79,6 +79,9 @@ export interface Accounts {
   /** The account's canonical id, declared or derived. */
   canonicalUserId(accountId: string): string;
   findUser(accountId: string, name: string): User | undefined;
+  /** The declared users and roles of an account in the order of the file. */
+  listUsers(accountId: string): readonly User[];
+  listRoles(accountId: string): readonly Role[];
   /** The role with this ARN, whose partition may be any. */
   findRole(roleArn: string): Role | undefined;
   /** The identity providers with this issuer, of any account. */
@@ -108,6 +111,8 @@ export const accountsOf = (declared: Declared): Accounts => {
   return {
     list: () => declared.accounts,
     canonicalUserId: (accountId) => accounts.get(accountId)?.canonicalUserId ?? derivedCanonicalUserId(accountId),
+    listUsers: (accountId) => declared.users.filter((user) => user.accountId === accountId),
+    listRoles: (accountId) => declared.roles.filter((role) => role.accountId === accountId),
     findUser: (accountId, name) => users.get(`${accountId}/${name}`),
     findRole: (roleArn) => roles.get(roleArn.replace(/^arn:[a-z0-9-]+:/, "arn:aws:")),
     findIdentityProviders: (issuer) => (declared.identityProviders ?? []).filter((each) => each.issuer === issuer),

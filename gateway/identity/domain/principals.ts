@@ -1,7 +1,7 @@
-import type { HeldPolicies, RoleRecord, UserRecord } from "../../gen/quartet/identity/storage/v1/records_pb.ts";
-import type { Role, User } from "../../services/kit/accounts/accounts.ts";
-import { parseTrustPolicy } from "../../services/kit/accounts/trust-policy.ts";
-import { parseJson } from "../../services/kit/json/parse-json.ts";
+import type { HeldPolicies, RoleRecord, UserRecord } from "../../../gen/quartet/identity/storage/v1/records_pb.ts";
+import type { Role, User } from "../../../services/kit/accounts/accounts.ts";
+import { parseTrustPolicy } from "../../../services/kit/accounts/trust-policy.ts";
+import { parseJson } from "../../../services/kit/json/parse-json.ts";
 import type { AccountState } from "./account-state.ts";
 
 /** The principals of an account as requests meet them. */

@@ -5,7 +5,7 @@ import type {
   PolicyRecord,
   RoleRecord,
   UserRecord,
-} from "../../gen/quartet/identity/storage/v1/records_pb.ts";
+} from "../../../gen/quartet/identity/storage/v1/records_pb.ts";
 
 /** The records of one account by kind. */
 interface Records {
@@ -29,6 +29,12 @@ export type AccountState = { readonly [K in Kind]: ReadonlyMap<string, Records[K
 export type Change = {
   [K in Kind]: { readonly kind: K; readonly name: string; readonly record: Records[K] | undefined };
 }[Kind];
+
+/** The changes that a decision makes, and its result. */
+export interface Decided<T> {
+  readonly changes: readonly Change[];
+  readonly result: T;
+}
 
 export const emptyState: AccountState = {
   account: new Map(),

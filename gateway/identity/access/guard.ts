@@ -1,0 +1,56 @@
+import { ErrorReasonSchema } from "../../../gen/quartet/identity/v1/error_reason_pb.ts";
+import { accessDenied, accessRules, decideCall } from "../../../services/kit/access/decide.ts";
+import type { Resource } from "../../../services/kit/access/decide.ts";
+import type { Question } from "../../../services/kit/access/questions.ts";
+import { parseArn } from "../../../services/kit/arn/arn.ts";
+import { defaultAccountId } from "../../../services/kit/identity/access-keys.ts";
+import type { Guard } from "../../../services/kit/server/guard.ts";
+import type { Application, Context } from "../application.ts";
+import type { HolderKind } from "../domain/entities.ts";
+import { declaredName, entityArn, findDeclaredUser } from "../domain/entities.ts";
+import { ErrorReason, fault } from "../faults.ts";
+import { callersOwnUser } from "./caller-user.ts";
+
+const rules = accessRules({
+  names: { public: "iam", documented: "identity" },
+  refusalPrefix: "iam",
+  principal: "iam.amazonaws.com",
+  errors: ErrorReasonSchema,
+});
+
+/** The operations on accounts, which only the installation's first account may use. */
+const ofInstallation = new Set(["CreateAccount", "ListAccounts", "DeleteAccount"]);
+
+/**
+ * Decides whether a call may reach its handler: the root of the account, and principals whose policies allow the action
+ * on the entity. Refuses, in this order:
+ * 1. a caller without a signature: UNAUTHENTICATED;
+ * 2. an operation on accounts by a principal of another account than the first: ACCESS_DENIED;
+ * 3. what no policy allows: ACCESS_DENIED, whether the entity exists or not.
+ */
+export const guard: Guard<Application, undefined> = async (request, context) => {
+  const { caller, method } = context;
+  if (caller.isAnonymous) throw fault(ErrorReason.UNAUTHENTICATED);
+  if (ofInstallation.has(method.name) && caller.accountId !== defaultAccountId)
+    throw accessDenied(rules, method.name, "*");
+  await decideCall(rules, context, request, (question) => resourceOf(question, context));
+  return undefined;
+};
+
+/** The entity that a question names, with its path in the ARN; the caller's own user where none is named. */
+const resourceOf = ({ resource }: Question, context: Context): Resource => {
+  const { accountId } = context.caller;
+  const given = parseArn(resource);
+  if (given !== undefined) return { arn: resource, ownerAccountId: given.account };
+  const [kind = "", name = ""] = resource.split("/", 2);
+  return { arn: arnOf(context, kind as HolderKind | "policy", name), ownerAccountId: accountId };
+};
+
+const arnOf = ({ app, caller }: Context, kind: HolderKind | "policy", given: string): string => {
+  const { accountId } = caller;
+  const name = given === "" && kind === "user" ? (callersOwnUser(caller) ?? "") : given;
+  if (kind === "user" && name === "") return `arn:aws:iam::${accountId}:root`;
+  const declared = kind === "user" ? findDeclaredUser(app.accounts, accountId, name) : undefined;
+  if (declared !== undefined) return entityArn(accountId, "user", declaredName(declared));
+  return entityArn(accountId, kind, app.identities.state(accountId)[kind].get(name.toLowerCase()) ?? { name });
+};

@@ -1,0 +1,24 @@
+import { parseIdentityPolicy } from "../../../services/kit/identity/identity-policies.ts";
+import { parseTrustPolicy } from "../../../services/kit/accounts/trust-policy.ts";
+import type { Policy } from "../../../services/kit/policy/document.ts";
+import { PolicyError } from "../../../services/kit/policy/document.ts";
+import { ErrorReason, fault } from "../faults.ts";
+
+/** Returns an identity policy that may be stored, verbatim. Throws MALFORMED_POLICY. */
+export const identityDocument = (text: string): string => checked(text, parseIdentityPolicy);
+
+/** Returns a trust policy that may be stored, verbatim. Throws MALFORMED_POLICY. */
+export const trustDocument = (text: string): string => checked(text, parseTrustPolicy);
+
+/** The characters of a document that count: all but white space. */
+export const charactersOf = (text: string): number => text.replaceAll(/\s/g, "").length;
+
+const checked = (text: string, parse: (text: string) => Policy): string => {
+  try {
+    parse(text);
+    return text;
+  } catch (error) {
+    if (!(error instanceof PolicyError)) throw error;
+    throw fault(ErrorReason.MALFORMED_POLICY, { problem: `The policy is not valid: ${error.message}.` });
+  }
+};

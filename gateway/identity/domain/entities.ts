@@ -1,0 +1,153 @@
+import type {
+  GroupRecord,
+  HeldPolicies,
+  PolicyRecord,
+  RoleRecord,
+  UserRecord,
+} from "../../../gen/quartet/identity/storage/v1/records_pb.ts";
+import type { Role, User } from "../../../services/kit/accounts/accounts.ts";
+import { parseArn } from "../../../services/kit/arn/arn.ts";
+import { areTooLargeToCarry } from "../../../services/kit/identity/identity-policies.ts";
+import type { DeclaredAccounts } from "../application.ts";
+import { ErrorReason, fault } from "../faults.ts";
+import { limits } from "../limits.ts";
+import type { AccountState, Change, Decided } from "./account-state.ts";
+import { stateAfter } from "./account-state.ts";
+import { pathName, principalsOf } from "./principals.ts";
+
+/** What policies are put on. */
+export type HolderKind = "user" | "group" | "role";
+export type Holder = UserRecord | GroupRecord | RoleRecord;
+
+/** `arn:aws:iam::111122223333:user/team/alice`. */
+export const entityArn = (
+  accountId: string,
+  kind: HolderKind | "policy",
+  record: { readonly name: string; readonly path?: string },
+): string => `arn:aws:iam::${accountId}:${kind}/${pathName({ path: record.path ?? "/", name: record.name })}`;
+
+/** The name and the path of a declared user, whose name is written with its path. */
+export const declaredName = (user: Pick<User, "name">): { readonly name: string; readonly path: string } => {
+  const slash = user.name.lastIndexOf("/");
+  const front = user.name.slice(0, slash + 1).replace(/^\/*/, "/");
+  return { name: user.name.slice(slash + 1), path: front === "" ? "/" : front };
+};
+
+export const findDeclaredUser = (accounts: DeclaredAccounts, accountId: string, name: string): User | undefined =>
+  accounts.listUsers(accountId).find((user) => declaredName(user).name.toLowerCase() === name.toLowerCase());
+
+export const findDeclaredRole = (accounts: DeclaredAccounts, accountId: string, name: string): Role | undefined =>
+  accounts.listRoles(accountId).find((role) => role.name.toLowerCase() === name.toLowerCase());
+
+/** The record of a kind by its name in any case. Throws NO_SUCH_ENTITY. */
+export const getRecord = <K extends HolderKind | "policy">(
+  state: AccountState,
+  kind: K,
+  name: string,
+): AccountState[K] extends ReadonlyMap<string, infer Found> ? Found : never => {
+  const found = state[kind].get(name.toLowerCase());
+  if (found === undefined) throw noSuch(kind, name);
+  return found as ReturnType<typeof getRecord<K>>;
+};
+
+/** The record of a principal that may be changed. Throws DECLARED_ENTITY and NO_SUCH_ENTITY. */
+export const getChangeable = <K extends HolderKind>(
+  accounts: DeclaredAccounts,
+  accountId: string,
+  state: AccountState,
+  kind: K,
+  name: string,
+): ReturnType<typeof getRecord<K>> => {
+  if (isDeclared(accounts, accountId, kind, name)) throw fault(ErrorReason.DECLARED_ENTITY, { kind, entity: name });
+  return getRecord(state, kind, name);
+};
+
+/** Throws ENTITY_EXISTS for a name that is declared or stored, and LIMIT_EXCEEDED for one more than there may be. */
+export const assertFree = (
+  accounts: DeclaredAccounts,
+  accountId: string,
+  state: AccountState,
+  kind: HolderKind | "policy",
+  name: string,
+  max: number,
+): void => {
+  if (state[kind].has(name.toLowerCase()) || isDeclared(accounts, accountId, kind, name))
+    throw fault(ErrorReason.ENTITY_EXISTS, { kind, entity: name });
+  if (state[kind].size >= max) throw exceeded(`${kind} count per account`, max);
+};
+
+const isDeclared = (accounts: DeclaredAccounts, accountId: string, kind: string, name: string): boolean =>
+  (kind === "user" && findDeclaredUser(accounts, accountId, name) !== undefined) ||
+  (kind === "role" && findDeclaredRole(accounts, accountId, name) !== undefined);
+
+export const noSuch = (kind: string, entity: string): Error => fault(ErrorReason.NO_SUCH_ENTITY, { kind, entity });
+
+export const exceeded = (quota: string, limit: number): Error =>
+  fault(ErrorReason.LIMIT_EXCEEDED, { quota, limit: String(limit) });
+
+export const conflict = (remedy: string): Error => fault(ErrorReason.DELETE_CONFLICT, { remedy });
+
+/** The managed policy with this ARN of the account. Throws NO_SUCH_ENTITY. */
+export const policyByArn = (accountId: string, state: AccountState, policyArn: string): PolicyRecord => {
+  const arn = parseArn(policyArn);
+  const name = /^policy\/(?:.*\/)?([^/]+)$/.exec(arn?.resource ?? "")?.[1];
+  const found = name === undefined ? undefined : state.policy.get(name.toLowerCase());
+  if (arn?.account !== accountId || found === undefined || arn.resource !== `policy/${pathName(found)}`)
+    throw noSuch("policy", policyArn);
+  return found;
+};
+
+/** The policies that a record holds. */
+export const heldBy = (holder: Holder): HeldPolicies => holder.policies!;
+
+/**
+ * The decision, unless the policies of a principal would not fit into a token of a call: services find the policies of
+ * stored principals nowhere else. Throws LIMIT_EXCEEDED.
+ */
+export const carried = <T>(accountId: string, state: AccountState, decided: Decided<T>): Decided<T> => {
+  const after = stateAfter(state, decided.changes);
+  const principals = principalsOf(accountId, after);
+  const isTooLarge = decided.changes.some((change) =>
+    affected(change, after).some((kindAndName) => {
+      const [kind, name] = kindAndName;
+      const found = kind === "user" ? principals.findUser(name) : principals.findRole(name);
+      return found !== undefined && areTooLargeToCarry(found.policies);
+    }),
+  );
+  if (isTooLarge) throw exceeded("characters of all policies of a principal", carriedCharactersMax);
+  return decided;
+};
+
+const carriedCharactersMax = 8_192;
+
+/** The principals whose policies a change could have made larger. */
+const affected = ({ kind, name }: Change, after: AccountState): (readonly ["user" | "role", string])[] => {
+  if (kind === "user" || kind === "role") return [[kind, name]];
+  if (kind !== "group") return [];
+  return [...after.user]
+    .filter(([, user]) => user.groups.some((group) => group.toLowerCase() === name))
+    .map(([user]) => ["user", user] as const);
+};
+
+/** Throws LIMIT_EXCEEDED for more tags than a principal may have. */
+const checkedTags = (tags: Readonly<Record<string, string>>): Record<string, string> => {
+  if (Object.keys(tags).length > limits.tagsMax) throw exceeded("tags of a principal", limits.tagsMax);
+  return { ...tags };
+};
+
+/** The tags with others added; keys that differ only in their case are one. */
+export const withTags = (
+  own: Readonly<Record<string, string>>,
+  added: readonly { readonly key: string; readonly value: string }[],
+): Record<string, string> => {
+  const kept = withoutTags(
+    own,
+    added.map(({ key }) => key),
+  );
+  return checkedTags({ ...kept, ...Object.fromEntries(added.map(({ key, value }) => [key, value])) });
+};
+
+export const withoutTags = (own: Readonly<Record<string, string>>, keys: readonly string[]): Record<string, string> => {
+  const removed = new Set(keys.map((key) => key.toLowerCase()));
+  return Object.fromEntries(Object.entries(own).filter(([key]) => !removed.has(key.toLowerCase())));
+};

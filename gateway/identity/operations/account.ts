@@ -1,0 +1,63 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+
+import type { AccountRecord } from "../../../gen/quartet/identity/storage/v1/records_pb.ts";
+import { AccountRecordSchema } from "../../../gen/quartet/identity/storage/v1/records_pb.ts";
+import type {
+  CreateAccountRequest,
+  DeleteAccountRequest,
+  ListAccountsRequest,
+} from "../../../gen/quartet/identity/v1/identity_service_pb.ts";
+import type { Context } from "../application.ts";
+import type { Change } from "../domain/account-state.ts";
+import { conflict, noSuch } from "../domain/entities.ts";
+import { pageOf } from "./listing.ts";
+import { newAccessKey } from "./access-key.ts";
+
+const digits = "0123456789";
+
+/** Creates an account with a key of its root. */
+export const createAccount = async ({ accountName = "", email }: CreateAccountRequest, context: Context) => {
+  const { app } = context;
+  const accountId = app.ids.token(12, digits);
+  const { change, accessKey } = newAccessKey(context, accountId)("");
+  return app.identities.change(accountId, (state) => {
+    // Of 10^12 numbers a random one is as good as never taken; if it is, nothing may be created in it.
+    if (state.account.size > 0) throw new Error("the number of the account is taken");
+    const record = create(AccountRecordSchema, {
+      name: accountName,
+      ...(email === undefined ? {} : { email }),
+      createdMs: BigInt(app.clock.now()),
+    });
+    const own: Change = { kind: "account", name: accountId, record };
+    return { changes: [own, change], result: { account: accountMessage(accountId, record), accessKey } };
+  });
+};
+
+/** Lists the accounts that were created at run time. */
+export const listAccounts = async (request: ListAccountsRequest, context: Context) => {
+  const { identities } = context.app;
+  const all = identities.accountIds().flatMap((accountId) => {
+    const record = identities.state(accountId).account.get(accountId);
+    return record === undefined ? [] : [accountMessage(accountId, record)];
+  });
+  const { items, ...page } = pageOf(context, request, all, ({ id }) => id);
+  return { accounts: [...items], ...page };
+};
+
+/** Deletes an account and the keys of its root. Refuses, in this order: NO_SUCH_ENTITY, DELETE_CONFLICT. */
+export const deleteAccount = async ({ accountId = "" }: DeleteAccountRequest, { app }: Context) =>
+  app.identities.change(accountId, (state) => {
+    if (!state.account.has(accountId)) throw noSuch("account", accountId);
+    if (state.user.size + state.group.size + state.role.size + state.policy.size > 0)
+      throw conflict("delete the users, groups, roles and policies of the account");
+    const keys = [...state.accessKey.keys()].map((name): Change => ({ kind: "accessKey", name, record: undefined }));
+    return { changes: [{ kind: "account", name: accountId, record: undefined }, ...keys], result: {} };
+  });
+
+const accountMessage = (id: string, record: AccountRecord) => ({
+  id,
+  name: record.name,
+  ...(record.email === undefined ? {} : { email: record.email }),
+  createDate: timestampFromMs(Number(record.createdMs)),
+});

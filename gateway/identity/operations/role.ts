@@ -1,0 +1,143 @@
+import { create } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+
+import type { RoleRecord } from "../../../gen/quartet/identity/storage/v1/records_pb.ts";
+import { RoleRecordSchema } from "../../../gen/quartet/identity/storage/v1/records_pb.ts";
+import type {
+  CreateRoleRequest,
+  DeleteRoleRequest,
+  GetRoleRequest,
+  ListRolesRequest,
+  UpdateAssumeRolePolicyRequest,
+  UpdateRoleRequest,
+} from "../../../gen/quartet/identity/v1/identity_service_pb.ts";
+import type { Role } from "../../../services/kit/accounts/accounts.ts";
+import { derivedPrincipalId, idAlphabet } from "../../../services/kit/identity/principal-ids.ts";
+import type { Context } from "../application.ts";
+import { charactersOf, trustDocument } from "../domain/documents.ts";
+import {
+  assertFree,
+  conflict,
+  entityArn,
+  exceeded,
+  findDeclaredRole,
+  getChangeable,
+  getRecord,
+  heldBy,
+  withTags,
+} from "../domain/entities.ts";
+import { ErrorReason, fault } from "../faults.ts";
+import { limits } from "../limits.ts";
+import { pageOf } from "./listing.ts";
+import { tagList } from "./user.ts";
+
+const secondsDefault = 3_600;
+
+/** Creates a role. Refuses, in this order: INVALID_VALUE, MALFORMED_POLICY, LIMIT_EXCEEDED, ENTITY_EXISTS. */
+export const createRole = async (request: CreateRoleRequest, { app, caller }: Context) => {
+  const { roleName: name = "", path = "/", assumeRolePolicyDocument = "", description, maxSessionDuration } = request;
+  const { accountId } = caller;
+  if (path !== "/") throw fault(ErrorReason.INVALID_VALUE, { problem: "The path of a role must be /." });
+  const trustPolicy = checkedTrust(assumeRolePolicyDocument);
+  return app.identities.change(accountId, (state) => {
+    assertFree(app.accounts, accountId, state, "role", name, limits.rolesMax);
+    const record = create(RoleRecordSchema, {
+      name,
+      id: `AROA${app.ids.token(17, idAlphabet)}`,
+      createdMs: BigInt(app.clock.now()),
+      policies: {},
+      trustPolicy,
+      ...(description === undefined ? {} : { description }),
+      sessionSecondsMax: maxSessionDuration ?? secondsDefault,
+      tags: withTags({}, request.tags),
+    });
+    return { changes: [put(record)], result: { role: storedRole(accountId, record) } };
+  });
+};
+
+/** Returns a role. Refuses: NO_SUCH_ENTITY. */
+export const getRole = async ({ roleName = "" }: GetRoleRequest, { app, caller }: Context) => {
+  const { accountId } = caller;
+  const declared = findDeclaredRole(app.accounts, accountId, roleName);
+  if (declared !== undefined) return { role: declaredRole(declared) };
+  return { role: storedRole(accountId, getRecord(app.identities.state(accountId), "role", roleName)) };
+};
+
+/** Lists the roles of the account. */
+export const listRoles = async (request: ListRolesRequest, context: Context) => {
+  const { app, caller } = context;
+  const { accountId } = caller;
+  const declared = app.accounts.listRoles(accountId).map(declaredRole);
+  const hidden = new Set(declared.map(({ roleName }) => roleName.toLowerCase()));
+  const stored = [...app.identities.state(accountId).role]
+    .filter(([name]) => !hidden.has(name))
+    .map(([, record]) => storedRole(accountId, record));
+  const all = [...declared, ...stored].filter(({ path }) => path.startsWith(request.pathPrefix ?? ""));
+  const { items, ...page } = pageOf(context, request, all, ({ roleName }) => roleName, [request.pathPrefix]);
+  return { roles: [...items], ...page };
+};
+
+/** Changes the description or the longest session. Refuses, in this order: DECLARED_ENTITY, NO_SUCH_ENTITY. */
+export const updateRole = async (request: UpdateRoleRequest, context: Context) =>
+  changeRole(context, request.roleName ?? "", (role) => ({
+    ...role,
+    ...(request.description === undefined ? {} : { description: request.description }),
+    sessionSecondsMax: request.maxSessionDuration ?? role.sessionSecondsMax,
+  }));
+
+/**
+ * Replaces the trust policy. Refuses, in this order: MALFORMED_POLICY, LIMIT_EXCEEDED, DECLARED_ENTITY, NO_SUCH_ENTITY.
+ */
+export const updateAssumeRolePolicy = async (
+  { roleName = "", policyDocument = "" }: UpdateAssumeRolePolicyRequest,
+  context: Context,
+) => {
+  const trustPolicy = checkedTrust(policyDocument);
+  return changeRole(context, roleName, (role) => ({ ...role, trustPolicy }));
+};
+
+/** Deletes a role. Refuses, in this order: DECLARED_ENTITY, NO_SUCH_ENTITY, DELETE_CONFLICT. */
+export const deleteRole = async ({ roleName = "" }: DeleteRoleRequest, { app, caller }: Context) =>
+  app.identities.change(caller.accountId, (state) => {
+    const role = getChangeable(app.accounts, caller.accountId, state, "role", roleName);
+    if (Object.keys(heldBy(role).inline).length > 0) throw conflict("delete policies");
+    if (heldBy(role).attached.length > 0) throw conflict("detach all policies");
+    return { changes: [{ kind: "role", name: role.name.toLowerCase(), record: undefined }], result: {} };
+  });
+
+const changeRole = ({ app, caller }: Context, roleName: string, change: (role: RoleRecord) => RoleRecord) =>
+  app.identities.change(caller.accountId, (state) => {
+    const role = getChangeable(app.accounts, caller.accountId, state, "role", roleName);
+    return { changes: [put(change(role))], result: {} };
+  });
+
+const put = (record: RoleRecord) => ({ kind: "role" as const, name: record.name.toLowerCase(), record });
+
+const checkedTrust = (document: string): string => {
+  const trustPolicy = trustDocument(document);
+  const { trustPolicyCharactersMax } = limits;
+  if (charactersOf(trustPolicy) > trustPolicyCharactersMax) throw exceeded("ACLSizePerRole", trustPolicyCharactersMax);
+  return trustPolicy;
+};
+
+const storedRole = (accountId: string, record: RoleRecord) => ({
+  path: "/",
+  roleName: record.name,
+  roleId: record.id,
+  arn: entityArn(accountId, "role", record),
+  createDate: timestampFromMs(Number(record.createdMs)),
+  assumeRolePolicyDocument: record.trustPolicy,
+  ...(record.description === undefined ? {} : { description: record.description }),
+  maxSessionDuration: record.sessionSecondsMax,
+  tags: tagList(record.tags),
+});
+
+const declaredRole = (role: Role) => ({
+  path: "/",
+  roleName: role.name,
+  roleId: derivedPrincipalId("AROA", role.arn),
+  arn: role.arn,
+  createDate: timestampFromMs(0),
+  maxSessionDuration: role.sessionSecondsMax ?? secondsDefault,
+  tags: tagList(role.tags ?? {}),
+});

@@ -1,0 +1,176 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+
+import type { UserRecord } from "../../../gen/quartet/identity/storage/v1/records_pb.ts";
+import { UserRecordSchema } from "../../../gen/quartet/identity/storage/v1/records_pb.ts";
+import type {
+  CreateUserRequest,
+  DeleteUserRequest,
+  GetUserRequest,
+  ListUserTagsRequest,
+  ListUsersRequest,
+  TagUserRequest,
+  UntagUserRequest,
+  UpdateUserRequest,
+} from "../../../gen/quartet/identity/v1/identity_service_pb.ts";
+import type { UserSchema } from "../../../gen/quartet/identity/v1/principal_pb.ts";
+import type { User } from "../../../services/kit/accounts/accounts.ts";
+import { derivedPrincipalId, idAlphabet } from "../../../services/kit/identity/principal-ids.ts";
+import { callersOwnUser } from "../access/caller-user.ts";
+import type { Context } from "../application.ts";
+import type { Change } from "../domain/account-state.ts";
+import {
+  assertFree,
+  carried,
+  conflict,
+  declaredName,
+  entityArn,
+  findDeclaredUser,
+  getChangeable,
+  getRecord,
+  heldBy,
+  noSuch,
+  withoutTags,
+  withTags,
+} from "../domain/entities.ts";
+import { limits } from "../limits.ts";
+import { pageOf } from "./listing.ts";
+
+type UserMessage = MessageInitShape<typeof UserSchema>;
+
+/** Creates a user. Refuses, in this order: ENTITY_EXISTS, LIMIT_EXCEEDED. */
+export const createUser = async ({ userName: name = "", path = "/", tags }: CreateUserRequest, context: Context) => {
+  const { app, caller } = context;
+  const { accountId } = caller;
+  return app.identities.change(accountId, (state) => {
+    assertFree(app.accounts, accountId, state, "user", name, limits.usersMax);
+    const id = `AIDA${app.ids.token(17, idAlphabet)}`;
+    const record = create(UserRecordSchema, {
+      name,
+      path,
+      id,
+      createdMs: BigInt(app.clock.now()),
+      policies: {},
+      tags: withTags({}, tags),
+    });
+    return { changes: [put(record)], result: { user: storedUser(accountId, record) } };
+  });
+};
+
+/** Returns a user, the caller's own if none is named. Refuses: NO_SUCH_ENTITY. */
+export const getUser = async ({ userName }: GetUserRequest, { app, caller }: Context) => {
+  const { accountId } = caller;
+  const name = userName ?? callersOwnUser(caller);
+  if (name === undefined) {
+    if (!caller.isRoot) throw noSuch("user", caller.principalArn);
+    const arn = `arn:aws:iam::${accountId}:root`;
+    return { user: { path: "/", userName: "", userId: accountId, arn, createDate: timestampFromMs(0) } };
+  }
+  const declared = findDeclaredUser(app.accounts, accountId, name);
+  if (declared !== undefined) return { user: declaredUser(accountId, declared) };
+  return { user: storedUser(accountId, getRecord(app.identities.state(accountId), "user", name)) };
+};
+
+/** Lists the users of the account. */
+export const listUsers = async (request: ListUsersRequest, context: Context) => {
+  const { app, caller } = context;
+  const { accountId } = caller;
+  const { pathPrefix } = request;
+  const declared = app.accounts.listUsers(accountId).map((user) => declaredUser(accountId, user));
+  const hidden = new Set(declared.map(({ userName }) => userName.toLowerCase()));
+  const stored = [...app.identities.state(accountId).user]
+    .filter(([name]) => !hidden.has(name))
+    .map(([, record]) => storedUser(accountId, record));
+  const all = [...declared, ...stored].filter(({ path }) => path.startsWith(pathPrefix ?? ""));
+  const { items, ...page } = pageOf(context, request, all, ({ userName }) => userName, [pathPrefix]);
+  return { users: [...items], ...page };
+};
+
+/** Changes the name or the path of a user. Refuses, in this order: DECLARED_ENTITY, NO_SUCH_ENTITY, ENTITY_EXISTS. */
+export const updateUser = async ({ userName = "", newPath, newUserName }: UpdateUserRequest, context: Context) => {
+  const { app, caller } = context;
+  const { accountId } = caller;
+  return app.identities.change(accountId, (state) => {
+    const user = getChangeable(app.accounts, accountId, state, "user", userName);
+    const isRenamed = newUserName !== undefined && newUserName.toLowerCase() !== user.name.toLowerCase();
+    if (isRenamed) assertFree(app.accounts, accountId, state, "user", newUserName, Number.POSITIVE_INFINITY);
+    const changed = { ...user, path: newPath ?? user.path, name: newUserName ?? user.name };
+    const keys = [...state.accessKey]
+      .filter(([, key]) => key.userName === user.name)
+      .map(([name, key]): Change => ({ kind: "accessKey", name, record: { ...key, userName: changed.name } }));
+    const former: Change[] = isRenamed ? [{ kind: "user", name: user.name.toLowerCase(), record: undefined }] : [];
+    return { changes: [...former, put(changed), ...keys], result: {} };
+  });
+};
+
+/** Deletes a user. Refuses, in this order: DECLARED_ENTITY, NO_SUCH_ENTITY, DELETE_CONFLICT. */
+export const deleteUser = async ({ userName = "" }: DeleteUserRequest, { app, caller }: Context) => {
+  const { accountId } = caller;
+  return app.identities.change(accountId, (state) => {
+    const user = getChangeable(app.accounts, accountId, state, "user", userName);
+    if ([...state.accessKey.values()].some((key) => key.userName === user.name)) throw conflict("delete access keys");
+    if (Object.keys(heldBy(user).inline).length > 0) throw conflict("delete policies");
+    if (heldBy(user).attached.length > 0) throw conflict("detach all policies");
+    if (user.groups.length > 0) throw conflict("remove the user from all groups");
+    return { changes: [{ kind: "user", name: user.name.toLowerCase(), record: undefined }], result: {} };
+  });
+};
+
+/** Adds tags to a user. Refuses, in this order: DECLARED_ENTITY, NO_SUCH_ENTITY, LIMIT_EXCEEDED. */
+export const tagUser = async ({ userName = "", tags }: TagUserRequest, context: Context) =>
+  changeTags(context, userName, (own) => withTags(own, tags));
+
+/** Removes tags of a user. Refuses, in this order: DECLARED_ENTITY, NO_SUCH_ENTITY. */
+export const untagUser = async ({ userName = "", tagKeys }: UntagUserRequest, context: Context) =>
+  changeTags(context, userName, (own) => withoutTags(own, tagKeys));
+
+/** Lists the tags of a user. Refuses: NO_SUCH_ENTITY. */
+export const listUserTags = async (request: ListUserTagsRequest, context: Context) => {
+  const { user } = await getUser({ ...request, $typeName: "quartet.identity.v1.GetUserRequest" }, context);
+  const tags = "tags" in user ? user.tags : [];
+  const { items, ...page } = pageOf(context, request, tags, ({ key }) => key, [request.userName]);
+  return { tags: [...items], ...page };
+};
+
+const changeTags = (
+  { app, caller }: Context,
+  userName: string,
+  change: (own: Readonly<Record<string, string>>) => Record<string, string>,
+) =>
+  app.identities.change(caller.accountId, (state) => {
+    const user = getChangeable(app.accounts, caller.accountId, state, "user", userName);
+    const changed = { ...user, tags: change(user.tags) };
+    return carried(caller.accountId, state, { changes: [put(changed)], result: {} });
+  });
+
+const put = (record: UserRecord): Change => ({ kind: "user", name: record.name.toLowerCase(), record });
+
+export const storedUser = (accountId: string, record: UserRecord) =>
+  ({
+    path: record.path,
+    userName: record.name,
+    userId: record.id,
+    arn: entityArn(accountId, "user", record),
+    createDate: timestampFromMs(Number(record.createdMs)),
+    tags: tagList(record.tags),
+  }) satisfies UserMessage;
+
+const declaredUser = (accountId: string, user: User) => {
+  const arn = `arn:aws:iam::${accountId}:user/${user.name}`;
+  const { name, path } = declaredName(user);
+  return {
+    path,
+    userName: name,
+    userId: derivedPrincipalId("AIDA", arn),
+    arn,
+    createDate: timestampFromMs(0),
+    tags: tagList(user.tags ?? {}),
+  } satisfies UserMessage;
+};
+
+/** Tags in order of their keys. */
+export const tagList = (tags: Readonly<Record<string, string>>) =>
+  Object.entries(tags)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, value]) => ({ key, value }));

@@ -1,0 +1,254 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+
+import { anonymousCaller, rootCaller, userCaller } from "../../../services/kit/identity/caller.ts";
+import { parseTrustPolicy } from "../../../services/kit/accounts/trust-policy.ts";
+import { temporaryDirectory } from "../../support/temporary-directory.ts";
+import { allowing, bytesUnder, openIdentity, root, shop } from "./identity.ts";
+
+type Opened = Awaited<ReturnType<typeof openIdentity>>;
+
+const trust = JSON.stringify({
+  Version: "2012-10-17",
+  Statement: [{ Effect: "Allow", Principal: { AWS: shop }, Action: "sts:AssumeRole" }],
+});
+const declared = {
+  users: [{ accountId: shop, name: "team/carol", policies: [] }],
+  roles: [
+    {
+      accountId: shop,
+      name: "clerk",
+      arn: `arn:aws:iam::${shop}:role/clerk`,
+      trustPolicy: parseTrustPolicy(trust),
+      policies: [],
+    },
+  ],
+};
+const policyArn = `arn:aws:iam::${shop}:policy/read`;
+
+const open = async (directory?: string): Promise<Opened> => {
+  const opened = await openIdentity(declared, directory);
+  onTestFinished(opened.close);
+  return opened;
+};
+
+/** A user alice with a key, a group, an inline and an attached policy; a role; a group without users. */
+const furnished = async (): Promise<Opened> => {
+  const opened = await open();
+  const { call } = opened;
+  await call("createUser", { userName: "alice" });
+  await call("createAccessKey", { userName: "alice" });
+  await call("createGroup", { groupName: "readers" });
+  await call("createGroup", { groupName: "empty" });
+  await call("addUserToGroup", { groupName: "readers", userName: "alice" });
+  await call("createPolicy", { policyName: "read", policyDocument: allowing("s3:GetObject") });
+  await call("attachUserPolicy", { userName: "alice", policyArn });
+  await call("putUserPolicy", { userName: "alice", policyName: "own", policyDocument: allowing("s3:PutObject") });
+  await call("createRole", { roleName: "reader", assumeRolePolicyDocument: trust });
+  return opened;
+};
+
+describe("a user that is created at run time", () => {
+  test("acts with its key and with the policies of the moment", async () => {
+    const { call, stored } = await furnished();
+    const { accessKey } = (await call("createAccessKey", { userName: "alice" })) as {
+      accessKey: { accessKeyId: string; secretAccessKey: string };
+    };
+    const find = () => stored.findAccessKey(accessKey.accessKeyId);
+    expect(find()).toEqual({
+      accessKeyId: accessKey.accessKeyId,
+      secretAccessKey: accessKey.secretAccessKey,
+      accountId: shop,
+      user: "alice",
+      canonicalUserId: "canonical",
+      policies: [allowing("s3:PutObject"), allowing("s3:GetObject")],
+    });
+    await call("putGroupPolicy", { groupName: "readers", policyName: "p", policyDocument: allowing("s3:ListBucket") });
+    expect(find()?.policies).toHaveLength(3);
+    await call("removeUserFromGroup", { groupName: "readers", userName: "alice" });
+    await call("detachUserPolicy", { userName: "alice", policyArn });
+    expect(find()?.policies).toEqual([allowing("s3:PutObject")]);
+    await call("updateUser", { userName: "alice", newUserName: "alicia", newPath: "/team/" });
+    expect(find()?.user).toBe("team/alicia");
+    await call("updateAccessKey", { userName: "alicia", accessKeyId: accessKey.accessKeyId, status: "Inactive" });
+    expect(find()).toBeUndefined();
+  });
+
+  test("is there after a restart, and its secret is nowhere on disk", async () => {
+    const directory = await temporaryDirectory();
+    const first = await openIdentity(declared, directory);
+    await first.call("createUser", { userName: "alice" });
+    const { accessKey } = (await first.call("createAccessKey", { userName: "alice" })) as {
+      accessKey: { accessKeyId: string; secretAccessKey: string };
+    };
+    await first.close();
+    const onDisk = await bytesUnder(directory);
+    expect([onDisk.includes("alice"), onDisk.includes(accessKey.secretAccessKey)]).toEqual([true, false]);
+    const second = await open(directory);
+    expect(second.stored.findAccessKey(accessKey.accessKeyId)).toMatchObject({
+      secretAccessKey: accessKey.secretAccessKey,
+      user: "alice",
+    });
+  });
+
+  test("gets another key in place of one", async () => {
+    const { call, stored } = await open();
+    await call("createUser", { userName: "alice" });
+    const first = (await call("createAccessKey", { userName: "alice" }))["accessKey"] as { accessKeyId: string };
+    const rotated = await call("rotateAccessKey", { userName: "alice", accessKeyId: first.accessKeyId });
+    const next = rotated["accessKey"] as { accessKeyId: string };
+    expect([stored.findAccessKey(first.accessKeyId), stored.findAccessKey(next.accessKeyId)?.user]).toEqual([
+      undefined,
+      "alice",
+    ]);
+    expect(await call("listAccessKeys", { userName: "alice" })).toMatchObject({
+      accessKeyMetadata: [{ status: "Inactive" }, { status: "Active" }],
+      isTruncated: false,
+    });
+  });
+
+  test("is listed with the declared ones, page by page", async () => {
+    const { call } = await open();
+    for (const userName of ["bob", "Alice", "dave"]) await call("createUser", { userName });
+    const first = await call("listUsers", { maxItems: 3 });
+    const names = (page: Record<string, unknown>) =>
+      (page["users"] as { userName: string }[]).map((user) => user.userName);
+    expect([names(first), first["isTruncated"]]).toEqual([["Alice", "bob", "carol"], true]);
+    const second = await call("listUsers", { marker: first["marker"], maxItems: 3 });
+    expect([names(second), second["isTruncated"], "marker" in second]).toEqual([["dave"], false, false]);
+    expect(names(await call("listUsers", { pathPrefix: "/team/" }))).toEqual(["carol"]);
+  });
+
+  test("remembers the last use of a key", async () => {
+    const { call, clock, keyUses } = await open();
+    await call("createUser", { userName: "alice" });
+    const { accessKeyId } = (await call("createAccessKey", { userName: "alice" }))["accessKey"] as {
+      accessKeyId: string;
+    };
+    expect(await call("getAccessKeyLastUsed", { accessKeyId })).toEqual({
+      userName: "alice",
+      accessKeyLastUsed: { serviceName: "N/A", region: "N/A" },
+    });
+    clock.advance(5_000);
+    keyUses.note({ accountId: shop, accessKeyId, service: "s3", region: "us-east-1" });
+    expect(await call("getAccessKeyLastUsed", { accessKeyId })).toMatchObject({
+      accessKeyLastUsed: { serviceName: "s3", region: "us-east-1", lastUsedDate: { seconds: 1_767_323_050n } },
+    });
+  });
+});
+
+describe("a role that is created at run time", () => {
+  test("can be assumed, and changes at once", async () => {
+    const { call, stored } = await furnished();
+    await call("putRolePolicy", { roleName: "reader", policyName: "p", policyDocument: allowing("s3:GetObject") });
+    await call("updateRole", { roleName: "reader", maxSessionDuration: 7_200 });
+    expect(stored.findRole(`arn:aws:iam::${shop}:role/reader`)).toMatchObject({
+      policies: [allowing("s3:GetObject")],
+      sessionSecondsMax: 7_200,
+    });
+    await call("deleteRolePolicy", { roleName: "reader", policyName: "p" });
+    await call("deleteRole", { roleName: "reader" });
+    expect(stored.findRole(`arn:aws:iam::${shop}:role/reader`)).toBeUndefined();
+  });
+});
+
+type Name = Parameters<Opened["call"]>[0];
+const document = allowing("s3:GetObject");
+const long = allowing("s3:GetObject", `arn:aws:s3:::${"b".repeat(7_000)}`);
+
+describe("the identity service refuses", () => {
+  // the operation, its request, the reason
+  test.for<[Name, object, string]>([
+    ["createUser", { userName: "ALICE" }, "ENTITY_EXISTS"],
+    ["createUser", { userName: "carol" }, "ENTITY_EXISTS"],
+    ["getUser", { userName: "nobody" }, "NO_SUCH_ENTITY"],
+    ["updateUser", { userName: "carol", newPath: "/x/" }, "DECLARED_ENTITY"],
+    ["updateUser", { userName: "alice", newUserName: "carol" }, "ENTITY_EXISTS"],
+    ["deleteUser", { userName: "carol" }, "DECLARED_ENTITY"],
+    ["deleteUser", { userName: "nobody" }, "NO_SUCH_ENTITY"],
+    ["deleteUser", { userName: "alice" }, "DELETE_CONFLICT"],
+    [
+      "tagUser",
+      { userName: "alice", tags: Array.from({ length: 51 }, (_, at) => ({ key: `k${at}`, value: "" })) },
+      "LIMIT_EXCEEDED",
+    ],
+    ["createAccessKey", { userName: "carol" }, "DECLARED_ENTITY"],
+    ["createAccessKey", { userName: "nobody" }, "NO_SUCH_ENTITY"],
+    ["updateAccessKey", { userName: "alice", accessKeyId: "AKIANOBODY", status: "Active" }, "NO_SUCH_ENTITY"],
+    ["deleteAccessKey", { userName: "alice", accessKeyId: "AKIANOBODY" }, "NO_SUCH_ENTITY"],
+    ["getAccessKeyLastUsed", { accessKeyId: "AKIANOBODY" }, "NO_SUCH_ENTITY"],
+    ["createGroup", { groupName: "Readers" }, "ENTITY_EXISTS"],
+    ["deleteGroup", { groupName: "readers" }, "DELETE_CONFLICT"],
+    ["addUserToGroup", { groupName: "nobodies", userName: "alice" }, "NO_SUCH_ENTITY"],
+    ["addUserToGroup", { groupName: "readers", userName: "carol" }, "DECLARED_ENTITY"],
+    ["createPolicy", { policyName: "p", policyDocument: "{}" }, "MALFORMED_POLICY"],
+    ["createPolicy", { policyName: "p", policyDocument: long }, "LIMIT_EXCEEDED"],
+    ["createPolicy", { policyName: "read", policyDocument: document }, "ENTITY_EXISTS"],
+    ["deletePolicy", { policyArn }, "DELETE_CONFLICT"],
+    ["getPolicy", { policyArn: `arn:aws:iam::999988887777:policy/read` }, "ACCESS_DENIED"],
+    ["getPolicy", { policyArn: `${policyArn}er` }, "NO_SUCH_ENTITY"],
+    ["getPolicyVersion", { policyArn, versionId: "v2" }, "NO_SUCH_ENTITY"],
+    ["attachUserPolicy", { userName: "alice", policyArn: `${policyArn}er` }, "NO_SUCH_ENTITY"],
+    ["detachGroupPolicy", { groupName: "readers", policyArn }, "NO_SUCH_ENTITY"],
+    ["putUserPolicy", { userName: "alice", policyName: "p", policyDocument: "{" }, "MALFORMED_POLICY"],
+    ["putUserPolicy", { userName: "carol", policyName: "p", policyDocument: document }, "DECLARED_ENTITY"],
+    ["putUserPolicy", { userName: "alice", policyName: "p", policyDocument: long }, "LIMIT_EXCEEDED"],
+    [
+      "putRolePolicy",
+      { roleName: "reader", policyName: "p", policyDocument: allowing("s3:*", `x${"b".repeat(9_000)}`) },
+      "LIMIT_EXCEEDED",
+    ],
+    ["getUserPolicy", { userName: "alice", policyName: "constructor" }, "NO_SUCH_ENTITY"],
+    ["deleteUserPolicy", { userName: "alice", policyName: "p" }, "NO_SUCH_ENTITY"],
+    ["createRole", { roleName: "r", path: "/x/", assumeRolePolicyDocument: trust }, "INVALID_VALUE"],
+    ["createRole", { roleName: "r", assumeRolePolicyDocument: document }, "MALFORMED_POLICY"],
+    ["createRole", { roleName: "clerk", assumeRolePolicyDocument: trust }, "ENTITY_EXISTS"],
+    ["updateAssumeRolePolicy", { roleName: "clerk", policyDocument: trust }, "DECLARED_ENTITY"],
+    ["deleteRole", { roleName: "clerk" }, "DECLARED_ENTITY"],
+    ["listUsers", { marker: "x" }, "INVALID_PAGE_TOKEN"],
+    ["createAccount", { accountName: "bank" }, "ACCESS_DENIED"],
+  ])("%s %j", async ([name, request, reason]) => {
+    const { call } = await furnished();
+    await expect(call(name, request)).rejects.toMatchObject({ facts: { reason } });
+  });
+
+  test("a third key, and policies that would not fit into a call", async () => {
+    const { call } = await furnished();
+    await call("createAccessKey", { userName: "alice" });
+    await expect(call("createAccessKey", { userName: "alice" })).rejects.toMatchObject({
+      facts: { reason: "LIMIT_EXCEEDED" },
+    });
+    for (const policyName of ["one", "two"]) {
+      const policyDocument = allowing("s3:GetObject", `arn:aws:s3:::${"b".repeat(4_500)}`);
+      await call("createPolicy", { policyName, policyDocument });
+    }
+    await call("attachGroupPolicy", { groupName: "readers", policyArn: `arn:aws:iam::${shop}:policy/one` });
+    await expect(
+      call("attachGroupPolicy", { groupName: "readers", policyArn: `arn:aws:iam::${shop}:policy/two` }),
+    ).rejects.toMatchObject({ facts: { reason: "LIMIT_EXCEEDED" } });
+  });
+});
+
+describe("who may use the identity service", () => {
+  const limited = userCaller(shop, "alice", [
+    allowing("iam:*AccessKey*", `arn:aws:iam::${shop}:user/\${aws:username}`),
+  ]);
+
+  // who, the operation, its request, the outcome
+  test.for<[string, Parameters<Opened["call"]>[2], Name, object, string]>([
+    ["nobody", anonymousCaller, "listUsers", {}, "UNAUTHENTICATED"],
+    ["a user without policies", userCaller(shop, "bob", []), "getUser", { userName: "alice" }, "ACCESS_DENIED"],
+    ["a user, another's key", limited, "createAccessKey", { userName: "bob" }, "ACCESS_DENIED"],
+    ["a user, its own key", limited, "createAccessKey", { userName: "alice" }, "done"],
+    ["a user, its own key unnamed", limited, "listAccessKeys", {}, "done"],
+    ["a root of another account", rootCaller("999988887777"), "getUser", { userName: "alice" }, "NO_SUCH_ENTITY"],
+    ["the root of the first account", rootCaller("000000000000"), "createAccount", { accountName: "bank" }, "done"],
+    ["the root of the account", root, "getUser", {}, "done"],
+  ])("%s", async ([, caller, name, request, outcome]) => {
+    const { call } = await furnished();
+    const result = await call(name, request, caller).then(
+      () => "done",
+      (error: { facts?: { reason: string } }) => error.facts?.reason ?? "another error",
+    );
+    expect(result).toBe(outcome);
+  });
+});
