@@ -1,7 +1,7 @@
 /*
  * Goal: no bytes of anybody's break a parser: it refuses with a declared error or reads them, in time that grows no
  * faster than their length, and what it reads meets the target's invariants. Method: the inputs of each corpus and a
- * fixed number of their mutations; under `npm run soak` as well QUARTET_FUZZ_SECONDS (3,600) of coverage-guided fuzzing
+ * fixed number of their mutations; under `npm run soak` as well FUZZ_SECONDS (3,600) of coverage-guided fuzzing
  * for each target, as `npm run fuzz` does.
  */
 import { spawnSync } from "node:child_process";
@@ -18,7 +18,7 @@ import { targets } from "./targets.ts";
 import { stopServer } from "./targets/rpc.ts";
 
 const mutationsOf = (name: string): number => (name === "first-bytes" ? 100 : 1_000);
-const seconds = Number(process.env["QUARTET_FUZZ_SECONDS"] ?? 3_600);
+const seconds = Number(process.env["FUZZ_SECONDS"] ?? 3_600);
 
 afterAll(stopServer);
 

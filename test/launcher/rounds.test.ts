@@ -2,8 +2,8 @@
  * Goal: whichever process is killed or stopped at whatever moment, each write that was answered is there after it has
  * recovered, and none is there in part. Method: writers change things of all four services through the gateway, each
  * thing one generation after the other; each round kills a random process or stops it for a moment, waits until all
- * serve again, and reads everything; events must have reached an endpoint. 3 rounds, QUARTET_KILL_ROUNDS (2,000) under
- * `npm run soak`. QUARTET_KILL_SEED chooses other processes and moments.
+ * serve again, and reads everything; events must have reached an endpoint. 3 rounds, KILL_ROUNDS (2,000) under `npm run
+ * soak`. KILL_SEED chooses other processes and moments.
  */
 import { setTimeout as delay } from "node:timers/promises";
 
@@ -21,8 +21,8 @@ import { temporaryDirectory } from "../support/temporary-directory.ts";
 import type { Writable } from "./mixed-writes.ts";
 import { prepareWritables } from "./mixed-writes.ts";
 
-const roundsCount = rounds(3, Number(process.env["QUARTET_KILL_ROUNDS"] ?? 2_000));
-const seed = Number(process.env["QUARTET_KILL_SEED"] ?? 20_261_121);
+const roundsCount = rounds(3, Number(process.env["KILL_ROUNDS"] ?? 2_000));
+const seed = Number(process.env["KILL_SEED"] ?? 20_261_121);
 const writers = 8;
 
 /** The generations of a thing: the last one that was answered, and the last one that was sent. */
@@ -71,7 +71,7 @@ test(
     const writables = await prepareWritables(system, endpoint, 8);
     const all: Progress[] = writables.map((writable) => ({ writable, answered: 1, sent: 1 }));
     const random = seededRandom(seed);
-    process.stdout.write(`QUARTET_KILL_SEED=${seed}\n`);
+    process.stdout.write(`KILL_SEED=${seed}\n`);
     const tally: Tally = { answered: 0, failed: 0 };
     const faults: Record<string, number> = {};
     const startedMs = Date.now();

@@ -2,7 +2,7 @@
  * Goal: no request whatever stops a process, is answered 500, or gets an answer that its protocol cannot read or a code
  * that nobody declared. Method: requests of every operation are drawn from the services' descriptors in both dialects,
  * changed here and there, signed, framed in every way that clients use, and some changed once more on the wire.
- * 2,000 of them, QUARTET_FUZZ_REQUESTS (10,000,000) under `npm run soak`, each 250,000 on an installation of their own.
+ * 2,000 of them, FUZZ_REQUESTS (10,000,000) under `npm run soak`, each 250,000 on an installation of their own.
  * FUZZ_SEED chooses others, and figures are printed.
  */
 import { CreateDomainCommand } from "@aws-sdk/client-customer-profiles";
@@ -28,7 +28,7 @@ import type { Draft } from "./request-grammar.ts";
 import { draftForm, draftRequest } from "./request-grammar.ts";
 import { WireClient } from "./wire-client.ts";
 
-const requests = rounds(2_000, Number(process.env["QUARTET_FUZZ_REQUESTS"] ?? 10_000_000));
+const requests = rounds(2_000, Number(process.env["FUZZ_REQUESTS"] ?? 10_000_000));
 const requestsOfOneMax = 250_000;
 const seed = Number(process.env["FUZZ_SEED"] ?? 20_260_104);
 const inFlight = 8;
