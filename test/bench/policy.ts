@@ -1,3 +1,11 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { pino } from "pino";
+
+import { AuditFiles } from "../../services/kit/audit/audit-log.ts";
+import { systemClock } from "../../services/kit/clock/clock.ts";
 import type { PolicyRequest } from "../../services/kit/policy/compiled.ts";
 import type { Policy } from "../../services/kit/policy/document.ts";
 import { parsePolicy } from "../../services/kit/policy/document.ts";
@@ -60,6 +68,27 @@ const sessionRequest: PolicyRequest = {
   requester: { ...request.requester, principalArn: "arn:aws:sts::111122223333:assumed-role/reader/nightly" },
 };
 
+/** Microseconds of CPU for one line of the audit log, with what the writing thread costs. */
+const auditCost = async (directory: string): Promise<number> => {
+  const log = pino({ level: "silent" });
+  const audit = new AuditFiles({ directory, fileBytesMax: 64 * 1024 * 1024, filesMax: 2, clock: systemClock, log });
+  const { principalArn: principal } = request.requester;
+  const who = { requestId: "0f8e6a1c-6d3d-4d0f-9a51-9e3a3a0d1b11", principal, sourceIp: "192.0.2.17" };
+  const statement = { side: "identity", policy: 0, statement: 19, sid: "Statement19" };
+  const { action, resource } = request;
+  const what = { method: "PutObject", action, resource, decision: "allowed", reason: "identity-policy", statement };
+  const lines = 100_000;
+  const before = process.cpuUsage();
+  for (let written = 0; written < lines; written += 20) {
+    for (let count = 0; count < 20; count++) audit.record({ ...who, ...what, decision: "allowed" });
+    if (written % 2_000 === 0) await audit.flush();
+  }
+  await audit.flush();
+  const { user, system } = process.cpuUsage(before);
+  audit.close();
+  return (user + system) / lines;
+};
+
 /** One decision over twenty statements, compiled, compared with reading the policy's text. */
 export const group: BenchGroup = {
   name: "policy",
@@ -74,6 +103,9 @@ export const group: BenchGroup = {
       if (!evaluate(sessionRequest, { identity: role, session, resource: [] }, spelling).isAllowed)
         throw new Error("refused");
     });
+    const directory = await mkdtemp(join(tmpdir(), "quartet-bench-audit-"));
+    const recorded = await auditCost(directory);
+    await rm(directory, { recursive: true });
     const read = cost(decisions / 20, () => JSON.parse(text));
     return [
       {
@@ -90,6 +122,14 @@ export const group: BenchGroup = {
         unit: "µs",
         baseline: { what: "JSON.parse of a policy of 20", value: read },
         ratio: read / narrowed,
+        target: 1,
+      },
+      {
+        what: "a line of the audit log, written, CPU",
+        value: recorded,
+        unit: "µs",
+        baseline: { what: "JSON.parse of the policy", value: read },
+        ratio: read / recorded,
         target: 1,
       },
     ];

@@ -3,7 +3,7 @@
  * calls that succeed and in calls that fail. Afterwards none of them stands in what its processes wrote, in a refusal,
  * or in the metrics.
  */
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -50,6 +50,13 @@ const metricsOf = async (base: string | undefined): Promise<string> => {
   return answer.text();
 };
 
+/** The lines of a service's record of decisions. */
+const auditLinesOf = async (service: string): Promise<string[]> => {
+  const directory = join(dataDir, service, "audit");
+  const files = await Promise.all((await readdir(directory)).map((name) => readFile(join(directory, name), "utf8")));
+  return files.flatMap((text) => text.trimEnd().split("\n"));
+};
+
 test("no secret stands in a refusal, in the metrics or in what the processes wrote", { timeout: 60_000 }, async () => {
   const calls = new SecretCalls(system, dataDir, endpoint, secrets, secretAccessKey);
   await giveEventBus(calls);
@@ -72,4 +79,8 @@ test("no secret stands in a refusal, in the metrics or in what the processes wro
   const lines = system.output().split("\n");
   expect(lines.filter((line) => line.includes('"msg":"received"')).length).toBeGreaterThan(30);
   expect(lines.filter((line) => secrets.leaksOf(line).length > 0)).toEqual([]);
+
+  const recorded = await Promise.all(services.map(auditLinesOf));
+  for (const audit of recorded) expect(audit.length).toBeGreaterThan(0);
+  expect(recorded.flat().filter((line) => secrets.leaksOf(line).length > 0)).toEqual([]);
 });

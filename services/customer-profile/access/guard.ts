@@ -2,7 +2,7 @@ import { ErrorReasonSchema } from "../../../gen/quartet/customerprofile/v1/error
 import { arn, parseArn } from "../../kit/arn/arn.ts";
 import { resourceTagConditions } from "../../kit/access/call-conditions.ts";
 import type { Resource } from "../../kit/access/decide.ts";
-import { accessDenied, accessRules, decideCall } from "../../kit/access/decide.ts";
+import { accessRules, decideCall, refuseCall } from "../../kit/access/decide.ts";
 import { asksFor } from "../../kit/access/identity.ts";
 import type { AskedResource, KnownResource } from "../../kit/access/policy-service.ts";
 import type { Question } from "../../kit/access/questions.ts";
@@ -30,8 +30,8 @@ export const rules = accessRules({
  * a permission that the request needs and the caller does not have.
  */
 export const guard: Guard<Application, Access> = async (request, context) => {
-  const { caller, method } = context;
-  if (!isOwner(caller, caller.accountId)) throw accessDenied(rules, method.name, "*");
+  const { caller } = context;
+  if (!isOwner(caller, caller.accountId)) throw refuseCall(rules, context);
   await decideCall(rules, context, request, (question) => resourceOf(question, context));
   return { accountId: caller.accountId };
 };

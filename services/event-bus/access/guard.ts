@@ -1,7 +1,7 @@
 import type { Message } from "@bufbuild/protobuf";
 
 import { EventBusService } from "../../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
-import { accessDenied, decideCall } from "../../kit/access/decide.ts";
+import { decideCall, refuseCall } from "../../kit/access/decide.ts";
 import { isOwner } from "../../kit/identity/owner.ts";
 import type { Guard } from "../../kit/server/guard.ts";
 import type { CallContext } from "../../kit/server/handlers.ts";
@@ -26,12 +26,12 @@ type Context = CallContext<Application>;
  */
 export const guard: Guard<Application, Access> = async (request, context) => {
   const { app, caller, method, requestHeader } = context;
-  if (!isOwner(caller, caller.accountId)) throw accessDenied(rules, method.name, "*");
+  if (!isOwner(caller, caller.accountId)) throw refuseCall(rules, context);
   const revision = revisionOf(requestHeader);
   refuseOutsideRevision(revision, method);
   const bus = parseBusReference(busNamedBy(request, context), caller.accountId);
   if (bus.account !== caller.accountId && !opened.has(method.name))
-    throw accessDenied(rules, method.name, busArn(app.arnScope, bus));
+    throw refuseCall(rules, context, busArn(app.arnScope, bus));
   const finder = new ResourceFinder(context);
   const decision = await decideCall(rules, context, request, (question) => finder.find(question));
   await app.ensureDefaultBus(caller.accountId);

@@ -15,6 +15,7 @@ import { spellingOf } from "../policy/spelling.ts";
 import type { CallContext } from "../server/handlers.ts";
 import type { Conditions } from "./call-conditions.ts";
 import { conditionsOf } from "./call-conditions.ts";
+import { DecisionRecorder } from "./decision-recorder.ts";
 import type { CallerPolicies } from "./identity.ts";
 import { callerPoliciesOf, requesterOf } from "./identity.ts";
 import type { Question } from "./questions.ts";
@@ -61,8 +62,9 @@ export interface AccessApplication {
   readonly accounts?: Pick<Accounts, "findOrganizationId"> | undefined;
 }
 
-/** The parts of a call that are decided on. */
-export type AccessCall = Pick<CallContext<AccessApplication>, "app" | "method" | "caller" | "log">;
+/** The parts of a call that are decided on. Without an audit log nothing is recorded. */
+export type AccessCall = Pick<CallContext<AccessApplication>, "app" | "method" | "caller" | "log"> &
+  Partial<Pick<CallContext<unknown>, "audit" | "requestId">>;
 
 /** An action on a resource. */
 export interface Asked {
@@ -97,12 +99,17 @@ export const decideCall = async (
   resolve: ResourceResolver,
 ): Promise<CallDecision> => {
   const refusedElements = new Set<number>();
-  for (const question of questionsOf(call.method, request)) {
-    const resource = resourceOf(question, call) ?? (await resolve(question));
-    const action = resource.action ?? question.permission.action;
-    if (mayAct(rules, call, { action, resource, read: question.read })) continue;
-    if (question.element === undefined) throw refusalOf(rules, question, resource);
-    refusedElements.add(question.element);
+  const recorder = new DecisionRecorder(call);
+  try {
+    for (const question of questionsOf(call.method, request)) {
+      const resource = resourceOf(question, call) ?? (await resolve(question));
+      const action = resource.action ?? question.permission.action;
+      if (mayAct(rules, call, recorder, { action, resource, read: question.read })) continue;
+      if (question.element === undefined) throw refusalOf(rules, question, resource);
+      refusedElements.add(question.element);
+    }
+  } finally {
+    recorder.finish();
   }
   return { refusedElements };
 };
@@ -129,15 +136,27 @@ export const isAllowed = (rules: AccessRules, call: Omit<AccessCall, "log">, ask
   return evaluate(policyRequest(rules, call, asked), policySet(own, asked.resource), rules.spelling).isAllowed;
 };
 
-const mayAct = (rules: AccessRules, call: AccessCall, asked: Asked): boolean => {
+/** The refusal of a call as a whole, which is recorded as a decision on `*` or on the named resource. */
+export const refuseCall = (rules: AccessRules, call: AccessCall, resource = "*"): Error => {
+  const { method } = call;
+  const recorder = new DecisionRecorder(call);
+  recorder.record({ action: withPrefix(method.name, rules.names.public), resource }, false, "no-allow", undefined);
+  recorder.finish();
+  return accessDenied(rules, method.name, resource);
+};
+
+const mayAct = (rules: AccessRules, call: AccessCall, recorder: DecisionRecorder, asked: Asked): boolean => {
   const { spelling } = rules;
   const own = callerPoliciesOf(call.caller);
   const request = policyRequest(rules, call, asked);
   const policies = policySet(own ?? { identity: [] }, asked.resource);
-  if (own !== undefined && evaluate(request, policies, spelling).isAllowed) return true;
+  const { isAllowed: mayBe, because: why, statement: by } = evaluate(request, policies, spelling);
+  const isAllowedNow = own !== undefined && mayBe;
+  const reason = own === undefined ? "unreadable-policy" : why;
+  recorder.record(request, isAllowedNow, call.caller.isPreauthorized === true ? "preauthorized" : reason, by);
+  if (isAllowedNow) return true;
   if (call.log.isLevelEnabled("info")) {
-    const { because, statement, nearMisses } = explain(request, policies, spelling);
-    const reason = own === undefined ? "unreadable-policy" : because;
+    const { statement, nearMisses } = explain(request, policies, spelling);
     const { action, resource: on } = request;
     const misses = nearMisses.slice(0, nearMissesLoggedMax);
     const principal = call.caller.isAnonymous ? "anonymous" : call.caller.principalArn;

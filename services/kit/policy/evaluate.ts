@@ -33,6 +33,8 @@ export interface Decision {
     | "owner-grant";
   /** The deciding statement's Sid, if it has one. */
   readonly sid: string | undefined;
+  /** The deciding statement; undefined where none decided. */
+  readonly statement: StatementPlace | undefined;
 }
 
 /** Where a statement is: the side, the index of its policy there, and its own index in that policy. */
@@ -53,8 +55,6 @@ export interface NearMiss extends StatementPlace {
 
 /** A decision with its reasons, for operators and never for callers. */
 export interface Explanation extends Decision {
-  /** The deciding statement; undefined where none decided. */
-  readonly statement: StatementPlace | undefined;
   /** The statements of which one element failed, those with the wrong action last. */
   readonly nearMisses: readonly NearMiss[];
 }
@@ -71,7 +71,7 @@ export const evaluate = (
   spelling: PolicySpelling = asWritten,
 ): Decision => {
   const { because, at } = decide(request, policies, spelling);
-  return { isAllowed: isAllow(because), because, sid: at?.sid };
+  return { isAllowed: isAllow(because), because, sid: at?.sid, statement: at };
 };
 
 /** Decides as `evaluate` does, and says which statement decided and which nearly matched. */

@@ -42,13 +42,15 @@ import { DiskSpace } from "../store/disk-space.ts";
 import type { Store } from "../store/store.ts";
 import { openStore } from "../store/store.ts";
 import type { ProcessControl } from "./process.ts";
+import type { AuditConfig } from "./process-audit.ts";
+import { closeAudit, openAudit } from "./process-audit.ts";
 import { runProcess } from "./process.ts";
 import type { ProcessTls, TlsConfig } from "./process-tls.ts";
 import { openProcessTls, warnIfExposed } from "./process-tls.ts";
 import { guardSpace } from "./space-guard.ts";
 
 /** The settings that every process of an installation shares, as far as the kit uses them. */
-interface SharedConfig extends TlsConfig {
+interface SharedConfig extends TlsConfig, AuditConfig {
   readonly dataDir: string;
   readonly keysDir: string;
   readonly logLevel: string;
@@ -225,6 +227,7 @@ export const runService = async <S extends DescService, App, Shared extends Sett
     const keys = keysDirectory(shared);
     const keyPair = await ensureKeyPair(keys, declared.name);
     const { directory, store, space } = await openProcessStore(shared, declared.name, log, control);
+    const audit = openAudit(directory, shared, log);
     const metrics = createMetrics({ withProcess: true });
     storeMetrics(metrics, store);
     diskMetrics(metrics, space, join(directory, "leveldb"));
@@ -254,6 +257,7 @@ export const runService = async <S extends DescService, App, Shared extends Sett
       listen: shared.listen,
       socketPath,
       tls: tls.server,
+      audit,
       services: [
         { service: declared.service, handlers, errors: declared.errors, app: opened.app },
         ...explanations(declared, opened.app, accounts),
@@ -271,6 +275,7 @@ export const runService = async <S extends DescService, App, Shared extends Sett
       },
       stop: async () => {
         await server.stop(shared.drainMs);
+        await closeAudit(audit);
         await opened.stop?.();
         await store.close();
         await space.close();

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 
 import type { DescMethod } from "@bufbuild/protobuf";
 
+import type { AuditLog } from "../audit/audit-log.ts";
 import type { Caller } from "../identity/caller.ts";
 import { anonymousCaller } from "../identity/caller.ts";
 import type { Logger } from "../log/log.ts";
@@ -30,6 +31,8 @@ export class Call implements CallContext<unknown> {
   awaitsSinceMs: number | undefined;
   /** Runs when the call ends, by whichever way. */
   onClose: (() => void) | undefined;
+  /** Where decisions on the call are recorded. */
+  audit: AuditLog | undefined;
   readonly #headers: IncomingHttpHeaders;
   readonly #serverLog: Logger;
   #requestHeader: Headers | undefined;

@@ -7,6 +7,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { codeToString } from "@connectrpc/connect/protocol-connect";
 
 import { FaultRole } from "../../../gen/quartet/traits/v1/fault_pb.ts";
+import type { AuditLog } from "../audit/audit-log.ts";
 import type { Clock } from "../clock/clock.ts";
 import { systemClock } from "../clock/clock.ts";
 import type { Authenticate } from "../identity/authenticate.ts";
@@ -34,6 +35,8 @@ export interface DispatcherOptions {
   readonly log: Logger;
   /** Is told of every call. Unset: nobody counts. */
   readonly observer?: CallObserver | undefined;
+  /** Where decisions on calls are recorded. Unset: nowhere. */
+  readonly audit?: AuditLog | undefined;
   /** Processes whose own access log has the calls that they make: the line of such a call is for debugging only. */
   readonly loggingFrontEnds?: ReadonlySet<string> | undefined;
 }
@@ -96,6 +99,7 @@ export class Dispatcher {
     const call = new Call(route, headers, requestId, deadlineMs, log);
     const cancelDeadline =
       deadlineMs === undefined ? undefined : clock.schedule(deadlineMs, () => call.abort(deadlinePassed()));
+    call.audit = this.#options.audit;
     call.onClose = () => {
       cancelDeadline?.();
       this.#calls.delete(call);

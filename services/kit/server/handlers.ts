@@ -1,5 +1,6 @@
 import type { DescMethod, DescService, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 
+import type { AuditLog } from "../audit/audit-log.ts";
 import type { Caller } from "../identity/caller.ts";
 import type { Logger } from "../log/log.ts";
 
@@ -25,6 +26,8 @@ export interface CallContext<App, Access = unknown> {
   readonly responseTrailer: Headers;
   /** Carries the method and the request id. */
   readonly log: Logger;
+  /** Where decisions on the call are recorded. Unset: nowhere. */
+  readonly audit?: AuditLog | undefined;
 }
 
 /** One request, one answer. */

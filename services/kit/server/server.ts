@@ -3,6 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 
+import type { AuditLog } from "../audit/audit-log.ts";
 import type { Clock } from "../clock/clock.ts";
 import { systemClock } from "../clock/clock.ts";
 import type { Authenticate } from "../identity/authenticate.ts";
@@ -43,6 +44,8 @@ export interface ServerOptions {
   readonly limits?: Partial<ServerLimits>;
   /** Receives the metrics of calls, and is shown at `GET /metrics`. Unset: nothing is counted. */
   readonly metrics?: Metrics;
+  /** Where decisions on calls are recorded. Unset: nowhere. */
+  readonly audit?: AuditLog | undefined;
   /** Callers that log their own calls; requests from them are logged at debug level only. Unset: none. */
   readonly loggingFrontEnds?: readonly string[];
 }
@@ -83,6 +86,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
     limits,
     clock: options.clock ?? systemClock,
     log: options.log,
+    audit: options.audit,
     observer: options.metrics && callMetrics(options.metrics, "grpc_server"),
     loggingFrontEnds: new Set(options.loggingFrontEnds),
   });

@@ -3,7 +3,7 @@ import { ErrorReason, ErrorReasonSchema } from "../../../gen/quartet/refactoring
 import { resourceTagConditions } from "../../kit/access/call-conditions.ts";
 import { RefactoringWorkspaceService } from "../../../gen/quartet/refactoringworkspace/v1/refactoring_workspace_service_pb.ts";
 import type { Resource } from "../../kit/access/decide.ts";
-import { accessDenied, accessRules, decideCall, isAllowed } from "../../kit/access/decide.ts";
+import { accessRules, decideCall, isAllowed, refuseCall } from "../../kit/access/decide.ts";
 import type { Question } from "../../kit/access/questions.ts";
 import { textOf } from "../../kit/access/questions.ts";
 import type { AskedResource, KnownResource } from "../../kit/access/policy-service.ts";
@@ -40,8 +40,8 @@ export const rules = accessRules({
  * caller's, so that the handler answers whoever could use it that it does not exist.
  */
 export const guard: Guard<Application, Access> = async (request, context) => {
-  const { caller, method } = context;
-  if (!isOwner(caller, caller.accountId)) throw accessDenied(rules, method.name, "*");
+  const { caller } = context;
+  if (!isOwner(caller, caller.accountId)) throw refuseCall(rules, context);
   await decideCall(rules, context, request, (question) => resourceOf(question, context));
   return {
     accountId: caller.accountId,
