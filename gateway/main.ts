@@ -61,6 +61,7 @@ await runProcess(log, async (control) => {
     tls,
     log,
     metrics,
+    minter,
     accounts,
     declaredKeys: joinAccessKeys({ file, accounts, log }),
     measured: (transport) => measuredTransport(transport, calls),

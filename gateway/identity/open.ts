@@ -1,3 +1,5 @@
+import type { KeyObject } from "node:crypto";
+
 import { ErrorReasonSchema } from "../../gen/quartet/identity/v1/error_reason_pb.ts";
 import type { Clock } from "../../services/kit/clock/clock.ts";
 import type { SessionTokens } from "../../services/kit/identity/session-tokens.ts";
@@ -30,6 +32,8 @@ export interface OpenIdentityStore {
   readonly keyUses: KeyUses;
   readonly pages: Pages;
   readonly sessionTokens: SessionTokens;
+  /** The key of the session tokens, for the gateways that follow this one. */
+  readonly sessionKey: KeyObject;
   /** Ends background work. The store stays open. */
   stop(): Promise<void>;
 }
@@ -52,6 +56,7 @@ export const openIdentityStore = async (options: IdentityStoreOptions): Promise<
       bytesMax: limits.pageBytesMax,
     }),
     sessionTokens: createSessionTokens(() => [sessions]),
+    sessionKey: sessions,
     stop: async () => {
       await stopRewrapping();
       await keyUses.stop();

@@ -1,5 +1,6 @@
 import { ErrorReasonSchema } from "../../gen/quartet/identity/v1/error_reason_pb.ts";
 import { IdentityService } from "../../gen/quartet/identity/v1/identity_service_pb.ts";
+import { ReplicationService } from "../../gen/quartet/identity/v1/replication_service_pb.ts";
 import { SecurityTokenService } from "../../gen/quartet/identity/v1/security_token_service_pb.ts";
 import { FaultRole } from "../../gen/quartet/traits/v1/fault_pb.ts";
 import type { Accounts } from "../../services/kit/accounts/accounts.ts";
@@ -10,6 +11,8 @@ import type { Address } from "../../services/kit/config/config.ts";
 import { faultTable, roleFault } from "../../services/kit/faults/service-error.ts";
 import type { AccessKeys } from "../../services/kit/identity/access-keys.ts";
 import { bearerAuthenticate } from "../../services/kit/identity/authenticate.ts";
+import { createSessionTokens } from "../../services/kit/identity/session-tokens.ts";
+import type { Minter } from "../../services/kit/identity/tokens.ts";
 import { createVerifier } from "../../services/kit/identity/tokens.ts";
 import { randomIds } from "../../services/kit/ids/ids.ts";
 import type { Logger } from "../../services/kit/log/log.ts";
@@ -30,8 +33,11 @@ import { securityTokenHandlers } from "../sts/service.ts";
 import type { Application as IdentityApplication } from "./application.ts";
 import type { Directory } from "./directory.ts";
 import { createDirectory } from "./directory.ts";
+import { followIdentities } from "./follower.ts";
 import type { KeyUse } from "./key-uses.ts";
 import { openIdentityStore } from "./open.ts";
+import type { ReplicationApplication } from "./replication.ts";
+import { watchIdentities } from "./replication.ts";
 import { identityHandlers } from "./service.ts";
 import { storedDirectory } from "./stored-directory.ts";
 
@@ -53,6 +59,8 @@ export interface OwnServicesOptions {
   readonly accounts: Accounts;
   /** The lasting keys of the credentials file and of the configuration file. */
   readonly declaredKeys: AccessKeys;
+  /** Issues the tokens with which this gateway follows another one. */
+  readonly minter: Minter;
   measured(transport: ClosableTransport): ClosableTransport;
 }
 
@@ -65,8 +73,40 @@ export interface OwnServices {
   stop(graceMs: number): Promise<void>;
 }
 
-/** Opens the store of identities, and serves the RPCs of identities and sessions, which the gateway itself calls. */
-export const openOwnServices = async (options: OwnServicesOptions): Promise<OwnServices> => {
+/**
+ * Opens the store of identities, and serves the RPCs of identities and sessions, which the gateway itself calls. With
+ * an address of another gateway it follows the identities of that one, and calls it instead.
+ */
+export const openOwnServices = async (options: OwnServicesOptions): Promise<OwnServices> =>
+  options.config.identityAddress === "" ? keepIdentities(options) : followKeeper(options);
+
+const ownServices = [SecurityTokenService, IdentityService];
+
+const followKeeper = async (options: OwnServicesOptions): Promise<OwnServices> => {
+  const { config, tls, log, accounts, declaredKeys, minter } = options;
+  const plain = createTransport({ address: config.identityAddress, engine: "connect", tls: tls.client });
+  const transport = options.measured(plain);
+  const followed = followIdentities({ transport: plain, minter, clock: systemClock, log });
+  const directory = createDirectory({
+    accounts,
+    declaredKeys,
+    stored: storedDirectory(followed, (accountId) => accounts.canonicalUserId(accountId)),
+    sessionTokens: createSessionTokens(() => followed.sessionKeys()),
+    clock: systemClock,
+  });
+  return {
+    directory,
+    connections: ownServices.map((service) => ({ service, errors: ErrorReasonSchema, transport })),
+    noteKeyUse: () => undefined,
+    urls: {},
+    stop: async () => {
+      await followed.stop();
+      await transport.close();
+    },
+  };
+};
+
+const keepIdentities = async (options: OwnServicesOptions): Promise<OwnServices> => {
   const { config, control, tls, log, metrics, accounts, declaredKeys } = options;
   const { directory: home, store, space } = await openProcessStore(config, "gateway", log, control);
   storeMetrics(metrics, store);
@@ -97,6 +137,8 @@ export const openOwnServices = async (options: OwnServicesOptions): Promise<OwnS
     ids: randomIds,
   };
 
+  const replication: ReplicationApplication = { identities, sessionKey: opened.sessionKey, clock: systemClock };
+
   warnIfExposed(config.identityListen, tls.server, log);
   const socketPath = tls.server === undefined && config.socket !== "" ? config.socket : undefined;
   if (socketPath !== undefined) await makeRoomForSocket(socketPath);
@@ -114,8 +156,11 @@ export const openOwnServices = async (options: OwnServicesOptions): Promise<OwnS
     services: [
       { service: SecurityTokenService, handlers: securityTokenHandlers, errors: ErrorReasonSchema, app: sessions },
       { service: IdentityService, handlers: roomy, errors: ErrorReasonSchema, app: identity },
+      { service: ReplicationService, handlers: { watchIdentities }, errors: ErrorReasonSchema, app: replication },
     ],
-    authenticate: bearerAuthenticate(verifier, { gateway: { anyCaller: true } }),
+    authenticate: bearerAuthenticate(verifier, {
+      gateway: { anyCaller: true, preauthorizedFor: ["WatchIdentities"] },
+    }),
     log,
     metrics,
     loggingFrontEnds: ["gateway"],
@@ -126,11 +171,7 @@ export const openOwnServices = async (options: OwnServicesOptions): Promise<OwnS
   );
   return {
     directory,
-    connections: [SecurityTokenService, IdentityService].map((service) => ({
-      service,
-      errors: ErrorReasonSchema,
-      transport,
-    })),
+    connections: ownServices.map((service) => ({ service, errors: ErrorReasonSchema, transport })),
     noteKeyUse: (use) => keyUses.note(use),
     urls: { rpc: server.url, ...(socket === undefined ? {} : { socket }) },
     stop: async (graceMs) => {

@@ -57,7 +57,7 @@ export const openIdentity = async (declared: Partial<Declared> = {}, directory?:
     await opened.stop();
     await store.close();
   };
-  return { home, clock, call, stored, keyUses, close };
+  return { home, clock, call, stored, identities, keyUses, close };
 };
 
 /** All bytes of the files under a directory, as Latin-1. */

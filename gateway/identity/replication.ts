@@ -1,0 +1,112 @@
+import type { KeyObject } from "node:crypto";
+
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+
+import {
+  AccessKeyRecordSchema,
+  AccountRecordSchema,
+  GroupRecordSchema,
+  PolicyRecordSchema,
+  RoleRecordSchema,
+  UserRecordSchema,
+} from "../../gen/quartet/identity/storage/v1/records_pb.ts";
+import type { IdentityChange, WatchIdentitiesRequest } from "../../gen/quartet/identity/v1/replication_service_pb.ts";
+import type { WatchIdentitiesResponseSchema } from "../../gen/quartet/identity/v1/replication_service_pb.ts";
+import { IdentityChangeSchema } from "../../gen/quartet/identity/v1/replication_service_pb.ts";
+import type { Clock } from "../../services/kit/clock/clock.ts";
+import type { CallContext } from "../../services/kit/server/handlers.ts";
+import type { Change, Kind } from "./domain/account-state.ts";
+import { ErrorReason, fault } from "./faults.ts";
+import type { AccountChanges, Identities } from "./identities.ts";
+
+/** What the service that other gateways follow works with. */
+export interface ReplicationApplication {
+  readonly identities: Identities;
+  readonly sessionKey: KeyObject;
+  readonly clock: Clock;
+}
+
+const heartbeatMs = 1_000;
+const changesPerMessageMax = 500;
+
+const schemas = {
+  account: AccountRecordSchema,
+  user: UserRecordSchema,
+  group: GroupRecordSchema,
+  role: RoleRecordSchema,
+  policy: PolicyRecordSchema,
+  accessKey: AccessKeyRecordSchema,
+};
+
+type Message = MessageInitShape<typeof WatchIdentitiesResponseSchema>;
+
+/**
+ * Sends all identities and then each change. A change that is made while the beginning is sent may be in both; made
+ * again it changes nothing. Refuses everybody but gateways, whose calls their own key has authorized: ACCESS_DENIED.
+ */
+export async function* watchIdentities(
+  _request: WatchIdentitiesRequest,
+  { app, caller, signal }: CallContext<ReplicationApplication>,
+): AsyncGenerator<Message> {
+  const { identities, sessionKey, clock } = app;
+  if (caller.isPreauthorized !== true)
+    throw fault(ErrorReason.ACCESS_DENIED, { action: "WatchIdentities", resource: "*" });
+  const waiting: AccountChanges[] = [];
+  let wake = (): void => undefined;
+  const stopWatching = identities.watch((changed) => {
+    waiting.push(changed);
+    wake();
+  });
+  signal.addEventListener("abort", () => wake());
+  try {
+    for (const accountId of identities.accountIds())
+      for (const changes of inPieces(allOf(identities, accountId)))
+        yield { changes: changes.map((change) => written(identities, accountId, change)) };
+    yield { isComplete: true, sessionKey: new Uint8Array(sessionKey.export()) };
+    while (!signal.aborted) {
+      if (waiting.length === 0)
+        await new Promise<void>((resolve) => {
+          const cancel = clock.schedule(clock.now() + heartbeatMs, resolve);
+          wake = () => {
+            cancel();
+            resolve();
+          };
+        });
+      const changes = waiting
+        .splice(0)
+        .flatMap(({ accountId, changes: made }) => made.map((change) => written(identities, accountId, change)));
+      yield { changes, isComplete: true };
+    }
+  } finally {
+    stopWatching();
+  }
+}
+
+/** A change as it was written by `watchIdentities`; undefined for a kind that only a later version knows. */
+export const readChange = (change: IdentityChange): Change | undefined => {
+  const { kind, name, record } = change;
+  if (!Object.hasOwn(schemas, kind)) return undefined;
+  const read = record === undefined ? undefined : fromBinary(schemas[kind as Kind], record);
+  return { kind, name, record: read } as unknown as Change;
+};
+
+const written = (identities: Identities, accountId: string, { kind, name, record }: Change): IdentityChange => {
+  const secret = kind === "accessKey" && record !== undefined ? identities.secretOf(accountId, name, record) : "";
+  const whole = { accountId, kind, name, secret };
+  if (record === undefined) return create(IdentityChangeSchema, whole);
+  const bytes = toBinary(schemas[kind], record as never);
+  return create(IdentityChangeSchema, { ...whole, record: bytes });
+};
+
+const allOf = (identities: Identities, accountId: string): Change[] => {
+  const state = identities.state(accountId);
+  return (Object.keys(schemas) as Kind[]).flatMap((kind) =>
+    [...state[kind]].map(([name, record]) => ({ kind, name, record }) as unknown as Change),
+  );
+};
+
+const inPieces = (changes: readonly Change[]): (readonly Change[])[] =>
+  Array.from({ length: Math.ceil(changes.length / changesPerMessageMax) }, (_, at) =>
+    changes.slice(at * changesPerMessageMax, (at + 1) * changesPerMessageMax),
+  );

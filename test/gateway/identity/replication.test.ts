@@ -1,0 +1,81 @@
+import { createSecretKey, generateKeyPairSync } from "node:crypto";
+
+import { createClient } from "@connectrpc/connect";
+import { expect, onTestFinished, test } from "vitest";
+
+import { ErrorReasonSchema } from "../../../gen/quartet/identity/v1/error_reason_pb.ts";
+import { ReplicationService } from "../../../gen/quartet/identity/v1/replication_service_pb.ts";
+import { followIdentities } from "../../../gateway/identity/follower.ts";
+import { watchIdentities } from "../../../gateway/identity/replication.ts";
+import { storedDirectory } from "../../../gateway/identity/stored-directory.ts";
+import { createTransport } from "../../../services/kit/client/transport.ts";
+import { bearerAuthenticate } from "../../../services/kit/identity/authenticate.ts";
+import { createMinter, createVerifier } from "../../../services/kit/identity/tokens.ts";
+import { startServer } from "../../../services/kit/server/server.ts";
+import { eventually } from "../../support/eventually.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
+import { openIdentity, root, shop } from "./identity.ts";
+
+/** A gateway that keeps identities, and one that follows it. */
+const start = async () => {
+  const keeper = await openIdentity();
+  onTestFinished(keeper.close);
+  const keys = generateKeyPairSync("ed25519");
+  const clock = new FakeClock();
+  const verifier = createVerifier({ publicKeys: new Map([["gateway", keys.publicKey]]), clock, audience: "identity" });
+  const server = await startServer({
+    name: "gateway",
+    listen: { host: "127.0.0.1", port: 0 },
+    services: [
+      {
+        service: ReplicationService,
+        handlers: { watchIdentities },
+        errors: ErrorReasonSchema,
+        app: {
+          identities: keeper.identities,
+          sessionKey: createSecretKey(Buffer.alloc(32, 5)),
+          clock: new FakeClock(),
+        },
+      },
+    ],
+    authenticate: bearerAuthenticate(verifier, {
+      gateway: { anyCaller: true, preauthorizedFor: ["WatchIdentities"] },
+    }),
+    log: silentLogger,
+  });
+  onTestFinished(() => server.stop(0));
+  const transport = createTransport({ address: server.url, engine: "connect" });
+  onTestFinished(() => transport.close());
+  const minter = createMinter({ keyPair: { name: "gateway", ...keys }, clock });
+  return { keeper, server, transport, minter, clock };
+};
+
+test("a gateway that follows knows keys, their changes and the key of session tokens", async () => {
+  const { keeper, transport, minter, clock, server } = await start();
+  await keeper.call("createUser", { userName: "alice" });
+  const created = (await keeper.call("createAccessKey", { userName: "alice" }))["accessKey"];
+  const { accessKeyId, secretAccessKey } = created as { accessKeyId: string; secretAccessKey: string };
+  const followed = followIdentities({ transport, minter, clock, log: silentLogger });
+  onTestFinished(() => followed.stop());
+  const directory = storedDirectory(followed, () => "canonical");
+  expect(() => directory.findAccessKey(accessKeyId)).toThrow("Please reduce your request rate.");
+  await eventually(() => followed.sessionKeys().length > 0, "the beginning");
+  expect(directory.findAccessKey(accessKeyId)).toMatchObject({ secretAccessKey, user: "alice", accountId: shop });
+  expect(followed.sessionKeys().map((key) => key.export())).toEqual([Buffer.alloc(32, 5)]);
+  await keeper.call("deleteAccessKey", { userName: "alice", accessKeyId });
+  await eventually(() => directory.findAccessKey(accessKeyId) === undefined, "the deletion");
+
+  await server.stop(0);
+  clock.advance(30_000);
+  expect(directory.findAccessKey(accessKeyId)).toBeUndefined();
+  clock.advance(1);
+  expect(() => directory.findAccessKey(accessKeyId)).toThrow("Please reduce your request rate.");
+});
+
+test("nobody but a gateway may follow", async () => {
+  const { transport, minter } = await start();
+  const headers = { authorization: `Bearer ${await minter.mint(root, "identity")}` };
+  const messages = createClient(ReplicationService, transport).watchIdentities({}, { headers });
+  await expect(messages[Symbol.asyncIterator]().next()).rejects.toThrow("not authorized to perform: WatchIdentities");
+});
