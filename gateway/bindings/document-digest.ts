@@ -1,54 +1,50 @@
-import { createHash } from "node:crypto";
-import { crc32 } from "node:zlib";
-
+import type { MethodContract } from "../../services/kit/contract/contract.ts";
+import type { DigestAlgorithm } from "../../services/kit/digests/digest.ts";
+import { digestAlgorithms, digestBytes, openDigest } from "../../services/kit/digests/digest.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
 import type { BoundHeaders } from "./request-headers.ts";
 
-interface Digest {
-  /** Documented spelling. */
-  readonly header: string;
-  readonly name: string;
-  readonly bytes: number;
-  compute(body: Buffer): Buffer;
-}
-
-const hashed = (header: string, name: string, algorithm: string, bytes: number): Digest => ({
-  header,
-  name,
-  bytes,
-  compute: (body) => createHash(algorithm).update(body).digest(),
-});
-
-const digests: readonly Digest[] = [
-  hashed("content-md5", "Content-MD5", "md5", 16),
-  hashed("x-svc-checksum-sha1", "SHA1", "sha1", 20),
-  hashed("x-svc-checksum-sha256", "SHA256", "sha256", 32),
-  {
-    header: "x-svc-checksum-crc32",
-    name: "CRC32",
-    bytes: 4,
-    compute: (body) => {
-      const value = Buffer.alloc(4);
-      value.writeUInt32BE(crc32(body));
-      return value;
-    },
-  },
-];
+/** The member by which requests name the checksum of their document. */
+const algorithmHeader = "x-svc-sdk-checksum-algorithm";
 
 /**
  * Compares a document with the digests that the client sent with it. The service receives only the message, so its
- * bytes are known only here. Throws INVALID_CONTENT_MD5, INVALID_CHECKSUM and BAD_DIGEST.
+ * bytes are known only here. Checksum headers are about the document only where the request can name the algorithm of
+ * one; elsewhere they are members, as the checksum of the object that an upload becomes. Rejects with
+ * INVALID_CONTENT_MD5, INVALID_CHECKSUM and BAD_DIGEST.
  */
-export const checkDocumentDigests = (headers: BoundHeaders, body: Buffer): void => {
-  for (const digest of digests) {
-    const given = headers.get(digest.header);
-    if (given === undefined) continue;
-    const isMd5 = digest.header === "content-md5";
-    const decoded = Buffer.from(given, "base64");
-    if (decoded.length !== digest.bytes)
-      throw isMd5
-        ? refusal(ErrorReason.INVALID_CONTENT_MD5)
-        : refusal(ErrorReason.INVALID_CHECKSUM, { algorithm: digest.name });
-    if (!digest.compute(body).equals(decoded)) throw refusal(ErrorReason.BAD_DIGEST, { algorithm: digest.name });
+export const checkDocumentDigests = async (
+  method: MethodContract,
+  headers: BoundHeaders,
+  body: Buffer,
+): Promise<void> => {
+  const contentMd5 = headers.get("content-md5");
+  if (contentMd5 !== undefined) {
+    const expected = decode(contentMd5, "MD5");
+    if (expected === undefined) throw refusal(ErrorReason.INVALID_CONTENT_MD5);
+    await compare(body, "MD5", expected, "Content-MD5");
   }
+  if (!hasDocumentChecksum(method)) return;
+  for (const algorithm of digestAlgorithms) {
+    const given = headers.get(`x-svc-checksum-${algorithm.toLowerCase()}`);
+    if (given === undefined) continue;
+    const expected = decode(given, algorithm);
+    if (expected === undefined) throw refusal(ErrorReason.INVALID_CHECKSUM, { algorithm });
+    await compare(body, algorithm, expected, algorithm);
+  }
+};
+
+const hasDocumentChecksum = (method: MethodContract): boolean =>
+  method.input.fields.some(({ location }) => location.kind === "header" && location.name === algorithmHeader);
+
+/** The bytes of a digest in base64; undefined if they are not as many as the digest has. */
+const decode = (text: string, algorithm: DigestAlgorithm): Buffer | undefined => {
+  const bytes = Buffer.from(text, "base64");
+  return bytes.length === digestBytes[algorithm] ? bytes : undefined;
+};
+
+const compare = async (body: Buffer, algorithm: DigestAlgorithm, expected: Buffer, name: string): Promise<void> => {
+  const digest = await openDigest(algorithm);
+  digest.update(body);
+  if (!expected.equals(digest.finish())) throw refusal(ErrorReason.BAD_DIGEST, { algorithm: name });
 };

@@ -60,7 +60,7 @@ export const bind = async (
   if (takesBody(method)) {
     const read = (source: AsyncIterable<Uint8Array>) => decodeBody(payload, source);
     const body = authenticated.body ?? (await exchange.body.readWhole(read, !caller.isAnonymous));
-    if (binding.api.protocol === Protocol.REST_XML) checkDocumentDigests(headers, body);
+    if (binding.api.protocol === Protocol.REST_XML) await checkDocumentDigests(method, headers, body);
     bindBody(method, message, body, binding.codec, reading);
   }
   throwViolations(binding.faults, reading.violations);

@@ -11,6 +11,8 @@ export interface Limits {
   readonly partBytesMax: number;
   readonly copyBytesMax: number;
   readonly bucketsPerAccountMax: number;
+  /** Parts of open uploads after which deleting their bucket goes on in another transaction. */
+  readonly partsEndedPerTransaction: number;
 }
 
 /** The documented limits: objects of 5 TiB, parts of 5 MiB to 5 GiB, copies of 5 GiB. */
@@ -20,6 +22,7 @@ export const defaultLimits: Limits = {
   partBytesMax: 5 * gibibyte,
   copyBytesMax: 5 * gibibyte,
   bucketsPerAccountMax: 10_000,
+  partsEndedPerTransaction: 10_000,
 };
 
 /** The hexadecimal digits of the revision of a bucket's rules: so many that no bucket has one twice. */

@@ -3,8 +3,8 @@ import type { ChecksumAlgorithm, ChecksumMembers } from "../domain/checksum-algo
 import type { ChecksumPlan } from "../domain/expected-checksums.ts";
 import { checkDigest, findChecksum } from "../domain/expected-checksums.ts";
 import { fault, invalidRequest } from "../faults.ts";
-import type { Digest } from "./digest.ts";
-import { openDigest } from "./digest.ts";
+import type { Digest } from "../../kit/digests/digest.ts";
+import { openDigest } from "../../kit/digests/digest.ts";
 
 /** The properties that arriving content must have. */
 export interface ContentExpectation {

@@ -10,7 +10,7 @@ import { fault } from "../faults.ts";
 import type { CurrentObject } from "../store/object.ts";
 import { findCurrent, rangesOf } from "../store/object.ts";
 import type { ContentStore } from "./content-store.ts";
-import { openDigest } from "./digest.ts";
+import { openDigest } from "../../kit/digests/digest.ts";
 
 /** The part of a call's context that reading a copy's source needs. */
 export interface SourceContext {

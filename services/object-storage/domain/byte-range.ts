@@ -28,7 +28,8 @@ export const parseRange = (header: string, sizeBytes: number): RangeSelection =>
 };
 
 const suffix = (count: number, sizeBytes: number): RangeSelection => {
-  if (count === 0 || sizeBytes === 0) return { kind: "unsatisfiable" };
+  if (count === 0) return { kind: "unsatisfiable" };
+  if (sizeBytes === 0) return { kind: "whole" };
   const lengthBytes = Math.min(count, sizeBytes);
   return { kind: "range", offsetBytes: sizeBytes - lengthBytes, lengthBytes };
 };

@@ -1,38 +1,16 @@
-/** The checksum algorithms of the API. */
-export const checksumAlgorithms = [
-  "CRC32",
-  "CRC32C",
-  "CRC64NVME",
-  "SHA1",
-  "SHA256",
-  "SHA512",
-  "MD5",
-  "XXHASH64",
-  "XXHASH3",
-  "XXHASH128",
-] as const;
+import type { DigestAlgorithm } from "../../kit/digests/digest.ts";
+import { digestAlgorithms } from "../../kit/digests/digest.ts";
 
-export type ChecksumAlgorithm = (typeof checksumAlgorithms)[number];
+/** The checksum algorithms of the API. */
+export const checksumAlgorithms = digestAlgorithms;
+
+export type ChecksumAlgorithm = DigestAlgorithm;
 
 /** What the checksum of a multipart object covers: the checksums of its parts, or all bytes. */
 export type ChecksumType = "COMPOSITE" | "FULL_OBJECT";
 
 /** The algorithm if the caller names none. */
 export const defaultChecksumAlgorithm: ChecksumAlgorithm = "CRC64NVME";
-
-/** Bytes of a digest. */
-export const digestBytes: Readonly<Record<ChecksumAlgorithm, number>> = {
-  CRC32: 4,
-  CRC32C: 4,
-  CRC64NVME: 8,
-  SHA1: 20,
-  SHA256: 32,
-  SHA512: 64,
-  MD5: 16,
-  XXHASH64: 8,
-  XXHASH3: 8,
-  XXHASH128: 16,
-};
 
 /** The algorithm of this name, in any letter case; undefined if it is unknown. */
 export const findChecksumAlgorithm = (name: string): ChecksumAlgorithm | undefined =>

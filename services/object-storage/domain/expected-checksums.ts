@@ -1,4 +1,5 @@
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
+import { digestBytes } from "../../kit/digests/digest.ts";
 import { fault, invalidRequest } from "../faults.ts";
 import type { ChecksumAlgorithm, ChecksumMembers } from "./checksum-algorithm.ts";
 import {
@@ -6,7 +7,6 @@ import {
   checksumMembers,
   decodeDigest,
   defaultChecksumAlgorithm,
-  digestBytes,
   findChecksumAlgorithm,
 } from "./checksum-algorithm.ts";
 

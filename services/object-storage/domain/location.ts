@@ -2,7 +2,7 @@ import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_
 import { fault } from "../faults.ts";
 
 /** The region whose buckets have no location constraint. */
-const firstRegion = "us-east-1";
+export const firstRegion = "us-east-1";
 
 /** An older name of eu-west-1 that clients still send. */
 const olderName = "EU";

@@ -113,13 +113,12 @@ export const checkHeaderText = (header: string, value: string): void => {
   if (controlCharacter.test(value)) throw invalidArgument(header, value, "Header value cannot be represented.");
 };
 
-/** `aws-chunked` describes the transfer of the content, not the content. */
-const withoutTransferCoding = (encoding: string): string =>
-  encoding
-    .split(",")
-    .map((coding) => coding.trim())
-    .filter((coding) => coding !== "" && !/^(?:aws|svc)-chunked$/i.test(coding))
-    .join(",");
+/** `aws-chunked` describes the transfer of the content, not the content. A text without it is stored as it is. */
+const withoutTransferCoding = (encoding: string): string => {
+  const codings = encoding.split(",").map((coding) => coding.trim());
+  const kept = codings.filter((coding) => !/^(?:aws|svc)-chunked$/i.test(coding));
+  return kept.length === codings.length ? encoding : kept.filter((coding) => coding !== "").join(",");
+};
 
 const checkRedirect = (location: string): string => {
   if (location !== "" && !/^(?:\/|https?:\/\/)/.test(location))

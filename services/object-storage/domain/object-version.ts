@@ -57,6 +57,19 @@ export const checkOverrides = (overrides: ResponseOverrides): void => {
   checkHeaderText("response-expires", overrides.responseExpires ?? "");
 };
 
+/** The members that show the checksum of what a read returns: of the whole, or of a part that was uploaded with one. */
+export const describeReadChecksum = (
+  version: VersionRecord,
+  request: { readonly partNumber?: number },
+  { range }: ReadSelection,
+): ChecksumMembers & { readonly checksumType?: string } => {
+  const part = request.partNumber === undefined ? undefined : version.parts[request.partNumber - 1];
+  if (part === undefined) return range.lengthBytes === Number(version.sizeBytes) ? describeChecksum(version) : {};
+  const algorithm = findChecksumAlgorithm(version.checksum?.algorithm ?? "");
+  if (algorithm === undefined || part.checksum.length === 0) return {};
+  return { [checksumMembers[algorithm]]: encodeDigest(part.checksum), checksumType: version.checksum?.type ?? "" };
+};
+
 /** The bytes that a read returns. Throws INVALID_PART_NUMBER and INVALID_RANGE. */
 export const selectContent = (
   version: VersionRecord,

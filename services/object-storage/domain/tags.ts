@@ -15,10 +15,13 @@ const malformedHeader =
   "The header 'x-svc-tagging' shall be encoded as UTF-8 then URLEncoded URL query parameters " +
   "without tag name duplicates.";
 
-/** Parses tags in the form of URL query parameters. Throws INVALID_ARGUMENT for malformed text, INVALID_TAG. */
+/**
+ * Parses tags in the form of URL query parameters; empty parameters are none. Throws INVALID_ARGUMENT for malformed
+ * text, INVALID_TAG.
+ */
 export const parseTagging = (text: string): TagPair[] => {
-  if (text === "") return [];
-  const pairs = text.split("&").map((pair) => {
+  const parameters = text.split("&").filter((parameter) => parameter !== "");
+  const pairs = parameters.map((pair) => {
     const [key = "", value = ""] = pair.split(/=(.*)/s).map((part) => decodeForm(part, text));
     return { key, value };
   });

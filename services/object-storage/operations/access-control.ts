@@ -108,8 +108,8 @@ const describeAcl = (app: Application, accountId: string, acl: AclRecord | undef
   const owner = ownerOf(app, accountId);
   if (acl === undefined)
     return { owner, grants: [{ grantee: { ...owner, type: "CanonicalUser" }, permission: "FULL_CONTROL" }] };
-  const names = new Map(app.accounts.list().map(({ id, canonicalUserId }) => [canonicalUserId, id]));
-  names.set(owner.id, accountId);
+  const names = new Map(app.accounts.list().map(({ id, name, canonicalUserId }) => [canonicalUserId, name ?? id]));
+  names.set(owner.id, owner.displayName);
   return {
     owner,
     grants: acl.grants.map(({ canonicalUserId: id, group, permission }) => ({

@@ -1,17 +1,19 @@
-import { create } from "@bufbuild/protobuf";
+import { create, equals } from "@bufbuild/protobuf";
 
 import type { AclRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
+import { AclRecordSchema } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
+import type { CreateBucketRequest } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import { TaggingSchema } from "../../../gen/quartet/objectstorage/v1/tagging_pb.ts";
 import { arn } from "../../kit/arn/arn.ts";
 import { accessDenied } from "../access/named-buckets.ts";
 import type { Application, Operation } from "../application.ts";
 import { isOwnersControl, isPublicAcl } from "../domain/acl.ts";
-import type { AclMembers } from "../domain/acl-request.ts";
+import type { RequestedAcl } from "../domain/acl-request.ts";
 import { aclOf, readAcl } from "../domain/acl-request.ts";
 import { isBucketName } from "../domain/bucket-name.ts";
 import { instant } from "../domain/instant.ts";
-import { chooseRegion, locationConstraintOf } from "../domain/location.ts";
+import { chooseRegion, firstRegion, locationConstraintOf } from "../domain/location.ts";
 import { checkOffered } from "../domain/offer.ts";
 import type { ObjectOwnership } from "../domain/ownership.ts";
 import { findOwnership } from "../domain/ownership.ts";
@@ -30,9 +32,11 @@ import {
   rulesOfNew,
 } from "../store/bucket.ts";
 import { putDocument } from "../store/configuration.ts";
+import { endUploads } from "../store/upload.ts";
 
 /**
- * Creates an empty bucket of the caller's account. Repeating it is refused and changes nothing. Checks, in order:
+ * Creates an empty bucket of the caller's account. Repeating it changes nothing: in the first region it succeeds if
+ * nothing that differs from the bucket is asked for, otherwise it is refused. Checks, in order:
  *  1. the name follows the rules of bucket names;
  *  2. the request asks for nothing that is not offered;
  *  3. its ACL is valid, grants something to others only where ACLs count, and to everybody only where it may;
@@ -48,7 +52,8 @@ export const createBucket: Operation<"createBucket"> = async (request, { app, ca
   if (configuration?.location !== undefined) throw memberNotOffered("Location");
   if (configuration?.bucket !== undefined) throw memberNotOffered("Bucket");
   const ownership = findOwnership(request.objectOwnership) ?? app.newBucketOwnership;
-  const acl = aclOfNew(request, ownership, app, caller.accountId);
+  const requestedAcl = readAcl(request, app.accounts);
+  const acl = aclOfNew(request.bucket, requestedAcl, ownership, app, caller.accountId);
   const region = chooseRegion(configuration?.locationConstraint, app.region);
   const tagging = planTagging(create(TaggingSchema, { tagSet: configuration?.tags ?? [] }), limits.tagsPerBucketMax);
 
@@ -64,8 +69,10 @@ export const createBucket: Operation<"createBucket"> = async (request, { app, ca
   };
   await app.store.transact(async (transaction) => {
     const existing = await findBucket(transaction, name);
-    if (existing?.accountId === caller.accountId)
+    if (existing?.accountId === caller.accountId) {
+      if (region === firstRegion && isAsAskedFor(existing, request, requestedAcl && { acl })) return;
       throw fault(ErrorReason.BUCKET_ALREADY_OWNED_BY_YOU, { bucket_name: name });
+    }
     if (existing !== undefined) throw fault(ErrorReason.BUCKET_ALREADY_EXISTS, { bucket_name: name });
     const { bucketsPerAccountMax } = app.limits;
     if ((await countBuckets(transaction, caller.accountId, bucketsPerAccountMax)) >= bucketsPerAccountMax)
@@ -77,18 +84,32 @@ export const createBucket: Operation<"createBucket"> = async (request, { app, ca
   return { location: `/${name}`, bucketArn: bucketArn(app, name) };
 };
 
+/** Whether a bucket is what a request to create it asks for. Tags may have changed since, so any are a difference. */
+const isAsAskedFor = (
+  existing: Bucket,
+  { objectOwnership, createBucketConfiguration }: CreateBucketRequest,
+  asked: { readonly acl: AclRecord | undefined } | undefined,
+): boolean =>
+  (createBucketConfiguration?.tags ?? []).length === 0 &&
+  (objectOwnership === undefined || objectOwnership === existing.ownership) &&
+  (asked === undefined || areEqualAcls(existing.acl, asked.acl));
+
+const areEqualAcls = (one: AclRecord | undefined, other: AclRecord | undefined): boolean =>
+  one === undefined || other === undefined ? one === other : equals(AclRecordSchema, one, other);
+
 /** The ACL of a new bucket; undefined: the owner's full control. */
 const aclOfNew = (
-  request: AclMembers & { readonly bucket: string },
+  name: string,
+  requested: RequestedAcl | undefined,
   ownership: ObjectOwnership,
   app: Application,
   accountId: string,
 ): AclRecord | undefined => {
   const owner = app.canonicalUserId(accountId);
-  const acl = aclOf(readAcl(request, app.accounts), { owner, bucketOwner: owner });
+  const acl = aclOf(requested, { owner, bucketOwner: owner });
   if (isOwnersControl(acl, owner)) return undefined;
   if (ownership === "BucketOwnerEnforced") throw fault(ErrorReason.INVALID_BUCKET_ACL_WITH_OBJECT_OWNERSHIP);
-  if (!app.allowsPublicBuckets && isPublicAcl(acl)) throw accessDenied("PutBucketAcl", request.bucket);
+  if (!app.allowsPublicBuckets && isPublicAcl(acl)) throw accessDenied("PutBucketAcl", name);
   return acl;
 };
 
@@ -104,14 +125,25 @@ export const getBucketLocation: Operation<"getBucketLocation"> = async (_request
   return { locationConstraint: locationConstraintOf(bucket.region) };
 };
 
-/** Deletes a bucket. Fails if an object or an open upload is in it. */
-export const deleteBucket: Operation<"deleteBucket"> = async (_request, { app, access }) => {
-  await app.store.transact(async (transaction) => {
-    const bucket = await access.bucket.in(transaction);
-    if (!(await isBucketEmpty(transaction, bucket)))
-      throw fault(ErrorReason.BUCKET_NOT_EMPTY, { bucket_name: bucket.name });
-    await deleteBucketRecord(transaction, bucket);
-  });
+/**
+ * Deletes a bucket and ends its open uploads, many of them in several transactions. Fails if an object, a version or a
+ * delete marker is in it; then no upload is ended that was open when the bucket was found not to be empty.
+ */
+export const deleteBucket: Operation<"deleteBucket"> = async (_request, { app, access, signal }) => {
+  const nowMs = app.clock.now();
+  let isDeleted = false;
+  while (!isDeleted)
+    isDeleted = await app.store.transact(
+      async (transaction) => {
+        const bucket = await access.bucket.in(transaction);
+        if (!(await isBucketEmpty(transaction, bucket)))
+          throw fault(ErrorReason.BUCKET_NOT_EMPTY, { bucket_name: bucket.name });
+        const hasMore = await endUploads(transaction, bucket.bucketId, app.limits.partsEndedPerTransaction, nowMs);
+        if (!hasMore) await deleteBucketRecord(transaction, bucket);
+        return !hasMore;
+      },
+      { signal },
+    );
   return {};
 };
 

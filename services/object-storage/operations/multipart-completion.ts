@@ -3,7 +3,7 @@ import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_
 import type { CompleteMultipartUploadRequest } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 import type { BucketContext, Operation } from "../application.ts";
-import { openDigest } from "../content/digest.ts";
+import { openDigest } from "../../kit/digests/digest.ts";
 import {
   checksumMembers,
   defaultChecksumAlgorithm,

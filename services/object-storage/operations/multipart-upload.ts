@@ -12,15 +12,12 @@ import { checkKey, planAttributes } from "../domain/object-attributes.ts";
 import { checkOffered } from "../domain/offer.ts";
 import { anonymousUserId, ownerOf } from "../domain/owner.ts";
 import { ownerNow } from "../domain/ownership.ts";
+import { isUploadIdOf, uploadIdOf, uploadIdRandomDigits } from "../domain/upload-id.ts";
 import { fault, invalidArgument } from "../faults.ts";
 import { limits } from "../limits.ts";
 import type { Bucket } from "../store/bucket.ts";
 import { findCurrentRow } from "../store/object.ts";
 import { createUpload, endUpload, findUpload, listStoredParts, readAllParts, readUploadRows } from "../store/upload.ts";
-
-/** An upload id: its instant, so that the uploads of a key are listed oldest first, then random digits. */
-const instantDigits = 12;
-const randomDigits = 32;
 
 /**
  * Starts a multipart upload; each call starts another one. Checks, in order:
@@ -38,7 +35,7 @@ export const createMultipartUpload: Operation<"createMultipartUpload"> = async (
   const attributes = planAttributes(request);
   const checksum = planUploadChecksum(request);
   const nowMs = app.clock.now();
-  const uploadId = nowMs.toString(16).padStart(instantDigits, "0") + app.ids.hex(randomDigits);
+  const uploadId = uploadIdOf(request.key, nowMs, app.ids.hex(uploadIdRandomDigits));
 
   await app.store.transact(async (transaction) => {
     const bucket = await access.bucket.in(transaction);
@@ -140,11 +137,11 @@ export const listParts: Operation<"listParts"> = async (request, { app, access }
   };
 };
 
-/** Lists the open uploads of a bucket by key, the oldest of a key first. Fails if a marker is not an upload id. */
+/** Lists the open uploads of a bucket by key, oldest first. Fails if a marker is no id of an upload of its key. */
 export const listMultipartUploads: Operation<"listMultipartUploads"> = async (request, { app, access }) => {
   const { prefix = "", delimiter = "", keyMarker = "" } = request;
   const uploadIdMarker = keyMarker === "" ? undefined : request.uploadIdMarker || undefined;
-  if (uploadIdMarker !== undefined && !/^[0-9a-f]{44}$/.test(uploadIdMarker))
+  if (uploadIdMarker !== undefined && !isUploadIdOf(keyMarker, uploadIdMarker))
     throw invalidArgument("upload-id-marker", uploadIdMarker, "Invalid uploadId marker");
   const maxUploads = Math.min(request.maxUploads ?? limits.entriesPerPageMax, limits.entriesPerPageMax);
   const { bucket, page } = await app.store.read(async (reader) => {
@@ -164,7 +161,7 @@ export const listMultipartUploads: Operation<"listMultipartUploads"> = async (re
     nextKeyMarker: last === undefined ? undefined : listed(last.name),
     nextUploadIdMarker: last?.kind === "row" ? last.row.uploadId : undefined,
     prefix: listed(prefix),
-    delimiter: request.delimiter === undefined ? undefined : listed(request.delimiter),
+    delimiter: delimiter === "" ? undefined : listed(delimiter),
     maxUploads,
     isTruncated: page.isTruncated,
     encodingType: request.encodingType,

@@ -59,7 +59,9 @@ const describeParts = (version: VersionRecord, request: GetObjectAttributesReque
     parts: page.map(({ part, partNumber }) => ({
       partNumber,
       size: part.sizeBytes,
-      ...(algorithm === undefined ? {} : { [checksumMembers[algorithm]]: encodeDigest(part.checksum) }),
+      ...(algorithm === undefined || part.checksum.length === 0
+        ? {}
+        : { [checksumMembers[algorithm]]: encodeDigest(part.checksum) }),
     })),
   };
 };

@@ -12,7 +12,7 @@ import {
   checkOverrides,
   checkPartAndRange,
   checkVersionId,
-  describeChecksum,
+  describeReadChecksum,
   describeVersion,
   selectContent,
 } from "../domain/object-version.ts";
@@ -75,11 +75,16 @@ const openForRead = async (
   const { bucketId } = await context.access.bucket.in(reader);
   const found = await findCurrent(reader, bucketId, request.key);
   if (found === undefined) throw context.access.bucket.noSuchKey(request.key);
-  checkConditions(request, found, context.app.clock.now());
+  checkConditions(request, found, context);
   return { found, selection: selectContent(found.version, request) };
 };
 
-const checkConditions = (request: ReadRequest, { version }: CurrentObject, nowMs: number): void => {
+/** Throws PRECONDITION_FAILED, or NOT_MODIFIED with the validators that a cache needs as headers. */
+const checkConditions = (
+  request: ReadRequest,
+  { version }: CurrentObject,
+  { app, responseHeader }: BucketContext,
+): void => {
   const { ifMatch, ifNoneMatch, ifModifiedSince, ifUnmodifiedSince } = request;
   const subject = { eTag: version.eTag, lastModifiedMs: Number(version.lastModifiedMs) };
   const conditions = {
@@ -88,20 +93,23 @@ const checkConditions = (request: ReadRequest, { version }: CurrentObject, nowMs
     ifModifiedSinceMs: ifModifiedSince === undefined ? undefined : instantMs(ifModifiedSince),
     ifUnmodifiedSinceMs: ifUnmodifiedSince === undefined ? undefined : instantMs(ifUnmodifiedSince),
   };
-  const outcome = evaluateReadConditions(conditions, subject, nowMs);
+  const outcome = evaluateReadConditions(conditions, subject, app.clock.now());
   if (outcome.kind === "failed") throw fault(ErrorReason.PRECONDITION_FAILED, { condition: outcome.condition });
-  if (outcome.kind === "not-modified")
-    throw fault(ErrorReason.NOT_MODIFIED, {
+  if (outcome.kind === "not-modified") {
+    const validators = {
       e_tag: quoteETag(version.eTag),
       last_modified: new Date(subject.lastModifiedMs).toUTCString(),
-    });
+    };
+    responseHeader.set("etag", validators.e_tag);
+    responseHeader.set("last-modified", validators.last_modified);
+    throw fault(ErrorReason.NOT_MODIFIED, validators);
+  }
 };
 
 const describe = (request: ReadRequest, { version }: CurrentObject, selection: ReadSelection) => {
-  const isWhole = selection.range.lengthBytes === Number(version.sizeBytes);
   return {
     ...describeVersion(version, request),
-    ...(request.checksumMode === "ENABLED" && isWhole ? describeChecksum(version) : {}),
+    ...(request.checksumMode === "ENABLED" ? describeReadChecksum(version, request, selection) : {}),
     contentLength: BigInt(selection.range.lengthBytes),
     contentRange: selection.contentRange,
     partsCount: selection.partsCount,

@@ -7,15 +7,7 @@ import type {
 import type { Entry, Reader, Transaction } from "../../kit/store/store.ts";
 import type { OwnershipState } from "../domain/ownership.ts";
 import { findOwnership } from "../domain/ownership.ts";
-import {
-  accountBuckets,
-  buckets,
-  configurations,
-  currentVersions,
-  finishedUploads,
-  uploads,
-  versions,
-} from "./layout.ts";
+import { accountBuckets, buckets, configurations, currentVersions, finishedUploads, versions } from "./layout.ts";
 
 /** What decides who may use a bucket, besides the content of its policy. */
 export interface BucketRules {
@@ -89,17 +81,16 @@ const putBucket = (transaction: Transaction, bucket: Bucket): void => {
 export const countBuckets = async (reader: Reader, accountId: string, limit: number): Promise<number> =>
   (await reader.list(accountBuckets, { prefix: [accountId], limit })).length;
 
-/** Whether the bucket has no object, no version, no delete marker and no open upload. */
+/** Whether the bucket has no object, no version and no delete marker. */
 export const isBucketEmpty = async (reader: Reader, bucket: Bucket): Promise<boolean> => {
   const found = [
     await reader.list(currentVersions, { prefix: [bucket.bucketId], limit: 1 }),
     await reader.list(versions, { prefix: [bucket.bucketId], limit: 1 }),
-    await reader.list(uploads, { prefix: [bucket.bucketId], limit: 1 }),
   ];
   return found.every((entries) => entries.length === 0);
 };
 
-/** Deletes an empty bucket and its documents. */
+/** Deletes an empty bucket without open uploads, and its documents. */
 export const deleteBucketRecord = async (transaction: Transaction, bucket: Bucket): Promise<void> => {
   transaction.delete(buckets, [bucket.name]);
   transaction.delete(accountBuckets, [bucket.accountId, bucket.name]);

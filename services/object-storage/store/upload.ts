@@ -83,6 +83,26 @@ export const endUpload = async (
   }
 };
 
+/**
+ * Ends open uploads of a bucket until so many parts are released or none is open. Returns whether more may be open.
+ */
+export const endUploads = async (
+  transaction: Transaction,
+  bucketId: string,
+  partsMax: number,
+  nowMs: number,
+): Promise<boolean> => {
+  let ended = 0;
+  for await (const { key } of transaction.range(uploads, { prefix: [bucketId] })) {
+    if (ended >= partsMax) return true;
+    const [, name, uploadId] = key;
+    const stored = await readAllParts(transaction, uploadId);
+    await endUpload(transaction, { bucketId, key: name, uploadId }, stored, () => false, nowMs);
+    ended += 1 + stored.size;
+  }
+  return false;
+};
+
 /** The answer with which the upload was completed; undefined if it was not, or too long ago. */
 export const findFinishedUpload = (
   reader: Reader,

@@ -322,6 +322,24 @@ describe("a refusal of the gateway", () => {
     ["x-amz-checksum-crc32", "b1GotA==", 200, ""],
     ["x-amz-checksum-sha1", "E1asExhoWQZZqZJx+Hz6hZZscpM=", 200, ""],
     ["x-amz-checksum-sha256", "nseQz4XMmJ0MyYkEDP4JF5tWoBQEzXtTU/9JLEkTVfY=", 200, ""],
+    ["x-amz-checksum-crc32c", "eaOgWw==", 200, ""],
+    ["x-amz-checksum-crc64nvme", "n24sEDZn5WQ=", 200, ""],
+    [
+      "x-amz-checksum-sha512",
+      "9M/bmKOAWdyGTXqYYmpjtYBlGbsJ/IiYq329F8i1lrlrIJXZSQbRvLpgR5KnCfBhsCX80K0SqzSFMRC4dyOQLA==",
+      200,
+      "",
+    ],
+    ["x-amz-checksum-md5", "9Bv+UnQidSCmAGLXEYkCzg==", 200, ""],
+    ["x-amz-checksum-xxhash64", "5qmmSHgdam4=", 200, ""],
+    ["x-amz-checksum-xxhash3", "tsaTV0oQOHs=", 200, ""],
+    ["x-amz-checksum-xxhash128", "3BmO7pWzDckFfMKSyeLzWQ==", 200, ""],
+    ["x-amz-checksum-crc32c", "AAAAAA==", 400, "<Code>BadDigest</Code>"],
+    ["x-amz-checksum-crc64nvme", "AAAAAAAAAAA=", 400, "<Code>BadDigest</Code>"],
+    ["x-amz-checksum-md5", "AAAAAAAAAAAAAAAAAAAAAA==", 400, "<Code>BadDigest</Code>"],
+    ["x-amz-checksum-xxhash64", "AAAAAAAAAAA=", 400, "<Code>BadDigest</Code>"],
+    ["x-amz-checksum-xxhash3", "AAAAAAAAAAA=", 400, "<Code>BadDigest</Code>"],
+    ["x-amz-checksum-xxhash128", "AAAAAAAAAAAAAAAAAAAAAA==", 400, "<Code>BadDigest</Code>"],
   ])("of a document depends on its digest: %s %s", async (name, value, status, content) => {
     const body = "<ShelfRules><Rule><Status>Enabled</Status></Rule></ShelfRules>";
     const request = { method: "PUT", target: "/novels?rules", headers: { [name]: value }, body };

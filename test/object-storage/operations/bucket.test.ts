@@ -1,5 +1,8 @@
 import { describe, expect, test } from "vitest";
 
+import { sweepBlobs } from "../../../services/object-storage/work/blob-sweep.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+
 import {
   alice,
   as,
@@ -11,6 +14,7 @@ import {
   startHarness,
   startWithBucket,
 } from "../harness.ts";
+import { bytes, countFiles, sendPart, smallParts, startUpload } from "../multipart.ts";
 
 const inRegion = (locationConstraint: string) => ({
   bucket: "photos",
@@ -64,7 +68,12 @@ describe("createBucket", () => {
       { bucket: "other", createBucketConfiguration: { tags: [{ key: "aws:x", value: "1" }] } },
       "INVALID_TAG: System tags cannot be added or updated by the requester",
     ],
-    [{ bucket: "photos" }, "BUCKET_ALREADY_OWNED_BY_YOU"],
+    [{ bucket: "photos", objectOwnership: "ObjectWriter" }, "BUCKET_ALREADY_OWNED_BY_YOU"],
+    [
+      { bucket: "photos", objectOwnership: "ObjectWriter", acl: "public-read", createBucketConfiguration: {} },
+      "BUCKET_ALREADY_OWNED_BY_YOU",
+    ],
+    [{ bucket: "photos", createBucketConfiguration: { tags: [{ key: "a" }] } }, "BUCKET_ALREADY_OWNED_BY_YOU"],
     [{ bucket: "bobs" }, "BUCKET_ALREADY_EXISTS"],
     [{ bucket: "fourth" }, "TOO_MANY_BUCKETS"],
   ])("refuses %j with %s", async (request, reason) => {
@@ -73,6 +82,20 @@ describe("createBucket", () => {
     await client.createBucket({ bucket: "bobs" }, as(bob));
 
     expect(await refusalOf(client.createBucket(request, as(alice)))).toBe(reason);
+  });
+
+  test("succeeds again for the owner in the first region, and leaves the bucket as it is", async () => {
+    const harness = await startWithBucket();
+    await put(harness, { bucket: "photos", key: "cat.jpg" }, "meow");
+    for (const request of [{}, { acl: "private" }, { objectOwnership: "BucketOwnerEnforced" }])
+      await harness.client.createBucket({ bucket: "photos", ...request }, as(alice));
+    expect((await harness.client.listObjectsV2({ bucket: "photos" }, as(alice))).keyCount).toBe(1);
+
+    const elsewhere = await startHarness({ region: "eu-west-1" });
+    await elsewhere.client.createBucket(inRegion("eu-west-1"), as(alice));
+    expect(await refusalOf(elsewhere.client.createBucket(inRegion("eu-west-1"), as(alice)))).toBe(
+      "BUCKET_ALREADY_OWNED_BY_YOU",
+    );
   });
 
   test("refuses a caller who signed nothing", async () => {
@@ -140,6 +163,30 @@ describe("deleteBucket", () => {
     expect(await refusalOf(client.deleteBucket({ bucket: "photos" }, as(alice)))).toBe("NO_SUCH_BUCKET");
     await client.createBucket({ bucket: "photos" }, as(bob));
     expect((await client.listObjectsV2({ bucket: "photos" }, as(bob))).contents).toEqual([]);
+  });
+
+  test("ends the open uploads of an empty bucket and releases their parts", async () => {
+    const clock = new FakeClock(Date.now());
+    const harness = await startWithBucket({ clock, limits: { ...smallParts, partsEndedPerTransaction: 2 } });
+    const ids: string[] = [];
+    for (const key of ["film.mp4", "film.mp4", "other.mp4"]) {
+      const uploadId = await startUpload(harness, { key });
+      ids.push(uploadId);
+      for (const partNumber of [1, 2]) await sendPart(harness, uploadId, partNumber, bytes[1], { key });
+    }
+    await put(harness, { bucket: "photos", key: "cat.jpg" }, "meow");
+    expect(await refusalOf(harness.client.deleteBucket({ bucket: "photos" }, as(alice)))).toBe("BUCKET_NOT_EMPTY");
+    expect((await harness.client.listMultipartUploads({ bucket: "photos" }, as(alice))).uploads).toHaveLength(3);
+    await harness.client.deleteObject({ bucket: "photos", key: "cat.jpg" }, as(alice));
+
+    await harness.client.deleteBucket({ bucket: "photos" }, as(alice));
+
+    await harness.client.createBucket({ bucket: "photos" }, as(alice));
+    expect((await harness.client.listMultipartUploads({ bucket: "photos" }, as(alice))).uploads).toEqual([]);
+    expect(await refusalOf(sendPart(harness, ids[0] ?? "", 1, bytes[2]))).toBe("NO_SUCH_UPLOAD");
+    clock.advance(11 * 60_000);
+    await sweepBlobs(harness.opened.sweep);
+    expect(await countFiles(harness)).toBe(0);
   });
 
   test("never wins against a put that was answered", async () => {

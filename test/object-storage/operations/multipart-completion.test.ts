@@ -44,6 +44,17 @@ describe("completeMultipartUpload", () => {
     const across = await get(harness, { ...film, range: "bytes=99990-400005" });
     expect(across.body.equals(Buffer.concat(bytes).subarray(99_990, 400_006))).toBe(true);
     expect(await refusalOf(get(harness, { ...film, partNumber: 4 }))).toBe("INVALID_PART_NUMBER");
+    expect((await get(harness, { ...film, partNumber: 2, checksumMode: "ENABLED" })).head.checksumType).toBeUndefined();
+  });
+
+  test("reads parts with their own checksums, if the upload named an algorithm", async () => {
+    const { harness, uploadId, parts } = await startWithParts({ checksumAlgorithm: "CRC32" });
+    await complete(harness, uploadId, parts);
+    for (const [index, part] of parts.entries()) {
+      const { head } = await get(harness, { ...film, partNumber: index + 1, checksumMode: "ENABLED" });
+      expect(head.checksumCrc32).toBe(part.checksumCrc32);
+      expect(head.checksumType).toBe("COMPOSITE");
+    }
   });
 
   test("answers the same again, also to those who ask at once, for a day", async () => {

@@ -114,6 +114,14 @@ describe("getObject", () => {
     expect(await refusalOf(get(harness, { ...cat, ...conditions }))).toBe(reason);
   });
 
+  test("answers the suffix of an empty object with all of it", async () => {
+    const harness = await startWithBucket();
+    await put(harness, cat, "");
+    const { head } = await get(harness, { ...cat, range: "bytes=-1" });
+    expect([head.statusCode, head.contentRange, head.contentLength]).toEqual([undefined, undefined, 0n]);
+    expect(await refusalOf(get(harness, { ...cat, range: "bytes=-0" }))).toBe("INVALID_RANGE");
+  });
+
   test("says what a refusal is about", async () => {
     const clock = new FakeClock(Date.parse("2026-01-02T03:04:05.678Z"));
     const harness = await startWithBucket({ clock });

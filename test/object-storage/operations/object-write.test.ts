@@ -22,6 +22,17 @@ const blobFiles = async (harness: Harness): Promise<string[]> => {
 const drafts = (harness: Harness): Promise<string[]> => readdir(join(harness.directory, "blobs", "temporary"));
 
 describe("putObject", () => {
+  test.each([
+    // what the request says, what the object has
+    [{ contentEncoding: "gzip, deflate" }, { contentEncoding: "gzip, deflate" }],
+    [{ contentEncoding: "gzip, aws-chunked, deflate" }, { contentEncoding: "gzip,deflate" }],
+    [{ tagging: "&mood=calm&&" }, { tagCount: 1 }],
+  ])("stores %o as %o", async (request, stored) => {
+    const harness = await startWithBucket();
+    await put(harness, { ...cat, ...request }, "meow");
+    expect((await get(harness, cat)).head).toMatchObject(stored);
+  });
+
   test("stores content and everything that is said about it", async () => {
     const harness = await startWithBucket();
 

@@ -162,7 +162,7 @@ export const ErrorReason = {
   BUCKET_ALREADY_OWNED_BY_YOU: 22,
 
   /**
-   * The bucket holds objects, versions, delete markers or open uploads. Delete them first.
+   * The bucket holds objects, versions or delete markers. Delete them first.
    *
    * @generated from enum value: ERROR_REASON_BUCKET_NOT_EMPTY = 23;
    */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { openDigest } from "../../../services/object-storage/content/digest.ts";
+import { openDigest } from "../../../services/kit/digests/digest.ts";
 import { combineCrcs } from "../../../services/object-storage/domain/crc-combination.ts";
 
 const digestOf = async (algorithm: Parameters<typeof openDigest>[0], ...pieces: readonly string[]): Promise<Buffer> => {

@@ -4,7 +4,35 @@ import { crc32 } from "node:zlib";
 import type { IHasher } from "hash-wasm";
 import { createCRC32, createCRC64, createXXHash128, createXXHash3, createXXHash64 } from "hash-wasm";
 
-import type { ChecksumAlgorithm } from "../domain/checksum-algorithm.ts";
+/** The digests that can be computed. */
+export const digestAlgorithms = [
+  "CRC32",
+  "CRC32C",
+  "CRC64NVME",
+  "SHA1",
+  "SHA256",
+  "SHA512",
+  "MD5",
+  "XXHASH64",
+  "XXHASH3",
+  "XXHASH128",
+] as const;
+
+export type DigestAlgorithm = (typeof digestAlgorithms)[number];
+
+/** Bytes of a digest. */
+export const digestBytes: Readonly<Record<DigestAlgorithm, number>> = {
+  CRC32: 4,
+  CRC32C: 4,
+  CRC64NVME: 8,
+  SHA1: 20,
+  SHA256: 32,
+  SHA512: 64,
+  MD5: 16,
+  XXHASH64: 8,
+  XXHASH3: 8,
+  XXHASH128: 16,
+};
 
 /** A digest that is computed piece by piece. */
 export interface Digest {
@@ -18,7 +46,7 @@ const crc32cPolynomial = 0x82f63b78;
 const crc64NvmePolynomial = "9a6c9329ac4bc9b5";
 
 /** Unused WebAssembly hashers: creating one costs as much as hashing some 100 KiB. */
-const idle = new Map<ChecksumAlgorithm, IHasher[]>();
+const idle = new Map<DigestAlgorithm, IHasher[]>();
 const idleMax = 64;
 
 const openCrc32 = (): Digest => {
@@ -40,7 +68,7 @@ const openNative = (name: string): Digest => {
   return { update: (bytes) => void hash.update(bytes), finish: () => hash.digest() };
 };
 
-const openWasm = async (algorithm: ChecksumAlgorithm, create: () => Promise<IHasher>): Promise<Digest> => {
+const openWasm = async (algorithm: DigestAlgorithm, create: () => Promise<IHasher>): Promise<Digest> => {
   const free = idle.get(algorithm) ?? [];
   idle.set(algorithm, free);
   const hasher = free.pop() ?? (await create());
@@ -55,7 +83,7 @@ const openWasm = async (algorithm: ChecksumAlgorithm, create: () => Promise<IHas
   };
 };
 
-const openers: Readonly<Record<ChecksumAlgorithm, () => Digest | Promise<Digest>>> = {
+const openers: Readonly<Record<DigestAlgorithm, () => Digest | Promise<Digest>>> = {
   CRC32: openCrc32,
   CRC32C: () => openWasm("CRC32C", () => createCRC32(crc32cPolynomial)),
   CRC64NVME: () => openWasm("CRC64NVME", () => createCRC64(crc64NvmePolynomial)),
@@ -69,4 +97,4 @@ const openers: Readonly<Record<ChecksumAlgorithm, () => Digest | Promise<Digest>
 };
 
 /** Opens a digest of the algorithm. Every opened digest should be finished, so that its hasher is used again. */
-export const openDigest = async (algorithm: ChecksumAlgorithm): Promise<Digest> => openers[algorithm]();
+export const openDigest = async (algorithm: DigestAlgorithm): Promise<Digest> => openers[algorithm]();

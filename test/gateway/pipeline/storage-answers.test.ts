@@ -1,0 +1,60 @@
+import { createHash } from "node:crypto";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import type { StorageFixture } from "../support/storage-fixture.ts";
+import { startStorageFixture } from "../support/storage-fixture.ts";
+
+let storage: StorageFixture;
+beforeAll(async () => {
+  storage = await startStorageFixture();
+  await storage.call({ method: "PUT", target: "/photos" });
+});
+afterAll(() => storage.stop());
+
+describe("an answer of object storage", () => {
+  test.each(["GET", "HEAD"])("that nothing has changed has the validators, to %s", async (method) => {
+    await storage.call({ method: "PUT", target: "/photos/cat.jpg", body: "meow" });
+    const fresh = await storage.call({ method: "GET", target: "/photos/cat.jpg" });
+    const eTag = `"${createHash("md5").update("meow").digest("hex")}"`;
+
+    const headers = { "if-none-match": eTag };
+    const response = await storage.call({ method, target: "/photos/cat.jpg", headers });
+
+    expect(response.status).toBe(304);
+    expect(response.body).toBe("");
+    expect(response.headers).toMatchObject({ etag: eTag, "last-modified": fresh.headers["last-modified"] });
+  });
+
+  test.each([
+    // checksum header of the object in the request that completes an upload, status
+    ["x-amz-checksum-crc32", "ihBq/g==", 200],
+    ["x-amz-checksum-crc32", "AAAAAA==", 400],
+  ])(
+    "to completing an upload depends on the object's checksum, not on the document's: %s %s",
+    async (name, value, status) => {
+      const algorithm = { "x-amz-checksum-algorithm": "CRC32", "x-amz-checksum-type": "FULL_OBJECT" };
+      const target = "/photos/film.mp4";
+      const created = await storage.call({ method: "POST", target: `${target}?uploads`, headers: algorithm });
+      const uploadId = /<UploadId>([0-9a-f]+)</.exec(created.body)?.[1] ?? "";
+      const part = await storage.call({
+        method: "PUT",
+        target: `${target}?partNumber=1&uploadId=${uploadId}`,
+        headers: { "x-amz-checksum-crc32": "ihBq/g==" },
+        body: "meow",
+      });
+      const eTag = String(part.headers["etag"]);
+
+      const response = await storage.call({
+        method: "POST",
+        target: `${target}?uploadId=${uploadId}`,
+        headers: { [name]: value, "x-amz-checksum-type": "FULL_OBJECT" },
+        body:
+          `<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>${eTag}</ETag></Part>` +
+          "</CompleteMultipartUpload>",
+      });
+
+      expect(response.status).toBe(status);
+    },
+  );
+});
