@@ -8,11 +8,17 @@ import { isBoundary, openRecord } from "./record.ts";
 
 type Database = Level<Buffer, Buffer>;
 type DatabaseSnapshot = ReturnType<Database["snapshot"]>;
-type DatabaseIterator = ReturnType<Database["iterator"]>;
+type DatabaseIterator = ReturnType<typeof openIterator>;
 
 /** A page of a scan ends at either of these, so that large records do not pile up in memory. */
 const pageEntriesMax = 1000;
 const pageBytesMax = 256 * 1024;
+
+/** An iterator with the bounds that it was opened with. */
+interface KeptIterator {
+  readonly iterator: DatabaseIterator;
+  readonly bounds: Bounds;
+}
 
 /** A LevelDB as it was at one instant. */
 export class LevelSnapshot implements Snapshot {
@@ -20,6 +26,8 @@ export class LevelSnapshot implements Snapshot {
   readonly #snapshot: DatabaseSnapshot;
   readonly #options: { readonly snapshot: DatabaseSnapshot };
   readonly #scans = new Set<DatabaseIterator>();
+  /** The iterator of a scan that has ended, and its bounds: the next scan with the same end only moves it. */
+  #kept: KeptIterator | undefined;
   readonly #onClose: () => void;
   readonly #closed = Promise.withResolvers<void>();
   #isClosed = false;
@@ -46,18 +54,14 @@ export class LevelSnapshot implements Snapshot {
 
   async *scan(bounds: Bounds, reverse: boolean, expected: number): AsyncGenerator<readonly RawEntry[], void> {
     if (this.#isClosed) throw new StoreClosedError("this transaction has ended");
-    const iterator = this.#database.iterator({
-      gte: bytesOf(bounds.low),
-      lt: bytesOf(bounds.high),
-      reverse,
-      highWaterMarkBytes: pageBytesMax,
-      snapshot: this.#snapshot,
-    });
-    this.#scans.add(iterator);
+    const { iterator, bounds: own } = this.#takeKept(bounds, reverse) ?? this.#open(bounds, reverse);
+    let canKeep = false;
     try {
       let count = Math.max(1, Math.min(expected, pageEntriesMax));
       for (;;) {
+        canKeep = false;
         const page = await iterator.nextv(count);
+        canKeep = !reverse && !this.#isClosed;
         if (page.length === 0) return;
         const entries: RawEntry[] = [];
         for (const [key, record] of page)
@@ -67,9 +71,29 @@ export class LevelSnapshot implements Snapshot {
         count = pageEntriesMax;
       }
     } finally {
-      this.#scans.delete(iterator);
-      await iterator.close();
+      const unused = canKeep ? this.#kept?.iterator : iterator;
+      if (canKeep) this.#kept = { iterator, bounds: own };
+      if (unused !== undefined) await this.#end(unused);
     }
+  }
+
+  #open(bounds: Bounds, reverse: boolean): KeptIterator {
+    const iterator = openIterator(this.#database, this.#snapshot, bounds, reverse);
+    this.#scans.add(iterator);
+    return { iterator, bounds };
+  }
+
+  #takeKept({ low, high }: Bounds, reverse: boolean): KeptIterator | undefined {
+    const kept = this.#kept;
+    if (kept === undefined || reverse || high !== kept.bounds.high || low < kept.bounds.low) return undefined;
+    this.#kept = undefined;
+    kept.iterator.seek(bytesOf(low));
+    return kept;
+  }
+
+  async #end(iterator: DatabaseIterator): Promise<void> {
+    this.#scans.delete(iterator);
+    await iterator.close();
   }
 
   async close(): Promise<void> {
@@ -80,3 +104,12 @@ export class LevelSnapshot implements Snapshot {
     this.#closed.resolve();
   }
 }
+
+const openIterator = (database: Database, snapshot: DatabaseSnapshot, { low, high }: Bounds, reverse: boolean) =>
+  database.iterator({
+    gte: bytesOf(low),
+    lt: bytesOf(high),
+    reverse,
+    highWaterMarkBytes: pageBytesMax,
+    snapshot,
+  });

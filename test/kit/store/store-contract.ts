@@ -320,6 +320,38 @@ export const storeContract = (engine: string, openEmpty: OpenEmptyStore): void =
       });
     });
 
+    describe("ranges of one read", () => {
+      it("are right one after the other, forwards and backwards, inside each other, and after one was left", async () => {
+        const store = await open();
+        const names = ["a", "b", "c", "d", "e"];
+        await store.transact((tx) => {
+          for (const name of names) tx.put(counters, [name], { value: 1n });
+        });
+        const read = await store.read(async (reader) => {
+          const from = async (start: RangeOptions<readonly [string]>, limit = 9): Promise<string> =>
+            (await reader.list(counters, { ...start, limit })).map(({ key }) => key[0]).join("");
+          const seen = [
+            await from({ after: ["c"] }, 1),
+            await from({ after: ["d"] }),
+            await from({}),
+            await from({}, 2),
+          ];
+          seen.push(await from({ reverse: true }, 2), await from({ after: ["e"] }), await from({ to: ["c"] }));
+          for await (const { key } of reader.range(counters, { after: ["b"] })) {
+            seen.push(`${key[0]} ${await from({ after: key }, 1)} ${await from({ to: key })}`);
+            if (key[0] === "d") break;
+          }
+          seen.push(...(await Promise.all([from({}), from({ after: ["a"] }), from({ after: ["b"] }, 1)])));
+          return seen;
+        });
+        const [first, ...others] = read;
+        expect([first, others]).toEqual([
+          "d",
+          ["e", "abcde", "ab", "ed", "", "ab", "c d ab", "d e abc", "abcde", "bcde", "c"],
+        ]);
+      });
+    });
+
     describe("giving up a call", () => {
       const callEnding = (givenUp: () => Error | undefined) => ({ trace: startTrace(), givenUp });
 
