@@ -2,9 +2,12 @@ import { isDeepStrictEqual } from "node:util";
 
 import { create, equals } from "@bufbuild/protobuf";
 
+import { IdentityService } from "../../../gen/quartet/identity/v1/identity_service_pb.ts";
+import { SecurityTokenService } from "../../../gen/quartet/identity/v1/security_token_service_pb.ts";
 import { Protocol } from "../../../gen/quartet/traits/v1/api_pb.ts";
 import { bindBody, streamsBody, takesBody } from "../../../gateway/bindings/bind-request.ts";
 import type { Codec } from "../../../gateway/codecs/codec.ts";
+import { queryCodec } from "../../../gateway/codecs/query.ts";
 import * as restJson from "../../../gateway/codecs/rest-json.ts";
 import * as restXml from "../../../gateway/codecs/rest-xml.ts";
 import { parseXml } from "../../../gateway/codecs/xml-tree.ts";
@@ -96,6 +99,40 @@ const xmlRequest: FuzzTarget = {
   run: (input) => readRequest(xmlMethods, restXml, input),
 };
 
+const queryMethods = [...SecurityTokenService.methods, ...IdentityService.methods].map((method) =>
+  methodContract(method),
+);
+const query = queryCodec("https://example.com/doc/");
+
+const queryRequest: FuzzTarget = {
+  name: "query-request",
+  seeds: queryMethods.map(
+    (_method, index) =>
+      `${String.fromCharCode(index)}Action=A&RoleArn=arn%3Aaws%3Aiam&Tags.member.1.Key=a&Tags.member.1.Value=b&PolicyArns.member.1.arn=c&DurationSeconds=900`,
+  ),
+  dictionary: [
+    "&",
+    "=",
+    ".member.",
+    ".1",
+    ".999999999",
+    "Tags",
+    "PolicyArns",
+    "DurationSeconds=",
+    "__proto__",
+    "%2E",
+    "+",
+  ],
+  run(input) {
+    const { desc } = queryMethods[(input[0] ?? 0) % queryMethods.length]!;
+    const message = create(desc.input);
+    const isRead = unlessRefused(
+      () => (query.readMembers(message, desc.input, input.subarray(1), { spelling, violations: [] }), true),
+    );
+    if (isRead === true) validatorFor(desc.input)(message);
+  },
+};
+
 const xml: FuzzTarget = {
   name: "xml",
   seeds: [
@@ -161,4 +198,4 @@ const functionAnswer: FuzzTarget = {
   },
 };
 
-export const documentTargets = [jsonRequest, xmlRequest, xml, json, functionAnswer];
+export const documentTargets = [jsonRequest, xmlRequest, queryRequest, xml, json, functionAnswer];
