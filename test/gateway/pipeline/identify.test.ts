@@ -1,5 +1,7 @@
 import { afterAll, describe, expect, test } from "vitest";
 
+import { ErrorReasonSchema as IdentityErrors } from "../../../gen/quartet/identity/v1/error_reason_pb.ts";
+import { SecurityTokenService } from "../../../gen/quartet/identity/v1/security_token_service_pb.ts";
 import { bindApi } from "../../../gateway/api-binding.ts";
 import { dialectsOf } from "../../../gateway/dialects/dialects.ts";
 import type { RequestHead } from "../../../gateway/http/request-head.ts";
@@ -147,5 +149,26 @@ describe("which API and dialect a request is for", () => {
     expect(spelling.value("svc:kms")).toBe("acme:kms");
     expect(spelling.arn("arn:aws:events:us-east-1:1:rule/a")).toBe("arn:acme:events:us-east-1:1:rule/a");
     expect(() => dialectsOf("amz")).toThrow("the brand word");
+  });
+});
+
+describe("a request of the query protocol that nobody signed", () => {
+  const sts = bindApi({ service: SecurityTokenService, errors: IdentityErrors, transport });
+  const withTokens = { ...options, bindings: new Map([...bindings, [sts.api.name, sts]]) };
+  const form = { host, "content-type": "application/x-www-form-urlencoded; charset=utf-8" };
+  const signed = { ...form, authorization: authorization("AWS4", "s3") };
+  test.each([
+    // method, target, headers, API
+    ["POST", "/", form, "security-token"],
+    ["GET", `/?Action=A&Version=${sts.api.version}`, { host }, "security-token"],
+    ["GET", "/?Action=A&Version=2000-01-01", { host }, "object-storage"],
+    ["GET", `/?Version=${sts.api.version}`, { host }, "object-storage"],
+    ["GET", "/", form, "object-storage"],
+    ["POST", "/", { host, "content-type": "multipart/form-data" }, "object-storage"],
+    ["POST", "/photos", form, "object-storage"],
+    ["POST", "/", signed, "object-storage"],
+    ["GET", `/photos?Action=A&Version=${sts.api.version}`, { host }, "object-storage"],
+  ] as const)("%s %s is recognized by its form or its version", (method, target, headers, api) => {
+    expect(identify({ ...headOf(target, headers), method }, withTokens).binding.api.name).toBe(api);
   });
 });
