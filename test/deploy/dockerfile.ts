@@ -72,7 +72,9 @@ export const build = async ({ instructions, context, scratch, isInContext, adapt
         await cp(from, to, { recursive: true });
       }
     } else if (word === "RUN") {
-      const options = { cwd: join(root, workingDirectory), env: { ...process.env, ...environment } };
+      // npm would leave its own compiled code in the temporary directory.
+      const env = { ...process.env, ...environment, NODE_DISABLE_COMPILE_CACHE: "1" };
+      const options = { cwd: join(root, workingDirectory), env };
       await promisify(execFile)("sh", ["-c", adapt(rest, root)], options);
     } else if (word === "ENV") {
       for (const [, name = "", value = ""] of rest.matchAll(/(\w+)=(\S+)/g)) environment[name] = value;

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { chmod, copyFile, readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 
 import { CreateBucketCommand, ListBucketsCommand, S3Client } from "@aws-sdk/client-s3";
@@ -22,6 +22,8 @@ test(
   async () => {
     const scratch = await temporaryDirectory();
     await chmod(scratch, 0o755);
+    // The directory of this run, through which the other user must get.
+    if (dirname(scratch) !== "/tmp") await chmod(dirname(scratch), 0o711);
     const ignored = (await readFile(join(checkout, ".dockerignore"), "utf8")).split("\n");
     const owner = nobody === undefined ? `${process.getuid?.()}:${process.getgid?.()}` : "65534:65534";
     const image = await build({

@@ -48,7 +48,7 @@ describe.each(processNames)("%s", (name) => {
 
   test("is started alone by its npm script", () => {
     const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
-    expect(scripts[`start:${name}`]).toBe(`exec node ${script}`);
+    expect(scripts[`start:${name}`]).toBe(`exec node -r ./services/launcher/node-version.cjs ${script}`);
   });
 
   test("is documented with its ports", () => {

@@ -52,13 +52,10 @@ test("a service whose database lacks commits says which and does not start, unle
   await truncate(join(directory, log), 1_500);
 
   const refused = await run(dataDir);
-  expect([refused.status, refused.lines.at(-1)?.msg]).toEqual([1, "cannot start"]);
-  expect(refused.lines.at(-1)?.err).toMatchObject({
-    type: "StoreDamageError",
-    message: expect.stringMatching(
-      /is damaged: commits 2 to 3 are missing, committed after \S+Z and not after \S+Z; restore it from a backup, or start with --accept-loss yes/,
-    ),
-  });
+  expect(refused.status).toBe(1);
+  expect(refused.lines.at(-1)?.msg).toMatch(
+    /^cannot start: .* is damaged: commits 2 to 3 are missing, committed after \S+Z and not after \S+Z; restore it from a backup, or start with --accept-loss yes/,
+  );
 
   const accepted = await run(dataDir, "--accept-loss", "yes");
   expect(accepted.status).toBe(0);
