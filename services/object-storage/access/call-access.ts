@@ -1,14 +1,20 @@
 import type { Message } from "@bufbuild/protobuf";
 
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
+import type { Resource } from "../../kit/access/decide.ts";
 import { decideCall, isAllowed } from "../../kit/access/decide.ts";
+import type { ServiceError } from "../../kit/faults/service-error.ts";
+import type { Caller } from "../../kit/identity/caller.ts";
+import { isOwner } from "../../kit/identity/owner.ts";
 import type { Reader } from "../../kit/store/store.ts";
 import type { CopySource } from "../domain/copy-source.ts";
 import { parseCopySource } from "../domain/copy-source.ts";
+import type { AclRules } from "../domain/object-acl.ts";
+import { hasAcls } from "../domain/ownership.ts";
 import { effectiveBlock } from "../domain/public-access-block.ts";
 import { fault } from "../faults.ts";
 import type { Bucket } from "../store/bucket.ts";
-import type { AuthorizedBucket, CopyAccess } from "./access.ts";
+import type { AuthorizedBucket, AuthorizedSource, CopyAccess } from "./access.ts";
 import type { NamedBucket } from "./named-buckets.ts";
 import { accessDenied, findNamedBucket } from "./named-buckets.ts";
 import type { AccessCall, BucketFacts } from "./resources.ts";
@@ -43,69 +49,150 @@ export const openAccess = async (
   named: NamedBuckets,
   isDecided: boolean,
 ): Promise<CopyAccess> => {
-  const factsOf = async (again: Reader, bucket: Bucket): Promise<BucketFacts> => ({
-    bucket,
-    policy: await findPolicy(again, bucket),
-    block: effectiveBlock(bucket.publicAccessBlock, call.app.allowsPublicBuckets),
-  });
-
-  const decide = async (again: Reader): Promise<Decided> => {
-    const own = await factsOf(again, await findNamedBucket(again, call.method.name, named.own));
-    const object = named.source === undefined ? undefined : parseCopySource(named.source.text);
-    const source =
-      object === undefined
-        ? undefined
-        : { object, facts: await factsOf(again, await findNamedBucket(again, call.method.name, sourceBucket(object))) };
-    const finder = new ResourceFinder(call, again, { own, source });
-    const { refusedElements } = isDecided
-      ? { refusedElements: new Set<number>() }
-      : await decideCall(rules, call, request, (question) => finder.find(question));
-    return { own, source, finder, refusedElements };
-  };
-  const sourceBucket = ({ bucket: name }: CopySource): NamedBucket => ({
-    name,
-    expectedOwner: named.source?.expectedOwner,
-  });
-
-  let decided = await decide(reader);
-  const bucketAccess = (found: NamedBucket, factsNow: () => BucketFacts): AuthorizedBucket => ({
-    name: found.name,
-    get known() {
-      return factsNow().bucket;
-    },
-    async in(again) {
-      const bucket = await findNamedBucket(again, call.method.name, found);
-      if (!decided.finder.dependsOnObjects && isDecidedAlike(bucket, factsNow().bucket)) return bucket;
-      decided = await decide(again);
-      return factsNow().bucket;
-    },
-    aclRules: (bucket) => ({
-      bucket,
-      block: effectiveBlock(bucket.publicAccessBlock, call.app.allowsPublicBuckets),
-      canonicalUserId: call.app.canonicalUserId,
-      accessDenied: () => accessDenied(call.method.name, bucket.name),
-    }),
-    asResource: (action) => decided.finder.bucketResource(factsNow(), action),
-    noSuchKey: (key) =>
-      isAllowed(rules, call, { action: listing, resource: decided.finder.bucketResource(factsNow(), listing) })
-        ? fault(ErrorReason.NO_SUCH_KEY, { key })
-        : accessDenied(listing, factsNow().bucket.name),
-  });
-
-  const bucket = bucketAccess(named.own, () => decided.own);
-  const { source } = decided;
-  const copied = source && {
-    ...source.object,
-    bucket: bucketAccess(sourceBucket(source.object), () => decided.source?.facts ?? source.facts),
-  };
-  return {
-    bucket,
-    get refusedElements() {
-      return decided.refusedElements;
-    },
-    ...(copied && { source: copied }),
-  } as CopyAccess;
+  const decision = new CallDecision(call, request, named, isDecided);
+  await decision.decide(reader);
+  return new OpenedAccess(decision);
 };
+
+/** The decision on one call, which can be made again. */
+class CallDecision {
+  readonly call: AccessCall;
+  readonly #request: Message;
+  readonly #named: NamedBuckets;
+  readonly #isDecided: boolean;
+  #decided: Decided | undefined;
+
+  constructor(call: AccessCall, request: Message, named: NamedBuckets, isDecided: boolean) {
+    this.call = call;
+    this.#request = request;
+    this.#named = named;
+    this.#isDecided = isDecided;
+  }
+
+  /** What was decided last. */
+  get last(): Decided {
+    if (this.#decided === undefined) throw new Error("the call was not decided");
+    return this.#decided;
+  }
+
+  /** The buckets as the request names them. */
+  nameOf(role: BucketRole): NamedBucket {
+    if (role === "own") return this.#named.own;
+    return { name: this.last.source?.object.bucket ?? "", expectedOwner: this.#named.source?.expectedOwner };
+  }
+
+  factsOf(role: BucketRole): BucketFacts {
+    const { own, source } = this.last;
+    return role === "own" ? own : (source?.facts ?? own);
+  }
+
+  async decide(reader: Reader): Promise<void> {
+    const { caller } = this.call;
+    const own = await this.#find(reader, this.#named.own);
+    const object = this.#named.source === undefined ? undefined : parseCopySource(this.#named.source.text);
+    const source = object === undefined ? undefined : { object, facts: await this.#findSource(reader, object) };
+    const finder = new ResourceFinder(this.call, reader, { own, source });
+    const isUndisputed =
+      this.#isDecided || (ownsAll(caller, own) && (source === undefined || ownsAll(caller, source.facts)));
+    const { refusedElements } = isUndisputed
+      ? { refusedElements: noElements }
+      : await decideCall(rules, this.call, this.#request, (question) => finder.find(question));
+    this.#decided = { own, source, finder, refusedElements };
+  }
+
+  #findSource(reader: Reader, { bucket: name }: CopySource): Promise<BucketFacts> {
+    return this.#find(reader, { name, expectedOwner: this.#named.source?.expectedOwner });
+  }
+
+  async #find(reader: Reader, named: NamedBucket): Promise<BucketFacts> {
+    const bucket = await findNamedBucket(reader, this.call.method.name, named);
+    const policy = bucket.policyRevision === "" ? undefined : await findPolicy(reader, bucket);
+    return { bucket, policy, block: effectiveBlock(bucket.publicAccessBlock, this.call.app.allowsPublicBuckets) };
+  }
+}
+
+/** The bucket that a call is for, or the one that a copy reads. */
+type BucketRole = "own" | "source";
+
+/** One bucket of a decided call. */
+class DecidedBucket implements AuthorizedBucket {
+  readonly name: string;
+  readonly #decision: CallDecision;
+  readonly #role: BucketRole;
+
+  constructor(decision: CallDecision, role: BucketRole) {
+    this.name = decision.nameOf(role).name;
+    this.#decision = decision;
+    this.#role = role;
+  }
+
+  get known(): Bucket {
+    return this.#decision.factsOf(this.#role).bucket;
+  }
+
+  async in(reader: Reader): Promise<Bucket> {
+    const decision = this.#decision;
+    const bucket = await findNamedBucket(reader, decision.call.method.name, decision.nameOf(this.#role));
+    if (!decision.last.finder.dependsOnObjects && isDecidedAlike(bucket, this.known)) return bucket;
+    await decision.decide(reader);
+    return this.known;
+  }
+
+  aclRules(bucket: Bucket): AclRules {
+    const { app, method } = this.#decision.call;
+    return {
+      bucket,
+      block: effectiveBlock(bucket.publicAccessBlock, app.allowsPublicBuckets),
+      canonicalUserId: app.canonicalUserId,
+      accessDenied: () => accessDenied(method.name, bucket.name),
+    };
+  }
+
+  asResource(action: string): Resource {
+    return this.#decision.last.finder.bucketResource(this.#decision.factsOf(this.#role), action);
+  }
+
+  noSuchKey(key: string): ServiceError {
+    return isAllowed(rules, this.#decision.call, { action: listing, resource: this.asResource(listing) })
+      ? fault(ErrorReason.NO_SUCH_KEY, { key })
+      : accessDenied(listing, this.name);
+  }
+}
+
+/** The access of a decided call. Only a copy has a source, as the types of operations say. */
+class OpenedAccess implements CopyAccess {
+  readonly bucket: AuthorizedBucket;
+  readonly source: AuthorizedSource;
+  readonly #decision: CallDecision;
+
+  constructor(decision: CallDecision) {
+    this.#decision = decision;
+    this.bucket = new DecidedBucket(decision, "own");
+    const { source } = decision.last;
+    this.source = (source && {
+      bucket: new DecidedBucket(decision, "source"),
+      key: source.object.key,
+      versionId: source.object.versionId,
+    }) as AuthorizedSource;
+  }
+
+  get refusedElements(): ReadonlySet<number> {
+    return this.#decision.last.refusedElements;
+  }
+}
+
+const noElements: ReadonlySet<number> = new Set();
+
+/**
+ * Whether the caller is the root of the bucket's owner, and nothing denies or belongs to others: without a policy and
+ * ACLs every question would have the same answer.
+ */
+const ownsAll = (caller: Caller, { bucket, policy }: BucketFacts): boolean =>
+  caller.isRoot &&
+  caller.sessionPolicies === undefined &&
+  isOwner(caller, bucket.accountId) &&
+  policy === undefined &&
+  !hasAcls(bucket);
 
 /** The permission of those who may learn that a key does not exist. */
 const listing = "ListBucket";

@@ -26,7 +26,7 @@ export interface ConditionSource {
  * The condition keys that only this service has and that are no member of a request: the account of the bucket, tags of
  * the object and of the request, the source of a copy as `bucket/key`. Tags are read only where a policy asks for them.
  */
-export const requestConditions = async (from: ConditionSource): Promise<Conditions> => {
+export const requestConditions = (from: ConditionSource): Conditions | Promise<Conditions> => {
   const { question, caller, policy, source, readTags } = from;
   const conditions = new Map<string, readonly string[]>([
     ["s3:resourceaccount", [from.bucketAccountId]],
@@ -34,8 +34,6 @@ export const requestConditions = async (from: ConditionSource): Promise<Conditio
   ]);
   const isAsked = (key: string): boolean => policy?.text.includes(key) === true || asksFor(key, caller);
   if (source !== undefined) conditions.set("s3:x-amz-copy-source", [`${source.bucket}/${source.key}`]);
-  if (readTags !== undefined && isAsked("existingobjecttag"))
-    for (const { key, value } of await readTags()) conditions.set(`s3:existingobjecttag/${key.toLowerCase()}`, [value]);
   if (isAsked("requestobjecttag")) {
     const tags = requestTags(question, from.hasMember);
     for (const { key, value } of tags) conditions.set(`s3:requestobjecttag/${key.toLowerCase()}`, [value]);
@@ -45,7 +43,11 @@ export const requestConditions = async (from: ConditionSource): Promise<Conditio
         tags.map(({ key }) => key),
       );
   }
-  return conditions;
+  if (readTags === undefined || !isAsked("existingobjecttag")) return conditions;
+  return readTags().then((tags) => {
+    for (const { key, value } of tags) conditions.set(`s3:existingobjecttag/${key.toLowerCase()}`, [value]);
+    return conditions;
+  });
 };
 
 /** The tags that a request sets on its object; none for tags that the operation refuses. */
