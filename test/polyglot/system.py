@@ -16,8 +16,14 @@ STOP_SECONDS_MAX = 20
 class System:
     """Runs from construction until `stop`; `urls` are by process name, `gateway` among them."""
 
-    def __init__(self) -> None:
+    def __init__(self, configuration: dict | None = None) -> None:
+        """`configuration` is what quartet.json holds; without it there is none."""
         self.data_directory = tempfile.mkdtemp(prefix="quartet-polyglot-")
+        arguments = []
+        if configuration is not None:
+            path = pathlib.Path(self.data_directory) / "quartet.json"
+            path.write_text(json.dumps(configuration))
+            arguments = [f"--config={path}"]
         self.urls: dict[str, str] = {}
         self.output: list[str] = []
         self._environment = {
@@ -28,7 +34,7 @@ class System:
             "QUARTET_LOG_PRETTY": "0",
         }
         self._process = subprocess.Popen(
-            ["node", "services/launch.ts", "--free-ports"],
+            ["node", "services/launch.ts", "--free-ports", *arguments],
             cwd=ROOT,
             env=self._environment,
             stdout=subprocess.PIPE,

@@ -1,0 +1,138 @@
+"""boto3 as it comes: users and roles made at run time, roles that are taken on, a web identity's token file."""
+
+import json
+import subprocess
+
+import boto3
+import botocore.config
+import botocore.exceptions
+import pytest
+
+from system import ROOT, System
+
+ACCOUNT = "000000000000"
+ISSUER = "https://login.example.com/shop"
+
+#: A key pair of an identity provider, and a token that it signed, as JSON.
+PROVIDER = """
+import { exportJWK, generateKeyPair, SignJWT } from "jose";
+const { publicKey, privateKey } = await generateKeyPair("ES256", { extractable: true });
+const key = { ...(await exportJWK(publicKey)), kid: "one", alg: "ES256" };
+const token = await new SignJWT({ sub: "repo:shop/web" })
+  .setProtectedHeader({ alg: "ES256", kid: "one" })
+  .setIssuer(process.argv[1]).setAudience("quartet").setIssuedAt().setExpirationTime("1h").sign(privateKey);
+process.stdout.write(JSON.stringify({ keys: { keys: [key] }, token }));
+"""
+
+
+def document(**statement):
+    return {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", **statement}]}
+
+
+@pytest.fixture(scope="module")
+def provider():
+    node = ROOT / "node_modules" / ".bin" / "node"
+    command = [str(node), "--input-type=module", "--eval", PROVIDER, ISSUER]
+    return json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout)
+
+
+@pytest.fixture(scope="module")
+def own_system(provider):
+    federated = f"arn:aws:iam::{ACCOUNT}:oidc-provider/login.example.com/shop"
+    trust = document(Principal={"Federated": federated}, Action="sts:AssumeRoleWithWebIdentity")
+    everything = document(Action="*", Resource="*")
+    running = System(
+        {
+            "roles": [{"account": ACCOUNT, "name": "deployer", "trustPolicy": trust, "policies": [everything]}],
+            "identityProviders": [
+                {"account": ACCOUNT, "issuer": ISSUER, "audiences": ["quartet"], "keys": provider["keys"]}
+            ],
+        }
+    )
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def stock(own_system, monkeypatch, tmp_path):
+    """Makes clients as a program does that knows nothing of the system but its endpoint."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", own_system.urls["gateway"])
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+    config = botocore.config.Config(retries={"max_attempts": 0}, s3={"addressing_style": "path"})
+
+    def client(service, key=None, session=None):
+        secrets = {} if key is None else {"aws_access_key_id": key[0], "aws_secret_access_key": key[1]}
+        return (session or boto3.Session()).client(service, config=config, **secrets)
+
+    return client
+
+
+@pytest.fixture
+def root(own_system):
+    key = own_system.credentials()
+    return key["accessKeyId"], key["secretAccessKey"]
+
+
+def code_of(call):
+    try:
+        call()
+        return "done"
+    except botocore.exceptions.ClientError as error:
+        return error.response["Error"]["Code"]
+
+
+def test_a_user_takes_on_a_role_by_its_profile(stock, root, tmp_path):
+    iam = stock("iam", root)
+    iam.create_user(UserName="alice")
+    key = iam.create_access_key(UserName="alice")["AccessKey"]
+    alice = key["AccessKeyId"], key["SecretAccessKey"]
+    arn = f"arn:aws:iam::{ACCOUNT}:user/alice"
+    trust = json.dumps(document(Principal={"AWS": arn}, Action="sts:AssumeRole"))
+    role = iam.create_role(RoleName="lister", AssumeRolePolicyDocument=trust)["Role"]
+    assert role["AssumeRolePolicyDocument"] == json.loads(trust)
+    policy = json.dumps(document(Action="s3:ListAllMyBuckets", Resource="*"))
+    iam.put_role_policy(RoleName="lister", PolicyName="list", PolicyDocument=policy)
+
+    assert stock("sts", alice).get_caller_identity()["Arn"] == arn
+    assert code_of(stock("s3", alice).list_buckets) == "AccessDenied"
+    issued = stock("sts", alice).assume_role(RoleArn=role["Arn"], RoleSessionName="nightly")
+    assert issued["AssumedRoleUser"]["Arn"] == f"arn:aws:sts::{ACCOUNT}:assumed-role/lister/nightly"
+
+    (tmp_path / "credentials").write_text(f"[base]\naws_access_key_id={alice[0]}\naws_secret_access_key={alice[1]}\n")
+    (tmp_path / "config").write_text(f"[profile lister]\nrole_arn={role['Arn']}\nsource_profile=base\n")
+    session = boto3.Session(profile_name="lister")
+    assert stock("s3", session=session).list_buckets()["Buckets"] == []
+    assert code_of(lambda: stock("s3", session=session).create_bucket(Bucket="photos")) == "AccessDenied"
+    url = stock("s3", session=session).generate_presigned_url("list_buckets")
+    assert "X-Amz-Security-Token=" in url or "x-amz-security-token=" in url
+    iam.update_access_key(UserName="alice", AccessKeyId=alice[0], Status="Inactive")
+    assert code_of(stock("sts", alice).get_caller_identity) == "InvalidClientTokenId"
+
+
+def test_a_role_is_taken_on_with_a_web_identity_token_file(stock, provider, monkeypatch, tmp_path):
+    (tmp_path / "token").write_text(provider["token"])
+    monkeypatch.setenv("AWS_WEB_IDENTITY_TOKEN_FILE", str(tmp_path / "token"))
+    monkeypatch.setenv("AWS_ROLE_ARN", f"arn:aws:iam::{ACCOUNT}:role/deployer")
+    monkeypatch.setenv("AWS_ROLE_SESSION_NAME", "deploy")
+    arn = stock("sts").get_caller_identity()["Arn"]
+    assert arn == f"arn:aws:sts::{ACCOUNT}:assumed-role/deployer/deploy"
+    assert stock("s3").list_buckets()["ResponseMetadata"]["HTTPStatusCode"] == 200
+
+
+def test_refusals_have_their_documented_codes(stock, root):
+    iam, sts = stock("iam", root), stock("sts", root)
+    assert code_of(lambda: iam.get_user(UserName="nobody")) == "NoSuchEntity"
+    iam.create_group(GroupName="readers")
+    assert code_of(lambda: iam.create_group(GroupName="READERS")) == "EntityAlreadyExists"
+    policy = {"PolicyName": "p", "PolicyDocument": "{}"}
+    assert code_of(lambda: iam.put_group_policy(GroupName="readers", **policy)) == "MalformedPolicyDocument"
+    assert code_of(lambda: iam.delete_role(RoleName="deployer")) == "UnmodifiableEntity"
+    unknown = {"RoleArn": f"arn:aws:iam::{ACCOUNT}:role/nobody", "RoleSessionName": "nightly"}
+    assert code_of(lambda: sts.assume_role(**unknown)) == "AccessDenied"
+    assert code_of(stock("sts", ("AKIANOBODY", "x" * 40)).get_caller_identity) == "InvalidClientTokenId"
+    assert code_of(stock("sts", (root[0], "x" * 40)).get_caller_identity) == "SignatureDoesNotMatch"
