@@ -8,6 +8,9 @@ import { keysDirectory } from "../kit/process/service-process.ts";
 import { serviceNames } from "./processes.ts";
 import { runTool } from "./tool.ts";
 
+/** The services, and those that the gateway serves itself. */
+const audience = [...serviceNames, "identity", "security-token"];
+
 /**
  * Prints a token with which a person calls the services by RPC as the root of an account. It is signed with the
  * gateway's key, so it needs to read the data directory, and lives as long as the gateway's own tokens.
@@ -19,6 +22,6 @@ await runTool({
   run: async (config, account = defaultAccountId) => {
     if (!isAccountId(account)) throw new ConfigError("--account takes 12 digits");
     const keyPair = await ensureKeyPair(keysDirectory(config), "gateway");
-    return createMinter({ keyPair, clock: systemClock }).mint(rootCaller(account), serviceNames);
+    return createMinter({ keyPair, clock: systemClock }).mint(rootCaller(account), audience);
   },
 });

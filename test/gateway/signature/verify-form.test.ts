@@ -72,6 +72,32 @@ describe("a form", () => {
     expect(verify(formOf(policyOf(), { "x-ignore-button": "Upload" })).bytesMax).toBe(1024);
   });
 
+  test("may be signed with a temporary key, whose token is among its fields", () => {
+    const policy = policyOf({
+      conditions: [
+        ["starts-with", "$bucket", ""],
+        ["starts-with", "$key", ""],
+        ["starts-with", "$content-type", ""],
+        ...["algorithm", "credential", "date", "security-token"].map((name) => ["starts-with", `$x-amz-${name}`, ""]),
+      ],
+    });
+    const accessKeys = {
+      find: () => undefined,
+      findTemporary: (_id: string, token: string) => (token === "token" ? exampleKey : undefined),
+    };
+    const verifyWith = (token: string) =>
+      verifyForm({
+        fields: formOf(policy, { "x-amz-security-token": token }),
+        brand: amz,
+        accessKeys,
+        clock: new FakeClock(exampleMs),
+        signingNames: ["s3"],
+        region: "us-east-1",
+      }).caller.accountId;
+    expect(verifyWith("token")).toBe("123456789012");
+    expect(() => verifyWith("another")).toThrow(refused("UNKNOWN_ACCESS_KEY"));
+  });
+
   test("may be signed in the documented dialect", () => {
     const policy = policyOf({
       conditions: [
