@@ -39,10 +39,12 @@ export interface Limits {
   readonly socketIdleMsMax: number;
   /** Milliseconds after which a TCP connection is used for no further request, so that its name is looked up again. */
   readonly socketMsMax: number;
-  /** Deliveries and other jobs that run at the same time. */
-  readonly runningJobsMax: number;
+  /** Deliveries that run at the same time; a half of them are kept for destinations that answer. */
+  readonly runningDeliveriesMax: number;
   /** Deliveries to one target that run at the same time. */
-  readonly runningJobsPerTargetMax: number;
+  readonly runningDeliveriesPerTargetMax: number;
+  /** Schedules, replays and purges that run at the same time, and so many token requests of connections. */
+  readonly runningJobsMax: number;
   /** Milliseconds between two sweeps of the log, the archives and the dead letters. */
   readonly sweepIntervalMs: number;
 }
@@ -64,11 +66,12 @@ export const defaultLimits: Limits = {
   hopsMax: 8,
   deliveriesBytesMax: 24 * 1024 * 1024,
   requestMsMax: 5_000,
-  socketsPerOriginMax: 128,
+  socketsPerOriginMax: 1_024,
   socketsKeptMax: 1_024,
   socketIdleMsMax: 4_000,
   socketMsMax: 60_000,
-  runningJobsMax: 128,
-  runningJobsPerTargetMax: 32,
+  runningDeliveriesMax: 4_096,
+  runningDeliveriesPerTargetMax: 32,
+  runningJobsMax: 64,
   sweepIntervalMs: 60_000,
 };

@@ -21,7 +21,7 @@ await runService({
   },
   evaluatesPolicies: true,
   explains: { rules, findResource: findByArn },
-  open: ({ config, store, directory, clock, ids, log, keyNames, accounts }) =>
+  open: ({ config, store, directory, clock, ids, log, keyNames, accounts, metrics }) =>
     openEventBus({
       store,
       directory,
@@ -30,6 +30,7 @@ await runService({
       log,
       keyNames,
       accounts,
+      metrics,
       region: config.region,
       dialect: config.emit,
       allowsPrivateTargets: config.privateTargets === "allow",
@@ -40,6 +41,7 @@ await runService({
         connectionsMax: config.connectionsMax,
         apiDestinationsMax: config.apiDestinationsMax,
         activeReplaysMax: config.activeReplaysMax,
+        runningDeliveriesMax: config.runningDeliveriesMax,
         deadLetterMs: config.deadLetterDays * 86_400_000,
       },
     }),

@@ -10,6 +10,7 @@ import { openKeyring } from "../kit/keyring/keyring.ts";
 import { masterKeysFile } from "../kit/keyring/master-keys.ts";
 import { startRewrapping } from "../kit/keyring/rewrapping.ts";
 import type { Logger } from "../kit/log/log.ts";
+import type { Metrics } from "../kit/metrics/metrics.ts";
 import { createPageTokens, pageTokenKey } from "../kit/page-tokens/page-tokens.ts";
 import { createPages } from "../kit/page-tokens/pages.ts";
 import type { PeriodicTask } from "../kit/periodic/periodic.ts";
@@ -18,13 +19,15 @@ import type { Store } from "../kit/store/store.ts";
 import type { Application } from "./application.ts";
 import { createAddressGuard } from "../kit/network/address-guard.ts";
 import { authorizationHandler, authorizationKind, authorizationPolicy } from "./delivery/authorization-job.ts";
+import { Circuits } from "./delivery/circuits.ts";
 import type { ConnectorTools } from "./delivery/connectors.ts";
 import { connectorFinder } from "./delivery/connectors.ts";
 import { deliveryHandler, deliveryJobPolicy } from "./delivery/delivery-job.ts";
 import { createHttpSender } from "./delivery/http-sender.ts";
 import { OpenedSecrets } from "./delivery/opened-secrets.ts";
 import { OAuthTokens } from "./delivery/oauth-tokens.ts";
-import { RateLimiter } from "./delivery/rate-limiter.ts";
+import { deliveryGate, jobPools, placeOfOwner } from "./delivery/job-pools.ts";
+import { RateLimits } from "./delivery/rate-limits.ts";
 import type { ArnScope } from "./domain/arns.ts";
 import { deliveryKind } from "./ingestion/ingest.ts";
 import type { Limits } from "./limits.ts";
@@ -55,6 +58,8 @@ export interface EventBusOptions {
   readonly dialect: "amz" | "svc";
   /** Whether targets may have private addresses or use plain http. */
   readonly allowsPrivateTargets: boolean;
+  /** Where the service's own metrics are added. Unset: nowhere. */
+  readonly metrics?: Metrics;
   /** Unset: the default limits. */
   readonly limits?: Partial<Limits>;
   /** Unset: Math.random. */
@@ -110,6 +115,8 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
   };
 
   const sender = createHttpSender(createAddressGuard(options.allowsPrivateTargets), limits);
+  const circuits = new Circuits({ clock, random, roomMax: limits.runningDeliveriesPerTargetMax });
+  if (options.metrics !== undefined) circuitMetrics(options.metrics, circuits);
   const jobs = createJobs({
     store,
     tables: jobTables,
@@ -117,14 +124,14 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
     ids,
     log,
     random,
-    concurrency: limits.runningJobsMax,
-    concurrencyPerOwner: limits.runningJobsPerTargetMax,
-    policy: jobPolicies,
-    handlers: jobHandlers(app, {
+    pools: jobPools(limits),
+    placeOf: placeOfOwner(circuits),
+    gate: deliveryGate(circuits, new RateLimits()),
+    policy: jobPolicies(app),
+    handlers: jobHandlers(app, circuits, {
       sender,
       secrets: new OpenedSecrets(keyring),
       tokens: new OAuthTokens(sender, clock),
-      rates: new RateLimiter(clock),
     }),
   });
   const startWork = () => {
@@ -152,13 +159,25 @@ const arnScopeOf = ({ dialect, region }: Pick<EventBusOptions, "dialect" | "regi
     ? { partition: "aws", service: "events", region }
     : { partition: "svc", service: "event-bus", region };
 
-const jobHandlers = (app: Application, tools: ConnectorTools): Readonly<Record<string, JobHandler>> => ({
-  [deliveryKind]: deliveryHandler(app, connectorFinder(app, tools)),
+const jobHandlers = (
+  app: Application,
+  circuits: Circuits,
+  tools: ConnectorTools,
+): Readonly<Record<string, JobHandler>> => ({
+  [deliveryKind]: deliveryHandler(app, connectorFinder(app, tools), circuits),
   [scheduleKind]: scheduleHandler(app),
   [authorizationKind]: authorizationHandler(app, tools.tokens),
   [replayKind]: replayHandler(app),
   [archivePurgeKind]: archivePurgeHandler(app),
 });
+
+const circuitMetrics = (metrics: Metrics, circuits: Circuits): void =>
+  metrics.add({
+    name: "event_bus_circuits_open",
+    type: "gauge",
+    help: "Destinations that failed several times in a row and get one attempt at a time.",
+    read: () => [{ labels: {}, value: circuits.openCount }],
+  });
 
 const periodicTasks = (app: Application): Readonly<Record<string, PeriodicTask>> => ({
   sweepLog: (signal) => sweepLog(app, signal),
@@ -166,10 +185,10 @@ const periodicTasks = (app: Application): Readonly<Record<string, PeriodicTask>>
   sweepDeadLetters: (signal) => sweepDeadLetters(app, signal),
 });
 
-const jobPolicies: Readonly<Record<string, JobPolicy>> = {
-  [deliveryKind]: deliveryJobPolicy,
+const jobPolicies = (app: Application): Readonly<Record<string, JobPolicy>> => ({
+  [deliveryKind]: deliveryJobPolicy(app),
   [scheduleKind]: schedulePolicy,
   [authorizationKind]: authorizationPolicy,
   [replayKind]: replayPolicy,
   [archivePurgeKind]: archivePurgePolicy,
-};
+});

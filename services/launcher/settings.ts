@@ -144,6 +144,7 @@ export const eventBusSettings = {
   connectionsMax: integer(3_000, "Connections of an account.", 1, 1_000_000),
   apiDestinationsMax: integer(3_000, "API destinations of an account.", 1, 1_000_000),
   activeReplaysMax: integer(10, "Replays of an account that have not ended.", 1, 1_000),
+  runningDeliveriesMax: integer(4_096, "Deliveries that wait for their target's answer at the same time.", 2, 100_000),
   deadLetterDays: integer(14, "Days that a delivery which failed for good is kept to be read and redriven.", 1, 3_650),
 };
 

@@ -161,7 +161,7 @@ describe("a route whose health check goes on", () => {
         sinceMs: clock.now(),
         lastReason: "",
       };
-      await workspace.app.routeChecks.policy.onExhausted?.(transaction, job, "the disk is full");
+      await workspace.app.routeChecks.policy.onExhausted?.(transaction, job, "the disk is full", 1);
     });
     const { state, routeId } = await call;
     expect(state).toBe(RouteState.FAILED);

@@ -17,7 +17,7 @@
  *    14  integrations     domain id, address               -> IntegrationRecord
  *    15  integrations_by_address  account, address, domain name -> IntegrationByUriRecord
  *    16  erased_keys      domain id, profile id            -> ErasedKeyRecord
- *    64  the five tables of jobs (the kit's own)
+ *    64  the six tables of jobs (the kit's own)
  *
  * No key contains anything that identifies a customer: profiles and domains have random identifiers, and search keys
  * and the unique keys of objects are digests under a key of the domain. A domain's data is found by its identifier

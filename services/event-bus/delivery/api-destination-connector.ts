@@ -22,14 +22,12 @@ import { SendError } from "./http-sender.ts";
 import type { OpenedSecrets } from "./opened-secrets.ts";
 import type { OAuthTokens } from "./oauth-tokens.ts";
 import { TokenError } from "./oauth-tokens.ts";
-import type { RateLimiter } from "./rate-limiter.ts";
 
 /** The tools with which requests to API destinations are sent. */
 export interface ApiDestinationTools {
   readonly sender: HttpSender;
   readonly secrets: OpenedSecrets;
   readonly tokens: OAuthTokens;
-  readonly rates: RateLimiter;
 }
 
 /** An API destination with the connection that authorizes its requests. */
@@ -46,8 +44,6 @@ export const apiDestinationConnector =
     if ("kind" in endpoint) return endpoint;
     const input = inputOf(attempt);
     if (typeof input !== "string") return input;
-    const slot = tools.rates.reserve(attempt.target.arn, endpoint.destination.rateLimit, attempt.slotMs);
-    if (slot !== "now") return { kind: "postponed", slotMs: slot };
     try {
       return await sendTo(endpoint, attempt, input, app, tools);
     } catch (error) {

@@ -12,8 +12,6 @@ export interface DeliveryAttempt {
   readonly ruleName: string;
   /** When the bus accepted the event, in milliseconds since 1970. */
   readonly ingestedMs: number;
-  /** The instant that the rate limit assigned to an earlier attempt, which has waited for it; undefined: none. */
-  readonly slotMs: number | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -30,8 +28,6 @@ export type AttemptOutcome =
       readonly kind: "delivered";
       readonly apply?: (transaction: Transaction) => Promise<AttemptFailure | undefined>;
     }
-  /** The rate limit has assigned a later instant. This does not count as an attempt. */
-  | { readonly kind: "postponed"; readonly slotMs: number }
   | { readonly kind: "retry"; readonly code: string; readonly message: string; readonly notBeforeMs?: number }
   | ({ readonly kind: "failed" } & AttemptFailure);
 

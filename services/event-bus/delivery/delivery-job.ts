@@ -1,25 +1,44 @@
-import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { fromBinary } from "@bufbuild/protobuf";
 
 import type { DeliveryRecord, EventRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { DeliveryRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import type { Target } from "../../../gen/quartet/eventbus/v1/target_pb.ts";
-import type { Job, JobContext, JobHandler, JobOutcome, JobPolicy } from "../../kit/jobs/jobs.ts";
-import type { Transaction } from "../../kit/store/store.ts";
+import type { Job, JobHandler, JobOutcome, JobPolicy } from "../../kit/jobs/jobs.ts";
+import type { Reader, Transaction } from "../../kit/store/store.ts";
 import type { Application } from "../application.ts";
 import { ruleArn } from "../domain/arns.ts";
 import type { ExhaustedCondition } from "../domain/retry.ts";
 import { decideRetry, retryLimitsOf } from "../domain/retry.ts";
-import { deliveryHolder, deliveryKind } from "../ingestion/ingest.ts";
+import { deliveryHolder } from "../ingestion/ingest.ts";
 import { putDeadLetter } from "../store/dead-letter.ts";
 import type { EventKey } from "../store/event.ts";
-import { findEvent, holdEvent, releaseEvent } from "../store/event.ts";
+import { findEvent, releaseEvent } from "../store/event.ts";
+import type { Circuits } from "./circuits.ts";
 import type { AttemptFailure, AttemptOutcome, Connector } from "./connector.ts";
 
 /**
  * The handler applies the retry policy of each target itself. The backoff here is only the delay after a handler that
- * throws, such as on a failing store.
+ * throws, such as on a failing store. A delivery that reaches its maximum age while it waits for its destination
+ * becomes a dead letter without a further attempt.
  */
-export const deliveryJobPolicy: JobPolicy = { attemptsMax: Infinity, ageMsMax: Infinity, backoff: () => 500 };
+export const deliveryJobPolicy = (app: Application): JobPolicy => ({
+  attemptsMax: Infinity,
+  ageMsMax: Infinity,
+  backoff: () => 500,
+  onExhausted: async (transaction, job, _reason, attempts) => {
+    const run = await readRunBy(app, transaction, job, attempts);
+    if (run === undefined) return;
+    deadLetter(run, transaction, lastFailure(job), "MaximumEventAgeInSeconds");
+    await release(run, transaction);
+  },
+});
+
+/** The failure of a delivery's last attempt. */
+const lastFailure = ({ lastReason }: Job): AttemptFailure => {
+  const [, code, message] = /^([A-Z_]+): (.*)$/s.exec(lastReason) ?? [];
+  if (code !== undefined && message !== undefined) return { code, message };
+  return { code: "THROTTLING", message: "The delivery waited for its destination until its age ended." };
+};
 
 /** One run of a delivery's job. */
 interface Run {
@@ -38,30 +57,38 @@ interface Run {
  * delivery, the release of its event and, if it failed, its dead letter are one transaction.
  */
 export const deliveryHandler =
-  (app: Application, connectorOf: (targetArn: string) => Connector): JobHandler =>
+  (
+    app: Application,
+    connectorOf: (targetArn: string) => Connector,
+    circuits: Pick<Circuits, "succeeded" | "failed">,
+  ): JobHandler =>
   async (job, context) => {
-    const run = await readRun(app, job, context);
+    const run = await readRun(app, job, context.attempt);
     // If the event no longer exists, an earlier run delivered it and its end was not recorded.
     if (run === undefined) return { done: true };
     const outcome = await attemptDelivery(run, connectorOf, context.signal);
+    if (outcome.kind === "retry") circuits.failed(job.owner, outcome.notBeforeMs);
+    else circuits.succeeded(job.owner);
     return settle(run, outcome);
   };
 
-const readRun = async (app: Application, job: Job, { attempt: count }: JobContext): Promise<Run | undefined> => {
+const readRun = (app: Application, job: Job, count: number): Promise<Run | undefined> =>
+  app.store.read((reader) => readRunBy(app, reader, job, count));
+
+const readRunBy = async (app: Application, reader: Reader, job: Job, count: number): Promise<Run | undefined> => {
   const delivery = fromBinary(DeliveryRecordSchema, job.payload);
   const { account, eventId, target } = delivery;
   const eventKey = { account, eventId, ingestedMs: Number(delivery.ingestedMs) };
-  const event = await app.store.read((reader) => findEvent(reader, eventKey));
+  const event = await findEvent(reader, eventKey);
   if (event === undefined || target === undefined) return undefined;
   return { app, job, delivery, target, event, eventKey, attemptsBefore: delivery.earlierAttempts + count - 1 };
 };
 
 const attemptDelivery = async (
-  { app, delivery, target, event, eventKey, attemptsBefore }: Run,
+  { app, delivery, target, event, eventKey }: Run,
   connectorOf: (targetArn: string) => Connector,
   signal: AbortSignal,
 ): Promise<AttemptOutcome> => {
-  const isFirstAttempt = attemptsBefore === delivery.earlierAttempts;
   try {
     return await connectorOf(target.arn)({
       account: delivery.account,
@@ -70,7 +97,6 @@ const attemptDelivery = async (
       ruleArn: ruleArnOf(app, delivery),
       ruleName: delivery.rule,
       ingestedMs: eventKey.ingestedMs,
-      slotMs: isFirstAttempt && delivery.slotMs > 0n ? Number(delivery.slotMs) : undefined,
       signal,
     });
   } catch (error) {
@@ -92,8 +118,6 @@ const settle = (run: Run, outcome: AttemptOutcome): JobOutcome => {
         const failure = await outcome.apply?.(transaction);
         if (failure !== undefined) deadLetter(run, transaction, failure, undefined);
       });
-    case "postponed":
-      return { done: true, apply: (transaction) => postpone(run, transaction, outcome.slotMs) };
     case "failed":
       return end(run, (transaction) => deadLetter(run, transaction, outcome, undefined));
     case "retry": {
@@ -115,30 +139,17 @@ const settle = (run: Run, outcome: AttemptOutcome): JobOutcome => {
 };
 
 /** Ends the delivery. `writeRest` writes in the transaction that releases the event. */
-const end = (
-  { app, job, eventKey }: Run,
-  writeRest: (transaction: Transaction) => Promise<void> | void,
-): JobOutcome => ({
+const end = (run: Run, writeRest: (transaction: Transaction) => Promise<void> | void): JobOutcome => ({
   done: true,
   apply: async (transaction) => {
     await writeRest(transaction);
-    await releaseEvent(transaction, eventKey, deliveryHolder(job.id), app.clock.now() - app.limits.eventLogMs);
+    await release(run, transaction);
   },
 });
 
-/**
- * Replaces the job by one that runs at the instant that the rate limit assigned. The wait does not count as an attempt.
- */
-const postpone = async (run: Run, transaction: Transaction, slotMs: number): Promise<void> => {
-  const { app, job, delivery, eventKey, attemptsBefore } = run;
-  const payload = toBinary(
-    DeliveryRecordSchema,
-    create(DeliveryRecordSchema, { ...delivery, earlierAttempts: attemptsBefore, slotMs: BigInt(slotMs) }),
-  );
-  const next = app.jobs.enqueue(transaction, { kind: deliveryKind, owner: job.owner, payload, dueMs: slotMs });
-  holdEvent(transaction, eventKey, deliveryHolder(next));
-  await releaseEvent(transaction, eventKey, deliveryHolder(job.id), 0);
-};
+/** The event is no longer needed for this delivery. */
+const release = ({ app, job, eventKey }: Run, transaction: Transaction): Promise<void> =>
+  releaseEvent(transaction, eventKey, deliveryHolder(job.id), app.clock.now() - app.limits.eventLogMs);
 
 /** Stores the delivery as a dead letter. */
 const deadLetter = (
@@ -154,7 +165,7 @@ const deadLetter = (
     errorCode: failure.code,
     errorMessage: failure.message,
     exhaustedRetryCondition: condition,
-    retryAttempts: attemptsBefore,
+    retryAttempts: Math.max(0, attemptsBefore),
     queueArn: target.deadLetterConfig?.arn,
     target,
     bus: delivery.bus,

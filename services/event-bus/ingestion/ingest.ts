@@ -7,7 +7,9 @@ import type { NewJob } from "../../kit/jobs/jobs.ts";
 import type { Reader, Transaction } from "../../kit/store/store.ts";
 import type { Application } from "../application.ts";
 import type { BusReference } from "../domain/arns.ts";
+import { deliveryOwner } from "../domain/delivery-owner.ts";
 import { envelopeOf } from "../domain/envelope.ts";
+import { retryLimitsOf } from "../domain/retry.ts";
 import { Matcher } from "../pattern/matcher.ts";
 import { flattenEvent } from "../pattern/flatten.ts";
 import { archiveHolder, putArchiveEntry } from "../store/archive.ts";
@@ -123,7 +125,7 @@ const eventKeyOf = (app: Ingesting, bus: BusReference, event: NewEvent): EventKe
 type DeliveringRule = Pick<WatchingRule, "name" | "roleArn" | "targets">;
 
 /** A delivery that is not enqueued yet. */
-type PlannedDelivery = Pick<NewJob, "owner" | "payload">;
+type PlannedDelivery = Pick<NewJob, "owner" | "payload" | "expiresMs">;
 
 /** The deliveries of an event, one for each target; undefined if they are too large for one transaction. */
 const planDeliveries = (
@@ -148,7 +150,8 @@ const planDeliveries = (
           ...(ruleRoleArn === undefined ? {} : { ruleRoleArn }),
         }),
       );
-      const delivery = { owner: target.arn, payload };
+      const expiresMs = ingestedMs + retryLimitsOf(target).ageMsMax;
+      const delivery = { owner: deliveryOwner(account, target.arn), payload, expiresMs };
       bytes += deliveryBytes(delivery);
       if (bytes > app.limits.deliveriesBytesMax) return undefined;
       planned.push(delivery);

@@ -36,7 +36,7 @@ export const putEvent = (
 };
 
 /** Adds a holder to an event that another one still holds. */
-export const holdEvent = (transaction: Transaction, { account, ingestedMs, eventId }: EventKey, holder: string): void =>
+const holdEvent = (transaction: Transaction, { account, ingestedMs, eventId }: EventKey, holder: string): void =>
   transaction.put(eventHolders, [account, ingestedMs, eventId, holder], {});
 
 /** Removes a holder. Deletes the event if this was the last one and the event was ingested before `keptSinceMs`. */

@@ -249,7 +249,7 @@ export const deadLetters = defineTable({
 });
 
 /**
- * Deliveries and other delayed work: five tables of the kit, numbers 60 to 64.
+ * Deliveries and other delayed work: six tables of the kit, numbers 60 to 65.
  *
  *     job_bodies/"j"
  *     003c 6a00

@@ -13,6 +13,8 @@ export interface JobsStats extends JobsCounts {
   readonly kinds: Readonly<Record<string, JobsCounts>>;
   /** Transactions of the runner itself. */
   readonly cycles: number;
+  /** Owners that have jobs to run and may not start one now. */
+  readonly ownersWaiting: number;
 }
 
 /** How a run ended. */
@@ -32,7 +34,7 @@ export class JobCounts {
   }
 
   /** The counts of all kinds and of each, with the kinds of the jobs that run now. */
-  read(running: readonly string[]): Omit<JobsStats, "cycles"> {
+  read(running: readonly string[]): Omit<JobsStats, "cycles" | "ownersWaiting"> {
     const kinds = Object.fromEntries(
       [...this.#endings].map(([kind, endings]) => [
         kind,

@@ -2,7 +2,6 @@ import { create } from "@bufbuild/protobuf";
 
 import type { JobState } from "../../../gen/quartet/kit/storage/v1/records_pb.ts";
 import { JobStateSchema } from "../../../gen/quartet/kit/storage/v1/records_pb.ts";
-import type { RangeOptions } from "../store/range.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
 import { currentTrace } from "../trace/current-trace.ts";
 import { formatTraceparent, parseTrace } from "../trace/trace-context.ts";
@@ -18,29 +17,46 @@ export interface Lease {
   readonly holder: string;
 }
 
-/** Which runner takes jobs, and how many. */
-interface TakeOptions {
+/** Which runner takes jobs. */
+export interface TakeOptions {
   readonly runner: string;
   readonly nowMs: number;
   readonly untilMs: number;
-  /** At most this many jobs. */
-  readonly count: number;
-  /** The owner that was served last; the next one is served first. */
-  readonly cursor: string | undefined;
-  /** The number of further jobs of one owner that may run. */
-  ownerRoom(owner: string): number;
   knows(kind: string): boolean;
 }
 
-export interface Taken {
+/** Jobs of one owner that a transaction takes. */
+interface Taken {
   readonly leases: readonly Lease[];
-  readonly cursor: string | undefined;
   /** Jobs of kinds without a handler; they were put off. */
   readonly unknown: readonly { readonly id: string; readonly kind: string }[];
+  /** The last entry that was read; undefined: none was. */
+  readonly last: ReadyKey | undefined;
+  /** True if the owner has no further ready job. */
+  readonly isDrained: boolean;
+}
+
+/** A job that was added. */
+interface Enqueued {
+  readonly isReady: boolean;
+  /** The earliest instant at which something is to be done with it if it is not run; infinite: none. */
+  readonly nextMs: number;
+}
+
+/** A job that was removed because its age ended before it was run. */
+export interface Expired {
+  readonly job: Job;
+  readonly attempts: number;
 }
 
 /** How long a job whose kind has no handler is put off. */
 export const unknownKindDelayMs = 60_000;
+
+/** How long after the end of its age a ready job is removed: the last run may be due at that instant. */
+const expiryGraceMs = 1_000;
+
+/** How long after the end of its age a job that was not ready is looked at again. */
+const recheckMs = 60_000;
 
 /**
  * The steps of jobs from queue to queue. Each consists only of reads and writes of a transaction. Entries are found by
@@ -54,18 +70,21 @@ export class JobQueue {
     this.#tables = tables;
   }
 
-  /** Adds a job; returns the instant for which it is scheduled, or undefined if it is ready. */
-  enqueue(tx: Transaction, id: string, job: NewJob, nowMs: number): number | undefined {
+  /** Adds a job; returns whether it is ready, and the instant at which something is to be done with it otherwise. */
+  enqueue(tx: Transaction, id: string, job: NewJob, nowMs: number): Enqueued {
     const atMs = Math.ceil(job.dueMs ?? nowMs);
     const isReady = atMs <= nowMs;
+    const expiresMs = job.expiresMs === undefined ? undefined : Math.ceil(job.expiresMs) + expiryGraceMs;
     tx.put(this.#tables.bodies, [id], { payload: job.payload, ...traceMembers() });
     const state = create(JobStateSchema, {
       kind: job.kind,
       owner: job.owner,
       sinceMs: BigInt(Math.max(atMs, nowMs)),
+      expiresMs: BigInt(expiresMs ?? 0),
     });
+    if (expiresMs !== undefined) tx.put(this.#tables.expiring, [expiresMs, id], {});
     this.#enter(tx, id, state, isReady ? JobPlace.READY : JobPlace.SCHEDULED, atMs);
-    return isReady ? undefined : atMs;
+    return { isReady, nextMs: Math.min(isReady ? Infinity : atMs, expiresMs ?? Infinity) };
   }
 
   /** Removes the job from whichever queue it is in. False if it does not exist. */
@@ -76,20 +95,31 @@ export class JobQueue {
     return true;
   }
 
-  /** Makes at most `limit` due jobs ready; returns their number. */
-  async promote(tx: Transaction, nowMs: number, limit: number): Promise<number> {
+  /** Makes at most `limit` due jobs ready, whose owners it adds to `owners`; returns the number of entries read. */
+  async promote(tx: Transaction, nowMs: number, limit: number, owners: Set<string>): Promise<number> {
     const due = await tx.snapshot.list(this.#tables.scheduled, { through: [nowMs], limit });
     for (const { key } of due) {
       const [atMs, id] = key;
       const state = await this.#stateAt(tx, id, JobPlace.SCHEDULED, atMs);
       tx.delete(this.#tables.scheduled, key);
-      if (state !== undefined) this.#enter(tx, id, state, JobPlace.READY, atMs);
+      if (state === undefined) continue;
+      this.#enter(tx, id, state, JobPlace.READY, atMs);
+      owners.add(state.owner);
     }
     return due.length;
   }
 
-  /** Makes at most `limit` jobs ready whose lease has ended, or that another runner holds; returns their number. */
-  async reclaim(tx: Transaction, nowMs: number, limit: number, exceptRunner?: string): Promise<number> {
+  /**
+   * Makes at most `limit` jobs ready whose lease has ended, or that another runner holds, and adds their owners to
+   * `owners`; returns the number of entries read.
+   */
+  async reclaim(
+    tx: Transaction,
+    nowMs: number,
+    limit: number,
+    owners: Set<string>,
+    exceptRunner?: string,
+  ): Promise<number> {
     const through = exceptRunner === undefined ? nowMs : Number.MAX_SAFE_INTEGER;
     let count = 0;
     for await (const { key } of tx.snapshot.range(this.#tables.leased, { through: [through] })) {
@@ -100,6 +130,7 @@ export class JobQueue {
       if (state !== undefined) {
         state.runner = "";
         this.#enter(tx, id, state, JobPlace.READY, Number(state.sinceMs));
+        owners.add(state.owner);
       }
       count += 1;
       if (count === limit) break;
@@ -107,11 +138,12 @@ export class JobQueue {
     return count;
   }
 
-  /** The earliest instant at which a scheduled job is due or a lease ends; infinite if there is neither. */
+  /** The earliest instant at which a scheduled job is due, a lease ends or an age ends; infinite if there is none. */
   async nextInstant(reader: Reader): Promise<number> {
     const scheduled = await reader.list(this.#tables.scheduled, { limit: 1 });
     const leased = await reader.list(this.#tables.leased, { limit: 1 });
-    return Math.min(scheduled[0]?.key[0] ?? Number.POSITIVE_INFINITY, leased[0]?.key[0] ?? Number.POSITIVE_INFINITY);
+    const expiring = await reader.list(this.#tables.expiring, { limit: 1 });
+    return Math.min(...[scheduled, leased, expiring].map(([first]) => first?.key[0] ?? Number.POSITIVE_INFINITY));
   }
 
   /** The number of jobs that may run now, at most `limit`. */
@@ -125,50 +157,75 @@ export class JobQueue {
     return Math.min(count, limit);
   }
 
-  /** Leases ready jobs to a runner, owner by owner. */
-  async take(tx: Transaction, options: TakeOptions): Promise<Taken> {
-    const taking = new Taking(options);
-    // Every turn begins after the owner that was served last and visits each owner once. Another one follows while an
-    // owner that has had its share may still have jobs for the remaining places.
-    do {
-      taking.beginTurn();
-      await this.#takeTurn(tx, taking);
-    } while (taking.left > 0 && taking.hasMore);
-    return { leases: taking.leases, unknown: taking.unknown, cursor: taking.cursor };
-  }
-
-  async #takeTurn(tx: Transaction, taking: Taking): Promise<void> {
-    const begin = taking.cursor;
-    const rounds: RangeOptions<ReadyKey>[] = begin === undefined ? [{}] : [{ after: [begin] }, { through: [begin] }];
-    for (const round of rounds) {
-      let bounds = round;
-      // Of an owner at its limit few entries are read in vain, however many it has; of all others many at once.
-      let limit = pageEntriesMin;
-      for (;;) {
-        limit = Math.min(limit, taking.left);
-        if (limit === 0) return;
-        const page = await tx.snapshot.list(this.#tables.ready, { ...bounds, limit });
-        for (const { key } of page) if (taking.admits(key)) await this.#takeOne(tx, taking, key);
-        const last = page.at(-1)?.key;
-        if (page.length < limit || last === undefined) break;
-        bounds = { ...bounds, after: taking.isServed(last[0]) ? [last[0]] : last };
-        limit *= 2;
+  /** Leases at most `limit` ready jobs of an owner to a runner, the oldest after an entry first. */
+  async take(
+    tx: Transaction,
+    owner: string,
+    after: ReadyKey | undefined,
+    limit: number,
+    options: TakeOptions,
+  ): Promise<Taken> {
+    const leases: Lease[] = [];
+    const unknown: { readonly id: string; readonly kind: string }[] = [];
+    const page = await tx.snapshot.list(this.#tables.ready, {
+      prefix: [owner],
+      ...(after === undefined ? {} : { after }),
+      limit,
+    });
+    for (const { key } of page) {
+      const [, atMs, id] = key;
+      const state = await this.#stateAt(tx, id, JobPlace.READY, atMs);
+      tx.delete(this.#tables.ready, key);
+      if (state === undefined) continue;
+      if (options.knows(state.kind)) leases.push(await this.#lease(tx, id, state, options));
+      else {
+        this.#enter(tx, id, state, JobPlace.SCHEDULED, options.nowMs + unknownKindDelayMs);
+        unknown.push({ id, kind: state.kind });
       }
     }
+    return { leases, unknown, last: page.at(-1)?.key, isDrained: page.length < limit };
   }
 
-  async #takeOne(tx: Transaction, taking: Taking, key: ReadyKey): Promise<void> {
-    const [owner, atMs, id] = key;
-    const { options } = taking;
-    const state = await this.#stateAt(tx, id, JobPlace.READY, atMs);
-    tx.delete(this.#tables.ready, key);
-    taking.cursor = owner;
-    if (state === undefined) return;
-    if (options.knows(state.kind)) taking.add(await this.#lease(tx, id, state, options));
-    else {
-      this.#enter(tx, id, state, JobPlace.SCHEDULED, options.nowMs + unknownKindDelayMs);
-      taking.unknown.push({ id, kind: state.kind });
+  /** The owners that have ready jobs, in order, at most `limit` after one. */
+  async listOwners(reader: Reader, after: string | undefined, limit: number): Promise<string[]> {
+    const owners: string[] = [];
+    let last = after;
+    while (owners.length < limit) {
+      const [entry] = await reader.list(this.#tables.ready, {
+        ...(last === undefined ? {} : { after: [last] }),
+        limit: 1,
+      });
+      if (entry === undefined) break;
+      [last] = entry.key;
+      owners.push(last);
     }
+    return owners;
+  }
+
+  /** Removes at most `limit` jobs whose age has ended while they were ready. */
+  async expire(
+    tx: Transaction,
+    nowMs: number,
+    limit: number,
+  ): Promise<{ readonly expired: readonly Expired[]; readonly hasMore: boolean }> {
+    const due = await tx.snapshot.list(this.#tables.expiring, { through: [nowMs], limit });
+    const expired: Expired[] = [];
+    for (const { key } of due) {
+      const [expiresMs, id] = key;
+      const state = await tx.get(this.#tables.states, [id]);
+      tx.delete(this.#tables.expiring, key);
+      if (state === undefined || Number(state.expiresMs) !== expiresMs) continue;
+      if (state.place === JobPlace.READY) {
+        expired.push({ job: await this.#jobOf(tx, id, state), attempts: state.attempts });
+        this.#remove(tx, id, state);
+        continue;
+      }
+      // A run, or the policy after it, ends a job that is not ready.
+      state.expiresMs = BigInt(nowMs + recheckMs);
+      tx.put(this.#tables.states, [id], state);
+      tx.put(this.#tables.expiring, [nowMs + recheckMs, id], {});
+    }
+    return { expired, hasMore: due.length === limit };
   }
 
   /** Renews a lease. False if it was lost. */
@@ -201,12 +258,17 @@ export class JobQueue {
   }
 
   async #lease(tx: Transaction, id: string, state: JobState, options: TakeOptions): Promise<Lease> {
-    const body = await tx.get(this.#tables.bodies, [id]);
+    const job = await this.#jobOf(tx, id, state);
     state.attempts += 1;
     this.#leases += 1;
     state.runner = `${options.runner}/${this.#leases}`;
     this.#enter(tx, id, state, JobPlace.LEASED, options.untilMs);
-    const job: Job = {
+    return { job, attempt: state.attempts, holder: state.runner };
+  }
+
+  async #jobOf(tx: Transaction, id: string, state: JobState): Promise<Job> {
+    const body = await tx.get(this.#tables.bodies, [id]);
+    return {
       id,
       kind: state.kind,
       owner: state.owner,
@@ -215,7 +277,6 @@ export class JobQueue {
       lastReason: state.lastReason,
       trace: body === undefined ? undefined : parseTrace(body.traceParent, body.traceState),
     };
-    return { job, attempt: state.attempts, holder: state.runner };
   }
 
   /** The state of a job if the entry is still current. */
@@ -242,6 +303,7 @@ export class JobQueue {
     const atMs = Number(state.atMs);
     tx.delete(this.#tables.bodies, [id]);
     tx.delete(this.#tables.states, [id]);
+    if (state.expiresMs > 0n) tx.delete(this.#tables.expiring, [Number(state.expiresMs), id]);
     if (state.place === JobPlace.READY) tx.delete(this.#tables.ready, [state.owner, atMs, id]);
     else tx.delete(state.place === JobPlace.LEASED ? this.#tables.leased : this.#tables.scheduled, [atMs, id]);
   }
@@ -253,66 +315,8 @@ const traceMembers = (): { traceParent?: string; traceState?: string } => {
   return trace === undefined ? {} : { traceParent: formatTraceparent(trace), traceState: trace.state };
 };
 
-type ReadyKey = readonly [owner: string, atMs: number, id: string];
-
-/** The entries of the first page that a turn reads. */
-const pageEntriesMin = 8;
-
-/** The leases of one transaction so far. */
-class Taking {
-  readonly options: TakeOptions;
-  readonly leases: Lease[] = [];
-  readonly unknown: { readonly id: string; readonly kind: string }[] = [];
-  cursor: string | undefined;
-  /** True if this turn left jobs to the next one because their owner has had its share. */
-  hasMore = false;
-  /** The jobs of one owner in one turn: a lone owner still gets all places, and none gets far ahead. */
-  readonly #share: number;
-  readonly #takenOf = new Map<string, number>();
-  readonly #turnCountOf = new Map<string, number>();
-
-  constructor(options: TakeOptions) {
-    this.options = options;
-    this.cursor = options.cursor;
-    this.#share = Math.ceil(options.count / 4);
-  }
-
-  get left(): number {
-    return this.options.count - this.leases.length;
-  }
-
-  beginTurn(): void {
-    this.hasMore = false;
-    this.#turnCountOf.clear();
-  }
-
-  /** True if the job is taken in this turn. */
-  admits([owner]: ReadyKey): boolean {
-    if (this.left === 0 || !this.#hasRoom(owner)) return false;
-    const count = this.#turnCountOf.get(owner) ?? 0;
-    if (count === this.#share) this.hasMore = true;
-    else this.#turnCountOf.set(owner, count + 1);
-    return count < this.#share;
-  }
-
-  /** True if no further job of the owner is taken in this turn. */
-  isServed(owner: string): boolean {
-    if (!this.#hasRoom(owner)) return true;
-    const hasShare = this.#turnCountOf.get(owner) === this.#share;
-    if (hasShare) this.hasMore = true;
-    return hasShare;
-  }
-
-  add(lease: Lease): void {
-    this.leases.push(lease);
-    const { owner } = lease.job;
-    this.#takenOf.set(owner, (this.#takenOf.get(owner) ?? 0) + 1);
-  }
-
-  #hasRoom(owner: string): boolean {
-    return (this.#takenOf.get(owner) ?? 0) < this.options.ownerRoom(owner);
-  }
-}
+/** The key of a ready job's entry. */
+export type ReadyKey = readonly [owner: string, atMs: number, id: string];
 
 /** How a job is put back. */
 export interface GiveBack {

@@ -3,44 +3,24 @@ import { setTimeout as delay } from "node:timers/promises";
 import { StoreClosedError, StoreContentionError } from "../store/errors.ts";
 import type { Transaction } from "../store/transaction.ts";
 import type { JobHandler, JobOutcome, JobPolicy, JobRetry } from "./job.ts";
-import type { GiveBack, JobQueue, Lease, Taken } from "./job-queue.ts";
-import { unknownKindDelayMs } from "./job-queue.ts";
+import { expiredReason } from "./job.ts";
+import type { Expired, GiveBack, JobQueue, Lease } from "./job-queue.ts";
 import { untraced, TracedCall } from "../trace/traced-call.ts";
 import type { Ending, JobsStats } from "./job-counts.ts";
 import { JobCounts } from "./job-counts.ts";
-import type { JobsOptions } from "./job-options.ts";
+import type { Cycle, Ended } from "./job-cycle.ts";
+import { JobCycle } from "./job-cycle.ts";
+import type { JobsOptions, PoolBounds } from "./job-options.ts";
+import type { PooledLease } from "./job-taking.ts";
+import { ReadyOwners } from "./ready-owners.ts";
+import type { Running } from "./running-jobs.ts";
+import { RunningJobs } from "./running-jobs.ts";
 
-interface Running {
-  readonly lease: Lease;
-  readonly abort: AbortController;
-  untilMs: number;
-}
-
-/** A run that has ended and whose end is not yet written. */
-interface Ended {
-  readonly running: Running;
-  /** Undefined: the job is done. */
-  readonly back: GiveBack | undefined;
-  /** How the run is counted once this is written. Undefined: not at all. */
-  readonly ending: Ending | undefined;
-}
-
-/** The results of one cycle. */
-interface Cycle {
-  readonly renewed: readonly Running[];
-  readonly lost: readonly Running[];
-  readonly taken: Taken | undefined;
-  readonly untilMs: number;
-  /** Everything due before this instant has been made ready; undefined if the cycle did not check that. */
-  readonly movedToMs: number | undefined;
-  /** The earliest instant for which the cycle itself scheduled something. */
-  readonly nextMs: number;
-}
-
-/** The number of jobs that one transaction moves from one queue to the next. */
-const movedMax = 500;
+/** The number of owners that are read at a time when their jobs are looked for. */
+const ownersPageMax = 1_000;
+/** The one pool of a queue without pools. */
+const onePool = "";
 const troubleDelayMs = 1_000;
-const sharedPollMs = 1_000;
 
 /**
  * Runs jobs in cycles. One cycle is one transaction: it writes the ends of the runs that ended since the last one,
@@ -51,13 +31,17 @@ export class JobRunner {
   readonly #queue: JobQueue;
   readonly #options: JobsOptions;
   readonly #name: string;
-  readonly #concurrency: number;
-  readonly #concurrencyPerOwner: number;
+  readonly #pools: ReadonlyMap<string, PoolBounds>;
+  readonly #owners: ReadyOwners;
   readonly #leaseMs: number;
-  readonly #running = new Set<Running>();
+  readonly #running: RunningJobs;
+  readonly #cycle: JobCycle;
+  /** Owners that got a ready job or whose run ended since the cycle began, which it may not have seen. */
+  readonly #changed = new Set<string>();
+  /** True if owners with ready jobs may be in the store only. */
+  #mustFindOwners = true;
   readonly #idleWaiters: (() => void)[] = [];
   #ended: Ended[] = [];
-  #cursor: string | undefined;
   #state: "new" | "started" | "stopping" | "stopped" = "new";
   #isWoken = false;
   #cycling: Promise<void> | undefined;
@@ -74,16 +58,25 @@ export class JobRunner {
     this.#queue = queue;
     this.#options = options;
     this.#name = options.ids.uuid();
-    this.#concurrency = options.concurrency ?? 64;
-    this.#concurrencyPerOwner = options.concurrencyPerOwner ?? this.#concurrency;
+    const { concurrency = 64, concurrencyPerOwner = concurrency } = options;
+    this.#pools = new Map(Object.entries(options.pools ?? { [onePool]: { concurrency, concurrencyPerOwner } }));
+    this.#owners = new ReadyOwners(options.placeOf ?? ((owner) => ({ pool: onePool, group: owner })));
     this.#leaseMs = options.leaseMs ?? 60_000;
+    this.#running = new RunningJobs(this.#leaseMs);
+    this.#cycle = new JobCycle(queue, options, {
+      runner: this.#name,
+      leaseMs: this.#leaseMs,
+      pools: this.#pools,
+      owners: this.#owners,
+      running: this.#running,
+    });
     this.#mustReclaimAll = !(options.isShared ?? false);
     this.#counts = new JobCounts(Object.keys(options.handlers));
   }
 
   get stats(): JobsStats {
     const running = [...this.#running].map(({ lease }) => lease.job.kind);
-    return { ...this.#counts.read(running), cycles: this.#cycles };
+    return { ...this.#counts.read(running), cycles: this.#cycles, ownersWaiting: this.#owners.waitingCount };
   }
 
   start(): void {
@@ -100,7 +93,14 @@ export class JobRunner {
     this.#cycling ??= untraced(() => this.#cycleWhileWoken());
   }
 
-  /** A job has been scheduled for this instant. */
+  /** An owner has a ready job. */
+  addReady(owner: string): void {
+    this.#changed.add(owner);
+    this.#owners.add(owner);
+    this.wake();
+  }
+
+  /** Something is to be done with a job at this instant. */
   expect(atMs: number): void {
     this.#arrivedMs = Math.min(this.#arrivedMs, atMs);
     if (atMs >= this.#nextInstantMs) return;
@@ -109,8 +109,7 @@ export class JobRunner {
   }
 
   abort(id: string): void {
-    for (const running of this.#running)
-      if (running.lease.job.id === id) running.abort.abort(new Error("the job was cancelled"));
+    this.#running.abort(id);
   }
 
   idle(): Promise<void> {
@@ -146,7 +145,7 @@ export class JobRunner {
       this.#isWoken = false;
       this.#cancelTimer?.();
       try {
-        await this.#cycle();
+        await this.#runCycle();
         if (!this.#isWoken) this.#wakeAt(this.#nextDueMs());
       } catch (error) {
         this.#onTrouble(error);
@@ -170,96 +169,89 @@ export class JobRunner {
     this.#wakeAt(this.#options.clock.now() + troubleDelayMs);
   }
 
-  async #cycle(): Promise<void> {
+  async #runCycle(): Promise<void> {
     const { clock, store } = this.#options;
     const ended = this.#ended.splice(0);
     this.#arrivedMs = Number.POSITIVE_INFINITY;
+    this.#changed.clear();
+    this.#owners.release(clock.now());
+    // The cycle that writes the end of a run can start the next job of its owner.
+    for (const { running } of ended) this.#owners.reconsider(running.lease.job.owner);
+    const isMoving = clock.now() >= this.#nextInstantMs;
+    if (isMoving && this.#options.isShared === true) this.#mustFindOwners = true;
     try {
-      const cycle = await store.transact((tx) => this.#cycleOnce(tx, ended, clock.now()));
+      await this.#findOwners();
+      const facts = {
+        nowMs: clock.now(),
+        isMoving,
+        isTaking: this.#state === "started",
+        mustReclaimAll: this.#mustReclaimAll,
+      };
+      const cycle = await store.transact((tx) => this.#cycle.write(tx, ended, facts));
       this.#cycles += 1;
       this.#nextInstantMs = Math.min(cycle.movedToMs ?? this.#nextInstantMs, cycle.nextMs, this.#arrivedMs);
-      for (const { running, ending } of ended) this.#leave(running, ending);
-      for (const running of cycle.renewed) running.untilMs = cycle.untilMs;
-      for (const running of cycle.lost) {
-        // There is no lease to renew any more, so no instant to wake up for.
-        running.untilMs = Number.POSITIVE_INFINITY;
-        running.abort.abort(new Error("the job was given to another runner"));
+      this.#settleOwners(cycle);
+      for (const { running, back, ending } of ended) {
+        if (back?.isReady === true) this.#owners.add(running.lease.job.owner);
+        this.#leave(running, ending);
       }
+      this.#running.settle(cycle.renewed, cycle.lost, cycle.untilMs);
+      this.#logExpired(cycle.expired);
       if (this.#nextInstantMs <= clock.now()) this.#isWoken = true;
       else this.#mustReclaimAll = false;
-      if (cycle.taken === undefined) return;
-      this.#cursor = cycle.taken.cursor;
-      for (const unknown of cycle.taken.unknown) this.#options.log.warn(unknown, "no handler for this kind of job");
-      for (const lease of cycle.taken.leases) this.#begin(lease, cycle.untilMs);
+      if (cycle.taken !== undefined) {
+        for (const unknown of cycle.taken.unknown) this.#options.log.warn(unknown, "no handler for this kind of job");
+        for (const taken of cycle.taken.leases) this.#begin(taken, cycle.untilMs, clock.now());
+      }
+      if (this.#canTakeMore()) this.#isWoken = true;
     } catch (error) {
       this.#ended.unshift(...ended);
       throw error;
     }
   }
 
-  /** The writes of one cycle. May run several times, so it changes nothing but its transaction. */
-  async #cycleOnce(tx: Transaction, ended: readonly Ended[], nowMs: number): Promise<Cycle> {
-    const untilMs = nowMs + this.#leaseMs;
-    const active = new Set(this.#running);
-    let nextMs = Number.POSITIVE_INFINITY;
-    for (const { running, back } of ended) {
-      active.delete(running);
-      if (back === undefined) await this.#queue.finish(tx, running.lease);
-      else if (await this.#queue.giveBack(tx, running.lease, back)) nextMs = Math.min(nextMs, back.atMs);
+  /** Finds the owners of jobs that were ready before the start, or that other processes have enqueued. */
+  async #findOwners(): Promise<void> {
+    if (!this.#mustFindOwners || this.#state !== "started") return;
+    let last: string | undefined;
+    for (;;) {
+      const after = last;
+      const owners = await this.#options.store.read((reader) => this.#queue.listOwners(reader, after, ownersPageMax));
+      for (const owner of owners) this.#owners.add(owner);
+      last = owners.at(-1);
+      if (owners.length < ownersPageMax) break;
     }
-    const { renewed, lost } = await this.#renew(tx, active, nowMs, untilMs);
-    const movedToMs = nowMs < this.#nextInstantMs ? undefined : await this.#move(tx, nowMs);
-    const taken = await this.#take(tx, active, nowMs, untilMs);
-    if (taken !== undefined && taken.unknown.length > 0) nextMs = Math.min(nextMs, nowMs + unknownKindDelayMs);
-    return { renewed, lost, taken, untilMs, movedToMs, nextMs };
+    this.#mustFindOwners = false;
   }
 
-  /** Renews the leases of which less than half remains. */
-  async #renew(tx: Transaction, active: ReadonlySet<Running>, nowMs: number, untilMs: number) {
-    const renewed: Running[] = [];
-    const lost: Running[] = [];
-    for (const running of active) {
-      if (running.untilMs - nowMs > this.#leaseMs / 2) continue;
-      const isHeld = await this.#queue.renew(tx, running.lease, untilMs);
-      (isHeld ? renewed : lost).push(running);
+  /** What a committed cycle found out about owners holds, unless they have changed since it began. */
+  #settleOwners({ taken, readied }: Cycle): void {
+    for (const owner of readied) this.#owners.add(owner);
+    if (taken === undefined) return;
+    for (const owner of taken.served) this.#owners.moveToEnd(owner);
+    for (const owner of taken.drained) if (!readied.has(owner) && !this.#changed.has(owner)) this.#owners.remove(owner);
+    for (const [owner, untilMs] of taken.waits) if (!this.#changed.has(owner)) this.#owners.wait(owner, untilMs);
+  }
+
+  #logExpired(expired: readonly Expired[]): void {
+    for (const { job, attempts } of expired) {
+      this.#counts.add(job.kind, "exhausted");
+      this.#options.log.warn({ id: job.id, kind: job.kind, attempts, reason: expiredReason }, "a job was given up");
     }
-    return { renewed, lost };
   }
 
-  /** Makes due jobs and jobs of ended leases ready; returns the instant of the next ones. */
-  async #move(tx: Transaction, nowMs: number): Promise<number> {
-    const reclaimed = await this.#queue.reclaim(tx, nowMs, movedMax, this.#mustReclaimAll ? this.#name : undefined);
-    const promoted = await this.#queue.promote(tx, nowMs, movedMax);
-    if (reclaimed === movedMax || promoted === movedMax) return nowMs;
-    const knownMs = await this.#queue.nextInstant(tx.snapshot);
-    // Other processes of the store do not announce the jobs that they schedule or abandon.
-    return this.#options.isShared === true ? Math.min(knownMs, nowMs + sharedPollMs) : knownMs;
+  /** True if a pool has places and owners that may have a job for them. */
+  #canTakeMore(): boolean {
+    if (this.#state !== "started") return false;
+    for (const [pool, { concurrency }] of this.#pools)
+      if (this.#owners.hasAny(pool) && this.#running.countIn(pool) < concurrency) return true;
+    return false;
   }
 
-  async #take(
-    tx: Transaction,
-    active: ReadonlySet<Running>,
-    nowMs: number,
-    untilMs: number,
-  ): Promise<Taken | undefined> {
-    const count = this.#concurrency - active.size;
-    if (this.#state !== "started" || count <= 0) return undefined;
-    const runningOf = new Map<string, number>();
-    for (const { lease } of active) runningOf.set(lease.job.owner, (runningOf.get(lease.job.owner) ?? 0) + 1);
-    return await this.#queue.take(tx, {
-      runner: this.#name,
-      nowMs,
-      untilMs,
-      count,
-      cursor: this.#cursor,
-      ownerRoom: (owner) => this.#concurrencyPerOwner - (runningOf.get(owner) ?? 0),
-      knows: (kind) => Object.hasOwn(this.#options.handlers, kind),
-    });
-  }
-
-  #begin(lease: Lease, untilMs: number): void {
-    const running: Running = { lease, untilMs, abort: new AbortController() };
+  #begin({ lease, pool }: PooledLease, untilMs: number, nowMs: number): void {
+    const running: Running = { lease, pool, untilMs, abort: new AbortController() };
     this.#running.add(running);
+    this.#options.gate?.begin(lease.job.owner, nowMs);
     const { job, attempt } = lease;
     const work = new TracedCall(`job ${job.kind}`, "consumer", { parent: job.trace }, () => ({
       "job.id": job.id,
@@ -306,7 +298,9 @@ export class JobRunner {
       { id: lease.job.id, kind: lease.job.kind, attempts: lease.attempt, reason: outcome.reason },
       "a job was given up",
     );
-    await this.#finishWith(running, policy, "exhausted", (tx) => policy.onExhausted?.(tx, lease.job, outcome.reason));
+    await this.#finishWith(running, policy, "exhausted", (tx) =>
+      policy.onExhausted?.(tx, lease.job, outcome.reason, lease.attempt),
+    );
   }
 
   async #finishWith(
@@ -321,6 +315,9 @@ export class JobRunner {
         if (await this.#queue.finish(tx, lease)) await apply(tx);
       });
       this.#leave(running, ending);
+      const { owner } = lease.job;
+      this.#changed.add(owner);
+      this.#owners.reconsider(owner);
       this.wake();
     } catch (error) {
       this.#options.log.error(
@@ -345,7 +342,7 @@ export class JobRunner {
 
   /** The end of a run is written, so it no longer runs and is counted. */
   #leave(running: Running, ending: Ending | undefined): void {
-    this.#running.delete(running);
+    this.#running.remove(running);
     if (ending !== undefined) this.#counts.add(running.lease.job.kind, ending);
   }
 
@@ -370,11 +367,9 @@ export class JobRunner {
     };
   }
 
-  /** When the next job is due, a lease ends, or a lease must be renewed. */
+  /** When the next job is due, an owner may go on, a lease ends, or a lease must be renewed. */
   #nextDueMs(): number {
-    let nextMs = this.#nextInstantMs;
-    for (const { untilMs } of this.#running) nextMs = Math.min(nextMs, untilMs - this.#leaseMs / 2);
-    return nextMs;
+    return Math.min(this.#nextInstantMs, this.#running.renewMs, this.#owners.nextMs);
   }
 
   #wakeAt(atMs: number): void {

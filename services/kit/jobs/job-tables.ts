@@ -7,7 +7,7 @@ import {
 import { defineTable, integer, text } from "../store/table.ts";
 
 /**
- * The five tables of one job queue, numbered from a base in the service's layout.
+ * The six tables of one job queue, numbered from a base in the service's layout.
  *
  * | number | key                  | sorted so that                                                             |
  * |--------|----------------------|----------------------------------------------------------------------------|
@@ -39,6 +39,12 @@ export const jobTables = (baseNumber: number) => ({
     number: baseNumber + 4,
     name: "jobs_leased",
     key: [integer("until"), text("id")],
+    value: JobEntrySchema,
+  }),
+  expiring: defineTable({
+    number: baseNumber + 5,
+    name: "jobs_expiring",
+    key: [integer("expires"), text("id")],
     value: JobEntrySchema,
   }),
 });

@@ -24,6 +24,11 @@ export interface NewJob {
   readonly payload: Uint8Array;
   /** Not before this instant, in milliseconds since 1970. Unset: now. */
   readonly dueMs?: number;
+  /**
+   * When its age ends, in milliseconds since 1970: a job that is ready a second later is exhausted without a run, also
+   * if its owner may not start one. Unset: never.
+   */
+  readonly expiresMs?: number;
   /** Unset: a new one. Replaces a job with the same id. */
   readonly id?: string;
 }
@@ -71,9 +76,12 @@ export interface JobPolicy {
   readonly ageMsMax: number;
   /** Milliseconds to wait after the given attempt; `random` returns 0 <= x < 1. */
   backoff(attempt: number, random: () => number): number;
-  /** Runs in the transaction that removes an exhausted job. Unset: the job is only logged. */
-  onExhausted?(transaction: Transaction, job: Job, reason: string): Promise<void> | void;
+  /** Runs in the transaction that removes an exhausted job, which has had `attempts` runs. Unset: it is only logged. */
+  onExhausted?(transaction: Transaction, job: Job, reason: string, attempts: number): Promise<void> | void;
 }
+
+/** The reason with which a job is exhausted whose age ended while it was ready. */
+export const expiredReason = "the job's age ended before it was run";
 
 /** Doubles from `firstMs` to `maxMs`; up to half of each delay is left out at random, so that retries spread out. */
 export const exponentialBackoff =

@@ -16,9 +16,9 @@ export type {
   JobRetry,
   NewJob,
 } from "./job.ts";
-export { exponentialBackoff } from "./job.ts";
+export { expiredReason, exponentialBackoff } from "./job.ts";
 export type { JobsCounts, JobsStats } from "./job-counts.ts";
-export type { JobsOptions } from "./job-options.ts";
+export type { JobsOptions, OwnerGate, OwnerPlace, OwnerRoom, PoolBounds } from "./job-options.ts";
 export { jobTables } from "./job-tables.ts";
 export type { JobTables } from "./job-tables.ts";
 
@@ -49,8 +49,11 @@ export const createJobs = (options: JobsOptions): Jobs => {
   return {
     enqueue(transaction, job) {
       const id = job.id ?? options.ids.uuid();
-      const scheduledMs = queue.enqueue(transaction, id, job, options.clock.now());
-      transaction.afterCommit(() => (scheduledMs === undefined ? runner.wake() : runner.expect(scheduledMs)));
+      const { isReady, nextMs } = queue.enqueue(transaction, id, job, options.clock.now());
+      transaction.afterCommit(() => {
+        runner.expect(nextMs);
+        if (isReady) runner.addReady(job.owner);
+      });
       return id;
     },
     async cancel(transaction, id) {

@@ -15,6 +15,12 @@ export const jobsMetrics = (metrics: Metrics, jobs: Pick<Jobs, "stats" | "countD
         Object.entries(jobs.stats().kinds).map(([kind, counts]) => ({ labels: { kind }, value: counts[member] })),
     });
   metrics.add({
+    name: "jobs_owners_waiting",
+    type: "gauge",
+    help: "Owners that have jobs to run and may not start one now.",
+    read: () => [{ labels: {}, value: jobs.stats().ownersWaiting }],
+  });
+  metrics.add({
     name: "jobs_due",
     type: "gauge",
     help: `Jobs that may run and do not yet, counted up to ${dueCountMax}.`,

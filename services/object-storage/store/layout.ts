@@ -13,7 +13,7 @@
  *    10  finished_uploads       bucket id, key, upload id         -> FinishedUploadRecord
  *    11  finished_upload_times  instant, bucket id, key, upload id -> FinishedUploadTimeRecord
  *    12  sequence_ceilings      name                              -> SequenceCeilingRecord
- *    20  the delivery jobs, 20 to 24 (the kit's own tables)
+ *    20  the delivery jobs, 20 to 25 (the kit's own tables)
  *    30  the key of the page tokens (the kit's own table)
  *    40  scrub_progress         name                             -> ScrubProgressRecord
  *    41  quarantine             subject                          -> QuarantineRecord
@@ -212,7 +212,7 @@ export const sequenceCeilings = defineTable({
 });
 
 /**
- * Deliveries to the event bus: tables 20 to 24.
+ * Deliveries to the event bus: tables 20 to 25.
  *
  *     job_bodies/"j"
  *     0014 6a00

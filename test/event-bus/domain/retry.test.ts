@@ -3,8 +3,6 @@ import { describe, expect, test } from "vitest";
 
 import { TargetSchema } from "../../../gen/quartet/eventbus/v1/target_pb.ts";
 import { classifyStatus } from "../../../services/event-bus/domain/http-outcome.ts";
-import { reserveSlot } from "../../../services/event-bus/domain/rate-limit.ts";
-import type { RateState } from "../../../services/event-bus/domain/rate-limit.ts";
 import type { RetryState } from "../../../services/event-bus/domain/retry.ts";
 import { decideRetry, retryLimitsOf } from "../../../services/event-bus/domain/retry.ts";
 
@@ -67,26 +65,5 @@ describe("classifyStatus", () => {
     [500, "soon", { kind: "retry", code: "ERROR_FROM_TARGET", message: statusMessage(500) }],
   ])("reads the status %i with Retry-After %s", (status, retryAfter, verdict) => {
     expect(classifyStatus(status, retryAfter, nowMs)).toEqual(verdict);
-  });
-});
-
-/** The instants that requests get which arrive at these. */
-const slots = (perSecond: number, arrivalsMs: readonly number[]): number[] => {
-  let state: RateState | undefined;
-  return arrivalsMs.map((nowMs) => {
-    const reserved = reserveSlot(state, perSecond, nowMs);
-    state = reserved.state;
-    return reserved.slotMs;
-  });
-};
-
-describe("reserveSlot", () => {
-  test("spaces the requests of one second evenly and refuses none", () => {
-    expect(slots(1, [1_000, 1_000, 1_000])).toEqual([1_000, 2_000, 3_000]);
-    expect(slots(4, [1_000, 1_000, 1_000, 5_000])).toEqual([1_000, 1_250, 1_500, 5_000]);
-  });
-
-  test("lets a tenth of a second's requests go at once after a pause", () => {
-    expect(slots(40, [1_000, 1_000, 1_000, 1_000, 1_000])).toEqual([1_000, 1_000, 1_000, 1_000, 1_025]);
   });
 });

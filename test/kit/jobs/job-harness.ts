@@ -95,7 +95,14 @@ export const jobHarness = async (options: Partial<JobsOptions> = {}): Promise<Jo
 export const leftovers = (store: Store): Promise<Record<string, number>> =>
   store.read(async (reader) => {
     const counts: Record<string, number> = {};
-    for (const table of [tables.bodies, tables.states, tables.scheduled, tables.ready, tables.leased]) {
+    for (const table of [
+      tables.bodies,
+      tables.states,
+      tables.scheduled,
+      tables.ready,
+      tables.leased,
+      tables.expiring,
+    ]) {
       let count = 0;
       for await (const _entry of reader.range(table as typeof tables.states, {})) count += 1;
       if (count > 0) counts[table.name] = count;

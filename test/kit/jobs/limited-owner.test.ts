@@ -1,33 +1,8 @@
 import { expect, it, onTestFinished } from "vitest";
 
-import type { Engine } from "../../../services/kit/store/engine.ts";
 import { defaultLimits, storeOver } from "../../../services/kit/store/store.ts";
-import { memoryEngine } from "../store/memory-engine.ts";
+import { countingEngine } from "../store/counting-engine.ts";
 import { jobHarness, payload, started } from "./job-harness.ts";
-
-/** An engine that counts the records which its scans have returned. */
-const countingEngine = (): { readonly engine: Engine; readonly scanned: () => number } => {
-  const engine = memoryEngine();
-  let scanned = 0;
-  return {
-    scanned: () => scanned,
-    engine: {
-      ...engine,
-      snapshot: () => {
-        const snapshot = engine.snapshot();
-        return {
-          ...snapshot,
-          async *scan(...range) {
-            for await (const page of snapshot.scan(...range)) {
-              scanned += page.length;
-              yield page;
-            }
-          },
-        };
-      },
-    },
-  };
-};
 
 const startLimited = async () => {
   const { engine, scanned } = countingEngine();

@@ -12,7 +12,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file quartet/kit/storage/v1/records.proto.
  */
 export const file_quartet_kit_storage_v1_records: GenFile = /*@__PURE__*/
-  fileDesc("CiRxdWFydGV0L2tpdC9zdG9yYWdlL3YxL3JlY29yZHMucHJvdG8SFnF1YXJ0ZXQua2l0LnN0b3JhZ2UudjEiRQoHSm9iQm9keRIPCgdwYXlsb2FkGAEgASgMEhQKDHRyYWNlX3BhcmVudBgCIAEoCRITCgt0cmFjZV9zdGF0ZRgDIAEoCSKwAQoISm9iU3RhdGUSDAoEa2luZBgBIAEoCRINCgVvd25lchgCIAEoCRIvCgVwbGFjZRgDIAEoDjIgLnF1YXJ0ZXQua2l0LnN0b3JhZ2UudjEuSm9iUGxhY2USDQoFYXRfbXMYBCABKAMSEAoIYXR0ZW1wdHMYBSABKAUSEAoIc2luY2VfbXMYBiABKAMSEwoLbGFzdF9yZWFzb24YByABKAkSDgoGcnVubmVyGAggASgJIgoKCEpvYkVudHJ5IhgKCVNlY3JldEtleRILCgNrZXkYASABKAwqaQoISm9iUGxhY2USGQoVSk9CX1BMQUNFX1VOU1BFQ0lGSUVEEAASFwoTSk9CX1BMQUNFX1NDSEVEVUxFRBABEhMKD0pPQl9QTEFDRV9SRUFEWRACEhQKEEpPQl9QTEFDRV9MRUFTRUQQA2IGcHJvdG8z");
+  fileDesc("CiRxdWFydGV0L2tpdC9zdG9yYWdlL3YxL3JlY29yZHMucHJvdG8SFnF1YXJ0ZXQua2l0LnN0b3JhZ2UudjEiRQoHSm9iQm9keRIPCgdwYXlsb2FkGAEgASgMEhQKDHRyYWNlX3BhcmVudBgCIAEoCRITCgt0cmFjZV9zdGF0ZRgDIAEoCSLEAQoISm9iU3RhdGUSDAoEa2luZBgBIAEoCRINCgVvd25lchgCIAEoCRIvCgVwbGFjZRgDIAEoDjIgLnF1YXJ0ZXQua2l0LnN0b3JhZ2UudjEuSm9iUGxhY2USDQoFYXRfbXMYBCABKAMSEAoIYXR0ZW1wdHMYBSABKAUSEAoIc2luY2VfbXMYBiABKAMSEwoLbGFzdF9yZWFzb24YByABKAkSDgoGcnVubmVyGAggASgJEhIKCmV4cGlyZXNfbXMYCSABKAMiCgoISm9iRW50cnkiGAoJU2VjcmV0S2V5EgsKA2tleRgBIAEoDCppCghKb2JQbGFjZRIZChVKT0JfUExBQ0VfVU5TUEVDSUZJRUQQABIXChNKT0JfUExBQ0VfU0NIRURVTEVEEAESEwoPSk9CX1BMQUNFX1JFQURZEAISFAoQSk9CX1BMQUNFX0xFQVNFRBADYgZwcm90bzM");
 
 /**
  * What a job is for. Written once, when the job is enqueued.
@@ -110,6 +110,13 @@ export type JobState = Message<"quartet.kit.storage.v1.JobState"> & {
    * @generated from field: string runner = 8;
    */
   runner: string;
+
+  /**
+   * The instant in the key of its entry among the jobs whose age ends, in milliseconds since 1970. 0: it has none.
+   *
+   * @generated from field: int64 expires_ms = 9;
+   */
+  expiresMs: bigint;
 };
 
 /**

@@ -1,0 +1,49 @@
+import type { OwnerGate, OwnerPlace, PoolBounds } from "../../kit/jobs/jobs.ts";
+import { accountOfOwner, targetOfOwner } from "../domain/delivery-owner.ts";
+import type { Limits } from "../limits.ts";
+import type { Circuits } from "./circuits.ts";
+import type { RateLimits } from "./rate-limits.ts";
+
+/** Where the deliveries and the service's own jobs run, so that none of them can occupy the places of the others. */
+export const jobPools = (
+  limits: Pick<Limits, "runningDeliveriesMax" | "runningDeliveriesPerTargetMax" | "runningJobsMax">,
+): Readonly<Record<PoolName, PoolBounds>> => {
+  const deliveries = {
+    concurrency: Math.ceil(limits.runningDeliveriesMax / 2),
+    concurrencyPerOwner: limits.runningDeliveriesPerTargetMax,
+  };
+  const own = { concurrency: limits.runningJobsMax, concurrencyPerOwner: Math.ceil(limits.runningJobsMax / 4) };
+  return { answering: deliveries, trial: deliveries, authorizations: own, internal: own };
+};
+
+/**
+ * `answering`: deliveries to destinations whose last attempt succeeded. `trial`: all other deliveries.
+ * `authorizations`: token requests of connections. `internal`: schedules, replays and purges.
+ */
+type PoolName = "answering" | "trial" | "authorizations" | "internal";
+
+/** The pool of an owner's jobs; accounts take turns in each, then the destinations of an account. */
+export const placeOfOwner =
+  (circuits: Pick<Circuits, "isAnswering">): ((owner: string) => OwnerPlace) =>
+  (owner) => {
+    const group = accountOfOwner(owner);
+    const place = (pool: PoolName): OwnerPlace => ({ pool, group });
+    if (targetOfOwner(owner) !== undefined) return place(circuits.isAnswering(owner) ? "answering" : "trial");
+    return place(owner.startsWith("connection/") ? "authorizations" : "internal");
+  };
+
+/** Lets deliveries start as their destination's circuit and its rate limit allow; all other jobs at once. */
+export const deliveryGate = (circuits: Pick<Circuits, "roomOf">, rates: RateLimits): OwnerGate => ({
+  async roomOf(reader, owner, running, nowMs) {
+    const target = targetOfOwner(owner);
+    if (target === undefined) return { count: Number.POSITIVE_INFINITY, againMs: Number.POSITIVE_INFINITY };
+    const room = circuits.roomOf(owner, running, nowMs);
+    if (room.count === 0) return room;
+    const rate = await rates.roomOf(reader, target, nowMs);
+    return rate !== undefined && rate.count < room.count ? rate : room;
+  },
+  begin(owner, nowMs) {
+    const target = targetOfOwner(owner);
+    if (target !== undefined) rates.begin(target, nowMs);
+  },
+});

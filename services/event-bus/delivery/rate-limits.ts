@@ -1,0 +1,44 @@
+import { LRUCache } from "lru-cache";
+
+import type { Reader } from "../../kit/store/store.ts";
+import { parseIdentifiedArn } from "../domain/arns.ts";
+import type { RateState } from "../domain/rate-limit.ts";
+import { afterRequest, atRate, requestsNow } from "../domain/rate-limit.ts";
+import { findApiDestination } from "../store/api-destination.ts";
+
+/** Destinations whose state is in memory; the state of the least recently used one is dropped first. */
+const destinationsMax = 100_000;
+
+/** A destination's requests, and the limit that applied to the last one. */
+interface LimitState extends RateState {
+  readonly perSecond: number;
+}
+
+/**
+ * The rate limits of API destinations. A limit is read whenever a delivery is about to start, so a changed one acts on
+ * all that wait. How many requests were sent is in memory only: after a restart a destination may get a burst.
+ */
+export class RateLimits {
+  readonly #states = new LRUCache<string, LimitState>({ max: destinationsMax });
+
+  /** How many deliveries to a target may start now, and when more; undefined: the target has no limit. */
+  async roomOf(reader: Reader, targetArn: string, nowMs: number) {
+    const named = parseIdentifiedArn(targetArn, "api-destination");
+    const destination = named && (await findApiDestination(reader, named.account, named.name));
+    if (destination === undefined || destination.id !== named?.id) return undefined;
+    const perSecond = destination.rateLimit;
+    let state = this.#states.get(targetArn);
+    if (state?.perSecond !== perSecond) {
+      state = { ...atRate(state, perSecond, nowMs), perSecond };
+      this.#states.set(targetArn, state);
+    }
+    return requestsNow(state, perSecond, nowMs);
+  }
+
+  /** A delivery to a target starts. */
+  begin(targetArn: string, nowMs: number): void {
+    const state = this.#states.get(targetArn);
+    if (state === undefined) return;
+    this.#states.set(targetArn, { ...afterRequest(state, state.perSecond, nowMs), perSecond: state.perSecond });
+  }
+}

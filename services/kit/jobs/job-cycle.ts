@@ -1,0 +1,159 @@
+import type { Transaction } from "../store/transaction.ts";
+import { expiredReason } from "./job.ts";
+import type { Ending } from "./job-counts.ts";
+import type { JobsOptions, OwnerRoom, PoolBounds } from "./job-options.ts";
+import type { Expired, GiveBack, JobQueue } from "./job-queue.ts";
+import { unknownKindDelayMs } from "./job-queue.ts";
+import { JobTaking } from "./job-taking.ts";
+import type { ReadyOwners } from "./ready-owners.ts";
+import type { Running, RunningJobs } from "./running-jobs.ts";
+import { addTo } from "./running-jobs.ts";
+
+/** A run that has ended and whose end is not yet written. */
+export interface Ended {
+  readonly running: Running;
+  /** Undefined: the job is done. */
+  readonly back: GiveBack | undefined;
+  /** How the run is counted once this is written. Undefined: not at all. */
+  readonly ending: Ending | undefined;
+}
+
+/** The results of one cycle. */
+export interface Cycle {
+  readonly renewed: readonly Running[];
+  readonly lost: readonly Running[];
+  readonly taken: JobTaking | undefined;
+  readonly expired: readonly Expired[];
+  /** The owners of jobs that this cycle made ready; the next one takes them. */
+  readonly readied: ReadonlySet<string>;
+  readonly untilMs: number;
+  /** Everything due before this instant has been made ready; undefined if the cycle did not check that. */
+  readonly movedToMs: number | undefined;
+  /** The earliest instant for which the cycle itself scheduled something. */
+  readonly nextMs: number;
+}
+
+/** What a cycle has moved from one queue to the next. */
+type Moved = Pick<Cycle, "movedToMs" | "readied" | "expired">;
+
+const unmoved: Moved = { movedToMs: undefined, readied: new Set(), expired: [] };
+
+/** The number of jobs that one transaction moves from one queue to the next. */
+const movedMax = 500;
+/** The number of jobs that one transaction ends because of their age, each with writes of its policy. */
+const expiredMax = 20;
+/** How often jobs of other processes are looked for. */
+const sharedPollMs = 1_000;
+
+/** The parts of a runner on which its cycles depend; a cycle only reads them. */
+interface CycleParts {
+  readonly runner: string;
+  readonly leaseMs: number;
+  readonly pools: ReadonlyMap<string, PoolBounds>;
+  readonly owners: ReadyOwners;
+  readonly running: RunningJobs;
+}
+
+/** What one cycle is to do. */
+interface CycleFacts {
+  readonly nowMs: number;
+  /** Something may be due or too old. */
+  readonly isMoving: boolean;
+  readonly isTaking: boolean;
+  /** Jobs that another runner leased are made ready, whenever their leases end. */
+  readonly mustReclaimAll: boolean;
+}
+
+/** Writes cycles, each in a transaction. */
+export class JobCycle {
+  readonly #queue: JobQueue;
+  readonly #options: Pick<JobsOptions, "policy" | "handlers" | "gate" | "isShared">;
+  readonly #parts: CycleParts;
+
+  constructor(
+    queue: JobQueue,
+    options: Pick<JobsOptions, "policy" | "handlers" | "gate" | "isShared">,
+    parts: CycleParts,
+  ) {
+    this.#queue = queue;
+    this.#options = options;
+    this.#parts = parts;
+  }
+
+  /** The writes of one cycle. May run several times, so it changes nothing but its transaction. */
+  async write(tx: Transaction, ended: readonly Ended[], facts: CycleFacts): Promise<Cycle> {
+    const { nowMs } = facts;
+    const untilMs = nowMs + this.#parts.leaseMs;
+    const gone = new Set<Running>();
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const { running, back } of ended) {
+      gone.add(running);
+      if (back === undefined) await this.#queue.finish(tx, running.lease);
+      else if (await this.#queue.giveBack(tx, running.lease, back)) nextMs = Math.min(nextMs, back.atMs);
+    }
+    const { renewed, lost } = await this.#renew(tx, gone, nowMs, untilMs);
+    const moved = facts.isMoving ? await this.#move(tx, facts) : unmoved;
+    const taken = facts.isTaking ? await this.#take(tx, gone, nowMs, untilMs) : undefined;
+    if (taken !== undefined && taken.unknown.length > 0) nextMs = Math.min(nextMs, nowMs + unknownKindDelayMs);
+    return { renewed, lost, taken, untilMs, ...moved, nextMs };
+  }
+
+  /** Renews the leases of which less than half remains. */
+  async #renew(tx: Transaction, gone: ReadonlySet<Running>, nowMs: number, untilMs: number) {
+    const renewed: Running[] = [];
+    const lost: Running[] = [];
+    if (nowMs < this.#parts.running.renewMs) return { renewed, lost };
+    for (const running of this.#parts.running) {
+      if (gone.has(running) || running.untilMs - nowMs > this.#parts.leaseMs / 2) continue;
+      const isHeld = await this.#queue.renew(tx, running.lease, untilMs);
+      (isHeld ? renewed : lost).push(running);
+    }
+    return { renewed, lost };
+  }
+
+  /** Makes due jobs and jobs of ended leases ready, and ends those that are too old. */
+  async #move(tx: Transaction, { nowMs, mustReclaimAll }: CycleFacts): Promise<Moved> {
+    const readied = new Set<string>();
+    const exceptRunner = mustReclaimAll ? this.#parts.runner : undefined;
+    const reclaimed = await this.#queue.reclaim(tx, nowMs, movedMax, readied, exceptRunner);
+    const promoted = await this.#queue.promote(tx, nowMs, movedMax, readied);
+    const { expired, hasMore } = await this.#queue.expire(tx, nowMs, expiredMax);
+    for (const { job, attempts } of expired)
+      await this.#options.policy[job.kind]?.onExhausted?.(tx, job, expiredReason, attempts);
+    if (reclaimed === movedMax || promoted === movedMax || hasMore) return { movedToMs: nowMs, readied, expired };
+    const knownMs = await this.#queue.nextInstant(tx.snapshot);
+    if (this.#options.isShared !== true) return { movedToMs: knownMs, readied, expired };
+    // Other processes of the store do not announce the jobs that they enqueue, schedule or abandon.
+    return { movedToMs: Math.min(knownMs, nowMs + sharedPollMs), readied, expired };
+  }
+
+  async #take(tx: Transaction, gone: ReadonlySet<Running>, nowMs: number, untilMs: number): Promise<JobTaking> {
+    const { runner, pools, owners, running } = this.#parts;
+    const leftOf = new Map<string, number>();
+    const leftIn = new Map<string, number>();
+    for (const { lease, pool } of gone) {
+      addTo(leftOf, lease.job.owner, 1);
+      addTo(leftIn, pool, 1);
+    }
+    const roomOf = async (owner: string, bounds: PoolBounds): Promise<OwnerRoom> => {
+      const count = running.countOf(owner) - (leftOf.get(owner) ?? 0);
+      const own = { count: bounds.concurrencyPerOwner - count, againMs: Number.POSITIVE_INFINITY };
+      const { gate } = this.#options;
+      if (gate === undefined || own.count <= 0) return own;
+      const room = await gate.roomOf(tx.snapshot, owner, count, nowMs);
+      return room.count < own.count ? room : own;
+    };
+    const taking = new JobTaking(this.#queue, tx, {
+      runner,
+      nowMs,
+      untilMs,
+      pools,
+      runningIn: (pool) => running.countIn(pool) - (leftIn.get(pool) ?? 0),
+      linesOf: (pool) => owners.linesOf(pool),
+      roomOf,
+      knows: (kind) => Object.hasOwn(this.#options.handlers, kind),
+    });
+    await taking.take();
+    return taking;
+  }
+}

@@ -1,0 +1,108 @@
+import type { Transaction } from "../store/transaction.ts";
+import type { PoolBounds } from "./job-options.ts";
+import type { OwnerRoom } from "./job-options.ts";
+import type { JobQueue, Lease, ReadyKey, TakeOptions } from "./job-queue.ts";
+
+/** The jobs that one transaction takes at most. */
+const takenMax = 256;
+
+/** A lease and the pool in which its job runs. */
+export interface PooledLease {
+  readonly lease: Lease;
+  readonly pool: string;
+}
+
+/** The state on which the taking of jobs depends. */
+interface TakingOptions extends TakeOptions {
+  readonly pools: ReadonlyMap<string, PoolBounds>;
+  /** Jobs of the pool that run. */
+  runningIn(pool: string): number;
+  /** The owners of the pool in the order in which they are served, by group. */
+  linesOf(pool: string): Iterator<string>[];
+  /** The number of jobs that the owner may start, and when more. */
+  roomOf(owner: string, bounds: PoolBounds): Promise<OwnerRoom>;
+}
+
+/** An owner that has had a part of its share in this transaction. */
+interface Visit {
+  left: number;
+  readonly againMs: number;
+  after: ReadyKey | undefined;
+}
+
+/** The owners of one group: first those that were not visited, then again those that may have more. */
+interface TakingLine {
+  readonly fresh: Iterator<string>;
+  readonly again: string[];
+}
+
+/**
+ * Takes jobs in one transaction: groups in turn, and the owners of a group in turn. It reads no entry that it does not
+ * take. What it found out about owners holds once the transaction commits.
+ */
+export class JobTaking {
+  readonly leases: PooledLease[] = [];
+  /** Jobs of kinds without a handler; they were put off. */
+  readonly unknown: { readonly id: string; readonly kind: string }[] = [];
+  /** Owners without further ready jobs. */
+  readonly drained: string[] = [];
+  /** Owners that may start no further job before an instant. */
+  readonly waits: (readonly [owner: string, untilMs: number])[] = [];
+  readonly served = new Set<string>();
+  readonly #queue: JobQueue;
+  readonly #tx: Transaction;
+  readonly #options: TakingOptions;
+  readonly #visits = new Map<string, Visit>();
+
+  constructor(queue: JobQueue, tx: Transaction, options: TakingOptions) {
+    this.#queue = queue;
+    this.#tx = tx;
+    this.#options = options;
+  }
+
+  async take(): Promise<void> {
+    for (const [pool, bounds] of this.#options.pools) await this.#takeIn(pool, bounds);
+  }
+
+  async #takeIn(pool: string, bounds: PoolBounds): Promise<void> {
+    let left = Math.min(bounds.concurrency - this.#options.runningIn(pool), takenMax - this.leases.length);
+    // A lone owner still gets all places, and none gets far ahead.
+    const share = Math.ceil(left / 4);
+    const lines: TakingLine[] = this.#options.linesOf(pool).map((fresh) => ({ fresh, again: [] }));
+    // Elements that are pushed are visited after all others: groups take turns.
+    for (const line of lines) {
+      if (left <= 0) return;
+      const next = line.fresh.next();
+      const owner = next.done === true ? line.again.shift() : next.value;
+      if (owner === undefined) continue;
+      const visit = await this.#visitOf(owner, bounds);
+      const before = this.leases.length;
+      if (visit.left > 0) await this.#takeOf(owner, pool, visit, Math.min(share, left), line);
+      else this.waits.push([owner, visit.againMs]);
+      left -= this.leases.length - before;
+      lines.push(line);
+    }
+  }
+
+  async #visitOf(owner: string, bounds: PoolBounds): Promise<Visit> {
+    const present = this.#visits.get(owner);
+    if (present !== undefined) return present;
+    const { count, againMs } = await this.#options.roomOf(owner, bounds);
+    const visit = { left: Math.max(0, count), againMs, after: undefined };
+    this.#visits.set(owner, visit);
+    return visit;
+  }
+
+  async #takeOf(owner: string, pool: string, visit: Visit, count: number, line: TakingLine): Promise<void> {
+    const limit = Math.min(count, visit.left);
+    const taken = await this.#queue.take(this.#tx, owner, visit.after, limit, this.#options);
+    for (const lease of taken.leases) this.leases.push({ lease, pool });
+    this.unknown.push(...taken.unknown);
+    visit.left -= taken.leases.length;
+    visit.after = taken.last ?? visit.after;
+    this.served.add(owner);
+    if (taken.isDrained) this.drained.push(owner);
+    else if (visit.left === 0) this.waits.push([owner, visit.againMs]);
+    else line.again.push(owner);
+  }
+}

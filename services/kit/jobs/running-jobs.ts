@@ -1,0 +1,94 @@
+import type { Lease } from "./job-queue.ts";
+
+/** A run of a job. */
+export interface Running {
+  readonly lease: Lease;
+  readonly pool: string;
+  readonly abort: AbortController;
+  /** When its lease ends. */
+  untilMs: number;
+}
+
+/** The runs of a process, counted by owner and by pool. */
+export class RunningJobs implements Iterable<Running> {
+  readonly #leaseMs: number;
+  readonly #running = new Set<Running>();
+  readonly #countOf = new Map<string, number>();
+  readonly #countIn = new Map<string, number>();
+  #renewMs = Number.POSITIVE_INFINITY;
+
+  constructor(leaseMs: number) {
+    this.#leaseMs = leaseMs;
+  }
+
+  get size(): number {
+    return this.#running.size;
+  }
+
+  /** No lease is renewed before this instant. */
+  get renewMs(): number {
+    return this.#renewMs;
+  }
+
+  [Symbol.iterator](): Iterator<Running> {
+    return this.#running.values();
+  }
+
+  /** The runs of an owner. */
+  countOf(owner: string): number {
+    return this.#countOf.get(owner) ?? 0;
+  }
+
+  /** The runs in a pool. */
+  countIn(pool: string): number {
+    return this.#countIn.get(pool) ?? 0;
+  }
+
+  add(running: Running): void {
+    this.#running.add(running);
+    addTo(this.#countOf, running.lease.job.owner, 1);
+    addTo(this.#countIn, running.pool, 1);
+    this.#expectRenewal(running);
+  }
+
+  remove(running: Running): void {
+    if (!this.#running.delete(running)) return;
+    addTo(this.#countOf, running.lease.job.owner, -1);
+    addTo(this.#countIn, running.pool, -1);
+  }
+
+  /** The leases have been renewed until an instant, and others were lost. */
+  settle(renewed: readonly Running[], lost: readonly Running[], untilMs: number): void {
+    for (const running of renewed) running.untilMs = untilMs;
+    for (const running of lost) {
+      // There is no lease to renew any more, so no instant to wake up for.
+      running.untilMs = Number.POSITIVE_INFINITY;
+      running.abort.abort(new Error("the job was given to another runner"));
+    }
+    if (renewed.length + lost.length === 0) return;
+    this.#renewMs = Number.POSITIVE_INFINITY;
+    for (const running of this.#running) this.#expectRenewal(running);
+  }
+
+  abort(id: string): void {
+    for (const { lease, abort } of this.#running)
+      if (lease.job.id === id) abort.abort(new Error("the job was cancelled"));
+  }
+
+  clear(): void {
+    this.#running.clear();
+    this.#countOf.clear();
+    this.#countIn.clear();
+  }
+
+  #expectRenewal({ untilMs }: Running): void {
+    this.#renewMs = Math.min(this.#renewMs, untilMs - this.#leaseMs / 2);
+  }
+}
+
+/** Changes a count; a count of 0 is removed. */
+export const addTo = (counts: Map<string, number>, key: string, difference: number): void => {
+  const count = (counts.get(key) ?? 0) + difference;
+  if (count === 0) counts.delete(key);
+  else counts.set(key, count);
+};
