@@ -14,7 +14,6 @@ await runService({
   handlers,
   errors: ErrorReasonSchema,
   issuers: { gateway: { anyCaller: true } },
-  evaluatesPolicies: true,
   explains: { rules, findResource: findByArn },
   open: ({ config, store, directory, clock, ids, log, keyNames, accounts }) =>
     openCustomerProfile({ store, directory, clock, ids, log, keyNames, accounts, region: config.region }),

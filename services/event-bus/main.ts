@@ -19,7 +19,6 @@ await runService({
     // Bucket notifications: the bucket's owner configured them, so no policy of the principal is asked.
     "object-storage": { preauthorizedFor: ["PutEvents"] },
   },
-  evaluatesPolicies: true,
   explains: { rules, findResource: findByArn },
   open: ({ config, store, directory, clock, ids, log, keyNames, accounts, metrics }) =>
     openEventBus({

@@ -1,12 +1,15 @@
-import { readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 
 /** The file in which `npm start` notes where its gateway answers, for tools that start later. */
 const endpointFile = (dataDir: string): string => join(dataDir, "gateway", "endpoint");
 
 /** Notes the base URL of the gateway. */
-export const noteEndpoint = (dataDir: string, url: string): Promise<void> =>
-  writeFile(endpointFile(dataDir), `${url}\n`, { mode: 0o600 });
+export const noteEndpoint = async (dataDir: string, url: string): Promise<void> => {
+  const path = endpointFile(dataDir);
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, `${url}\n`, { mode: 0o600 });
+};
 
 /** The base URL of the gateway that was last started in the data directory; undefined if none was. */
 export const readEndpoint = async (dataDir: string): Promise<string | undefined> => {

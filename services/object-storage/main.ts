@@ -13,7 +13,6 @@ await runService({
   handlers,
   errors: ErrorReasonSchema,
   issuers: { gateway: { anyCaller: true, preauthorizedFor: ["GetBucketCors"] } },
-  evaluatesPolicies: true,
   open: ({ config, ...foundation }) =>
     openObjectStorage({
       ...foundation,

@@ -20,7 +20,6 @@ await runService({
   handlers,
   errors: ErrorReasonSchema,
   issuers: { gateway: { anyCaller: true } },
-  evaluatesPolicies: true,
   explains: { rules, findResource: findByArn },
   open: async ({ config, store, clock, ids, log, accounts }) => {
     const { app, jobs, proxy, stop } = await openRefactoringWorkspace({

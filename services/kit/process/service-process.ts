@@ -15,7 +15,6 @@ import type { Address, Installation, SettingsOf, SettingsTable } from "../config
 import { ConfigError, configFileOf, loadConfig, printConfig } from "../config/config.ts";
 import { answerAsked } from "../config/usage.ts";
 import { faultTable, roleFault } from "../faults/service-error.ts";
-import { guardAccounts } from "../identity/account-guard.ts";
 import type { Authenticate } from "../identity/authenticate.ts";
 import type { IssuerRights } from "../identity/authenticate.ts";
 import { bearerAuthenticate } from "../identity/authenticate.ts";
@@ -112,8 +111,6 @@ export interface ServiceProcess<S extends DescService, App, Shared extends Setti
   readonly errors: DescEnum;
   /** The processes that call this one, and whom each may name. */
   readonly issuers: IssuerRights;
-  /** The service's guard evaluates policies for each call. Unset: only who may act for an account may call. */
-  readonly evaluatesPolicies?: boolean;
   /** Finds resources for the service's explanations of decisions. Unset: it offers none. */
   readonly explains?: {
     readonly rules: AccessRules;
@@ -343,16 +340,11 @@ export const makeRoomForSocket = async (path: string): Promise<void> => {
 };
 
 const authenticateFor = (
-  declared: Pick<ServiceProcess<DescService, never, never, never>, "name" | "errors" | "issuers" | "evaluatesPolicies">,
+  declared: Pick<ServiceProcess<DescService, never, never, never>, "name" | "issuers">,
   publicKeys: string,
   accounts: Accounts,
 ): Authenticate => {
   const findPolicies = (digest: string) => accounts.findPolicies(digest);
   const verifier = createVerifier({ publicKeys, clock: systemClock, audience: declared.name, findPolicies });
-  const authenticate = bearerAuthenticate(verifier, declared.issuers);
-  if (declared.evaluatesPolicies === true) return authenticate;
-  const faults = faultTable(declared.errors);
-  return guardAccounts(authenticate, (_caller, method) =>
-    roleFault(faults, FaultRole.ACCESS_DENIED, { action: method.name, resource: "*" }),
-  );
+  return bearerAuthenticate(verifier, declared.issuers);
 };
