@@ -24,6 +24,7 @@ import {
   putBucketRequestPayment,
   putPublicAccessBlock,
 } from "./operations/bucket-rules.ts";
+import { getBucketVersioning, putBucketVersioning } from "./operations/bucket-versioning.ts";
 import { createBucket, deleteBucket, getBucketLocation, headBucket, listBuckets } from "./operations/bucket.ts";
 import { copyObject } from "./operations/copy.ts";
 import { completeMultipartUpload } from "./operations/multipart-completion.ts";
@@ -67,7 +68,6 @@ const notOffered = pending(
   "getBucketNotification",
   "putBucketNotification",
   "putBucketReplication",
-  "putBucketVersioning",
   "putBucketWebsite",
   "getObjectLegalHold",
   "putObjectLegalHold",
@@ -129,6 +129,8 @@ export const handlers: Handlers<typeof ObjectStorageService, Application> = guar
     deletePublicAccessBlock,
     putBucketRequestPayment,
     getBucketRequestPayment,
+    getBucketVersioning,
+    putBucketVersioning,
     ...bucketConfigurations,
     ...notOffered,
   },

@@ -46,7 +46,7 @@ operations.get_bucket_policy_status | Tells whether a bucket's policy makes it p
 operations.get_bucket_replication | Tells a bucket's replication. | pending
 operations.get_bucket_request_payment | Tells a bucket's request payment. | pending
 operations.get_bucket_tagging | Tells a bucket's tagging. | operations/bucket-configuration.test.ts > putBucketTagging > is read back, replaces the tags that the bucket was made with, and is gone after its deletion
-operations.get_bucket_versioning | Tells a bucket's versioning. | pending
+operations.get_bucket_versioning | Tells a bucket's versioning. | operations/bucket-versioning.test.ts > putBucketVersioning > turns versioning on, suspends it, and never leaves it unset again
 operations.get_bucket_website | Tells a bucket's website. | pending
 operations.get_object | Answers an object's content, or a range of it. | operations/object-read.test.ts > getObject > gives the range %s with status %s
 operations.get_object_acl | Tells an object's ACL. | pending
@@ -64,7 +64,7 @@ operations.list_bucket_inventory_configurations | Lists a bucket's inventory con
 operations.list_bucket_metrics_configurations | Lists a bucket's metrics configurations. | pending
 operations.list_buckets | Lists the caller's buckets. | operations/bucket.test.ts > listBuckets > lists the caller's buckets by name, page by page, with a prefix
 operations.list_multipart_uploads | Lists open uploads. | operations/multipart-upload.test.ts > listMultipartUploads > lists open uploads by key, the oldest of one key first, page by page
-operations.list_object_versions | Lists the versions of objects. | pending
+operations.list_object_versions | Lists the versions of objects. | operations/bucket-versioning.test.ts > a bucket that keeps versions > lists many versions of one key in pages that each cost the same
 operations.list_objects | Lists objects behind a marker. | operations/object-listing.test.ts > listObjects > goes on behind a marker; tells the next one only when it rolls up
 operations.list_objects_v2 | Lists objects with continuation tokens. | operations/object-listing.test.ts > listObjectsV2 > lists keys in the byte order of their UTF-8, page by page
 operations.list_parts | Lists the parts of an upload. | operations/multipart-upload.test.ts > listParts > lists parts by number, page by page, with their checksums
@@ -86,7 +86,7 @@ operations.put_bucket_policy | Sets a bucket's policy. | pending
 operations.put_bucket_replication | Sets a bucket's replication. | pending
 operations.put_bucket_request_payment | Sets a bucket's request payment. | pending
 operations.put_bucket_tagging | Sets a bucket's tagging. | operations/bucket-configuration.test.ts > putBucketTagging > is read back, replaces the tags that the bucket was made with, and is gone after its deletion
-operations.put_bucket_versioning | Sets a bucket's versioning. | pending
+operations.put_bucket_versioning | Sets a bucket's versioning. | operations/bucket-versioning.test.ts > putBucketVersioning > turns versioning on, suspends it, and never leaves it unset again
 operations.put_bucket_website | Sets a bucket's website. | pending
 operations.put_object | Stores an object. | operations/object-write.test.ts > putObject > stores content and everything that is said about it
 operations.put_object_acl | Sets an object's ACL. | pending

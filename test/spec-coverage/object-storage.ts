@@ -13,7 +13,7 @@ what.3.acl | ACLs give permissions. | pending
 what.3.encryption | Objects are encrypted by the service. | pending
 what.3.storage-classes | Objects have storage classes. | operations/object-write.test.ts > putObject > stores content and everything that is said about it
 what.3.object-lock | Objects can be locked. | pending
-what.3.versioning | Objects have versions. | pending
+what.3.versioning | Objects have versions. | operations/bucket-versioning.test.ts > a bucket that keeps versions > reads, tags and deletes each version by its id, and makes the next one current
 what.3.configurations | Buckets have configurations of many kinds. | pending
 what.4a | A bucket is addressed by its name. | operations/bucket.test.ts > createBucket > makes a bucket that is then there, empty and the caller's
 what.4b | A bucket is addressed through an access point. | pending
@@ -22,7 +22,7 @@ what.4c | A bucket is addressed through an on-premises deployment. | pending
 fields.bucket | A bucket has a name and an owner account. | operations/bucket.test.ts > listBuckets > lists the caller's buckets by name, page by page, with a prefix
 fields.bucket.arn | A bucket can be named by the ARN of an access point or on premises. | pending
 fields.object | An object has a key, metadata, an ETag, tags and a storage class. | operations/object-write.test.ts > putObject > stores content and everything that is said about it
-fields.object.versions | An object has a version id. | pending
+fields.object.versions | An object has a version id. | operations/bucket-versioning.test.ts > a bucket that keeps versions > reads, tags and deletes each version by its id, and makes the next one current
 fields.object.acl | An object has an ACL. | pending
 fields.object.lock | An object has a lock mode and a legal hold. | pending
 fields.upload | An upload has an id, a bucket, a key and parts. | operations/multipart-upload.test.ts > listMultipartUploads > lists open uploads by key, the oldest of one key first, page by page
@@ -44,9 +44,9 @@ states.aborted.storage | An abort frees the storage of the parts. | operations/m
 states.aborted.running | A part that was being sent during the abort leaves nothing behind once aborted again. | pending
 states.aborted.verified | Listing the parts shows that none is left. | operations/multipart-upload.test.ts > abortMultipartUpload > frees the parts and refuses everything afterwards
 states.lifecycle | A lifecycle rule aborts uploads that are not completed in so many days. | pending
-states.copy-versions | A copy into a bucket with versions gets a version id of its own, told in a header. | pending
+states.copy-versions | A copy into a bucket with versions gets a version id of its own, told in a header. | operations/bucket-versioning.test.ts > a bucket that keeps versions > copies versions, also an older one over its own key
 states.copy-null | A copy into a bucket without versions has the version null. | pending
-states.copy-delete-marker | A delete marker as source counts as a deleted object. | pending
+states.copy-delete-marker | A delete marker as source counts as a deleted object. | operations/bucket-versioning.test.ts > a bucket that keeps versions > copies versions, also an older one over its own key
 states.copy-archived | An archived object is restored before it can be copied. | pending
 
 endpoints.expected-owner | A bucket of another account than the expected one is refused with 403. | access/guard.test.ts > guard > every operation on a bucket with %o by %s ends as %s
@@ -56,8 +56,8 @@ endpoints.containers | Container names are documents in the body. | /gateway/tra
 endpoints.copy-source | A copy source is a bucket and a key, percent-encoded. | operations/copy.test.ts > copyObject > copies small content, which lies in the database, the same way
 endpoints.copy-source.access-point | A copy source can be an object ARN of an access point. | pending
 endpoints.copy-source.on-premises | A copy source can be an object ARN on premises. | pending
-endpoints.copy-source.version | A copy source can name a version. | pending
-endpoints.copy-source.latest | Without a version the latest is copied. | pending
+endpoints.copy-source.version | A copy source can name a version. | operations/bucket-versioning.test.ts > a bucket that keeps versions > copies versions, also an older one over its own key
+endpoints.copy-source.latest | Without a version the latest is copied. | operations/bucket-versioning.test.ts > a bucket that keeps versions > copies versions, also an older one over its own key
 
 parameters.content-headers | The standard headers of content are kept and answered. | operations/object-write.test.ts > putObject > stores content and everything that is said about it
 parameters.content-headers.copy | A copy keeps the standard headers, or replaces them where it is told to. | operations/copy.test.ts > copyObject > replaces metadata and tags where it is told to, also on the object itself

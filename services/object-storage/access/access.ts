@@ -20,6 +20,8 @@ export interface AuthorizedBucket {
   asResource(action: string): Resource;
   /** The refusal of a key that does not exist: NO_SUCH_KEY for who may list the bucket, else ACCESS_DENIED. */
   noSuchKey(key: string): ServiceError;
+  /** The refusal of a version that does not exist: NO_SUCH_VERSION for who may list the bucket, else ACCESS_DENIED. */
+  noSuchVersion(key: string, versionId: string): ServiceError;
 }
 
 /** An object that the call may copy from. */

@@ -153,8 +153,16 @@ class DecidedBucket implements AuthorizedBucket {
   }
 
   noSuchKey(key: string): ServiceError {
+    return this.#absence(fault(ErrorReason.NO_SUCH_KEY, { key }));
+  }
+
+  noSuchVersion(key: string, versionId: string): ServiceError {
+    return this.#absence(fault(ErrorReason.NO_SUCH_VERSION, { key, version_id: versionId }));
+  }
+
+  #absence(refusal: ServiceError): ServiceError {
     return isAllowed(rules, this.#decision.call, { action: listing, resource: this.asResource(listing) })
-      ? fault(ErrorReason.NO_SUCH_KEY, { key })
+      ? refusal
       : accessDenied(listing, this.name);
   }
 }

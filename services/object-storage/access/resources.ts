@@ -12,8 +12,8 @@ import type { CopySource } from "../domain/copy-source.ts";
 import { hasAcls, ownerNow } from "../domain/ownership.ts";
 import type { PublicAccessBlock } from "../domain/public-access-block.ts";
 import type { Bucket } from "../store/bucket.ts";
-import type { CurrentObject } from "../store/object.ts";
-import { findCurrent } from "../store/object.ts";
+import type { StoredVersion } from "../store/object.ts";
+import { findCurrent, findVersion } from "../store/object.ts";
 import { findUpload } from "../store/upload.ts";
 import { belongsToObject, isGrantedByBucket, isGrantedByObject } from "./acl-grants.ts";
 import type { BucketPolicy } from "./stored-policies.ts";
@@ -71,13 +71,19 @@ export class ResourceFinder {
     const { action, template } = question.permission;
     if (template === "{bucket}") return this.#ofBucket(own, action, question);
     if (template !== "{copy_source}")
-      return this.#ofKey(own, question, action, question.resource.slice(own.bucket.name.length + 1));
+      return this.#ofKey(
+        own,
+        question,
+        action,
+        question.resource.slice(own.bucket.name.length + 1),
+        this.#versionIdOf(question),
+      );
     if (source === undefined) throw new Error("a copy has no source");
     const { bucket, key, versionId } = source.object;
     // Copies are made by callers who signed, whatever the policies allow.
     if (this.#call.caller.isAnonymous) throw accessDenied(action, `${bucket}/${key}`);
     const readAction = versionId === undefined ? action : "GetObjectVersion";
-    return this.#ofKey(source.facts, question, readAction, key);
+    return this.#ofKey(source.facts, question, readAction, key, versionId);
   }
 
   /** The bucket as the resource of an action. */
@@ -102,16 +108,25 @@ export class ResourceFinder {
     };
   }
 
-  /** A key of a bucket as the resource of an action. */
-  async #ofKey(facts: BucketFacts, question: Question, action: string, key: string): Promise<Resource> {
+  /** A key of a bucket, or a version of it, as the resource of an action. */
+  async #ofKey(
+    facts: BucketFacts,
+    question: Question,
+    action: string,
+    key: string,
+    versionId: string | undefined,
+  ): Promise<Resource> {
     const { bucket } = facts;
     const { caller, method } = this.#call;
     const shownAs = `${bucket.name}/${key}`;
     this.#checkPayer(facts, question, action, shownAs);
-    let found: Promise<CurrentObject | undefined> | undefined;
-    const find = (): Promise<CurrentObject | undefined> => {
+    let found: Promise<StoredVersion | undefined> | undefined;
+    const find = (): Promise<StoredVersion | undefined> => {
       this.#dependsOnObjects = true;
-      found ??= findCurrent(this.#reader, bucket.bucketId, key);
+      found ??=
+        versionId === undefined
+          ? findCurrent(this.#reader, bucket.bucketId, key)
+          : findVersion(this.#reader, bucket.bucketId, key, versionId);
       return found;
     };
     const resource = {
@@ -199,6 +214,14 @@ export class ResourceFinder {
       source: this.#buckets.source?.object,
       readTags,
     });
+  }
+
+  /** The version that the question is about; undefined: the current one. */
+  #versionIdOf({ read, permission }: Question): string | undefined {
+    const member = permission.list === undefined ? "version_id" : `${permission.list}.version_id`;
+    if (permission.list === undefined && !this.#hasMember(member)) return undefined;
+    const value = read(member);
+    return typeof value === "string" ? value : undefined;
   }
 
   #hasMember(name: string): boolean {

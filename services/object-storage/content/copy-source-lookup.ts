@@ -6,9 +6,10 @@ import type { ByteRange } from "../domain/byte-range.ts";
 import type { ChecksumAlgorithm } from "../domain/checksum-algorithm.ts";
 import type { CopyConditions } from "../domain/copy-source.ts";
 import { checkCopyConditions } from "../domain/copy-source.ts";
-import { fault } from "../faults.ts";
-import type { CurrentObject } from "../store/object.ts";
-import { findCurrent, rangesOf } from "../store/object.ts";
+import { checkVersionId, shownVersionId } from "../domain/versioning.ts";
+import { fault, invalidRequest } from "../faults.ts";
+import type { StoredVersion } from "../store/object.ts";
+import { findCurrent, findCurrentRow, findVersion, rangesOf } from "../store/object.ts";
 import type { ContentStore } from "./content-store.ts";
 import { openDigest } from "../../kit/digests/digest.ts";
 
@@ -19,21 +20,40 @@ export interface SourceContext {
   readonly signal: AbortSignal;
 }
 
+/** The version that a copy reads. */
+export interface SourceVersion extends StoredVersion {
+  /** As answers show it; undefined in a bucket that never kept versions. */
+  readonly versionId: string | undefined;
+  readonly isCurrent: boolean;
+}
+
 /**
- * The source of a copy. Fails if its bucket is no longer accessible, the key is unknown, or a condition does not hold.
+ * The source of a copy. Fails if its bucket is not accessible any more, the key or version is unknown, the version is a
+ * delete marker, or a condition does not hold.
  */
 export const findSource = async (
   reader: Reader,
   { app, access }: SourceContext,
   conditions: CopyConditions,
-): Promise<CurrentObject> => {
-  const { bucket, key } = access.source;
-  const { bucketId } = await bucket.in(reader);
-  const found = await findCurrent(reader, bucketId, key);
-  if (found === undefined) throw bucket.noSuchKey(key);
+): Promise<SourceVersion> => {
+  const { bucket, key, versionId } = access.source;
+  const { bucketId, versioning } = await bucket.in(reader);
+  checkVersionId(versioning, versionId);
+  const isNamed = versionId !== undefined && versioning !== "";
+  const found = isNamed
+    ? await findVersion(reader, bucketId, key, versionId)
+    : await findCurrent(reader, bucketId, key);
+  if (found === undefined) throw isNamed ? bucket.noSuchVersion(key, versionId) : bucket.noSuchKey(key);
+  if (found.version.isDeleteMarker)
+    throw invalidRequest("The source of a copy request may not specifically refer to a delete marker by version id.");
   const subject = { eTag: found.version.eTag, lastModifiedMs: Number(found.version.lastModifiedMs) };
   checkCopyConditions(conditions, subject, app.clock.now());
-  return found;
+  const current = isNamed ? await findCurrentRow(reader, bucketId, key) : undefined;
+  return {
+    ...found,
+    versionId: shownVersionId(versioning, found.version),
+    isCurrent: !isNamed || Number(current?.sequence) === found.sequence,
+  };
 };
 
 /** The source as it was when its content was read. Throws CONTENTION if it was replaced since. */
@@ -41,8 +61,8 @@ export const findSourceAgain = async (
   reader: Reader,
   context: SourceContext,
   conditions: CopyConditions,
-  before: CurrentObject,
-): Promise<CurrentObject> => {
+  before: StoredVersion,
+): Promise<SourceVersion> => {
   const found = await findSource(reader, context, conditions);
   if (found.sequence !== before.sequence) throw fault(ErrorReason.CONTENTION);
   return found;
@@ -51,7 +71,7 @@ export const findSourceAgain = async (
 /** The digests of a range of an object, computed from its verified bytes. */
 export const digestSource = async (
   { app, signal }: SourceContext,
-  object: CurrentObject,
+  object: StoredVersion,
   range: ByteRange,
   algorithm: ChecksumAlgorithm,
 ): Promise<{ readonly md5: Uint8Array; readonly checksum: Uint8Array }> => {

@@ -5,10 +5,12 @@ import { matchesETag } from "../domain/conditions.ts";
 import type { Instant } from "../domain/instant.ts";
 import { instantMs } from "../domain/instant.ts";
 import type { ChangeOrigin, EventOutbox } from "../events/event-outbox.ts";
+import { checkVersionId, shownVersionId } from "../domain/versioning.ts";
 import { fault } from "../faults.ts";
 import type { Bucket } from "../store/bucket.ts";
-import { findCurrent, removeNullVersion } from "../store/object.ts";
-import type { Sequences } from "../store/sequence.ts";
+import { findCurrent, findVersion } from "../store/object.ts";
+import type { VersionNumbers } from "../store/version-change.ts";
+import { putDeleteMarker, removeVersion } from "../store/version-change.ts";
 
 /** The conditions under which an object is deleted; undefined ones were not given. */
 export interface DeleteConditions {
@@ -19,29 +21,60 @@ export interface DeleteConditions {
 
 /** The part of a call's context that a deletion needs. */
 export type DeletionContext = ChangeOrigin & {
-  readonly app: { readonly clock: Clock; readonly events: EventOutbox; readonly sequences: Sequences };
+  readonly app: VersionNumbers & { readonly clock: Clock; readonly events: EventOutbox };
 };
 
-/** Deletes a key's object and announces it; does nothing for a key without one. Throws PRECONDITION_FAILED. */
-export const deleteCurrent = async (
+/** What a deletion did. */
+export interface Deletion {
+  /** The version that was removed or made, as answers show it; undefined in a bucket that never kept versions. */
+  readonly versionId: string | undefined;
+  /** That version is a delete marker. */
+  readonly isDeleteMarker: boolean;
+  /** There was something to delete, or a delete marker was made. */
+  readonly isChanged: boolean;
+}
+
+/**
+ * Deletes a key's object, or the version that is named, and announces it. Throws INVALID_VERSION_ID and
+ * PRECONDITION_FAILED.
+ */
+export const deleteVersion = async (
   transaction: Transaction,
   context: DeletionContext,
   bucket: Bucket,
   key: string,
+  versionId: string | undefined,
   conditions: DeleteConditions,
-): Promise<void> => {
-  const current = await findCurrent(transaction, bucket.bucketId, key);
-  if (current === undefined) return;
-  checkDeleteConditions(conditions, current.version);
-  const { clock, events, sequences } = context.app;
-  const nowMs = clock.now();
-  await removeNullVersion(transaction, bucket.bucketId, key, current, nowMs);
-  await events.announce(transaction, context, bucket, {
+): Promise<Deletion> => {
+  const { bucketId, versioning } = bucket;
+  checkVersionId(versioning, versionId);
+  const isNamed = versionId !== undefined && versioning !== "";
+  const found = isNamed
+    ? await findVersion(transaction, bucketId, key, versionId)
+    : await findCurrent(transaction, bucketId, key);
+  if (found !== undefined) checkDeleteConditions(conditions, found.version);
+
+  const nowMs = context.app.clock.now();
+  if (!isNamed && versioning !== "") {
+    const marker = await putDeleteMarker(transaction, context.app, bucket, key, bucket.accountId, nowMs);
+    const shownId = shownVersionId(versioning, marker);
+    const { sequence } = marker;
+    const change = { kind: "marker-created", key, versionId: shownId, sequence, timeMs: nowMs } as const;
+    await context.app.events.announce(transaction, context, bucket, change);
+    return { versionId: shownId, isDeleteMarker: true, isChanged: true };
+  }
+
+  const shownId = isNamed ? versionId : undefined;
+  if (found === undefined) return { versionId: shownId, isDeleteMarker: false, isChanged: false };
+  await removeVersion(transaction, bucket, key, found, nowMs);
+  await context.app.events.announce(transaction, context, bucket, {
     kind: "deleted",
     key,
-    sequence: await sequences.next(transaction, current.sequence),
+    versionId: shownId,
+    sequence: await context.app.sequences.next(transaction, found.sequence),
     timeMs: nowMs,
   });
+  return { versionId: shownId, isDeleteMarker: found.version.isDeleteMarker, isChanged: true };
 };
 
 const checkDeleteConditions = (

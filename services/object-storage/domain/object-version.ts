@@ -32,15 +32,6 @@ export interface ReadSelection {
 const defaultContentType = "binary/octet-stream";
 const partialContent = 206;
 
-/** The id of a version that was stored without versioning. */
-export const nullVersionId = "null";
-
-/** Throws INVALID_VERSION_ID for a version that an object of a bucket without versioning cannot have. */
-export const checkVersionId = (versionId: string | undefined, argumentName = "versionId"): void => {
-  if (versionId !== undefined && versionId !== nullVersionId)
-    throw fault(ErrorReason.INVALID_VERSION_ID, { argument_name: argumentName, argument_value: versionId });
-};
-
 /** Throws INVALID_REQUEST for a request that asks for a part and for a range. */
 export const checkPartAndRange = (request: { readonly range?: string; readonly partNumber?: number }): void => {
   if (request.range !== undefined && request.partNumber !== undefined)

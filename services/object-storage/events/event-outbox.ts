@@ -18,6 +18,8 @@ export type ObjectChange = ObjectCreated | ObjectDeleted | ObjectTagged;
 
 interface ChangeBase {
   readonly key: string;
+  /** As answers show it. Undefined: the bucket never kept versions. */
+  readonly versionId: string | undefined;
   readonly sequence: number;
   readonly timeMs: number;
 }
@@ -29,7 +31,7 @@ interface ObjectCreated extends ChangeBase {
 }
 
 interface ObjectDeleted extends ChangeBase {
-  readonly kind: "deleted";
+  readonly kind: "deleted" | "marker-created";
 }
 
 interface ObjectTagged extends ChangeBase {
@@ -50,6 +52,7 @@ export const createEventOutbox = (jobs: Pick<Jobs, "enqueue">): EventOutbox => (
     if (configuration?.eventBridgeConfiguration === undefined) return;
     const record = create(ObjectEventRecordSchema, {
       ...describe(change),
+      versionId: change.versionId ?? "",
       occurredMs: BigInt(change.timeMs),
       bucket: bucket.name,
       key: change.key,
@@ -77,6 +80,8 @@ const describe = (change: ObjectChange) => {
       return { detailType: "Object Created", sizeBytes: BigInt(change.sizeBytes), eTag: change.eTag };
     case "deleted":
       return { detailType: "Object Deleted", deletionType: "Permanently Deleted" };
+    case "marker-created":
+      return { detailType: "Object Deleted", deletionType: "Delete Marker Created" };
     case "tagged":
       return { detailType: "Object Tags Added", eTag: change.eTag };
     case "untagged":

@@ -1,26 +1,20 @@
 /** Access control lists of buckets and objects. They are stored only where ACLs count. */
 import type { AclRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
-import type {
-  GetObjectAclRequest,
-  PutObjectAclRequest,
-} from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
-import type { Reader } from "../../kit/store/store.ts";
-import type { Application, BucketContext, Operation } from "../application.ts";
+import type { Application, Operation } from "../application.ts";
+import { openVersion } from "../content/version-lookup.ts";
 import type { AclGroup } from "../domain/acl.ts";
 import { groupUris } from "../domain/acl.ts";
 import type { AclMembers, RequestedAcl } from "../domain/acl-request.ts";
 import { readAcl } from "../domain/acl-request.ts";
 import { planAcl } from "../domain/object-acl.ts";
-import { checkVersionId } from "../domain/object-version.ts";
 import { ownerOf } from "../domain/owner.ts";
 import { hasAcls, ownerNow } from "../domain/ownership.ts";
+import { checkVersionId, shownVersionId } from "../domain/versioning.ts";
 import { fault } from "../faults.ts";
 import { revisionDigits } from "../limits.ts";
-import type { Bucket } from "../store/bucket.ts";
 import { changeRules } from "../store/bucket.ts";
-import type { CurrentObject } from "../store/object.ts";
-import { findCurrent, putAcl } from "../store/object.ts";
+import { putAcl } from "../store/version-change.ts";
 
 /** Returns the ACL of a bucket; where ACLs are off, the owner's full control. */
 export const getBucketAcl: Operation<"getBucketAcl"> = async (_request, { app, access }) => {
@@ -47,39 +41,38 @@ export const putBucketAcl: Operation<"putBucketAcl"> = async (request, { app, ac
 
 /**
  * Returns the ACL of an object; where ACLs are off, the full control of the bucket's owner. Checks, in order:
- *  1. the version id is one that an object can have;
- *  2. the key exists.
+ *  1. the version exists, see `openVersion`.
  */
 export const getObjectAcl: Operation<"getObjectAcl"> = async (request, context) => {
-  checkVersionId(request.versionId);
   const { app } = context;
-  const { bucket, current } = await app.store.read((reader) => getCurrent(reader, request, context));
-  const { ownerAccountId, acl } = current.version;
+  const { bucket, found } = await app.store.read((reader) => openVersion(reader, context, request));
+  const { ownerAccountId, acl } = found.version;
   return describeAcl(app, ownerNow(bucket, ownerAccountId), hasAcls(bucket) ? acl : undefined);
 };
 
 /**
  * Replaces the ACL of an object. Repeating it changes nothing. Checks, in order:
- *  1. the version id is one that an object can have;
+ *  1. the version id is one that the bucket can have;
  *  2. the ACL, as `putBucketAcl` does first;
- *  3. the key exists;
+ *  3. the version exists, see `openVersion`;
  *  4. the bucket accepts the ACL, as `putBucketAcl` does.
  */
 export const putObjectAcl: Operation<"putObjectAcl"> = async (request, context) => {
-  checkVersionId(request.versionId);
   const { app, access } = context;
+  checkVersionId(access.bucket.known.versioning, request.versionId);
   const requested = requiredAcl(request, app);
   await app.store.transact(async (transaction) => {
-    const { bucket, current } = await getCurrent(transaction, request, context);
-    const { ownerAccountId, eTag } = current.version;
+    const { bucket, found } = await openVersion(transaction, context, request);
+    const { ownerAccountId, eTag } = found.version;
     const acl = planAcl(access.bucket.aclRules(bucket), ownerNow(bucket, ownerAccountId), requested);
     // Where ACLs are off, the one that counts again when they are turned on stays as it is.
     if (!hasAcls(bucket)) return;
-    putAcl(transaction, bucket.bucketId, request.key, current, acl);
+    putAcl(transaction, bucket.bucketId, request.key, found, acl);
     await app.events.announce(transaction, context, bucket, {
       kind: "acl-changed",
       key: request.key,
-      sequence: current.sequence,
+      versionId: shownVersionId(bucket.versioning, found.version),
+      sequence: found.sequence,
       eTag,
       timeMs: app.clock.now(),
     });
@@ -91,17 +84,6 @@ const requiredAcl = (request: AclMembers, app: Application): RequestedAcl => {
   const requested = readAcl(request, app.accounts);
   if (requested === undefined) throw fault(ErrorReason.MISSING_SECURITY_HEADER, { missing_header_name: "x-svc-acl" });
   return requested;
-};
-
-const getCurrent = async (
-  reader: Reader,
-  { key }: GetObjectAclRequest | PutObjectAclRequest,
-  { access }: BucketContext,
-): Promise<{ readonly bucket: Bucket; readonly current: CurrentObject }> => {
-  const bucket = await access.bucket.in(reader);
-  const current = await findCurrent(reader, bucket.bucketId, key);
-  if (current === undefined) throw access.bucket.noSuchKey(key);
-  return { bucket, current };
 };
 
 const describeAcl = (app: Application, accountId: string, acl: AclRecord | undefined) => {

@@ -4,21 +4,21 @@ import { ServiceError } from "../../kit/faults/service-error.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 import { accessDenied } from "../access/named-buckets.ts";
 import type { BucketContext, Operation } from "../application.ts";
-import { deleteCurrent } from "../content/deletion.ts";
+import type { Deletion } from "../content/deletion.ts";
+import { deleteVersion } from "../content/deletion.ts";
 import { checkKey } from "../domain/object-attributes.ts";
-import { checkVersionId } from "../domain/object-version.ts";
 import { checkOffered } from "../domain/offer.ts";
 import { fault } from "../faults.ts";
 import { limits } from "../limits.ts";
 import type { Bucket } from "../store/bucket.ts";
 
 type Outcome =
-  | { readonly deleted: ObjectIdentifier }
+  | { readonly deleted: ObjectIdentifier; readonly deletion: Deletion }
   | { readonly refused: ServiceError; readonly of: ObjectIdentifier };
 
 /**
- * Deletes up to 1,000 objects, each on its own. Succeeds for keys without an object, so repeating it succeeds. The
- * refusal of one object is returned next to those that are deleted. Checks, in order:
+ * Deletes up to 1,000 objects or versions, each on its own. Succeeds for keys without an object, not for unknown
+ * versions. The refusal of one object is returned next to those that are deleted. Checks, in order:
  *  1. the request asks for nothing that is not offered;
  *  2. the list is not empty, not too long, and each entry has a key;
  *  3. for each object: the caller may delete it, the key's length, the version id, the conditions.
@@ -40,7 +40,13 @@ export const deleteObjects: Operation<"deleteObjects"> = async (request, context
           for (const [index, object] of batch.entries())
             done.push(
               context.access.refusedElements.has(at + index)
-                ? { refused: accessDenied("DeleteObject", `${bucket.name}/${object.key ?? ""}`), of: object }
+                ? {
+                    refused: accessDenied(
+                      object.versionId === undefined ? "DeleteObject" : "DeleteObjectVersion",
+                      `${bucket.name}/${object.key ?? ""}`,
+                    ),
+                    of: object,
+                  }
                 : await deleteOne(transaction, context, bucket, object),
             );
           return done;
@@ -52,7 +58,7 @@ export const deleteObjects: Operation<"deleteObjects"> = async (request, context
 
   return {
     deleted: outcomes.flatMap((outcome) =>
-      "deleted" in outcome && !quiet ? [{ key: outcome.deleted.key, versionId: outcome.deleted.versionId }] : [],
+      "deleted" in outcome && !quiet ? [describeDeleted(outcome.deleted, outcome.deletion)] : [],
     ),
     errors: outcomes.flatMap((outcome) =>
       "refused" in outcome
@@ -69,6 +75,12 @@ export const deleteObjects: Operation<"deleteObjects"> = async (request, context
   };
 };
 
+const describeDeleted = ({ key, versionId }: ObjectIdentifier, deletion: Deletion) => ({
+  key,
+  versionId,
+  ...(deletion.isDeleteMarker && { deleteMarker: true, deleteMarkerVersionId: deletion.versionId }),
+});
+
 const deleteOne = async (
   transaction: Transaction,
   context: BucketContext,
@@ -77,13 +89,14 @@ const deleteOne = async (
 ): Promise<Outcome> => {
   try {
     checkKey(object.key ?? "");
-    checkVersionId(object.versionId);
-    await deleteCurrent(transaction, context, bucket, object.key ?? "", {
+    const deletion = await deleteVersion(transaction, context, bucket, object.key ?? "", object.versionId, {
       ifMatch: object.eTag,
       ifMatchSize: object.size,
       ifMatchLastModifiedTime: object.lastModifiedTime,
     });
-    return { deleted: object };
+    if (object.versionId !== undefined && bucket.versioning !== "" && !deletion.isChanged)
+      throw fault(ErrorReason.NO_SUCH_VERSION, { key: object.key ?? "", version_id: object.versionId });
+    return { deleted: object, deletion };
   } catch (error) {
     if (error instanceof ServiceError) return { refused: error, of: object };
     throw error;

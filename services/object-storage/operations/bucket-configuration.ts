@@ -124,7 +124,6 @@ export const bucketConfigurations = {
   getBucketNotificationConfiguration: gets(notification),
   getBucketAccelerateConfiguration: fixed({}),
   getBucketLogging: fixed({}),
-  getBucketVersioning: fixed({}),
   getBucketEncryption: absent(ErrorReason.ENCRYPTION_CONFIGURATION_NOT_FOUND),
   deleteBucketEncryption: deleted,
   getBucketLifecycle: absent(ErrorReason.NO_SUCH_LIFECYCLE_CONFIGURATION),

@@ -66,6 +66,7 @@ export const createBucket: Operation<"createBucket"> = async (request, { app, ca
     ...rulesOfNew(ownership),
     acl,
     accessRevision: "",
+    versioning: "" as const,
   };
   await app.store.transact(async (transaction) => {
     const existing = await findBucket(transaction, name);

@@ -15,12 +15,14 @@ import type { PlannedOwner } from "../domain/object-acl.ts";
 import { planNewObject } from "../domain/object-acl.ts";
 import type { ObjectAttributes } from "../domain/object-attributes.ts";
 import { checkKey, planAttributes } from "../domain/object-attributes.ts";
-import { checkVersionId, describeChecksum } from "../domain/object-version.ts";
+import { describeChecksum } from "../domain/object-version.ts";
 import { checkOffered } from "../domain/offer.ts";
+import { checkVersionId, shownVersionId } from "../domain/versioning.ts";
 import { fault, invalidRequest } from "../faults.ts";
 import { shareExtents } from "../store/blob.ts";
-import type { CurrentObject } from "../store/object.ts";
-import { findCurrentRow, putNullVersion } from "../store/object.ts";
+import type { StoredVersion } from "../store/object.ts";
+import { findCurrentRow } from "../store/object.ts";
+import { putVersion } from "../store/version-change.ts";
 
 /**
  * Copies an object in one transaction that adds references and copies no bytes. ETag and parts are the source's; so is
@@ -28,11 +30,11 @@ import { findCurrentRow, putNullVersion } from "../store/object.ts";
  *  1. the key is not too long;
  *  2. the request asks for nothing that is not offered;
  *  3. its ACL is valid, see `readAcl`, and one that the bucket accepts, see `planNewObject`;
- *  4. the source's version id is one that an object can have;
+ *  4. the source's version id is one that its bucket can have;
  *  5. metadata, headers, tags, storage class and checksum algorithm are valid;
  *  6. the source's key exists, and the conditions on it hold;
  *  7. the source is not too large;
- *  8. a copy of an object to itself changes something;
+ *  8. a copy of a current object to itself changes something;
  *  9. the conditions on the destination hold.
  */
 export const copyObject: Operation<"copyObject"> = async (request, context) => {
@@ -41,17 +43,17 @@ export const copyObject: Operation<"copyObject"> = async (request, context) => {
   checkOffered(request);
   const requestedAcl = readAcl(request, app.accounts);
   planNewObject(access.bucket.aclRules(access.bucket.known), context.caller, requestedAcl);
-  checkVersionId(access.source.versionId);
+  checkVersionId(access.source.bucket.known.versioning, access.source.versionId);
   const attributes = planAttributes(request);
   const algorithm = readAlgorithm(request.checksumAlgorithm);
   const found = await app.store.read((reader) => findSource(reader, context, request));
   checkSize(found.version, app.limits.copyBytesMax);
-  if (access.source.bucket.name === request.bucket && access.source.key === request.key)
+  if (found.isCurrent && access.source.bucket.name === request.bucket && access.source.key === request.key)
     checkChange(request, found.version);
   const checksum = await checksumOf(context, found, algorithm);
 
   const nowMs = app.clock.now();
-  const version = await app.store.transact(
+  const { version, versionId } = await app.store.transact(
     async (transaction) => {
       const bucket = await access.bucket.in(transaction);
       const current = await findSourceAgain(transaction, context, request, found);
@@ -61,21 +63,25 @@ export const copyObject: Operation<"copyObject"> = async (request, context) => {
       const owner = planNewObject(access.bucket.aclRules(bucket), context.caller, requestedAcl);
       const copy = copyOf(current.version, request, attributes, checksum, owner, nowMs);
       await shareExtents(transaction, copy.extents);
-      const sequence = await putNullVersion(transaction, app.sequences, bucket.bucketId, request.key, copy, nowMs);
+      const made = await putVersion(transaction, app, bucket, request.key, copy, nowMs);
+      const shownId = shownVersionId(bucket.versioning, made);
       await app.events.announce(transaction, context, bucket, {
         kind: "created",
         key: request.key,
         sizeBytes: Number(copy.sizeBytes),
         eTag: copy.eTag,
-        sequence,
+        versionId: shownId,
+        sequence: made.sequence,
         timeMs: nowMs,
       });
-      return copy;
+      return { version: copy, versionId: shownId };
     },
     { signal: context.signal },
   );
 
   return {
+    versionId,
+    copySourceVersionId: found.versionId,
     copyObjectResult: {
       eTag: quoteETag(version.eTag),
       lastModified: instant(nowMs),
@@ -89,7 +95,7 @@ type Checksum = Pick<ChecksumRecord, "algorithm" | "type" | "value">;
 /** The source's checksum, or that of another algorithm if one is named. */
 const checksumOf = async (
   context: CopyContext,
-  source: CurrentObject,
+  source: StoredVersion,
   algorithm: ChecksumAlgorithm | undefined,
 ): Promise<Checksum | undefined> => {
   const { checksum, sizeBytes } = source.version;

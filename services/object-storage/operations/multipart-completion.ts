@@ -15,10 +15,12 @@ import type { UploadChecksum } from "../domain/multipart-checksum.ts";
 import type { CompletedObject, DigestOf, ListedPart } from "../domain/multipart-completion.ts";
 import { checkCompletion, chooseParts, completeObject, readPartList } from "../domain/multipart-completion.ts";
 import { checkOffered } from "../domain/offer.ts";
+import { shownVersionId } from "../domain/versioning.ts";
 import { fault } from "../faults.ts";
 import type { Bucket } from "../store/bucket.ts";
-import { findCurrentRow, putNullVersion } from "../store/object.ts";
+import { findCurrentRow } from "../store/object.ts";
 import { endUpload, findFinishedUpload, findUpload, putFinishedUpload, readAllParts } from "../store/upload.ts";
+import { putVersion } from "../store/version-change.ts";
 
 /**
  * Makes one object of an upload's parts, in one transaction that moves references and no bytes; parts that are not
@@ -44,7 +46,7 @@ export const completeMultipartUpload: Operation<"completeMultipartUpload"> = asy
       if (upload !== undefined) return finish(transaction, context, request, bucket, upload, listed);
       const before = await findFinishedUpload(transaction, reference);
       if (before === undefined) throw fault(ErrorReason.NO_SUCH_UPLOAD, { upload_id: request.uploadId });
-      return { eTag: before.eTag, checksum: before.checksum, parts: Number(before.eTag.split("-").at(-1)) };
+      return { ...before, parts: Number(before.eTag.split("-").at(-1)) };
     },
     { signal: context.signal },
   );
@@ -54,6 +56,7 @@ export const completeMultipartUpload: Operation<"completeMultipartUpload"> = asy
     bucket: request.bucket,
     key: request.key,
     eTag: quoteETag(finished.eTag),
+    versionId: finished.versionId || undefined,
     ...describeChecksum(finished.checksum, finished.parts),
   };
 };
@@ -79,10 +82,12 @@ const finish = async (
   const kept = new Set(listed.map((part) => part.partNumber));
   await endUpload(transaction, reference, stored, (partNumber) => kept.has(partNumber), nowMs);
   const version = versionOf(upload, object, checksum, nowMs);
-  const sequence = await putNullVersion(transaction, app.sequences, bucket.bucketId, request.key, version, nowMs);
+  const made = await putVersion(transaction, app, bucket, request.key, version, nowMs);
+  const versionId = shownVersionId(bucket.versioning, made);
   putFinishedUpload(transaction, reference, {
     finishedMs: BigInt(nowMs),
     eTag: object.eTag,
+    versionId: versionId ?? "",
     checksum: version.checksum as FinishedUploadRecord["checksum"],
   });
   await app.events.announce(transaction, context, bucket, {
@@ -90,10 +95,11 @@ const finish = async (
     key: request.key,
     sizeBytes: object.sizeBytes,
     eTag: object.eTag,
-    sequence,
+    versionId,
+    sequence: made.sequence,
     timeMs: nowMs,
   });
-  return { eTag: object.eTag, checksum: version.checksum, parts: object.parts.length };
+  return { eTag: object.eTag, versionId: versionId ?? "", checksum: version.checksum, parts: object.parts.length };
 };
 
 /**

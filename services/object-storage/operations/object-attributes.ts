@@ -1,13 +1,14 @@
 import type { VersionRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import type { GetObjectAttributesRequest } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import type { Operation } from "../application.ts";
+import { openVersion } from "../content/version-lookup.ts";
 import { checksumMembers, encodeDigest, findChecksumAlgorithm } from "../domain/checksum-algorithm.ts";
 import { instant } from "../domain/instant.ts";
-import { checkVersionId, describeChecksum } from "../domain/object-version.ts";
+import { describeChecksum } from "../domain/object-version.ts";
 import { checkOffered } from "../domain/offer.ts";
+import { shownVersionId } from "../domain/versioning.ts";
 import { invalidArgument } from "../faults.ts";
 import { limits } from "../limits.ts";
-import { findCurrent } from "../store/object.ts";
 
 const knownAttributes = new Set(["ETag", "Checksum", "ObjectParts", "StorageClass", "ObjectSize"]);
 
@@ -15,25 +16,20 @@ const knownAttributes = new Set(["ETag", "Checksum", "ObjectParts", "StorageClas
  * Returns the attributes of an object that the request names. Checks, in order:
  *  1. the request asks for nothing that is not offered;
  *  2. the attributes are known;
- *  3. the version id is one that an object can have;
- *  4. the key exists.
+ *  3. the version exists, see `openVersion`.
  */
-export const getObjectAttributes: Operation<"getObjectAttributes"> = async (request, { app, access }) => {
+export const getObjectAttributes: Operation<"getObjectAttributes"> = async (request, context) => {
   checkOffered(request);
   for (const attribute of request.objectAttributes)
     if (!knownAttributes.has(attribute))
       throw invalidArgument("x-svc-object-attributes", attribute, "Invalid attribute name specified.");
-  checkVersionId(request.versionId);
-  const { version } = await app.store.read(async (reader) => {
-    const { bucketId } = await access.bucket.in(reader);
-    const found = await findCurrent(reader, bucketId, request.key);
-    if (found === undefined) throw access.bucket.noSuchKey(request.key);
-    return found;
-  });
+  const { bucket, found } = await context.app.store.read((reader) => openVersion(reader, context, request));
+  const { version } = found;
 
   const named = new Set(request.objectAttributes);
   return {
     lastModified: instant(Number(version.lastModifiedMs)),
+    versionId: shownVersionId(bucket.versioning, version),
     eTag: named.has("ETag") ? version.eTag : undefined,
     checksum: named.has("Checksum") ? describeChecksum(version) : undefined,
     objectParts: named.has("ObjectParts") ? describeParts(version, request) : undefined,

@@ -1,16 +1,19 @@
 import type { CurrentVersionRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
+import type { Reader } from "../../kit/store/store.ts";
 import type { Application, BucketContext, Operation } from "../application.ts";
 import { quoteETag } from "../domain/conditions.ts";
 import { instant } from "../domain/instant.ts";
 import type { ListingPage } from "../domain/listing.ts";
 import { encodeListed, listPage } from "../domain/listing.ts";
-import { checkVersionId, nullVersionId } from "../domain/object-version.ts";
 import { ownerOf } from "../domain/owner.ts";
 import { ownerNow } from "../domain/ownership.ts";
+import { checkVersionId, findSequence, nullVersionId } from "../domain/versioning.ts";
 import { invalidArgument } from "../faults.ts";
 import { limits } from "../limits.ts";
 import type { Bucket } from "../store/bucket.ts";
-import { readCurrentRows } from "../store/object.ts";
+import { findNewest, findNullSequence, readCurrentRows } from "../store/object.ts";
+import type { VersionRow } from "../store/version-listing.ts";
+import { readVersionRows } from "../store/version-listing.ts";
 
 /**
  * Lists the objects of a bucket in the byte order of their keys. A continuation token continues exactly after the page
@@ -63,33 +66,79 @@ export const listObjects: Operation<"listObjects"> = async (request, context) =>
 };
 
 /**
- * Lists the versions of a bucket in the byte order of their keys. Without versioning each object has one, the null
- * version, which is its latest, and no key has a delete marker; a version id marker therefore adds nothing to its key
- * marker. Checks, in order:
+ * Lists the versions and delete markers of a bucket in the byte order of their keys, the newest of a key first. The
+ * markers of a page continue exactly after the page before it, also when what they name was removed. Checks, in order:
  *  1. a version id marker comes with a key marker;
- *  2. it is one that an object can have.
+ *  2. it is one that the bucket can have.
  */
-export const listObjectVersions: Operation<"listObjectVersions"> = async (request, context) => {
+export const listObjectVersions: Operation<"listObjectVersions"> = async (request, { app, access }) => {
   const { prefix = "", delimiter = "", keyMarker = "", versionIdMarker = "" } = request;
   checkVersionIdMarker(keyMarker, versionIdMarker);
   const maxKeys = pageSizeOf(request);
-  const page = await readPage(context, { prefix, delimiter, start: keyMarker, entriesMax: maxKeys });
+  const { bucket, page, older } = await app.store.read(async (reader) => {
+    const opened = await access.bucket.in(reader);
+    const { bucketId, versioning } = opened;
+    if (versionIdMarker !== "") checkVersionId(versioning, versionIdMarker, "version-id-marker");
+    const sequence =
+      versionIdMarker === "" ? undefined : await markerSequence(reader, bucketId, keyMarker, versionIdMarker);
+    const start = { name: keyMarker, position: { key: keyMarker, sequence } };
+    const found = await listPage({ prefix, delimiter, start, entriesMax: maxKeys }, (seek, limit) =>
+      readVersionRows(reader, bucketId, prefix, seek, limit),
+    );
+    const [first] = found.entries;
+    const newest = first?.name === keyMarker ? await findNewest(reader, bucketId, keyMarker) : undefined;
+    const isOlder = first?.kind === "row" && newest !== undefined && newest.sequence !== first.row.sequence;
+    return { bucket: opened, page: found, older: isOlder ? keyMarker : undefined };
+  });
 
   const listed = encodeListed(request.encodingType);
   const last = page.isTruncated ? page.entries.at(-1) : undefined;
-  const { contents, ...described } = describePage(page, listed, context.app);
+  const rows = page.entries.flatMap((entry, index) => {
+    if (entry.kind !== "row") return [];
+    const before = page.entries[index - 1];
+    const isLatest = before === undefined ? entry.name !== older : before.name !== entry.name;
+    return [describeVersionRow(listed(entry.name), entry.row, isLatest, bucket, app)];
+  });
   return {
-    ...described,
-    versions: contents.map((version) => ({ ...version, versionId: nullVersionId, isLatest: true })),
+    versions: rows.flatMap(({ version }) => version ?? []),
+    deleteMarkers: rows.flatMap(({ deleteMarker }) => deleteMarker ?? []),
+    commonPrefixes: commonPrefixesOf(page, listed),
+    isTruncated: page.isTruncated,
     name: request.bucket,
     prefix: listed(prefix),
     delimiter: delimiter === "" ? undefined : listed(delimiter),
     keyMarker: listed(keyMarker),
     versionIdMarker,
     nextKeyMarker: last === undefined ? undefined : listed(last.name),
-    nextVersionIdMarker: last?.kind === "row" ? nullVersionId : undefined,
+    nextVersionIdMarker: last?.kind === "row" ? last.row.versionId || nullVersionId : undefined,
     maxKeys,
     encodingType: request.encodingType,
+  };
+};
+
+/** The sequence after which a page begins. A null version that was removed says nothing, so its key begins again. */
+const markerSequence = async (reader: Reader, bucketId: string, key: string, versionId: string): Promise<number> =>
+  (versionId === nullVersionId ? await findNullSequence(reader, bucketId, key) : findSequence(versionId)) ?? Infinity;
+
+const describeVersionRow = (key: string, row: VersionRow, isLatest: boolean, bucket: Bucket, app: Application) => {
+  const described = {
+    key,
+    versionId: row.versionId || nullVersionId,
+    isLatest,
+    lastModified: instant(Number(row.lastModifiedMs)),
+    owner: ownerOf(app, ownerNow(bucket, row.ownerAccountId)),
+  };
+  if (row.isDeleteMarker) return { deleteMarker: described };
+  const { checksum } = row;
+  return {
+    version: {
+      ...described,
+      eTag: quoteETag(row.eTag),
+      checksumAlgorithm: checksum === undefined ? [] : [checksum.algorithm],
+      checksumType: checksum?.type,
+      size: row.sizeBytes,
+      storageClass: row.storageClass,
+    },
   };
 };
 
@@ -101,7 +150,6 @@ const checkVersionIdMarker = (keyMarker: string, versionIdMarker: string): void 
       versionIdMarker,
       "A version-id marker cannot be specified without a key marker.",
     );
-  checkVersionId(versionIdMarker, "version-id-marker");
 };
 
 /** The keys of a page: as many as the request asks for, at most and by default 1,000. */
@@ -136,10 +184,11 @@ const describePage = (page: BucketPage, listed: (text: string) => string, app: A
   contents: page.entries.flatMap((entry) =>
     entry.kind === "row" ? [describeRow(listed(entry.name), entry.row, page.bucket, app)] : [],
   ),
-  commonPrefixes: page.entries.flatMap((entry) =>
-    entry.kind === "common-prefix" ? [{ prefix: listed(entry.name) }] : [],
-  ),
+  commonPrefixes: commonPrefixesOf(page, listed),
 });
+
+const commonPrefixesOf = (page: ListingPage<unknown>, listed: (text: string) => string) =>
+  page.entries.flatMap((entry) => (entry.kind === "common-prefix" ? [{ prefix: listed(entry.name) }] : []));
 
 const describeRow = (key: string, row: CurrentVersionRecord, bucket: Bucket, app: Application | undefined) => ({
   key,

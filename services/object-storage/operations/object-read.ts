@@ -5,21 +5,23 @@ import type {
 } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import type { Reader } from "../../kit/store/store.ts";
 import type { BucketContext, Operation } from "../application.ts";
+import { openVersion } from "../content/version-lookup.ts";
 import { evaluateReadConditions, quoteETag } from "../domain/conditions.ts";
 import { instantMs } from "../domain/instant.ts";
 import type { ReadSelection } from "../domain/object-version.ts";
 import {
   checkOverrides,
   checkPartAndRange,
-  checkVersionId,
   describeReadChecksum,
   describeVersion,
   selectContent,
 } from "../domain/object-version.ts";
 import { checkOffered } from "../domain/offer.ts";
 import { fault } from "../faults.ts";
-import type { CurrentObject } from "../store/object.ts";
-import { findCurrent, rangesOf } from "../store/object.ts";
+import { shownVersionId } from "../domain/versioning.ts";
+import type { Bucket } from "../store/bucket.ts";
+import type { StoredVersion } from "../store/object.ts";
+import { rangesOf } from "../store/object.ts";
 
 type ReadRequest = GetObjectRequest | HeadObjectRequest;
 
@@ -28,8 +30,8 @@ type ReadRequest = GetObjectRequest | HeadObjectRequest;
  *  1. the request asks for nothing that is not offered;
  *  2. it does not ask for a part and a range;
  *  3. headers can hold its overrides;
- *  4. the version id is one that an object can have;
- *  5. the key exists;
+ *  4. the version id is one that the bucket can have;
+ *  5. the key or the version exists and is no delete marker;
  *  6. the conditions hold;
  *  7. the object has the part or range.
  */
@@ -37,7 +39,7 @@ export const getObject: Operation<"getObject"> = async function* (request, conte
   const { app } = context;
   checkRead(request);
 
-  const { found, selection, ranges } = await app.store.read(async (reader) => {
+  const { ranges, ...read } = await app.store.read(async (reader) => {
     const opened = await openForRead(reader, request, context);
     return { ...opened, ranges: await rangesOf(reader, opened.found.version, opened.selection.range) };
   });
@@ -45,7 +47,7 @@ export const getObject: Operation<"getObject"> = async function* (request, conte
   const pieces = app.content.read(ranges);
   try {
     const first = await pieces.next();
-    yield { ...describe(request, found, selection), body: first.done === true ? undefined : first.value };
+    yield { ...describe(request, read), body: first.done === true ? undefined : first.value };
     for await (const piece of pieces) yield { body: piece };
   } finally {
     await pieces.return(undefined);
@@ -55,34 +57,33 @@ export const getObject: Operation<"getObject"> = async function* (request, conte
 /** Returns everything about an object but its content. Checks the same as getObject. */
 export const headObject: Operation<"headObject"> = async (request, context) => {
   checkRead(request);
-  const { found, selection } = await context.app.store.read((reader) => openForRead(reader, request, context));
-  return describe(request, found, selection);
+  return describe(request, await context.app.store.read((reader) => openForRead(reader, request, context)));
 };
+
+/** What is read, and its bucket. */
+interface OpenedObject {
+  readonly bucket: Bucket;
+  readonly found: StoredVersion;
+  readonly selection: ReadSelection;
+}
 
 /** The checks that need only the request. */
 const checkRead = (request: ReadRequest): void => {
   checkOffered(request);
   checkPartAndRange(request);
   checkOverrides(request);
-  checkVersionId(request.versionId);
 };
 
-const openForRead = async (
-  reader: Reader,
-  request: ReadRequest,
-  context: BucketContext,
-): Promise<{ readonly found: CurrentObject; readonly selection: ReadSelection }> => {
-  const { bucketId } = await context.access.bucket.in(reader);
-  const found = await findCurrent(reader, bucketId, request.key);
-  if (found === undefined) throw context.access.bucket.noSuchKey(request.key);
-  checkConditions(request, found, context);
-  return { found, selection: selectContent(found.version, request) };
+const openForRead = async (reader: Reader, request: ReadRequest, context: BucketContext): Promise<OpenedObject> => {
+  const opened = await openVersion(reader, context, request);
+  checkConditions(request, opened.found, context);
+  return { ...opened, selection: selectContent(opened.found.version, request) };
 };
 
 /** Throws PRECONDITION_FAILED, or NOT_MODIFIED with the validators that a cache needs as headers. */
 const checkConditions = (
   request: ReadRequest,
-  { version }: CurrentObject,
+  { version }: StoredVersion,
   { app, responseHeader }: BucketContext,
 ): void => {
   const { ifMatch, ifNoneMatch, ifModifiedSince, ifUnmodifiedSince } = request;
@@ -106,10 +107,11 @@ const checkConditions = (
   }
 };
 
-const describe = (request: ReadRequest, { version }: CurrentObject, selection: ReadSelection) => {
+const describe = (request: ReadRequest, { bucket, found: { version }, selection }: OpenedObject) => {
   return {
     ...describeVersion(version, request),
     ...(request.checksumMode === "ENABLED" ? describeReadChecksum(version, request, selection) : {}),
+    versionId: shownVersionId(bucket.versioning, version),
     contentLength: BigInt(selection.range.lengthBytes),
     contentRange: selection.contentRange,
     partsCount: selection.partsCount,

@@ -4,7 +4,7 @@ import type { Reader } from "../../kit/store/store.ts";
 import type { BucketContext, Operation } from "../application.ts";
 import type { ReceivedContent } from "../content/content-store.ts";
 import { checkDeclaredSize } from "../content/content-verifier.ts";
-import { deleteCurrent } from "../content/deletion.ts";
+import { deleteVersion } from "../content/deletion.ts";
 import { openIncoming } from "../content/incoming.ts";
 import { readAcl } from "../domain/acl-request.ts";
 import { checksumMembers, encodeDigest } from "../domain/checksum-algorithm.ts";
@@ -12,12 +12,13 @@ import { evaluateWriteConditions, quoteETag } from "../domain/conditions.ts";
 import { planChecksums } from "../domain/expected-checksums.ts";
 import { planNewObject } from "../domain/object-acl.ts";
 import { checkKey, planAttributes } from "../domain/object-attributes.ts";
-import { checkVersionId } from "../domain/object-version.ts";
 import { checkOffered } from "../domain/offer.ts";
+import { shownVersionId } from "../domain/versioning.ts";
 import { fault } from "../faults.ts";
 import { adoptBlob } from "../store/blob.ts";
 import type { Bucket } from "../store/bucket.ts";
-import { findCurrentRow, putNullVersion } from "../store/object.ts";
+import { findCurrentRow } from "../store/object.ts";
+import { putVersion } from "../store/version-change.ts";
 
 /**
  * Stores an object whole. Once answered it survives a crash and every later read sees it; repeating it stores the same
@@ -50,7 +51,7 @@ export const putObject: Operation<"putObject"> = async (requests, context) => {
   const commit = async (content: ReceivedContent) => {
     const nowMs = app.clock.now();
     const eTag = Buffer.from(content.md5).toString("hex");
-    await app.store.transact(
+    const versionId = await app.store.transact(
       async (transaction) => {
         const bucket = await bucketForWrite(transaction, head, context);
         const { ownerAccountId, acl } = planNewObject(access.bucket.aclRules(bucket), context.caller, requestedAcl);
@@ -67,20 +68,24 @@ export const putObject: Operation<"putObject"> = async (requests, context) => {
           checksum: { ...content.checksum, type: "FULL_OBJECT" },
           extents: adoptBlob(transaction, content.blob),
         };
-        const sequence = await putNullVersion(transaction, app.sequences, bucket.bucketId, head.key, version, nowMs);
+        const made = await putVersion(transaction, app, bucket, head.key, version, nowMs);
+        const shownId = shownVersionId(bucket.versioning, made);
         await app.events.announce(transaction, context, bucket, {
           kind: "created",
           key: head.key,
           sizeBytes: content.sizeBytes,
           eTag,
-          sequence,
+          versionId: shownId,
+          sequence: made.sequence,
           timeMs: nowMs,
         });
+        return shownId;
       },
       { signal: context.signal },
     );
     return {
       eTag: quoteETag(eTag),
+      versionId,
       [checksumMembers[content.checksum.algorithm]]: encodeDigest(content.checksum.value),
       checksumType: "FULL_OBJECT",
     };
@@ -89,22 +94,23 @@ export const putObject: Operation<"putObject"> = async (requests, context) => {
 };
 
 /**
- * Deletes an object. Succeeds for a key without one, so repeating it succeeds. Checks, in order:
+ * Deletes an object: in a bucket that keeps versions by a delete marker, which is the newest version then. With a
+ * version id, removes that version, also a delete marker. Succeeds for what does not exist, so repeating it succeeds.
+ * Checks, in order:
  *  1. the request asks for nothing that is not offered;
- *  2. the version id is one that an object can have;
- *  3. an existing object meets the conditions.
+ *  2. the version id is one that the bucket can have;
+ *  3. an existing object or version meets the conditions.
  */
 export const deleteObject: Operation<"deleteObject"> = async (request, context) => {
   checkOffered(request);
-  checkVersionId(request.versionId);
-  await context.app.store.transact(
+  const { versionId, isDeleteMarker } = await context.app.store.transact(
     async (transaction) => {
       const bucket = await context.access.bucket.in(transaction);
-      await deleteCurrent(transaction, context, bucket, request.key, request);
+      return deleteVersion(transaction, context, bucket, request.key, request.versionId, request);
     },
     { signal: context.signal },
   );
-  return {};
+  return { versionId, deleteMarker: isDeleteMarker || undefined };
 };
 
 type ConditionalWrite = Pick<PutObjectRequest, "key" | "ifMatch" | "ifNoneMatch">;

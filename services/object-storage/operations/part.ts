@@ -22,7 +22,7 @@ import { selectCopyRange } from "../domain/copy-source.ts";
 import { planChecksums } from "../domain/expected-checksums.ts";
 import { sliceExtents } from "../domain/extent.ts";
 import { instant } from "../domain/instant.ts";
-import { checkVersionId } from "../domain/object-version.ts";
+import { checkVersionId } from "../domain/versioning.ts";
 import { checkOffered } from "../domain/offer.ts";
 import { fault, invalidRequest } from "../faults.ts";
 import { adoptBlob, shareExtents } from "../store/blob.ts";
@@ -97,7 +97,7 @@ export const uploadPart: Operation<"uploadPart"> = async (requests, context) => 
 export const uploadPartCopy: Operation<"uploadPartCopy"> = async (request, context) => {
   const { app, access } = context;
   checkOffered(request);
-  checkVersionId(access.source.versionId);
+  checkVersionId(access.source.bucket.known.versioning, access.source.versionId);
   const { upload, found, range } = await app.store.read(async (reader) => {
     const open = await getUpload(reader, request, context);
     const object = await findSource(reader, context, request);
@@ -128,6 +128,7 @@ export const uploadPartCopy: Operation<"uploadPartCopy"> = async (request, conte
   );
 
   return {
+    copySourceVersionId: found.versionId,
     copyPartResult: {
       eTag: quoteETag(Buffer.from(digests.md5).toString("hex")),
       lastModified: instant(nowMs),

@@ -7,6 +7,7 @@ import type {
 import type { Entry, Reader, Transaction } from "../../kit/store/store.ts";
 import type { OwnershipState } from "../domain/ownership.ts";
 import { findOwnership } from "../domain/ownership.ts";
+import type { VersioningState } from "../domain/versioning.ts";
 import { accountBuckets, buckets, configurations, currentVersions, finishedUploads, versions } from "./layout.ts";
 
 /** What decides who may use a bucket, besides the content of its policy. */
@@ -30,6 +31,7 @@ export interface Bucket extends BucketRules {
   readonly createdMs: number;
   /** Another one after each change of the rules. */
   readonly accessRevision: string;
+  readonly versioning: VersioningState;
 }
 
 /** The rules of a bucket for which none were put. */
@@ -61,6 +63,10 @@ export const changeRules = (
   changes: Partial<BucketRules>,
 ): void => putBucket(transaction, { ...bucket, ...changes, accessRevision });
 
+/** Turns versioning on, or suspends it. */
+export const changeVersioning = (transaction: Transaction, bucket: Bucket, versioning: VersioningState): void =>
+  putBucket(transaction, { ...bucket, versioning });
+
 const putBucket = (transaction: Transaction, bucket: Bucket): void => {
   const { acl, publicAccessBlock } = bucket;
   transaction.put(buckets, [bucket.name], {
@@ -74,6 +80,7 @@ const putBucket = (transaction: Transaction, bucket: Bucket): void => {
     ...(acl && { acl }),
     ...(publicAccessBlock && { publicAccessBlock }),
     requesterPays: bucket.requesterPays,
+    versioning: bucket.versioning,
   });
 };
 
@@ -126,4 +133,5 @@ const fromRecord = (name: string, record: BucketRecord): Bucket => ({
   requesterPays: record.requesterPays,
   policyRevision: record.policyRevision,
   accessRevision: record.accessRevision,
+  versioning: record.versioning === "Enabled" || record.versioning === "Suspended" ? record.versioning : "",
 });

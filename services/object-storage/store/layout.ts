@@ -13,6 +13,7 @@
  *    10  finished_uploads       bucket id, key, upload id         -> FinishedUploadRecord
  *    11  finished_upload_times  instant, bucket id, key, upload id -> FinishedUploadTimeRecord
  *    12  sequence_ceilings      name                              -> SequenceCeilingRecord
+ *    13  null_versions          bucket id, key                    -> NullVersionRecord
  *    20  the delivery jobs, 20 to 25 (the kit's own tables)
  *    30  the key of the page tokens (the kit's own table)
  *    40  scrub_progress         name                             -> ScrubProgressRecord
@@ -30,6 +31,7 @@ import {
   CurrentVersionRecordSchema,
   FinishedUploadRecordSchema,
   FinishedUploadTimeRecordSchema,
+  NullVersionRecordSchema,
   PartRecordSchema,
   QuarantineRecordSchema,
   ScrubProgressRecordSchema,
@@ -212,6 +214,21 @@ export const sequenceCeilings = defineTable({
 });
 
 /**
+ * Where a key's null version is, if it is not the current one: under newer versions, or a delete marker.
+ * Sorted so that it is found without reading the versions.
+ * Written with versions.
+ *
+ *     null_versions/"b"/"k"
+ *     000d 6200 6b00
+ */
+export const nullVersions = defineTable({
+  number: 13,
+  name: "null_versions",
+  key: [text("bucket id"), text("key")],
+  value: NullVersionRecordSchema,
+});
+
+/**
  * Deliveries to the event bus: tables 20 to 25.
  *
  *     job_bodies/"j"
@@ -270,6 +287,7 @@ export const layout = [
   finishedUploads,
   finishedUploadTimes,
   sequenceCeilings,
+  nullVersions,
   ...Object.values(jobs),
   pageTokenKeys,
   scrubProgress,

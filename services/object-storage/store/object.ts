@@ -1,24 +1,18 @@
-import type { MessageInitShape } from "@bufbuild/protobuf";
-import { create } from "@bufbuild/protobuf";
-
-import type {
-  AclRecord,
-  CurrentVersionRecord,
-  VersionRecord,
-  VersionRecordSchema,
-} from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
-import { TagRecordSchema } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
-import type { Reader, Transaction } from "../../kit/store/store.ts";
+import type { CurrentVersionRecord, VersionRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
+import type { Reader } from "../../kit/store/store.ts";
 import type { ByteRange } from "../domain/byte-range.ts";
 import type { BlobRange } from "../domain/extent.ts";
 import { sliceExtents } from "../domain/extent.ts";
 import type { ListingSeek, NamedRow } from "../domain/listing.ts";
-import { releaseExtents } from "./blob.ts";
-import { blobs, currentVersions, versions } from "./layout.ts";
-import type { Sequences } from "./sequence.ts";
+import { findSequence, nullVersionId } from "../domain/versioning.ts";
+import type { Bucket } from "./bucket.ts";
+import { blobs, currentVersions, nullVersions, versions } from "./layout.ts";
 
-/** The current version of a key. */
-export interface CurrentObject {
+/** A bucket as far as its versions depend on it. */
+export type VersionedBucket = Pick<Bucket, "bucketId" | "versioning">;
+
+/** A version of a key. */
+export interface StoredVersion {
   readonly sequence: number;
   readonly version: VersionRecord;
 }
@@ -35,7 +29,7 @@ export const findCurrent = async (
   reader: Reader,
   bucketId: string,
   key: string,
-): Promise<CurrentObject | undefined> => {
+): Promise<StoredVersion | undefined> => {
   const row = await findCurrentRow(reader, bucketId, key);
   if (row === undefined) return undefined;
   const sequence = Number(row.sequence);
@@ -44,88 +38,37 @@ export const findCurrent = async (
   return { sequence, version };
 };
 
-/** Replaces the null version of a key by a new one, which becomes current. Returns its sequence. */
-export const putNullVersion = async (
-  transaction: Transaction,
-  sequences: Sequences,
-  bucketId: string,
-  key: string,
-  version: MessageInitShape<typeof VersionRecordSchema> & VersionRequired,
-  nowMs: number,
-): Promise<number> => {
-  const current = await findCurrent(transaction, bucketId, key);
-  if (current !== undefined) await removeVersion(transaction, bucketId, key, current, nowMs);
-  const sequence = await sequences.next(transaction, current?.sequence);
-  transaction.put(versions, [bucketId, key, sequence], version);
-  transaction.put(currentVersions, [bucketId, key], {
-    sequence: BigInt(sequence),
-    lastModifiedMs: version.lastModifiedMs,
-    eTag: version.eTag,
-    sizeBytes: version.sizeBytes,
-    storageClass: version.storageClass,
-    ownerAccountId: version.ownerAccountId,
-    ...(version.checksum === undefined
-      ? {}
-      : { checksumAlgorithm: version.checksum.algorithm, checksumType: version.checksum.type }),
-  });
-  return sequence;
+/** The newest version of a key, which may be a delete marker. */
+export const findNewest = async (reader: Reader, bucketId: string, key: string): Promise<StoredVersion | undefined> => {
+  const [newest] = await reader.list(versions, { prefix: [bucketId, key], limit: 1 });
+  return newest && { sequence: newest.key[2], version: newest.value };
 };
 
-/** The members that every stored version has. */
-export interface VersionRequired {
-  readonly lastModifiedMs: bigint;
-  readonly eTag: string;
-  readonly sizeBytes: bigint;
-  readonly storageClass: string;
-  readonly ownerAccountId: string;
-  readonly checksum?: { readonly algorithm: string; readonly type: string; readonly value: Uint8Array };
-}
-
-/** Removes a key's null version, which is current. */
-export const removeNullVersion = async (
-  transaction: Transaction,
+/** The version of a key with this id, which may be a delete marker; undefined if there is none. */
+export const findVersion = async (
+  reader: Reader,
   bucketId: string,
   key: string,
-  current: CurrentObject,
-  nowMs: number,
-): Promise<void> => {
-  await removeVersion(transaction, bucketId, key, current, nowMs);
-  transaction.delete(currentVersions, [bucketId, key]);
+  versionId: string,
+): Promise<StoredVersion | undefined> => {
+  const isNull = versionId === nullVersionId;
+  const sequence = isNull ? await findNullSequence(reader, bucketId, key) : findSequence(versionId);
+  if (sequence === undefined) return undefined;
+  const version = await reader.get(versions, [bucketId, key, sequence]);
+  return version?.versionId === (isNull ? "" : versionId) ? { sequence, version } : undefined;
 };
 
-/** Replaces the tags of a key's current version, which no listing shows. */
-export const putTags = (
-  transaction: Transaction,
+/** The sequence of the null version of a key, which may be a delete marker; undefined if there is none. */
+export const findNullSequence = async (
+  reader: Reader,
   bucketId: string,
   key: string,
-  { sequence, version }: CurrentObject,
-  tags: readonly { readonly key: string; readonly value: string }[],
-): void => {
-  const records = tags.map((tag) => create(TagRecordSchema, tag));
-  transaction.put(versions, [bucketId, key, sequence], { ...version, tags: records });
-};
-
-/** Replaces the ACL of a key's current version, which no listing shows; undefined: the owner's full control. */
-export const putAcl = (
-  transaction: Transaction,
-  bucketId: string,
-  key: string,
-  { sequence, version }: CurrentObject,
-  acl: AclRecord | undefined,
-): void => {
-  const { acl: _replaced, ...others } = version;
-  transaction.put(versions, [bucketId, key, sequence], { ...others, ...(acl && { acl }) });
-};
-
-const removeVersion = async (
-  transaction: Transaction,
-  bucketId: string,
-  key: string,
-  { sequence, version }: CurrentObject,
-  nowMs: number,
-): Promise<void> => {
-  transaction.delete(versions, [bucketId, key, sequence]);
-  await releaseExtents(transaction, version.extents, nowMs);
+  current?: CurrentVersionRecord,
+): Promise<number | undefined> => {
+  const row = current ?? (await findCurrentRow(reader, bucketId, key));
+  if (row?.versionId === "") return Number(row.sequence);
+  const older = await reader.get(nullVersions, [bucketId, key]);
+  return older && Number(older.sequence);
 };
 
 /** The blob ranges that hold a range of a version's content, with the bytes of the blobs in the database. */

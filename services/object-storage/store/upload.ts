@@ -114,7 +114,7 @@ export const findFinishedUpload = (
 export const putFinishedUpload = (
   transaction: Transaction,
   reference: UploadReference,
-  finished: Pick<FinishedUploadRecord, "finishedMs" | "eTag" | "checksum">,
+  finished: Pick<FinishedUploadRecord, "finishedMs" | "eTag" | "versionId" | "checksum">,
 ): void => {
   const { bucketId, key, uploadId } = reference;
   transaction.put(finishedUploads, [bucketId, key, uploadId], finished);

@@ -26,6 +26,34 @@ describe("an answer of object storage", () => {
     expect(response.headers).toMatchObject({ etag: eTag, "last-modified": fresh.headers["last-modified"] });
   });
 
+  test("about a delete marker has its headers, also where it refuses", async () => {
+    const body = "<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>";
+    await storage.call({ method: "PUT", target: "/versioned" });
+    await storage.call({ method: "PUT", target: "/versioned?versioning", body });
+    const target = "/versioned/cat.jpg";
+    const made = await storage.call({ method: "PUT", target, body: "meow" });
+    const marker = await storage.call({ method: "DELETE", target });
+    const version = (response: { headers: object }): string =>
+      String((response.headers as Record<string, unknown>)["x-amz-version-id"]);
+    expect(marker.headers).toMatchObject({ "x-amz-delete-marker": "true" });
+
+    for (const method of ["GET", "HEAD"]) {
+      const missing = await storage.call({ method, target });
+      expect(missing.status).toBe(404);
+      const shown = { "x-amz-delete-marker": "true", "x-amz-version-id": version(marker) };
+      expect(missing.headers).toMatchObject(shown);
+      const refused = await storage.call({ method, target: `${target}?versionId=${version(marker)}` });
+      expect(refused.status).toBe(405);
+      expect(refused.headers).toMatchObject({ ...shown, allow: "DELETE" });
+      const old = await storage.call({ method, target: `${target}?versionId=${version(made)}` });
+      expect(old.status).toBe(200);
+      expect(old.headers).toMatchObject({ "x-amz-version-id": version(made) });
+    }
+    const listing = await storage.call({ method: "GET", target: "/versioned?versions" });
+    expect(listing.body).toContain(`<DeleteMarker>`);
+    expect(listing.body).toContain(`<VersionId>${version(made)}</VersionId>`);
+  });
+
   test.each([
     // checksum header of the object in the request that completes an upload, status
     ["x-amz-checksum-crc32", "ihBq/g==", 200],

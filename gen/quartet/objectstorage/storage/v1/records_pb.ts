@@ -19,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/objectstorage/storage/v1/records.proto.
  */
 export const file_quartet_objectstorage_storage_v1_records: GenFile = /*@__PURE__*/
-  fileDesc("Ci5xdWFydGV0L29iamVjdHN0b3JhZ2Uvc3RvcmFnZS92MS9yZWNvcmRzLnByb3RvEiBxdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MSLbAgoMQnVja2V0UmVjb3JkEhEKCWJ1Y2tldF9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEg4KBnJlZ2lvbhgDIAEoCRISCgpjcmVhdGVkX21zGAQgASgDEhgKEG9iamVjdF9vd25lcnNoaXAYBSABKAkSFwoPYWNjZXNzX3JldmlzaW9uGAcgASgJEhcKD3BvbGljeV9yZXZpc2lvbhgIIAEoCRI4CgNhY2wYCSABKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5BY2xSZWNvcmQSVgoTcHVibGljX2FjY2Vzc19ibG9jaxgKIAEoCzI5LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlB1YmxpY0FjY2Vzc0Jsb2NrUmVjb3JkEhYKDnJlcXVlc3Rlcl9wYXlzGAsgASgISgQIBhAHUgR0YWdzIkoKCUFjbFJlY29yZBI9CgZncmFudHMYASADKAsyLS5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5HcmFudFJlY29yZCJLCgtHcmFudFJlY29yZBIZChFjYW5vbmljYWxfdXNlcl9pZBgBIAEoCRINCgVncm91cBgCIAEoCRISCgpwZXJtaXNzaW9uGAMgASgJIo4BChdQdWJsaWNBY2Nlc3NCbG9ja1JlY29yZBIZChFibG9ja19wdWJsaWNfYWNscxgBIAEoCBIaChJpZ25vcmVfcHVibGljX2FjbHMYAiABKAgSGwoTYmxvY2tfcHVibGljX3BvbGljeRgDIAEoCBIfChdyZXN0cmljdF9wdWJsaWNfYnVja2V0cxgEIAEoCCIoChNBY2NvdW50QnVja2V0UmVjb3JkEhEKCWJ1Y2tldF9pZBgBIAEoCSInCglUYWdSZWNvcmQSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJIskBChRDdXJyZW50VmVyc2lvblJlY29yZBIQCghzZXF1ZW5jZRgBIAEoAxIYChBsYXN0X21vZGlmaWVkX21zGAIgASgDEg0KBWVfdGFnGAMgASgJEhIKCnNpemVfYnl0ZXMYBCABKAMSFQoNc3RvcmFnZV9jbGFzcxgFIAEoCRIYChBvd25lcl9hY2NvdW50X2lkGAYgASgJEhoKEmNoZWNrc3VtX2FsZ29yaXRobRgHIAEoCRIVCg1jaGVja3N1bV90eXBlGAggASgJIr0FCg1WZXJzaW9uUmVjb3JkEhIKCnZlcnNpb25faWQYASABKAkSGAoQbGFzdF9tb2RpZmllZF9tcxgCIAEoAxINCgVlX3RhZxgDIAEoCRISCgpzaXplX2J5dGVzGAQgASgDEhUKDXN0b3JhZ2VfY2xhc3MYBSABKAkSGAoQb3duZXJfYWNjb3VudF9pZBgGIAEoCRJPCg9jb250ZW50X2hlYWRlcnMYByABKAsyNi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5Db250ZW50SGVhZGVyc1JlY29yZBJPCghtZXRhZGF0YRgIIAMoCzI9LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlZlcnNpb25SZWNvcmQuTWV0YWRhdGFFbnRyeRI5CgR0YWdzGAkgAygLMisucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuVGFnUmVjb3JkEkIKCGNoZWNrc3VtGAogASgLMjAucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuQ2hlY2tzdW1SZWNvcmQSPwoHZXh0ZW50cxgLIAMoCzIuLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkV4dGVudFJlY29yZBJDCgVwYXJ0cxgMIAMoCzI0LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlBhcnRCb3VuZGFyeVJlY29yZBIYChBpc19kZWxldGVfbWFya2VyGA0gASgIEjgKA2FjbBgOIAEoCzIrLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkFjbFJlY29yZBovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiyAEKFENvbnRlbnRIZWFkZXJzUmVjb3JkEhUKDWNhY2hlX2NvbnRyb2wYASABKAkSGwoTY29udGVudF9kaXNwb3NpdGlvbhgCIAEoCRIYChBjb250ZW50X2VuY29kaW5nGAMgASgJEhgKEGNvbnRlbnRfbGFuZ3VhZ2UYBCABKAkSFAoMY29udGVudF90eXBlGAUgASgJEg8KB2V4cGlyZXMYBiABKAkSIQoZd2Vic2l0ZV9yZWRpcmVjdF9sb2NhdGlvbhgHIAEoCSJACg5DaGVja3N1bVJlY29yZBIRCglhbGdvcml0aG0YASABKAkSDAoEdHlwZRgCIAEoCRINCgV2YWx1ZRgDIAEoDCJeCgxFeHRlbnRSZWNvcmQSDwoHYmxvYl9pZBgBIAEoCRIUCgxvZmZzZXRfYnl0ZXMYAiABKAMSFAoMbGVuZ3RoX2J5dGVzGAMgASgDEhEKCWlzX2lubGluZRgEIAEoCCJPChJQYXJ0Qm91bmRhcnlSZWNvcmQSEwoLcGFydF9udW1iZXIYASABKAUSEgoKc2l6ZV9ieXRlcxgCIAEoAxIQCghjaGVja3N1bRgDIAEoDCJeCgpCbG9iUmVjb3JkEhIKCnJlZmVyZW5jZXMYASABKAMSEgoKc2l6ZV9ieXRlcxgCIAEoAxIYCgtpbmxpbmVfYm9keRgDIAEoDEgAiAEBQg4KDF9pbmxpbmVfYm9keSIxChZVbnJlZmVyZW5jZWRCbG9iUmVjb3JkEhcKD3VucmVmZXJlbmNlZF9tcxgBIAEoAyLzAQoTQ29uZmlndXJhdGlvblJlY29yZBJLCgxub3RpZmljYXRpb24YASABKAsyMy5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuTm90aWZpY2F0aW9uQ29uZmlndXJhdGlvbkgAEjsKBGNvcnMYAiABKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuQ29yc0NvbmZpZ3VyYXRpb25IABI0Cgd0YWdnaW5nGAMgASgLMiEucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLlRhZ2dpbmdIABIQCgZwb2xpY3kYBCABKAlIAEIKCghkb2N1bWVudCK7BAoMVXBsb2FkUmVjb3JkEhQKDGluaXRpYXRlZF9tcxgBIAEoAxIYChBvd25lcl9hY2NvdW50X2lkGAIgASgJEhUKDWluaXRpYXRvcl9hcm4YAyABKAkSFQoNc3RvcmFnZV9jbGFzcxgEIAEoCRJPCg9jb250ZW50X2hlYWRlcnMYBSABKAsyNi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5Db250ZW50SGVhZGVyc1JlY29yZBJOCghtZXRhZGF0YRgGIAMoCzI8LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlVwbG9hZFJlY29yZC5NZXRhZGF0YUVudHJ5EjkKBHRhZ3MYByADKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5UYWdSZWNvcmQSGgoSY2hlY2tzdW1fYWxnb3JpdGhtGAggASgJEhUKDWNoZWNrc3VtX3R5cGUYCSABKAkSHQoVaXNfY2hlY2tzdW1fcmVxdWVzdGVkGAogASgIEh4KEXNlcXVlbmNlX2F0X3N0YXJ0GAsgASgDSACIAQESOAoDYWNsGAwgASgLMisucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuQWNsUmVjb3JkGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIUChJfc2VxdWVuY2VfYXRfc3RhcnQizAEKClBhcnRSZWNvcmQSGAoQbGFzdF9tb2RpZmllZF9tcxgBIAEoAxILCgNtZDUYAiABKAwSEgoKc2l6ZV9ieXRlcxgDIAEoAxJCCghjaGVja3N1bRgEIAEoCzIwLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkNoZWNrc3VtUmVjb3JkEj8KB2V4dGVudHMYBSADKAsyLi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5FeHRlbnRSZWNvcmQikgEKFEZpbmlzaGVkVXBsb2FkUmVjb3JkEhMKC2ZpbmlzaGVkX21zGAEgASgDEg0KBWVfdGFnGAIgASgJEhIKCnZlcnNpb25faWQYAyABKAkSQgoIY2hlY2tzdW0YBCABKAsyMC5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5DaGVja3N1bVJlY29yZCIaChhGaW5pc2hlZFVwbG9hZFRpbWVSZWNvcmQiKAoVU2VxdWVuY2VDZWlsaW5nUmVjb3JkEg8KB2NlaWxpbmcYASABKAMiiAMKEU9iamVjdEV2ZW50UmVjb3JkEhMKC2RldGFpbF90eXBlGAEgASgJEhMKC29jY3VycmVkX21zGAIgASgDEg4KBmJ1Y2tldBgDIAEoCRILCgNrZXkYBCABKAkSFwoKc2l6ZV9ieXRlcxgFIAEoA0gAiAEBEg0KBWVfdGFnGAYgASgJEhIKCnZlcnNpb25faWQYByABKAkSEAoIc2VxdWVuY2UYCCABKAMSDgoGcmVhc29uGAkgASgJEhUKDWRlbGV0aW9uX3R5cGUYCiABKAkSEgoKcmVxdWVzdF9pZBgLIAEoCRIZChFidWNrZXRfYWNjb3VudF9pZBgMIAEoCRIcChRyZXF1ZXN0ZXJfYWNjb3VudF9pZBgNIAEoCRIVCg1yZXF1ZXN0ZXJfYXJuGA4gASgJEhkKEWlzX3JlcXVlc3Rlcl9yb290GA8gASgIEhkKEXNvdXJjZV9pcF9hZGRyZXNzGBAgASgJEg4KBnJlZ2lvbhgRIAEoCUINCgtfc2l6ZV9ieXRlcyJAChNTY3J1YlByb2dyZXNzUmVjb3JkEhYKDnJvdW5kX2JlZ2FuX21zGAEgASgDEhEKCW5leHRfc3RlcBgCIAEoBSJFChBRdWFyYW50aW5lUmVjb3JkEg4KBnJlYXNvbhgBIAEoCRIQCghmb3VuZF9tcxgCIAEoAxIPCgdzZWVuX21zGAMgASgDYgZwcm90bzM", [file_quartet_objectstorage_v1_cors, file_quartet_objectstorage_v1_notification, file_quartet_objectstorage_v1_tagging]);
+  fileDesc("Ci5xdWFydGV0L29iamVjdHN0b3JhZ2Uvc3RvcmFnZS92MS9yZWNvcmRzLnByb3RvEiBxdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MSLvAgoMQnVja2V0UmVjb3JkEhEKCWJ1Y2tldF9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEg4KBnJlZ2lvbhgDIAEoCRISCgpjcmVhdGVkX21zGAQgASgDEhgKEG9iamVjdF9vd25lcnNoaXAYBSABKAkSFwoPYWNjZXNzX3JldmlzaW9uGAcgASgJEhcKD3BvbGljeV9yZXZpc2lvbhgIIAEoCRI4CgNhY2wYCSABKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5BY2xSZWNvcmQSVgoTcHVibGljX2FjY2Vzc19ibG9jaxgKIAEoCzI5LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlB1YmxpY0FjY2Vzc0Jsb2NrUmVjb3JkEhYKDnJlcXVlc3Rlcl9wYXlzGAsgASgIEhIKCnZlcnNpb25pbmcYDCABKAlKBAgGEAdSBHRhZ3MiSgoJQWNsUmVjb3JkEj0KBmdyYW50cxgBIAMoCzItLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkdyYW50UmVjb3JkIksKC0dyYW50UmVjb3JkEhkKEWNhbm9uaWNhbF91c2VyX2lkGAEgASgJEg0KBWdyb3VwGAIgASgJEhIKCnBlcm1pc3Npb24YAyABKAkijgEKF1B1YmxpY0FjY2Vzc0Jsb2NrUmVjb3JkEhkKEWJsb2NrX3B1YmxpY19hY2xzGAEgASgIEhoKEmlnbm9yZV9wdWJsaWNfYWNscxgCIAEoCBIbChNibG9ja19wdWJsaWNfcG9saWN5GAMgASgIEh8KF3Jlc3RyaWN0X3B1YmxpY19idWNrZXRzGAQgASgIIigKE0FjY291bnRCdWNrZXRSZWNvcmQSEQoJYnVja2V0X2lkGAEgASgJIicKCVRhZ1JlY29yZBILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAki3QEKFEN1cnJlbnRWZXJzaW9uUmVjb3JkEhAKCHNlcXVlbmNlGAEgASgDEhgKEGxhc3RfbW9kaWZpZWRfbXMYAiABKAMSDQoFZV90YWcYAyABKAkSEgoKc2l6ZV9ieXRlcxgEIAEoAxIVCg1zdG9yYWdlX2NsYXNzGAUgASgJEhgKEG93bmVyX2FjY291bnRfaWQYBiABKAkSGgoSY2hlY2tzdW1fYWxnb3JpdGhtGAcgASgJEhUKDWNoZWNrc3VtX3R5cGUYCCABKAkSEgoKdmVyc2lvbl9pZBgJIAEoCSIlChFOdWxsVmVyc2lvblJlY29yZBIQCghzZXF1ZW5jZRgBIAEoAyK9BQoNVmVyc2lvblJlY29yZBISCgp2ZXJzaW9uX2lkGAEgASgJEhgKEGxhc3RfbW9kaWZpZWRfbXMYAiABKAMSDQoFZV90YWcYAyABKAkSEgoKc2l6ZV9ieXRlcxgEIAEoAxIVCg1zdG9yYWdlX2NsYXNzGAUgASgJEhgKEG93bmVyX2FjY291bnRfaWQYBiABKAkSTwoPY29udGVudF9oZWFkZXJzGAcgASgLMjYucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuQ29udGVudEhlYWRlcnNSZWNvcmQSTwoIbWV0YWRhdGEYCCADKAsyPS5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5WZXJzaW9uUmVjb3JkLk1ldGFkYXRhRW50cnkSOQoEdGFncxgJIAMoCzIrLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlRhZ1JlY29yZBJCCghjaGVja3N1bRgKIAEoCzIwLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkNoZWNrc3VtUmVjb3JkEj8KB2V4dGVudHMYCyADKAsyLi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5FeHRlbnRSZWNvcmQSQwoFcGFydHMYDCADKAsyNC5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5QYXJ0Qm91bmRhcnlSZWNvcmQSGAoQaXNfZGVsZXRlX21hcmtlchgNIAEoCBI4CgNhY2wYDiABKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5BY2xSZWNvcmQaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIsgBChRDb250ZW50SGVhZGVyc1JlY29yZBIVCg1jYWNoZV9jb250cm9sGAEgASgJEhsKE2NvbnRlbnRfZGlzcG9zaXRpb24YAiABKAkSGAoQY29udGVudF9lbmNvZGluZxgDIAEoCRIYChBjb250ZW50X2xhbmd1YWdlGAQgASgJEhQKDGNvbnRlbnRfdHlwZRgFIAEoCRIPCgdleHBpcmVzGAYgASgJEiEKGXdlYnNpdGVfcmVkaXJlY3RfbG9jYXRpb24YByABKAkiQAoOQ2hlY2tzdW1SZWNvcmQSEQoJYWxnb3JpdGhtGAEgASgJEgwKBHR5cGUYAiABKAkSDQoFdmFsdWUYAyABKAwiXgoMRXh0ZW50UmVjb3JkEg8KB2Jsb2JfaWQYASABKAkSFAoMb2Zmc2V0X2J5dGVzGAIgASgDEhQKDGxlbmd0aF9ieXRlcxgDIAEoAxIRCglpc19pbmxpbmUYBCABKAgiTwoSUGFydEJvdW5kYXJ5UmVjb3JkEhMKC3BhcnRfbnVtYmVyGAEgASgFEhIKCnNpemVfYnl0ZXMYAiABKAMSEAoIY2hlY2tzdW0YAyABKAwiXgoKQmxvYlJlY29yZBISCgpyZWZlcmVuY2VzGAEgASgDEhIKCnNpemVfYnl0ZXMYAiABKAMSGAoLaW5saW5lX2JvZHkYAyABKAxIAIgBAUIOCgxfaW5saW5lX2JvZHkiMQoWVW5yZWZlcmVuY2VkQmxvYlJlY29yZBIXCg91bnJlZmVyZW5jZWRfbXMYASABKAMi8wEKE0NvbmZpZ3VyYXRpb25SZWNvcmQSSwoMbm90aWZpY2F0aW9uGAEgASgLMjMucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLk5vdGlmaWNhdGlvbkNvbmZpZ3VyYXRpb25IABI7CgRjb3JzGAIgASgLMisucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLkNvcnNDb25maWd1cmF0aW9uSAASNAoHdGFnZ2luZxgDIAEoCzIhLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5UYWdnaW5nSAASEAoGcG9saWN5GAQgASgJSABCCgoIZG9jdW1lbnQiuwQKDFVwbG9hZFJlY29yZBIUCgxpbml0aWF0ZWRfbXMYASABKAMSGAoQb3duZXJfYWNjb3VudF9pZBgCIAEoCRIVCg1pbml0aWF0b3JfYXJuGAMgASgJEhUKDXN0b3JhZ2VfY2xhc3MYBCABKAkSTwoPY29udGVudF9oZWFkZXJzGAUgASgLMjYucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuQ29udGVudEhlYWRlcnNSZWNvcmQSTgoIbWV0YWRhdGEYBiADKAsyPC5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5VcGxvYWRSZWNvcmQuTWV0YWRhdGFFbnRyeRI5CgR0YWdzGAcgAygLMisucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuVGFnUmVjb3JkEhoKEmNoZWNrc3VtX2FsZ29yaXRobRgIIAEoCRIVCg1jaGVja3N1bV90eXBlGAkgASgJEh0KFWlzX2NoZWNrc3VtX3JlcXVlc3RlZBgKIAEoCBIeChFzZXF1ZW5jZV9hdF9zdGFydBgLIAEoA0gAiAEBEjgKA2FjbBgMIAEoCzIrLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkFjbFJlY29yZBovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCFAoSX3NlcXVlbmNlX2F0X3N0YXJ0IswBCgpQYXJ0UmVjb3JkEhgKEGxhc3RfbW9kaWZpZWRfbXMYASABKAMSCwoDbWQ1GAIgASgMEhIKCnNpemVfYnl0ZXMYAyABKAMSQgoIY2hlY2tzdW0YBCABKAsyMC5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5DaGVja3N1bVJlY29yZBI/CgdleHRlbnRzGAUgAygLMi4ucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuRXh0ZW50UmVjb3JkIpIBChRGaW5pc2hlZFVwbG9hZFJlY29yZBITCgtmaW5pc2hlZF9tcxgBIAEoAxINCgVlX3RhZxgCIAEoCRISCgp2ZXJzaW9uX2lkGAMgASgJEkIKCGNoZWNrc3VtGAQgASgLMjAucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuQ2hlY2tzdW1SZWNvcmQiGgoYRmluaXNoZWRVcGxvYWRUaW1lUmVjb3JkIigKFVNlcXVlbmNlQ2VpbGluZ1JlY29yZBIPCgdjZWlsaW5nGAEgASgDIogDChFPYmplY3RFdmVudFJlY29yZBITCgtkZXRhaWxfdHlwZRgBIAEoCRITCgtvY2N1cnJlZF9tcxgCIAEoAxIOCgZidWNrZXQYAyABKAkSCwoDa2V5GAQgASgJEhcKCnNpemVfYnl0ZXMYBSABKANIAIgBARINCgVlX3RhZxgGIAEoCRISCgp2ZXJzaW9uX2lkGAcgASgJEhAKCHNlcXVlbmNlGAggASgDEg4KBnJlYXNvbhgJIAEoCRIVCg1kZWxldGlvbl90eXBlGAogASgJEhIKCnJlcXVlc3RfaWQYCyABKAkSGQoRYnVja2V0X2FjY291bnRfaWQYDCABKAkSHAoUcmVxdWVzdGVyX2FjY291bnRfaWQYDSABKAkSFQoNcmVxdWVzdGVyX2FybhgOIAEoCRIZChFpc19yZXF1ZXN0ZXJfcm9vdBgPIAEoCBIZChFzb3VyY2VfaXBfYWRkcmVzcxgQIAEoCRIOCgZyZWdpb24YESABKAlCDQoLX3NpemVfYnl0ZXMiQAoTU2NydWJQcm9ncmVzc1JlY29yZBIWCg5yb3VuZF9iZWdhbl9tcxgBIAEoAxIRCgluZXh0X3N0ZXAYAiABKAUiRQoQUXVhcmFudGluZVJlY29yZBIOCgZyZWFzb24YASABKAkSEAoIZm91bmRfbXMYAiABKAMSDwoHc2Vlbl9tcxgDIAEoA2IGcHJvdG8z", [file_quartet_objectstorage_v1_cors, file_quartet_objectstorage_v1_notification, file_quartet_objectstorage_v1_tagging]);
 
 /**
  * One bucket.
@@ -97,6 +97,13 @@ export type BucketRecord = Message<"quartet.objectstorage.storage.v1.BucketRecor
    * @generated from field: bool requester_pays = 11;
    */
   requesterPays: boolean;
+
+  /**
+   * Enabled or Suspended. Empty: the bucket never kept versions.
+   *
+   * @generated from field: string versioning = 12;
+   */
+  versioning: string;
 };
 
 /**
@@ -314,6 +321,13 @@ export type CurrentVersionRecord = Message<"quartet.objectstorage.storage.v1.Cur
    * @generated from field: string checksum_type = 8;
    */
   checksumType: string;
+
+  /**
+   * Empty: the null version.
+   *
+   * @generated from field: string version_id = 9;
+   */
+  versionId: string;
 };
 
 /**
@@ -324,13 +338,34 @@ export const CurrentVersionRecordSchema: GenMessage<CurrentVersionRecord> = /*@_
   messageDesc(file_quartet_objectstorage_storage_v1_records, 6);
 
 /**
+ * The null version of a key, where it is not the current version.
+ *
+ * @generated from message quartet.objectstorage.storage.v1.NullVersionRecord
+ */
+export type NullVersionRecord = Message<"quartet.objectstorage.storage.v1.NullVersionRecord"> & {
+  /**
+   * The version's sequence in its own key.
+   *
+   * @generated from field: int64 sequence = 1;
+   */
+  sequence: bigint;
+};
+
+/**
+ * Describes the message quartet.objectstorage.storage.v1.NullVersionRecord.
+ * Use `create(NullVersionRecordSchema)` to create a new message.
+ */
+export const NullVersionRecordSchema: GenMessage<NullVersionRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 7);
+
+/**
  * One version of an object.
  *
  * @generated from message quartet.objectstorage.storage.v1.VersionRecord
  */
 export type VersionRecord = Message<"quartet.objectstorage.storage.v1.VersionRecord"> & {
   /**
-   * Empty: the null version, made without versioning.
+   * Empty: the null version, made before versioning or while it was suspended.
    *
    * @generated from field: string version_id = 1;
    */
@@ -358,7 +393,7 @@ export type VersionRecord = Message<"quartet.objectstorage.storage.v1.VersionRec
   sizeBytes: bigint;
 
   /**
-   * Never empty.
+   * Empty: a delete marker.
    *
    * @generated from field: string storage_class = 5;
    */
@@ -433,7 +468,7 @@ export type VersionRecord = Message<"quartet.objectstorage.storage.v1.VersionRec
  * Use `create(VersionRecordSchema)` to create a new message.
  */
 export const VersionRecordSchema: GenMessage<VersionRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 7);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 8);
 
 /**
  * Headers that are stored with the content and returned with it unchanged. Empty ones were not given.
@@ -496,7 +531,7 @@ export type ContentHeadersRecord = Message<"quartet.objectstorage.storage.v1.Con
  * Use `create(ContentHeadersRecordSchema)` to create a new message.
  */
 export const ContentHeadersRecordSchema: GenMessage<ContentHeadersRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 8);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 9);
 
 /**
  * A checksum of content.
@@ -531,7 +566,7 @@ export type ChecksumRecord = Message<"quartet.objectstorage.storage.v1.ChecksumR
  * Use `create(ChecksumRecordSchema)` to create a new message.
  */
 export const ChecksumRecordSchema: GenMessage<ChecksumRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 9);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 10);
 
 /**
  * A range of a blob that is a range of the content.
@@ -573,7 +608,7 @@ export type ExtentRecord = Message<"quartet.objectstorage.storage.v1.ExtentRecor
  * Use `create(ExtentRecordSchema)` to create a new message.
  */
 export const ExtentRecordSchema: GenMessage<ExtentRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 10);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 11);
 
 /**
  * Where one part of a multipart upload ends in its object.
@@ -608,7 +643,7 @@ export type PartBoundaryRecord = Message<"quartet.objectstorage.storage.v1.PartB
  * Use `create(PartBoundaryRecordSchema)` to create a new message.
  */
 export const PartBoundaryRecordSchema: GenMessage<PartBoundaryRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 11);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 12);
 
 /**
  * A blob: content that one or more manifests refer to.
@@ -643,7 +678,7 @@ export type BlobRecord = Message<"quartet.objectstorage.storage.v1.BlobRecord"> 
  * Use `create(BlobRecordSchema)` to create a new message.
  */
 export const BlobRecordSchema: GenMessage<BlobRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 12);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 13);
 
 /**
  * A blob file that nothing refers to any more. It is deleted after a grace period.
@@ -664,7 +699,7 @@ export type UnreferencedBlobRecord = Message<"quartet.objectstorage.storage.v1.U
  * Use `create(UnreferencedBlobRecordSchema)` to create a new message.
  */
 export const UnreferencedBlobRecordSchema: GenMessage<UnreferencedBlobRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 13);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 14);
 
 /**
  * One configuration document of a bucket.
@@ -717,7 +752,7 @@ export type ConfigurationRecord = Message<"quartet.objectstorage.storage.v1.Conf
  * Use `create(ConfigurationRecordSchema)` to create a new message.
  */
 export const ConfigurationRecordSchema: GenMessage<ConfigurationRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 14);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 15);
 
 /**
  * An open multipart upload.
@@ -815,7 +850,7 @@ export type UploadRecord = Message<"quartet.objectstorage.storage.v1.UploadRecor
  * Use `create(UploadRecordSchema)` to create a new message.
  */
 export const UploadRecordSchema: GenMessage<UploadRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 15);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 16);
 
 /**
  * One stored part of an open upload.
@@ -864,7 +899,7 @@ export type PartRecord = Message<"quartet.objectstorage.storage.v1.PartRecord"> 
  * Use `create(PartRecordSchema)` to create a new message.
  */
 export const PartRecordSchema: GenMessage<PartRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 16);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 17);
 
 /**
  * An upload that was completed, kept for a day so that completing it again returns the same answer.
@@ -887,7 +922,7 @@ export type FinishedUploadRecord = Message<"quartet.objectstorage.storage.v1.Fin
   eTag: string;
 
   /**
-   * Empty: the bucket had no versioning.
+   * As answers show it. Empty: the bucket had no versioning.
    *
    * @generated from field: string version_id = 3;
    */
@@ -906,7 +941,7 @@ export type FinishedUploadRecord = Message<"quartet.objectstorage.storage.v1.Fin
  * Use `create(FinishedUploadRecordSchema)` to create a new message.
  */
 export const FinishedUploadRecordSchema: GenMessage<FinishedUploadRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 17);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 18);
 
 /**
  * An upload that was completed at an instant; its key holds everything.
@@ -921,7 +956,7 @@ export type FinishedUploadTimeRecord = Message<"quartet.objectstorage.storage.v1
  * Use `create(FinishedUploadTimeRecordSchema)` to create a new message.
  */
 export const FinishedUploadTimeRecordSchema: GenMessage<FinishedUploadTimeRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 18);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 19);
 
 /**
  * The bound of the sequences that may have been used.
@@ -942,7 +977,7 @@ export type SequenceCeilingRecord = Message<"quartet.objectstorage.storage.v1.Se
  * Use `create(SequenceCeilingRecordSchema)` to create a new message.
  */
 export const SequenceCeilingRecordSchema: GenMessage<SequenceCeilingRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 19);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 20);
 
 /**
  * A change of an object to report to the event bus: the payload of a delivery job.
@@ -1075,7 +1110,7 @@ export type ObjectEventRecord = Message<"quartet.objectstorage.storage.v1.Object
  * Use `create(ObjectEventRecordSchema)` to create a new message.
  */
 export const ObjectEventRecordSchema: GenMessage<ObjectEventRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 20);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 21);
 
 /**
  * How far the check of all stored data has come.
@@ -1103,7 +1138,7 @@ export type ScrubProgressRecord = Message<"quartet.objectstorage.storage.v1.Scru
  * Use `create(ScrubProgressRecordSchema)` to create a new message.
  */
 export const ScrubProgressRecordSchema: GenMessage<ScrubProgressRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 21);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 22);
 
 /**
  * Stored data that is damaged or missing, as the latest check found it.
@@ -1138,5 +1173,5 @@ export type QuarantineRecord = Message<"quartet.objectstorage.storage.v1.Quarant
  * Use `create(QuarantineRecordSchema)` to create a new message.
  */
 export const QuarantineRecordSchema: GenMessage<QuarantineRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 22);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 23);
 

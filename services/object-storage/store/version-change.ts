@@ -1,0 +1,171 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
+
+import type {
+  AclRecord,
+  CurrentVersionRecordSchema,
+  VersionRecord,
+  VersionRecordSchema,
+} from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
+import { TagRecordSchema } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
+import type { Ids } from "../../kit/ids/ids.ts";
+import type { Transaction } from "../../kit/store/store.ts";
+import { versionIdOf, versionIdRandomDigits } from "../domain/versioning.ts";
+import { releaseExtents } from "./blob.ts";
+import { currentVersions, nullVersions, versions } from "./layout.ts";
+import type { StoredVersion, VersionedBucket } from "./object.ts";
+import { findCurrentRow, findNewest, findNullSequence } from "./object.ts";
+import type { Sequences } from "./sequence.ts";
+
+/** The members that every stored version with content has. */
+interface VersionRequired {
+  readonly lastModifiedMs: bigint;
+  readonly eTag: string;
+  readonly sizeBytes: bigint;
+  readonly storageClass: string;
+  readonly ownerAccountId: string;
+  readonly checksum?: { readonly algorithm: string; readonly type: string; readonly value: Uint8Array };
+}
+
+/** What new versions are numbered by. */
+export interface VersionNumbers {
+  readonly sequences: Sequences;
+  readonly ids: Ids;
+}
+
+/** A version that was made. */
+export interface NewVersion {
+  readonly sequence: number;
+  /** Empty: it is the null version. */
+  readonly versionId: string;
+}
+
+/** Stores a version, which becomes current. It replaces the null version of its key unless versioning is enabled. */
+export const putVersion = async (
+  transaction: Transaction,
+  numbers: VersionNumbers,
+  bucket: VersionedBucket,
+  key: string,
+  version: MessageInitShape<typeof VersionRecordSchema> & VersionRequired,
+  nowMs: number,
+): Promise<NewVersion> => {
+  const made = await numberVersion(transaction, numbers, bucket, key, nowMs);
+  const { sequence, versionId } = made;
+  transaction.put(versions, [bucket.bucketId, key, sequence], { ...version, versionId });
+  putCurrentRow(transaction, bucket.bucketId, key, sequence, { ...version, versionId });
+  return made;
+};
+
+/** Stores a delete marker, so that the key has no current version. Only for buckets that keep versions or kept them. */
+export const putDeleteMarker = async (
+  transaction: Transaction,
+  numbers: VersionNumbers,
+  bucket: VersionedBucket,
+  key: string,
+  ownerAccountId: string,
+  nowMs: number,
+): Promise<NewVersion> => {
+  const made = await numberVersion(transaction, numbers, bucket, key, nowMs);
+  const { sequence, versionId } = made;
+  transaction.put(versions, [bucket.bucketId, key, sequence], {
+    versionId,
+    lastModifiedMs: BigInt(nowMs),
+    ownerAccountId,
+    isDeleteMarker: true,
+  });
+  transaction.delete(currentVersions, [bucket.bucketId, key]);
+  if (versionId === "") transaction.put(nullVersions, [bucket.bucketId, key], { sequence: BigInt(sequence) });
+  return made;
+};
+
+/** Removes a version. If it was the newest, the next one becomes current, unless that is a delete marker. */
+export const removeVersion = async (
+  transaction: Transaction,
+  { bucketId, versioning }: VersionedBucket,
+  key: string,
+  { sequence, version }: StoredVersion,
+  nowMs: number,
+): Promise<void> => {
+  transaction.delete(versions, [bucketId, key, sequence]);
+  await releaseExtents(transaction, version.extents, nowMs);
+  if (versioning !== "" && version.versionId === "") transaction.delete(nullVersions, [bucketId, key]);
+  const row = await findCurrentRow(transaction, bucketId, key);
+  if (row !== undefined && Number(row.sequence) !== sequence) return;
+  const newest = versioning === "" ? undefined : await findNewest(transaction, bucketId, key);
+  if (newest === undefined || newest.version.isDeleteMarker) transaction.delete(currentVersions, [bucketId, key]);
+  else putCurrentRow(transaction, bucketId, key, newest.sequence, newest.version);
+};
+
+/** Replaces the tags of a version, which no listing shows. */
+export const putTags = (
+  transaction: Transaction,
+  bucketId: string,
+  key: string,
+  { sequence, version }: StoredVersion,
+  tags: readonly { readonly key: string; readonly value: string }[],
+): void => {
+  const records = tags.map((tag) => create(TagRecordSchema, tag));
+  transaction.put(versions, [bucketId, key, sequence], { ...version, tags: records });
+};
+
+/** Replaces the ACL of a version, which no listing shows; undefined: the owner's full control. */
+export const putAcl = (
+  transaction: Transaction,
+  bucketId: string,
+  key: string,
+  { sequence, version }: StoredVersion,
+  acl: AclRecord | undefined,
+): void => {
+  const { acl: _replaced, ...others } = version;
+  transaction.put(versions, [bucketId, key, sequence], { ...others, ...(acl && { acl }) });
+};
+
+/**
+ * The sequence and the id of a new version. Where versioning is enabled, a null version that is no longer the newest
+ * stays, and is found by its own entry; anywhere else it is removed.
+ */
+const numberVersion = async (
+  transaction: Transaction,
+  { sequences, ids }: VersionNumbers,
+  { bucketId, versioning }: VersionedBucket,
+  key: string,
+  nowMs: number,
+): Promise<NewVersion> => {
+  const row = await findCurrentRow(transaction, bucketId, key);
+  const above = row && Number(row.sequence);
+  if (versioning === "Enabled") {
+    if (row?.versionId === "") transaction.put(nullVersions, [bucketId, key], { sequence: row.sequence });
+    const sequence = await sequences.next(transaction, above);
+    return { sequence, versionId: versionIdOf(sequence, ids.hex(versionIdRandomDigits)) };
+  }
+  const replaced = versioning === "" ? above : await findNullSequence(transaction, bucketId, key, row);
+  if (replaced !== undefined) {
+    const version = await transaction.get(versions, [bucketId, key, replaced]);
+    if (version === undefined) throw new Error(`the null version ${replaced} of a key has no record`);
+    transaction.delete(versions, [bucketId, key, replaced]);
+    await releaseExtents(transaction, version.extents, nowMs);
+    if (versioning !== "") transaction.delete(nullVersions, [bucketId, key]);
+  }
+  return { sequence: await sequences.next(transaction, above), versionId: "" };
+};
+
+const putCurrentRow = (
+  transaction: Transaction,
+  bucketId: string,
+  key: string,
+  sequence: number,
+  version: Pick<VersionRecord, "versionId"> & VersionRequired,
+): void => {
+  const { checksum } = version;
+  const row: MessageInitShape<typeof CurrentVersionRecordSchema> = {
+    sequence: BigInt(sequence),
+    versionId: version.versionId,
+    lastModifiedMs: version.lastModifiedMs,
+    eTag: version.eTag,
+    sizeBytes: version.sizeBytes,
+    storageClass: version.storageClass,
+    ownerAccountId: version.ownerAccountId,
+    ...(checksum === undefined ? {} : { checksumAlgorithm: checksum.algorithm, checksumType: checksum.type }),
+  };
+  transaction.put(currentVersions, [bucketId, key], row);
+};
