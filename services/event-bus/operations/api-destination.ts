@@ -25,7 +25,6 @@ import { instant } from "../domain/instant.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import * as stored from "../store/api-destination.ts";
 import { findConnectionByArn } from "../store/connection.ts";
-import { firstNames } from "../store/named-records.ts";
 
 /** Creates an API destination. A second call with the same name is refused and changes nothing. */
 export const createApiDestination: Operation<"createApiDestination"> = async (request, { app, caller }) => {
@@ -49,8 +48,7 @@ export const createApiDestination: Operation<"createApiDestination"> = async (re
     if ((await stored.findApiDestination(transaction, accountId, name)) !== undefined)
       throw fault(ErrorReason.API_DESTINATION_ALREADY_EXISTS, { name });
     const limit = app.limits.apiDestinationsMax;
-    if ((await stored.listApiDestinations(transaction, accountId, firstNames(limit))).length >= limit)
-      throw fault(ErrorReason.LIMIT_EXCEEDED);
+    if ((await stored.countApiDestinations(transaction, accountId)) >= limit) throw fault(ErrorReason.LIMIT_EXCEEDED);
     await stored.putApiDestination(transaction, accountId, { ...destination, connectionArn: arn });
     return stateOf(transaction, accountId, arn);
   });

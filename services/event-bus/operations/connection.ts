@@ -34,7 +34,6 @@ import { instant } from "../domain/instant.ts";
 import { moveSecret, openSecret, sealSecret } from "../encryption/connection-secret.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import * as stored from "../store/connection.ts";
-import { firstNames } from "../store/named-records.ts";
 
 /** Creates a connection. A second call with the same name is refused and changes nothing. */
 export const createConnection: Operation<"createConnection"> = async (request, { app, caller }) => {
@@ -69,9 +68,8 @@ export const createConnection: Operation<"createConnection"> = async (request, {
     if ((await stored.findConnection(transaction, accountId, name)) !== undefined)
       throw fault(ErrorReason.CONNECTION_ALREADY_EXISTS, { name });
     const limit = app.limits.connectionsMax;
-    if ((await stored.listConnections(transaction, accountId, firstNames(limit))).length >= limit)
-      throw fault(ErrorReason.LIMIT_EXCEEDED);
-    stored.putConnection(transaction, accountId, connection);
+    if ((await stored.countConnections(transaction, accountId)) >= limit) throw fault(ErrorReason.LIMIT_EXCEEDED);
+    await stored.createConnection(transaction, accountId, connection);
     if (isOAuth) enqueueAuthorization(app.jobs, transaction, accountId, connection);
   });
 
@@ -187,7 +185,7 @@ const authorizeAgain = (
 export const deleteConnection: Operation<"deleteConnection"> = async (request, { app, caller }) => {
   const connection = await app.store.transact(async (transaction) => {
     const present = await stored.getConnection(transaction, caller.accountId, request.name);
-    stored.deleteConnection(transaction, caller.accountId, request.name);
+    await stored.deleteConnection(transaction, caller.accountId, request.name);
     return present;
   });
   return { ...toConnection(app, caller.accountId, connection), connectionState: ConnectionState.DELETING };

@@ -21,7 +21,6 @@ import { instant } from "../domain/instant.ts";
 import { refuseTags, sortTags } from "../domain/tags.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import * as stored from "../store/bus.ts";
-import { firstNames } from "../store/named-records.ts";
 import { countRules } from "../store/rule.ts";
 
 /** Creates a custom bus. A second call with the same name is refused and changes nothing. */
@@ -37,9 +36,8 @@ export const createEventBus: Operation<"createEventBus"> = async (request, { app
     if ((await stored.findBus(transaction, { account: caller.accountId, name })) !== undefined)
       throw fault(ErrorReason.EVENT_BUS_ALREADY_EXISTS, { name });
     const limit = app.limits.busesMax;
-    if ((await stored.listBuses(transaction, caller.accountId, firstNames(limit))).length >= limit)
-      throw fault(ErrorReason.LIMIT_EXCEEDED);
-    stored.putBus(transaction, caller.accountId, {
+    if ((await stored.countBuses(transaction, caller.accountId)) >= limit) throw fault(ErrorReason.LIMIT_EXCEEDED);
+    await stored.createBus(transaction, caller.accountId, {
       name,
       description,
       kmsKeyIdentifier,

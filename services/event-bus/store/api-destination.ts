@@ -6,6 +6,7 @@ import type {
 } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import type { Reader, Transaction } from "../../kit/store/store.ts";
 import { ErrorReason, fault } from "../faults.ts";
+import { changeCount, countRecords } from "./account-count.ts";
 import { apiDestinations, destinationsByConnection } from "./layout.ts";
 import type { NamePage } from "./named-records.ts";
 import { listByName, listNames } from "./named-records.ts";
@@ -40,6 +41,10 @@ export const listApiDestinations = async (
   return Promise.all(names.map((name) => getApiDestination(reader, account, name)));
 };
 
+/** The number of an account's API destinations. */
+export const countApiDestinations = (reader: Reader, account: string): Promise<number> =>
+  countRecords(reader, apiDestinations, account);
+
 /** Creates or replaces an API destination. */
 export const putApiDestination = async (
   transaction: Transaction,
@@ -49,7 +54,9 @@ export const putApiDestination = async (
     readonly connectionArn: string;
   },
 ): Promise<void> => {
-  await deleteApiDestination(transaction, account, destination.name);
+  const present = await findApiDestination(transaction, account, destination.name);
+  if (present === undefined) await changeCount(transaction, apiDestinations, account, 1);
+  else transaction.delete(destinationsByConnection, [account, present.connectionArn, present.name]);
   transaction.put(apiDestinations, [account, destination.name], destination);
   transaction.put(destinationsByConnection, [account, destination.connectionArn, destination.name], {});
 };
@@ -58,6 +65,7 @@ export const putApiDestination = async (
 export const deleteApiDestination = async (transaction: Transaction, account: string, name: string): Promise<void> => {
   const present = await findApiDestination(transaction, account, name);
   if (present === undefined) return;
+  await changeCount(transaction, apiDestinations, account, -1);
   transaction.delete(apiDestinations, [account, name]);
   transaction.delete(destinationsByConnection, [account, present.connectionArn, name]);
 };

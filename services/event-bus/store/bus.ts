@@ -4,6 +4,7 @@ import type { EventBusRecord, EventBusRecordSchema } from "../../../gen/quartet/
 import type { Reader, Transaction } from "../../kit/store/store.ts";
 import type { BusReference } from "../domain/arns.ts";
 import { ErrorReason, fault } from "../faults.ts";
+import { changeCount, countRecords } from "./account-count.ts";
 import { buses, busRevisions, ruleChanges } from "./layout.ts";
 import type { NamePage } from "./named-records.ts";
 import { listByName } from "./named-records.ts";
@@ -23,7 +24,20 @@ export const getBus = async (reader: Reader, reference: BusReference): Promise<E
 export const listBuses = (reader: Reader, account: string, page: NamePage): Promise<EventBusRecord[]> =>
   listByName(reader, buses, [account], page);
 
-/** Creates or replaces a bus. */
+/** The number of an account's buses. */
+export const countBuses = (reader: Reader, account: string): Promise<number> => countRecords(reader, buses, account);
+
+/** Creates a bus that does not exist. */
+export const createBus = async (
+  transaction: Transaction,
+  account: string,
+  bus: MessageInitShape<typeof EventBusRecordSchema> & { readonly name: string },
+): Promise<void> => {
+  await changeCount(transaction, buses, account, 1);
+  putBus(transaction, account, bus);
+};
+
+/** Replaces a bus. */
 export const putBus = (
   transaction: Transaction,
   account: string,
@@ -31,10 +45,11 @@ export const putBus = (
 ): void => transaction.put(buses, [account, bus.name], bus);
 
 /**
- * Deletes a bus that has no rules. Its revision stays and grows: if it restarted with the next bus of the name, the
- * compiled rules of the deleted bus could be used for the new one.
+ * Deletes an existing bus that has no rules. Its revision stays and grows: if it restarted with the next bus of the
+ * name, the compiled rules of the deleted bus could be used for the new one.
  */
 export const deleteBus = async (transaction: Transaction, { account, name }: BusReference): Promise<void> => {
+  await changeCount(transaction, buses, account, -1);
   transaction.delete(buses, [account, name]);
   const before = await transaction.get(busRevisions, [account, name]);
   if (before === undefined) return;

@@ -4,6 +4,7 @@ import type { ConnectionRecord, ConnectionRecordSchema } from "../../../gen/quar
 import type { Reader, Transaction } from "../../kit/store/store.ts";
 import { parseIdentifiedArn } from "../domain/arns.ts";
 import { ErrorReason, fault } from "../faults.ts";
+import { changeCount, countRecords } from "./account-count.ts";
 import { connections } from "./layout.ts";
 import type { NamePage } from "./named-records.ts";
 import { listByName } from "./named-records.ts";
@@ -39,13 +40,29 @@ export const listConnections = (
   accepts?: (connection: ConnectionRecord) => boolean,
 ): Promise<ConnectionRecord[]> => listByName(reader, connections, [account], page, accepts);
 
-/** Creates or replaces a connection. */
+/** The number of an account's connections. */
+export const countConnections = (reader: Reader, account: string): Promise<number> =>
+  countRecords(reader, connections, account);
+
+/** Creates a connection that does not exist. */
+export const createConnection = async (
+  transaction: Transaction,
+  account: string,
+  connection: MessageInitShape<typeof ConnectionRecordSchema> & { readonly name: string },
+): Promise<void> => {
+  await changeCount(transaction, connections, account, 1);
+  putConnection(transaction, account, connection);
+};
+
+/** Replaces a connection. */
 export const putConnection = (
   transaction: Transaction,
   account: string,
   connection: MessageInitShape<typeof ConnectionRecordSchema> & { readonly name: string },
 ): void => transaction.put(connections, [account, connection.name], connection);
 
-/** Deletes a connection; nothing happens if it does not exist. */
-export const deleteConnection = (transaction: Transaction, account: string, name: string): void =>
+/** Deletes an existing connection. */
+export const deleteConnection = async (transaction: Transaction, account: string, name: string): Promise<void> => {
+  await changeCount(transaction, connections, account, -1);
   transaction.delete(connections, [account, name]);
+};

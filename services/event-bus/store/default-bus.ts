@@ -1,7 +1,7 @@
 import type { Clock } from "../../kit/clock/clock.ts";
 import type { Store } from "../../kit/store/store.ts";
 import { defaultBusName } from "../domain/arns.ts";
-import { findBus, putBus } from "./bus.ts";
+import { createBus, findBus } from "./bus.ts";
 
 /**
  * Returns the function that creates the default bus of an account unless it exists. It reads the store only once for
@@ -14,7 +14,7 @@ export const defaultBusCreator = (store: Store, clock: Clock): ((account: string
     await store.transact(async (transaction) => {
       if ((await findBus(transaction, { account, name: defaultBusName })) !== undefined) return;
       const nowMs = BigInt(clock.now());
-      putBus(transaction, account, { name: defaultBusName, createdMs: nowMs, modifiedMs: nowMs });
+      await createBus(transaction, account, { name: defaultBusName, createdMs: nowMs, modifiedMs: nowMs });
     });
     ensured.add(account);
   };

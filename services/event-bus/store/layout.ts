@@ -5,6 +5,7 @@
  *   10  buses                      account, bus                                    -> EventBusRecord
  *   11  bus_revisions              account, bus                                    -> BusRevisionRecord
  *   12  rule_changes               account, bus, revision                          -> RuleChangeRecord
+ *   13  account_counts             account, table                                  -> AccountCountRecord
  *   20  rules                      account, bus, rule                              -> RuleRecord
  *   21  targets                    account, bus, rule, target id                   -> TargetRecord
  *   22  rules_by_target            account, bus, target ARN, rule, target id       -> IndexRecord
@@ -26,6 +27,7 @@
  * The numbers left out between families have never been used. A table that is retired keeps its number and its line.
  */
 import {
+  AccountCountRecordSchema,
   ApiDestinationRecordSchema,
   ArchiveCountRecordSchema,
   ArchiveEntryRecordSchema,
@@ -97,6 +99,21 @@ export const ruleChanges = defineTable({
   name: "rule_changes",
   key: [text("account"), text("bus"), integer("revision")],
   value: RuleChangeRecordSchema,
+});
+
+/**
+ * The numbers of an account's buses, connections and API destinations; absent before the first that was created or
+ * deleted since they are counted. Sorted so that one is found by its account and the name of its table. Written with
+ * the records that it counts.
+ *
+ *     account_counts/"000000000000"/"buses"
+ *     000d 30303030303030303030303000 627573657300
+ */
+export const accountCounts = defineTable({
+  number: 13,
+  name: "account_counts",
+  key: [text("account"), text("table")],
+  value: AccountCountRecordSchema,
 });
 
 /**
@@ -323,6 +340,7 @@ export const layout = [
   buses,
   busRevisions,
   ruleChanges,
+  accountCounts,
   rules,
   targets,
   rulesByTarget,

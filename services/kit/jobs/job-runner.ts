@@ -195,7 +195,7 @@ export class JobRunner {
         if (back?.isReady === true) this.#owners.add(running.lease.job.owner);
         this.#leave(running, ending);
       }
-      this.#running.settle(cycle.renewed, cycle.lost, cycle.untilMs);
+      this.#running.settle(cycle.renewed, cycle.lost, facts.nowMs, cycle.untilMs);
       this.#logExpired(cycle.expired);
       if (this.#nextInstantMs <= clock.now()) this.#isWoken = true;
       else this.#mustReclaimAll = false;

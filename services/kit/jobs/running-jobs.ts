@@ -57,15 +57,15 @@ export class RunningJobs implements Iterable<Running> {
     addTo(this.#countIn, running.pool, -1);
   }
 
-  /** The leases have been renewed until an instant, and others were lost. */
-  settle(renewed: readonly Running[], lost: readonly Running[], untilMs: number): void {
+  /** A cycle of an instant has renewed leases until another, and has lost others. */
+  settle(renewed: readonly Running[], lost: readonly Running[], nowMs: number, untilMs: number): void {
     for (const running of renewed) running.untilMs = untilMs;
     for (const running of lost) {
       // There is no lease to renew any more, so no instant to wake up for.
       running.untilMs = Number.POSITIVE_INFINITY;
       running.abort.abort(new Error("the job was given to another runner"));
     }
-    if (renewed.length + lost.length === 0) return;
+    if (nowMs < this.#renewMs) return;
     this.#renewMs = Number.POSITIVE_INFINITY;
     for (const running of this.#running) this.#expectRenewal(running);
   }

@@ -19,6 +19,7 @@ describe("the keys of the event bus database", () => {
       "10 buses",
       "11 bus_revisions",
       "12 rule_changes",
+      "13 account_counts",
       "20 rules",
       "21 targets",
       "22 rules_by_target",
@@ -43,6 +44,7 @@ describe("the keys of the event bus database", () => {
   test.each<[Table, KeyTuple, string, string]>([
     [tables.buses, ["default"], '"default"', "000a 64656661756c7400"],
     [tables.busRevisions, ["orders"], '"orders"', "000b 6f726465727300"],
+    [tables.accountCounts, ["buses"], '"buses"', "000d 627573657300"],
     [tables.ruleChanges, ["orders", 258], '"orders"/258', "000c 6f726465727300 0000000000000102"],
     [tables.rules, ["orders", "new"], '"orders"/"new"', "0014 6f726465727300 6e657700"],
     [tables.targets, ["orders", "new", "1"], '"orders"/"new"/"1"', "0015 6f726465727300 6e657700 3100"],

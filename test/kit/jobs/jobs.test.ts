@@ -312,6 +312,23 @@ describe("cancel", () => {
   });
 });
 
+describe("a lease that would be renewed", () => {
+  it("is forgotten when its run has ended", async () => {
+    const { clock, jobs, noted, enqueue } = await jobHarness({ leaseMs: 60_000 });
+    jobs.start();
+    await enqueue({ kind: "note", owner: "alice", payload });
+    await eventually(() => noted.length === 1, "the job has run");
+    await jobs.idle();
+    clock.advance(31_000);
+    const { cycles } = jobs.stats();
+    for (let turn = 0; turn < 50; turn += 1) {
+      clock.advance(1);
+      await jobs.countDue(1);
+    }
+    expect(jobs.stats().cycles - cycles).toBeLessThan(5);
+  });
+});
+
 describe("declaring kinds", () => {
   it("refuses a handler without a policy and a policy without a handler", async () => {
     const store = await openJobStore();

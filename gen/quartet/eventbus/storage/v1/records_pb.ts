@@ -26,7 +26,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/eventbus/storage/v1/records.proto.
  */
 export const file_quartet_eventbus_storage_v1_records: GenFile = /*@__PURE__*/
-  fileDesc("CilxdWFydGV0L2V2ZW50YnVzL3N0b3JhZ2UvdjEvcmVjb3Jkcy5wcm90bxIbcXVhcnRldC5ldmVudGJ1cy5zdG9yYWdlLnYxIp4DCg5FdmVudEJ1c1JlY29yZBIMCgRuYW1lGAEgASgJEhgKC2Rlc2NyaXB0aW9uGAIgASgJSACIAQESHgoRZXZlbnRfc291cmNlX25hbWUYAyABKAlIAYgBARIfChJrbXNfa2V5X2lkZW50aWZpZXIYBCABKAlIAogBARJBChJkZWFkX2xldHRlcl9jb25maWcYBSABKAsyJS5xdWFydGV0LmV2ZW50YnVzLnYxLkRlYWRMZXR0ZXJDb25maWcSMgoKbG9nX2NvbmZpZxgGIAEoCzIeLnF1YXJ0ZXQuZXZlbnRidXMudjEuTG9nQ29uZmlnEhMKBnBvbGljeRgHIAEoCUgDiAEBEiYKBHRhZ3MYCCADKAsyGC5xdWFydGV0LmV2ZW50YnVzLnYxLlRhZxISCgpjcmVhdGVkX21zGAkgASgDEhMKC21vZGlmaWVkX21zGAogASgDQg4KDF9kZXNjcmlwdGlvbkIUChJfZXZlbnRfc291cmNlX25hbWVCFQoTX2ttc19rZXlfaWRlbnRpZmllckIJCgdfcG9saWN5IjkKEUJ1c1JldmlzaW9uUmVjb3JkEhAKCHJldmlzaW9uGAEgASgEEhIKCnJ1bGVfY291bnQYAiABKA0iIAoQUnVsZUNoYW5nZVJlY29yZBIMCgRydWxlGAEgASgJIskDCgpSdWxlUmVjb3JkEgwKBG5hbWUYASABKAkSGgoNZXZlbnRfcGF0dGVybhgCIAEoCUgAiAEBEiAKE3NjaGVkdWxlX2V4cHJlc3Npb24YAyABKAlIAYgBARItCgVzdGF0ZRgEIAEoDjIeLnF1YXJ0ZXQuZXZlbnRidXMudjEuUnVsZVN0YXRlEhgKC2Rlc2NyaXB0aW9uGAUgASgJSAKIAQESFQoIcm9sZV9hcm4YBiABKAlIA4gBARIXCgptYW5hZ2VkX2J5GAcgASgJSASIAQESEgoKY3JlYXRlZF9ieRgIIAEoCRImCgR0YWdzGAkgAygLMhgucXVhcnRldC5ldmVudGJ1cy52MS5UYWcSEgoKY3JlYXRlZF9tcxgKIAEoAxIUCgx0YXJnZXRfY291bnQYCyABKA0SEgoKZ2VuZXJhdGlvbhgMIAEoCRIXCgphcmNoaXZlX2lkGA0gASgJSAWIAQFCEAoOX2V2ZW50X3BhdHRlcm5CFgoUX3NjaGVkdWxlX2V4cHJlc3Npb25CDgoMX2Rlc2NyaXB0aW9uQgsKCV9yb2xlX2FybkINCgtfbWFuYWdlZF9ieUINCgtfYXJjaGl2ZV9pZCI7CgxUYXJnZXRSZWNvcmQSKwoGdGFyZ2V0GAEgASgLMhsucXVhcnRldC5ldmVudGJ1cy52MS5UYXJnZXQiDQoLSW5kZXhSZWNvcmQi5AMKEENvbm5lY3Rpb25SZWNvcmQSDAoEbmFtZRgBIAEoCRIKCgJpZBgCIAEoCRIYCgtkZXNjcmlwdGlvbhgDIAEoCUgAiAEBEkwKEmF1dGhvcml6YXRpb25fdHlwZRgEIAEoDjIwLnF1YXJ0ZXQuZXZlbnRidXMudjEuQ29ubmVjdGlvbkF1dGhvcml6YXRpb25UeXBlEjMKBXN0YXRlGAUgASgOMiQucXVhcnRldC5ldmVudGJ1cy52MS5Db25uZWN0aW9uU3RhdGUSGQoMc3RhdGVfcmVhc29uGAYgASgJSAGIAQESHwoSa21zX2tleV9pZGVudGlmaWVyGAcgASgJSAKIAQESOQoGc2VjcmV0GAggASgLMikucXVhcnRldC5ldmVudGJ1cy5zdG9yYWdlLnYxLlNlYWxlZFNlY3JldBIRCglzZWNyZXRfaWQYCSABKAkSEgoKY3JlYXRlZF9tcxgKIAEoAxITCgttb2RpZmllZF9tcxgLIAEoAxIVCg1hdXRob3JpemVkX21zGAwgASgDEhcKD3NlY3JldF9yZXZpc2lvbhgNIAEoBEIOCgxfZGVzY3JpcHRpb25CDwoNX3N0YXRlX3JlYXNvbkIVChNfa21zX2tleV9pZGVudGlmaWVyIjQKDFNlYWxlZFNlY3JldBITCgt3cmFwcGVkX2tleRgBIAEoDBIPCgdjb250ZW50GAIgASgMIlsKEENvbm5lY3Rpb25TZWNyZXQSRwoKcGFyYW1ldGVycxgBIAEoCzIzLnF1YXJ0ZXQuZXZlbnRidXMudjEuQ3JlYXRlQ29ubmVjdGlvbkF1dGhQYXJhbWV0ZXJzIpACChRBcGlEZXN0aW5hdGlvblJlY29yZBIMCgRuYW1lGAEgASgJEgoKAmlkGAIgASgJEhgKC2Rlc2NyaXB0aW9uGAMgASgJSACIAQESFgoOY29ubmVjdGlvbl9hcm4YBCABKAkSGwoTaW52b2NhdGlvbl9lbmRwb2ludBgFIAEoCRJCCgtodHRwX21ldGhvZBgGIAEoDjItLnF1YXJ0ZXQuZXZlbnRidXMudjEuQXBpRGVzdGluYXRpb25IdHRwTWV0aG9kEhIKCnJhdGVfbGltaXQYByABKAUSEgoKY3JlYXRlZF9tcxgIIAEoAxITCgttb2RpZmllZF9tcxgJIAEoA0IOCgxfZGVzY3JpcHRpb24isgIKC0V2ZW50UmVjb3JkEgoKAmlkGAEgASgJEhMKC2RldGFpbF90eXBlGAIgASgJEg4KBnNvdXJjZRgDIAEoCRIPCgdhY2NvdW50GAQgASgJEg8KB3RpbWVfbXMYBSABKAMSDgoGcmVnaW9uGAYgASgJEhEKCXJlc291cmNlcxgHIAMoCRIOCgZkZXRhaWwYCCABKAkSCwoDYnVzGAkgASgJEhgKC3JlcGxheV9uYW1lGAogASgJSACIAQESGQoMdHJhY2VfaGVhZGVyGAsgASgJSAGIAQESDAoEaG9wcxgMIAEoDRIaCg1tYXRjaGVkX3J1bGVzGA0gASgNSAKIAQFCDgoMX3JlcGxheV9uYW1lQg8KDV90cmFjZV9oZWFkZXJCEAoOX21hdGNoZWRfcnVsZXMi5wEKDkRlbGl2ZXJ5UmVjb3JkEg8KB2FjY291bnQYASABKAkSEwoLaW5nZXN0ZWRfbXMYAiABKAMSEAoIZXZlbnRfaWQYAyABKAkSCwoDYnVzGAQgASgJEgwKBHJ1bGUYBSABKAkSKwoGdGFyZ2V0GAYgASgLMhsucXVhcnRldC5ldmVudGJ1cy52MS5UYXJnZXQSGgoNcnVsZV9yb2xlX2FybhgHIAEoCUgAiAEBEhgKEGVhcmxpZXJfYXR0ZW1wdHMYCCABKA1CEAoOX3J1bGVfcm9sZV9hcm5KBAgJEApSB3Nsb3RfbXMilgMKEERlYWRMZXR0ZXJSZWNvcmQSNwoFZXZlbnQYASABKAsyKC5xdWFydGV0LmV2ZW50YnVzLnN0b3JhZ2UudjEuRXZlbnRSZWNvcmQSEAoIcnVsZV9hcm4YAiABKAkSEgoKdGFyZ2V0X2FybhgDIAEoCRISCgplcnJvcl9jb2RlGAQgASgJEhUKDWVycm9yX21lc3NhZ2UYBSABKAkSJgoZZXhoYXVzdGVkX3JldHJ5X2NvbmRpdGlvbhgGIAEoCUgAiAEBEhYKDnJldHJ5X2F0dGVtcHRzGAcgASgNEhYKCXF1ZXVlX2FybhgIIAEoCUgBiAEBEisKBnRhcmdldBgJIAEoCzIbLnF1YXJ0ZXQuZXZlbnRidXMudjEuVGFyZ2V0EgsKA2J1cxgKIAEoCRIMCgRydWxlGAsgASgJEhoKDXJ1bGVfcm9sZV9hcm4YDCABKAlIAogBAUIcChpfZXhoYXVzdGVkX3JldHJ5X2NvbmRpdGlvbkIMCgpfcXVldWVfYXJuQhAKDl9ydWxlX3JvbGVfYXJuIh8KC1N3ZWVwUmVjb3JkEhAKCHVudGlsX21zGAEgASgDImQKElNjaGVkdWxlZFJ1blJlY29yZBIPCgdhY2NvdW50GAEgASgJEgsKA2J1cxgCIAEoCRIMCgRydWxlGAMgASgJEhIKCmdlbmVyYXRpb24YBCABKAkSDgoGZHVlX21zGAUgASgDImoKE0F1dGhvcml6YXRpb25SZWNvcmQSDwoHYWNjb3VudBgBIAEoCRISCgpjb25uZWN0aW9uGAIgASgJEhUKDWNvbm5lY3Rpb25faWQYAyABKAkSFwoPc2VjcmV0X3JldmlzaW9uGAQgASgEIpsCCg1BcmNoaXZlUmVjb3JkEgwKBG5hbWUYASABKAkSCgoCaWQYAiABKAkSCwoDYnVzGAMgASgJEhgKC2Rlc2NyaXB0aW9uGAQgASgJSACIAQESGgoNZXZlbnRfcGF0dGVybhgFIAEoCUgBiAEBEhYKDnJldGVudGlvbl9kYXlzGAYgASgFEh8KEmttc19rZXlfaWRlbnRpZmllchgHIAEoCUgCiAEBEhIKCmNyZWF0ZWRfbXMYCCABKAMSEwoLZXZlbnRfY291bnQYCSABKAMSEgoKc2l6ZV9ieXRlcxgKIAEoA0IOCgxfZGVzY3JpcHRpb25CEAoOX2V2ZW50X3BhdHRlcm5CFQoTX2ttc19rZXlfaWRlbnRpZmllciIoChJBcmNoaXZlRW50cnlSZWNvcmQSEgoKc2l6ZV9ieXRlcxgBIAEoAyI9ChJBcmNoaXZlQ291bnRSZWNvcmQSEwoLZXZlbnRfY291bnQYASABKAMSEgoKc2l6ZV9ieXRlcxgCIAEoAyK5AwoMUmVwbGF5UmVjb3JkEgwKBG5hbWUYASABKAkSGAoLZGVzY3JpcHRpb24YAiABKAlIAIgBARIvCgVzdGF0ZRgDIAEoDjIgLnF1YXJ0ZXQuZXZlbnRidXMudjEuUmVwbGF5U3RhdGUSGQoMc3RhdGVfcmVhc29uGAQgASgJSAGIAQESFAoMYXJjaGl2ZV9uYW1lGAUgASgJEhIKCmFyY2hpdmVfaWQYBiABKAkSCwoDYnVzGAcgASgJEg0KBXJ1bGVzGAggAygJEjsKC2Rlc3RpbmF0aW9uGAkgASgLMiYucXVhcnRldC5ldmVudGJ1cy52MS5SZXBsYXlEZXN0aW5hdGlvbhIQCghzdGFydF9tcxgKIAEoAxIOCgZlbmRfbXMYCyABKAMSEgoKc3RhcnRlZF9tcxgMIAEoAxIQCghlbmRlZF9tcxgNIAEoAxI9CgpsYXN0X3BsYWNlGA4gASgLMikucXVhcnRldC5ldmVudGJ1cy5zdG9yYWdlLnYxLkFyY2hpdmVQbGFjZRIKCgJpZBgPIAEoCUIOCgxfZGVzY3JpcHRpb25CDwoNX3N0YXRlX3JlYXNvbiJHCgxBcmNoaXZlUGxhY2USEAoIZXZlbnRfbXMYASABKAMSEwoLaW5nZXN0ZWRfbXMYAiABKAMSEAoIZXZlbnRfaWQYAyABKAkiRgoQUmVwbGF5U3RlcFJlY29yZBIPCgdhY2NvdW50GAEgASgJEg4KBnJlcGxheRgCIAEoCRIRCglyZXBsYXlfaWQYAyABKAkiOQoSQXJjaGl2ZVB1cmdlUmVjb3JkEg8KB2FjY291bnQYASABKAkSEgoKYXJjaGl2ZV9pZBgCIAEoCWIGcHJvdG8z", [file_quartet_eventbus_v1_api_destination, file_quartet_eventbus_v1_connection, file_quartet_eventbus_v1_event_bus, file_quartet_eventbus_v1_replay, file_quartet_eventbus_v1_rule, file_quartet_eventbus_v1_tag, file_quartet_eventbus_v1_target]);
+  fileDesc("CilxdWFydGV0L2V2ZW50YnVzL3N0b3JhZ2UvdjEvcmVjb3Jkcy5wcm90bxIbcXVhcnRldC5ldmVudGJ1cy5zdG9yYWdlLnYxIp4DCg5FdmVudEJ1c1JlY29yZBIMCgRuYW1lGAEgASgJEhgKC2Rlc2NyaXB0aW9uGAIgASgJSACIAQESHgoRZXZlbnRfc291cmNlX25hbWUYAyABKAlIAYgBARIfChJrbXNfa2V5X2lkZW50aWZpZXIYBCABKAlIAogBARJBChJkZWFkX2xldHRlcl9jb25maWcYBSABKAsyJS5xdWFydGV0LmV2ZW50YnVzLnYxLkRlYWRMZXR0ZXJDb25maWcSMgoKbG9nX2NvbmZpZxgGIAEoCzIeLnF1YXJ0ZXQuZXZlbnRidXMudjEuTG9nQ29uZmlnEhMKBnBvbGljeRgHIAEoCUgDiAEBEiYKBHRhZ3MYCCADKAsyGC5xdWFydGV0LmV2ZW50YnVzLnYxLlRhZxISCgpjcmVhdGVkX21zGAkgASgDEhMKC21vZGlmaWVkX21zGAogASgDQg4KDF9kZXNjcmlwdGlvbkIUChJfZXZlbnRfc291cmNlX25hbWVCFQoTX2ttc19rZXlfaWRlbnRpZmllckIJCgdfcG9saWN5IjkKEUJ1c1JldmlzaW9uUmVjb3JkEhAKCHJldmlzaW9uGAEgASgEEhIKCnJ1bGVfY291bnQYAiABKA0iIwoSQWNjb3VudENvdW50UmVjb3JkEg0KBWNvdW50GAEgASgEIiAKEFJ1bGVDaGFuZ2VSZWNvcmQSDAoEcnVsZRgBIAEoCSLJAwoKUnVsZVJlY29yZBIMCgRuYW1lGAEgASgJEhoKDWV2ZW50X3BhdHRlcm4YAiABKAlIAIgBARIgChNzY2hlZHVsZV9leHByZXNzaW9uGAMgASgJSAGIAQESLQoFc3RhdGUYBCABKA4yHi5xdWFydGV0LmV2ZW50YnVzLnYxLlJ1bGVTdGF0ZRIYCgtkZXNjcmlwdGlvbhgFIAEoCUgCiAEBEhUKCHJvbGVfYXJuGAYgASgJSAOIAQESFwoKbWFuYWdlZF9ieRgHIAEoCUgEiAEBEhIKCmNyZWF0ZWRfYnkYCCABKAkSJgoEdGFncxgJIAMoCzIYLnF1YXJ0ZXQuZXZlbnRidXMudjEuVGFnEhIKCmNyZWF0ZWRfbXMYCiABKAMSFAoMdGFyZ2V0X2NvdW50GAsgASgNEhIKCmdlbmVyYXRpb24YDCABKAkSFwoKYXJjaGl2ZV9pZBgNIAEoCUgFiAEBQhAKDl9ldmVudF9wYXR0ZXJuQhYKFF9zY2hlZHVsZV9leHByZXNzaW9uQg4KDF9kZXNjcmlwdGlvbkILCglfcm9sZV9hcm5CDQoLX21hbmFnZWRfYnlCDQoLX2FyY2hpdmVfaWQiOwoMVGFyZ2V0UmVjb3JkEisKBnRhcmdldBgBIAEoCzIbLnF1YXJ0ZXQuZXZlbnRidXMudjEuVGFyZ2V0Ig0KC0luZGV4UmVjb3JkIuQDChBDb25uZWN0aW9uUmVjb3JkEgwKBG5hbWUYASABKAkSCgoCaWQYAiABKAkSGAoLZGVzY3JpcHRpb24YAyABKAlIAIgBARJMChJhdXRob3JpemF0aW9uX3R5cGUYBCABKA4yMC5xdWFydGV0LmV2ZW50YnVzLnYxLkNvbm5lY3Rpb25BdXRob3JpemF0aW9uVHlwZRIzCgVzdGF0ZRgFIAEoDjIkLnF1YXJ0ZXQuZXZlbnRidXMudjEuQ29ubmVjdGlvblN0YXRlEhkKDHN0YXRlX3JlYXNvbhgGIAEoCUgBiAEBEh8KEmttc19rZXlfaWRlbnRpZmllchgHIAEoCUgCiAEBEjkKBnNlY3JldBgIIAEoCzIpLnF1YXJ0ZXQuZXZlbnRidXMuc3RvcmFnZS52MS5TZWFsZWRTZWNyZXQSEQoJc2VjcmV0X2lkGAkgASgJEhIKCmNyZWF0ZWRfbXMYCiABKAMSEwoLbW9kaWZpZWRfbXMYCyABKAMSFQoNYXV0aG9yaXplZF9tcxgMIAEoAxIXCg9zZWNyZXRfcmV2aXNpb24YDSABKARCDgoMX2Rlc2NyaXB0aW9uQg8KDV9zdGF0ZV9yZWFzb25CFQoTX2ttc19rZXlfaWRlbnRpZmllciI0CgxTZWFsZWRTZWNyZXQSEwoLd3JhcHBlZF9rZXkYASABKAwSDwoHY29udGVudBgCIAEoDCJbChBDb25uZWN0aW9uU2VjcmV0EkcKCnBhcmFtZXRlcnMYASABKAsyMy5xdWFydGV0LmV2ZW50YnVzLnYxLkNyZWF0ZUNvbm5lY3Rpb25BdXRoUGFyYW1ldGVycyKQAgoUQXBpRGVzdGluYXRpb25SZWNvcmQSDAoEbmFtZRgBIAEoCRIKCgJpZBgCIAEoCRIYCgtkZXNjcmlwdGlvbhgDIAEoCUgAiAEBEhYKDmNvbm5lY3Rpb25fYXJuGAQgASgJEhsKE2ludm9jYXRpb25fZW5kcG9pbnQYBSABKAkSQgoLaHR0cF9tZXRob2QYBiABKA4yLS5xdWFydGV0LmV2ZW50YnVzLnYxLkFwaURlc3RpbmF0aW9uSHR0cE1ldGhvZBISCgpyYXRlX2xpbWl0GAcgASgFEhIKCmNyZWF0ZWRfbXMYCCABKAMSEwoLbW9kaWZpZWRfbXMYCSABKANCDgoMX2Rlc2NyaXB0aW9uIrICCgtFdmVudFJlY29yZBIKCgJpZBgBIAEoCRITCgtkZXRhaWxfdHlwZRgCIAEoCRIOCgZzb3VyY2UYAyABKAkSDwoHYWNjb3VudBgEIAEoCRIPCgd0aW1lX21zGAUgASgDEg4KBnJlZ2lvbhgGIAEoCRIRCglyZXNvdXJjZXMYByADKAkSDgoGZGV0YWlsGAggASgJEgsKA2J1cxgJIAEoCRIYCgtyZXBsYXlfbmFtZRgKIAEoCUgAiAEBEhkKDHRyYWNlX2hlYWRlchgLIAEoCUgBiAEBEgwKBGhvcHMYDCABKA0SGgoNbWF0Y2hlZF9ydWxlcxgNIAEoDUgCiAEBQg4KDF9yZXBsYXlfbmFtZUIPCg1fdHJhY2VfaGVhZGVyQhAKDl9tYXRjaGVkX3J1bGVzIucBCg5EZWxpdmVyeVJlY29yZBIPCgdhY2NvdW50GAEgASgJEhMKC2luZ2VzdGVkX21zGAIgASgDEhAKCGV2ZW50X2lkGAMgASgJEgsKA2J1cxgEIAEoCRIMCgRydWxlGAUgASgJEisKBnRhcmdldBgGIAEoCzIbLnF1YXJ0ZXQuZXZlbnRidXMudjEuVGFyZ2V0EhoKDXJ1bGVfcm9sZV9hcm4YByABKAlIAIgBARIYChBlYXJsaWVyX2F0dGVtcHRzGAggASgNQhAKDl9ydWxlX3JvbGVfYXJuSgQICRAKUgdzbG90X21zIpYDChBEZWFkTGV0dGVyUmVjb3JkEjcKBWV2ZW50GAEgASgLMigucXVhcnRldC5ldmVudGJ1cy5zdG9yYWdlLnYxLkV2ZW50UmVjb3JkEhAKCHJ1bGVfYXJuGAIgASgJEhIKCnRhcmdldF9hcm4YAyABKAkSEgoKZXJyb3JfY29kZRgEIAEoCRIVCg1lcnJvcl9tZXNzYWdlGAUgASgJEiYKGWV4aGF1c3RlZF9yZXRyeV9jb25kaXRpb24YBiABKAlIAIgBARIWCg5yZXRyeV9hdHRlbXB0cxgHIAEoDRIWCglxdWV1ZV9hcm4YCCABKAlIAYgBARIrCgZ0YXJnZXQYCSABKAsyGy5xdWFydGV0LmV2ZW50YnVzLnYxLlRhcmdldBILCgNidXMYCiABKAkSDAoEcnVsZRgLIAEoCRIaCg1ydWxlX3JvbGVfYXJuGAwgASgJSAKIAQFCHAoaX2V4aGF1c3RlZF9yZXRyeV9jb25kaXRpb25CDAoKX3F1ZXVlX2FybkIQCg5fcnVsZV9yb2xlX2FybiIfCgtTd2VlcFJlY29yZBIQCgh1bnRpbF9tcxgBIAEoAyJkChJTY2hlZHVsZWRSdW5SZWNvcmQSDwoHYWNjb3VudBgBIAEoCRILCgNidXMYAiABKAkSDAoEcnVsZRgDIAEoCRISCgpnZW5lcmF0aW9uGAQgASgJEg4KBmR1ZV9tcxgFIAEoAyJqChNBdXRob3JpemF0aW9uUmVjb3JkEg8KB2FjY291bnQYASABKAkSEgoKY29ubmVjdGlvbhgCIAEoCRIVCg1jb25uZWN0aW9uX2lkGAMgASgJEhcKD3NlY3JldF9yZXZpc2lvbhgEIAEoBCKbAgoNQXJjaGl2ZVJlY29yZBIMCgRuYW1lGAEgASgJEgoKAmlkGAIgASgJEgsKA2J1cxgDIAEoCRIYCgtkZXNjcmlwdGlvbhgEIAEoCUgAiAEBEhoKDWV2ZW50X3BhdHRlcm4YBSABKAlIAYgBARIWCg5yZXRlbnRpb25fZGF5cxgGIAEoBRIfChJrbXNfa2V5X2lkZW50aWZpZXIYByABKAlIAogBARISCgpjcmVhdGVkX21zGAggASgDEhMKC2V2ZW50X2NvdW50GAkgASgDEhIKCnNpemVfYnl0ZXMYCiABKANCDgoMX2Rlc2NyaXB0aW9uQhAKDl9ldmVudF9wYXR0ZXJuQhUKE19rbXNfa2V5X2lkZW50aWZpZXIiKAoSQXJjaGl2ZUVudHJ5UmVjb3JkEhIKCnNpemVfYnl0ZXMYASABKAMiPQoSQXJjaGl2ZUNvdW50UmVjb3JkEhMKC2V2ZW50X2NvdW50GAEgASgDEhIKCnNpemVfYnl0ZXMYAiABKAMiuQMKDFJlcGxheVJlY29yZBIMCgRuYW1lGAEgASgJEhgKC2Rlc2NyaXB0aW9uGAIgASgJSACIAQESLwoFc3RhdGUYAyABKA4yIC5xdWFydGV0LmV2ZW50YnVzLnYxLlJlcGxheVN0YXRlEhkKDHN0YXRlX3JlYXNvbhgEIAEoCUgBiAEBEhQKDGFyY2hpdmVfbmFtZRgFIAEoCRISCgphcmNoaXZlX2lkGAYgASgJEgsKA2J1cxgHIAEoCRINCgVydWxlcxgIIAMoCRI7CgtkZXN0aW5hdGlvbhgJIAEoCzImLnF1YXJ0ZXQuZXZlbnRidXMudjEuUmVwbGF5RGVzdGluYXRpb24SEAoIc3RhcnRfbXMYCiABKAMSDgoGZW5kX21zGAsgASgDEhIKCnN0YXJ0ZWRfbXMYDCABKAMSEAoIZW5kZWRfbXMYDSABKAMSPQoKbGFzdF9wbGFjZRgOIAEoCzIpLnF1YXJ0ZXQuZXZlbnRidXMuc3RvcmFnZS52MS5BcmNoaXZlUGxhY2USCgoCaWQYDyABKAlCDgoMX2Rlc2NyaXB0aW9uQg8KDV9zdGF0ZV9yZWFzb24iRwoMQXJjaGl2ZVBsYWNlEhAKCGV2ZW50X21zGAEgASgDEhMKC2luZ2VzdGVkX21zGAIgASgDEhAKCGV2ZW50X2lkGAMgASgJIkYKEFJlcGxheVN0ZXBSZWNvcmQSDwoHYWNjb3VudBgBIAEoCRIOCgZyZXBsYXkYAiABKAkSEQoJcmVwbGF5X2lkGAMgASgJIjkKEkFyY2hpdmVQdXJnZVJlY29yZBIPCgdhY2NvdW50GAEgASgJEhIKCmFyY2hpdmVfaWQYAiABKAliBnByb3RvMw", [file_quartet_eventbus_v1_api_destination, file_quartet_eventbus_v1_connection, file_quartet_eventbus_v1_event_bus, file_quartet_eventbus_v1_replay, file_quartet_eventbus_v1_rule, file_quartet_eventbus_v1_tag, file_quartet_eventbus_v1_target]);
 
 /**
  * An event bus.
@@ -137,6 +137,25 @@ export const BusRevisionRecordSchema: GenMessage<BusRevisionRecord> = /*@__PURE_
   messageDesc(file_quartet_eventbus_storage_v1_records, 1);
 
 /**
+ * The number of an account's records of one kind.
+ *
+ * @generated from message quartet.eventbus.storage.v1.AccountCountRecord
+ */
+export type AccountCountRecord = Message<"quartet.eventbus.storage.v1.AccountCountRecord"> & {
+  /**
+   * @generated from field: uint64 count = 1;
+   */
+  count: bigint;
+};
+
+/**
+ * Describes the message quartet.eventbus.storage.v1.AccountCountRecord.
+ * Use `create(AccountCountRecordSchema)` to create a new message.
+ */
+export const AccountCountRecordSchema: GenMessage<AccountCountRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_eventbus_storage_v1_records, 2);
+
+/**
  * One change of a bus's rules.
  *
  * @generated from message quartet.eventbus.storage.v1.RuleChangeRecord
@@ -155,7 +174,7 @@ export type RuleChangeRecord = Message<"quartet.eventbus.storage.v1.RuleChangeRe
  * Use `create(RuleChangeRecordSchema)` to create a new message.
  */
 export const RuleChangeRecordSchema: GenMessage<RuleChangeRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 2);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 3);
 
 /**
  * A rule.
@@ -256,7 +275,7 @@ export type RuleRecord = Message<"quartet.eventbus.storage.v1.RuleRecord"> & {
  * Use `create(RuleRecordSchema)` to create a new message.
  */
 export const RuleRecordSchema: GenMessage<RuleRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 3);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 4);
 
 /**
  * A target of a rule.
@@ -275,7 +294,7 @@ export type TargetRecord = Message<"quartet.eventbus.storage.v1.TargetRecord"> &
  * Use `create(TargetRecordSchema)` to create a new message.
  */
 export const TargetRecordSchema: GenMessage<TargetRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 4);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 5);
 
 /**
  * An entry of an index: its key holds all that it records.
@@ -290,7 +309,7 @@ export type IndexRecord = Message<"quartet.eventbus.storage.v1.IndexRecord"> & {
  * Use `create(IndexRecordSchema)` to create a new message.
  */
 export const IndexRecordSchema: GenMessage<IndexRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 5);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 6);
 
 /**
  * A connection.
@@ -385,7 +404,7 @@ export type ConnectionRecord = Message<"quartet.eventbus.storage.v1.ConnectionRe
  * Use `create(ConnectionRecordSchema)` to create a new message.
  */
 export const ConnectionRecordSchema: GenMessage<ConnectionRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 6);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 7);
 
 /**
  * A ConnectionSecret, encrypted for its connection.
@@ -413,7 +432,7 @@ export type SealedSecret = Message<"quartet.eventbus.storage.v1.SealedSecret"> &
  * Use `create(SealedSecretSchema)` to create a new message.
  */
 export const SealedSecretSchema: GenMessage<SealedSecret> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 7);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 8);
 
 /**
  * The credentials of a connection; stored only sealed.
@@ -432,7 +451,7 @@ export type ConnectionSecret = Message<"quartet.eventbus.storage.v1.ConnectionSe
  * Use `create(ConnectionSecretSchema)` to create a new message.
  */
 export const ConnectionSecretSchema: GenMessage<ConnectionSecret> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 8);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 9);
 
 /**
  * An API destination.
@@ -497,7 +516,7 @@ export type ApiDestinationRecord = Message<"quartet.eventbus.storage.v1.ApiDesti
  * Use `create(ApiDestinationRecordSchema)` to create a new message.
  */
 export const ApiDestinationRecordSchema: GenMessage<ApiDestinationRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 9);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 10);
 
 /**
  * An event as it was ingested.
@@ -592,7 +611,7 @@ export type EventRecord = Message<"quartet.eventbus.storage.v1.EventRecord"> & {
  * Use `create(EventRecordSchema)` to create a new message.
  */
 export const EventRecordSchema: GenMessage<EventRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 10);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 11);
 
 /**
  * One event on its way to one target; the payload of a job.
@@ -656,7 +675,7 @@ export type DeliveryRecord = Message<"quartet.eventbus.storage.v1.DeliveryRecord
  * Use `create(DeliveryRecordSchema)` to create a new message.
  */
 export const DeliveryRecordSchema: GenMessage<DeliveryRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 11);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 12);
 
 /**
  * A delivery that failed permanently.
@@ -738,7 +757,7 @@ export type DeadLetterRecord = Message<"quartet.eventbus.storage.v1.DeadLetterRe
  * Use `create(DeadLetterRecordSchema)` to create a new message.
  */
 export const DeadLetterRecordSchema: GenMessage<DeadLetterRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 12);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 13);
 
 /**
  * The progress of the log's sweep for one account.
@@ -759,7 +778,7 @@ export type SweepRecord = Message<"quartet.eventbus.storage.v1.SweepRecord"> & {
  * Use `create(SweepRecordSchema)` to create a new message.
  */
 export const SweepRecordSchema: GenMessage<SweepRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 13);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 14);
 
 /**
  * The next run of a rule's schedule; the payload of a job.
@@ -802,7 +821,7 @@ export type ScheduledRunRecord = Message<"quartet.eventbus.storage.v1.ScheduledR
  * Use `create(ScheduledRunRecordSchema)` to create a new message.
  */
 export const ScheduledRunRecordSchema: GenMessage<ScheduledRunRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 14);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 15);
 
 /**
  * The first token of a connection, which is to be fetched; the payload of a job.
@@ -840,7 +859,7 @@ export type AuthorizationRecord = Message<"quartet.eventbus.storage.v1.Authoriza
  * Use `create(AuthorizationRecordSchema)` to create a new message.
  */
 export const AuthorizationRecordSchema: GenMessage<AuthorizationRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 15);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 16);
 
 /**
  * An archive.
@@ -920,7 +939,7 @@ export type ArchiveRecord = Message<"quartet.eventbus.storage.v1.ArchiveRecord">
  * Use `create(ArchiveRecordSchema)` to create a new message.
  */
 export const ArchiveRecordSchema: GenMessage<ArchiveRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 16);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 17);
 
 /**
  * An event in an archive; its key holds the key of the event in the log.
@@ -939,7 +958,7 @@ export type ArchiveEntryRecord = Message<"quartet.eventbus.storage.v1.ArchiveEnt
  * Use `create(ArchiveEntryRecordSchema)` to create a new message.
  */
 export const ArchiveEntryRecordSchema: GenMessage<ArchiveEntryRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 17);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 18);
 
 /**
  * The part of one event in the size of its archive, until it is added to the archive's record.
@@ -963,7 +982,7 @@ export type ArchiveCountRecord = Message<"quartet.eventbus.storage.v1.ArchiveCou
  * Use `create(ArchiveCountRecordSchema)` to create a new message.
  */
 export const ArchiveCountRecordSchema: GenMessage<ArchiveCountRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 18);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 19);
 
 /**
  * A replay.
@@ -1066,7 +1085,7 @@ export type ReplayRecord = Message<"quartet.eventbus.storage.v1.ReplayRecord"> &
  * Use `create(ReplayRecordSchema)` to create a new message.
  */
 export const ReplayRecordSchema: GenMessage<ReplayRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 19);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 20);
 
 /**
  * The key of an entry in its archive.
@@ -1097,7 +1116,7 @@ export type ArchivePlace = Message<"quartet.eventbus.storage.v1.ArchivePlace"> &
  * Use `create(ArchivePlaceSchema)` to create a new message.
  */
 export const ArchivePlaceSchema: GenMessage<ArchivePlace> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 20);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 21);
 
 /**
  * The next step of a replay; the payload of a job.
@@ -1126,7 +1145,7 @@ export type ReplayStepRecord = Message<"quartet.eventbus.storage.v1.ReplayStepRe
  * Use `create(ReplayStepRecordSchema)` to create a new message.
  */
 export const ReplayStepRecordSchema: GenMessage<ReplayStepRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 21);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 22);
 
 /**
  * A deleted archive whose entries are to be deleted; the payload of a job.
@@ -1150,5 +1169,5 @@ export type ArchivePurgeRecord = Message<"quartet.eventbus.storage.v1.ArchivePur
  * Use `create(ArchivePurgeRecordSchema)` to create a new message.
  */
 export const ArchivePurgeRecordSchema: GenMessage<ArchivePurgeRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 22);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 23);
 
