@@ -1,5 +1,6 @@
 import type { EventBusService } from "../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
 import type { Accounts } from "../kit/accounts/accounts.ts";
+import type { RoleDirectory } from "../kit/accounts/assume-role.ts";
 import type { Clock } from "../kit/clock/clock.ts";
 import type { Ids } from "../kit/ids/ids.ts";
 import type { Jobs } from "../kit/jobs/jobs.ts";
@@ -23,6 +24,8 @@ export interface Application {
   readonly random: () => number;
   /** The organizations of accounts. Unset: no account has one. */
   readonly accounts?: Pick<Accounts, "findOrganizationId"> | undefined;
+  /** The declared roles. Unset: none is. */
+  readonly roles?: RoleDirectory | undefined;
   /** The parts that all ARNs of this installation share. */
   readonly arnScope: ArnScope;
   readonly limits: Limits;

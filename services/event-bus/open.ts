@@ -1,5 +1,5 @@
 import { ErrorReasonSchema } from "../../gen/quartet/eventbus/v1/error_reason_pb.ts";
-import type { Accounts } from "../kit/accounts/accounts.ts";
+import type { RoleDirectory } from "../kit/accounts/assume-role.ts";
 import type { Clock } from "../kit/clock/clock.ts";
 import type { Ids } from "../kit/ids/ids.ts";
 import type { JobHandler, JobPolicy, Jobs } from "../kit/jobs/jobs.ts";
@@ -51,8 +51,8 @@ export interface EventBusOptions {
   readonly log: Logger;
   /** The encryption keys that connections may name. Unset: any name is that of a key. */
   readonly keyNames?: KeyNames;
-  /** The organizations of accounts. Unset: no account has one. */
-  readonly accounts?: Pick<Accounts, "findOrganizationId">;
+  /** The organizations of accounts, and roles. Unset: there is none. */
+  readonly accounts?: RoleDirectory;
   readonly region: string;
   /** The dialect of the ARNs that the service writes. */
   readonly dialect: "amz" | "svc";
@@ -102,6 +102,7 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
     log,
     random,
     accounts: options.accounts,
+    roles: options.accounts,
     arnScope: arnScopeOf(options),
     limits,
     pages: createPages({ tokens, errors: ErrorReasonSchema, itemsDefault, bytesMax }),

@@ -8,6 +8,7 @@ import { openEventBus } from "../../services/event-bus/open.ts";
 import { handlers } from "../../services/event-bus/service.ts";
 import type { DeadLetter } from "../../services/event-bus/store/dead-letter.ts";
 import { listDeadLetters } from "../../services/event-bus/store/dead-letter.ts";
+import type { RoleDirectory } from "../../services/kit/accounts/assume-role.ts";
 import type { KeyNames } from "../../services/kit/keyring/key-names.ts";
 import type { Store } from "../../services/kit/store/store.ts";
 import { FakeClock } from "../support/fake-clock.ts";
@@ -48,11 +49,14 @@ export interface HarnessOptions {
   readonly limits?: Partial<Limits>;
   /** Unset: true. */
   readonly allowsPrivateTargets?: boolean;
+  /** Unset: no role is declared. */
+  readonly accounts?: RoleDirectory;
 }
 
 /** Starts the service; it is stopped when the test ends. Retry delays are three quarters of the full ones. */
 export const startHarness = async (options: HarnessOptions = {}): Promise<Harness> => {
-  const { directory, clock = new FakeClock(), works = true, allowsPrivateTargets = true, keyNames, limits } = options;
+  const { directory, clock = new FakeClock(), works = true, allowsPrivateTargets = true } = options;
+  const { keyNames, limits, accounts } = options;
   const harness = await startServiceHarness({
     service: EventBusService,
     handlers,
@@ -69,6 +73,7 @@ export const startHarness = async (options: HarnessOptions = {}): Promise<Harnes
         works,
         ...(keyNames && { keyNames }),
         ...(limits && { limits }),
+        ...(accounts && { accounts }),
       }),
   });
   const clientOf = (accountId: string, issuer = "gateway"): EventBusClient => harness.clientOf(accountId, issuer);

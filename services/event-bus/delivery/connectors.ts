@@ -4,6 +4,7 @@ import type { ApiDestinationTools } from "./api-destination-connector.ts";
 import { apiDestinationConnector } from "./api-destination-connector.ts";
 import type { Connector } from "./connector.ts";
 import { eventBusConnector } from "./event-bus-connector.ts";
+import { inRole } from "./role-session.ts";
 
 /** The tools with which the connectors reach their targets. */
 export type ConnectorTools = ApiDestinationTools;
@@ -14,6 +15,8 @@ interface ConnectorRow {
   readonly services: readonly string[];
   /** The text with which the resource part of the ARNs begins. */
   readonly resourcePrefix: string;
+  /** The action that the target's role must be allowed on it. */
+  readonly action: string;
   readonly connector: Connector;
 }
 
@@ -22,9 +25,15 @@ const connectorRows = (app: Application, tools: ConnectorTools): readonly Connec
   {
     services: ["events", "event-bus"],
     resourcePrefix: "api-destination/",
+    action: "InvokeApiDestination",
     connector: apiDestinationConnector(app, tools),
   },
-  { services: ["events", "event-bus"], resourcePrefix: "event-bus/", connector: eventBusConnector(app) },
+  {
+    services: ["events", "event-bus"],
+    resourcePrefix: "event-bus/",
+    action: "PutEvents",
+    connector: eventBusConnector(app),
+  },
 ];
 
 /**
@@ -32,7 +41,7 @@ const connectorRows = (app: Application, tools: ConnectorTools): readonly Connec
  * permanently, so it leaves a dead letter.
  */
 export const connectorFinder = (app: Application, tools: ConnectorTools): ((targetArn: string) => Connector) => {
-  const rows = connectorRows(app, tools);
+  const rows = connectorRows(app, tools).map((row) => ({ ...row, connector: inRole(app, row.action, row.connector) }));
   return (targetArn) => {
     const parsed = parseArn(targetArn);
     const row = rows.find(
