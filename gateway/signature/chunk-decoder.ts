@@ -24,6 +24,8 @@ type State = "header" | "data" | "data-end" | "trailers" | "ended";
  * [<trailer>:<value>CRLF ...  <prefix>trailer-signature:<hex>CRLF]
  * CRLF
  * ```
+ *
+ * Lines of trailers may end with LF alone, and an empty line may come before their signature: some clients do so.
  */
 export class ChunkDecoder {
   readonly #payload: ChunkedPayload;
@@ -40,6 +42,8 @@ export class ChunkDecoder {
   #signature = "";
   #previousSignature: string;
   #trailersSignature: string | undefined;
+  /** An empty line came where the signature of the trailers was still missing. */
+  #awaitsSignature = false;
 
   constructor(payload: ChunkedPayload, trailers: Map<string, string>) {
     this.#payload = payload;
@@ -68,6 +72,7 @@ export class ChunkDecoder {
 
   /** Ends the body. Throws MALFORMED_TRAILER or WRONG_BODY_LENGTH unless it is complete. */
   end(): void {
+    if (this.#awaitsSignature) throw malformedTrailer("Their signature is missing.");
     if (this.#state === "trailers" && this.#payload.hasTrailer) throw malformedTrailer("They are not complete.");
     if (this.#state !== "ended") throw this.#wrongLength();
   }
@@ -103,8 +108,9 @@ export class ChunkDecoder {
         ? Buffer.from(part.buffer, part.byteOffset, part.length)
         : Buffer.concat([this.#line, part]);
     this.#line = Buffer.alloc(0);
-    if (line.at(-2) !== 0x0d) throw this.#malformed("A line does not end with CR and LF.");
-    const text = line.toString("latin1", 0, line.length - 2);
+    const hasReturn = line.at(-2) === 0x0d;
+    if (!hasReturn && this.#state === "header") throw this.#malformed("A line does not end with CR and LF.");
+    const text = line.toString("latin1", 0, line.length - (hasReturn ? 2 : 1));
     if (this.#state === "header") this.#takeHeader(text);
     else this.#takeTrailer(text);
     return end;
@@ -135,6 +141,10 @@ export class ChunkDecoder {
   #takeTrailer(line: string): void {
     const { hasTrailer, trailerNames, chain } = this.#payload;
     if (line === "") {
+      if (hasTrailer && chain !== undefined && this.#trailersSignature === undefined && !this.#awaitsSignature) {
+        this.#awaitsSignature = true;
+        return;
+      }
       if (hasTrailer) this.#checkTrailers(chain);
       this.#state = "ended";
       return;
@@ -142,12 +152,14 @@ export class ChunkDecoder {
     if (!hasTrailer) throw malformedChunk("There are trailers where none may be.");
     const colon = line.indexOf(":");
     const name = line.slice(0, Math.max(0, colon)).trim().toLowerCase();
-    const value = line.slice(colon + 1).trim();
+    const value = line.slice(colon + 1).replaceAll(/^[ \t]+|[ \t]+$/g, "");
     if (this.#trailersSignature !== undefined) throw malformedTrailer("Their signature must come last.");
     if (chain !== undefined && name === chain.trailerSignatureName) {
       this.#trailersSignature = trimPadding(value);
+      this.#awaitsSignature = false;
       return;
     }
+    if (this.#awaitsSignature) throw malformedTrailer("Their signature is missing.");
     if (!trailerNames.includes(name)) throw malformedTrailer("One was not announced.");
     if (this.#trailers.has(name)) throw malformedTrailer("One is given twice.");
     if (this.#trailers.size === trailersMax) throw malformedTrailer("There are too many.");

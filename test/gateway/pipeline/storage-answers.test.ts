@@ -2,6 +2,8 @@ import { createHash } from "node:crypto";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import type { DigestAlgorithm } from "../../../services/kit/digests/digest.ts";
+import { openDigest } from "../../../services/kit/digests/digest.ts";
 import type { StorageFixture } from "../support/storage-fixture.ts";
 import { startStorageFixture } from "../support/storage-fixture.ts";
 
@@ -52,6 +54,33 @@ describe("an answer of object storage", () => {
     const listing = await storage.call({ method: "GET", target: "/versioned?versions" });
     expect(listing.body).toContain(`<DeleteMarker>`);
     expect(listing.body).toContain(`<VersionId>${version(made)}</VersionId>`);
+  });
+
+  test.each([
+    // algorithm of the trailer, its value for "meow", status
+    ["crc32c", "HdiEgg==", 400],
+    ["sha256", "QEBk3x4TTWgEcOL8XCOFfsmA6xjkTdd4F6oqi4TyL3A=", 400],
+  ])("to an upload depends on the trailer that was announced: %s %s", async (algorithm, value, status) => {
+    const trailer = `x-amz-checksum-${algorithm}`;
+    const digest = await openDigest(algorithm.toUpperCase() as DigestAlgorithm);
+    digest.update(Buffer.from("meow"));
+    const right = Buffer.from(digest.finish()).toString("base64");
+    const upload = (given: string) =>
+      storage.call({
+        method: "PUT",
+        target: "/photos/trailed",
+        headers: {
+          "content-encoding": "aws-chunked",
+          "x-amz-content-sha256": "STREAMING-UNSIGNED-PAYLOAD-TRAILER",
+          "x-amz-decoded-content-length": "4",
+          "x-amz-trailer": trailer,
+        },
+        body: `4\r\nmeow\r\n0\r\n${trailer}:${given}\r\n\r\n`,
+      });
+    expect((await upload(value)).status).toBe(status);
+    const stored = await upload(right);
+    expect(stored.status).toBe(200);
+    expect(stored.headers).toMatchObject({ [trailer]: right });
   });
 
   test.each([

@@ -114,6 +114,25 @@ describe.for<[string, SignatureBrand]>([
     expect(seen.trailers).toEqual(trailers);
   });
 
+  test.each([
+    // how the trailers are written, as the public documents and minio-go do
+    ["with LF line ends", (text: string) => text.replaceAll(/((?:sOO8\/Q==|:x))\r\n/g, "$1\n")],
+    [
+      "with LF line ends and an empty line before the signature",
+      (text: string) => text.replaceAll(/((?:sOO8\/Q==|:x))\r\n/g, "$1\n").replace(/(\S+trailer-signature:)/, "\r\n$1"),
+    ],
+  ])("come through with trailers %s", async (_how, written) => {
+    const { request, wire } = signedChunks(chunks, { brand, trailers });
+    const changed = Buffer.from(written(wire.toString("latin1")), "latin1");
+    expect(changed.equals(wire)).toBe(false);
+    const { payload } = verifyExample(request);
+    for (const cuts of [[], Array.from({ length: changed.length }, (_, at) => at)]) {
+      const seen = await decoded(payload, changed, cuts);
+      expect(seen.bytes.equals(body)).toBe(true);
+      expect(seen.trailers).toEqual(trailers);
+    }
+  });
+
   test("are refused when any byte of them is changed", async () => {
     const small = signedChunks(pieces(200), { brand, trailers });
     const { payload } = verifyExample(small.request);
