@@ -90,6 +90,22 @@ describe("a streamed request", () => {
     expect(response.headers).toMatchObject({ etag: '"abc"', "x-amz-book-class": "aws:lock" });
   });
 
+  // Small bodies are read whole, larger ones passed on.
+  test.each([10, 200_000])(
+    "with a header that is not of its type is refused with a body of %d bytes",
+    async (bytes) => {
+      const response = await fixture.call("object-storage", "amz", {
+        method: "PUT",
+        target: "/novels/emma",
+        headers: { expires: "tomorrow", "x-amz-book-class": "nonsense" },
+        body: "x".repeat(bytes),
+      });
+      expect(response.status).toBe(400);
+      expect(response.body).toContain("nonsense");
+      expect(fixture.received).toEqual([]);
+    },
+  );
+
   test("gives its connection to the service back, so that as many as there are connections can follow", async () => {
     let connections = 0;
     const count = (): void => void (connections += 1);
