@@ -211,6 +211,24 @@ describe("the identity service refuses", () => {
     await expect(call(name, request)).rejects.toMatchObject({ facts: { reason } });
   });
 
+  test("to delete a group until it has no members and no policies", async () => {
+    const { call } = await furnished();
+    const groupName = "writers";
+    await call("createGroup", { groupName });
+    await call("addUserToGroup", { groupName, userName: "alice" });
+    await call("putGroupPolicy", { groupName, policyName: "own", policyDocument: document });
+    await call("attachGroupPolicy", { groupName, policyArn });
+    const conflict = { facts: { reason: "DELETE_CONFLICT" } };
+    await expect(call("deleteGroup", { groupName })).rejects.toMatchObject(conflict);
+    await call("removeUserFromGroup", { groupName, userName: "alice" });
+    await expect(call("deleteGroup", { groupName })).rejects.toMatchObject(conflict);
+    await call("deleteGroupPolicy", { groupName, policyName: "own" });
+    await expect(call("deleteGroup", { groupName })).rejects.toMatchObject(conflict);
+    await call("detachGroupPolicy", { groupName, policyArn });
+    await call("deleteGroup", { groupName });
+    await expect(call("getGroup", { groupName })).rejects.toMatchObject({ facts: { reason: "NO_SUCH_ENTITY" } });
+  });
+
   test("a third key, and policies that would not fit into a call", async () => {
     const { call } = await furnished();
     await call("createAccessKey", { userName: "alice" });
