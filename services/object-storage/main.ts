@@ -2,6 +2,8 @@ import { ErrorReasonSchema } from "../../gen/quartet/objectstorage/v1/error_reas
 import { ObjectStorageService } from "../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import { runService } from "../kit/process/service-process.ts";
 import { installation, objectStorageSettings } from "../launcher/settings.ts";
+import { findByArn } from "./access/find-by-arn.ts";
+import { rules } from "./access/rules.ts";
 import { openObjectStorage } from "./open.ts";
 import { handlers } from "./service.ts";
 
@@ -13,6 +15,7 @@ await runService({
   handlers,
   errors: ErrorReasonSchema,
   issuers: { gateway: { anyCaller: true, preauthorizedFor: ["GetBucketCors"] } },
+  explains: { rules, findResource: findByArn },
   open: ({ config, ...foundation }) =>
     openObjectStorage({
       ...foundation,

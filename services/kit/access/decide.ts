@@ -15,7 +15,7 @@ import { spellingOf } from "../policy/spelling.ts";
 import type { CallContext } from "../server/handlers.ts";
 import type { Conditions } from "./call-conditions.ts";
 import { conditionsOf } from "./call-conditions.ts";
-import { DecisionRecorder } from "./decision-recorder.ts";
+import { DecisionRecorder, recordDecision } from "./decision-recorder.ts";
 import type { CallerPolicies } from "./identity.ts";
 import { callerPoliciesOf, requesterOf } from "./identity.ts";
 import type { Question } from "./questions.ts";
@@ -139,9 +139,8 @@ export const isAllowed = (rules: AccessRules, call: Omit<AccessCall, "log">, ask
 /** The refusal of a call as a whole, which is recorded as a decision on `*` or on the named resource. */
 export const refuseCall = (rules: AccessRules, call: AccessCall, resource = "*"): Error => {
   const { method } = call;
-  const recorder = new DecisionRecorder(call);
-  recorder.record({ action: withPrefix(method.name, rules.names.public), resource }, false, "no-allow", undefined);
-  recorder.finish();
+  const action = withPrefix(method.name, rules.names.public);
+  recordDecision(call, { action, resource, isAllowed: false, reason: "no-allow" });
   return accessDenied(rules, method.name, resource);
 };
 

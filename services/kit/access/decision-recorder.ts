@@ -6,8 +6,25 @@ import type { StatementPlace } from "../policy/evaluate.ts";
 import type { CallContext } from "../server/handlers.ts";
 
 /** The parts of a call that its record names. */
-type RecordedCall = Pick<CallContext<unknown>, "method" | "caller"> &
+export type RecordedCall = Pick<CallContext<unknown>, "method" | "caller"> &
   Partial<Pick<CallContext<unknown>, "audit" | "requestId">>;
+
+/** A decision that no policy made. */
+interface RuledDecision {
+  /** With its prefix. */
+  readonly action: string;
+  readonly resource: string;
+  readonly isAllowed: boolean;
+  /** The rule in kebab case. */
+  readonly reason: string;
+}
+
+/** Records a decision that no policy made. Nothing is done without an audit log. */
+export const recordDecision = (call: RecordedCall, { action, resource, isAllowed, reason }: RuledDecision): void => {
+  const recorder = new DecisionRecorder(call);
+  recorder.record({ action, resource }, isAllowed, reason, undefined);
+  recorder.finish();
+};
 
 /**
  * Records the decisions on one call: all that are refused, and those that are allowed where the contract does not say

@@ -29,7 +29,7 @@ import type { NamedPrincipal } from "./simulation.ts";
 import { parsePrincipal, parseResourcePolicy, simulate } from "./simulation.ts";
 
 /** What a service knows of a resource by its ARN. */
-export type KnownResource = Pick<Resource, "ownerAccountId" | "policies" | "conditions">;
+export type KnownResource = Pick<Resource, "ownerAccountId" | "policies" | "conditions" | "isGrantedByOwner">;
 
 /** A request that nobody makes, as far as a service's own knowledge of a resource depends on it. */
 export interface AskedResource {
@@ -156,6 +156,7 @@ const resourceOf = async (
 ): Promise<{
   readonly ownerAccountId: string;
   readonly resourcePolicies: readonly Policy[];
+  readonly isGrantedByOwner?: boolean | undefined;
   readonly context: ReadonlyMap<string, readonly string[]>;
 }> => {
   const { resourceArn: arn, resourcePolicies, ownerAccountId } = request;
@@ -172,6 +173,7 @@ const resourceOf = async (
   return {
     ownerAccountId: ownerAccountId || owner,
     resourcePolicies: known?.policies ?? [],
+    isGrantedByOwner: known?.isGrantedByOwner,
     context: new Map([...(known?.conditions ?? []), ...given]),
   };
 };

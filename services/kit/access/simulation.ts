@@ -20,6 +20,8 @@ export interface Simulation {
   readonly resourceArn: string;
   readonly ownerAccountId: string;
   readonly resourcePolicies: readonly Policy[];
+  /** Another grant of the owner, such as an ACL, allows the action. Unset: none does. */
+  readonly isGrantedByOwner?: boolean | undefined;
   /** Condition keys as written, which replace those of the principal and of time. */
   readonly context: Conditions;
   readonly nowMs: number;
@@ -34,6 +36,7 @@ export type Simulated = Omit<Explanation, "because"> & {
 /** Decides as the services do, and says why. */
 export const simulate = (simulation: Simulation): Simulated => {
   const { spelling, principal, action, resourceArn, ownerAccountId, resourcePolicies, nowMs } = simulation;
+  const isGrantedByOwner = simulation.isGrantedByOwner === true;
   const context = principalConditions(simulation.accounts ?? noOrganizations, principal);
   context.set("aws:currenttime", [new Date(nowMs).toISOString()]);
   context.set("aws:epochtime", [String(Math.floor(nowMs / 1000))]);
@@ -44,7 +47,7 @@ export const simulate = (simulation: Simulation): Simulated => {
   }
   const own = callerPoliciesOf(principal);
   const request = { requester: requesterOf(principal), action, resource: resourceArn, ownerAccountId, context };
-  const policies = { ...(own ?? { identity: [] }), resource: resourcePolicies };
+  const policies = { ...(own ?? { identity: [] }), resource: resourcePolicies, isGrantedByOwner };
   const explained = explain(request, policies, spelling);
   return own === undefined
     ? { ...explained, isAllowed: false, because: "unreadable-policy", sid: undefined, statement: undefined }

@@ -16,11 +16,11 @@ import { fault } from "../faults.ts";
 import type { Bucket } from "../store/bucket.ts";
 import type { AuthorizedBucket, AuthorizedSource, CopyAccess } from "./access.ts";
 import type { NamedBucket } from "./named-buckets.ts";
-import { accessDenied, findNamedBucket } from "./named-buckets.ts";
+import { findNamedBucket } from "./named-buckets.ts";
+import { refuse } from "./refusals.ts";
 import type { AccessCall, BucketFacts } from "./resources.ts";
-import { ResourceFinder } from "./resources.ts";
+import { factsOf, ResourceFinder } from "./resources.ts";
 import { rules } from "./rules.ts";
-import { findPolicy } from "./stored-policies.ts";
 
 /** The buckets that a request names. */
 export interface NamedBuckets {
@@ -105,9 +105,8 @@ class CallDecision {
   }
 
   async #find(reader: Reader, named: NamedBucket): Promise<BucketFacts> {
-    const bucket = await findNamedBucket(reader, this.call.method.name, named);
-    const policy = bucket.policyRevision === "" ? undefined : await findPolicy(reader, bucket);
-    return { bucket, policy, block: effectiveBlock(bucket.publicAccessBlock, this.call.app.allowsPublicBuckets) };
+    const bucket = await findNamedBucket(reader, this.call, named);
+    return factsOf(reader, bucket, this.call.app);
   }
 }
 
@@ -132,19 +131,20 @@ class DecidedBucket implements AuthorizedBucket {
 
   async in(reader: Reader): Promise<Bucket> {
     const decision = this.#decision;
-    const bucket = await findNamedBucket(reader, decision.call.method.name, decision.nameOf(this.#role));
+    const bucket = await findNamedBucket(reader, decision.call, decision.nameOf(this.#role));
     if (!decision.last.finder.dependsOnObjects && isDecidedAlike(bucket, this.known)) return bucket;
     await decision.decide(reader);
     return this.known;
   }
 
   aclRules(bucket: Bucket): AclRules {
-    const { app, method } = this.#decision.call;
+    const { call } = this.#decision;
+    const { app, method } = call;
     return {
       bucket,
       block: effectiveBlock(bucket.publicAccessBlock, app.allowsPublicBuckets),
       canonicalUserId: app.canonicalUserId,
-      accessDenied: () => accessDenied(method.name, bucket.name),
+      accessDenied: (rule) => refuse(call, method.name, bucket.name, rule),
     };
   }
 
@@ -163,7 +163,7 @@ class DecidedBucket implements AuthorizedBucket {
   #absence(refusal: ServiceError): ServiceError {
     return isAllowed(rules, this.#decision.call, { action: listing, resource: this.asResource(listing) })
       ? refusal
-      : accessDenied(listing, this.name);
+      : refuse(this.#decision.call, listing, this.name, "no-listing");
   }
 }
 

@@ -1,12 +1,12 @@
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
-import type { ServiceError } from "../../kit/faults/service-error.ts";
 import { isAccountId } from "../../kit/identity/caller.ts";
 import type { Reader } from "../../kit/store/store.ts";
 import { isBucketArn } from "../domain/bucket-name.ts";
 import { fault, memberNotOffered } from "../faults.ts";
 import type { Bucket } from "../store/bucket.ts";
 import { findBucket } from "../store/bucket.ts";
-import { rules } from "./rules.ts";
+import type { RefusedCall } from "./refusals.ts";
+import { refuse } from "./refusals.ts";
 
 /** A bucket as a request names it. */
 export interface NamedBucket {
@@ -24,7 +24,7 @@ export interface NamedBucket {
  */
 export const findNamedBucket = async (
   reader: Reader,
-  operation: string,
+  call: RefusedCall,
   { name, expectedOwner }: NamedBucket,
 ): Promise<Bucket> => {
   if (isBucketArn(name)) throw memberNotOffered("Bucket");
@@ -32,10 +32,7 @@ export const findNamedBucket = async (
   if (bucket === undefined) throw fault(ErrorReason.NO_SUCH_BUCKET, { bucket_name: name });
   if (expectedOwner !== undefined && !isAccountId(expectedOwner))
     throw fault(ErrorReason.INVALID_EXPECTED_BUCKET_OWNER, { expected_bucket_owner: expectedOwner });
-  if (expectedOwner !== undefined && expectedOwner !== bucket.accountId) throw accessDenied(operation, name);
+  if (expectedOwner !== undefined && expectedOwner !== bucket.accountId)
+    throw refuse(call, call.method.name, name, "expected-owner");
   return bucket;
 };
-
-/** The refusal of an action, less its prefix, on a resource: a bucket's name, `bucket/key`, or `*`. */
-export const accessDenied = (action: string, resource: string): ServiceError =>
-  fault(ErrorReason.ACCESS_DENIED, { action: `${rules.refusalPrefix}:${action}`, resource });

@@ -11,17 +11,20 @@ import type { Application } from "../application.ts";
 import type { CopySource } from "../domain/copy-source.ts";
 import { hasAcls, ownerNow } from "../domain/ownership.ts";
 import type { PublicAccessBlock } from "../domain/public-access-block.ts";
+import { effectiveBlock } from "../domain/public-access-block.ts";
 import type { Bucket } from "../store/bucket.ts";
 import type { StoredVersion } from "../store/object.ts";
 import { findCurrent, findVersion } from "../store/object.ts";
 import { findUpload } from "../store/upload.ts";
 import { belongsToObject, isGrantedByBucket, isGrantedByObject } from "./acl-grants.ts";
 import type { BucketPolicy } from "./stored-policies.ts";
-import { accessDenied } from "./named-buckets.ts";
+import { findPolicy } from "./stored-policies.ts";
+import { refuse } from "./refusals.ts";
 import { requestConditions } from "./request-conditions.ts";
 
-/** The parts of a call that its resources depend on. */
-export type AccessCall = Pick<CallContext<AccessApplication>, "app" | "caller" | "method" | "log">;
+/** The parts of a call that its resources depend on, and where its decisions are recorded. */
+export type AccessCall = Pick<CallContext<AccessApplication>, "app" | "caller" | "method" | "log"> &
+  Partial<Pick<CallContext<unknown>, "audit" | "requestId">>;
 
 export type AccessApplication = Pick<
   Application,
@@ -34,6 +37,16 @@ export interface BucketFacts {
   readonly policy: BucketPolicy | undefined;
   readonly block: PublicAccessBlock;
 }
+
+/** Reads what decides who may use a bucket. */
+export const factsOf = async (
+  reader: Reader,
+  bucket: Bucket,
+  { allowsPublicBuckets }: Pick<Application, "allowsPublicBuckets">,
+): Promise<BucketFacts> => {
+  const policy = bucket.policyRevision === "" ? undefined : await findPolicy(reader, bucket);
+  return { bucket, policy, block: effectiveBlock(bucket.publicAccessBlock, allowsPublicBuckets) };
+};
 
 /** The buckets of a call: the one that it is for, and the source of a copy. */
 export interface CallBuckets {
@@ -49,12 +62,12 @@ const makingOperations: ReadonlySet<string> = new Set(["PutObject", "CopyObject"
 
 /** Finds the resources of one call's questions; a bucket is read once for the call, an object only where it counts. */
 export class ResourceFinder {
-  readonly #call: AccessCall;
+  readonly #call: Omit<AccessCall, "log">;
   readonly #reader: Reader;
   readonly #buckets: CallBuckets;
   #dependsOnObjects = false;
 
-  constructor(call: AccessCall, reader: Reader, buckets: CallBuckets) {
+  constructor(call: Omit<AccessCall, "log">, reader: Reader, buckets: CallBuckets) {
     this.#call = call;
     this.#reader = reader;
     this.#buckets = buckets;
@@ -81,7 +94,7 @@ export class ResourceFinder {
     if (source === undefined) throw new Error("a copy has no source");
     const { bucket, key, versionId } = source.object;
     // Copies are made by callers who signed, whatever the policies allow.
-    if (this.#call.caller.isAnonymous) throw accessDenied(action, `${bucket}/${key}`);
+    if (this.#call.caller.isAnonymous) throw refuse(this.#call, action, `${bucket}/${key}`, "unsigned-copy");
     const readAction = versionId === undefined ? action : "GetObjectVersion";
     return this.#ofKey(source.facts, question, readAction, key, versionId);
   }
@@ -182,7 +195,7 @@ export class ResourceFinder {
     if (!bucket.requesterPays || isOwner(this.#call.caller, bucket.accountId)) return;
     if (!this.#hasMember("request_payer")) return;
     if (this.#call.caller.isAnonymous || question.read("request_payer") !== "requester")
-      throw accessDenied(action, shownAs);
+      throw refuse(this.#call, action, shownAs, "requester-pays");
   }
 
   /** Whoever started an upload may list its parts and end it. */

@@ -13,8 +13,8 @@ export interface AclRules {
   readonly bucket: OwningBucket;
   readonly block: PublicAccessBlock;
   readonly canonicalUserId: (accountId: string) => string;
-  /** The refusal of a public ACL where they are blocked. */
-  readonly accessDenied: () => Error;
+  /** The refusal of a document that names another owner, and of a public ACL where they are blocked. */
+  readonly accessDenied: (rule: "acl-owner" | "public-access-block") => Error;
 }
 
 /** Who an object is written for, and its list; undefined: the owner's full control. */
@@ -47,10 +47,10 @@ export const planAcl = (
 ): AclRecord | undefined => {
   const owner = canonicalUserId(ownerAccountId);
   if (requested.kind === "grants" && requested.ownerId !== undefined && requested.ownerId !== owner)
-    throw accessDenied();
+    throw accessDenied("acl-owner");
   const acl = aclOf(requested, { owner, bucketOwner: canonicalUserId(bucket.accountId) });
   if (isOwnersControl(acl, owner)) return undefined;
   if (!hasAcls(bucket)) throw fault(ErrorReason.ACCESS_CONTROL_LIST_NOT_SUPPORTED);
-  if (block.blockPublicAcls && isPublicAcl(acl)) throw accessDenied();
+  if (block.blockPublicAcls && isPublicAcl(acl)) throw accessDenied("public-access-block");
   return acl;
 };

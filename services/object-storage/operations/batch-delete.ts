@@ -2,7 +2,7 @@ import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_
 import type { ObjectIdentifier } from "../../../gen/quartet/objectstorage/v1/object_pb.ts";
 import { ServiceError } from "../../kit/faults/service-error.ts";
 import type { Transaction } from "../../kit/store/store.ts";
-import { accessDenied } from "../access/named-buckets.ts";
+import { accessDenied } from "../access/refusals.ts";
 import type { BucketContext, Operation } from "../application.ts";
 import type { Deletion } from "../content/deletion.ts";
 import { deleteVersion } from "../content/deletion.ts";

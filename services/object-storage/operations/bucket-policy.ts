@@ -6,7 +6,7 @@ import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_
 import { isAllowed } from "../../kit/access/decide.ts";
 import { isOwner } from "../../kit/identity/owner.ts";
 import type { Reader } from "../../kit/store/store.ts";
-import { accessDenied } from "../access/named-buckets.ts";
+import { recordRefusal, refuse } from "../access/refusals.ts";
 import { rules } from "../access/rules.ts";
 import type { BucketContext, Operation } from "../application.ts";
 import { isPublicPolicy, malformedPolicy, parseBucketPolicy, readBucketPolicy } from "../access/bucket-policy.ts";
@@ -39,7 +39,8 @@ export const putBucketPolicy: Operation<"putBucketPolicy"> = async (request, con
   await app.store.transact(async (transaction) => {
     const bucket = await access.bucket.in(transaction);
     const { blockPublicPolicy } = effectiveBlock(bucket.publicAccessBlock, app.allowsPublicBuckets);
-    if (blockPublicPolicy && isPublicPolicy(policy)) throw accessDenied("PutBucketPolicy", bucket.name);
+    if (blockPublicPolicy && isPublicPolicy(policy))
+      throw refuse(context, "PutBucketPolicy", bucket.name, "public-access-block");
     putDocument(transaction, bucket.bucketId, "policy", request.policy);
     changeRules(transaction, bucket, revision, { policyRevision: revision });
   });
@@ -71,8 +72,11 @@ export const getBucketPolicyStatus: Operation<"getBucketPolicyStatus"> = async (
   return { policyStatus: { isPublic: isPublicPolicy(parseBucketPolicy(policy)) } };
 };
 
-const checkOwnersAccount = ({ access, caller }: BucketContext): void => {
-  if (!isOwner(caller, access.bucket.known.accountId)) throw fault(ErrorReason.METHOD_NOT_ALLOWED);
+const checkOwnersAccount = (context: BucketContext): void => {
+  const { bucket } = context.access;
+  if (isOwner(context.caller, bucket.known.accountId)) return;
+  recordRefusal(context, context.method.name, bucket.name, "owner-account");
+  throw fault(ErrorReason.METHOD_NOT_ALLOWED);
 };
 
 const getPolicy = async (reader: Reader, { access }: BucketContext): Promise<string> => {

@@ -6,7 +6,8 @@ import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_
 import type { CreateBucketRequest } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import { TaggingSchema } from "../../../gen/quartet/objectstorage/v1/tagging_pb.ts";
 import { arn } from "../../kit/arn/arn.ts";
-import { accessDenied } from "../access/named-buckets.ts";
+import type { CallContext } from "../../kit/server/handlers.ts";
+import { refuse } from "../access/refusals.ts";
 import type { Application, Operation } from "../application.ts";
 import { isOwnersControl, isPublicAcl } from "../domain/acl.ts";
 import type { RequestedAcl } from "../domain/acl-request.ts";
@@ -45,7 +46,8 @@ import { endUploads } from "../store/upload.ts";
  *  6. the name is free: not a bucket of the caller's account, nor of another;
  *  7. the account has fewer buckets than it may have.
  */
-export const createBucket: Operation<"createBucket"> = async (request, { app, caller }) => {
+export const createBucket: Operation<"createBucket"> = async (request, context) => {
+  const { app, caller } = context;
   const { bucket: name, createBucketConfiguration: configuration } = request;
   if (!isBucketName(name)) throw fault(ErrorReason.INVALID_BUCKET_NAME, { bucket_name: name });
   checkOffered(request);
@@ -53,7 +55,7 @@ export const createBucket: Operation<"createBucket"> = async (request, { app, ca
   if (configuration?.bucket !== undefined) throw memberNotOffered("Bucket");
   const ownership = findOwnership(request.objectOwnership) ?? app.newBucketOwnership;
   const requestedAcl = readAcl(request, app.accounts);
-  const acl = aclOfNew(request.bucket, requestedAcl, ownership, app, caller.accountId);
+  const acl = aclOfNew(request.bucket, requestedAcl, ownership, context);
   const region = chooseRegion(configuration?.locationConstraint, app.region);
   const tagging = planTagging(create(TaggingSchema, { tagSet: configuration?.tags ?? [] }), limits.tagsPerBucketMax);
 
@@ -103,14 +105,14 @@ const aclOfNew = (
   name: string,
   requested: RequestedAcl | undefined,
   ownership: ObjectOwnership,
-  app: Application,
-  accountId: string,
+  context: Pick<CallContext<Application>, "app" | "method" | "caller" | "audit" | "requestId">,
 ): AclRecord | undefined => {
-  const owner = app.canonicalUserId(accountId);
+  const { app, caller } = context;
+  const owner = app.canonicalUserId(caller.accountId);
   const acl = aclOf(requested, { owner, bucketOwner: owner });
   if (isOwnersControl(acl, owner)) return undefined;
   if (ownership === "BucketOwnerEnforced") throw fault(ErrorReason.INVALID_BUCKET_ACL_WITH_OBJECT_OWNERSHIP);
-  if (!app.allowsPublicBuckets && isPublicAcl(acl)) throw accessDenied("PutBucketAcl", name);
+  if (!app.allowsPublicBuckets && isPublicAcl(acl)) throw refuse(context, "PutBucketAcl", name, "public-access-block");
   return acl;
 };
 

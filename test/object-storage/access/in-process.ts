@@ -2,6 +2,7 @@ import type { Message, MessageInitShape } from "@bufbuild/protobuf";
 import { create } from "@bufbuild/protobuf";
 
 import { ObjectStorageService } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
+import type { AuditLog } from "../../../services/kit/audit/audit-log.ts";
 import { ServiceError } from "../../../services/kit/faults/service-error.ts";
 import type { Caller } from "../../../services/kit/identity/caller.ts";
 import { rootCaller, userCaller } from "../../../services/kit/identity/caller.ts";
@@ -32,6 +33,7 @@ const call = async <Name extends OperationName>(
   name: Name,
   request: MessageInitShape<Methods[Name]["input"]>,
   caller: Caller,
+  audit?: AuditLog,
 ): Promise<InProcessCall> => {
   const method = ObjectStorageService.method[name];
   const context: CallContext<Application> = {
@@ -46,6 +48,7 @@ const call = async <Name extends OperationName>(
     responseHeader: new Headers(),
     responseTrailer: new Headers(),
     log: silentLogger,
+    audit,
   };
   const message: Message = create(method.input, request as never);
   let pulled = 0;
@@ -77,6 +80,23 @@ export const outcomeOf = async <Name extends OperationName>(
   request: MessageInitShape<Methods[Name]["input"]>,
   caller: Caller,
 ): Promise<string> => (await call(app, name, request, caller)).outcome;
+
+/** How a call of an operation ends, with what is recorded of the decisions that refuse: action, resource and reason. */
+export const refusalsOf = async <Name extends OperationName>(
+  app: Application,
+  name: Name,
+  request: MessageInitShape<Methods[Name]["input"]>,
+  caller: Caller,
+): Promise<readonly [outcome: string, ...recorded: string[]]> => {
+  const recorded: string[] = [];
+  const audit: AuditLog = {
+    record: ({ decision, action, resource, reason }) => {
+      if (decision === "refused") recorded.push(`${action} ${resource} ${reason}`);
+    },
+  };
+  const { outcome } = await call(app, name, request, caller, audit);
+  return [outcome, ...recorded];
+};
 
 /** `answered` if the guard lets a call through, which then does nothing; else the reason of the refusal. */
 export const admissionOf = async <Name extends OperationName>(
