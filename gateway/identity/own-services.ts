@@ -20,6 +20,8 @@ import type { Metrics } from "../../services/kit/metrics/metrics.ts";
 import { storeMetrics } from "../../services/kit/metrics/store-metrics.ts";
 import { createAddressGuard } from "../../services/kit/network/address-guard.ts";
 import type { ProcessControl } from "../../services/kit/process/process.ts";
+import type { AuditConfig } from "../../services/kit/process/process-audit.ts";
+import { closeAudit, openAudit } from "../../services/kit/process/process-audit.ts";
 import type { ProcessTls } from "../../services/kit/process/process-tls.ts";
 import { warnIfExposed } from "../../services/kit/process/process-tls.ts";
 import type { StorageConfig } from "../../services/kit/process/service-process.ts";
@@ -41,7 +43,7 @@ import { watchIdentities } from "./replication.ts";
 import { identityHandlers } from "./service.ts";
 import { storedDirectory } from "./stored-directory.ts";
 
-interface OwnServicesConfig extends StorageConfig {
+interface OwnServicesConfig extends StorageConfig, AuditConfig {
   readonly dataDir: string;
   readonly keysDir: string;
   readonly identityListen: Address;
@@ -109,6 +111,7 @@ const followKeeper = async (options: OwnServicesOptions): Promise<OwnServices> =
 const keepIdentities = async (options: OwnServicesOptions): Promise<OwnServices> => {
   const { config, control, tls, log, metrics, accounts, declaredKeys } = options;
   const { directory: home, store, space } = await openProcessStore(config, "gateway", log, control);
+  const audit = openAudit(home, config, log);
   storeMetrics(metrics, store);
   const opened = await openIdentityStore({ store, directory: home, clock: systemClock, log });
   const { identities, keyUses, pages, sessionTokens } = opened;
@@ -153,6 +156,7 @@ const keepIdentities = async (options: OwnServicesOptions): Promise<OwnServices>
     listen: config.identityListen,
     socketPath,
     tls: tls.server,
+    audit,
     services: [
       { service: SecurityTokenService, handlers: securityTokenHandlers, errors: ErrorReasonSchema, app: sessions },
       { service: IdentityService, handlers: roomy, errors: ErrorReasonSchema, app: identity },
@@ -177,6 +181,7 @@ const keepIdentities = async (options: OwnServicesOptions): Promise<OwnServices>
     stop: async (graceMs) => {
       await transport.close();
       await server.stop(graceMs);
+      await closeAudit(audit);
       await findProviderKeys.close();
       await opened.stop();
       await store.close();

@@ -14,6 +14,7 @@ import {
 import type { IdentityChange, WatchIdentitiesRequest } from "../../gen/quartet/identity/v1/replication_service_pb.ts";
 import type { WatchIdentitiesResponseSchema } from "../../gen/quartet/identity/v1/replication_service_pb.ts";
 import { IdentityChangeSchema } from "../../gen/quartet/identity/v1/replication_service_pb.ts";
+import { recordDecision } from "../../services/kit/access/decision-recorder.ts";
 import type { Clock } from "../../services/kit/clock/clock.ts";
 import type { CallContext } from "../../services/kit/server/handlers.ts";
 import type { Change, Kind } from "./domain/account-state.ts";
@@ -47,11 +48,15 @@ type Message = MessageInitShape<typeof WatchIdentitiesResponseSchema>;
  */
 export async function* watchIdentities(
   _request: WatchIdentitiesRequest,
-  { app, caller, signal }: CallContext<ReplicationApplication>,
+  context: CallContext<ReplicationApplication>,
 ): AsyncGenerator<Message> {
+  const { app, caller, signal } = context;
   const { identities, sessionKey, clock } = app;
-  if (caller.isPreauthorized !== true)
+  if (caller.isPreauthorized !== true) {
+    const refused = { action: "iam:WatchIdentities", resource: "*", isAllowed: false, reason: "not-a-gateway" };
+    recordDecision(context, refused);
     throw fault(ErrorReason.ACCESS_DENIED, { action: "WatchIdentities", resource: "*" });
+  }
   const waiting: AccountChanges[] = [];
   let wake = (): void => undefined;
   const stopWatching = identities.watch((changed) => {

@@ -18,6 +18,7 @@ import {
   assumeRole as decideAssumeRole,
   assumeRoleWithWebIdentity as decideWebIdentity,
 } from "../../services/kit/accounts/assume-role.ts";
+import type { RecordedCall } from "../../services/kit/access/decision-recorder.ts";
 import { temporaryKeyPrefix } from "../../services/kit/identity/access-keys.ts";
 import type { Caller } from "../../services/kit/identity/caller.ts";
 import { derivedPrincipalId, idAlphabet } from "../../services/kit/identity/principal-ids.ts";
@@ -25,6 +26,7 @@ import type { Session } from "../../services/kit/identity/session-tokens.ts";
 import type { CallContext } from "../../services/kit/server/handlers.ts";
 import type { Application } from "./application.ts";
 import { ErrorReason, fault } from "../identity/faults.ts";
+import { denied, recordIssued, refusedToken, withIdentity } from "./recorded.ts";
 import { readSessionLimits } from "./session-limits.ts";
 import { readWebIdentity } from "./web-identity.ts";
 
@@ -46,16 +48,18 @@ const rootSecondsMax = 3_600;
  */
 export const assumeRole = async (
   request: AssumeRoleRequest,
-  { app, caller }: Context,
+  context: Context,
 ): Promise<MessageInitShape<typeof AssumeRoleResponseSchema>> => {
+  const { app, caller } = context;
   const { roleArn = "", roleSessionName: sessionName = "", externalId, tags, transitiveTagKeys } = request;
-  if (request.serialNumber !== undefined || request.tokenCode !== undefined) throw denied("sts:AssumeRole", roleArn);
+  if (request.serialNumber !== undefined || request.tokenCode !== undefined)
+    throw denied(context, "sts:AssumeRole", roleArn, "unknown-device");
   const limits = readSessionLimits(app, request, transitiveTagsOf(caller));
   const sourceIdentity = request.sourceIdentity ?? caller.sourceIdentity;
   if (caller.sourceIdentity !== undefined && sourceIdentity !== caller.sourceIdentity)
-    throw denied("sts:SetSourceIdentity", roleArn);
+    throw denied(context, "sts:SetSourceIdentity", roleArn, "another-source-identity");
 
-  const context = new Map<string, readonly string[]>([
+  const conditions = new Map<string, readonly string[]>([
     ...timeConditions(app),
     ...tags.map(({ key, value }) => [`aws:requesttag/${key.toLowerCase()}`, [value]] as const),
     ...(tags.length === 0 ? [] : ([["aws:tagkeys", tags.map(({ key }) => key)]] as const)),
@@ -67,8 +71,13 @@ export const assumeRole = async (
     ...(tags.length === 0 ? [] : ["sts:TagSession"]),
     ...(request.sourceIdentity === undefined ? [] : ["sts:SetSourceIdentity"]),
   ];
-  const outcome = decideAssumeRole(app.directory, caller, { roleArn, sessionName, context, furtherActions });
-  const role = roleOf(outcome, "sts:AssumeRole", roleArn);
+  const outcome = decideAssumeRole(app.directory, caller, {
+    roleArn,
+    sessionName,
+    context: conditions,
+    furtherActions,
+  });
+  const role = roleOf(context, outcome, "sts:AssumeRole", roleArn);
   const seconds = secondsOf(request.durationSeconds, role, caller.tokenIssueTimeMs !== undefined);
   const inherited = [...(caller.transitiveTagKeys ?? []), ...transitiveTagKeys];
 
@@ -78,6 +87,7 @@ export const assumeRole = async (
     ...(sourceIdentity === undefined ? {} : { sourceIdentity }),
   });
   const { packedPolicySize } = limits;
+  recordIssued(context, "sts:AssumeRole", roleArn, "trust-policy");
   return {
     ...issued,
     ...(packedPolicySize === undefined ? {} : { packedPolicySize }),
@@ -95,18 +105,24 @@ export const assumeRole = async (
  */
 export const assumeRoleWithWebIdentity = async (
   request: AssumeRoleWithWebIdentityRequest,
-  { app }: Context,
+  context: Context,
 ): Promise<MessageInitShape<typeof AssumeRoleWithWebIdentityResponseSchema>> => {
+  const { app } = context;
   const { roleArn = "", roleSessionName: sessionName = "", webIdentityToken = "" } = request;
-  const identity = await readWebIdentity(app, webIdentityToken, roleArn);
+  const action = "sts:AssumeRoleWithWebIdentity";
+  const identity = await readWebIdentity(app, webIdentityToken, roleArn).catch((error: unknown) => {
+    throw refusedToken(context, action, roleArn, error);
+  });
   const limits = readSessionLimits(app, request);
   const { provider, subject, audience } = identity;
-  const context = new Map([...timeConditions(app), ...identity.conditions]);
-  const outcome = decideWebIdentity(app.directory, { roleArn, sessionName, context, provider });
-  const role = roleOf(outcome, "sts:AssumeRoleWithWebIdentity", roleArn);
+  const known = withIdentity(context, identity);
+  const conditions = new Map([...timeConditions(app), ...identity.conditions]);
+  const outcome = decideWebIdentity(app.directory, { roleArn, sessionName, context: conditions, provider });
+  const role = roleOf(known, outcome, action, roleArn);
   const seconds = secondsOf(request.durationSeconds, role, false);
 
   const { packedPolicySize } = limits;
+  recordIssued(known, action, roleArn, "trust-policy");
   return {
     ...issueRoleSession(app, role, sessionName, seconds, limits),
     subjectFromWebIdentityToken: subject,
@@ -134,22 +150,27 @@ export const getCallerIdentity = async (
  */
 export const getSessionToken = async (
   request: GetSessionTokenRequest,
-  { app, caller }: Context,
+  context: Context,
 ): Promise<MessageInitShape<typeof GetSessionTokenResponseSchema>> => {
+  const { app, caller } = context;
   const { accessKeyId, tokenIssueTimeMs } = caller;
   if (request.serialNumber !== undefined || tokenIssueTimeMs !== undefined || accessKeyId === undefined)
-    throw denied("sts:GetSessionToken", "*");
+    throw denied(
+      context,
+      "sts:GetSessionToken",
+      "*",
+      request.serialNumber === undefined ? "no-lasting-key" : "unknown-device",
+    );
   const seconds = request.durationSeconds ?? (caller.isRoot ? rootSecondsMax : userSecondsDefault);
   if (caller.isRoot && seconds > rootSecondsMax)
     throw fault(ErrorReason.SESSION_DURATION, { limit: String(rootSecondsMax) });
   const principal = { kind: "key", accessKeyId } as const;
+  recordIssued(context, "sts:GetSessionToken", "*", "own-key");
   return { credentials: issue(app, { accountId: caller.accountId, principal }, seconds) };
 };
 
-const denied = (action: string, resource: string): Error => fault(ErrorReason.ACCESS_DENIED, { action, resource });
-
-const roleOf = (outcome: AssumeRoleOutcome, action: string, roleArn: string): Role => {
-  if ("refusal" in outcome) throw denied(action, roleArn);
+const roleOf = (call: RecordedCall, outcome: AssumeRoleOutcome, action: string, roleArn: string): Role => {
+  if ("refusal" in outcome) throw denied(call, action, roleArn, outcome.refusal);
   return outcome.role;
 };
 

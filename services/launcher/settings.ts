@@ -20,10 +20,10 @@ export const sharedSettings = {
   ),
   auditLog: choice(
     ["on", "off"],
-    "Whether each service records its decisions that change something or refuse, in audit/ of its directory.",
+    "Whether each process records its decisions that change something or refuse, in audit/ of its directory.",
   ),
   auditFileMebibytes: integer(64, "Size in MiB after which the record of decisions begins a new file.", 1, 4_096),
-  auditFiles: integer(16, "Files of decisions that each service keeps; the oldest is removed.", 2, 10_000),
+  auditFiles: integer(16, "Files of decisions that each process keeps; the oldest is removed.", 2, 10_000),
   region: text("us-east-1", "Region that ARNs, signatures and answers name."),
   emit: choice(["amz", "svc"], "Dialect of what is emitted without a request: events and the ARNs in them."),
   accessKeyId: text("", "Access key id of the root key, instead of the one in the gateway's credentials file."),

@@ -14,6 +14,7 @@ import type { HttpReceiver } from "../support/http-receiver.ts";
 import { startHttpReceiver } from "../support/http-receiver.ts";
 import type { LoggedSystem } from "../support/logged-system.ts";
 import { startLoggedSystem } from "../support/logged-system.ts";
+import { giveIdentities } from "./identity-secrets.ts";
 import { giveCustomerProfile, giveEventBus, giveServices, giveWorkspace } from "./json-secrets.ts";
 import { giveObjectStorage } from "./object-storage-secrets.ts";
 import { plantedSecrets } from "./planted-secrets.ts";
@@ -63,6 +64,7 @@ test("no secret stands in a refusal, in the metrics or in what the processes wro
   await giveCustomerProfile(calls);
   await giveWorkspace(calls);
   await giveObjectStorage(calls);
+  await giveIdentities(calls);
   await giveServices(calls);
 
   const pages = await Promise.all([
@@ -80,7 +82,7 @@ test("no secret stands in a refusal, in the metrics or in what the processes wro
   expect(lines.filter((line) => line.includes('"msg":"received"')).length).toBeGreaterThan(30);
   expect(lines.filter((line) => secrets.leaksOf(line).length > 0)).toEqual([]);
 
-  const recorded = await Promise.all(services.map(auditLinesOf));
+  const recorded = await Promise.all([...services, "gateway"].map(auditLinesOf));
   for (const audit of recorded) expect(audit.length).toBeGreaterThan(0);
   expect(recorded.flat().filter((line) => secrets.leaksOf(line).length > 0)).toEqual([]);
 });

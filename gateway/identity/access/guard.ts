@@ -1,5 +1,5 @@
 import { ErrorReasonSchema } from "../../../gen/quartet/identity/v1/error_reason_pb.ts";
-import { accessDenied, accessRules, decideCall } from "../../../services/kit/access/decide.ts";
+import { accessRules, decideCall, refuseCall } from "../../../services/kit/access/decide.ts";
 import type { Resource } from "../../../services/kit/access/decide.ts";
 import type { Question } from "../../../services/kit/access/questions.ts";
 import { parseArn } from "../../../services/kit/arn/arn.ts";
@@ -8,7 +8,7 @@ import type { Guard } from "../../../services/kit/server/guard.ts";
 import type { Application, Context } from "../application.ts";
 import type { HolderKind } from "../domain/entities.ts";
 import { declaredName, entityArn, findDeclaredUser } from "../domain/entities.ts";
-import { ErrorReason, fault } from "../faults.ts";
+import { unsigned } from "../unsigned.ts";
 import { callersOwnUser } from "./caller-user.ts";
 
 const rules = accessRules({
@@ -30,9 +30,8 @@ const ofInstallation = new Set(["CreateAccount", "ListAccounts", "DeleteAccount"
  */
 export const guard: Guard<Application, undefined> = async (request, context) => {
   const { caller, method } = context;
-  if (caller.isAnonymous) throw fault(ErrorReason.UNAUTHENTICATED);
-  if (ofInstallation.has(method.name) && caller.accountId !== defaultAccountId)
-    throw accessDenied(rules, method.name, "*");
+  if (caller.isAnonymous) throw unsigned(context, "iam");
+  if (ofInstallation.has(method.name) && caller.accountId !== defaultAccountId) throw refuseCall(rules, context);
   await decideCall(rules, context, request, (question) => resourceOf(question, context));
   return undefined;
 };

@@ -115,7 +115,7 @@ export const decideCall = async (
 };
 
 /** The refusal of an action on a resource. */
-export const accessDenied = (
+const accessDenied = (
   { errors, refusalPrefix }: Pick<AccessRules, "errors" | "refusalPrefix">,
   action: string,
   resource: string,

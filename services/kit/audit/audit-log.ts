@@ -96,7 +96,8 @@ export class AuditFiles implements AuditLog {
       return;
     }
     this.#noteDropped();
-    this.#append({ ...entry, action: cut(entry.action), resource: cut(entry.resource) });
+    const { principal, action, resource } = entry;
+    this.#append({ ...entry, principal: cut(principal), action: cut(action), resource: cut(resource) });
     if (this.#isWriting || this.#isScheduled || this.#retry !== undefined) return;
     // Lines of one turn are written together.
     this.#isScheduled = true;

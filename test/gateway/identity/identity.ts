@@ -10,6 +10,7 @@ import { identityHandlers } from "../../../gateway/identity/service.ts";
 import { storedDirectory } from "../../../gateway/identity/stored-directory.ts";
 import { accountsOf } from "../../../services/kit/accounts/accounts.ts";
 import type { Declared } from "../../../services/kit/accounts/accounts.ts";
+import type { AuditEntry, AuditLog } from "../../../services/kit/audit/audit-log.ts";
 import type { Caller } from "../../../services/kit/identity/caller.ts";
 import { rootCaller } from "../../../services/kit/identity/caller.ts";
 import type { CallContext } from "../../../services/kit/server/handlers.ts";
@@ -43,6 +44,8 @@ export const openIdentity = async (declared: Partial<Declared> = {}, directory?:
   });
   const app: Application = { identities, accounts, keyUses, pages, clock, ids: fixedIds() };
   const stored = storedDirectory(identities, () => "canonical");
+  const recorded: AuditEntry[] = [];
+  const audit: AuditLog = { record: (entry) => void recorded.push(entry) };
   const call = async (
     name: keyof (typeof IdentityService)["method"],
     request: object,
@@ -50,14 +53,14 @@ export const openIdentity = async (declared: Partial<Declared> = {}, directory?:
   ): Promise<Record<string, unknown>> => {
     const method = IdentityService.method[name];
     const handler = identityHandlers[name] as (request: unknown, context: CallContext<Application>) => unknown;
-    const context = { app, method, caller, log: silentLogger } as unknown as CallContext<Application>;
+    const context = { app, method, caller, audit, log: silentLogger } as unknown as CallContext<Application>;
     return (await handler(create(method.input, request), context)) as Record<string, unknown>;
   };
   const close = async (): Promise<void> => {
     await opened.stop();
     await store.close();
   };
-  return { home, clock, call, stored, identities, keyUses, close };
+  return { home, clock, call, stored, identities, keyUses, recorded, close };
 };
 
 /** All bytes of the files under a directory, as Latin-1. */

@@ -13,6 +13,7 @@ import { securityTokenHandlers } from "../../../gateway/sts/service.ts";
 import type { Declared, Role } from "../../../services/kit/accounts/accounts.ts";
 import { accountsOf } from "../../../services/kit/accounts/accounts.ts";
 import { parseTrustPolicy } from "../../../services/kit/accounts/trust-policy.ts";
+import type { AuditEntry, AuditLog } from "../../../services/kit/audit/audit-log.ts";
 import { fixedAccessKeys } from "../../../services/kit/identity/access-keys.ts";
 import type { Caller } from "../../../services/kit/identity/caller.ts";
 import { createSessionTokens } from "../../../services/kit/identity/session-tokens.ts";
@@ -79,11 +80,13 @@ export const openSts = (
     clock,
   });
   const app: Application = { directory, sessionTokens, findProviderKeys, clock, ids: fixedIds() };
+  const recorded: AuditEntry[] = [];
+  const audit: AuditLog = { record: (entry) => void recorded.push(entry) };
   const call = async (name: keyof (typeof SecurityTokenService)["method"], caller: Caller, request: object) => {
     const method = SecurityTokenService.method[name];
     const handler = securityTokenHandlers[name] as (request: unknown, context: CallContext<Application>) => unknown;
-    const context = { app, method, caller } as unknown as CallContext<Application>;
+    const context = { app, method, caller, audit } as unknown as CallContext<Application>;
     return (await handler(create(method.input, request), context)) as Record<string, unknown>;
   };
-  return { clock, directory, sessionTokens, call, parts };
+  return { clock, directory, sessionTokens, call, parts, recorded };
 };
