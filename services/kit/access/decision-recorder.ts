@@ -26,6 +26,10 @@ export const recordDecision = (call: RecordedCall, { action, resource, isAllowed
   recorder.finish();
 };
 
+/** Whether decisions that allow the call are recorded: there is an audit log, and the method changes something. */
+export const recordsAllowed = ({ audit, method }: Pick<RecordedCall, "audit" | "method">): boolean =>
+  audit !== undefined && method.idempotency !== Idempotency.NO_SIDE_EFFECTS;
+
 /**
  * Records the decisions on one call: all that are refused, and those that are allowed where the contract does not say
  * that the method has no side effects. The same decision on the same resource, as for entries of one list, is one line
@@ -46,7 +50,7 @@ export class DecisionRecorder {
     statement: StatementPlace | undefined,
   ): void {
     const { audit, method, caller, requestId = "" } = this.#call;
-    if (audit === undefined || (isAllowed && method.idempotency === Idempotency.NO_SIDE_EFFECTS)) return;
+    if (audit === undefined || (isAllowed && !recordsAllowed(this.#call))) return;
     const decision = isAllowed ? "allowed" : "refused";
     const last = this.#pending?.entry;
     if (

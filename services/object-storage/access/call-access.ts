@@ -2,6 +2,7 @@ import type { Message } from "@bufbuild/protobuf";
 
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import type { Resource } from "../../kit/access/decide.ts";
+import { recordsAllowed } from "../../kit/access/decision-recorder.ts";
 import { decideCall, isAllowed } from "../../kit/access/decide.ts";
 import type { ServiceError } from "../../kit/faults/service-error.ts";
 import type { Caller } from "../../kit/identity/caller.ts";
@@ -92,8 +93,9 @@ class CallDecision {
     const object = this.#named.source === undefined ? undefined : parseCopySource(this.#named.source.text);
     const source = object === undefined ? undefined : { object, facts: await this.#findSource(reader, object) };
     const finder = new ResourceFinder(this.call, reader, { own, source });
-    const isUndisputed =
-      this.#isDecided || (ownsAll(caller, own) && (source === undefined || ownsAll(caller, source.facts)));
+    const isOwnersRoot = ownsAll(caller, own) && (source === undefined || ownsAll(caller, source.facts));
+    // Where the outcome is certain, it is asked for only to be recorded.
+    const isUndisputed = this.#isDecided || (isOwnersRoot && !recordsAllowed(this.call));
     const { refusedElements } = isUndisputed
       ? { refusedElements: noElements }
       : await decideCall(rules, this.call, this.#request, (question) => finder.find(question));

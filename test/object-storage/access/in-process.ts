@@ -81,22 +81,27 @@ export const outcomeOf = async <Name extends OperationName>(
   caller: Caller,
 ): Promise<string> => (await call(app, name, request, caller)).outcome;
 
-/** How a call of an operation ends, with what is recorded of the decisions that refuse: action, resource and reason. */
-export const refusalsOf = async <Name extends OperationName>(
-  app: Application,
-  name: Name,
-  request: MessageInitShape<Methods[Name]["input"]>,
-  caller: Caller,
-): Promise<readonly [outcome: string, ...recorded: string[]]> => {
-  const recorded: string[] = [];
-  const audit: AuditLog = {
-    record: ({ decision, action, resource, reason }) => {
-      if (decision === "refused") recorded.push(`${action} ${resource} ${reason}`);
-    },
+/** How a call of an operation ends, with what is recorded of its decisions of a kind: action, resource and reason. */
+const outcomeWith =
+  (kind: "allowed" | "refused") =>
+  async <Name extends OperationName>(
+    app: Application,
+    name: Name,
+    request: MessageInitShape<Methods[Name]["input"]>,
+    caller: Caller,
+  ): Promise<readonly [outcome: string, ...recorded: string[]]> => {
+    const recorded: string[] = [];
+    const audit: AuditLog = {
+      record: ({ decision, action, resource, reason }) => {
+        if (decision === kind) recorded.push(`${action} ${resource} ${reason}`);
+      },
+    };
+    const { outcome } = await call(app, name, request, caller, audit);
+    return [outcome, ...recorded];
   };
-  const { outcome } = await call(app, name, request, caller, audit);
-  return [outcome, ...recorded];
-};
+
+export const allowancesOf = outcomeWith("allowed");
+export const refusalsOf = outcomeWith("refused");
 
 /** `answered` if the guard lets a call through, which then does nothing; else the reason of the refusal. */
 export const admissionOf = async <Name extends OperationName>(

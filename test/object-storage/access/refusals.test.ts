@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { anonymousCaller } from "../../../services/kit/identity/caller.ts";
 import { alice, as, bob, put, startWithBucket } from "../harness.ts";
-import { aliceRoot, bobRoot, policyOf, refusalsOf } from "./in-process.ts";
+import { aliceRoot, allowancesOf, bobRoot, policyOf, refusalsOf } from "./in-process.ts";
 
 const bucket = "photos";
 const everybody = { Effect: "Allow", Principal: "*" };
@@ -69,4 +69,13 @@ test("a public bucket that may not be created is recorded", async () => {
     "ACCESS_DENIED",
     "s3:PutBucketAcl arn:aws:s3:::films public-access-block",
   ]);
+});
+
+test("what the owner's root changes is recorded, and what it reads is not", async () => {
+  const harness = await startWithBucket({});
+  const { app } = harness.opened;
+  expect(
+    await allowancesOf(app, "putObjectTagging", { bucket, key: "cat.jpg", tagging: { tagSet: [] } }, aliceRoot),
+  ).toEqual(["NO_SUCH_KEY", "s3:PutObjectTagging arn:aws:s3:::photos/cat.jpg owner"]);
+  expect(await allowancesOf(app, "headBucket", { bucket }, aliceRoot)).toEqual(["answered"]);
 });
