@@ -97,7 +97,7 @@ describe("a start is refused with status 2 and one line", () => {
     await writeFile(join(directory, "gateway/credentials.json"), JSON.stringify(credentials));
     const declared = { accounts: { "111122223333": { accessKeys: [{ id: "QKIABOTH", secret }] } } };
     await writeFile(config, JSON.stringify(declared));
-    const argv = ["services/launch.ts", "--config", config, "--data-dir", directory];
+    const argv = ["services/launch.ts", "--free-ports", "--config", config, "--data-dir", directory];
     const child = spawn(process.execPath, argv, { cwd: join(services, ".."), stdio: ["ignore", "pipe", "pipe"] });
     let output = "";
     child.stderr.on("data", (part: Buffer) => (output += part.toString()));
