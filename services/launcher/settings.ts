@@ -90,7 +90,7 @@ export const storageSettings = {
   ),
   freePercentMin: integer(1, "The same in percent of the disk; the larger of both counts.", 0, 90),
   ballastMebibytes: integer(
-    16,
+    32,
     "MiB of a file that is released when the disk is full, so that the database can be opened; 0: no such file.",
     0,
     16_384,

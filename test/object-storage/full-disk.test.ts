@@ -16,7 +16,7 @@ import { startProcess } from "./harness.ts";
 type Service = ServiceProcess<typeof ObjectStorageService>;
 
 const mebibyte = 1024 * 1024;
-const settings = { QUARTET_OBJECT_STORAGE_FREE_MEBIBYTES_MIN: "32" };
+const settings = { QUARTET_OBJECT_STORAGE_FREE_MEBIBYTES_MIN: "48" };
 
 /** Content that differs from object to object, from within a record to several blobs' worth of chunks. */
 const contentOf = (number: number): Buffer =>

@@ -44,8 +44,8 @@ describe("the refusals of object storage", () => {
 describe("operations that are not offered", () => {
   test("answer by their name", async () => {
     const { client } = await startWithBucket();
-    const call = client.putBucketVersioning({ bucket: "photos", versioningConfiguration: {} }, as(alice));
-    expect(await refusalOf(call)).toBe("NOT_IMPLEMENTED: PutBucketVersioning is not implemented.");
+    const call = client.putBucketWebsite({ bucket: "photos", websiteConfiguration: {} }, as(alice));
+    expect(await refusalOf(call)).toBe("NOT_IMPLEMENTED: PutBucketWebsite is not implemented.");
     expect(await metadataOf(client.getBucketNotification({ bucket: "photos" }, as(alice)))).toEqual({
       operation: "GetBucketNotification",
     });

@@ -3,6 +3,7 @@ import { join } from "node:path";
 
 import type { Logger } from "../log/log.ts";
 import { Ballast } from "./ballast.ts";
+import { writeBufferBytes } from "./level-engine.ts";
 
 /** How the room on a disk is kept. */
 export interface DiskSpaceOptions {
@@ -21,8 +22,11 @@ export interface DiskSpaceOptions {
 const lookMs = 5;
 const tendMs = 1_000;
 
-/** The room that LevelDB itself needs to move its log into a table. */
-const databaseBytes = 8 * 1024 * 1024;
+/**
+ * The room that LevelDB itself needs to move its log into a table. If it has less, it takes no change any more until it
+ * is opened again.
+ */
+const databaseBytes = writeBufferBytes + 8 * 1024 * 1024;
 
 /** The room on the disk that holds a service's data. */
 export class DiskSpace {

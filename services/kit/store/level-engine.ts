@@ -25,7 +25,7 @@ type Database = Level<Buffer, Buffer> & { compactRange(low: Buffer, high: Buffer
  * and 2 MiB make it write what it is given six times over; with more than these, a start after a crash takes longer,
  * because it reads the log of what was gathered.
  */
-const writeBufferBytes = 16 * 1024 * 1024;
+export const writeBufferBytes = 16 * 1024 * 1024;
 const tableFileBytes = 8 * 1024 * 1024;
 
 /** How LevelDB is opened. */

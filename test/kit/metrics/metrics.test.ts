@@ -76,6 +76,7 @@ describe("a store and its jobs", () => {
       "jobs_due 0",
       'jobs_exhausted_total{kind="held"} 0',
       'jobs_exhausted_total{kind="note"} 0',
+      "jobs_owners_waiting 0",
       'jobs_retried_total{kind="held"} 0',
       'jobs_retried_total{kind="note"} 0',
       'jobs_running{kind="held"} 1',

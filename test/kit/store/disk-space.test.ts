@@ -22,7 +22,7 @@ const watch = (directory: string, options: Partial<DiskSpaceOptions> = {}) => {
     directory: join(directory, "service"),
     freeBytesMin: 20 * mebibyte,
     freePercentMin: 0,
-    ballastBytes: 12 * mebibyte,
+    ballastBytes: 32 * mebibyte,
     log,
     ...options,
   });
@@ -57,13 +57,13 @@ describe.skipIf(!canMount())("the room on a disk", () => {
   });
 
   test("is reserved by a ballast that is released when the disk is full and written again when it is not", async () => {
-    const directory = await smallDisk(64);
+    const directory = await smallDisk(128);
     const { space, lines, isHeld } = watch(directory);
     space.tend();
     await eventually(isHeld, "the ballast is held");
-    expect((await stat(join(directory, "service", "ballast"))).size).toBe(12 * mebibyte);
+    expect((await stat(join(directory, "service", "ballast"))).size).toBe(32 * mebibyte);
     const filling = await fillDisk(directory);
-    await eventually(() => space.freeBytes >= 12 * mebibyte, "the ballast is released");
+    await eventually(() => space.freeBytes >= 32 * mebibyte, "the ballast is released");
     expect(await isHeld()).toBe(false);
     await filling.remove();
     await eventually(isHeld, "the ballast is held again");
@@ -76,7 +76,7 @@ describe.skipIf(!canMount())("the room on a disk", () => {
   });
 
   test("lets a database be opened on a full disk, which is refused without a ballast", async () => {
-    const directory = await smallDisk(64);
+    const directory = await smallDisk(128);
     const first = watch(directory).space;
     first.tend();
     await eventually(() => isBallastHeld(directory), "the ballast is held");
@@ -96,10 +96,10 @@ describe.skipIf(!canMount())("the room on a disk", () => {
   });
 
   test("that is used up has changes refused, loses none, and takes them again without another start", async () => {
-    const directory = await smallDisk(64);
+    const directory = await smallDisk(128);
     const { space } = watch(directory, { ballastBytes: 0 });
     const store = await openOn(directory, space);
-    const filling = await fillDisk(directory, 24 * mebibyte);
+    const filling = await fillDisk(directory, 48 * mebibyte);
     let answered = 0;
     const fill = async (): Promise<void> => {
       for (;;) {
