@@ -64,7 +64,7 @@ operations.list_bucket_inventory_configurations | Lists a bucket's inventory con
 operations.list_bucket_metrics_configurations | Lists a bucket's metrics configurations. | pending
 operations.list_buckets | Lists the caller's buckets. | operations/bucket.test.ts > listBuckets > lists the caller's buckets by name, page by page, with a prefix
 operations.list_multipart_uploads | Lists open uploads. | operations/multipart-upload.test.ts > listMultipartUploads > lists open uploads by key, the oldest of one key first, page by page
-operations.list_object_versions | Lists the versions of objects. | operations/bucket-versioning.test.ts > a bucket that keeps versions > lists many versions of one key in pages that each cost the same
+operations.list_object_versions | Lists the versions of objects. | operations/bucket-versioning.test.ts > a bucket that keeps versions > lists many versions of one key in pages
 operations.list_objects | Lists objects behind a marker. | operations/object-listing.test.ts > listObjects > goes on behind a marker; tells the next one only when it rolls up
 operations.list_objects_v2 | Lists objects with continuation tokens. | operations/object-listing.test.ts > listObjectsV2 > lists keys in the byte order of their UTF-8, page by page
 operations.list_parts | Lists the parts of an upload. | operations/multipart-upload.test.ts > listParts > lists parts by number, page by page, with their checksums
