@@ -17,17 +17,17 @@ operations.delete_bucket_intelligent_tiering_configuration | Removes a bucket's 
 operations.delete_bucket_inventory_configuration | Removes a bucket's inventory configuration. | pending
 operations.delete_bucket_lifecycle | Deletes all lifecycle rules; no object expires by them afterwards. | pending
 operations.delete_bucket_metrics_configuration | Deletes a configuration of request metrics. | pending
-operations.delete_bucket_ownership_controls | Removes a bucket's ownership controls. | pending
-operations.delete_bucket_policy | Removes a bucket's policy. | pending
+operations.delete_bucket_ownership_controls | Removes a bucket's ownership controls. | operations/bucket-rules.test.ts > ownership controls > are those of the installation until they are put, and are gone after their deletion
+operations.delete_bucket_policy | Removes a bucket's policy. | operations/bucket-policy.test.ts > putBucketPolicy > stores the text as it is, decides on the next call, and repeating it changes nothing
 operations.delete_bucket_replication | Removes a bucket's replication. | pending
 operations.delete_bucket_tagging | Removes a bucket's tagging. | operations/bucket-configuration.test.ts > putBucketTagging > is read back, replaces the tags that the bucket was made with, and is gone after its deletion
 operations.delete_bucket_website | Removes a bucket's website. | pending
 operations.delete_object | Deletes an object. | operations/object-write.test.ts > deleteObject > deletes an object, and again, and what never was
 operations.delete_object_tagging | Removes an object's tagging. | operations/object-tagging.test.ts > putObjectTagging > replaces the tags and nothing else
 operations.delete_objects | Deletes many objects, each for itself. | operations/batch-delete.test.ts > deleteObjects > deletes each for itself and tells of both kinds
-operations.delete_public_access_block | Removes how public access to a bucket is blocked. | pending
+operations.delete_public_access_block | Removes how public access to a bucket is blocked. | operations/bucket-rules.test.ts > a public access block > is read back as it was put, and is gone after its deletion
 operations.get_bucket_accelerate_configuration | Tells a bucket's accelerate configuration. | pending
-operations.get_bucket_acl | Tells a bucket's ACL. | pending
+operations.get_bucket_acl | Tells a bucket's ACL. | operations/access-control.test.ts > getBucketAcl returns the full control of the owner
 operations.get_bucket_analytics_configuration | Tells a bucket's analytics configuration. | pending
 operations.get_bucket_cors | Tells a bucket's CORS rules. | operations/bucket-configuration.test.ts > putBucketCors > is read back as it was put, replaces what was there, and is gone after its deletion
 operations.get_bucket_encryption | Tells a bucket's encryption. | pending
@@ -40,8 +40,8 @@ operations.get_bucket_logging | Tells a bucket's logging. | pending
 operations.get_bucket_metrics_configuration | Tells a bucket's metrics configuration. | pending
 operations.get_bucket_notification | Tells a bucket's notification. | pending
 operations.get_bucket_notification_configuration | Tells a bucket's notifications. | operations/notification.test.ts > putBucketNotificationConfiguration and getBucketNotificationConfiguration > is read back, replaces what was there, and is empty at first
-operations.get_bucket_ownership_controls | Tells a bucket's ownership controls. | pending
-operations.get_bucket_policy | Tells a bucket's policy. | pending
+operations.get_bucket_ownership_controls | Tells a bucket's ownership controls. | operations/bucket-rules.test.ts > ownership controls > are those of the installation until they are put, and are gone after their deletion
+operations.get_bucket_policy | Tells a bucket's policy. | operations/bucket-policy.test.ts > putBucketPolicy > stores the text as it is, decides on the next call, and repeating it changes nothing
 operations.get_bucket_policy_status | Tells whether a bucket's policy makes it public. | pending
 operations.get_bucket_replication | Tells a bucket's replication. | pending
 operations.get_bucket_request_payment | Tells a bucket's request payment. | pending
@@ -49,13 +49,13 @@ operations.get_bucket_tagging | Tells a bucket's tagging. | operations/bucket-co
 operations.get_bucket_versioning | Tells a bucket's versioning. | operations/bucket-versioning.test.ts > putBucketVersioning > turns versioning on, suspends it, and never leaves it unset again
 operations.get_bucket_website | Tells a bucket's website. | pending
 operations.get_object | Answers an object's content, or a range of it. | operations/object-read.test.ts > getObject > gives the range %s with status %s
-operations.get_object_acl | Tells an object's ACL. | pending
+operations.get_object_acl | Tells an object's ACL. | operations/access-control.test.ts > getObjectAcl returns the full control of the owner
 operations.get_object_legal_hold | Tells an object's legal hold. | pending
 operations.get_object_lock_configuration | Tells a bucket's object lock. | pending
 operations.get_object_retention | Tells an object's retention. | pending
 operations.get_object_tagging | Tells an object's tagging. | operations/object-tagging.test.ts > putObjectTagging > replaces the tags and nothing else
 operations.get_object_torrent | Answers a torrent of an object. | pending
-operations.get_public_access_block | Tells how public access to a bucket is blocked. | pending
+operations.get_public_access_block | Tells how public access to a bucket is blocked. | operations/bucket-rules.test.ts > a public access block > is read back as it was put, and is gone after its deletion
 operations.head_bucket | Tells whether a bucket is there. | operations/bucket.test.ts > createBucket > makes a bucket that is then there, empty and the caller's
 operations.head_object | Tells all about an object but its content. | operations/object-read.test.ts > headObject > tells what getObject tells, without content
 operations.list_bucket_analytics_configurations | Lists a bucket's analytics configurations. | pending
@@ -81,20 +81,20 @@ operations.put_bucket_logging | Sets a bucket's logging. | pending
 operations.put_bucket_metrics_configuration | Sets a bucket's metrics configuration. | pending
 operations.put_bucket_notification | Sets a bucket's notification. | pending
 operations.put_bucket_notification_configuration | Configures a bucket's notifications. | operations/notification.test.ts > putBucketNotificationConfiguration and getBucketNotificationConfiguration > is read back, replaces what was there, and is empty at first
-operations.put_bucket_ownership_controls | Sets a bucket's ownership controls. | pending
-operations.put_bucket_policy | Sets a bucket's policy. | pending
+operations.put_bucket_ownership_controls | Sets a bucket's ownership controls. | operations/bucket-rules.test.ts > ownership controls > are those of the installation until they are put, and are gone after their deletion
+operations.put_bucket_policy | Sets a bucket's policy. | operations/bucket-policy.test.ts > putBucketPolicy > stores the text as it is, decides on the next call, and repeating it changes nothing
 operations.put_bucket_replication | Sets a bucket's replication. | pending
 operations.put_bucket_request_payment | Sets a bucket's request payment. | pending
 operations.put_bucket_tagging | Sets a bucket's tagging. | operations/bucket-configuration.test.ts > putBucketTagging > is read back, replaces the tags that the bucket was made with, and is gone after its deletion
 operations.put_bucket_versioning | Sets a bucket's versioning. | operations/bucket-versioning.test.ts > putBucketVersioning > turns versioning on, suspends it, and never leaves it unset again
 operations.put_bucket_website | Sets a bucket's website. | pending
 operations.put_object | Stores an object. | operations/object-write.test.ts > putObject > stores content and everything that is said about it
-operations.put_object_acl | Sets an object's ACL. | pending
+operations.put_object_acl | Sets an object's ACL. | operations/access-control.test.ts > putObjectAcl takes an object's own ACL back as a document, and no other document
 operations.put_object_legal_hold | Sets an object's legal hold. | pending
 operations.put_object_lock_configuration | Sets a bucket's object lock. | pending
 operations.put_object_retention | Sets an object's retention. | pending
 operations.put_object_tagging | Sets an object's tagging. | operations/object-tagging.test.ts > putObjectTagging > replaces the tags and nothing else
-operations.put_public_access_block | Sets how public access to a bucket is blocked. | pending
+operations.put_public_access_block | Sets how public access to a bucket is blocked. | operations/bucket-rules.test.ts > a public access block > is read back as it was put, and is gone after its deletion
 operations.restore_object | Brings an archived object back for a time. | pending
 operations.select_object_content | Answers what a query finds in an object. | pending
 operations.upload_part | Stores a part. | operations/part.test.ts > uploadPart > refuses in this order and replaces the part of its number

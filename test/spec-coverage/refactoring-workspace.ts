@@ -71,7 +71,7 @@ operations.get_service | Tells a service. | operations/service.test.ts > createS
 operations.list_applications | Lists an environment's applications in pages. | operations/application.test.ts > listApplications > lists an environment's applications by id, page by page, and nothing of others
 operations.list_environment_vpcs | Lists the VPCs of an environment's services. | operations/environment.test.ts > listEnvironmentVpcs > lists each VPC of the services once, for as long as one stands in it
 operations.list_environments | Lists the caller's environments. | operations/environment.test.ts > listEnvironments > lists the caller's own by id, page by page
-operations.list_environments.shared | Lists environments that are shared with the caller. | pending
+operations.list_environments.shared | Lists environments that are shared with the caller. | operations/environment.test.ts > listEnvironments > lists what is shared with the caller among its own, for as long as it is
 operations.list_routes | Lists an application's routes in pages. | operations/route.test.ts > listRoutes > lists an application's routes by id, page by page
 operations.list_services | Lists an application's services in pages. | operations/service.test.ts > listServices > lists an application's services by id, page by page
 operations.list_tags_for_resource | Lists tags, for the owner. | operations/tag.test.ts > tagResource, untagResource and listTagsForResource > add, change and remove the tags of every kind of resource
