@@ -1,7 +1,7 @@
 import { verifyAuditFiles } from "../kit/audit/verify.ts";
 import { ConfigError } from "../kit/config/config.ts";
 import { answerAsked } from "../kit/config/usage.ts";
-import { startFailure } from "../kit/process/start-failure.ts";
+import { runCommand } from "./tool.ts";
 
 /**
  * Verifies the audit log of a service: prints the first line that breaks its chain, or how far the chain reaches. The
@@ -34,11 +34,4 @@ const main = async (): Promise<number> => {
   return 0;
 };
 
-try {
-  process.exitCode = await main();
-} catch (error) {
-  const message = startFailure(error);
-  if (message === undefined) throw error;
-  process.stderr.write(`audit: ${message}\n`);
-  process.exitCode = 2;
-}
+await runCommand("audit", main);

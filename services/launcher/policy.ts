@@ -36,6 +36,7 @@ import { policyNames } from "./policy-names.ts";
 import type { ServiceName } from "./processes.ts";
 import { addressSetting, serviceNames } from "./processes.ts";
 import { gatewaySettings, installation } from "./settings.ts";
+import { runCommand } from "./tool.ts";
 
 /** A flag of the command, and whether it may be given more than once. */
 const flags = {
@@ -249,12 +250,10 @@ const describeResponse = ({ isAllowed, reason, statement, nearMisses }: Simulate
   }),
 ];
 
-try {
-  process.exitCode = await main();
-} catch (error) {
-  const isRefusal = error instanceof ProtocolError || error instanceof ConnectError;
-  const message = isRefusal ? (error instanceof ConnectError ? error.rawMessage : error.message) : startFailure(error);
-  if (message === undefined) throw error;
-  process.stderr.write(`policy: ${message}\n`);
-  process.exitCode = 2;
-}
+/** The refusal of a service, or of this process in its place, as one sentence; other errors as for every command. */
+const describeFailure = (error: unknown): string | undefined => {
+  if (error instanceof ConnectError) return error.rawMessage;
+  return error instanceof ProtocolError ? error.message : startFailure(error);
+};
+
+await runCommand("policy", main, describeFailure);

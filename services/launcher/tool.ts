@@ -25,15 +25,30 @@ export const runTool = async ({ name, about, flag, run }: Tool): Promise<void> =
     flags: flag === undefined ? [] : [[`--${flag.name} ${flag.value}`, flag.description]],
     settings: [{ heading: "Shared settings", table: installation.shared, hasFlags: true }],
   });
-  try {
+  await runCommand(name, async () => {
     const given = flag === undefined ? undefined : takeFlag(argv, flag.name);
     const config = loadConfig(installation, name, {}, { argv, env: process.env, directory: process.cwd() });
     process.stdout.write(`${await run(config, given)}\n`);
+    return 0;
+  });
+};
+
+/**
+ * Runs a command, which returns the status that the process ends with. An error that can be described is one line and
+ * status 2; any other is thrown.
+ */
+export const runCommand = async (
+  name: string,
+  run: () => Promise<number>,
+  describe: (error: unknown) => string | undefined = startFailure,
+): Promise<void> => {
+  try {
+    process.exitCode = await run();
   } catch (error) {
-    const message = startFailure(error);
+    const message = describe(error);
     if (message === undefined) throw error;
     process.stderr.write(`${name}: ${message}\n`);
-    process.exit(2);
+    process.exitCode = 2;
   }
 };
 
