@@ -34,7 +34,7 @@ export const identify = (head: RequestHead, gateway: Recognition): Identity => {
     targetedBinding(head, dialect, gateway) ??
     unsignedQueryBinding(head, bindings) ??
     gateway.fallbackBinding;
-  const segment = binding.api.hasVirtualHosts ? hostSegment(host, gateway.hosts, namesOf(binding, gateway)) : undefined;
+  const segment = binding.api.hasVirtualHosts ? hostSegment(host, binding, gateway) : undefined;
   return { binding, spelling, path: segment === undefined ? head.rawPath : `/${segment}${head.rawPath}` };
 };
 
@@ -55,12 +55,13 @@ const namesOf = ({ api }: ApiBinding, { dialects }: Recognition): string[] => [
  * The first segment of the path that precedes a host of the API: `photos` of `photos.localhost`, of
  * `photos.s3.localhost`, of `photos.s3.us-east-1.localhost`, and of `photos.object-storage.` before any name.
  */
-const hostSegment = (host: string, hosts: readonly string[], names: readonly string[]): string | undefined => {
-  const own = hosts.find((each) => host.endsWith(`.${each}`));
+const hostSegment = (host: string, binding: ApiBinding, gateway: Recognition): string | undefined => {
+  const own = gateway.hosts.find((each) => host.endsWith(`.${each}`));
   if (own === undefined) {
-    const end = host.indexOf(`.${names[0]}.`);
+    const end = host.indexOf(`.${binding.api.name}.`);
     return end < 1 ? undefined : host.slice(0, end);
   }
+  const names = namesOf(binding, gateway);
   const label = host.slice(0, -own.length - 1);
   const withoutRegion = label.replace(/[.-][a-z]{2}(?:-[a-z]+)+-\d$/, "");
   if (names.includes(withoutRegion)) return undefined;
@@ -79,8 +80,14 @@ const signedBinding = (
     head.query.get(`${dialect.signature.queryPrefix}Credential`);
   const service = credential?.split("/").at(-2);
   if (service === undefined) return undefined;
-  const api = Object.keys(dialect.signingNames).find((each) => dialect.signingNames[each]?.includes(service));
+  const api = apiNamed(service, dialect);
   return api === undefined ? undefined : bindings.get(api);
+};
+
+/** The API that a service name in a credential scope is for. */
+const apiNamed = (service: string, { signingNames }: Dialect): string | undefined => {
+  for (const api in signingNames) if (signingNames[api]?.includes(service) === true) return api;
+  return undefined;
 };
 
 const targetedBinding = (head: RequestHead, dialect: Dialect, gateway: Recognition): ApiBinding | undefined =>

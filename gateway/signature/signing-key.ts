@@ -28,7 +28,8 @@ export const signingKey = (
 ): SigningKey => {
   const { secretAccessKey: secret, accessKeyId } = accessKey;
   const { algorithm, date, region, service } = claim;
-  const name = JSON.stringify([algorithm, accessKeyId, date, region, service]);
+  // None of the parts can contain a slash.
+  const name = `${algorithm}/${accessKeyId}/${date}/${region}/${service}`;
   const known = derived.get(name);
   if (known?.secret === secret) return known.key;
   const key =
