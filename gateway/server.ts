@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 
 import type { Address } from "../services/kit/config/config.ts";
+import { programVersion } from "../services/kit/config/usage.ts";
 import type { Metrics } from "../services/kit/metrics/metrics.ts";
 import { connectionsFor } from "../services/kit/process/descriptors.ts";
 import { healthAt } from "../services/kit/server/health.ts";
@@ -33,13 +34,15 @@ export interface ListenOptions {
   readonly adminListen: Address;
   /** The certificate of the main port. Unset: it serves plain HTTP. */
   readonly certificate?: TlsSource;
+  /** What the Server header of answers on the main port says. Unset: nothing, and there is none. */
+  readonly serverHeader?: "version" | "name" | "none";
 }
 
 /** Starts to listen. Rejects if an address is in use. */
 export const startGateway = async (gateway: Gateway, options: ListenOptions): Promise<RunningGateway> => {
   const state = { isServing: true };
-  const { certificate } = options;
-  const main = createMainServer(gateway, certificate);
+  const { certificate, serverHeader } = options;
+  const main = createMainServer(gateway, certificate, serverNames[serverHeader ?? "none"]);
   const admin = createAdminServer(state, gateway.metrics);
   await listen(main, options.listen);
   try {
@@ -59,7 +62,13 @@ export const startGateway = async (gateway: Gateway, options: ListenOptions): Pr
   };
 };
 
-const createMainServer = (gateway: Gateway, certificate: TlsSource | undefined): Server => {
+const serverNames = { version: `Quartet/${programVersion}`, name: "Quartet", none: undefined };
+
+const createMainServer = (
+  gateway: Gateway,
+  certificate: TlsSource | undefined,
+  serverName: string | undefined,
+): Server => {
   const { limits } = gateway;
   const server = certified(certificate, {
     keepAlive: true,
@@ -84,10 +93,12 @@ const createMainServer = (gateway: Gateway, certificate: TlsSource | undefined):
   });
   const handle =
     (expectsContinue: boolean) =>
-    (request: IncomingMessage, response: ServerResponse): void =>
+    (request: IncomingMessage, response: ServerResponse): void => {
+      if (serverName !== undefined) response.setHeader("server", serverName);
       inFlight.take(request, response, (isBusy) => {
         void answer(gateway, request, response, { expectsContinue, isBusy });
       });
+    };
   server.on("request", handle(false));
   server.on("checkContinue", handle(true));
   // No other expectation can be met.

@@ -104,6 +104,10 @@ export const gatewaySettings = {
   adminListen: address(defaultAddress("gateway", "admin"), "Where /livez, /readyz and /metrics are served."),
   hosts: list(["localhost"], "Host names of the gateway itself; a label before one of them names a bucket or an API."),
   signatureRegions: choice(["own", "any"], "Regions that signatures may name: the installation's, or any."),
+  serverHeader: choice(
+    ["version", "name", "none"],
+    "What the Server header of answers says: Quartet with its version, Quartet, or nothing; then there is no header.",
+  ),
   brandWord: text("svc", "Word of the documented dialect in header names, ARNs and algorithms."),
   identityListen: address(defaultAddress("gateway", "rpc"), "Where the RPCs of identities and sessions are served."),
   identityAddress: text(

@@ -38,6 +38,7 @@ import type { OfferedService } from "../server/route.ts";
 import { startServer } from "../server/server.ts";
 import type { ClientTls } from "../tls/client-tls.ts";
 import { DiskSpace } from "../store/disk-space.ts";
+import { ensureDataFormat } from "../store/data-format.ts";
 import type { Store } from "../store/store.ts";
 import { openStore } from "../store/store.ts";
 import type { ProcessControl } from "./process.ts";
@@ -300,8 +301,9 @@ export interface ProcessStore {
 }
 
 /**
- * Opens the store of a process in its directory. A write that the disk refuses ends the process: it is unknown then
- * what is stored, until the store is opened again.
+ * Opens the store of a process in its directory, and upgrades data of an older program before. A write that the disk
+ * refuses ends the process: it is unknown then what is stored, until the store is opened again. Throws DataFormatError
+ * and StoreDamageError.
  */
 export const openProcessStore = async (
   config: StorageConfig & Pick<SharedConfig, "dataDir">,
@@ -311,6 +313,7 @@ export const openProcessStore = async (
 ): Promise<ProcessStore> => {
   const directory = join(config.dataDir, name);
   const space = openDiskSpace(directory, config, log);
+  await ensureDataFormat({ directory, log });
   const store = await openStore({
     directory: join(directory, "leveldb"),
     acceptLoss: config.acceptLoss === "yes",

@@ -1,10 +1,10 @@
 import { ConfigError } from "../config/config-error.ts";
 import { AccessKeyFileError } from "../identity/access-keys.ts";
 import { MasterKeysError } from "../keyring/master-keys.ts";
-import { StoreDamageError } from "../store/errors.ts";
+import { DataFormatError, StoreDamageError } from "../store/errors.ts";
 
 /** Errors whose messages are written for operators. */
-const forOperators = [ConfigError, AccessKeyFileError, MasterKeysError, StoreDamageError];
+const forOperators = [ConfigError, AccessKeyFileError, MasterKeysError, StoreDamageError, DataFormatError];
 
 /** Why a start failed, as a sentence that says what to change; undefined for an error that only its stack explains. */
 export const startFailure = (error: unknown): string | undefined => {

@@ -94,6 +94,14 @@ const describeLost = ({ first, last, afterMs, beforeMs }: LostGroups): string =>
   return `${numbers}, committed ${after}not after ${new Date(beforeMs).toISOString()}`;
 };
 
+/**
+ * The data in a directory has a form that this program does not read, or is not whole. Nothing was changed. The message
+ * says what to do.
+ */
+export class DataFormatError extends StoreError {
+  override readonly name = "DataFormatError";
+}
+
 /** The disk has too little room for this change. Nothing was written; reads go on. */
 export class StoreFullError extends StoreError {
   override readonly name = "StoreFullError";

@@ -81,6 +81,7 @@ export interface FixtureParts {
   readonly servicesAddress?: string;
   readonly health?: ServiceHealth;
   readonly originSources?: ReadonlyMap<string, OriginSource>;
+  readonly serverHeader?: "version" | "name" | "none";
 }
 
 /** Starts a gateway and the three test services on ports of their own. */
@@ -129,7 +130,8 @@ export const startFixture = async (limits: Partial<GatewayLimits> = {}, parts: F
     limits,
   });
   const anyPort = { host: "127.0.0.1", port: 0 };
-  const running = await startGateway(gateway, { listen: anyPort, adminListen: anyPort });
+  const { serverHeader = "none" } = parts;
+  const running = await startGateway(gateway, { listen: anyPort, adminListen: anyPort, serverHeader });
   const sign = (api: ApiName, name: DialectName, request: TestRequest): Record<string, string> =>
     signHeaders(request, new URL(running.url).host, {
       brand: dialects[name].signature,

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdir, truncate } from "node:fs/promises";
+import { mkdir, readdir, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
@@ -61,4 +61,16 @@ test("a service whose database lacks commits says which and does not start, unle
   expect(accepted.status).toBe(0);
   expect(accepted.lines.find(({ msg }) => msg === "goes on without commits")).toMatchObject({ first: 2, last: 3 });
   expect((await run(dataDir)).status).toBe(0);
+});
+
+test("a service does not start with the data of a newer program, and says so in a sentence", async () => {
+  const dataDir = await temporaryDirectory();
+  await mkdir(join(dataDir, "filler"));
+  await writeFile(join(dataDir, "filler", "format"), '{"format":7,"program":"3.0.0"}');
+  const refused = await run(dataDir);
+  expect(refused.status).toBe(1);
+  expect(refused.lines.at(-1)?.msg).toBe(
+    `cannot start: the data in ${join(dataDir, "filler")} has format 7, of Quartet 3.0.0, and this is Quartet 0.1.0, ` +
+      "which reads formats up to 1; start that version, or restore a backup that this one wrote",
+  );
 });
