@@ -12,12 +12,15 @@ import type { ContentStore } from "./content/content-store.ts";
 import type { ObjectOwnership } from "./domain/ownership.ts";
 import type { EventOutbox } from "./events/event-outbox.ts";
 import type { Limits } from "./limits.ts";
+import type { LockClock } from "./store/lock-clock.ts";
 import type { Sequences } from "./store/sequence.ts";
 
 /** The dependencies of this service's operations. */
 export interface Application {
   readonly store: Store;
   readonly clock: Clock;
+  /** The clock by which retentions end. */
+  readonly lockClock: Pick<LockClock, "now">;
   readonly ids: Ids;
   readonly content: ContentStore;
   readonly events: EventOutbox;

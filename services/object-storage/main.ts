@@ -19,6 +19,7 @@ await runService({
   open: ({ config, ...foundation }) =>
     openObjectStorage({
       ...foundation,
+      elapsedMs: () => performance.now(),
       region: config.region,
       emit: config.emit,
       eventBusAddress: config.eventBusAddress,

@@ -33,6 +33,7 @@ import { createEventOutbox, objectEventJob } from "./events/event-outbox.ts";
 import type { Limits } from "./limits.ts";
 import { defaultLimits, defaultScrub, limits } from "./limits.ts";
 import { jobs as jobTables, pageTokenKeys } from "./store/layout.ts";
+import { openLockClock } from "./store/lock-clock.ts";
 import { openSequences } from "./store/sequence.ts";
 import type { BlobSweepOptions } from "./work/blob-sweep.ts";
 import { sweepBlobs } from "./work/blob-sweep.ts";
@@ -64,6 +65,8 @@ export interface ObjectStorageOptions {
   readonly objectOwnership?: ObjectOwnership;
   /** Counts the calls to the event bus. Unset: they are not counted. */
   readonly metrics?: Metrics;
+  /** Milliseconds by a counter that nobody can set. Unset: the clock. */
+  readonly elapsedMs?: () => number;
   /** How often all stored data is checked, and how fast. Unset: every 14 days, 16 MiB a second. */
   readonly scrub?: Pick<ScrubOptions, "intervalMs" | "bytesPerSecond">;
 }
@@ -106,6 +109,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
     lifetimeMs: limits.pageTokenLifetimeMs,
   });
   const sequences = await openSequences(store, clock);
+  const lockClock = await openLockClock({ store, clock, elapsedMs: options.elapsedMs ?? (() => clock.now()) });
   const sweep = { store, blobs, pins, clock, log };
   const scrub = { ...sweep, ...(options.scrub ?? defaultScrub) };
   const scrubbing = await openScrub(scrub);
@@ -123,6 +127,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
     log,
     intervalMs: limits.periodicWorkIntervalMs,
     tasks: {
+      saveLockClock: () => lockClock.save(),
       sweepBlobs: () => sweepBlobs(sweep),
       expireFinishedUploads: () => expireFinishedUploads(store, clock.now() - limits.finishedUploadLifetimeMs),
     },
@@ -132,6 +137,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
     app: {
       store,
       clock,
+      lockClock,
       ids,
       content: new ContentStore({ blobs, pins, ids, inlineBytesMax: limits.inlineBytesMax }),
       events: createEventOutbox(jobs),

@@ -36,6 +36,14 @@ import {
 } from "./operations/multipart-upload.ts";
 import { getObjectAttributes } from "./operations/object-attributes.ts";
 import { listObjects, listObjectsV2, listObjectVersions } from "./operations/object-listing.ts";
+import {
+  getObjectLegalHold,
+  getObjectLockConfiguration,
+  getObjectRetention,
+  putObjectLegalHold,
+  putObjectLockConfiguration,
+  putObjectRetention,
+} from "./operations/object-lock.ts";
 import { getObject, headObject } from "./operations/object-read.ts";
 import { deleteObjectTagging, getObjectTagging, putObjectTagging } from "./operations/object-tagging.ts";
 import { deleteObject, putObject } from "./operations/object-write.ts";
@@ -69,11 +77,6 @@ const notOffered = pending(
   "putBucketNotification",
   "putBucketReplication",
   "putBucketWebsite",
-  "getObjectLegalHold",
-  "putObjectLegalHold",
-  "putObjectLockConfiguration",
-  "getObjectRetention",
-  "putObjectRetention",
   "getObjectTorrent",
   "restoreObject",
   "selectObjectContent",
@@ -131,6 +134,12 @@ export const handlers: Handlers<typeof ObjectStorageService, Application> = guar
     getBucketRequestPayment,
     getBucketVersioning,
     putBucketVersioning,
+    putObjectLockConfiguration,
+    getObjectLockConfiguration,
+    putObjectRetention,
+    getObjectRetention,
+    putObjectLegalHold,
+    getObjectLegalHold,
     ...bucketConfigurations,
     ...notOffered,
   },

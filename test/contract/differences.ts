@@ -245,6 +245,7 @@ export const namesBeyondTheModels: readonly {
       "InvalidPartOrder",
       "InvalidPolicyDocument",
       "InvalidRange",
+      "InvalidRetentionPeriod",
       "InvalidS3DestinationBucket",
       "InvalidSecurity",
       "InvalidStorageClass",

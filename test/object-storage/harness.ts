@@ -41,6 +41,8 @@ const readableMinter: Minter = { mint: async (caller) => `${caller.accountId} ${
 
 export interface HarnessOptions {
   readonly clock?: Clock;
+  /** Unset: the clock. */
+  readonly elapsedMs?: () => number;
   readonly directory?: string;
   readonly eventBusAddress?: string;
   readonly region?: string;
@@ -79,6 +81,7 @@ export const startHarness = async (options: HarnessOptions = {}): Promise<Harnes
         emit: "amz",
         eventBusAddress: options.eventBusAddress ?? "http://127.0.0.1:1",
         ...(limits && { limits }),
+        ...(options.elapsedMs && { elapsedMs: options.elapsedMs }),
         ...(options.objectOwnership && { objectOwnership: options.objectOwnership }),
         ...(options.publicBuckets && { publicBuckets: options.publicBuckets }),
         ...(options.accounts && { accounts: options.accounts }),

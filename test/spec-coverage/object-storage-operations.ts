@@ -50,9 +50,9 @@ operations.get_bucket_versioning | Tells a bucket's versioning. | operations/buc
 operations.get_bucket_website | Tells a bucket's website. | pending
 operations.get_object | Answers an object's content, or a range of it. | operations/object-read.test.ts > getObject > gives the range %s with status %s
 operations.get_object_acl | Tells an object's ACL. | operations/access-control.test.ts > getObjectAcl returns the full control of the owner
-operations.get_object_legal_hold | Tells an object's legal hold. | pending
-operations.get_object_lock_configuration | Tells a bucket's object lock. | pending
-operations.get_object_retention | Tells an object's retention. | pending
+operations.get_object_legal_hold | Tells an object's legal hold. | operations/object-lock.test.ts > a legal hold > keeps its version, whatever its retention is, until it is lifted
+operations.get_object_lock_configuration | Tells a bucket's object lock. | operations/object-lock.test.ts > the object lock of a bucket > is turned on when it is created, with versioning, which then cannot be suspended
+operations.get_object_retention | Tells an object's retention. | operations/object-lock.test.ts > a retention > of an upload and of a copy is the one that they were started with
 operations.get_object_tagging | Tells an object's tagging. | operations/object-tagging.test.ts > putObjectTagging > replaces the tags and nothing else
 operations.get_object_torrent | Answers a torrent of an object. | pending
 operations.get_public_access_block | Tells how public access to a bucket is blocked. | operations/bucket-rules.test.ts > a public access block > is read back as it was put, and is gone after its deletion
@@ -90,9 +90,9 @@ operations.put_bucket_versioning | Sets a bucket's versioning. | operations/buck
 operations.put_bucket_website | Sets a bucket's website. | pending
 operations.put_object | Stores an object. | operations/object-write.test.ts > putObject > stores content and everything that is said about it
 operations.put_object_acl | Sets an object's ACL. | operations/access-control.test.ts > putObjectAcl takes an object's own ACL back as a document, and no other document
-operations.put_object_legal_hold | Sets an object's legal hold. | pending
-operations.put_object_lock_configuration | Sets a bucket's object lock. | pending
-operations.put_object_retention | Sets an object's retention. | pending
+operations.put_object_legal_hold | Sets an object's legal hold. | operations/object-lock.test.ts > a legal hold > keeps its version, whatever its retention is, until it is lifted
+operations.put_object_lock_configuration | Sets a bucket's object lock. | operations/object-lock.test.ts > the object lock of a bucket > is turned on when it is created, with versioning, which then cannot be suspended
+operations.put_object_retention | Sets an object's retention. | operations/object-lock.test.ts > a retention > %o changes after %i days to %o with %o: %s
 operations.put_object_tagging | Sets an object's tagging. | operations/object-tagging.test.ts > putObjectTagging > replaces the tags and nothing else
 operations.put_public_access_block | Sets how public access to a bucket is blocked. | operations/bucket-rules.test.ts > a public access block > is read back as it was put, and is gone after its deletion
 operations.restore_object | Brings an archived object back for a time. | pending

@@ -12,7 +12,7 @@ what.3.copies | Objects are copied. | operations/copy.test.ts > copyObject > cop
 what.3.acl | ACLs give permissions. | pending
 what.3.encryption | Objects are encrypted by the service. | pending
 what.3.storage-classes | Objects have storage classes. | operations/object-write.test.ts > putObject > stores content and everything that is said about it
-what.3.object-lock | Objects can be locked. | pending
+what.3.object-lock | Objects can be locked. | operations/object-lock.test.ts > a retention > keeps its version until its instant; a plain deletion still puts a delete marker
 what.3.versioning | Objects have versions. | operations/bucket-versioning.test.ts > a bucket that keeps versions > reads, tags and deletes each version by its id, and makes the next one current
 what.3.configurations | Buckets have configurations of many kinds. | pending
 what.4a | A bucket is addressed by its name. | operations/bucket.test.ts > createBucket > makes a bucket that is then there, empty and the caller's
@@ -24,7 +24,7 @@ fields.bucket.arn | A bucket can be named by the ARN of an access point or on pr
 fields.object | An object has a key, metadata, an ETag, tags and a storage class. | operations/object-write.test.ts > putObject > stores content and everything that is said about it
 fields.object.versions | An object has a version id. | operations/bucket-versioning.test.ts > a bucket that keeps versions > reads, tags and deletes each version by its id, and makes the next one current
 fields.object.acl | An object has an ACL. | pending
-fields.object.lock | An object has a lock mode and a legal hold. | pending
+fields.object.lock | An object has a lock mode and a legal hold. | operations/object-lock.test.ts > reads show the lock to those who may read it, each part by its own permission
 fields.upload | An upload has an id, a bucket, a key and parts. | operations/multipart-upload.test.ts > listMultipartUploads > lists open uploads by key, the oldest of one key first, page by page
 fields.part | A part has a number, and an ETag that is answered when it is sent. | operations/multipart-upload.test.ts > listParts > lists parts by number, page by page, with their checksums
 fields.configuration | Analytics, tiering, inventory and metrics configurations have an id. | pending
@@ -66,9 +66,9 @@ parameters.grants | Explicit grants set the ACL. | pending
 parameters.acl-or-grants | A canned ACL and grants are not given together. | pending
 parameters.acl.on-premises | ACLs are not taken on premises. | pending
 parameters.metadata | Metadata is kept with the object. | operations/object-write.test.ts > putObject > stores content and everything that is said about it
-parameters.legal-hold | A legal hold can be set. | pending
-parameters.lock-mode | A lock mode can be set. | pending
-parameters.lock-until | A date can be set until which the lock holds. | pending
+parameters.legal-hold | A legal hold can be set. | operations/object-lock.test.ts > a legal hold > keeps its version, whatever its retention is, until it is lifted
+parameters.lock-mode | A lock mode can be set. | operations/object-lock.test.ts > a retention > of an upload and of a copy is the one that they were started with
+parameters.lock-until | A date can be set until which the lock holds. | operations/object-lock.test.ts > a retention > of an upload and of a copy is the one that they were started with
 parameters.encryption | The service encrypts with the algorithm that is named. | pending
 parameters.encryption.kms | A managed key encrypts; the service's own where none is named. | pending
 parameters.encryption.kms-signature | Requests for such objects are over SSL or signed with version 4. | pending
@@ -102,9 +102,9 @@ rules.6a | A bucket stands in the first region unless another is named. | operat
 rules.6b | Another region is named in the configuration. | operations/bucket.test.ts > createBucket > outside the first region asks for the region by name and tells it
 rules.6c | A bucket in another region can answer with 307. | pending
 rules.6d | Nobody makes a bucket without a signature. | operations/bucket.test.ts > createBucket > refuses a caller who signed nothing
-rules.7a | A bucket with an ACL needs two permissions. | pending
+rules.7a | A bucket with an ACL needs two permissions. | access/permissions.test.ts > %s with %j needs %j
 rules.7b | A private bucket needs one permission. | pending
-rules.7c | A bucket with object lock needs further permissions. | pending
+rules.7c | A bucket with object lock needs further permissions. | access/permissions.test.ts > %s with %j needs %j
 rules.8a | An upload with a managed key needs two permissions on the key. | pending
 rules.8b | Parts repeat the customer's key of the upload. | pending
 rules.9 | Each request of an upload is signed on its own. | /polyglot/tests/test_botocore_export.py > test_an_object_is_made_of_parts

@@ -18,6 +18,8 @@ export interface AuthorizedBucket {
   aclRules(bucket: Bucket): AclRules;
   /** The bucket as the resource of an action that the call does not declare. */
   asResource(action: string): Resource;
+  /** Whether the caller may also do what the call does not declare, with the version of the key that it names. */
+  may(reader: Reader, action: string, key: string): Promise<boolean>;
   /** The refusal of a key that does not exist: NO_SUCH_KEY for who may list the bucket, else ACCESS_DENIED. */
   noSuchKey(key: string): ServiceError;
   /** The refusal of a version that does not exist: NO_SUCH_VERSION for who may list the bucket, else ACCESS_DENIED. */

@@ -4,6 +4,8 @@ import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_
 import type { Resource } from "../../kit/access/decide.ts";
 import { recordsAllowed } from "../../kit/access/decision-recorder.ts";
 import { decideCall, isAllowed } from "../../kit/access/decide.ts";
+import type { PermissionContract } from "../../kit/contract/permissions.ts";
+import { memberReader } from "../../kit/contract/permissions.ts";
 import type { ServiceError } from "../../kit/faults/service-error.ts";
 import type { Caller } from "../../kit/identity/caller.ts";
 import { isOwner } from "../../kit/identity/owner.ts";
@@ -87,6 +89,15 @@ class CallDecision {
     return role === "own" ? own : (source?.facts ?? own);
   }
 
+  /** Whether the caller may do something that the call does not declare. Nothing is recorded. */
+  async may(reader: Reader, action: string, resource: string): Promise<boolean> {
+    const { own, source } = this.last;
+    const read = memberReader(this.#request, this.call.method.input);
+    const finder = new ResourceFinder(this.call, reader, { own, source });
+    const found = await finder.find({ permission: undeclared(action), resource, read, element: undefined });
+    return isAllowed(rules, this.call, { action, resource: found, read });
+  }
+
   async decide(reader: Reader): Promise<void> {
     const { caller } = this.call;
     const own = await this.#find(reader, this.#named.own);
@@ -154,6 +165,10 @@ class DecidedBucket implements AuthorizedBucket {
     return this.#decision.last.finder.bucketResource(this.#decision.factsOf(this.#role), action);
   }
 
+  may(reader: Reader, action: string, key: string): Promise<boolean> {
+    return this.#decision.may(reader, action, `${this.name}/${key}`);
+  }
+
   noSuchKey(key: string): ServiceError {
     return this.#absence(fault(ErrorReason.NO_SUCH_KEY, { key }));
   }
@@ -203,6 +218,16 @@ const ownsAll = (caller: Caller, { bucket, policy }: BucketFacts): boolean =>
   isOwner(caller, bucket.accountId) &&
   policy === undefined &&
   !hasAcls(bucket);
+
+/** The permission of an action on a key that a call does not declare. */
+const undeclared = (action: string): PermissionContract => ({
+  action,
+  template: "{bucket}/{key}",
+  resource: [],
+  list: undefined,
+  element: undefined,
+  appliesTo: () => true,
+});
 
 /** The permission of those who may learn that a key does not exist. */
 const listing = "ListBucket";

@@ -6,8 +6,10 @@ import type { Instant } from "../domain/instant.ts";
 import { instantMs } from "../domain/instant.ts";
 import type { ChangeOrigin, EventOutbox } from "../events/event-outbox.ts";
 import { checkVersionId, shownVersionId } from "../domain/versioning.ts";
+import { isLocked } from "../domain/object-lock.ts";
 import { fault } from "../faults.ts";
 import type { Bucket } from "../store/bucket.ts";
+import type { LockClock } from "../store/lock-clock.ts";
 import { findCurrent, findVersion } from "../store/object.ts";
 import type { VersionNumbers } from "../store/version-change.ts";
 import { putDeleteMarker, removeVersion } from "../store/version-change.ts";
@@ -21,8 +23,21 @@ export interface DeleteConditions {
 
 /** The part of a call's context that a deletion needs. */
 export type DeletionContext = ChangeOrigin & {
-  readonly app: VersionNumbers & { readonly clock: Clock; readonly events: EventOutbox };
+  readonly app: VersionNumbers & {
+    readonly clock: Clock;
+    readonly lockClock: Pick<LockClock, "now">;
+    readonly events: EventOutbox;
+  };
 };
+
+/** What a deletion removes, and under which conditions. */
+export interface DeletionRequest extends DeleteConditions {
+  readonly key: string;
+  /** Undefined: the current version. */
+  readonly versionId?: string | undefined;
+  /** The caller may delete what is retained in GOVERNANCE mode, and asks for it. */
+  readonly bypassGovernanceRetention?: boolean | undefined;
+}
 
 /** What a deletion did. */
 export interface Deletion {
@@ -35,24 +50,23 @@ export interface Deletion {
 }
 
 /**
- * Deletes a key's object, or the version that is named, and announces it. Throws INVALID_VERSION_ID and
- * PRECONDITION_FAILED.
+ * Deletes a key's object, or the version that is named, and announces it. Throws, in this order: INVALID_VERSION_ID,
+ * PRECONDITION_FAILED, OBJECT_LOCKED for a version that is retained or has a legal hold.
  */
 export const deleteVersion = async (
   transaction: Transaction,
   context: DeletionContext,
   bucket: Bucket,
-  key: string,
-  versionId: string | undefined,
-  conditions: DeleteConditions,
+  request: DeletionRequest,
 ): Promise<Deletion> => {
+  const { key, versionId } = request;
   const { bucketId, versioning } = bucket;
   checkVersionId(versioning, versionId);
   const isNamed = versionId !== undefined && versioning !== "";
   const found = isNamed
     ? await findVersion(transaction, bucketId, key, versionId)
     : await findCurrent(transaction, bucketId, key);
-  if (found !== undefined) checkDeleteConditions(conditions, found.version);
+  if (found !== undefined) checkDeleteConditions(request, found.version);
 
   const nowMs = context.app.clock.now();
   if (!isNamed && versioning !== "") {
@@ -65,6 +79,11 @@ export const deleteVersion = async (
   }
 
   const shownId = isNamed ? versionId : undefined;
+  if (
+    found !== undefined &&
+    isLocked(found.version, context.app.lockClock.now(), request.bypassGovernanceRetention === true)
+  )
+    throw fault(ErrorReason.OBJECT_LOCKED);
   if (found === undefined) return { versionId: shownId, isDeleteMarker: false, isChanged: false };
   await removeVersion(transaction, bucket, key, found, nowMs);
   await context.app.events.announce(transaction, context, bucket, {

@@ -14,6 +14,12 @@ export interface LookupContext {
   readonly responseHeader: Headers;
 }
 
+/** A version, and its bucket. */
+export interface OpenedVersion {
+  readonly bucket: Bucket;
+  readonly found: StoredVersion;
+}
+
 /**
  * The version that a request names, or the current one, with its bucket. Throws, in this order: INVALID_VERSION_ID;
  * NO_SUCH_KEY if the key has no current version; NO_SUCH_VERSION; METHOD_NOT_ALLOWED for a delete marker. Who may not
@@ -23,7 +29,7 @@ export const openVersion = async (
   reader: Reader,
   { access, responseHeader }: LookupContext,
   { key, versionId }: { readonly key: string; readonly versionId?: string },
-): Promise<{ readonly bucket: Bucket; readonly found: StoredVersion }> => {
+): Promise<OpenedVersion> => {
   const bucket = await access.bucket.in(reader);
   checkVersionId(bucket.versioning, versionId);
   const showMarker = (marker: StoredVersion): void => {

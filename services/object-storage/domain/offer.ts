@@ -13,10 +13,6 @@ export interface UnofferedMembers {
   readonly copySourceSseCustomerAlgorithm?: string;
   readonly copySourceSseCustomerKey?: string;
   readonly copySourceSseCustomerKeyMd5?: string;
-  readonly objectLockMode?: string;
-  readonly objectLockRetainUntilDate?: unknown;
-  readonly objectLockLegalHoldStatus?: string;
-  readonly objectLockEnabledForBucket?: boolean;
   readonly bucketNamespace?: string;
   readonly writeOffsetBytes?: bigint;
   readonly annotationDirective?: string;
@@ -37,10 +33,6 @@ const unoffered: Readonly<Record<Member, readonly [header: string, harmless?: re
   copySourceSseCustomerAlgorithm: ["x-svc-copy-source-server-side-encryption-customer-algorithm"],
   copySourceSseCustomerKey: ["x-svc-copy-source-server-side-encryption-customer-key"],
   copySourceSseCustomerKeyMd5: ["x-svc-copy-source-server-side-encryption-customer-key-MD5"],
-  objectLockMode: ["x-svc-object-lock-mode"],
-  objectLockRetainUntilDate: ["x-svc-object-lock-retain-until-date"],
-  objectLockLegalHoldStatus: ["x-svc-object-lock-legal-hold", ["OFF"]],
-  objectLockEnabledForBucket: ["x-svc-bucket-object-lock-enabled", [false]],
   bucketNamespace: ["x-svc-bucket-namespace", ["global"]],
   writeOffsetBytes: ["x-svc-write-offset-bytes"],
   annotationDirective: ["x-svc-object-annotation-directive"],

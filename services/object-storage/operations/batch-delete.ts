@@ -21,7 +21,7 @@ type Outcome =
  * versions. The refusal of one object is returned next to those that are deleted. Checks, in order:
  *  1. the request asks for nothing that is not offered;
  *  2. the list is not empty, not too long, and each entry has a key;
- *  3. for each object: the caller may delete it, the key's length, the version id, the conditions.
+ *  3. for each object: the caller may delete it, the key's length, the version id, the conditions, its lock.
  */
 export const deleteObjects: Operation<"deleteObjects"> = async (request, context) => {
   checkOffered(request);
@@ -47,7 +47,7 @@ export const deleteObjects: Operation<"deleteObjects"> = async (request, context
                     ),
                     of: object,
                   }
-                : await deleteOne(transaction, context, bucket, object),
+                : await deleteOne(transaction, context, bucket, object, request.bypassGovernanceRetention),
             );
           return done;
         },
@@ -86,10 +86,14 @@ const deleteOne = async (
   context: BucketContext,
   bucket: Bucket,
   object: ObjectIdentifier,
+  bypassGovernanceRetention: boolean | undefined,
 ): Promise<Outcome> => {
   try {
     checkKey(object.key ?? "");
-    const deletion = await deleteVersion(transaction, context, bucket, object.key ?? "", object.versionId, {
+    const deletion = await deleteVersion(transaction, context, bucket, {
+      key: object.key ?? "",
+      versionId: object.versionId,
+      bypassGovernanceRetention,
       ifMatch: object.eTag,
       ifMatchSize: object.size,
       ifMatchLastModifiedTime: object.lastModifiedTime,

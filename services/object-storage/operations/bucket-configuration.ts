@@ -133,5 +133,4 @@ export const bucketConfigurations = {
   deleteBucketWebsite: deleted,
   getBucketReplication: absent(ErrorReason.REPLICATION_CONFIGURATION_NOT_FOUND),
   deleteBucketReplication: deleted,
-  getObjectLockConfiguration: absent(ErrorReason.OBJECT_LOCK_CONFIGURATION_NOT_FOUND),
 } satisfies { readonly [Name in OperationName]?: Operation<Name> };

@@ -13,7 +13,8 @@ export const getBucketVersioning: Operation<"getBucketVersioning"> = async (_req
 /**
  * Turns versioning on or suspends it; what is stored stays as it is. Repeating it changes nothing. Checks, in order:
  *  1. the request asks for nothing that is not offered, such as a second factor for deletions;
- *  2. it has a status (ILLEGAL_VERSIONING_CONFIGURATION), and the status is known (MALFORMED_XML).
+ *  2. it has a status (ILLEGAL_VERSIONING_CONFIGURATION), and the status is known (MALFORMED_XML);
+ *  3. the versions of the bucket cannot be locked, or it is not to be suspended (INVALID_BUCKET_STATE).
  */
 export const putBucketVersioning: Operation<"putBucketVersioning"> = async (request, { app, access }) => {
   checkOffered(request);
@@ -22,7 +23,13 @@ export const putBucketVersioning: Operation<"putBucketVersioning"> = async (requ
   if (status !== "Enabled" && status !== "Suspended") throw fault(ErrorReason.MALFORMED_XML);
   if (mfaDelete !== undefined && mfaDelete !== "Disabled") throw memberNotOffered("MfaDelete");
   await app.store.transact(async (transaction) => {
-    changeVersioning(transaction, await access.bucket.in(transaction), status);
+    const bucket = await access.bucket.in(transaction);
+    if (status === "Suspended" && bucket.objectLock !== undefined)
+      throw fault(ErrorReason.INVALID_BUCKET_STATE, {
+        explanation:
+          "An Object Lock configuration is present on this bucket, so the versioning state cannot be changed.",
+      });
+    changeVersioning(transaction, bucket, status);
   });
   return {};
 };

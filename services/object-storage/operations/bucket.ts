@@ -14,6 +14,7 @@ import type { RequestedAcl } from "../domain/acl-request.ts";
 import { aclOf, readAcl } from "../domain/acl-request.ts";
 import { isBucketName } from "../domain/bucket-name.ts";
 import { instant } from "../domain/instant.ts";
+import { lockWithoutDefault } from "../domain/object-lock.ts";
 import { chooseRegion, firstRegion, locationConstraintOf } from "../domain/location.ts";
 import { checkOffered } from "../domain/offer.ts";
 import type { ObjectOwnership } from "../domain/ownership.ts";
@@ -57,6 +58,7 @@ export const createBucket: Operation<"createBucket"> = async (request, context) 
   const requestedAcl = readAcl(request, app.accounts);
   const acl = aclOfNew(request.bucket, requestedAcl, ownership, context);
   const region = chooseRegion(configuration?.locationConstraint, app.region);
+  const isLockable = request.objectLockEnabledForBucket === true;
   const tagging = planTagging(create(TaggingSchema, { tagSet: configuration?.tags ?? [] }), limits.tagsPerBucketMax);
 
   const bucket = {
@@ -68,7 +70,8 @@ export const createBucket: Operation<"createBucket"> = async (request, context) 
     ...rulesOfNew(ownership),
     acl,
     accessRevision: "",
-    versioning: "" as const,
+    versioning: isLockable ? ("Enabled" as const) : ("" as const),
+    objectLock: isLockable ? lockWithoutDefault : undefined,
   };
   await app.store.transact(async (transaction) => {
     const existing = await findBucket(transaction, name);
@@ -90,11 +93,12 @@ export const createBucket: Operation<"createBucket"> = async (request, context) 
 /** Whether a bucket is what a request to create it asks for. Tags may have changed since, so any are a difference. */
 const isAsAskedFor = (
   existing: Bucket,
-  { objectOwnership, createBucketConfiguration }: CreateBucketRequest,
+  { objectOwnership, createBucketConfiguration, objectLockEnabledForBucket }: CreateBucketRequest,
   asked: { readonly acl: AclRecord | undefined } | undefined,
 ): boolean =>
   (createBucketConfiguration?.tags ?? []).length === 0 &&
   (objectOwnership === undefined || objectOwnership === existing.ownership) &&
+  (objectLockEnabledForBucket !== true || existing.objectLock !== undefined) &&
   (asked === undefined || areEqualAcls(existing.acl, asked.acl));
 
 const areEqualAcls = (one: AclRecord | undefined, other: AclRecord | undefined): boolean =>

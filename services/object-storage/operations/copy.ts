@@ -16,6 +16,7 @@ import { planNewObject } from "../domain/object-acl.ts";
 import type { ObjectAttributes } from "../domain/object-attributes.ts";
 import { checkKey, planAttributes } from "../domain/object-attributes.ts";
 import { describeChecksum } from "../domain/object-version.ts";
+import { checkLockable, lockOfNew, readLock } from "../domain/object-lock.ts";
 import { checkOffered } from "../domain/offer.ts";
 import { checkVersionId, shownVersionId } from "../domain/versioning.ts";
 import { fault, invalidRequest } from "../faults.ts";
@@ -32,10 +33,11 @@ import { putVersion } from "../store/version-change.ts";
  *  3. its ACL is valid, see `readAcl`, and one that the bucket accepts, see `planNewObject`;
  *  4. the source's version id is one that its bucket can have;
  *  5. metadata, headers, tags, storage class and checksum algorithm are valid;
- *  6. the source's key exists, and the conditions on it hold;
- *  7. the source is not too large;
- *  8. a copy of a current object to itself changes something;
- *  9. the conditions on the destination hold.
+ *  6. the lock that it asks for is valid, see `readLock`, and one that the bucket can have;
+ *  7. the source's key exists, and the conditions on it hold;
+ *  8. the source is not too large;
+ *  9. a copy of a current object to itself changes something;
+ * 10. the conditions on the destination hold.
  */
 export const copyObject: Operation<"copyObject"> = async (request, context) => {
   const { app, access } = context;
@@ -46,6 +48,8 @@ export const copyObject: Operation<"copyObject"> = async (request, context) => {
   checkVersionId(access.source.bucket.known.versioning, access.source.versionId);
   const attributes = planAttributes(request);
   const algorithm = readAlgorithm(request.checksumAlgorithm);
+  const lock = readLock(request, app.lockClock.now());
+  checkLockable(access.bucket.known.objectLock, lock);
   const found = await app.store.read((reader) => findSource(reader, context, request));
   checkSize(found.version, app.limits.copyBytesMax);
   if (found.isCurrent && access.source.bucket.name === request.bucket && access.source.key === request.key)
@@ -61,7 +65,10 @@ export const copyObject: Operation<"copyObject"> = async (request, context) => {
       if (outcome.kind === "failed") throw fault(ErrorReason.PRECONDITION_FAILED, { condition: outcome.condition });
       if (outcome.kind === "absent") throw fault(ErrorReason.NO_SUCH_KEY, { key: request.key });
       const owner = planNewObject(access.bucket.aclRules(bucket), context.caller, requestedAcl);
-      const copy = copyOf(current.version, request, attributes, checksum, owner, nowMs);
+      const copy = {
+        ...copyOf(current.version, request, attributes, checksum, owner, nowMs),
+        ...lockOfNew(bucket.objectLock, lock, Math.max(nowMs, app.lockClock.now())),
+      };
       await shareExtents(transaction, copy.extents);
       const made = await putVersion(transaction, app, bucket, request.key, copy, nowMs);
       const shownId = shownVersionId(bucket.versioning, made);

@@ -14,6 +14,7 @@ import { evaluateWriteConditions, quoteETag } from "../domain/conditions.ts";
 import type { UploadChecksum } from "../domain/multipart-checksum.ts";
 import type { CompletedObject, DigestOf, ListedPart } from "../domain/multipart-completion.ts";
 import { checkCompletion, chooseParts, completeObject, readPartList } from "../domain/multipart-completion.ts";
+import { lockOfNew } from "../domain/object-lock.ts";
 import { checkOffered } from "../domain/offer.ts";
 import { shownVersionId } from "../domain/versioning.ts";
 import { fault } from "../faults.ts";
@@ -81,7 +82,10 @@ const finish = async (
   const nowMs = app.clock.now();
   const kept = new Set(listed.map((part) => part.partNumber));
   await endUpload(transaction, reference, stored, (partNumber) => kept.has(partNumber), nowMs);
-  const version = versionOf(upload, object, checksum, nowMs);
+  const version = {
+    ...versionOf(upload, object, checksum, nowMs),
+    ...lockOfNew(bucket.objectLock, upload, Math.max(nowMs, app.lockClock.now())),
+  };
   const made = await putVersion(transaction, app, bucket, request.key, version, nowMs);
   const versionId = shownVersionId(bucket.versioning, made);
   putFinishedUpload(transaction, reference, {

@@ -9,6 +9,7 @@ import { encodeListed, listPage } from "../domain/listing.ts";
 import { planUploadChecksum } from "../domain/multipart-checksum.ts";
 import { planNewObject } from "../domain/object-acl.ts";
 import { checkKey, planAttributes } from "../domain/object-attributes.ts";
+import { checkLockable, readLock } from "../domain/object-lock.ts";
 import { checkOffered } from "../domain/offer.ts";
 import { anonymousUserId, ownerOf } from "../domain/owner.ts";
 import { ownerNow } from "../domain/ownership.ts";
@@ -25,7 +26,8 @@ import { createUpload, endUpload, findUpload, listStoredParts, readAllParts, rea
  *  2. the request asks for nothing that is not offered;
  *  3. its ACL is valid, see `readAcl`, and one that the bucket accepts, see `planNewObject`;
  *  4. metadata, headers, tags and storage class are valid;
- *  5. the checksum algorithm has the checksum type.
+ *  5. the lock that it asks for is valid, see `readLock`, and one that the bucket can have;
+ *  6. the checksum algorithm has the checksum type.
  */
 export const createMultipartUpload: Operation<"createMultipartUpload"> = async (request, { app, access, caller }) => {
   checkKey(request.key);
@@ -33,6 +35,8 @@ export const createMultipartUpload: Operation<"createMultipartUpload"> = async (
   const requestedAcl = readAcl(request, app.accounts);
   planNewObject(access.bucket.aclRules(access.bucket.known), caller, requestedAcl);
   const attributes = planAttributes(request);
+  const lock = readLock(request, app.lockClock.now());
+  checkLockable(access.bucket.known.objectLock, lock);
   const checksum = planUploadChecksum(request);
   const nowMs = app.clock.now();
   const uploadId = uploadIdOf(request.key, nowMs, app.ids.hex(uploadIdRandomDigits));
@@ -40,6 +44,7 @@ export const createMultipartUpload: Operation<"createMultipartUpload"> = async (
   await app.store.transact(async (transaction) => {
     const bucket = await access.bucket.in(transaction);
     const { bucketId } = bucket;
+    checkLockable(bucket.objectLock, lock);
     const { ownerAccountId, acl } = planNewObject(access.bucket.aclRules(bucket), caller, requestedAcl);
     const current = await findCurrentRow(transaction, bucketId, request.key);
     createUpload(
@@ -54,6 +59,7 @@ export const createMultipartUpload: Operation<"createMultipartUpload"> = async (
         contentHeaders: attributes.contentHeaders,
         metadata: attributes.metadata,
         tags: [...attributes.tags],
+        ...lock,
         checksumAlgorithm: checksum.algorithm,
         checksumType: checksum.type,
         isChecksumRequested: checksum.isRequested,

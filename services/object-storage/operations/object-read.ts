@@ -16,6 +16,8 @@ import {
   describeVersion,
   selectContent,
 } from "../domain/object-version.ts";
+import type { VersionLock } from "../domain/object-lock.ts";
+import { describeLock } from "../domain/object-lock.ts";
 import { checkOffered } from "../domain/offer.ts";
 import { fault } from "../faults.ts";
 import { shownVersionId } from "../domain/versioning.ts";
@@ -65,6 +67,8 @@ interface OpenedObject {
   readonly bucket: Bucket;
   readonly found: StoredVersion;
   readonly selection: ReadSelection;
+  /** As far as the caller may see it. */
+  readonly lock: VersionLock;
 }
 
 /** The checks that need only the request. */
@@ -77,7 +81,22 @@ const checkRead = (request: ReadRequest): void => {
 const openForRead = async (reader: Reader, request: ReadRequest, context: BucketContext): Promise<OpenedObject> => {
   const opened = await openVersion(reader, context, request);
   checkConditions(request, opened.found, context);
-  return { ...opened, selection: selectContent(opened.found.version, request) };
+  const selection = selectContent(opened.found.version, request);
+  return { ...opened, selection, lock: await visibleLock(reader, request, opened.found, context) };
+};
+
+/** What protects the version from deletion, as far as the caller may see it. */
+const visibleLock = async (
+  reader: Reader,
+  { key }: ReadRequest,
+  { version: { retention, legalHold } }: StoredVersion,
+  { access }: BucketContext,
+): Promise<VersionLock> => {
+  const sees = (action: string): Promise<boolean> => access.bucket.may(reader, action, key);
+  return {
+    ...(retention && (await sees("GetObjectRetention")) && { retention }),
+    legalHold: legalHold !== "" && (await sees("GetObjectLegalHold")) ? legalHold : "",
+  };
 };
 
 /** Throws PRECONDITION_FAILED, or NOT_MODIFIED with the validators that a cache needs as headers. */
@@ -107,9 +126,10 @@ const checkConditions = (
   }
 };
 
-const describe = (request: ReadRequest, { bucket, found: { version }, selection }: OpenedObject) => {
+const describe = (request: ReadRequest, { bucket, found: { version }, selection, lock }: OpenedObject) => {
   return {
     ...describeVersion(version, request),
+    ...describeLock(lock),
     ...(request.checksumMode === "ENABLED" ? describeReadChecksum(version, request, selection) : {}),
     versionId: shownVersionId(bucket.versioning, version),
     contentLength: BigInt(selection.range.lengthBytes),

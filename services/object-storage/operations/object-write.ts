@@ -12,6 +12,7 @@ import { evaluateWriteConditions, quoteETag } from "../domain/conditions.ts";
 import { planChecksums } from "../domain/expected-checksums.ts";
 import { planNewObject } from "../domain/object-acl.ts";
 import { checkKey, planAttributes } from "../domain/object-attributes.ts";
+import { checkLockable, lockOfNew, readLock } from "../domain/object-lock.ts";
 import { checkOffered } from "../domain/offer.ts";
 import { shownVersionId } from "../domain/versioning.ts";
 import { fault } from "../faults.ts";
@@ -22,15 +23,16 @@ import { putVersion } from "../store/version-change.ts";
 
 /**
  * Stores an object whole. Once answered it survives a crash and every later read sees it; repeating it stores the same
- * object again. A refused write leaves nothing. Checks, in order, the first six before any content is read:
+ * object again. A refused write leaves nothing. Checks, in order, the first seven before any content is read:
  *  1. the key is not too long;
  *  2. the request asks for nothing that is not offered;
  *  3. its ACL is valid, see `readAcl`, and one that the bucket accepts, see `planNewObject`;
  *  4. metadata, headers, tags and storage class are valid;
- *  5. checksums and the declared size are valid;
- *  6. the conditions hold;
- *  7. the content, as it arrives, has the declared size and digests;
- *  8. bucket and conditions again, where the object is stored.
+ *  5. the lock that it asks for is valid, see `readLock`, and one that the bucket can have;
+ *  6. checksums and the declared size are valid;
+ *  7. the conditions hold;
+ *  8. the content, as it arrives, has the declared size and digests;
+ *  9. bucket, lock and conditions again, where the object is stored.
  */
 export const putObject: Operation<"putObject"> = async (requests, context) => {
   const { app, access } = context;
@@ -40,6 +42,8 @@ export const putObject: Operation<"putObject"> = async (requests, context) => {
   const requestedAcl = readAcl(head, app.accounts);
   planNewObject(access.bucket.aclRules(access.bucket.known), context.caller, requestedAcl);
   const attributes = planAttributes(head);
+  const lock = readLock(head, app.lockClock.now());
+  checkLockable(access.bucket.known.objectLock, lock);
   const expectation = {
     checksums: planChecksums(head),
     sizeBytes: head.contentLength === undefined ? undefined : Number(head.contentLength),
@@ -65,6 +69,7 @@ export const putObject: Operation<"putObject"> = async (requests, context) => {
           contentHeaders: attributes.contentHeaders,
           metadata: attributes.metadata,
           tags: [...attributes.tags],
+          ...lockOfNew(bucket.objectLock, lock, Math.max(nowMs, app.lockClock.now())),
           checksum: { ...content.checksum, type: "FULL_OBJECT" },
           extents: adoptBlob(transaction, content.blob),
         };
@@ -99,14 +104,15 @@ export const putObject: Operation<"putObject"> = async (requests, context) => {
  * Checks, in order:
  *  1. the request asks for nothing that is not offered;
  *  2. the version id is one that the bucket can have;
- *  3. an existing object or version meets the conditions.
+ *  3. an existing object or version meets the conditions;
+ *  4. the version that is named is not locked (OBJECT_LOCKED); the permission to bypass it is checked before.
  */
 export const deleteObject: Operation<"deleteObject"> = async (request, context) => {
   checkOffered(request);
   const { versionId, isDeleteMarker } = await context.app.store.transact(
     async (transaction) => {
       const bucket = await context.access.bucket.in(transaction);
-      return deleteVersion(transaction, context, bucket, request.key, request.versionId, request);
+      return deleteVersion(transaction, context, bucket, request);
     },
     { signal: context.signal },
   );

@@ -7,6 +7,7 @@ import type {
 import type { Entry, Reader, Transaction } from "../../kit/store/store.ts";
 import type { OwnershipState } from "../domain/ownership.ts";
 import { findOwnership } from "../domain/ownership.ts";
+import type { BucketLock } from "../domain/object-lock.ts";
 import type { VersioningState } from "../domain/versioning.ts";
 import { accountBuckets, buckets, configurations, currentVersions, finishedUploads, versions } from "./layout.ts";
 
@@ -32,6 +33,8 @@ export interface Bucket extends BucketRules {
   /** Another one after each change of the rules. */
   readonly accessRevision: string;
   readonly versioning: VersioningState;
+  /** Undefined: its versions cannot be locked. */
+  readonly objectLock: BucketLock | undefined;
 }
 
 /** The rules of a bucket for which none were put. */
@@ -67,8 +70,12 @@ export const changeRules = (
 export const changeVersioning = (transaction: Transaction, bucket: Bucket, versioning: VersioningState): void =>
   putBucket(transaction, { ...bucket, versioning });
 
+/** Lets the versions of a bucket be locked, or replaces how new ones are. */
+export const changeObjectLock = (transaction: Transaction, bucket: Bucket, objectLock: BucketLock): void =>
+  putBucket(transaction, { ...bucket, objectLock });
+
 const putBucket = (transaction: Transaction, bucket: Bucket): void => {
-  const { acl, publicAccessBlock } = bucket;
+  const { acl, publicAccessBlock, objectLock } = bucket;
   transaction.put(buckets, [bucket.name], {
     bucketId: bucket.bucketId,
     accountId: bucket.accountId,
@@ -81,6 +88,7 @@ const putBucket = (transaction: Transaction, bucket: Bucket): void => {
     ...(publicAccessBlock && { publicAccessBlock }),
     requesterPays: bucket.requesterPays,
     versioning: bucket.versioning,
+    ...(objectLock && { objectLock }),
   });
 };
 
@@ -134,4 +142,9 @@ const fromRecord = (name: string, record: BucketRecord): Bucket => ({
   policyRevision: record.policyRevision,
   accessRevision: record.accessRevision,
   versioning: record.versioning === "Enabled" || record.versioning === "Suspended" ? record.versioning : "",
+  objectLock: record.objectLock && {
+    defaultMode: record.objectLock.defaultMode,
+    defaultDays: record.objectLock.defaultDays,
+    defaultYears: record.objectLock.defaultYears,
+  },
 });

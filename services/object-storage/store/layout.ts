@@ -18,6 +18,7 @@
  *    30  the key of the page tokens (the kit's own table)
  *    40  scrub_progress         name                             -> ScrubProgressRecord
  *    41  quarantine             subject                          -> QuarantineRecord
+ *    60  lock_clock             name                             -> LockClockRecord
  *
  * Only the first two tables name a bucket by its name; all others use its id, so a bucket that is created again under
  * an old name finds nothing of the old one. Keys of objects are text and sort by their UTF-8 bytes. Instants are
@@ -31,6 +32,7 @@ import {
   CurrentVersionRecordSchema,
   FinishedUploadRecordSchema,
   FinishedUploadTimeRecordSchema,
+  LockClockRecordSchema,
   NullVersionRecordSchema,
   PartRecordSchema,
   QuarantineRecordSchema,
@@ -274,6 +276,20 @@ export const quarantine = defineTable({
   value: QuarantineRecordSchema,
 });
 
+/**
+ * The latest instant of the clock of retentions: one entry, read at the start.
+ * Sorted so that it is found by its name.
+ *
+ *     lock_clock/"retentions"
+ *     003c 726574656e74696f6e7300
+ */
+export const lockClock = defineTable({
+  number: 60,
+  name: "lock_clock",
+  key: [text("name")],
+  value: LockClockRecordSchema,
+});
+
 export const layout = [
   buckets,
   accountBuckets,
@@ -292,6 +308,7 @@ export const layout = [
   pageTokenKeys,
   scrubProgress,
   quarantine,
+  lockClock,
 ] as const;
 
 assertDistinct(layout);

@@ -7,9 +7,10 @@ import type {
   VersionRecord,
   VersionRecordSchema,
 } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
-import { TagRecordSchema } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
+import { RetentionRecordSchema, TagRecordSchema } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import type { Ids } from "../../kit/ids/ids.ts";
 import type { Transaction } from "../../kit/store/store.ts";
+import type { VersionLock } from "../domain/object-lock.ts";
 import { versionIdOf, versionIdRandomDigits } from "../domain/versioning.ts";
 import { releaseExtents } from "./blob.ts";
 import { currentVersions, nullVersions, versions } from "./layout.ts";
@@ -118,6 +119,22 @@ export const putAcl = (
 ): void => {
   const { acl: _replaced, ...others } = version;
   transaction.put(versions, [bucketId, key, sequence], { ...others, ...(acl && { acl }) });
+};
+
+/** Replaces what protects a version from deletion, which no listing shows. */
+export const putLock = (
+  transaction: Transaction,
+  bucketId: string,
+  key: string,
+  { sequence, version }: StoredVersion,
+  { retention, legalHold }: VersionLock,
+): void => {
+  const { retention: _replaced, ...others } = version;
+  transaction.put(versions, [bucketId, key, sequence], {
+    ...others,
+    legalHold,
+    ...(retention && { retention: create(RetentionRecordSchema, retention) }),
+  });
 };
 
 /**

@@ -1,6 +1,7 @@
 import type { Message, MessageInitShape } from "@bufbuild/protobuf";
 import { create } from "@bufbuild/protobuf";
 
+import type { HeadObjectResponse } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import { ObjectStorageService } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import type { AuditLog } from "../../../services/kit/audit/audit-log.ts";
 import { ServiceError } from "../../../services/kit/faults/service-error.ts";
@@ -80,6 +81,13 @@ export const outcomeOf = async <Name extends OperationName>(
   request: MessageInitShape<Methods[Name]["input"]>,
   caller: Caller,
 ): Promise<string> => (await call(app, name, request, caller)).outcome;
+
+/** The answer to a caller who may read the object without its content. */
+export const headOf = async (
+  app: Application,
+  request: MessageInitShape<Methods["headObject"]["input"]>,
+  caller: Caller,
+): Promise<HeadObjectResponse> => (await call(app, "headObject", request, caller)).answer as HeadObjectResponse;
 
 /** How a call of an operation ends, with what is recorded of its decisions of a kind: action, resource and reason. */
 const outcomeWith =

@@ -46,7 +46,6 @@ describe("createBucket", () => {
       { bucket: "other", acl: "nonsense" },
       "INVALID_INPUT: Value 'nonsense' at 'acl' failed to satisfy constraint: Member must satisfy enum value set: [private, public-read, public-read-write, authenticated-read, log-delivery-write]",
     ],
-    [{ bucket: "other", objectLockEnabledForBucket: true }, notImplemented("x-svc-bucket-object-lock-enabled")],
     [
       { bucket: "other", objectOwnership: "Nobody" },
       "INVALID_INPUT: Value 'Nobody' at 'object_ownership' failed to satisfy constraint: Member must satisfy enum value set: [BucketOwnerPreferred, ObjectWriter, BucketOwnerEnforced]",

@@ -10,7 +10,7 @@ describe("createMultipartUpload", () => {
     // request, reason; in the order of refusal
     [{ bucket: "unknown", key: "k".repeat(1025) }, "NO_SUCH_BUCKET"],
     [{ key: "k".repeat(1025), acl: "public-read" }, "KEY_TOO_LONG"],
-    [{ objectLockMode: "GOVERNANCE", acl: "public-read" }, notImplemented("x-svc-object-lock-mode")],
+    [{ sseCustomerKey: "x", acl: "public-read" }, notImplemented("x-svc-server-side-encryption-customer-key")],
     [{ acl: "public-read", storageClass: "NONSENSE" }, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
     [{ storageClass: "NONSENSE" }, "INVALID_STORAGE_CLASS"],
     [

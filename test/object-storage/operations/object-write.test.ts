@@ -125,12 +125,10 @@ describe("putObject", () => {
     [{ expectedBucketOwner: bob, key: "k".repeat(1025) }, "", {}, "ACCESS_DENIED"],
     [{ key: "k".repeat(1025), acl: "public-read" }, "", {}, "KEY_TOO_LONG"],
     [{ key: "é".repeat(513) }, "", {}, "KEY_TOO_LONG"],
-    [{ objectLockMode: "GOVERNANCE", acl: "public-read" }, "", {}, notImplemented("x-svc-object-lock-mode")],
+    [{ writeOffsetBytes: 0n, acl: "public-read" }, "", {}, notImplemented("x-svc-write-offset-bytes")],
     [{ serverSideEncryption: ServerSideEncryption.AES256 }, "", {}, notImplemented("x-svc-server-side-encryption")],
     [{ serverSideEncryption: ServerSideEncryption.KMS }, "", {}, notImplemented("x-svc-server-side-encryption")],
     [{ sseCustomerKey: "secret" }, "", {}, notImplemented("x-svc-server-side-encryption-customer-key")],
-    [{ objectLockMode: "GOVERNANCE" }, "", {}, notImplemented("x-svc-object-lock-mode")],
-    [{ objectLockLegalHoldStatus: "ON" }, "", {}, notImplemented("x-svc-object-lock-legal-hold")],
     [{ acl: "public-read", storageClass: "NONSENSE" }, "", {}, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
     [{ grantFullControl: `id=${somebody}` }, "", {}, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
     [{ grantRead: `id=${somebody}` }, "", {}, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
@@ -170,7 +168,13 @@ describe("putObject", () => {
       "INVALID_TAG: The tags of a resource cannot be more than 10",
     ],
     [{ storageClass: "GLACIER" }, "", {}, notImplemented("x-svc-storage-class")],
-    [{ storageClass: "NONSENSE" }, "", {}, "INVALID_STORAGE_CLASS"],
+    [{ storageClass: "NONSENSE", objectLockLegalHoldStatus: "ON" }, "", {}, "INVALID_STORAGE_CLASS"],
+    [
+      { objectLockLegalHoldStatus: "ON", contentMd5: "nonsense" },
+      "",
+      {},
+      "INVALID_REQUEST: Bucket is missing Object Lock Configuration",
+    ],
     [{ contentMd5: "nonsense" }, "", {}, "INVALID_DIGEST"],
     [
       { checksumCrc32: "ihBq/g==", checksumCrc32c: "u86qsg==" },
@@ -259,8 +263,8 @@ describe("putObject", () => {
       size: "2000",
       max_size_allowed: "1024",
     });
-    expect(await metadataOf(put(harness, { ...cat, objectLockMode: "COMPLIANCE" }))).toEqual({
-      header: "x-svc-object-lock-mode",
+    expect(await metadataOf(put(harness, { ...cat, writeOffsetBytes: 1n }))).toEqual({
+      header: "x-svc-write-offset-bytes",
     });
   });
 

@@ -19,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/objectstorage/storage/v1/records.proto.
  */
 export const file_quartet_objectstorage_storage_v1_records: GenFile = /*@__PURE__*/
-  fileDesc("Ci5xdWFydGV0L29iamVjdHN0b3JhZ2Uvc3RvcmFnZS92MS9yZWNvcmRzLnByb3RvEiBxdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MSLvAgoMQnVja2V0UmVjb3JkEhEKCWJ1Y2tldF9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEg4KBnJlZ2lvbhgDIAEoCRISCgpjcmVhdGVkX21zGAQgASgDEhgKEG9iamVjdF9vd25lcnNoaXAYBSABKAkSFwoPYWNjZXNzX3JldmlzaW9uGAcgASgJEhcKD3BvbGljeV9yZXZpc2lvbhgIIAEoCRI4CgNhY2wYCSABKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5BY2xSZWNvcmQSVgoTcHVibGljX2FjY2Vzc19ibG9jaxgKIAEoCzI5LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlB1YmxpY0FjY2Vzc0Jsb2NrUmVjb3JkEhYKDnJlcXVlc3Rlcl9wYXlzGAsgASgIEhIKCnZlcnNpb25pbmcYDCABKAlKBAgGEAdSBHRhZ3MiSgoJQWNsUmVjb3JkEj0KBmdyYW50cxgBIAMoCzItLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkdyYW50UmVjb3JkIksKC0dyYW50UmVjb3JkEhkKEWNhbm9uaWNhbF91c2VyX2lkGAEgASgJEg0KBWdyb3VwGAIgASgJEhIKCnBlcm1pc3Npb24YAyABKAkijgEKF1B1YmxpY0FjY2Vzc0Jsb2NrUmVjb3JkEhkKEWJsb2NrX3B1YmxpY19hY2xzGAEgASgIEhoKEmlnbm9yZV9wdWJsaWNfYWNscxgCIAEoCBIbChNibG9ja19wdWJsaWNfcG9saWN5GAMgASgIEh8KF3Jlc3RyaWN0X3B1YmxpY19idWNrZXRzGAQgASgIIigKE0FjY291bnRCdWNrZXRSZWNvcmQSEQoJYnVja2V0X2lkGAEgASgJIicKCVRhZ1JlY29yZBILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAki3QEKFEN1cnJlbnRWZXJzaW9uUmVjb3JkEhAKCHNlcXVlbmNlGAEgASgDEhgKEGxhc3RfbW9kaWZpZWRfbXMYAiABKAMSDQoFZV90YWcYAyABKAkSEgoKc2l6ZV9ieXRlcxgEIAEoAxIVCg1zdG9yYWdlX2NsYXNzGAUgASgJEhgKEG93bmVyX2FjY291bnRfaWQYBiABKAkSGgoSY2hlY2tzdW1fYWxnb3JpdGhtGAcgASgJEhUKDWNoZWNrc3VtX3R5cGUYCCABKAkSEgoKdmVyc2lvbl9pZBgJIAEoCSIlChFOdWxsVmVyc2lvblJlY29yZBIQCghzZXF1ZW5jZRgBIAEoAyK9BQoNVmVyc2lvblJlY29yZBISCgp2ZXJzaW9uX2lkGAEgASgJEhgKEGxhc3RfbW9kaWZpZWRfbXMYAiABKAMSDQoFZV90YWcYAyABKAkSEgoKc2l6ZV9ieXRlcxgEIAEoAxIVCg1zdG9yYWdlX2NsYXNzGAUgASgJEhgKEG93bmVyX2FjY291bnRfaWQYBiABKAkSTwoPY29udGVudF9oZWFkZXJzGAcgASgLMjYucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuQ29udGVudEhlYWRlcnNSZWNvcmQSTwoIbWV0YWRhdGEYCCADKAsyPS5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5WZXJzaW9uUmVjb3JkLk1ldGFkYXRhRW50cnkSOQoEdGFncxgJIAMoCzIrLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlRhZ1JlY29yZBJCCghjaGVja3N1bRgKIAEoCzIwLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkNoZWNrc3VtUmVjb3JkEj8KB2V4dGVudHMYCyADKAsyLi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5FeHRlbnRSZWNvcmQSQwoFcGFydHMYDCADKAsyNC5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5QYXJ0Qm91bmRhcnlSZWNvcmQSGAoQaXNfZGVsZXRlX21hcmtlchgNIAEoCBI4CgNhY2wYDiABKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5BY2xSZWNvcmQaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIsgBChRDb250ZW50SGVhZGVyc1JlY29yZBIVCg1jYWNoZV9jb250cm9sGAEgASgJEhsKE2NvbnRlbnRfZGlzcG9zaXRpb24YAiABKAkSGAoQY29udGVudF9lbmNvZGluZxgDIAEoCRIYChBjb250ZW50X2xhbmd1YWdlGAQgASgJEhQKDGNvbnRlbnRfdHlwZRgFIAEoCRIPCgdleHBpcmVzGAYgASgJEiEKGXdlYnNpdGVfcmVkaXJlY3RfbG9jYXRpb24YByABKAkiQAoOQ2hlY2tzdW1SZWNvcmQSEQoJYWxnb3JpdGhtGAEgASgJEgwKBHR5cGUYAiABKAkSDQoFdmFsdWUYAyABKAwiXgoMRXh0ZW50UmVjb3JkEg8KB2Jsb2JfaWQYASABKAkSFAoMb2Zmc2V0X2J5dGVzGAIgASgDEhQKDGxlbmd0aF9ieXRlcxgDIAEoAxIRCglpc19pbmxpbmUYBCABKAgiTwoSUGFydEJvdW5kYXJ5UmVjb3JkEhMKC3BhcnRfbnVtYmVyGAEgASgFEhIKCnNpemVfYnl0ZXMYAiABKAMSEAoIY2hlY2tzdW0YAyABKAwiXgoKQmxvYlJlY29yZBISCgpyZWZlcmVuY2VzGAEgASgDEhIKCnNpemVfYnl0ZXMYAiABKAMSGAoLaW5saW5lX2JvZHkYAyABKAxIAIgBAUIOCgxfaW5saW5lX2JvZHkiMQoWVW5yZWZlcmVuY2VkQmxvYlJlY29yZBIXCg91bnJlZmVyZW5jZWRfbXMYASABKAMi8wEKE0NvbmZpZ3VyYXRpb25SZWNvcmQSSwoMbm90aWZpY2F0aW9uGAEgASgLMjMucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLk5vdGlmaWNhdGlvbkNvbmZpZ3VyYXRpb25IABI7CgRjb3JzGAIgASgLMisucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLkNvcnNDb25maWd1cmF0aW9uSAASNAoHdGFnZ2luZxgDIAEoCzIhLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5UYWdnaW5nSAASEAoGcG9saWN5GAQgASgJSABCCgoIZG9jdW1lbnQiuwQKDFVwbG9hZFJlY29yZBIUCgxpbml0aWF0ZWRfbXMYASABKAMSGAoQb3duZXJfYWNjb3VudF9pZBgCIAEoCRIVCg1pbml0aWF0b3JfYXJuGAMgASgJEhUKDXN0b3JhZ2VfY2xhc3MYBCABKAkSTwoPY29udGVudF9oZWFkZXJzGAUgASgLMjYucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuQ29udGVudEhlYWRlcnNSZWNvcmQSTgoIbWV0YWRhdGEYBiADKAsyPC5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5VcGxvYWRSZWNvcmQuTWV0YWRhdGFFbnRyeRI5CgR0YWdzGAcgAygLMisucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuVGFnUmVjb3JkEhoKEmNoZWNrc3VtX2FsZ29yaXRobRgIIAEoCRIVCg1jaGVja3N1bV90eXBlGAkgASgJEh0KFWlzX2NoZWNrc3VtX3JlcXVlc3RlZBgKIAEoCBIeChFzZXF1ZW5jZV9hdF9zdGFydBgLIAEoA0gAiAEBEjgKA2FjbBgMIAEoCzIrLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkFjbFJlY29yZBovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCFAoSX3NlcXVlbmNlX2F0X3N0YXJ0IswBCgpQYXJ0UmVjb3JkEhgKEGxhc3RfbW9kaWZpZWRfbXMYASABKAMSCwoDbWQ1GAIgASgMEhIKCnNpemVfYnl0ZXMYAyABKAMSQgoIY2hlY2tzdW0YBCABKAsyMC5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5DaGVja3N1bVJlY29yZBI/CgdleHRlbnRzGAUgAygLMi4ucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuRXh0ZW50UmVjb3JkIpIBChRGaW5pc2hlZFVwbG9hZFJlY29yZBITCgtmaW5pc2hlZF9tcxgBIAEoAxINCgVlX3RhZxgCIAEoCRISCgp2ZXJzaW9uX2lkGAMgASgJEkIKCGNoZWNrc3VtGAQgASgLMjAucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuQ2hlY2tzdW1SZWNvcmQiGgoYRmluaXNoZWRVcGxvYWRUaW1lUmVjb3JkIigKFVNlcXVlbmNlQ2VpbGluZ1JlY29yZBIPCgdjZWlsaW5nGAEgASgDIogDChFPYmplY3RFdmVudFJlY29yZBITCgtkZXRhaWxfdHlwZRgBIAEoCRITCgtvY2N1cnJlZF9tcxgCIAEoAxIOCgZidWNrZXQYAyABKAkSCwoDa2V5GAQgASgJEhcKCnNpemVfYnl0ZXMYBSABKANIAIgBARINCgVlX3RhZxgGIAEoCRISCgp2ZXJzaW9uX2lkGAcgASgJEhAKCHNlcXVlbmNlGAggASgDEg4KBnJlYXNvbhgJIAEoCRIVCg1kZWxldGlvbl90eXBlGAogASgJEhIKCnJlcXVlc3RfaWQYCyABKAkSGQoRYnVja2V0X2FjY291bnRfaWQYDCABKAkSHAoUcmVxdWVzdGVyX2FjY291bnRfaWQYDSABKAkSFQoNcmVxdWVzdGVyX2FybhgOIAEoCRIZChFpc19yZXF1ZXN0ZXJfcm9vdBgPIAEoCBIZChFzb3VyY2VfaXBfYWRkcmVzcxgQIAEoCRIOCgZyZWdpb24YESABKAlCDQoLX3NpemVfYnl0ZXMiQAoTU2NydWJQcm9ncmVzc1JlY29yZBIWCg5yb3VuZF9iZWdhbl9tcxgBIAEoAxIRCgluZXh0X3N0ZXAYAiABKAUiRQoQUXVhcmFudGluZVJlY29yZBIOCgZyZWFzb24YASABKAkSEAoIZm91bmRfbXMYAiABKAMSDwoHc2Vlbl9tcxgDIAEoA2IGcHJvdG8z", [file_quartet_objectstorage_v1_cors, file_quartet_objectstorage_v1_notification, file_quartet_objectstorage_v1_tagging]);
+  fileDesc("Ci5xdWFydGV0L29iamVjdHN0b3JhZ2Uvc3RvcmFnZS92MS9yZWNvcmRzLnByb3RvEiBxdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MSK4AwoMQnVja2V0UmVjb3JkEhEKCWJ1Y2tldF9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEg4KBnJlZ2lvbhgDIAEoCRISCgpjcmVhdGVkX21zGAQgASgDEhgKEG9iamVjdF9vd25lcnNoaXAYBSABKAkSFwoPYWNjZXNzX3JldmlzaW9uGAcgASgJEhcKD3BvbGljeV9yZXZpc2lvbhgIIAEoCRI4CgNhY2wYCSABKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5BY2xSZWNvcmQSVgoTcHVibGljX2FjY2Vzc19ibG9jaxgKIAEoCzI5LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlB1YmxpY0FjY2Vzc0Jsb2NrUmVjb3JkEhYKDnJlcXVlc3Rlcl9wYXlzGAsgASgIEhIKCnZlcnNpb25pbmcYDCABKAkSRwoLb2JqZWN0X2xvY2sYPCABKAsyMi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5PYmplY3RMb2NrUmVjb3JkSgQIBhAHUgR0YWdzIlUKEE9iamVjdExvY2tSZWNvcmQSFAoMZGVmYXVsdF9tb2RlGAEgASgJEhQKDGRlZmF1bHRfZGF5cxgCIAEoBRIVCg1kZWZhdWx0X3llYXJzGAMgASgFIjgKD1JldGVudGlvblJlY29yZBIMCgRtb2RlGAEgASgJEhcKD3JldGFpbl91bnRpbF9tcxgCIAEoAyIlCg9Mb2NrQ2xvY2tSZWNvcmQSEgoKaW5zdGFudF9tcxgBIAEoAyJKCglBY2xSZWNvcmQSPQoGZ3JhbnRzGAEgAygLMi0ucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuR3JhbnRSZWNvcmQiSwoLR3JhbnRSZWNvcmQSGQoRY2Fub25pY2FsX3VzZXJfaWQYASABKAkSDQoFZ3JvdXAYAiABKAkSEgoKcGVybWlzc2lvbhgDIAEoCSKOAQoXUHVibGljQWNjZXNzQmxvY2tSZWNvcmQSGQoRYmxvY2tfcHVibGljX2FjbHMYASABKAgSGgoSaWdub3JlX3B1YmxpY19hY2xzGAIgASgIEhsKE2Jsb2NrX3B1YmxpY19wb2xpY3kYAyABKAgSHwoXcmVzdHJpY3RfcHVibGljX2J1Y2tldHMYBCABKAgiKAoTQWNjb3VudEJ1Y2tldFJlY29yZBIRCglidWNrZXRfaWQYASABKAkiJwoJVGFnUmVjb3JkEgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCSLdAQoUQ3VycmVudFZlcnNpb25SZWNvcmQSEAoIc2VxdWVuY2UYASABKAMSGAoQbGFzdF9tb2RpZmllZF9tcxgCIAEoAxINCgVlX3RhZxgDIAEoCRISCgpzaXplX2J5dGVzGAQgASgDEhUKDXN0b3JhZ2VfY2xhc3MYBSABKAkSGAoQb3duZXJfYWNjb3VudF9pZBgGIAEoCRIaChJjaGVja3N1bV9hbGdvcml0aG0YByABKAkSFQoNY2hlY2tzdW1fdHlwZRgIIAEoCRISCgp2ZXJzaW9uX2lkGAkgASgJIiUKEU51bGxWZXJzaW9uUmVjb3JkEhAKCHNlcXVlbmNlGAEgASgDIpcGCg1WZXJzaW9uUmVjb3JkEhIKCnZlcnNpb25faWQYASABKAkSGAoQbGFzdF9tb2RpZmllZF9tcxgCIAEoAxINCgVlX3RhZxgDIAEoCRISCgpzaXplX2J5dGVzGAQgASgDEhUKDXN0b3JhZ2VfY2xhc3MYBSABKAkSGAoQb3duZXJfYWNjb3VudF9pZBgGIAEoCRJPCg9jb250ZW50X2hlYWRlcnMYByABKAsyNi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5Db250ZW50SGVhZGVyc1JlY29yZBJPCghtZXRhZGF0YRgIIAMoCzI9LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlZlcnNpb25SZWNvcmQuTWV0YWRhdGFFbnRyeRI5CgR0YWdzGAkgAygLMisucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuVGFnUmVjb3JkEkIKCGNoZWNrc3VtGAogASgLMjAucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuQ2hlY2tzdW1SZWNvcmQSPwoHZXh0ZW50cxgLIAMoCzIuLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkV4dGVudFJlY29yZBJDCgVwYXJ0cxgMIAMoCzI0LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlBhcnRCb3VuZGFyeVJlY29yZBIYChBpc19kZWxldGVfbWFya2VyGA0gASgIEjgKA2FjbBgOIAEoCzIrLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkFjbFJlY29yZBJECglyZXRlbnRpb24YPCABKAsyMS5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5SZXRlbnRpb25SZWNvcmQSEgoKbGVnYWxfaG9sZBg9IAEoCRovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiyAEKFENvbnRlbnRIZWFkZXJzUmVjb3JkEhUKDWNhY2hlX2NvbnRyb2wYASABKAkSGwoTY29udGVudF9kaXNwb3NpdGlvbhgCIAEoCRIYChBjb250ZW50X2VuY29kaW5nGAMgASgJEhgKEGNvbnRlbnRfbGFuZ3VhZ2UYBCABKAkSFAoMY29udGVudF90eXBlGAUgASgJEg8KB2V4cGlyZXMYBiABKAkSIQoZd2Vic2l0ZV9yZWRpcmVjdF9sb2NhdGlvbhgHIAEoCSJACg5DaGVja3N1bVJlY29yZBIRCglhbGdvcml0aG0YASABKAkSDAoEdHlwZRgCIAEoCRINCgV2YWx1ZRgDIAEoDCJeCgxFeHRlbnRSZWNvcmQSDwoHYmxvYl9pZBgBIAEoCRIUCgxvZmZzZXRfYnl0ZXMYAiABKAMSFAoMbGVuZ3RoX2J5dGVzGAMgASgDEhEKCWlzX2lubGluZRgEIAEoCCJPChJQYXJ0Qm91bmRhcnlSZWNvcmQSEwoLcGFydF9udW1iZXIYASABKAUSEgoKc2l6ZV9ieXRlcxgCIAEoAxIQCghjaGVja3N1bRgDIAEoDCJeCgpCbG9iUmVjb3JkEhIKCnJlZmVyZW5jZXMYASABKAMSEgoKc2l6ZV9ieXRlcxgCIAEoAxIYCgtpbmxpbmVfYm9keRgDIAEoDEgAiAEBQg4KDF9pbmxpbmVfYm9keSIxChZVbnJlZmVyZW5jZWRCbG9iUmVjb3JkEhcKD3VucmVmZXJlbmNlZF9tcxgBIAEoAyLzAQoTQ29uZmlndXJhdGlvblJlY29yZBJLCgxub3RpZmljYXRpb24YASABKAsyMy5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuTm90aWZpY2F0aW9uQ29uZmlndXJhdGlvbkgAEjsKBGNvcnMYAiABKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuQ29yc0NvbmZpZ3VyYXRpb25IABI0Cgd0YWdnaW5nGAMgASgLMiEucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLlRhZ2dpbmdIABIQCgZwb2xpY3kYBCABKAlIAEIKCghkb2N1bWVudCKVBQoMVXBsb2FkUmVjb3JkEhQKDGluaXRpYXRlZF9tcxgBIAEoAxIYChBvd25lcl9hY2NvdW50X2lkGAIgASgJEhUKDWluaXRpYXRvcl9hcm4YAyABKAkSFQoNc3RvcmFnZV9jbGFzcxgEIAEoCRJPCg9jb250ZW50X2hlYWRlcnMYBSABKAsyNi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5Db250ZW50SGVhZGVyc1JlY29yZBJOCghtZXRhZGF0YRgGIAMoCzI8LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlVwbG9hZFJlY29yZC5NZXRhZGF0YUVudHJ5EjkKBHRhZ3MYByADKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5UYWdSZWNvcmQSGgoSY2hlY2tzdW1fYWxnb3JpdGhtGAggASgJEhUKDWNoZWNrc3VtX3R5cGUYCSABKAkSHQoVaXNfY2hlY2tzdW1fcmVxdWVzdGVkGAogASgIEh4KEXNlcXVlbmNlX2F0X3N0YXJ0GAsgASgDSACIAQESOAoDYWNsGAwgASgLMisucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuQWNsUmVjb3JkEkQKCXJldGVudGlvbhg8IAEoCzIxLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlJldGVudGlvblJlY29yZBISCgpsZWdhbF9ob2xkGD0gASgJGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIUChJfc2VxdWVuY2VfYXRfc3RhcnQizAEKClBhcnRSZWNvcmQSGAoQbGFzdF9tb2RpZmllZF9tcxgBIAEoAxILCgNtZDUYAiABKAwSEgoKc2l6ZV9ieXRlcxgDIAEoAxJCCghjaGVja3N1bRgEIAEoCzIwLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkNoZWNrc3VtUmVjb3JkEj8KB2V4dGVudHMYBSADKAsyLi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5FeHRlbnRSZWNvcmQikgEKFEZpbmlzaGVkVXBsb2FkUmVjb3JkEhMKC2ZpbmlzaGVkX21zGAEgASgDEg0KBWVfdGFnGAIgASgJEhIKCnZlcnNpb25faWQYAyABKAkSQgoIY2hlY2tzdW0YBCABKAsyMC5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5DaGVja3N1bVJlY29yZCIaChhGaW5pc2hlZFVwbG9hZFRpbWVSZWNvcmQiKAoVU2VxdWVuY2VDZWlsaW5nUmVjb3JkEg8KB2NlaWxpbmcYASABKAMiiAMKEU9iamVjdEV2ZW50UmVjb3JkEhMKC2RldGFpbF90eXBlGAEgASgJEhMKC29jY3VycmVkX21zGAIgASgDEg4KBmJ1Y2tldBgDIAEoCRILCgNrZXkYBCABKAkSFwoKc2l6ZV9ieXRlcxgFIAEoA0gAiAEBEg0KBWVfdGFnGAYgASgJEhIKCnZlcnNpb25faWQYByABKAkSEAoIc2VxdWVuY2UYCCABKAMSDgoGcmVhc29uGAkgASgJEhUKDWRlbGV0aW9uX3R5cGUYCiABKAkSEgoKcmVxdWVzdF9pZBgLIAEoCRIZChFidWNrZXRfYWNjb3VudF9pZBgMIAEoCRIcChRyZXF1ZXN0ZXJfYWNjb3VudF9pZBgNIAEoCRIVCg1yZXF1ZXN0ZXJfYXJuGA4gASgJEhkKEWlzX3JlcXVlc3Rlcl9yb290GA8gASgIEhkKEXNvdXJjZV9pcF9hZGRyZXNzGBAgASgJEg4KBnJlZ2lvbhgRIAEoCUINCgtfc2l6ZV9ieXRlcyJAChNTY3J1YlByb2dyZXNzUmVjb3JkEhYKDnJvdW5kX2JlZ2FuX21zGAEgASgDEhEKCW5leHRfc3RlcBgCIAEoBSJFChBRdWFyYW50aW5lUmVjb3JkEg4KBnJlYXNvbhgBIAEoCRIQCghmb3VuZF9tcxgCIAEoAxIPCgdzZWVuX21zGAMgASgDYgZwcm90bzM", [file_quartet_objectstorage_v1_cors, file_quartet_objectstorage_v1_notification, file_quartet_objectstorage_v1_tagging]);
 
 /**
  * One bucket.
@@ -104,6 +104,13 @@ export type BucketRecord = Message<"quartet.objectstorage.storage.v1.BucketRecor
    * @generated from field: string versioning = 12;
    */
   versioning: string;
+
+  /**
+   * Unset: versions of the bucket cannot be locked. Once set it is never unset.
+   *
+   * @generated from field: quartet.objectstorage.storage.v1.ObjectLockRecord object_lock = 60;
+   */
+  objectLock?: ObjectLockRecord | undefined;
 };
 
 /**
@@ -112,6 +119,90 @@ export type BucketRecord = Message<"quartet.objectstorage.storage.v1.BucketRecor
  */
 export const BucketRecordSchema: GenMessage<BucketRecord> = /*@__PURE__*/
   messageDesc(file_quartet_objectstorage_storage_v1_records, 0);
+
+/**
+ * How a bucket locks versions.
+ *
+ * @generated from message quartet.objectstorage.storage.v1.ObjectLockRecord
+ */
+export type ObjectLockRecord = Message<"quartet.objectstorage.storage.v1.ObjectLockRecord"> & {
+  /**
+   * GOVERNANCE or COMPLIANCE: the retention of new versions that name none. Empty: they have none.
+   *
+   * @generated from field: string default_mode = 1;
+   */
+  defaultMode: string;
+
+  /**
+   * How many days the default retention lasts. 0: it lasts years.
+   *
+   * @generated from field: int32 default_days = 2;
+   */
+  defaultDays: number;
+
+  /**
+   * How many years the default retention lasts. 0: it lasts days.
+   *
+   * @generated from field: int32 default_years = 3;
+   */
+  defaultYears: number;
+};
+
+/**
+ * Describes the message quartet.objectstorage.storage.v1.ObjectLockRecord.
+ * Use `create(ObjectLockRecordSchema)` to create a new message.
+ */
+export const ObjectLockRecordSchema: GenMessage<ObjectLockRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 1);
+
+/**
+ * Until when a version can not be deleted.
+ *
+ * @generated from message quartet.objectstorage.storage.v1.RetentionRecord
+ */
+export type RetentionRecord = Message<"quartet.objectstorage.storage.v1.RetentionRecord"> & {
+  /**
+   * GOVERNANCE or COMPLIANCE. Never empty.
+   *
+   * @generated from field: string mode = 1;
+   */
+  mode: string;
+
+  /**
+   * The instant from which on it can be deleted.
+   *
+   * @generated from field: int64 retain_until_ms = 2;
+   */
+  retainUntilMs: bigint;
+};
+
+/**
+ * Describes the message quartet.objectstorage.storage.v1.RetentionRecord.
+ * Use `create(RetentionRecordSchema)` to create a new message.
+ */
+export const RetentionRecordSchema: GenMessage<RetentionRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 2);
+
+/**
+ * The latest instant that the clock of retentions has reached.
+ *
+ * @generated from message quartet.objectstorage.storage.v1.LockClockRecord
+ */
+export type LockClockRecord = Message<"quartet.objectstorage.storage.v1.LockClockRecord"> & {
+  /**
+   * Never before the one that was stored earlier.
+   *
+   * @generated from field: int64 instant_ms = 1;
+   */
+  instantMs: bigint;
+};
+
+/**
+ * Describes the message quartet.objectstorage.storage.v1.LockClockRecord.
+ * Use `create(LockClockRecordSchema)` to create a new message.
+ */
+export const LockClockRecordSchema: GenMessage<LockClockRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 3);
 
 /**
  * An access control list.
@@ -132,7 +223,7 @@ export type AclRecord = Message<"quartet.objectstorage.storage.v1.AclRecord"> & 
  * Use `create(AclRecordSchema)` to create a new message.
  */
 export const AclRecordSchema: GenMessage<AclRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 1);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 4);
 
 /**
  * One entry of an access control list. One of the first two is set.
@@ -167,7 +258,7 @@ export type GrantRecord = Message<"quartet.objectstorage.storage.v1.GrantRecord"
  * Use `create(GrantRecordSchema)` to create a new message.
  */
 export const GrantRecordSchema: GenMessage<GrantRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 2);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 5);
 
 /**
  * What a bucket does about public access.
@@ -209,7 +300,7 @@ export type PublicAccessBlockRecord = Message<"quartet.objectstorage.storage.v1.
  * Use `create(PublicAccessBlockRecordSchema)` to create a new message.
  */
 export const PublicAccessBlockRecordSchema: GenMessage<PublicAccessBlockRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 3);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 6);
 
 /**
  * One bucket of an account.
@@ -230,7 +321,7 @@ export type AccountBucketRecord = Message<"quartet.objectstorage.storage.v1.Acco
  * Use `create(AccountBucketRecordSchema)` to create a new message.
  */
 export const AccountBucketRecordSchema: GenMessage<AccountBucketRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 4);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 7);
 
 /**
  * One tag.
@@ -258,7 +349,7 @@ export type TagRecord = Message<"quartet.objectstorage.storage.v1.TagRecord"> & 
  * Use `create(TagRecordSchema)` to create a new message.
  */
 export const TagRecordSchema: GenMessage<TagRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 5);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 8);
 
 /**
  * The current version of a key, with the members that a listing shows.
@@ -335,7 +426,7 @@ export type CurrentVersionRecord = Message<"quartet.objectstorage.storage.v1.Cur
  * Use `create(CurrentVersionRecordSchema)` to create a new message.
  */
 export const CurrentVersionRecordSchema: GenMessage<CurrentVersionRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 6);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 9);
 
 /**
  * The null version of a key, where it is not the current version.
@@ -356,7 +447,7 @@ export type NullVersionRecord = Message<"quartet.objectstorage.storage.v1.NullVe
  * Use `create(NullVersionRecordSchema)` to create a new message.
  */
 export const NullVersionRecordSchema: GenMessage<NullVersionRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 7);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 10);
 
 /**
  * One version of an object.
@@ -461,6 +552,20 @@ export type VersionRecord = Message<"quartet.objectstorage.storage.v1.VersionRec
    * @generated from field: quartet.objectstorage.storage.v1.AclRecord acl = 14;
    */
   acl?: AclRecord | undefined;
+
+  /**
+   * Unset: none was ever set, or it was lifted.
+   *
+   * @generated from field: quartet.objectstorage.storage.v1.RetentionRecord retention = 60;
+   */
+  retention?: RetentionRecord | undefined;
+
+  /**
+   * ON or OFF. Empty: none was ever set.
+   *
+   * @generated from field: string legal_hold = 61;
+   */
+  legalHold: string;
 };
 
 /**
@@ -468,7 +573,7 @@ export type VersionRecord = Message<"quartet.objectstorage.storage.v1.VersionRec
  * Use `create(VersionRecordSchema)` to create a new message.
  */
 export const VersionRecordSchema: GenMessage<VersionRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 8);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 11);
 
 /**
  * Headers that are stored with the content and returned with it unchanged. Empty ones were not given.
@@ -531,7 +636,7 @@ export type ContentHeadersRecord = Message<"quartet.objectstorage.storage.v1.Con
  * Use `create(ContentHeadersRecordSchema)` to create a new message.
  */
 export const ContentHeadersRecordSchema: GenMessage<ContentHeadersRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 9);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 12);
 
 /**
  * A checksum of content.
@@ -566,7 +671,7 @@ export type ChecksumRecord = Message<"quartet.objectstorage.storage.v1.ChecksumR
  * Use `create(ChecksumRecordSchema)` to create a new message.
  */
 export const ChecksumRecordSchema: GenMessage<ChecksumRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 10);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 13);
 
 /**
  * A range of a blob that is a range of the content.
@@ -608,7 +713,7 @@ export type ExtentRecord = Message<"quartet.objectstorage.storage.v1.ExtentRecor
  * Use `create(ExtentRecordSchema)` to create a new message.
  */
 export const ExtentRecordSchema: GenMessage<ExtentRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 11);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 14);
 
 /**
  * Where one part of a multipart upload ends in its object.
@@ -643,7 +748,7 @@ export type PartBoundaryRecord = Message<"quartet.objectstorage.storage.v1.PartB
  * Use `create(PartBoundaryRecordSchema)` to create a new message.
  */
 export const PartBoundaryRecordSchema: GenMessage<PartBoundaryRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 12);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 15);
 
 /**
  * A blob: content that one or more manifests refer to.
@@ -678,7 +783,7 @@ export type BlobRecord = Message<"quartet.objectstorage.storage.v1.BlobRecord"> 
  * Use `create(BlobRecordSchema)` to create a new message.
  */
 export const BlobRecordSchema: GenMessage<BlobRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 13);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 16);
 
 /**
  * A blob file that nothing refers to any more. It is deleted after a grace period.
@@ -699,7 +804,7 @@ export type UnreferencedBlobRecord = Message<"quartet.objectstorage.storage.v1.U
  * Use `create(UnreferencedBlobRecordSchema)` to create a new message.
  */
 export const UnreferencedBlobRecordSchema: GenMessage<UnreferencedBlobRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 14);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 17);
 
 /**
  * One configuration document of a bucket.
@@ -752,7 +857,7 @@ export type ConfigurationRecord = Message<"quartet.objectstorage.storage.v1.Conf
  * Use `create(ConfigurationRecordSchema)` to create a new message.
  */
 export const ConfigurationRecordSchema: GenMessage<ConfigurationRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 15);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 18);
 
 /**
  * An open multipart upload.
@@ -843,6 +948,20 @@ export type UploadRecord = Message<"quartet.objectstorage.storage.v1.UploadRecor
    * @generated from field: quartet.objectstorage.storage.v1.AclRecord acl = 12;
    */
   acl?: AclRecord | undefined;
+
+  /**
+   * The retention that the upload was started with. Unset: the bucket's default when the upload is completed.
+   *
+   * @generated from field: quartet.objectstorage.storage.v1.RetentionRecord retention = 60;
+   */
+  retention?: RetentionRecord | undefined;
+
+  /**
+   * ON or OFF. Empty: the upload was started without one.
+   *
+   * @generated from field: string legal_hold = 61;
+   */
+  legalHold: string;
 };
 
 /**
@@ -850,7 +969,7 @@ export type UploadRecord = Message<"quartet.objectstorage.storage.v1.UploadRecor
  * Use `create(UploadRecordSchema)` to create a new message.
  */
 export const UploadRecordSchema: GenMessage<UploadRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 16);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 19);
 
 /**
  * One stored part of an open upload.
@@ -899,7 +1018,7 @@ export type PartRecord = Message<"quartet.objectstorage.storage.v1.PartRecord"> 
  * Use `create(PartRecordSchema)` to create a new message.
  */
 export const PartRecordSchema: GenMessage<PartRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 17);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 20);
 
 /**
  * An upload that was completed, kept for a day so that completing it again returns the same answer.
@@ -941,7 +1060,7 @@ export type FinishedUploadRecord = Message<"quartet.objectstorage.storage.v1.Fin
  * Use `create(FinishedUploadRecordSchema)` to create a new message.
  */
 export const FinishedUploadRecordSchema: GenMessage<FinishedUploadRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 18);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 21);
 
 /**
  * An upload that was completed at an instant; its key holds everything.
@@ -956,7 +1075,7 @@ export type FinishedUploadTimeRecord = Message<"quartet.objectstorage.storage.v1
  * Use `create(FinishedUploadTimeRecordSchema)` to create a new message.
  */
 export const FinishedUploadTimeRecordSchema: GenMessage<FinishedUploadTimeRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 19);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 22);
 
 /**
  * The bound of the sequences that may have been used.
@@ -977,7 +1096,7 @@ export type SequenceCeilingRecord = Message<"quartet.objectstorage.storage.v1.Se
  * Use `create(SequenceCeilingRecordSchema)` to create a new message.
  */
 export const SequenceCeilingRecordSchema: GenMessage<SequenceCeilingRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 20);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 23);
 
 /**
  * A change of an object to report to the event bus: the payload of a delivery job.
@@ -1110,7 +1229,7 @@ export type ObjectEventRecord = Message<"quartet.objectstorage.storage.v1.Object
  * Use `create(ObjectEventRecordSchema)` to create a new message.
  */
 export const ObjectEventRecordSchema: GenMessage<ObjectEventRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 21);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 24);
 
 /**
  * How far the check of all stored data has come.
@@ -1138,7 +1257,7 @@ export type ScrubProgressRecord = Message<"quartet.objectstorage.storage.v1.Scru
  * Use `create(ScrubProgressRecordSchema)` to create a new message.
  */
 export const ScrubProgressRecordSchema: GenMessage<ScrubProgressRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 22);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 25);
 
 /**
  * Stored data that is damaged or missing, as the latest check found it.
@@ -1173,5 +1292,5 @@ export type QuarantineRecord = Message<"quartet.objectstorage.storage.v1.Quarant
  * Use `create(QuarantineRecordSchema)` to create a new message.
  */
 export const QuarantineRecordSchema: GenMessage<QuarantineRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 23);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 26);
 

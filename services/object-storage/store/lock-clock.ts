@@ -1,0 +1,52 @@
+import type { Clock } from "../../kit/clock/clock.ts";
+import type { Store } from "../../kit/store/store.ts";
+import { lockClock } from "./layout.ts";
+
+/** The clock by which retentions end. */
+export interface LockClock {
+  /** Milliseconds since 1970-01-01T00:00:00Z; never less than an instant that it returned before. */
+  now(): number;
+  /** Stores the instant, so that a restart continues there. */
+  save(): Promise<void>;
+}
+
+/** What the clock of retentions is opened from. */
+export interface LockClockOptions {
+  readonly store: Store;
+  readonly clock: Pick<Clock, "now">;
+  /** Milliseconds since any instant, by a counter that nobody can set. */
+  readonly elapsedMs: () => number;
+}
+
+/** How many times as fast as time passes the clock may run until it has reached the machine's again. */
+const catchUpFactor = 24;
+
+const clockKey = ["retentions"] as const;
+
+/**
+ * Follows the machine's clock, but a machine's clock that is set changes no retention:
+ *  - set back, this one stands still until the other has come up to it, so what was released stays released;
+ *  - set forward, this one runs at most 24 times as fast as time passes, so nothing is released early by more than the
+ *    time until somebody can set the clock right. After a day without the service it needs an hour to come up.
+ *
+ * The instant is stored in the periodic work, so a restart is no way around it. The first start begins at the machine's
+ * clock (services/decisions/0085).
+ */
+export const openLockClock = async ({ store, clock, elapsedMs }: LockClockOptions): Promise<LockClock> => {
+  const stored = await store.read((reader) => reader.get(lockClock, clockKey));
+  let instantMs = stored === undefined ? clock.now() : Number(stored.instantMs);
+  let seenMs = elapsedMs();
+  const advance = (): number => {
+    const passedMs = Math.max(0, elapsedMs() - seenMs);
+    seenMs += passedMs;
+    instantMs = Math.max(instantMs, Math.min(clock.now(), Math.floor(instantMs + passedMs * catchUpFactor)));
+    return instantMs;
+  };
+  const save = (): Promise<void> =>
+    store.transact(async (transaction) => {
+      const before = Number((await transaction.get(lockClock, clockKey))?.instantMs ?? 0n);
+      transaction.put(lockClock, clockKey, { instantMs: BigInt(Math.max(before, advance())) });
+    });
+  if (stored === undefined) await save();
+  return { now: advance, save };
+};
