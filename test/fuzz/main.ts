@@ -6,10 +6,13 @@
  *   --target <name>   only this one
  *   --seconds <n>     for each target (60)
  *   --seed <n>        (the time of day)
+ *   --at-once <n>     how many targets are fuzzed at the same time (1)
+ *   --record <file>   where runs are added up
  */
 import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
 
+import { RunRecord } from "../support/run-record.ts";
 import { textOf } from "./corpus.ts";
 import type { WorkerOrder, WorkerReport } from "./fuzz-orders.ts";
 import { longBytesMax } from "./random-bytes.ts";
@@ -22,6 +25,8 @@ const { values: options } = parseArgs({
     target: { type: "string" },
     seconds: { type: "string", default: "60" },
     seed: { type: "string", default: String(Date.now() % 1_000_000_000) },
+    "at-once": { type: "string", default: "1" },
+    record: { type: "string" },
   },
 });
 
@@ -55,20 +60,35 @@ const fuzz = (name: string): Promise<WorkerReport> =>
     worker.once("exit", () => settle(finding("the worker ended")));
   });
 
-process.stdout.write(`seed ${options.seed}\n`);
+const seed = Number(options.seed);
+const seconds = Number(options.seconds);
+const record = new RunRecord(options.record);
+process.stdout.write(`seed ${seed}\n`);
 const chosen = targets.filter(({ name }) => options.target === undefined || options.target === name);
 if (chosen.length === 0) throw new Error(`there is no target ${options.target}`);
 let total = 0;
-for (const { name } of chosen) {
-  const report = await fuzz(name);
-  if ("finding" in report) {
-    process.stdout.write(`${name}: FINDING ${report.finding}\n${report.error}\n`);
-    process.exitCode = 1;
-    continue;
+
+/** Fuzzes the targets that nobody has taken yet, one after the other. */
+const fuzzChosen = async (): Promise<void> => {
+  for (let target = chosen.shift(); target !== undefined; target = chosen.shift()) {
+    const { name } = target;
+    const report = await fuzz(name);
+    const inputs = "finding" in report ? 0 : report.executed;
+    const findings = "finding" in report ? [`${report.finding}\n${report.error}`] : [];
+    record.add({ of: `parser ${name}`, seed, seconds, counts: { inputs }, findings });
+    if ("finding" in report) {
+      process.stdout.write(`${name}: FINDING ${findings.join("")}\n`);
+      process.exitCode = 1;
+      continue;
+    }
+    total += inputs;
+    const blocks = `${report.blocks} blocks (${report.startedWith} at the beginning)`;
+    process.stdout.write(
+      `${name}: ${inputs} inputs, ${Math.round(inputs / seconds)}/s, ${blocks}, ${report.inputs} kept\n`,
+    );
   }
-  total += report.executed;
-  const rate = Math.round(report.executed / Number(options.seconds));
-  const blocks = `${report.blocks} blocks (${report.startedWith} at the beginning)`;
-  process.stdout.write(`${name}: ${report.executed} inputs, ${rate}/s, ${blocks}, ${report.inputs} kept\n`);
-}
-process.stdout.write(`${total} inputs in all\n`);
+};
+
+await Promise.all(Array.from({ length: Number(options["at-once"]) }, fuzzChosen));
+process.stdout.write(`${total} inputs in this run\n`);
+for (const line of record.sums()) process.stdout.write(`${line}\n`);

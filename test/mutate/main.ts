@@ -1,64 +1,79 @@
 /*
  * `npm run mutate`: changes guards of the gateway, the kit, the store and the blobs, one at a time, in a copy of the
- * repository, and runs the nearest tests of the changed file. Fails if less than 97 % are caught, or if a change
- * survives that survivors.json does not list with a reason.
+ * repository, and runs the tests that run the changed function, the nearest and quickest first, until one fails. Which
+ * tests these are is found out by one run of all tests with coverage. Fails if less than 97 % are caught, or if a
+ * change survives that survivors.json does not list with a reason.
  *
- *   --count <n>      how many of all changes, chosen by the seed (300)
+ *   --count <n>      how many changes to run, in the order that the seed draws (300)
  *   --seed <n>       (1)
  *   --only <text>    only files whose path contains the text
+ *   --shard <i>/<n>  only every n-th of them, so that several runs share the work
  *   --minutes <n>    stops after so many minutes; with --record, the next run goes on
- *   --record <file>  where verdicts are kept between runs
+ *   --record <file>  where findings are kept between runs; without it, nothing is kept
+ *   --again <text>   forgets the verdicts in files whose path contains the text, for example after new tests
+ *   --report         runs nothing: prints the share and the survivors of the record
  */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 
 import { seededRandom } from "../kit/store/seeded-random.ts";
-import { ImportGraph } from "./import-graph.ts";
 import type { Mutant } from "./mutants.ts";
 import { mutantsOf } from "./mutants.ts";
+import { testsOf } from "./reach.ts";
 import { ScratchCopy } from "./scratch-copy.ts";
 import type { Judged, KnownSurvivor } from "./verdicts.ts";
-import { idOf, summaryOf, RunRecord } from "./verdicts.ts";
+import { idOf, RunRecord, summaryOf } from "./verdicts.ts";
 
 const root = join(import.meta.dirname, "../..");
 const sources = "{gateway,services/kit,services/object-storage/blobs,services/object-storage/content}/**/*.ts";
 /** What only documents or shows, and guards nothing. */
 const excluded = /^gateway\/exports\/|^services\/kit\/(?:log|metrics|trace)\//;
+const testFiles = "test/{gateway,kit,launcher,object-storage,stories}/**/*.test.ts";
 const sharePercentMin = 97;
 
-/** How many test files run together, the nearest ones first, until one fails. */
-const batchSizes = [2, 4, 8];
-const limitMs = 90_000;
-/** A test file that takes longer, unchanged, is not run for a mutant. */
-const secondsMax = 30;
+/** How many test files are recorded together. */
+const reachedTogether = 12;
+/** Seconds of tests, on unchanged sources, that run together, until one fails; later ones are not run. */
+const batchesSeconds = [4, 12, 30, 60];
+/** The failure of a test file that takes longer counts only if the file passes on unchanged sources, right now. */
+const quickSecondsMax = 1.5;
+const typesTogether = 100;
+const limitMsMin = 20_000;
 
 const { values: options } = parseArgs({
   options: {
     count: { type: "string", default: "300" },
     seed: { type: "string", default: "1" },
     only: { type: "string", default: "" },
+    shard: { type: "string", default: "1/1" },
     minutes: { type: "string", default: "1000000" },
     record: { type: "string" },
+    again: { type: "string" },
+    report: { type: "boolean", default: false },
   },
 });
 
-const chosenMutants = (): Mutant[] => {
+/** All changes in the order in which they are drawn. */
+const drawnMutants = (): Mutant[] => {
   const paths = globSync(sources, { cwd: root }).filter((path) => !excluded.test(path) && path.includes(options.only));
   const all = paths.toSorted().flatMap((path) => mutantsOf(path, readFileSync(join(root, path), "utf8")));
   const random = seededRandom(Number(options.seed));
   const drawn = all.map((mutant) => ({ mutant, order: random.fraction() })).toSorted((a, b) => a.order - b.order);
-  const chosen = new Map(drawn.slice(0, Number(options.count)).map(({ mutant }) => [idOf(mutant), mutant]));
-  return [...chosen.values()];
+  const [shard = 1, shards = 1] = options.shard.split("/").map(Number);
+  return drawn.map(({ mutant }) => mutant).filter((_mutant, index) => index % shards === shard - 1);
 };
 
-const copy = new ScratchCopy(root);
-const graph = new ImportGraph(root);
 const record = new RunRecord(options.record);
 const endMs = Date.now() + Number(options.minutes) * 60_000;
+const isOver = (): boolean => Date.now() > endMs;
 
-/** Runs work on the copy with a mutant in it. */
-const withMutants = async <T>(mutants: readonly Mutant[], work: () => Promise<T> | T): Promise<T> => {
+/** Runs work on the copy with mutants in it, at most one of each file. */
+const withMutants = async <T>(
+  copy: ScratchCopy,
+  mutants: readonly Mutant[],
+  work: () => Promise<T> | T,
+): Promise<T> => {
   const originals = mutants.map(({ path }) => [path, copy.read(path)] as const);
   for (const [index, [path, content]] of originals.entries()) {
     const { start, end, after } = mutants[index]!;
@@ -71,8 +86,20 @@ const withMutants = async <T>(mutants: readonly Mutant[], work: () => Promise<T>
   }
 };
 
+/** Finds out what each test file runs. */
+const recordReach = async (copy: ScratchCopy): Promise<void> => {
+  const open = globSync(testFiles, { cwd: root }).filter((test) => !record.knowsTest(test));
+  while (open.length > 0 && !isOver()) {
+    const tests = open.splice(0, reachedTogether);
+    for (const { test, seconds, reached } of await copy.reach(tests, 600_000)) {
+      record.add({ test, seconds, reached: [...reached] });
+      process.stdout.write(`${seconds?.toFixed(1) ?? "fails"} s  ${reached.size} functions  ${test}\n`);
+    }
+  }
+};
+
 /** Finds the mutants that do not compile, one of each file at a time. */
-const judgeTypes = async (mutants: readonly Mutant[]): Promise<void> => {
+const judgeTypes = async (copy: ScratchCopy, mutants: readonly Mutant[]): Promise<void> => {
   const open = Map.groupBy(
     mutants.filter((mutant) => record.find(idOf(mutant)) === undefined && !record.compiles(idOf(mutant))),
     ({ path }) => path,
@@ -80,7 +107,7 @@ const judgeTypes = async (mutants: readonly Mutant[]): Promise<void> => {
   while (open.size > 0) {
     const round = [...open.values()].map((list) => list.pop()!);
     for (const [path, list] of open) if (list.length === 0) open.delete(path);
-    const refused = await withMutants(round, () => copy.filesWithTypeErrors());
+    const refused = await withMutants(copy, round, () => copy.filesWithTypeErrors());
     for (const mutant of round)
       if (refused.has(mutant.path)) add(mutant, "type error", "the compiler", 0);
       else record.add({ compiles: idOf(mutant) });
@@ -90,61 +117,75 @@ const judgeTypes = async (mutants: readonly Mutant[]): Promise<void> => {
 const add = (mutant: Mutant, verdict: Judged["verdict"], by: string, seconds: number): void => {
   const judged = { id: idOf(mutant), line: mutant.line, verdict, by, seconds: Math.round(seconds * 10) / 10 };
   record.add({ judged });
-  process.stdout.write(`${verdict.padEnd(10)} ${seconds.toFixed(1).padStart(5)} s  ${idOf(mutant)}  [${by}]\n`);
+  if (verdict !== "type error")
+    process.stdout.write(`${verdict.padEnd(8)} ${seconds.toFixed(1).padStart(5)} s  ${idOf(mutant)}  [${by}]\n`);
 };
 
-/** Whether test files pass in time on unchanged sources, together. */
-const isUsable = async (tests: readonly string[], inMs: number): Promise<boolean> => {
-  const name = tests.join(" ");
-  if (!record.knowsTest(name)) {
-    const run = await copy.run(tests, inMs);
-    record.add({ test: name, seconds: run.passed === true ? run.seconds : undefined });
-  }
-  return record.secondsOf(name) !== undefined;
-};
+const secondsOf = (file: string): number => record.reaches.find(({ test }) => test === file)?.seconds ?? Infinity;
 
-/** Test files that are known to fail on unchanged sources, or to take too long, are left out. */
-const isLeftOut = (test: string): boolean => record.knowsTest(test) && record.secondsOf(test) === undefined;
-
-const judge = async (mutant: Mutant): Promise<void> => {
-  const tests = graph.testsOf(mutant.path);
+const judge = async (copy: ScratchCopy, mutant: Mutant): Promise<void> => {
+  const tests = testsOf(mutant, record.reaches);
   let seconds = 0;
   let count = 0;
-  for (const size of batchSizes) {
-    const batch = tests.splice(0, size).filter((test) => !isLeftOut(test));
-    while (batch.length > 0) {
-      const run = await withMutants([mutant], () => copy.run(batch, limitMs));
-      seconds += run.seconds;
-      if (run.passed === true) break;
-      const isOver = run.passed === undefined;
-      const failing = isOver ? [...batch] : [run.failedFile ?? batch[0]!];
-      // A machine that is busy proves nothing: unchanged, they must end in half of the time.
-      if (await isUsable(failing, isOver ? limitMs / 2 : secondsMax * 1_000)) {
-        add(mutant, isOver ? "timeout" : "caught", run.failure, seconds);
-        return;
-      }
-      for (const test of failing) batch.splice(batch.indexOf(test), 1);
+  for (const batchSeconds of batchesSeconds) {
+    const batch: string[] = [];
+    for (let left = batchSeconds; tests.length > 0 && (batch.length === 0 || tests[0]!.seconds <= left);) {
+      const test = tests.shift()!;
+      left -= test.seconds;
+      batch.push(test.test);
     }
+    if (batch.length === 0) break;
+    // A machine that is busy proves nothing: the same tests on unchanged sources decide what too long is.
+    const limitMs = Math.max(limitMsMin, batchSeconds * 5_000);
+    const run = await withMutants(copy, [mutant], () => copy.run(batch, limitMs));
+    seconds += run.seconds;
     count += batch.length;
+    if (run.passed === true) continue;
+    const isTimeout = run.passed === undefined;
+    const failing = run.failedFile === undefined ? batch : [run.failedFile];
+    const isQuick = !isTimeout && run.failedFile !== undefined && secondsOf(run.failedFile) < quickSecondsMax;
+    const unchanged = isQuick ? undefined : await copy.run(failing, limitMs / 2);
+    if (unchanged === undefined || unchanged.passed === true) {
+      add(mutant, isTimeout ? "timeout" : "caught", `${run.failedFile ?? ""}: ${run.failure}`, seconds);
+      return;
+    }
+    process.stdout.write(`${failing.join(" ")} fails on unchanged sources: ${unchanged.failure}\n`);
+    count -= failing.length;
   }
   if (count === 0) add(mutant, "no test", "no test file runs it", seconds);
   else add(mutant, "survived", `${count} test files pass`, seconds);
 };
 
-try {
-  const mutants = chosenMutants();
-  await judgeTypes(mutants);
-  for (const mutant of mutants) {
-    if (Date.now() > endMs) break;
-    if (record.find(idOf(mutant)) === undefined) await judge(mutant);
+/** Runs mutants until so many have a verdict, or the time is over. */
+const judgeAll = async (copy: ScratchCopy, mutants: Mutant[], countMax: number): Promise<void> => {
+  let count = 0;
+  while (count < countMax && mutants.length > 0 && !isOver()) {
+    const chunk = mutants.splice(0, typesTogether);
+    await judgeTypes(copy, chunk);
+    for (const mutant of chunk) {
+      if (count === countMax || isOver()) return;
+      if (record.find(idOf(mutant)) === undefined) await judge(copy, mutant);
+      if (record.find(idOf(mutant))?.verdict !== "type error") count += 1;
+    }
   }
-  const judged = mutants.map((mutant) => record.find(idOf(mutant))).filter((each) => each !== undefined);
-  const known = JSON.parse(readFileSync(join(import.meta.dirname, "survivors.json"), "utf8")) as KnownSurvivor[];
-  const { counts, sharePercent, unknown } = summaryOf(judged, known);
-  for (const { id, line } of unknown) process.stdout.write(`NEW SURVIVOR line ${line}: ${id}\n`);
-  const share = `${sharePercent.toFixed(1)} % caught of those that differ`;
-  process.stdout.write(`${judged.length} of ${mutants.length} judged: ${JSON.stringify(counts)}; ${share}\n`);
-  if (unknown.length > 0 || sharePercent < sharePercentMin) process.exitCode = 1;
-} finally {
-  copy.remove();
+};
+
+if (options.again !== undefined) record.forget(options.again);
+const mutants = drawnMutants();
+const ids = new Set(mutants.map(idOf));
+if (!options.report) {
+  const copy = new ScratchCopy(root);
+  try {
+    await recordReach(copy);
+    if (!isOver()) await judgeAll(copy, mutants, Number(options.count));
+  } finally {
+    copy.remove();
+  }
 }
+const judged = record.judged.filter(({ id }) => ids.has(id));
+const known = JSON.parse(readFileSync(join(import.meta.dirname, "survivors.json"), "utf8")) as KnownSurvivor[];
+const { counts, run, sharePercent, unknown } = summaryOf(judged, known);
+for (const { id, line, by } of unknown) process.stdout.write(`NEW SURVIVOR line ${line}: ${id}  [${by}]\n`);
+const share = `${sharePercent.toFixed(1)} % caught of those that differ`;
+process.stdout.write(`${run} of ${ids.size} mutants run: ${JSON.stringify(counts)}; ${share}\n`);
+if (unknown.length > 0 || sharePercent < sharePercentMin) process.exitCode = 1;

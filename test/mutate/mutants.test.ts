@@ -54,6 +54,7 @@ test("the share is that of the mutants that compile and differ, and survivors wi
       { id: "e", isEquivalent: false, reason: "only a clock could show it" },
     ],
   );
+  expect(summary.run).toBe(5);
   expect(summary.counts).toEqual({ caught: 1, timeout: 1, "type error": 1, survived: 2, "no test": 1 });
   expect(summary.sharePercent).toBe(50);
   expect(summary.unknown.map(({ id }) => id)).toEqual(["f"]);

@@ -11,6 +11,10 @@ export interface Mutant {
   readonly after: string;
   readonly start: number;
   readonly end: number;
+  /** The innermost function with a name around the place; empty: the file's first level. */
+  readonly inside: string;
+  /** Which of the equal changes of its file it is, from 1. */
+  readonly occurrence: number;
 }
 
 export type MutantKind =
@@ -39,13 +43,18 @@ const predicates = /^(?:is|has|can|may|knows|holds|allows|matches|within|meets)(
 /** Every single change of a guard that this file offers, in the order of its text. */
 export const mutantsOf = (path: string, source: string): Mutant[] => {
   const found: Mutant[] = [];
-  const add = (kind: MutantKind, node: Pick<Node, "start" | "end">, after: string): void => {
-    const before = source.slice(node.start, node.end).replaceAll(/\s+/g, " ");
-    const line = source.slice(0, node.start).split("\n").length;
-    found.push({ path, kind, line, before, after, start: node.start, end: node.end });
+  const counts = new Map<string, number>();
+  const add = (kind: MutantKind, { start, end }: Node, after: string, inside: string): void => {
+    const before = source.slice(start, end).replaceAll(/\s+/g, " ");
+    const line = source.slice(0, start).split("\n").length;
+    const change = `${kind} ${before} ${after}`;
+    const occurrence = (counts.get(change) ?? 0) + 1;
+    counts.set(change, occurrence);
+    found.push({ path, kind, line, before, after, start, end, inside, occurrence });
   };
   const visit = (node: Node, parents: readonly Node[]): void => {
-    for (const [kind, place, after] of changesOf(node, parents, source)) add(kind, place, after);
+    for (const [kind, place, after] of changesOf(node, parents, source))
+      add(kind, place, after, functionAround(parents));
     for (const child of childrenOf(node)) visit(child, [node, ...parents]);
   };
   visit(parseAst(source, { lang: "ts", astType: "ts" }, path) as unknown as Node, []);
@@ -136,7 +145,25 @@ const nameOfFunction = (parents: readonly Node[]): string => {
   return "";
 };
 
-const nameOf = (named: unknown): string => ((named as Node | null)?.["name"] as string | undefined) ?? "";
+/** The name under which the engine reports the innermost function around a place that has one. */
+const functionAround = (parents: readonly Node[]): string => {
+  for (const [index, { type, ...node }] of parents.entries()) {
+    if (!functions.has(type)) continue;
+    const holder = parents[index + 1];
+    const name = nameOf(node["id"] ?? (holder !== undefined && holders.has(holder.type) && nameInHolder(holder)));
+    if (name !== "") return name === "constructor" ? "" : name;
+  }
+  return "";
+};
+
+const functions = new Set(["ArrowFunctionExpression", "FunctionExpression", "FunctionDeclaration"]);
+const holders = new Set(["VariableDeclarator", "Property", "MethodDefinition", "PropertyDefinition"]);
+const nameInHolder = (holder: Node): unknown => holder["id"] ?? holder["key"];
+
+const nameOf = (named: unknown): string => {
+  const { type, name } = (named || {}) as { readonly type?: string; readonly name?: string };
+  return type === "PrivateIdentifier" ? `#${name}` : (name ?? "");
+};
 
 /** Whether a number is what a guard compares with. */
 const isBound = ([parent, ...others]: readonly Node[]): boolean =>

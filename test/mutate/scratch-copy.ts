@@ -1,7 +1,11 @@
+import type { ChildProcess } from "node:child_process";
 import { spawn, spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+
+import { takeReach, testOf } from "./reach.ts";
 
 /** What came of a run of test files. */
 export interface TestRun {
@@ -14,24 +18,43 @@ export interface TestRun {
   readonly failedFile?: string | undefined;
 }
 
+/** What a test file runs, and how long it takes; undefined: it fails. */
+export interface TestReach {
+  readonly test: string;
+  readonly seconds: number | undefined;
+  readonly reached: ReadonlySet<string>;
+}
+
 /** What vitest's JSON reporter writes, as far as it is read here. */
 interface Results {
   readonly testResults: readonly {
     readonly name: string;
     readonly status: string;
+    readonly startTime: number;
+    readonly endTime: number;
     readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[];
   }[];
 }
 
-/** A copy of the repository, in which source files are changed and tests are run. */
+const copied = ["gateway", "gen", "proto", "services", "test", "package.json", "tsconfig.json", "vitest.config.ts"];
+
+/**
+ * A copy of the repository, in which source files are changed and tests are run. When this process ends, in whatever
+ * way, the tests that it runs end as well, and the copy is removed.
+ */
 export class ScratchCopy {
-  readonly #base = mkdtempSync(join(tmpdir(), "quartet-mutate-"));
+  readonly #base = realpathSync(mkdtempSync(join(tmpdir(), "quartet-mutate-")));
   readonly #root = join(this.#base, "copy");
+  readonly #output = join(this.#base, "results.json");
+  readonly #keeper: ChildProcess;
 
   constructor(root: string) {
-    for (const name of ["gateway", "gen", "proto", "services", "test", "package.json", "tsconfig.json"])
-      cpSync(join(root, name), join(this.#root, name), { recursive: true });
-    cpSync(join(root, "vitest.config.ts"), join(this.#root, "vitest.config.ts"));
+    this.#keeper = spawn(process.execPath, [join(import.meta.dirname, "keeper.ts"), this.#base], {
+      detached: true,
+      stdio: ["pipe", "ignore", "ignore"],
+    });
+    const filter = (path: string): boolean => !path.endsWith("/.cache");
+    for (const name of copied) cpSync(join(root, name), join(this.#root, name), { recursive: true, filter });
     symlinkSync(join(root, "node_modules"), join(this.#root, "node_modules"));
     mkdirSync(join(this.#base, "tmp"));
   }
@@ -46,32 +69,31 @@ export class ScratchCopy {
 
   /** Runs test files in one worker, until one test fails or the limit is over. */
   async run(tests: readonly string[], limitMs: number): Promise<TestRun> {
-    const output = join(this.#base, "results.json");
-    rmSync(output, { force: true });
-    const vitest = join(this.#root, "node_modules", ".bin", "vitest");
-    const reporting = ["--reporter=json", `--outputFile=${output}`];
-    const started = performance.now();
-    const child = spawn(vitest, ["run", "--maxWorkers=1", "--bail=1", ...reporting, ...tests], {
-      cwd: this.#root,
-      env: { ...process.env, TMPDIR: join(this.#base, "tmp"), QUARTET_ROUNDS: undefined },
-      stdio: "ignore",
-      // A group of its own, so that whatever hangs in it can be ended.
-      detached: true,
-    });
-    let isOver = false;
-    const limit = setTimeout(() => {
-      isOver = true;
-      process.kill(-child.pid!, "SIGKILL");
-    }, limitMs);
-    const status = await new Promise<number | null>((resolve) => {
-      child.once("exit", resolve);
-    });
-    clearTimeout(limit);
-    const seconds = (performance.now() - started) / 1_000;
-    if (isOver) return { passed: undefined, seconds, failure: `not over after ${limitMs / 1_000} s` };
+    const { status, seconds } = await this.#vitest(["--bail=1", ...tests], limitMs);
+    if (status === "over") return { passed: undefined, seconds, failure: `not over after ${limitMs / 1_000} s` };
     if (status === 0) return { passed: true, seconds, failure: "" };
-    const { name, failure } = firstFailure(output);
+    const { name, failure } = firstFailure(this.#results());
     return { passed: false, seconds, failure, failedFile: tests.find((test) => name.endsWith(test)) };
+  }
+
+  /** Runs test files on unchanged sources, and records what each of them runs. */
+  async reach(tests: readonly string[], limitMs: number): Promise<TestReach[]> {
+    const reachDirectory = join(this.#base, "reach");
+    mkdirSync(reachDirectory);
+    await this.#vitest(["--config=test/mutate/reach-config.ts", ...tests], limitMs, {
+      REACH_DIRECTORY: reachDirectory,
+    });
+    const results = this.#results();
+    const found = new Map(
+      readdirSync(reachDirectory).map((name) => [testOf(name), takeReach(join(reachDirectory, name), this.#root)]),
+    );
+    rmSync(reachDirectory, { recursive: true });
+    return tests.map((test) => {
+      const result = results?.testResults.find(({ name }) => name.endsWith(`/${test}`));
+      const passed = result?.status === "passed";
+      const seconds = passed ? (result.endTime - result.startTime) / 1_000 : undefined;
+      return { test, seconds, reached: found.get(test) ?? new Set() };
+    });
   }
 
   /** The files of which the compiler complains, apart from what is merely unused. */
@@ -83,17 +105,52 @@ export class ScratchCopy {
   }
 
   remove(): void {
+    this.#keeper.stdin?.end();
     rmSync(this.#base, { recursive: true, force: true });
+  }
+
+  async #vitest(
+    options: readonly string[],
+    limitMs: number,
+    environment: Readonly<Record<string, string>> = {},
+  ): Promise<{ readonly status: number | null | "over"; readonly seconds: number }> {
+    rmSync(this.#output, { force: true });
+    const vitest = join(this.#root, "node_modules", ".bin", "vitest");
+    const reporting = ["--reporter=json", `--outputFile=${this.#output}`];
+    const started = performance.now();
+    const child = spawn(vitest, ["run", "--maxWorkers=1", ...reporting, ...options], {
+      cwd: this.#root,
+      env: { ...process.env, ...environment, TMPDIR: join(this.#base, "tmp"), QUARTET_ROUNDS: undefined },
+      stdio: "ignore",
+      // A group of its own, so that whatever hangs in it can be ended.
+      detached: true,
+    });
+    this.#keeper.stdin?.write(`${child.pid}\n`);
+    let isOver = false;
+    const limit = setTimeout(() => {
+      isOver = true;
+      process.kill(-child.pid!, "SIGKILL");
+    }, limitMs);
+    const status = await new Promise<number | null>((resolve) => {
+      child.once("exit", resolve);
+    });
+    clearTimeout(limit);
+    this.#keeper.stdin?.write("\n");
+    return { status: isOver ? "over" : status, seconds: (performance.now() - started) / 1_000 };
+  }
+
+  #results(): Results | undefined {
+    try {
+      return JSON.parse(readFileSync(this.#output, "utf8")) as Results;
+    } catch {
+      return undefined;
+    }
   }
 }
 
-const firstFailure = (output: string): { readonly name: string; readonly failure: string } => {
-  try {
-    const { testResults } = JSON.parse(readFileSync(output, "utf8")) as Results;
-    const file = testResults.find(({ status }) => status === "failed");
-    const failed = file?.assertionResults.find(({ status }) => status === "failed");
-    return { name: file?.name ?? "", failure: failed?.fullName ?? "a file that does not load" };
-  } catch {
-    return { name: "", failure: "no results" };
-  }
+const firstFailure = (results: Results | undefined): { readonly name: string; readonly failure: string } => {
+  if (results === undefined) return { name: "", failure: "no results" };
+  const file = results.testResults.find(({ status }) => status === "failed");
+  const failed = file?.assertionResults.find(({ status }) => status === "failed");
+  return { name: file?.name ?? "", failure: failed?.fullName ?? "a file that does not load" };
 };

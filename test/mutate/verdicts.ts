@@ -1,6 +1,7 @@
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 
 import type { Mutant } from "./mutants.ts";
+import type { Reach } from "./reach.ts";
 
 /** What a mutant came to. Type errors are never run: the compiler refuses them, which is no merit of a test. */
 export type Verdict = "caught" | "timeout" | "survived" | "type error" | "no test";
@@ -23,20 +24,22 @@ export interface KnownSurvivor {
   readonly reason: string;
 }
 
-export const idOf = ({ path, kind, before, after }: Mutant): string => `${path}: ${kind}: ${before} => ${after}`;
+export const idOf = ({ path, kind, before, after, occurrence }: Mutant): string =>
+  `${path}: ${kind}: ${before} => ${after}${occurrence === 1 ? "" : ` (${occurrence})`}`;
 
 /** One line of a record. */
 type Line =
   | { readonly judged: Judged }
   | { readonly compiles: string }
-  | { readonly test: string; readonly seconds: number | undefined };
+  | { readonly forgotten: string }
+  | { readonly test: string; readonly seconds: number | undefined; readonly reached: readonly string[] };
 
 /** What a run has found out, written to a file line by line, so that an interrupted run goes on where it was. */
 export class RunRecord {
   readonly #path: string | undefined;
   readonly #judged = new Map<string, Judged>();
   readonly #compiling = new Set<string>();
-  readonly #seconds = new Map<string, number | undefined>();
+  readonly #reaches = new Map<string, Reach | undefined>();
 
   /** Without a path nothing is kept. */
   constructor(path: string | undefined) {
@@ -54,12 +57,17 @@ export class RunRecord {
   }
 
   knowsTest(test: string): boolean {
-    return this.#seconds.has(test);
+    return this.#reaches.has(test);
   }
 
-  /** How long a test file takes on unchanged sources; undefined: too long, or it fails there. */
-  secondsOf(test: string): number | undefined {
-    return this.#seconds.get(test);
+  /** The test files that pass on unchanged sources, with what they reach. */
+  get reaches(): Reach[] {
+    return [...this.#reaches.values()].filter((reach) => reach !== undefined);
+  }
+
+  /** All mutants that were run or refused by the compiler. */
+  get judged(): Judged[] {
+    return [...this.#judged.values()];
   }
 
   add(line: Line): void {
@@ -67,15 +75,26 @@ export class RunRecord {
     if (this.#path !== undefined) appendFileSync(this.#path, `${JSON.stringify(line)}\n`);
   }
 
+  /** Forgets the verdicts in files whose path contains the text. */
+  forget(text: string): void {
+    for (const { id } of this.judged) if (id.slice(0, id.indexOf(":")).includes(text)) this.add({ forgotten: id });
+  }
+
   #take(line: Line): void {
-    if ("judged" in line) this.#judged.set(line.judged.id, line.judged);
+    if ("forgotten" in line) this.#judged.delete(line.forgotten);
+    else if ("judged" in line) this.#judged.set(line.judged.id, line.judged);
     else if ("compiles" in line) this.#compiling.add(line.compiles);
-    else this.#seconds.set(line.test, line.seconds);
+    else this.#reaches.set(line.test, reachOf(line));
   }
 }
 
+const reachOf = ({ test, seconds, reached }: Extract<Line, { readonly test: string }>): Reach | undefined =>
+  seconds === undefined ? undefined : { test, seconds, reached: new Set(reached) };
+
 export interface Summary {
   readonly counts: Readonly<Record<Verdict, number>>;
+  /** How many compile. */
+  readonly run: number;
   /** Of the mutants that a test could catch. */
   readonly sharePercent: number;
   /** Survivors that are not in the list. */
@@ -91,5 +110,6 @@ export const summaryOf = (judged: readonly Judged[], known: readonly KnownSurviv
   const differing = survivors.filter(({ id }) => reasons.get(id)?.isEquivalent !== true);
   const caught = counts.caught + counts.timeout;
   const sharePercent = judged.length === 0 ? 100 : (100 * caught) / Math.max(1, caught + differing.length);
-  return { counts, sharePercent, unknown: survivors.filter(({ id }) => !reasons.has(id)) };
+  const run = judged.length - counts["type error"];
+  return { counts, run, sharePercent, unknown: survivors.filter(({ id }) => !reasons.has(id)) };
 };

@@ -22,7 +22,7 @@ export interface Framed {
 
 type Mode = "hash" | "unsigned" | "presigned" | "signed-chunks" | "trailer" | "anonymous";
 
-const hash = (data: string | Uint8Array): string => createHash("sha256").update(data).digest("hex");
+export const hash = (data: string | Uint8Array): string => createHash("sha256").update(data).digest("hex");
 
 /** Signs a request and writes it down; some are changed once more afterwards. */
 export const frameRequest = (draft: Draft, host: string, key: Key, random: Random): Framed => {
@@ -78,21 +78,8 @@ const sign = (
   if (mode === "trailer") headers[`${prefix}trailer`] = `${prefix}checksum-crc32`;
   const payloadHash = headers[`${prefix}content-sha256`] ?? (isPresigned ? "UNSIGNED-PAYLOAD" : hash(draft.body));
   const names = Object.keys(headers).toSorted();
-  const canonical = [
-    draft.method,
-    isXml ? draft.path : encodeSegments(draft.path),
-    queryText(draft.query.toSorted(([a, x], [b, y]) => (a === b ? compare(x, y) : compare(a, b)))),
-    ...names.map((name) => `${name}:${headers[name]!.trim().replaceAll(/ +/g, " ")}`),
-    "",
-    names.join(";"),
-    payloadHash,
-  ].join("\n");
-  const signingKey = scope
-    .split("/")
-    .reduce(
-      (secret, part) => createHmac("sha256", secret).update(part).digest(),
-      Buffer.from(brand.keySeed + key.secretAccessKey),
-    );
+  const canonical = canonicalHead(draft, isXml, headers) + payloadHash;
+  const signingKey = signingKeyOf(brand, key, scope);
   const seal = (...lines: string[]): string => createHmac("sha256", signingKey).update(lines.join("\n")).digest("hex");
   const signature = seal(brand.algorithm, time, scope, hash(canonical));
   if (isPresigned) {
@@ -114,6 +101,36 @@ const sign = (
     ]);
   });
   return { headers, body: chunkBody(chunks, random) };
+};
+
+/** What is signed of a request, up to the name of its payload. */
+export const canonicalHead = (draft: Draft, isXml: boolean, headers: Readonly<Record<string, string>>): string => {
+  const names = Object.keys(headers).toSorted();
+  return [
+    draft.method,
+    isXml ? draft.path : encodeSegments(draft.path),
+    queryText(draft.query.toSorted(([a, x], [b, y]) => (a === b ? compare(x, y) : compare(a, b)))),
+    ...names.map((name) => `${name}:${headers[name]!.trim().replaceAll(/ +/g, " ")}`),
+    "",
+    names.join(";"),
+    "",
+  ].join("\n");
+};
+
+const signingKeys = new Map<string, Buffer>();
+
+export const signingKeyOf = (brand: SignatureBrand, key: Key, scope: string): Buffer => {
+  const name = `${brand.keySeed}${key.accessKeyId}/${scope}`;
+  const known = signingKeys.get(name);
+  if (known !== undefined) return known;
+  const made = scope
+    .split("/")
+    .reduce(
+      (secret, part) => createHmac("sha256", secret).update(part).digest(),
+      Buffer.from(brand.keySeed + key.secretAccessKey),
+    );
+  signingKeys.set(name, made);
+  return made;
 };
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
@@ -159,15 +176,20 @@ const transferChunks = (body: Buffer, random: Random): Buffer => {
   return Buffer.concat([...framed, Buffer.from("0\r\n\r\n")]);
 };
 
-const encode = (text: string): string =>
-  [...Buffer.from(text, "utf8")]
-    .map((byte) => {
-      const character = String.fromCharCode(byte);
-      return /[A-Za-z0-9\-._~]/.test(character) ? character : `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;
-    })
-    .join("");
+/** How each byte is written. */
+const encodings = Array.from({ length: 256 }, (_, byte) => {
+  const character = String.fromCharCode(byte);
+  return /[A-Za-z0-9\-._~]/.test(character) ? character : `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;
+});
 
-const queryText = (query: readonly (readonly [string, string])[]): string =>
+const encode = (text: string): string => {
+  if (/^[A-Za-z0-9\-._~]*$/.test(text)) return text;
+  let encoded = "";
+  for (const byte of Buffer.from(text, "utf8")) encoded += encodings[byte];
+  return encoded;
+};
+
+export const queryText = (query: readonly (readonly [string, string])[]): string =>
   query.map(([name, value]) => `${encode(name)}=${encode(value)}`).join("&");
 
 const encodeSegments = (path: string): string => path.split("/").map(encode).join("/");

@@ -37,7 +37,7 @@ const oddQuery: [string, string][] = [
   ["x-amz-meta-a", "b"],
   ["response-content-type", "a/b"],
 ];
-const oddHeaders: [string, string][] = [
+export const oddHeaders: [string, string][] = [
   ["content-type", "multipart/form-data"],
   ["content-encoding", "aws-chunked,,gzip"],
   ["content-md5", "==="],
