@@ -27,7 +27,7 @@ export interface Application {
   readonly sequences: Sequences;
   readonly pages: Pages;
   /** The declared accounts: their organizations, and their addresses, by which grants may name them. */
-  readonly accounts: Pick<Accounts, "findOrganizationId" | "list">;
+  readonly accounts: Pick<Accounts, "findMfaDevice" | "findOrganizationId" | "list">;
   /** The canonical id of an account. */
   readonly canonicalUserId: (accountId: string) => string;
   /** False: every bucket blocks public access, whatever it says itself. */

@@ -58,7 +58,7 @@ export interface ObjectStorageOptions {
   readonly tls?: ClientTls;
   readonly limits?: Partial<Limits>;
   /** The declared accounts. Unset: none. */
-  readonly accounts?: Pick<Accounts, "canonicalUserId" | "findOrganizationId" | "list">;
+  readonly accounts?: Pick<Accounts, "canonicalUserId" | "findMfaDevice" | "findOrganizationId" | "list">;
   /** Whether buckets may be public at all. Unset: they may. */
   readonly publicBuckets?: "allow" | "block";
   /** The ownership of new buckets. Unset: BucketOwnerEnforced. */
@@ -169,7 +169,8 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
   };
 };
 
-const noAccounts: Pick<Accounts, "findOrganizationId" | "list"> = {
+const noAccounts: Pick<Accounts, "findMfaDevice" | "findOrganizationId" | "list"> = {
+  findMfaDevice: () => undefined,
   findOrganizationId: () => undefined,
   list: () => [],
 };

@@ -75,6 +75,7 @@ export const openAccounts = (options: AccountsFileOptions): Accounts => {
     findUser: (accountId, name) => current().findUser(accountId, name),
     findRole: (roleArn) => current().findRole(roleArn),
     findIdentityProviders: (issuer) => current().findIdentityProviders(issuer),
+    findMfaDevice: (accountId, serial) => current().findMfaDevice(accountId, serial),
     findOrganizationId: (accountId) => current().findOrganizationId(accountId),
     findPolicies,
     findAccessKey: (accessKeyId) => current().findAccessKey(accessKeyId),

@@ -13,6 +13,13 @@ export interface Account {
   readonly canonicalUserId: string;
 }
 
+/** A device of an account's root that shows codes by RFC 6238. */
+export interface MfaDevice {
+  readonly accountId: string;
+  readonly serial: string;
+  readonly secret: Uint8Array;
+}
+
 /** A declared user. */
 export interface User {
   readonly accountId: string;
@@ -62,6 +69,8 @@ export interface Declared {
   readonly users: readonly User[];
   readonly roles: readonly Role[];
   /** Unset: none. */
+  readonly mfaDevices?: readonly MfaDevice[];
+  /** Unset: none. */
   readonly identityProviders?: readonly IdentityProvider[];
   /** Member accounts by organization id. */
   readonly organizations: ReadonlyMap<string, readonly string[]>;
@@ -86,6 +95,8 @@ export interface Accounts {
   findRole(roleArn: string): Role | undefined;
   /** The identity providers with this issuer, of any account. */
   findIdentityProviders(issuer: string): readonly IdentityProvider[];
+  /** The device of the account's root with this serial number. */
+  findMfaDevice(accountId: string, serial: string): MfaDevice | undefined;
   /** The id of the organization that the account is a member of. */
   findOrganizationId(accountId: string): string | undefined;
   /** The policies with this digest, of a user or role whose policies are too large for a token. */
@@ -116,6 +127,8 @@ export const accountsOf = (declared: Declared): Accounts => {
     findUser: (accountId, name) => users.get(`${accountId}/${name}`),
     findRole: (roleArn) => roles.get(roleArn.replace(/^arn:[a-z0-9-]+:/, "arn:aws:")),
     findIdentityProviders: (issuer) => (declared.identityProviders ?? []).filter((each) => each.issuer === issuer),
+    findMfaDevice: (accountId, serial) =>
+      (declared.mfaDevices ?? []).find((device) => device.accountId === accountId && device.serial === serial),
     findOrganizationId: (accountId) => organizationIds.get(accountId),
     findPolicies: (digest) => largePolicies.get(digest),
     findAccessKey: (accessKeyId) => accessKeys.get(accessKeyId),

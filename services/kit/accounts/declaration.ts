@@ -44,6 +44,20 @@ const accessKey = z
   })
   .describe("One access key.");
 
+const mfaSecret = textOf(/^[A-Za-z2-7]{16,128}=*$/, "16 to 128 characters of base32", "The secret itself, in base32.");
+
+const mfaDevice = z
+  .strictObject({
+    serial: textOf(/^[A-Za-z0-9=/:,.@_-]{9,256}$/, '9 to 256 letters, digits or "=/:,.@_-"', "Its serial number."),
+    secret: z
+      .union([
+        mfaSecret,
+        z.strictObject({ file: path("Path of a file, relative to this one, that holds it in base32.") }),
+      ])
+      .describe("The secret that it shares with the installation, or where it is found."),
+  })
+  .describe("A device that shows a code of six digits every 30 seconds (RFC 6238).");
+
 const accessKeys = z.array(accessKey).describe("Access keys; whoever signs with one acts as its owner.");
 const policies = z.array(policy("One policy.")).describe("Identity policies; without one nothing is allowed.");
 
@@ -71,6 +85,11 @@ const account = z
       "The id by which object owners and grants name it. Left out: one is derived from the account's id.",
     ).optional(),
     accessKeys: accessKeys.optional(),
+    mfaDevices: z
+      .array(mfaDevice)
+      .max(8, "must have at most 8")
+      .describe("The devices of its root, with which it changes and uses MFA delete; at most 8.")
+      .optional(),
     users: z.array(user).describe("Its users.").optional(),
   })
   .describe("One account.");
@@ -144,4 +163,5 @@ export const accountSections = {
 export type DeclaredAccount = z.output<typeof account>;
 export type DeclaredUser = z.output<typeof user>;
 export type DeclaredAccessKey = z.output<typeof accessKey>;
+export type DeclaredMfaDevice = z.output<typeof mfaDevice>;
 export type DeclaredPolicy = z.output<ReturnType<typeof policy>>;

@@ -11,8 +11,14 @@ import { parseIdentityPolicy } from "../identity/identity-policies.ts";
 import type { Policy } from "../policy/document.ts";
 import { PolicyError } from "../policy/document.ts";
 import { parseJson } from "../json/parse-json.ts";
-import type { Account, Declared, IdentityProvider, Role, User } from "./accounts.ts";
-import type { DeclaredAccessKey, DeclaredAccount, DeclaredPolicy, DeclaredUser } from "./declaration.ts";
+import type { Account, Declared, IdentityProvider, MfaDevice, Role, User } from "./accounts.ts";
+import type {
+  DeclaredAccessKey,
+  DeclaredAccount,
+  DeclaredMfaDevice,
+  DeclaredPolicy,
+  DeclaredUser,
+} from "./declaration.ts";
 import { accountSections } from "./declaration.ts";
 import { parseTrustPolicy } from "./trust-policy.ts";
 
@@ -37,6 +43,11 @@ export const readDeclared = (file: ConfigFile, sources: DeclaredSources): Declar
       users.map((user, index) => readUser(id, user, `${memberPlace("accounts", id)}.users[${index}]`, sources)),
     ),
     roles: readRoles(file, sources),
+    mfaDevices: accounts.flatMap(([id, { mfaDevices = [] }]) =>
+      mfaDevices.map((device, index) =>
+        readMfaDevice(id, device, `${memberPlace("accounts", id)}.mfaDevices[${index}].secret`, sources),
+      ),
+    ),
     identityProviders: readIdentityProviders(file, sources),
     organizations: readOrganizations(file),
   };
@@ -59,6 +70,39 @@ const readUser = (accountId: string, user: DeclaredUser, path: string, sources: 
   policies: readIdentityPolicies(user.policies ?? [], `${path}.policies`, sources),
   ...(user.tags === undefined ? {} : { tags: user.tags }),
 });
+
+const readMfaDevice = (
+  accountId: string,
+  { serial, secret }: DeclaredMfaDevice,
+  path: string,
+  sources: DeclaredSources,
+): MfaDevice => {
+  const found = typeof secret === "string" ? secret : readReferred(secret.file, path, sources).trim();
+  const decoded = decodeBase32(found);
+  if (decoded === undefined || decoded.length < mfaSecretBytesMin)
+    throw new ConfigError(`${path}: the secret must be at least 16 characters of base32`);
+  return { accountId, serial, secret: decoded };
+};
+
+/** 16 characters. */
+const mfaSecretBytesMin = 10;
+
+/** The bytes of a text in the alphabet of RFC 4648, in either case; undefined if it is none. */
+const decodeBase32 = (text: string): Uint8Array | undefined => {
+  const digits = text.replace(/=+$/, "").toUpperCase();
+  if (!/^[A-Z2-7]+$/.test(digits)) return undefined;
+  const bytes: number[] = [];
+  let [bits, held] = [0, 0];
+  for (const digit of digits) {
+    bits = ((bits << 5) | "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".indexOf(digit)) & 0xfff;
+    held += 5;
+    if (held >= 8) {
+      held -= 8;
+      bytes.push((bits >> held) & 0xff);
+    }
+  }
+  return Uint8Array.from(bytes);
+};
 
 const readRoles = (file: ConfigFile, sources: DeclaredSources): readonly Role[] =>
   readValue(accountSections.roles, file["roles"] ?? [], "roles").map((role, index) => {
@@ -195,11 +239,12 @@ const readSecret = (secret: DeclaredAccessKey["secret"], path: string, sources: 
 
 /** Names and ids are unique. */
 const refuseDuplicates = (declared: Omit<Declared, "accessKeys">): void => {
-  const { accounts, users, roles, identityProviders, organizations } = declared;
+  const { accounts, users, roles, identityProviders, organizations, mfaDevices } = declared;
   refuseTwice(
     users.map(({ accountId, name }) => `user ${name} of ${accountId}`),
     roles.map(({ arn }) => `role ${arn}`),
     (identityProviders ?? []).map(({ arn }) => `identity provider ${arn}`),
+    (mfaDevices ?? []).map(({ serial }) => `MFA device ${serial}`),
     accounts.map(({ canonicalUserId }) => `canonical id ${canonicalUserId}`),
     accounts.flatMap(({ email }) => (email === undefined ? [] : [`e-mail ${email.toLowerCase()}`])),
     [...organizations.values()].flat().map((id) => `account ${id} in organizations`),

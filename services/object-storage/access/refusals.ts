@@ -18,6 +18,7 @@ type RefusalRule =
   | "owner-account"
   | "public-access-block"
   | "requester-pays"
+  | "second-factor"
   | "unsigned-copy";
 
 /** The refusal of an action, less its prefix, on a resource: a bucket's name or `bucket/key`. */

@@ -16,7 +16,6 @@ export interface UnofferedMembers {
   readonly bucketNamespace?: string;
   readonly writeOffsetBytes?: bigint;
   readonly annotationDirective?: string;
-  readonly mfa?: string;
 }
 
 type Member = keyof UnofferedMembers;
@@ -36,7 +35,6 @@ const unoffered: Readonly<Record<Member, readonly [header: string, harmless?: re
   bucketNamespace: ["x-svc-bucket-namespace", ["global"]],
   writeOffsetBytes: ["x-svc-write-offset-bytes"],
   annotationDirective: ["x-svc-object-annotation-directive"],
-  mfa: ["x-svc-mfa"],
 };
 
 const members = Object.keys(unoffered) as Member[];

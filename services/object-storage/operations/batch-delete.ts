@@ -2,12 +2,12 @@ import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_
 import type { ObjectIdentifier } from "../../../gen/quartet/objectstorage/v1/object_pb.ts";
 import { ServiceError } from "../../kit/faults/service-error.ts";
 import type { Transaction } from "../../kit/store/store.ts";
-import { accessDenied } from "../access/refusals.ts";
+import { accessDenied, refuse } from "../access/refusals.ts";
+import { checkSecondFactor } from "../access/second-factor.ts";
 import type { BucketContext, Operation } from "../application.ts";
 import type { Deletion } from "../content/deletion.ts";
 import { deleteVersion } from "../content/deletion.ts";
 import { checkKey } from "../domain/object-attributes.ts";
-import { checkOffered } from "../domain/offer.ts";
 import { fault } from "../faults.ts";
 import { limits } from "../limits.ts";
 import type { Bucket } from "../store/bucket.ts";
@@ -19,15 +19,17 @@ type Outcome =
 /**
  * Deletes up to 1,000 objects or versions, each on its own. Succeeds for keys without an object, not for unknown
  * versions. The refusal of one object is returned next to those that are deleted. Checks, in order:
- *  1. the request asks for nothing that is not offered;
- *  2. the list is not empty, not too long, and each entry has a key;
+ *  1. the list is not empty, not too long, and each entry has a key;
+ *  2. where the bucket's versions need a second factor to be deleted and the list has one, it is given (ACCESS_DENIED);
  *  3. for each object: the caller may delete it, the key's length, the version id, the conditions, its lock.
  */
 export const deleteObjects: Operation<"deleteObjects"> = async (request, context) => {
-  checkOffered(request);
   const { objects = [], quiet = false } = request.delete ?? {};
   if (objects.length === 0 || objects.length > limits.batchDeleteObjectsMax || objects.some((object) => !object.key))
     throw fault(ErrorReason.MALFORMED_XML);
+
+  const removesVersions = objects.some((object) => object.versionId !== undefined);
+  const isConfirmed = await confirm(context, request.mfa, removesVersions);
 
   const outcomes: Outcome[] = [];
   for (let at = 0; at < objects.length; at += limits.batchDeleteTransactionObjects) {
@@ -36,6 +38,8 @@ export const deleteObjects: Operation<"deleteObjects"> = async (request, context
       ...(await context.app.store.transact(
         async (transaction) => {
           const bucket = await context.access.bucket.in(transaction);
+          if (removesVersions && bucket.mfaDelete === "Enabled" && !isConfirmed)
+            throw refuse(context, "DeleteObjectVersion", bucket.name, "second-factor");
           const done: Outcome[] = [];
           for (const [index, object] of batch.entries())
             done.push(
@@ -74,6 +78,15 @@ export const deleteObjects: Operation<"deleteObjects"> = async (request, context
     ),
   };
 };
+
+/** Checks the second factor where it is needed or given; returns whether it was, and so used up. */
+const confirm = (context: BucketContext, mfa: string | undefined, removesVersions: boolean): Promise<boolean> =>
+  context.app.store.transact(async (transaction) => {
+    const bucket = await context.access.bucket.in(transaction);
+    if (mfa === undefined && !(removesVersions && bucket.mfaDelete === "Enabled")) return false;
+    await checkSecondFactor(transaction, context, bucket, mfa, "DeleteObjectVersion");
+    return true;
+  });
 
 const describeDeleted = ({ key, versionId }: ObjectIdentifier, deletion: Deletion) => ({
   key,

@@ -72,6 +72,7 @@ export const createBucket: Operation<"createBucket"> = async (request, context) 
     accessRevision: "",
     versioning: isLockable ? ("Enabled" as const) : ("" as const),
     objectLock: isLockable ? lockWithoutDefault : undefined,
+    mfaDelete: "" as const,
   };
   await app.store.transact(async (transaction) => {
     const existing = await findBucket(transaction, name);

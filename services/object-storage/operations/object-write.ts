@@ -1,6 +1,7 @@
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import type { PutObjectRequest } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import type { Reader } from "../../kit/store/store.ts";
+import { checkSecondFactor } from "../access/second-factor.ts";
 import type { BucketContext, Operation } from "../application.ts";
 import type { ReceivedContent } from "../content/content-store.ts";
 import { checkDeclaredSize } from "../content/content-verifier.ts";
@@ -102,16 +103,25 @@ export const putObject: Operation<"putObject"> = async (requests, context) => {
  * Deletes an object: in a bucket that keeps versions by a delete marker, which is the newest version then. With a
  * version id, removes that version, also a delete marker. Succeeds for what does not exist, so repeating it succeeds.
  * Checks, in order:
- *  1. the request asks for nothing that is not offered;
+ *  1. where the bucket's versions need a second factor to be deleted, it is given with a version id (ACCESS_DENIED);
  *  2. the version id is one that the bucket can have;
  *  3. an existing object or version meets the conditions;
  *  4. the version that is named is not locked (OBJECT_LOCKED); the permission to bypass it is checked before.
  */
 export const deleteObject: Operation<"deleteObject"> = async (request, context) => {
-  checkOffered(request);
   const { versionId, isDeleteMarker } = await context.app.store.transact(
     async (transaction) => {
       const bucket = await context.access.bucket.in(transaction);
+      const { versionId: named, mfa } = request;
+      if (mfa !== undefined || (named !== undefined && bucket.mfaDelete === "Enabled"))
+        await checkSecondFactor(
+          transaction,
+          context,
+          bucket,
+          mfa,
+          named === undefined ? "DeleteObject" : "DeleteObjectVersion",
+          `${bucket.name}/${request.key}`,
+        );
       return deleteVersion(transaction, context, bucket, request);
     },
     { signal: context.signal },

@@ -35,6 +35,8 @@ export interface Bucket extends BucketRules {
   readonly versioning: VersioningState;
   /** Undefined: its versions cannot be locked. */
   readonly objectLock: BucketLock | undefined;
+  /** Whether deleting versions needs a second factor. Empty: it was never set. */
+  readonly mfaDelete: "" | "Enabled" | "Disabled";
 }
 
 /** The rules of a bucket for which none were put. */
@@ -66,9 +68,12 @@ export const changeRules = (
   changes: Partial<BucketRules>,
 ): void => putBucket(transaction, { ...bucket, ...changes, accessRevision });
 
-/** Turns versioning on, or suspends it. */
-export const changeVersioning = (transaction: Transaction, bucket: Bucket, versioning: VersioningState): void =>
-  putBucket(transaction, { ...bucket, versioning });
+/** Turns versioning on, or suspends it, and changes what deleting versions needs. */
+export const changeVersioning = (
+  transaction: Transaction,
+  bucket: Bucket,
+  changes: Partial<Pick<Bucket, "versioning" | "mfaDelete">>,
+): void => putBucket(transaction, { ...bucket, ...changes });
 
 /** Lets the versions of a bucket be locked, or replaces how new ones are. */
 export const changeObjectLock = (transaction: Transaction, bucket: Bucket, objectLock: BucketLock): void =>
@@ -89,6 +94,7 @@ const putBucket = (transaction: Transaction, bucket: Bucket): void => {
     requesterPays: bucket.requesterPays,
     versioning: bucket.versioning,
     ...(objectLock && { objectLock }),
+    mfaDelete: bucket.mfaDelete,
   });
 };
 
@@ -147,4 +153,5 @@ const fromRecord = (name: string, record: BucketRecord): Bucket => ({
     defaultDays: record.objectLock.defaultDays,
     defaultYears: record.objectLock.defaultYears,
   },
+  mfaDelete: record.mfaDelete === "Enabled" || record.mfaDelete === "Disabled" ? record.mfaDelete : "",
 });

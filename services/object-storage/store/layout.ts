@@ -19,6 +19,7 @@
  *    40  scrub_progress         name                             -> ScrubProgressRecord
  *    41  quarantine             subject                          -> QuarantineRecord
  *    60  lock_clock             name                             -> LockClockRecord
+ *    61  mfa_uses               serial                           -> MfaUseRecord
  *
  * Only the first two tables name a bucket by its name; all others use its id, so a bucket that is created again under
  * an old name finds nothing of the old one. Keys of objects are text and sort by their UTF-8 bytes. Instants are
@@ -33,6 +34,7 @@ import {
   FinishedUploadRecordSchema,
   FinishedUploadTimeRecordSchema,
   LockClockRecordSchema,
+  MfaUseRecordSchema,
   NullVersionRecordSchema,
   PartRecordSchema,
   QuarantineRecordSchema,
@@ -290,6 +292,16 @@ export const lockClock = defineTable({
   value: LockClockRecordSchema,
 });
 
+/**
+ * The latest code that each device of a second factor was used with.
+ * Sorted so that it is found by the device's serial number.
+ * Written with the change that the code was for.
+ *
+ *     mfa_uses/"m"
+ *     003d 6d00
+ */
+export const mfaUses = defineTable({ number: 61, name: "mfa_uses", key: [text("serial")], value: MfaUseRecordSchema });
+
 export const layout = [
   buckets,
   accountBuckets,
@@ -309,6 +321,7 @@ export const layout = [
   scrubProgress,
   quarantine,
   lockClock,
+  mfaUses,
 ] as const;
 
 assertDistinct(layout);

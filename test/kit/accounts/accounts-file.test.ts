@@ -275,3 +275,36 @@ describe("a change of a configuration file", () => {
     expect(open().findPolicies(policiesDigest([JSON.stringify(allowing("*"))]))).toBeUndefined();
   });
 });
+
+describe("the MFA devices of an account", () => {
+  const withDevices = (...mfaDevices: object[]) => ({
+    ...files,
+    "quartet.json": { accounts: { [shop]: { mfaDevices } } },
+    "secrets/phone": "gezdgnbvgy3tqojq\n",
+  });
+  const safe = { serial: "mfa/safe-device", secret: "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ" };
+
+  test("are found by their serial numbers, with secrets from the file and other files", async () => {
+    const phone = { serial: "mfa/phone-device", secret: { file: "secrets/phone" } };
+    const accounts = (await declaredInstallation(withDevices(safe, phone))).open();
+    const secretOf = (owner: string, serial: string) => {
+      const found = accounts.findMfaDevice(owner, serial);
+      return found && Buffer.from(found.secret).toString();
+    };
+    expect(secretOf(shop, "mfa/safe-device")).toBe("12345678901234567890");
+    expect(secretOf(shop, "mfa/phone-device")).toBe("1234567890");
+    expect(secretOf(bank, "mfa/safe-device")).toBeUndefined();
+  });
+
+  test.each([
+    [[safe, safe], "quartet.json: MFA device mfa/safe-device is declared twice"],
+    [[{ ...safe, secret: "GEZDGNBVGY3TQOJ1" }], 'quartet.json: accounts["111122223333"].mfaDevices[0].secret'],
+    [
+      [{ ...safe, secret: { file: "secrets/bob" } }],
+      'quartet.json: accounts["111122223333"].mfaDevices[0].secret: the secret must be at least 16 characters of base32',
+    ],
+  ])("%o are refused", async (devices, reason) => {
+    const installation = await declaredInstallation(withDevices(...devices));
+    expect(() => installation.open()).toThrow(reason);
+  });
+});

@@ -2,7 +2,7 @@ import { ConnectError } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
 
 import type { Harness } from "../harness.ts";
-import { alice, as, get, notImplemented, put, refusalOf, startWithBucket } from "../harness.ts";
+import { alice, as, get, put, refusalOf, startWithBucket } from "../harness.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { bytes, complete, film, sendPart, smallParts, startUpload } from "../multipart.ts";
 
@@ -56,10 +56,11 @@ describe("putBucketVersioning", () => {
   test.each([
     // request, reason; in the order of refusal
     [{ bucket: "unknown", mfa: "1 2" }, "NO_SUCH_BUCKET"],
-    [{ mfa: "1 2", versioningConfiguration: {} }, notImplemented("x-svc-mfa")],
     [{ versioningConfiguration: { mfaDelete: "Enabled" } }, "ILLEGAL_VERSIONING_CONFIGURATION"],
     [{ versioningConfiguration: { status: "enabled", mfaDelete: "Enabled" } }, "MALFORMED_XML"],
-    [{ versioningConfiguration: { status: "Enabled", mfaDelete: "Enabled" } }, notImplemented("MfaDelete")],
+    [{ mfa: "1 2", versioningConfiguration: { status: "Enabled", mfaDelete: "on" } }, "MALFORMED_XML"],
+    [{ mfa: "1 2" }, "ACCESS_DENIED"],
+    [{ versioningConfiguration: { status: "Enabled", mfaDelete: "Enabled" } }, "ACCESS_DENIED"],
   ])("refuses %o with %s", async (request, reason) => {
     const { client } = await startWithBucket();
     const call = client.putBucketVersioning(

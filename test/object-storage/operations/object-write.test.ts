@@ -327,7 +327,7 @@ describe("deleteObject", () => {
   test.each([
     // request, reason; in the order of refusal
     [{ bucket: "unknown", mfa: "1 2" }, "NO_SUCH_BUCKET"],
-    [{ mfa: "1 2", versionId: "x" }, notImplemented("x-svc-mfa")],
+    [{ mfa: "1 2", versionId: "x" }, "ACCESS_DENIED"],
     [{ versionId: "x", ifMatch: "other" }, "INVALID_VERSION_ID"],
     [{ ifMatch: "other" }, "PRECONDITION_FAILED"],
     [{ ifMatchSize: 5n }, "PRECONDITION_FAILED"],

@@ -19,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/objectstorage/storage/v1/records.proto.
  */
 export const file_quartet_objectstorage_storage_v1_records: GenFile = /*@__PURE__*/
-  fileDesc("Ci5xdWFydGV0L29iamVjdHN0b3JhZ2Uvc3RvcmFnZS92MS9yZWNvcmRzLnByb3RvEiBxdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MSK4AwoMQnVja2V0UmVjb3JkEhEKCWJ1Y2tldF9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEg4KBnJlZ2lvbhgDIAEoCRISCgpjcmVhdGVkX21zGAQgASgDEhgKEG9iamVjdF9vd25lcnNoaXAYBSABKAkSFwoPYWNjZXNzX3JldmlzaW9uGAcgASgJEhcKD3BvbGljeV9yZXZpc2lvbhgIIAEoCRI4CgNhY2wYCSABKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5BY2xSZWNvcmQSVgoTcHVibGljX2FjY2Vzc19ibG9jaxgKIAEoCzI5LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlB1YmxpY0FjY2Vzc0Jsb2NrUmVjb3JkEhYKDnJlcXVlc3Rlcl9wYXlzGAsgASgIEhIKCnZlcnNpb25pbmcYDCABKAkSRwoLb2JqZWN0X2xvY2sYPCABKAsyMi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5PYmplY3RMb2NrUmVjb3JkSgQIBhAHUgR0YWdzIlUKEE9iamVjdExvY2tSZWNvcmQSFAoMZGVmYXVsdF9tb2RlGAEgASgJEhQKDGRlZmF1bHRfZGF5cxgCIAEoBRIVCg1kZWZhdWx0X3llYXJzGAMgASgFIjgKD1JldGVudGlvblJlY29yZBIMCgRtb2RlGAEgASgJEhcKD3JldGFpbl91bnRpbF9tcxgCIAEoAyIlCg9Mb2NrQ2xvY2tSZWNvcmQSEgoKaW5zdGFudF9tcxgBIAEoAyJKCglBY2xSZWNvcmQSPQoGZ3JhbnRzGAEgAygLMi0ucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuR3JhbnRSZWNvcmQiSwoLR3JhbnRSZWNvcmQSGQoRY2Fub25pY2FsX3VzZXJfaWQYASABKAkSDQoFZ3JvdXAYAiABKAkSEgoKcGVybWlzc2lvbhgDIAEoCSKOAQoXUHVibGljQWNjZXNzQmxvY2tSZWNvcmQSGQoRYmxvY2tfcHVibGljX2FjbHMYASABKAgSGgoSaWdub3JlX3B1YmxpY19hY2xzGAIgASgIEhsKE2Jsb2NrX3B1YmxpY19wb2xpY3kYAyABKAgSHwoXcmVzdHJpY3RfcHVibGljX2J1Y2tldHMYBCABKAgiKAoTQWNjb3VudEJ1Y2tldFJlY29yZBIRCglidWNrZXRfaWQYASABKAkiJwoJVGFnUmVjb3JkEgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCSLdAQoUQ3VycmVudFZlcnNpb25SZWNvcmQSEAoIc2VxdWVuY2UYASABKAMSGAoQbGFzdF9tb2RpZmllZF9tcxgCIAEoAxINCgVlX3RhZxgDIAEoCRISCgpzaXplX2J5dGVzGAQgASgDEhUKDXN0b3JhZ2VfY2xhc3MYBSABKAkSGAoQb3duZXJfYWNjb3VudF9pZBgGIAEoCRIaChJjaGVja3N1bV9hbGdvcml0aG0YByABKAkSFQoNY2hlY2tzdW1fdHlwZRgIIAEoCRISCgp2ZXJzaW9uX2lkGAkgASgJIiUKEU51bGxWZXJzaW9uUmVjb3JkEhAKCHNlcXVlbmNlGAEgASgDIpcGCg1WZXJzaW9uUmVjb3JkEhIKCnZlcnNpb25faWQYASABKAkSGAoQbGFzdF9tb2RpZmllZF9tcxgCIAEoAxINCgVlX3RhZxgDIAEoCRISCgpzaXplX2J5dGVzGAQgASgDEhUKDXN0b3JhZ2VfY2xhc3MYBSABKAkSGAoQb3duZXJfYWNjb3VudF9pZBgGIAEoCRJPCg9jb250ZW50X2hlYWRlcnMYByABKAsyNi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5Db250ZW50SGVhZGVyc1JlY29yZBJPCghtZXRhZGF0YRgIIAMoCzI9LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlZlcnNpb25SZWNvcmQuTWV0YWRhdGFFbnRyeRI5CgR0YWdzGAkgAygLMisucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuVGFnUmVjb3JkEkIKCGNoZWNrc3VtGAogASgLMjAucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuQ2hlY2tzdW1SZWNvcmQSPwoHZXh0ZW50cxgLIAMoCzIuLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkV4dGVudFJlY29yZBJDCgVwYXJ0cxgMIAMoCzI0LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlBhcnRCb3VuZGFyeVJlY29yZBIYChBpc19kZWxldGVfbWFya2VyGA0gASgIEjgKA2FjbBgOIAEoCzIrLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkFjbFJlY29yZBJECglyZXRlbnRpb24YPCABKAsyMS5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5SZXRlbnRpb25SZWNvcmQSEgoKbGVnYWxfaG9sZBg9IAEoCRovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiyAEKFENvbnRlbnRIZWFkZXJzUmVjb3JkEhUKDWNhY2hlX2NvbnRyb2wYASABKAkSGwoTY29udGVudF9kaXNwb3NpdGlvbhgCIAEoCRIYChBjb250ZW50X2VuY29kaW5nGAMgASgJEhgKEGNvbnRlbnRfbGFuZ3VhZ2UYBCABKAkSFAoMY29udGVudF90eXBlGAUgASgJEg8KB2V4cGlyZXMYBiABKAkSIQoZd2Vic2l0ZV9yZWRpcmVjdF9sb2NhdGlvbhgHIAEoCSJACg5DaGVja3N1bVJlY29yZBIRCglhbGdvcml0aG0YASABKAkSDAoEdHlwZRgCIAEoCRINCgV2YWx1ZRgDIAEoDCJeCgxFeHRlbnRSZWNvcmQSDwoHYmxvYl9pZBgBIAEoCRIUCgxvZmZzZXRfYnl0ZXMYAiABKAMSFAoMbGVuZ3RoX2J5dGVzGAMgASgDEhEKCWlzX2lubGluZRgEIAEoCCJPChJQYXJ0Qm91bmRhcnlSZWNvcmQSEwoLcGFydF9udW1iZXIYASABKAUSEgoKc2l6ZV9ieXRlcxgCIAEoAxIQCghjaGVja3N1bRgDIAEoDCJeCgpCbG9iUmVjb3JkEhIKCnJlZmVyZW5jZXMYASABKAMSEgoKc2l6ZV9ieXRlcxgCIAEoAxIYCgtpbmxpbmVfYm9keRgDIAEoDEgAiAEBQg4KDF9pbmxpbmVfYm9keSIxChZVbnJlZmVyZW5jZWRCbG9iUmVjb3JkEhcKD3VucmVmZXJlbmNlZF9tcxgBIAEoAyLzAQoTQ29uZmlndXJhdGlvblJlY29yZBJLCgxub3RpZmljYXRpb24YASABKAsyMy5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuTm90aWZpY2F0aW9uQ29uZmlndXJhdGlvbkgAEjsKBGNvcnMYAiABKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuQ29yc0NvbmZpZ3VyYXRpb25IABI0Cgd0YWdnaW5nGAMgASgLMiEucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLlRhZ2dpbmdIABIQCgZwb2xpY3kYBCABKAlIAEIKCghkb2N1bWVudCKVBQoMVXBsb2FkUmVjb3JkEhQKDGluaXRpYXRlZF9tcxgBIAEoAxIYChBvd25lcl9hY2NvdW50X2lkGAIgASgJEhUKDWluaXRpYXRvcl9hcm4YAyABKAkSFQoNc3RvcmFnZV9jbGFzcxgEIAEoCRJPCg9jb250ZW50X2hlYWRlcnMYBSABKAsyNi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5Db250ZW50SGVhZGVyc1JlY29yZBJOCghtZXRhZGF0YRgGIAMoCzI8LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlVwbG9hZFJlY29yZC5NZXRhZGF0YUVudHJ5EjkKBHRhZ3MYByADKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5UYWdSZWNvcmQSGgoSY2hlY2tzdW1fYWxnb3JpdGhtGAggASgJEhUKDWNoZWNrc3VtX3R5cGUYCSABKAkSHQoVaXNfY2hlY2tzdW1fcmVxdWVzdGVkGAogASgIEh4KEXNlcXVlbmNlX2F0X3N0YXJ0GAsgASgDSACIAQESOAoDYWNsGAwgASgLMisucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuQWNsUmVjb3JkEkQKCXJldGVudGlvbhg8IAEoCzIxLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlJldGVudGlvblJlY29yZBISCgpsZWdhbF9ob2xkGD0gASgJGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIUChJfc2VxdWVuY2VfYXRfc3RhcnQizAEKClBhcnRSZWNvcmQSGAoQbGFzdF9tb2RpZmllZF9tcxgBIAEoAxILCgNtZDUYAiABKAwSEgoKc2l6ZV9ieXRlcxgDIAEoAxJCCghjaGVja3N1bRgEIAEoCzIwLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkNoZWNrc3VtUmVjb3JkEj8KB2V4dGVudHMYBSADKAsyLi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5FeHRlbnRSZWNvcmQikgEKFEZpbmlzaGVkVXBsb2FkUmVjb3JkEhMKC2ZpbmlzaGVkX21zGAEgASgDEg0KBWVfdGFnGAIgASgJEhIKCnZlcnNpb25faWQYAyABKAkSQgoIY2hlY2tzdW0YBCABKAsyMC5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5DaGVja3N1bVJlY29yZCIaChhGaW5pc2hlZFVwbG9hZFRpbWVSZWNvcmQiKAoVU2VxdWVuY2VDZWlsaW5nUmVjb3JkEg8KB2NlaWxpbmcYASABKAMiiAMKEU9iamVjdEV2ZW50UmVjb3JkEhMKC2RldGFpbF90eXBlGAEgASgJEhMKC29jY3VycmVkX21zGAIgASgDEg4KBmJ1Y2tldBgDIAEoCRILCgNrZXkYBCABKAkSFwoKc2l6ZV9ieXRlcxgFIAEoA0gAiAEBEg0KBWVfdGFnGAYgASgJEhIKCnZlcnNpb25faWQYByABKAkSEAoIc2VxdWVuY2UYCCABKAMSDgoGcmVhc29uGAkgASgJEhUKDWRlbGV0aW9uX3R5cGUYCiABKAkSEgoKcmVxdWVzdF9pZBgLIAEoCRIZChFidWNrZXRfYWNjb3VudF9pZBgMIAEoCRIcChRyZXF1ZXN0ZXJfYWNjb3VudF9pZBgNIAEoCRIVCg1yZXF1ZXN0ZXJfYXJuGA4gASgJEhkKEWlzX3JlcXVlc3Rlcl9yb290GA8gASgIEhkKEXNvdXJjZV9pcF9hZGRyZXNzGBAgASgJEg4KBnJlZ2lvbhgRIAEoCUINCgtfc2l6ZV9ieXRlcyJAChNTY3J1YlByb2dyZXNzUmVjb3JkEhYKDnJvdW5kX2JlZ2FuX21zGAEgASgDEhEKCW5leHRfc3RlcBgCIAEoBSJFChBRdWFyYW50aW5lUmVjb3JkEg4KBnJlYXNvbhgBIAEoCRIQCghmb3VuZF9tcxgCIAEoAxIPCgdzZWVuX21zGAMgASgDYgZwcm90bzM", [file_quartet_objectstorage_v1_cors, file_quartet_objectstorage_v1_notification, file_quartet_objectstorage_v1_tagging]);
+  fileDesc("Ci5xdWFydGV0L29iamVjdHN0b3JhZ2Uvc3RvcmFnZS92MS9yZWNvcmRzLnByb3RvEiBxdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MSLMAwoMQnVja2V0UmVjb3JkEhEKCWJ1Y2tldF9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEg4KBnJlZ2lvbhgDIAEoCRISCgpjcmVhdGVkX21zGAQgASgDEhgKEG9iamVjdF9vd25lcnNoaXAYBSABKAkSFwoPYWNjZXNzX3JldmlzaW9uGAcgASgJEhcKD3BvbGljeV9yZXZpc2lvbhgIIAEoCRI4CgNhY2wYCSABKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5BY2xSZWNvcmQSVgoTcHVibGljX2FjY2Vzc19ibG9jaxgKIAEoCzI5LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlB1YmxpY0FjY2Vzc0Jsb2NrUmVjb3JkEhYKDnJlcXVlc3Rlcl9wYXlzGAsgASgIEhIKCnZlcnNpb25pbmcYDCABKAkSRwoLb2JqZWN0X2xvY2sYPCABKAsyMi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5PYmplY3RMb2NrUmVjb3JkEhIKCm1mYV9kZWxldGUYPSABKAlKBAgGEAdSBHRhZ3MiHwoMTWZhVXNlUmVjb3JkEg8KB2NvdW50ZXIYASABKAMiVQoQT2JqZWN0TG9ja1JlY29yZBIUCgxkZWZhdWx0X21vZGUYASABKAkSFAoMZGVmYXVsdF9kYXlzGAIgASgFEhUKDWRlZmF1bHRfeWVhcnMYAyABKAUiOAoPUmV0ZW50aW9uUmVjb3JkEgwKBG1vZGUYASABKAkSFwoPcmV0YWluX3VudGlsX21zGAIgASgDIiUKD0xvY2tDbG9ja1JlY29yZBISCgppbnN0YW50X21zGAEgASgDIkoKCUFjbFJlY29yZBI9CgZncmFudHMYASADKAsyLS5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5HcmFudFJlY29yZCJLCgtHcmFudFJlY29yZBIZChFjYW5vbmljYWxfdXNlcl9pZBgBIAEoCRINCgVncm91cBgCIAEoCRISCgpwZXJtaXNzaW9uGAMgASgJIo4BChdQdWJsaWNBY2Nlc3NCbG9ja1JlY29yZBIZChFibG9ja19wdWJsaWNfYWNscxgBIAEoCBIaChJpZ25vcmVfcHVibGljX2FjbHMYAiABKAgSGwoTYmxvY2tfcHVibGljX3BvbGljeRgDIAEoCBIfChdyZXN0cmljdF9wdWJsaWNfYnVja2V0cxgEIAEoCCIoChNBY2NvdW50QnVja2V0UmVjb3JkEhEKCWJ1Y2tldF9pZBgBIAEoCSInCglUYWdSZWNvcmQSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJIt0BChRDdXJyZW50VmVyc2lvblJlY29yZBIQCghzZXF1ZW5jZRgBIAEoAxIYChBsYXN0X21vZGlmaWVkX21zGAIgASgDEg0KBWVfdGFnGAMgASgJEhIKCnNpemVfYnl0ZXMYBCABKAMSFQoNc3RvcmFnZV9jbGFzcxgFIAEoCRIYChBvd25lcl9hY2NvdW50X2lkGAYgASgJEhoKEmNoZWNrc3VtX2FsZ29yaXRobRgHIAEoCRIVCg1jaGVja3N1bV90eXBlGAggASgJEhIKCnZlcnNpb25faWQYCSABKAkiJQoRTnVsbFZlcnNpb25SZWNvcmQSEAoIc2VxdWVuY2UYASABKAMilwYKDVZlcnNpb25SZWNvcmQSEgoKdmVyc2lvbl9pZBgBIAEoCRIYChBsYXN0X21vZGlmaWVkX21zGAIgASgDEg0KBWVfdGFnGAMgASgJEhIKCnNpemVfYnl0ZXMYBCABKAMSFQoNc3RvcmFnZV9jbGFzcxgFIAEoCRIYChBvd25lcl9hY2NvdW50X2lkGAYgASgJEk8KD2NvbnRlbnRfaGVhZGVycxgHIAEoCzI2LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkNvbnRlbnRIZWFkZXJzUmVjb3JkEk8KCG1ldGFkYXRhGAggAygLMj0ucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuVmVyc2lvblJlY29yZC5NZXRhZGF0YUVudHJ5EjkKBHRhZ3MYCSADKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5UYWdSZWNvcmQSQgoIY2hlY2tzdW0YCiABKAsyMC5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5DaGVja3N1bVJlY29yZBI/CgdleHRlbnRzGAsgAygLMi4ucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuRXh0ZW50UmVjb3JkEkMKBXBhcnRzGAwgAygLMjQucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuUGFydEJvdW5kYXJ5UmVjb3JkEhgKEGlzX2RlbGV0ZV9tYXJrZXIYDSABKAgSOAoDYWNsGA4gASgLMisucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuQWNsUmVjb3JkEkQKCXJldGVudGlvbhg8IAEoCzIxLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlJldGVudGlvblJlY29yZBISCgpsZWdhbF9ob2xkGD0gASgJGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASLIAQoUQ29udGVudEhlYWRlcnNSZWNvcmQSFQoNY2FjaGVfY29udHJvbBgBIAEoCRIbChNjb250ZW50X2Rpc3Bvc2l0aW9uGAIgASgJEhgKEGNvbnRlbnRfZW5jb2RpbmcYAyABKAkSGAoQY29udGVudF9sYW5ndWFnZRgEIAEoCRIUCgxjb250ZW50X3R5cGUYBSABKAkSDwoHZXhwaXJlcxgGIAEoCRIhChl3ZWJzaXRlX3JlZGlyZWN0X2xvY2F0aW9uGAcgASgJIkAKDkNoZWNrc3VtUmVjb3JkEhEKCWFsZ29yaXRobRgBIAEoCRIMCgR0eXBlGAIgASgJEg0KBXZhbHVlGAMgASgMIl4KDEV4dGVudFJlY29yZBIPCgdibG9iX2lkGAEgASgJEhQKDG9mZnNldF9ieXRlcxgCIAEoAxIUCgxsZW5ndGhfYnl0ZXMYAyABKAMSEQoJaXNfaW5saW5lGAQgASgIIk8KElBhcnRCb3VuZGFyeVJlY29yZBITCgtwYXJ0X251bWJlchgBIAEoBRISCgpzaXplX2J5dGVzGAIgASgDEhAKCGNoZWNrc3VtGAMgASgMIl4KCkJsb2JSZWNvcmQSEgoKcmVmZXJlbmNlcxgBIAEoAxISCgpzaXplX2J5dGVzGAIgASgDEhgKC2lubGluZV9ib2R5GAMgASgMSACIAQFCDgoMX2lubGluZV9ib2R5IjEKFlVucmVmZXJlbmNlZEJsb2JSZWNvcmQSFwoPdW5yZWZlcmVuY2VkX21zGAEgASgDIvMBChNDb25maWd1cmF0aW9uUmVjb3JkEksKDG5vdGlmaWNhdGlvbhgBIAEoCzIzLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5Ob3RpZmljYXRpb25Db25maWd1cmF0aW9uSAASOwoEY29ycxgCIAEoCzIrLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5Db3JzQ29uZmlndXJhdGlvbkgAEjQKB3RhZ2dpbmcYAyABKAsyIS5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuVGFnZ2luZ0gAEhAKBnBvbGljeRgEIAEoCUgAQgoKCGRvY3VtZW50IpUFCgxVcGxvYWRSZWNvcmQSFAoMaW5pdGlhdGVkX21zGAEgASgDEhgKEG93bmVyX2FjY291bnRfaWQYAiABKAkSFQoNaW5pdGlhdG9yX2FybhgDIAEoCRIVCg1zdG9yYWdlX2NsYXNzGAQgASgJEk8KD2NvbnRlbnRfaGVhZGVycxgFIAEoCzI2LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkNvbnRlbnRIZWFkZXJzUmVjb3JkEk4KCG1ldGFkYXRhGAYgAygLMjwucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuVXBsb2FkUmVjb3JkLk1ldGFkYXRhRW50cnkSOQoEdGFncxgHIAMoCzIrLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlRhZ1JlY29yZBIaChJjaGVja3N1bV9hbGdvcml0aG0YCCABKAkSFQoNY2hlY2tzdW1fdHlwZRgJIAEoCRIdChVpc19jaGVja3N1bV9yZXF1ZXN0ZWQYCiABKAgSHgoRc2VxdWVuY2VfYXRfc3RhcnQYCyABKANIAIgBARI4CgNhY2wYDCABKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5BY2xSZWNvcmQSRAoJcmV0ZW50aW9uGDwgASgLMjEucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuUmV0ZW50aW9uUmVjb3JkEhIKCmxlZ2FsX2hvbGQYPSABKAkaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQhQKEl9zZXF1ZW5jZV9hdF9zdGFydCLMAQoKUGFydFJlY29yZBIYChBsYXN0X21vZGlmaWVkX21zGAEgASgDEgsKA21kNRgCIAEoDBISCgpzaXplX2J5dGVzGAMgASgDEkIKCGNoZWNrc3VtGAQgASgLMjAucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuQ2hlY2tzdW1SZWNvcmQSPwoHZXh0ZW50cxgFIAMoCzIuLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkV4dGVudFJlY29yZCKSAQoURmluaXNoZWRVcGxvYWRSZWNvcmQSEwoLZmluaXNoZWRfbXMYASABKAMSDQoFZV90YWcYAiABKAkSEgoKdmVyc2lvbl9pZBgDIAEoCRJCCghjaGVja3N1bRgEIAEoCzIwLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkNoZWNrc3VtUmVjb3JkIhoKGEZpbmlzaGVkVXBsb2FkVGltZVJlY29yZCIoChVTZXF1ZW5jZUNlaWxpbmdSZWNvcmQSDwoHY2VpbGluZxgBIAEoAyKIAwoRT2JqZWN0RXZlbnRSZWNvcmQSEwoLZGV0YWlsX3R5cGUYASABKAkSEwoLb2NjdXJyZWRfbXMYAiABKAMSDgoGYnVja2V0GAMgASgJEgsKA2tleRgEIAEoCRIXCgpzaXplX2J5dGVzGAUgASgDSACIAQESDQoFZV90YWcYBiABKAkSEgoKdmVyc2lvbl9pZBgHIAEoCRIQCghzZXF1ZW5jZRgIIAEoAxIOCgZyZWFzb24YCSABKAkSFQoNZGVsZXRpb25fdHlwZRgKIAEoCRISCgpyZXF1ZXN0X2lkGAsgASgJEhkKEWJ1Y2tldF9hY2NvdW50X2lkGAwgASgJEhwKFHJlcXVlc3Rlcl9hY2NvdW50X2lkGA0gASgJEhUKDXJlcXVlc3Rlcl9hcm4YDiABKAkSGQoRaXNfcmVxdWVzdGVyX3Jvb3QYDyABKAgSGQoRc291cmNlX2lwX2FkZHJlc3MYECABKAkSDgoGcmVnaW9uGBEgASgJQg0KC19zaXplX2J5dGVzIkAKE1NjcnViUHJvZ3Jlc3NSZWNvcmQSFgoOcm91bmRfYmVnYW5fbXMYASABKAMSEQoJbmV4dF9zdGVwGAIgASgFIkUKEFF1YXJhbnRpbmVSZWNvcmQSDgoGcmVhc29uGAEgASgJEhAKCGZvdW5kX21zGAIgASgDEg8KB3NlZW5fbXMYAyABKANiBnByb3RvMw", [file_quartet_objectstorage_v1_cors, file_quartet_objectstorage_v1_notification, file_quartet_objectstorage_v1_tagging]);
 
 /**
  * One bucket.
@@ -111,6 +111,13 @@ export type BucketRecord = Message<"quartet.objectstorage.storage.v1.BucketRecor
    * @generated from field: quartet.objectstorage.storage.v1.ObjectLockRecord object_lock = 60;
    */
   objectLock?: ObjectLockRecord | undefined;
+
+  /**
+   * Enabled or Disabled: whether deleting versions needs a second factor. Empty: it was never set.
+   *
+   * @generated from field: string mfa_delete = 61;
+   */
+  mfaDelete: string;
 };
 
 /**
@@ -119,6 +126,27 @@ export type BucketRecord = Message<"quartet.objectstorage.storage.v1.BucketRecor
  */
 export const BucketRecordSchema: GenMessage<BucketRecord> = /*@__PURE__*/
   messageDesc(file_quartet_objectstorage_storage_v1_records, 0);
+
+/**
+ * The code that a device of a second factor was used with last.
+ *
+ * @generated from message quartet.objectstorage.storage.v1.MfaUseRecord
+ */
+export type MfaUseRecord = Message<"quartet.objectstorage.storage.v1.MfaUseRecord"> & {
+  /**
+   * The number of the code's 30 seconds since 1970.
+   *
+   * @generated from field: int64 counter = 1;
+   */
+  counter: bigint;
+};
+
+/**
+ * Describes the message quartet.objectstorage.storage.v1.MfaUseRecord.
+ * Use `create(MfaUseRecordSchema)` to create a new message.
+ */
+export const MfaUseRecordSchema: GenMessage<MfaUseRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 1);
 
 /**
  * How a bucket locks versions.
@@ -153,7 +181,7 @@ export type ObjectLockRecord = Message<"quartet.objectstorage.storage.v1.ObjectL
  * Use `create(ObjectLockRecordSchema)` to create a new message.
  */
 export const ObjectLockRecordSchema: GenMessage<ObjectLockRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 1);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 2);
 
 /**
  * Until when a version can not be deleted.
@@ -181,7 +209,7 @@ export type RetentionRecord = Message<"quartet.objectstorage.storage.v1.Retentio
  * Use `create(RetentionRecordSchema)` to create a new message.
  */
 export const RetentionRecordSchema: GenMessage<RetentionRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 2);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 3);
 
 /**
  * The latest instant that the clock of retentions has reached.
@@ -202,7 +230,7 @@ export type LockClockRecord = Message<"quartet.objectstorage.storage.v1.LockCloc
  * Use `create(LockClockRecordSchema)` to create a new message.
  */
 export const LockClockRecordSchema: GenMessage<LockClockRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 3);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 4);
 
 /**
  * An access control list.
@@ -223,7 +251,7 @@ export type AclRecord = Message<"quartet.objectstorage.storage.v1.AclRecord"> & 
  * Use `create(AclRecordSchema)` to create a new message.
  */
 export const AclRecordSchema: GenMessage<AclRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 4);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 5);
 
 /**
  * One entry of an access control list. One of the first two is set.
@@ -258,7 +286,7 @@ export type GrantRecord = Message<"quartet.objectstorage.storage.v1.GrantRecord"
  * Use `create(GrantRecordSchema)` to create a new message.
  */
 export const GrantRecordSchema: GenMessage<GrantRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 5);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 6);
 
 /**
  * What a bucket does about public access.
@@ -300,7 +328,7 @@ export type PublicAccessBlockRecord = Message<"quartet.objectstorage.storage.v1.
  * Use `create(PublicAccessBlockRecordSchema)` to create a new message.
  */
 export const PublicAccessBlockRecordSchema: GenMessage<PublicAccessBlockRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 6);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 7);
 
 /**
  * One bucket of an account.
@@ -321,7 +349,7 @@ export type AccountBucketRecord = Message<"quartet.objectstorage.storage.v1.Acco
  * Use `create(AccountBucketRecordSchema)` to create a new message.
  */
 export const AccountBucketRecordSchema: GenMessage<AccountBucketRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 7);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 8);
 
 /**
  * One tag.
@@ -349,7 +377,7 @@ export type TagRecord = Message<"quartet.objectstorage.storage.v1.TagRecord"> & 
  * Use `create(TagRecordSchema)` to create a new message.
  */
 export const TagRecordSchema: GenMessage<TagRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 8);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 9);
 
 /**
  * The current version of a key, with the members that a listing shows.
@@ -426,7 +454,7 @@ export type CurrentVersionRecord = Message<"quartet.objectstorage.storage.v1.Cur
  * Use `create(CurrentVersionRecordSchema)` to create a new message.
  */
 export const CurrentVersionRecordSchema: GenMessage<CurrentVersionRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 9);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 10);
 
 /**
  * The null version of a key, where it is not the current version.
@@ -447,7 +475,7 @@ export type NullVersionRecord = Message<"quartet.objectstorage.storage.v1.NullVe
  * Use `create(NullVersionRecordSchema)` to create a new message.
  */
 export const NullVersionRecordSchema: GenMessage<NullVersionRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 10);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 11);
 
 /**
  * One version of an object.
@@ -573,7 +601,7 @@ export type VersionRecord = Message<"quartet.objectstorage.storage.v1.VersionRec
  * Use `create(VersionRecordSchema)` to create a new message.
  */
 export const VersionRecordSchema: GenMessage<VersionRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 11);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 12);
 
 /**
  * Headers that are stored with the content and returned with it unchanged. Empty ones were not given.
@@ -636,7 +664,7 @@ export type ContentHeadersRecord = Message<"quartet.objectstorage.storage.v1.Con
  * Use `create(ContentHeadersRecordSchema)` to create a new message.
  */
 export const ContentHeadersRecordSchema: GenMessage<ContentHeadersRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 12);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 13);
 
 /**
  * A checksum of content.
@@ -671,7 +699,7 @@ export type ChecksumRecord = Message<"quartet.objectstorage.storage.v1.ChecksumR
  * Use `create(ChecksumRecordSchema)` to create a new message.
  */
 export const ChecksumRecordSchema: GenMessage<ChecksumRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 13);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 14);
 
 /**
  * A range of a blob that is a range of the content.
@@ -713,7 +741,7 @@ export type ExtentRecord = Message<"quartet.objectstorage.storage.v1.ExtentRecor
  * Use `create(ExtentRecordSchema)` to create a new message.
  */
 export const ExtentRecordSchema: GenMessage<ExtentRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 14);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 15);
 
 /**
  * Where one part of a multipart upload ends in its object.
@@ -748,7 +776,7 @@ export type PartBoundaryRecord = Message<"quartet.objectstorage.storage.v1.PartB
  * Use `create(PartBoundaryRecordSchema)` to create a new message.
  */
 export const PartBoundaryRecordSchema: GenMessage<PartBoundaryRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 15);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 16);
 
 /**
  * A blob: content that one or more manifests refer to.
@@ -783,7 +811,7 @@ export type BlobRecord = Message<"quartet.objectstorage.storage.v1.BlobRecord"> 
  * Use `create(BlobRecordSchema)` to create a new message.
  */
 export const BlobRecordSchema: GenMessage<BlobRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 16);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 17);
 
 /**
  * A blob file that nothing refers to any more. It is deleted after a grace period.
@@ -804,7 +832,7 @@ export type UnreferencedBlobRecord = Message<"quartet.objectstorage.storage.v1.U
  * Use `create(UnreferencedBlobRecordSchema)` to create a new message.
  */
 export const UnreferencedBlobRecordSchema: GenMessage<UnreferencedBlobRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 17);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 18);
 
 /**
  * One configuration document of a bucket.
@@ -857,7 +885,7 @@ export type ConfigurationRecord = Message<"quartet.objectstorage.storage.v1.Conf
  * Use `create(ConfigurationRecordSchema)` to create a new message.
  */
 export const ConfigurationRecordSchema: GenMessage<ConfigurationRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 18);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 19);
 
 /**
  * An open multipart upload.
@@ -969,7 +997,7 @@ export type UploadRecord = Message<"quartet.objectstorage.storage.v1.UploadRecor
  * Use `create(UploadRecordSchema)` to create a new message.
  */
 export const UploadRecordSchema: GenMessage<UploadRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 19);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 20);
 
 /**
  * One stored part of an open upload.
@@ -1018,7 +1046,7 @@ export type PartRecord = Message<"quartet.objectstorage.storage.v1.PartRecord"> 
  * Use `create(PartRecordSchema)` to create a new message.
  */
 export const PartRecordSchema: GenMessage<PartRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 20);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 21);
 
 /**
  * An upload that was completed, kept for a day so that completing it again returns the same answer.
@@ -1060,7 +1088,7 @@ export type FinishedUploadRecord = Message<"quartet.objectstorage.storage.v1.Fin
  * Use `create(FinishedUploadRecordSchema)` to create a new message.
  */
 export const FinishedUploadRecordSchema: GenMessage<FinishedUploadRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 21);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 22);
 
 /**
  * An upload that was completed at an instant; its key holds everything.
@@ -1075,7 +1103,7 @@ export type FinishedUploadTimeRecord = Message<"quartet.objectstorage.storage.v1
  * Use `create(FinishedUploadTimeRecordSchema)` to create a new message.
  */
 export const FinishedUploadTimeRecordSchema: GenMessage<FinishedUploadTimeRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 22);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 23);
 
 /**
  * The bound of the sequences that may have been used.
@@ -1096,7 +1124,7 @@ export type SequenceCeilingRecord = Message<"quartet.objectstorage.storage.v1.Se
  * Use `create(SequenceCeilingRecordSchema)` to create a new message.
  */
 export const SequenceCeilingRecordSchema: GenMessage<SequenceCeilingRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 23);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 24);
 
 /**
  * A change of an object to report to the event bus: the payload of a delivery job.
@@ -1229,7 +1257,7 @@ export type ObjectEventRecord = Message<"quartet.objectstorage.storage.v1.Object
  * Use `create(ObjectEventRecordSchema)` to create a new message.
  */
 export const ObjectEventRecordSchema: GenMessage<ObjectEventRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 24);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 25);
 
 /**
  * How far the check of all stored data has come.
@@ -1257,7 +1285,7 @@ export type ScrubProgressRecord = Message<"quartet.objectstorage.storage.v1.Scru
  * Use `create(ScrubProgressRecordSchema)` to create a new message.
  */
 export const ScrubProgressRecordSchema: GenMessage<ScrubProgressRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 25);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 26);
 
 /**
  * Stored data that is damaged or missing, as the latest check found it.
@@ -1292,5 +1320,5 @@ export type QuarantineRecord = Message<"quartet.objectstorage.storage.v1.Quarant
  * Use `create(QuarantineRecordSchema)` to create a new message.
  */
 export const QuarantineRecordSchema: GenMessage<QuarantineRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 26);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 27);
 
