@@ -64,6 +64,7 @@ await runProcess(log, async (control) => {
     minter,
     accounts,
     declaredKeys: joinAccessKeys({ file, accounts, log }),
+    followers: serviceNames,
     measured: (transport) => measuredTransport(transport, calls),
   });
   const gateway = createGateway({

@@ -6,13 +6,13 @@ import type { Transport } from "@connectrpc/connect";
 import type { AccessKeyRecord } from "../../gen/quartet/identity/storage/v1/records_pb.ts";
 import type { WatchIdentitiesResponse } from "../../gen/quartet/identity/v1/replication_service_pb.ts";
 import { ReplicationService } from "../../gen/quartet/identity/v1/replication_service_pb.ts";
+import { follow } from "../../services/kit/client/follow.ts";
 import type { Clock } from "../../services/kit/clock/clock.ts";
 import { defaultAccountId } from "../../services/kit/identity/access-keys.ts";
 import { rootCaller } from "../../services/kit/identity/caller.ts";
 import type { Minter } from "../../services/kit/identity/tokens.ts";
 import { secretKey } from "../../services/kit/keyring/sealed.ts";
 import type { Logger } from "../../services/kit/log/log.ts";
-import { runPeriodically } from "../../services/kit/periodic/periodic.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
 import type { AccountState, Change } from "./domain/account-state.ts";
 import { emptyState, stateAfter } from "./domain/account-state.ts";
@@ -33,10 +33,6 @@ export interface FollowOptions {
   readonly log: Logger;
 }
 
-/** Within this time of silence what was sent last still counts. The keeper sends something each second. */
-const silentMsMax = 30_000;
-const retryMs = 1_000;
-
 interface Followed {
   readonly states: Map<string, AccountState>;
   readonly accountsOfKeys: Map<string, string>;
@@ -52,39 +48,31 @@ const nothing = (): Followed => ({ states: new Map(), accountsOfKeys: new Map(),
 export const followIdentities = ({ transport, minter, clock, log }: FollowOptions): FollowedIdentities => {
   let followed = nothing();
   let sessionKeys: readonly KeyObject[] = [];
-  let heardMs = Number.NEGATIVE_INFINITY;
   const client = createClient(ReplicationService, transport);
   const caller = { ...rootCaller(defaultAccountId), isPreauthorized: true };
 
-  const follow = async (signal: AbortSignal): Promise<void> => {
-    const token = await minter.mint(caller, "identity");
-    const next = nothing();
-    const messages = client.watchIdentities({}, { signal, headers: { authorization: `Bearer ${token}` } });
-    for await (const message of messages) {
-      apply(next, message);
-      if (!message.isComplete) continue;
-      followed = next;
-      if (message.sessionKey.length > 0) sessionKeys = [secretKey(Uint8Array.from(message.sessionKey))];
-      heardMs = clock.now();
-    }
-  };
-  const stop = runPeriodically({
+  const following = follow<WatchIdentitiesResponse>({
     clock,
     log,
-    intervalMs: retryMs,
-    tasks: {
-      followIdentities: async (signal) => {
-        try {
-          await follow(signal);
-        } catch (error) {
-          if (!signal.aborted) throw error;
-        }
-      },
+    what: "identities of the gateway that keeps them",
+    open: async (signal) => {
+      const token = await minter.mint(caller, "identity");
+      return client.watchIdentities({}, { signal, headers: { authorization: `Bearer ${token}` } });
+    },
+    receiver: () => {
+      const next = nothing();
+      return (message) => {
+        apply(next, message);
+        if (!message.isComplete) return false;
+        followed = next;
+        if (message.sessionKey.length > 0) sessionKeys = [secretKey(Uint8Array.from(message.sessionKey))];
+        return true;
+      };
     },
   });
 
   const fresh = (): Followed => {
-    if (clock.now() - heardMs > silentMsMax) throw refusal(ErrorReason.BUSY);
+    if (!following.isCurrent()) throw refusal(ErrorReason.BUSY);
     return followed;
   };
   return {
@@ -93,7 +81,7 @@ export const followIdentities = ({ transport, minter, clock, log }: FollowOption
     accountOfKey: (accessKeyId) => fresh().accountsOfKeys.get(accessKeyId),
     secretOf: (_accountId, _accessKeyId, record) => fresh().secrets.get(record) ?? "",
     sessionKeys: () => sessionKeys,
-    stop,
+    stop: () => following.stop(),
   };
 };
 

@@ -26,6 +26,9 @@ export interface AccountChanges {
   readonly changes: readonly Change[];
 }
 
+/** Receives the changes of an account, and what its state was before them. */
+export type OnChange = (changed: AccountChanges, before: AccountState) => void;
+
 /** The identities of the process that keeps them: all in memory, each change durable before it counts. */
 export interface Identities extends IdentityStates {
   /**
@@ -35,8 +38,11 @@ export interface Identities extends IdentityStates {
   change<T>(accountId: string, decide: (state: AccountState) => Decided<T>): Promise<T>;
   /** Seals the secret of an access key, for its record. */
   sealSecret(accountId: string, accessKeyId: string, secret: string): Uint8Array;
-  /** Calls the function after each change, in their order. Returns the function that ends this. */
-  watch(onChange: (changed: AccountChanges) => void): () => void;
+  /**
+   * Calls the function after each change, in their order, with the state before it. Returns the function that ends
+   * this.
+   */
+  watch(onChange: OnChange): () => void;
 }
 
 /** Reads all identities from the store. */
@@ -44,7 +50,7 @@ export const openIdentities = async (store: Store, secretsKey: KeyObject): Promi
   const states = new Map<string, AccountState>();
   const accountsOfKeys = new Map<string, string>();
   const secrets = new WeakMap<AccessKeyRecord, string>();
-  const watchers = new Set<(changed: AccountChanges) => void>();
+  const watchers = new Set<OnChange>();
   let last: Promise<unknown> = Promise.resolve();
 
   const apply = ({ accountId, changes }: AccountChanges): void => {
@@ -59,7 +65,8 @@ export const openIdentities = async (store: Store, secretsKey: KeyObject): Promi
   for (const changed of await readAll(store)) apply(changed);
 
   const make = async <T>(accountId: string, decide: (state: AccountState) => Decided<T>): Promise<T> => {
-    const { changes, result } = decide(states.get(accountId) ?? emptyState);
+    const before = states.get(accountId) ?? emptyState;
+    const { changes, result } = decide(before);
     if (changes.length === 0) return result;
     await store.transact((transaction) => {
       for (const { kind, name, record } of changes) {
@@ -69,7 +76,7 @@ export const openIdentities = async (store: Store, secretsKey: KeyObject): Promi
       }
     });
     apply({ accountId, changes });
-    for (const onChange of watchers) onChange({ accountId, changes });
+    for (const onChange of watchers) onChange({ accountId, changes }, before);
     return result;
   };
 

@@ -2,6 +2,7 @@ import { ErrorReasonSchema } from "../../gen/quartet/identity/v1/error_reason_pb
 import { IdentityService } from "../../gen/quartet/identity/v1/identity_service_pb.ts";
 import { ReplicationService } from "../../gen/quartet/identity/v1/replication_service_pb.ts";
 import { SecurityTokenService } from "../../gen/quartet/identity/v1/security_token_service_pb.ts";
+import { DirectoryService } from "../../gen/quartet/kit/directory/v1/directory_service_pb.ts";
 import { FaultRole } from "../../gen/quartet/traits/v1/fault_pb.ts";
 import type { Accounts } from "../../services/kit/accounts/accounts.ts";
 import { systemClock } from "../../services/kit/clock/clock.ts";
@@ -35,9 +36,12 @@ import { securityTokenHandlers } from "../sts/service.ts";
 import type { Application as IdentityApplication } from "./application.ts";
 import type { Directory } from "./directory.ts";
 import { createDirectory } from "./directory.ts";
+import type { DirectoryApplication } from "./directory-service.ts";
+import { getPolicies, watchDirectory } from "./directory-service.ts";
 import { followIdentities } from "./follower.ts";
 import type { KeyUse } from "./key-uses.ts";
 import { openIdentityStore } from "./open.ts";
+import { openPolicyLists } from "./policy-lists.ts";
 import type { ReplicationApplication } from "./replication.ts";
 import { watchIdentities } from "./replication.ts";
 import { identityHandlers } from "./service.ts";
@@ -63,6 +67,8 @@ export interface OwnServicesOptions {
   readonly declaredKeys: AccessKeys;
   /** Issues the tokens with which this gateway follows another one. */
   readonly minter: Minter;
+  /** The services that may follow accounts and roles, by the names of their key pairs. */
+  readonly followers: readonly string[];
   measured(transport: ClosableTransport): ClosableTransport;
 }
 
@@ -109,7 +115,7 @@ const followKeeper = async (options: OwnServicesOptions): Promise<OwnServices> =
 };
 
 const keepIdentities = async (options: OwnServicesOptions): Promise<OwnServices> => {
-  const { config, control, tls, log, metrics, accounts, declaredKeys } = options;
+  const { config, control, tls, log, metrics, accounts, declaredKeys, followers } = options;
   const { directory: home, store, space } = await openProcessStore(config, "gateway", log, control);
   const audit = openAudit(home, config, log);
   storeMetrics(metrics, store);
@@ -141,6 +147,8 @@ const keepIdentities = async (options: OwnServicesOptions): Promise<OwnServices>
   };
 
   const replication: ReplicationApplication = { identities, sessionKey: opened.sessionKey, clock: systemClock };
+  const policyLists = openPolicyLists(identities, systemClock);
+  const followed: DirectoryApplication = { identities, policyLists, clock: systemClock };
 
   warnIfExposed(config.identityListen, tls.server, log);
   const socketPath = tls.server === undefined && config.socket !== "" ? config.socket : undefined;
@@ -150,7 +158,15 @@ const keepIdentities = async (options: OwnServicesOptions): Promise<OwnServices>
     refusal: () => roleFault(faultTable(ErrorReasonSchema), FaultRole.STORAGE_FULL),
   });
   const audience = ["security-token", "identity"];
-  const verifier = createVerifier({ publicKeys: keysDirectory(config), clock: systemClock, audience });
+  const verifier = createVerifier({
+    publicKeys: keysDirectory(config),
+    clock: systemClock,
+    audience,
+    findPolicies: (digest) => accounts.findPolicies(digest) ?? policyLists.find(digest),
+  });
+  const mayFollow = {
+    preauthorizedFor: [DirectoryService.method.watchDirectory.name, DirectoryService.method.getPolicies.name],
+  };
   const server = await startServer({
     name: "gateway",
     listen: config.identityListen,
@@ -161,8 +177,15 @@ const keepIdentities = async (options: OwnServicesOptions): Promise<OwnServices>
       { service: SecurityTokenService, handlers: securityTokenHandlers, errors: ErrorReasonSchema, app: sessions },
       { service: IdentityService, handlers: roomy, errors: ErrorReasonSchema, app: identity },
       { service: ReplicationService, handlers: { watchIdentities }, errors: ErrorReasonSchema, app: replication },
+      {
+        service: DirectoryService,
+        handlers: { watchDirectory, getPolicies },
+        errors: ErrorReasonSchema,
+        app: followed,
+      },
     ],
     authenticate: bearerAuthenticate(verifier, {
+      ...Object.fromEntries(followers.map((name) => [name, mayFollow])),
       gateway: { anyCaller: true, preauthorizedFor: ["WatchIdentities"] },
     }),
     log,
@@ -183,6 +206,7 @@ const keepIdentities = async (options: OwnServicesOptions): Promise<OwnServices>
       await server.stop(graceMs);
       await closeAudit(audit);
       await findProviderKeys.close();
+      policyLists.stop();
       await opened.stop();
       await store.close();
       await space.close();

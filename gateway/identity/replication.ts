@@ -19,7 +19,8 @@ import type { Clock } from "../../services/kit/clock/clock.ts";
 import type { CallContext } from "../../services/kit/server/handlers.ts";
 import type { Change, Kind } from "./domain/account-state.ts";
 import { ErrorReason, fault } from "./faults.ts";
-import type { AccountChanges, Identities } from "./identities.ts";
+import type { Identities } from "./identities.ts";
+import { watchChanges } from "./watched-changes.ts";
 
 /** What the service that other gateways follow works with. */
 export interface ReplicationApplication {
@@ -28,7 +29,6 @@ export interface ReplicationApplication {
   readonly clock: Clock;
 }
 
-const heartbeatMs = 1_000;
 const changesPerMessageMax = 500;
 
 const schemas = {
@@ -57,34 +57,20 @@ export async function* watchIdentities(
     recordDecision(context, refused);
     throw fault(ErrorReason.ACCESS_DENIED, { action: "WatchIdentities", resource: "*" });
   }
-  const waiting: AccountChanges[] = [];
-  let wake = (): void => undefined;
-  const stopWatching = identities.watch((changed) => {
-    waiting.push(changed);
-    wake();
-  });
-  signal.addEventListener("abort", () => wake());
+  const watched = watchChanges(identities, clock, signal);
   try {
     for (const accountId of identities.accountIds())
       for (const changes of inPieces(allOf(identities, accountId)))
         yield { changes: changes.map((change) => written(identities, accountId, change)) };
     yield { isComplete: true, sessionKey: new Uint8Array(sessionKey.export()) };
-    while (!signal.aborted) {
-      if (waiting.length === 0)
-        await new Promise<void>((resolve) => {
-          const cancel = clock.schedule(clock.now() + heartbeatMs, resolve);
-          wake = () => {
-            cancel();
-            resolve();
-          };
-        });
-      const changes = waiting
-        .splice(0)
-        .flatMap(({ accountId, changes: made }) => made.map((change) => written(identities, accountId, change)));
+    for await (const batch of watched.batches()) {
+      const changes = batch.flatMap(({ accountId, changes: made }) =>
+        made.map((change) => written(identities, accountId, change)),
+      );
       yield { changes, isComplete: true };
     }
   } finally {
-    stopWatching();
+    watched.stop();
   }
 }
 

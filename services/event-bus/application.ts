@@ -24,8 +24,10 @@ export interface Application {
   readonly random: () => number;
   /** The organizations of accounts. Unset: no account has one. */
   readonly accounts?: Pick<Accounts, "findOrganizationId"> | undefined;
-  /** The declared roles. Unset: none is. */
+  /** The roles. Unset: targets' roles are not asked. */
   readonly roles?: RoleDirectory | undefined;
+  /** A delivery in the name of a role that does not exist is made as if it named none. Unset: it fails. */
+  readonly allowsUnknownRoles?: boolean | undefined;
   /** The parts that all ARNs of this installation share. */
   readonly arnScope: ArnScope;
   readonly limits: Limits;

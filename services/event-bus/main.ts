@@ -33,6 +33,7 @@ await runService({
       region: config.region,
       dialect: config.emit,
       allowsPrivateTargets: config.privateTargets === "allow",
+      allowsUnknownRoles: config.unknownRoles === "allow",
       limits: {
         busesMax: config.busesMax,
         rulesPerBusMax: config.rulesPerBusMax,

@@ -53,6 +53,8 @@ export interface EventBusOptions {
   readonly keyNames?: KeyNames;
   /** The organizations of accounts, and roles. Unset: there is none. */
   readonly accounts?: RoleDirectory;
+  /** Whether deliveries in the name of roles that do not exist are made as if they named none. Unset: they fail. */
+  readonly allowsUnknownRoles?: boolean;
   readonly region: string;
   /** The dialect of the ARNs that the service writes. */
   readonly dialect: "amz" | "svc";
@@ -103,6 +105,7 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
     random,
     accounts: options.accounts,
     roles: options.accounts,
+    allowsUnknownRoles: options.allowsUnknownRoles,
     arnScope: arnScopeOf(options),
     limits,
     pages: createPages({ tokens, errors: ErrorReasonSchema, itemsDefault, bytesMax }),

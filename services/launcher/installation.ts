@@ -9,6 +9,8 @@ import { keysDirectory } from "../kit/process/service-process.ts";
 import type { ClientTls } from "../kit/tls/client-tls.ts";
 import type { ProcessName, ServiceName } from "./processes.ts";
 import { isServing, showsLife } from "./health-probe.ts";
+import type { IdentityPlace } from "./identity-address.ts";
+import { identityArguments, identityPlace } from "./identity-address.ts";
 import { listenAddresses, privateTargetsArguments } from "./private-targets.ts";
 import { processEnvironments } from "./process-environments.ts";
 import { addressSetting, processes, processNames, startOrder } from "./processes.ts";
@@ -59,6 +61,8 @@ export const startInstallation = async (options: InstallationOptions): Promise<R
   const env = { NODE_COMPILE_CACHE: compileCacheDirectory(options.env), ...options.env };
   const sources = { argv: options.sharedArguments ?? [], env, directory: process.cwd() };
   const environmentOf = processEnvironments(env, configFileOf(sources));
+  const socketPath = socketPathOf(options.dataDir, "gateway");
+  const identities = await identityPlace({ socketPath, usesFreePorts: options.usesFreePorts, sources });
 
   const stop = async (): Promise<void> => {
     for (const group of groups.toReversed())
@@ -77,6 +81,7 @@ export const startInstallation = async (options: InstallationOptions): Promise<R
         ...privateTargetsArguments(name, sources),
         ...processes[name].calls.flatMap((callee) => addressArguments(callee, urlOf(running, callee))),
         ...socketArguments(options.dataDir, name),
+        ...(name === "gateway" ? identityListenArguments(identities) : identityArguments(name, identities, sources)),
       ],
       env: () => environmentOf(name),
       log: options.log,
@@ -142,11 +147,20 @@ const addressArguments = (callee: ServiceName, { socket, rpc }: Urls): string[] 
 const socketPathBytesMax = 103;
 
 /** The socket is in the data directory, where no other user can replace it; under a longer path there is none. */
-const socketArguments = (dataDir: string, name: ProcessName): string[] => {
+const socketPathOf = (dataDir: string, name: ProcessName): string | undefined => {
   const path = resolve(dataDir, "sockets", `${name}.sock`);
   const hasRpc = processes[name].listeners["rpc"] !== undefined;
-  return hasRpc && Buffer.byteLength(path) <= socketPathBytesMax ? [`--socket=${path}`] : [];
+  return hasRpc && Buffer.byteLength(path) <= socketPathBytesMax ? path : undefined;
 };
+
+const socketArguments = (dataDir: string, name: ProcessName): string[] => {
+  const path = socketPathOf(dataDir, name);
+  return path === undefined ? [] : [`--socket=${path}`];
+};
+
+/** Where services were told to find the gateway before it started. */
+const identityListenArguments = ({ listen }: IdentityPlace): string[] =>
+  listen === undefined ? [] : [`--${flagName("identityListen")}`, formatAddress(listen)];
 
 const awaitHealthy = async (name: ProcessName, urls: Urls, tls: ClientTls | undefined): Promise<void> => {
   if (!(await isServing({ urls, tls, limitMs: healthyMs }))) throw new Error(`${name} is not serving`);

@@ -125,6 +125,10 @@ export const gatewaySettings = {
 const serviceSettings = (name: ServiceName) => ({
   listen: address(defaultAddress(name, "rpc"), "Where RPCs are served."),
   socket: text("", "Path of a unix socket on which RPCs are served as well, without TLS; empty: none."),
+  identityAddress: text(
+    "",
+    "Where the gateway that keeps identities serves their RPCs; empty: only declared accounts and roles are known.",
+  ),
 });
 
 export const customerProfileSettings = { ...serviceSettings("customer-profile"), ...storageSettings };
@@ -149,6 +153,10 @@ export const eventBusSettings = {
   apiDestinationsMax: integer(3_000, "API destinations of an account.", 1, 1_000_000),
   activeReplaysMax: integer(10, "Replays of an account that have not ended.", 1, 1_000),
   runningDeliveriesMax: integer(4_096, "Deliveries that wait for their target's answer at the same time.", 2, 100_000),
+  unknownRoles: choice(
+    ["refuse", "allow"],
+    "Whether a delivery in the name of a role that does not exist fails, or is made as if it named none.",
+  ),
   deadLetterDays: integer(14, "Days that a delivery which failed for good is kept to be read and redriven.", 1, 3_650),
 };
 

@@ -51,12 +51,14 @@ export interface HarnessOptions {
   readonly allowsPrivateTargets?: boolean;
   /** Unset: no role is declared. */
   readonly accounts?: RoleDirectory;
+  /** Unset: false. */
+  readonly allowsUnknownRoles?: boolean;
 }
 
 /** Starts the service; it is stopped when the test ends. Retry delays are three quarters of the full ones. */
 export const startHarness = async (options: HarnessOptions = {}): Promise<Harness> => {
   const { directory, clock = new FakeClock(), works = true, allowsPrivateTargets = true } = options;
-  const { keyNames, limits, accounts } = options;
+  const { keyNames, limits, accounts, allowsUnknownRoles } = options;
   const harness = await startServiceHarness({
     service: EventBusService,
     handlers,
@@ -74,6 +76,7 @@ export const startHarness = async (options: HarnessOptions = {}): Promise<Harnes
         ...(keyNames && { keyNames }),
         ...(limits && { limits }),
         ...(accounts && { accounts }),
+        ...(allowsUnknownRoles && { allowsUnknownRoles }),
       }),
   });
   const clientOf = (accountId: string, issuer = "gateway"): EventBusClient => harness.clientOf(accountId, issuer);

@@ -25,6 +25,7 @@ import {
   PutObjectCommand,
 } from "@aws-sdk/client-s3";
 
+import { createDeliveryRole } from "../support/delivery-role.ts";
 import type { HttpReceiver } from "../support/http-receiver.ts";
 import type { System } from "../support/system.ts";
 
@@ -186,7 +187,8 @@ const eventOf = ({ clients }: System, delivered: DeliveredEvents, name: string):
   };
 };
 
-const deliverTo = async ({ clients: { eventBus } }: System, endpoint: HttpReceiver): Promise<void> => {
+const deliverTo = async (system: System, endpoint: HttpReceiver): Promise<void> => {
+  const { eventBus } = system.clients;
   const { ConnectionArn } = await eventBus.send(
     new CreateConnectionCommand({
       Name: "rounds",
@@ -203,7 +205,8 @@ const deliverTo = async ({ clients: { eventBus } }: System, endpoint: HttpReceiv
     }),
   );
   await eventBus.send(new PutRuleCommand({ Name: "rounds", EventPattern: '{"source":["rounds"]}' }));
-  const target = { Id: "endpoint", Arn: ApiDestinationArn, RoleArn: "arn:aws:iam::000000000000:role/invoke" };
+  const RoleArn = await createDeliveryRole({ endpoint: system.installation.gatewayUrl, credentials: system });
+  const target = { Id: "endpoint", Arn: ApiDestinationArn, RoleArn };
   await eventBus.send(new PutTargetsCommand({ Rule: "rounds", Targets: [target] }));
 };
 

@@ -5,6 +5,8 @@ import { rootCaller } from "../../services/kit/identity/caller.ts";
 import { ensureKeyPair } from "../../services/kit/identity/key-files.ts";
 import { createMinter } from "../../services/kit/identity/tokens.ts";
 import { keysDirectory } from "../../services/kit/process/service-process.ts";
+import { testKey } from "../gateway/support/signing-client.ts";
+import { createDeliveryRole } from "../support/delivery-role.ts";
 import { eventually } from "../support/eventually.ts";
 import type { SecretCalls } from "./secret-calls.ts";
 import { member } from "./secret-calls.ts";
@@ -91,7 +93,10 @@ export const giveEventBus = async (calls: SecretCalls): Promise<void> => {
   const reached = member(await calls.succeeds(destination("reached", `${calls.endpoint.url}/in`)), "ApiDestinationArn");
   const absent = member(await calls.succeeds(destination("absent", "http://127.0.0.1:9/in")), "ApiDestinationArn");
   await calls.succeeds(calls.onBus("PutRule", { Name: "all", EventPattern: '{"source":["story"]}' }));
-  const roleArn = "arn:aws:iam::000000000000:role/invoke";
+  const roleArn = await createDeliveryRole({
+    endpoint: calls.system.gatewayUrl,
+    credentials: { accessKeyId: testKey.accessKeyId, secretAccessKey: calls.secretAccessKey },
+  });
   const targets = [reached, absent].map((Arn, index) => ({ Id: String(index), Arn, RoleArn: roleArn }));
   await calls.succeeds(calls.onBus("PutTargets", { Rule: "all", Targets: targets }));
   await calls.succeeds(calls.onBus("PutEvents", { Entries: [{ Source: "story", DetailType: "told", Detail: "{}" }] }));

@@ -24,6 +24,7 @@ import {
   PutObjectCommand,
 } from "@aws-sdk/client-s3";
 
+import { createDeliveryRole } from "../support/delivery-role.ts";
 import { eventually } from "../support/eventually.ts";
 import type { HttpReceiver } from "../support/http-receiver.ts";
 import type { System } from "../support/system.ts";
@@ -87,12 +88,11 @@ export const playStory = async (
   assert.match(rule.RuleArn ?? "", /rule\/documents-created$/);
   tell("event bus: put a rule", { RuleArn: rule.RuleArn });
 
+  const roleArn = await createDeliveryRole({ endpoint: system.installation.gatewayUrl, credentials: system });
   const targets = await eventBus.send(
     new PutTargetsCommand({
       Rule: "documents-created",
-      Targets: [
-        { Id: "endpoint", Arn: destination.ApiDestinationArn, RoleArn: "arn:aws:iam::000000000000:role/invoke" },
-      ],
+      Targets: [{ Id: "endpoint", Arn: destination.ApiDestinationArn, RoleArn: roleArn }],
     }),
   );
   assert.equal(targets.FailedEntryCount, 0);

@@ -11,6 +11,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { amzDialect } from "../../gateway/dialects/amz.ts";
 import type { TestResponse } from "../gateway/support/signing-client.ts";
 import { send, signHeaders, testKey } from "../gateway/support/signing-client.ts";
+import { createDeliveryRole } from "../support/delivery-role.ts";
 import { eventually } from "../support/eventually.ts";
 import type { HttpReceiver } from "../support/http-receiver.ts";
 import { startHttpReceiver } from "../support/http-receiver.ts";
@@ -69,7 +70,7 @@ test("an object's notification reaches its endpoint in the trace of the client w
     InvocationEndpoint: `${endpoint.url}/objects`,
   });
   await onBus("PutRule", { Name: "created", EventPattern: '{"source":["aws.s3"]}' });
-  const RoleArn = "arn:aws:iam::000000000000:role/invoke";
+  const RoleArn = await createDeliveryRole({ endpoint: system.gatewayUrl, credentials: testKey });
   await onBus("PutTargets", {
     Rule: "created",
     Targets: [{ Id: "1", Arn: destination["ApiDestinationArn"], RoleArn }],

@@ -29,6 +29,7 @@ import {
 } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 
+import { createDeliveryRole } from "../support/delivery-role.ts";
 import { eventually } from "../support/eventually.ts";
 import { startHttpReceiver } from "../support/http-receiver.ts";
 import type { SdkClients, System } from "../support/system.ts";
@@ -278,7 +279,10 @@ describe("a user of an account", () => {
     const target = {
       Id: "endpoint",
       Arn: destination.ApiDestinationArn,
-      RoleArn: `arn:aws:iam::${shopAccount}:role/r`,
+      RoleArn: await createDeliveryRole({
+        endpoint: system.installation.gatewayUrl,
+        credentials: { accessKeyId: "QKIASHOP", secretAccessKey: "the shop's secret" },
+      }),
     };
     await eventBus.send(new PutTargetsCommand({ Rule: "told", Targets: [target] }));
     const NotificationConfiguration = { EventBridgeConfiguration: {} };

@@ -1,5 +1,6 @@
 import { parseIdentityPolicy } from "../../../services/kit/identity/identity-policies.ts";
 import { parseTrustPolicy } from "../../../services/kit/accounts/trust-policy.ts";
+import { parseJson } from "../../../services/kit/json/parse-json.ts";
 import type { Policy } from "../../../services/kit/policy/document.ts";
 import { PolicyError } from "../../../services/kit/policy/document.ts";
 import { ErrorReason, fault } from "../faults.ts";
@@ -10,8 +11,11 @@ export const identityDocument = (text: string): string => checked(text, parseIde
 /** Returns a trust policy that may be stored, verbatim. Throws MALFORMED_POLICY. */
 export const trustDocument = (text: string): string => checked(text, parseTrustPolicy);
 
-/** The characters of a document that count: all but white space. */
-export const charactersOf = (text: string): number => text.replaceAll(/\s/g, "").length;
+/** The characters of a document that count: all but the white space between its parts. */
+export const charactersOf = (text: string): number => withoutSpace(text).length;
+
+/** A document without the white space between its parts. */
+export const withoutSpace = (document: string): string => JSON.stringify(parseJson(document));
 
 const checked = (text: string, parse: (text: string) => Policy): string => {
   try {

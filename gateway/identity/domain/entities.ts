@@ -7,13 +7,11 @@ import type {
 } from "../../../gen/quartet/identity/storage/v1/records_pb.ts";
 import type { Role, User } from "../../../services/kit/accounts/accounts.ts";
 import { parseArn } from "../../../services/kit/arn/arn.ts";
-import { areTooLargeToCarry } from "../../../services/kit/identity/identity-policies.ts";
 import type { DeclaredAccounts } from "../application.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import { limits } from "../limits.ts";
-import type { AccountState, Change, Decided } from "./account-state.ts";
-import { stateAfter } from "./account-state.ts";
-import { pathName, principalsOf } from "./principals.ts";
+import type { AccountState } from "./account-state.ts";
+import { pathName } from "./principals.ts";
 
 /** What policies are put on. */
 export type HolderKind = "user" | "group" | "role";
@@ -99,35 +97,6 @@ export const policyByArn = (accountId: string, state: AccountState, policyArn: s
 
 /** The policies that a record holds. */
 export const heldBy = (holder: Holder): HeldPolicies => holder.policies!;
-
-/**
- * The decision, unless the policies of a principal would not fit into a token of a call: services find the policies of
- * stored principals nowhere else. Throws LIMIT_EXCEEDED.
- */
-export const carried = <T>(accountId: string, state: AccountState, decided: Decided<T>): Decided<T> => {
-  const after = stateAfter(state, decided.changes);
-  const principals = principalsOf(accountId, after);
-  const isTooLarge = decided.changes.some((change) =>
-    affected(change, after).some((kindAndName) => {
-      const [kind, name] = kindAndName;
-      const found = kind === "user" ? principals.findUser(name) : principals.findRole(name);
-      return found !== undefined && areTooLargeToCarry(found.policies);
-    }),
-  );
-  if (isTooLarge) throw exceeded("characters of all policies of a principal", carriedCharactersMax);
-  return decided;
-};
-
-const carriedCharactersMax = 8_192;
-
-/** The principals whose policies a change could have made larger. */
-const affected = ({ kind, name }: Change, after: AccountState): (readonly ["user" | "role", string])[] => {
-  if (kind === "user" || kind === "role") return [[kind, name]];
-  if (kind !== "group") return [];
-  return [...after.user]
-    .filter(([, user]) => user.groups.some((group) => group.toLowerCase() === name))
-    .map(([user]) => ["user", user] as const);
-};
 
 /** Throws LIMIT_EXCEEDED for more tags than a principal may have. */
 const checkedTags = (tags: Readonly<Record<string, string>>): Record<string, string> => {

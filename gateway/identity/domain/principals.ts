@@ -1,8 +1,13 @@
-import type { HeldPolicies, RoleRecord, UserRecord } from "../../../gen/quartet/identity/storage/v1/records_pb.ts";
+import type {
+  HeldPolicies,
+  PolicyRecord,
+  RoleRecord,
+  UserRecord,
+} from "../../../gen/quartet/identity/storage/v1/records_pb.ts";
 import type { Role, User } from "../../../services/kit/accounts/accounts.ts";
 import { parseTrustPolicy } from "../../../services/kit/accounts/trust-policy.ts";
-import { parseJson } from "../../../services/kit/json/parse-json.ts";
 import type { AccountState } from "./account-state.ts";
+import { withoutSpace } from "./documents.ts";
 
 /** The principals of an account as requests meet them. */
 export interface Principals {
@@ -78,15 +83,36 @@ const roleOf = (accountId: string, record: RoleRecord, state: AccountState): Rol
 
 const tagsOf = (tags: Readonly<Record<string, string>>) => (Object.keys(tags).length === 0 ? {} : { tags });
 
-/** Without white space, because policies travel with each request. */
+/** Without white space, because policies travel between processes. */
 const documentsOf = (held: HeldPolicies | undefined, state: AccountState): string[] =>
   held === undefined
     ? []
     : [
-        ...Object.keys(held.inline)
-          .toSorted()
-          .map((name) => held.inline[name] ?? ""),
-        ...held.attached.flatMap((name) => state.policy.get(name.toLowerCase())?.document ?? []),
-      ].map(withoutSpace);
+        ...inlineDocuments.of(held),
+        ...held.attached.flatMap((name) => {
+          const policy = state.policy.get(name.toLowerCase());
+          return policy === undefined ? [] : managedDocuments.of(policy);
+        }),
+      ];
 
-const withoutSpace = (document: string): string => JSON.stringify(parseJson(document));
+/** What is made of a record is kept as long as the record, which outlives many states. */
+const keptWith = <R extends object, T>(make: (record: R) => T): { of(record: R): T } => {
+  const made = new WeakMap<R, { readonly value: T }>();
+  return {
+    of: (record) => {
+      let found = made.get(record);
+      if (found === undefined) {
+        found = { value: make(record) };
+        made.set(record, found);
+      }
+      return found.value;
+    },
+  };
+};
+
+const inlineDocuments = keptWith(({ inline }: HeldPolicies) =>
+  Object.keys(inline)
+    .toSorted()
+    .map((name) => withoutSpace(inline[name] ?? "")),
+);
+const managedDocuments = keptWith(({ document }: PolicyRecord) => withoutSpace(document));

@@ -17,7 +17,6 @@ import type { Context } from "../application.ts";
 import type { AccountState } from "../domain/account-state.ts";
 import {
   assertFree,
-  carried,
   conflict,
   entityArn,
   exceeded,
@@ -117,8 +116,7 @@ const changeMembership = (
     ).toSorted();
     if (groups.length > limits.groupsPerUserMax) throw exceeded("groups per user", limits.groupsPerUserMax);
     const record = { ...user, groups };
-    const decided = { changes: [{ kind: "user" as const, name: user.name.toLowerCase(), record }], result: {} };
-    return carried(caller.accountId, state, decided);
+    return { changes: [{ kind: "user" as const, name: user.name.toLowerCase(), record }], result: {} };
   });
 
 const membersOf = (state: AccountState, group: GroupRecord): UserRecord[] =>

@@ -6,7 +6,6 @@ import type { Change } from "../domain/account-state.ts";
 import { charactersOf, identityDocument } from "../domain/documents.ts";
 import type { Holder, HolderKind } from "../domain/entities.ts";
 import {
-  carried,
   entityArn,
   exceeded,
   findDeclaredRole,
@@ -49,7 +48,7 @@ export const heldPolicyOperations = <Request extends HeldPolicyRequest>(
       const policies = { ...held, ...decide(held, policyNamed) };
       const record = { ...holder, policies };
       const changes = [{ kind, name: holder.name.toLowerCase(), record } as unknown as Change];
-      return carried(accountId, state, { changes, result: {} });
+      return { changes, result: {} };
     });
 
   /** What a holder has; a declared one has its policies only in the configuration file. */

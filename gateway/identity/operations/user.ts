@@ -22,7 +22,6 @@ import type { Context } from "../application.ts";
 import type { Change } from "../domain/account-state.ts";
 import {
   assertFree,
-  carried,
   conflict,
   declaredName,
   entityArn,
@@ -141,7 +140,7 @@ const changeTags = (
   app.identities.change(caller.accountId, (state) => {
     const user = getChangeable(app.accounts, caller.accountId, state, "user", userName);
     const changed = { ...user, tags: change(user.tags) };
-    return carried(caller.accountId, state, { changes: [put(changed)], result: {} });
+    return { changes: [put(changed)], result: {} };
   });
 
 const put = (record: UserRecord): Change => ({ kind: "user", name: record.name.toLowerCase(), record });

@@ -3,38 +3,45 @@ import { assumeRole } from "../../kit/accounts/assume-role.ts";
 import { evaluate } from "../../kit/policy/evaluate.ts";
 import { rules } from "../access/rules.ts";
 import type { Application } from "../application.ts";
-import type { AttemptFailure, Connector, DeliveryAttempt } from "./connector.ts";
+import type { AttemptOutcome, Connector, DeliveryAttempt } from "./connector.ts";
 
 /** The names by which trust policies may allow this service. */
 const serviceNames = [rules.principal];
 
 /**
- * Delivers in the name of the target's role: the role must trust this service for the rule, belong to the rule's
+ * Delivers in the name of the target's role: the role must exist, trust this service for the rule, belong to the rule's
  * account, and be allowed the action on the target. Otherwise the delivery fails permanently, with
- * FAILED_TO_ASSUME_ROLE or NO_PERMISSIONS. A role that is not declared has no policies that could be asked: its
- * delivery is decided as one without a role.
+ * FAILED_TO_ASSUME_ROLE or NO_PERMISSIONS. While it is unknown whether the role exists, it is tried again later.
  */
 export const inRole =
-  (app: Pick<Application, "roles">, action: string, connector: Connector): Connector =>
-  async (attempt) => {
-    const failure = refusalOf(app, action, attempt);
-    return failure === undefined ? connector(attempt) : { kind: "failed", ...failure };
-  };
+  (app: Roles, action: string, connector: Connector): Connector =>
+  async (attempt) =>
+    refusalOf(app, action, attempt) ?? connector(attempt);
+
+type Roles = Pick<Application, "roles" | "allowsUnknownRoles">;
+type Refused = Extract<AttemptOutcome, { readonly kind: "retry" | "failed" }>;
 
 const refusalOf = (
-  { roles }: Pick<Application, "roles">,
+  { roles, allowsUnknownRoles }: Roles,
   action: string,
   { account, target, ruleArn }: DeliveryAttempt,
-): AttemptFailure | undefined => {
+): Refused | undefined => {
   const { roleArn } = target;
-  if (roles === undefined || roleArn === undefined || roles.findRole(roleArn) === undefined) return undefined;
+  if (roles === undefined || roleArn === undefined) return undefined;
+  const isKnown = roles.findRole(roleArn) !== undefined;
+  if (!isKnown && allowsUnknownRoles === true) return undefined;
+  if (!isKnown && roles.knowsAllRoles?.() === false)
+    return { kind: "retry", code: "TRANSIENT_ASSUME_ROLE", message: `${roleArn} cannot be found now.` };
   const context = new Map([
     ["aws:sourceaccount", [account]],
     ["aws:sourcearn", [ruleArn]],
   ]);
   const assumed = assumeRole(roles, { serviceNames }, { roleArn, sessionName: "delivery", context });
   if ("refusal" in assumed || assumed.role.accountId !== account)
-    return { code: "FAILED_TO_ASSUME_ROLE", message: `${roleArn} does not trust ${rules.principal} for ${ruleArn}.` };
+    return failed(
+      "FAILED_TO_ASSUME_ROLE",
+      `${roleArn} ${isKnown ? `does not trust ${rules.principal} for ${ruleArn}` : "does not exist"}.`,
+    );
   const { caller } = assumed;
   const policies = callerPoliciesOf(caller);
   const request = {
@@ -46,5 +53,7 @@ const refusalOf = (
   };
   if (policies !== undefined && evaluate(request, { ...policies, resource: [] }, rules.spelling).isAllowed)
     return undefined;
-  return { code: "NO_PERMISSIONS", message: `${roleArn} may not ${request.action} on ${target.arn}.` };
+  return failed("NO_PERMISSIONS", `${roleArn} may not ${request.action} on ${target.arn}.`);
 };
+
+const failed = (code: string, message: string): Refused => ({ kind: "failed", code, message });

@@ -103,6 +103,8 @@ export interface Accounts {
   findPolicies(digest: string): readonly string[] | undefined;
   findAccessKey(accessKeyId: string): AccessKey | undefined;
   accessKeyIds(): readonly string[];
+  /** False while a role that is not found may exist nevertheless. Unset: never. */
+  knowsAllRoles?(): boolean;
 }
 
 /** Accounts that never change. */

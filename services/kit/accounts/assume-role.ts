@@ -83,7 +83,7 @@ export const assumeRoleWithWebIdentity = (
 };
 
 /** The lookups that assuming a role needs. */
-export type RoleDirectory = Pick<Accounts, "findRole" | "canonicalUserId" | "findOrganizationId">;
+export type RoleDirectory = Pick<Accounts, "findRole" | "canonicalUserId" | "findOrganizationId" | "knowsAllRoles">;
 
 type Refusal = "denied" | "not-trusted" | "not-allowed";
 

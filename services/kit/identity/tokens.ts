@@ -32,7 +32,7 @@ export interface Verifier {
 export const tokenLifetimeMs = 5 * 60_000;
 
 /** The longest life of a token; one that claims more is refused. */
-const tokenLifetimeMsMax = 15 * 60_000;
+export const tokenLifetimeMsMax = 15 * 60_000;
 
 /** How far the clock of another machine may be ahead. */
 const clockDifferenceMsMax = 5_000;
@@ -92,8 +92,8 @@ interface VerifierOptions {
   readonly findPolicies?: FindPolicies;
 }
 
-/** Finds a list of identity policies by its digest. */
-type FindPolicies = (digest: string) => readonly string[] | undefined;
+/** Finds a list of identity policies by its digest. What it throws is the refusal of the token, which is not kept. */
+type FindPolicies = (digest: string) => readonly string[] | undefined | Promise<readonly string[] | undefined>;
 
 export const createVerifier = (options: VerifierOptions): Verifier => {
   const { clock } = options;
@@ -111,7 +111,8 @@ export const createVerifier = (options: VerifierOptions): Verifier => {
       requiredClaims: ["iat", "exp"],
     });
     checkLifetime(payload, clock.now());
-    return { caller: fromClaims(payload, key.issuer, options.findPolicies), expiresAtMs: (payload.exp ?? 0) * 1000 };
+    const policies = await policiesOf(payload, options.findPolicies);
+    return { caller: fromClaims(payload, key.issuer, policies), expiresAtMs: (payload.exp ?? 0) * 1000 };
   };
   return {
     verify: async (token) => {
@@ -250,7 +251,7 @@ const toClaims = (caller: Caller): CallerClaims => ({
 });
 
 /** A signed token may come from a version that writes other claims, so their shapes are checked. */
-const fromClaims = (payload: JWTPayload, issuer: string, findPolicies: FindPolicies | undefined): Caller => {
+const fromClaims = (payload: JWTPayload, issuer: string, policies: readonly string[]): Caller => {
   const { sub, account, root, anonymous, preauthorized } = payload;
   const { canonical_user_id: canonicalUserId, access_key_id: accessKeyId, source_ip: sourceIp } = payload;
   const isWellFormed =
@@ -270,7 +271,7 @@ const fromClaims = (payload: JWTPayload, issuer: string, findPolicies: FindPolic
     principalArn: sub,
     isRoot: root,
     isAnonymous: anonymous,
-    policies: policiesOf(payload, findPolicies),
+    policies,
     issuer,
     ...(canonicalUserId === undefined ? {} : { canonicalUserId }),
     ...(preauthorized === undefined ? {} : { isPreauthorized: true }),
@@ -326,11 +327,11 @@ const sessionOf = (payload: JWTPayload): SessionMembers => {
 };
 
 /** Refuses a caller whose policies are not found: with fewer policies it might be denied less. */
-const policiesOf = (payload: JWTPayload, findPolicies: FindPolicies | undefined): readonly string[] => {
+const policiesOf = async (payload: JWTPayload, findPolicies: FindPolicies | undefined): Promise<readonly string[]> => {
   const { policies, policies_digest: digest } = payload;
   if (digest === undefined && isTexts(policies)) return policies;
   if (typeof digest !== "string" || policies !== undefined) throw new UnauthenticatedError("malformed");
-  const found = findPolicies?.(digest);
+  const found = await findPolicies?.(digest);
   if (found === undefined) throw new UnauthenticatedError("unresolved");
   return found;
 };

@@ -6,9 +6,12 @@ import type { DescEnum, DescService } from "@bufbuild/protobuf";
 import { FaultRole } from "../../../gen/quartet/traits/v1/fault_pb.ts";
 import type { Accounts } from "../accounts/accounts.ts";
 import { openAccounts } from "../accounts/accounts-file.ts";
+import type { FollowedAccounts } from "../accounts/followed-accounts.ts";
+import { followAccounts, joinAccounts } from "../accounts/followed-accounts.ts";
 import type { AccessRules } from "../access/decide.ts";
 import type { AskedResource, KnownResource } from "../access/policy-service.ts";
 import { policyService } from "../access/policy-service.ts";
+import { createTransport } from "../client/transport.ts";
 import type { Clock } from "../clock/clock.ts";
 import { systemClock } from "../clock/clock.ts";
 import type { Address, Installation, SettingsOf, SettingsTable } from "../config/config.ts";
@@ -78,7 +81,7 @@ interface Foundation<Config> {
   readonly minter: Minter;
   /** Its TLS as a client of others. */
   readonly tls: ClientTls;
-  /** The declared accounts of the installation, as of now. */
+  /** The accounts of the installation, declared and created at run time, as of now. */
   readonly accounts: Accounts;
   /** The encryption keys of the installation, as of now. */
   readonly keyNames: KeyNames;
@@ -215,9 +218,9 @@ export const runService = async <S extends DescService, App, Shared extends Sett
 ): Promise<void> => {
   const config = processConfig(declared.installation, declared.name, declared.settings);
   const shared = config as unknown as SharedConfig &
-    StorageConfig & { readonly listen: Address; readonly socket: string };
+    StorageConfig & { readonly listen: Address; readonly socket: string; readonly identityAddress: string };
   const log = createLogger({ name: declared.name, level: shared.logLevel });
-  const accounts = processAccounts(declared.installation, declared.name, log);
+  const declaredAccounts = processAccounts(declared.installation, declared.name, log);
   const keyNames = processKeyNames(declared.installation, declared.name, log);
   const tls = processTls(shared, declared.name, log);
   warnIfExposed(shared.listen, tls.server, log);
@@ -229,6 +232,9 @@ export const runService = async <S extends DescService, App, Shared extends Sett
     const metrics = createMetrics({ withProcess: true });
     storeMetrics(metrics, store);
     diskMetrics(metrics, space, join(directory, "leveldb"));
+    const minter = createMinter({ keyPair, clock: systemClock });
+    const followed = followGateway(shared.identityAddress, tls.client, minter, log);
+    const accounts = followed === undefined ? declaredAccounts : joinAccounts(declaredAccounts, followed);
     const foundation = {
       config,
       directory,
@@ -236,7 +242,7 @@ export const runService = async <S extends DescService, App, Shared extends Sett
       clock: systemClock,
       ids: randomIds,
       log,
-      minter: createMinter({ keyPair, clock: systemClock }),
+      minter,
       tls: tls.client,
       accounts,
       keyNames,
@@ -260,7 +266,7 @@ export const runService = async <S extends DescService, App, Shared extends Sett
         { service: declared.service, handlers, errors: declared.errors, app: opened.app },
         ...explanations(declared, opened.app, accounts),
       ],
-      authenticate: authenticateFor(declared, keys, accounts),
+      authenticate: authenticateFor(declared, keys, declaredAccounts, followed),
       log,
       metrics,
       loggingFrontEnds: declared.installation.loggingFrontEnds ?? [],
@@ -275,6 +281,7 @@ export const runService = async <S extends DescService, App, Shared extends Sett
         await server.stop(shared.drainMs);
         await closeAudit(audit);
         await opened.stop?.();
+        await followed?.stop();
         await store.close();
         await space.close();
       },
@@ -346,8 +353,23 @@ const authenticateFor = (
   declared: Pick<ServiceProcess<DescService, never, never, never>, "name" | "issuers">,
   publicKeys: string,
   accounts: Accounts,
+  followed: FollowedAccounts | undefined,
 ): Authenticate => {
-  const findPolicies = (digest: string) => accounts.findPolicies(digest);
+  const findPolicies = (digest: string) => accounts.findPolicies(digest) ?? followed?.findPolicies(digest);
   const verifier = createVerifier({ publicKeys, clock: systemClock, audience: declared.name, findPolicies });
   return bearerAuthenticate(verifier, declared.issuers);
+};
+
+/** Follows what is created at run time; undefined without the address of the gateway that keeps it. */
+const followGateway = (address: string, tls: ClientTls, minter: Minter, log: Logger): FollowedAccounts | undefined => {
+  if (address === "") return undefined;
+  const transport = createTransport({ address, engine: "connect", tls });
+  const followed = followAccounts({ transport, minter, clock: systemClock, log });
+  return {
+    ...followed,
+    stop: async () => {
+      await followed.stop();
+      await transport.close();
+    },
+  };
 };

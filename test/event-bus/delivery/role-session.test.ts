@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { accountsOf } from "../../../services/kit/accounts/accounts.ts";
 import { parseTrustPolicy } from "../../../services/kit/accounts/trust-policy.ts";
@@ -69,12 +69,46 @@ test.each([
   expect(await outcomeOf(trustPolicy, policies)).toBe(outcome);
 });
 
-test("a role that is not declared is not asked", async () => {
-  const { client, app } = await startHarness({ accounts: accountsWith(events, [], "111111111111") });
-  const shop = await openShop(client, { target: { roleArn } });
-  await shop.sell({});
-  await app.jobs.idle();
-  expect(shop.till.received).toHaveLength(1);
+describe("a role that does not exist", () => {
+  test("fails the delivery", async () => {
+    const { client, app, deadLetters } = await startHarness({ accounts: accountsWith(events, [], "111111111111") });
+    const shop = await openShop(client, { target: { roleArn } });
+    await shop.sell({});
+    await app.jobs.idle();
+    expect([shop.till.received.length, (await deadLetters()).map(({ letter }) => letter)]).toMatchObject([
+      0,
+      [{ errorCode: "FAILED_TO_ASSUME_ROLE", errorMessage: `${roleArn} does not exist.` }],
+    ]);
+  });
+
+  test("is not asked where unknown roles are allowed", async () => {
+    const accounts = accountsWith(events, [], "111111111111");
+    const { client, app } = await startHarness({ accounts, allowsUnknownRoles: true });
+    const shop = await openShop(client, { target: { roleArn } });
+    await shop.sell({});
+    await app.jobs.idle();
+    expect(shop.till.received).toHaveLength(1);
+  });
+
+  test("delays the delivery while it is unknown which roles there are", async () => {
+    let current = { ...accountsWith(events, [], "111111111111"), knowsAllRoles: () => false };
+    const { client, app, deadLetters, clock } = await startHarness({
+      accounts: {
+        findRole: (arn: string) => current.findRole(arn),
+        canonicalUserId: (id: string) => current.canonicalUserId(id),
+        findOrganizationId: () => undefined,
+        knowsAllRoles: () => current.knowsAllRoles(),
+      },
+    });
+    const shop = await openShop(client, { target: { roleArn } });
+    await shop.sell({});
+    await app.jobs.idle();
+    expect([shop.till.received.length, await deadLetters()]).toEqual([0, []]);
+    current = { ...accountsWith(events, [allow("*")]), knowsAllRoles: () => true };
+    clock.advance(3_600_000);
+    await app.jobs.idle();
+    expect(shop.till.received).toHaveLength(1);
+  });
 });
 
 test("a change of the role acts on the next delivery", async () => {

@@ -194,7 +194,7 @@ describe("the identity service refuses", () => {
     ["putUserPolicy", { userName: "alice", policyName: "p", policyDocument: long }, "LIMIT_EXCEEDED"],
     [
       "putRolePolicy",
-      { roleName: "reader", policyName: "p", policyDocument: allowing("s3:*", `x${"b".repeat(9_000)}`) },
+      { roleName: "reader", policyName: "p", policyDocument: allowing("s3:*", `x${"b".repeat(10_240)}`) },
       "LIMIT_EXCEEDED",
     ],
     ["getUserPolicy", { userName: "alice", policyName: "constructor" }, "NO_SUCH_ENTITY"],
@@ -229,20 +229,22 @@ describe("the identity service refuses", () => {
     await expect(call("getGroup", { groupName })).rejects.toMatchObject({ facts: { reason: "NO_SUCH_ENTITY" } });
   });
 
-  test("a third key, and policies that would not fit into a call", async () => {
+  test("a third key, and an eleventh attached policy", async () => {
     const { call } = await furnished();
     await call("createAccessKey", { userName: "alice" });
     await expect(call("createAccessKey", { userName: "alice" })).rejects.toMatchObject({
       facts: { reason: "LIMIT_EXCEEDED" },
     });
-    for (const policyName of ["one", "two"]) {
-      const policyDocument = allowing("s3:GetObject", `arn:aws:s3:::${"b".repeat(4_500)}`);
+    const policyDocument = allowing("s3:GetObject", `arn:aws:s3:::${"b".repeat(6_000)}`);
+    const attach = async (policyName: string): Promise<unknown> => {
       await call("createPolicy", { policyName, policyDocument });
-    }
-    await call("attachGroupPolicy", { groupName: "readers", policyArn: `arn:aws:iam::${shop}:policy/one` });
-    await expect(
-      call("attachGroupPolicy", { groupName: "readers", policyArn: `arn:aws:iam::${shop}:policy/two` }),
-    ).rejects.toMatchObject({ facts: { reason: "LIMIT_EXCEEDED" } });
+      return call("attachGroupPolicy", {
+        groupName: "readers",
+        policyArn: `arn:aws:iam::${shop}:policy/${policyName}`,
+      });
+    };
+    for (let index = 1; index <= 10; index += 1) await attach(`large-${index}`);
+    await expect(attach("large-11")).rejects.toMatchObject({ facts: { reason: "LIMIT_EXCEEDED" } });
   });
 });
 

@@ -1,0 +1,113 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+
+import type {
+  DirectoryChangeSchema,
+  GetPoliciesRequest,
+  WatchDirectoryRequest,
+  WatchDirectoryResponseSchema,
+} from "../../gen/quartet/kit/directory/v1/directory_service_pb.ts";
+import { recordDecision } from "../../services/kit/access/decision-recorder.ts";
+import type { Clock } from "../../services/kit/clock/clock.ts";
+import type { CallContext } from "../../services/kit/server/handlers.ts";
+import type { AccountState } from "./domain/account-state.ts";
+import { principalsOf } from "./domain/principals.ts";
+import { ErrorReason, fault } from "./faults.ts";
+import type { Identities } from "./identities.ts";
+import type { PolicyLists } from "./policy-lists.ts";
+import { watchChanges } from "./watched-changes.ts";
+
+/** What the service that other services follow works with. */
+export interface DirectoryApplication {
+  readonly identities: Identities;
+  readonly policyLists: Pick<PolicyLists, "find">;
+  readonly clock: Clock;
+}
+
+type Context = CallContext<DirectoryApplication>;
+type Change = MessageInitShape<typeof DirectoryChangeSchema>;
+
+/** Roles of a message; each has at most its policies and tags, of which messages have room for these many. */
+const changesPerMessageMax = 20;
+
+/**
+ * Sends all accounts and roles and then each change. A change that is made while the beginning is sent may be in both;
+ * made again it changes nothing. Refuses everybody but services, whose calls their own key has authorized:
+ * ACCESS_DENIED.
+ */
+export async function* watchDirectory(
+  _request: WatchDirectoryRequest,
+  context: Context,
+): AsyncGenerator<MessageInitShape<typeof WatchDirectoryResponseSchema>> {
+  const { identities, clock } = context.app;
+  refuseOthers(context);
+  const watched = watchChanges(identities, clock, context.signal);
+  try {
+    for (const accountId of identities.accountIds()) {
+      const state = identities.state(accountId);
+      const all = [
+        ...accountChange(accountId, state),
+        ...[...state.role.keys()].map((name) => roleChange(accountId, state, name)),
+      ];
+      for (const changes of inPieces(all)) yield { changes };
+    }
+    yield { isComplete: true };
+    for await (const batch of watched.batches()) {
+      const changes = batch.flatMap(({ accountId, changes: made }) => {
+        const state = identities.state(accountId);
+        return made.flatMap(({ kind, name }) => {
+          if (kind === "account") return accountChange(accountId, state);
+          return kind === "role" ? [roleChange(accountId, state, name)] : [];
+        });
+      });
+      const pieces = inPieces(changes);
+      for (const piece of pieces.slice(0, -1)) yield { changes: piece };
+      yield { changes: pieces.at(-1) ?? [], isComplete: true };
+    }
+  } finally {
+    watched.stop();
+  }
+}
+
+/** Returns the identity policies with a digest. Refuses everybody but services: ACCESS_DENIED. */
+export const getPolicies = async ({ digest }: GetPoliciesRequest, context: Context) => {
+  refuseOthers(context);
+  const documents = context.app.policyLists.find(digest);
+  return { documents: [...(documents ?? [])], isKnown: documents !== undefined };
+};
+
+const refuseOthers = (context: Context): void => {
+  const { caller, method } = context;
+  if (caller.isPreauthorized === true) return;
+  const refused = { action: `iam:${method.name}`, resource: "*", isAllowed: false, reason: "not-a-service" };
+  recordDecision(context, refused);
+  throw fault(ErrorReason.ACCESS_DENIED, { action: method.name, resource: "*" });
+};
+
+/** The account as it is now, or that it was deleted. Nothing for one in which something was merely created. */
+const accountChange = (accountId: string, state: AccountState): Change[] => {
+  const record = state.account.get(accountId);
+  if (record === undefined) return [{ change: { case: "deletedAccountId", value: accountId } }];
+  const { name, email } = record;
+  return [{ change: { case: "account", value: { id: accountId, name, ...(email === undefined ? {} : { email }) } } }];
+};
+
+/** The role as it is now, or that it was deleted. */
+const roleChange = (accountId: string, state: AccountState, name: string): Change => {
+  const role = principalsOf(accountId, state).findRole(name);
+  const record = state.role.get(name);
+  if (role === undefined || record === undefined)
+    return { change: { case: "deletedRoleArn", value: `arn:aws:iam::${accountId}:role/${name}` } };
+  const { id, trustPolicy } = record;
+  const { policies, tags = {} } = role;
+  return {
+    change: {
+      case: "role",
+      value: { accountId, name: role.name, id, trustPolicy, policies: [...policies], tags: { ...tags } },
+    },
+  };
+};
+
+const inPieces = (changes: readonly Change[]): Change[][] =>
+  Array.from({ length: Math.ceil(changes.length / changesPerMessageMax) }, (_, at) =>
+    changes.slice(at * changesPerMessageMax, (at + 1) * changesPerMessageMax),
+  );

@@ -1,0 +1,171 @@
+import type { Transport } from "@connectrpc/connect";
+import { Code, createClient } from "@connectrpc/connect";
+import { LRUCache } from "lru-cache";
+
+import { FaultRole } from "../../../gen/quartet/traits/v1/fault_pb.ts";
+import type {
+  DirectoryAccount,
+  DirectoryChange,
+  DirectoryRole,
+  WatchDirectoryResponse,
+} from "../../../gen/quartet/kit/directory/v1/directory_service_pb.ts";
+import { DirectoryService } from "../../../gen/quartet/kit/directory/v1/directory_service_pb.ts";
+import { follow } from "../client/follow.ts";
+import type { Clock } from "../clock/clock.ts";
+import { defaultAccountId } from "../identity/access-keys.ts";
+import { rootCaller } from "../identity/caller.ts";
+import { derivedCanonicalUserId } from "../identity/canonical-user-id.ts";
+import { policiesDigest } from "../identity/identity-policies.ts";
+import type { Minter } from "../identity/tokens.ts";
+import type { Logger } from "../log/log.ts";
+import { PolicyError } from "../policy/document.ts";
+import { ProtocolError } from "../wire/protocol-error.ts";
+import type { Account, Accounts, Role } from "./accounts.ts";
+import { parseTrustPolicy } from "./trust-policy.ts";
+
+/** What was created at run time, as the gateway that keeps it shows it to services. */
+export interface FollowedAccounts {
+  /** False while it is unknown what was created: then nothing is found, and what is not found may exist. */
+  isCurrent(): boolean;
+  list(): readonly Account[];
+  findRole(roleArn: string): Role | undefined;
+  /**
+   * The identity policies with this digest; undefined if no principal has or recently had them. Rejects with a
+   * ProtocolError of the role UNAVAILABLE if the gateway does not answer.
+   */
+  findPolicies(digest: string): Promise<readonly string[] | undefined>;
+  stop(): Promise<void>;
+}
+
+export interface FollowAccountsOptions {
+  readonly transport: Transport;
+  readonly minter: Minter;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** The name of the gateway's own service in tokens. */
+const audience = "identity";
+const answerMsMax = 5_000;
+const keptPoliciesBytesMax = 64 * 1024 * 1024;
+
+interface Followed {
+  readonly accounts: Map<string, Account>;
+  /** By the ARN in lower case: names that differ only in their case are of one role. */
+  readonly roles: Map<string, Role>;
+}
+
+/** Follows the accounts and roles that the gateway keeps, and fetches the policies to which tokens refer, each once. */
+export const followAccounts = ({ transport, minter, clock, log }: FollowAccountsOptions): FollowedAccounts => {
+  const client = createClient(DirectoryService, transport);
+  const caller = { ...rootCaller(defaultAccountId), isPreauthorized: true };
+  const headers = async () => ({ authorization: `Bearer ${await minter.mint(caller, audience)}` });
+  let followed: Followed = { accounts: new Map(), roles: new Map() };
+  let listed: readonly Account[] = [];
+
+  const following = follow<WatchDirectoryResponse>({
+    clock,
+    log,
+    what: "accounts and roles of the gateway",
+    open: async (signal) => client.watchDirectory({}, { signal, headers: await headers() }),
+    receiver: () => {
+      const next: Followed = { accounts: new Map(), roles: new Map() };
+      return ({ changes, isComplete }) => {
+        for (const change of changes) apply(next, change, log);
+        if (!isComplete) return false;
+        followed = next;
+        if (changes.length > 0 || listed.length !== next.accounts.size) listed = [...next.accounts.values()];
+        return true;
+      };
+    },
+  });
+
+  const kept = new LRUCache<string, readonly string[]>({
+    maxSize: keptPoliciesBytesMax,
+    sizeCalculation: (policies) => policies.reduce((sum, policy) => sum + policy.length, 1),
+  });
+  const asked = new Map<string, Promise<readonly string[] | undefined>>();
+  const fetchPolicies = async (digest: string): Promise<readonly string[] | undefined> => {
+    const options = { headers: await headers(), timeoutMs: answerMsMax };
+    const { isKnown, documents } = await client.getPolicies({ digest }, options).catch((error: unknown) => {
+      log.error({ err: error }, "the gateway did not answer which policies a token refers to");
+      throw new ProtocolError(Code.Unavailable, "The caller's policies cannot be found now.", FaultRole.UNAVAILABLE);
+    });
+    if (!isKnown || policiesDigest(documents) !== digest) return undefined;
+    kept.set(digest, documents);
+    return documents;
+  };
+
+  return {
+    isCurrent: () => following.isCurrent(),
+    list: () => (following.isCurrent() ? listed : []),
+    findRole: (roleArn) => {
+      const arn = roleArn.replace(/^arn:[a-z0-9-]+:/, "arn:aws:");
+      const role = following.isCurrent() ? followed.roles.get(arn.toLowerCase()) : undefined;
+      return role?.arn === arn ? role : undefined;
+    },
+    findPolicies: (digest) => {
+      const known = kept.get(digest);
+      if (known !== undefined) return Promise.resolve(known);
+      const running = asked.get(digest) ?? fetchPolicies(digest).finally(() => asked.delete(digest));
+      asked.set(digest, running);
+      return running;
+    },
+    stop: () => following.stop(),
+  };
+};
+
+/**
+ * The declared accounts together with those that were created at run time. What is declared hides what was created by
+ * the same number or ARN.
+ */
+export const joinAccounts = (declared: Accounts, followed: FollowedAccounts): Accounts => {
+  let joined: { readonly of: readonly (readonly Account[])[]; readonly list: readonly Account[] } | undefined;
+  return {
+    ...declared,
+    list: () => {
+      const of = [declared.list(), followed.list()];
+      if (joined?.of.every((list, index) => list === of[index]) !== true) {
+        const ids = new Set(of[0]?.map(({ id }) => id));
+        joined = { of, list: [...(of[0] ?? []), ...(of[1] ?? []).filter(({ id }) => !ids.has(id))] };
+      }
+      return joined.list;
+    },
+    findRole: (roleArn) => declared.findRole(roleArn) ?? followed.findRole(roleArn),
+    knowsAllRoles: () => followed.isCurrent(),
+  };
+};
+
+const apply = ({ accounts, roles }: Followed, { change }: DirectoryChange, log: Logger): void => {
+  if (change.case === "account") accounts.set(change.value.id, accountOf(change.value));
+  else if (change.case === "deletedAccountId") accounts.delete(change.value);
+  else if (change.case === "deletedRoleArn") roles.delete(change.value.toLowerCase());
+  else if (change.case === "role") {
+    const role = roleOf(change.value, log);
+    const key = arnOf(change.value).toLowerCase();
+    if (role === undefined) roles.delete(key);
+    else roles.set(key, role);
+  }
+};
+
+const accountOf = ({ id, name, email }: DirectoryAccount): Account => ({
+  id,
+  name,
+  email,
+  canonicalUserId: derivedCanonicalUserId(id),
+});
+
+const arnOf = ({ accountId, name }: DirectoryRole): string => `arn:aws:iam::${accountId}:role/${name}`;
+
+/** Undefined for a role whose trust policy cannot be read, for example one of a later version: nobody may assume it. */
+const roleOf = (role: DirectoryRole, log: Logger): Role | undefined => {
+  const { accountId, name, id, policies, tags } = role;
+  try {
+    const trustPolicy = parseTrustPolicy(role.trustPolicy);
+    return { accountId, name, arn: arnOf(role), id, trustPolicy, policies, tags };
+  } catch (error) {
+    if (!(error instanceof PolicyError)) throw error;
+    log.error({ err: error, role: arnOf(role) }, "the trust policy of a role cannot be read; nobody may assume it");
+    return undefined;
+  }
+};
