@@ -1,14 +1,20 @@
 # Quartet as one image for linux/amd64 and linux/arm64. Without a command it runs the whole system; with
-# `node services/event-bus/main.ts` (or another process's script) one process.
+# `node services/run.cjs event-bus` (or the name of another process) one process.
 FROM node:24-bookworm-slim AS packages
 WORKDIR /quartet
 COPY package.json package-lock.json ./
 # No install script is needed: LevelDB's binding comes built for both platforms.
-RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY gen gen
+COPY services services
+COPY gateway gateway
+# The processes run from bundles; what makes them is not needed later.
+RUN node services/launcher/bundle.ts && npm prune --omit=dev --ignore-scripts --no-audit --no-fund
 
 FROM node:24-bookworm-slim
 WORKDIR /quartet
 COPY --from=packages /quartet/node_modules node_modules
+COPY --from=packages /quartet/dist dist
 COPY package.json ./
 COPY gen gen
 COPY services services
@@ -26,4 +32,4 @@ EXPOSE 8080 8081 8089
 STOPSIGNAL SIGTERM
 HEALTHCHECK --start-period=60s --interval=10s --timeout=5s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:8089/readyz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-CMD ["node", "services/launch.ts"]
+CMD ["node", "services/run.cjs", "launch"]

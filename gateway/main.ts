@@ -12,7 +12,8 @@ import { measuredTransport } from "../services/kit/metrics/measured-transport.ts
 import { createMetrics } from "../services/kit/metrics/metrics.ts";
 import { runProcess } from "../services/kit/process/process.ts";
 import { warnIfExposed } from "../services/kit/process/process-tls.ts";
-import { keysDirectory, processAccounts, processConfig, processTls } from "../services/kit/process/service-process.ts";
+import { keysDirectory } from "../services/kit/process/keys-directory.ts";
+import { processAccounts, processConfig, processTls } from "../services/kit/process/service-process.ts";
 import { addressSetting, serviceNames } from "../services/launcher/processes.ts";
 import { credentialsFile, gatewaySettings, installation, rootKeyVariables } from "../services/launcher/settings.ts";
 import { originSources } from "./cross-origin/origin-sources.ts";

@@ -26,7 +26,8 @@ import { closeAudit, openAudit } from "../../services/kit/process/process-audit.
 import type { ProcessTls } from "../../services/kit/process/process-tls.ts";
 import { warnIfExposed } from "../../services/kit/process/process-tls.ts";
 import type { StorageConfig } from "../../services/kit/process/service-process.ts";
-import { keysDirectory, makeRoomForSocket, openProcessStore } from "../../services/kit/process/service-process.ts";
+import { keysDirectory } from "../../services/kit/process/keys-directory.ts";
+import { makeRoomForSocket, openProcessStore } from "../../services/kit/process/service-process.ts";
 import { guardSpace } from "../../services/kit/process/space-guard.ts";
 import { startServer } from "../../services/kit/server/server.ts";
 import type { ServiceConnection } from "../api-binding.ts";

@@ -1,8 +1,9 @@
-import { Code, ConnectError, createClient } from "@connectrpc/connect";
+import type { IncomingMessage, RequestOptions } from "node:http";
+import { request as requestByHttp } from "node:http";
+import { request as requestByHttps } from "node:https";
 
-import { Health, HealthCheckResponse_ServingStatus as Status } from "../../gen/grpc/health/v1/health_pb.ts";
-import { createTransport } from "../kit/client/transport.ts";
 import type { ClientTls } from "../kit/tls/client-tls.ts";
+import { connectionOptions } from "../kit/tls/client-tls.ts";
 import type { Urls } from "./start-up.ts";
 
 /** How a process is asked for its health. */
@@ -16,19 +17,30 @@ export interface HealthQuestion {
 }
 
 /**
- * Asks the gateway on its admin port, a service over RPC. Resolves with whether the process is serving; rejects when it
- * does not answer.
+ * Asks for the page `/healthz`: the gateway on its admin port, a service where it serves RPCs. Resolves with whether
+ * the process is serving; rejects when it does not answer.
  */
-export const isServing = async ({ urls, tls, limitMs }: HealthQuestion): Promise<boolean> => {
+export const isServing = ({ urls, tls, limitMs }: HealthQuestion): Promise<boolean> => {
   const { admin, rpc, socket } = urls;
-  if (admin !== undefined) return (await fetch(`${admin}/healthz`, { signal: AbortSignal.timeout(limitMs) })).ok;
-  const transport = createTransport({ address: socket ?? rpc ?? "", engine: "connect", tls, timeoutMs: limitMs });
-  try {
-    const { status } = await createClient(Health, transport).check({});
-    return status === Status.SERVING;
-  } finally {
-    await transport.close();
-  }
+  const address = admin ?? socket ?? rpc ?? "";
+  const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+  const answered = (response: IncomingMessage): void => {
+    response.resume();
+    resolve(response.statusCode === 200);
+  };
+  const options = { path: "/healthz", agent: false, signal: AbortSignal.timeout(limitMs) } as const;
+  const request = address.startsWith("https:")
+    ? requestByHttps({ ...options, ...placeOf(address), ...connectionOptions(tls) }, answered)
+    : requestByHttp({ ...options, ...placeOf(address) }, answered);
+  request.once("error", reject);
+  request.end();
+  return promise;
+};
+
+const placeOf = (address: string): RequestOptions => {
+  if (address.startsWith("unix:")) return { socketPath: address.slice("unix:".length) };
+  const { hostname, port } = new URL(address);
+  return { host: hostname.replace(/^\[|\]$/g, ""), port };
 };
 
 /**
@@ -39,22 +51,9 @@ export const showsLife = async (question: HealthQuestion): Promise<void> => {
   try {
     await isServing(question);
   } catch (error) {
-    if (isMiss(error)) throw error;
+    if (!provingNothing.includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
   }
 };
 
-const isMiss = (error: unknown): boolean => {
-  const code = systemCode(error);
-  if (code !== undefined) return !provingNothing.includes(code);
-  return !(error instanceof ConnectError) || error.code === Code.DeadlineExceeded;
-};
-
-/** What the system said, from the error or its causes; undefined where a server answered. */
-const systemCode = (error: unknown): string | undefined => {
-  if (!(error instanceof Error)) return undefined;
-  const { code } = error as NodeJS.ErrnoException;
-  return typeof code === "string" ? code : systemCode(error.cause);
-};
-
 /** Why a connection fails that the process closed, or that could not be opened here. */
-const provingNothing = ["ECONNRESET", "UND_ERR_SOCKET", "EMFILE", "ENFILE"];
+const provingNothing = ["ECONNRESET", "EMFILE", "ENFILE"];

@@ -1,19 +1,19 @@
-import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 
 import type { ConfigSources } from "../kit/config/config.ts";
-import { configFileOf, flagName, formatAddress } from "../kit/config/config.ts";
+import { configFileOf, flagName, formatAddress, loadConfig } from "../kit/config/config.ts";
 import { ensureKeyPair } from "../kit/identity/key-files.ts";
 import type { Logger } from "../kit/log/log.ts";
-import { keysDirectory } from "../kit/process/service-process.ts";
+import { keysDirectory } from "../kit/process/keys-directory.ts";
 import type { ClientTls } from "../kit/tls/client-tls.ts";
-import type { ProcessName, ServiceName } from "./processes.ts";
+import type { ProcessName } from "./processes.ts";
 import { isServing, showsLife } from "./health-probe.ts";
 import type { IdentityPlace } from "./identity-address.ts";
 import { identityArguments, identityPlace } from "./identity-address.ts";
 import { listenAddresses, privateTargetsArguments } from "./private-targets.ts";
 import { processEnvironments } from "./process-environments.ts";
-import { addressSetting, processes, processNames, startOrder } from "./processes.ts";
+import { addressSetting, processes, processNames, serviceNames, startOrder } from "./processes.ts";
+import { installation } from "./settings.ts";
 import type { Urls } from "./start-up.ts";
 import type { Supervised, SupervisionLimits } from "./supervisor.ts";
 import { supervise } from "./supervisor.ts";
@@ -47,25 +47,26 @@ export interface RunningInstallation {
   stop(): Promise<void>;
 }
 
-const root = join(import.meta.dirname, "..", "..");
+/** Runs a process by its name. */
+const runner = join(import.meta.dirname, "..", "run.cjs");
 
 /**
- * Starts all processes, each when its callees are ready, and resolves when all are healthy. Rejects if one fails, after
- * it has stopped the others.
+ * Starts all processes and resolves when all are healthy. They start at the same time where their addresses are known
+ * before, and otherwise each when its callees are ready. Rejects if one fails, after it has stopped the others.
  */
 export const startInstallation = async (options: InstallationOptions): Promise<RunningInstallation> => {
   await Promise.all(processNames.map((name) => ensureKeyPair(keysDirectory(options), name)));
   const running = new Map<ProcessName, Supervised>();
-  const groups = startOrder();
-  // With compiled code in the cache a process that died is ready in half the time.
-  const env = { NODE_COMPILE_CACHE: compileCacheDirectory(options.env), ...options.env };
+  const { env } = options;
   const sources = { argv: options.sharedArguments ?? [], env, directory: process.cwd() };
   const environmentOf = processEnvironments(env, configFileOf(sources));
   const socketPath = socketPathOf(options.dataDir, "gateway");
   const identities = await identityPlace({ socketPath, usesFreePorts: options.usesFreePorts, sources });
+  const order = startOrder();
+  const usesSockets = hasSockets(options.dataDir, sources);
 
   const stop = async (): Promise<void> => {
-    for (const group of groups.toReversed())
+    for (const group of order.toReversed())
       // One second more than the process itself waits, so that only one that hangs is killed.
       await Promise.all(group.map(async (name) => running.get(name)?.stop(options.drainMs + 1_000)));
   };
@@ -73,13 +74,17 @@ export const startInstallation = async (options: InstallationOptions): Promise<R
   const start = async (name: ProcessName): Promise<void> => {
     const supervised = await supervise({
       name,
-      script: join(root, processes[name].script),
+      script: runner,
       argv: (urls) => [
+        name,
         ...(options.sharedArguments ?? []),
         `--data-dir=${options.dataDir}`,
         ...listenArguments(name, options.usesFreePorts, urls, sources),
         ...privateTargetsArguments(name, sources),
-        ...processes[name].calls.flatMap((callee) => addressArguments(callee, urlOf(running, callee))),
+        ...processes[name].calls.flatMap((callee) => [
+          `--${flagName(addressSetting(callee))}`,
+          usesSockets ? `unix:${socketPathOf(options.dataDir, callee)}` : (urlOf(running, callee)["rpc"] ?? ""),
+        ]),
         ...socketArguments(options.dataDir, name),
         ...(name === "gateway" ? identityListenArguments(identities) : identityArguments(name, identities, sources)),
       ],
@@ -89,14 +94,14 @@ export const startInstallation = async (options: InstallationOptions): Promise<R
       limits: options.limits,
     });
     running.set(name, supervised);
+    await awaitHealthy(name, supervised.urls, options.tls);
   };
 
   try {
-    for (const group of groups) {
+    for (const group of usesSockets ? [processNames] : order) {
       const outcomes = await Promise.allSettled(group.map(start));
       const failed = outcomes.find((outcome) => outcome.status === "rejected");
       if (failed !== undefined) throw failed.reason;
-      await Promise.all(group.map((name) => awaitHealthy(name, urlOf(running, name), options.tls)));
     }
   } catch (error) {
     await stop();
@@ -109,13 +114,6 @@ export const startInstallation = async (options: InstallationOptions): Promise<R
     stop,
   };
 };
-
-/**
- * The directory of compiled code: of the user, because it is executed, and outside the data directory, because no
- * backup needs it. Where it cannot be written, code is compiled at each start.
- */
-const compileCacheDirectory = ({ XDG_CACHE_HOME: caches }: NodeJS.ProcessEnv): string =>
-  join(caches || join(homedir(), ".cache"), "quartet", "compile-cache");
 
 const urlOf = (running: ReadonlyMap<ProcessName, Supervised>, name: ProcessName): Urls => running.get(name)?.urls ?? {};
 
@@ -135,14 +133,6 @@ const listenArguments = (
   });
 };
 
-/**
- * Processes of one machine call each other over unix sockets, which cost less than TCP; over TLS only TCP is served.
- */
-const addressArguments = (callee: ServiceName, { socket, rpc }: Urls): string[] => [
-  `--${flagName(addressSetting(callee))}`,
-  socket ?? rpc ?? "",
-];
-
 /** The limit of systems for the path of a socket, without the byte that ends it. */
 const socketPathBytesMax = 103;
 
@@ -152,6 +142,14 @@ const socketPathOf = (dataDir: string, name: ProcessName): string | undefined =>
   const hasRpc = processes[name].listeners["rpc"] !== undefined;
   return hasRpc && Buffer.byteLength(path) <= socketPathBytesMax ? path : undefined;
 };
+
+/**
+ * Whether the processes call each other over unix sockets, which cost less than TCP. Not with TLS, which is served only
+ * over TCP, nor in a data directory whose path is too long for them.
+ */
+const hasSockets = (dataDir: string, sources: ConfigSources): boolean =>
+  loadConfig(installation, "launcher", {}, sources).tlsCertificate === "" &&
+  serviceNames.every((name) => socketPathOf(dataDir, name) !== undefined);
 
 const socketArguments = (dataDir: string, name: ProcessName): string[] => {
   const path = socketPathOf(dataDir, name);

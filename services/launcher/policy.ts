@@ -29,7 +29,7 @@ import { parseJson } from "../kit/json/parse-json.ts";
 import { createLogger } from "../kit/log/log.ts";
 import { spellingOf } from "../kit/policy/spelling.ts";
 import { openProcessTls } from "../kit/process/process-tls.ts";
-import { keysDirectory } from "../kit/process/service-process.ts";
+import { keysDirectory } from "../kit/process/keys-directory.ts";
 import { startFailure } from "../kit/process/start-failure.ts";
 import { ProtocolError } from "../kit/wire/protocol-error.ts";
 import { policyNames } from "./policy-names.ts";

@@ -18,7 +18,7 @@ export interface ProcessDeclaration {
   readonly script: string;
   /** Its listeners by purpose, as its ready message names them. Each service has `rpc`. */
   readonly listeners: Readonly<Record<string, Listener>>;
-  /** The services that it calls. They start before it. */
+  /** The services that it calls. They stop after it. */
   readonly calls: readonly ServiceName[];
   /** It encrypts what it stores: its directory holds master keys. */
   readonly hasMasterKeys: boolean;
@@ -40,7 +40,7 @@ const service = (
 });
 
 /**
- * The processes of an installation: their ports, whom they call, and so the order in which they start. Settings, the
+ * The processes of an installation: their ports, whom they call, and so the order in which they stop. Settings, the
  * launcher, the gateway's connections and the tools derive from this table.
  */
 export const processes: Readonly<Record<ProcessName, ProcessDeclaration>> = {
@@ -65,7 +65,7 @@ export const processes: Readonly<Record<ProcessName, ProcessDeclaration>> = {
 
 export const processNames: readonly ProcessName[] = [...serviceNames, "gateway"];
 
-/** Groups of processes in the order in which they start: each after all that it calls. */
+/** Groups of processes in an order in which each comes after all that it calls; they stop in the reverse order. */
 export const startOrder = (): ReadonlyArray<readonly ProcessName[]> => {
   const groups: Array<readonly ProcessName[]> = [];
   const started = new Set<ProcessName>();

@@ -50,7 +50,7 @@ const steadyMs = 30_000;
 
 /**
  * Settings of the platform: with the default of four threads for files a few slow syncs delay every read. The allocator
- * keeps its own settings, with which it gives memory back after a burst (services/decisions/0069).
+ * keeps its own settings, with which it gives memory back after a burst (services/decisions/0064).
  */
 const platformEnvironment = { UV_THREADPOOL_SIZE: "16" };
 

@@ -4,7 +4,7 @@ import { defaultAccountId } from "../kit/identity/access-keys.ts";
 import { isAccountId, rootCaller } from "../kit/identity/caller.ts";
 import { ensureKeyPair } from "../kit/identity/key-files.ts";
 import { createMinter } from "../kit/identity/tokens.ts";
-import { keysDirectory } from "../kit/process/service-process.ts";
+import { keysDirectory } from "../kit/process/keys-directory.ts";
 import { serviceNames } from "./processes.ts";
 import { runTool } from "./tool.ts";
 

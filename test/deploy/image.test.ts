@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { chmod, copyFile, readdir, readFile } from "node:fs/promises";
+import { appendFile, chmod, copyFile, readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 
@@ -12,6 +12,16 @@ import { temporaryDirectory } from "../support/temporary-directory.ts";
 import { build, readInstructions } from "./dockerfile.ts";
 
 const checkout = join(import.meta.dirname, "..", "..");
+
+/** The names of the packages in a directory. */
+const installedPackages = async (directory: string): Promise<readonly string[]> => {
+  const names = await readdir(directory);
+  const scoped = names.filter((name) => name.startsWith("@"));
+  const inScopes = scoped.map(async (scope) =>
+    (await readdir(join(directory, scope))).map((name) => `${scope}/${name}`),
+  );
+  return [...names, ...(await Promise.all(inScopes)).flat()];
+};
 
 /** A user who owns nothing, where this process may become one. */
 const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : undefined;
@@ -40,11 +50,15 @@ test(
     });
     expect(image.user).toBe("node");
     const installed = join(image.root, image.workingDirectory);
-    const packages = await readdir(join(installed, "node_modules"));
+    const packages = await installedPackages(join(installed, "node_modules"));
     expect(packages).toEqual(expect.arrayContaining(["level", "undici", "zod"]));
-    expect(["node", "typescript", "vitest", "@aws-sdk", "oxlint"].filter((name) => packages.includes(name))).toEqual(
-      [],
-    );
+    expect(
+      ["node", "typescript", "vitest", "@aws-sdk/client-s3", "oxlint", "rolldown"].filter((name) =>
+        packages.includes(name),
+      ),
+    ).toEqual([]);
+    for (const name of processNames)
+      await appendFile(join(installed, "dist", `${name}.mjs`), `process.stdout.write("a bundle of ${name}\\n");\n`);
     // Only the owner of the image's files may change them.
     await promisify(execFile)("chmod", ["-R", "go=u-w", image.root]);
     const node = join(scratch, "node");
@@ -63,6 +77,8 @@ test(
     onTestFinished(() => system.stop());
     const ready = system.lines().filter(({ msg }) => msg === "ready");
     expect(ready.map(({ name }) => name).toSorted()).toEqual([...processNames].toSorted());
+
+    for (const name of processNames) expect(system.output()).toContain(`a bundle of ${name}\n`);
 
     const admin = new URL(String(system.urls("gateway")["admin"]));
     const [, ...check] = image.healthCheck.map((each) => each.replace("127.0.0.1:8089", `127.0.0.1:${admin.port}`));

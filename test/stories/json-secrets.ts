@@ -4,7 +4,7 @@ import { systemClock } from "../../services/kit/clock/clock.ts";
 import { rootCaller } from "../../services/kit/identity/caller.ts";
 import { ensureKeyPair } from "../../services/kit/identity/key-files.ts";
 import { createMinter } from "../../services/kit/identity/tokens.ts";
-import { keysDirectory } from "../../services/kit/process/service-process.ts";
+import { keysDirectory } from "../../services/kit/process/keys-directory.ts";
 import { testKey } from "../gateway/support/signing-client.ts";
 import { createDeliveryRole } from "../support/delivery-role.ts";
 import { eventually } from "../support/eventually.ts";

@@ -24,7 +24,9 @@ export class Circuits {
   readonly #options: CircuitsOptions;
   #openCount = 0;
   readonly #states = new LRUCache<string, CircuitState>({
-    max: destinationsMax,
+    // By size, because by number the cache would reserve the memory of all of them at once.
+    maxSize: destinationsMax,
+    sizeCalculation: () => 1,
     dispose: (state) => {
       if (isOpen(state)) this.#openCount -= 1;
     },

@@ -19,7 +19,11 @@ interface LimitState extends RateState {
  * all that wait. How many requests were sent is in memory only: after a restart a destination may get a burst.
  */
 export class RateLimits {
-  readonly #states = new LRUCache<string, LimitState>({ max: destinationsMax });
+  readonly #states = new LRUCache<string, LimitState>({
+    // By size, because by number the cache would reserve the memory of all of them at once.
+    maxSize: destinationsMax,
+    sizeCalculation: () => 1,
+  });
 
   /** How many deliveries to a target may start now, and when more; undefined: the target has no limit. */
   async roomOf(reader: Reader, targetArn: string, nowMs: number) {

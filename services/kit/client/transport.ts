@@ -2,7 +2,7 @@ import type { ClientTls } from "../tls/client-tls.ts";
 import { tracedTransport } from "../trace/traced-transport.ts";
 import type { ClientLimits, ClosableTransport, EngineOptions } from "./engine.ts";
 import { createConnectEngine } from "./engine-connect.ts";
-import { createGrpcEngine } from "./engine-grpc.ts";
+import { createLazyGrpcEngine } from "./engine-grpc-lazy.ts";
 import { createRepeatingTransport } from "./repeating-transport.ts";
 import type { RetryPolicy } from "./retry.ts";
 import { defaultRetryPolicy } from "./retry.ts";
@@ -48,7 +48,7 @@ export const createTransport = (options: TransportOptions): ClosableTransport =>
   const all = [...(address?.split(",") ?? []), ...addresses].map((each) => each.trim());
   if (all.length === 0) throw new Error("a transport needs an address");
   const limits = { ...defaultClientLimits, ...options.limits };
-  const create = engine === "grpc" ? createGrpcEngine : createEitherEngine;
+  const create = engine === "grpc" ? createLazyGrpcEngine : createEitherEngine;
   const engines = all.map((each) => create({ address: each, tls, token, limits }));
   const policy = { ...defaultRetryPolicy, ...options.retry };
   const transport = createRepeatingTransport(engines, { policy, timeoutMs: options.timeoutMs });
@@ -58,16 +58,13 @@ export const createTransport = (options: TransportOptions): ClosableTransport =>
 /** The Connect engine, and the gRPC engine for calls that only it supports. */
 const createEitherEngine = (options: EngineOptions): ClosableTransport => {
   const connect = createConnectEngine(options);
-  let grpc: ClosableTransport | undefined;
+  const grpc = createLazyGrpcEngine(options);
   return {
     unary: (...call) => connect.unary(...call),
-    stream: (method, ...rest) => {
-      if (method.methodKind !== "bidi_streaming") return connect.stream(method, ...rest);
-      grpc ??= createGrpcEngine(options);
-      return grpc.stream(method, ...rest);
-    },
+    stream: (method, ...rest) =>
+      method.methodKind === "bidi_streaming" ? grpc.stream(method, ...rest) : connect.stream(method, ...rest),
     close: async () => {
-      await Promise.all([connect.close(), grpc?.close()]);
+      await Promise.all([connect.close(), grpc.close()]);
     },
   };
 };

@@ -1,3 +1,5 @@
+import { withSourcePositions } from "./source-positions.ts";
+
 const causesMax = 4;
 
 /**
@@ -13,7 +15,7 @@ const describe = (thrown: unknown, left: number): unknown => {
   return {
     type: thrown.name,
     message: thrown.message,
-    stack: thrown.stack,
+    stack: thrown.stack === undefined ? undefined : withSourcePositions(thrown.stack),
     ...(typeof code === "string" || typeof code === "number" ? { code } : {}),
     ...(cause === undefined || left === 0 ? {} : { cause: describe(cause, left - 1) }),
   };

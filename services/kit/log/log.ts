@@ -1,6 +1,8 @@
+import { createRequire } from "node:module";
+
 import type { DestinationStream, Logger as PinoLogger } from "pino";
 import { pino } from "pino";
-import { prettyFactory } from "pino-pretty";
+import type { prettyFactory as PrettyFactory } from "pino-pretty";
 
 import { currentTrace } from "../trace/current-trace.ts";
 import { describeError } from "./error-description.ts";
@@ -90,6 +92,8 @@ const droppedLine = (dropped: number): string => {
 
 /** Lines for people. Formatted here and not in a thread, which could lag or end by itself. */
 const prettified = (output: LogDestination): DestinationStream => {
+  // Loaded only here: without a terminal no process needs it.
+  const { prettyFactory } = createRequire(import.meta.url)("pino-pretty") as { prettyFactory: typeof PrettyFactory };
   const prettify = prettyFactory({
     ignore: "name,pid,hostname",
     messageFormat: "{name}: {msg}",

@@ -1,4 +1,6 @@
+import { systemClock } from "../clock/clock.ts";
 import type { Logger } from "../log/log.ts";
+import { collectAtRest, collectGarbage, processorMs } from "./rest.ts";
 import { startFailure } from "./start-failure.ts";
 
 /** A started process. */
@@ -92,6 +94,7 @@ export const runProcess = async (log: Logger, start: (control: ProcessControl) =
   process.on("SIGTERM", () => stop("SIGTERM"));
   process.off("disconnect", orphaned);
   process.on("disconnect", () => stop("the launcher ended"));
+  collectAtRest({ clock: systemClock, usedMs: processorMs, collect: collectGarbage });
   log.info(started.urls, "ready");
   report({ ready: true, urls: started.urls });
 };

@@ -44,6 +44,7 @@ import { DiskSpace } from "../store/disk-space.ts";
 import { ensureDataFormat } from "../store/data-format.ts";
 import type { Store } from "../store/store.ts";
 import { openStore } from "../store/store.ts";
+import { keysDirectory } from "./keys-directory.ts";
 import type { ProcessControl } from "./process.ts";
 import type { AuditConfig } from "./process-audit.ts";
 import { closeAudit, openAudit } from "./process-audit.ts";
@@ -202,15 +203,6 @@ const refuseStart = (name: string, error: unknown): never => {
   process.stderr.write(`${name}: ${error.message}\n`);
   process.exit(2);
 };
-
-/** The directory of the key pairs with which the installation's processes authenticate each other. */
-export const keysDirectory = ({
-  dataDir,
-  keysDir = "",
-}: {
-  readonly dataDir: string;
-  readonly keysDir?: string;
-}): string => (keysDir === "" ? join(dataDir, "keys") : keysDir);
 
 /** Runs one service as a process: settings, store, keys, server; stops in the reverse order. */
 export const runService = async <S extends DescService, App, Shared extends SettingsTable, Own extends SettingsTable>(

@@ -9,7 +9,7 @@ import { systemClock } from "../../../services/kit/clock/clock.ts";
 import { rootCaller } from "../../../services/kit/identity/caller.ts";
 import { ensureKeyPair } from "../../../services/kit/identity/key-files.ts";
 import { createMinter } from "../../../services/kit/identity/tokens.ts";
-import { keysDirectory } from "../../../services/kit/process/service-process.ts";
+import { keysDirectory } from "../../../services/kit/process/keys-directory.ts";
 import { readyUrls } from "../../support/ready-urls.ts";
 
 /** A service as a process of its own, as an installation runs it. */

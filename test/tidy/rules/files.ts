@@ -90,7 +90,12 @@ export const fileRules: readonly Rule[] = [
       const scripts =
         (JSON.parse(tree.get("package.json") ?? "{}") as { scripts?: Record<string, string> }).scripts ?? {};
       const started = Object.values(scripts).flatMap((script) => script.match(/[\w./-]+\.ts/g) ?? []);
-      const entries = [...started, ...filesOf(tree, /^test\/.*\.ts$/).map(([path]) => path)];
+      // services/run.cjs runs a program by its name.
+      const named = Object.values(scripts)
+        .flatMap((script) => script.match(/(?<=run\.cjs )[a-z-]+/g) ?? [])
+        .flatMap((name) => [`services/${name}.ts`, `services/${name}/main.ts`, `${name}/main.ts`])
+        .filter((path) => tree.has(path));
+      const entries = [...started, ...named, ...filesOf(tree, /^test\/.*\.ts$/).map(([path]) => path)];
       const reached = new Set<string>();
       const visit = (path: string): void => {
         if (reached.has(path)) return;

@@ -1,0 +1,53 @@
+"use strict";
+
+// Runs one program of the installation: `node services/run.cjs launch --data-dir /srv/quartet`. It runs from its bundle
+// if that was made of the sources as they are now, and from the sources otherwise. In plain JavaScript, because it runs
+// before anything could be translated.
+// oxlint-disable-next-line import/no-unassigned-import -- it ends the process where Node is too old, and has no value.
+require("./launcher/node-version.cjs");
+
+const { createHash } = require("node:crypto");
+const { readFileSync, statSync } = require("node:fs");
+const { enableCompileCache, flushCompileCache } = require("node:module");
+const { homedir } = require("node:os");
+const { join } = require("node:path");
+const { pathToFileURL } = require("node:url");
+
+const root = join(__dirname, "..");
+
+/** The script of a program: the launcher's, the gateway's, or a service's. */
+const sourceOf = (program) => {
+  if (program === "launch") return join(__dirname, "launch.ts");
+  return program === "gateway" ? join(root, "gateway", "main.ts") : join(__dirname, program, "main.ts");
+};
+
+/** Whether a file is as it was when the bundle was made: by its size and time, or by its content. */
+const isUnchanged = ([path, size, modifiedMs, digest]) => {
+  const file = join(root, path);
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (stats === undefined || stats.size !== size) return false;
+  return stats.mtimeMs === modifiedMs || createHash("sha256").update(readFileSync(file)).digest("hex") === digest;
+};
+
+/** The bundle of a program; undefined if there is none or one of its sources has changed since. */
+const findBundle = (program) => {
+  try {
+    const inputs = JSON.parse(readFileSync(join(root, "dist", `${program}.json`), "utf8"));
+    return inputs.every(isUnchanged) ? join(root, "dist", `${program}.mjs`) : undefined;
+  } catch (error) {
+    if (error.code === "ENOENT") return undefined;
+    throw error;
+  }
+};
+
+const [program = ""] = process.argv.splice(2, 1);
+const script = findBundle(program) ?? sourceOf(program);
+process.argv[1] = script;
+// Also for what is stored before a process runs its first line, such as compiled code.
+process.umask(0o077);
+// Compiled code is kept for the user, because it is executed, and outside the data directory, because no backup needs
+// it. Where it cannot be written, code is compiled at each start.
+if (!process.env.NODE_COMPILE_CACHE)
+  enableCompileCache(join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "quartet", "compile-cache"));
+// Kept as soon as the program is ready, for a process that is killed.
+void import(pathToFileURL(script).href).then(() => flushCompileCache());

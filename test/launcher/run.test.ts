@@ -1,0 +1,63 @@
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { copyFile, mkdir, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { expect, test } from "vitest";
+
+import { temporaryDirectory } from "../support/temporary-directory.ts";
+
+const root = join(import.meta.dirname, "..", "..");
+const source = 'console.log("source", ...process.argv.slice(2));\n';
+
+/** A checkout with a program of one source, and with the bundle that was made of it. */
+const checkout = async (): Promise<string> => {
+  const directory = await temporaryDirectory();
+  for (const each of ["services/launcher", "services/event-bus", "dist"])
+    await mkdir(join(directory, each), { recursive: true });
+  for (const each of ["package.json", "services/run.cjs", "services/launcher/node-version.cjs"])
+    await copyFile(join(root, each), join(directory, each));
+  const path = "services/event-bus/main.ts";
+  await writeFile(join(directory, path), source);
+  const { size, mtimeMs } = await stat(join(directory, path));
+  const digest = createHash("sha256").update(source).digest("hex");
+  await writeFile(join(directory, "dist/event-bus.mjs"), source.replace("source", "bundle"));
+  await writeFile(join(directory, "dist/event-bus.json"), JSON.stringify([[path, size, mtimeMs, digest]]));
+  return directory;
+};
+
+const run = (directory: string): string =>
+  execFileSync(process.execPath, [join(directory, "services/run.cjs"), "event-bus", "--flag", "value"], {
+    encoding: "utf8",
+    env: { ...process.env, XDG_CACHE_HOME: join(directory, "caches") },
+  }).trim();
+
+const longAgo = new Date("2001-02-03");
+
+// what was done to the checkout, what runs
+test.each([
+  ["is as the bundle was made", async () => undefined, "bundle"],
+  ["was touched", (path: string) => utimes(join(path, "services/event-bus/main.ts"), longAgo, longAgo), "bundle"],
+  [
+    "has an edited source of the same size",
+    (path: string) => writeFile(join(path, "services/event-bus/main.ts"), source.replace("source", "edited")),
+    "edited",
+  ],
+  [
+    "has a longer source",
+    (path: string) => writeFile(join(path, "services/event-bus/main.ts"), `\n${source}`),
+    "source",
+  ],
+  ["has no bundle", (path: string) => rm(join(path, "dist"), { recursive: true }), "source"],
+  ["has half a bundle", (path: string) => rm(join(path, "dist/event-bus.json")), "source"],
+])("a program whose checkout %s", async (_what, change, ran) => {
+  const directory = await checkout();
+  await change(directory);
+  expect(run(directory)).toBe(`${ran} --flag value`);
+});
+
+test("compiled code is kept for the user, where only the user may read it", async () => {
+  const directory = await checkout();
+  run(directory);
+  expect((await stat(join(directory, "caches/quartet/compile-cache"))).mode & 0o077).toBe(0);
+});
