@@ -3,6 +3,7 @@ import { tracedTransport } from "../trace/traced-transport.ts";
 import type { ClientLimits, ClosableTransport, EngineOptions } from "./engine.ts";
 import { createConnectEngine } from "./engine-connect.ts";
 import { createLazyGrpcEngine } from "./engine-grpc-lazy.ts";
+import { createSharedEngine } from "./engine-shared.ts";
 import { createRepeatingTransport } from "./repeating-transport.ts";
 import type { RetryPolicy } from "./retry.ts";
 import { defaultRetryPolicy } from "./retry.ts";
@@ -18,7 +19,8 @@ export interface TransportOptions {
   /** For `https` addresses. Unset: the well-known authorities are trusted, and no certificate is shown. */
   readonly tls?: ClientTls;
   /**
-   * `connect`: the Connect protocol over HTTP/1.1, the cheapest and fastest between processes of one installation.
+   * `connect`: the Connect protocol over HTTP/1.1, the cheapest and fastest between processes of one installation. Over
+   * a unix socket, small calls share one connection.
    * `grpc`: gRPC over HTTP/2. Calls whose two directions run at the same time need HTTP/2 and use it with either.
    */
   readonly engine: "connect" | "grpc";
@@ -55,9 +57,10 @@ export const createTransport = (options: TransportOptions): ClosableTransport =>
   return { ...tracedTransport(transport), close: () => transport.close() };
 };
 
-/** The Connect engine, and the gRPC engine for calls that only it supports. */
+/** The Connect engine, over a unix socket with a shared connection, and the gRPC engine for calls that need it. */
 const createEitherEngine = (options: EngineOptions): ClosableTransport => {
-  const connect = createConnectEngine(options);
+  const own = createConnectEngine(options);
+  const connect = options.address.startsWith("unix:") ? createSharedEngine(options, own) : own;
   const grpc = createLazyGrpcEngine(options);
   return {
     unary: (...call) => connect.unary(...call),

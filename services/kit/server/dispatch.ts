@@ -75,6 +75,12 @@ export class Dispatcher {
     return path === undefined ? undefined : this.#options.routes.get(path);
   }
 
+  /** Runs a function after so many milliseconds, by the server's clock. Returns what prevents it. */
+  later(ms: number, run: () => void): () => void {
+    const { clock } = this.#options;
+    return clock.schedule(clock.now() + ms, run);
+  }
+
   /** How many calls are running. */
   get callCount(): number {
     return this.#calls.size;

@@ -7,6 +7,7 @@ import { codeToHttpStatus, endStreamToJson, errorToJsonBytes } from "@connectrpc
 import { admissionHeaders } from "../wire/admission.ts";
 import { endStreamFlag, frameParts } from "../wire/frame-parser.ts";
 import { acceptsGzip, decompress, isGzipEncoded } from "../wire/gzip.ts";
+import type { EncodedMessage } from "../wire/message-codec.ts";
 import { settlesAtOnce } from "../wire/settles-at-once.ts";
 import { parseConnectTimeout } from "../wire/timeouts.ts";
 import type { Call } from "./call.ts";
@@ -21,7 +22,8 @@ import { Turn } from "./turn.ts";
 export const unaryContentType = "application/proto";
 export const streamContentType = "application/connect+proto";
 
-const readTimeout = (headers: IncomingHttpHeaders): number | undefined =>
+/** The milliseconds that a caller waits, as its headers say. Throws ProtocolError if they say it unreadably. */
+export const readTimeout = (headers: IncomingHttpHeaders): number | undefined =>
   parseConnectTimeout(headers["connect-timeout-ms"] as string | undefined);
 
 const jsonOptions = {};
@@ -65,19 +67,29 @@ export const serveConnectUnary = async (
     const encoded = route.output.encode(answer);
     const small = acceptsGzip(headers["accept-encoding"]) ? await gzipped(encoded) : undefined;
     if (call.isClosed) return;
-    const lines = unaryHeaders(call, unaryContentType, small?.length ?? encoded.byteLength);
-    if (small !== undefined) lines.push("content-encoding", "gzip");
-    response.writeHead(200, lines);
-    if (small !== undefined) response.end(small);
-    else if (encoded.byteLength <= inlineBytesMax) response.end(latin1(encoded.parts), "latin1");
-    else if (encoded.parts.length === 1) response.end(encoded.parts[0]);
-    else {
-      writeParts(response, encoded.parts);
-      response.end();
-    }
+    sendUnary(call, encoded, small, response);
     dispatcher.close(call);
   } catch (thrown) {
     fail(thrown);
+  }
+};
+
+/** Sends the message of a unary answer, or its compressed form if there is one. */
+export const sendUnary = (
+  call: Call,
+  encoded: EncodedMessage,
+  small: Buffer | undefined,
+  response: ServerResponse,
+): void => {
+  const lines = unaryHeaders(call, unaryContentType, small?.length ?? encoded.byteLength);
+  if (small !== undefined) lines.push("content-encoding", "gzip");
+  response.writeHead(200, lines);
+  if (small !== undefined) response.end(small);
+  else if (encoded.byteLength <= inlineBytesMax) response.end(latin1(encoded.parts), "latin1");
+  else if (encoded.parts.length === 1) response.end(encoded.parts[0]);
+  else {
+    writeParts(response, encoded.parts);
+    response.end();
   }
 };
 
@@ -91,37 +103,7 @@ export const serveConnectStream = async (
   const { headers } = request;
   const call = dispatcher.open(route, headers, readTimeout);
   const isGzipWanted = acceptsGzip(headers["connect-accept-encoding"] as string | undefined);
-  const begin = (length?: number, isAdmission = false): void => {
-    if (response.headersSent) return;
-    const lines = ["content-type", streamContentType, "x-request-id", call.requestId];
-    if (isAdmission) lines.push(admissionHeaders.announced, "1");
-    if (length !== undefined) lines.push("content-length", String(length));
-    if (isGzipWanted) lines.push("connect-content-encoding", "gzip");
-    pushHeaders(lines, call.givenResponseHeader, "");
-    response.writeHead(200, lines);
-  };
-  /** `only`: the one message of the answer, of which nothing was sent yet. */
-  const finish = (error?: ConnectError, only: readonly Uint8Array[] = []): void => {
-    if (call.isClosed) return;
-    if (!response.destroyed) {
-      const end = endOf(call, error);
-      const parts = [...only, ...frameParts(endStreamFlag, [end], end.length)];
-      if (response.headersSent) response.end(parts[0]);
-      else {
-        const bytes = Buffer.concat(parts);
-        begin(bytes.length);
-        if (bytes.length <= joinedBytesMax) response.end(bytes.toString("latin1"), "latin1");
-        else response.end(bytes);
-      }
-      lingerOver(request, dispatcher.limits);
-    }
-    dispatcher.close(call, error);
-  };
-  const fail = (thrown: unknown): void => {
-    if (!call.isClosed) finish(dispatcher.refuse(call, thrown));
-  };
-  call.whenAborted(fail);
-  response.on("close", () => dispatcher.abandon(call));
+  const sending = new StreamedAnswer(dispatcher, call, request, response, isGzipWanted);
   try {
     await dispatcher.admit(call, headers);
     const isGzip = isGzipEncoded(headers["connect-content-encoding"] as string | undefined);
@@ -129,39 +111,122 @@ export const serveConnectStream = async (
     const decoding = { codec: route.input, isGzip, limitBytes };
     const received = messagesOf(bodyFrames(request, limitBytes, call), decoding, call);
     const isAsked = headers[admissionHeaders.asked] !== undefined && route.method.methodKind === "client_streaming";
-    const announce = (): void => {
-      begin(undefined, true);
-      response.flushHeaders();
-    };
-    const answers = dispatcher.stream(call, isAsked ? announcing(received, announce) : received);
+    const announce = (): void => sending.announceAdmission();
+    await sending.send(dispatcher.stream(call, isAsked ? announcing(received, announce) : received));
+  } catch (thrown) {
+    sending.fail(thrown);
+  }
+};
+
+/** The beginning of an answer that was made before it was known where the answer is sent. */
+export interface BegunAnswer {
+  /** The frame of the first message. */
+  readonly parts: readonly Uint8Array[];
+  /** What follows it. */
+  readonly asked: Promise<IteratorResult<Message>>;
+}
+
+/** The answer of a streaming call in the Connect protocol over HTTP/1.1. */
+export class StreamedAnswer {
+  readonly #dispatcher: Dispatcher;
+  readonly #call: Call;
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+  readonly #isGzipWanted: boolean;
+
+  /** From now on the call ends when the connection closes, and is answered when it is given up. */
+  constructor(
+    dispatcher: Dispatcher,
+    call: Call,
+    request: IncomingMessage,
+    response: ServerResponse,
+    isGzipWanted: boolean,
+  ) {
+    this.#dispatcher = dispatcher;
+    this.#call = call;
+    this.#request = request;
+    this.#response = response;
+    this.#isGzipWanted = isGzipWanted;
+    call.whenAborted((reason) => this.fail(reason));
+    response.on("close", () => dispatcher.abandon(call));
+  }
+
+  /** Tells the caller that the call was admitted, so that it sends its body. */
+  announceAdmission(): void {
+    this.#begin(undefined, true);
+    this.#response.flushHeaders();
+  }
+
+  /** Sends the messages and the end. Rejects with what they threw. `begun`: their first was taken already. */
+  async send(answers: AsyncGenerator<Message>, begun?: BegunAnswer): Promise<void> {
+    const call = this.#call;
+    const response = this.#response;
     const turn = new Turn();
     let asked: Promise<IteratorResult<Message>> | undefined;
     try {
+      if (begun !== undefined) {
+        if (call.isClosed) return;
+        asked = begun.asked;
+        this.#begin();
+        if (!writeParts(response, begun.parts)) await drained(response);
+      }
       for (;;) {
         const next = await (asked ?? answers.next());
         asked = undefined;
         if (next.done === true) break;
         if (call.isClosed) return;
-        const parts = await frameOf(route.output.encode(next.value), isGzipWanted);
+        const parts = await frameOf(call.route.output.encode(next.value), this.#isGzipWanted);
         if (call.isClosed) return;
         if (!response.headersSent && bytesOf(parts) <= onlyBytesMax) {
           asked = answers.next();
-          if (await settlesAtOnce(asked, ({ done }) => done === true)) return finish(undefined, parts);
+          if (await settlesAtOnce(asked, ({ done }) => done === true)) return this.#finish(undefined, parts);
           if (call.isClosed) return;
         }
-        begin();
+        this.#begin();
         if (!writeParts(response, parts)) await drained(response);
         if (turn.isOver) await turn.next();
         if (call.isClosed) return;
       }
-      finish();
+      this.#finish();
     } finally {
       void answers.return(undefined).catch(() => {});
     }
-  } catch (thrown) {
-    fail(thrown);
   }
-};
+
+  /** Ends the answer with a refusal. */
+  fail(thrown: unknown): void {
+    if (!this.#call.isClosed) this.#finish(this.#dispatcher.refuse(this.#call, thrown));
+  }
+
+  #begin(length?: number, isAdmission = false): void {
+    const response = this.#response;
+    if (response.headersSent) return;
+    const lines = ["content-type", streamContentType, "x-request-id", this.#call.requestId];
+    if (isAdmission) lines.push(admissionHeaders.announced, "1");
+    if (length !== undefined) lines.push("content-length", String(length));
+    if (this.#isGzipWanted) lines.push("connect-content-encoding", "gzip");
+    pushHeaders(lines, this.#call.givenResponseHeader, "");
+    response.writeHead(200, lines);
+  }
+
+  /** `only`: the one message of the answer, of which nothing was sent yet. */
+  #finish(error?: ConnectError, only: readonly Uint8Array[] = []): void {
+    const response = this.#response;
+    if (this.#call.isClosed) return;
+    if (!response.destroyed) {
+      const parts = [...only, ...streamEnd(this.#call, error)];
+      if (response.headersSent) response.end(parts[0]);
+      else {
+        const bytes = Buffer.concat(parts);
+        this.#begin(bytes.length);
+        if (bytes.length <= joinedBytesMax) response.end(bytes.toString("latin1"), "latin1");
+        else response.end(bytes);
+      }
+      lingerOver(this.#request, this.#dispatcher.limits);
+    }
+    this.#dispatcher.close(this.#call, error);
+  }
+}
 
 /** Announces that the call was admitted when its second message is asked for. */
 const announcing = (requests: AsyncIterator<Message>, announce: () => void): AsyncIterator<Message> => {
@@ -193,16 +258,26 @@ const latin1 = ([only]: readonly Uint8Array[]): string =>
 /** Trailers of a unary answer are headers with a prefix. */
 const unaryHeaders = (call: Call, contentType: string, length: number): string[] => {
   const lines = ["content-type", contentType, "content-length", String(length), "x-request-id", call.requestId];
-  pushHeaders(lines, call.givenResponseHeader, "");
-  pushHeaders(lines, call.givenResponseTrailer, "trailer-");
+  pushGivenHeaders(lines, call);
   return lines;
 };
 
-const pushHeaders = (lines: string[], given: Headers | undefined, prefix: string): void => {
+/** Adds the headers and trailers that the handler of a unary call has set. */
+export const pushGivenHeaders = (lines: string[], call: Call): void => {
+  pushHeaders(lines, call.givenResponseHeader, "");
+  pushHeaders(lines, call.givenResponseTrailer, "trailer-");
+};
+
+/** Adds headers to names and values. */
+export const pushHeaders = (lines: string[], given: Headers | undefined, prefix: string): void => {
   given?.forEach((value, name) => lines.push(prefix + name, value));
 };
 
-const endOf = (call: Call, error: ConnectError | undefined): Uint8Array => {
-  if (error === undefined && call.givenResponseTrailer === undefined) return plainEnd;
-  return Buffer.from(JSON.stringify(endStreamToJson(call.responseTrailer, error, jsonOptions)));
+/** The last frame of a streamed answer: how the call ended. */
+export const streamEnd = (call: Call, error: ConnectError | undefined): readonly Uint8Array[] => {
+  const isPlain = error === undefined && call.givenResponseTrailer === undefined;
+  const end = isPlain
+    ? plainEnd
+    : Buffer.from(JSON.stringify(endStreamToJson(call.responseTrailer, error, jsonOptions)));
+  return frameParts(endStreamFlag, [end], end.length);
 };

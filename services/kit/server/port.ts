@@ -8,6 +8,7 @@ import { createServer as createTlsServer } from "node:tls";
 
 import type { ServerTls } from "../tls/server-tls.ts";
 import { contextOptions, isTrusted } from "../tls/server-tls.ts";
+import { sharedPreface } from "../wire/shared-frames.ts";
 import { ConnectionPlaces, countRequest, peerOf } from "./connection-places.ts";
 import type { Drop } from "./http2-session.ts";
 import { boundControlFrames, closeIdle, watchStreams } from "./http2-session.ts";
@@ -18,6 +19,8 @@ import { waitingConnectionsMax } from "./limits.ts";
 interface PortHandlers {
   http1(request: IncomingMessage, response: ServerResponse): void;
   http2(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rawHeaders: readonly string[]): void;
+  /** Serves a shared connection. */
+  shared(socket: Socket): void;
 }
 
 /** Where a port listens: TCP, or a unix socket by its path. */
@@ -41,8 +44,11 @@ interface Port {
   destroy(): void;
 }
 
-/** The opening of HTTP/2 with prior knowledge. No HTTP/1.1 method begins with its first three letters. */
-const preface = Buffer.from("PRI");
+type ProtocolName = "http1" | "http2" | "shared";
+
+/** The first letters of HTTP/2 with prior knowledge and of a shared connection. No HTTP/1.1 method begins with them. */
+const prefaces = { http2: Buffer.from("PRI"), shared: sharedPreface.subarray(0, 3) } as const;
+const prefaceBytes = 3;
 
 /** Opens a port. Requests are answered by the handlers from the first connection on. */
 export const createPort = (handlers: PortHandlers, limits: ServerLimits, tls?: ServerTls): Port => {
@@ -63,8 +69,11 @@ export const createPort = (handlers: PortHandlers, limits: ServerLimits, tls?: S
   });
   const takeHttp1 = http1.listeners("connection")[0] as (socket: Socket) => void;
   http1.removeAllListeners("connection");
-  const take: Take = (socket, isHttp2) => {
-    if (isHttp2) {
+  const take: Take = (socket, protocol) => {
+    if (protocol === "shared") {
+      handlers.shared(socket);
+      socket.resume();
+    } else if (protocol === "http2") {
       // The session is created before this returns.
       taken = socket;
       http2.emit("connection", socket);
@@ -75,20 +84,31 @@ export const createPort = (handlers: PortHandlers, limits: ServerLimits, tls?: S
       socket.resume();
     }
   };
-  const open = tls === undefined ? openPlain(limits, take) : openSecure(tls, limits, take, places);
-  const accept = (socket: Socket): void => {
+  const open = tls === undefined ? openPlain(limits, take, false) : openSecure(tls, limits, take, places);
+  const note = (socket: Socket): void => {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
     undecided.add(socket);
+  };
+  const accept = (socket: Socket): void => {
+    note(socket);
     open(socket, () => undecided.delete(socket));
   };
+  const openLocal = openPlain(limits, take, true);
+  const acceptLocal = (socket: Socket): void => {
+    note(socket);
+    openLocal(socket, () => undecided.delete(socket));
+  };
+  let isLocal = false;
   http1.on("connection", (socket: Socket) => {
-    if (places.arrive(socket)) accept(socket);
+    if (isLocal) acceptLocal(socket);
+    else if (places.arrive(socket)) accept(socket);
   });
   // Only processes of this installation can connect here, and each bounds its own connections.
-  const unixServer = createSocketServer({ allowHalfOpen: true }, accept);
+  const unixServer = createSocketServer({ allowHalfOpen: true }, acceptLocal);
   return {
     listen: async (address, socketPath) => {
+      isLocal = "path" in address;
       await listening(http1, address);
       if (socketPath !== undefined) await listening(unixServer, { path: socketPath });
     },
@@ -131,17 +151,17 @@ const closing = (server: SocketServer): Promise<void> =>
 const ignore = (): void => {};
 
 /** Hands a connection to the server of its protocol. */
-type Take = (socket: Socket, isHttp2: boolean) => void;
+type Take = (socket: Socket, protocol: ProtocolName) => void;
 
 /** Determines the protocol of a new connection; calls `settled` when it is known or the connection has closed. */
 type Open = (socket: Socket, settled: () => void) => void;
 
 const openPlain =
-  (limits: ServerLimits, take: Take): Open =>
+  (limits: ServerLimits, take: Take, isLocal: boolean): Open =>
   (socket, settled) =>
-    decide(socket, limits.headersTimeoutMs, (isHttp2) => {
+    decide(socket, limits.headersTimeoutMs, isLocal, (protocol) => {
       settled();
-      if (isHttp2 !== undefined) take(socket, isHttp2);
+      if (protocol !== undefined) take(socket, protocol);
     });
 
 /** The handshake determines the protocol: HTTP/2 if the peer offers it, otherwise HTTP/1.1. */
@@ -162,7 +182,7 @@ const openSecure = (tls: ServerTls, limits: ServerLimits, take: Take, places: Co
     if (shaken !== undefined) places.carry(socket, shaken.socket);
     shaken?.done();
     if (clientCertificates === "optional" && !isTrusted(socket)) socket.destroy();
-    else take(socket, socket.alpnProtocol === "h2");
+    else take(socket, socket.alpnProtocol === "h2" ? "http2" : "http1");
   });
   secure.on("tlsClientError", (_error, socket) => socket.destroy());
   return (socket, settled) => {
@@ -183,24 +203,33 @@ const openSecure = (tls: ServerTls, limits: ServerLimits, take: Take, places: Co
 /** How often a draining port closes connections whose last answer was sent. */
 const sweepMs = 20;
 
-/** Calls back with true for HTTP/2, false for HTTP/1.1, and undefined if the peer closed or sent nothing in time. */
-const decide = (socket: Socket, timeoutMs: number, then: (isHttp2: boolean | undefined) => void): void => {
+/**
+ * Calls back with the protocol of a connection; with undefined if the peer closed or sent nothing in time. Only a local
+ * connection can be shared.
+ */
+const decide = (
+  socket: Socket,
+  timeoutMs: number,
+  isLocal: boolean,
+  then: (protocol: ProtocolName | undefined) => void,
+): void => {
   let held: Buffer | undefined;
-  const settle = (isHttp2: boolean | undefined): void => {
+  const settle = (protocol: ProtocolName | undefined): void => {
     clearTimeout(timer);
     socket.off("readable", look);
     socket.off("close", gone);
-    if (held !== undefined && isHttp2 !== undefined) socket.unshift(held);
-    then(isHttp2);
+    if (held !== undefined && protocol !== undefined) socket.unshift(held);
+    then(protocol);
     socket.off("error", ignore);
   };
   const look = (): void => {
     const chunk = socket.read() as Buffer | null;
     if (chunk === null) return;
     held = held === undefined ? chunk : Buffer.concat([held, chunk]);
-    const seen = Math.min(held.length, preface.length);
-    const isPreface = held.compare(preface, 0, seen, 0, seen) === 0;
-    if (!isPreface || seen === preface.length) settle(isPreface);
+    const seen = held.subarray(0, prefaceBytes);
+    const begins = (preface: Buffer): boolean => preface.subarray(0, seen.length).equals(seen);
+    const possible = begins(prefaces.http2) ? "http2" : isLocal && begins(prefaces.shared) ? "shared" : "http1";
+    if (possible === "http1" || seen.length === prefaceBytes) settle(possible);
   };
   const gone = (): void => settle(undefined);
   const timer = setTimeout(() => socket.destroy(), timeoutMs);

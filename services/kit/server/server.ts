@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { setImmediate } from "node:timers/promises";
 import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import { Http2ServerRequest, Http2ServerResponse } from "node:http2";
+import type { Socket } from "node:net";
 
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { Clock } from "../clock/clock.ts";
@@ -13,10 +14,13 @@ import type { Metrics } from "../metrics/metrics.ts";
 import { connectionsFor } from "../process/descriptors.ts";
 import type { ServerTls } from "../tls/server-tls.ts";
 import { Dispatcher, serverStopping } from "./dispatch.ts";
+import { Elsewhere } from "./elsewhere.ts";
 import { createHealth, healthAt } from "./health.ts";
 import { serveConnectStream, serveConnectUnary, streamContentType, unaryContentType } from "./lane-connect.ts";
 import { isGrpcContentType, refuseUnknownGrpc, serveGrpc } from "./lane-grpc.ts";
 import { createRouterLane } from "./lane-router.ts";
+import type { ServedConnection } from "./lane-shared.ts";
+import { serveShared } from "./lane-shared.ts";
 import type { ServerLimits } from "./limits.ts";
 import { defaultServerLimits } from "./limits.ts";
 import type { ListenAddress } from "./port.ts";
@@ -97,6 +101,15 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
   );
   let isStopping = false;
 
+  const elsewhere = new Elsewhere(dispatcher);
+  const sharedConnections = new Set<ServedConnection>();
+  const shared = (socket: Socket): void => {
+    const connection = serveShared(dispatcher, elsewhere, socket);
+    sharedConnections.add(connection);
+    socket.once("close", () => sharedConnections.delete(connection));
+    if (isStopping) connection.leave();
+  };
+
   const http1 = (request: IncomingMessage, response: ServerResponse): void => {
     if (isStopping) response.shouldKeepAlive = false;
     const route = dispatcher.find(request.url);
@@ -106,6 +119,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
       if (type === unaryContentType && isUnary) return void serveConnectUnary(dispatcher, route, request, response);
       if (type === streamContentType && !isUnary) return void serveConnectStream(dispatcher, route, request, response);
     }
+    if (elsewhere.take(request, response)) return;
     const isHealthy = healthAt(request.url, health.isServing);
     if (isHealthy !== undefined) answerHealth(isHealthy, response);
     else if (request.url === "/metrics" && options.metrics) void answerMetrics(options.metrics, response);
@@ -129,7 +143,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
   };
 
   const tls = "path" in options.listen ? undefined : options.tls;
-  const port = createPort({ http1, http2 }, limits, tls);
+  const port = createPort({ http1, http2, shared }, limits, tls);
   if (tls !== undefined && options.socketPath !== undefined) throw new Error("a unix socket is not served by TLS");
   await port.listen(options.listen, options.socketPath);
   const scheme = tls === undefined ? "http" : "https";
@@ -146,6 +160,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
     stop: async (graceMs = graceMsDefault) => {
       isStopping = true;
       health.setServing(false);
+      for (const connection of sharedConnections) connection.leave();
       const closed = port.drain();
       // Watchers of the health receive the change before their calls end.
       await setImmediate();

@@ -8,7 +8,7 @@ import type { RunningServer } from "../../../services/kit/server/server.ts";
 import { eventually } from "../../support/eventually.ts";
 import type { TestApp } from "./test-service.ts";
 import { startTestServer } from "./test-service.ts";
-import { collect, sent, ways } from "./transports.ts";
+import { collect, listenFor, sent, ways } from "./transports.ts";
 
 /** The error that a call ends with. */
 const failureOf = async (call: Promise<unknown>): Promise<ConnectError> => {
@@ -22,14 +22,14 @@ const failureOf = async (call: Promise<unknown>): Promise<ConnectError> => {
 
 const chunk = (size: number) => ({ name: "", body: new Uint8Array(size).fill(1) });
 
-describe.each(ways)("a call by $name", ({ open, bodyBytesMax }) => {
+describe.each(ways)("a call by $name", ({ open, bodyBytesMax, isLocal }) => {
   let server: RunningServer;
   let app: TestApp;
   let client: Client<typeof TestService>;
   let transport: ReturnType<typeof open>;
 
   beforeAll(async () => {
-    ({ server, app } = await startTestServer());
+    ({ server, app } = await startTestServer(listenFor({ isLocal })));
     transport = open(server.url, "alice");
     client = createClient(TestService, transport);
   });
@@ -197,9 +197,9 @@ describe.each(ways)("a call by $name", ({ open, bodyBytesMax }) => {
   });
 });
 
-describe.each(ways.filter((way) => way.isFullDuplex))("a call by $name, both ways at once", ({ open }) => {
+describe.each(ways.filter((way) => way.isFullDuplex))("a call by $name, both ways at once", ({ open, isLocal }) => {
   test("answers each request of a two-way stream before the next is sent", async () => {
-    const { server } = await startTestServer();
+    const { server } = await startTestServer(listenFor({ isLocal }));
     const transport = open(server.url, "alice");
     let answered: (() => void) | undefined;
     const requests = async function* () {

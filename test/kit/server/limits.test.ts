@@ -17,13 +17,14 @@ import { createTransport } from "../../../services/kit/client/transport.ts";
 import type { RunningServer, ServerOptions } from "../../../services/kit/server/server.ts";
 import type { TestApp } from "./test-service.ts";
 import { startTestServer } from "./test-service.ts";
-import { collect, sent, ways } from "./transports.ts";
+import type { Way } from "./transports.ts";
+import { collect, listenFor, sent, ways } from "./transports.ts";
 
 let server: RunningServer;
 let app: TestApp;
 
-const start = async (limits: ServerOptions["limits"] = {}): Promise<void> => {
-  ({ server, app } = await startTestServer({ limits }));
+const start = async (limits: ServerOptions["limits"] = {}, way: Pick<Way, "isLocal"> = {}): Promise<void> => {
+  ({ server, app } = await startTestServer({ limits, ...listenFor(way) }));
 };
 afterEach(() => server.stop(0));
 
@@ -45,31 +46,36 @@ const post = async (
   return { status: answer.statusCode, body };
 };
 
-describe.each(ways.filter(({ name }) => name !== "connect-node Connect JSON by GET"))("a call by $name", ({ open }) => {
-  test("refuses a message over the limit of unary calls", async () => {
-    await start({ unaryMessageBytesMax: 1000, streamMessageBytesMax: 1000 });
-    const transport = open(server.url, "alice");
-    const client = createClient(TestService, transport);
-    const refusal = await client.echo({ body: new Uint8Array(1500) }).catch((error: unknown) => error as ConnectError);
-    expect(refusal).toMatchObject({ code: Code.ResourceExhausted });
-    expect((refusal as ConnectError).findDetails(ErrorInfoSchema)).toMatchObject([
-      { reason: "TOO_LARGE", metadata: { limit_bytes: "1000" } },
-    ]);
-    expect((await client.echo({ body: new Uint8Array(600) })).body.length).toBe(600);
-    await transport.close?.();
-  });
+describe.each(ways.filter(({ name }) => name !== "connect-node Connect JSON by GET"))(
+  "a call by $name",
+  ({ open, isLocal }) => {
+    test("refuses a message over the limit of unary calls", async () => {
+      await start({ unaryMessageBytesMax: 1000, streamMessageBytesMax: 1000 }, { isLocal });
+      const transport = open(server.url, "alice");
+      const client = createClient(TestService, transport);
+      const refusal = await client
+        .echo({ body: new Uint8Array(1500) })
+        .catch((error: unknown) => error as ConnectError);
+      expect(refusal).toMatchObject({ code: Code.ResourceExhausted });
+      expect((refusal as ConnectError).findDetails(ErrorInfoSchema)).toMatchObject([
+        { reason: "TOO_LARGE", metadata: { limit_bytes: "1000" } },
+      ]);
+      expect((await client.echo({ body: new Uint8Array(600) })).body.length).toBe(600);
+      await transport.close?.();
+    });
 
-  test("refuses a message over the limit in a stream", async () => {
-    await start({ unaryMessageBytesMax: 1000, streamMessageBytesMax: 1000 });
-    const transport = open(server.url, "alice");
-    const client = createClient(TestService, transport);
-    const upload = client.upload(sent({ name: "a", body: new Uint8Array(600) }, { body: new Uint8Array(1500) }));
-    const refusal = await upload.catch((error: unknown) => error as ConnectError);
-    expect(refusal).toMatchObject({ code: Code.ResourceExhausted });
-    expect((refusal as ConnectError).findDetails(ErrorInfoSchema)).toMatchObject([{ reason: "TOO_LARGE" }]);
-    await transport.close?.();
-  });
-});
+    test("refuses a message over the limit in a stream", async () => {
+      await start({ unaryMessageBytesMax: 1000, streamMessageBytesMax: 1000 }, { isLocal });
+      const transport = open(server.url, "alice");
+      const client = createClient(TestService, transport);
+      const upload = client.upload(sent({ name: "a", body: new Uint8Array(600) }, { body: new Uint8Array(1500) }));
+      const refusal = await upload.catch((error: unknown) => error as ConnectError);
+      expect(refusal).toMatchObject({ code: Code.ResourceExhausted });
+      expect((refusal as ConnectError).findDetails(ErrorInfoSchema)).toMatchObject([{ reason: "TOO_LARGE" }]);
+      await transport.close?.();
+    });
+  },
+);
 
 describe("before anything of a body is taken", () => {
   test("a declared length over the limit is refused", async () => {
@@ -189,9 +195,9 @@ describe("memory", () => {
   // What sockets, windows and queues on both sides may hold: far less than the 2,048 chunks of the whole body.
   const chunksOnTheWayMax = 200;
 
-  test.each(ways.filter(({ lane }) => lane !== "router"))("stays bounded when $name reads slowly", async ({ open }) => {
-    await start();
-    const transport = open(server.url, "alice");
+  test.each(ways.filter(({ lane }) => lane !== "router"))("stays bounded when $name reads slowly", async (way) => {
+    await start({}, way);
+    const transport = way.open(server.url, "alice");
     const stop = new AbortController();
     const download = createClient(TestService, transport).download({ sizeBytes, chunkBytes }, { signal: stop.signal });
     const iterator = download[Symbol.asyncIterator]();
@@ -214,8 +220,8 @@ describe("memory", () => {
 
   test.each(ways.filter(({ lane }) => lane !== "router"))(
     "stays bounded when a handler takes slowly from $name",
-    async ({ open }) => {
-      await start();
+    async (way) => {
+      await start({}, way);
       let letGo = (): void => {};
       app.uploadGate = new Promise((resolve) => {
         letGo = resolve;
@@ -223,9 +229,12 @@ describe("memory", () => {
       let made = 0;
       const chunks = async function* () {
         yield { name: "slow" };
-        for (; made < 400; made += 1) yield { name: "", body: new Uint8Array(chunkBytes) };
+        while (made < 400) {
+          made += 1;
+          yield { name: "", body: new Uint8Array(chunkBytes) };
+        }
       };
-      const transport = open(server.url, "alice");
+      const transport = way.open(server.url, "alice");
       const uploading = createClient(TestService, transport).upload(chunks());
       let seen = -1;
       await expect

@@ -29,13 +29,14 @@ import {
   setting,
 } from "./raw-http2.ts";
 import { startTestServer } from "./test-service.ts";
-import { ways } from "./transports.ts";
+import type { Way } from "./transports.ts";
+import { listenFor, ways } from "./transports.ts";
 
 let server: RunningServer;
 /** Code of each call that ended, in order. */
 let codes: unknown[] = [];
 
-const start = async (limits: Partial<ServerLimits>): Promise<void> => {
+const start = async (limits: Partial<ServerLimits>, way: Pick<Way, "isLocal"> = {}): Promise<void> => {
   codes = [];
   const sink = new Writable({
     write: (chunk: Buffer, _encoding, done) => {
@@ -43,7 +44,7 @@ const start = async (limits: Partial<ServerLimits>): Promise<void> => {
       done();
     },
   });
-  ({ server } = await startTestServer({ limits, log: pino({ level: "info" }, sink) }));
+  ({ server } = await startTestServer({ limits, log: pino({ level: "info" }, sink), ...listenFor(way) }));
 };
 afterEach(async () => {
   vi.useRealTimers();
@@ -135,9 +136,9 @@ describe("a request whose message does not arrive in time is refused", () => {
 
 test.each(ways.filter(({ isFullDuplex }) => isFullDuplex))(
   "a two-way stream may be silent for longer: $name",
-  async ({ open }) => {
-    await start({ messageTimeoutMs: 100 });
-    const transport = open(server.url, "alice");
+  async (way) => {
+    await start({ messageTimeoutMs: 100 }, way);
+    const transport = way.open(server.url, "alice");
     const texts = async function* () {
       yield { text: "a" };
       await delay(400);

@@ -1,11 +1,18 @@
+import { randomUUID } from "node:crypto";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
 import type { Interceptor, Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 
+import type { ServerOptions } from "../../../services/kit/server/server.ts";
 import { createTransport } from "../../../services/kit/client/transport.ts";
 
 /** A way to reach the test server: through which lane, by whose client. */
 export interface Way {
   readonly name: string;
+  /** Whether its server listens at a unix socket. */
+  readonly isLocal?: boolean;
   readonly lane: "connect" | "grpc" | "router";
   /** True where both directions of a call can run at the same time. */
   readonly isFullDuplex: boolean;
@@ -25,6 +32,14 @@ const callingAs = (caller: string): Interceptor[] => [
 export const ways: readonly Way[] = [
   {
     name: "our Connect engine",
+    lane: "connect",
+    isFullDuplex: true,
+    bodyBytesMax: 2 * 1024 * 1024,
+    open: (address, caller) => createTransport({ address, engine: "connect", token: async () => caller }),
+  },
+  {
+    name: "our Connect engine over a unix socket",
+    isLocal: true,
     lane: "connect",
     isFullDuplex: true,
     bodyBytesMax: 2 * 1024 * 1024,
@@ -97,6 +112,11 @@ export const ways: readonly Way[] = [
     open: (baseUrl, caller) => createGrpcWebTransport({ baseUrl, httpVersion: "2", interceptors: callingAs(caller) }),
   },
 ];
+
+/** Where the test server of a way listens. */
+export const listenFor = ({ isLocal }: Pick<Way, "isLocal">): Pick<ServerOptions, "listen"> => ({
+  listen: isLocal === true ? { path: join(tmpdir(), `${randomUUID()}.sock`) } : { host: "127.0.0.1", port: 0 },
+});
 
 /** The messages of an answer, all of them. */
 export const collect = async <T>(messages: AsyncIterable<T>): Promise<T[]> => {

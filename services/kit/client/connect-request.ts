@@ -1,0 +1,58 @@
+import type { DescMessage, DescMethod, MessageShape } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+
+import { messageCodec } from "../wire/message-codec.ts";
+import { deadlineHeader } from "../wire/timeouts.ts";
+import type { HeadersInput } from "./answers.ts";
+import type { EngineOptions } from "./engine.ts";
+
+const paths = new WeakMap<DescMethod, string>();
+
+/** `/package.Service/Method`. */
+export const methodPath = (method: DescMethod): string => {
+  let path = paths.get(method);
+  if (path === undefined) {
+    path = `/${method.parent.typeName}/${method.name}`;
+    paths.set(method, path);
+  }
+  return path;
+};
+
+/** The names and values of a call's headers: its deadline, the caller's own ones, and the token if they have none. */
+export const callHeaderLines = async (
+  { token }: Pick<EngineOptions, "token">,
+  timeoutMs: number | undefined,
+  given: HeadersInput | undefined,
+): Promise<string[]> => {
+  const lines: string[] = [];
+  if (timeoutMs !== undefined) {
+    const leftMs = Math.max(0, Math.ceil(timeoutMs));
+    lines.push("connect-timeout-ms", String(leftMs), deadlineHeader, String(Date.now() + leftMs));
+  }
+  let isAuthorized = false;
+  for (const [name, value] of headerEntries(given)) {
+    const key = name.toLowerCase();
+    lines.push(key, value);
+    isAuthorized ||= key === "authorization";
+  }
+  if (token !== undefined && !isAuthorized) lines.push("authorization", `Bearer ${await token()}`);
+  return lines;
+};
+
+/**
+ * Names and values. A record is read directly, because creating Headers costs more than the rest of a call's headers.
+ */
+const headerEntries = (given: HeadersInput | undefined): Iterable<readonly [string, string]> => {
+  if (given === undefined) return [];
+  const isRecord = !(given instanceof Headers) && !(Symbol.iterator in given);
+  return isRecord ? Object.entries(given as Record<string, string>) : new Headers(given);
+};
+
+/** The message of an answer. Throws ConnectError if the bytes are not one. */
+export const decodeAnswer = <D extends DescMessage>(desc: D, bytes: Uint8Array): MessageShape<D> => {
+  try {
+    return messageCodec(desc).decode(bytes);
+  } catch (error) {
+    throw new ConnectError("the answer is not a valid message", Code.Internal, undefined, undefined, error);
+  }
+};

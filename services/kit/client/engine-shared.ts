@@ -1,0 +1,125 @@
+import type { DescMessage, DescMethodStreaming, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import type { StreamResponse, Transport } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
+
+import { endStreamFlag, FrameParser } from "../wire/frame-parser.ts";
+import type { Frame } from "../wire/frame-parser.ts";
+import { messageCodec } from "../wire/message-codec.ts";
+import { sharedBytesMax } from "../wire/shared-frames.ts";
+import type { AnswerHeaders, HeadersInput } from "./answers.ts";
+import { streamAnswer, UnaryAnswer } from "./answers.ts";
+import { answerError, answerHeaders, protocolFailure, streamEnd } from "./connect-answer.ts";
+import { callHeaderLines, decodeAnswer, methodPath } from "./connect-request.ts";
+import type { ConnectEngine } from "./engine-connect.ts";
+import type { ClosableTransport, EngineOptions } from "./engine.ts";
+import { wholeFrames } from "./request-frames.ts";
+import type { SharedAnswer } from "./shared-connection.ts";
+import { SharedConnection } from "./shared-connection.ts";
+import { WholeRequests } from "./whole-requests.ts";
+
+/**
+ * Calls with a small, known request over one connection to a unix socket, on which they run at the same time. All
+ * others, and large answers, use connections of their own through the other engine, which is closed with this one.
+ */
+export const createSharedEngine = (options: EngineOptions, other: ConnectEngine): ClosableTransport => {
+  const { limits, address } = options;
+  let connection: SharedConnection | undefined;
+  const open = (): SharedConnection => {
+    if (connection?.isOpen !== true)
+      connection = new SharedConnection({
+        path: address.slice("unix:".length),
+        connectTimeoutMs: limits.connectTimeoutMs,
+        frameBytesMax: limits.messageBytesMax,
+      });
+    return connection;
+  };
+  const send = async (
+    path: string,
+    body: readonly Uint8Array[],
+    signal: AbortSignal | undefined,
+    timeoutMs: number | undefined,
+    header: HeadersInput | undefined,
+  ): Promise<SharedAnswer> => {
+    const lines = await callHeaderLines(options, timeoutMs, header);
+    return open().call(path, lines, body, signal, timeoutMs);
+  };
+
+  const unary: Transport["unary"] = async (method, signal, timeoutMs, header, input, values) => {
+    const encoded = messageCodec(method.input).encode(input);
+    if (encoded.byteLength > sharedBytesMax) return other.unary(method, signal, timeoutMs, header, input, values);
+    const answer = await send(methodPath(method), encoded.parts, signal, timeoutMs, header);
+    if (answer.elsewhere !== undefined) return other.fetchUnary(method, answer.elsewhere, signal, timeoutMs);
+    const { status, headers, body } = answer;
+    if (status !== 200) throw answerError(status, headers, body);
+    return new UnaryAnswer(method, decodeAnswer(method.output, body), () => answerHeaders(headers));
+  };
+
+  const stream: Transport["stream"] = async (method, signal, timeoutMs, header, input, values) => {
+    const whole = await wholeRequests(method, input);
+    const frames = whole && wholeFrames(method, whole.messages);
+    const bytes = frames?.reduce((sum, part) => sum + part.length, 0) ?? 0;
+    if (frames === undefined || bytes > sharedBytesMax)
+      return other.stream(method, signal, timeoutMs, header, whole ?? input, values);
+    const answer = await send(methodPath(method), frames, signal, timeoutMs, header);
+    if (answer.elsewhere !== undefined) return other.fetchStream(method, answer.elsewhere, signal, timeoutMs);
+    return wholeStream(method, answer, limits.messageBytesMax);
+  };
+
+  return {
+    unary,
+    stream,
+    close: async () => {
+      connection?.close();
+      await other.close();
+    },
+  };
+};
+
+/** The requests of a call if they are known before it begins. */
+const wholeRequests = async <I extends DescMessage, O extends DescMessage>(
+  method: DescMethodStreaming<I, O>,
+  input: AsyncIterable<MessageInitShape<I>>,
+): Promise<WholeRequests<MessageInitShape<I>> | undefined> => {
+  if (input instanceof WholeRequests) return input as WholeRequests<MessageInitShape<I>>;
+  if (method.methodKind !== "server_streaming") return undefined;
+  try {
+    return new WholeRequests(await Array.fromAsync(input));
+  } catch (error) {
+    throw ConnectError.from(error);
+  }
+};
+
+/** An answer whose frames are all there. */
+const wholeStream = <I extends DescMessage, O extends DescMessage>(
+  method: DescMethodStreaming<I, O>,
+  { status, headers, body }: SharedAnswer,
+  limitBytes: number,
+): StreamResponse<I, O> => {
+  if (status !== 200) throw answerError(status, headers, body);
+  let known: AnswerHeaders | undefined;
+  const readHeaders = (): AnswerHeaders => (known ??= answerHeaders(headers));
+  const frames: Frame[] = [];
+  try {
+    new FrameParser(limitBytes).push(body, frames);
+  } catch (error) {
+    throw protocolFailure(error);
+  }
+  return streamAnswer(method, readHeaders, readMessages(method, frames, readHeaders));
+};
+
+async function* readMessages<I extends DescMessage, O extends DescMessage>(
+  method: DescMethodStreaming<I, O>,
+  frames: readonly Frame[],
+  readHeaders: () => AnswerHeaders,
+): AsyncGenerator<MessageShape<O>> {
+  for (const { flags, body } of frames) {
+    if (flags === endStreamFlag) {
+      const { metadata, error } = streamEnd(body);
+      metadata?.forEach((value, name) => readHeaders().trailer.append(name, value));
+      if (error !== undefined) throw error;
+      return;
+    }
+    yield decodeAnswer(method.output, body);
+  }
+  throw new ConnectError("the answer ended without its end", Code.Internal);
+}

@@ -1,0 +1,231 @@
+import type { Socket } from "node:net";
+
+import type { Message } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
+
+import type { Frame } from "../wire/frame-parser.ts";
+import { FrameParser, frameParts, tooLarge } from "../wire/frame-parser.ts";
+import { GatheredWrites } from "../wire/gathered-writes.ts";
+import { malformed } from "../wire/protocol-error.ts";
+import { settlesAtOnce } from "../wire/settles-at-once.ts";
+import type { SharedFrame } from "../wire/shared-frames.ts";
+import {
+  decodeSharedFrame,
+  elsewherePath,
+  encodeSharedFrame,
+  frameKinds,
+  sharedBytesMax,
+  sharedPreface,
+} from "../wire/shared-frames.ts";
+import type { Call } from "./call.ts";
+import type { Dispatcher } from "./dispatch.ts";
+import type { Elsewhere, SendElsewhere } from "./elsewhere.ts";
+import { pushGivenHeaders, pushHeaders, readTimeout, sendUnary, StreamedAnswer, streamEnd } from "./lane-connect.ts";
+import { decodeMessage } from "./request-body.ts";
+import type { Route } from "./route.ts";
+
+/** A shared connection that is served. */
+export interface ServedConnection {
+  /** Asks the caller to make no further calls on it, and to end it after those that run. */
+  leave(): void;
+}
+
+/** More than the body of a call and the headers that are accepted with it. */
+const frameBytesMax = 2 * sharedBytesMax;
+
+/** Serves the calls of a shared connection, which run at the same time. Anything but its frames ends it. */
+export const serveShared = (dispatcher: Dispatcher, elsewhere: Elsewhere, socket: Socket): ServedConnection => {
+  const output = new GatheredWrites(socket);
+  const parser = new FrameParser(frameBytesMax);
+  const calls = new Map<number, Call>();
+  let prefaceLeft = sharedPreface.length;
+
+  const receive = (frame: SharedFrame): void => {
+    const running = calls.get(frame.call);
+    if (frame.kind === frameKinds.cancel) {
+      if (running !== undefined) dispatcher.abandon(running);
+      return;
+    }
+    if (frame.kind !== frameKinds.call || running !== undefined) throw new Error("a frame that no caller sends");
+    const route = dispatcher.find(frame.first);
+    if (route === undefined) {
+      const unknown = new ConnectError(`${frame.first} is not offered`, Code.Unimplemented);
+      output.write(refusalFrame(frame.call, unknown, []));
+      return;
+    }
+    const call = dispatcher.open(route, frame.headers, readTimeout);
+    calls.set(frame.call, call);
+    const answering = new SharedAnswering({ dispatcher, elsewhere, output, call, number: frame.call });
+    void answering.serve(frame).finally(() => calls.delete(frame.call));
+  };
+  const take = (chunk: Buffer): void => {
+    const skipped = Math.min(prefaceLeft, chunk.length);
+    const expected = sharedPreface.subarray(sharedPreface.length - prefaceLeft).subarray(0, skipped);
+    try {
+      if (!expected.equals(chunk.subarray(0, skipped))) throw new Error("another preface");
+      prefaceLeft -= skipped;
+      const frames: Frame[] = [];
+      parser.push(chunk.subarray(skipped), frames);
+      for (const frame of frames) receive(decodeSharedFrame(frame));
+    } catch {
+      socket.destroy();
+    }
+    // A caller that reads no answers makes no further calls.
+    if (socket.writableNeedDrain) socket.pause();
+  };
+  socket.on("data", take);
+  socket.on("drain", () => socket.resume());
+  socket.on("end", () => {
+    output.flush();
+    socket.end();
+  });
+  socket.on("error", () => {});
+  socket.on("close", () => {
+    for (const call of calls.values()) dispatcher.abandon(call);
+  });
+  socket.setTimeout(dispatcher.limits.stallTimeoutMs, () => {
+    if (socket.writableLength > 0) socket.destroy();
+  });
+  return { leave: () => output.write(encodeSharedFrame(frameKinds.leave, 0, "", [], [])) };
+};
+
+interface AnsweringParts {
+  readonly dispatcher: Dispatcher;
+  readonly elsewhere: Elsewhere;
+  readonly output: GatheredWrites;
+  readonly call: Call;
+  readonly number: number;
+}
+
+/** Answers one call. */
+class SharedAnswering {
+  readonly #parts: AnsweringParts;
+  readonly #call: Call;
+  readonly #dispatcher: Dispatcher;
+  #isElsewhere = false;
+
+  constructor(parts: AnsweringParts) {
+    this.#parts = parts;
+    this.#call = parts.call;
+    this.#dispatcher = parts.dispatcher;
+    this.#call.whenAborted((reason) => this.#fail(reason));
+  }
+
+  async serve({ headers, body }: SharedFrame): Promise<void> {
+    const { route } = this.#call;
+    try {
+      await this.#dispatcher.admit(this.#call, headers);
+      if (route.method.methodKind === "unary") await this.#unary(route, body);
+      else await this.#stream(route, body);
+    } catch (thrown) {
+      this.#fail(thrown);
+    }
+  }
+
+  async #unary(route: Route, body: Buffer): Promise<void> {
+    const call = this.#call;
+    const limitBytes = this.#dispatcher.limits.unaryMessageBytesMax;
+    if (body.length > limitBytes) throw tooLarge(limitBytes);
+    const encoded = route.output.encode(await this.#dispatcher.unary(call, decodeMessage(route.input, body)));
+    if (call.isClosed) return;
+    if (encoded.byteLength > sharedBytesMax) {
+      const send: SendElsewhere = (_request, response) => {
+        sendUnary(call, encoded, undefined, response);
+        this.#dispatcher.close(call);
+      };
+      return this.#sendElsewhere(send, () => {});
+    }
+    const lines = ["x-request-id", call.requestId];
+    pushGivenHeaders(lines, call);
+    this.#answer(lines, encoded.parts);
+  }
+
+  async #stream(route: Route, body: Buffer): Promise<void> {
+    const call = this.#call;
+    const answers = this.#dispatcher.stream(call, requestsOf(route, body, this.#dispatcher));
+    let isTaken = false;
+    try {
+      const first = await answers.next();
+      if (call.isClosed) return;
+      if (first.done === true) return this.#answerStream([]);
+      const { parts, byteLength } = route.output.encode(first.value);
+      const frame = frameParts(0, parts, byteLength);
+      const asked = answers.next();
+      const isOnly = byteLength <= sharedBytesMax && (await settlesAtOnce(asked, ({ done }) => done === true));
+      if (call.isClosed) return;
+      if (isOnly) return this.#answerStream(frame);
+      isTaken = true;
+      asked.catch(() => {});
+      const send: SendElsewhere = (request, response) => {
+        const sending = new StreamedAnswer(this.#dispatcher, call, request, response, false);
+        void sending.send(answers, { parts: frame, asked }).catch((thrown: unknown) => sending.fail(thrown));
+      };
+      this.#sendElsewhere(send, () => void answers.return(undefined).catch(() => {}));
+    } finally {
+      if (!isTaken) void answers.return(undefined).catch(() => {});
+    }
+  }
+
+  #answerStream(only: readonly Uint8Array[]): void {
+    const lines = ["x-request-id", this.#call.requestId];
+    pushHeaders(lines, this.#call.givenResponseHeader, "");
+    this.#answer(lines, [...only, ...streamEnd(this.#call, undefined)]);
+  }
+
+  #answer(lines: readonly string[], body: readonly Uint8Array[]): void {
+    const { output, number } = this.#parts;
+    output.write(encodeSharedFrame(frameKinds.answer, number, "200", lines, body));
+    this.#dispatcher.close(this.#call);
+  }
+
+  #sendElsewhere(send: SendElsewhere, drop: () => void): void {
+    const { elsewhere, output, number } = this.#parts;
+    this.#isElsewhere = true;
+    const path = elsewherePath + elsewhere.keep(this.#call, send, drop);
+    output.write(encodeSharedFrame(frameKinds.elsewhere, number, path, [], []));
+  }
+
+  /** Refuses the call, unless its answer was sent or is sent elsewhere. */
+  #fail(thrown: unknown): void {
+    const { output, number } = this.#parts;
+    if (this.#call.isClosed || this.#isElsewhere) return;
+    const error = this.#dispatcher.refuse(this.#call, thrown);
+    const lines = ["x-request-id", this.#call.requestId];
+    if (this.#call.route.method.methodKind === "unary") {
+      pushGivenHeaders(lines, this.#call);
+      output.write(refusalFrame(number, error, lines));
+    } else {
+      pushHeaders(lines, this.#call.givenResponseHeader, "");
+      output.write(encodeSharedFrame(frameKinds.answer, number, "200", lines, streamEnd(this.#call, error)));
+    }
+    this.#dispatcher.close(this.#call, error);
+  }
+}
+
+/** The refusal of a unary call, as in the Connect protocol. */
+const refusalFrame = (number: number, error: ConnectError, given: readonly string[]): Buffer => {
+  const lines = [...given, "content-type", "application/json"];
+  pushHeaders(lines, error.metadata, "");
+  const status = String(codeToHttpStatus(error.code));
+  return encodeSharedFrame(frameKinds.answer, number, status, lines, [errorToJsonBytes(error, {})]);
+};
+
+/** The messages of a request whose frames are all there. */
+const requestsOf = (route: Route, body: Buffer, { limits }: Dispatcher): AsyncIterator<Message> => {
+  const frames: Frame[] = [];
+  const parser = new FrameParser(limits.streamMessageBytesMax);
+  let next = 0;
+  return {
+    next: async () => {
+      if (next === 0) parser.push(body, frames);
+      const frame = frames[next];
+      next += 1;
+      if (frame === undefined && parser.isWithinFrame) throw malformed("The stream ends within a message.");
+      if (frame === undefined) return { done: true, value: undefined };
+      if (frame.flags !== 0) throw malformed(`A frame of the request has unknown flags ${frame.flags}.`);
+      return { done: false, value: decodeMessage(route.input, frame.body) };
+    },
+    return: () => Promise.resolve({ done: true, value: undefined }),
+  };
+};

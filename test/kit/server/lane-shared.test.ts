@@ -1,0 +1,188 @@
+/** What is particular to shared connections; what all lanes have in common is in `lanes.test.ts`. */
+import { once } from "node:events";
+import { createServer, request } from "node:http";
+import { connect } from "node:net";
+import type { Socket } from "node:net";
+import { join } from "node:path";
+
+import { Code, createClient } from "@connectrpc/connect";
+import { describe, expect, onTestFinished, test } from "vitest";
+
+import { TestService } from "../../../gen/quartet/test/v1/test_service_pb.ts";
+import { createTransport } from "../../../services/kit/client/transport.ts";
+import type { ServerOptions } from "../../../services/kit/server/server.ts";
+import type { Frame } from "../../../services/kit/wire/frame-parser.ts";
+import { FrameParser } from "../../../services/kit/wire/frame-parser.ts";
+import type { SharedFrame } from "../../../services/kit/wire/shared-frames.ts";
+import {
+  decodeSharedFrame,
+  encodeSharedFrame,
+  frameKinds,
+  sharedPreface,
+} from "../../../services/kit/wire/shared-frames.ts";
+import { eventually } from "../../support/eventually.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { temporaryDirectory } from "../../support/temporary-directory.ts";
+import { startTestServer } from "./test-service.ts";
+import { collect } from "./transports.ts";
+
+const start = async (options: Partial<ServerOptions> = {}) => {
+  const path = join(await temporaryDirectory(), "shared.sock");
+  const { server, app } = await startTestServer({ listen: { path }, ...options });
+  onTestFinished(() => server.stop(0));
+  const transport = createTransport({
+    address: `unix:${path}`,
+    engine: "connect",
+    token: async () => "alice",
+    retry: { attemptsMax: 1 },
+  });
+  onTestFinished(() => transport.close());
+  return { server, app, path, client: createClient(TestService, transport) };
+};
+
+/** A connection of its own, and the frames that arrive on it. */
+const connected = async (path: string): Promise<{ socket: Socket; frames: SharedFrame[] }> => {
+  const socket = connect({ path });
+  onTestFinished(() => void socket.destroy());
+  const frames: SharedFrame[] = [];
+  const parser = new FrameParser(1_000_000);
+  socket.on("data", (chunk: Buffer) => {
+    const received: Frame[] = [];
+    parser.push(chunk, received);
+    frames.push(...received.map(decodeSharedFrame));
+  });
+  socket.on("error", () => {});
+  await once(socket, "connect");
+  socket.write(sharedPreface);
+  return { socket, frames };
+};
+
+const path = (method: string): string => `/quartet.test.v1.TestService/${method}`;
+const authorized = ["authorization", "Bearer alice"];
+const callFrame = (number: number, method: string, body: Uint8Array = Buffer.alloc(0)): Buffer =>
+  encodeSharedFrame(frameKinds.call, number, path(method), authorized, [body]);
+
+/** Asks for an answer over HTTP/1.1; its status and its body. */
+const fetched = async (socketPath: string, answerPath: string): Promise<[number | undefined, string]> => {
+  const asking = request({ socketPath, path: answerPath, method: "POST" });
+  asking.end();
+  const [answer] = (await once(asking, "response")) as [AsyncIterable<Buffer> & { statusCode?: number }];
+  return [answer.statusCode, Buffer.concat(await Array.fromAsync(answer)).toString("hex")];
+};
+
+describe("calls on one connection", () => {
+  test("run at the same time, and each gets its own answer", async () => {
+    const { client, app } = await start();
+    const stop = new AbortController();
+    const waiting = client.wait({}, { signal: stop.signal });
+    const echoed = Promise.all(Array.from({ length: 200 }, (_none, number) => client.echo({ text: `${number}` })));
+    expect((await echoed).map(({ text }) => text)).toEqual(Array.from({ length: 200 }, (_none, number) => `${number}`));
+    expect(app.aborted).toEqual([]);
+    stop.abort();
+    await expect(waiting).rejects.toMatchObject({ code: Code.Canceled });
+    await eventually(() => app.aborted.includes("wait"), "the handler's signal is aborted");
+  });
+
+  test("are given up when the connection closes", async () => {
+    const { app, path: socketPath } = await start();
+    const { socket } = await connected(socketPath);
+    socket.write(callFrame(1, "Wait"));
+    await eventually(() => app.begun.includes("wait"), "the call runs");
+    expect(app.aborted).toEqual([]);
+    socket.destroy();
+    await eventually(() => app.aborted.includes("wait"), "the handler's signal is aborted");
+  });
+
+  test("fail as unavailable when the server goes away", async () => {
+    const socketPath = join(await temporaryDirectory(), "gone.sock");
+    const leaving = createServer().listen(socketPath);
+    await once(leaving, "listening");
+    leaving.removeAllListeners("connection").on("connection", (socket: Socket) => socket.destroy());
+    onTestFinished(() => void leaving.close());
+    const transport = createTransport({ address: `unix:${socketPath}`, engine: "connect", retry: { attemptsMax: 1 } });
+    onTestFinished(() => transport.close());
+    const client = createClient(TestService, transport);
+    await expect(client.echo({})).rejects.toMatchObject({ code: Code.Unavailable });
+    await expect(collect(client.count({ last: 1 }))).rejects.toMatchObject({ code: Code.Unavailable });
+  });
+
+  test("end before the connection when the server stops", async () => {
+    const { server, client, app } = await start();
+    const stop = new AbortController();
+    const waiting = client.wait({}, { signal: stop.signal }).catch(({ code }: { code: Code }) => code);
+    await eventually(() => app.begun.includes("wait"), "the call runs");
+    const stopped = server.stop(10_000);
+    stop.abort();
+    expect(await waiting).toBe(Code.Canceled);
+    await stopped;
+    await expect(client.echo({})).rejects.toMatchObject({ code: Code.Unavailable });
+  });
+
+  test("of an unknown method are refused alone", async () => {
+    const { path: socketPath } = await start();
+    const { socket, frames } = await connected(socketPath);
+    socket.write(Buffer.concat([callFrame(1, "Nothing"), callFrame(2, "Echo")]));
+    await eventually(() => frames.length === 2, "both are answered");
+    expect(frames.map(({ call, first, kind }) => [call, first, kind])).toEqual([
+      [1, "501", frameKinds.answer],
+      [2, "200", frameKinds.answer],
+    ]);
+  });
+});
+
+describe("a connection is closed", () => {
+  test.each([
+    // what it sends
+    ["another preface", Buffer.from("SHARED/2\n")],
+    ["a frame over the limit", Buffer.concat([sharedPreface, Buffer.from("0100100000", "hex")])],
+    ["a frame without a head", Buffer.concat([sharedPreface, Buffer.from("010000000100", "hex")])],
+    ["a frame of servers", Buffer.concat([sharedPreface, encodeSharedFrame(frameKinds.answer, 1, "200", [], [])])],
+    ["a number twice", Buffer.concat([sharedPreface, callFrame(1, "Wait"), callFrame(1, "Wait")])],
+  ])("that sends %s", async (_what, bytes) => {
+    const { path: socketPath } = await start();
+    const socket = connect({ path: socketPath });
+    socket.on("error", () => {});
+    socket.write(bytes);
+    socket.resume();
+    await once(socket, "close");
+    expect(socket.destroyed).toBe(true);
+  });
+
+  test("over TCP, where no connection is shared", async () => {
+    const { server } = await startTestServer();
+    onTestFinished(() => server.stop(0));
+    const socket = connect({ host: "127.0.0.1", port: server.port });
+    onTestFinished(() => void socket.destroy());
+    socket.write(sharedPreface);
+    const [answer] = (await once(socket, "data")) as [Buffer];
+    expect(answer.toString("latin1", 0, 12)).toBe("HTTP/1.1 400");
+  });
+});
+
+describe("a large answer", () => {
+  /** Two frames of messages: `sizeBytes` is 1,000,000. */
+  const download = Buffer.from("000000000408c0843d", "hex");
+
+  test("is sent once, to a request that names it", async () => {
+    const { path: socketPath } = await start();
+    const { socket, frames } = await connected(socketPath);
+    socket.write(callFrame(1, "Download", download));
+    await eventually(() => frames.length === 1, "the server answers");
+    const { kind, first } = frames[0]!;
+    expect([kind, first.replace(/[0-9a-f-]{36}$/, "")]).toEqual([frameKinds.elsewhere, "/shared-answers/"]);
+    const [status, body] = await fetched(socketPath, first);
+    expect([status, body.length > 2_000_000, body.endsWith("02000000027b7d")]).toEqual([200, true, true]);
+    expect(await fetched(socketPath, first)).toEqual([404, ""]);
+  });
+
+  test("that nobody asks for is given up", async () => {
+    const clock = new FakeClock();
+    const { path: socketPath, app } = await start({ clock });
+    const { socket, frames } = await connected(socketPath);
+    socket.write(callFrame(1, "Download", download));
+    await eventually(() => frames.length === 1, "the server answers");
+    expect(app.made).toBe(1);
+    clock.advance(10_000);
+    expect(await fetched(socketPath, frames[0]!.first)).toEqual([404, ""]);
+  });
+});
