@@ -172,6 +172,13 @@ export const objectStorageSettings = {
     ["allow", "block"],
     "Whether buckets may be public; block: all four switches against public access are on in every bucket.",
   ),
+  lifecycleSecondsPerDay: integer(
+    86_400,
+    "Seconds of a day of lifecycle rules and restores; fewer than 86400 are for trying rules out.",
+    1,
+    86_400,
+  ),
+  restoreSeconds: integer(60, "Seconds after which an archived object that is restored can be read.", 0, 604_800),
   scrubDays: integer(14, "Days after which all stored data is checked again.", 1, 3_650),
   scrubMebibytesPerSecond: integer(16, "How much that check reads, in MiB a second.", 1, 100_000),
 };

@@ -14,6 +14,7 @@ import type { EventOutbox } from "./events/event-outbox.ts";
 import type { Limits } from "./limits.ts";
 import type { LockClock } from "./store/lock-clock.ts";
 import type { Sequences } from "./store/sequence.ts";
+import type { Restores } from "./work/restore-steps.ts";
 
 /** The dependencies of this service's operations. */
 export interface Application {
@@ -38,6 +39,11 @@ export interface Application {
   readonly region: string;
   /** The partition of the ARNs in answers. */
   readonly partition: string;
+  /** How long a day of lifecycle rules and restores lasts, in milliseconds. */
+  readonly lifecycleDayMs: number;
+  /** How long restoring an archived version takes, in milliseconds. */
+  readonly restoreDelayMs: number;
+  readonly restores: Restores;
   readonly limits: Limits;
 }
 

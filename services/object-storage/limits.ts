@@ -30,6 +30,9 @@ export const revisionDigits = 32;
 /** All stored data is checked every 14 days, at 16 MiB a second. */
 export const defaultScrub = { intervalMs: 14 * 24 * hourMs, bytesPerSecond: 16 * mebibyte };
 
+/** A day of lifecycle rules has 24 hours, and restoring takes a minute. */
+export const defaultLifecycle = { dayMs: 24 * hourMs, restoreDelayMs: minuteMs };
+
 /** Every other limit that a request's own constraints do not hold, each with its unit. */
 export const limits = {
   /** Bytes of a key in UTF-8. */
@@ -53,6 +56,17 @@ export const limits = {
   corsRuleIdLengthMax: 255,
   /** Bytes of all CORS rules of a bucket, which bounds the answers to browsers. */
   corsBytesMax: 64 * kibibyte,
+  lifecycleRulesMax: 1000,
+  /** UTF-16 code units. */
+  lifecycleRuleIdLengthMax: 255,
+  /** Newer versions that a lifecycle rule keeps at most. */
+  newerNoncurrentVersionsMax: 100,
+  /** Versions and uploads that the lifecycle rules look at in a second. */
+  lifecycleEntriesPerSecond: 5000,
+  /** Time between two rounds of the lifecycle rules, as a part of a day: an hour of a day of 24. */
+  lifecycleRoundsPerDay: 24,
+  /** The shortest time between two rounds, in milliseconds, for days that are short. */
+  lifecycleIntervalMsMin: 1000,
   partNumberMax: 10_000,
   /** Objects that one batch deletion names. */
   batchDeleteObjectsMax: 1000,

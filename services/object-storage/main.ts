@@ -19,6 +19,8 @@ await runService({
   open: ({ config, ...foundation }) =>
     openObjectStorage({
       ...foundation,
+      lifecycleDayMs: config.lifecycleSecondsPerDay * 1000,
+      restoreDelayMs: config.restoreSeconds * 1000,
       elapsedMs: () => performance.now(),
       region: config.region,
       emit: config.emit,

@@ -31,13 +31,16 @@ import type { ObjectOwnership } from "./domain/ownership.ts";
 import { deliverEvent, eventDeliveryPolicy } from "./events/event-delivery.ts";
 import { createEventOutbox, objectEventJob } from "./events/event-outbox.ts";
 import type { Limits } from "./limits.ts";
-import { defaultLimits, defaultScrub, limits } from "./limits.ts";
+import { defaultLifecycle, defaultLimits, defaultScrub, limits } from "./limits.ts";
 import { jobs as jobTables, pageTokenKeys } from "./store/layout.ts";
 import { openLockClock } from "./store/lock-clock.ts";
 import { openSequences } from "./store/sequence.ts";
 import type { BlobSweepOptions } from "./work/blob-sweep.ts";
 import { sweepBlobs } from "./work/blob-sweep.ts";
 import { expireFinishedUploads } from "./work/finished-upload-expiry.ts";
+import type { Lifecycle } from "./work/lifecycle.ts";
+import { createLifecycle, lifecycleMetrics } from "./work/lifecycle.ts";
+import { createRestores, doRestoreStep, restoreStepJob } from "./work/restore-steps.ts";
 import type { ScrubOptions } from "./work/scrub.ts";
 import { openScrub, scrubMetrics } from "./work/scrub.ts";
 
@@ -65,6 +68,10 @@ export interface ObjectStorageOptions {
   readonly objectOwnership?: ObjectOwnership;
   /** Counts the calls to the event bus. Unset: they are not counted. */
   readonly metrics?: Metrics;
+  /** How long a day of lifecycle rules and restores lasts, in milliseconds. Unset: 24 hours. */
+  readonly lifecycleDayMs?: number;
+  /** How long restoring an archived version takes, in milliseconds. Unset: a minute. */
+  readonly restoreDelayMs?: number;
   /** Milliseconds by a counter that nobody can set. Unset: the clock. */
   readonly elapsedMs?: () => number;
   /** How often all stored data is checked, and how fast. Unset: every 14 days, 16 MiB a second. */
@@ -78,6 +85,8 @@ export interface OpenObjectStorage {
   readonly jobs: Jobs;
   /** The options of its blob sweep, for sweeping out of turn. */
   readonly sweep: BlobSweepOptions;
+  /** The work of the lifecycle rules, for applying them out of turn. */
+  readonly lifecycle: Lifecycle;
   /** The options of its check of all stored data, for checking out of turn. */
   readonly scrub: ScrubOptions;
   /** Ends deliveries and periodic work. The store stays open. */
@@ -100,9 +109,13 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
     clock,
     ids,
     log,
-    handlers: { [objectEventJob]: deliverEvent({ eventBus, minter, dialect: options.emit }) },
-    policy: { [objectEventJob]: eventDeliveryPolicy },
+    handlers: {
+      [objectEventJob]: deliverEvent({ eventBus, minter, dialect: options.emit }),
+      [restoreStepJob]: doRestoreStep({ clock, events: () => events }),
+    },
+    policy: { [objectEventJob]: eventDeliveryPolicy, [restoreStepJob]: eventDeliveryPolicy },
   });
+  const events = createEventOutbox(jobs);
   const tokens = createPageTokens({
     key: await pageTokenKey(store, pageTokenKeys),
     clock,
@@ -110,10 +123,26 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
   });
   const sequences = await openSequences(store, clock);
   const lockClock = await openLockClock({ store, clock, elapsedMs: options.elapsedMs ?? (() => clock.now()) });
+  const lifecycleDayMs = options.lifecycleDayMs ?? defaultLifecycle.dayMs;
+  const lifecycle = createLifecycle({
+    store,
+    clock,
+    log,
+    app: { clock, ids, sequences, events, lockClock },
+    dayMs: lifecycleDayMs,
+    entriesPerSecond: limits.lifecycleEntriesPerSecond,
+  });
   const sweep = { store, blobs, pins, clock, log };
   const scrub = { ...sweep, ...(options.scrub ?? defaultScrub) };
   const scrubbing = await openScrub(scrub);
   if (metrics !== undefined) scrubMetrics(metrics, scrubbing);
+  if (metrics !== undefined) lifecycleMetrics(metrics, lifecycle);
+  const stopLifecycle = runPeriodically({
+    clock,
+    log,
+    intervalMs: Math.max(limits.lifecycleIntervalMsMin, lifecycleDayMs / limits.lifecycleRoundsPerDay),
+    tasks: { applyLifecycleRules: (signal) => lifecycle.run(signal) },
+  });
   // A round takes long, and must not keep the sweep waiting.
   const stopScrubbing = runPeriodically({
     clock,
@@ -140,7 +169,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
       lockClock,
       ids,
       content: new ContentStore({ blobs, pins, ids, inlineBytesMax: limits.inlineBytesMax }),
-      events: createEventOutbox(jobs),
+      events,
       sequences,
       pages: createPages({
         tokens,
@@ -154,13 +183,18 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
       newBucketOwnership: options.objectOwnership ?? "BucketOwnerEnforced",
       region: options.region,
       partition: partitionOf(options.emit),
+      lifecycleDayMs,
+      restoreDelayMs: options.restoreDelayMs ?? defaultLifecycle.restoreDelayMs,
+      restores: createRestores(jobs),
       limits: { ...defaultLimits, ...options.limits },
     },
+    lifecycle,
     jobs,
     sweep,
     scrub,
     async stop() {
       await stopScrubbing();
+      await stopLifecycle();
       await stopPeriodicWork();
       await jobs.stop();
       await transport.close();

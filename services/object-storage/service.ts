@@ -9,6 +9,13 @@ import { getBucketAcl, getObjectAcl, putBucketAcl, putObjectAcl } from "./operat
 import { deleteObjects } from "./operations/batch-delete.ts";
 import { bucketConfigurations } from "./operations/bucket-configuration.ts";
 import {
+  deleteBucketLifecycle,
+  getBucketLifecycle,
+  getBucketLifecycleConfiguration,
+  putBucketLifecycle,
+  putBucketLifecycleConfiguration,
+} from "./operations/bucket-lifecycle.ts";
+import {
   deleteBucketPolicy,
   getBucketPolicy,
   getBucketPolicyStatus,
@@ -48,6 +55,7 @@ import { getObject, headObject } from "./operations/object-read.ts";
 import { deleteObjectTagging, getObjectTagging, putObjectTagging } from "./operations/object-tagging.ts";
 import { deleteObject, putObject } from "./operations/object-write.ts";
 import { uploadPart, uploadPartCopy } from "./operations/part.ts";
+import { restoreObject } from "./operations/restore.ts";
 
 /** Operations that are known and not offered. */
 const notOffered = pending(
@@ -70,15 +78,12 @@ const notOffered = pending(
   "deleteBucketMetricsConfiguration",
   "listBucketMetricsConfigurations",
   "putBucketEncryption",
-  "putBucketLifecycleConfiguration",
-  "putBucketLifecycle",
   "putBucketLogging",
   "getBucketNotification",
   "putBucketNotification",
   "putBucketReplication",
   "putBucketWebsite",
   "getObjectTorrent",
-  "restoreObject",
   "selectObjectContent",
   "writeGetObjectResponse",
 );
@@ -134,6 +139,12 @@ export const handlers: Handlers<typeof ObjectStorageService, Application> = guar
     getBucketRequestPayment,
     getBucketVersioning,
     putBucketVersioning,
+    putBucketLifecycleConfiguration,
+    getBucketLifecycleConfiguration,
+    putBucketLifecycle,
+    getBucketLifecycle,
+    deleteBucketLifecycle,
+    restoreObject,
     putObjectLockConfiguration,
     getObjectLockConfiguration,
     putObjectRetention,

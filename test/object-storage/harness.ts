@@ -43,6 +43,8 @@ export interface HarnessOptions {
   readonly clock?: Clock;
   /** Unset: the clock. */
   readonly elapsedMs?: () => number;
+  readonly lifecycleDayMs?: number;
+  readonly restoreDelayMs?: number;
   readonly directory?: string;
   readonly eventBusAddress?: string;
   readonly region?: string;
@@ -81,6 +83,8 @@ export const startHarness = async (options: HarnessOptions = {}): Promise<Harnes
         emit: "amz",
         eventBusAddress: options.eventBusAddress ?? "http://127.0.0.1:1",
         ...(limits && { limits }),
+        ...(options.lifecycleDayMs && { lifecycleDayMs: options.lifecycleDayMs }),
+        ...(options.restoreDelayMs && { restoreDelayMs: options.restoreDelayMs }),
         ...(options.elapsedMs && { elapsedMs: options.elapsedMs }),
         ...(options.objectOwnership && { objectOwnership: options.objectOwnership }),
         ...(options.publicBuckets && { publicBuckets: options.publicBuckets }),

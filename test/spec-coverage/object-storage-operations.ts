@@ -15,7 +15,7 @@ operations.delete_bucket_cors | Removes a bucket's CORS rules. | operations/buck
 operations.delete_bucket_encryption | Takes the default encryption away. | pending
 operations.delete_bucket_intelligent_tiering_configuration | Removes a bucket's intelligent tiering configuration. | pending
 operations.delete_bucket_inventory_configuration | Removes a bucket's inventory configuration. | pending
-operations.delete_bucket_lifecycle | Deletes all lifecycle rules; no object expires by them afterwards. | pending
+operations.delete_bucket_lifecycle | Deletes all lifecycle rules; no object expires by them afterwards. | operations/bucket-lifecycle.test.ts > lifecycle rules > are read back as they were put, each with an id, and are gone after their deletion
 operations.delete_bucket_metrics_configuration | Deletes a configuration of request metrics. | pending
 operations.delete_bucket_ownership_controls | Removes a bucket's ownership controls. | operations/bucket-rules.test.ts > ownership controls > are those of the installation until they are put, and are gone after their deletion
 operations.delete_bucket_policy | Removes a bucket's policy. | operations/bucket-policy.test.ts > putBucketPolicy > stores the text as it is, decides on the next call, and repeating it changes nothing
@@ -33,8 +33,8 @@ operations.get_bucket_cors | Tells a bucket's CORS rules. | operations/bucket-co
 operations.get_bucket_encryption | Tells a bucket's encryption. | pending
 operations.get_bucket_intelligent_tiering_configuration | Tells a bucket's intelligent tiering configuration. | pending
 operations.get_bucket_inventory_configuration | Tells a bucket's inventory configuration. | pending
-operations.get_bucket_lifecycle | Tells a bucket's lifecycle. | pending
-operations.get_bucket_lifecycle_configuration | Tells a bucket's lifecycle configuration. | pending
+operations.get_bucket_lifecycle | Tells a bucket's lifecycle. | operations/bucket-lifecycle.test.ts > lifecycle rules > are put and read in the older document as far as it can express them
+operations.get_bucket_lifecycle_configuration | Tells a bucket's lifecycle configuration. | operations/bucket-lifecycle.test.ts > lifecycle rules > are read back as they were put, each with an id, and are gone after their deletion
 operations.get_bucket_location | Tells a bucket's region. | operations/bucket.test.ts > createBucket > outside the first region asks for the region by name and tells it
 operations.get_bucket_logging | Tells a bucket's logging. | pending
 operations.get_bucket_metrics_configuration | Tells a bucket's metrics configuration. | pending
@@ -75,8 +75,8 @@ operations.put_bucket_cors | Sets a bucket's CORS rules. | operations/bucket-con
 operations.put_bucket_encryption | Sets a bucket's encryption. | pending
 operations.put_bucket_intelligent_tiering_configuration | Sets a bucket's intelligent tiering configuration. | pending
 operations.put_bucket_inventory_configuration | Sets a bucket's inventory configuration. | pending
-operations.put_bucket_lifecycle | Sets a bucket's lifecycle. | pending
-operations.put_bucket_lifecycle_configuration | Sets a bucket's lifecycle configuration. | pending
+operations.put_bucket_lifecycle | Sets a bucket's lifecycle. | operations/bucket-lifecycle.test.ts > lifecycle rules > are put and read in the older document as far as it can express them
+operations.put_bucket_lifecycle_configuration | Sets a bucket's lifecycle configuration. | operations/bucket-lifecycle.test.ts > lifecycle rules > are read back as they were put, each with an id, and are gone after their deletion
 operations.put_bucket_logging | Sets a bucket's logging. | pending
 operations.put_bucket_metrics_configuration | Sets a bucket's metrics configuration. | pending
 operations.put_bucket_notification | Sets a bucket's notification. | pending
@@ -95,7 +95,7 @@ operations.put_object_lock_configuration | Sets a bucket's object lock. | operat
 operations.put_object_retention | Sets an object's retention. | operations/object-lock.test.ts > a retention > %o changes after %i days to %o with %o: %s
 operations.put_object_tagging | Sets an object's tagging. | operations/object-tagging.test.ts > putObjectTagging > replaces the tags and nothing else
 operations.put_public_access_block | Sets how public access to a bucket is blocked. | operations/bucket-rules.test.ts > a public access block > is read back as it was put, and is gone after its deletion
-operations.restore_object | Brings an archived object back for a time. | pending
+operations.restore_object | Brings an archived object back for a time. | operations/restore.test.ts > restoreObject > makes an object readable after the delay, for its days and to the next midnight
 operations.select_object_content | Answers what a query finds in an object. | pending
 operations.upload_part | Stores a part. | operations/part.test.ts > uploadPart > refuses in this order and replaces the part of its number
 operations.upload_part_copy | Makes a part of an object's range. | operations/part.test.ts > uploadPartCopy > makes parts of ranges of an object without storing their bytes again

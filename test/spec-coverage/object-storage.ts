@@ -43,11 +43,11 @@ states.aborted | After an abort no part can be sent. | operations/multipart-uplo
 states.aborted.storage | An abort frees the storage of the parts. | operations/multipart-upload.test.ts > abortMultipartUpload > frees the parts and refuses everything afterwards
 states.aborted.running | A part that was being sent during the abort leaves nothing behind once aborted again. | pending
 states.aborted.verified | Listing the parts shows that none is left. | operations/multipart-upload.test.ts > abortMultipartUpload > frees the parts and refuses everything afterwards
-states.lifecycle | A lifecycle rule aborts uploads that are not completed in so many days. | pending
+states.lifecycle | A lifecycle rule aborts uploads that are not completed in so many days. | work/lifecycle.test.ts > lifecycle rules, when they are applied, > abort uploads that were started too long ago, and free their parts
 states.copy-versions | A copy into a bucket with versions gets a version id of its own, told in a header. | operations/bucket-versioning.test.ts > a bucket that keeps versions > copies versions, also an older one over its own key
 states.copy-null | A copy into a bucket without versions has the version null. | pending
 states.copy-delete-marker | A delete marker as source counts as a deleted object. | operations/bucket-versioning.test.ts > a bucket that keeps versions > copies versions, also an older one over its own key
-states.copy-archived | An archived object is restored before it can be copied. | pending
+states.copy-archived | An archived object is restored before it can be copied. | operations/restore.test.ts > restoreObject > makes an object readable after the delay, for its days and to the next midnight
 
 endpoints.expected-owner | A bucket of another account than the expected one is refused with 403. | access/guard.test.ts > guard > every operation on a bucket with %o by %s ends as %s
 endpoints.request-payer | Uploads and copies take the requester's consent to pay. | pending

@@ -6,6 +6,7 @@ import type { ByteRange } from "../domain/byte-range.ts";
 import type { ChecksumAlgorithm } from "../domain/checksum-algorithm.ts";
 import type { CopyConditions } from "../domain/copy-source.ts";
 import { checkCopyConditions } from "../domain/copy-source.ts";
+import { isReadable } from "../domain/restore.ts";
 import { checkVersionId, shownVersionId } from "../domain/versioning.ts";
 import { fault, invalidRequest } from "../faults.ts";
 import type { StoredVersion } from "../store/object.ts";
@@ -29,7 +30,7 @@ export interface SourceVersion extends StoredVersion {
 
 /**
  * The source of a copy. Fails if its bucket is not accessible any more, the key or version is unknown, the version is a
- * delete marker, or a condition does not hold.
+ * delete marker, a condition does not hold, or it is in an archive class and not restored.
  */
 export const findSource = async (
   reader: Reader,
@@ -48,6 +49,8 @@ export const findSource = async (
     throw invalidRequest("The source of a copy request may not specifically refer to a delete marker by version id.");
   const subject = { eTag: found.version.eTag, lastModifiedMs: Number(found.version.lastModifiedMs) };
   checkCopyConditions(conditions, subject, app.clock.now());
+  if (!isReadable(found.version, app.clock.now()))
+    throw fault(ErrorReason.OBJECT_NOT_IN_ACTIVE_TIER, { storage_class: found.version.storageClass });
   const current = isNamed ? await findCurrentRow(reader, bucketId, key) : undefined;
   return {
     ...found,

@@ -46,13 +46,24 @@ export const busEntryOf = (event: ObjectEventRecord, dialect: EmitDialect): BusE
       ...(event.versionId === "" ? {} : { "version-id": event.versionId }),
       sequencer: sequencer(Number(event.sequence)),
     },
-    "request-id": event.requestId,
-    requester: event.requesterAccountId === "" ? "anonymous" : event.requesterAccountId,
+    ...(event.requestId === "" ? {} : { "request-id": event.requestId }),
+    requester: requesterOf(event, dialect),
     ...(event.sourceIpAddress === "" ? {} : { "source-ip-address": event.sourceIpAddress }),
-    reason: event.reason,
+    ...(event.reason === "" ? {} : { reason: event.reason }),
+    ...(event.destinationStorageClass === "" ? {} : { "destination-storage-class": event.destinationStorageClass }),
+    ...(event.sourceStorageClass === "" ? {} : { "source-storage-class": event.sourceStorageClass }),
+    ...(event.restoreExpiresMs === 0n
+      ? {}
+      : { "restore-expiry-time": new Date(Number(event.restoreExpiresMs)).toISOString() }),
     ...(event.deletionType === "" ? {} : { "deletion-type": event.deletionType }),
   }),
 });
+
+/** The account, nobody, or the service itself. */
+const requesterOf = (event: ObjectEventRecord, dialect: EmitDialect): string => {
+  if (event.isMadeByService) return dialect === "amz" ? "s3.amazonaws.com" : "object-storage";
+  return event.requesterAccountId === "" ? "anonymous" : event.requesterAccountId;
+};
 
 /** A sequence as consumers compare it: 16 hexadecimal digits. */
 const sequencer = (sequence: number): string => sequence.toString(16).toUpperCase().padStart(16, "0");

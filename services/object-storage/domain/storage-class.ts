@@ -3,20 +3,26 @@ import { fault, memberNotOffered } from "../faults.ts";
 
 const defaultStorageClass = "STANDARD";
 
-/** Classes whose objects can be read at once. On one machine they differ in name only, which is stored and shown. */
-const offered = new Set([
+/** Classes whose objects must be restored before they are read. */
+const archives = new Set(["GLACIER", "DEEP_ARCHIVE"]);
+
+/**
+ * The classes that are offered, the warmest first. On one machine they differ in name only, and the archives in that
+ * their objects must be restored; lifecycle rules move objects only to colder ones.
+ */
+const offered = [
   defaultStorageClass,
   "REDUCED_REDUNDANCY",
   "STANDARD_IA",
-  "ONEZONE_IA",
   "INTELLIGENT_TIERING",
+  "ONEZONE_IA",
   "GLACIER_IR",
-]);
-
-/** Classes whose objects must be restored before reading, or that need hardware that an installation does not have. */
-const known = new Set([
   "GLACIER",
   "DEEP_ARCHIVE",
+];
+
+/** Classes that need hardware that an installation does not have. */
+const known = new Set([
   "OUTPOSTS",
   "SNOW",
   "EXPRESS_ONEZONE",
@@ -26,10 +32,20 @@ const known = new Set([
   "AWS_BACKUP_LOW_COST_WARM",
 ]);
 
+/** The classes that lifecycle rules move objects to. */
+export const transitionClasses: ReadonlySet<string> = new Set(offered.slice(2));
+
 /** The storage class of an object. Throws INVALID_STORAGE_CLASS, or MEMBER_NOT_IMPLEMENTED if it is not offered. */
 export const chooseStorageClass = (requested: string | undefined): string => {
   const storageClass = requested ?? defaultStorageClass;
-  if (offered.has(storageClass)) return storageClass;
+  if (offered.includes(storageClass)) return storageClass;
   if (known.has(storageClass)) throw memberNotOffered("x-svc-storage-class");
   throw fault(ErrorReason.INVALID_STORAGE_CLASS, { storage_class_requested: storageClass });
 };
+
+/** Whether the objects of a class must be restored before they are read. */
+export const isArchive = (storageClass: string): boolean => archives.has(storageClass);
+
+/** Whether a class is colder than another one. */
+export const isColderClass = (storageClass: string, than: string): boolean =>
+  offered.indexOf(storageClass) > offered.indexOf(than);

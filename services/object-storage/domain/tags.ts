@@ -43,7 +43,7 @@ export const tagPairs = ({ tagSet }: Pick<Tagging, "tagSet">): TagPair[] =>
   tagSet.map(({ key = "", value = "" }) => ({ key, value }));
 
 /** Throws INVALID_TAG for too many tags, two tags of one key, or an invalid key or value. */
-const checkTags = (tags: readonly TagPair[], countMax: number): void => {
+export const checkTags = (tags: readonly TagPair[], countMax: number): void => {
   if (tags.length > countMax) throw invalidTag(`The tags of a resource cannot be more than ${countMax}`, "");
   const seen = new Set<string>();
   for (const { key, value } of tags) {

@@ -2,6 +2,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 
 import { ObjectEventRecordSchema } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import type { Jobs } from "../../kit/jobs/jobs.ts";
+import { anonymousCaller } from "../../kit/identity/caller.ts";
 import type { CallContext } from "../../kit/server/handlers.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 import type { Bucket } from "../store/bucket.ts";
@@ -11,10 +12,23 @@ import { findDocument } from "../store/configuration.ts";
 export const objectEventJob = "object-event";
 
 /** The call that makes a change, as far as the event names it. */
-export type ChangeOrigin = Pick<CallContext<unknown>, "caller" | "method" | "requestId">;
+export interface ChangeOrigin {
+  readonly caller: CallContext<unknown>["caller"];
+  /** The operation, or what the service did by itself. */
+  readonly method: { readonly name: string };
+  /** Empty: no request made the change. */
+  readonly requestId: string;
+}
+
+/** The service itself as the origin of a change, for what it does by a rule or when a time has come. */
+export const serviceOrigin = (reason: string): ChangeOrigin => ({
+  caller: anonymousCaller,
+  method: { name: reason },
+  requestId: "",
+});
 
 /** A change of an object. */
-export type ObjectChange = ObjectCreated | ObjectDeleted | ObjectTagged;
+export type ObjectChange = ObjectCreated | ObjectDeleted | ObjectTagged | ObjectMoved | ObjectRestored;
 
 interface ChangeBase {
   readonly key: string;
@@ -37,6 +51,23 @@ interface ObjectDeleted extends ChangeBase {
 interface ObjectTagged extends ChangeBase {
   readonly kind: "tagged" | "untagged" | "acl-changed";
   readonly eTag: string;
+}
+
+interface ObjectMoved extends ChangeBase {
+  readonly kind: "moved";
+  readonly sizeBytes: number;
+  readonly eTag: string;
+  readonly storageClass: string;
+}
+
+interface ObjectRestored extends ChangeBase {
+  readonly kind: "restore-initiated" | "restore-completed" | "restore-expired";
+  readonly sizeBytes: number;
+  readonly eTag: string;
+  /** The archive class. */
+  readonly storageClass: string;
+  /** When the copy ends; undefined: not known yet, or over. */
+  readonly expiresMs: number | undefined;
 }
 
 /** Sends changes to the event bus, for buckets that are configured so. */
@@ -65,6 +96,7 @@ export const createEventOutbox = (jobs: Pick<Jobs, "enqueue">): EventOutbox => (
       isRequesterRoot: caller.isRoot,
       sourceIpAddress: caller.sourceIp ?? "",
       region: bucket.region,
+      isMadeByService: requestId === "",
     });
     jobs.enqueue(transaction, {
       kind: objectEventJob,
@@ -73,6 +105,12 @@ export const createEventOutbox = (jobs: Pick<Jobs, "enqueue">): EventOutbox => (
     });
   },
 });
+
+const restoreTypes = {
+  "restore-initiated": "Object Restore Initiated",
+  "restore-completed": "Object Restore Completed",
+  "restore-expired": "Object Restore Expired",
+} as const;
 
 const describe = (change: ObjectChange) => {
   switch (change.kind) {
@@ -86,6 +124,23 @@ const describe = (change: ObjectChange) => {
       return { detailType: "Object Tags Added", eTag: change.eTag };
     case "untagged":
       return { detailType: "Object Tags Deleted", eTag: change.eTag };
+    case "moved":
+      return {
+        detailType: "Object Storage Class Changed",
+        sizeBytes: BigInt(change.sizeBytes),
+        eTag: change.eTag,
+        destinationStorageClass: change.storageClass,
+      };
+    case "restore-initiated":
+    case "restore-completed":
+    case "restore-expired":
+      return {
+        detailType: restoreTypes[change.kind],
+        sizeBytes: BigInt(change.sizeBytes),
+        eTag: change.eTag,
+        sourceStorageClass: change.storageClass,
+        restoreExpiresMs: BigInt(change.expiresMs ?? 0),
+      };
     case "acl-changed":
       return { detailType: "Object ACL Updated", eTag: change.eTag };
   }

@@ -16,7 +16,8 @@ export const getBucketVersioning: Operation<"getBucketVersioning"> = async (_req
  *  1. it has a status (ILLEGAL_VERSIONING_CONFIGURATION), and what it has is known (MALFORMED_XML);
  *  2. it has a second factor of the owner's root, see `checkSecondFactor`, if it is about deleting versions or changes
  *     the state of a bucket where that needs one;
- *  3. the versions of the bucket cannot be locked, or it is not to be suspended (INVALID_BUCKET_STATE).
+ *  3. the versions of the bucket cannot be locked, or it is not to be suspended (INVALID_BUCKET_STATE);
+ *  4. the bucket has no lifecycle rules, or deleting versions is not to need a second factor (INVALID_BUCKET_STATE).
  */
 export const putBucketVersioning: Operation<"putBucketVersioning"> = async (request, context) => {
   const { app, access, method } = context;
@@ -34,6 +35,10 @@ export const putBucketVersioning: Operation<"putBucketVersioning"> = async (requ
       throw fault(ErrorReason.INVALID_BUCKET_STATE, {
         explanation:
           "An Object Lock configuration is present on this bucket, so the versioning state cannot be changed.",
+      });
+    if (mfaDelete === "Enabled" && bucket.hasLifecycle)
+      throw fault(ErrorReason.INVALID_BUCKET_STATE, {
+        explanation: "MFA Delete on a bucket with a lifecycle configuration is not supported",
       });
     changeVersioning(transaction, bucket, { versioning: status, ...(mfaDelete && { mfaDelete }) });
   });

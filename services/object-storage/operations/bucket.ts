@@ -73,6 +73,7 @@ export const createBucket: Operation<"createBucket"> = async (request, context) 
     versioning: isLockable ? ("Enabled" as const) : ("" as const),
     objectLock: isLockable ? lockWithoutDefault : undefined,
     mfaDelete: "" as const,
+    hasLifecycle: false,
   };
   await app.store.transact(async (transaction) => {
     const existing = await findBucket(transaction, name);

@@ -5,6 +5,7 @@ import { VersionRecordSchema } from "../../../gen/quartet/objectstorage/storage/
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import type { CopyObjectRequest } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import type { CopyContext, Operation } from "../application.ts";
+import { announceExpiry } from "../content/announced-expiry.ts";
 import { digestSource, findSource, findSourceAgain } from "../content/copy-source-lookup.ts";
 import { readAcl } from "../domain/acl-request.ts";
 import type { ChecksumAlgorithm } from "../domain/checksum-algorithm.ts";
@@ -57,7 +58,7 @@ export const copyObject: Operation<"copyObject"> = async (request, context) => {
   const checksum = await checksumOf(context, found, algorithm);
 
   const nowMs = app.clock.now();
-  const { version, versionId } = await app.store.transact(
+  const { version, versionId, announced } = await app.store.transact(
     async (transaction) => {
       const bucket = await access.bucket.in(transaction);
       const current = await findSourceAgain(transaction, context, request, found);
@@ -81,13 +82,15 @@ export const copyObject: Operation<"copyObject"> = async (request, context) => {
         sequence: made.sequence,
         timeMs: nowMs,
       });
-      return { version: copy, versionId: shownId };
+      const expiry = await announceExpiry(transaction, context, bucket, request.key, copy);
+      return { version: copy, versionId: shownId, announced: expiry };
     },
     { signal: context.signal },
   );
 
   return {
     versionId,
+    ...announced,
     copySourceVersionId: found.versionId,
     copyObjectResult: {
       eTag: quoteETag(version.eTag),

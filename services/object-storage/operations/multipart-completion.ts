@@ -3,6 +3,7 @@ import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_
 import type { CompleteMultipartUploadRequest } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 import type { BucketContext, Operation } from "../application.ts";
+import { announceExpiry } from "../content/announced-expiry.ts";
 import { openDigest } from "../../kit/digests/digest.ts";
 import {
   checksumMembers,
@@ -47,7 +48,7 @@ export const completeMultipartUpload: Operation<"completeMultipartUpload"> = asy
       if (upload !== undefined) return finish(transaction, context, request, bucket, upload, listed);
       const before = await findFinishedUpload(transaction, reference);
       if (before === undefined) throw fault(ErrorReason.NO_SUCH_UPLOAD, { upload_id: request.uploadId });
-      return { ...before, parts: Number(before.eTag.split("-").at(-1)) };
+      return { ...before, announced: {}, parts: Number(before.eTag.split("-").at(-1)) };
     },
     { signal: context.signal },
   );
@@ -58,6 +59,7 @@ export const completeMultipartUpload: Operation<"completeMultipartUpload"> = asy
     key: request.key,
     eTag: quoteETag(finished.eTag),
     versionId: finished.versionId || undefined,
+    ...finished.announced,
     ...describeChecksum(finished.checksum, finished.parts),
   };
 };
@@ -103,7 +105,14 @@ const finish = async (
     sequence: made.sequence,
     timeMs: nowMs,
   });
-  return { eTag: object.eTag, versionId: versionId ?? "", checksum: version.checksum, parts: object.parts.length };
+  const announced = await announceExpiry(transaction, context, bucket, request.key, version);
+  return {
+    announced,
+    eTag: object.eTag,
+    versionId: versionId ?? "",
+    checksum: version.checksum,
+    parts: object.parts.length,
+  };
 };
 
 /**

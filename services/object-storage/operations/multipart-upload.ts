@@ -1,6 +1,7 @@
 import type { UploadRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import type { Application, Operation } from "../application.ts";
+import { announceAbort } from "../content/announced-expiry.ts";
 import { readAcl } from "../domain/acl-request.ts";
 import { checksumMembers, encodeDigest, findChecksumAlgorithm } from "../domain/checksum-algorithm.ts";
 import { quoteETag } from "../domain/conditions.ts";
@@ -29,7 +30,8 @@ import { createUpload, endUpload, findUpload, listStoredParts, readAllParts, rea
  *  5. the lock that it asks for is valid, see `readLock`, and one that the bucket can have;
  *  6. the checksum algorithm has the checksum type.
  */
-export const createMultipartUpload: Operation<"createMultipartUpload"> = async (request, { app, access, caller }) => {
+export const createMultipartUpload: Operation<"createMultipartUpload"> = async (request, context) => {
+  const { app, access, caller } = context;
   checkKey(request.key);
   checkOffered(request);
   const requestedAcl = readAcl(request, app.accounts);
@@ -41,7 +43,7 @@ export const createMultipartUpload: Operation<"createMultipartUpload"> = async (
   const nowMs = app.clock.now();
   const uploadId = uploadIdOf(request.key, nowMs, app.ids.hex(uploadIdRandomDigits));
 
-  await app.store.transact(async (transaction) => {
+  const announced = await app.store.transact(async (transaction) => {
     const bucket = await access.bucket.in(transaction);
     const { bucketId } = bucket;
     checkLockable(bucket.objectLock, lock);
@@ -66,12 +68,14 @@ export const createMultipartUpload: Operation<"createMultipartUpload"> = async (
         ...(current === undefined ? {} : { sequenceAtStart: current.sequence }),
       },
     );
+    return announceAbort(transaction, context, bucket, request.key, nowMs);
   });
 
   return {
     bucket: request.bucket,
     key: request.key,
     uploadId,
+    ...announced,
     checksumAlgorithm: checksum.isRequested ? checksum.algorithm : undefined,
     checksumType: checksum.isRequested ? checksum.type : undefined,
   };
@@ -103,17 +107,19 @@ export const abortMultipartUpload: Operation<"abortMultipartUpload"> = async (re
  *  1. the request asks for nothing that is not offered;
  *  2. the upload is open.
  */
-export const listParts: Operation<"listParts"> = async (request, { app, access }) => {
+export const listParts: Operation<"listParts"> = async (request, context) => {
+  const { app, access } = context;
   checkOffered(request);
   const maxParts = Math.min(request.maxParts ?? limits.entriesPerPageMax, limits.entriesPerPageMax);
   const marker = request.partNumberMarker ?? 0;
-  const { bucket, upload, found } = await app.store.read(async (reader) => {
+  const { bucket, upload, found, announced } = await app.store.read(async (reader) => {
     const opened = await access.bucket.in(reader);
     const open = await findUpload(reader, { bucketId: opened.bucketId, key: request.key, uploadId: request.uploadId });
     if (open === undefined) throw fault(ErrorReason.NO_SUCH_UPLOAD, { upload_id: request.uploadId });
     return {
       bucket: opened,
       upload: open,
+      announced: await announceAbort(reader, context, opened, request.key, Number(open.initiatedMs)),
       found: await listStoredParts(reader, request.uploadId, marker, maxParts + 1),
     };
   });
@@ -123,6 +129,7 @@ export const listParts: Operation<"listParts"> = async (request, { app, access }
     bucket: request.bucket,
     key: request.key,
     uploadId: request.uploadId,
+    ...announced,
     partNumberMarker: marker,
     nextPartNumberMarker: page.at(-1)?.key[1] ?? 0,
     maxParts,

@@ -5,6 +5,7 @@ import type {
 } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import type { Reader } from "../../kit/store/store.ts";
 import type { BucketContext, Operation } from "../application.ts";
+import { announceExpiry } from "../content/announced-expiry.ts";
 import { openVersion } from "../content/version-lookup.ts";
 import { evaluateReadConditions, quoteETag } from "../domain/conditions.ts";
 import { instantMs } from "../domain/instant.ts";
@@ -19,6 +20,7 @@ import {
 import type { VersionLock } from "../domain/object-lock.ts";
 import { describeLock } from "../domain/object-lock.ts";
 import { checkOffered } from "../domain/offer.ts";
+import { checkReadable, describeRestore } from "../domain/restore.ts";
 import { fault } from "../faults.ts";
 import { shownVersionId } from "../domain/versioning.ts";
 import type { Bucket } from "../store/bucket.ts";
@@ -35,7 +37,8 @@ type ReadRequest = GetObjectRequest | HeadObjectRequest;
  *  4. the version id is one that the bucket can have;
  *  5. the key or the version exists and is no delete marker;
  *  6. the conditions hold;
- *  7. the object has the part or range.
+ *  7. the object has the part or range;
+ *  8. it is in no archive class, or restored (INVALID_OBJECT_STATE).
  */
 export const getObject: Operation<"getObject"> = async function* (request, context) {
   const { app } = context;
@@ -43,6 +46,7 @@ export const getObject: Operation<"getObject"> = async function* (request, conte
 
   const { ranges, ...read } = await app.store.read(async (reader) => {
     const opened = await openForRead(reader, request, context);
+    checkReadable(opened.found.version, app.clock.now());
     return { ...opened, ranges: await rangesOf(reader, opened.found.version, opened.selection.range) };
   });
 
@@ -56,7 +60,7 @@ export const getObject: Operation<"getObject"> = async function* (request, conte
   }
 };
 
-/** Returns everything about an object but its content. Checks the same as getObject. */
+/** Returns everything about an object but its content. Checks as getObject, but the last. */
 export const headObject: Operation<"headObject"> = async (request, context) => {
   checkRead(request);
   return describe(request, await context.app.store.read((reader) => openForRead(reader, request, context)));
@@ -69,6 +73,8 @@ interface OpenedObject {
   readonly selection: ReadSelection;
   /** As far as the caller may see it. */
   readonly lock: VersionLock;
+  /** What is announced of its end and of its restore. */
+  readonly announced: { readonly expiration?: string; readonly restore: string | undefined };
 }
 
 /** The checks that need only the request. */
@@ -82,7 +88,15 @@ const openForRead = async (reader: Reader, request: ReadRequest, context: Bucket
   const opened = await openVersion(reader, context, request);
   checkConditions(request, opened.found, context);
   const selection = selectContent(opened.found.version, request);
-  return { ...opened, selection, lock: await visibleLock(reader, request, opened.found, context) };
+  const { version } = opened.found;
+  const announced = {
+    // Rules end current versions; those that are read by their ids need not be.
+    ...(request.versionId === undefined
+      ? await announceExpiry(reader, context, opened.bucket, request.key, version)
+      : {}),
+    restore: describeRestore(version, context.app.clock.now()),
+  };
+  return { ...opened, selection, announced, lock: await visibleLock(reader, request, opened.found, context) };
 };
 
 /** What protects the version from deletion, as far as the caller may see it. */
@@ -126,10 +140,12 @@ const checkConditions = (
   }
 };
 
-const describe = (request: ReadRequest, { bucket, found: { version }, selection, lock }: OpenedObject) => {
+const describe = (request: ReadRequest, { bucket, found: { version }, ...read }: OpenedObject) => {
+  const { selection, lock, announced } = read;
   return {
     ...describeVersion(version, request),
     ...describeLock(lock),
+    ...announced,
     ...(request.checksumMode === "ENABLED" ? describeReadChecksum(version, request, selection) : {}),
     versionId: shownVersionId(bucket.versioning, version),
     contentLength: BigInt(selection.range.lengthBytes),

@@ -3,6 +3,7 @@ import type { PutObjectRequest } from "../../../gen/quartet/objectstorage/v1/obj
 import type { Reader } from "../../kit/store/store.ts";
 import { checkSecondFactor } from "../access/second-factor.ts";
 import type { BucketContext, Operation } from "../application.ts";
+import { announceExpiry } from "../content/announced-expiry.ts";
 import type { ReceivedContent } from "../content/content-store.ts";
 import { checkDeclaredSize } from "../content/content-verifier.ts";
 import { deleteVersion } from "../content/deletion.ts";
@@ -56,7 +57,7 @@ export const putObject: Operation<"putObject"> = async (requests, context) => {
   const commit = async (content: ReceivedContent) => {
     const nowMs = app.clock.now();
     const eTag = Buffer.from(content.md5).toString("hex");
-    const versionId = await app.store.transact(
+    const { versionId, announced } = await app.store.transact(
       async (transaction) => {
         const bucket = await bucketForWrite(transaction, head, context);
         const { ownerAccountId, acl } = planNewObject(access.bucket.aclRules(bucket), context.caller, requestedAcl);
@@ -85,13 +86,14 @@ export const putObject: Operation<"putObject"> = async (requests, context) => {
           sequence: made.sequence,
           timeMs: nowMs,
         });
-        return shownId;
+        return { versionId: shownId, announced: await announceExpiry(transaction, context, bucket, head.key, version) };
       },
       { signal: context.signal },
     );
     return {
       eTag: quoteETag(eTag),
       versionId,
+      ...announced,
       [checksumMembers[content.checksum.algorithm]]: encodeDigest(content.checksum.value),
       checksumType: "FULL_OBJECT",
     };

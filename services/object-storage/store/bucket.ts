@@ -37,6 +37,8 @@ export interface Bucket extends BucketRules {
   readonly objectLock: BucketLock | undefined;
   /** Whether deleting versions needs a second factor. Empty: it was never set. */
   readonly mfaDelete: "" | "Enabled" | "Disabled";
+  /** It has lifecycle rules, which are a document. */
+  readonly hasLifecycle: boolean;
 }
 
 /** The rules of a bucket for which none were put. */
@@ -75,6 +77,10 @@ export const changeVersioning = (
   changes: Partial<Pick<Bucket, "versioning" | "mfaDelete">>,
 ): void => putBucket(transaction, { ...bucket, ...changes });
 
+/** Notes whether a bucket has lifecycle rules. */
+export const changeHasLifecycle = (transaction: Transaction, bucket: Bucket, hasLifecycle: boolean): void =>
+  putBucket(transaction, { ...bucket, hasLifecycle });
+
 /** Lets the versions of a bucket be locked, or replaces how new ones are. */
 export const changeObjectLock = (transaction: Transaction, bucket: Bucket, objectLock: BucketLock): void =>
   putBucket(transaction, { ...bucket, objectLock });
@@ -95,12 +101,19 @@ const putBucket = (transaction: Transaction, bucket: Bucket): void => {
     versioning: bucket.versioning,
     ...(objectLock && { objectLock }),
     mfaDelete: bucket.mfaDelete,
+    hasLifecycle: bucket.hasLifecycle,
   });
 };
 
 /** Counts the buckets of the account, up to the limit. */
 export const countBuckets = async (reader: Reader, accountId: string, limit: number): Promise<number> =>
   (await reader.list(accountBuckets, { prefix: [accountId], limit })).length;
+
+/** The buckets of all accounts after a name (empty: from the start), by name. */
+export const listBucketsAfter = async (reader: Reader, after: string, limit: number): Promise<Bucket[]> =>
+  (await reader.list(buckets, { ...(after === "" ? {} : { after: [after] }), limit })).map(({ key: [name], value }) =>
+    fromRecord(name, value),
+  );
 
 /** Whether the bucket has no object, no version and no delete marker. */
 export const isBucketEmpty = async (reader: Reader, bucket: Bucket): Promise<boolean> => {
@@ -154,4 +167,5 @@ const fromRecord = (name: string, record: BucketRecord): Bucket => ({
     defaultYears: record.objectLock.defaultYears,
   },
   mfaDelete: record.mfaDelete === "Enabled" || record.mfaDelete === "Disabled" ? record.mfaDelete : "",
+  hasLifecycle: record.hasLifecycle,
 });

@@ -20,6 +20,7 @@
  *    41  quarantine             subject                          -> QuarantineRecord
  *    60  lock_clock             name                             -> LockClockRecord
  *    61  mfa_uses               serial                           -> MfaUseRecord
+ *    62  lifecycle_progress     name                             -> LifecycleProgressRecord
  *
  * Only the first two tables name a bucket by its name; all others use its id, so a bucket that is created again under
  * an old name finds nothing of the old one. Keys of objects are text and sort by their UTF-8 bytes. Instants are
@@ -33,6 +34,7 @@ import {
   CurrentVersionRecordSchema,
   FinishedUploadRecordSchema,
   FinishedUploadTimeRecordSchema,
+  LifecycleProgressRecordSchema,
   LockClockRecordSchema,
   MfaUseRecordSchema,
   NullVersionRecordSchema,
@@ -302,6 +304,20 @@ export const lockClock = defineTable({
  */
 export const mfaUses = defineTable({ number: 61, name: "mfa_uses", key: [text("serial")], value: MfaUseRecordSchema });
 
+/**
+ * How far the current round of the lifecycle rules has come: one entry, while there is a round.
+ * Sorted so that it is found by its name.
+ *
+ *     lifecycle_progress/"lifecycle"
+ *     003e 6c6966656379636c6500
+ */
+export const lifecycleProgress = defineTable({
+  number: 62,
+  name: "lifecycle_progress",
+  key: [text("name")],
+  value: LifecycleProgressRecordSchema,
+});
+
 export const layout = [
   buckets,
   accountBuckets,
@@ -322,6 +338,7 @@ export const layout = [
   quarantine,
   lockClock,
   mfaUses,
+  lifecycleProgress,
 ] as const;
 
 assertDistinct(layout);

@@ -7,7 +7,11 @@ import type {
   VersionRecord,
   VersionRecordSchema,
 } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
-import { RetentionRecordSchema, TagRecordSchema } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
+import {
+  RestoreRecordSchema,
+  RetentionRecordSchema,
+  TagRecordSchema,
+} from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import type { Ids } from "../../kit/ids/ids.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 import type { VersionLock } from "../domain/object-lock.ts";
@@ -119,6 +123,35 @@ export const putAcl = (
 ): void => {
   const { acl: _replaced, ...others } = version;
   transaction.put(versions, [bucketId, key, sequence], { ...others, ...(acl && { acl }) });
+};
+
+/** Moves a version to another storage class, which listings show of the current one. */
+export const putStorageClass = async (
+  transaction: Transaction,
+  bucketId: string,
+  key: string,
+  { sequence, version }: StoredVersion,
+  storageClass: string,
+): Promise<void> => {
+  transaction.put(versions, [bucketId, key, sequence], { ...version, storageClass });
+  const row = await findCurrentRow(transaction, bucketId, key);
+  if (row !== undefined && Number(row.sequence) === sequence)
+    transaction.put(currentVersions, [bucketId, key], { ...row, storageClass });
+};
+
+/** Replaces the readable copy of an archived version, which no listing shows; undefined: there is none. */
+export const putRestore = (
+  transaction: Transaction,
+  bucketId: string,
+  key: string,
+  { sequence, version }: StoredVersion,
+  restore: { readonly readyMs: bigint; readonly expiresMs: bigint } | undefined,
+): void => {
+  const { restore: _replaced, ...others } = version;
+  transaction.put(versions, [bucketId, key, sequence], {
+    ...others,
+    ...(restore && { restore: create(RestoreRecordSchema, restore) }),
+  });
 };
 
 /** Replaces what protects a version from deletion, which no listing shows. */

@@ -167,7 +167,7 @@ describe("putObject", () => {
       {},
       "INVALID_TAG: The tags of a resource cannot be more than 10",
     ],
-    [{ storageClass: "GLACIER" }, "", {}, notImplemented("x-svc-storage-class")],
+    [{ storageClass: "SNOW" }, "", {}, notImplemented("x-svc-storage-class")],
     [{ storageClass: "NONSENSE", objectLockLegalHoldStatus: "ON" }, "", {}, "INVALID_STORAGE_CLASS"],
     [
       { objectLockLegalHoldStatus: "ON", contentMd5: "nonsense" },

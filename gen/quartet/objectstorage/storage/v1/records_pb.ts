@@ -9,6 +9,8 @@ import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { CorsConfiguration } from "../../v1/cors_pb.ts";
 import { file_quartet_objectstorage_v1_cors } from "../../v1/cors_pb.ts";
+import type { LifecycleConfiguration } from "../../v1/lifecycle_pb.ts";
+import { file_quartet_objectstorage_v1_lifecycle } from "../../v1/lifecycle_pb.ts";
 import type { NotificationConfiguration } from "../../v1/notification_pb.ts";
 import { file_quartet_objectstorage_v1_notification } from "../../v1/notification_pb.ts";
 import type { Tagging } from "../../v1/tagging_pb.ts";
@@ -19,7 +21,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/objectstorage/storage/v1/records.proto.
  */
 export const file_quartet_objectstorage_storage_v1_records: GenFile = /*@__PURE__*/
-  fileDesc("Ci5xdWFydGV0L29iamVjdHN0b3JhZ2Uvc3RvcmFnZS92MS9yZWNvcmRzLnByb3RvEiBxdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MSLMAwoMQnVja2V0UmVjb3JkEhEKCWJ1Y2tldF9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEg4KBnJlZ2lvbhgDIAEoCRISCgpjcmVhdGVkX21zGAQgASgDEhgKEG9iamVjdF9vd25lcnNoaXAYBSABKAkSFwoPYWNjZXNzX3JldmlzaW9uGAcgASgJEhcKD3BvbGljeV9yZXZpc2lvbhgIIAEoCRI4CgNhY2wYCSABKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5BY2xSZWNvcmQSVgoTcHVibGljX2FjY2Vzc19ibG9jaxgKIAEoCzI5LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlB1YmxpY0FjY2Vzc0Jsb2NrUmVjb3JkEhYKDnJlcXVlc3Rlcl9wYXlzGAsgASgIEhIKCnZlcnNpb25pbmcYDCABKAkSRwoLb2JqZWN0X2xvY2sYPCABKAsyMi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5PYmplY3RMb2NrUmVjb3JkEhIKCm1mYV9kZWxldGUYPSABKAlKBAgGEAdSBHRhZ3MiHwoMTWZhVXNlUmVjb3JkEg8KB2NvdW50ZXIYASABKAMiVQoQT2JqZWN0TG9ja1JlY29yZBIUCgxkZWZhdWx0X21vZGUYASABKAkSFAoMZGVmYXVsdF9kYXlzGAIgASgFEhUKDWRlZmF1bHRfeWVhcnMYAyABKAUiOAoPUmV0ZW50aW9uUmVjb3JkEgwKBG1vZGUYASABKAkSFwoPcmV0YWluX3VudGlsX21zGAIgASgDIiUKD0xvY2tDbG9ja1JlY29yZBISCgppbnN0YW50X21zGAEgASgDIkoKCUFjbFJlY29yZBI9CgZncmFudHMYASADKAsyLS5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5HcmFudFJlY29yZCJLCgtHcmFudFJlY29yZBIZChFjYW5vbmljYWxfdXNlcl9pZBgBIAEoCRINCgVncm91cBgCIAEoCRISCgpwZXJtaXNzaW9uGAMgASgJIo4BChdQdWJsaWNBY2Nlc3NCbG9ja1JlY29yZBIZChFibG9ja19wdWJsaWNfYWNscxgBIAEoCBIaChJpZ25vcmVfcHVibGljX2FjbHMYAiABKAgSGwoTYmxvY2tfcHVibGljX3BvbGljeRgDIAEoCBIfChdyZXN0cmljdF9wdWJsaWNfYnVja2V0cxgEIAEoCCIoChNBY2NvdW50QnVja2V0UmVjb3JkEhEKCWJ1Y2tldF9pZBgBIAEoCSInCglUYWdSZWNvcmQSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJIt0BChRDdXJyZW50VmVyc2lvblJlY29yZBIQCghzZXF1ZW5jZRgBIAEoAxIYChBsYXN0X21vZGlmaWVkX21zGAIgASgDEg0KBWVfdGFnGAMgASgJEhIKCnNpemVfYnl0ZXMYBCABKAMSFQoNc3RvcmFnZV9jbGFzcxgFIAEoCRIYChBvd25lcl9hY2NvdW50X2lkGAYgASgJEhoKEmNoZWNrc3VtX2FsZ29yaXRobRgHIAEoCRIVCg1jaGVja3N1bV90eXBlGAggASgJEhIKCnZlcnNpb25faWQYCSABKAkiJQoRTnVsbFZlcnNpb25SZWNvcmQSEAoIc2VxdWVuY2UYASABKAMilwYKDVZlcnNpb25SZWNvcmQSEgoKdmVyc2lvbl9pZBgBIAEoCRIYChBsYXN0X21vZGlmaWVkX21zGAIgASgDEg0KBWVfdGFnGAMgASgJEhIKCnNpemVfYnl0ZXMYBCABKAMSFQoNc3RvcmFnZV9jbGFzcxgFIAEoCRIYChBvd25lcl9hY2NvdW50X2lkGAYgASgJEk8KD2NvbnRlbnRfaGVhZGVycxgHIAEoCzI2LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkNvbnRlbnRIZWFkZXJzUmVjb3JkEk8KCG1ldGFkYXRhGAggAygLMj0ucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuVmVyc2lvblJlY29yZC5NZXRhZGF0YUVudHJ5EjkKBHRhZ3MYCSADKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5UYWdSZWNvcmQSQgoIY2hlY2tzdW0YCiABKAsyMC5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5DaGVja3N1bVJlY29yZBI/CgdleHRlbnRzGAsgAygLMi4ucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuRXh0ZW50UmVjb3JkEkMKBXBhcnRzGAwgAygLMjQucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuUGFydEJvdW5kYXJ5UmVjb3JkEhgKEGlzX2RlbGV0ZV9tYXJrZXIYDSABKAgSOAoDYWNsGA4gASgLMisucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuQWNsUmVjb3JkEkQKCXJldGVudGlvbhg8IAEoCzIxLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlJldGVudGlvblJlY29yZBISCgpsZWdhbF9ob2xkGD0gASgJGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASLIAQoUQ29udGVudEhlYWRlcnNSZWNvcmQSFQoNY2FjaGVfY29udHJvbBgBIAEoCRIbChNjb250ZW50X2Rpc3Bvc2l0aW9uGAIgASgJEhgKEGNvbnRlbnRfZW5jb2RpbmcYAyABKAkSGAoQY29udGVudF9sYW5ndWFnZRgEIAEoCRIUCgxjb250ZW50X3R5cGUYBSABKAkSDwoHZXhwaXJlcxgGIAEoCRIhChl3ZWJzaXRlX3JlZGlyZWN0X2xvY2F0aW9uGAcgASgJIkAKDkNoZWNrc3VtUmVjb3JkEhEKCWFsZ29yaXRobRgBIAEoCRIMCgR0eXBlGAIgASgJEg0KBXZhbHVlGAMgASgMIl4KDEV4dGVudFJlY29yZBIPCgdibG9iX2lkGAEgASgJEhQKDG9mZnNldF9ieXRlcxgCIAEoAxIUCgxsZW5ndGhfYnl0ZXMYAyABKAMSEQoJaXNfaW5saW5lGAQgASgIIk8KElBhcnRCb3VuZGFyeVJlY29yZBITCgtwYXJ0X251bWJlchgBIAEoBRISCgpzaXplX2J5dGVzGAIgASgDEhAKCGNoZWNrc3VtGAMgASgMIl4KCkJsb2JSZWNvcmQSEgoKcmVmZXJlbmNlcxgBIAEoAxISCgpzaXplX2J5dGVzGAIgASgDEhgKC2lubGluZV9ib2R5GAMgASgMSACIAQFCDgoMX2lubGluZV9ib2R5IjEKFlVucmVmZXJlbmNlZEJsb2JSZWNvcmQSFwoPdW5yZWZlcmVuY2VkX21zGAEgASgDIvMBChNDb25maWd1cmF0aW9uUmVjb3JkEksKDG5vdGlmaWNhdGlvbhgBIAEoCzIzLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5Ob3RpZmljYXRpb25Db25maWd1cmF0aW9uSAASOwoEY29ycxgCIAEoCzIrLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5Db3JzQ29uZmlndXJhdGlvbkgAEjQKB3RhZ2dpbmcYAyABKAsyIS5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuVGFnZ2luZ0gAEhAKBnBvbGljeRgEIAEoCUgAQgoKCGRvY3VtZW50IpUFCgxVcGxvYWRSZWNvcmQSFAoMaW5pdGlhdGVkX21zGAEgASgDEhgKEG93bmVyX2FjY291bnRfaWQYAiABKAkSFQoNaW5pdGlhdG9yX2FybhgDIAEoCRIVCg1zdG9yYWdlX2NsYXNzGAQgASgJEk8KD2NvbnRlbnRfaGVhZGVycxgFIAEoCzI2LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkNvbnRlbnRIZWFkZXJzUmVjb3JkEk4KCG1ldGFkYXRhGAYgAygLMjwucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuVXBsb2FkUmVjb3JkLk1ldGFkYXRhRW50cnkSOQoEdGFncxgHIAMoCzIrLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlRhZ1JlY29yZBIaChJjaGVja3N1bV9hbGdvcml0aG0YCCABKAkSFQoNY2hlY2tzdW1fdHlwZRgJIAEoCRIdChVpc19jaGVja3N1bV9yZXF1ZXN0ZWQYCiABKAgSHgoRc2VxdWVuY2VfYXRfc3RhcnQYCyABKANIAIgBARI4CgNhY2wYDCABKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5BY2xSZWNvcmQSRAoJcmV0ZW50aW9uGDwgASgLMjEucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuUmV0ZW50aW9uUmVjb3JkEhIKCmxlZ2FsX2hvbGQYPSABKAkaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQhQKEl9zZXF1ZW5jZV9hdF9zdGFydCLMAQoKUGFydFJlY29yZBIYChBsYXN0X21vZGlmaWVkX21zGAEgASgDEgsKA21kNRgCIAEoDBISCgpzaXplX2J5dGVzGAMgASgDEkIKCGNoZWNrc3VtGAQgASgLMjAucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuQ2hlY2tzdW1SZWNvcmQSPwoHZXh0ZW50cxgFIAMoCzIuLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkV4dGVudFJlY29yZCKSAQoURmluaXNoZWRVcGxvYWRSZWNvcmQSEwoLZmluaXNoZWRfbXMYASABKAMSDQoFZV90YWcYAiABKAkSEgoKdmVyc2lvbl9pZBgDIAEoCRJCCghjaGVja3N1bRgEIAEoCzIwLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkNoZWNrc3VtUmVjb3JkIhoKGEZpbmlzaGVkVXBsb2FkVGltZVJlY29yZCIoChVTZXF1ZW5jZUNlaWxpbmdSZWNvcmQSDwoHY2VpbGluZxgBIAEoAyKIAwoRT2JqZWN0RXZlbnRSZWNvcmQSEwoLZGV0YWlsX3R5cGUYASABKAkSEwoLb2NjdXJyZWRfbXMYAiABKAMSDgoGYnVja2V0GAMgASgJEgsKA2tleRgEIAEoCRIXCgpzaXplX2J5dGVzGAUgASgDSACIAQESDQoFZV90YWcYBiABKAkSEgoKdmVyc2lvbl9pZBgHIAEoCRIQCghzZXF1ZW5jZRgIIAEoAxIOCgZyZWFzb24YCSABKAkSFQoNZGVsZXRpb25fdHlwZRgKIAEoCRISCgpyZXF1ZXN0X2lkGAsgASgJEhkKEWJ1Y2tldF9hY2NvdW50X2lkGAwgASgJEhwKFHJlcXVlc3Rlcl9hY2NvdW50X2lkGA0gASgJEhUKDXJlcXVlc3Rlcl9hcm4YDiABKAkSGQoRaXNfcmVxdWVzdGVyX3Jvb3QYDyABKAgSGQoRc291cmNlX2lwX2FkZHJlc3MYECABKAkSDgoGcmVnaW9uGBEgASgJQg0KC19zaXplX2J5dGVzIkAKE1NjcnViUHJvZ3Jlc3NSZWNvcmQSFgoOcm91bmRfYmVnYW5fbXMYASABKAMSEQoJbmV4dF9zdGVwGAIgASgFIkUKEFF1YXJhbnRpbmVSZWNvcmQSDgoGcmVhc29uGAEgASgJEhAKCGZvdW5kX21zGAIgASgDEg8KB3NlZW5fbXMYAyABKANiBnByb3RvMw", [file_quartet_objectstorage_v1_cors, file_quartet_objectstorage_v1_notification, file_quartet_objectstorage_v1_tagging]);
+  fileDesc("Ci5xdWFydGV0L29iamVjdHN0b3JhZ2Uvc3RvcmFnZS92MS9yZWNvcmRzLnByb3RvEiBxdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MSLjAwoMQnVja2V0UmVjb3JkEhEKCWJ1Y2tldF9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEg4KBnJlZ2lvbhgDIAEoCRISCgpjcmVhdGVkX21zGAQgASgDEhgKEG9iamVjdF9vd25lcnNoaXAYBSABKAkSFwoPYWNjZXNzX3JldmlzaW9uGAcgASgJEhcKD3BvbGljeV9yZXZpc2lvbhgIIAEoCRI4CgNhY2wYCSABKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5BY2xSZWNvcmQSVgoTcHVibGljX2FjY2Vzc19ibG9jaxgKIAEoCzI5LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlB1YmxpY0FjY2Vzc0Jsb2NrUmVjb3JkEhYKDnJlcXVlc3Rlcl9wYXlzGAsgASgIEhIKCnZlcnNpb25pbmcYDCABKAkSRwoLb2JqZWN0X2xvY2sYPCABKAsyMi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5PYmplY3RMb2NrUmVjb3JkEhIKCm1mYV9kZWxldGUYPSABKAkSFQoNaGFzX2xpZmVjeWNsZRg+IAEoCEoECAYQB1IEdGFncyIfCgxNZmFVc2VSZWNvcmQSDwoHY291bnRlchgBIAEoAyJVChBPYmplY3RMb2NrUmVjb3JkEhQKDGRlZmF1bHRfbW9kZRgBIAEoCRIUCgxkZWZhdWx0X2RheXMYAiABKAUSFQoNZGVmYXVsdF95ZWFycxgDIAEoBSI4Cg9SZXRlbnRpb25SZWNvcmQSDAoEbW9kZRgBIAEoCRIXCg9yZXRhaW5fdW50aWxfbXMYAiABKAMiJQoPTG9ja0Nsb2NrUmVjb3JkEhIKCmluc3RhbnRfbXMYASABKAMiSgoJQWNsUmVjb3JkEj0KBmdyYW50cxgBIAMoCzItLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkdyYW50UmVjb3JkIksKC0dyYW50UmVjb3JkEhkKEWNhbm9uaWNhbF91c2VyX2lkGAEgASgJEg0KBWdyb3VwGAIgASgJEhIKCnBlcm1pc3Npb24YAyABKAkijgEKF1B1YmxpY0FjY2Vzc0Jsb2NrUmVjb3JkEhkKEWJsb2NrX3B1YmxpY19hY2xzGAEgASgIEhoKEmlnbm9yZV9wdWJsaWNfYWNscxgCIAEoCBIbChNibG9ja19wdWJsaWNfcG9saWN5GAMgASgIEh8KF3Jlc3RyaWN0X3B1YmxpY19idWNrZXRzGAQgASgIIigKE0FjY291bnRCdWNrZXRSZWNvcmQSEQoJYnVja2V0X2lkGAEgASgJIicKCVRhZ1JlY29yZBILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAki3QEKFEN1cnJlbnRWZXJzaW9uUmVjb3JkEhAKCHNlcXVlbmNlGAEgASgDEhgKEGxhc3RfbW9kaWZpZWRfbXMYAiABKAMSDQoFZV90YWcYAyABKAkSEgoKc2l6ZV9ieXRlcxgEIAEoAxIVCg1zdG9yYWdlX2NsYXNzGAUgASgJEhgKEG93bmVyX2FjY291bnRfaWQYBiABKAkSGgoSY2hlY2tzdW1fYWxnb3JpdGhtGAcgASgJEhUKDWNoZWNrc3VtX3R5cGUYCCABKAkSEgoKdmVyc2lvbl9pZBgJIAEoCSIlChFOdWxsVmVyc2lvblJlY29yZBIQCghzZXF1ZW5jZRgBIAEoAyLZBgoNVmVyc2lvblJlY29yZBISCgp2ZXJzaW9uX2lkGAEgASgJEhgKEGxhc3RfbW9kaWZpZWRfbXMYAiABKAMSDQoFZV90YWcYAyABKAkSEgoKc2l6ZV9ieXRlcxgEIAEoAxIVCg1zdG9yYWdlX2NsYXNzGAUgASgJEhgKEG93bmVyX2FjY291bnRfaWQYBiABKAkSTwoPY29udGVudF9oZWFkZXJzGAcgASgLMjYucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuQ29udGVudEhlYWRlcnNSZWNvcmQSTwoIbWV0YWRhdGEYCCADKAsyPS5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5WZXJzaW9uUmVjb3JkLk1ldGFkYXRhRW50cnkSOQoEdGFncxgJIAMoCzIrLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlRhZ1JlY29yZBJCCghjaGVja3N1bRgKIAEoCzIwLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkNoZWNrc3VtUmVjb3JkEj8KB2V4dGVudHMYCyADKAsyLi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5FeHRlbnRSZWNvcmQSQwoFcGFydHMYDCADKAsyNC5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5QYXJ0Qm91bmRhcnlSZWNvcmQSGAoQaXNfZGVsZXRlX21hcmtlchgNIAEoCBI4CgNhY2wYDiABKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5BY2xSZWNvcmQSRAoJcmV0ZW50aW9uGDwgASgLMjEucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuUmV0ZW50aW9uUmVjb3JkEhIKCmxlZ2FsX2hvbGQYPSABKAkSQAoHcmVzdG9yZRg+IAEoCzIvLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlJlc3RvcmVSZWNvcmQaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjUKDVJlc3RvcmVSZWNvcmQSEAoIcmVhZHlfbXMYASABKAMSEgoKZXhwaXJlc19tcxgCIAEoAyJoChFSZXN0b3JlU3RlcFJlY29yZBIOCgZidWNrZXQYASABKAkSEQoJYnVja2V0X2lkGAIgASgJEgsKA2tleRgDIAEoCRIQCghzZXF1ZW5jZRgEIAEoAxIRCglpc19leHBpcnkYBSABKAgiyAEKFENvbnRlbnRIZWFkZXJzUmVjb3JkEhUKDWNhY2hlX2NvbnRyb2wYASABKAkSGwoTY29udGVudF9kaXNwb3NpdGlvbhgCIAEoCRIYChBjb250ZW50X2VuY29kaW5nGAMgASgJEhgKEGNvbnRlbnRfbGFuZ3VhZ2UYBCABKAkSFAoMY29udGVudF90eXBlGAUgASgJEg8KB2V4cGlyZXMYBiABKAkSIQoZd2Vic2l0ZV9yZWRpcmVjdF9sb2NhdGlvbhgHIAEoCSJACg5DaGVja3N1bVJlY29yZBIRCglhbGdvcml0aG0YASABKAkSDAoEdHlwZRgCIAEoCRINCgV2YWx1ZRgDIAEoDCJeCgxFeHRlbnRSZWNvcmQSDwoHYmxvYl9pZBgBIAEoCRIUCgxvZmZzZXRfYnl0ZXMYAiABKAMSFAoMbGVuZ3RoX2J5dGVzGAMgASgDEhEKCWlzX2lubGluZRgEIAEoCCJPChJQYXJ0Qm91bmRhcnlSZWNvcmQSEwoLcGFydF9udW1iZXIYASABKAUSEgoKc2l6ZV9ieXRlcxgCIAEoAxIQCghjaGVja3N1bRgDIAEoDCJeCgpCbG9iUmVjb3JkEhIKCnJlZmVyZW5jZXMYASABKAMSEgoKc2l6ZV9ieXRlcxgCIAEoAxIYCgtpbmxpbmVfYm9keRgDIAEoDEgAiAEBQg4KDF9pbmxpbmVfYm9keSIxChZVbnJlZmVyZW5jZWRCbG9iUmVjb3JkEhcKD3VucmVmZXJlbmNlZF9tcxgBIAEoAyK7AgoTQ29uZmlndXJhdGlvblJlY29yZBJLCgxub3RpZmljYXRpb24YASABKAsyMy5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuTm90aWZpY2F0aW9uQ29uZmlndXJhdGlvbkgAEjsKBGNvcnMYAiABKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuQ29yc0NvbmZpZ3VyYXRpb25IABI0Cgd0YWdnaW5nGAMgASgLMiEucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLlRhZ2dpbmdIABIQCgZwb2xpY3kYBCABKAlIABJGCglsaWZlY3ljbGUYPCABKAsyMS5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5MaWZlY3ljbGVSZWNvcmRIAEIKCghkb2N1bWVudCJ2Cg9MaWZlY3ljbGVSZWNvcmQSRwoNY29uZmlndXJhdGlvbhgBIAEoCzIwLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5MaWZlY3ljbGVDb25maWd1cmF0aW9uEhoKEnRyYW5zaXRpb25fbWluaW11bRgCIAEoCSI2ChdMaWZlY3ljbGVQcm9ncmVzc1JlY29yZBIOCgZidWNrZXQYASABKAkSCwoDa2V5GAIgASgJIpUFCgxVcGxvYWRSZWNvcmQSFAoMaW5pdGlhdGVkX21zGAEgASgDEhgKEG93bmVyX2FjY291bnRfaWQYAiABKAkSFQoNaW5pdGlhdG9yX2FybhgDIAEoCRIVCg1zdG9yYWdlX2NsYXNzGAQgASgJEk8KD2NvbnRlbnRfaGVhZGVycxgFIAEoCzI2LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkNvbnRlbnRIZWFkZXJzUmVjb3JkEk4KCG1ldGFkYXRhGAYgAygLMjwucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuVXBsb2FkUmVjb3JkLk1ldGFkYXRhRW50cnkSOQoEdGFncxgHIAMoCzIrLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlRhZ1JlY29yZBIaChJjaGVja3N1bV9hbGdvcml0aG0YCCABKAkSFQoNY2hlY2tzdW1fdHlwZRgJIAEoCRIdChVpc19jaGVja3N1bV9yZXF1ZXN0ZWQYCiABKAgSHgoRc2VxdWVuY2VfYXRfc3RhcnQYCyABKANIAIgBARI4CgNhY2wYDCABKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5BY2xSZWNvcmQSRAoJcmV0ZW50aW9uGDwgASgLMjEucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuUmV0ZW50aW9uUmVjb3JkEhIKCmxlZ2FsX2hvbGQYPSABKAkaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQhQKEl9zZXF1ZW5jZV9hdF9zdGFydCLMAQoKUGFydFJlY29yZBIYChBsYXN0X21vZGlmaWVkX21zGAEgASgDEgsKA21kNRgCIAEoDBISCgpzaXplX2J5dGVzGAMgASgDEkIKCGNoZWNrc3VtGAQgASgLMjAucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuQ2hlY2tzdW1SZWNvcmQSPwoHZXh0ZW50cxgFIAMoCzIuLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkV4dGVudFJlY29yZCKSAQoURmluaXNoZWRVcGxvYWRSZWNvcmQSEwoLZmluaXNoZWRfbXMYASABKAMSDQoFZV90YWcYAiABKAkSEgoKdmVyc2lvbl9pZBgDIAEoCRJCCghjaGVja3N1bRgEIAEoCzIwLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkNoZWNrc3VtUmVjb3JkIhoKGEZpbmlzaGVkVXBsb2FkVGltZVJlY29yZCIoChVTZXF1ZW5jZUNlaWxpbmdSZWNvcmQSDwoHY2VpbGluZxgBIAEoAyKBBAoRT2JqZWN0RXZlbnRSZWNvcmQSEwoLZGV0YWlsX3R5cGUYASABKAkSEwoLb2NjdXJyZWRfbXMYAiABKAMSDgoGYnVja2V0GAMgASgJEgsKA2tleRgEIAEoCRIXCgpzaXplX2J5dGVzGAUgASgDSACIAQESDQoFZV90YWcYBiABKAkSEgoKdmVyc2lvbl9pZBgHIAEoCRIQCghzZXF1ZW5jZRgIIAEoAxIOCgZyZWFzb24YCSABKAkSFQoNZGVsZXRpb25fdHlwZRgKIAEoCRISCgpyZXF1ZXN0X2lkGAsgASgJEhkKEWJ1Y2tldF9hY2NvdW50X2lkGAwgASgJEhwKFHJlcXVlc3Rlcl9hY2NvdW50X2lkGA0gASgJEhUKDXJlcXVlc3Rlcl9hcm4YDiABKAkSGQoRaXNfcmVxdWVzdGVyX3Jvb3QYDyABKAgSGQoRc291cmNlX2lwX2FkZHJlc3MYECABKAkSDgoGcmVnaW9uGBEgASgJEhoKEmlzX21hZGVfYnlfc2VydmljZRg8IAEoCBIhChlkZXN0aW5hdGlvbl9zdG9yYWdlX2NsYXNzGD0gASgJEhwKFHNvdXJjZV9zdG9yYWdlX2NsYXNzGD4gASgJEhoKEnJlc3RvcmVfZXhwaXJlc19tcxg/IAEoA0INCgtfc2l6ZV9ieXRlcyJAChNTY3J1YlByb2dyZXNzUmVjb3JkEhYKDnJvdW5kX2JlZ2FuX21zGAEgASgDEhEKCW5leHRfc3RlcBgCIAEoBSJFChBRdWFyYW50aW5lUmVjb3JkEg4KBnJlYXNvbhgBIAEoCRIQCghmb3VuZF9tcxgCIAEoAxIPCgdzZWVuX21zGAMgASgDYgZwcm90bzM", [file_quartet_objectstorage_v1_cors, file_quartet_objectstorage_v1_lifecycle, file_quartet_objectstorage_v1_notification, file_quartet_objectstorage_v1_tagging]);
 
 /**
  * One bucket.
@@ -118,6 +120,13 @@ export type BucketRecord = Message<"quartet.objectstorage.storage.v1.BucketRecor
    * @generated from field: string mfa_delete = 61;
    */
   mfaDelete: string;
+
+  /**
+   * The bucket has lifecycle rules, which are a configuration document.
+   *
+   * @generated from field: bool has_lifecycle = 62;
+   */
+  hasLifecycle: boolean;
 };
 
 /**
@@ -594,6 +603,13 @@ export type VersionRecord = Message<"quartet.objectstorage.storage.v1.VersionRec
    * @generated from field: string legal_hold = 61;
    */
   legalHold: string;
+
+  /**
+   * The readable copy of a version in an archive class. Unset: there is none, and none was asked for.
+   *
+   * @generated from field: quartet.objectstorage.storage.v1.RestoreRecord restore = 62;
+   */
+  restore?: RestoreRecord | undefined;
 };
 
 /**
@@ -602,6 +618,83 @@ export type VersionRecord = Message<"quartet.objectstorage.storage.v1.VersionRec
  */
 export const VersionRecordSchema: GenMessage<VersionRecord> = /*@__PURE__*/
   messageDesc(file_quartet_objectstorage_storage_v1_records, 12);
+
+/**
+ * A copy of an archived version that can be read for a time.
+ *
+ * @generated from message quartet.objectstorage.storage.v1.RestoreRecord
+ */
+export type RestoreRecord = Message<"quartet.objectstorage.storage.v1.RestoreRecord"> & {
+  /**
+   * The instant from which on it can be read.
+   *
+   * @generated from field: int64 ready_ms = 1;
+   */
+  readyMs: bigint;
+
+  /**
+   * The instant at which it ends.
+   *
+   * @generated from field: int64 expires_ms = 2;
+   */
+  expiresMs: bigint;
+};
+
+/**
+ * Describes the message quartet.objectstorage.storage.v1.RestoreRecord.
+ * Use `create(RestoreRecordSchema)` to create a new message.
+ */
+export const RestoreRecordSchema: GenMessage<RestoreRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 13);
+
+/**
+ * The end of a restore or of what it restored, to be done: the payload of a job.
+ *
+ * @generated from message quartet.objectstorage.storage.v1.RestoreStepRecord
+ */
+export type RestoreStepRecord = Message<"quartet.objectstorage.storage.v1.RestoreStepRecord"> & {
+  /**
+   * The bucket's name. Never empty.
+   *
+   * @generated from field: string bucket = 1;
+   */
+  bucket: string;
+
+  /**
+   * The bucket of that name at the time. Never empty.
+   *
+   * @generated from field: string bucket_id = 2;
+   */
+  bucketId: string;
+
+  /**
+   * The key. Never empty.
+   *
+   * @generated from field: string key = 3;
+   */
+  key: string;
+
+  /**
+   * The version's sequence.
+   *
+   * @generated from field: int64 sequence = 4;
+   */
+  sequence: bigint;
+
+  /**
+   * The copy ends; otherwise it can be read from now on.
+   *
+   * @generated from field: bool is_expiry = 5;
+   */
+  isExpiry: boolean;
+};
+
+/**
+ * Describes the message quartet.objectstorage.storage.v1.RestoreStepRecord.
+ * Use `create(RestoreStepRecordSchema)` to create a new message.
+ */
+export const RestoreStepRecordSchema: GenMessage<RestoreStepRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 14);
 
 /**
  * Headers that are stored with the content and returned with it unchanged. Empty ones were not given.
@@ -664,7 +757,7 @@ export type ContentHeadersRecord = Message<"quartet.objectstorage.storage.v1.Con
  * Use `create(ContentHeadersRecordSchema)` to create a new message.
  */
 export const ContentHeadersRecordSchema: GenMessage<ContentHeadersRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 13);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 15);
 
 /**
  * A checksum of content.
@@ -699,7 +792,7 @@ export type ChecksumRecord = Message<"quartet.objectstorage.storage.v1.ChecksumR
  * Use `create(ChecksumRecordSchema)` to create a new message.
  */
 export const ChecksumRecordSchema: GenMessage<ChecksumRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 14);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 16);
 
 /**
  * A range of a blob that is a range of the content.
@@ -741,7 +834,7 @@ export type ExtentRecord = Message<"quartet.objectstorage.storage.v1.ExtentRecor
  * Use `create(ExtentRecordSchema)` to create a new message.
  */
 export const ExtentRecordSchema: GenMessage<ExtentRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 15);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 17);
 
 /**
  * Where one part of a multipart upload ends in its object.
@@ -776,7 +869,7 @@ export type PartBoundaryRecord = Message<"quartet.objectstorage.storage.v1.PartB
  * Use `create(PartBoundaryRecordSchema)` to create a new message.
  */
 export const PartBoundaryRecordSchema: GenMessage<PartBoundaryRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 16);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 18);
 
 /**
  * A blob: content that one or more manifests refer to.
@@ -811,7 +904,7 @@ export type BlobRecord = Message<"quartet.objectstorage.storage.v1.BlobRecord"> 
  * Use `create(BlobRecordSchema)` to create a new message.
  */
 export const BlobRecordSchema: GenMessage<BlobRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 17);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 19);
 
 /**
  * A blob file that nothing refers to any more. It is deleted after a grace period.
@@ -832,7 +925,7 @@ export type UnreferencedBlobRecord = Message<"quartet.objectstorage.storage.v1.U
  * Use `create(UnreferencedBlobRecordSchema)` to create a new message.
  */
 export const UnreferencedBlobRecordSchema: GenMessage<UnreferencedBlobRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 18);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 20);
 
 /**
  * One configuration document of a bucket.
@@ -877,6 +970,14 @@ export type ConfigurationRecord = Message<"quartet.objectstorage.storage.v1.Conf
      */
     value: string;
     case: "policy";
+  } | {
+    /**
+     * The bucket's lifecycle rules.
+     *
+     * @generated from field: quartet.objectstorage.storage.v1.LifecycleRecord lifecycle = 60;
+     */
+    value: LifecycleRecord;
+    case: "lifecycle";
   } | { case: undefined; value?: undefined };
 };
 
@@ -885,7 +986,63 @@ export type ConfigurationRecord = Message<"quartet.objectstorage.storage.v1.Conf
  * Use `create(ConfigurationRecordSchema)` to create a new message.
  */
 export const ConfigurationRecordSchema: GenMessage<ConfigurationRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 19);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 21);
+
+/**
+ * The lifecycle rules of a bucket.
+ *
+ * @generated from message quartet.objectstorage.storage.v1.LifecycleRecord
+ */
+export type LifecycleRecord = Message<"quartet.objectstorage.storage.v1.LifecycleRecord"> & {
+  /**
+   * The rules as they were put, each with an id. Never unset.
+   *
+   * @generated from field: quartet.objectstorage.v1.LifecycleConfiguration configuration = 1;
+   */
+  configuration?: LifecycleConfiguration | undefined;
+
+  /**
+   * varies_by_storage_class or all_storage_classes_128K. Never empty.
+   *
+   * @generated from field: string transition_minimum = 2;
+   */
+  transitionMinimum: string;
+};
+
+/**
+ * Describes the message quartet.objectstorage.storage.v1.LifecycleRecord.
+ * Use `create(LifecycleRecordSchema)` to create a new message.
+ */
+export const LifecycleRecordSchema: GenMessage<LifecycleRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 22);
+
+/**
+ * How far the current round of the lifecycle rules has come. There is none between two rounds.
+ *
+ * @generated from message quartet.objectstorage.storage.v1.LifecycleProgressRecord
+ */
+export type LifecycleProgressRecord = Message<"quartet.objectstorage.storage.v1.LifecycleProgressRecord"> & {
+  /**
+   * The name of the bucket. Never empty.
+   *
+   * @generated from field: string bucket = 1;
+   */
+  bucket: string;
+
+  /**
+   * The key from which on the bucket's versions are still to be looked at. Never empty.
+   *
+   * @generated from field: string key = 2;
+   */
+  key: string;
+};
+
+/**
+ * Describes the message quartet.objectstorage.storage.v1.LifecycleProgressRecord.
+ * Use `create(LifecycleProgressRecordSchema)` to create a new message.
+ */
+export const LifecycleProgressRecordSchema: GenMessage<LifecycleProgressRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 23);
 
 /**
  * An open multipart upload.
@@ -997,7 +1154,7 @@ export type UploadRecord = Message<"quartet.objectstorage.storage.v1.UploadRecor
  * Use `create(UploadRecordSchema)` to create a new message.
  */
 export const UploadRecordSchema: GenMessage<UploadRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 20);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 24);
 
 /**
  * One stored part of an open upload.
@@ -1046,7 +1203,7 @@ export type PartRecord = Message<"quartet.objectstorage.storage.v1.PartRecord"> 
  * Use `create(PartRecordSchema)` to create a new message.
  */
 export const PartRecordSchema: GenMessage<PartRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 21);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 25);
 
 /**
  * An upload that was completed, kept for a day so that completing it again returns the same answer.
@@ -1088,7 +1245,7 @@ export type FinishedUploadRecord = Message<"quartet.objectstorage.storage.v1.Fin
  * Use `create(FinishedUploadRecordSchema)` to create a new message.
  */
 export const FinishedUploadRecordSchema: GenMessage<FinishedUploadRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 22);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 26);
 
 /**
  * An upload that was completed at an instant; its key holds everything.
@@ -1103,7 +1260,7 @@ export type FinishedUploadTimeRecord = Message<"quartet.objectstorage.storage.v1
  * Use `create(FinishedUploadTimeRecordSchema)` to create a new message.
  */
 export const FinishedUploadTimeRecordSchema: GenMessage<FinishedUploadTimeRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 23);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 27);
 
 /**
  * The bound of the sequences that may have been used.
@@ -1124,7 +1281,7 @@ export type SequenceCeilingRecord = Message<"quartet.objectstorage.storage.v1.Se
  * Use `create(SequenceCeilingRecordSchema)` to create a new message.
  */
 export const SequenceCeilingRecordSchema: GenMessage<SequenceCeilingRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 24);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 28);
 
 /**
  * A change of an object to report to the event bus: the payload of a delivery job.
@@ -1189,7 +1346,7 @@ export type ObjectEventRecord = Message<"quartet.objectstorage.storage.v1.Object
   sequence: bigint;
 
   /**
-   * The operation that made the change, for example `PutObject`. Never empty.
+   * The operation that made the change, for example `PutObject`. Empty: a time came.
    *
    * @generated from field: string reason = 9;
    */
@@ -1203,7 +1360,7 @@ export type ObjectEventRecord = Message<"quartet.objectstorage.storage.v1.Object
   deletionType: string;
 
   /**
-   * The request that made the change. Never empty.
+   * The request that made the change. Empty: the service itself did.
    *
    * @generated from field: string request_id = 11;
    */
@@ -1250,6 +1407,34 @@ export type ObjectEventRecord = Message<"quartet.objectstorage.storage.v1.Object
    * @generated from field: string region = 17;
    */
   region: string;
+
+  /**
+   * The service itself made the change, by a rule or when a time came.
+   *
+   * @generated from field: bool is_made_by_service = 60;
+   */
+  isMadeByService: boolean;
+
+  /**
+   * The class that the version has now. Empty: the event is not about it.
+   *
+   * @generated from field: string destination_storage_class = 61;
+   */
+  destinationStorageClass: string;
+
+  /**
+   * The archive class of the version. Empty: the event is not about it.
+   *
+   * @generated from field: string source_storage_class = 62;
+   */
+  sourceStorageClass: string;
+
+  /**
+   * When the restored copy ends. 0: the event is not about it.
+   *
+   * @generated from field: int64 restore_expires_ms = 63;
+   */
+  restoreExpiresMs: bigint;
 };
 
 /**
@@ -1257,7 +1442,7 @@ export type ObjectEventRecord = Message<"quartet.objectstorage.storage.v1.Object
  * Use `create(ObjectEventRecordSchema)` to create a new message.
  */
 export const ObjectEventRecordSchema: GenMessage<ObjectEventRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 25);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 29);
 
 /**
  * How far the check of all stored data has come.
@@ -1285,7 +1470,7 @@ export type ScrubProgressRecord = Message<"quartet.objectstorage.storage.v1.Scru
  * Use `create(ScrubProgressRecordSchema)` to create a new message.
  */
 export const ScrubProgressRecordSchema: GenMessage<ScrubProgressRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 26);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 30);
 
 /**
  * Stored data that is damaged or missing, as the latest check found it.
@@ -1320,5 +1505,5 @@ export type QuarantineRecord = Message<"quartet.objectstorage.storage.v1.Quarant
  * Use `create(QuarantineRecordSchema)` to create a new message.
  */
 export const QuarantineRecordSchema: GenMessage<QuarantineRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 27);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 31);
 

@@ -1,0 +1,125 @@
+import type { LifecycleProgressRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
+import type { Reader, Transaction } from "../../kit/store/store.ts";
+import { walkTable } from "../../kit/store/walk-table.ts";
+import type { LifecycleRules, VersionFacts } from "../domain/lifecycle-action.ts";
+import { readLifecycle } from "../domain/lifecycle-action.ts";
+import type { Bucket } from "./bucket.ts";
+import { findDocument } from "./configuration.ts";
+import { lifecycleProgress, versions } from "./layout.ts";
+import type { StoredVersion } from "./object.ts";
+
+/** A version that rules may act on. */
+export interface FoundVersion {
+  readonly sequence: number;
+  readonly facts: VersionFacts;
+}
+
+/** Where a walk over the versions of a bucket is, with what it knows of the key. */
+export interface WalkPosition {
+  readonly key: string;
+  readonly sequence: number;
+  readonly lastModifiedMs: number;
+  /** How many versions of the key are newer. */
+  readonly newer: number;
+}
+
+const progressKey = ["lifecycle"] as const;
+
+/** The rules of a bucket; undefined if it has none. Reads nothing for a bucket that never had any. */
+export const findLifecycle = async (
+  reader: Reader,
+  bucket: Pick<Bucket, "bucketId" | "hasLifecycle">,
+  dayMs: number,
+): Promise<LifecycleRules | undefined> => {
+  if (!bucket.hasLifecycle) return undefined;
+  const document = await findDocument(reader, bucket.bucketId, "lifecycle");
+  if (document?.configuration === undefined) return undefined;
+  return readLifecycle(document.configuration, document.transitionMinimum, dayMs);
+};
+
+/**
+ * The next versions of a bucket whose keys begin with the prefix, newest of a key first; damaged ones are left out. A
+ * delete marker may look as if it were the only version of its key.
+ */
+export const walkVersions = async (
+  reader: Reader,
+  bucketId: string,
+  prefix: string,
+  position: WalkPosition | undefined,
+  limit: number,
+): Promise<{ readonly found: readonly FoundVersion[]; readonly next: WalkPosition | undefined }> => {
+  const found: FoundVersion[] = [];
+  let before = position;
+  let read = 0;
+  const range = {
+    prefix: [bucketId, prefix] as [string, string],
+    textPrefix: true,
+    ...(before && { after: [bucketId, before.key, before.sequence] as [string, string, number] }),
+    limit,
+  };
+  for await (const { key, value } of walkTable(reader, versions, range)) {
+    read += 1;
+    const [, name, sequence] = key;
+    const newer = before?.key === name ? before.newer + 1 : 0;
+    const newerMadeMs = before?.key === name ? before.lastModifiedMs : undefined;
+    const lastModifiedMs = value === undefined ? (newerMadeMs ?? 0) : Number(value.lastModifiedMs);
+    if (value !== undefined) found.push({ sequence, facts: factsOf(name, value, newer, newerMadeMs, true) });
+    before = { key: name, sequence, lastModifiedMs, newer };
+  }
+  return { found, next: read < limit ? undefined : before };
+};
+
+/** What rules look at of one version, as it is in the transaction; `countMax`: how far newer versions are counted. */
+export const findFacts = async (
+  transaction: Transaction,
+  bucketId: string,
+  key: string,
+  sequence: number,
+  countMax: number,
+): Promise<{ readonly stored: StoredVersion; readonly facts: VersionFacts } | undefined> => {
+  const version = await transaction.get(versions, [bucketId, key, sequence]);
+  if (version === undefined) return undefined;
+  const ofKey = [bucketId, key] as [string, string];
+  const newer = await transaction.list(versions, {
+    prefix: ofKey,
+    to: [bucketId, key, sequence],
+    reverse: true,
+    limit: countMax + 1,
+  });
+  const older = await transaction.list(versions, { prefix: ofKey, after: [bucketId, key, sequence], limit: 1 });
+  const next = newer[0] && Number(newer[0].value.lastModifiedMs);
+  const facts = factsOf(key, version, newer.length, next, newer.length + older.length === 0);
+  return { stored: { sequence, version }, facts };
+};
+
+const factsOf = (
+  key: string,
+  version: StoredVersion["version"],
+  newer: number,
+  newerMadeMs: number | undefined,
+  isOnly: boolean,
+): VersionFacts => ({
+  key,
+  isDeleteMarker: version.isDeleteMarker,
+  isNewest: newer === 0,
+  isOnly,
+  lastModifiedMs: Number(version.lastModifiedMs),
+  noncurrentSinceMs: newerMadeMs,
+  newerNoncurrent: Math.max(0, newer - 1),
+  sizeBytes: Number(version.sizeBytes),
+  storageClass: version.storageClass,
+  tags: version.tags,
+});
+
+/** How far the current round has come; undefined: no round has begun. */
+export const findProgress = (reader: Reader): Promise<LifecycleProgressRecord | undefined> =>
+  reader.get(lifecycleProgress, progressKey);
+
+/** Stores how far the round has come; undefined: it is done. */
+export const putProgress = (
+  transaction: Transaction,
+  at: { readonly bucket: string; readonly key: string } | undefined,
+): void => {
+  if (at === undefined) transaction.delete(lifecycleProgress, progressKey);
+  else transaction.put(lifecycleProgress, progressKey, at);
+};
