@@ -2,6 +2,7 @@ import { joinAccessKeys } from "../services/kit/accounts/joined-access-keys.ts";
 import { openAccessKeyFile } from "../services/kit/identity/access-key-file.ts";
 import { ensureKeyPair } from "../services/kit/identity/key-files.ts";
 import { createMinter } from "../services/kit/identity/tokens.ts";
+import { runTask, takeTask } from "../services/kit/backup/run-task.ts";
 import { systemClock } from "../services/kit/clock/clock.ts";
 import { watchHealth } from "../services/kit/client/service-health.ts";
 import { createTransport } from "../services/kit/client/transport.ts";
@@ -13,16 +14,23 @@ import { createMetrics } from "../services/kit/metrics/metrics.ts";
 import { runProcess } from "../services/kit/process/process.ts";
 import { warnIfExposed } from "../services/kit/process/process-tls.ts";
 import { keysDirectory } from "../services/kit/process/keys-directory.ts";
-import { processAccounts, processConfig, processTls } from "../services/kit/process/service-process.ts";
+import { processAccounts, processConfig, processTls, subjectOf } from "../services/kit/process/service-process.ts";
 import { addressSetting, serviceNames } from "../services/launcher/processes.ts";
 import { credentialsFile, gatewaySettings, installation, rootKeyVariables } from "../services/launcher/settings.ts";
 import { originSources } from "./cross-origin/origin-sources.ts";
 import { createGateway } from "./gateway.ts";
 import { openOwnServices } from "./identity/own-services.ts";
+import { layout } from "./identity/store/layout.ts";
 import { startGateway } from "./server.ts";
 import { apiServices } from "./services.ts";
 
+const task = takeTask(process.argv);
 const config = processConfig(installation, "gateway", gatewaySettings);
+if (task !== undefined)
+  await runTask(task, subjectOf("gateway", { layout }, "identity", config), {
+    ...config,
+    listen: config.identityListen,
+  });
 const log = createLogger({ name: "gateway", level: config.logLevel });
 const accounts = processAccounts(installation, "gateway", log, process.env);
 

@@ -5,6 +5,7 @@ import { SecurityTokenService } from "../../gen/quartet/identity/v1/security_tok
 import { DirectoryService } from "../../gen/quartet/kit/directory/v1/directory_service_pb.ts";
 import { FaultRole } from "../../gen/quartet/traits/v1/fault_pb.ts";
 import type { Accounts } from "../../services/kit/accounts/accounts.ts";
+import { backupRights, backupService } from "../../services/kit/backup/backup-service.ts";
 import { systemClock } from "../../services/kit/clock/clock.ts";
 import type { ClosableTransport } from "../../services/kit/client/transport.ts";
 import { createTransport } from "../../services/kit/client/transport.ts";
@@ -177,6 +178,7 @@ const keepIdentities = async (options: OwnServicesOptions): Promise<OwnServices>
     services: [
       { service: SecurityTokenService, handlers: securityTokenHandlers, errors: ErrorReasonSchema, app: sessions },
       { service: IdentityService, handlers: roomy, errors: ErrorReasonSchema, app: identity },
+      backupService({ store, clock: systemClock }),
       { service: ReplicationService, handlers: { watchIdentities }, errors: ErrorReasonSchema, app: replication },
       {
         service: DirectoryService,
@@ -188,6 +190,7 @@ const keepIdentities = async (options: OwnServicesOptions): Promise<OwnServices>
     authenticate: bearerAuthenticate(verifier, {
       ...Object.fromEntries(followers.map((name) => [name, mayFollow])),
       gateway: { anyCaller: true, preauthorizedFor: ["WatchIdentities"] },
+      ...backupRights,
     }),
     log,
     metrics,

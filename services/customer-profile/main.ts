@@ -1,10 +1,12 @@
 import { ErrorReasonSchema } from "../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
 import { CustomerProfileService } from "../../gen/quartet/customerprofile/v1/customer_profile_service_pb.ts";
+import { jobTables } from "../kit/jobs/job-tables.ts";
 import { runService } from "../kit/process/service-process.ts";
 import { customerProfileSettings, installation } from "../launcher/settings.ts";
 import { findByArn, rules } from "./access/guard.ts";
 import { openCustomerProfile } from "./open.ts";
 import { handlers } from "./service.ts";
+import { jobTablesBase, layout } from "./store/layout.ts";
 
 await runService({
   name: "customer-profile",
@@ -14,6 +16,7 @@ await runService({
   handlers,
   errors: ErrorReasonSchema,
   issuers: { gateway: { anyCaller: true } },
+  stored: { layout: [...layout, ...Object.values(jobTables(jobTablesBase))] },
   explains: { rules, findResource: findByArn },
   open: ({ config, store, directory, clock, ids, log, keyNames, accounts }) =>
     openCustomerProfile({ store, directory, clock, ids, log, keyNames, accounts, region: config.region }),

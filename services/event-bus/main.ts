@@ -6,6 +6,7 @@ import { findByArn } from "./access/resources.ts";
 import { rules } from "./access/rules.ts";
 import { openEventBus } from "./open.ts";
 import { handlers } from "./service.ts";
+import { layout } from "./store/layout.ts";
 
 await runService({
   name: "event-bus",
@@ -19,6 +20,7 @@ await runService({
     // Bucket notifications: the bucket's owner configured them, so no policy of the principal is asked.
     "object-storage": { preauthorizedFor: ["PutEvents"] },
   },
+  stored: { layout },
   explains: { rules, findResource: findByArn },
   open: ({ config, store, directory, clock, ids, log, keyNames, accounts, metrics }) =>
     openEventBus({

@@ -1,4 +1,4 @@
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 
 import type { ConfigSources } from "../kit/config/config.ts";
 import { configFileOf, flagName, formatAddress, loadConfig } from "../kit/config/config.ts";
@@ -12,7 +12,7 @@ import type { IdentityPlace } from "./identity-address.ts";
 import { identityArguments, identityPlace } from "./identity-address.ts";
 import { listenAddresses, privateTargetsArguments } from "./private-targets.ts";
 import { processEnvironments } from "./process-environments.ts";
-import { addressSetting, processes, processNames, serviceNames, startOrder } from "./processes.ts";
+import { addressSetting, processes, processNames, runner, serviceNames, startOrder } from "./processes.ts";
 import { installation } from "./settings.ts";
 import type { Urls } from "./start-up.ts";
 import type { Supervised, SupervisionLimits } from "./supervisor.ts";
@@ -46,9 +46,6 @@ export interface RunningInstallation {
   pid(name: ProcessName): number | undefined;
   stop(): Promise<void>;
 }
-
-/** Runs a process by its name. */
-const runner = join(import.meta.dirname, "..", "run.cjs");
 
 /**
  * Starts all processes and resolves when all are healthy. They start at the same time where their addresses are known

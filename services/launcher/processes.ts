@@ -1,3 +1,5 @@
+import { join } from "node:path";
+
 import { sectionName } from "../kit/config/config-file.ts";
 
 /** The services. A service's name is also that of its API, its directory and its key pair. */
@@ -11,6 +13,9 @@ export interface Listener {
   readonly setting: string;
   readonly port: number;
 }
+
+/** The script that runs a process, whose name is its first argument. */
+export const runner = join(import.meta.dirname, "..", "run.cjs");
 
 /** One process of an installation. */
 export interface ProcessDeclaration {

@@ -6,6 +6,7 @@ import { findByArn } from "./access/find-by-arn.ts";
 import { rules } from "./access/rules.ts";
 import { openObjectStorage } from "./open.ts";
 import { handlers } from "./service.ts";
+import { storedData } from "./work/stored-data.ts";
 
 await runService({
   name: "object-storage",
@@ -15,6 +16,7 @@ await runService({
   handlers,
   errors: ErrorReasonSchema,
   issuers: { gateway: { anyCaller: true, preauthorizedFor: ["GetBucketCors"] } },
+  stored: storedData,
   explains: { rules, findResource: findByArn },
   open: ({ config, ...foundation }) =>
     openObjectStorage({

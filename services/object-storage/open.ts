@@ -89,6 +89,8 @@ export interface OpenObjectStorage {
   readonly lifecycle: Lifecycle;
   /** The options of its check of all stored data, for checking out of turn. */
   readonly scrub: ScrubOptions;
+  /** Keeps all blob files until the returned function is called. */
+  holdContent(): () => void;
   /** Ends deliveries and periodic work. The store stays open. */
   stop(): Promise<void>;
 }
@@ -192,6 +194,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
     jobs,
     sweep,
     scrub,
+    holdContent: () => pins.holdAll(),
     async stop() {
       await stopScrubbing();
       await stopLifecycle();

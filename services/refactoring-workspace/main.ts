@@ -1,10 +1,12 @@
 import { ErrorReasonSchema } from "../../gen/quartet/refactoringworkspace/v1/error_reason_pb.ts";
 import { RefactoringWorkspaceService } from "../../gen/quartet/refactoringworkspace/v1/refactoring_workspace_service_pb.ts";
+import { jobTables } from "../kit/jobs/job-tables.ts";
 import { runService } from "../kit/process/service-process.ts";
 import { installation, refactoringWorkspaceSettings } from "../launcher/settings.ts";
 import { findByArn, rules } from "./access/guard.ts";
 import { openRefactoringWorkspace } from "./open.ts";
 import { handlers } from "./service.ts";
+import { jobTablesBase, layout } from "./store/layout.ts";
 
 /** Partition and service of the ARNs that each dialect writes. */
 const arnPrefixes = {
@@ -20,6 +22,7 @@ await runService({
   handlers,
   errors: ErrorReasonSchema,
   issuers: { gateway: { anyCaller: true } },
+  stored: { layout: [...layout, ...Object.values(jobTables(jobTablesBase))] },
   explains: { rules, findResource: findByArn },
   open: async ({ config, store, clock, ids, log, accounts }) => {
     const { app, jobs, proxy, stop } = await openRefactoringWorkspace({

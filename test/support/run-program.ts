@@ -14,14 +14,14 @@ export interface Ended {
 export const runProgram = (
   script: string,
   argv: readonly string[],
-  options: { readonly env?: NodeJS.ProcessEnv; readonly cwd?: string } = {},
+  options: { readonly env?: NodeJS.ProcessEnv; readonly cwd?: string; readonly limitMs?: number } = {},
 ): Promise<Ended> =>
   new Promise((resolve) => {
     const env = { ...process.env, ...options.env };
     execFile(
       process.execPath,
       [join(root, script), ...argv],
-      { cwd: options.cwd ?? root, env, timeout: 60_000 },
+      { cwd: options.cwd ?? root, env, timeout: options.limitMs ?? 60_000 },
       (error, output, errors) => resolve({ status: error === null ? 0 : Number(error.code), output, errors }),
     );
   });

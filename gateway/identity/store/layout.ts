@@ -149,4 +149,7 @@ export const keyUses = defineTable({
   value: KeyUseRecordSchema,
 });
 
-assertDistinct([pageTokenKeys, dataKeys, accounts, users, groups, roles, policies, accessKeys, keyUses]);
+/** Every table of this database. */
+export const layout = [pageTokenKeys, dataKeys, accounts, users, groups, roles, policies, accessKeys, keyUses] as const;
+
+assertDistinct(layout);

@@ -11,6 +11,10 @@ import { followAccounts, joinAccounts } from "../accounts/followed-accounts.ts";
 import type { AccessRules } from "../access/decide.ts";
 import type { AskedResource, KnownResource } from "../access/policy-service.ts";
 import { policyService } from "../access/policy-service.ts";
+import { backupRights, backupService } from "../backup/backup-service.ts";
+import type { TaskSubject } from "../backup/run-task.ts";
+import { runTask, takeTask } from "../backup/run-task.ts";
+import type { StoredData } from "../backup/stored-data.ts";
 import { createTransport } from "../client/transport.ts";
 import type { Clock } from "../clock/clock.ts";
 import { systemClock } from "../clock/clock.ts";
@@ -97,6 +101,8 @@ export interface Opened<App> {
   readonly jobs?: Jobs;
   /** Its further URLs, by purpose. */
   readonly urls?: Readonly<Record<string, string>>;
+  /** Keeps content that records refer to from being deleted until the returned function is called. Unset: none is. */
+  holdContent?(): () => void;
   /** Runs after the last call has ended and before the store closes. */
   stop?(): Promise<void>;
 }
@@ -116,6 +122,8 @@ export interface ServiceProcess<S extends DescService, App, Shared extends Setti
   readonly errors: DescEnum;
   /** The processes that call this one, and whom each may name. */
   readonly issuers: IssuerRights;
+  /** What it stores, for backups and their verification. Unset: it offers none. */
+  readonly stored?: StoredData;
   /** Finds resources for the service's explanations of decisions. Unset: it offers none. */
   readonly explains?: {
     readonly rules: AccessRules;
@@ -208,9 +216,12 @@ const refuseStart = (name: string, error: unknown): never => {
 export const runService = async <S extends DescService, App, Shared extends SettingsTable, Own extends SettingsTable>(
   declared: ServiceProcess<S, App, Shared, Own>,
 ): Promise<void> => {
+  const task = takeTask(process.argv);
   const config = processConfig(declared.installation, declared.name, declared.settings);
   const shared = config as unknown as SharedConfig &
     StorageConfig & { readonly listen: Address; readonly socket: string; readonly identityAddress: string };
+  if (task !== undefined && declared.stored !== undefined)
+    return runTask(task, subjectOf(declared.name, declared.stored, declared.name, shared), shared);
   const log = createLogger({ name: declared.name, level: shared.logLevel });
   const declaredAccounts = processAccounts(declared.installation, declared.name, log);
   const keyNames = processKeyNames(declared.installation, declared.name, log);
@@ -257,6 +268,9 @@ export const runService = async <S extends DescService, App, Shared extends Sett
       services: [
         { service: declared.service, handlers, errors: declared.errors, app: opened.app },
         ...explanations(declared, opened.app, accounts),
+        ...(declared.stored === undefined
+          ? []
+          : [backupService({ store, clock: systemClock, holdContent: opened.holdContent })]),
       ],
       authenticate: authenticateFor(declared, keys, declaredAccounts, followed),
       log,
@@ -280,6 +294,14 @@ export const runService = async <S extends DescService, App, Shared extends Sett
     };
   });
 };
+
+/** What a task is about. `audience` is whom tokens for the process name. */
+export const subjectOf = (
+  name: string,
+  stored: StoredData,
+  audience: string,
+  config: Pick<SharedConfig, "dataDir" | "keysDir">,
+): TaskSubject => ({ name, stored, audience, keysDirectory: keysDirectory(config) });
 
 const explanations = <S extends DescService, App, Shared extends SettingsTable, Own extends SettingsTable>(
   { explains }: ServiceProcess<S, App, Shared, Own>,
@@ -349,7 +371,7 @@ const authenticateFor = (
 ): Authenticate => {
   const findPolicies = (digest: string) => accounts.findPolicies(digest) ?? followed?.findPolicies(digest);
   const verifier = createVerifier({ publicKeys, clock: systemClock, audience: declared.name, findPolicies });
-  return bearerAuthenticate(verifier, declared.issuers);
+  return bearerAuthenticate(verifier, { ...declared.issuers, ...backupRights });
 };
 
 /** Follows what is created at run time; undefined without the address of the gateway that keeps it. */

@@ -40,6 +40,8 @@ export const refusalOf = (thrown: unknown, table: FaultTable | undefined, reques
   // Services without declared reasons choose their own error messages.
   if (table === undefined && thrown instanceof ConnectError)
     return { error: thrown, reason: undefined, isDefect: false };
+  if (table === undefined && thrown instanceof UnauthenticatedError)
+    return undeclared(Code.Unauthenticated, "The call has no valid token.");
   if (table === undefined) return { ...undeclared(Code.Internal, "internal error"), isDefect: true };
   const [role, metadata] = kitRole(thrown) ?? [];
   if (role === undefined || !declares(table, role))

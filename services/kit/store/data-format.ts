@@ -22,6 +22,9 @@ interface FormatFile {
   readonly program: string;
 }
 
+/** The version of the data that this program writes. */
+export const currentFormat: number = dataUpgrades.length + 1;
+
 /** How the data of a process is brought to the version of this program. */
 export interface DataFormatOptions {
   /** The process's own directory; the database is in `leveldb` below it. */
@@ -34,8 +37,8 @@ export interface DataFormatOptions {
 /**
  * Makes sure that the data in a directory has the form that this program reads, before anything opens it: notes the
  * version of new data, and upgrades older data step by step. The version is noted after each step, so that an upgrade
- * that was interrupted goes on with the same step. Throws DataFormatError for data of a newer program, and for a
- * file that names no version.
+ * that was interrupted goes on with the same step. Throws DataFormatError for data of a newer program, data
+ * that a restore left incomplete, and a file that names no version.
  */
 export const ensureDataFormat = async ({
   directory,
@@ -64,18 +67,26 @@ export const ensureDataFormat = async ({
 };
 
 /** Notes the version of a directory's data. */
-const writeFormat = (directory: string, version: number): Promise<void> =>
+export const writeFormat = (directory: string, version: number): Promise<void> =>
   write(directory, { format: version, program: programVersion });
 
+/** Notes that a directory is being filled, so that no process starts with a part of its data. */
+export const noteRestoring = async (directory: string): Promise<void> => {
+  await mkdir(directory, { recursive: true });
+  await write(directory, { restoring: true });
+};
+
 /** What is noted in a directory; undefined where nothing is. Throws DataFormatError. */
-const readFormat = async (directory: string): Promise<FormatFile | undefined> => {
+export const readFormat = async (directory: string): Promise<FormatFile | undefined> => {
   const path = join(directory, fileName);
   const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
     throw error;
   });
   if (text === undefined) return undefined;
-  const { format, program } = membersOf(text);
+  const { format, program, restoring } = membersOf(text);
+  if (restoring === true)
+    throw new DataFormatError(`the restore into ${directory} did not end; empty the directory and restore again`);
   if (typeof format !== "number" || !Number.isSafeInteger(format) || format < 1)
     throw new DataFormatError(`${path} does not name a version; restore the directory from a backup`);
   return { version: format, program: typeof program === "string" ? program : "" };

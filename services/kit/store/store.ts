@@ -6,6 +6,8 @@ import { TransactionRun, CommittedView } from "./transaction-run.ts";
 import type { CommitLimits, CommitStats } from "./commit-queue.ts";
 import { CommitQueue } from "./commit-queue.ts";
 import { ConflictLog } from "./conflict-log.ts";
+import type { DumpedRecord } from "./dump.ts";
+import { dumpRecords } from "./dump.ts";
 import type { Engine } from "./engine.ts";
 import type { StoreWriteError } from "./errors.ts";
 import { StoreClosedError, StoreOverloadedError } from "./errors.ts";
@@ -90,6 +92,8 @@ export interface Store {
    * all reads that began before, so it must not be called from inside a read or a transaction.
    */
   compact<K extends KeyTuple>(table: Table<K>, range: Pick<RangeOptions<NoInfer<K>>, "prefix">): Promise<void>;
+  /** Every record as it was when the dump began, in the order of their keys; of a damaged one only its key. */
+  dump(): AsyncGenerator<readonly DumpedRecord[], void>;
   stats(): StoreStats;
   /** Refuses new reads and transactions, waits for those that run, closes the database. */
   close(): Promise<void>;
@@ -197,6 +201,19 @@ export const storeOver = (
       try {
         await engine.erase(encodeKeyPrefix(table, prefix), prefix.length === table.parts.length);
       } finally {
+        reads -= 1;
+        finish();
+      }
+    },
+
+    async *dump() {
+      begin();
+      reads += 1;
+      const snapshot = engine.snapshot();
+      try {
+        yield* dumpRecords(snapshot);
+      } finally {
+        await snapshot.close();
         reads -= 1;
         finish();
       }

@@ -28,6 +28,11 @@ export interface FileBlobStoreOptions {
   readonly sync?: DiskSync;
 }
 
+const versionDirectory = "v1";
+
+/** Where the file of a blob is, below the directory of its store. */
+export const blobPath = (blobId: string): string => `${versionDirectory}/${shardOf(blobId)}/${blobId}`;
+
 /**
  * Blobs as files, in up to 256 directories by the first two digits of the id, below a directory that names the version
  * of the chunk format. A blob is written in the directory `temporary` and renamed when it is durable, so every file
@@ -36,7 +41,7 @@ export interface FileBlobStoreOptions {
 export const openFileBlobStore = async (options: FileBlobStoreOptions): Promise<BlobStore> => {
   const { directory, sync = diskSync } = options;
   const temporary = join(directory, "temporary");
-  const root = join(directory, "v1");
+  const root = join(directory, versionDirectory);
   await rm(temporary, { recursive: true, force: true });
   for (const path of [temporary, root]) await createDirectory(path, sync);
 
@@ -51,7 +56,7 @@ export const openFileBlobStore = async (options: FileBlobStoreOptions): Promise<
     handle.catch(() => handles.delete(shard));
     return handle;
   };
-  const pathOf = (blobId: string): string => join(root, shardOf(blobId), blobId);
+  const pathOf = (blobId: string): string => join(directory, blobPath(blobId));
 
   const write = async (
     blobId: string,

@@ -1,9 +1,11 @@
 /**
  * Blobs that the sweep must keep although no manifest refers to them: those just written whose transaction has not
- * ended, and those of a deleted object that is still being read. They are held in memory, because a crash ends both.
+ * ended, those of a deleted object that is still being read, and all while a backup copies them. They are held in
+ * memory, because a crash ends each of these.
  */
 export class BlobPins {
   readonly #counts = new Map<string, number>();
+  #holds = 0;
 
   /** Pins the blobs until the returned function is called; further calls of it do nothing. */
   pin(blobIds: readonly string[]): () => void {
@@ -16,8 +18,18 @@ export class BlobPins {
     };
   }
 
+  /** Pins all blobs, those of later too, until the returned function is called; further calls of it do nothing. */
+  holdAll(): () => void {
+    this.#holds += 1;
+    let isReleased = false;
+    return () => {
+      if (!isReleased) this.#holds -= 1;
+      isReleased = true;
+    };
+  }
+
   isPinned(blobId: string): boolean {
-    return this.#counts.has(blobId);
+    return this.#holds > 0 || this.#counts.has(blobId);
   }
 
   #release(blobId: string): void {

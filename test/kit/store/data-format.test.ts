@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 import { beforeEach, expect, test } from "vitest";
 
-import { ensureDataFormat } from "../../../services/kit/store/data-format.ts";
+import { ensureDataFormat, noteRestoring } from "../../../services/kit/store/data-format.ts";
 import { openStore } from "../../../services/kit/store/store.ts";
 import type { DataUpgrade } from "../../../services/kit/store/upgrades.ts";
 import { capturingLogger } from "../../support/capturing-logger.ts";
@@ -111,4 +111,11 @@ test.each([
   await note(content);
   await expect(ensureDataFormat({ directory, upgrades: [shout, stop] })).rejects.toThrow(refusal);
   expect(await readFile(join(directory, "format"), "utf8")).toBe(content);
+});
+
+test("refuses a directory whose restore did not end", async () => {
+  await noteRestoring(directory);
+  await expect(ensureDataFormat({ directory })).rejects.toThrow(
+    `the restore into ${directory} did not end; empty the directory and restore again`,
+  );
 });

@@ -34,6 +34,25 @@ describe("the sweep of blobs", () => {
     expect(await files(harness)).toEqual([]);
   });
 
+  test("leaves all files while a backup holds them", async () => {
+    const clock = new FakeClock();
+    const harness = await startWithBucket({ clock });
+    await put(harness, cat, content);
+    const release = harness.opened.holdContent();
+    const releaseOther = harness.opened.holdContent();
+    await harness.client.deleteObject(cat, as(alice));
+    clock.advance(11 * minuteMs);
+
+    await sweepBlobs(harness.opened.sweep);
+    release();
+    release();
+    await sweepBlobs(harness.opened.sweep);
+    expect(await files(harness)).toHaveLength(1);
+    releaseOther();
+    await sweepBlobs(harness.opened.sweep);
+    expect(await files(harness)).toEqual([]);
+  });
+
   test("leaves a file that is still being read", async () => {
     const clock = new FakeClock();
     const harness = await startWithBucket({ clock });

@@ -29,6 +29,7 @@ def environment(system, tmp_path):
 
 def test_pages_with_commands():
     assert [page.stem for page in WITH_COMMANDS] == [
+        "backup",
         "migrate-objects",
         "customer-profile",
         "event-bus",
@@ -39,9 +40,10 @@ def test_pages_with_commands():
 
 @pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: page.stem)
 def test_a_page_prints_what_it_shows(page, environment, tmp_path):
-    variables = Step(f'eval "$(npm --prefix {ROOT} run --silent env)"', "")
+    here = Step(f'npm() {{ command npm --prefix {ROOT} "$@"; }}', "")
+    variables = Step('eval "$(npm run --silent env)"', "")
     found = steps(page)
-    outputs = run([variables, *found], tmp_path, environment)[1:]
+    outputs = run([here, variables, *found], tmp_path, environment)[2:]
     assert_printed(outputs, found)
 
 

@@ -1,0 +1,120 @@
+import { mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join } from "node:path";
+
+import { syncDirectory } from "../../kit/backup/content-copy.ts";
+import { ConfigError } from "../../kit/config/config.ts";
+
+/**
+ * A directory of backups:
+ *
+ *     snapshots/20261122T003012.123Z/   one snapshot: records, lists of content, secrets, manifest.json, SHA256SUMS
+ *     content/object-storage/…          the content files of all snapshots, each once
+ *     temporary/                        what is not whole yet; removed by the next run
+ *     lock                              the process that works here
+ */
+export interface BackupDirectory {
+  readonly path: string;
+  /** The content files of a process. */
+  pool(process: string): string;
+  temporary(name: string): string;
+  snapshot(name: string): string;
+  /** The names of all snapshots, the newest first. */
+  snapshots(): Promise<readonly string[]>;
+  /** Gives a complete directory the name of a snapshot, by which it appears. */
+  publish(temporary: string, name: string): Promise<void>;
+  /** Removes a snapshot. Its content stays. */
+  remove(name: string): Promise<void>;
+  /** Lets others work here. */
+  release(): Promise<void>;
+}
+
+/** The paths of a directory of backups, without changing anything in it. */
+export const backupDirectoryAt = (path: string): BackupDirectory => {
+  const snapshot = (name: string): string => join(path, "snapshots", name);
+  const temporary = (name: string): string => join(path, "temporary", name);
+  return {
+    path,
+    snapshot,
+    temporary,
+    pool: (process) => join(path, "content", process),
+    snapshots: async () => {
+      const names = await readdir(join(path, "snapshots")).catch(emptyWhenAbsent);
+      return names.filter((name) => snapshotName.test(name)).toSorted((one, other) => (one < other ? 1 : -1));
+    },
+    publish: async (whole, name) => {
+      await mkdir(join(path, "snapshots"), { recursive: true });
+      await syncDirectory(whole);
+      await rename(whole, snapshot(name));
+      await syncDirectory(join(path, "snapshots"));
+      await syncDirectory(path);
+    },
+    remove: async (name) => {
+      const removed = temporary(`removed-${name}`);
+      await mkdir(join(path, "temporary"), { recursive: true });
+      await rename(snapshot(name), removed);
+      await syncDirectory(join(path, "snapshots"));
+      await rm(removed, { recursive: true, force: true });
+    },
+    release: async () => {
+      await rm(join(path, "temporary"), { recursive: true, force: true });
+      await rm(join(path, "lock"), { force: true });
+    },
+  };
+};
+
+/** Opens a directory of backups to work in, alone. Throws ConfigError if another process does. */
+export const openBackupDirectory = async (path: string): Promise<BackupDirectory> => {
+  await mkdir(path, { recursive: true });
+  await lock(join(path, "lock"));
+  await rm(join(path, "temporary"), { recursive: true, force: true });
+  await mkdir(join(path, "temporary"));
+  return backupDirectoryAt(path);
+};
+
+/** Whether a directory is one of backups. */
+export const isBackupDirectory = (path: string): Promise<boolean> =>
+  stat(join(path, "snapshots")).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+
+const snapshotName = /^\d{8}T\d{6}\.\d{3}Z$/;
+
+/** The name of a snapshot of this instant; later ones sort after it. */
+export const snapshotNameAt = (ms: number): string => new Date(ms).toISOString().replaceAll(/[-:]/g, "");
+
+/** Creates the lock; one that a killed process of this machine left is replaced. */
+const lock = async (path: string): Promise<void> => {
+  for (;;) {
+    try {
+      const file = await open(path, "wx", 0o600);
+      try {
+        await file.writeFile(`${process.pid} ${hostname()}\n`);
+      } finally {
+        await file.close();
+      }
+      return;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    }
+    const [pid = "", host = ""] = (await readFile(path, "utf8").catch(() => "")).trim().split(" ");
+    if (host !== hostname() || isRunning(Number(pid)))
+      throw new ConfigError(`process ${pid} on ${host} works in this directory; if it does not, remove ${path}`);
+    await rm(path, { force: true });
+  }
+};
+
+const isRunning = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+};
+
+const emptyWhenAbsent = (error: NodeJS.ErrnoException): string[] => {
+  if (error.code === "ENOENT") return [];
+  throw error;
+};
