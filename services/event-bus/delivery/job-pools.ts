@@ -12,8 +12,10 @@ export const jobPools = (
     concurrency: Math.ceil(limits.runningDeliveriesMax / 2),
     concurrencyPerOwner: limits.runningDeliveriesPerTargetMax,
   };
+  // Destinations that do not answer get their places in small steps, because all others wait for each step.
+  const trial = { ...deliveries, batchMax: 16 };
   const own = { concurrency: limits.runningJobsMax, concurrencyPerOwner: Math.ceil(limits.runningJobsMax / 4) };
-  return { answering: deliveries, trial: deliveries, authorizations: own, internal: own };
+  return { answering: deliveries, trial, authorizations: own, internal: own };
 };
 
 /**

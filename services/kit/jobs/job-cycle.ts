@@ -1,22 +1,15 @@
 import type { Transaction } from "../store/transaction.ts";
+import type { Instants } from "./due-instants.ts";
+import { earlierOf, never } from "./due-instants.ts";
 import { expiredReason } from "./job.ts";
-import type { Ending } from "./job-counts.ts";
 import type { JobsOptions, OwnerRoom, PoolBounds } from "./job-options.ts";
-import type { Expired, GiveBack, JobQueue } from "./job-queue.ts";
+import type { Expired, JobQueue } from "./job-queue.ts";
 import { unknownKindDelayMs } from "./job-queue.ts";
 import { JobTaking } from "./job-taking.ts";
+import type { Ended } from "./ended-runs.ts";
 import type { ReadyOwners } from "./ready-owners.ts";
 import type { Running, RunningJobs } from "./running-jobs.ts";
 import { addTo } from "./running-jobs.ts";
-
-/** A run that has ended and whose end is not yet written. */
-export interface Ended {
-  readonly running: Running;
-  /** Undefined: the job is done. */
-  readonly back: GiveBack | undefined;
-  /** How the run is counted once this is written. Undefined: not at all. */
-  readonly ending: Ending | undefined;
-}
 
 /** The results of one cycle. */
 export interface Cycle {
@@ -24,26 +17,24 @@ export interface Cycle {
   readonly lost: readonly Running[];
   readonly taken: JobTaking | undefined;
   readonly expired: readonly Expired[];
-  /** The owners of jobs that this cycle made ready; the next one takes them. */
-  readonly readied: ReadonlySet<string>;
+  /** The owners of jobs that this cycle made ready, with their earliest instants; the next one takes them. */
+  readonly readied: ReadonlyMap<string, number>;
   readonly untilMs: number;
-  /** Everything due before this instant has been made ready; undefined if the cycle did not check that. */
-  readonly movedToMs: number | undefined;
-  /** The earliest instant for which the cycle itself scheduled something. */
-  readonly nextMs: number;
+  /** The first entries that remain in each table; undefined if the cycle did not read them. */
+  readonly found: Instants | undefined;
+  /** The earliest entries that the cycle itself added to each table. */
+  readonly added: Instants;
 }
 
 /** What a cycle has moved from one queue to the next. */
-type Moved = Pick<Cycle, "movedToMs" | "readied" | "expired">;
+type Moved = Pick<Cycle, "found" | "readied" | "expired">;
 
-const unmoved: Moved = { movedToMs: undefined, readied: new Set(), expired: [] };
+const unmoved: Moved = { found: undefined, readied: new Map(), expired: [] };
 
-/** The number of jobs that one transaction moves from one queue to the next. */
-const movedMax = 500;
+/** The number of jobs that one transaction moves from one queue to the next; jobs of all pools wait for it. */
+const movedMax = 64;
 /** The number of jobs that one transaction ends because of their age, each with writes of its policy. */
 const expiredMax = 20;
-/** How often jobs of other processes are looked for. */
-const sharedPollMs = 1_000;
 
 /** The parts of a runner on which its cycles depend; a cycle only reads them. */
 interface CycleParts {
@@ -57,6 +48,8 @@ interface CycleParts {
 /** What one cycle is to do. */
 interface CycleFacts {
   readonly nowMs: number;
+  /** Where the reads of each table begin. */
+  readonly bounds: Instants;
   /** Something may be due or too old. */
   readonly isMoving: boolean;
   readonly isTaking: boolean;
@@ -67,14 +60,10 @@ interface CycleFacts {
 /** Writes cycles, each in a transaction. */
 export class JobCycle {
   readonly #queue: JobQueue;
-  readonly #options: Pick<JobsOptions, "policy" | "handlers" | "gate" | "isShared">;
+  readonly #options: Pick<JobsOptions, "policy" | "handlers" | "gate">;
   readonly #parts: CycleParts;
 
-  constructor(
-    queue: JobQueue,
-    options: Pick<JobsOptions, "policy" | "handlers" | "gate" | "isShared">,
-    parts: CycleParts,
-  ) {
+  constructor(queue: JobQueue, options: Pick<JobsOptions, "policy" | "handlers" | "gate">, parts: CycleParts) {
     this.#queue = queue;
     this.#options = options;
     this.#parts = parts;
@@ -85,17 +74,20 @@ export class JobCycle {
     const { nowMs } = facts;
     const untilMs = nowMs + this.#parts.leaseMs;
     const gone = new Set<Running>();
-    let nextMs = Number.POSITIVE_INFINITY;
+    let added = never;
     for (const { running, back } of ended) {
       gone.add(running);
       if (back === undefined) await this.#queue.finish(tx, running.lease);
-      else if (await this.#queue.giveBack(tx, running.lease, back)) nextMs = Math.min(nextMs, back.atMs);
+      else if ((await this.#queue.giveBack(tx, running.lease, back)) && !back.isReady)
+        added = earlierOf(added, { scheduledMs: back.atMs });
     }
     const { renewed, lost } = await this.#renew(tx, gone, nowMs, untilMs);
     const moved = facts.isMoving ? await this.#move(tx, facts) : unmoved;
     const taken = facts.isTaking ? await this.#take(tx, gone, nowMs, untilMs) : undefined;
-    if (taken !== undefined && taken.unknown.length > 0) nextMs = Math.min(nextMs, nowMs + unknownKindDelayMs);
-    return { renewed, lost, taken, untilMs, ...moved, nextMs };
+    if (taken !== undefined && taken.unknown.length > 0)
+      added = earlierOf(added, { scheduledMs: nowMs + unknownKindDelayMs });
+    if (renewed.length > 0 || (taken?.leases.length ?? 0) > 0) added = earlierOf(added, { leasedMs: untilMs });
+    return { renewed, lost, taken, untilMs, ...moved, added };
   }
 
   /** Renews the leases of which less than half remains. */
@@ -112,19 +104,19 @@ export class JobCycle {
   }
 
   /** Makes due jobs and jobs of ended leases ready, and ends those that are too old. */
-  async #move(tx: Transaction, { nowMs, mustReclaimAll }: CycleFacts): Promise<Moved> {
-    const readied = new Set<string>();
+  async #move(tx: Transaction, facts: CycleFacts): Promise<Moved> {
+    const { bounds, mustReclaimAll } = facts;
+    const readied = new Map<string, number>();
     const exceptRunner = mustReclaimAll ? this.#parts.runner : undefined;
-    const reclaimed = await this.#queue.reclaim(tx, nowMs, movedMax, readied, exceptRunner);
-    const promoted = await this.#queue.promote(tx, nowMs, movedMax, readied);
-    const { expired, hasMore } = await this.#queue.expire(tx, nowMs, expiredMax);
+    const reclaimed = await this.#queue.reclaim(tx, facts, movedMax, readied, exceptRunner);
+    await this.#queue.promote(tx, facts, movedMax, readied);
+    const expired = await this.#queue.expire(tx, facts, expiredMax);
     for (const { job, attempts } of expired)
       await this.#options.policy[job.kind]?.onExhausted?.(tx, job, expiredReason, attempts);
-    if (reclaimed === movedMax || promoted === movedMax || hasMore) return { movedToMs: nowMs, readied, expired };
-    const knownMs = await this.#queue.nextInstant(tx.snapshot);
-    if (this.#options.isShared !== true) return { movedToMs: knownMs, readied, expired };
-    // Other processes of the store do not announce the jobs that they enqueue, schedule or abandon.
-    return { movedToMs: Math.min(knownMs, nowMs + sharedPollMs), readied, expired };
+    const found = await this.#queue.nextInstants(tx.snapshot, bounds);
+    // Leases of another runner are taken over before they end.
+    if (mustReclaimAll && reclaimed === movedMax) return { found: { ...found, leasedMs: 0 }, readied, expired };
+    return { found, readied, expired };
   }
 
   async #take(tx: Transaction, gone: ReadonlySet<Running>, nowMs: number, untilMs: number): Promise<JobTaking> {
@@ -150,6 +142,7 @@ export class JobCycle {
       pools,
       runningIn: (pool) => running.countIn(pool) - (leftIn.get(pool) ?? 0),
       linesOf: (pool) => owners.linesOf(pool),
+      fromOf: (owner) => owners.fromOf(owner),
       roomOf,
       knows: (kind) => Object.hasOwn(this.#options.handlers, kind),
     });

@@ -11,6 +11,8 @@ export interface PoolBounds {
   readonly concurrency: number;
   /** Runs of one owner. */
   readonly concurrencyPerOwner: number;
+  /** Jobs that one cycle takes, and so many ends of runs that it writes. Jobs of all pools wait for it. Unset: 256. */
+  readonly batchMax?: number;
 }
 
 /** The pool in which an owner's jobs run, and the group of owners with which it shares its turns. */
@@ -52,7 +54,7 @@ export interface JobsOptions {
   readonly concurrency?: number;
   /** Runs of one owner at the same time. Unset: `concurrency`. */
   readonly concurrencyPerOwner?: number;
-  /** Pools by name, in place of the two members before. Unset: one pool. */
+  /** Pools by name, those first whose jobs are most urgent, in place of the two members before. Unset: one pool. */
   readonly pools?: Readonly<Record<string, PoolBounds>>;
   /**
    * The place of an owner: groups of a pool take turns, and so do the owners of a group. The pool of an owner may

@@ -5,6 +5,7 @@ import { JobStateSchema } from "../../../gen/quartet/kit/storage/v1/records_pb.t
 import type { Reader, Transaction } from "../store/transaction.ts";
 import { currentTrace } from "../trace/current-trace.ts";
 import { formatTraceparent, parseTrace } from "../trace/trace-context.ts";
+import type { Instants } from "./due-instants.ts";
 import type { Job, NewJob } from "./job.ts";
 import type { JobTables } from "./job-tables.ts";
 import { JobPlace } from "./job-tables.ts";
@@ -25,6 +26,18 @@ export interface TakeOptions {
   knows(kind: string): boolean;
 }
 
+/** What is due, and from where the tables are read for it. */
+interface MoveOptions {
+  readonly nowMs: number;
+  readonly bounds: Instants;
+}
+
+/** The owners of jobs that were made ready, with the earliest instant of theirs. */
+type Readied = Map<string, number>;
+
+const addReadied = (owners: Readied, owner: string, atMs: number): void =>
+  void owners.set(owner, Math.min(atMs, owners.get(owner) ?? atMs));
+
 /** Jobs of one owner that a transaction takes. */
 interface Taken {
   readonly leases: readonly Lease[];
@@ -38,9 +51,10 @@ interface Taken {
 
 /** A job that was added. */
 interface Enqueued {
-  readonly isReady: boolean;
-  /** The earliest instant at which something is to be done with it if it is not run; infinite: none. */
-  readonly nextMs: number;
+  /** Since when the job is ready; undefined: it is not. */
+  readonly readyMs: number | undefined;
+  /** The instants at which something is to be done with it if it is not run. */
+  readonly instants: Partial<Instants>;
 }
 
 /** A job that was removed because its age ended before it was run. */
@@ -84,7 +98,10 @@ export class JobQueue {
     });
     if (expiresMs !== undefined) tx.put(this.#tables.expiring, [expiresMs, id], {});
     this.#enter(tx, id, state, isReady ? JobPlace.READY : JobPlace.SCHEDULED, atMs);
-    return { isReady, nextMs: Math.min(isReady ? Infinity : atMs, expiresMs ?? Infinity) };
+    return {
+      readyMs: isReady ? atMs : undefined,
+      instants: { scheduledMs: isReady ? Infinity : atMs, expiringMs: expiresMs ?? Infinity },
+    };
   }
 
   /** Removes the job from whichever queue it is in. False if it does not exist. */
@@ -95,18 +112,18 @@ export class JobQueue {
     return true;
   }
 
-  /** Makes at most `limit` due jobs ready, whose owners it adds to `owners`; returns the number of entries read. */
-  async promote(tx: Transaction, nowMs: number, limit: number, owners: Set<string>): Promise<number> {
-    const due = await tx.snapshot.list(this.#tables.scheduled, { through: [nowMs], limit });
+  /** Makes at most `limit` due jobs ready, whose owners it adds to `owners` with their earliest instants. */
+  async promote(tx: Transaction, { nowMs, bounds }: MoveOptions, limit: number, owners: Readied): Promise<void> {
+    if (bounds.scheduledMs > nowMs) return;
+    const due = await tx.snapshot.list(this.#tables.scheduled, { from: [bounds.scheduledMs], through: [nowMs], limit });
     for (const { key } of due) {
       const [atMs, id] = key;
       const state = await this.#stateAt(tx, id, JobPlace.SCHEDULED, atMs);
       tx.delete(this.#tables.scheduled, key);
       if (state === undefined) continue;
       this.#enter(tx, id, state, JobPlace.READY, atMs);
-      owners.add(state.owner);
+      addReadied(owners, state.owner, atMs);
     }
-    return due.length;
   }
 
   /**
@@ -115,14 +132,16 @@ export class JobQueue {
    */
   async reclaim(
     tx: Transaction,
-    nowMs: number,
+    { nowMs, bounds }: MoveOptions,
     limit: number,
-    owners: Set<string>,
+    owners: Readied,
     exceptRunner?: string,
   ): Promise<number> {
     const through = exceptRunner === undefined ? nowMs : Number.MAX_SAFE_INTEGER;
+    if (bounds.leasedMs > through) return 0;
+    const range = { from: [bounds.leasedMs] as [number], through: [through] as [number] };
     let count = 0;
-    for await (const { key } of tx.snapshot.range(this.#tables.leased, { through: [through] })) {
+    for await (const { key } of tx.snapshot.range(this.#tables.leased, range)) {
       const [untilMs, id] = key;
       const state = await this.#stateAt(tx, id, JobPlace.LEASED, untilMs);
       if (exceptRunner !== undefined && state?.runner.startsWith(`${exceptRunner}/`) === true) continue;
@@ -130,7 +149,7 @@ export class JobQueue {
       if (state !== undefined) {
         state.runner = "";
         this.#enter(tx, id, state, JobPlace.READY, Number(state.sinceMs));
-        owners.add(state.owner);
+        addReadied(owners, state.owner, Number(state.sinceMs));
       }
       count += 1;
       if (count === limit) break;
@@ -138,12 +157,18 @@ export class JobQueue {
     return count;
   }
 
-  /** The earliest instant at which a scheduled job is due, a lease ends or an age ends; infinite if there is none. */
-  async nextInstant(reader: Reader): Promise<number> {
-    const scheduled = await reader.list(this.#tables.scheduled, { limit: 1 });
-    const leased = await reader.list(this.#tables.leased, { limit: 1 });
-    const expiring = await reader.list(this.#tables.expiring, { limit: 1 });
-    return Math.min(...[scheduled, leased, expiring].map(([first]) => first?.key[0] ?? Number.POSITIVE_INFINITY));
+  /** The earliest instants at which a scheduled job is due, a lease ends and an age ends, if none is below a bound. */
+  async nextInstants(reader: Reader, bounds: Instants): Promise<Instants> {
+    const first = async (table: JobTables["scheduled" | "leased" | "expiring"], from: number): Promise<number> => {
+      if (from === Infinity) return from;
+      const [entry] = await reader.list(table, { from: [from], limit: 1 });
+      return entry?.key[0] ?? Infinity;
+    };
+    return {
+      scheduledMs: await first(this.#tables.scheduled, bounds.scheduledMs),
+      leasedMs: await first(this.#tables.leased, bounds.leasedMs),
+      expiringMs: await first(this.#tables.expiring, bounds.expiringMs),
+    };
   }
 
   /** The number of jobs that may run now, at most `limit`. */
@@ -161,7 +186,7 @@ export class JobQueue {
   async take(
     tx: Transaction,
     owner: string,
-    after: ReadyKey | undefined,
+    begin: { readonly after: ReadyKey } | { readonly from: readonly [owner: string, atMs: number] },
     limit: number,
     options: TakeOptions,
   ): Promise<Taken> {
@@ -169,7 +194,7 @@ export class JobQueue {
     const unknown: { readonly id: string; readonly kind: string }[] = [];
     const page = await tx.snapshot.list(this.#tables.ready, {
       prefix: [owner],
-      ...(after === undefined ? {} : { after }),
+      ...("after" in begin ? { after: begin.after } : { from: [...begin.from] }),
       limit,
     });
     for (const { key } of page) {
@@ -203,12 +228,9 @@ export class JobQueue {
   }
 
   /** Removes at most `limit` jobs whose age has ended while they were ready. */
-  async expire(
-    tx: Transaction,
-    nowMs: number,
-    limit: number,
-  ): Promise<{ readonly expired: readonly Expired[]; readonly hasMore: boolean }> {
-    const due = await tx.snapshot.list(this.#tables.expiring, { through: [nowMs], limit });
+  async expire(tx: Transaction, { nowMs, bounds }: MoveOptions, limit: number): Promise<readonly Expired[]> {
+    if (bounds.expiringMs > nowMs) return [];
+    const due = await tx.snapshot.list(this.#tables.expiring, { from: [bounds.expiringMs], through: [nowMs], limit });
     const expired: Expired[] = [];
     for (const { key } of due) {
       const [expiresMs, id] = key;
@@ -225,7 +247,7 @@ export class JobQueue {
       tx.put(this.#tables.states, [id], state);
       tx.put(this.#tables.expiring, [nowMs + recheckMs, id], {});
     }
-    return { expired, hasMore: due.length === limit };
+    return expired;
   }
 
   /** Renews a lease. False if it was lost. */

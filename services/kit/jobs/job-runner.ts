@@ -8,7 +8,10 @@ import type { Expired, GiveBack, JobQueue, Lease } from "./job-queue.ts";
 import { untraced, TracedCall } from "../trace/traced-call.ts";
 import type { Ending, JobsStats } from "./job-counts.ts";
 import { JobCounts } from "./job-counts.ts";
-import type { Cycle, Ended } from "./job-cycle.ts";
+import type { Instants } from "./due-instants.ts";
+import { DueInstants } from "./due-instants.ts";
+import { EndedRuns } from "./ended-runs.ts";
+import type { Cycle } from "./job-cycle.ts";
 import { JobCycle } from "./job-cycle.ts";
 import type { JobsOptions, PoolBounds } from "./job-options.ts";
 import type { PooledLease } from "./job-taking.ts";
@@ -36,20 +39,20 @@ export class JobRunner {
   readonly #leaseMs: number;
   readonly #running: RunningJobs;
   readonly #cycle: JobCycle;
-  /** Owners that got a ready job or whose run ended since the cycle began, which it may not have seen. */
-  readonly #changed = new Set<string>();
+  /**
+   * Owners that got a ready job or whose run ended since the cycle began, which it may not have seen, with the earliest
+   * instant of these jobs.
+   */
+  readonly #changed = new Map<string, number>();
   /** True if owners with ready jobs may be in the store only. */
   #mustFindOwners = true;
   readonly #idleWaiters: (() => void)[] = [];
-  #ended: Ended[] = [];
+  readonly #ended: EndedRuns;
   #state: "new" | "started" | "stopping" | "stopped" = "new";
   #isWoken = false;
   #cycling: Promise<void> | undefined;
   #cancelTimer: (() => void) | undefined;
-  /** Before this instant no scheduled job is due and no lease ends. */
-  #nextInstantMs = 0;
-  /** The earliest instant of jobs that were scheduled after the cycle began, which it may not have seen. */
-  #arrivedMs = Number.POSITIVE_INFINITY;
+  readonly #due: DueInstants;
   #mustReclaimAll: boolean;
   readonly #counts: JobCounts;
   #cycles = 0;
@@ -63,6 +66,8 @@ export class JobRunner {
     this.#owners = new ReadyOwners(options.placeOf ?? ((owner) => ({ pool: onePool, group: owner })));
     this.#leaseMs = options.leaseMs ?? 60_000;
     this.#running = new RunningJobs(this.#leaseMs);
+    this.#ended = new EndedRuns(this.#pools);
+    this.#due = new DueInstants(options.isShared ?? false);
     this.#cycle = new JobCycle(queue, options, {
       runner: this.#name,
       leaseMs: this.#leaseMs,
@@ -93,19 +98,18 @@ export class JobRunner {
     this.#cycling ??= untraced(() => this.#cycleWhileWoken());
   }
 
-  /** An owner has a ready job. */
-  addReady(owner: string): void {
-    this.#changed.add(owner);
-    this.#owners.add(owner);
+  /** An owner has a job that is ready since an instant. */
+  addReady(owner: string, sinceMs: number): void {
+    this.#change(owner, sinceMs);
+    this.#owners.add(owner, sinceMs);
     this.wake();
   }
 
-  /** Something is to be done with a job at this instant. */
-  expect(atMs: number): void {
-    this.#arrivedMs = Math.min(this.#arrivedMs, atMs);
-    if (atMs >= this.#nextInstantMs) return;
-    this.#nextInstantMs = atMs;
-    if (this.#cycling === undefined) this.#wakeAt(this.#nextDueMs());
+  /** Something is to be done with a job at these instants. */
+  expect(instants: Partial<Instants>): void {
+    const beforeMs = this.#due.nextMs;
+    this.#due.expect(instants);
+    if (this.#due.nextMs < beforeMs && this.#cycling === undefined) this.#wakeAt(this.#nextDueMs());
   }
 
   abort(id: string): void {
@@ -171,41 +175,42 @@ export class JobRunner {
 
   async #runCycle(): Promise<void> {
     const { clock, store } = this.#options;
-    const ended = this.#ended.splice(0);
-    this.#arrivedMs = Number.POSITIVE_INFINITY;
+    const ended = this.#ended.take();
+    this.#due.begin();
     this.#changed.clear();
     this.#owners.release(clock.now());
     // The cycle that writes the end of a run can start the next job of its owner.
     for (const { running } of ended) this.#owners.reconsider(running.lease.job.owner);
-    const isMoving = clock.now() >= this.#nextInstantMs;
+    const isMoving = clock.now() >= this.#due.nextMs;
     if (isMoving && this.#options.isShared === true) this.#mustFindOwners = true;
     try {
       await this.#findOwners();
       const facts = {
         nowMs: clock.now(),
+        bounds: this.#due.bounds,
         isMoving,
         isTaking: this.#state === "started",
         mustReclaimAll: this.#mustReclaimAll,
       };
       const cycle = await store.transact((tx) => this.#cycle.write(tx, ended, facts));
       this.#cycles += 1;
-      this.#nextInstantMs = Math.min(cycle.movedToMs ?? this.#nextInstantMs, cycle.nextMs, this.#arrivedMs);
+      this.#due.settle(cycle.added, cycle.found, facts.nowMs);
       this.#settleOwners(cycle);
       for (const { running, back, ending } of ended) {
-        if (back?.isReady === true) this.#owners.add(running.lease.job.owner);
+        if (back?.isReady === true) this.#owners.add(running.lease.job.owner, back.atMs);
         this.#leave(running, ending);
       }
       this.#running.settle(cycle.renewed, cycle.lost, facts.nowMs, cycle.untilMs);
       this.#logExpired(cycle.expired);
-      if (this.#nextInstantMs <= clock.now()) this.#isWoken = true;
+      if (this.#due.nextMs <= clock.now()) this.#isWoken = true;
       else this.#mustReclaimAll = false;
       if (cycle.taken !== undefined) {
         for (const unknown of cycle.taken.unknown) this.#options.log.warn(unknown, "no handler for this kind of job");
         for (const taken of cycle.taken.leases) this.#begin(taken, cycle.untilMs, clock.now());
       }
-      if (this.#canTakeMore()) this.#isWoken = true;
+      if (this.#canTakeMore() || !this.#ended.isEmpty) this.#isWoken = true;
     } catch (error) {
-      this.#ended.unshift(...ended);
+      this.#ended.restore(ended);
       throw error;
     }
   }
@@ -217,7 +222,7 @@ export class JobRunner {
     for (;;) {
       const after = last;
       const owners = await this.#options.store.read((reader) => this.#queue.listOwners(reader, after, ownersPageMax));
-      for (const owner of owners) this.#owners.add(owner);
+      for (const owner of owners) this.#owners.add(owner, 0);
       last = owners.at(-1);
       if (owners.length < ownersPageMax) break;
     }
@@ -226,11 +231,17 @@ export class JobRunner {
 
   /** What a committed cycle found out about owners holds, unless they have changed since it began. */
   #settleOwners({ taken, readied }: Cycle): void {
-    for (const owner of readied) this.#owners.add(owner);
+    for (const [owner, untilMs] of taken?.passed ?? [])
+      this.#owners.passed(owner, Math.min(untilMs, this.#changed.get(owner) ?? untilMs));
+    for (const [owner, sinceMs] of readied) this.#owners.add(owner, sinceMs);
     if (taken === undefined) return;
     for (const owner of taken.served) this.#owners.moveToEnd(owner);
     for (const owner of taken.drained) if (!readied.has(owner) && !this.#changed.has(owner)) this.#owners.remove(owner);
     for (const [owner, untilMs] of taken.waits) if (!this.#changed.has(owner)) this.#owners.wait(owner, untilMs);
+  }
+
+  #change(owner: string, sinceMs: number): void {
+    this.#changed.set(owner, Math.min(sinceMs, this.#changed.get(owner) ?? sinceMs));
   }
 
   #logExpired(expired: readonly Expired[]): void {
@@ -316,7 +327,7 @@ export class JobRunner {
       });
       this.#leave(running, ending);
       const { owner } = lease.job;
-      this.#changed.add(owner);
+      this.#change(owner, Number.POSITIVE_INFINITY);
       this.#owners.reconsider(owner);
       this.wake();
     } catch (error) {
@@ -336,7 +347,7 @@ export class JobRunner {
   }
 
   #end(running: Running, back: GiveBack | undefined, ending: Ending | undefined): void {
-    this.#ended.push({ running, back, ending });
+    this.#ended.add({ running, back, ending });
     this.wake();
   }
 
@@ -369,7 +380,7 @@ export class JobRunner {
 
   /** When the next job is due, an owner may go on, a lease ends, or a lease must be renewed. */
   #nextDueMs(): number {
-    return Math.min(this.#nextInstantMs, this.#running.renewMs, this.#owners.nextMs);
+    return Math.min(this.#due.nextMs, this.#running.renewMs, this.#owners.nextMs);
   }
 
   #wakeAt(atMs: number): void {

@@ -4,7 +4,7 @@ import type { OwnerRoom } from "./job-options.ts";
 import type { JobQueue, Lease, ReadyKey, TakeOptions } from "./job-queue.ts";
 
 /** The jobs that one transaction takes at most. */
-const takenMax = 256;
+export const batchMaxDefault = 256;
 
 /** A lease and the pool in which its job runs. */
 export interface PooledLease {
@@ -19,6 +19,8 @@ interface TakingOptions extends TakeOptions {
   runningIn(pool: string): number;
   /** The owners of the pool in the order in which they are served, by group. */
   linesOf(pool: string): Iterator<string>[];
+  /** No ready job of the owner has an earlier instant. */
+  fromOf(owner: string): number;
   /** The number of jobs that the owner may start, and when more. */
   roomOf(owner: string, bounds: PoolBounds): Promise<OwnerRoom>;
 }
@@ -49,6 +51,8 @@ export class JobTaking {
   /** Owners that may start no further job before an instant. */
   readonly waits: (readonly [owner: string, untilMs: number])[] = [];
   readonly served = new Set<string>();
+  /** The instants until which owners' jobs were taken. */
+  readonly passed = new Map<string, number>();
   readonly #queue: JobQueue;
   readonly #tx: Transaction;
   readonly #options: TakingOptions;
@@ -65,7 +69,11 @@ export class JobTaking {
   }
 
   async #takeIn(pool: string, bounds: PoolBounds): Promise<void> {
-    let left = Math.min(bounds.concurrency - this.#options.runningIn(pool), takenMax - this.leases.length);
+    let left = Math.min(
+      bounds.concurrency - this.#options.runningIn(pool),
+      bounds.batchMax ?? batchMaxDefault,
+      batchMaxDefault - this.leases.length,
+    );
     // A lone owner still gets all places, and none gets far ahead.
     const share = Math.ceil(left / 4);
     const lines: TakingLine[] = this.#options.linesOf(pool).map((fresh) => ({ fresh, again: [] }));
@@ -95,12 +103,15 @@ export class JobTaking {
 
   async #takeOf(owner: string, pool: string, visit: Visit, count: number, line: TakingLine): Promise<void> {
     const limit = Math.min(count, visit.left);
-    const taken = await this.#queue.take(this.#tx, owner, visit.after, limit, this.#options);
+    const begin =
+      visit.after === undefined ? { from: [owner, this.#options.fromOf(owner)] as const } : { after: visit.after };
+    const taken = await this.#queue.take(this.#tx, owner, begin, limit, this.#options);
     for (const lease of taken.leases) this.leases.push({ lease, pool });
     this.unknown.push(...taken.unknown);
     visit.left -= taken.leases.length;
     visit.after = taken.last ?? visit.after;
     this.served.add(owner);
+    if (taken.last !== undefined) this.passed.set(owner, taken.last[1]);
     if (taken.isDrained) this.drained.push(owner);
     else if (visit.left === 0) this.waits.push([owner, visit.againMs]);
     else line.again.push(owner);

@@ -49,10 +49,10 @@ export const createJobs = (options: JobsOptions): Jobs => {
   return {
     enqueue(transaction, job) {
       const id = job.id ?? options.ids.uuid();
-      const { isReady, nextMs } = queue.enqueue(transaction, id, job, options.clock.now());
+      const { readyMs, instants } = queue.enqueue(transaction, id, job, options.clock.now());
       transaction.afterCommit(() => {
-        runner.expect(nextMs);
-        if (isReady) runner.addReady(job.owner);
+        runner.expect(instants);
+        if (readyMs !== undefined) runner.addReady(job.owner, readyMs);
       });
       return id;
     },

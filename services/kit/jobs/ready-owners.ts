@@ -13,6 +13,8 @@ export class ReadyOwners {
   /** By pool, then by group; the group that was served longest ago first. No line is empty. */
   readonly #lines = new Map<string, Map<string, Line>>();
   readonly #places = new Map<string, OwnerPlace>();
+  /** No ready job of an owner has an earlier instant; reads of its jobs begin there, past those that were deleted. */
+  readonly #from = new Map<string, number>();
   /** The instant until which an owner waits; infinite: until a run of it ends. */
   readonly #waiting = new Map<string, number>();
   #nextMs = Number.POSITIVE_INFINITY;
@@ -31,8 +33,23 @@ export class ReadyOwners {
     return this.#nextMs;
   }
 
-  /** The owner has a ready job. If it waits, it goes on waiting. */
-  add(owner: string): void {
+  /** The owner has a job that is ready since an instant. If it waits, it goes on waiting. */
+  add(owner: string, sinceMs: number): void {
+    this.#from.set(owner, Math.min(sinceMs, this.#from.get(owner) ?? sinceMs));
+    this.#join(owner);
+  }
+
+  /** No ready job of the owner has an earlier instant than this. */
+  fromOf(owner: string): number {
+    return this.#from.get(owner) ?? 0;
+  }
+
+  /** The owner's jobs before an instant have been taken. */
+  passed(owner: string, untilMs: number): void {
+    if (this.#from.has(owner)) this.#from.set(owner, untilMs);
+  }
+
+  #join(owner: string): void {
     if (this.#waiting.has(owner) || this.#places.has(owner)) return;
     const place = this.#placeOf(owner);
     this.#places.set(owner, place);
@@ -51,7 +68,7 @@ export class ReadyOwners {
       if (pool === place.pool && group === place.group) return;
       this.#leaveLine(owner);
     } else if (!this.#waiting.delete(owner)) return;
-    this.add(owner);
+    this.#join(owner);
   }
 
   /** The owner starts no job before the instant. */
@@ -69,13 +86,14 @@ export class ReadyOwners {
       if (untilMs > nowMs) this.#nextMs = Math.min(this.#nextMs, untilMs);
       else {
         this.#waiting.delete(owner);
-        this.add(owner);
+        this.#join(owner);
       }
     }
   }
 
   /** The owner has no ready job. */
   remove(owner: string): void {
+    this.#from.delete(owner);
     this.#waiting.delete(owner);
     this.#leaveLine(owner);
   }

@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { OwnerGate } from "../../../services/kit/jobs/jobs.ts";
 import { expiredReason } from "../../../services/kit/jobs/jobs.ts";
 import { defaultLimits, storeOver } from "../../../services/kit/store/store.ts";
+import { eventually } from "../../support/eventually.ts";
 import { countingEngine } from "../store/counting-engine.ts";
 import { jobHarness, leftovers, patient, payload, started } from "./job-harness.ts";
 
@@ -70,6 +71,59 @@ describe("pools", () => {
     held[0]?.end({ done: true });
     await started(held, 5);
     expect(jobs.stats().running).toBe(4);
+  });
+});
+
+describe("a pool whose jobs take their places in small steps", () => {
+  it("holds up no job of another pool, neither by its starts nor by its ends", async () => {
+    const { engine, largestWrite } = countingEngine();
+    const store = storeOver(engine, defaultLimits);
+    onTestFinished(() => store.close());
+    const bounds = { concurrency: 2_000, concurrencyPerOwner: 2_000 };
+    const { clock, jobs, held, enqueue } = await jobHarness({
+      store,
+      pools: { urgent: bounds, slow: { ...bounds, batchMax: 16 } },
+      placeOf: (owner) => ({ pool: owner === "urgent" ? "urgent" : "slow", group: owner }),
+      policy: { held: { ...patient, backoff: () => 1_000 } },
+    });
+    for (let owner = 0; owner < 20; owner += 1) await enqueue(...jobsOf(`slow-${owner}`, 40));
+    const enqueued = largestWrite();
+    jobs.start();
+    await started(held, 800);
+    await enqueue(...jobsOf("urgent", 1));
+    await started(held, 801);
+    for (const run of held.slice(0, 800)) run.end({ retry: true, reason: "no answer" });
+    await eventually(() => jobs.stats().retried === 800, "the ends are written");
+    clock.advance(1_000);
+    await started(held, 1_601);
+    // A start or an end changes three records; a cycle has at most 16 of each and makes 64 jobs ready.
+    expect(largestWrite()).toBeLessThanOrEqual(Math.max(enqueued, (16 + 16 + 64) * 3 + 16));
+  });
+});
+
+describe("jobs that have ended", () => {
+  it("cost those that come later nothing: reads begin past the deleted entries", async () => {
+    const { engine, passedOver } = countingEngine();
+    const store = storeOver(engine, defaultLimits);
+    onTestFinished(() => store.close());
+    const { clock, jobs, noted, enqueue } = await jobHarness({ store });
+    jobs.start();
+    const work = async (count: number): Promise<number> => {
+      const before = passedOver();
+      for (let n = 0; n < count; n += 1) {
+        const job = { kind: "note", owner: "a", payload, expiresMs: clock.now() + 86_400_000 };
+        await enqueue(job, { ...job, dueMs: clock.now() + 500 });
+        await jobs.idle();
+        clock.advance(1_000);
+        await jobs.idle();
+      }
+      return passedOver() - before;
+    };
+    await work(20);
+    const first = await work(20);
+    await work(200);
+    expect(await work(20)).toBeLessThan(first * 2);
+    expect(noted).toHaveLength(520);
   });
 });
 
