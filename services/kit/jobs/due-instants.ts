@@ -1,4 +1,4 @@
-/** The first instants of the tables that are ordered by time, in milliseconds since 1970; infinite: the table is empty. */
+/** The first instants of the tables ordered by time, in milliseconds since 1970; infinite: the table is empty. */
 export interface Instants {
   /** When the next scheduled job is due. */
   readonly scheduledMs: number;
@@ -24,7 +24,7 @@ export const earlierOf = (left: Instants, right: Partial<Instants>): Instants =>
 });
 
 /** The earliest instant of all tables. */
-export const firstOf = ({ scheduledMs, leasedMs, expiringMs }: Instants): number =>
+const firstOf = ({ scheduledMs, leasedMs, expiringMs }: Instants): number =>
   Math.min(scheduledMs, leasedMs, expiringMs);
 
 /**
