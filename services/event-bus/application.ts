@@ -33,6 +33,8 @@ export interface Application {
   readonly limits: Limits;
   readonly pages: Pages;
   readonly keyring: Keyring;
+  /** Whether an endpoint of queues is configured, to which dead letters are sent. */
+  readonly reachesQueues: boolean;
   readonly rules: CompiledRules;
   readonly jobs: Jobs;
   /** Creates the default bus of an account unless it exists. */

@@ -1,12 +1,26 @@
 import { ErrorReasonSchema } from "../../gen/quartet/eventbus/v1/error_reason_pb.ts";
 import { EventBusService } from "../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
+import type { EndpointSetting } from "../kit/config/config.ts";
 import { runService } from "../kit/process/service-process.ts";
 import { eventBusSettings, installation } from "../launcher/settings.ts";
 import { findByArn } from "./access/resources.ts";
 import { rules } from "./access/rules.ts";
+import type { ServiceEndpoints } from "./delivery/connectors.ts";
 import { openEventBus } from "./open.ts";
 import { handlers } from "./service.ts";
 import { layout } from "./store/layout.ts";
+
+/** The configured endpoints; a region that one leaves out is the installation's. */
+const endpointsOf = (
+  connectors: Readonly<Record<string, EndpointSetting | undefined>>,
+  region: string,
+): ServiceEndpoints =>
+  Object.fromEntries(
+    Object.entries(connectors).map(([name, endpoint]) => [
+      name,
+      endpoint && { ...endpoint, region: endpoint.region ?? region },
+    ]),
+  );
 
 await runService({
   name: "event-bus",
@@ -34,6 +48,7 @@ await runService({
       metrics,
       region: config.region,
       dialect: config.emit,
+      endpoints: endpointsOf(config.connectors, config.region),
       allowsPrivateTargets: config.privateTargets === "allow",
       allowsUnknownRoles: config.unknownRoles === "allow",
       limits: {

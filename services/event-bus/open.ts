@@ -1,3 +1,5 @@
+import { join } from "node:path";
+
 import { ErrorReasonSchema } from "../../gen/quartet/eventbus/v1/error_reason_pb.ts";
 import type { RoleDirectory } from "../kit/accounts/assume-role.ts";
 import type { Clock } from "../kit/clock/clock.ts";
@@ -20,14 +22,16 @@ import type { Application } from "./application.ts";
 import { createAddressGuard } from "../kit/network/address-guard.ts";
 import { authorizationHandler, authorizationKind, authorizationPolicy } from "./delivery/authorization-job.ts";
 import { Circuits } from "./delivery/circuits.ts";
-import type { ConnectorTools } from "./delivery/connectors.ts";
+import type { ConnectorTools, ServiceEndpoints } from "./delivery/connectors.ts";
 import { connectorFinder } from "./delivery/connectors.ts";
 import { deliveryHandler, deliveryJobPolicy } from "./delivery/delivery-job.ts";
+import { deadLetterHandler, deadLetterKind, deadLetterPolicy } from "./delivery/dead-letter-job.ts";
 import { createHttpSender } from "./delivery/http-sender.ts";
 import { OpenedSecrets } from "./delivery/opened-secrets.ts";
 import { OAuthTokens } from "./delivery/oauth-tokens.ts";
 import { deliveryGate, jobPools, placeOfOwner } from "./delivery/job-pools.ts";
 import { RateLimits } from "./delivery/rate-limits.ts";
+import { ServiceClient } from "./delivery/service-client.ts";
 import type { ArnScope } from "./domain/arns.ts";
 import { deliveryKind } from "./ingestion/ingest.ts";
 import type { Limits } from "./limits.ts";
@@ -60,6 +64,8 @@ export interface EventBusOptions {
   readonly dialect: "amz" | "svc";
   /** Whether targets may have private addresses or use plain http. */
   readonly allowsPrivateTargets: boolean;
+  /** Where targets of other kinds are reached, whatever their addresses are. Unset: nowhere. */
+  readonly endpoints?: ServiceEndpoints;
   /** Where the service's own metrics are added. Unset: nowhere. */
   readonly metrics?: Metrics;
   /** Unset: the default limits. */
@@ -110,6 +116,7 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
     limits,
     pages: createPages({ tokens, errors: ErrorReasonSchema, itemsDefault, bytesMax }),
     keyring,
+    reachesQueues: options.endpoints?.sqs !== undefined,
     rules: new CompiledRules(),
     ensureDefaultBus: defaultBusCreator(store, clock),
     // The handlers of jobs use the application that the jobs belong to.
@@ -119,6 +126,7 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
   };
 
   const sender = createHttpSender(createAddressGuard(options.allowsPrivateTargets), limits);
+  const endpointSender = createHttpSender(createAddressGuard(true), limits);
   const circuits = new Circuits({ clock, random, roomMax: limits.runningDeliveriesPerTargetMax });
   if (options.metrics !== undefined) circuitMetrics(options.metrics, circuits);
   const jobs = createJobs({
@@ -136,6 +144,9 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
       sender,
       secrets: new OpenedSecrets(keyring),
       tokens: new OAuthTokens(sender, clock),
+      client: new ServiceClient(endpointSender, clock),
+      endpoints: options.endpoints ?? {},
+      logGroupsDirectory: join(directory, "log-groups"),
     }),
   });
   const startWork = () => {
@@ -153,7 +164,7 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
     async stop() {
       await Promise.all(stopsOfWork.map((stop) => stop()));
       await jobs.stop();
-      await sender.close();
+      await Promise.all([sender.close(), endpointSender.close()]);
     },
   };
 };
@@ -170,6 +181,7 @@ const jobHandlers = (
 ): Readonly<Record<string, JobHandler>> => ({
   [deliveryKind]: deliveryHandler(app, connectorFinder(app, tools), circuits),
   [scheduleKind]: scheduleHandler(app),
+  [deadLetterKind]: deadLetterHandler(app, tools.endpoints.sqs, tools.client, circuits),
   [authorizationKind]: authorizationHandler(app, tools.tokens),
   [replayKind]: replayHandler(app),
   [archivePurgeKind]: archivePurgeHandler(app),
@@ -192,6 +204,7 @@ const periodicTasks = (app: Application): Readonly<Record<string, PeriodicTask>>
 const jobPolicies = (app: Application): Readonly<Record<string, JobPolicy>> => ({
   [deliveryKind]: deliveryJobPolicy(app),
   [scheduleKind]: schedulePolicy,
+  [deadLetterKind]: deadLetterPolicy,
   [authorizationKind]: authorizationPolicy,
   [replayKind]: replayPolicy,
   [archivePurgeKind]: archivePurgePolicy,

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { accountSections } from "../kit/accounts/declaration.ts";
 import { keySections } from "../kit/keyring/declaration.ts";
 import type { SettingsTable } from "../kit/config/config.ts";
-import { address, choice, integer, list, secret, text } from "../kit/config/config.ts";
+import { address, choice, endpoints, integer, list, secret, text } from "../kit/config/config.ts";
 import type { AddressSetting, ProcessName, ServiceName } from "./processes.ts";
 import { addressSetting, defaultAddress, serviceNames } from "./processes.ts";
 
@@ -142,6 +142,30 @@ export const refactoringWorkspaceSettings = {
   functionsUrl: text("", "Base address of the Invoke API by which functions are called; empty: none can be."),
 };
 
+/** The services whose resources may be targets of the event bus, by their names in signatures. */
+const targetServices = [
+  "lambda",
+  "sqs",
+  "sns",
+  "kinesis",
+  "firehose",
+  "logs",
+  "states",
+  "execute-api",
+  "batch",
+  "ecs",
+  "codepipeline",
+  "codebuild",
+  "ssm",
+  "ssm-incidents",
+  "redshift-data",
+  "sagemaker",
+  "inspector",
+  "imagebuilder",
+  "glue",
+  "appsync",
+] as const;
+
 export const eventBusSettings = {
   ...serviceSettings("event-bus"),
   ...storageSettings,
@@ -156,6 +180,10 @@ export const eventBusSettings = {
   unknownRoles: choice(
     ["refuse", "allow"],
     "Whether a delivery in the name of a role that does not exist fails, or is made as if it named none.",
+  ),
+  connectors: endpoints(
+    targetServices,
+    "Where targets of other services are reached, as {url, region, accessKeyId, secretAccessKey} by service; a JSON text as a variable.",
   ),
   deadLetterDays: integer(14, "Days that a delivery which failed for good is kept to be read and redriven.", 1, 3_650),
 };

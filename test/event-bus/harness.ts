@@ -3,6 +3,7 @@ import type { Client } from "@connectrpc/connect";
 import { ErrorReasonSchema } from "../../gen/quartet/eventbus/v1/error_reason_pb.ts";
 import { EventBusService } from "../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
 import type { Application } from "../../services/event-bus/application.ts";
+import type { ServiceEndpoints } from "../../services/event-bus/delivery/connectors.ts";
 import type { Limits } from "../../services/event-bus/limits.ts";
 import { openEventBus } from "../../services/event-bus/open.ts";
 import { handlers } from "../../services/event-bus/service.ts";
@@ -53,12 +54,14 @@ export interface HarnessOptions {
   readonly accounts?: RoleDirectory;
   /** Unset: false. */
   readonly allowsUnknownRoles?: boolean;
+  /** Unset: none is configured. */
+  readonly endpoints?: ServiceEndpoints;
 }
 
 /** Starts the service; it is stopped when the test ends. Retry delays are three quarters of the full ones. */
 export const startHarness = async (options: HarnessOptions = {}): Promise<Harness> => {
   const { directory, clock = new FakeClock(), works = true, allowsPrivateTargets = true } = options;
-  const { keyNames, limits, accounts, allowsUnknownRoles } = options;
+  const { keyNames, limits, accounts, allowsUnknownRoles, endpoints } = options;
   const harness = await startServiceHarness({
     service: EventBusService,
     handlers,
@@ -77,6 +80,7 @@ export const startHarness = async (options: HarnessOptions = {}): Promise<Harnes
         ...(limits && { limits }),
         ...(accounts && { accounts }),
         ...(allowsUnknownRoles && { allowsUnknownRoles }),
+        ...(endpoints && { endpoints }),
       }),
   });
   const clientOf = (accountId: string, issuer = "gateway"): EventBusClient => harness.clientOf(accountId, issuer);

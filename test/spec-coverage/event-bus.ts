@@ -27,7 +27,7 @@ fields.partner-event-source | A partner source has the account that may make its
 fields.rule | A rule tells all its documented members as they were put. | pending
 fields.rule.managed | A rule that another service manages says so. | operations/archive.test.ts > an archive > is filled by a rule that nobody else changes
 fields.target | A target has an id, an ARN and an input, kept as they were given. | operations/target.test.ts > putTargets > adds targets and replaces those of the same id, all members kept
-fields.target.parameters | A target has a role, and parameters for streams and commands. | pending
+fields.target.parameters | A target has a role, and parameters for streams and commands. | delivery/service-connectors.test.ts > a delivery to another service > by the endpoint of %s with the target %j is the request %s
 fields.archive | An archive tells its source, description, retention and state. | operations/archive.test.ts > an archive > keeps what matches its pattern, and tells how much
 fields.replay | A replay has its archive, destination, times, state and the time of the event it last sent. | operations/replay.test.ts > startReplay, describeReplay, listReplays and cancelReplay > sends the events of its time once more, marked with its name, and none into the archive
 fields.connection | A connection has its parameters, and tells its state. | operations/connection.test.ts > createConnection > is authorized at once with BASIC, and described without its secrets
@@ -167,20 +167,20 @@ events.3a | Without an input the whole event is passed. | delivery/delivery.test
 events.3b | A constant input takes the event's place. | delivery/delivery.test.ts > a delivery > that is refused for good goes to the dead letters at once, with the documented attributes
 events.3c | A path passes a part of the event. | pending
 events.3d | A transformer fills a template with parts of the event. | domain/template.test.ts > a JSON template > %s becomes %s
-events.3e | Command runs and container tasks get nothing without an input. | pending
+events.3e | Command runs and container tasks get nothing without an input. | delivery/service-connectors.test.ts > a delivery to another service > by the endpoint of %s with the target %j is the request %s
 events.3f | A bus as a target takes no input of its own. | operations/target.test.ts > putTargets > a request with the targets $0 ends as $1
 events.4.api-destination | An API destination is a target. | delivery/delivery.test.ts > a delivery > brings the whole event in its documented envelope, the detail as it was spelled
 events.4.event-bus | A bus of the account is a target. | delivery/delivery.test.ts > an event bus as a target > takes the event with its id, and its rules act on it
 events.4.other-account | A bus of another account is a target. | operations/permission.test.ts > putPermission > lets a rule of another account deliver to the bus, but not on to a third account
-events.4.function | A function is a target. | pending
-events.4.queue | A queue is a target. | pending
-events.4.topic | A topic is a target. | pending
-events.4.data-stream | A data stream is a target, with a shard chosen by the event. | pending
-events.4.delivery-stream | A delivery stream is a target. | pending
-events.4.log-group | A log group is a target. | pending
-events.4.state-machine | A state machine is a target. | pending
-events.4.rest-api | A REST API gateway is a target. | pending
-events.4.others | Every other documented kind is a target with an endpoint that the installation names. | pending
+events.4.function | A function is a target. | delivery/service-connectors.test.ts > a delivery to another service > by the endpoint of %s with the target %j is the request %s
+events.4.queue | A queue is a target. | delivery/service-connectors.test.ts > a delivery to another service > by the endpoint of %s with the target %j is the request %s
+events.4.topic | A topic is a target. | delivery/service-connectors.test.ts > a delivery to another service > by the endpoint of %s with the target %j is the request %s
+events.4.data-stream | A data stream is a target, with a shard chosen by the event. | delivery/service-connectors.test.ts > a delivery to another service > by the endpoint of %s with the target %j is the request %s
+events.4.delivery-stream | A delivery stream is a target. | delivery/service-connectors.test.ts > a delivery to another service > by the endpoint of %s with the target %j is the request %s
+events.4.log-group | A log group is a target. | delivery/log-group-files.test.ts > an event for a log group is a line of its file where no endpoint for log groups is configured
+events.4.state-machine | A state machine is a target. | delivery/service-connectors.test.ts > a delivery to another service > by the endpoint of %s with the target %j is the request %s
+events.4.rest-api | A REST API gateway is a target. | delivery/service-connectors.test.ts > a delivery to another service > by the endpoint of %s with the target %j is the request %s
+events.4.others | Every other documented kind is a target with an endpoint that the installation names. | delivery/service-connectors.test.ts > a delivery to another service > by the endpoint of %s with the target %j is the request %s
 events.4.no-endpoint | A kind without an endpoint loses nothing in silence. | delivery/delivery.test.ts > a delivery > to a kind of target that the installation has no endpoint for is never lost silently
 events.5a | An archive takes the events of its bus that match, never those of replays. | operations/archive.test.ts > an archive > keeps what matches its pattern, and tells how much
 events.5b | A replay sends to its destination. | operations/replay.test.ts > startReplay, describeReplay, listReplays and cancelReplay > reaches only the rules that it names

@@ -11,11 +11,10 @@ import type { Application } from "../application.ts";
 import { parseIdentifiedArn } from "../domain/arns.ts";
 import { eventJson } from "../domain/envelope.ts";
 import { classifyStatus } from "../domain/http-outcome.ts";
-import { targetInput } from "../domain/input.ts";
-import { filledCharactersMax, FilledTooLongError } from "../domain/template.ts";
 import { findApiDestination } from "../store/api-destination.ts";
 import { findConnectionByArn } from "../store/connection.ts";
 import { apiRequest } from "./api-request.ts";
+import { attemptInput } from "./attempt-input.ts";
 import type { AttemptOutcome, Connector, DeliveryAttempt } from "./connector.ts";
 import type { HttpSender } from "./http-sender.ts";
 import { SendError } from "./http-sender.ts";
@@ -42,7 +41,7 @@ export const apiDestinationConnector =
   async (attempt) => {
     const endpoint = await findEndpoint(app, attempt);
     if ("kind" in endpoint) return endpoint;
-    const input = inputOf(attempt);
+    const input = attemptInput(attempt);
     if (typeof input !== "string") return input;
     try {
       return await sendTo(endpoint, attempt, input, app, tools);
@@ -50,18 +49,6 @@ export const apiDestinationConnector =
       return classifyError(error);
     }
   };
-
-const inputOf = (attempt: DeliveryAttempt): string | AttemptOutcome => {
-  try {
-    const input = targetInput({ ...attempt });
-    if (input !== undefined) return input;
-    return { kind: "failed", code: "INVALID_JSON", message: "The transformed input is not valid JSON." };
-  } catch (error) {
-    if (!(error instanceof FilledTooLongError)) throw error;
-    const message = `The transformed input is longer than ${filledCharactersMax} characters.`;
-    return { kind: "failed", code: "RESOURCE_LIMIT_EXCEEDED", message };
-  }
-};
 
 const findEndpoint = async (
   app: Pick<Application, "store">,

@@ -6,10 +6,10 @@ import type {
 } from "../../../gen/quartet/eventbus/v1/connection_pb.ts";
 import type { HttpParameters } from "../../../gen/quartet/eventbus/v1/target_parameters_pb.ts";
 import { currentTraceHeaders } from "../../kit/trace/current-trace.ts";
+import { dynamicValue } from "../domain/dynamic-value.ts";
 import type { NamedValue } from "../domain/outgoing-headers.ts";
 import { outgoingHeaders } from "../domain/outgoing-headers.ts";
 import { JsonCursor, openBrace } from "../json/json-cursor.ts";
-import { readPath } from "../json/json-path.ts";
 import type { OutgoingRequest } from "./http-sender.ts";
 
 /** The parts of a request to an API destination. */
@@ -80,14 +80,6 @@ const requestUrl = (
 
 const dynamicEntries = (parameters: Readonly<Record<string, string>> | undefined, event: string): NamedValue[] =>
   Object.entries(parameters ?? {}).map(([name, value]) => [name, dynamicValue(value, event)]);
-
-/** A value that is a JSON path is replaced by the event's value there; a string without its quotes, "" if absent. */
-const dynamicValue = (value: string, event: string): string => {
-  if (!value.startsWith("$.")) return value;
-  const found = readPath(event, value);
-  if (found === undefined) return "";
-  return found.startsWith('"') ? (JSON.parse(found) as string) : found;
-};
 
 const authorizationHeaders = (auth: CreateConnectionAuthParameters, token: string | undefined): NamedValue[] => {
   const { basicAuthParameters: basic, apiKeyAuthParameters: apiKey } = auth;

@@ -12,6 +12,8 @@ export interface DeliveryAttempt {
   readonly ruleName: string;
   /** When the bus accepted the event, in milliseconds since 1970. */
   readonly ingestedMs: number;
+  /** The same in all attempts of a delivery and in no other delivery. */
+  readonly deliveryId: string;
   readonly signal: AbortSignal;
 }
 

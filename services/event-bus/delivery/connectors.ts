@@ -4,10 +4,23 @@ import type { ApiDestinationTools } from "./api-destination-connector.ts";
 import { apiDestinationConnector } from "./api-destination-connector.ts";
 import type { Connector } from "./connector.ts";
 import { eventBusConnector } from "./event-bus-connector.ts";
+import { logGroupFiles } from "./log-group-files.ts";
 import { inRole } from "./role-session.ts";
+import type { ServiceClient, ServiceEndpoint } from "./service-client.ts";
+import { serviceConnector } from "./service-connector.ts";
+import type { ServiceEndpointName } from "./service-kinds.ts";
+import { serviceKinds } from "./service-kinds.ts";
+
+/** The endpoints of services that an installation configures, by their names. */
+export type ServiceEndpoints = { readonly [Name in ServiceEndpointName]?: ServiceEndpoint | undefined };
 
 /** The tools with which the connectors reach their targets. */
-export type ConnectorTools = ApiDestinationTools;
+export interface ConnectorTools extends ApiDestinationTools {
+  readonly client: ServiceClient;
+  readonly endpoints: ServiceEndpoints;
+  /** Where the files of log groups are. */
+  readonly logGroupsDirectory: string;
+}
 
 /** One kind of target and the connector that delivers to it. */
 interface ConnectorRow {
@@ -20,7 +33,7 @@ interface ConnectorRow {
   readonly connector: Connector;
 }
 
-/** The kinds of targets to which this installation delivers. */
+/** The kinds of targets to which this installation delivers; a kind without an endpoint has no row. */
 const connectorRows = (app: Application, tools: ConnectorTools): readonly ConnectorRow[] => [
   {
     services: ["events", "event-bus"],
@@ -33,6 +46,16 @@ const connectorRows = (app: Application, tools: ConnectorTools): readonly Connec
     resourcePrefix: "event-bus/",
     action: "PutEvents",
     connector: eventBusConnector(app),
+  },
+  ...serviceKinds.flatMap((kind) => {
+    const endpoint = tools.endpoints[kind.endpoint];
+    return endpoint === undefined ? [] : [{ ...kind, connector: serviceConnector(kind, endpoint, tools.client) }];
+  }),
+  {
+    services: ["logs"],
+    resourcePrefix: "log-group:",
+    action: "logs:PutLogEvents",
+    connector: logGroupFiles(tools.logGroupsDirectory),
   },
 ];
 

@@ -14,6 +14,7 @@ import { putDeadLetter } from "../store/dead-letter.ts";
 import type { EventKey } from "../store/event.ts";
 import { findEvent, releaseEvent } from "../store/event.ts";
 import type { Circuits } from "./circuits.ts";
+import { enqueueDeadLetter } from "./dead-letter-job.ts";
 import type { AttemptFailure, AttemptOutcome, Connector } from "./connector.ts";
 
 /**
@@ -85,7 +86,7 @@ const readRunBy = async (app: Application, reader: Reader, job: Job, count: numb
 };
 
 const attemptDelivery = async (
-  { app, delivery, target, event, eventKey }: Run,
+  { app, job, delivery, target, event, eventKey }: Run,
   connectorOf: (targetArn: string) => Connector,
   signal: AbortSignal,
 ): Promise<AttemptOutcome> => {
@@ -97,6 +98,7 @@ const attemptDelivery = async (
       ruleArn: ruleArnOf(app, delivery),
       ruleName: delivery.rule,
       ingestedMs: eventKey.ingestedMs,
+      deliveryId: job.id,
       signal,
     });
   } catch (error) {
@@ -151,14 +153,17 @@ const end = (run: Run, writeRest: (transaction: Transaction) => Promise<void> | 
 const release = ({ app, job, eventKey }: Run, transaction: Transaction): Promise<void> =>
   releaseEvent(transaction, eventKey, deliveryHolder(job.id), app.clock.now() - app.limits.eventLogMs);
 
-/** Stores the delivery as a dead letter. */
+/** Stores the delivery as a dead letter, which is also sent to the target's queue if queues are reached. */
 const deadLetter = (
   { app, delivery, target, event, attemptsBefore }: Run,
   transaction: Transaction,
   failure: AttemptFailure,
   condition: ExhaustedCondition | undefined,
-): void =>
-  putDeadLetter(transaction, delivery.account, app.clock.now(), app.ids.uuid(), {
+): void => {
+  const { account } = delivery;
+  const place = { account, failedMs: app.clock.now(), random: app.ids.uuid() };
+  const queueArn = target.deadLetterConfig?.arn;
+  putDeadLetter(transaction, account, place.failedMs, place.random, {
     event,
     ruleArn: ruleArnOf(app, delivery),
     targetArn: target.arn,
@@ -166,9 +171,11 @@ const deadLetter = (
     errorMessage: failure.message,
     exhaustedRetryCondition: condition,
     retryAttempts: Math.max(0, attemptsBefore),
-    queueArn: target.deadLetterConfig?.arn,
+    queueArn,
     target,
     bus: delivery.bus,
     rule: delivery.rule,
     ruleRoleArn: delivery.ruleRoleArn,
   });
+  if (app.reachesQueues && queueArn !== undefined) enqueueDeadLetter(app.jobs, transaction, place, queueArn);
+};

@@ -46,7 +46,7 @@ const refusalOf = (
   const policies = callerPoliciesOf(caller);
   const request = {
     requester: requesterOf(caller),
-    action: `${rules.names.public}:${action}`,
+    action: action.includes(":") ? action : `${rules.names.public}:${action}`,
     resource: target.arn,
     ownerAccountId: account,
     context,

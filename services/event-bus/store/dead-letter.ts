@@ -45,6 +45,14 @@ export const listDeadLetters = async (
   return found;
 };
 
+/** The dead letter, or undefined. */
+export const findDeadLetter = (
+  reader: Reader,
+  account: string,
+  failedMs: number,
+  random: string,
+): Promise<DeadLetterRecord | undefined> => reader.get(deadLetters, [account, failedMs, random]);
+
 /** Deletes a dead letter and returns it; undefined if it does not exist. */
 export const removeDeadLetter = async (
   transaction: Transaction,

@@ -13,7 +13,8 @@ import { formatValue, isSecret, valueOfText } from "./setting.ts";
 export { ConfigError } from "./config-error.ts";
 export type { Installation } from "./config-file.ts";
 export type { Address, SettingsOf, SettingsTable } from "./setting.ts";
-export { address, choice, formatAddress, integer, list, secret, text } from "./setting.ts";
+export type { EndpointSetting } from "./setting.ts";
+export { address, choice, endpoints, formatAddress, integer, list, secret, text } from "./setting.ts";
 
 /** The sources of a process's settings, next to the file. */
 export interface ConfigSources {

@@ -42,7 +42,11 @@ const describeIssue: z.core.$ZodErrorMap = (issue) => {
   }
 };
 
-const knownNames = (schema: unknown): string[] => (schema instanceof z.ZodObject ? Object.keys(schema.shape) : []);
+const knownNames = (schema: unknown): string[] => {
+  if (schema instanceof z.ZodObject) return Object.keys(schema.shape);
+  if (schema instanceof z.ZodRecord && schema.keyType instanceof z.ZodEnum) return schema.keyType.options.map(String);
+  return [];
+};
 
 type Issue = z.core.$ZodIssue;
 

@@ -1,5 +1,7 @@
 import * as z from "zod";
 
+import { parseJson } from "../json/parse-json.ts";
+
 /**
  * The settings of a process by name. Each is a schema with a default and a description of one sentence; with
  * `writeOnly` in its metadata its value is hidden when the configuration is printed.
@@ -49,17 +51,46 @@ export const list = (fallback: readonly string[], description: string) =>
     .default([...fallback])
     .describe(description);
 
+const endpoint = z
+  .strictObject({
+    url: z.url({ protocol: /^https?$/, error: "must be an http or https URL" }).describe("Its base address."),
+    region: z.string().min(1).optional().describe("The region that signatures name. Left out: the installation's."),
+    accessKeyId: z.string().default("").describe("The access key id of signatures. Left out: requests are unsigned."),
+    secretAccessKey: z.string().default("").describe("The secret of that access key."),
+  })
+  .describe("Where a service is reached.");
+
+/** A service outside the installation as a setting says it. */
+export type EndpointSetting = z.output<typeof endpoint>;
+
+/** Services outside the installation by their names; with secrets, so never printed and no flag. */
+export const endpoints = <const Names extends readonly [string, ...string[]]>(names: Names, description: string) =>
+  z.partialRecord(z.enum(names), endpoint).default({}).meta({ description, writeOnly: true });
+
 /** Host and port as one text, the form that `address` reads. */
 export const formatAddress = (value: Address): string =>
   value.host.includes(":") ? `[${value.host}]:${value.port}` : `${value.host}:${value.port}`;
 
 /** A setting's value as one text, as `--help` and `--print-config` show it. */
-export const formatValue = (value: unknown): string =>
-  typeof value === "object" && value !== null && "port" in value ? formatAddress(value as Address) : String(value);
+export const formatValue = (value: unknown): string => {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return String(value);
+  if ("port" in value) return formatAddress(value as Address);
+  return Object.keys(value).length === 0 ? "" : JSON.stringify(value);
+};
+
+/** The object that a text spells in JSON; another text is returned as it is, and refused by the schema. */
+const objectOfText = (given: string): unknown => {
+  try {
+    return parseJson(given);
+  } catch {
+    return given;
+  }
+};
 
 /** The value in the file that means the same as the text of a flag or a variable. */
 export const valueOfText = (setting: z.ZodType, given: string): unknown => {
   const { type } = z.toJSONSchema(setting, { io: "input" });
+  if (type === "object") return objectOfText(given);
   if (type === "integer") return /^-?\d+$/.test(given) ? Number(given) : given;
   if (type !== "array") return given;
   return given

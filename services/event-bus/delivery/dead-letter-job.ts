@@ -1,0 +1,83 @@
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+
+import type { DeadLetterRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import { DeadLetterPlaceRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import { parseArn } from "../../kit/arn/arn.ts";
+import type { JobHandler, JobPolicy, Jobs } from "../../kit/jobs/jobs.ts";
+import { exponentialBackoff } from "../../kit/jobs/jobs.ts";
+import type { Transaction } from "../../kit/store/store.ts";
+import type { Application } from "../application.ts";
+import { deliveryOwner } from "../domain/delivery-owner.ts";
+import { eventJson } from "../domain/envelope.ts";
+import { findDeadLetter } from "../store/dead-letter.ts";
+import type { Circuits } from "./circuits.ts";
+import type { ServiceClient, ServiceEndpoint } from "./service-client.ts";
+import { queueUrl } from "./service-kinds.ts";
+import { targetCall } from "./service-request.ts";
+
+/** The kind of the jobs that send dead letters to the queues that their targets name. */
+export const deadLetterKind = "dead-letter";
+
+/** A queue is tried for a day. A letter that it does not accept stays in the service's own store only. */
+export const deadLetterPolicy: JobPolicy = {
+  attemptsMax: 200,
+  ageMsMax: 24 * 3_600_000,
+  backoff: exponentialBackoff({ firstMs: 1_000, maxMs: 600_000 }),
+};
+
+/** Enqueues the sending of a dead letter to its queue. */
+export const enqueueDeadLetter = (
+  jobs: Jobs,
+  transaction: Transaction,
+  place: { readonly account: string; readonly failedMs: number; readonly random: string },
+  queueArn: string,
+): void => {
+  const { account, failedMs, random } = place;
+  const record = create(DeadLetterPlaceRecordSchema, { account, failedMs: BigInt(failedMs), random });
+  const payload = toBinary(DeadLetterPlaceRecordSchema, record);
+  jobs.enqueue(transaction, { kind: deadLetterKind, owner: deliveryOwner(account, queueArn), payload });
+};
+
+/** Sends a dead letter: the event with the documented attributes. A letter that was redriven meanwhile is not sent. */
+export const deadLetterHandler =
+  (
+    app: Pick<Application, "store">,
+    endpoint: ServiceEndpoint | undefined,
+    client: ServiceClient,
+    circuits: Pick<Circuits, "succeeded" | "failed">,
+  ): JobHandler =>
+  async (job, { signal }) => {
+    const { account, failedMs, random } = fromBinary(DeadLetterPlaceRecordSchema, job.payload);
+    const letter = await app.store.read((reader) => findDeadLetter(reader, account, Number(failedMs), random));
+    const queue = parseArn(letter?.queueArn ?? "");
+    if (letter?.event === undefined || queue === undefined || endpoint === undefined) return { done: true };
+    const request = targetCall("AmazonSQS.SendMessage", "1.0", {
+      QueueUrl: queueUrl(endpoint.url.replace(/\/$/, ""), queue.account, queue.resource),
+      MessageBody: eventJson(letter.event),
+      MessageAttributes: attributesOf(letter),
+    });
+    const outcome = await client.call(endpoint, "sqs", request, signal);
+    if (outcome.kind === "retry") {
+      circuits.failed(job.owner, undefined);
+      return { retry: true, reason: `${outcome.code}: ${outcome.message}` };
+    }
+    circuits.succeeded(job.owner);
+    if (outcome.kind === "delivered") return { done: true };
+    return { failed: true, reason: `${outcome.code}: ${outcome.message}` };
+  };
+
+const attributesOf = (letter: DeadLetterRecord): object =>
+  Object.fromEntries(
+    [
+      ["RULE_ARN", letter.ruleArn],
+      ["TARGET_ARN", letter.targetArn],
+      ["ERROR_CODE", letter.errorCode],
+      ["ERROR_MESSAGE", letter.errorMessage],
+      ["EXHAUSTED_RETRY_CONDITION", letter.exhaustedRetryCondition],
+      ["RETRY_ATTEMPTS", String(letter.retryAttempts)],
+    ].flatMap(([name, value]) =>
+      name === undefined || value === undefined || value === ""
+        ? []
+        : [[name, { DataType: name === "RETRY_ATTEMPTS" ? "Number" : "String", StringValue: value }]],
+    ),
+  );

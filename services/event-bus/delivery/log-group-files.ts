@@ -1,0 +1,80 @@
+import { createHash } from "node:crypto";
+import { appendFile, mkdir, rename, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+
+import { parseArn } from "../../kit/arn/arn.ts";
+import { attemptInput } from "./attempt-input.ts";
+import type { Connector } from "./connector.ts";
+import { logGroupName } from "./service-request.ts";
+
+/** Bounds of the files of one log group. */
+interface LogGroupLimits {
+  /** Bytes after which a file is followed by a new one. */
+  readonly fileBytesMax: number;
+  /** Files of a group; the oldest is removed. */
+  readonly filesMax: number;
+}
+
+const defaultLogGroupLimits: LogGroupLimits = { fileBytesMax: 64 * 1024 * 1024, filesMax: 8 };
+
+/** The file that is written; the others are `events.1.log`, the latest, `events.2.log` and so on. */
+const currentFile = "events.log";
+
+/** Characters of an encoded name that a directory may have. */
+const nameCharactersMax = 180;
+
+/**
+ * Delivers to log groups where no endpoint for them is configured: a line of the input, on disk before the delivery
+ * ends, in files under `<directory>/<account>/<log group>/`. The name of a group is encoded as in URLs.
+ */
+export const logGroupFiles = (directory: string, limits = defaultLogGroupLimits): Connector => {
+  const writing = new Map<string, Promise<void>>();
+  return async (attempt) => {
+    const arn = parseArn(attempt.target.arn);
+    const input = attemptInput(attempt);
+    if (typeof input !== "string") return input;
+    if (arn === undefined) throw new Error(`${attempt.target.arn} is not an ARN`);
+    const group = join(directory, arn.account || attempt.account, directoryName(logGroupName(arn)));
+    const before = writing.get(group) ?? Promise.resolve();
+    const written = before
+      .catch(() => {})
+      .then(() => append(group, `${input.replaceAll(/\s*[\r\n]+\s*/g, " ")}\n`, limits));
+    writing.set(group, written);
+    try {
+      await written;
+    } finally {
+      if (writing.get(group) === written) writing.delete(group);
+    }
+    return { kind: "delivered" };
+  };
+};
+
+const directoryName = (group: string): string => {
+  const encoded = encodeURIComponent(group).replace(/^\.+$/, (dots) => dots.replaceAll(".", "%2E"));
+  if (encoded.length <= nameCharactersMax) return encoded;
+  return encoded.slice(0, 100) + createHash("sha256").update(group).digest("hex");
+};
+
+const append = async (group: string, line: string, { fileBytesMax, filesMax }: LogGroupLimits): Promise<void> => {
+  await mkdir(group, { recursive: true });
+  const current = join(group, currentFile);
+  const size = await sizeOf(current);
+  if (size > 0 && size + Buffer.byteLength(line) > fileBytesMax) await rotate(group, filesMax);
+  await appendFile(current, line, { flush: true });
+};
+
+const sizeOf = async (file: string): Promise<number> => {
+  try {
+    return (await stat(file)).size;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return 0;
+    throw error;
+  }
+};
+
+const rotate = async (group: string, filesMax: number): Promise<void> => {
+  const numbered = (number: number): string => join(group, number === 0 ? currentFile : `events.${number}.log`);
+  await rm(numbered(filesMax - 1), { force: true });
+  for (let number = filesMax - 2; number >= 0; number -= 1)
+    if ((await sizeOf(numbered(number))) > 0) await rename(numbered(number), numbered(number + 1));
+};

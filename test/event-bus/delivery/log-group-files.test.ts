@@ -1,0 +1,40 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { expect, test } from "vitest";
+
+import type { DeliveryAttempt } from "../../../services/event-bus/delivery/connector.ts";
+import { logGroupFiles } from "../../../services/event-bus/delivery/log-group-files.ts";
+import { temporaryDirectory } from "../../support/temporary-directory.ts";
+import { startHarness } from "../harness.ts";
+
+const groupArn = (name: string): string => `arn:aws:logs:us-east-1:000000000000:log-group:${name}`;
+
+test("an event for a log group is a line of its file where no endpoint for log groups is configured", async () => {
+  const { client, app, directory, deadLetters } = await startHarness();
+  await client.putRule({ name: "all", eventPattern: '{"source":["shop"]}' });
+  await client.putTargets({
+    rule: "all",
+    targets: [{ id: "t", arn: `${groupArn("/shop/sales")}:*`, inputPath: "$.detail" }],
+  });
+  for (const n of [1, 2])
+    await client.putEvents({ entries: [{ source: "shop", detailType: "Sale", detail: `{\n "n": ${n}\n}` }] });
+  await app.jobs.idle();
+  const file = join(directory, "log-groups/000000000000/%2Fshop%2Fsales/events.log");
+  const lines = (await readFile(file, "utf8")).split("\n");
+  expect(lines.toSorted()).toEqual(["", '{ "n": 1 }', '{ "n": 2 }']);
+  expect(await deadLetters()).toEqual([]);
+});
+
+test("the files of a log group are followed by new ones at their size, and the oldest are removed", async () => {
+  const directory = await temporaryDirectory();
+  const deliver = logGroupFiles(directory, { fileBytesMax: 10, filesMax: 3 });
+  const write = (input: string) =>
+    deliver({ account: "000000000000", target: { arn: groupArn(".."), input } } as unknown as DeliveryAttempt);
+  await Promise.all(["1111", "2222", "3333", "4444", "5555", "6666", "7777"].map(write));
+  const group = join(directory, "000000000000/%2E%2E");
+  expect((await readdir(group)).toSorted()).toEqual(["events.1.log", "events.2.log", "events.log"]);
+  expect(await readFile(join(group, "events.log"), "utf8")).toBe("7777\n");
+  expect(await readFile(join(group, "events.1.log"), "utf8")).toBe("5555\n6666\n");
+  expect(await readFile(join(group, "events.2.log"), "utf8")).toBe("3333\n4444\n");
+});
