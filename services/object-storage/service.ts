@@ -4,6 +4,7 @@ import type { Handlers } from "../kit/server/handlers.ts";
 import { pending } from "../kit/server/handlers.ts";
 import type { CopyAccess } from "./access/access.ts";
 import { guard } from "./access/guard.ts";
+import { sayingWhoPays } from "./access/request-charged.ts";
 import type { Application } from "./application.ts";
 import { getBucketAcl, getObjectAcl, putBucketAcl, putObjectAcl } from "./operations/access-control.ts";
 import { deleteObjects } from "./operations/batch-delete.ts";
@@ -95,7 +96,7 @@ export const handlers: Handlers<typeof ObjectStorageService, Application> = guar
   CopyAccess
 >(
   ObjectStorageService,
-  {
+  sayingWhoPays(ObjectStorageService, {
     createBucket,
     headBucket,
     listBuckets,
@@ -153,6 +154,6 @@ export const handlers: Handlers<typeof ObjectStorageService, Application> = guar
     getObjectLegalHold,
     ...bucketConfigurations,
     ...notOffered,
-  },
+  }),
   guard,
 );

@@ -39,6 +39,8 @@ export interface BucketAccess {
   readonly bucket: AuthorizedBucket;
   /** The indexes of the objects of a batch that the caller may not delete, as last decided. */
   readonly refusedElements: ReadonlySet<number>;
+  /** Whether the caller, and not the owner of the bucket, pays for the request: both have said so. */
+  readonly isRequesterCharged: boolean;
 }
 
 /** The access of an operation that copies. */

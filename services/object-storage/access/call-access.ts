@@ -89,6 +89,16 @@ class CallDecision {
     return role === "own" ? own : (source?.facts ?? own);
   }
 
+  /** Whether the requester of another account has agreed to pay for a bucket whose requesters do. */
+  get isRequesterCharged(): boolean {
+    const { requestPayer } = this.#request as { readonly requestPayer?: string };
+    if (requestPayer !== "requester") return false;
+    const { own, source } = this.last;
+    return [own, ...(source === undefined ? [] : [source.facts])].some(
+      ({ bucket }) => bucket.requesterPays && !isOwner(this.call.caller, bucket.accountId),
+    );
+  }
+
   /** Whether the caller may do something that the call does not declare. Nothing is recorded. */
   async may(reader: Reader, action: string, resource: string): Promise<boolean> {
     const { own, source } = this.last;
@@ -203,6 +213,10 @@ class OpenedAccess implements CopyAccess {
 
   get refusedElements(): ReadonlySet<number> {
     return this.#decision.last.refusedElements;
+  }
+
+  get isRequesterCharged(): boolean {
+    return this.#decision.isRequesterCharged;
   }
 }
 
