@@ -41,9 +41,10 @@ export const responseDocument = (
   message: Message,
   codec: Codec,
   spelling: DialectSpelling,
+  requestId: string,
 ): Document | undefined => {
   const { payload } = method.output;
-  if (payload === undefined) return codec.writeMembers(message, method.desc.output, spelling);
+  if (payload === undefined) return codec.writeMembers(message, method.desc.output, spelling, requestId);
   const value = getField(message, payload.desc);
   if (value === undefined) return undefined;
   if (payload.desc.fieldKind === "message") return codec.writePayload(payload, value as Message, spelling);

@@ -32,8 +32,8 @@ export interface Codec {
   readMembers(message: Message, desc: DescMessage, body: Buffer, reading: Reading): void;
   /** Reads a body that is a payload member alone; undefined if the body is empty. Throws MALFORMED_BODY. */
   readPayload(field: FieldContract, body: Buffer, reading: Reading): Message | undefined;
-  /** Writes the body members of a message; undefined if the message has no body. */
-  writeMembers(message: Message, desc: DescMessage, spelling: DialectSpelling): Document | undefined;
+  /** Writes the body members of a message; undefined if the message has no body. Some documents name the request. */
+  writeMembers(message: Message, desc: DescMessage, spelling: DialectSpelling, requestId: string): Document | undefined;
   /** Writes a body that is a payload member alone. */
   writePayload(field: FieldContract, value: Message, spelling: DialectSpelling): Document;
   /** Writes a refusal. */

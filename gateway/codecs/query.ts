@@ -17,13 +17,19 @@ const contentType = "text/xml";
 export const queryCodec = (xmlNamespace: string): Codec => {
   const namespace = ` xmlns="${xmlNamespace}"`;
 
-  /** `<AssumeRoleResponse><AssumeRoleResult>…`; without members there is no result. */
-  const writeMembers = (message: Message, desc: DescMessage, spelling: DialectSpelling): Document => {
+  /** `<AssumeRoleResponse><AssumeRoleResult>…`; without members there is no result. The request's id comes last. */
+  const writeMembers = (
+    message: Message,
+    desc: DescMessage,
+    spelling: DialectSpelling,
+    requestId: string,
+  ): Document => {
     const operation = desc.name.replace(/Response$/, "");
     const hasResult = messageContract(desc).bodyFields.length > 0;
     const result = hasResult ? writeXmlElement(`${operation}Result`, "", message, desc, spelling) : "";
     const root = `${operation}Response`;
-    return { contentType, body: Buffer.from(`${xmlDeclaration}<${root}${namespace}>${result}</${root}>`) };
+    const metadata = `<ResponseMetadata>${writeXmlText("RequestId", requestId)}</ResponseMetadata>`;
+    return { contentType, body: Buffer.from(`${xmlDeclaration}<${root}${namespace}>${result}${metadata}</${root}>`) };
   };
 
   const writeFault = (fault: HttpFault, context: AnswerContext): FaultDocument => {

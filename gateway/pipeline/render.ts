@@ -41,7 +41,7 @@ export const render = async (
       gateway.limits.stallTimeoutMs,
     );
   }
-  const document = responseDocument(method, answer.message, binding.codec, identity.spelling);
+  const document = responseDocument(method, answer.message, binding.codec, identity.spelling, exchange.requestId);
   sendAnswer(exchange, { status, headers: { ...typeOf(document), ...identifying, ...headers } }, document?.body);
 };
 
@@ -122,7 +122,7 @@ const lateDocument = async (
   const { binding, method } = bound;
   try {
     const { message } = await outcome;
-    return responseDocument(method, message, binding.codec, identity.spelling)?.body;
+    return responseDocument(method, message, binding.codec, identity.spelling, exchange.requestId)?.body;
   } catch (thrown) {
     const { fault } = faultOf(thrown, faultContext(identity, bound));
     return binding.codec.writeFault(fault, answerContext(gateway, exchange, identity)).body;

@@ -46,7 +46,7 @@ const readRequest = (methods: readonly MethodContract[], codec: Codec, input: Bu
   if (payload !== undefined && (value === undefined || payload.desc.message === undefined)) return;
   const written =
     payload === undefined
-      ? codec.writeMembers(message, method.desc.input, spelling)
+      ? codec.writeMembers(message, method.desc.input, spelling, "request-1")
       : codec.writePayload(payload, value as never, spelling);
   const again = create(method.desc.input);
   bindBody(method, again, written?.body ?? Buffer.alloc(0), codec, { spelling, violations: [] });

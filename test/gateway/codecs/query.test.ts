@@ -7,7 +7,9 @@ import {
   CreateUserResponseSchema,
   DeleteUserResponseSchema,
   GetUserPolicyResponseSchema,
+  IdentityService,
 } from "../../../gen/quartet/identity/v1/identity_service_pb.ts";
+import { SecurityTokenService } from "../../../gen/quartet/identity/v1/security_token_service_pb.ts";
 import { queryCodec } from "../../../gateway/codecs/query.ts";
 import { parseQueryTree } from "../../../gateway/codecs/query-reader.ts";
 import { amzDialect } from "../../../gateway/dialects/amz.ts";
@@ -54,22 +56,32 @@ describe("a form of the query protocol", () => {
 
 describe("an answer of the query protocol", () => {
   const written = (desc: Parameters<typeof codec.writeMembers>[1], message: Record<string, unknown>) =>
-    codec.writeMembers(create(desc, message), desc, spelling)?.body.toString("utf8");
+    codec.writeMembers(create(desc, message), desc, spelling, "request-1")?.body.toString("utf8");
 
   test("has its members in a result, in the namespace of the API", () => {
     const user = { userName: "alice", path: "/", createDate: timestampFromMs(0), tags: [{ key: "a", value: "<" }] };
     expect(written(CreateUserResponseSchema, { user })).toBe(
       `${declaration}<CreateUserResponse xmlns="https://iam.example.com/"><CreateUserResult><User><Path>/</Path>` +
         "<UserName>alice</UserName><CreateDate>1970-01-01T00:00:00.000Z</CreateDate>" +
-        "<Tags><member><Key>a</Key><Value>&lt;</Value></member></Tags></User></CreateUserResult></CreateUserResponse>",
+        "<Tags><member><Key>a</Key><Value>&lt;</Value></member></Tags></User></CreateUserResult>" +
+        "<ResponseMetadata><RequestId>request-1</RequestId></ResponseMetadata></CreateUserResponse>",
     );
   });
 
   test("has no result without members", () => {
     expect(written(DeleteUserResponseSchema, {})).toBe(
-      `${declaration}<DeleteUserResponse xmlns="https://iam.example.com/"></DeleteUserResponse>`,
+      `${declaration}<DeleteUserResponse xmlns="https://iam.example.com/">` +
+        "<ResponseMetadata><RequestId>request-1</RequestId></ResponseMetadata></DeleteUserResponse>",
     );
   });
+
+  test.each([...IdentityService.methods, ...SecurityTokenService.methods].map((method) => [method.name, method]))(
+    "to %s names its request",
+    (_name, { output }) => {
+      const metadata = "<ResponseMetadata><RequestId>request-1</RequestId></ResponseMetadata>";
+      expect(written(output, {})).toContain(`${metadata}</${output.name}>`);
+    },
+  );
 
   test("has documents percent-encoded", () => {
     expect(

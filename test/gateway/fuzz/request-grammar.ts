@@ -72,7 +72,7 @@ export const draftRequest = (
   const { payload } = method.input;
   if (draft.isContent) draft.body = Buffer.from(random.one(["", "meow", "x".repeat(9_000), "y".repeat(100_000)]));
   else if (payload === undefined)
-    draft.body = codec.writeMembers(message, method.desc.input, spelling)?.body ?? draft.body;
+    draft.body = codec.writeMembers(message, method.desc.input, spelling, "request-1")?.body ?? draft.body;
   else if (payload.desc.fieldKind === "message") {
     const value = getField(message, payload.desc) as Message | undefined;
     if (value !== undefined) draft.body = codec.writePayload(payload, value, spelling).body;

@@ -124,6 +124,16 @@ def test_a_role_is_taken_on_with_a_web_identity_token_file(stock, provider, monk
     assert stock("s3").list_buckets()["ResponseMetadata"]["HTTPStatusCode"] == 200
 
 
+def test_answers_and_refusals_name_their_request(stock, root):
+    iam, sts = stock("iam", root), stock("sts", root)
+    answers = [iam.list_users(), iam.create_user(UserName="norma"), iam.delete_user(UserName="norma")]
+    answers += [sts.get_caller_identity(), sts.get_session_token()]
+    with pytest.raises(botocore.exceptions.ClientError) as refusal:
+        iam.get_user(UserName="norma")
+    for metadata in [answer["ResponseMetadata"] for answer in [*answers, refusal.value.response]]:
+        assert metadata["RequestId"] == metadata["HTTPHeaders"]["x-amzn-requestid"] != ""
+
+
 def test_refusals_have_their_documented_codes(stock, root):
     iam, sts = stock("iam", root), stock("sts", root)
     assert code_of(lambda: iam.get_user(UserName="nobody")) == "NoSuchEntity"
