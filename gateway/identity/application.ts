@@ -7,7 +7,10 @@ import type { Identities } from "./identities.ts";
 import type { KeyUses } from "./key-uses.ts";
 
 /** Who the configuration file declares. */
-export type DeclaredAccounts = Pick<Accounts, "listUsers" | "listRoles" | "findOrganizationId" | "findAccessKey">;
+export type DeclaredAccounts = Pick<
+  Accounts,
+  "list" | "listUsers" | "listRoles" | "findOrganizationId" | "findAccessKey"
+>;
 
 /** What the identity service works with. */
 export interface Application {

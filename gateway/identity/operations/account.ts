@@ -9,6 +9,7 @@ import type {
   ListAccountsRequest,
 } from "../../../gen/quartet/identity/v1/identity_service_pb.ts";
 import type { Context } from "../application.ts";
+import { ErrorReason, fault } from "../faults.ts";
 import type { Change } from "../domain/account-state.ts";
 import { conflict, noSuch } from "../domain/entities.ts";
 import { pageOf } from "./listing.ts";
@@ -16,7 +17,7 @@ import { newAccessKey } from "./access-key.ts";
 
 const digits = "0123456789";
 
-/** Creates an account with a key of its root. */
+/** Creates an account with a key of its root. Refuses an e-mail address that another account has: ENTITY_EXISTS. */
 export const createAccount = async ({ accountName = "", email }: CreateAccountRequest, context: Context) => {
   const { app } = context;
   const accountId = app.ids.token(12, digits);
@@ -24,6 +25,8 @@ export const createAccount = async ({ accountName = "", email }: CreateAccountRe
   return app.identities.change(accountId, (state) => {
     // Of 10^12 numbers a random one is as good as never taken; if it is, nothing may be created in it.
     if (state.account.size > 0) throw new Error("the number of the account is taken");
+    if (email !== undefined && isTaken(context, email))
+      throw fault(ErrorReason.ENTITY_EXISTS, { kind: "account", entity: email });
     const record = create(AccountRecordSchema, {
       name: accountName,
       ...(email === undefined ? {} : { email }),
@@ -54,6 +57,15 @@ export const deleteAccount = async ({ accountId = "" }: DeleteAccountRequest, { 
     const keys = [...state.accessKey.keys()].map((name): Change => ({ kind: "accessKey", name, record: undefined }));
     return { changes: [{ kind: "account", name: accountId, record: undefined }, ...keys], result: {} };
   });
+
+/** Grants name accounts by their addresses, in any case. */
+const isTaken = ({ app }: Context, email: string): boolean => {
+  const created = app.identities
+    .accountIds()
+    .map((accountId) => app.identities.state(accountId).account.get(accountId)?.email);
+  const all = [...created, ...app.accounts.list().map((account) => account.email)];
+  return all.some((each) => each?.toLowerCase() === email.toLowerCase());
+};
 
 const accountMessage = (id: string, record: AccountRecord) => ({
   id,

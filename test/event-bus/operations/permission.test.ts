@@ -111,7 +111,20 @@ describe("putPermission", () => {
     [{ policy: "{}" }, "PARAMETER_REFUSED: Parameter Policy is not valid. Reason: Statement must not be empty."],
     [{ policy: "x".repeat(10_241) }, "POLICY_TOO_LONG: The policy exceeds the limit of 10240 characters."],
     [{ ...grant, eventBusName: "gone" }, "EVENT_BUS_NOT_FOUND: Event bus gone does not exist."],
+    [
+      { ...grant, principal: "bob" },
+      "INVALID_INPUT: 1 validation error detected: Value 'bob' at 'principal' failed to satisfy constraint: Member must satisfy regular expression pattern: ([0-9]{12}|[*])",
+    ],
+    [
+      { ...grant, principal: "*", condition: { type: "StringEquals", key: "aws:PrincipalOrgID" } },
+      "INVALID_INPUT: 1 validation error detected: Value null at 'condition.value' failed to satisfy constraint: Member must not be null",
+    ],
     [grant, "answered"],
+    [{ ...grant, principal: "*" }, "answered"],
+    [
+      { ...grant, principal: "*", condition: { type: "StringEquals", key: "aws:PrincipalOrgID", value: "o-1" } },
+      "answered",
+    ],
   ])("a request with %o ends as %s", async (request, refusal) => {
     const { client } = await startHarness({ works: false });
     expect(await refusalOf(client.putPermission(request))).toBe(refusal);

@@ -229,6 +229,16 @@ describe("the identity service refuses", () => {
     await expect(call("getGroup", { groupName })).rejects.toMatchObject({ facts: { reason: "NO_SUCH_ENTITY" } });
   });
 
+  test("an e-mail address that another account has, declared or created", async () => {
+    const declared = { id: shop, name: "shop", email: "shop@example.com", canonicalUserId: "0".repeat(64) };
+    const { call, close } = await openIdentity({ accounts: [declared] });
+    onTestFinished(close);
+    const create = (email: string) => call("createAccount", { accountName: "bank", email }, rootCaller("000000000000"));
+    await create("bank@example.com");
+    for (const email of ["Bank@Example.com", "shop@example.com"])
+      await expect(create(email)).rejects.toMatchObject({ facts: { reason: "ENTITY_EXISTS" } });
+  });
+
   test("a third key, and an eleventh attached policy", async () => {
     const { call } = await furnished();
     await call("createAccessKey", { userName: "alice" });

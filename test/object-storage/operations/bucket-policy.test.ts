@@ -181,3 +181,17 @@ test.each([
   await client.putBucketPolicy({ bucket, policy: policyOf(allow(members)) }, as(alice));
   expect((await client.getBucketPolicyStatus({ bucket }, as(alice))).policyStatus?.isPublic).toBe(isPublic);
 });
+
+test("configurations need the permission that puts them, which the owner has and can grant", async () => {
+  const { client, opened } = await startWithBucket();
+  const corsconfiguration = { corsrules: [{ allowedMethods: ["GET"], allowedOrigins: ["*"] }] };
+  const putCors = (account: string) => refusalOf(client.putBucketCors({ bucket, corsconfiguration }, as(account)));
+  const user = usersOfAlice({ Effect: "Allow", Action: "s3:GetBucketCORS", Resource: "*" });
+  expect(await outcomeOf(opened.app, "putBucketCors", { bucket, corsconfiguration }, user)).toBe("ACCESS_DENIED");
+  expect([await putCors(alice), await putCors(bob)]).toEqual(["answered", "ACCESS_DENIED"]);
+  const granted = allow({ Principal: { AWS: bob }, Action: "s3:PutBucketCORS", Resource: "arn:aws:s3:::photos" });
+  await client.putBucketPolicy({ bucket, policy: policyOf(granted) }, as(alice));
+  expect(await putCors(bob)).toBe("answered");
+  expect(await refusalOf(client.deleteBucketCors({ bucket }, as(bob)))).toBe("answered");
+  expect(await refusalOf(client.getBucketCors({ bucket }, as(bob)))).toBe("ACCESS_DENIED");
+});
