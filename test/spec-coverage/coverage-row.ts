@@ -57,6 +57,7 @@ const indexOfCall = (content: string, name: string): number => {
   const found = quoted
     .flatMap((text) => [
       content.indexOf(`(${text}`),
+      content.indexOf(`(\n  ${text}`),
       content.indexOf(`(\n    ${text}`),
       content.indexOf(`(\n      ${text}`),
     ])

@@ -51,10 +51,10 @@ rules.6b | Tags given with an update are ignored. | operations/tag.test.ts > tag
 rules.6c | A rule needs a pattern or a schedule. | operations/rule.test.ts > putRule > refuses, in this order
 rules.7a | A schedule can be given as cron fields. | domain/schedule.test.ts > cron > %s after %s is %s
 rules.7b | A schedule can be given as a rate. | domain/schedule.test.ts > rate > counts its periods from the beginning
-rules.8a | A permission's condition is JSON with a type, a key and a value. | pending
+rules.8a | A permission's condition is JSON with a type, a key and a value. | operations/permission.test.ts > putPermission > a request with %o ends as %s
 rules.8b | A policy is JSON and stands in the place of the single members. | operations/permission.test.ts > putPermission > replaces a statement of the same id, and everything with a whole policy
 rules.8c | Statement ids are unique. | operations/permission.test.ts > putPermission > replaces a statement of the same id, and everything with a whole policy
-rules.9a | A principal is an account or a star. | pending
+rules.9a | A principal is an account or a star. | operations/permission.test.ts > putPermission > a request with %o ends as %s
 rules.9b | A star with the condition of an organization permits every account of it. | access/put-access.test.ts > a rule of %s, %s, with the record %j and %j may put: %s
 rules.9c | A star without a condition permits everybody. | operations/permission.test.ts > putPermission > replaces a statement of the same id, and everything with a whole policy
 rules.10 | A rule has five targets at most (revision A). | operations/target.test.ts > putTargets > refuses a bus, a rule that is not there, then a sixth target, and changes nothing
@@ -212,6 +212,6 @@ versioning.2 | Only A limits nesting and targets. | access/revision.test.ts > th
 versioning.3 | Only in A can a deletion be repeated, and a bus that is not there is refused. | access/revision.test.ts > the revisions of the interface differ > in %s of %s
 versioning.4 | The ARN that feeds an archive is a bus's in A, an event source's in B. | access/revision.test.ts > the revisions of the interface differ > in the source by which replays are listed: an archive, in B also the bus that fed it
 versioning.5 | The revisions differ in the statement id, in whose policy is limited, and in the action. | access/revision.test.ts > the revisions of the interface differ > in %s of %s
-versioning.6 | In A the role for an organization stands in the target. | pending
+versioning.6 | In A the role for an organization stands in the target. | access/put-access.test.ts > a rule of %s, %s, with the record %j and %j may put: %s
 `,
 );

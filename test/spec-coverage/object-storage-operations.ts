@@ -42,9 +42,9 @@ operations.get_bucket_notification | Tells a bucket's notification. | pending
 operations.get_bucket_notification_configuration | Tells a bucket's notifications. | operations/notification.test.ts > putBucketNotificationConfiguration and getBucketNotificationConfiguration > is read back, replaces what was there, and is empty at first
 operations.get_bucket_ownership_controls | Tells a bucket's ownership controls. | operations/bucket-rules.test.ts > ownership controls > are those of the installation until they are put, and are gone after their deletion
 operations.get_bucket_policy | Tells a bucket's policy. | operations/bucket-policy.test.ts > putBucketPolicy > stores the text as it is, decides on the next call, and repeating it changes nothing
-operations.get_bucket_policy_status | Tells whether a bucket's policy makes it public. | pending
+operations.get_bucket_policy_status | Tells whether a bucket's policy makes it public. | operations/bucket-policy.test.ts > a policy that allows with %j has the status public: %s
 operations.get_bucket_replication | Tells a bucket's replication. | pending
-operations.get_bucket_request_payment | Tells a bucket's request payment. | pending
+operations.get_bucket_request_payment | Tells a bucket's request payment. | operations/bucket-rules.test.ts > the payer of requests > %s ends as %s
 operations.get_bucket_tagging | Tells a bucket's tagging. | operations/bucket-configuration.test.ts > putBucketTagging > is read back, replaces the tags that the bucket was made with, and is gone after its deletion
 operations.get_bucket_versioning | Tells a bucket's versioning. | operations/bucket-versioning.test.ts > putBucketVersioning > turns versioning on, suspends it, and never leaves it unset again
 operations.get_bucket_website | Tells a bucket's website. | pending
@@ -69,7 +69,7 @@ operations.list_objects | Lists objects behind a marker. | operations/object-lis
 operations.list_objects_v2 | Lists objects with continuation tokens. | operations/object-listing.test.ts > listObjectsV2 > lists keys in the byte order of their UTF-8, page by page
 operations.list_parts | Lists the parts of an upload. | operations/multipart-upload.test.ts > listParts > lists parts by number, page by page, with their checksums
 operations.put_bucket_accelerate_configuration | Sets a bucket's accelerate configuration. | pending
-operations.put_bucket_acl | Sets a bucket's ACL. | pending
+operations.put_bucket_acl | Sets a bucket's ACL. | operations/acl-grants.test.ts > an ACL in a request > %j of a bucket means %j
 operations.put_bucket_analytics_configuration | Sets a bucket's analytics configuration. | pending
 operations.put_bucket_cors | Sets a bucket's CORS rules. | operations/bucket-configuration.test.ts > putBucketCors > is read back as it was put, replaces what was there, and is gone after its deletion
 operations.put_bucket_encryption | Sets a bucket's encryption. | pending
@@ -84,7 +84,7 @@ operations.put_bucket_notification_configuration | Configures a bucket's notific
 operations.put_bucket_ownership_controls | Sets a bucket's ownership controls. | operations/bucket-rules.test.ts > ownership controls > are those of the installation until they are put, and are gone after their deletion
 operations.put_bucket_policy | Sets a bucket's policy. | operations/bucket-policy.test.ts > putBucketPolicy > stores the text as it is, decides on the next call, and repeating it changes nothing
 operations.put_bucket_replication | Sets a bucket's replication. | pending
-operations.put_bucket_request_payment | Sets a bucket's request payment. | pending
+operations.put_bucket_request_payment | Sets a bucket's request payment. | operations/bucket-rules.test.ts > the payer of requests > %s ends as %s
 operations.put_bucket_tagging | Sets a bucket's tagging. | operations/bucket-configuration.test.ts > putBucketTagging > is read back, replaces the tags that the bucket was made with, and is gone after its deletion
 operations.put_bucket_versioning | Sets a bucket's versioning. | operations/bucket-versioning.test.ts > putBucketVersioning > turns versioning on, suspends it, and never leaves it unset again
 operations.put_bucket_website | Sets a bucket's website. | pending

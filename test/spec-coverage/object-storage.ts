@@ -9,7 +9,7 @@ what.1a | Objects stand under keys in buckets. | operations/object-write.test.ts
 what.1b | One object has 5 TB at most. | pending
 what.2 | An upload is started, its parts are sent, and it is completed or aborted. | operations/multipart-completion.test.ts > completeMultipartUpload > makes one object of the parts, with what the upload was started with, and no byte is copied
 what.3.copies | Objects are copied. | operations/copy.test.ts > copyObject > copies content and metadata but not the storage class, and shares the bytes until neither is left
-what.3.acl | ACLs give permissions. | pending
+what.3.acl | ACLs give permissions. | operations/acl-grants.test.ts > an ACL in a request > gives the permissions that it grants, and no others
 what.3.encryption | Objects are encrypted by the service. | pending
 what.3.storage-classes | Objects have storage classes. | operations/object-write.test.ts > putObject > stores content and everything that is said about it
 what.3.object-lock | Objects can be locked. | operations/object-lock.test.ts > a retention > keeps its version until its instant; a plain deletion still puts a delete marker
@@ -23,15 +23,15 @@ fields.bucket | A bucket has a name and an owner account. | operations/bucket.te
 fields.bucket.arn | A bucket can be named by the ARN of an access point or on premises. | pending
 fields.object | An object has a key, metadata, an ETag, tags and a storage class. | operations/object-write.test.ts > putObject > stores content and everything that is said about it
 fields.object.versions | An object has a version id. | operations/bucket-versioning.test.ts > a bucket that keeps versions > reads, tags and deletes each version by its id, and makes the next one current
-fields.object.acl | An object has an ACL. | pending
+fields.object.acl | An object has an ACL. | operations/acl-grants.test.ts > an ACL in a request > %j of an object means %j, however the object is made
 fields.object.lock | An object has a lock mode and a legal hold. | operations/object-lock.test.ts > reads show the lock to those who may read it, each part by its own permission
 fields.upload | An upload has an id, a bucket, a key and parts. | operations/multipart-upload.test.ts > listMultipartUploads > lists open uploads by key, the oldest of one key first, page by page
 fields.part | A part has a number, and an ETag that is answered when it is sent. | operations/multipart-upload.test.ts > listParts > lists parts by number, page by page, with their checksums
 fields.configuration | Analytics, tiering, inventory and metrics configurations have an id. | pending
 fields.access-point-host | An access point has a host name of its name and account. | pending
 fields.on-premises-host | An on-premises access point has a host name with its outpost as well. | pending
-fields.grantees | Grantees are written as type and value: an id, a group or a mail address. | pending
-fields.grants | A header of grants holds several, separated by commas. | pending
+fields.grantees | Grantees are written as type and value: an id, a group or a mail address. | operations/acl-grants.test.ts > an ACL in a request > as a document names each grantee by its type: an id, a group or an address
+fields.grants | A header of grants holds several, separated by commas. | operations/acl-grants.test.ts > an ACL in a request > %j of a bucket means %j
 
 states.started | Starting answers an id for all later requests of the upload. | operations/multipart-completion.test.ts > completeMultipartUpload > makes one object of the parts, with what the upload was started with, and no byte is copied
 states.part | A part of a known upload is stored. | operations/part.test.ts > uploadPart > refuses in this order and replaces the part of its number
@@ -50,7 +50,7 @@ states.copy-delete-marker | A delete marker as source counts as a deleted object
 states.copy-archived | An archived object is restored before it can be copied. | operations/restore.test.ts > restoreObject > makes an object readable after the delay, for its days and to the next midnight
 
 endpoints.expected-owner | A bucket of another account than the expected one is refused with 403. | access/guard.test.ts > guard > every operation on a bucket with %o by %s ends as %s
-endpoints.request-payer | Uploads and copies take the requester's consent to pay. | pending
+endpoints.request-payer | Uploads and copies take the requester's consent to pay. | access/request-charged.test.ts > the answers to a requester who pays say so, in every operation
 endpoints.header-names | Parameters with the service's prefix, and standard names, are headers. | /gateway/transcoding.test.ts > transcoding > $what ($dialect)
 endpoints.containers | Container names are documents in the body. | /gateway/transcoding.test.ts > transcoding > $what ($dialect)
 endpoints.copy-source | A copy source is a bucket and a key, percent-encoded. | operations/copy.test.ts > copyObject > copies small content, which lies in the database, the same way
@@ -61,9 +61,9 @@ endpoints.copy-source.latest | Without a version the latest is copied. | operati
 
 parameters.content-headers | The standard headers of content are kept and answered. | operations/object-write.test.ts > putObject > stores content and everything that is said about it
 parameters.content-headers.copy | A copy keeps the standard headers, or replaces them where it is told to. | operations/copy.test.ts > copyObject > replaces metadata and tags where it is told to, also on the object itself
-parameters.acl | A canned ACL sets the ACL. | pending
-parameters.grants | Explicit grants set the ACL. | pending
-parameters.acl-or-grants | A canned ACL and grants are not given together. | pending
+parameters.acl | A canned ACL sets the ACL. | operations/acl-grants.test.ts > an ACL in a request > %j of an object means %j, however the object is made
+parameters.grants | Explicit grants set the ACL. | operations/acl-grants.test.ts > an ACL in a request > %j of an object means %j, however the object is made
+parameters.acl-or-grants | A canned ACL and grants are not given together. | operations/access-control.test.ts > putObjectAcl with %o by the account %s ends as %s
 parameters.acl.on-premises | ACLs are not taken on premises. | pending
 parameters.metadata | Metadata is kept with the object. | operations/object-write.test.ts > putObject > stores content and everything that is said about it
 parameters.legal-hold | A legal hold can be set. | operations/object-lock.test.ts > a legal hold > keeps its version, whatever its retention is, until it is lifted
@@ -86,7 +86,7 @@ parameters.copy-if-modified-since | A copy can ask for a source that was changed
 parameters.copy-if-unmodified-since | A copy can ask for a source that was not changed since a time. | operations/copy.test.ts > copyObject > a request with %o ends as %s
 parameters.copy-customer-key | A copy opens its source with the customer's key of that object. | pending
 parameters.metadata-directive | Metadata is copied unless it is to be replaced. | operations/copy.test.ts > copyObject > replaces metadata and tags where it is told to, also on the object itself
-parameters.metadata-directive.acl | The ACL is not copied but private to the requester. | pending
+parameters.metadata-directive.acl | The ACL is not copied but private to the requester. | operations/acl-grants.test.ts > the ACL of a copy > is not that of its source, but private to whoever copies
 parameters.tagging-directive | Tags are copied unless they are to be replaced. | operations/copy.test.ts > copyObject > replaces metadata and tags where it is told to, also on the object itself
 parameters.source-owner | A source of another account than the expected one is refused with 403. | operations/copy.test.ts > copyObject > a request with %o ends as %s
 
@@ -103,22 +103,22 @@ rules.6b | Another region is named in the configuration. | operations/bucket.tes
 rules.6c | A bucket in another region can answer with 307. | pending
 rules.6d | Nobody makes a bucket without a signature. | operations/bucket.test.ts > createBucket > refuses a caller who signed nothing
 rules.7a | A bucket with an ACL needs two permissions. | access/permissions.test.ts > %s with %j needs %j
-rules.7b | A private bucket needs one permission. | pending
+rules.7b | A private bucket needs one permission. | access/permissions.test.ts > %s with %j needs %j
 rules.7c | A bucket with object lock needs further permissions. | access/permissions.test.ts > %s with %j needs %j
 rules.8a | An upload with a managed key needs two permissions on the key. | pending
 rules.8b | Parts repeat the customer's key of the upload. | pending
 rules.9 | Each request of an upload is signed on its own. | /polyglot/tests/test_botocore_export.py > test_an_object_is_made_of_parts
 
-authentication.1a | A copy is authenticated. | pending
+authentication.1a | A copy is authenticated. | operations/acl-grants.test.ts > the ACL of a copy > needs a caller who signed, whatever the source allows
 authentication.1b | The requester may read the source and write the destination. | operations/copy.test.ts > copyObject > refuses a source that is too large, and a caller who may not read it
 authentication.2 | Nobody makes a bucket without a signature. | operations/bucket.test.ts > createBucket > refuses a caller who signed nothing
 authentication.3 | All headers with the prefix are signed. | /gateway/signature/refusals.test.ts > a request signed by header > with %s is refused
 authentication.4 | Objects with a managed key are asked for over SSL or with version 4. | pending
-authentication.5a | Deleting a policy without the permission is refused with 403. | pending
-authentication.5b | Deleting a policy from another account is refused with 405. | pending
-authentication.5c | The owner's root user may always delete the policy. | pending
-authentication.6a | Configurations need the permission that puts them. | pending
-authentication.6b | The owner has these permissions and can grant them. | pending
+authentication.5a | Deleting a policy without the permission is refused with 403. | operations/bucket-policy.test.ts > %s with the permission ends as %s in the owner's account, as %s in another
+authentication.5b | Deleting a policy from another account is refused with 405. | operations/bucket-policy.test.ts > %s with the permission ends as %s in the owner's account, as %s in another
+authentication.5c | The owner's root user may always delete the policy. | operations/bucket-policy.test.ts > putBucketPolicy > that locks its author out is refused, unless it is confirmed; the owner's root is never locked out
+authentication.6a | Configurations need the permission that puts them. | operations/bucket-policy.test.ts > configurations need the permission that puts them, which the owner has and can grant
+authentication.6b | The owner has these permissions and can grant them. | operations/bucket-policy.test.ts > configurations need the permission that puts them, which the owner has and can grant
 
 events.configuration | Notifications are configured by reading and putting a document. | operations/notification.test.ts > putBucketNotificationConfiguration and getBucketNotificationConfiguration > is read back, replaces what was there, and is empty at first
 
@@ -128,7 +128,7 @@ errors.invalid-part-order | Parts out of order are refused. | operations/multipa
 errors.no-such-upload | An upload that is not there any more is refused. | operations/multipart-upload.test.ts > abortMultipartUpload > frees the parts and refuses everything afterwards
 errors.names-and-statuses | Refusals have their documented names and statuses. | /contract/members.test.ts > refusals > of $api have the documented status: $name $status
 errors.access-denied | Another owner than expected is refused. | access/guard.test.ts > guard > every operation on a bucket with %o by %s ends as %s
-errors.method-not-allowed | Deleting a policy from another account is told with 405. | pending
+errors.method-not-allowed | Deleting a policy from another account is told with 405. | operations/bucket-policy.test.ts > %s with the permission ends as %s in the owner's account, as %s in another
 errors.precondition-failed | A condition of a copy that fails is refused. | operations/copy.test.ts > copyObject > a request with %o ends as %s
 errors.acceleration | A copy between regions through acceleration is told with 400. | pending
 errors.redirect | A bucket outside the default region is told with 307. | pending

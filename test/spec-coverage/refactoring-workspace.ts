@@ -8,8 +8,8 @@ what.1a | An environment holds applications, which hold services and routes. | o
 what.1b | A route sends the traffic that matches it to one service of the application. | operations/route.test.ts > updateRoute > moves traffic with its answer: to the route when active, back to the default route when inactive
 what.1c | The default route takes what no other route matches. | operations/route.test.ts > createRoute > answers an active default route whose traffic reaches the service at once
 what.2a | The account that makes an environment owns it. | operations/environment.test.ts > createEnvironment > answers a ready environment, and getEnvironment tells the same with its transit gateway
-what.2b | The owner of the environment owns all in it, whichever account made it. | pending
-what.2c | The owner sees and controls what the accounts add with which the environment is shared. | pending
+what.2b | The owner of the environment owns all in it, whichever account made it. | access/neighbours.test.ts > an application, a service and a route belong to the environment's owner and name who made them
+what.2c | The owner sees and controls what the accounts add with which the environment is shared. | access/neighbours.test.ts > the owner sees and removes what the neighbour made, and the neighbour only while it is shared
 what.3a | Making an application makes a proxy, a private link and a load balancer of the owner's. | operations/application.test.ts > createApplication > answers the settings of the proxy, and getApplication tells where it is reached
 what.3b | Making an environment with a transit gateway makes one. | operations/environment.test.ts > createEnvironment > answers a ready environment, and getEnvironment tells the same with its transit gateway
 what.4a | Resources carry tags. | operations/tag.test.ts > tagResource, untagResource and listTagsForResource > add, change and remove the tags of every kind of resource
@@ -29,7 +29,7 @@ rules.2a | Every resource tells its owner. | operations/route.test.ts > createRo
 rules.2b | Only the owner lists and changes tags. | operations/tag.test.ts > tagResource, untagResource and listTagsForResource > refuse, in this order
 rules.3 | A service has a URL or a function, not both. | operations/service.test.ts > createService > refuses, in this order
 rules.4a | A policy can be put on an environment. | operations/resource-policy.test.ts > putResourcePolicy and getResourcePolicy > keep the policy as it is written, and the last one counts
-rules.4b | A policy has the actions and conditions of the default permission. | pending
+rules.4b | A policy has the actions and conditions of the default permission. | access/neighbours.test.ts > a policy on %s %s lets the neighbour make %j
 rules.4c | A policy has no line breaks and no blank lines. | operations/resource-policy.test.ts > putResourcePolicy and getResourcePolicy > refuse, in this order
 rules.5 | Services reach a resource in a service's VPC that carries the workspace's security group. | pending
 
@@ -84,8 +84,8 @@ operations.required-members | Each operation declares the members that it requir
 create-route.first | A first route of another type is refused. | operations/route.test.ts > createRoute > refuses, in this order
 create-route.default | A default route takes all that no other route takes. | operations/route.test.ts > createRoute > answers an active default route whose traffic reaches the service at once
 create-route.path | A route of type URI_PATH goes by the path. | operations/route.test.ts > updateRoute > moves traffic with its answer: to the route when active, back to the default route when inactive
-create-route.owner | A route belongs to the environment's owner, whichever account made it. | pending
-create-service.owner | A service belongs to the environment's owner, whichever account made it. | pending
+create-route.owner | A route belongs to the environment's owner, whichever account made it. | access/neighbours.test.ts > an application, a service and a route belong to the environment's owner and name who made them
+create-service.owner | A service belongs to the environment's owner, whichever account made it. | access/neighbours.test.ts > an application, a service and a route belong to the environment's owner and name who made them
 create-service.resolved | A service's address is resolved again when its time is over, at least every 60 seconds. | proxy/upstreams.test.ts > a service's name > is resolved again after 60 seconds, and open connections go on to the new address
 create-service.schemes | HTTP and HTTPS addresses are taken. | health/health-check.test.ts > a public URL > is healthy when a connection opens, secured for https, and nothing is asked
 create-service.certificates | Certificates that are publicly signed are trusted over HTTPS. | pending

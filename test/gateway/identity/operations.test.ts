@@ -230,8 +230,8 @@ describe("the identity service refuses", () => {
   });
 
   test("an e-mail address that another account has, declared or created", async () => {
-    const declared = { id: shop, name: "shop", email: "shop@example.com", canonicalUserId: "0".repeat(64) };
-    const { call, close } = await openIdentity({ accounts: [declared] });
+    const shops = { id: shop, name: "shop", email: "shop@example.com", canonicalUserId: "0".repeat(64) };
+    const { call, close } = await openIdentity({ accounts: [shops] });
     onTestFinished(close);
     const create = (email: string) => call("createAccount", { accountName: "bank", email }, rootCaller("000000000000"));
     await create("bank@example.com");

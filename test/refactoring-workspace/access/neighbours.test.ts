@@ -79,9 +79,7 @@ test.each([
     application: await refusalOf(neighbours.createApplication({ environmentIdentifier, ...proxy, name: "other" })),
     service: await refusalOf(makeService(neighbours, place, "http://127.0.0.1:9")),
     route: await refusalOf(
-      neighbours.createRoute(
-        pathRoute(place, service, "/cart", { activationState: RouteActivationState.INACTIVE }) as never,
-      ),
+      neighbours.createRoute(pathRoute(place, service, "/cart", { activationState: RouteActivationState.INACTIVE })),
     ),
   };
   expect(Object.entries(outcomes).flatMap(([name, outcome]) => (outcome === "answered" ? [name] : []))).toEqual(made);
