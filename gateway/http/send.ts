@@ -33,8 +33,8 @@ export const sendWhole = (response: ServerResponse, head: AnswerHead, body: Buff
 };
 
 /**
- * Sends an answer whose body arrives in pieces; a piece is read only after the network has accepted the one before. A
- * body that fails ends the connection, because the status was sent already. Rejects with what the body threw.
+ * Sends an answer whose body arrives in pieces; a piece is read only after the network has accepted the one before.
+ * Rejects with what the body threw; its status was sent already, so the connection can only be closed then.
  */
 export const sendPieces = async (
   response: ServerResponse,
@@ -44,17 +44,12 @@ export const sendPieces = async (
 ): Promise<void> => {
   response.writeHead(head.status, { ...head.headers });
   const hasNoBody = response.req.method === "HEAD" || isBodiless(head.status);
-  try {
-    for await (const piece of pieces) {
-      if (piece.length === 0 || hasNoBody) continue;
-      if (!response.write(piece)) await drained(response, stallMs);
-      if (response.destroyed) return;
-    }
-    response.end();
-  } catch (thrown) {
-    response.destroy();
-    throw thrown;
+  for await (const piece of pieces) {
+    if (piece.length === 0 || hasNoBody) continue;
+    if (!response.write(piece)) await drained(response, stallMs);
+    if (response.destroyed) return;
   }
+  response.end();
 };
 
 /**

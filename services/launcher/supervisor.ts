@@ -12,7 +12,10 @@ import { defaultLivenessLimits, watchLiveness } from "./liveness.ts";
 import type { StartLimits, Urls } from "./start-up.ts";
 import { awaitReady, defaultStartLimits } from "./start-up.ts";
 
-export type SupervisionLimits = StartLimits & LivenessLimits;
+export interface SupervisionLimits extends StartLimits, LivenessLimits {
+  /** The longest wait in milliseconds before a process that ended is started again; it doubles from 200. */
+  readonly restartDelayMsMax: number;
+}
 
 /** One process that is kept running. */
 export interface SupervisedOptions {
@@ -44,7 +47,7 @@ export interface Supervised {
 }
 
 const restartDelayMsMin = 200;
-const restartDelayMsMax = 10_000;
+const defaultRestartLimits = { restartDelayMsMax: 10_000 };
 /** After a longer run the waits begin at the shortest again. */
 const steadyMs = 30_000;
 
@@ -57,7 +60,7 @@ const platformEnvironment = { UV_THREADPOOL_SIZE: "16" };
 /** Starts a process and resolves when it is ready; rejects if it ends before that or exceeds a limit of the start. */
 export const supervise = async (options: SupervisedOptions): Promise<Supervised> => {
   const { name, log, probe, clock = systemClock } = options;
-  const limits = { ...defaultStartLimits, ...defaultLivenessLimits, ...options.limits };
+  const limits = { ...defaultStartLimits, ...defaultLivenessLimits, ...defaultRestartLimits, ...options.limits };
   const stopped = new AbortController();
   let child: ChildProcess;
   let urls: Urls;
@@ -99,7 +102,7 @@ export const supervise = async (options: SupervisedOptions): Promise<Supervised>
       if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
       if (stopped.signal.aborted) return;
       failures = clock.now() - startedMs > steadyMs ? 1 : failures + 1;
-      const waitMs = Math.min(restartDelayMsMax, restartDelayMsMin * 2 ** (failures - 1));
+      const waitMs = Math.min(limits.restartDelayMsMax, restartDelayMsMin * 2 ** (failures - 1));
       log.warn(
         { process: name, exitCode: child.exitCode, signal: child.signalCode, waitMs },
         "process ended; starts again",

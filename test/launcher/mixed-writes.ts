@@ -25,6 +25,7 @@ import {
   PutObjectCommand,
 } from "@aws-sdk/client-s3";
 
+import type { ProcessName } from "../../services/launcher/processes.ts";
 import { createDeliveryRole } from "../support/delivery-role.ts";
 import type { HttpReceiver } from "../support/http-receiver.ts";
 import type { System } from "../support/system.ts";
@@ -35,6 +36,8 @@ import type { System } from "../support/system.ts";
  */
 export interface Writable {
   readonly name: string;
+  /** The process that stores it. */
+  readonly owner: ProcessName;
   write(generation: number): Promise<void>;
   /** The stored generation; 0 before the first one. Rejects if what is stored is of no single generation. */
   read(): Promise<number>;
@@ -52,6 +55,7 @@ const objectOf = ({ clients }: System, key: string): Writable => {
   let deleted = 0;
   return {
     name: `object ${key}`,
+    owner: "object-storage",
     async write(generation) {
       if (isDeletion(generation)) {
         // An absent object has no generation: it may be that of this deletion once it was sent.
@@ -91,6 +95,7 @@ const profileOf = ({ clients }: System, profileId: string, prefix: string): Writ
   };
   return {
     name: `profile ${prefix}`,
+    owner: "customer-profile",
     async write(generation) {
       sent = generation;
       await clients.customerProfile.send(
@@ -114,6 +119,7 @@ const profileOf = ({ clients }: System, profileId: string, prefix: string): Writ
 /** Rules whose pattern and description must be of one generation. */
 const ruleOf = ({ clients }: System, name: string): Writable => ({
   name: `rule ${name}`,
+  owner: "event-bus",
   async write(generation) {
     const EventPattern = JSON.stringify({ source: [`generation ${generation}`] });
     await clients.eventBus.send(new PutRuleCommand({ Name: name, Description: `${generation}`, EventPattern }));
@@ -128,6 +134,7 @@ const ruleOf = ({ clients }: System, name: string): Writable => ({
 /** Two tags of one environment. */
 const tagsOf = ({ clients }: System, ResourceArn: string, prefix: string): Writable => ({
   name: `tags ${prefix}`,
+  owner: "refactoring-workspace",
   async write(generation) {
     const Tags = { [`${prefix}-one`]: `${generation}`, [`${prefix}-two`]: `${generation}` };
     await clients.workspace.send(new TagResourceCommand({ ResourceArn, Tags }));
@@ -169,8 +176,11 @@ interface EventDetail {
 /** Events, each of which must reach an endpoint once it was answered. */
 const eventOf = ({ clients }: System, delivered: DeliveredEvents, name: string): Writable => {
   let answered = 0;
+  /** All up to this one are known to be delivered. */
+  let known = 0;
   return {
     name: `event ${name}`,
+    owner: "event-bus",
     async write(generation) {
       const Detail = JSON.stringify({ name, generation } satisfies EventDetail);
       const entry = { Source: "rounds", DetailType: "Round", Detail };
@@ -180,9 +190,10 @@ const eventOf = ({ clients }: System, delivered: DeliveredEvents, name: string):
     },
     read() {
       const generations = delivered.of(name);
-      for (let generation = 1; generation <= answered; generation += 1)
-        if (!generations.has(generation)) return Promise.reject(new Error(`event ${generation} is not delivered`));
-      return Promise.resolve(Math.max(...generations));
+      for (; known < answered; known += 1)
+        if (!generations.has(known + 1)) return Promise.reject(new Error(`event ${known + 1} is not delivered`));
+      // The one after it may have been accepted without an answer.
+      return Promise.resolve(generations.has(known + 1) ? known + 1 : known);
     },
   };
 };

@@ -14,6 +14,7 @@ import type { ClientTls } from "../../services/kit/tls/client-tls.ts";
 import type { RunningInstallation } from "../../services/launcher/installation.ts";
 import { credentialsFile } from "../../services/launcher/settings.ts";
 import { startInstallation } from "../../services/launcher/installation.ts";
+import type { SupervisionLimits } from "../../services/launcher/supervisor.ts";
 
 /** An installation of five processes on free ports, with the official SDK clients pointed at it. */
 export interface System {
@@ -35,6 +36,8 @@ export interface SystemOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** How services that listen by TLS are reached. */
   readonly tls?: ClientTls;
+  /** When its processes count as hanging, and are started again. What is left out has its default. */
+  readonly limits?: Partial<SupervisionLimits>;
   /** PEM text of the authority of the gateway's certificate, where it has one. */
   readonly authority?: string;
 }
@@ -53,7 +56,7 @@ export const configurationFile = (dataDir: string): string => join(dataDir, "qua
 export const startSystem = async (
   dataDir: string,
   logLevel = "error",
-  { configuration, env, tls, authority }: SystemOptions = {},
+  { configuration, env, tls, limits, authority }: SystemOptions = {},
 ): Promise<System> => {
   const configFile = configurationFile(dataDir);
   if (configuration !== undefined) await writeFile(configFile, JSON.stringify(configuration));
@@ -67,6 +70,7 @@ export const startSystem = async (
     log: createLogger({ name: "launcher", level: logLevel }),
     drainMs: 5_000,
     tls,
+    ...(limits && { limits }),
     ...(configuration === undefined ? {} : { sharedArguments: ["--config", configFile] }),
   });
   const { accessKeyId, secretAccessKey } = key;

@@ -122,7 +122,7 @@ export const createVerifier = (options: VerifierOptions): Verifier => {
         verified.delete(token);
         throw new UnauthenticatedError("expired");
       }
-      if (token === "" || token.length > tokenBytesMax) throw new UnauthenticatedError("malformed");
+      if (token.length > tokenBytesMax) throw new UnauthenticatedError("malformed");
       const fresh = await read(token).catch((error: unknown) => {
         throw toUnauthenticated(error);
       });

@@ -83,10 +83,20 @@ export const countRequest = (places: ConnectionPlaces, { socket }: IncomingMessa
  */
 export const boundConnections = (server: Server | TlsServer, connectionsMax: number): ConnectionPlaces => {
   const places = new ConnectionPlaces(connectionsMax);
-  /** Where TLS is still to be agreed on, by the peer: a TLS socket does not tell on which connection it lies. */
+  if (server instanceof TlsServer) carryTls(server, places);
+  server.prependListener("connection", (socket: Socket) => void places.arrive(socket));
+  for (const event of ["request", "checkContinue", "checkExpectation"])
+    server.prependListener(event, (request: IncomingMessage, response: ServerResponse) =>
+      countRequest(places, request, response),
+    );
+  return places;
+};
+
+/** Notes on which connection each TLS socket lies: a TLS socket itself does not tell. */
+const carryTls = (server: TlsServer, places: ConnectionPlaces): void => {
+  /** Where TLS is still to be agreed on, by the peer. */
   const shaking = new Map<string, Socket>();
   server.prependListener("connection", (socket: Socket) => {
-    if (!places.arrive(socket) || !(server instanceof TlsServer)) return;
     const peer = peerOf(socket);
     shaking.set(peer, socket);
     socket.once("close", () => shaking.get(peer) === socket && shaking.delete(peer));
@@ -95,11 +105,6 @@ export const boundConnections = (server: Server | TlsServer, connectionsMax: num
     const carrier = shaking.get(peerOf(secure));
     if (carrier !== undefined) places.carry(secure, carrier);
   });
-  for (const event of ["request", "checkContinue", "checkExpectation"])
-    server.prependListener(event, (request: IncomingMessage, response: ServerResponse) =>
-      countRequest(places, request, response),
-    );
-  return places;
 };
 
 /** Names the other end of a connection; equal for a TLS socket and the connection on which it lies. */

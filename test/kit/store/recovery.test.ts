@@ -1,4 +1,4 @@
-import { appendFile, readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { create, toBinary } from "@bufbuild/protobuf";
@@ -238,6 +238,19 @@ describe("a database with a damaged file", () => {
       );
     expect(outcomes).toEqual([true, false]);
   });
+});
+
+test("a database whose files cannot be read is refused as such, not as damaged", async () => {
+  const directory = await temporaryDirectory();
+  await commitNotes(directory, ["a"]);
+  const log = await logOf(directory);
+  await rm(log);
+  await mkdir(log);
+  const outcome = await openStore({ directory, acceptLoss: true }).then(
+    (store) => store.close(),
+    (error: NodeJS.ErrnoException) => error,
+  );
+  expect(outcome).toMatchObject({ code: "EISDIR", syscall: "read" });
 });
 
 describe("a database that lacks nothing", () => {
