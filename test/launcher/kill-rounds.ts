@@ -39,8 +39,8 @@ interface Progress {
 const writersOfLane = 3;
 const pauseMsMax = 120;
 /** Of each kind of thing, for each process and as many for the gateway, which stores none itself. */
-const thingsOfKind = 8;
-const gatewayShare = 2;
+const thingsOfKind = 4;
+const gatewayShare = 1;
 
 /**
  * Rounds on one installation in the directory, of all five processes at the same time. In each round of a process,

@@ -38,7 +38,6 @@ const reachedTogether = 12;
 const batchesSeconds = [4, 12, 30, 60];
 /** The failure of a test file that takes longer counts only if the file passes on unchanged sources, right now. */
 const quickSecondsMax = 1.5;
-const typesTogether = 100;
 const limitMsMin = 20_000;
 
 const { values: options } = parseArgs({
@@ -98,10 +97,10 @@ const recordReach = async (copy: ScratchCopy): Promise<void> => {
   }
 };
 
-/** Finds the mutants that do not compile, one of each file at a time. */
-const judgeTypes = async (copy: ScratchCopy, mutants: readonly Mutant[]): Promise<void> => {
+/** Finds those of the survivors that do not compile, one of each file at a time. */
+const judgeTypes = async (copy: ScratchCopy, survivors: readonly Mutant[]): Promise<void> => {
   const open = Map.groupBy(
-    mutants.filter((mutant) => record.find(idOf(mutant)) === undefined && !record.compiles(idOf(mutant))),
+    survivors.filter((mutant) => !record.compiles(idOf(mutant))),
     ({ path }) => path,
   );
   while (open.size > 0) {
@@ -117,8 +116,7 @@ const judgeTypes = async (copy: ScratchCopy, mutants: readonly Mutant[]): Promis
 const add = (mutant: Mutant, verdict: Judged["verdict"], by: string, seconds: number): void => {
   const judged = { id: idOf(mutant), line: mutant.line, verdict, by, seconds: Math.round(seconds * 10) / 10 };
   record.add({ judged });
-  if (verdict !== "type error")
-    process.stdout.write(`${verdict.padEnd(8)} ${seconds.toFixed(1).padStart(5)} s  ${idOf(mutant)}  [${by}]\n`);
+  process.stdout.write(`${verdict.padEnd(10)} ${seconds.toFixed(1).padStart(5)} s  ${idOf(mutant)}  [${by}]\n`);
 };
 
 const secondsOf = (file: string): number => record.reaches.find(({ test }) => test === file)?.seconds ?? Infinity;
@@ -157,17 +155,16 @@ const judge = async (copy: ScratchCopy, mutant: Mutant): Promise<void> => {
 };
 
 /** Runs mutants until so many have a verdict, or the time is over. */
-const judgeAll = async (copy: ScratchCopy, mutants: Mutant[], countMax: number): Promise<void> => {
+const judgeAll = async (copy: ScratchCopy, mutants: readonly Mutant[], countMax: number): Promise<void> => {
+  const isSurvivor = (mutant: Mutant): boolean =>
+    ["survived", "no test"].includes(record.find(idOf(mutant))?.verdict ?? "");
   let count = 0;
-  while (count < countMax && mutants.length > 0 && !isOver()) {
-    const chunk = mutants.splice(0, typesTogether);
-    await judgeTypes(copy, chunk);
-    for (const mutant of chunk) {
-      if (count === countMax || isOver()) return;
-      if (record.find(idOf(mutant)) === undefined) await judge(copy, mutant);
-      if (record.find(idOf(mutant))?.verdict !== "type error") count += 1;
-    }
+  for (const mutant of mutants) {
+    if (count === countMax || isOver()) break;
+    if (record.find(idOf(mutant)) === undefined) await judge(copy, mutant);
+    if (record.find(idOf(mutant))?.verdict !== "type error") count += 1;
   }
+  await judgeTypes(copy, mutants.filter(isSurvivor));
 };
 
 if (options.again !== undefined) record.forget(options.again);
