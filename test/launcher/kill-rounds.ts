@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { inspect } from "node:util";
 
 import { isServing } from "../../services/launcher/health-probe.ts";
 import type { ProcessName } from "../../services/launcher/processes.ts";
@@ -76,8 +77,7 @@ const runLanes = async (system: System, endpoint: HttpReceiver, options: KillRou
     try {
       while (!isOver()) await runRound(system, name, all, random, random.chance(killPercent / 100), tally);
     } catch (error) {
-      const { message, cause } = error as Error;
-      tally.findings.push(`${name}: ${message} ${cause === undefined ? "" : String(cause)}`);
+      tally.findings.push(`${name}: ${inspect(error)}`);
     }
   };
   await Promise.all(processNames.map(runLane));
