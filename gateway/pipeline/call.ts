@@ -5,6 +5,7 @@ import { hangingError } from "../../services/kit/client/service-health.ts";
 import { WholeRequests } from "../../services/kit/client/whole-requests.ts";
 import type { Caller } from "../../services/kit/identity/caller.ts";
 import { requestFactHeaders } from "../../services/kit/identity/request-facts.ts";
+import { deadlineHeader } from "../../services/kit/wire/timeouts.ts";
 import { settlesAtOnce } from "../../services/kit/wire/settles-at-once.ts";
 import type { HttpExchange } from "./exchange.ts";
 import type { Gateway } from "../gateway.ts";
@@ -63,6 +64,8 @@ export const call = async (
       ? new WholeRequests([bound.message, ...((bound.more ?? []) as readonly Message[])])
       : requestMessages(bound.message, bound.more as AsyncIterable<Message>, watch, limits, noteFailure, admission);
     const headers = { ...header, ...admission?.headers };
+    // A service that was stopped meanwhile must not carry out what was told as failed.
+    if (isKnown && isUpload) headers[deadlineHeader] = String(Date.now() + limits.uploadAnswerTimeoutMs);
     const response = await transport.stream(method, exchange.signal, undefined, headers, messages);
     admission?.answered(response.header);
     const answers = response.message[Symbol.asyncIterator]();

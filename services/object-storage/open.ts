@@ -19,6 +19,7 @@ import type { Metrics } from "../kit/metrics/metrics.ts";
 import { createPageTokens, pageTokenKey } from "../kit/page-tokens/page-tokens.ts";
 import { createPages } from "../kit/page-tokens/pages.ts";
 import { runPeriodically } from "../kit/periodic/periodic.ts";
+import type { OperatorPages } from "../kit/server/operator-pages.ts";
 import type { Store } from "../kit/store/store.ts";
 import type { ClientTls } from "../kit/tls/client-tls.ts";
 import type { Application } from "./application.ts";
@@ -41,6 +42,7 @@ import { expireFinishedUploads } from "./work/finished-upload-expiry.ts";
 import type { Lifecycle } from "./work/lifecycle.ts";
 import { createLifecycle, lifecycleMetrics } from "./work/lifecycle.ts";
 import { createRestores, doRestoreStep, restoreStepJob } from "./work/restore-steps.ts";
+import { quarantinePage } from "./work/quarantine-page.ts";
 import type { ScrubOptions } from "./work/scrub.ts";
 import { openScrub, scrubMetrics } from "./work/scrub.ts";
 
@@ -83,6 +85,8 @@ export interface OpenObjectStorage {
   readonly app: Application;
   /** Its deliveries. */
   readonly jobs: Jobs;
+  /** Its pages for operators. */
+  readonly pages: OperatorPages;
   /** The options of its blob sweep, for sweeping out of turn. */
   readonly sweep: BlobSweepOptions;
   /** The work of the lifecycle rules, for applying them out of turn. */
@@ -192,6 +196,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
     },
     lifecycle,
     jobs,
+    pages: { "/quarantine": quarantinePage(store) },
     sweep,
     scrub,
     holdContent: () => pins.holdAll(),

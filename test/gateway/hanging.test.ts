@@ -75,6 +75,32 @@ test("a deadline that the service itself notices is told as 503, not as the clie
   expect([response.status, codeOf(response.body)]).toEqual([503, "ServiceUnavailable"]);
 });
 
+test.each([
+  // what is sent, and whether the service is told until when it is waited for
+  ["an upload that has arrived", { method: "PUT", target: "/novels/emma", body: "Emma" }, true],
+  ["an upload that arrives in pieces", { method: "PUT", target: "/novels/emma", body: "E".repeat(2 ** 20) }, false],
+  ["a download, which may take long", { method: "GET", target: "/novels/emma" }, false],
+] as const)(
+  "the service is told the deadline of %s: a process that was stopped refuses it",
+  async (_what, request, isTold) => {
+    const fixture = await startFixture({ uploadAnswerTimeoutMs: 30_000 });
+    onTestFinished(() => fixture.stop());
+    const told: boolean[] = [];
+    const note = ({ deadlineMs }: { readonly deadlineMs: number | undefined }) => told.push(deadlineMs !== undefined);
+    fixture.answer("PutBook", async (context, requests) => {
+      note(context);
+      for await (const _message of requests) continue;
+      return {};
+    });
+    fixture.answer("GetBook", async function* (context) {
+      note(context);
+      yield { body: Buffer.from("Emma") };
+    });
+    expect((await fixture.call("object-storage", "amz", request)).status).toBe(200);
+    expect(told).toEqual([isTold]);
+  },
+);
+
 test("a process that is stopped is refused at once after its missed health checks, until it goes on", async () => {
   const directory = await temporaryDirectory();
   const child = fork(join(import.meta.dirname, "../../services/object-storage/main.ts"), {

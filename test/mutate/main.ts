@@ -40,7 +40,7 @@ const batchesSeconds = [4, 12, 25];
 const fileSeconds = 0.7;
 /** The failure of a test file that takes longer counts only if the file passes on unchanged sources, right now. */
 const quickSecondsMax = 1.5;
-const limitMsMin = 20_000;
+const limitMsMin = 60_000;
 
 const { values: options } = parseArgs({
   options: {
@@ -144,7 +144,7 @@ const judge = async (copy: ScratchCopy, mutant: Mutant): Promise<void> => {
     const isTimeout = run.passed === undefined;
     const failing = run.failedFile === undefined ? batch : [run.failedFile];
     const isQuick = !isTimeout && run.failedFile !== undefined && secondsOf(run.failedFile) < quickSecondsMax;
-    const unchanged = isQuick ? undefined : await copy.run(failing, limitMs / 2);
+    const unchanged = isQuick ? undefined : await copy.run(failing, limitMs);
     if (unchanged === undefined || unchanged.passed === true) {
       add(mutant, isTimeout ? "timeout" : "caught", `${run.failedFile ?? ""}: ${run.failure}`, seconds);
       return;

@@ -21,6 +21,10 @@ import { ownerAccount } from "./service-harness.ts";
 export interface ServiceProcess<S extends DescService> {
   /** The owner account's calls. */
   readonly client: Client<S>;
+  /** Where it serves RPCs and pages. */
+  readonly url: string;
+  /** A token with which the owner account's root calls it. */
+  token(): Promise<string>;
   /** Ends the process without a warning, as `kill -9` does. */
   kill(): Promise<void>;
   /** Stops the process as SIGSTOP does: it keeps its connections and answers nothing. */
@@ -69,14 +73,13 @@ export const startServiceProcess = async <S extends DescService>(
   };
   onTestFinished(kill);
   const { rpc = "" } = await readyUrls(child);
-  const transport = createTransport({
-    address: rpc,
-    engine: "connect",
-    token: () => minter.mint(rootCaller(ownerAccount), folder),
-  });
+  const token = (): Promise<string> => minter.mint(rootCaller(ownerAccount), folder);
+  const transport = createTransport({ address: rpc, engine: "connect", token });
   onTestFinished(() => transport.close());
   return {
     client: createClient(service, transport),
+    url: rpc,
+    token,
     kill,
     pause: () => void child.kill("SIGSTOP"),
     resume: () => void child.kill("SIGCONT"),

@@ -4,8 +4,11 @@ import type { Caller } from "./caller.ts";
 import type { Verifier } from "./tokens.ts";
 import { UnauthenticatedError } from "./unauthenticated-error.ts";
 
-/** Returns the caller of a method by the request's `authorization` metadata. Throws UnauthenticatedError. */
-export type Authenticate = (authorization: string | undefined, method: DescMethod) => Promise<Caller>;
+/**
+ * Returns the caller of a method, or of a page for operators, by the request's `authorization` metadata. Throws
+ * UnauthenticatedError.
+ */
+export type Authenticate = (authorization: string | undefined, method?: DescMethod) => Promise<Caller>;
 
 /** Whom a process may name in the tokens that it signs. */
 export interface IssuerRight {
@@ -34,8 +37,8 @@ export const bearerAuthenticate =
     return caller;
   };
 
-const mayName = (rights: IssuerRights, caller: Caller, method: DescMethod): boolean => {
+const mayName = (rights: IssuerRights, caller: Caller, method: DescMethod | undefined): boolean => {
   const right = Object.hasOwn(rights, caller.issuer) ? rights[caller.issuer] : undefined;
   if (caller.isPreauthorized !== true) return right?.anyCaller === true;
-  return right?.preauthorizedFor?.includes(method.name) === true;
+  return method !== undefined && right?.preauthorizedFor?.includes(method.name) === true;
 };

@@ -42,6 +42,7 @@ import { createMetrics } from "../metrics/metrics.ts";
 import { storeMetrics } from "../metrics/store-metrics.ts";
 import type { Handlers } from "../server/handlers.ts";
 import type { OfferedService } from "../server/route.ts";
+import type { OperatorPages } from "../server/operator-pages.ts";
 import { startServer } from "../server/server.ts";
 import type { ClientTls } from "../tls/client-tls.ts";
 import { DiskSpace } from "../store/disk-space.ts";
@@ -99,6 +100,8 @@ export interface Opened<App> {
   readonly app: App;
   /** The service's queue of jobs, for the metrics. */
   readonly jobs?: Jobs;
+  /** Its pages for operators, by their paths. */
+  readonly pages?: OperatorPages;
   /** Its further URLs, by purpose. */
   readonly urls?: Readonly<Record<string, string>>;
   /** Keeps content that records refer to from being deleted until the returned function is called. Unset: none is. */
@@ -275,6 +278,7 @@ export const runService = async <S extends DescService, App, Shared extends Sett
       authenticate: authenticateFor(declared, keys, declaredAccounts, followed),
       log,
       metrics,
+      pages: opened.pages,
       loggingFrontEnds: declared.installation.loggingFrontEnds ?? [],
     });
     return {

@@ -25,6 +25,8 @@ import type { ServerLimits } from "./limits.ts";
 import { defaultServerLimits } from "./limits.ts";
 import type { ListenAddress } from "./port.ts";
 import { createPort } from "./port.ts";
+import type { OperatorPages } from "./operator-pages.ts";
+import { answerOperatorPage, findOperatorPage } from "./operator-pages.ts";
 import { reflectionBindings } from "./reflection.ts";
 import type { OfferedService } from "./route.ts";
 import { routesOf } from "./route.ts";
@@ -48,6 +50,8 @@ export interface ServerOptions {
   readonly limits?: Partial<ServerLimits>;
   /** Receives the metrics of calls, and is shown at `GET /metrics`. Unset: nothing is counted. */
   readonly metrics?: Metrics;
+  /** Further pages at `GET`, by their paths, such as `/quarantine`. Unset: none. */
+  readonly pages?: OperatorPages | undefined;
   /** Where decisions on calls are recorded. Unset: nowhere. */
   readonly audit?: AuditLog | undefined;
   /** Callers that log their own calls; requests from them are logged at debug level only. Unset: none. */
@@ -110,6 +114,18 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
     if (isStopping) connection.leave();
   };
 
+  const answerPage = (
+    request: IncomingMessage | Http2ServerRequest,
+    response: ServerResponse | Http2ServerResponse,
+  ): void => {
+    const isHealthy = healthAt(request.url, health.isServing);
+    const page = findOperatorPage(options.pages, request);
+    if (isHealthy !== undefined) answerHealth(isHealthy, response);
+    else if (request.url === "/metrics" && options.metrics) void answerMetrics(options.metrics, response);
+    else if (page !== undefined) void answerOperatorPage(page, options.authenticate, options.log, request, response);
+    else void router(request, response);
+  };
+
   const http1 = (request: IncomingMessage, response: ServerResponse): void => {
     if (isStopping) response.shouldKeepAlive = false;
     const route = dispatcher.find(request.url);
@@ -120,10 +136,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
       if (type === streamContentType && !isUnary) return void serveConnectStream(dispatcher, route, request, response);
     }
     if (elsewhere.take(request, response)) return;
-    const isHealthy = healthAt(request.url, health.isServing);
-    if (isHealthy !== undefined) answerHealth(isHealthy, response);
-    else if (request.url === "/metrics" && options.metrics) void answerMetrics(options.metrics, response);
-    else void router(request, response);
+    answerPage(request, response);
   };
 
   const http2 = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rawHeaders: readonly string[]): void => {
@@ -136,10 +149,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
     }
     const request = new Http2ServerRequest(stream, headers, {}, rawHeaders);
     const response = new Http2ServerResponse(stream);
-    const isHealthy = healthAt(path, health.isServing);
-    if (isHealthy !== undefined) answerHealth(isHealthy, response);
-    else if (path === "/metrics" && options.metrics) void answerMetrics(options.metrics, response);
-    else void router(request, response);
+    answerPage(request, response);
   };
 
   const tls = "path" in options.listen ? undefined : options.tls;

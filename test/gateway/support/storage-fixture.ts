@@ -73,7 +73,7 @@ export const startStorageFixture = async (allowedOrigins: readonly string[] = []
     listen: anyPort,
     services: [{ service: ObjectStorageService, handlers, errors: ErrorReasonSchema, app: opened.app }],
     authenticate: (authorization, method) => {
-      called.push(method.name);
+      called.push(method?.name ?? "a page");
       return authenticate(authorization, method);
     },
     log: silentLogger,
