@@ -1,0 +1,73 @@
+// Run as a process of its own by tests of the gateway, so that what it costs is not counted there: opens connections
+// that are idle, that stop in the middle of a request, and that upload much, each at a limited rate.
+import { once } from "node:events";
+import type { Socket } from "node:net";
+import { connect } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+
+/** What the process is to do, sent by its parent. */
+export interface LoadOrder {
+  readonly port: number;
+  /** Connections that send nothing. */
+  readonly idle: number;
+  /** What each of the slow connections sends before it stops. */
+  readonly slow: readonly string[];
+  /** The heads of the uploads. */
+  readonly large: readonly string[];
+  readonly largeBytes: number;
+  readonly largeBytesPerSecond: number;
+}
+
+/** What the process reports: once when all connections are open, and once when all uploads are answered. */
+export type LoadReport =
+  | { readonly kind: "open" }
+  | {
+      readonly kind: "done";
+      /** The status of each upload; undefined: its connection was closed. */
+      readonly statuses: readonly (string | undefined)[];
+    };
+
+const piece = Buffer.alloc(65_536, "E");
+
+const open = async (port: number): Promise<Socket> => {
+  const socket = connect(port, "127.0.0.1");
+  socket.on("error", () => {});
+  await once(socket, "connect");
+  return socket;
+};
+
+/** Opens so many connections, a few at a time. */
+const openAll = async (port: number, count: number): Promise<Socket[]> => {
+  const sockets: Socket[] = [];
+  while (sockets.length < count)
+    sockets.push(
+      ...(await Promise.all(Array.from({ length: Math.min(50, count - sockets.length) }, () => open(port)))),
+    );
+  return sockets;
+};
+
+const upload = async (socket: Socket, head: string, order: LoadOrder): Promise<string | undefined> => {
+  const answered = once(socket, "data").then(([first]) => (first as Buffer).toString("latin1").split(" ")[1]);
+  answered.catch(() => undefined);
+  socket.write(head);
+  const startedMs = performance.now();
+  for (let sent = 0; sent < order.largeBytes && socket.writable; sent += piece.length) {
+    const dueMs = (1_000 * sent) / order.largeBytesPerSecond;
+    const waitMs = startedMs + dueMs - performance.now();
+    if (waitMs > 0) await delay(waitMs);
+    if (!socket.write(piece)) await Promise.race([once(socket, "drain"), once(socket, "close")]);
+  }
+  return Promise.race([answered, once(socket, "close").then(() => undefined)]);
+};
+
+// eslint-disable-next-line unicorn/require-post-message-target-origin -- a message between processes has no origin
+const report = (message: LoadReport): void => void process.send?.(message);
+
+const [order] = (await once(process, "message")) as [LoadOrder];
+for (const socket of await openAll(order.port, order.idle)) socket.resume();
+for (const [index, socket] of (await openAll(order.port, order.slow.length)).entries())
+  socket.resume().write(order.slow[index]!);
+const sockets = await openAll(order.port, order.large.length);
+report({ kind: "open" });
+const statuses = await Promise.all(sockets.map((socket, index) => upload(socket, order.large[index]!, order)));
+report({ kind: "done", statuses });
