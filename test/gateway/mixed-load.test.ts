@@ -21,10 +21,11 @@ const mebibyte = 1024 * 1024;
 const idleCount = rounds(200, 5_000);
 const slowCount = rounds(60, 2_000);
 const largeCount = rounds(20, 500);
-const largeBytes = rounds(1, 8) * mebibyte;
-const largeBytesPerSecond = 256 * 1024;
+const largeBytes = rounds(1, 2) * mebibyte;
+/** All of them together keep a machine of two cores busy, and not more than that. */
+const largeBytesPerSecond = rounds(256, 64) * 1024;
 /** Requests of one turn. */
-const turnRequests = rounds(60, 300);
+const turnRequests = rounds(60, 200);
 const lanes = 4;
 
 /** The 99th percentile of a turn of requests, in milliseconds. */
@@ -45,7 +46,7 @@ const median = (values: readonly number[]): number => values.toSorted((a, b) => 
 
 test("idle, slow and large requests at once: others are as quick, memory is bounded, and in the end all are cut", async () => {
   const limits = { headersTimeoutMs: 5_000, idleTimeoutMs: 5_000, stallTimeoutMs: 5_000, requestsMax: 5_000 };
-  const held = { headersTimeoutMs: 60_000, idleTimeoutMs: 60_000, stallTimeoutMs: 60_000, requestsMax: 5_000 };
+  const held = { headersTimeoutMs: 90_000, idleTimeoutMs: 90_000, stallTimeoutMs: 90_000, requestsMax: 5_000 };
   const fixture = await startFixture(isSoak ? held : limits);
   onTestFinished(() => fixture.stop(0));
   let receivedBytes = 0;
@@ -110,5 +111,5 @@ test("idle, slow and large requests at once: others are as quick, memory is boun
   expect(median(meanwhile)).toBeLessThan(3 * Math.max(median(before), 10));
   // What is on the way of one upload, in the gateway and the service, and what V8 has not collected yet.
   expect(peakBytes).toBeLessThan(64 * mebibyte + largeCount * 3 * mebibyte);
-  await eventually(async () => (await heldConnections(port)).size === 0, "all connections are closed", 120_000);
+  await eventually(async () => (await heldConnections(port)).size === 0, "all connections are closed", 180_000);
 }, 400_000);

@@ -5,7 +5,7 @@ import type { Authenticate } from "../identity/authenticate.ts";
 import { UnauthenticatedError } from "../identity/unauthenticated-error.ts";
 import type { Logger } from "../log/log.ts";
 
-/** A page that only operators read: what it says in JSON, by its query. Throws RangeError for a query that it refuses. */
+/** What a page that only operators read says in JSON, by its query. Throws RangeError for a query that it refuses. */
 export type OperatorPage = (query: URLSearchParams) => Promise<object>;
 
 /** Pages by their paths. */

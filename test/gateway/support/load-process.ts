@@ -27,7 +27,7 @@ export type LoadReport =
       readonly statuses: readonly (string | undefined)[];
     };
 
-const piece = Buffer.alloc(65_536, "E");
+const piece = Buffer.alloc(16_384, "E");
 
 const open = async (port: number): Promise<Socket> => {
   const socket = connect(port, "127.0.0.1");
@@ -46,18 +46,32 @@ const openAll = async (port: number, count: number): Promise<Socket[]> => {
   return sockets;
 };
 
+/** Resolves when the network has taken what was written, or is gone. */
+const drained = (socket: Socket): Promise<void> =>
+  new Promise((resolve) => {
+    const done = (): void => {
+      socket.off("drain", done);
+      socket.off("close", done);
+      resolve();
+    };
+    socket.on("drain", done);
+    socket.on("close", done);
+  });
+
 const upload = async (socket: Socket, head: string, order: LoadOrder): Promise<string | undefined> => {
-  const answered = once(socket, "data").then(([first]) => (first as Buffer).toString("latin1").split(" ")[1]);
-  answered.catch(() => undefined);
+  const answered = new Promise<string | undefined>((resolve) => {
+    socket.once("data", (first: Buffer) => resolve(first.toString("latin1").split(" ")[1]));
+    socket.once("close", () => resolve(undefined));
+  });
   socket.write(head);
   const startedMs = performance.now();
   for (let sent = 0; sent < order.largeBytes && socket.writable; sent += piece.length) {
     const dueMs = (1_000 * sent) / order.largeBytesPerSecond;
     const waitMs = startedMs + dueMs - performance.now();
     if (waitMs > 0) await delay(waitMs);
-    if (!socket.write(piece)) await Promise.race([once(socket, "drain"), once(socket, "close")]);
+    if (!socket.write(piece)) await drained(socket);
   }
-  return Promise.race([answered, once(socket, "close").then(() => undefined)]);
+  return answered;
 };
 
 // eslint-disable-next-line unicorn/require-post-message-target-origin -- a message between processes has no origin
