@@ -21,14 +21,15 @@ COPY services services
 COPY gateway gateway
 ENV QUARTET_DATA_DIR=/data \
     QUARTET_GATEWAY_LISTEN=0.0.0.0:8080 \
+    QUARTET_GATEWAY_RPC_LISTEN=0.0.0.0:8082 \
     QUARTET_GATEWAY_ADMIN_LISTEN=0.0.0.0:8089 \
     QUARTET_REFACTORING_WORKSPACE_PROXY_LISTEN=0.0.0.0:8081 \
     NODE_COMPILE_CACHE=/tmp/compile-cache
 RUN mkdir /data && chown node:node /data
 VOLUME /data
 USER node
-# The four APIs over HTTP, the applications' traffic, health and metrics.
-EXPOSE 8080 8081 8089
+# The four APIs over HTTP, the applications' traffic, RPCs, health and metrics.
+EXPOSE 8080 8081 8082 8089
 STOPSIGNAL SIGTERM
 HEALTHCHECK --start-period=60s --interval=10s --timeout=5s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:8089/readyz').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]

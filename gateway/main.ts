@@ -19,8 +19,9 @@ import { addressSetting, serviceNames } from "../services/launcher/processes.ts"
 import { credentialsFile, gatewaySettings, installation, rootKeyVariables } from "../services/launcher/settings.ts";
 import { originSources } from "./cross-origin/origin-sources.ts";
 import { createGateway } from "./gateway.ts";
-import { openOwnServices } from "./identity/own-services.ts";
+import { openOwnServices, ownServiceNames } from "./identity/own-services.ts";
 import { layout } from "./identity/store/layout.ts";
+import { startRpcEndpoint } from "./rpc/rpc-endpoint.ts";
 import { startGateway } from "./server.ts";
 import { apiServices } from "./services.ts";
 
@@ -90,11 +91,21 @@ await runProcess(log, async (control) => {
     metrics,
     originSources: originSources(connections, { minter, clock: systemClock, allowedOrigins: config.allowedOrigins }),
   });
-  const running = await startGateway(gateway, { ...config, certificate: outside?.source });
+  const rpc = await startRpcEndpoint({
+    listen: config.rpcListen,
+    tls: outside,
+    connections: [...connections, ...ownServices.connections],
+    audience: [...serviceNames, ...ownServiceNames],
+    publicKeys: keysDirectory(config),
+    allowedOrigins: config.allowedOrigins,
+    clock: systemClock,
+    log,
+  });
+  const running = await startGateway(gateway, { ...config, certificate: outside?.source, rpc });
   return {
-    urls: { http: running.url, admin: running.adminUrl, ...ownServices.urls },
+    urls: { http: running.url, grpc: rpc.url, admin: running.adminUrl, ...ownServices.urls },
     stop: async () => {
-      await running.stop(config.drainMs);
+      await Promise.all([running.stop(config.drainMs), rpc.stop(config.drainMs)]);
       await ownServices.stop(config.drainMs);
       await Promise.all(connections.map(({ health }) => health.stop()));
       await Promise.all(connections.map(({ transport }) => transport.close()));

@@ -16,6 +16,7 @@ import type { TlsSource } from "../services/kit/tls/tls-files.ts";
 import { contextOptions } from "../services/kit/tls/server-tls.ts";
 import type { Gateway } from "./gateway.ts";
 import { answer } from "./pipeline/pipeline.ts";
+import type { RpcEndpoint } from "./rpc/rpc-endpoint.ts";
 
 /** A gateway that listens. */
 export interface RunningGateway {
@@ -34,6 +35,8 @@ export interface ListenOptions {
   readonly adminListen: Address;
   /** The certificate of the main port. Unset: it serves plain HTTP. */
   readonly certificate?: TlsSource;
+  /** Receives the requests that are RPCs. Unset: there are none. */
+  readonly rpc?: Pick<RpcEndpoint, "takes" | "answer">;
   /** What the Server header of answers on the main port says. Unset: nothing, and there is none. */
   readonly serverHeader?: "version" | "name" | "none";
 }
@@ -41,8 +44,8 @@ export interface ListenOptions {
 /** Starts to listen. Rejects if an address is in use. */
 export const startGateway = async (gateway: Gateway, options: ListenOptions): Promise<RunningGateway> => {
   const state = { isServing: true };
-  const { certificate, serverHeader } = options;
-  const main = createMainServer(gateway, certificate, serverNames[serverHeader ?? "none"]);
+  const { certificate, serverHeader = "none", rpc } = options;
+  const main = createMainServer(gateway, certificate, { serverName: serverNames[serverHeader], rpc });
   const admin = createAdminServer(state, gateway.metrics);
   await listen(main, options.listen);
   try {
@@ -67,7 +70,7 @@ const serverNames = { version: `Quartet/${programVersion}`, name: "Quartet", non
 const createMainServer = (
   gateway: Gateway,
   certificate: TlsSource | undefined,
-  serverName: string | undefined,
+  { serverName, rpc }: { readonly serverName: string | undefined; readonly rpc: ListenOptions["rpc"] },
 ): Server => {
   const { limits } = gateway;
   const server = certified(certificate, {
@@ -96,6 +99,11 @@ const createMainServer = (
     (request: IncomingMessage, response: ServerResponse): void => {
       if (serverName !== undefined) response.setHeader("server", serverName);
       inFlight.take(request, response, (isBusy) => {
+        if (!isBusy && rpc?.takes(request.url) === true) {
+          if (expectsContinue) response.writeContinue();
+          rpc.answer(request, response);
+          return;
+        }
         void answer(gateway, request, response, { expectsContinue, isBusy });
       });
     };

@@ -92,6 +92,9 @@ export const openOwnServices = async (options: OwnServicesOptions): Promise<OwnS
 
 const ownServices = [SecurityTokenService, IdentityService];
 
+/** Whom tokens for these services name. */
+export const ownServiceNames = ["security-token", "identity"];
+
 const followKeeper = async (options: OwnServicesOptions): Promise<OwnServices> => {
   const { config, tls, log, accounts, declaredKeys, minter } = options;
   const plain = createTransport({ address: config.identityAddress, engine: "connect", tls: tls.client });
@@ -159,11 +162,10 @@ const keepIdentities = async (options: OwnServicesOptions): Promise<OwnServices>
     isLow: () => space.isLow,
     refusal: () => roleFault(faultTable(ErrorReasonSchema), FaultRole.STORAGE_FULL),
   });
-  const audience = ["security-token", "identity"];
   const verifier = createVerifier({
     publicKeys: keysDirectory(config),
     clock: systemClock,
-    audience,
+    audience: ownServiceNames,
     findPolicies: (digest) => accounts.findPolicies(digest) ?? policyLists.find(digest),
   });
   const mayFollow = {

@@ -59,6 +59,7 @@ export const processes: Readonly<Record<ProcessName, ProcessDeclaration>> = {
     script: "gateway/main.ts",
     listeners: {
       http: { setting: "listen", port: 8_080 },
+      grpc: { setting: "rpcListen", port: 8_082 },
       admin: { setting: "adminListen", port: 8_089 },
       rpc: { setting: "identityListen", port: 50_055 },
     },

@@ -101,6 +101,7 @@ export const gatewaySettings = {
   listen: address(defaultAddress("gateway", "http"), "Where all four APIs are served over HTTP."),
   certificate: text("", "PEM file of the certificate for HTTPS on listen; empty: plain HTTP."),
   certificateKey: text("", "PEM file of the key of that certificate."),
+  rpcListen: address(defaultAddress("gateway", "grpc"), "Where the RPCs of all services are served, also by HTTP/2."),
   adminListen: address(defaultAddress("gateway", "admin"), "Where /livez, /readyz and /metrics are served."),
   hosts: list(["localhost"], "Host names of the gateway itself; a label before one of them names a bucket or an API."),
   signatureRegions: choice(["own", "any"], "Regions that signatures may name: the installation's, or any."),
@@ -116,7 +117,7 @@ export const gatewaySettings = {
   ),
   socket: text("", "Path of a unix socket on which those RPCs are served as well, without TLS; empty: none."),
   privateTargets: privateTargets("identity providers may have private addresses or use plain http"),
-  allowedOrigins: list([], "Origins whose scripts may call the JSON APIs; a * in one stands for any text."),
+  allowedOrigins: list([], "Origins whose scripts may call the JSON APIs and RPCs; a * in one stands for any text."),
   ...serviceAddresses,
   ...storageSettings,
 };

@@ -34,11 +34,11 @@ test("a process starts after all that it calls", () => {
 
 test("each default port is used once", () => {
   const ports = processNames.flatMap((name) => Object.values(processes[name].listeners).map(({ port }) => port));
-  expect(ports).toEqual([50_051, 50_052, 8_081, 50_053, 50_054, 8_080, 8_089, 50_055]);
+  expect(ports).toEqual([50_051, 50_052, 8_081, 50_053, 50_054, 8_080, 8_082, 8_089, 50_055]);
 });
 
 describe.each(processNames)("%s", (name) => {
-  const { script, listeners, calls } = processes[name];
+  const { listeners, calls } = processes[name];
   const settings: object = installation.processes[name];
 
   test("has a setting for each listener and for each service that it calls", () => {
@@ -48,7 +48,7 @@ describe.each(processNames)("%s", (name) => {
 
   test("is started alone by its npm script", () => {
     const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
-    expect(scripts[`start:${name}`]).toBe(`exec node -r ./services/launcher/node-version.cjs ${script}`);
+    expect(scripts[`start:${name}`]).toBe(`exec node services/run.cjs ${name}`);
   });
 
   test("is documented with its ports", () => {

@@ -80,6 +80,8 @@ class System:
                 continue
             if entry.get("msg") == "ready" and "rpc" in entry:
                 self.urls[entry["name"]] = entry["rpc"]
+            if entry.get("msg") == "ready" and "grpc" in entry:
+                self.urls["all"] = entry["grpc"]
             if "gatewayUrl" in entry:
                 self.urls["gateway"] = entry["gatewayUrl"]
                 self._is_ready.set()

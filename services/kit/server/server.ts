@@ -64,6 +64,8 @@ export interface RunningServer {
   readonly url: string;
   /** 0 on a unix socket. */
   readonly port: number;
+  /** Answers a request that another server of this process has received by HTTP/1.1. */
+  answer(request: IncomingMessage, response: ServerResponse): void;
   /** Sets the answer of health checks. True from the start. */
   setServing(isServing: boolean): void;
   /**
@@ -166,6 +168,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
   return {
     url,
     port: port.port ?? 0,
+    answer: http1,
     setServing: (isServing) => health.setServing(isServing),
     stop: async (graceMs = graceMsDefault) => {
       isStopping = true;

@@ -12,6 +12,7 @@ import type { Dialect, DialectName } from "../../../gateway/dialects/dialect.ts"
 import { svcDialect } from "../../../gateway/dialects/svc.ts";
 import { createGateway } from "../../../gateway/gateway.ts";
 import type { GatewayLimits } from "../../../gateway/http/limits.ts";
+import type { RpcEndpoint } from "../../../gateway/rpc/rpc-endpoint.ts";
 import { startGateway } from "../../../gateway/server.ts";
 import type { ServiceHealth } from "../../../services/kit/client/service-health.ts";
 import { createTransport } from "../../../services/kit/client/transport.ts";
@@ -82,6 +83,7 @@ export interface FixtureParts {
   readonly health?: ServiceHealth;
   readonly originSources?: ReadonlyMap<string, OriginSource>;
   readonly serverHeader?: "version" | "name" | "none";
+  readonly rpc?: Pick<RpcEndpoint, "takes" | "answer">;
 }
 
 /** Starts a gateway and the three test services on ports of their own. */
@@ -130,8 +132,13 @@ export const startFixture = async (limits: Partial<GatewayLimits> = {}, parts: F
     limits,
   });
   const anyPort = { host: "127.0.0.1", port: 0 };
-  const { serverHeader = "none" } = parts;
-  const running = await startGateway(gateway, { listen: anyPort, adminListen: anyPort, serverHeader });
+  const { serverHeader = "none", rpc } = parts;
+  const running = await startGateway(gateway, {
+    listen: anyPort,
+    adminListen: anyPort,
+    serverHeader,
+    ...(rpc && { rpc }),
+  });
   const sign = (api: ApiName, name: DialectName, request: TestRequest): Record<string, string> =>
     signHeaders(request, new URL(running.url).host, {
       brand: dialects[name].signature,

@@ -36,6 +36,14 @@ def test_a_caller_with_a_token_is_answered(name, channel_to, metadata):
 
 
 @pytest.mark.parametrize("name", CALLS)
+def test_the_gateway_passes_calls_of_every_service_through(name, channel_to, metadata):
+    CALLS[name](channel_to("all"), metadata=metadata)
+    with pytest.raises(grpc.RpcError) as refusal:
+        CALLS[name](channel_to("all"))
+    assert refusal.value.code() == grpc.StatusCode.UNAUTHENTICATED
+
+
+@pytest.mark.parametrize("name", CALLS)
 @pytest.mark.parametrize("authorization", [None, "Basic YWxpY2U6c2VjcmV0", "Bearer nonsense"])
 def test_a_caller_without_a_token_is_refused(name, authorization, channel_to):
     sent = [] if authorization is None else [("authorization", authorization)]

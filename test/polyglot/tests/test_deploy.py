@@ -83,6 +83,7 @@ def test_processes_in_containers_of_their_own_work_together(tmp_path):
             if name == "gateway":
                 environment |= {
                     "QUARTET_GATEWAY_LISTEN": f"127.0.0.1:{ports['8080']}",
+                    "QUARTET_GATEWAY_RPC_LISTEN": f"127.0.0.1:{ports['8082']}",
                     "QUARTET_GATEWAY_ADMIN_LISTEN": f"127.0.0.1:{ports['8089']}",
                     "HEALTH_URL": f"http://127.0.0.1:{ports['8089']}/readyz",
                 }
