@@ -54,7 +54,7 @@ export const processes: Readonly<Record<ProcessName, ProcessDeclaration>> = {
     listeners: { proxy: { setting: "proxyListen", port: 8_081 } },
   }),
   "event-bus": service("event-bus", 50_053, { hasMasterKeys: true }),
-  "object-storage": service("object-storage", 50_054, { calls: ["event-bus"] }),
+  "object-storage": service("object-storage", 50_054, { calls: ["event-bus"], hasMasterKeys: true }),
   gateway: {
     script: "gateway/main.ts",
     listeners: {

@@ -4,12 +4,14 @@ import type { ObjectStorageService } from "../../gen/quartet/objectstorage/v1/ob
 import type { Accounts } from "../kit/accounts/accounts.ts";
 import type { Clock } from "../kit/clock/clock.ts";
 import type { Ids } from "../kit/ids/ids.ts";
+import type { KeyNames } from "../kit/keyring/key-names.ts";
 import type { Pages } from "../kit/page-tokens/pages.ts";
 import type { CallContext, Handler, Pending } from "../kit/server/handlers.ts";
 import type { Store } from "../kit/store/store.ts";
 import type { BucketAccess, CopyAccess } from "./access/access.ts";
 import type { ContentStore } from "./content/content-store.ts";
 import type { ObjectOwnership } from "./domain/ownership.ts";
+import type { WrappingKeys } from "./encryption/wrapping-keys.ts";
 import type { EventOutbox } from "./events/event-outbox.ts";
 import type { Limits } from "./limits.ts";
 import type { LockClock } from "./store/lock-clock.ts";
@@ -24,6 +26,10 @@ export interface Application {
   readonly lockClock: Pick<LockClock, "now">;
   readonly ids: Ids;
   readonly content: ContentStore;
+  /** The keys that the data keys of blobs are sealed under. */
+  readonly wrappingKeys: WrappingKeys;
+  /** The managed keys. */
+  readonly keyNames: KeyNames;
   readonly events: EventOutbox;
   readonly sequences: Sequences;
   readonly pages: Pages;

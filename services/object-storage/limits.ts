@@ -51,6 +51,8 @@ export const limits = {
   policyBytesMax: 20 * kibibyte,
   /** Characters of all bucket policies that are kept parsed. */
   parsedPolicyCharactersMax: 8 * 1024 * 1024,
+  /** Characters of an encryption context in base64. */
+  encryptionContextCharactersMax: 8192,
   corsRulesMax: 100,
   /** UTF-16 code units. */
   corsRuleIdLengthMax: 255,

@@ -18,7 +18,7 @@ await runService({
   issuers: { gateway: { anyCaller: true, preauthorizedFor: ["GetBucketCors"] } },
   stored: storedData,
   explains: { rules, findResource: findByArn },
-  open: ({ config, ...foundation }) =>
+  open: ({ config, keyNames, ...foundation }) =>
     openObjectStorage({
       ...foundation,
       lifecycleDayMs: config.lifecycleSecondsPerDay * 1000,
@@ -27,6 +27,7 @@ await runService({
       region: config.region,
       emit: config.emit,
       eventBusAddress: config.eventBusAddress,
+      keyNames,
       publicBuckets: config.publicBuckets,
       objectOwnership: config.objectOwnership,
       scrub: {

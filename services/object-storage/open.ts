@@ -12,6 +12,11 @@ import type { Minter } from "../kit/identity/tokens.ts";
 import type { Ids } from "../kit/ids/ids.ts";
 import type { Jobs } from "../kit/jobs/jobs.ts";
 import { createJobs } from "../kit/jobs/jobs.ts";
+import type { KeyNames } from "../kit/keyring/key-names.ts";
+import { anyKeyNames } from "../kit/keyring/key-names.ts";
+import { openKeyring } from "../kit/keyring/keyring.ts";
+import { masterKeysFile } from "../kit/keyring/master-keys.ts";
+import { startRewrapping } from "../kit/keyring/rewrapping.ts";
 import type { Logger } from "../kit/log/log.ts";
 import { callMetrics } from "../kit/metrics/call-metrics.ts";
 import { measuredTransport } from "../kit/metrics/measured-transport.ts";
@@ -29,6 +34,7 @@ import { ContentStore } from "./content/content-store.ts";
 import type { EmitDialect } from "./domain/object-event.ts";
 import { partitionOf } from "./domain/object-event.ts";
 import type { ObjectOwnership } from "./domain/ownership.ts";
+import { WrappingKeys } from "./encryption/wrapping-keys.ts";
 import { deliverEvent, eventDeliveryPolicy } from "./events/event-delivery.ts";
 import { createEventOutbox, objectEventJob } from "./events/event-outbox.ts";
 import type { Limits } from "./limits.ts";
@@ -45,11 +51,12 @@ import { createRestores, doRestoreStep, restoreStepJob } from "./work/restore-st
 import { quarantinePage } from "./work/quarantine-page.ts";
 import type { ScrubOptions } from "./work/scrub.ts";
 import { openScrub, scrubMetrics } from "./work/scrub.ts";
+import { findWrappedKey, storedWrappingKeys } from "./work/wrapping-key-rewrap.ts";
 
 /** What the service is opened from. */
 export interface ObjectStorageOptions {
   readonly store: Store;
-  /** The service's own directory; blob files are stored in `blobs` below it. */
+  /** The service's own directory: it holds the master keys, and below it, in `blobs`, the blob files. */
   readonly directory: string;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -68,6 +75,8 @@ export interface ObjectStorageOptions {
   readonly publicBuckets?: "allow" | "block";
   /** The ownership of new buckets. Unset: BucketOwnerEnforced. */
   readonly objectOwnership?: ObjectOwnership;
+  /** The managed keys that objects may be encrypted under. Unset: any name. */
+  readonly keyNames?: KeyNames;
   /** Counts the calls to the event bus. Unset: they are not counted. */
   readonly metrics?: Metrics;
   /** How long a day of lifecycle rules and restores lasts, in milliseconds. Unset: 24 hours. */
@@ -99,9 +108,19 @@ export interface OpenObjectStorage {
   stop(): Promise<void>;
 }
 
-/** Opens the blobs, and starts deliveries and periodic work. */
+/**
+ * Opens the keys and the blobs, and starts deliveries and periodic work. Throws MasterKeysError if the master keys are
+ * missing or are not the ones that stored content is encrypted with.
+ */
 export const openObjectStorage = async (options: ObjectStorageOptions): Promise<OpenObjectStorage> => {
-  const { store, clock, ids, log, minter, metrics } = options;
+  const { store, clock, ids, log, minter, metrics, keyNames = anyKeyNames } = options;
+  const keyring = await openKeyring({
+    path: masterKeysFile(options.directory),
+    names: keyNames,
+    clock,
+    log,
+    sample: await store.read(findWrappedKey),
+  });
   const blobs = await openFileBlobStore({ directory: join(options.directory, "blobs") });
   const pins = new BlobPins();
   const transport = createTransport({ address: options.eventBusAddress, engine: "connect", tls: options.tls });
@@ -156,6 +175,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
     intervalMs: limits.scrubPollMs,
     tasks: { scrub: (signal) => scrubbing.run(signal) },
   });
+  const stopRewrapping = startRewrapping({ keyring, keys: storedWrappingKeys(store, keyring), clock, log });
   jobs.start();
   const stopPeriodicWork = runPeriodically({
     clock,
@@ -175,6 +195,8 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
       lockClock,
       ids,
       content: new ContentStore({ blobs, pins, ids, inlineBytesMax: limits.inlineBytesMax }),
+      wrappingKeys: new WrappingKeys({ store, keyring, names: keyNames }),
+      keyNames,
       events,
       sequences,
       pages: createPages({
@@ -204,6 +226,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
       await stopScrubbing();
       await stopLifecycle();
       await stopPeriodicWork();
+      await stopRewrapping();
       await jobs.stop();
       await transport.close();
       await blobs.close();

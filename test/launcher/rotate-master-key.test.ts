@@ -32,8 +32,11 @@ test("rotate-master-key adds a master key to a service's file and prints its id,
 
 // arguments, complaint
 test.for([
-  [[], "--service must be one of customer-profile, event-bus, gateway"],
-  [["--service", "object-storage"], "--service must be one of customer-profile, event-bus, gateway"],
+  [[], "--service must be one of customer-profile, event-bus, object-storage, gateway"],
+  [
+    ["--service", "refactoring-workspace"],
+    "--service must be one of customer-profile, event-bus, object-storage, gateway",
+  ],
   [["--service", "event-bus", "--data-dir", "/nowhere"], "there is no /nowhere/event-bus/master.keys"],
 ] as const)("rotate-master-key with %j is refused", async ([argv, complaint]) => {
   expect(await rotate(...argv)).toEqual([2, "", `rotate-master-key: ${complaint}`]);

@@ -15,6 +15,7 @@ import type { Accounts } from "../../services/kit/accounts/accounts.ts";
 import type { Clock } from "../../services/kit/clock/clock.ts";
 import { systemClock } from "../../services/kit/clock/clock.ts";
 import type { Minter } from "../../services/kit/identity/tokens.ts";
+import type { KeyNames } from "../../services/kit/keyring/key-names.ts";
 import type { Limits } from "../../services/object-storage/limits.ts";
 import type { ObjectOwnership } from "../../services/object-storage/domain/ownership.ts";
 import type { OpenObjectStorage } from "../../services/object-storage/open.ts";
@@ -36,6 +37,11 @@ export const as = (account: string): CallOptions => ({ headers: { authorization:
 export const notImplemented = (member: string): string =>
   `MEMBER_NOT_IMPLEMENTED: A header or member you provided implies functionality that is not implemented: ${member}`;
 
+/** The refusal of a key of the caller without its algorithm. */
+export const withoutAlgorithm =
+  "INVALID_ARGUMENT: Requests specifying Server Side Encryption with Customer provided keys must provide a valid " +
+  "encryption algorithm.";
+
 /** A token that is the principal's ARN, for tests that look at what was minted. */
 const readableMinter: Minter = { mint: async (caller) => `${caller.accountId} ${caller.principalArn}` };
 
@@ -52,6 +58,7 @@ export interface HarnessOptions {
   readonly objectOwnership?: ObjectOwnership;
   readonly publicBuckets?: "allow" | "block";
   readonly accounts?: Accounts;
+  readonly keyNames?: KeyNames;
 }
 
 /** The object storage service on a real port, a real store and real files. */
@@ -88,10 +95,11 @@ export const startHarness = async (options: HarnessOptions = {}): Promise<Harnes
         ...(options.elapsedMs && { elapsedMs: options.elapsedMs }),
         ...(options.objectOwnership && { objectOwnership: options.objectOwnership }),
         ...(options.publicBuckets && { publicBuckets: options.publicBuckets }),
+        ...(options.keyNames && { keyNames: options.keyNames }),
         ...(options.accounts && { accounts: options.accounts }),
       }),
   });
-  return { ...harness, client: harness.clientOf(""), blobsDirectory: join(harness.directory, "blobs", "v1") };
+  return { ...harness, client: harness.clientOf(""), blobsDirectory: join(harness.directory, "blobs", "v2") };
 };
 
 /** Starts the service as a process of its own. */

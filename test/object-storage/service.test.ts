@@ -18,10 +18,8 @@ describe("the refusals of object storage", () => {
     const table = faultTable(ErrorReasonSchema);
     expect(table.domain).toBe("object-storage.quartet");
     expect(table.all().every((facts) => facts.httpStatus >= 300 && facts.message !== "")).toBe(true);
-    // The roles behind this one are for services that keep encryption keys.
-    const roles = Object.values(FaultRole).filter(
-      (role) => role !== FaultRole.UNSPECIFIED && role <= FaultRole.DATA_LOSS,
-    );
+    const { UNSPECIFIED, KEY_PENDING_DELETION } = FaultRole;
+    const roles = Object.values(FaultRole).filter((role) => role !== UNSPECIFIED && role <= KEY_PENDING_DELETION);
     expect(roles.map((role) => table.byRole(role).role)).toEqual(roles);
   });
 

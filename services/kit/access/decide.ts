@@ -136,6 +136,20 @@ export const isAllowed = (rules: AccessRules, call: Omit<AccessCall, "log">, ask
   return evaluate(policyRequest(rules, call, asked), policySet(own, asked.resource), rules.spelling).isAllowed;
 };
 
+/**
+ * Decides what the contract cannot name because it depends on what is stored, such as the key that an object is
+ * encrypted with. Throws the refusal, and logs why.
+ */
+export const assertAllowed = (rules: AccessRules, call: AccessCall, asked: Asked): void => {
+  const recorder = new DecisionRecorder(call);
+  try {
+    if (mayAct(rules, call, recorder, asked)) return;
+  } finally {
+    recorder.finish();
+  }
+  throw asked.resource.refusal?.() ?? accessDenied(rules, asked.action, asked.resource.shownAs ?? asked.resource.arn);
+};
+
 /** The refusal of a call as a whole, which is recorded as a decision on `*` or on the named resource. */
 export const refuseCall = (rules: AccessRules, call: AccessCall, resource = "*"): Error => {
   const { method } = call;

@@ -4,6 +4,15 @@ import type { Reader } from "../../kit/store/store.ts";
 import type { AclRules } from "../domain/object-acl.ts";
 import type { Bucket } from "../store/bucket.ts";
 
+/** The use of a managed key for an object. */
+export interface ManagedKeyUse {
+  readonly action: "kms:GenerateDataKey" | "kms:Decrypt";
+  readonly keyArn: string;
+  /** The key is the service's own managed key, which everybody of its account may use for what the bucket allows. */
+  readonly isOwnedByService: boolean;
+  readonly context: Readonly<Record<string, string>>;
+}
+
 /** A bucket that the call may use. Only through it does an operation reach the bucket. */
 export interface AuthorizedBucket {
   readonly name: string;
@@ -20,6 +29,12 @@ export interface AuthorizedBucket {
   asResource(action: string): Resource;
   /** Whether the caller may also do what the call does not declare, with the version of the key that it names. */
   may(reader: Reader, action: string, key: string): Promise<boolean>;
+  /** Decides whether the caller may use a managed key. Throws ACCESS_DENIED. */
+  checkManagedKey(use: ManagedKeyUse): void;
+  /** The refusal of a key of the caller that is not the one which an object was encrypted with. */
+  wrongCustomerKey(key: string): ServiceError;
+  /** The refusal of a kind of encryption that the bucket does not accept. */
+  blockedEncryption(key: string): ServiceError;
   /** The refusal of a key that does not exist: NO_SUCH_KEY for who may list the bucket, else ACCESS_DENIED. */
   noSuchKey(key: string): ServiceError;
   /** The refusal of a version that does not exist: NO_SUCH_VERSION for who may list the bucket, else ACCESS_DENIED. */

@@ -3,7 +3,8 @@ import type { Message } from "@bufbuild/protobuf";
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import type { Resource } from "../../kit/access/decide.ts";
 import { recordsAllowed } from "../../kit/access/decision-recorder.ts";
-import { decideCall, isAllowed } from "../../kit/access/decide.ts";
+import { assertAllowed, decideCall, isAllowed } from "../../kit/access/decide.ts";
+import { parseArn } from "../../kit/arn/arn.ts";
 import type { PermissionContract } from "../../kit/contract/permissions.ts";
 import { memberReader } from "../../kit/contract/permissions.ts";
 import type { ServiceError } from "../../kit/faults/service-error.ts";
@@ -17,7 +18,7 @@ import { hasAcls } from "../domain/ownership.ts";
 import { effectiveBlock } from "../domain/public-access-block.ts";
 import { fault } from "../faults.ts";
 import type { Bucket } from "../store/bucket.ts";
-import type { AuthorizedBucket, AuthorizedSource, CopyAccess } from "./access.ts";
+import type { AuthorizedBucket, AuthorizedSource, CopyAccess, ManagedKeyUse } from "./access.ts";
 import type { NamedBucket } from "./named-buckets.ts";
 import { findNamedBucket } from "./named-buckets.ts";
 import { refuse } from "./refusals.ts";
@@ -177,6 +178,30 @@ class DecidedBucket implements AuthorizedBucket {
 
   may(reader: Reader, action: string, key: string): Promise<boolean> {
     return this.#decision.may(reader, action, `${this.name}/${key}`);
+  }
+
+  checkManagedKey({ action, keyArn, isOwnedByService, context }: ManagedKeyUse): void {
+    const { call } = this.#decision;
+    const { region } = this.known;
+    const ownerAccountId = parseArn(keyArn)?.account ?? this.known.accountId;
+    const isGrantedByOwner = isOwnedByService && isOwner(call.caller, ownerAccountId);
+    const conditions = new Map<string, readonly string[]>([
+      ["kms:viaservice", [`s3.${region}.amazonaws.com`]],
+      ["kms:calleraccount", [call.caller.accountId]],
+      ["kms:encryptioncontextkeys", Object.keys(context)],
+      ...Object.entries(context).map(
+        ([name, value]) => [`kms:encryptioncontext:${name.toLowerCase()}`, [value]] as const,
+      ),
+    ]);
+    assertAllowed(rules, call, { action, resource: { arn: keyArn, ownerAccountId, isGrantedByOwner, conditions } });
+  }
+
+  wrongCustomerKey(key: string): ServiceError {
+    return refuse(this.#decision.call, this.#decision.call.method.name, `${this.name}/${key}`, "customer-key");
+  }
+
+  blockedEncryption(key: string): ServiceError {
+    return refuse(this.#decision.call, this.#decision.call.method.name, `${this.name}/${key}`, "blocked-encryption");
   }
 
   noSuchKey(key: string): ServiceError {

@@ -13,6 +13,8 @@ export type RefusedCall = RecordedCall & { readonly app: Pick<Application, "part
 /** Why a call is refused that no policy decides on. */
 type RefusalRule =
   | "acl-owner"
+  | "blocked-encryption"
+  | "customer-key"
   | "expected-owner"
   | "no-listing"
   | "owner-account"

@@ -2,7 +2,8 @@ import type { FileHandle } from "node:fs/promises";
 
 import type { ByteRange } from "../domain/byte-range.ts";
 import { BlobCorruptError } from "./blob-store.ts";
-import { chunkBytes, chunkOf, filePosition, openChunk, storedBytes } from "./chunk-format.ts";
+import type { ChunkReader } from "./chunk-format.ts";
+import { chunkBytes, chunkOf } from "./chunk-format.ts";
 
 /** Chunks that one call to the disk reads. */
 const readChunksMax = 4;
@@ -20,16 +21,18 @@ interface Batch {
 export const readBlobRange = (
   blobId: string,
   handle: FileHandle,
+  chunks: ChunkReader,
   { offsetBytes, lengthBytes }: ByteRange,
 ): AsyncIterable<Uint8Array> => {
+  const { storedChunkBytes } = chunks;
   const endBytes = offsetBytes + lengthBytes;
   const last = chunkOf(Math.max(offsetBytes, endBytes - 1));
   let isBegun = false;
 
   const readBatch = async (first: number): Promise<Batch> => {
     const count = Math.min(readChunksMax, last - first + 1);
-    const buffer = Buffer.allocUnsafe(storedBytes(count));
-    return { first, read: buffer.subarray(0, await fill(handle, buffer, filePosition(first))) };
+    const buffer = Buffer.allocUnsafe(count * storedChunkBytes);
+    return { first, read: buffer.subarray(0, await fill(handle, buffer, first * storedChunkBytes)) };
   };
 
   async function* pieces(): AsyncGenerator<Uint8Array> {
@@ -44,7 +47,8 @@ export const readBlobRange = (
         ahead = next <= last ? readBatch(next) : undefined;
         ahead?.catch(() => undefined);
         for (let chunk = first; chunk < next && chunk <= last; chunk += 1) {
-          const opened = openChunk(blobId, chunk, read, filePosition(chunk - first));
+          const at = (chunk - first) * storedChunkBytes;
+          const opened = chunks.open(chunk, read.subarray(at, at + storedChunkBytes));
           if ("fault" in opened) throw new BlobCorruptError(blobId, chunk, opened.fault);
           const chunkStart = chunk * chunkBytes;
           const until = Math.min(endBytes - chunkStart, chunkBytes);

@@ -1,3 +1,5 @@
+import type { KeyObject } from "node:crypto";
+
 import type { ByteRange } from "../domain/byte-range.ts";
 
 /**
@@ -6,17 +8,22 @@ import type { ByteRange } from "../domain/byte-range.ts";
  */
 export interface BlobStore {
   /**
-   * Stores the pieces as a blob; when it resolves, the blob survives a crash and a power loss. Reads the next piece
-   * only when the disk has taken the ones before. If anything fails, the source and the signal included, nothing
-   * remains. Throws BlobWriteError when the disk fails.
+   * Stores the pieces as a blob, encrypted with its data key, which no other blob may have; when it resolves, the blob
+   * survives a crash and a power loss. Reads the next piece only when the disk has taken the ones before. If anything
+   * fails, the source and the signal included, nothing remains. Throws BlobWriteError when the disk fails.
    */
-  write(blobId: string, pieces: AsyncIterable<Uint8Array>, signal?: AbortSignal): Promise<StoredBlob>;
+  write(blobId: string, key: KeyObject, pieces: AsyncIterable<Uint8Array>, signal?: AbortSignal): Promise<StoredBlob>;
   /**
    * Opens a range of a blob, which must be inside the blob. The pieces are read on demand and verified before they are
-   * yielded. They stay readable if the blob is removed meanwhile. Throws BlobMissingError; while reading,
-   * BlobCorruptError.
+   * yielded. They stay readable if the blob is removed meanwhile. Without a key the blob is one that was stored before
+   * blobs were encrypted. Throws BlobMissingError; while reading, BlobCorruptError.
    */
-  open(blobId: string, range: ByteRange): Promise<AsyncIterable<Uint8Array>>;
+  open(blobId: string, range: ByteRange, key: KeyObject | undefined): Promise<AsyncIterable<Uint8Array>>;
+  /**
+   * Opens a blob of this size to check it without its key: the pieces have the lengths of its content, and are verified
+   * by their checksums. Throws as `open` does.
+   */
+  verify(blobId: string, sizeBytes: number, isEncrypted: boolean): Promise<AsyncIterable<Uint8Array>>;
   /** Removes a blob; succeeds if there is none. */
   remove(blobId: string): Promise<void>;
   /** The blobs whose ids begin with these two hexadecimal digits, in the order of their ids. */

@@ -1,7 +1,9 @@
+import type { KeyObject } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 
 import { BlobWriteError } from "./blob-store.ts";
-import { chunkBytes, chunkSeed, encodeChecksum, extendChecksum } from "./chunk-format.ts";
+import type { ChunkWriter } from "./chunk-format.ts";
+import { chunkBytes, writeChunk } from "./chunk-format.ts";
 
 /** Bytes that are collected before the disk is called. */
 const writeBytesMin = 1024 * 1024;
@@ -9,42 +11,44 @@ const writeBytesMin = 1024 * 1024;
 const writeBuffersMax = 512;
 
 /**
- * Writes the pieces as chunks with their checksums and returns how many bytes the pieces had. Nothing is copied. One
- * write runs while the next pieces are read, and no more are read, so at most the bytes of two writes are held.
+ * Writes the pieces as encrypted chunks and returns how many bytes the pieces had. One write runs while the next pieces
+ * are read, and no more are read, so at most the bytes of two writes are held.
  */
 export const writeChunks = async (
   blobId: string,
+  key: KeyObject,
   handle: FileHandle,
   pieces: AsyncIterable<Uint8Array>,
   signal: AbortSignal | undefined,
 ): Promise<number> => {
   const sink = new Sink(blobId, handle);
+  let writer: ChunkWriter | undefined;
   let chunk = 0;
   let chunkFill = 0;
-  let checksum = chunkSeed(blobId, chunk);
   let sizeBytes = 0;
-  const endChunk = (): void => {
-    sink.add(encodeChecksum(checksum));
+  const endChunk = (current: ChunkWriter): void => {
+    sink.add(current.end());
+    writer = undefined;
     chunk += 1;
     chunkFill = 0;
-    checksum = chunkSeed(blobId, chunk);
   };
   try {
     for await (const piece of pieces) {
       signal?.throwIfAborted();
       for (let at = 0; at < piece.length;) {
         const part = piece.subarray(at, at + chunkBytes - chunkFill);
-        sink.add(part);
-        checksum = extendChecksum(part, checksum);
+        const current = writer ?? writeChunk(blobId, chunk, key);
+        writer = current;
+        sink.add(current.add(part));
         chunkFill += part.length;
         at += part.length;
-        if (chunkFill === chunkBytes) endChunk();
+        if (chunkFill === chunkBytes) endChunk(current);
       }
       sizeBytes += piece.length;
       if (sink.isFull) await sink.flush();
     }
     signal?.throwIfAborted();
-    if (chunkFill > 0) endChunk();
+    if (writer !== undefined) endChunk(writer);
     await sink.flush();
     await sink.finish();
     return sizeBytes;

@@ -1,12 +1,15 @@
+import type { KeyObject } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 
 import type { ByteRange } from "../domain/byte-range.ts";
-import type { BlobStore, StoredBlob } from "./blob-store.ts";
+import type { BlobFile, BlobStore, StoredBlob } from "./blob-store.ts";
 import { BlobMissingError, BlobWriteError, shardOf } from "./blob-store.ts";
 import { readBlobRange } from "./blob-reader.ts";
 import { writeChunks } from "./blob-writer.ts";
+import type { ChunkReader } from "./chunk-format.ts";
+import { plainChunks, sealedChunks, storedChunks } from "./chunk-format.ts";
 
 /** The disk calls that durability depends on, so that a test can fail or watch them. */
 export interface DiskSync {
@@ -28,14 +31,19 @@ export interface FileBlobStoreOptions {
   readonly sync?: DiskSync;
 }
 
-const versionDirectory = "v1";
+const versionDirectory = "v2";
+const formerVersionDirectory = "v1";
 
-/** Where the file of a blob is, below the directory of its store. */
-export const blobPath = (blobId: string): string => `${versionDirectory}/${shardOf(blobId)}/${blobId}`;
+/** Where the file of a blob is, below the directory of its store. Those of before encryption are in another place. */
+export const blobPath = (blobId: string, isEncrypted: boolean): string =>
+  `${isEncrypted ? versionDirectory : formerVersionDirectory}/${shardOf(blobId)}/${blobId}`;
+
+/** Whether the file of a blob is encrypted, by its path below the directory of its store. */
+export const isEncryptedPath = (path: string): boolean => path.startsWith(`${versionDirectory}/`);
 
 /**
  * Blobs as files, in up to 256 directories by the first two digits of the id, below a directory that names the version
- * of the chunk format. A blob is written in the directory `temporary` and renamed when it is durable, so every file
+ * of the chunk format: `v2` for encrypted ones, `v1` for those of before. A blob is written in the directory `temporary` and renamed when it is durable, so every file
  * outside it is whole; files that a crash left in `temporary` are removed at the next start.
  */
 export const openFileBlobStore = async (options: FileBlobStoreOptions): Promise<BlobStore> => {
@@ -56,17 +64,28 @@ export const openFileBlobStore = async (options: FileBlobStoreOptions): Promise<
     handle.catch(() => handles.delete(shard));
     return handle;
   };
-  const pathOf = (blobId: string): string => join(directory, blobPath(blobId));
+  const pathOf = (blobId: string): string => join(directory, blobPath(blobId, true));
+  const formerPathOf = (blobId: string): string => join(directory, blobPath(blobId, false));
+  const read = async (
+    blobId: string,
+    isEncrypted: boolean,
+    chunks: ChunkReader,
+    range: ByteRange,
+  ): Promise<AsyncIterable<Uint8Array>> => {
+    const handle = await openExisting(blobId, isEncrypted ? pathOf(blobId) : formerPathOf(blobId));
+    return readBlobRange(blobId, handle, chunks, range);
+  };
 
   const write = async (
     blobId: string,
+    key: KeyObject,
     pieces: AsyncIterable<Uint8Array>,
     signal?: AbortSignal,
   ): Promise<StoredBlob> => {
     const draft = join(temporary, blobId);
     const path = pathOf(blobId);
     try {
-      const sizeBytes = await writeDraft(blobId, draft, pieces, sync, signal);
+      const sizeBytes = await writeDraft(blobId, key, draft, pieces, sync, signal);
       await disk(blobId, async () => {
         const shard = await shardHandle(shardOf(blobId));
         await rename(draft, path);
@@ -82,16 +101,22 @@ export const openFileBlobStore = async (options: FileBlobStoreOptions): Promise<
 
   return {
     write,
-    async open(blobId: string, range: ByteRange) {
-      const handle = await openExisting(blobId, pathOf(blobId));
-      return readBlobRange(blobId, handle, range);
+    open: (blobId, range, key) =>
+      read(blobId, key !== undefined, key === undefined ? plainChunks(blobId) : sealedChunks(blobId, key), range),
+    verify: (blobId, sizeBytes, isEncrypted) => {
+      const chunks = isEncrypted ? storedChunks(blobId) : plainChunks(blobId);
+      return read(blobId, isEncrypted, chunks, { offsetBytes: 0, lengthBytes: sizeBytes });
     },
     async remove(blobId: string) {
       await rm(pathOf(blobId), { force: true });
+      await rm(formerPathOf(blobId), { force: true });
     },
     async list(shard: string) {
-      const names = await readdir(join(root, shard)).catch(emptyWhenAbsent);
-      return names.toSorted().map((blobId) => ({ blobId, modifiedMs: () => modifiedMsOf(pathOf(blobId)) }));
+      const files = await Promise.all([
+        listShard(join(root, shard)),
+        listShard(join(directory, formerVersionDirectory, shard)),
+      ]);
+      return files.flat().toSorted((one, other) => (one.blobId < other.blobId ? -1 : 1));
     },
     async close() {
       await Promise.all([...handles.values()].map(async (handle) => (await handle).close()));
@@ -103,6 +128,7 @@ export const openFileBlobStore = async (options: FileBlobStoreOptions): Promise<
 /** Writes and syncs the draft, and does not rename it. Throws the source's own errors unchanged. */
 const writeDraft = async (
   blobId: string,
+  key: KeyObject,
   draft: string,
   pieces: AsyncIterable<Uint8Array>,
   sync: DiskSync,
@@ -110,7 +136,7 @@ const writeDraft = async (
 ): Promise<number> => {
   const handle = await disk(blobId, () => open(draft, "wx", 0o600));
   try {
-    const sizeBytes = await writeChunks(blobId, handle, pieces, signal);
+    const sizeBytes = await writeChunks(blobId, key, handle, pieces, signal);
     await disk(blobId, () => sync.file(handle));
     return sizeBytes;
   } finally {
@@ -161,6 +187,11 @@ const syncDirectory = async (directory: string, sync: DiskSync): Promise<void> =
   } finally {
     await handle.close();
   }
+};
+
+const listShard = async (directory: string): Promise<BlobFile[]> => {
+  const names = await readdir(directory).catch(emptyWhenAbsent);
+  return names.map((blobId) => ({ blobId, modifiedMs: () => modifiedMsOf(join(directory, blobId)) }));
 };
 
 const emptyWhenAbsent = (error: unknown): string[] => {

@@ -1,4 +1,7 @@
+import type { KeyObject } from "node:crypto";
+
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
+import { SealBrokenError } from "../../kit/keyring/sealed.ts";
 import type { Ids } from "../../kit/ids/ids.ts";
 import { StoreWriteError } from "../../kit/store/errors.ts";
 import { GatheredBytes } from "../../kit/wire/gathered-bytes.ts";
@@ -7,6 +10,8 @@ import { BlobCorruptError, BlobMissingError } from "../blobs/blob-store.ts";
 import type { BlobPins } from "../blobs/pins.ts";
 import type { ChecksumMembers } from "../domain/checksum-algorithm.ts";
 import type { BlobRange, NewBlob } from "../domain/extent.ts";
+import type { BlobKey, ContentKey } from "../encryption/content-key.ts";
+import { createBlobKey, openBlobKey, openInlineBody, sealInlineBody } from "../encryption/content-key.ts";
 import { fault } from "../faults.ts";
 import type { ContentExpectation, ContentFacts, ContentVerifier } from "./content-verifier.ts";
 import { openContentVerifier } from "./content-verifier.ts";
@@ -34,7 +39,10 @@ export interface ContentStoreOptions {
   readonly inlineBytesMax: number;
 }
 
-/** Stores and reads content; only it decides whether content is stored in the database or in a file. */
+/**
+ * Stores content encrypted and reads it; only it decides whether content is stored in the database or in a file. Each
+ * blob has a data key of its own, which is stored with it, sealed under the content key.
+ */
 export class ContentStore {
   readonly #options: ContentStoreOptions;
 
@@ -51,13 +59,14 @@ export class ContentStore {
   async receive<T>(
     incoming: IncomingContent,
     expectation: ContentExpectation,
+    contentKey: ContentKey,
     signal: AbortSignal,
     commit: (content: ReceivedContent) => Promise<T>,
   ): Promise<T> {
     const blobId = this.#options.ids.hex(32);
     const unpin = this.#options.pins.pin([blobId]);
     try {
-      const content = await this.#store(blobId, incoming, expectation, signal);
+      const content = await this.#store(blobId, createBlobKey(contentKey, blobId), incoming, expectation, signal);
       try {
         return await commit(content);
       } catch (error) {
@@ -71,20 +80,26 @@ export class ContentStore {
   }
 
   /**
-   * The bytes of the ranges, verified. Files are opened one after the other as they are needed, and their blobs are
-   * kept until the reading ends. Throws CONTENT_MISSING and CONTENT_CORRUPT, and yields no wrong byte before.
+   * The bytes of the ranges, decrypted and verified. Files are opened one after the other as they are needed, and their
+   * blobs are kept until the reading ends. Throws CONTENT_MISSING and CONTENT_CORRUPT, and yields no wrong byte before.
    */
-  async *read(ranges: readonly BlobRange[]): AsyncGenerator<Uint8Array> {
+  async *read(ranges: readonly BlobRange[], contentKey: ContentKey): AsyncGenerator<Uint8Array> {
     const { blobs, pins } = this.#options;
     const unpin = pins.pin(ranges.map((range) => range.blobId));
+    let reading = "";
     try {
       for (const range of ranges) {
-        const { blobId, offsetBytes, lengthBytes, inlineBody } = range;
-        if (inlineBody === undefined) yield* await blobs.open(blobId, range);
-        else yield inlineBody.subarray(offsetBytes, offsetBytes + lengthBytes);
+        const { offsetBytes, lengthBytes, inlineBody } = range;
+        reading = range.blobId;
+        const key = blobKeyOf(range, contentKey);
+        if (inlineBody === undefined) yield* await blobs.open(reading, range, key);
+        else {
+          const body = key === undefined ? inlineBody : openInlineBody(key, reading, inlineBody);
+          yield body.subarray(offsetBytes, offsetBytes + lengthBytes);
+        }
       }
     } catch (error) {
-      throw declared(error);
+      throw declared(reading, error);
     } finally {
       unpin();
     }
@@ -92,6 +107,7 @@ export class ContentStore {
 
   async #store(
     blobId: string,
+    key: BlobKey,
     incoming: IncomingContent,
     expectation: ContentExpectation,
     signal: AbortSignal,
@@ -103,15 +119,15 @@ export class ContentStore {
       const { pieces, isEnd } = await readBeginning(source, verifier, inlineBytesMax);
       if (isEnd) {
         signal.throwIfAborted();
-        return inline(blobId, pieces, verifier.finish(incoming.trailer()));
+        return inline(blobId, key, pieces, verifier.finish(incoming.trailer()));
       }
       let facts: ContentFacts | undefined;
       const all = beginningAndRest(pieces, source, verifier, () => {
         facts = verifier.finish(incoming.trailer());
       });
-      const { sizeBytes } = await blobs.write(blobId, all, signal);
+      const { sizeBytes } = await blobs.write(blobId, key.key, all, signal);
       if (facts === undefined) throw new Error("the blob store ended before its source");
-      return { ...facts, blob: { blobId, sizeBytes, inlineBody: undefined } };
+      return { ...facts, blob: { blobId, sizeBytes, dataKey: key.sealed, inlineBody: undefined } };
     } finally {
       await source.return?.();
     }
@@ -151,15 +167,25 @@ async function* beginningAndRest(
   onEnd();
 }
 
-const inline = (blobId: string, pieces: readonly Uint8Array[], facts: ContentFacts): ReceivedContent => ({
-  ...facts,
-  blob:
-    facts.sizeBytes === 0
-      ? undefined
-      : { blobId, sizeBytes: facts.sizeBytes, inlineBody: Buffer.concat(pieces, facts.sizeBytes) },
-});
+const inline = (
+  blobId: string,
+  { key, sealed }: BlobKey,
+  pieces: readonly Uint8Array[],
+  facts: ContentFacts,
+): ReceivedContent => {
+  const { sizeBytes } = facts;
+  if (sizeBytes === 0) return { ...facts, blob: undefined };
+  const inlineBody = sealInlineBody(key, blobId, Buffer.concat(pieces, sizeBytes));
+  return { ...facts, blob: { blobId, sizeBytes, dataKey: sealed, inlineBody } };
+};
 
-const declared = (error: unknown): unknown => {
+/** The data key of a blob; undefined if it is not encrypted. Throws SealBrokenError. */
+const blobKeyOf = ({ blobId, dataKey }: BlobRange, contentKey: ContentKey): KeyObject | undefined =>
+  dataKey.length === 0 ? undefined : openBlobKey(contentKey, blobId, dataKey);
+
+const declared = (blobId: string, error: unknown): unknown => {
+  if (error instanceof SealBrokenError)
+    return fault(ErrorReason.CONTENT_CORRUPT, { blob_id: blobId }, { cause: error });
   if (error instanceof BlobMissingError)
     return fault(ErrorReason.CONTENT_MISSING, { blob_id: error.blobId }, { cause: error });
   if (error instanceof BlobCorruptError)

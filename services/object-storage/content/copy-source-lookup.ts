@@ -7,6 +7,10 @@ import type { ChecksumAlgorithm } from "../domain/checksum-algorithm.ts";
 import type { CopyConditions } from "../domain/copy-source.ts";
 import { checkCopyConditions } from "../domain/copy-source.ts";
 import { isReadable } from "../domain/restore.ts";
+import type { EncryptionContextOfCall } from "../encryption/content-encryption.ts";
+import { checkCustomerKey, checkDecryption } from "../encryption/content-encryption.ts";
+import type { ContentKey } from "../encryption/content-key.ts";
+import type { CustomerKey } from "../encryption/customer-key.ts";
 import { checkVersionId, shownVersionId } from "../domain/versioning.ts";
 import { fault, invalidRequest } from "../faults.ts";
 import type { StoredVersion } from "../store/object.ts";
@@ -15,8 +19,12 @@ import type { ContentStore } from "./content-store.ts";
 import { openDigest } from "../../kit/digests/digest.ts";
 
 /** The part of a call's context that reading a copy's source needs. */
-export interface SourceContext {
-  readonly app: { readonly store: Store; readonly clock: Clock; readonly content: ContentStore };
+export interface SourceContext extends EncryptionContextOfCall {
+  readonly app: EncryptionContextOfCall["app"] & {
+    readonly store: Store;
+    readonly clock: Clock;
+    readonly content: ContentStore;
+  };
   readonly access: { readonly source: AuthorizedSource };
   readonly signal: AbortSignal;
 }
@@ -30,13 +38,16 @@ export interface SourceVersion extends StoredVersion {
 
 /**
  * The source of a copy. Fails if its bucket is not accessible any more, the key or version is unknown, the version is a
- * delete marker, a condition does not hold, or it is in an archive class and not restored.
+ * delete marker, the caller's key is not the source's, a condition does not hold, the caller may not decrypt with the
+ * managed key, or it is in an archive class and not restored.
  */
 export const findSource = async (
   reader: Reader,
-  { app, access }: SourceContext,
+  context: SourceContext,
   conditions: CopyConditions,
+  customerKey: CustomerKey | undefined,
 ): Promise<SourceVersion> => {
+  const { app, access } = context;
   const { bucket, key, versionId } = access.source;
   const { bucketId, versioning } = await bucket.in(reader);
   checkVersionId(versioning, versionId);
@@ -47,8 +58,10 @@ export const findSource = async (
   if (found === undefined) throw isNamed ? bucket.noSuchVersion(key, versionId) : bucket.noSuchKey(key);
   if (found.version.isDeleteMarker)
     throw invalidRequest("The source of a copy request may not specifically refer to a delete marker by version id.");
+  checkCustomerKey(context, bucket, key, found.version.encryption, customerKey);
   const subject = { eTag: found.version.eTag, lastModifiedMs: Number(found.version.lastModifiedMs) };
   checkCopyConditions(conditions, subject, app.clock.now());
+  checkDecryption(context, bucket, found.version.encryption);
   if (!isReadable(found.version, app.clock.now()))
     throw fault(ErrorReason.OBJECT_NOT_IN_ACTIVE_TIER, { storage_class: found.version.storageClass });
   const current = isNamed ? await findCurrentRow(reader, bucketId, key) : undefined;
@@ -64,9 +77,10 @@ export const findSourceAgain = async (
   reader: Reader,
   context: SourceContext,
   conditions: CopyConditions,
+  customerKey: CustomerKey | undefined,
   before: StoredVersion,
 ): Promise<SourceVersion> => {
-  const found = await findSource(reader, context, conditions);
+  const found = await findSource(reader, context, conditions, customerKey);
   if (found.sequence !== before.sequence) throw fault(ErrorReason.CONTENTION);
   return found;
 };
@@ -76,11 +90,12 @@ export const digestSource = async (
   { app, signal }: SourceContext,
   object: StoredVersion,
   range: ByteRange,
+  contentKey: ContentKey,
   algorithm: ChecksumAlgorithm,
 ): Promise<{ readonly md5: Uint8Array; readonly checksum: Uint8Array }> => {
   const ranges = await app.store.read((reader) => rangesOf(reader, object.version, range));
   const [md5, checksum] = [await openDigest("MD5"), await openDigest(algorithm)];
-  for await (const piece of app.content.read(ranges)) {
+  for await (const piece of app.content.read(ranges, contentKey)) {
     signal.throwIfAborted();
     md5.update(piece);
     checksum.update(piece);

@@ -8,14 +8,18 @@ export type Extent = Pick<ExtentRecord, "blobId" | "offsetBytes" | "lengthBytes"
 export interface NewBlob {
   readonly blobId: string;
   readonly sizeBytes: number;
-  /** Undefined: the blob is a file. */
+  /** Its data key, sealed. */
+  readonly dataKey: Uint8Array;
+  /** Encrypted. Undefined: the blob is a file. */
   readonly inlineBody: Uint8Array | undefined;
 }
 
 /** A range of a blob that is to be read. */
 export interface BlobRange extends ByteRange {
   readonly blobId: string;
-  /** The whole blob if it is stored in the database; undefined: the blob is a file. */
+  /** Its data key, sealed. Empty: the blob is not encrypted. */
+  readonly dataKey: Uint8Array;
+  /** The whole blob, as it is stored, if it is in the database; undefined: the blob is a file. */
   readonly inlineBody: Uint8Array | undefined;
 }
 

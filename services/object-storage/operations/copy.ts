@@ -1,15 +1,18 @@
 import { create } from "@bufbuild/protobuf";
 
-import type { ChecksumRecord, VersionRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
+import type { VersionRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import { VersionRecordSchema } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import type { CopyObjectRequest } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
-import type { CopyContext, Operation } from "../application.ts";
+import type { Operation } from "../application.ts";
 import { announceExpiry } from "../content/announced-expiry.ts";
-import { digestSource, findSource, findSourceAgain } from "../content/copy-source-lookup.ts";
+import type { CopiedContent } from "../content/copied-content.ts";
+import { copyContent } from "../content/copied-content.ts";
+import { findSource, findSourceAgain } from "../content/copy-source-lookup.ts";
 import { readAcl } from "../domain/acl-request.ts";
 import type { ChecksumAlgorithm } from "../domain/checksum-algorithm.ts";
 import { evaluateWriteConditions, quoteETag } from "../domain/conditions.ts";
+import { asksForEncryption, describeContext } from "../domain/encryption.ts";
 import { readAlgorithm } from "../domain/expected-checksums.ts";
 import { instant } from "../domain/instant.ts";
 import type { PlannedOwner } from "../domain/object-acl.ts";
@@ -20,25 +23,30 @@ import { describeChecksum } from "../domain/object-version.ts";
 import { checkLockable, lockOfNew, readLock } from "../domain/object-lock.ts";
 import { checkOffered } from "../domain/offer.ts";
 import { checkVersionId, shownVersionId } from "../domain/versioning.ts";
+import type { NewEncryption } from "../encryption/content-encryption.ts";
+import { contentDigest, describeNewEncryption, openNewEncryption } from "../encryption/content-encryption.ts";
+import { readSourceCustomerKey } from "../encryption/customer-key.ts";
 import { fault, invalidRequest } from "../faults.ts";
-import { shareExtents } from "../store/blob.ts";
-import type { StoredVersion } from "../store/object.ts";
 import { findCurrentRow } from "../store/object.ts";
 import { putVersion } from "../store/version-change.ts";
 
 /**
- * Copies an object in one transaction that adds references and copies no bytes. ETag and parts are the source's; so is
- * the checksum, unless another algorithm is named, for which the source is read. Checks, in order:
+ * Copies an object in one transaction. Where source and copy are encrypted under the same key, it adds references and
+ * copies no bytes; otherwise the content is encrypted again. Parts are the source's; so is the checksum, unless another
+ * algorithm is named, for which the source is read; so is the ETag, unless an object without parts is encrypted again.
+ * Checks, in order:
  *  1. the key is not too long;
  *  2. the request asks for nothing that is not offered;
  *  3. its ACL is valid, see `readAcl`, and one that the bucket accepts, see `planNewObject`;
  *  4. the source's version id is one that its bucket can have;
  *  5. metadata, headers, tags, storage class and checksum algorithm are valid;
  *  6. the lock that it asks for is valid, see `readLock`, and one that the bucket can have;
- *  7. the source's key exists, and the conditions on it hold;
- *  8. the source is not too large;
- *  9. a copy of a current object to itself changes something;
- * 10. the conditions on the destination hold.
+ *  7. the caller's key of the source is valid, see `readSourceCustomerKey`;
+ *  8. the encryption is valid and the caller may use its key, see `openNewEncryption`;
+ *  9. the source can be read, see `findSource`;
+ * 10. the source is not too large;
+ * 11. a copy of a current object to itself changes something;
+ * 12. the conditions on the destination hold.
  */
 export const copyObject: Operation<"copyObject"> = async (request, context) => {
   const { app, access } = context;
@@ -51,44 +59,57 @@ export const copyObject: Operation<"copyObject"> = async (request, context) => {
   const algorithm = readAlgorithm(request.checksumAlgorithm);
   const lock = readLock(request, app.lockClock.now());
   checkLockable(access.bucket.known.objectLock, lock);
-  const found = await app.store.read((reader) => findSource(reader, context, request));
+  const sourceKey = readSourceCustomerKey(request);
+  const encryption = await openNewEncryption(context, access.bucket, request);
+  const found = await app.store.read((reader) => findSource(reader, context, request, sourceKey));
   checkSize(found.version, app.limits.copyBytesMax);
   if (found.isCurrent && access.source.bucket.name === request.bucket && access.source.key === request.key)
     checkChange(request, found.version);
-  const checksum = await checksumOf(context, found, algorithm);
+  const computed = algorithm === found.version.checksum?.algorithm ? undefined : algorithm;
 
   const nowMs = app.clock.now();
-  const { version, versionId, announced } = await app.store.transact(
-    async (transaction) => {
-      const bucket = await access.bucket.in(transaction);
-      const current = await findSourceAgain(transaction, context, request, found);
-      const outcome = evaluateWriteConditions(request, await findCurrentRow(transaction, bucket.bucketId, request.key));
-      if (outcome.kind === "failed") throw fault(ErrorReason.PRECONDITION_FAILED, { condition: outcome.condition });
-      if (outcome.kind === "absent") throw fault(ErrorReason.NO_SUCH_KEY, { key: request.key });
-      const owner = planNewObject(access.bucket.aclRules(bucket), context.caller, requestedAcl);
-      const copy = {
-        ...copyOf(current.version, request, attributes, checksum, owner, nowMs),
-        ...lockOfNew(bucket.objectLock, lock, Math.max(nowMs, app.lockClock.now())),
-      };
-      await shareExtents(transaction, copy.extents);
-      const made = await putVersion(transaction, app, bucket, request.key, copy, nowMs);
-      const shownId = shownVersionId(bucket.versioning, made);
-      await app.events.announce(transaction, context, bucket, {
-        kind: "created",
-        key: request.key,
-        sizeBytes: Number(copy.sizeBytes),
-        eTag: copy.eTag,
-        versionId: shownId,
-        sequence: made.sequence,
-        timeMs: nowMs,
-      });
-      const expiry = await announceExpiry(transaction, context, bucket, request.key, copy);
-      return { version: copy, versionId: shownId, announced: expiry };
-    },
-    { signal: context.signal },
-  );
+  const commit = (content: CopiedContent) =>
+    app.store.transact(
+      async (transaction) => {
+        const bucket = await access.bucket.in(transaction);
+        await findSourceAgain(transaction, context, request, sourceKey, found);
+        const outcome = evaluateWriteConditions(
+          request,
+          await findCurrentRow(transaction, bucket.bucketId, request.key),
+        );
+        if (outcome.kind === "failed") throw fault(ErrorReason.PRECONDITION_FAILED, { condition: outcome.condition });
+        if (outcome.kind === "absent") throw fault(ErrorReason.NO_SUCH_KEY, { key: request.key });
+        const owner = planNewObject(access.bucket.aclRules(bucket), context.caller, requestedAcl);
+        const copy = {
+          ...copyOf(found.version, request, attributes, owner, nowMs),
+          ...identityOf(found.version, content, encryption, computed),
+          extents: await content.adopt(transaction),
+          encryption: encryption.record,
+          ...lockOfNew(bucket.objectLock, lock, Math.max(nowMs, app.lockClock.now())),
+        };
+        const made = await putVersion(transaction, app, bucket, request.key, copy, nowMs);
+        const shownId = shownVersionId(bucket.versioning, made);
+        await app.events.announce(transaction, context, bucket, {
+          kind: "created",
+          key: request.key,
+          sizeBytes: Number(copy.sizeBytes),
+          eTag: copy.eTag,
+          versionId: shownId,
+          sequence: made.sequence,
+          timeMs: nowMs,
+        });
+        const expiry = await announceExpiry(transaction, context, bucket, request.key, copy);
+        return { version: copy, versionId: shownId, announced: expiry };
+      },
+      { signal: context.signal },
+    );
+  const range = { offsetBytes: 0, lengthBytes: Number(found.version.sizeBytes) };
+  const plan = { source: found, sourceKey, range, encryption, algorithm: computed };
+  const { version, versionId, announced } = await copyContent(context, plan, commit);
 
   return {
+    ...describeNewEncryption(encryption),
+    ...describeContext(encryption.record),
     versionId,
     ...announced,
     copySourceVersionId: found.versionId,
@@ -100,19 +121,22 @@ export const copyObject: Operation<"copyObject"> = async (request, context) => {
   };
 };
 
-type Checksum = Pick<ChecksumRecord, "algorithm" | "type" | "value">;
-
-/** The source's checksum, or that of another algorithm if one is named. */
-const checksumOf = async (
-  context: CopyContext,
-  source: StoredVersion,
+/** The ETag and the checksum of a copy. Only content in parts has an ETag that says nothing about its encryption. */
+const identityOf = (
+  source: VersionRecord,
+  { digests, isRewritten }: CopiedContent,
+  encryption: NewEncryption,
   algorithm: ChecksumAlgorithm | undefined,
-): Promise<Checksum | undefined> => {
-  const { checksum, sizeBytes } = source.version;
-  if (algorithm === undefined || algorithm === checksum?.algorithm) return checksum;
-  const range = { offsetBytes: 0, lengthBytes: Number(sizeBytes) };
-  const digests = await digestSource(context, source, range, algorithm);
-  return { algorithm, type: "FULL_OBJECT", value: digests.checksum };
+) => {
+  const hasNewETag = isRewritten && digests !== undefined && source.parts.length === 0;
+  const checksum =
+    algorithm === undefined || digests === undefined
+      ? source.checksum
+      : { algorithm, type: "FULL_OBJECT", value: digests.checksum };
+  return {
+    eTag: hasNewETag ? contentDigest(encryption, digests.md5).toString("hex") : source.eTag,
+    ...(checksum && { checksum }),
+  };
 };
 
 const checkSize = ({ sizeBytes }: VersionRecord, copyBytesMax: number): void => {
@@ -128,6 +152,7 @@ const checkChange = (request: CopyObjectRequest, version: VersionRecord): void =
     request.metadataDirective !== "REPLACE" &&
     request.taggingDirective !== "REPLACE" &&
     request.websiteRedirectLocation === undefined &&
+    !asksForEncryption(request) &&
     (request.storageClass === undefined || request.storageClass === version.storageClass);
   if (changesNothing)
     throw invalidRequest(
@@ -141,7 +166,6 @@ const copyOf = (
   source: VersionRecord,
   request: CopyObjectRequest,
   attributes: ObjectAttributes,
-  checksum: Checksum | undefined,
   { ownerAccountId, acl }: PlannedOwner,
   nowMs: number,
 ) => {
@@ -150,9 +174,7 @@ const copyOf = (
   const { websiteRedirectLocation } = attributes.contentHeaders;
   return {
     lastModifiedMs: BigInt(nowMs),
-    eTag: source.eTag,
     sizeBytes: source.sizeBytes,
-    extents: source.extents,
     parts: source.parts,
     storageClass: attributes.storageClass,
     ownerAccountId,
@@ -161,6 +183,5 @@ const copyOf = (
     metadata: isReplaced ? attributes.metadata : source.metadata,
     tags:
       request.taggingDirective === "REPLACE" ? attributes.tags.map(({ key, value }) => ({ key, value })) : source.tags,
-    ...(checksum === undefined ? {} : { checksum }),
   };
 };

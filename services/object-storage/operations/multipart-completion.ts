@@ -12,12 +12,14 @@ import {
   findChecksumAlgorithm,
 } from "../domain/checksum-algorithm.ts";
 import { evaluateWriteConditions, quoteETag } from "../domain/conditions.ts";
+import { describeEncryption } from "../domain/encryption.ts";
 import type { UploadChecksum } from "../domain/multipart-checksum.ts";
 import type { CompletedObject, DigestOf, ListedPart } from "../domain/multipart-completion.ts";
 import { checkCompletion, chooseParts, completeObject, readPartList } from "../domain/multipart-completion.ts";
 import { lockOfNew } from "../domain/object-lock.ts";
-import { checkOffered } from "../domain/offer.ts";
 import { shownVersionId } from "../domain/versioning.ts";
+import { checkDecryption, checkRepeatedKey } from "../encryption/content-encryption.ts";
+import { readCustomerKey } from "../encryption/customer-key.ts";
 import { fault } from "../faults.ts";
 import type { Bucket } from "../store/bucket.ts";
 import { findCurrentRow } from "../store/object.ts";
@@ -27,17 +29,18 @@ import { putVersion } from "../store/version-change.ts";
 /**
  * Makes one object of an upload's parts, in one transaction that moves references and no bytes; parts that are not
  * listed are released. Repeating it returns the same answer for a day. Checks, in order:
- *  1. the request asks for nothing that is not offered;
+ *  1. the caller's key, if it is given, is valid, see `readCustomerKey`;
  *  2. the list of parts is well formed and in order;
  *  3. the upload is open;
- *  4. the listed parts are stored, with these ETags and checksums;
- *  5. no part but the last is too small, and the object is not too large;
- *  6. the given size and checksum are the object's;
- *  7. the conditions hold.
+ *  4. the caller's key, if it is given, is the upload's; the caller may decrypt with its managed key;
+ *  5. the listed parts are stored, with these ETags and checksums;
+ *  6. no part but the last is too small, and the object is not too large;
+ *  7. the given size and checksum are the object's;
+ *  8. the conditions hold.
  */
 export const completeMultipartUpload: Operation<"completeMultipartUpload"> = async (request, context) => {
   const { app, access } = context;
-  checkOffered(request);
+  const customerKey = readCustomerKey(request);
   const listed = readPartList(request.completeMultipartUpload?.parts ?? []);
 
   const finished = await app.store.transact(
@@ -45,7 +48,11 @@ export const completeMultipartUpload: Operation<"completeMultipartUpload"> = asy
       const bucket = await access.bucket.in(transaction);
       const reference = { bucketId: bucket.bucketId, key: request.key, uploadId: request.uploadId };
       const upload = await findUpload(transaction, reference);
-      if (upload !== undefined) return finish(transaction, context, request, bucket, upload, listed);
+      if (upload !== undefined) {
+        checkRepeatedKey(context, upload.encryption, customerKey);
+        checkDecryption(context, access.bucket, upload.encryption);
+        return finish(transaction, context, request, bucket, upload, listed);
+      }
       const before = await findFinishedUpload(transaction, reference);
       if (before === undefined) throw fault(ErrorReason.NO_SUCH_UPLOAD, { upload_id: request.uploadId });
       return { ...before, announced: {}, parts: Number(before.eTag.split("-").at(-1)) };
@@ -60,6 +67,7 @@ export const completeMultipartUpload: Operation<"completeMultipartUpload"> = asy
     eTag: quoteETag(finished.eTag),
     versionId: finished.versionId || undefined,
     ...finished.announced,
+    ...describeEncryption(finished.encryption),
     ...describeChecksum(finished.checksum, finished.parts),
   };
 };
@@ -94,6 +102,7 @@ const finish = async (
     finishedMs: BigInt(nowMs),
     eTag: object.eTag,
     versionId: versionId ?? "",
+    ...(upload.encryption && { encryption: upload.encryption }),
     checksum: version.checksum as FinishedUploadRecord["checksum"],
   });
   await app.events.announce(transaction, context, bucket, {
@@ -111,6 +120,7 @@ const finish = async (
     eTag: object.eTag,
     versionId: versionId ?? "",
     checksum: version.checksum,
+    encryption: upload.encryption,
     parts: object.parts.length,
   };
 };
@@ -148,6 +158,7 @@ const versionOf = (upload: UploadRecord, object: CompletedObject, checksum: Uplo
   tags: upload.tags,
   checksum: { algorithm: checksum.algorithm, type: checksum.type, value: object.checksum },
   extents: [...object.extents],
+  ...(upload.encryption && { encryption: upload.encryption }),
   parts: [...object.parts],
 });
 

@@ -5,16 +5,18 @@ import { announceAbort } from "../content/announced-expiry.ts";
 import { readAcl } from "../domain/acl-request.ts";
 import { checksumMembers, encodeDigest, findChecksumAlgorithm } from "../domain/checksum-algorithm.ts";
 import { quoteETag } from "../domain/conditions.ts";
+import { describeContext } from "../domain/encryption.ts";
 import { instant } from "../domain/instant.ts";
 import { encodeListed, listPage } from "../domain/listing.ts";
 import { planUploadChecksum } from "../domain/multipart-checksum.ts";
 import { planNewObject } from "../domain/object-acl.ts";
 import { checkKey, planAttributes } from "../domain/object-attributes.ts";
 import { checkLockable, readLock } from "../domain/object-lock.ts";
-import { checkOffered } from "../domain/offer.ts";
 import { anonymousUserId, ownerOf } from "../domain/owner.ts";
 import { ownerNow } from "../domain/ownership.ts";
 import { isUploadIdOf, uploadIdOf, uploadIdRandomDigits } from "../domain/upload-id.ts";
+import { checkRepeatedKey, describeNewEncryption, openNewEncryption } from "../encryption/content-encryption.ts";
+import { readCustomerKey } from "../encryption/customer-key.ts";
 import { fault, invalidArgument } from "../faults.ts";
 import { limits } from "../limits.ts";
 import type { Bucket } from "../store/bucket.ts";
@@ -24,22 +26,22 @@ import { createUpload, endUpload, findUpload, listStoredParts, readAllParts, rea
 /**
  * Starts a multipart upload; each call starts another one. Checks, in order:
  *  1. the key is not too long;
- *  2. the request asks for nothing that is not offered;
- *  3. its ACL is valid, see `readAcl`, and one that the bucket accepts, see `planNewObject`;
- *  4. metadata, headers, tags and storage class are valid;
- *  5. the lock that it asks for is valid, see `readLock`, and one that the bucket can have;
- *  6. the checksum algorithm has the checksum type.
+ *  2. its ACL is valid, see `readAcl`, and one that the bucket accepts, see `planNewObject`;
+ *  3. metadata, headers, tags and storage class are valid;
+ *  4. the lock that it asks for is valid, see `readLock`, and one that the bucket can have;
+ *  5. the checksum algorithm has the checksum type;
+ *  6. the encryption is valid, and the caller may create data keys and decrypt, see `openNewEncryption`.
  */
 export const createMultipartUpload: Operation<"createMultipartUpload"> = async (request, context) => {
   const { app, access, caller } = context;
   checkKey(request.key);
-  checkOffered(request);
   const requestedAcl = readAcl(request, app.accounts);
   planNewObject(access.bucket.aclRules(access.bucket.known), caller, requestedAcl);
   const attributes = planAttributes(request);
   const lock = readLock(request, app.lockClock.now());
   checkLockable(access.bucket.known.objectLock, lock);
   const checksum = planUploadChecksum(request);
+  const encryption = await openNewEncryption(context, access.bucket, request, ["kms:GenerateDataKey", "kms:Decrypt"]);
   const nowMs = app.clock.now();
   const uploadId = uploadIdOf(request.key, nowMs, app.ids.hex(uploadIdRandomDigits));
 
@@ -65,6 +67,7 @@ export const createMultipartUpload: Operation<"createMultipartUpload"> = async (
         checksumAlgorithm: checksum.algorithm,
         checksumType: checksum.type,
         isChecksumRequested: checksum.isRequested,
+        encryption: encryption.record,
         ...(current === undefined ? {} : { sequenceAtStart: current.sequence }),
       },
     );
@@ -72,6 +75,8 @@ export const createMultipartUpload: Operation<"createMultipartUpload"> = async (
   });
 
   return {
+    ...describeNewEncryption(encryption),
+    ...describeContext(encryption.record),
     bucket: request.bucket,
     key: request.key,
     uploadId,
@@ -104,18 +109,20 @@ export const abortMultipartUpload: Operation<"abortMultipartUpload"> = async (re
 
 /**
  * Lists the stored parts of an upload by number. Checks, in order:
- *  1. the request asks for nothing that is not offered;
- *  2. the upload is open.
+ *  1. the caller's key, if it is given, is valid, see `readCustomerKey`;
+ *  2. the upload is open;
+ *  3. the key is the upload's.
  */
 export const listParts: Operation<"listParts"> = async (request, context) => {
-  const { app, access } = context;
-  checkOffered(request);
+  const { app, access, caller } = context;
+  const customerKey = readCustomerKey(request);
   const maxParts = Math.min(request.maxParts ?? limits.entriesPerPageMax, limits.entriesPerPageMax);
   const marker = request.partNumberMarker ?? 0;
   const { bucket, upload, found, announced } = await app.store.read(async (reader) => {
     const opened = await access.bucket.in(reader);
     const open = await findUpload(reader, { bucketId: opened.bucketId, key: request.key, uploadId: request.uploadId });
     if (open === undefined) throw fault(ErrorReason.NO_SUCH_UPLOAD, { upload_id: request.uploadId });
+    checkRepeatedKey({ caller }, open.encryption, customerKey);
     return {
       bucket: opened,
       upload: open,

@@ -5,8 +5,9 @@ import { openVersion } from "../content/version-lookup.ts";
 import { checksumMembers, encodeDigest, findChecksumAlgorithm } from "../domain/checksum-algorithm.ts";
 import { instant } from "../domain/instant.ts";
 import { describeChecksum } from "../domain/object-version.ts";
-import { checkOffered } from "../domain/offer.ts";
 import { shownVersionId } from "../domain/versioning.ts";
+import { checkCustomerKey, checkDecryption } from "../encryption/content-encryption.ts";
+import { readCustomerKey } from "../encryption/customer-key.ts";
 import { invalidArgument } from "../faults.ts";
 import { limits } from "../limits.ts";
 
@@ -14,17 +15,20 @@ const knownAttributes = new Set(["ETag", "Checksum", "ObjectParts", "StorageClas
 
 /**
  * Returns the attributes of an object that the request names. Checks, in order:
- *  1. the request asks for nothing that is not offered;
+ *  1. the caller's key is valid, see `readCustomerKey`;
  *  2. the attributes are known;
- *  3. the version exists, see `openVersion`.
+ *  3. the version exists, see `openVersion`;
+ *  4. the caller's key is the object's, see `checkCustomerKey`, and the caller may decrypt with its managed key.
  */
 export const getObjectAttributes: Operation<"getObjectAttributes"> = async (request, context) => {
-  checkOffered(request);
+  const customerKey = readCustomerKey(request);
   for (const attribute of request.objectAttributes)
     if (!knownAttributes.has(attribute))
       throw invalidArgument("x-svc-object-attributes", attribute, "Invalid attribute name specified.");
   const { bucket, found } = await context.app.store.read((reader) => openVersion(reader, context, request));
   const { version } = found;
+  checkCustomerKey(context, context.access.bucket, request.key, version.encryption, customerKey);
+  checkDecryption(context, context.access.bucket, version.encryption);
 
   const named = new Set(request.objectAttributes);
   return {

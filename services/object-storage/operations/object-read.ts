@@ -7,6 +7,7 @@ import type { Reader } from "../../kit/store/store.ts";
 import type { BucketContext, Operation } from "../application.ts";
 import { announceExpiry } from "../content/announced-expiry.ts";
 import { openVersion } from "../content/version-lookup.ts";
+import { describeEncryption } from "../domain/encryption.ts";
 import { evaluateReadConditions, quoteETag } from "../domain/conditions.ts";
 import { instantMs } from "../domain/instant.ts";
 import type { ReadSelection } from "../domain/object-version.ts";
@@ -19,8 +20,10 @@ import {
 } from "../domain/object-version.ts";
 import type { VersionLock } from "../domain/object-lock.ts";
 import { describeLock } from "../domain/object-lock.ts";
-import { checkOffered } from "../domain/offer.ts";
 import { checkReadable, describeRestore } from "../domain/restore.ts";
+import { checkCustomerKey, checkDecryption, openContentKey } from "../encryption/content-encryption.ts";
+import type { CustomerKey } from "../encryption/customer-key.ts";
+import { describeCustomerKey, readCustomerKey } from "../encryption/customer-key.ts";
 import { fault } from "../faults.ts";
 import { shownVersionId } from "../domain/versioning.ts";
 import type { Bucket } from "../store/bucket.ts";
@@ -31,26 +34,31 @@ type ReadRequest = GetObjectRequest | HeadObjectRequest;
 
 /**
  * Reads an object, or a part or range of it. Answers when the first bytes are verified. Checks, in order:
- *  1. the request asks for nothing that is not offered;
- *  2. it does not ask for a part and a range;
- *  3. headers can hold its overrides;
+ *  1. it does not ask for a part and a range;
+ *  2. headers can hold its overrides;
+ *  3. the caller's key is valid, see `readCustomerKey`;
  *  4. the version id is one that the bucket can have;
  *  5. the key or the version exists and is no delete marker;
- *  6. the conditions hold;
- *  7. the object has the part or range;
- *  8. it is in no archive class, or restored (INVALID_OBJECT_STATE).
+ *  6. the caller's key is the object's, see `checkCustomerKey`;
+ *  7. the conditions hold;
+ *  8. the object has the part or range;
+ *  9. it is in no archive class, or restored (INVALID_OBJECT_STATE);
+ * 10. the caller may decrypt with the managed key, see `checkDecryption`, and it may be used.
  */
 export const getObject: Operation<"getObject"> = async function* (request, context) {
   const { app } = context;
-  checkRead(request);
+  const customerKey = checkRead(request);
 
   const { ranges, ...read } = await app.store.read(async (reader) => {
-    const opened = await openForRead(reader, request, context);
-    checkReadable(opened.found.version, app.clock.now());
-    return { ...opened, ranges: await rangesOf(reader, opened.found.version, opened.selection.range) };
+    const opened = await openForRead(reader, request, context, customerKey);
+    const { version } = opened.found;
+    checkReadable(version, app.clock.now());
+    checkDecryption(context, context.access.bucket, version.encryption);
+    return { ...opened, ranges: await rangesOf(reader, version, opened.selection.range) };
   });
 
-  const pieces = app.content.read(ranges);
+  const contentKey = await openContentKey(app, read.found.version.encryption, customerKey);
+  const pieces = app.content.read(ranges, contentKey);
   try {
     const first = await pieces.next();
     yield { ...describe(request, read), body: first.done === true ? undefined : first.value };
@@ -60,10 +68,17 @@ export const getObject: Operation<"getObject"> = async function* (request, conte
   }
 };
 
-/** Returns everything about an object but its content. Checks as getObject, but the last. */
+/**
+ * Returns everything about an object but its content. Checks the same as getObject, but the last two; the managed key
+ * where the checksum is asked for.
+ */
 export const headObject: Operation<"headObject"> = async (request, context) => {
-  checkRead(request);
-  return describe(request, await context.app.store.read((reader) => openForRead(reader, request, context)));
+  const customerKey = checkRead(request);
+  const read = await context.app.store.read((reader) => openForRead(reader, request, context, customerKey));
+  // The checksum says something about the content.
+  if (request.checksumMode === "ENABLED")
+    checkDecryption(context, context.access.bucket, read.found.version.encryption);
+  return describe(request, read);
 };
 
 /** What is read, and its bucket. */
@@ -77,15 +92,21 @@ interface OpenedObject {
   readonly announced: { readonly expiration?: string; readonly restore: string | undefined };
 }
 
-/** The checks that need only the request. */
-const checkRead = (request: ReadRequest): void => {
-  checkOffered(request);
+/** The checks that need only the request. Returns the caller's key. */
+const checkRead = (request: ReadRequest): CustomerKey | undefined => {
   checkPartAndRange(request);
   checkOverrides(request);
+  return readCustomerKey(request);
 };
 
-const openForRead = async (reader: Reader, request: ReadRequest, context: BucketContext): Promise<OpenedObject> => {
+const openForRead = async (
+  reader: Reader,
+  request: ReadRequest,
+  context: BucketContext,
+  customerKey: CustomerKey | undefined,
+): Promise<OpenedObject> => {
   const opened = await openVersion(reader, context, request);
+  checkCustomerKey(context, context.access.bucket, request.key, opened.found.version.encryption, customerKey);
   checkConditions(request, opened.found, context);
   const selection = selectContent(opened.found.version, request);
   const { version } = opened.found;
@@ -144,6 +165,8 @@ const describe = (request: ReadRequest, { bucket, found: { version }, ...read }:
   const { selection, lock, announced } = read;
   return {
     ...describeVersion(version, request),
+    ...describeEncryption(version.encryption),
+    ...describeCustomerKey(request),
     ...describeLock(lock),
     ...announced,
     ...(request.checksumMode === "ENABLED" ? describeReadChecksum(version, request, selection) : {}),

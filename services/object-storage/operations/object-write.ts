@@ -11,12 +11,14 @@ import { openIncoming } from "../content/incoming.ts";
 import { readAcl } from "../domain/acl-request.ts";
 import { checksumMembers, encodeDigest } from "../domain/checksum-algorithm.ts";
 import { evaluateWriteConditions, quoteETag } from "../domain/conditions.ts";
+import { describeContext } from "../domain/encryption.ts";
 import { planChecksums } from "../domain/expected-checksums.ts";
 import { planNewObject } from "../domain/object-acl.ts";
 import { checkKey, planAttributes } from "../domain/object-attributes.ts";
 import { checkLockable, lockOfNew, readLock } from "../domain/object-lock.ts";
 import { checkOffered } from "../domain/offer.ts";
 import { shownVersionId } from "../domain/versioning.ts";
+import { contentDigest, describeNewEncryption, openNewEncryption } from "../encryption/content-encryption.ts";
 import { fault } from "../faults.ts";
 import { adoptBlob } from "../store/blob.ts";
 import type { Bucket } from "../store/bucket.ts";
@@ -25,16 +27,17 @@ import { putVersion } from "../store/version-change.ts";
 
 /**
  * Stores an object whole. Once answered it survives a crash and every later read sees it; repeating it stores the same
- * object again. A refused write leaves nothing. Checks, in order, the first seven before any content is read:
+ * object again. A refused write leaves nothing. Checks, in order, the first eight before any content is read:
  *  1. the key is not too long;
  *  2. the request asks for nothing that is not offered;
  *  3. its ACL is valid, see `readAcl`, and one that the bucket accepts, see `planNewObject`;
  *  4. metadata, headers, tags and storage class are valid;
  *  5. the lock that it asks for is valid, see `readLock`, and one that the bucket can have;
  *  6. checksums and the declared size are valid;
- *  7. the conditions hold;
- *  8. the content, as it arrives, has the declared size and digests;
- *  9. bucket, lock and conditions again, where the object is stored.
+ *  7. the encryption is valid and the caller may use its key, see `openNewEncryption`;
+ *  8. the conditions hold;
+ *  9. the content, as it arrives, has the declared size and digests;
+ * 10. bucket, lock and conditions again, where the object is stored.
  */
 export const putObject: Operation<"putObject"> = async (requests, context) => {
   const { app, access } = context;
@@ -52,11 +55,12 @@ export const putObject: Operation<"putObject"> = async (requests, context) => {
     sizeBytesMax: app.limits.objectBytesMax,
   };
   checkDeclaredSize(expectation.sizeBytes, expectation.sizeBytesMax);
+  const encryption = await openNewEncryption(context, access.bucket, head);
   if (isConditional(head)) await app.store.read((reader) => bucketForWrite(reader, head, context));
 
   const commit = async (content: ReceivedContent) => {
     const nowMs = app.clock.now();
-    const eTag = Buffer.from(content.md5).toString("hex");
+    const eTag = contentDigest(encryption, content.md5).toString("hex");
     const { versionId, announced } = await app.store.transact(
       async (transaction) => {
         const bucket = await bucketForWrite(transaction, head, context);
@@ -74,6 +78,7 @@ export const putObject: Operation<"putObject"> = async (requests, context) => {
           ...lockOfNew(bucket.objectLock, lock, Math.max(nowMs, app.lockClock.now())),
           checksum: { ...content.checksum, type: "FULL_OBJECT" },
           extents: adoptBlob(transaction, content.blob),
+          encryption: encryption.record,
         };
         const made = await putVersion(transaction, app, bucket, head.key, version, nowMs);
         const shownId = shownVersionId(bucket.versioning, made);
@@ -96,9 +101,11 @@ export const putObject: Operation<"putObject"> = async (requests, context) => {
       ...announced,
       [checksumMembers[content.checksum.algorithm]]: encodeDigest(content.checksum.value),
       checksumType: "FULL_OBJECT",
+      ...describeNewEncryption(encryption),
+      ...describeContext(encryption.record),
     };
   };
-  return app.content.receive(incoming, expectation, context.signal, commit);
+  return app.content.receive(incoming, expectation, encryption.contentKey, context.signal, commit);
 };
 
 /**

@@ -8,7 +8,9 @@ import type { Reader } from "../../kit/store/store.ts";
 import type { BucketContext, Operation } from "../application.ts";
 import type { ReceivedContent } from "../content/content-store.ts";
 import { checkDeclaredSize } from "../content/content-verifier.ts";
-import { digestSource, findSource, findSourceAgain } from "../content/copy-source-lookup.ts";
+import type { CopiedContent } from "../content/copied-content.ts";
+import { copyContent } from "../content/copied-content.ts";
+import { findSource, findSourceAgain } from "../content/copy-source-lookup.ts";
 import { openIncoming } from "../content/incoming.ts";
 import type { ChecksumAlgorithm } from "../domain/checksum-algorithm.ts";
 import {
@@ -20,32 +22,34 @@ import {
 import { quoteETag } from "../domain/conditions.ts";
 import { selectCopyRange } from "../domain/copy-source.ts";
 import { planChecksums } from "../domain/expected-checksums.ts";
-import { sliceExtents } from "../domain/extent.ts";
 import { instant } from "../domain/instant.ts";
 import { checkVersionId } from "../domain/versioning.ts";
-import { checkOffered } from "../domain/offer.ts";
 import { fault, invalidRequest } from "../faults.ts";
-import { adoptBlob, shareExtents } from "../store/blob.ts";
+import { contentDigest, describeNewEncryption, openPartEncryption } from "../encryption/content-encryption.ts";
+import { readCustomerKey, readSourceCustomerKey } from "../encryption/customer-key.ts";
+import { adoptBlob } from "../store/blob.ts";
 import { findUpload, putPart } from "../store/upload.ts";
 
 /**
  * Stores a part of an open upload and replaces the part of the same number; the part that is answered last stays.
- * Checks, in order, the first four before any content is read:
- *  1. the request asks for nothing that is not offered;
- *  2. checksums and the declared size are valid;
+ * Checks, in order, the first five before any content is read:
+ *  1. checksums and the declared size are valid;
+ *  2. the caller's key is valid, see `readCustomerKey`;
  *  3. the upload is open;
- *  4. the checksum algorithm is the upload's;
- *  5. the content, as it arrives, has the declared size and digests;
- *  6. the upload again, where the part is stored.
+ *  4. the key is the upload's, and the caller may use it, see `openPartEncryption`;
+ *  5. the checksum algorithm is the upload's;
+ *  6. the content, as it arrives, has the declared size and digests;
+ *  7. the upload again, where the part is stored.
  */
 export const uploadPart: Operation<"uploadPart"> = async (requests, context) => {
   const { app } = context;
   const { head, content: incoming } = await openIncoming(requests);
-  checkOffered(head);
   const checksums = planChecksums(head);
   const sizeBytes = head.contentLength === undefined ? undefined : Number(head.contentLength);
   checkDeclaredSize(sizeBytes, app.limits.partBytesMax);
+  const customerKey = readCustomerKey(head);
   const upload = await app.store.read((reader) => getUpload(reader, head, context));
+  const encryption = await openPartEncryption(context, context.access.bucket, upload.encryption, customerKey);
   const algorithm = algorithmOf(upload);
   if (upload.isChecksumRequested && checksums.isRequested && checksums.algorithm !== algorithm)
     throw invalidRequest(
@@ -55,12 +59,13 @@ export const uploadPart: Operation<"uploadPart"> = async (requests, context) => 
 
   const commit = async (content: ReceivedContent) => {
     const nowMs = app.clock.now();
+    const md5 = contentDigest(encryption, content.md5);
     await app.store.transact(
       async (transaction) => {
         await getUpload(transaction, head, context);
         const part = {
           lastModifiedMs: BigInt(nowMs),
-          md5: content.md5,
+          md5,
           sizeBytes: BigInt(content.sizeBytes),
           checksum: { algorithm, type: "FULL_OBJECT", value: content.computed.get(algorithm) ?? new Uint8Array() },
           extents: adoptBlob(transaction, content.blob),
@@ -71,7 +76,8 @@ export const uploadPart: Operation<"uploadPart"> = async (requests, context) => 
     );
     const isShown = upload.isChecksumRequested || content.isChecksumRequested;
     return {
-      eTag: quoteETag(Buffer.from(content.md5).toString("hex")),
+      ...describeNewEncryption(encryption),
+      eTag: quoteETag(md5.toString("hex")),
       ...(isShown ? { [checksumMembers[content.checksum.algorithm]]: encodeDigest(content.checksum.value) } : {}),
     };
   };
@@ -81,58 +87,67 @@ export const uploadPart: Operation<"uploadPart"> = async (requests, context) => 
     sizeBytes,
     sizeBytesMax: app.limits.partBytesMax,
   };
-  return app.content.receive(incoming, expectation, context.signal, commit);
+  return app.content.receive(incoming, expectation, encryption.contentKey, context.signal, commit);
 };
 
 /**
- * Makes a part of an open upload from an object or a range of it. Its bytes are read for their digests and not written:
- * the part refers to the object's blobs. Checks, in order:
- *  1. the request asks for nothing that is not offered;
- *  2. the source's version id is one that an object can have;
+ * Makes a part of an open upload from an object or a range of it. Its bytes are read for their digests; they are written
+ * only if they must be encrypted again, otherwise the part refers to the object's blobs. Checks, in order:
+ *  1. the source's version id is one that an object can have;
+ *  2. the caller's keys are valid, see `readCustomerKey` and `readSourceCustomerKey`;
  *  3. the upload is open;
- *  4. the source's key exists, and the conditions on it hold;
+ *  4. the source can be read, see `findSource`;
  *  5. the source has the range;
- *  6. the range is not too large.
+ *  6. the range is not too large;
+ *  7. the key is the upload's, and the caller may use it, see `openPartEncryption`.
  */
 export const uploadPartCopy: Operation<"uploadPartCopy"> = async (request, context) => {
   const { app, access } = context;
-  checkOffered(request);
   checkVersionId(access.source.bucket.known.versioning, access.source.versionId);
+  const customerKey = readCustomerKey(request);
+  const sourceKey = readSourceCustomerKey(request);
   const { upload, found, range } = await app.store.read(async (reader) => {
     const open = await getUpload(reader, request, context);
-    const object = await findSource(reader, context, request);
+    const object = await findSource(reader, context, request, sourceKey);
     const selected = selectCopyRange(request.copySourceRange, Number(object.version.sizeBytes));
     return { upload: open, found: object, range: selected };
   });
   checkDeclaredSize(range.lengthBytes, app.limits.partBytesMax);
   const algorithm = algorithmOf(upload);
-  const digests = await digestSource(context, found, range, algorithm);
+  const encryption = await openPartEncryption(context, access.bucket, upload.encryption, customerKey);
 
   const nowMs = app.clock.now();
-  await app.store.transact(
-    async (transaction) => {
-      await getUpload(transaction, request, context);
-      const { version } = await findSourceAgain(transaction, context, request, found);
-      const extents = sliceExtents(version.extents, range);
-      await shareExtents(transaction, extents);
-      const part = {
-        lastModifiedMs: BigInt(nowMs),
-        md5: digests.md5,
-        sizeBytes: BigInt(range.lengthBytes),
-        checksum: { algorithm, type: "FULL_OBJECT", value: digests.checksum },
-        extents,
-      };
-      await putPart(transaction, request.uploadId, request.partNumber ?? 0, part, nowMs);
-    },
-    { signal: context.signal },
-  );
+  const commit = async (content: CopiedContent) => {
+    if (content.digests === undefined) throw new Error("a part was copied without its digests");
+    const md5 = contentDigest(encryption, content.digests.md5);
+    const { checksum } = content.digests;
+    await app.store.transact(
+      async (transaction) => {
+        await getUpload(transaction, request, context);
+        await findSourceAgain(transaction, context, request, sourceKey, found);
+        const part = {
+          lastModifiedMs: BigInt(nowMs),
+          md5,
+          sizeBytes: BigInt(range.lengthBytes),
+          checksum: { algorithm, type: "FULL_OBJECT", value: checksum },
+          extents: await content.adopt(transaction),
+        };
+        await putPart(transaction, request.uploadId, request.partNumber ?? 0, part, nowMs);
+      },
+      { signal: context.signal },
+    );
+    return { md5, checksum };
+  };
+  const plan = { source: found, sourceKey, range, encryption, algorithm };
+  const { md5, checksum } = await copyContent(context, plan, commit);
 
   return {
+    ...describeNewEncryption(encryption),
     copySourceVersionId: found.versionId,
     copyPartResult: {
-      eTag: quoteETag(Buffer.from(digests.md5).toString("hex")),
+      eTag: quoteETag(md5.toString("hex")),
       lastModified: instant(nowMs),
-      ...(upload.isChecksumRequested ? { [checksumMembers[algorithm]]: encodeDigest(digests.checksum) } : {}),
+      ...(upload.isChecksumRequested ? { [checksumMembers[algorithm]]: encodeDigest(checksum) } : {}),
     },
   };
 };

@@ -8,6 +8,7 @@ export const adoptBlob = (transaction: Transaction, blob: NewBlob | undefined): 
   transaction.put(blobs, [blob.blobId], {
     references: 1n,
     sizeBytes: BigInt(blob.sizeBytes),
+    dataKey: blob.dataKey,
     ...(blob.inlineBody === undefined ? {} : { inlineBody: blob.inlineBody }),
   });
   return [

@@ -2,6 +2,7 @@ import type {
   AccountBucketRecord,
   AclRecord,
   BucketRecord,
+  DefaultEncryptionRecord,
   PublicAccessBlockRecord,
 } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import type { Entry, Reader, Transaction } from "../../kit/store/store.ts";
@@ -39,6 +40,8 @@ export interface Bucket extends BucketRules {
   readonly mfaDelete: "" | "Enabled" | "Disabled";
   /** It has lifecycle rules, which are a document. */
   readonly hasLifecycle: boolean;
+  /** Undefined: objects that say nothing are encrypted under a key of the service. */
+  readonly defaultEncryption: DefaultEncryptionRecord | undefined;
 }
 
 /** The rules of a bucket for which none were put. */
@@ -85,8 +88,15 @@ export const changeHasLifecycle = (transaction: Transaction, bucket: Bucket, has
 export const changeObjectLock = (transaction: Transaction, bucket: Bucket, objectLock: BucketLock): void =>
   putBucket(transaction, { ...bucket, objectLock });
 
+/** Replaces the default encryption of a bucket; undefined removes it. */
+export const changeDefaultEncryption = (
+  transaction: Transaction,
+  bucket: Bucket,
+  defaultEncryption: DefaultEncryptionRecord | undefined,
+): void => putBucket(transaction, { ...bucket, defaultEncryption });
+
 const putBucket = (transaction: Transaction, bucket: Bucket): void => {
-  const { acl, publicAccessBlock, objectLock } = bucket;
+  const { acl, publicAccessBlock, objectLock, defaultEncryption } = bucket;
   transaction.put(buckets, [bucket.name], {
     bucketId: bucket.bucketId,
     accountId: bucket.accountId,
@@ -102,6 +112,7 @@ const putBucket = (transaction: Transaction, bucket: Bucket): void => {
     ...(objectLock && { objectLock }),
     mfaDelete: bucket.mfaDelete,
     hasLifecycle: bucket.hasLifecycle,
+    ...(defaultEncryption && { defaultEncryption }),
   });
 };
 
@@ -168,4 +179,5 @@ const fromRecord = (name: string, record: BucketRecord): Bucket => ({
   },
   mfaDelete: record.mfaDelete === "Enabled" || record.mfaDelete === "Disabled" ? record.mfaDelete : "",
   hasLifecycle: record.hasLifecycle,
+  defaultEncryption: record.defaultEncryption,
 });

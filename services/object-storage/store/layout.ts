@@ -14,6 +14,7 @@
  *    11  finished_upload_times  instant, bucket id, key, upload id -> FinishedUploadTimeRecord
  *    12  sequence_ceilings      name                              -> SequenceCeilingRecord
  *    13  null_versions          bucket id, key                    -> NullVersionRecord
+ *    18  wrapping_keys          id                                -> WrappingKeyRecord
  *    20  the delivery jobs, 20 to 25 (the kit's own tables)
  *    30  the key of the page tokens (the kit's own table)
  *    40  scrub_progress         name                             -> ScrubProgressRecord
@@ -45,6 +46,7 @@ import {
   UnreferencedBlobRecordSchema,
   UploadRecordSchema,
   VersionRecordSchema,
+  WrappingKeyRecordSchema,
 } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import { jobTables } from "../../kit/jobs/job-tables.ts";
 import { pageTokenKeyTable } from "../../kit/page-tokens/page-token-key.ts";
@@ -235,6 +237,22 @@ export const nullVersions = defineTable({
 });
 
 /**
+ * The keys that the data keys of blobs are sealed under, wrapped by the keyring: `service`, `managed` for the service's
+ * own managed key, and `managed/` with its id for each other managed key that was used.
+ * Sorted so that each is found by its id.
+ * Written before the first blob whose data key it seals.
+ *
+ *     wrapping_keys/"service"
+ *     0012 7365727669636500
+ */
+export const wrappingKeys = defineTable({
+  number: 18,
+  name: "wrapping_keys",
+  key: [text("id")],
+  value: WrappingKeyRecordSchema,
+});
+
+/**
  * Deliveries to the event bus: tables 20 to 25.
  *
  *     job_bodies/"j"
@@ -332,6 +350,7 @@ export const layout = [
   finishedUploadTimes,
   sequenceCeilings,
   nullVersions,
+  wrappingKeys,
   ...Object.values(jobs),
   pageTokenKeys,
   scrubProgress,

@@ -71,22 +71,22 @@ export const findNullSequence = async (
   return older && Number(older.sequence);
 };
 
-/** The blob ranges that hold a range of a version's content, with the bytes of the blobs in the database. */
+/** The blob ranges that hold a range of a version's content, with the sealed keys and the blobs in the database. */
 export const rangesOf = (reader: Reader, version: VersionRecord, range: ByteRange): Promise<BlobRange[]> =>
   Promise.all(
-    sliceExtents(version.extents, range).map(async (extent) => ({
-      blobId: extent.blobId,
-      offsetBytes: Number(extent.offsetBytes),
-      lengthBytes: Number(extent.lengthBytes),
-      inlineBody: extent.isInline ? await inlineBodyOf(reader, extent.blobId) : undefined,
-    })),
+    sliceExtents(version.extents, range).map(async ({ blobId, offsetBytes, lengthBytes, isInline }) => {
+      const blob = await reader.get(blobs, [blobId]);
+      if (blob === undefined || (isInline && blob.inlineBody === undefined))
+        throw new Error(`a manifest refers to blob ${blobId}, which has no record`);
+      return {
+        blobId,
+        offsetBytes: Number(offsetBytes),
+        lengthBytes: Number(lengthBytes),
+        dataKey: blob.dataKey,
+        inlineBody: isInline ? blob.inlineBody : undefined,
+      };
+    }),
   );
-
-const inlineBodyOf = async (reader: Reader, blobId: string): Promise<Uint8Array> => {
-  const body = (await reader.get(blobs, [blobId]))?.inlineBody;
-  if (body === undefined) throw new Error(`a manifest refers to inline blob ${blobId}, which has no record`);
-  return body;
-};
 
 /** Reads the listing rows of a bucket whose keys begin with the prefix. */
 export const readCurrentRows = async (

@@ -114,7 +114,7 @@ export const findFinishedUpload = (
 export const putFinishedUpload = (
   transaction: Transaction,
   reference: UploadReference,
-  finished: Pick<FinishedUploadRecord, "finishedMs" | "eTag" | "versionId" | "checksum">,
+  finished: Pick<FinishedUploadRecord, "finishedMs" | "eTag" | "versionId" | "checksum" | "encryption">,
 ): void => {
   const { bucketId, key, uploadId } = reference;
   transaction.put(finishedUploads, [bucketId, key, uploadId], finished);

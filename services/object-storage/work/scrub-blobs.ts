@@ -22,7 +22,10 @@ export interface BlobsReport {
   readonly bytes: number;
 }
 
-/** Reads all bytes of the blob files whose ids begin with these two digits, and checks them. */
+/**
+ * Reads all bytes of the blob files whose ids begin with these two digits, and checks them by their checksums, which
+ * needs no key: those of callers are not known, and managed ones may be disabled.
+ */
 export const scrubBlobs = async (
   options: ScrubBlobsOptions,
   shard: string,
@@ -31,12 +34,12 @@ export const scrubBlobs = async (
 ): Promise<BlobsReport> => {
   const damages: Damage[] = [];
   let [checked, bytes] = [0, 0];
-  for (const { blobId, sizeBytes } of await filesOf(options.store, shard)) {
+  for (const { blobId, sizeBytes, isEncrypted } of await filesOf(options.store, shard)) {
     if (signal.aborted) break;
     // What is deleted while it is read is kept until the end.
     const unpin = options.pins.pin([blobId]);
     try {
-      for await (const piece of await options.blobs.open(blobId, { offsetBytes: 0, lengthBytes: sizeBytes })) {
+      for await (const piece of await options.blobs.verify(blobId, sizeBytes, isEncrypted)) {
         bytes += piece.length;
         await pace.spend(piece.length);
         if (signal.aborted) break;
@@ -54,10 +57,10 @@ export const scrubBlobs = async (
 
 const filesOf = (store: Store, shard: string) =>
   store.read(async (reader) => {
-    const files: { readonly blobId: string; readonly sizeBytes: number }[] = [];
+    const files: { readonly blobId: string; readonly sizeBytes: number; readonly isEncrypted: boolean }[] = [];
     for await (const { key, value } of walkTable(reader, blobTable, { prefix: [shard], textPrefix: true }))
       if (value !== undefined && value.inlineBody === undefined)
-        files.push({ blobId: key[0], sizeBytes: Number(value.sizeBytes) });
+        files.push({ blobId: key[0], sizeBytes: Number(value.sizeBytes), isEncrypted: value.dataKey.length > 0 });
     return files;
   });
 

@@ -5,6 +5,7 @@
 import { writeSync } from "node:fs";
 
 import { openFileBlobStore } from "../../../services/object-storage/blobs/file-blob-store.ts";
+import { blobKey } from "../../support/blob-key.ts";
 
 const [directory, ...blobIds] = process.argv.slice(2) as [string, ...string[]];
 const blobs = await openFileBlobStore({ directory });
@@ -14,7 +15,7 @@ async function* content(): AsyncGenerator<Uint8Array> {
 }
 
 for (const blobId of blobIds) {
-  await blobs.write(blobId, content());
+  await blobs.write(blobId, blobKey(), content());
   writeSync(1, `${blobId}\n`);
 }
 await blobs.close();

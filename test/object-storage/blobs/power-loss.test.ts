@@ -8,6 +8,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { BlobMissingError } from "../../../services/object-storage/blobs/blob-store.ts";
 import type { DiskSync } from "../../../services/object-storage/blobs/file-blob-store.ts";
 import { openFileBlobStore } from "../../../services/object-storage/blobs/file-blob-store.ts";
+import { blobKey } from "../../support/blob-key.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
 
 /**
@@ -56,7 +57,7 @@ const storeAfterPowerLoss = async (sync: (disk: ForgetfulDisk) => DiskSync) => {
   const directory = await temporaryDirectory();
   const disk = new ForgetfulDisk();
   const before = await openFileBlobStore({ directory, sync: sync(disk) });
-  for (const blobId of blobIds) await before.write(blobId, pieces());
+  for (const blobId of blobIds) await before.write(blobId, blobKey(), pieces());
   await before.close();
   const left = join(await temporaryDirectory(), "left");
   await disk.restore(directory, left);
@@ -71,7 +72,7 @@ describe("after the power was lost", () => {
     const after = await storeAfterPowerLoss((disk) => disk);
     for (const blobId of blobIds) {
       const read: Uint8Array[] = [];
-      for await (const piece of await after.open(blobId, { offsetBytes: 0, lengthBytes: content.length }))
+      for await (const piece of await after.open(blobId, { offsetBytes: 0, lengthBytes: content.length }, blobKey()))
         read.push(piece);
       expect(Buffer.concat(read).equals(content)).toBe(true);
     }
@@ -82,13 +83,17 @@ describe("after the power was lost", () => {
       file: (handle) => disk.file(handle),
       directory: async () => undefined,
     }));
-    await expect(namesLost.open("aa01", { offsetBytes: 0, lengthBytes: 1 })).rejects.toThrow(BlobMissingError);
+    await expect(namesLost.open("aa01", { offsetBytes: 0, lengthBytes: 1 }, blobKey())).rejects.toThrow(
+      BlobMissingError,
+    );
 
     const bytesLost = await storeAfterPowerLoss((disk) => ({
       file: async () => undefined,
       directory: (handle) => disk.directory(handle),
     }));
-    const reading = (await bytesLost.open("aa01", { offsetBytes: 0, lengthBytes: 1 }))[Symbol.asyncIterator]();
+    const reading = (await bytesLost.open("aa01", { offsetBytes: 0, lengthBytes: 1 }, blobKey()))[
+      Symbol.asyncIterator
+    ]();
     await expect(reading.next()).rejects.toThrow("the file ends before it");
   });
 });

@@ -25,18 +25,18 @@ describe.skipIf(!canTrace())(
       expect(steps.slice(0, first)).toEqual(["fsync", "fsync parent", "fsync"]);
       expect(steps.slice(first)).toEqual([
         "fdatasync temporary/aa01",
-        "fsync v1",
+        "fsync v2",
         "rename temporary/aa01",
-        "fsync v1/aa",
+        "fsync v2/aa",
         "write aa01",
         "fdatasync temporary/aa02",
         "rename temporary/aa02",
-        "fsync v1/aa",
+        "fsync v2/aa",
         "write aa02",
         "fdatasync temporary/bb01",
-        "fsync v1",
+        "fsync v2",
         "rename temporary/bb01",
-        "fsync v1/bb",
+        "fsync v2/bb",
         "write bb01",
       ]);
     });

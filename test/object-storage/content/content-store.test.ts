@@ -7,6 +7,7 @@ import type { BlobStore } from "../../../services/object-storage/blobs/blob-stor
 import { openFileBlobStore } from "../../../services/object-storage/blobs/file-blob-store.ts";
 import { BlobPins } from "../../../services/object-storage/blobs/pins.ts";
 import { ContentStore } from "../../../services/object-storage/content/content-store.ts";
+import { blobKey } from "../../support/blob-key.ts";
 import { fixedIds } from "../../support/fixed-ids.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
 
@@ -30,13 +31,14 @@ const anything = {
   sizeBytes: undefined,
   sizeBytesMax: 1_000_000,
 } as const;
+const contentKey = { key: blobKey(), context: [] };
 const { signal } = new AbortController();
 const idsOf = async (blobs: BlobStore): Promise<string[]> => (await blobs.list("00")).map((blob) => blob.blobId);
 
 describe("content that is received", () => {
   test("is in a file, and pinned against the sweep, while it is committed", async () => {
     const { blobs, pins, store } = await opened();
-    const seen = await store.receive(incoming(300_000), anything, signal, async ({ blob, sizeBytes }) => ({
+    const seen = await store.receive(incoming(300_000), anything, contentKey, signal, async ({ blob, sizeBytes }) => ({
       id: blob?.blobId,
       sizeBytes,
       files: await idsOf(blobs),
@@ -53,7 +55,7 @@ describe("content that is received", () => {
     ["a write of which it is unknown whether it is stored", new StoreWriteError(new Error("EIO")), [blobId]],
   ] as const)("and whose commit fails with %s is removed unless a manifest may name it", async (_what, error, left) => {
     const { blobs, pins, store } = await opened();
-    const received = store.receive(incoming(300_000), anything, signal, () => Promise.reject(error));
+    const received = store.receive(incoming(300_000), anything, contentKey, signal, () => Promise.reject(error));
     await expect(received).rejects.toBe(error);
     expect(await idsOf(blobs)).toEqual(left);
     expect(pins.isPinned(blobId)).toBe(false);
@@ -61,7 +63,7 @@ describe("content that is received", () => {
 
   test("and is small never has a file", async () => {
     const { blobs, store } = await opened();
-    const files = await store.receive(incoming(1_000), anything, signal, () => idsOf(blobs));
+    const files = await store.receive(incoming(1_000), anything, contentKey, signal, () => idsOf(blobs));
     expect(files).toEqual([]);
   });
 });

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 
 import { sweepBlobs } from "../../../services/object-storage/work/blob-sweep.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
-import { alice, as, bob, get, notImplemented, put, refusalOf, startWithBucket } from "../harness.ts";
+import { alice, as, bob, get, notImplemented, put, refusalOf, startWithBucket, withoutAlgorithm } from "../harness.ts";
 import { countFiles } from "../multipart.ts";
 
 const source = { bucket: "photos", key: "cat one.jpg" };
@@ -83,10 +83,6 @@ describe("copyObject", () => {
     [{ copySource: "unknown/k", key: "k".repeat(1025) }, "NO_SUCH_BUCKET"],
     [{ expectedSourceBucketOwner: bob, key: "k".repeat(1025) }, "ACCESS_DENIED"],
     [{ key: "k".repeat(1025), acl: "public-read" }, "KEY_TOO_LONG"],
-    [
-      { copySourceSseCustomerKey: "x", acl: "public-read" },
-      notImplemented("x-svc-copy-source-server-side-encryption-customer-key"),
-    ],
     [{ acl: "public-read", copySource: "photos/k?versionId=x" }, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
     [{ copySource: "photos/k?versionId=x", storageClass: "NONSENSE" }, "INVALID_VERSION_ID"],
     [{ storageClass: "NONSENSE", checksumAlgorithm: "NONSENSE" }, "INVALID_STORAGE_CLASS"],
@@ -94,6 +90,8 @@ describe("copyObject", () => {
       { checksumAlgorithm: "NONSENSE", copySource: "photos/unknown" },
       "INVALID_REQUEST: Checksum algorithm provided is unsupported. Please try again with any of the valid types: [CRC32, CRC32C, CRC64NVME, SHA1, SHA256]",
     ],
+    [{ copySourceSseCustomerKey: "x", sseCustomerAlgorithm: "DES", copySource: "photos/unknown" }, withoutAlgorithm],
+    [{ sseCustomerAlgorithm: "DES", copySource: "photos/unknown" }, "INVALID_ENCRYPTION_ALGORITHM"],
     [{ copySource: "photos/unknown" }, "NO_SUCH_KEY"],
     [{ copySourceIfMatch: "other" }, "PRECONDITION_FAILED"],
     [{ copySourceIfNoneMatch: "*" }, "PRECONDITION_FAILED"],

@@ -4,7 +4,6 @@ import { join } from "node:path";
 
 import { describe, expect, test } from "vitest";
 
-import { ServerSideEncryption } from "../../../gen/quartet/objectstorage/v1/encryption_pb.ts";
 import type { Harness, PutInit } from "../harness.ts";
 import { alice, as, bob, get, metadataOf, notImplemented, put, refusalOf, startWithBucket } from "../harness.ts";
 
@@ -126,9 +125,6 @@ describe("putObject", () => {
     [{ key: "k".repeat(1025), acl: "public-read" }, "", {}, "KEY_TOO_LONG"],
     [{ key: "é".repeat(513) }, "", {}, "KEY_TOO_LONG"],
     [{ writeOffsetBytes: 0n, acl: "public-read" }, "", {}, notImplemented("x-svc-write-offset-bytes")],
-    [{ serverSideEncryption: ServerSideEncryption.AES256 }, "", {}, notImplemented("x-svc-server-side-encryption")],
-    [{ serverSideEncryption: ServerSideEncryption.KMS }, "", {}, notImplemented("x-svc-server-side-encryption")],
-    [{ sseCustomerKey: "secret" }, "", {}, notImplemented("x-svc-server-side-encryption-customer-key")],
     [{ acl: "public-read", storageClass: "NONSENSE" }, "", {}, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
     [{ grantFullControl: `id=${somebody}` }, "", {}, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
     [{ grantRead: `id=${somebody}` }, "", {}, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],

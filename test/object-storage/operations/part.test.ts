@@ -2,7 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 
 import { describe, expect, test } from "vitest";
 
-import { alice, as, bob, get, notImplemented, put, refusalOf, startWithBucket } from "../harness.ts";
+import { alice, as, bob, get, put, refusalOf, startWithBucket, withoutAlgorithm } from "../harness.ts";
 import { bytes, complete, countFiles, film, sendPart, smallParts, startUpload } from "../multipart.ts";
 
 describe("uploadPart", () => {
@@ -23,9 +23,9 @@ describe("uploadPart", () => {
       ],
       [{ bucket: "unknown", sseCustomerKey: "x" }, bytes[2], "NO_SUCH_BUCKET"],
       [{ expectedBucketOwner: bob, sseCustomerKey: "x" }, bytes[2], "ACCESS_DENIED"],
-      [{ sseCustomerKey: "x", contentMd5: "x" }, bytes[2], notImplemented("x-svc-server-side-encryption-customer-key")],
       [{ contentMd5: "x", contentLength: 1_000_001n }, bytes[2], "INVALID_DIGEST"],
-      [{ contentLength: 1_000_001n, uploadId: "unknown" }, bytes[2], "ENTITY_TOO_LARGE"],
+      [{ contentLength: 1_000_001n, sseCustomerKey: "x" }, bytes[2], "ENTITY_TOO_LARGE"],
+      [{ sseCustomerKey: "x", uploadId: "unknown" }, bytes[2], withoutAlgorithm],
       [{ uploadId: "unknown" }, bytes[2], "NO_SUCH_UPLOAD"],
       [{ key: "other" }, bytes[2], "NO_SUCH_UPLOAD"],
       [
@@ -90,11 +90,9 @@ describe("uploadPartCopy", () => {
     ],
     [{ copySource: "unknown/k", sseCustomerKey: "x" }, "NO_SUCH_BUCKET"],
     [{ expectedSourceBucketOwner: bob, sseCustomerKey: "x" }, "ACCESS_DENIED"],
-    [
-      { sseCustomerKey: "x", copySource: "photos/k?versionId=x" },
-      notImplemented("x-svc-server-side-encryption-customer-key"),
-    ],
-    [{ copySource: "photos/k?versionId=x", uploadId: "unknown" }, "INVALID_VERSION_ID"],
+    [{ copySource: "photos/k?versionId=x", sseCustomerKey: "x" }, "INVALID_VERSION_ID"],
+    [{ sseCustomerKey: "x", uploadId: "unknown" }, withoutAlgorithm],
+    [{ copySourceSseCustomerKey: "x", uploadId: "unknown" }, withoutAlgorithm],
     [{ uploadId: "unknown", copySource: "photos/unknown" }, "NO_SUCH_UPLOAD"],
     [{ copySource: "photos/unknown", copySourceIfMatch: "other" }, "NO_SUCH_KEY"],
     [{ copySourceIfMatch: "other", copySourceRange: "bytes=0-" }, "PRECONDITION_FAILED"],

@@ -10,7 +10,7 @@ describe("the keys of the object storage database", () => {
   test("have no number and no name twice", () => {
     expect(() => assertDistinct(layout.layout)).not.toThrow();
     expect(layout.layout.map((table) => table.number)).toEqual([
-      1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 20, 21, 22, 23, 24, 25, 30, 40, 41, 60, 61, 62,
+      1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 18, 20, 21, 22, 23, 24, 25, 30, 40, 41, 60, 61, 62,
     ]);
   });
 
@@ -28,6 +28,7 @@ describe("the keys of the object storage database", () => {
     expect(hex(layout.finishedUploadTimes, [1, "b", "k", "u"])).toBe("000b000000000000000162006b007500");
     expect(hex(layout.sequenceCeilings, ["sequences"])).toBe("000c73657175656e63657300");
     expect(hex(layout.nullVersions, ["b", "k"])).toBe("000d62006b00");
+    expect(hex(layout.wrappingKeys, ["service"])).toBe("00127365727669636500");
     expect(hex(layout.jobs.bodies, ["j"])).toBe("00146a00");
     expect(hex(layout.pageTokenKeys, ["page-tokens"])).toBe("001e706167652d746f6b656e7300");
     expect(hex(layout.scrubProgress, ["scrub"])).toBe("0028736372756200");

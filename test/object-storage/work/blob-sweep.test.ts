@@ -112,10 +112,13 @@ describe("the sweep of blobs", () => {
     const { store, blobs } = opened.sweep;
     const blobId = `ab${"0".repeat(30)}`;
     const removed: string[] = [];
+    const dataKey = new Uint8Array(60);
     const late = {
       blobId,
       modifiedMs: async () => {
-        await store.transact((transaction) => adoptBlob(transaction, { blobId, sizeBytes: 9, inlineBody: undefined }));
+        await store.transact((transaction) =>
+          adoptBlob(transaction, { blobId, sizeBytes: 9, dataKey, inlineBody: undefined }),
+        );
         return 0;
       },
     };

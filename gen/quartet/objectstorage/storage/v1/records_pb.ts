@@ -21,7 +21,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/objectstorage/storage/v1/records.proto.
  */
 export const file_quartet_objectstorage_storage_v1_records: GenFile = /*@__PURE__*/
-  fileDesc("Ci5xdWFydGV0L29iamVjdHN0b3JhZ2Uvc3RvcmFnZS92MS9yZWNvcmRzLnByb3RvEiBxdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MSLjAwoMQnVja2V0UmVjb3JkEhEKCWJ1Y2tldF9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEg4KBnJlZ2lvbhgDIAEoCRISCgpjcmVhdGVkX21zGAQgASgDEhgKEG9iamVjdF9vd25lcnNoaXAYBSABKAkSFwoPYWNjZXNzX3JldmlzaW9uGAcgASgJEhcKD3BvbGljeV9yZXZpc2lvbhgIIAEoCRI4CgNhY2wYCSABKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5BY2xSZWNvcmQSVgoTcHVibGljX2FjY2Vzc19ibG9jaxgKIAEoCzI5LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlB1YmxpY0FjY2Vzc0Jsb2NrUmVjb3JkEhYKDnJlcXVlc3Rlcl9wYXlzGAsgASgIEhIKCnZlcnNpb25pbmcYDCABKAkSRwoLb2JqZWN0X2xvY2sYPCABKAsyMi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5PYmplY3RMb2NrUmVjb3JkEhIKCm1mYV9kZWxldGUYPSABKAkSFQoNaGFzX2xpZmVjeWNsZRg+IAEoCEoECAYQB1IEdGFncyIfCgxNZmFVc2VSZWNvcmQSDwoHY291bnRlchgBIAEoAyJVChBPYmplY3RMb2NrUmVjb3JkEhQKDGRlZmF1bHRfbW9kZRgBIAEoCRIUCgxkZWZhdWx0X2RheXMYAiABKAUSFQoNZGVmYXVsdF95ZWFycxgDIAEoBSI4Cg9SZXRlbnRpb25SZWNvcmQSDAoEbW9kZRgBIAEoCRIXCg9yZXRhaW5fdW50aWxfbXMYAiABKAMiJQoPTG9ja0Nsb2NrUmVjb3JkEhIKCmluc3RhbnRfbXMYASABKAMiSgoJQWNsUmVjb3JkEj0KBmdyYW50cxgBIAMoCzItLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkdyYW50UmVjb3JkIksKC0dyYW50UmVjb3JkEhkKEWNhbm9uaWNhbF91c2VyX2lkGAEgASgJEg0KBWdyb3VwGAIgASgJEhIKCnBlcm1pc3Npb24YAyABKAkijgEKF1B1YmxpY0FjY2Vzc0Jsb2NrUmVjb3JkEhkKEWJsb2NrX3B1YmxpY19hY2xzGAEgASgIEhoKEmlnbm9yZV9wdWJsaWNfYWNscxgCIAEoCBIbChNibG9ja19wdWJsaWNfcG9saWN5GAMgASgIEh8KF3Jlc3RyaWN0X3B1YmxpY19idWNrZXRzGAQgASgIIigKE0FjY291bnRCdWNrZXRSZWNvcmQSEQoJYnVja2V0X2lkGAEgASgJIicKCVRhZ1JlY29yZBILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAki3QEKFEN1cnJlbnRWZXJzaW9uUmVjb3JkEhAKCHNlcXVlbmNlGAEgASgDEhgKEGxhc3RfbW9kaWZpZWRfbXMYAiABKAMSDQoFZV90YWcYAyABKAkSEgoKc2l6ZV9ieXRlcxgEIAEoAxIVCg1zdG9yYWdlX2NsYXNzGAUgASgJEhgKEG93bmVyX2FjY291bnRfaWQYBiABKAkSGgoSY2hlY2tzdW1fYWxnb3JpdGhtGAcgASgJEhUKDWNoZWNrc3VtX3R5cGUYCCABKAkSEgoKdmVyc2lvbl9pZBgJIAEoCSIlChFOdWxsVmVyc2lvblJlY29yZBIQCghzZXF1ZW5jZRgBIAEoAyLZBgoNVmVyc2lvblJlY29yZBISCgp2ZXJzaW9uX2lkGAEgASgJEhgKEGxhc3RfbW9kaWZpZWRfbXMYAiABKAMSDQoFZV90YWcYAyABKAkSEgoKc2l6ZV9ieXRlcxgEIAEoAxIVCg1zdG9yYWdlX2NsYXNzGAUgASgJEhgKEG93bmVyX2FjY291bnRfaWQYBiABKAkSTwoPY29udGVudF9oZWFkZXJzGAcgASgLMjYucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuQ29udGVudEhlYWRlcnNSZWNvcmQSTwoIbWV0YWRhdGEYCCADKAsyPS5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5WZXJzaW9uUmVjb3JkLk1ldGFkYXRhRW50cnkSOQoEdGFncxgJIAMoCzIrLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlRhZ1JlY29yZBJCCghjaGVja3N1bRgKIAEoCzIwLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkNoZWNrc3VtUmVjb3JkEj8KB2V4dGVudHMYCyADKAsyLi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5FeHRlbnRSZWNvcmQSQwoFcGFydHMYDCADKAsyNC5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5QYXJ0Qm91bmRhcnlSZWNvcmQSGAoQaXNfZGVsZXRlX21hcmtlchgNIAEoCBI4CgNhY2wYDiABKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5BY2xSZWNvcmQSRAoJcmV0ZW50aW9uGDwgASgLMjEucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuUmV0ZW50aW9uUmVjb3JkEhIKCmxlZ2FsX2hvbGQYPSABKAkSQAoHcmVzdG9yZRg+IAEoCzIvLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlJlc3RvcmVSZWNvcmQaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjUKDVJlc3RvcmVSZWNvcmQSEAoIcmVhZHlfbXMYASABKAMSEgoKZXhwaXJlc19tcxgCIAEoAyJoChFSZXN0b3JlU3RlcFJlY29yZBIOCgZidWNrZXQYASABKAkSEQoJYnVja2V0X2lkGAIgASgJEgsKA2tleRgDIAEoCRIQCghzZXF1ZW5jZRgEIAEoAxIRCglpc19leHBpcnkYBSABKAgiyAEKFENvbnRlbnRIZWFkZXJzUmVjb3JkEhUKDWNhY2hlX2NvbnRyb2wYASABKAkSGwoTY29udGVudF9kaXNwb3NpdGlvbhgCIAEoCRIYChBjb250ZW50X2VuY29kaW5nGAMgASgJEhgKEGNvbnRlbnRfbGFuZ3VhZ2UYBCABKAkSFAoMY29udGVudF90eXBlGAUgASgJEg8KB2V4cGlyZXMYBiABKAkSIQoZd2Vic2l0ZV9yZWRpcmVjdF9sb2NhdGlvbhgHIAEoCSJACg5DaGVja3N1bVJlY29yZBIRCglhbGdvcml0aG0YASABKAkSDAoEdHlwZRgCIAEoCRINCgV2YWx1ZRgDIAEoDCJeCgxFeHRlbnRSZWNvcmQSDwoHYmxvYl9pZBgBIAEoCRIUCgxvZmZzZXRfYnl0ZXMYAiABKAMSFAoMbGVuZ3RoX2J5dGVzGAMgASgDEhEKCWlzX2lubGluZRgEIAEoCCJPChJQYXJ0Qm91bmRhcnlSZWNvcmQSEwoLcGFydF9udW1iZXIYASABKAUSEgoKc2l6ZV9ieXRlcxgCIAEoAxIQCghjaGVja3N1bRgDIAEoDCJeCgpCbG9iUmVjb3JkEhIKCnJlZmVyZW5jZXMYASABKAMSEgoKc2l6ZV9ieXRlcxgCIAEoAxIYCgtpbmxpbmVfYm9keRgDIAEoDEgAiAEBQg4KDF9pbmxpbmVfYm9keSIxChZVbnJlZmVyZW5jZWRCbG9iUmVjb3JkEhcKD3VucmVmZXJlbmNlZF9tcxgBIAEoAyK7AgoTQ29uZmlndXJhdGlvblJlY29yZBJLCgxub3RpZmljYXRpb24YASABKAsyMy5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuTm90aWZpY2F0aW9uQ29uZmlndXJhdGlvbkgAEjsKBGNvcnMYAiABKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuQ29yc0NvbmZpZ3VyYXRpb25IABI0Cgd0YWdnaW5nGAMgASgLMiEucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLlRhZ2dpbmdIABIQCgZwb2xpY3kYBCABKAlIABJGCglsaWZlY3ljbGUYPCABKAsyMS5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5MaWZlY3ljbGVSZWNvcmRIAEIKCghkb2N1bWVudCJ2Cg9MaWZlY3ljbGVSZWNvcmQSRwoNY29uZmlndXJhdGlvbhgBIAEoCzIwLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5MaWZlY3ljbGVDb25maWd1cmF0aW9uEhoKEnRyYW5zaXRpb25fbWluaW11bRgCIAEoCSI2ChdMaWZlY3ljbGVQcm9ncmVzc1JlY29yZBIOCgZidWNrZXQYASABKAkSCwoDa2V5GAIgASgJIpUFCgxVcGxvYWRSZWNvcmQSFAoMaW5pdGlhdGVkX21zGAEgASgDEhgKEG93bmVyX2FjY291bnRfaWQYAiABKAkSFQoNaW5pdGlhdG9yX2FybhgDIAEoCRIVCg1zdG9yYWdlX2NsYXNzGAQgASgJEk8KD2NvbnRlbnRfaGVhZGVycxgFIAEoCzI2LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkNvbnRlbnRIZWFkZXJzUmVjb3JkEk4KCG1ldGFkYXRhGAYgAygLMjwucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuVXBsb2FkUmVjb3JkLk1ldGFkYXRhRW50cnkSOQoEdGFncxgHIAMoCzIrLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlRhZ1JlY29yZBIaChJjaGVja3N1bV9hbGdvcml0aG0YCCABKAkSFQoNY2hlY2tzdW1fdHlwZRgJIAEoCRIdChVpc19jaGVja3N1bV9yZXF1ZXN0ZWQYCiABKAgSHgoRc2VxdWVuY2VfYXRfc3RhcnQYCyABKANIAIgBARI4CgNhY2wYDCABKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5BY2xSZWNvcmQSRAoJcmV0ZW50aW9uGDwgASgLMjEucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuUmV0ZW50aW9uUmVjb3JkEhIKCmxlZ2FsX2hvbGQYPSABKAkaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQhQKEl9zZXF1ZW5jZV9hdF9zdGFydCLMAQoKUGFydFJlY29yZBIYChBsYXN0X21vZGlmaWVkX21zGAEgASgDEgsKA21kNRgCIAEoDBISCgpzaXplX2J5dGVzGAMgASgDEkIKCGNoZWNrc3VtGAQgASgLMjAucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuQ2hlY2tzdW1SZWNvcmQSPwoHZXh0ZW50cxgFIAMoCzIuLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkV4dGVudFJlY29yZCKSAQoURmluaXNoZWRVcGxvYWRSZWNvcmQSEwoLZmluaXNoZWRfbXMYASABKAMSDQoFZV90YWcYAiABKAkSEgoKdmVyc2lvbl9pZBgDIAEoCRJCCghjaGVja3N1bRgEIAEoCzIwLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkNoZWNrc3VtUmVjb3JkIhoKGEZpbmlzaGVkVXBsb2FkVGltZVJlY29yZCIoChVTZXF1ZW5jZUNlaWxpbmdSZWNvcmQSDwoHY2VpbGluZxgBIAEoAyKBBAoRT2JqZWN0RXZlbnRSZWNvcmQSEwoLZGV0YWlsX3R5cGUYASABKAkSEwoLb2NjdXJyZWRfbXMYAiABKAMSDgoGYnVja2V0GAMgASgJEgsKA2tleRgEIAEoCRIXCgpzaXplX2J5dGVzGAUgASgDSACIAQESDQoFZV90YWcYBiABKAkSEgoKdmVyc2lvbl9pZBgHIAEoCRIQCghzZXF1ZW5jZRgIIAEoAxIOCgZyZWFzb24YCSABKAkSFQoNZGVsZXRpb25fdHlwZRgKIAEoCRISCgpyZXF1ZXN0X2lkGAsgASgJEhkKEWJ1Y2tldF9hY2NvdW50X2lkGAwgASgJEhwKFHJlcXVlc3Rlcl9hY2NvdW50X2lkGA0gASgJEhUKDXJlcXVlc3Rlcl9hcm4YDiABKAkSGQoRaXNfcmVxdWVzdGVyX3Jvb3QYDyABKAgSGQoRc291cmNlX2lwX2FkZHJlc3MYECABKAkSDgoGcmVnaW9uGBEgASgJEhoKEmlzX21hZGVfYnlfc2VydmljZRg8IAEoCBIhChlkZXN0aW5hdGlvbl9zdG9yYWdlX2NsYXNzGD0gASgJEhwKFHNvdXJjZV9zdG9yYWdlX2NsYXNzGD4gASgJEhoKEnJlc3RvcmVfZXhwaXJlc19tcxg/IAEoA0INCgtfc2l6ZV9ieXRlcyJAChNTY3J1YlByb2dyZXNzUmVjb3JkEhYKDnJvdW5kX2JlZ2FuX21zGAEgASgDEhEKCW5leHRfc3RlcBgCIAEoBSJFChBRdWFyYW50aW5lUmVjb3JkEg4KBnJlYXNvbhgBIAEoCRIQCghmb3VuZF9tcxgCIAEoAxIPCgdzZWVuX21zGAMgASgDYgZwcm90bzM", [file_quartet_objectstorage_v1_cors, file_quartet_objectstorage_v1_lifecycle, file_quartet_objectstorage_v1_notification, file_quartet_objectstorage_v1_tagging]);
+  fileDesc("Ci5xdWFydGV0L29iamVjdHN0b3JhZ2Uvc3RvcmFnZS92MS9yZWNvcmRzLnByb3RvEiBxdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MSK6BAoMQnVja2V0UmVjb3JkEhEKCWJ1Y2tldF9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEg4KBnJlZ2lvbhgDIAEoCRISCgpjcmVhdGVkX21zGAQgASgDEhgKEG9iamVjdF9vd25lcnNoaXAYBSABKAkSFwoPYWNjZXNzX3JldmlzaW9uGAcgASgJEhcKD3BvbGljeV9yZXZpc2lvbhgIIAEoCRI4CgNhY2wYCSABKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5BY2xSZWNvcmQSVgoTcHVibGljX2FjY2Vzc19ibG9jaxgKIAEoCzI5LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlB1YmxpY0FjY2Vzc0Jsb2NrUmVjb3JkEhYKDnJlcXVlc3Rlcl9wYXlzGAsgASgIEhIKCnZlcnNpb25pbmcYDCABKAkSRwoLb2JqZWN0X2xvY2sYPCABKAsyMi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5PYmplY3RMb2NrUmVjb3JkEhIKCm1mYV9kZWxldGUYPSABKAkSFQoNaGFzX2xpZmVjeWNsZRg+IAEoCBJVChJkZWZhdWx0X2VuY3J5cHRpb24YKCABKAsyOS5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5EZWZhdWx0RW5jcnlwdGlvblJlY29yZEoECAYQB1IEdGFncyIfCgxNZmFVc2VSZWNvcmQSDwoHY291bnRlchgBIAEoAyJVChBPYmplY3RMb2NrUmVjb3JkEhQKDGRlZmF1bHRfbW9kZRgBIAEoCRIUCgxkZWZhdWx0X2RheXMYAiABKAUSFQoNZGVmYXVsdF95ZWFycxgDIAEoBSI4Cg9SZXRlbnRpb25SZWNvcmQSDAoEbW9kZRgBIAEoCRIXCg9yZXRhaW5fdW50aWxfbXMYAiABKAMiJQoPTG9ja0Nsb2NrUmVjb3JkEhIKCmluc3RhbnRfbXMYASABKAMiSgoJQWNsUmVjb3JkEj0KBmdyYW50cxgBIAMoCzItLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkdyYW50UmVjb3JkIksKC0dyYW50UmVjb3JkEhkKEWNhbm9uaWNhbF91c2VyX2lkGAEgASgJEg0KBWdyb3VwGAIgASgJEhIKCnBlcm1pc3Npb24YAyABKAkijgEKF1B1YmxpY0FjY2Vzc0Jsb2NrUmVjb3JkEhkKEWJsb2NrX3B1YmxpY19hY2xzGAEgASgIEhoKEmlnbm9yZV9wdWJsaWNfYWNscxgCIAEoCBIbChNibG9ja19wdWJsaWNfcG9saWN5GAMgASgIEh8KF3Jlc3RyaWN0X3B1YmxpY19idWNrZXRzGAQgASgIIigKE0FjY291bnRCdWNrZXRSZWNvcmQSEQoJYnVja2V0X2lkGAEgASgJIicKCVRhZ1JlY29yZBILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAki3QEKFEN1cnJlbnRWZXJzaW9uUmVjb3JkEhAKCHNlcXVlbmNlGAEgASgDEhgKEGxhc3RfbW9kaWZpZWRfbXMYAiABKAMSDQoFZV90YWcYAyABKAkSEgoKc2l6ZV9ieXRlcxgEIAEoAxIVCg1zdG9yYWdlX2NsYXNzGAUgASgJEhgKEG93bmVyX2FjY291bnRfaWQYBiABKAkSGgoSY2hlY2tzdW1fYWxnb3JpdGhtGAcgASgJEhUKDWNoZWNrc3VtX3R5cGUYCCABKAkSEgoKdmVyc2lvbl9pZBgJIAEoCSIlChFOdWxsVmVyc2lvblJlY29yZBIQCghzZXF1ZW5jZRgBIAEoAyKhBwoNVmVyc2lvblJlY29yZBISCgp2ZXJzaW9uX2lkGAEgASgJEhgKEGxhc3RfbW9kaWZpZWRfbXMYAiABKAMSDQoFZV90YWcYAyABKAkSEgoKc2l6ZV9ieXRlcxgEIAEoAxIVCg1zdG9yYWdlX2NsYXNzGAUgASgJEhgKEG93bmVyX2FjY291bnRfaWQYBiABKAkSTwoPY29udGVudF9oZWFkZXJzGAcgASgLMjYucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuQ29udGVudEhlYWRlcnNSZWNvcmQSTwoIbWV0YWRhdGEYCCADKAsyPS5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5WZXJzaW9uUmVjb3JkLk1ldGFkYXRhRW50cnkSOQoEdGFncxgJIAMoCzIrLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlRhZ1JlY29yZBJCCghjaGVja3N1bRgKIAEoCzIwLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkNoZWNrc3VtUmVjb3JkEj8KB2V4dGVudHMYCyADKAsyLi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5FeHRlbnRSZWNvcmQSQwoFcGFydHMYDCADKAsyNC5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5QYXJ0Qm91bmRhcnlSZWNvcmQSGAoQaXNfZGVsZXRlX21hcmtlchgNIAEoCBI4CgNhY2wYDiABKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5BY2xSZWNvcmQSRgoKZW5jcnlwdGlvbhgoIAEoCzIyLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkVuY3J5cHRpb25SZWNvcmQSRAoJcmV0ZW50aW9uGDwgASgLMjEucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuUmV0ZW50aW9uUmVjb3JkEhIKCmxlZ2FsX2hvbGQYPSABKAkSQAoHcmVzdG9yZRg+IAEoCzIvLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlJlc3RvcmVSZWNvcmQaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjUKDVJlc3RvcmVSZWNvcmQSEAoIcmVhZHlfbXMYASABKAMSEgoKZXhwaXJlc19tcxgCIAEoAyJoChFSZXN0b3JlU3RlcFJlY29yZBIOCgZidWNrZXQYASABKAkSEQoJYnVja2V0X2lkGAIgASgJEgsKA2tleRgDIAEoCRIQCghzZXF1ZW5jZRgEIAEoAxIRCglpc19leHBpcnkYBSABKAgiyAEKFENvbnRlbnRIZWFkZXJzUmVjb3JkEhUKDWNhY2hlX2NvbnRyb2wYASABKAkSGwoTY29udGVudF9kaXNwb3NpdGlvbhgCIAEoCRIYChBjb250ZW50X2VuY29kaW5nGAMgASgJEhgKEGNvbnRlbnRfbGFuZ3VhZ2UYBCABKAkSFAoMY29udGVudF90eXBlGAUgASgJEg8KB2V4cGlyZXMYBiABKAkSIQoZd2Vic2l0ZV9yZWRpcmVjdF9sb2NhdGlvbhgHIAEoCSJACg5DaGVja3N1bVJlY29yZBIRCglhbGdvcml0aG0YASABKAkSDAoEdHlwZRgCIAEoCRINCgV2YWx1ZRgDIAEoDCJeCgxFeHRlbnRSZWNvcmQSDwoHYmxvYl9pZBgBIAEoCRIUCgxvZmZzZXRfYnl0ZXMYAiABKAMSFAoMbGVuZ3RoX2J5dGVzGAMgASgDEhEKCWlzX2lubGluZRgEIAEoCCJPChJQYXJ0Qm91bmRhcnlSZWNvcmQSEwoLcGFydF9udW1iZXIYASABKAUSEgoKc2l6ZV9ieXRlcxgCIAEoAxIQCghjaGVja3N1bRgDIAEoDCKhAQoQRW5jcnlwdGlvblJlY29yZBJCCgNrbXMYASABKAsyNS5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5LbXNFbmNyeXB0aW9uUmVjb3JkEkkKDGN1c3RvbWVyX2tleRgCIAEoCzIzLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkN1c3RvbWVyS2V5UmVjb3JkIuEBChNLbXNFbmNyeXB0aW9uUmVjb3JkEg8KB2tleV9hcm4YASABKAkSUwoHY29udGV4dBgCIAMoCzJCLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkttc0VuY3J5cHRpb25SZWNvcmQuQ29udGV4dEVudHJ5Eh0KFWlzX2J1Y2tldF9rZXlfZW5hYmxlZBgDIAEoCBIVCg1pc19kdWFsX2xheWVyGAQgASgIGi4KDENvbnRleHRFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjEKEUN1c3RvbWVyS2V5UmVjb3JkEgwKBHNhbHQYASABKAwSDgoGZGlnZXN0GAIgASgMIqcBChdEZWZhdWx0RW5jcnlwdGlvblJlY29yZBIOCgZpc19rbXMYASABKAgSEAoIa2V5X25hbWUYAiABKAkSIgoVaXNfYnVja2V0X2tleV9lbmFibGVkGAMgASgISACIAQESFQoNaXNfZHVhbF9sYXllchgEIAEoCBIVCg1ibG9ja2VkX3R5cGVzGAUgAygJQhgKFl9pc19idWNrZXRfa2V5X2VuYWJsZWQiKAoRV3JhcHBpbmdLZXlSZWNvcmQSEwoLd3JhcHBlZF9rZXkYASABKAwicAoKQmxvYlJlY29yZBISCgpyZWZlcmVuY2VzGAEgASgDEhIKCnNpemVfYnl0ZXMYAiABKAMSGAoLaW5saW5lX2JvZHkYAyABKAxIAIgBARIQCghkYXRhX2tleRgoIAEoDEIOCgxfaW5saW5lX2JvZHkiMQoWVW5yZWZlcmVuY2VkQmxvYlJlY29yZBIXCg91bnJlZmVyZW5jZWRfbXMYASABKAMiuwIKE0NvbmZpZ3VyYXRpb25SZWNvcmQSSwoMbm90aWZpY2F0aW9uGAEgASgLMjMucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLk5vdGlmaWNhdGlvbkNvbmZpZ3VyYXRpb25IABI7CgRjb3JzGAIgASgLMisucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLkNvcnNDb25maWd1cmF0aW9uSAASNAoHdGFnZ2luZxgDIAEoCzIhLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5UYWdnaW5nSAASEAoGcG9saWN5GAQgASgJSAASRgoJbGlmZWN5Y2xlGDwgASgLMjEucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuTGlmZWN5Y2xlUmVjb3JkSABCCgoIZG9jdW1lbnQidgoPTGlmZWN5Y2xlUmVjb3JkEkcKDWNvbmZpZ3VyYXRpb24YASABKAsyMC5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuTGlmZWN5Y2xlQ29uZmlndXJhdGlvbhIaChJ0cmFuc2l0aW9uX21pbmltdW0YAiABKAkiNgoXTGlmZWN5Y2xlUHJvZ3Jlc3NSZWNvcmQSDgoGYnVja2V0GAEgASgJEgsKA2tleRgCIAEoCSLdBQoMVXBsb2FkUmVjb3JkEhQKDGluaXRpYXRlZF9tcxgBIAEoAxIYChBvd25lcl9hY2NvdW50X2lkGAIgASgJEhUKDWluaXRpYXRvcl9hcm4YAyABKAkSFQoNc3RvcmFnZV9jbGFzcxgEIAEoCRJPCg9jb250ZW50X2hlYWRlcnMYBSABKAsyNi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5Db250ZW50SGVhZGVyc1JlY29yZBJOCghtZXRhZGF0YRgGIAMoCzI8LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlVwbG9hZFJlY29yZC5NZXRhZGF0YUVudHJ5EjkKBHRhZ3MYByADKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5UYWdSZWNvcmQSGgoSY2hlY2tzdW1fYWxnb3JpdGhtGAggASgJEhUKDWNoZWNrc3VtX3R5cGUYCSABKAkSHQoVaXNfY2hlY2tzdW1fcmVxdWVzdGVkGAogASgIEh4KEXNlcXVlbmNlX2F0X3N0YXJ0GAsgASgDSACIAQESOAoDYWNsGAwgASgLMisucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuQWNsUmVjb3JkEkYKCmVuY3J5cHRpb24YKCABKAsyMi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5FbmNyeXB0aW9uUmVjb3JkEkQKCXJldGVudGlvbhg8IAEoCzIxLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlJldGVudGlvblJlY29yZBISCgpsZWdhbF9ob2xkGD0gASgJGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIUChJfc2VxdWVuY2VfYXRfc3RhcnQizAEKClBhcnRSZWNvcmQSGAoQbGFzdF9tb2RpZmllZF9tcxgBIAEoAxILCgNtZDUYAiABKAwSEgoKc2l6ZV9ieXRlcxgDIAEoAxJCCghjaGVja3N1bRgEIAEoCzIwLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkNoZWNrc3VtUmVjb3JkEj8KB2V4dGVudHMYBSADKAsyLi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5FeHRlbnRSZWNvcmQi2gEKFEZpbmlzaGVkVXBsb2FkUmVjb3JkEhMKC2ZpbmlzaGVkX21zGAEgASgDEg0KBWVfdGFnGAIgASgJEhIKCnZlcnNpb25faWQYAyABKAkSQgoIY2hlY2tzdW0YBCABKAsyMC5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5DaGVja3N1bVJlY29yZBJGCgplbmNyeXB0aW9uGCggASgLMjIucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuRW5jcnlwdGlvblJlY29yZCIaChhGaW5pc2hlZFVwbG9hZFRpbWVSZWNvcmQiKAoVU2VxdWVuY2VDZWlsaW5nUmVjb3JkEg8KB2NlaWxpbmcYASABKAMigQQKEU9iamVjdEV2ZW50UmVjb3JkEhMKC2RldGFpbF90eXBlGAEgASgJEhMKC29jY3VycmVkX21zGAIgASgDEg4KBmJ1Y2tldBgDIAEoCRILCgNrZXkYBCABKAkSFwoKc2l6ZV9ieXRlcxgFIAEoA0gAiAEBEg0KBWVfdGFnGAYgASgJEhIKCnZlcnNpb25faWQYByABKAkSEAoIc2VxdWVuY2UYCCABKAMSDgoGcmVhc29uGAkgASgJEhUKDWRlbGV0aW9uX3R5cGUYCiABKAkSEgoKcmVxdWVzdF9pZBgLIAEoCRIZChFidWNrZXRfYWNjb3VudF9pZBgMIAEoCRIcChRyZXF1ZXN0ZXJfYWNjb3VudF9pZBgNIAEoCRIVCg1yZXF1ZXN0ZXJfYXJuGA4gASgJEhkKEWlzX3JlcXVlc3Rlcl9yb290GA8gASgIEhkKEXNvdXJjZV9pcF9hZGRyZXNzGBAgASgJEg4KBnJlZ2lvbhgRIAEoCRIaChJpc19tYWRlX2J5X3NlcnZpY2UYPCABKAgSIQoZZGVzdGluYXRpb25fc3RvcmFnZV9jbGFzcxg9IAEoCRIcChRzb3VyY2Vfc3RvcmFnZV9jbGFzcxg+IAEoCRIaChJyZXN0b3JlX2V4cGlyZXNfbXMYPyABKANCDQoLX3NpemVfYnl0ZXMiQAoTU2NydWJQcm9ncmVzc1JlY29yZBIWCg5yb3VuZF9iZWdhbl9tcxgBIAEoAxIRCgluZXh0X3N0ZXAYAiABKAUiRQoQUXVhcmFudGluZVJlY29yZBIOCgZyZWFzb24YASABKAkSEAoIZm91bmRfbXMYAiABKAMSDwoHc2Vlbl9tcxgDIAEoA2IGcHJvdG8z", [file_quartet_objectstorage_v1_cors, file_quartet_objectstorage_v1_lifecycle, file_quartet_objectstorage_v1_notification, file_quartet_objectstorage_v1_tagging]);
 
 /**
  * One bucket.
@@ -127,6 +127,13 @@ export type BucketRecord = Message<"quartet.objectstorage.storage.v1.BucketRecor
    * @generated from field: bool has_lifecycle = 62;
    */
   hasLifecycle: boolean;
+
+  /**
+   * The encryption of objects that say nothing about it. Unset: a key of the service.
+   *
+   * @generated from field: quartet.objectstorage.storage.v1.DefaultEncryptionRecord default_encryption = 40;
+   */
+  defaultEncryption?: DefaultEncryptionRecord | undefined;
 };
 
 /**
@@ -591,6 +598,13 @@ export type VersionRecord = Message<"quartet.objectstorage.storage.v1.VersionRec
   acl?: AclRecord | undefined;
 
   /**
+   * Unset: stored before content was encrypted, or a delete marker.
+   *
+   * @generated from field: quartet.objectstorage.storage.v1.EncryptionRecord encryption = 40;
+   */
+  encryption?: EncryptionRecord | undefined;
+
+  /**
    * Unset: none was ever set, or it was lifted.
    *
    * @generated from field: quartet.objectstorage.storage.v1.RetentionRecord retention = 60;
@@ -872,6 +886,175 @@ export const PartBoundaryRecordSchema: GenMessage<PartBoundaryRecord> = /*@__PUR
   messageDesc(file_quartet_objectstorage_storage_v1_records, 18);
 
 /**
+ * How content is encrypted, with what is needed to find its key, and to show it. One of the last two is set unless the
+ * key is the service's own.
+ *
+ * @generated from message quartet.objectstorage.storage.v1.EncryptionRecord
+ */
+export type EncryptionRecord = Message<"quartet.objectstorage.storage.v1.EncryptionRecord"> & {
+  /**
+   * Unset: a key of the service or of the caller.
+   *
+   * @generated from field: quartet.objectstorage.storage.v1.KmsEncryptionRecord kms = 1;
+   */
+  kms?: KmsEncryptionRecord | undefined;
+
+  /**
+   * Unset: a key of the service or a managed one.
+   *
+   * @generated from field: quartet.objectstorage.storage.v1.CustomerKeyRecord customer_key = 2;
+   */
+  customerKey?: CustomerKeyRecord | undefined;
+};
+
+/**
+ * Describes the message quartet.objectstorage.storage.v1.EncryptionRecord.
+ * Use `create(EncryptionRecordSchema)` to create a new message.
+ */
+export const EncryptionRecordSchema: GenMessage<EncryptionRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 19);
+
+/**
+ * Encryption under a managed key.
+ *
+ * @generated from message quartet.objectstorage.storage.v1.KmsEncryptionRecord
+ */
+export type KmsEncryptionRecord = Message<"quartet.objectstorage.storage.v1.KmsEncryptionRecord"> & {
+  /**
+   * Never empty.
+   *
+   * @generated from field: string key_arn = 1;
+   */
+  keyArn: string;
+
+  /**
+   * The encryption context, without which content cannot be decrypted. Empty: none.
+   *
+   * @generated from field: map<string, string> context = 2;
+   */
+  context: { [key: string]: string };
+
+  /**
+   * Whether the caller or the bucket asked for a bucket key.
+   *
+   * @generated from field: bool is_bucket_key_enabled = 3;
+   */
+  isBucketKeyEnabled: boolean;
+
+  /**
+   * In two layers.
+   *
+   * @generated from field: bool is_dual_layer = 4;
+   */
+  isDualLayer: boolean;
+};
+
+/**
+ * Describes the message quartet.objectstorage.storage.v1.KmsEncryptionRecord.
+ * Use `create(KmsEncryptionRecordSchema)` to create a new message.
+ */
+export const KmsEncryptionRecordSchema: GenMessage<KmsEncryptionRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 20);
+
+/**
+ * Encryption under a key of the caller, which is not stored: what a key is compared with.
+ *
+ * @generated from message quartet.objectstorage.storage.v1.CustomerKeyRecord
+ */
+export type CustomerKeyRecord = Message<"quartet.objectstorage.storage.v1.CustomerKeyRecord"> & {
+  /**
+   * Random: 16 bytes.
+   *
+   * @generated from field: bytes salt = 1;
+   */
+  salt: Uint8Array;
+
+  /**
+   * A digest of salt and key: 32 bytes.
+   *
+   * @generated from field: bytes digest = 2;
+   */
+  digest: Uint8Array;
+};
+
+/**
+ * Describes the message quartet.objectstorage.storage.v1.CustomerKeyRecord.
+ * Use `create(CustomerKeyRecordSchema)` to create a new message.
+ */
+export const CustomerKeyRecordSchema: GenMessage<CustomerKeyRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 21);
+
+/**
+ * The default encryption of a bucket.
+ *
+ * @generated from message quartet.objectstorage.storage.v1.DefaultEncryptionRecord
+ */
+export type DefaultEncryptionRecord = Message<"quartet.objectstorage.storage.v1.DefaultEncryptionRecord"> & {
+  /**
+   * Objects are encrypted under a managed key; otherwise under a key of the service.
+   *
+   * @generated from field: bool is_kms = 1;
+   */
+  isKms: boolean;
+
+  /**
+   * The managed key as the owner named it. Empty: the service's own managed key.
+   *
+   * @generated from field: string key_name = 2;
+   */
+  keyName: string;
+
+  /**
+   * As it was put. Unset: it was not.
+   *
+   * @generated from field: optional bool is_bucket_key_enabled = 3;
+   */
+  isBucketKeyEnabled?: boolean | undefined;
+
+  /**
+   * In two layers.
+   *
+   * @generated from field: bool is_dual_layer = 4;
+   */
+  isDualLayer: boolean;
+
+  /**
+   * Kinds of encryption that writes may not ask for, such as SSE-C. Empty: none.
+   *
+   * @generated from field: repeated string blocked_types = 5;
+   */
+  blockedTypes: string[];
+};
+
+/**
+ * Describes the message quartet.objectstorage.storage.v1.DefaultEncryptionRecord.
+ * Use `create(DefaultEncryptionRecordSchema)` to create a new message.
+ */
+export const DefaultEncryptionRecordSchema: GenMessage<DefaultEncryptionRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 22);
+
+/**
+ * A key that data keys of blobs are sealed under.
+ *
+ * @generated from message quartet.objectstorage.storage.v1.WrappingKeyRecord
+ */
+export type WrappingKeyRecord = Message<"quartet.objectstorage.storage.v1.WrappingKeyRecord"> & {
+  /**
+   * Wrapped by the keyring. Never empty.
+   *
+   * @generated from field: bytes wrapped_key = 1;
+   */
+  wrappedKey: Uint8Array;
+};
+
+/**
+ * Describes the message quartet.objectstorage.storage.v1.WrappingKeyRecord.
+ * Use `create(WrappingKeyRecordSchema)` to create a new message.
+ */
+export const WrappingKeyRecordSchema: GenMessage<WrappingKeyRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 23);
+
+/**
  * A blob: content that one or more manifests refer to.
  *
  * @generated from message quartet.objectstorage.storage.v1.BlobRecord
@@ -897,6 +1080,14 @@ export type BlobRecord = Message<"quartet.objectstorage.storage.v1.BlobRecord"> 
    * @generated from field: optional bytes inline_body = 3;
    */
   inlineBody?: Uint8Array | undefined;
+
+  /**
+   * The key that the blob is encrypted with, sealed under the key that its versions and parts name. Empty: the blob was
+   * stored before content was encrypted.
+   *
+   * @generated from field: bytes data_key = 40;
+   */
+  dataKey: Uint8Array;
 };
 
 /**
@@ -904,7 +1095,7 @@ export type BlobRecord = Message<"quartet.objectstorage.storage.v1.BlobRecord"> 
  * Use `create(BlobRecordSchema)` to create a new message.
  */
 export const BlobRecordSchema: GenMessage<BlobRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 19);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 24);
 
 /**
  * A blob file that nothing refers to any more. It is deleted after a grace period.
@@ -925,7 +1116,7 @@ export type UnreferencedBlobRecord = Message<"quartet.objectstorage.storage.v1.U
  * Use `create(UnreferencedBlobRecordSchema)` to create a new message.
  */
 export const UnreferencedBlobRecordSchema: GenMessage<UnreferencedBlobRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 20);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 25);
 
 /**
  * One configuration document of a bucket.
@@ -986,7 +1177,7 @@ export type ConfigurationRecord = Message<"quartet.objectstorage.storage.v1.Conf
  * Use `create(ConfigurationRecordSchema)` to create a new message.
  */
 export const ConfigurationRecordSchema: GenMessage<ConfigurationRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 21);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 26);
 
 /**
  * The lifecycle rules of a bucket.
@@ -1014,7 +1205,7 @@ export type LifecycleRecord = Message<"quartet.objectstorage.storage.v1.Lifecycl
  * Use `create(LifecycleRecordSchema)` to create a new message.
  */
 export const LifecycleRecordSchema: GenMessage<LifecycleRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 22);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 27);
 
 /**
  * How far the current round of the lifecycle rules has come. There is none between two rounds.
@@ -1042,7 +1233,7 @@ export type LifecycleProgressRecord = Message<"quartet.objectstorage.storage.v1.
  * Use `create(LifecycleProgressRecordSchema)` to create a new message.
  */
 export const LifecycleProgressRecordSchema: GenMessage<LifecycleProgressRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 23);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 28);
 
 /**
  * An open multipart upload.
@@ -1135,6 +1326,13 @@ export type UploadRecord = Message<"quartet.objectstorage.storage.v1.UploadRecor
   acl?: AclRecord | undefined;
 
   /**
+   * The encryption of its parts and of the completed object. Unset: started before content was encrypted.
+   *
+   * @generated from field: quartet.objectstorage.storage.v1.EncryptionRecord encryption = 40;
+   */
+  encryption?: EncryptionRecord | undefined;
+
+  /**
    * The retention that the upload was started with. Unset: the bucket's default when the upload is completed.
    *
    * @generated from field: quartet.objectstorage.storage.v1.RetentionRecord retention = 60;
@@ -1154,7 +1352,7 @@ export type UploadRecord = Message<"quartet.objectstorage.storage.v1.UploadRecor
  * Use `create(UploadRecordSchema)` to create a new message.
  */
 export const UploadRecordSchema: GenMessage<UploadRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 24);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 29);
 
 /**
  * One stored part of an open upload.
@@ -1203,7 +1401,7 @@ export type PartRecord = Message<"quartet.objectstorage.storage.v1.PartRecord"> 
  * Use `create(PartRecordSchema)` to create a new message.
  */
 export const PartRecordSchema: GenMessage<PartRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 25);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 30);
 
 /**
  * An upload that was completed, kept for a day so that completing it again returns the same answer.
@@ -1238,6 +1436,13 @@ export type FinishedUploadRecord = Message<"quartet.objectstorage.storage.v1.Fin
    * @generated from field: quartet.objectstorage.storage.v1.ChecksumRecord checksum = 4;
    */
   checksum?: ChecksumRecord | undefined;
+
+  /**
+   * The object's encryption. Unset: none.
+   *
+   * @generated from field: quartet.objectstorage.storage.v1.EncryptionRecord encryption = 40;
+   */
+  encryption?: EncryptionRecord | undefined;
 };
 
 /**
@@ -1245,7 +1450,7 @@ export type FinishedUploadRecord = Message<"quartet.objectstorage.storage.v1.Fin
  * Use `create(FinishedUploadRecordSchema)` to create a new message.
  */
 export const FinishedUploadRecordSchema: GenMessage<FinishedUploadRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 26);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 31);
 
 /**
  * An upload that was completed at an instant; its key holds everything.
@@ -1260,7 +1465,7 @@ export type FinishedUploadTimeRecord = Message<"quartet.objectstorage.storage.v1
  * Use `create(FinishedUploadTimeRecordSchema)` to create a new message.
  */
 export const FinishedUploadTimeRecordSchema: GenMessage<FinishedUploadTimeRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 27);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 32);
 
 /**
  * The bound of the sequences that may have been used.
@@ -1281,7 +1486,7 @@ export type SequenceCeilingRecord = Message<"quartet.objectstorage.storage.v1.Se
  * Use `create(SequenceCeilingRecordSchema)` to create a new message.
  */
 export const SequenceCeilingRecordSchema: GenMessage<SequenceCeilingRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 28);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 33);
 
 /**
  * A change of an object to report to the event bus: the payload of a delivery job.
@@ -1442,7 +1647,7 @@ export type ObjectEventRecord = Message<"quartet.objectstorage.storage.v1.Object
  * Use `create(ObjectEventRecordSchema)` to create a new message.
  */
 export const ObjectEventRecordSchema: GenMessage<ObjectEventRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 29);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 34);
 
 /**
  * How far the check of all stored data has come.
@@ -1470,7 +1675,7 @@ export type ScrubProgressRecord = Message<"quartet.objectstorage.storage.v1.Scru
  * Use `create(ScrubProgressRecordSchema)` to create a new message.
  */
 export const ScrubProgressRecordSchema: GenMessage<ScrubProgressRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 30);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 35);
 
 /**
  * Stored data that is damaged or missing, as the latest check found it.
@@ -1505,5 +1710,5 @@ export type QuarantineRecord = Message<"quartet.objectstorage.storage.v1.Quarant
  * Use `create(QuarantineRecordSchema)` to create a new message.
  */
 export const QuarantineRecordSchema: GenMessage<QuarantineRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 31);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 36);
 
