@@ -75,6 +75,3 @@ export type Operation<Name extends OperationName> = Exclude<
 
 /** The context of an operation on a bucket. */
 export type BucketContext = CallContext<Application, BucketAccess>;
-
-/** The context of an operation that copies. */
-export type CopyContext = CallContext<Application, CopyAccess>;

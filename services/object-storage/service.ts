@@ -22,6 +22,7 @@ import {
   getBucketPolicyStatus,
   putBucketPolicy,
 } from "./operations/bucket-policy.ts";
+import { deleteBucketEncryption, getBucketEncryption, putBucketEncryption } from "./operations/bucket-encryption.ts";
 import {
   deleteBucketOwnershipControls,
   deletePublicAccessBlock,
@@ -78,7 +79,6 @@ const notOffered = pending(
   "putBucketMetricsConfiguration",
   "deleteBucketMetricsConfiguration",
   "listBucketMetricsConfigurations",
-  "putBucketEncryption",
   "putBucketLogging",
   "getBucketNotification",
   "putBucketNotification",
@@ -152,6 +152,9 @@ export const handlers: Handlers<typeof ObjectStorageService, Application> = guar
     getObjectRetention,
     putObjectLegalHold,
     getObjectLegalHold,
+    putBucketEncryption,
+    getBucketEncryption,
+    deleteBucketEncryption,
     ...bucketConfigurations,
     ...notOffered,
   }),

@@ -43,8 +43,9 @@ export const isEncryptedPath = (path: string): boolean => path.startsWith(`${ver
 
 /**
  * Blobs as files, in up to 256 directories by the first two digits of the id, below a directory that names the version
- * of the chunk format: `v2` for encrypted ones, `v1` for those of before. A blob is written in the directory `temporary` and renamed when it is durable, so every file
- * outside it is whole; files that a crash left in `temporary` are removed at the next start.
+ * of the chunk format: `v2` for encrypted ones, `v1` for those of before. A blob is written in the directory
+ * `temporary` and renamed when it is durable, so every file outside it is whole; files that a crash left in `temporary`
+ * are removed at the next start.
  */
 export const openFileBlobStore = async (options: FileBlobStoreOptions): Promise<BlobStore> => {
   const { directory, sync = diskSync } = options;

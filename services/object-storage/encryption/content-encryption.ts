@@ -187,8 +187,8 @@ export const isUnderSameKey = (stored: StoredEncryption, { record, customerKey }
 
 /**
  * The key of stored content, with the caller's key if it is that. What was stored before content was encrypted has
- * blobs without a data key, and may have later ones under the service's. Throws NamedKeyError if the managed key may not
- * be used now.
+ * blobs without a data key, and may have later ones under the service's. Throws NamedKeyError if the managed key may
+ * not be used now.
  */
 export const openContentKey = async (
   { wrappingKeys, keyNames }: EncryptionContextOfCall["app"],

@@ -124,8 +124,6 @@ export const bucketConfigurations = {
   getBucketNotificationConfiguration: gets(notification),
   getBucketAccelerateConfiguration: fixed({}),
   getBucketLogging: fixed({}),
-  getBucketEncryption: absent(ErrorReason.ENCRYPTION_CONFIGURATION_NOT_FOUND),
-  deleteBucketEncryption: deleted,
   getBucketWebsite: absent(ErrorReason.NO_SUCH_WEBSITE_CONFIGURATION),
   deleteBucketWebsite: deleted,
   getBucketReplication: absent(ErrorReason.REPLICATION_CONFIGURATION_NOT_FOUND),

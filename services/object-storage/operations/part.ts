@@ -91,8 +91,8 @@ export const uploadPart: Operation<"uploadPart"> = async (requests, context) => 
 };
 
 /**
- * Makes a part of an open upload from an object or a range of it. Its bytes are read for their digests; they are written
- * only if they must be encrypted again, otherwise the part refers to the object's blobs. Checks, in order:
+ * Makes a part of an open upload from an object or a range of it. Its bytes are read for their digests; they are
+ * written only if they must be encrypted again, otherwise the part refers to the object's blobs. Checks, in order:
  *  1. the source's version id is one that an object can have;
  *  2. the caller's keys are valid, see `readCustomerKey` and `readSourceCustomerKey`;
  *  3. the upload is open;

@@ -149,7 +149,6 @@ const absences = [
   // operation, reason, outside name
   ["getBucketPolicy", "NO_SUCH_BUCKET_POLICY", "NoSuchBucketPolicy"],
   ["getBucketPolicyStatus", "NO_SUCH_BUCKET_POLICY", "NoSuchBucketPolicy"],
-  ["getBucketEncryption", "ENCRYPTION_CONFIGURATION_NOT_FOUND", "ServerSideEncryptionConfigurationNotFoundError"],
   ["getPublicAccessBlock", "NO_SUCH_PUBLIC_ACCESS_BLOCK_CONFIGURATION", "NoSuchPublicAccessBlockConfiguration"],
   ["getBucketLifecycle", "NO_SUCH_LIFECYCLE_CONFIGURATION", "NoSuchLifecycleConfiguration"],
   ["getBucketLifecycleConfiguration", "NO_SUCH_LIFECYCLE_CONFIGURATION", "NoSuchLifecycleConfiguration"],

@@ -393,7 +393,7 @@ export const ErrorReason = {
   NO_SUCH_BUCKET_POLICY: 62,
 
   /**
-   * The bucket has no default encryption. Nothing needs to be done.
+   * Not returned: a bucket that has no default encryption of its own has the service's. The number stays taken.
    *
    * @generated from enum value: ERROR_REASON_ENCRYPTION_CONFIGURATION_NOT_FOUND = 63;
    */
