@@ -1,7 +1,9 @@
 import type { DescMethodStreaming, DescMethodUnary, Message } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
+import { LRUCache } from "lru-cache";
 
 import { hangingError } from "../../services/kit/client/service-health.ts";
+import { WholeAnswers } from "../../services/kit/client/whole-answers.ts";
 import { WholeRequests } from "../../services/kit/client/whole-requests.ts";
 import type { Caller } from "../../services/kit/identity/caller.ts";
 import { requestFactHeaders } from "../../services/kit/identity/request-facts.ts";
@@ -68,6 +70,10 @@ export const call = async (
     if (isKnown && isUpload) headers[deadlineHeader] = String(Date.now() + limits.uploadAnswerTimeoutMs);
     const response = await transport.stream(method, exchange.signal, undefined, headers, messages);
     admission?.answered(response.header);
+    if (response.message instanceof WholeAnswers && response.message.messages.length === 1) {
+      watch.rest();
+      return { message: response.message.messages[0] as Message, more: undefined };
+    }
     const answers = response.message[Symbol.asyncIterator]();
     const first = await firstAnswer(answers, response);
     if (first.done === true) throw new Error(`${desc.name} answered without a message`);
@@ -119,6 +125,15 @@ const firstAnswer = async (
   }
 };
 
+const bearers = new LRUCache<string, string>({ max: 1_000 });
+
+/** The header of a token: the same string each time, so that its long text is not joined and searched again. */
+const bearerOf = (token: string): string => {
+  let bearer = bearers.get(token);
+  if (bearer === undefined) bearers.set(token, (bearer = `Bearer ${token}`));
+  return bearer;
+};
+
 const callHeaders = async (
   gateway: Gateway,
   exchange: HttpExchange,
@@ -126,7 +141,7 @@ const callHeaders = async (
   { caller, signedHeaders, head, identity }: CallOrigin,
 ): Promise<Record<string, string>> => {
   const headers: Record<string, string> = {
-    authorization: `Bearer ${await gateway.minter.mint(caller, bound.binding.api.name)}`,
+    authorization: bearerOf(await gateway.minter.mint(caller, bound.binding.api.name)),
     "x-request-id": exchange.requestId,
     ...requestFactHeaders(caller),
   };

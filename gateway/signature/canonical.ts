@@ -21,15 +21,22 @@ export const indexHeaders = (rawHeaders: readonly string[]): HeaderIndex => {
 };
 
 /** A header's values joined and trimmed; undefined if it is absent. */
-export const headerValue = (headers: HeaderIndex, name: string): string | undefined =>
-  headers.get(name)?.map(collapse).join(",");
+export const headerValue = (headers: HeaderIndex, name: string): string | undefined => {
+  const values = headers.get(name);
+  if (values === undefined) return undefined;
+  return values.length === 1 ? collapse(values[0]!) : values.map(collapse).join(",");
+};
 
 /** `name:value` lines with their line ends, in the order of the names. An absent header has an empty value. */
-export const canonicalHeaders = (headers: HeaderIndex, names: readonly string[]): string =>
-  names.map((name) => `${name}:${headerValue(headers, name) ?? ""}\n`).join("");
+export const canonicalHeaders = (headers: HeaderIndex, names: readonly string[]): string => {
+  let lines = "";
+  for (const name of names) lines += `${name}:${headerValue(headers, name) ?? ""}\n`;
+  return lines;
+};
 
 /** The path with every segment in its canonical percent-encoding, without normalization. For object storage. */
-export const singleEncodedPath = (rawPath: string): string => reencode(rawPath, "/", false);
+export const singleEncodedPath = (rawPath: string): string =>
+  plainPath.test(rawPath) ? rawPath : reencode(rawPath, "/", false);
 
 /** The path without `.`, `..` and empty segments, encoded once more. For all other APIs. */
 export const doubleEncodedPath = (rawPath: string): string => {
@@ -75,8 +82,12 @@ const compareParts = ([nameA = "", valueA = ""]: string[], [nameB = "", valueB =
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-const collapse = (value: string): string => value.replace(/[ \t]+/g, " ").replace(/^ | $/g, "");
+const collapse = (value: string): string =>
+  uncollapsed.test(value) ? value.replace(/[ \t]+/g, " ").replace(/^ | $/g, "") : value;
 
+const uncollapsed = /\t| {2}|^ | $/;
+
+const plainPath = /^[A-Za-z0-9\-._~/]*$/;
 const unreserved = /^[A-Za-z0-9\-._~]*$/;
 const notUnreserved = /[^A-Za-z0-9\-._~]/g;
 const notUnreservedOrEscape = /%[0-9A-Fa-f]{2}|[^A-Za-z0-9\-._~]/g;

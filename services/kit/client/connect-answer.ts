@@ -36,7 +36,7 @@ export const answerError = (status: number, headers: IncomingHttpHeaders, body: 
 };
 
 /** The end of a stream of answers: its trailer, and the error of a call that failed. */
-interface StreamEnd {
+export interface StreamEnd {
   /** Undefined: empty. */
   readonly metadata: Headers | undefined;
   readonly error?: ConnectError | undefined;

@@ -8,6 +8,7 @@ import { messageCodec } from "../wire/message-codec.ts";
 import { sharedBytesMax } from "../wire/shared-frames.ts";
 import type { AnswerHeaders, HeadersInput } from "./answers.ts";
 import { streamAnswer, UnaryAnswer } from "./answers.ts";
+import type { StreamEnd } from "./connect-answer.ts";
 import { answerError, answerHeaders, protocolFailure, streamEnd } from "./connect-answer.ts";
 import { callHeaderLines, decodeAnswer, methodPath } from "./connect-request.ts";
 import type { ConnectEngine } from "./engine-connect.ts";
@@ -15,6 +16,7 @@ import type { ClosableTransport, EngineOptions } from "./engine.ts";
 import { wholeFrames } from "./request-frames.ts";
 import type { SharedAnswer } from "./shared-connection.ts";
 import { SharedConnection } from "./shared-connection.ts";
+import { WholeAnswers } from "./whole-answers.ts";
 import { WholeRequests } from "./whole-requests.ts";
 
 /**
@@ -89,7 +91,7 @@ const wholeRequests = async <I extends DescMessage, O extends DescMessage>(
   }
 };
 
-/** An answer whose frames are all there. */
+/** An answer whose frames are all there. Its messages are known at once, unless it ends with an error. */
 const wholeStream = <I extends DescMessage, O extends DescMessage>(
   method: DescMethodStreaming<I, O>,
   { status, headers, body }: SharedAnswer,
@@ -98,28 +100,34 @@ const wholeStream = <I extends DescMessage, O extends DescMessage>(
   if (status !== 200) throw answerError(status, headers, body);
   let known: AnswerHeaders | undefined;
   const readHeaders = (): AnswerHeaders => (known ??= answerHeaders(headers));
+  const messages: MessageShape<O>[] = [];
+  const end = readFrames(method.output, body, limitBytes, messages);
+  end.metadata?.forEach((value, name) => readHeaders().trailer.append(name, value));
+  const answers = end.error === undefined ? new WholeAnswers(messages) : endingWith(end.error, messages);
+  return streamAnswer(method, readHeaders, answers);
+};
+
+/** Reads the messages and the end of an answer. Throws ConnectError if it is malformed. */
+const readFrames = <O extends DescMessage>(
+  desc: O,
+  body: Buffer,
+  limitBytes: number,
+  messages: MessageShape<O>[],
+): StreamEnd => {
   const frames: Frame[] = [];
   try {
     new FrameParser(limitBytes).push(body, frames);
   } catch (error) {
     throw protocolFailure(error);
   }
-  return streamAnswer(method, readHeaders, readMessages(method, frames, readHeaders));
-};
-
-async function* readMessages<I extends DescMessage, O extends DescMessage>(
-  method: DescMethodStreaming<I, O>,
-  frames: readonly Frame[],
-  readHeaders: () => AnswerHeaders,
-): AsyncGenerator<MessageShape<O>> {
-  for (const { flags, body } of frames) {
-    if (flags === endStreamFlag) {
-      const { metadata, error } = streamEnd(body);
-      metadata?.forEach((value, name) => readHeaders().trailer.append(name, value));
-      if (error !== undefined) throw error;
-      return;
-    }
-    yield decodeAnswer(method.output, body);
+  for (const frame of frames) {
+    if (frame.flags === endStreamFlag) return streamEnd(frame.body);
+    messages.push(decodeAnswer(desc, frame.body));
   }
   throw new ConnectError("the answer ended without its end", Code.Internal);
+};
+
+async function* endingWith<T>(error: ConnectError, messages: readonly T[]): AsyncGenerator<T> {
+  yield* messages;
+  throw error;
 }

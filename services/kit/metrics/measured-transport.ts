@@ -2,6 +2,7 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import type { Code, Transport } from "@connectrpc/connect";
 import { ConnectError } from "@connectrpc/connect";
 
+import { WholeAnswers } from "../client/whole-answers.ts";
 import type { CallObserver } from "./call-metrics.ts";
 
 /** Reports every call to an observer. A stream lasts until its answer was read to its end, or abandoned. */
@@ -22,6 +23,10 @@ export const measuredTransport = <T extends Transport>(transport: T, observer: C
     const end = begin(observer, call[0]);
     try {
       const answer = await transport.stream(...call);
+      if (answer.message instanceof WholeAnswers) {
+        end(undefined);
+        return answer;
+      }
       return {
         stream: true,
         service: answer.service,

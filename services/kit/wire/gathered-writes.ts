@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 
 /** Buffers up to this size in all are joined: a copy is cheaper than one more buffer in a write. */
-const joinedBytesMax = 64 * 1024;
+const joinedBytesMax = 128 * 1024;
 
 /**
  * The output of a connection that many calls share. What is written while the process handles what it has received is

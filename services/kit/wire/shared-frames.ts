@@ -89,14 +89,19 @@ export const decodeSharedFrame = ({ flags, body }: Frame): SharedFrame => {
   return { kind: flags, call: body.readUInt32BE(0), first, headers, body: body.subarray(headEnd) };
 };
 
-/** Tokens are long and repeated, so the last one is not searched again. */
-let lastGood = "";
+/** Tokens are long and repeated, so those that were searched are not searched again. */
+const goodTexts = new Set<string>();
+const goodTextsMax = 128;
 const longLength = 256;
 
 const checked = (text: string): string => {
-  if (text === lastGood) return text;
+  const isLong = text.length >= longLength;
+  if (isLong && goodTexts.has(text)) return text;
   if (broken.test(text)) throw new TypeError("a header has characters that headers cannot have");
-  if (text.length >= longLength) lastGood = text;
+  if (isLong) {
+    if (goodTexts.size === goodTextsMax) goodTexts.clear();
+    goodTexts.add(text);
+  }
   return text;
 };
 

@@ -11,6 +11,12 @@ describe("random ids", () => {
     expect(randomIds.token(0)).toBe("");
   });
 
+  test("never repeat, however many are asked for and however long they are", () => {
+    const ids = Array.from({ length: 5_000 }, (_none, index) => randomIds.hex(16 + (index % 3)));
+    expect(new Set(ids).size).toBe(5_000);
+    expect(randomIds.hex(20_000)).toMatch(/^[0-9a-f]{20000}$/);
+  });
+
   test("use every letter of the alphabet about equally often", () => {
     const counts = new Map<string, number>();
     for (const letter of randomIds.token(60_000, "abc")) counts.set(letter, (counts.get(letter) ?? 0) + 1);
