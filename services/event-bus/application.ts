@@ -33,6 +33,8 @@ export interface Application {
   readonly limits: Limits;
   readonly pages: Pages;
   readonly keyring: Keyring;
+  /** The names of the accounts that are declared as partners. */
+  readonly partners: ReadonlyMap<string, string>;
   /** Whether an endpoint of queues is configured, to which dead letters are sent. */
   readonly reachesQueues: boolean;
   readonly rules: CompiledRules;

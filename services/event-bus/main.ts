@@ -48,6 +48,7 @@ await runService({
       metrics,
       region: config.region,
       dialect: config.emit,
+      partners: new Map(Object.entries(config.partners)),
       endpoints: endpointsOf(config.connectors, config.region),
       allowsPrivateTargets: config.privateTargets === "allow",
       allowsUnknownRoles: config.unknownRoles === "allow",

@@ -41,7 +41,7 @@ import { defaultBusCreator } from "./store/default-bus.ts";
 import { jobs as jobTables, pageTokenKeys } from "./store/layout.ts";
 import { archivePurgeHandler, archivePurgeKind, archivePurgePolicy } from "./work/archive-purge.ts";
 import { findWrappedKey, wrappedSecretKeys } from "./work/connection-rewrap.ts";
-import { sweepArchives, sweepDeadLetters, sweepLog } from "./work/log-sweep.ts";
+import { sweepArchives, sweepDeadLetters, sweepEventSources, sweepLog } from "./work/log-sweep.ts";
 import { replayHandler, replayKind, replayPolicy } from "./work/replay-job.ts";
 import { scheduleHandler, scheduleKind, schedulePolicy } from "./work/schedule-job.ts";
 
@@ -64,6 +64,8 @@ export interface EventBusOptions {
   readonly dialect: "amz" | "svc";
   /** Whether targets may have private addresses or use plain http. */
   readonly allowsPrivateTargets: boolean;
+  /** The names of the accounts that are partners. Unset: none is. */
+  readonly partners?: ReadonlyMap<string, string>;
   /** Where targets of other kinds are reached, whatever their addresses are. Unset: nowhere. */
   readonly endpoints?: ServiceEndpoints;
   /** Where the service's own metrics are added. Unset: nowhere. */
@@ -116,6 +118,7 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
     limits,
     pages: createPages({ tokens, errors: ErrorReasonSchema, itemsDefault, bytesMax }),
     keyring,
+    partners: options.partners ?? new Map(),
     reachesQueues: options.endpoints?.sqs !== undefined,
     rules: new CompiledRules(),
     ensureDefaultBus: defaultBusCreator(store, clock),
@@ -199,6 +202,7 @@ const periodicTasks = (app: Application): Readonly<Record<string, PeriodicTask>>
   sweepLog: (signal) => sweepLog(app, signal),
   sweepArchives: (signal) => sweepArchives(app, signal),
   sweepDeadLetters: (signal) => sweepDeadLetters(app, signal),
+  sweepEventSources: (signal) => sweepEventSources(app, signal),
 });
 
 const jobPolicies = (app: Application): Readonly<Record<string, JobPolicy>> => ({

@@ -27,6 +27,20 @@ import {
   updateEventBus,
 } from "./operations/event-bus.ts";
 import { putEvents, testEventPattern } from "./operations/event.ts";
+import {
+  activateEventSource,
+  deactivateEventSource,
+  describeEventSource,
+  listEventSources,
+} from "./operations/event-source.ts";
+import {
+  createPartnerEventSource,
+  deletePartnerEventSource,
+  describePartnerEventSource,
+  listPartnerEventSourceAccounts,
+  listPartnerEventSources,
+  putPartnerEvents,
+} from "./operations/partner-event-source.ts";
 import { putPermission, removePermission } from "./operations/permission.ts";
 import { cancelReplay, describeReplay, listReplays, startReplay } from "./operations/replay.ts";
 import { deleteRule, describeRule, disableRule, enableRule, listRules, putRule } from "./operations/rule.ts";
@@ -81,22 +95,22 @@ export const handlers = guarded(
     listTagsForResource,
     listDeadLetters,
     redriveDeadLetters,
+    activateEventSource,
+    deactivateEventSource,
+    describeEventSource,
+    listEventSources,
+    createPartnerEventSource,
+    deletePartnerEventSource,
+    describePartnerEventSource,
+    listPartnerEventSources,
+    listPartnerEventSourceAccounts,
+    putPartnerEvents,
     ...pending(
       EventBusService,
-      "activateEventSource",
       "createEndpoint",
-      "createPartnerEventSource",
-      "deactivateEventSource",
       "deleteEndpoint",
-      "deletePartnerEventSource",
       "describeEndpoint",
-      "describeEventSource",
-      "describePartnerEventSource",
       "listEndpoints",
-      "listEventSources",
-      "listPartnerEventSourceAccounts",
-      "listPartnerEventSources",
-      "putPartnerEvents",
       "updateEndpoint",
     ),
   },

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { accountSections } from "../kit/accounts/declaration.ts";
 import { keySections } from "../kit/keyring/declaration.ts";
 import type { SettingsTable } from "../kit/config/config.ts";
-import { address, choice, endpoints, integer, list, secret, text } from "../kit/config/config.ts";
+import { address, choice, endpoints, integer, list, secret, text, texts } from "../kit/config/config.ts";
 import type { AddressSetting, ProcessName, ServiceName } from "./processes.ts";
 import { addressSetting, defaultAddress, serviceNames } from "./processes.ts";
 
@@ -181,6 +181,11 @@ export const eventBusSettings = {
   unknownRoles: choice(
     ["refuse", "allow"],
     "Whether a delivery in the name of a role that does not exist fails, or is made as if it named none.",
+  ),
+  partners: texts(
+    /^[0-9]{12}$/,
+    /^[._A-Za-z0-9-]{1,64}$/,
+    "Accounts that may share event sources, as {account: name}; the sources begin with aws.partner/<name>/.",
   ),
   connectors: endpoints(
     targetServices,

@@ -56,12 +56,14 @@ export interface HarnessOptions {
   readonly allowsUnknownRoles?: boolean;
   /** Unset: none is configured. */
   readonly endpoints?: ServiceEndpoints;
+  /** The names of the accounts that are partners. Unset: none is. */
+  readonly partners?: ReadonlyMap<string, string>;
 }
 
 /** Starts the service; it is stopped when the test ends. Retry delays are three quarters of the full ones. */
 export const startHarness = async (options: HarnessOptions = {}): Promise<Harness> => {
   const { directory, clock = new FakeClock(), works = true, allowsPrivateTargets = true } = options;
-  const { keyNames, limits, accounts, allowsUnknownRoles, endpoints } = options;
+  const { keyNames, limits, accounts, allowsUnknownRoles, endpoints, partners } = options;
   const harness = await startServiceHarness({
     service: EventBusService,
     handlers,
@@ -81,6 +83,7 @@ export const startHarness = async (options: HarnessOptions = {}): Promise<Harnes
         ...(accounts && { accounts }),
         ...(allowsUnknownRoles && { allowsUnknownRoles }),
         ...(endpoints && { endpoints }),
+        ...(partners && { partners }),
       }),
   });
   const clientOf = (accountId: string, issuer = "gateway"): EventBusClient => harness.clientOf(accountId, issuer);

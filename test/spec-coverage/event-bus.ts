@@ -5,13 +5,13 @@ export const eventBusRows = readRows(
   "event-bus",
   `
 what.1a | An event on a bus is matched to the bus's rules, and a matching rule invokes its targets. | delivery/delivery.test.ts > a delivery > brings the whole event in its documented envelope, the detail as it was spelled
-what.1b | A rule has an event pattern, a schedule or both. | pending
+what.1b | A rule has an event pattern, a schedule or both. | operations/rules-in-use.test.ts > a rule > with a pattern and a schedule is triggered by both
 what.2a | Each account has a default bus. | operations/event-bus.test.ts > listEventBuses > shows each account its own buses only
-what.2b | A custom bus takes the events of applications. | pending
-what.2c | A partner bus takes the events of the partner source that has its name. | pending
+what.2b | A custom bus takes the events of applications. | operations/rules-in-use.test.ts > a rule > watches the events of its own bus only
+what.2c | A partner bus takes the events of the partner source that has its name. | operations/event-source.test.ts > a partner event source > is pending until the account creates its bus, whose name is that of the source
 what.3a | The other services' events come to the account's default bus. | /stories/story.test.ts > the official SDK clients play one story through all four services
-what.3b | A partner's events come to the partner bus that matches. | pending
-what.4 | A rule watches the events of one bus only. | pending
+what.3b | A partner's events come to the partner bus that matches. | operations/event-source.test.ts > a partner event source > brings its events to the bus of the account, in the account's name
+what.4 | A rule watches the events of one bus only. | operations/rules-in-use.test.ts > a rule > watches the events of its own bus only
 what.5 | An archive stores events, and a replay sends them once more. | operations/replay.test.ts > startReplay, describeReplay, listReplays and cancelReplay > sends the events of its time once more, marked with its name, and none into the archive
 what.6 | An API destination is an HTTP endpoint that a target names; its connection holds how a caller proves itself. | delivery/api-destination.test.ts > a connection proves itself > by user name and password
 what.7 | A global endpoint moves events to a second region while the first is not healthy, and back (revision A). | pending
@@ -22,9 +22,9 @@ what.10b | A new archive takes events soon after its answer; here at once. | ope
 
 fields.event-bus | A bus has a name, an ARN, a state and the time at which it was made. | operations/event-bus.test.ts > createEventBus > makes a bus that is described and listed at once
 fields.event-bus.policy | A bus tells its policy. | operations/permission.test.ts > putPermission > lets another account put events, told in the bus's policy, until it is taken back
-fields.event-bus.optional | A bus can be made with the name of a source, and with tags. | pending
-fields.partner-event-source | A partner source has the account that may make its bus, and a name. | pending
-fields.rule | A rule tells all its documented members as they were put. | pending
+fields.event-bus.optional | A bus can be made with the name of a source, and with tags. | operations/event-source.test.ts > a partner event source > is pending until the account creates its bus, whose name is that of the source
+fields.partner-event-source | A partner source has the account that may make its bus, and a name. | operations/event-source.test.ts > a partner event source > is created once for each account that receives it, and its events reach each account's bus
+fields.rule | A rule tells all its documented members as they were put. | operations/rules-in-use.test.ts > a rule > has every member with which it was put
 fields.rule.managed | A rule that another service manages says so. | operations/archive.test.ts > an archive > is filled by a rule that nobody else changes
 fields.target | A target has an id, an ARN and an input, kept as they were given. | operations/target.test.ts > putTargets > adds targets and replaces those of the same id, all members kept
 fields.target.parameters | A target has a role, and parameters for streams and commands. | delivery/service-connectors.test.ts > a delivery to another service > by the endpoint of %s with the target %j is the request %s
@@ -38,10 +38,10 @@ fields.tags | A tag is a key and a value on a resource that an ARN names. | oper
 
 rules.1a | The name of a custom bus holds no slash. | operations/event-bus.test.ts > createEventBus > refuses, in this order
 rules.1b | The name default is the account's own bus and taken. | operations/event-bus.test.ts > createEventBus > refuses, in this order
-rules.1c | A partner bus has exactly the name of its source. | pending
-rules.2 | The name of a partner source has the partner, a namespace and an event name, with slashes between. | pending
-rules.3a | A partner source serves one bus of one account. | pending
-rules.3b | A partner makes one source for each account that receives. | pending
+rules.1c | A partner bus has exactly the name of its source. | operations/event-source.test.ts > a partner event source > is pending until the account creates its bus, whose name is that of the source
+rules.2 | The name of a partner source has the partner, a namespace and an event name, with slashes between. | operations/partner-event-source.test.ts > the operations for partners > are refused to all others, and for sources of other partners
+rules.3a | A partner source serves one bus of one account. | operations/event-source.test.ts > a partner event source > is created once for each account that receives it, and its events reach each account's bus
+rules.3b | A partner makes one source for each account that receives. | operations/event-source.test.ts > a partner event source > is created once for each account that receives it, and its events reach each account's bus
 rules.4 | An archive without a retention keeps events without end. | operations/archive.test.ts > an archive > lets events go when their retention is over, and everything when it is deleted
 rules.5a | The buses of a global endpoint have one name in both regions. | pending
 rules.5b | Its routing configuration has the routing policy, the health check and the second region. | pending
@@ -60,24 +60,24 @@ rules.9c | A star without a condition permits everybody. | operations/permission
 rules.10 | A rule has five targets at most (revision A). | operations/target.test.ts > putTargets > refuses a bus, a rule that is not there, then a sixth target, and changes nothing
 rules.11a | Of the three members that make a target's input, at most one is given. | operations/target.test.ts > putTargets > a request with the targets $0 ends as $1
 rules.11b | Paths into the event are in dot notation. | json/json-path.test.ts > readPath > %s names %s
-rules.12 | ARNs in patterns are compared byte for byte. | pending
+rules.12 | ARNs in patterns are compared byte for byte. | operations/rules-in-use.test.ts > a rule > compares ARNs byte for byte
 
-states.partner-source-active | Deactivating a partner source makes it PENDING and stops its events; its bus stays. | pending
-states.partner-source-activate | Activating a PENDING source lets its bus receive again. | pending
-states.partner-source-expiry | A source that is PENDING for more than two weeks is deleted. | pending
-states.partner-source-deleted | A source that its partner deletes leaves its bus with the state DELETED. | pending
+states.partner-source-active | Deactivating a partner source makes it PENDING and stops its events; its bus stays. | operations/event-source.test.ts > a partner event source > that is deactivated sends nothing and keeps its bus, until it is activated
+states.partner-source-activate | Activating a PENDING source lets its bus receive again. | operations/event-source.test.ts > a partner event source > that is deactivated sends nothing and keeps its bus, until it is activated
+states.partner-source-expiry | A source that is PENDING for more than two weeks is deleted. | operations/event-source.test.ts > a partner event source > that is pending for two weeks is deleted, with or without its bus
+states.partner-source-deleted | A source that its partner deletes leaves its bus with the state DELETED. | operations/event-source.test.ts > a partner event source > that its partner deletes leaves its bus with the state DELETED, and is forgotten with the bus
 states.rule-new | A rule is enabled unless its state is given. | operations/rule.test.ts > describeRule > tells who made the rule
 states.rule-disabled-events | A disabled rule matches no event. | delivery/delivery.test.ts > a delivery > follows rules as soon as they are answered
 states.rule-disabled-schedule | A disabled rule does not run on its schedule. | work/schedule-job.test.ts > a schedule > sends the documented event to the rule's targets, run after run, until the rule stops
 states.rule-enabled | Enabling lets a rule act again, and fails where there is no rule. | operations/rule.test.ts > enableRule and disableRule > refuse a bus that is not there, then a rule that is not there
 states.rule-deleted-targets | A rule is deleted only when its targets are gone. | operations/rule.test.ts > deleteRule > refuses a bus that is not there, then a rule with targets
 states.rule-deleted-again | Deleting a rule again succeeds (revision A). | operations/rule.test.ts > deleteRule > deletes a rule; one that is not there counts as deleted
-states.rule-managed | A managed rule is deleted only with Force. | pending
-states.replay-order | A replay goes by event time in steps of one minute, the earliest first. | pending
+states.rule-managed | A managed rule is deleted only with Force. | operations/rules-in-use.test.ts > a rule > that a service manages is changed and deleted only with Force
+states.replay-order | A replay goes by event time in steps of one minute, the earliest first. | work/replay-job.test.ts > the steps of a replay > go by event time, each within one minute, the earliest first
 states.replay-progress | A replay tells how far it has come. | operations/replay.test.ts > startReplay, describeReplay, listReplays and cancelReplay > sends the events of its time once more, marked with its name, and none into the archive
 states.replay-cancelled | A running replay can be cancelled. | operations/replay.test.ts > startReplay, describeReplay, listReplays and cancelReplay > stops when it is cancelled
 
-operations.activate_event_source | Activates a partner source again. | pending
+operations.activate_event_source | Activates a partner source again. | operations/event-source.test.ts > a partner event source > that is deactivated sends nothing and keeps its bus, until it is activated
 operations.cancel_replay | Cancels a replay. | operations/replay.test.ts > startReplay, describeReplay, listReplays and cancelReplay > stops when it is cancelled
 operations.create_api_destination | Makes an API destination with its optional members. | operations/api-destination.test.ts > create, describe, list, change and delete one
 operations.create_api_destination.authorization | The endpoint is called as the connection's type asks. | delivery/api-destination.test.ts > a connection proves itself > by a token that it fetches by $2
@@ -86,16 +86,16 @@ operations.create_archive.without-pattern | Without a pattern all events are arc
 operations.create_connection | Makes a connection. | operations/connection.test.ts > createConnection > is authorized at once with BASIC, and described without its secrets
 operations.create_endpoint | Makes a global endpoint (revision A). | pending
 operations.create_event_bus | Makes a custom bus. | operations/event-bus.test.ts > createEventBus > makes a bus that is described and listed at once
-operations.create_event_bus.partner | Makes a partner bus of a source. | pending
-operations.create_partner_event_source | Makes a partner source, called by the partner. | pending
-operations.deactivate_event_source | Stops the events of a partner source for a time. | pending
+operations.create_event_bus.partner | Makes a partner bus of a source. | operations/event-source.test.ts > a partner event source > is pending until the account creates its bus, whose name is that of the source
+operations.create_partner_event_source | Makes a partner source, called by the partner. | operations/event-source.test.ts > a partner event source > is pending until the account creates its bus, whose name is that of the source
+operations.deactivate_event_source | Stops the events of a partner source for a time. | operations/event-source.test.ts > a partner event source > that is deactivated sends nothing and keeps its bus, until it is activated
 operations.deauthorize_connection | Takes every parameter and secret away, so that the connection can be given new ones. | operations/connection.test.ts > updateConnection and deauthorizeConnection > remove every secret, until the connection is given new ones
 operations.delete_api_destination | Deletes an API destination. | operations/api-destination.test.ts > create, describe, list, change and delete one
 operations.delete_archive | Deletes an archive. | operations/archive.test.ts > an archive > lets events go when their retention is over, and everything when it is deleted
 operations.delete_endpoint | Deletes a global endpoint (revision A). | pending
 operations.delete_event_bus | Deletes a custom bus. | operations/event-bus.test.ts > deleteEventBus > deletes a bus; repeating it is safe
-operations.delete_event_bus.partner | Deletes a partner bus. | pending
-operations.delete_partner_event_source | Deletes a partner source, called by the partner. | pending
+operations.delete_event_bus.partner | Deletes a partner bus. | operations/event-source.test.ts > a partner event source > is pending again when its bus is deleted
+operations.delete_partner_event_source | Deletes a partner source, called by the partner. | operations/event-source.test.ts > a partner event source > that its partner deletes leaves its bus with the state DELETED, and is forgotten with the bus
 operations.delete_rule | Deletes a rule. | operations/rule.test.ts > deleteRule > deletes a rule; one that is not there counts as deleted
 operations.describe_api_destination | Tells an API destination. | operations/api-destination.test.ts > create, describe, list, change and delete one
 operations.describe_archive | Tells an archive. | operations/archive.test.ts > an archive > keeps what matches its pattern, and tells how much
@@ -103,8 +103,8 @@ operations.describe_connection | Tells a connection. | operations/connection.tes
 operations.describe_endpoint | Tells a global endpoint of its home region (revision A). | pending
 operations.describe_event_bus | Tells a bus by name or ARN, the default bus when none is named. | operations/event-bus.test.ts > describeEventBus > takes a name, an ARN of either dialect, or nothing for the default bus
 operations.describe_event_bus.policy | Tells which other accounts are permitted. | operations/permission.test.ts > putPermission > lets another account put events, told in the bus's policy, until it is taken back
-operations.describe_event_source | Tells a partner source that is shared with the account. | pending
-operations.describe_partner_event_source | Tells a partner's own source. | pending
+operations.describe_event_source | Tells a partner source that is shared with the account. | operations/event-source.test.ts > a partner event source > is pending until the account creates its bus, whose name is that of the source
+operations.describe_partner_event_source | Tells a partner's own source. | operations/partner-event-source.test.ts > the operations for partners > describe and list the partner's sources, each once, page by page
 operations.describe_replay | Tells a replay and its progress. | operations/replay.test.ts > startReplay, describeReplay, listReplays and cancelReplay > sends the events of its time once more, marked with its name, and none into the archive
 operations.describe_rule | Tells a rule. | operations/rule.test.ts > describeRule > tells who made the rule
 operations.disable_rule | Disables a rule. | operations/rule.test.ts > enableRule and disableRule > set the state; repeating is safe
@@ -114,18 +114,18 @@ operations.list_archives | Lists archives by at most one filter. | operations/ar
 operations.list_connections | Lists connections by name and state. | operations/connection.test.ts > listConnections and deleteConnection > list by name and state, and delete with the secrets
 operations.list_endpoints | Lists global endpoints (revision A). | pending
 operations.list_event_buses | Lists buses in pages. | operations/event-bus.test.ts > listEventBuses > pages by name, each bus once, without a token on the last page
-operations.list_event_sources | Lists the partner sources that are shared with the account. | pending
-operations.list_partner_event_source_accounts | Lists the accounts of a partner's source. | pending
-operations.list_partner_event_sources | Lists a partner's sources by the beginning of their names. | pending
+operations.list_event_sources | Lists the partner sources that are shared with the account. | operations/event-source.test.ts > a partner event source > is pending until the account creates its bus, whose name is that of the source
+operations.list_partner_event_source_accounts | Lists the accounts of a partner's source. | operations/event-source.test.ts > a partner event source > is created once for each account that receives it, and its events reach each account's bus
+operations.list_partner_event_sources | Lists a partner's sources by the beginning of their names. | operations/partner-event-source.test.ts > the operations for partners > describe and list the partner's sources, each once, page by page
 operations.list_replays | Lists replays. | operations/replay.test.ts > startReplay, describeReplay, listReplays and cancelReplay > stops when it is cancelled
-operations.list_replays.filters | Takes at most one filter. | pending
+operations.list_replays.filters | Takes at most one filter. | operations/rules-in-use.test.ts > listReplays > takes one filter at most
 operations.list_rule_names_by_target | Lists the rules that can invoke a target. | operations/target.test.ts > listRuleNamesByTarget > lists each rule of a bus that has the target once, by name, in pages
 operations.list_rules | Lists rules by prefix in pages. | operations/rule.test.ts > listRules > pages by name within a prefix
 operations.list_tags_for_resource | Lists the tags of a rule or bus. | operations/tag.test.ts > tags > of buses and rules are added, replaced, removed and listed by key
 operations.list_targets_by_rule | Lists a rule's targets in pages. | operations/target.test.ts > listTargetsByRule > pages by id
 operations.put_events | Takes events for matching. | operations/event.test.ts > putEvents > answers each entry in its place, with an id or an error
 operations.put_events.endpoint | Takes the id of a global endpoint (revision A). | pending
-operations.put_partner_events | Takes a partner's events for the customers' buses. | pending
+operations.put_partner_events | Takes a partner's events for the customers' buses. | operations/partner-event-source.test.ts > the operations for partners > answer each event in its place, with an id or an error
 operations.put_permission | Permits an account or an organization to put events on a bus. | operations/permission.test.ts > putPermission > lets another account put events, told in the bus's policy, until it is taken back
 operations.put_rule | Makes or changes a rule. | operations/rule.test.ts > putRule > names rules of the default bus without their bus
 operations.put_targets | Adds or replaces targets. | operations/target.test.ts > putTargets > adds targets and replaces those of the same id, all members kept
@@ -136,7 +136,7 @@ operations.tag_resource | Adds tags; a key that is there gets the new value. | o
 operations.test_event_pattern | Tells whether a pattern matches an event. | operations/event.test.ts > testEventPattern > says whether the event matches
 operations.untag_resource | Removes tags. | operations/tag.test.ts > tags > of buses and rules are added, replaced, removed and listed by key
 operations.update_api_destination | Changes an API destination. | operations/api-destination.test.ts > create, describe, list, change and delete one
-operations.update_archive | Changes an archive. | pending
+operations.update_archive | Changes an archive. | operations/rules-in-use.test.ts > updateArchive > changes what is given and keeps the rest
 operations.update_connection | Changes a connection. | operations/connection.test.ts > updateConnection and deauthorizeConnection > change what is given and keep the rest, the secrets too
 operations.update_endpoint | Changes a global endpoint (revision A). | pending
 
@@ -146,7 +146,7 @@ endpoints.pages | A listing takes the most results and the token of the page bef
 endpoints.pages-of-endpoints | The listing of endpoints pages by MaxResults. | pending
 endpoints.default-bus | A call that names no bus means the default bus. | operations/rule.test.ts > putRule > names rules of the default bus without their bus
 endpoints.bus-by-arn | A bus is named by its name or its ARN. | operations/event.test.ts > putEvents > answers each entry in its place, with an id or an error
-endpoints.partial-failure | A failed target is told with its id and an error code, and counted. | pending
+endpoints.partial-failure | A failed target is told with its id and an error code, and counted. | operations/target.test.ts > targets that concurrent changes keep from being changed > are counted and listed with an error, each of a call
 endpoints.removal-promise | A successful removal promises only that the listed targets are gone (revision A). | operations/target.test.ts > removeTargets > removes targets; ids that are not there count as removed
 endpoints.test-event | An event to test has seven members that must be there. | operations/event.test.ts > testEventPattern > the pattern $0 with the event $1 ends as $2
 
@@ -154,18 +154,18 @@ authentication.1a | An account sends to another's bus by a rule with that bus as
 authentication.1b | A permission by organization asks for a role in the target. | access/put-access.test.ts > a rule of %s, %s, with the record %j and %j may put: %s
 authentication.2 | A permission is taken back by its statement id, or with all others. | operations/permission.test.ts > removePermission > takes all permissions back at once, and refuses, in this order
 authentication.3 | A bus's policy is 10 KB at most. | operations/permission.test.ts > putPermission > a request with %o ends as %s
-authentication.4 | Targets of some kinds need a role. | pending
+authentication.4 | Targets of some kinds need a role. | operations/target.test.ts > a target whose kind is reached in the name of a role > is refused without one: %s
 authentication.5 | Making a rule with tags needs two permissions. | access/policies.test.ts > no operation is reached without each of its permissions, and every one with them
 authentication.6 | A connection carries how calls are authorized; deauthorizing takes it away. | operations/connection.test.ts > updateConnection and deauthorizeConnection > remove every secret, until the connection is given new ones
-authentication.7 | Some operations are for partners only. | pending
+authentication.7 | Some operations are for partners only. | operations/partner-event-source.test.ts > the operations for partners > are refused to all others, and for sources of other partners
 
 events.1 | An entry has a source, a type, resources and a detail. | delivery/delivery.test.ts > a delivery > brings the whole event in its documented envelope, the detail as it was spelled
 events.2a | A pattern triggers a rule on a matching event. | pattern/match.test.ts > several fields > the pattern %s matches %s: %s
 events.2b | A schedule triggers a rule when it is due. | work/schedule-job.test.ts > a schedule > sends the documented event to the rule's targets, run after run, until the rule stops
-events.2c | A rule with both triggers on both. | pending
+events.2c | A rule with both triggers on both. | operations/rules-in-use.test.ts > a rule > with a pattern and a schedule is triggered by both
 events.3a | Without an input the whole event is passed. | delivery/delivery.test.ts > a delivery > brings the whole event in its documented envelope, the detail as it was spelled
 events.3b | A constant input takes the event's place. | delivery/delivery.test.ts > a delivery > that is refused for good goes to the dead letters at once, with the documented attributes
-events.3c | A path passes a part of the event. | pending
+events.3c | A path passes a part of the event. | operations/rules-in-use.test.ts > a rule > with a pattern and a schedule is triggered by both
 events.3d | A transformer fills a template with parts of the event. | domain/template.test.ts > a JSON template > %s becomes %s
 events.3e | Command runs and container tasks get nothing without an input. | delivery/service-connectors.test.ts > a delivery to another service > by the endpoint of %s with the target %j is the request %s
 events.3f | A bus as a target takes no input of its own. | operations/target.test.ts > putTargets > a request with the targets $0 ends as $1
@@ -184,7 +184,7 @@ events.4.others | Every other documented kind is a target with an endpoint that 
 events.4.no-endpoint | A kind without an endpoint loses nothing in silence. | delivery/delivery.test.ts > a delivery > to a kind of target that the installation has no endpoint for is never lost silently
 events.5a | An archive takes the events of its bus that match, never those of replays. | operations/archive.test.ts > an archive > keeps what matches its pattern, and tells how much
 events.5b | A replay sends to its destination. | operations/replay.test.ts > startReplay, describeReplay, listReplays and cancelReplay > reaches only the rules that it names
-events.6 | A partner makes a source, a customer its bus, and the partner's events come to it. | pending
+events.6 | A partner makes a source, a customer its bus, and the partner's events come to it. | operations/event-source.test.ts > a partner event source > brings its events to the bus of the account, in the account's name
 events.7a | Events do not come to another account's bus without its permission. | delivery/delivery.test.ts > an event bus as a target > %s fails as %s
 events.7b | Events come to another account's bus once it permits them. | operations/permission.test.ts > putPermission > lets another account put events, told in the bus's policy, until it is taken back
 
@@ -192,7 +192,7 @@ errors.delete-rule-bus | Deleting a rule of a bus that is not there is refused a
 errors.old-token | A page token of more than 24 hours is refused. | operations/event-bus.test.ts > listEventBuses > refuses a token of another listing, of another caller, and one that is a day old
 errors.old-token.name | That refusal is InvalidToken with status 400. | /contract/members.test.ts > refusals > of $api have the documented status: $name $status
 errors.enable-rule | Enabling a rule that is not there fails. | operations/rule.test.ts > enableRule and disableRule > refuse a bus that is not there, then a rule that is not there
-errors.partial-failure | A partial failure is counted, with a code for each target. | pending
+errors.partial-failure | A partial failure is counted, with a code for each target. | operations/target.test.ts > targets that concurrent changes keep from being changed > are counted and listed with an error, each of a call
 errors.delete-rule-targets | A rule with targets is not deleted. | operations/rule.test.ts > deleteRule > refuses a bus that is not there, then a rule with targets
 errors.delete-bus | The default bus, and a bus with rules, is not deleted. | operations/event-bus.test.ts > deleteEventBus > refuses the default bus, then a bus with rules
 errors.organization-role | A target in an organization's account without a role is refused. | access/put-access.test.ts > a rule of %s, %s, with the record %j and %j may put: %s
@@ -202,8 +202,8 @@ limits.nesting | JSON is taken to 1100 levels (revision A). | domain/put-entry.t
 limits.tags | A resource has 50 tags. | operations/tag.test.ts > tags > are refused with a key given twice, and beyond fifty
 limits.policy | A policy has 10 KB. | operations/permission.test.ts > putPermission > a request with %o ends as %s
 limits.token | A page token lives 24 hours. | operations/event-bus.test.ts > listEventBuses > refuses a token of another listing, of another caller, and one that is a day old
-limits.pending-source | A partner source is PENDING for two weeks at most. | pending
-limits.replay-interval | A replay goes in steps of a minute. | pending
+limits.pending-source | A partner source is PENDING for two weeks at most. | operations/event-source.test.ts > a partner event source > that is pending for two weeks is deleted, with or without its bus
+limits.replay-interval | A replay goes in steps of a minute. | work/replay-job.test.ts > the steps of a replay > go by event time, each within one minute, the earliest first
 limits.retention | The retention of an archive is 0 unless it is given. | operations/archive.test.ts > an archive > keeps what matches its pattern, and tells how much
 
 versioning.selection | A caller chooses the revision; A is meant where none is chosen. | access/revision.test.ts > the choice of a revision > is made in dialect %s by %s and not by %s

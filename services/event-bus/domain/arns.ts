@@ -45,6 +45,9 @@ export const archiveArn = (scope: ArnScope, account: string, archive: string): s
 export const replayArn = (scope: ArnScope, account: string, replay: string): string =>
   ownArn(scope, account, `replay/${replay}`);
 
+/** The ARN of a partner event source, which belongs to no account. */
+export const eventSourceArn = (scope: ArnScope, name: string): string => ownArn(scope, "", `event-source/${name}`);
+
 /** Parses the ARN of an archive. Undefined if it is not one. */
 export const parseArchiveArn = (text: string): { readonly account: string; readonly name: string } | undefined => {
   const parsed = parseArn(text);

@@ -9,7 +9,7 @@ import { parseJson } from "../../kit/json/parse-json.ts";
  * The first refusal of the targets of one call, in the order of the targets; undefined if all are accepted. Of each
  * target it checks, in this order:
  * 1. no earlier target has its id;
- * 2. its ARN is one;
+ * 2. its ARN is one, and not that of an action which only the public console can take;
  * 3. it has at most one of input, input path and input transformer, and none if it is an event bus;
  * 4. its input is JSON;
  * 5. its transformer names no reserved variable and uses no unknown one;
@@ -26,9 +26,20 @@ export const refuseTargets = (targets: readonly Target[]): ServiceError | undefi
   return undefined;
 };
 
+/** The services whose resources are reached in the name of a role. */
+const servicesWithRole: ReadonlySet<string> = new Set(["ec2", "kinesis", "states", "execute-api"]);
+
+/** Whether the kind of a target is reached in the name of a role only. */
+export const needsRole = ({ arn }: Pick<Target, "arn">): boolean => servicesWithRole.has(parseArn(arn)?.service ?? "");
+
 const refuseTarget = (target: Target): ServiceError | undefined => {
   const parsed = parseArn(target.arn);
   if (parsed === undefined) return fault(ErrorReason.TARGET_ARN_MALFORMED, { arn: target.arn });
+  if (["events", "event-bus"].includes(parsed.service) && parsed.resource.startsWith("target/"))
+    return fault(ErrorReason.PARAMETER_REFUSED, {
+      parameter: target.id,
+      reason: `${target.arn} is an action that only the public console can take.`,
+    });
   const inputs = [target.input, target.inputPath, target.inputTransformer].filter((input) => input !== undefined);
   if (inputs.length > 1) return fault(ErrorReason.TARGET_INPUT_AMBIGUOUS, { target: target.id });
   const isEventBus = parsed.resource.startsWith("event-bus/");

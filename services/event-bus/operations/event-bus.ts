@@ -2,8 +2,8 @@
  * Event buses.
  *
  * CreateEventBus checks, in order:
- * 1. no partner event source is named, since none exists;
- * 2. the name has no slash;
+ * 1. the name is that of the partner event source, if one is named, and otherwise has no slash;
+ * 2. the partner event source is shared with the account, and its partner has not deleted it;
  * 3. no two tags have the same key;
  * 4. the name is not in use; `default` always is;
  * 5. the account has fewer buses than the limit.
@@ -15,30 +15,39 @@
  * DescribeEventBus and UpdateEventBus fail if the bus does not exist.
  */
 import type { EventBusRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
-import type { Operation } from "../application.ts";
+import { EventSourceState } from "../../../gen/quartet/eventbus/v1/event_source_pb.ts";
+import type { Reader, Transaction } from "../../kit/store/store.ts";
+import type { Application, Operation } from "../application.ts";
+import type { BusReference } from "../domain/arns.ts";
 import { busArn, defaultBusName } from "../domain/arns.ts";
+import { stateOf } from "../domain/event-source.ts";
 import { instant } from "../domain/instant.ts";
 import { refuseTags, sortTags } from "../domain/tags.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import * as stored from "../store/bus.ts";
+import { findEventSource, getEventSource, putEventSource, removeEventSource } from "../store/event-source.ts";
 import { countRules } from "../store/rule.ts";
 
 /** Creates a custom bus. A second call with the same name is refused and changes nothing. */
 export const createEventBus: Operation<"createEventBus"> = async (request, { app, caller }) => {
   const { name, eventSourceName, description, kmsKeyIdentifier, deadLetterConfig, logConfig, tags } = request;
-  if (eventSourceName !== undefined) throw fault(ErrorReason.EVENT_SOURCE_NOT_FOUND, { name: eventSourceName });
-  if (name.includes("/"))
+  if (eventSourceName !== undefined && eventSourceName !== name)
+    throw fault(ErrorReason.PARAMETER_REFUSED, { parameter: "Name", reason: "Name must equal EventSourceName." });
+  if (eventSourceName === undefined && name.includes("/"))
     throw fault(ErrorReason.PARAMETER_REFUSED, { parameter: "Name", reason: "Name must not contain '/'." });
   refuseTags(tags);
   const nowMs = BigInt(app.clock.now());
 
   await app.store.transact(async (transaction) => {
+    const source = eventSourceName && (await getLiveSource(app, transaction, caller.accountId, eventSourceName));
     if ((await stored.findBus(transaction, { account: caller.accountId, name })) !== undefined)
       throw fault(ErrorReason.EVENT_BUS_ALREADY_EXISTS, { name });
     const limit = app.limits.busesMax;
     if ((await stored.countBuses(transaction, caller.accountId)) >= limit) throw fault(ErrorReason.LIMIT_EXCEEDED);
+    if (source) putEventSource(transaction, { ...source, pendingSinceMs: 0n });
     await stored.createBus(transaction, caller.accountId, {
       name,
+      eventSourceName,
       description,
       kmsKeyIdentifier,
       deadLetterConfig,
@@ -58,6 +67,17 @@ export const createEventBus: Operation<"createEventBus"> = async (request, { app
   };
 };
 
+/** A source that the partner has not deleted. Throws EVENT_SOURCE_NOT_FOUND. */
+const getLiveSource = async (app: Application, reader: Reader, account: string, name: string) => {
+  const source = await getEventSource(reader, account, name);
+  if (stateOf(source, app.clock.now()) === EventSourceState.DELETED)
+    throw fault(ErrorReason.EVENT_SOURCE_NOT_FOUND, { name });
+  return source;
+};
+
+/** ACTIVE, or DELETED for a bus whose partner event source was deleted. */
+const busState = ({ isSourceDeleted }: EventBusRecord): string => (isSourceDeleted ? "DELETED" : "ACTIVE");
+
 /** Returns the settings of a bus; without a name, those of the default bus. */
 export const describeEventBus: Operation<"describeEventBus"> = async (_request, { app, access }) => {
   const bus = await app.store.read((reader) => stored.getBus(reader, access.bus));
@@ -70,7 +90,7 @@ export const describeEventBus: Operation<"describeEventBus"> = async (_request, 
     deadLetterConfig,
     policy,
     logConfig,
-    state: "ACTIVE",
+    state: busState(bus),
     creationTime: instant(bus.createdMs),
     lastModifiedTime: instant(bus.modifiedMs),
   };
@@ -89,7 +109,7 @@ export const listEventBuses: Operation<"listEventBuses"> = async (request, conte
     arn: busArn(app.arnScope, { account: caller.accountId, name: bus.name }),
     description: bus.description,
     policy: bus.policy,
-    state: "ACTIVE",
+    state: busState(bus),
     creationTime: instant(bus.createdMs),
     lastModifiedTime: instant(bus.modifiedMs),
   });
@@ -101,11 +121,22 @@ export const deleteEventBus: Operation<"deleteEventBus"> = async (_request, { ap
   const { bus } = access;
   if (bus.name === defaultBusName) throw fault(ErrorReason.DEFAULT_EVENT_BUS_NOT_DELETABLE);
   await app.store.transact(async (transaction) => {
-    if ((await stored.findBus(transaction, bus)) === undefined) return;
+    const present = await stored.findBus(transaction, bus);
+    if (present === undefined) return;
     if ((await countRules(transaction, bus)) > 0) throw fault(ErrorReason.EVENT_BUS_HAS_RULES, { name: bus.name });
     await stored.deleteBus(transaction, bus);
+    if (present.eventSourceName !== undefined) await leaveSource(app, transaction, bus);
   });
   return {};
+};
+
+/** The source of a deleted bus is pending again; one that the partner has deleted is forgotten. */
+const leaveSource = async (app: Application, transaction: Transaction, { account, name }: BusReference) => {
+  const source = await findEventSource(transaction, account, name);
+  if (source === undefined) return;
+  if (stateOf(source, app.clock.now()) === EventSourceState.DELETED) removeEventSource(transaction, account, name);
+  else if (source.pendingSinceMs === 0n)
+    putEventSource(transaction, { ...source, pendingSinceMs: BigInt(app.clock.now()) });
 };
 
 /** Replaces the settings of a bus; omitted ones become empty. */

@@ -21,6 +21,8 @@
  *   71  archive_entries            account, archive id, event_ms, ingested_ms, event id -> ArchiveEntryRecord
  *   72  archive_counts             account, archive id, entry                      -> ArchiveCountRecord
  *   73  replays                    account, replay                                 -> ReplayRecord
+ *   80  event_sources              account, source                                 -> EventSourceRecord
+ *   81  shared_sources             source, account                                 -> IndexRecord
  *
  * Buses, rules, connections, API destinations, archives and replays are named by their names; the default bus is named
  * `default`. Parts that end with `_ms` are milliseconds since 1970. Each family of tables begins at a multiple of ten.
@@ -37,6 +39,7 @@ import {
   DeadLetterRecordSchema,
   EventBusRecordSchema,
   EventRecordSchema,
+  EventSourceRecordSchema,
   IndexRecordSchema,
   ReplayRecordSchema,
   RuleChangeRecordSchema,
@@ -334,6 +337,36 @@ export const replays = defineTable({
   value: ReplayRecordSchema,
 });
 
+/**
+ * Partner event sources.
+ * Sorted so that ListEventSources reads the sources of an account in order of their names.
+ * Written with shared_sources.
+ *
+ *     event_sources/"000000000000"/"aws.partner/acme/sales"
+ *     0050 30303030303030303030303000 6177732e706172746e65722f61636d652f73616c657300
+ */
+export const eventSources = defineTable({
+  number: 80,
+  name: "event_sources",
+  key: [text("account"), text("source")],
+  value: EventSourceRecordSchema,
+});
+
+/**
+ * The accounts with which sources are shared.
+ * Sorted so that the sources of a partner are one range, and the accounts of a source another.
+ * Written with event_sources.
+ *
+ *     shared_sources/"aws.partner/acme/sales"/"000000000000"
+ *     0051 6177732e706172746e65722f61636d652f73616c657300 30303030303030303030303000
+ */
+export const sharedSources = defineTable({
+  number: 81,
+  name: "shared_sources",
+  key: [text("source"), text("account")],
+  value: IndexRecordSchema,
+});
+
 /** Every table of this database. */
 export const layout = [
   pageTokenKeys,
@@ -356,6 +389,8 @@ export const layout = [
   archiveEntries,
   archiveCounts,
   replays,
+  eventSources,
+  sharedSources,
 ] as const;
 
 assertDistinct(layout);

@@ -1,5 +1,7 @@
 import type { Transaction } from "../../kit/store/store.ts";
 import type { Application } from "../application.ts";
+import { EventSourceState } from "../../../gen/quartet/eventbus/v1/event_source_pb.ts";
+import { stateOf } from "../domain/event-source.ts";
 import { retentionStart } from "../domain/archive.ts";
 import type { Limits } from "../limits.ts";
 import { listAccounts } from "../store/accounts.ts";
@@ -7,6 +9,7 @@ import { addUpCounts, deleteEntries, findArchive, listAllArchives, putArchive } 
 import { deleteOldDeadLetters } from "../store/dead-letter.ts";
 import type { EventKey } from "../store/event.ts";
 import { sweepLogStep } from "../store/event.ts";
+import { deleteEventSource, findEventSource, listExpiredSources } from "../store/event-source.ts";
 import { deadLetters, events } from "../store/layout.ts";
 
 type Sweeping = Pick<Application, "store" | "clock" | "limits">;
@@ -48,6 +51,22 @@ export const sweepDeadLetters = async ({ store, clock, limits }: Sweeping, signa
     while (hasMore && !signal.aborted)
       hasMore = await store.transact((transaction) => deleteOldDeadLetters(transaction, account, keptSinceMs));
   }
+};
+
+/** Deletes partner event sources that were pending for too long, in small transactions. */
+export const sweepEventSources = async ({ store, clock }: Sweeping, signal: AbortSignal): Promise<void> => {
+  let count: number;
+  do
+    count = await store.transact(async (transaction) => {
+      const expired = await listExpiredSources(transaction.snapshot, clock.now(), expiryStep);
+      for (const { account, name } of expired) {
+        const source = await findEventSource(transaction, account, name);
+        if (source !== undefined && stateOf(source, clock.now()) === EventSourceState.DELETED)
+          await deleteEventSource(transaction, source);
+      }
+      return expired.length;
+    });
+  while (count === expiryStep && !signal.aborted);
 };
 
 /** Deletes entries whose retention is over. Returns whether there may be more. */

@@ -16,8 +16,10 @@ export const replayKind = "replay";
 /** A step is retried until it is committed. */
 export const replayPolicy: JobPolicy = { attemptsMax: Infinity, ageMsMax: Infinity, backoff: () => 1_000 };
 
-/** Events of one step. The step ends earlier if their deliveries fill a transaction. */
+/** Events of one step. The step ends earlier at the end of a minute, and if their deliveries fill a transaction. */
 const stepSize = 50;
+
+const minuteOf = (timeMs: bigint): bigint => timeMs / 60_000n;
 
 /** Enqueues the next step of a replay. */
 export const enqueueReplayStep = (
@@ -32,8 +34,8 @@ export const enqueueReplayStep = (
 };
 
 /**
- * Sends some events of a replay in order of their time, stores the replay's progress and enqueues the next step, in one
- * transaction: a replay puts each event on the bus exactly once.
+ * Sends some events of one minute of a replay in order of their time, stores the replay's progress and enqueues the
+ * next step, in one transaction: a replay puts each event on the bus exactly once.
  */
 export const replayHandler =
   (app: Application): JobHandler =>
@@ -69,10 +71,11 @@ const runStep = async (
   const archived = await listArchivedEvents(transaction, account, archive.id, range, stepSize);
   const onlyRules = replay.rules.length === 0 ? undefined : new Set(replay.rules);
   if (archived.length === 0) return end(ReplayState.COMPLETED);
+  const firstMinute = minuteOf(archived[0]?.event.timeMs ?? 0n);
   let { lastPlace } = replay;
   let bytes = 0;
   for (const { event, place } of archived) {
-    if (bytes >= app.limits.deliveriesBytesMax) break;
+    if (bytes >= app.limits.deliveriesBytesMax || minuteOf(event.timeMs) !== firstMinute) break;
     const replayed = { ...event, replayName: replay.name, hops: 0 };
     const ingested = ingestEvent(app, transaction, bus, replayed, onlyRules);
     if (ingested.kind === "too-large")

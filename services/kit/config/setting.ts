@@ -67,6 +67,15 @@ export type EndpointSetting = z.output<typeof endpoint>;
 export const endpoints = <const Names extends readonly [string, ...string[]]>(names: Names, description: string) =>
   z.partialRecord(z.enum(names), endpoint).default({}).meta({ description, writeOnly: true });
 
+/** Texts by name, both of a shape. */
+export const texts = (name: RegExp, value: RegExp, description: string) =>
+  z
+    .record(z.string().regex(name), z.string().regex(value, `must match ${value.source}`), {
+      error: ({ code }) => (code === "invalid_key" ? `must be named by ${name.source}` : undefined),
+    })
+    .default({})
+    .describe(description);
+
 /** Host and port as one text, the form that `address` reads. */
 export const formatAddress = (value: Address): string =>
   value.host.includes(":") ? `[${value.host}]:${value.port}` : `${value.host}:${value.port}`;

@@ -81,12 +81,17 @@ const rows: [keyof ServiceEndpoints, Target, string][] = [
   ],
   [
     "kinesis",
-    { arn: arnOf("kinesis", "stream/sales"), input: "{}", streamParameters: { partitionKeyPath: "$.detail.key" } },
+    {
+      arn: arnOf("kinesis", "stream/sales"),
+      roleArn: arnOf("iam", "role/put"),
+      input: "{}",
+      streamParameters: { partitionKeyPath: "$.detail.key" },
+    },
     `POST / | ${json11} | Kinesis_20131202.PutRecord | {"StreamName":"sales","Data":"${base64("{}")}","PartitionKey":"k-7"}`,
   ],
   [
     "kinesis",
-    { arn: arnOf("kinesis", "stream/sales"), input: "{}" },
+    { arn: arnOf("kinesis", "stream/sales"), roleArn: arnOf("iam", "role/put"), input: "{}" },
     `POST / | ${json11} | Kinesis_20131202.PutRecord | {"StreamName":"sales","Data":"${base64("{}")}","PartitionKey":"EVENT"}`,
   ],
   [

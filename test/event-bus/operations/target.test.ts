@@ -1,5 +1,15 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
+
+import {
+  PutTargetsRequestSchema,
+  RemoveTargetsRequestSchema,
+} from "../../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
+import { revisionOf } from "../../../services/event-bus/access/revision.ts";
+import type { OperationContext } from "../../../services/event-bus/application.ts";
+import { putTargets, removeTargets } from "../../../services/event-bus/operations/target.ts";
+import { StoreContentionError } from "../../../services/kit/store/errors.ts";
 
 import type { TargetSchema } from "../../../gen/quartet/eventbus/v1/target_pb.ts";
 import { refusalOf, startHarness } from "../harness.ts";
@@ -54,6 +64,10 @@ describe("putTargets", () => {
       "TARGET_ARN_MALFORMED: Parameter queue is not valid. Reason: Provided Arn is not in correct format.",
     ],
     [
+      [{ id: "t", arn: "arn:aws:events:us-east-1:000000000000:target/create-snapshot", input: "x" }],
+      "PARAMETER_REFUSED: Parameter t is not valid. Reason: arn:aws:events:us-east-1:000000000000:target/create-snapshot is an action that only the public console can take.",
+    ],
+    [
       [{ id: "t", arn: queue, input: "x", inputPath: "$" }],
       "TARGET_INPUT_AMBIGUOUS: Only one of Input, InputPath, or InputTransformer must be provided for target t.",
     ],
@@ -102,6 +116,49 @@ describe("putTargets", () => {
       "4",
     ]);
     await client.putTargets({ rule: "all", targets: queueTargets(["4", "5"]) });
+  });
+});
+
+describe("a target whose kind is reached in the name of a role", () => {
+  test.each([
+    "kinesis:us-east-1:000000000000:stream/s",
+    "states:us-east-1:000000000000:stateMachine:s",
+    "execute-api:us-east-1:000000000000:a/b/GET/c",
+    "ec2:us-east-1:000000000000:instance/i",
+  ])("is refused without one: %s", async (resource) => {
+    const { client } = await startHarness();
+    await client.putRule({ name: "all", eventPattern: pattern });
+    const target = { id: "t", arn: `arn:aws:${resource}` };
+    expect(await refusalOf(client.putTargets({ rule: "all", targets: [target] }))).toBe(
+      "PARAMETER_REFUSED: Parameter RoleArn is not valid. Reason: RoleArn is required for target t.",
+    );
+    const roleArn = "arn:aws:iam::000000000000:role/r";
+    await client.putTargets({ rule: "all", targets: [{ ...target, roleArn }] });
+    const { targets } = await client.listTargetsByRule({ rule: "all" });
+    expect(targets.map((each) => each.roleArn)).toEqual([roleArn]);
+  });
+});
+
+describe("targets that concurrent changes keep from being changed", () => {
+  test("are counted and listed with an error, each of a call", async () => {
+    const { app } = await startHarness();
+    const contended = {
+      ...app,
+      store: { ...app.store, transact: () => Promise.reject(new StoreContentionError(16)) },
+    };
+    const context = {
+      app: contended,
+      access: { bus: { account: "000000000000", name: "default" }, revision: revisionOf(new Headers()) },
+    } as unknown as OperationContext;
+    const failed = (targetId: string) => ({
+      targetId,
+      errorCode: "ConcurrentModificationException",
+      errorMessage: "There is concurrent modification on the rule. Try again.",
+    });
+    const put = create(PutTargetsRequestSchema, { rule: "all", targets: queueTargets(["a", "b"]) });
+    expect(await putTargets(put, context)).toEqual({ failedEntryCount: 2, failedEntries: [failed("a"), failed("b")] });
+    const removed = create(RemoveTargetsRequestSchema, { rule: "all", ids: ["a"] });
+    expect(await removeTargets(removed, context)).toEqual({ failedEntryCount: 1, failedEntries: [failed("a")] });
   });
 });
 

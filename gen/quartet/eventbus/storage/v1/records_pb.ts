@@ -26,7 +26,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/eventbus/storage/v1/records.proto.
  */
 export const file_quartet_eventbus_storage_v1_records: GenFile = /*@__PURE__*/
-  fileDesc("CilxdWFydGV0L2V2ZW50YnVzL3N0b3JhZ2UvdjEvcmVjb3Jkcy5wcm90bxIbcXVhcnRldC5ldmVudGJ1cy5zdG9yYWdlLnYxIp4DCg5FdmVudEJ1c1JlY29yZBIMCgRuYW1lGAEgASgJEhgKC2Rlc2NyaXB0aW9uGAIgASgJSACIAQESHgoRZXZlbnRfc291cmNlX25hbWUYAyABKAlIAYgBARIfChJrbXNfa2V5X2lkZW50aWZpZXIYBCABKAlIAogBARJBChJkZWFkX2xldHRlcl9jb25maWcYBSABKAsyJS5xdWFydGV0LmV2ZW50YnVzLnYxLkRlYWRMZXR0ZXJDb25maWcSMgoKbG9nX2NvbmZpZxgGIAEoCzIeLnF1YXJ0ZXQuZXZlbnRidXMudjEuTG9nQ29uZmlnEhMKBnBvbGljeRgHIAEoCUgDiAEBEiYKBHRhZ3MYCCADKAsyGC5xdWFydGV0LmV2ZW50YnVzLnYxLlRhZxISCgpjcmVhdGVkX21zGAkgASgDEhMKC21vZGlmaWVkX21zGAogASgDQg4KDF9kZXNjcmlwdGlvbkIUChJfZXZlbnRfc291cmNlX25hbWVCFQoTX2ttc19rZXlfaWRlbnRpZmllckIJCgdfcG9saWN5IjkKEUJ1c1JldmlzaW9uUmVjb3JkEhAKCHJldmlzaW9uGAEgASgEEhIKCnJ1bGVfY291bnQYAiABKA0iIwoSQWNjb3VudENvdW50UmVjb3JkEg0KBWNvdW50GAEgASgEIiAKEFJ1bGVDaGFuZ2VSZWNvcmQSDAoEcnVsZRgBIAEoCSLJAwoKUnVsZVJlY29yZBIMCgRuYW1lGAEgASgJEhoKDWV2ZW50X3BhdHRlcm4YAiABKAlIAIgBARIgChNzY2hlZHVsZV9leHByZXNzaW9uGAMgASgJSAGIAQESLQoFc3RhdGUYBCABKA4yHi5xdWFydGV0LmV2ZW50YnVzLnYxLlJ1bGVTdGF0ZRIYCgtkZXNjcmlwdGlvbhgFIAEoCUgCiAEBEhUKCHJvbGVfYXJuGAYgASgJSAOIAQESFwoKbWFuYWdlZF9ieRgHIAEoCUgEiAEBEhIKCmNyZWF0ZWRfYnkYCCABKAkSJgoEdGFncxgJIAMoCzIYLnF1YXJ0ZXQuZXZlbnRidXMudjEuVGFnEhIKCmNyZWF0ZWRfbXMYCiABKAMSFAoMdGFyZ2V0X2NvdW50GAsgASgNEhIKCmdlbmVyYXRpb24YDCABKAkSFwoKYXJjaGl2ZV9pZBgNIAEoCUgFiAEBQhAKDl9ldmVudF9wYXR0ZXJuQhYKFF9zY2hlZHVsZV9leHByZXNzaW9uQg4KDF9kZXNjcmlwdGlvbkILCglfcm9sZV9hcm5CDQoLX21hbmFnZWRfYnlCDQoLX2FyY2hpdmVfaWQiOwoMVGFyZ2V0UmVjb3JkEisKBnRhcmdldBgBIAEoCzIbLnF1YXJ0ZXQuZXZlbnRidXMudjEuVGFyZ2V0Ig0KC0luZGV4UmVjb3JkIuQDChBDb25uZWN0aW9uUmVjb3JkEgwKBG5hbWUYASABKAkSCgoCaWQYAiABKAkSGAoLZGVzY3JpcHRpb24YAyABKAlIAIgBARJMChJhdXRob3JpemF0aW9uX3R5cGUYBCABKA4yMC5xdWFydGV0LmV2ZW50YnVzLnYxLkNvbm5lY3Rpb25BdXRob3JpemF0aW9uVHlwZRIzCgVzdGF0ZRgFIAEoDjIkLnF1YXJ0ZXQuZXZlbnRidXMudjEuQ29ubmVjdGlvblN0YXRlEhkKDHN0YXRlX3JlYXNvbhgGIAEoCUgBiAEBEh8KEmttc19rZXlfaWRlbnRpZmllchgHIAEoCUgCiAEBEjkKBnNlY3JldBgIIAEoCzIpLnF1YXJ0ZXQuZXZlbnRidXMuc3RvcmFnZS52MS5TZWFsZWRTZWNyZXQSEQoJc2VjcmV0X2lkGAkgASgJEhIKCmNyZWF0ZWRfbXMYCiABKAMSEwoLbW9kaWZpZWRfbXMYCyABKAMSFQoNYXV0aG9yaXplZF9tcxgMIAEoAxIXCg9zZWNyZXRfcmV2aXNpb24YDSABKARCDgoMX2Rlc2NyaXB0aW9uQg8KDV9zdGF0ZV9yZWFzb25CFQoTX2ttc19rZXlfaWRlbnRpZmllciI0CgxTZWFsZWRTZWNyZXQSEwoLd3JhcHBlZF9rZXkYASABKAwSDwoHY29udGVudBgCIAEoDCJbChBDb25uZWN0aW9uU2VjcmV0EkcKCnBhcmFtZXRlcnMYASABKAsyMy5xdWFydGV0LmV2ZW50YnVzLnYxLkNyZWF0ZUNvbm5lY3Rpb25BdXRoUGFyYW1ldGVycyKQAgoUQXBpRGVzdGluYXRpb25SZWNvcmQSDAoEbmFtZRgBIAEoCRIKCgJpZBgCIAEoCRIYCgtkZXNjcmlwdGlvbhgDIAEoCUgAiAEBEhYKDmNvbm5lY3Rpb25fYXJuGAQgASgJEhsKE2ludm9jYXRpb25fZW5kcG9pbnQYBSABKAkSQgoLaHR0cF9tZXRob2QYBiABKA4yLS5xdWFydGV0LmV2ZW50YnVzLnYxLkFwaURlc3RpbmF0aW9uSHR0cE1ldGhvZBISCgpyYXRlX2xpbWl0GAcgASgFEhIKCmNyZWF0ZWRfbXMYCCABKAMSEwoLbW9kaWZpZWRfbXMYCSABKANCDgoMX2Rlc2NyaXB0aW9uIrICCgtFdmVudFJlY29yZBIKCgJpZBgBIAEoCRITCgtkZXRhaWxfdHlwZRgCIAEoCRIOCgZzb3VyY2UYAyABKAkSDwoHYWNjb3VudBgEIAEoCRIPCgd0aW1lX21zGAUgASgDEg4KBnJlZ2lvbhgGIAEoCRIRCglyZXNvdXJjZXMYByADKAkSDgoGZGV0YWlsGAggASgJEgsKA2J1cxgJIAEoCRIYCgtyZXBsYXlfbmFtZRgKIAEoCUgAiAEBEhkKDHRyYWNlX2hlYWRlchgLIAEoCUgBiAEBEgwKBGhvcHMYDCABKA0SGgoNbWF0Y2hlZF9ydWxlcxgNIAEoDUgCiAEBQg4KDF9yZXBsYXlfbmFtZUIPCg1fdHJhY2VfaGVhZGVyQhAKDl9tYXRjaGVkX3J1bGVzIucBCg5EZWxpdmVyeVJlY29yZBIPCgdhY2NvdW50GAEgASgJEhMKC2luZ2VzdGVkX21zGAIgASgDEhAKCGV2ZW50X2lkGAMgASgJEgsKA2J1cxgEIAEoCRIMCgRydWxlGAUgASgJEisKBnRhcmdldBgGIAEoCzIbLnF1YXJ0ZXQuZXZlbnRidXMudjEuVGFyZ2V0EhoKDXJ1bGVfcm9sZV9hcm4YByABKAlIAIgBARIYChBlYXJsaWVyX2F0dGVtcHRzGAggASgNQhAKDl9ydWxlX3JvbGVfYXJuSgQICRAKUgdzbG90X21zIpYDChBEZWFkTGV0dGVyUmVjb3JkEjcKBWV2ZW50GAEgASgLMigucXVhcnRldC5ldmVudGJ1cy5zdG9yYWdlLnYxLkV2ZW50UmVjb3JkEhAKCHJ1bGVfYXJuGAIgASgJEhIKCnRhcmdldF9hcm4YAyABKAkSEgoKZXJyb3JfY29kZRgEIAEoCRIVCg1lcnJvcl9tZXNzYWdlGAUgASgJEiYKGWV4aGF1c3RlZF9yZXRyeV9jb25kaXRpb24YBiABKAlIAIgBARIWCg5yZXRyeV9hdHRlbXB0cxgHIAEoDRIWCglxdWV1ZV9hcm4YCCABKAlIAYgBARIrCgZ0YXJnZXQYCSABKAsyGy5xdWFydGV0LmV2ZW50YnVzLnYxLlRhcmdldBILCgNidXMYCiABKAkSDAoEcnVsZRgLIAEoCRIaCg1ydWxlX3JvbGVfYXJuGAwgASgJSAKIAQFCHAoaX2V4aGF1c3RlZF9yZXRyeV9jb25kaXRpb25CDAoKX3F1ZXVlX2FybkIQCg5fcnVsZV9yb2xlX2FybiJLChVEZWFkTGV0dGVyUGxhY2VSZWNvcmQSDwoHYWNjb3VudBgBIAEoCRIRCglmYWlsZWRfbXMYAiABKAMSDgoGcmFuZG9tGAMgASgJIh8KC1N3ZWVwUmVjb3JkEhAKCHVudGlsX21zGAEgASgDImQKElNjaGVkdWxlZFJ1blJlY29yZBIPCgdhY2NvdW50GAEgASgJEgsKA2J1cxgCIAEoCRIMCgRydWxlGAMgASgJEhIKCmdlbmVyYXRpb24YBCABKAkSDgoGZHVlX21zGAUgASgDImoKE0F1dGhvcml6YXRpb25SZWNvcmQSDwoHYWNjb3VudBgBIAEoCRISCgpjb25uZWN0aW9uGAIgASgJEhUKDWNvbm5lY3Rpb25faWQYAyABKAkSFwoPc2VjcmV0X3JldmlzaW9uGAQgASgEIpsCCg1BcmNoaXZlUmVjb3JkEgwKBG5hbWUYASABKAkSCgoCaWQYAiABKAkSCwoDYnVzGAMgASgJEhgKC2Rlc2NyaXB0aW9uGAQgASgJSACIAQESGgoNZXZlbnRfcGF0dGVybhgFIAEoCUgBiAEBEhYKDnJldGVudGlvbl9kYXlzGAYgASgFEh8KEmttc19rZXlfaWRlbnRpZmllchgHIAEoCUgCiAEBEhIKCmNyZWF0ZWRfbXMYCCABKAMSEwoLZXZlbnRfY291bnQYCSABKAMSEgoKc2l6ZV9ieXRlcxgKIAEoA0IOCgxfZGVzY3JpcHRpb25CEAoOX2V2ZW50X3BhdHRlcm5CFQoTX2ttc19rZXlfaWRlbnRpZmllciIoChJBcmNoaXZlRW50cnlSZWNvcmQSEgoKc2l6ZV9ieXRlcxgBIAEoAyI9ChJBcmNoaXZlQ291bnRSZWNvcmQSEwoLZXZlbnRfY291bnQYASABKAMSEgoKc2l6ZV9ieXRlcxgCIAEoAyK5AwoMUmVwbGF5UmVjb3JkEgwKBG5hbWUYASABKAkSGAoLZGVzY3JpcHRpb24YAiABKAlIAIgBARIvCgVzdGF0ZRgDIAEoDjIgLnF1YXJ0ZXQuZXZlbnRidXMudjEuUmVwbGF5U3RhdGUSGQoMc3RhdGVfcmVhc29uGAQgASgJSAGIAQESFAoMYXJjaGl2ZV9uYW1lGAUgASgJEhIKCmFyY2hpdmVfaWQYBiABKAkSCwoDYnVzGAcgASgJEg0KBXJ1bGVzGAggAygJEjsKC2Rlc3RpbmF0aW9uGAkgASgLMiYucXVhcnRldC5ldmVudGJ1cy52MS5SZXBsYXlEZXN0aW5hdGlvbhIQCghzdGFydF9tcxgKIAEoAxIOCgZlbmRfbXMYCyABKAMSEgoKc3RhcnRlZF9tcxgMIAEoAxIQCghlbmRlZF9tcxgNIAEoAxI9CgpsYXN0X3BsYWNlGA4gASgLMikucXVhcnRldC5ldmVudGJ1cy5zdG9yYWdlLnYxLkFyY2hpdmVQbGFjZRIKCgJpZBgPIAEoCUIOCgxfZGVzY3JpcHRpb25CDwoNX3N0YXRlX3JlYXNvbiJHCgxBcmNoaXZlUGxhY2USEAoIZXZlbnRfbXMYASABKAMSEwoLaW5nZXN0ZWRfbXMYAiABKAMSEAoIZXZlbnRfaWQYAyABKAkiRgoQUmVwbGF5U3RlcFJlY29yZBIPCgdhY2NvdW50GAEgASgJEg4KBnJlcGxheRgCIAEoCRIRCglyZXBsYXlfaWQYAyABKAkiOQoSQXJjaGl2ZVB1cmdlUmVjb3JkEg8KB2FjY291bnQYASABKAkSEgoKYXJjaGl2ZV9pZBgCIAEoCWIGcHJvdG8z", [file_quartet_eventbus_v1_api_destination, file_quartet_eventbus_v1_connection, file_quartet_eventbus_v1_event_bus, file_quartet_eventbus_v1_replay, file_quartet_eventbus_v1_rule, file_quartet_eventbus_v1_tag, file_quartet_eventbus_v1_target]);
+  fileDesc("CilxdWFydGV0L2V2ZW50YnVzL3N0b3JhZ2UvdjEvcmVjb3Jkcy5wcm90bxIbcXVhcnRldC5ldmVudGJ1cy5zdG9yYWdlLnYxIrkDCg5FdmVudEJ1c1JlY29yZBIMCgRuYW1lGAEgASgJEhgKC2Rlc2NyaXB0aW9uGAIgASgJSACIAQESHgoRZXZlbnRfc291cmNlX25hbWUYAyABKAlIAYgBARIfChJrbXNfa2V5X2lkZW50aWZpZXIYBCABKAlIAogBARJBChJkZWFkX2xldHRlcl9jb25maWcYBSABKAsyJS5xdWFydGV0LmV2ZW50YnVzLnYxLkRlYWRMZXR0ZXJDb25maWcSMgoKbG9nX2NvbmZpZxgGIAEoCzIeLnF1YXJ0ZXQuZXZlbnRidXMudjEuTG9nQ29uZmlnEhMKBnBvbGljeRgHIAEoCUgDiAEBEiYKBHRhZ3MYCCADKAsyGC5xdWFydGV0LmV2ZW50YnVzLnYxLlRhZxISCgpjcmVhdGVkX21zGAkgASgDEhMKC21vZGlmaWVkX21zGAogASgDEhkKEWlzX3NvdXJjZV9kZWxldGVkGAsgASgIQg4KDF9kZXNjcmlwdGlvbkIUChJfZXZlbnRfc291cmNlX25hbWVCFQoTX2ttc19rZXlfaWRlbnRpZmllckIJCgdfcG9saWN5InQKEUV2ZW50U291cmNlUmVjb3JkEgwKBG5hbWUYASABKAkSDwoHYWNjb3VudBgCIAEoCRISCgpjcmVhdGVkX21zGAMgASgDEhgKEHBlbmRpbmdfc2luY2VfbXMYBCABKAMSEgoKaXNfZGVsZXRlZBgFIAEoCCI5ChFCdXNSZXZpc2lvblJlY29yZBIQCghyZXZpc2lvbhgBIAEoBBISCgpydWxlX2NvdW50GAIgASgNIiMKEkFjY291bnRDb3VudFJlY29yZBINCgVjb3VudBgBIAEoBCIgChBSdWxlQ2hhbmdlUmVjb3JkEgwKBHJ1bGUYASABKAkiyQMKClJ1bGVSZWNvcmQSDAoEbmFtZRgBIAEoCRIaCg1ldmVudF9wYXR0ZXJuGAIgASgJSACIAQESIAoTc2NoZWR1bGVfZXhwcmVzc2lvbhgDIAEoCUgBiAEBEi0KBXN0YXRlGAQgASgOMh4ucXVhcnRldC5ldmVudGJ1cy52MS5SdWxlU3RhdGUSGAoLZGVzY3JpcHRpb24YBSABKAlIAogBARIVCghyb2xlX2FybhgGIAEoCUgDiAEBEhcKCm1hbmFnZWRfYnkYByABKAlIBIgBARISCgpjcmVhdGVkX2J5GAggASgJEiYKBHRhZ3MYCSADKAsyGC5xdWFydGV0LmV2ZW50YnVzLnYxLlRhZxISCgpjcmVhdGVkX21zGAogASgDEhQKDHRhcmdldF9jb3VudBgLIAEoDRISCgpnZW5lcmF0aW9uGAwgASgJEhcKCmFyY2hpdmVfaWQYDSABKAlIBYgBAUIQCg5fZXZlbnRfcGF0dGVybkIWChRfc2NoZWR1bGVfZXhwcmVzc2lvbkIOCgxfZGVzY3JpcHRpb25CCwoJX3JvbGVfYXJuQg0KC19tYW5hZ2VkX2J5Qg0KC19hcmNoaXZlX2lkIjsKDFRhcmdldFJlY29yZBIrCgZ0YXJnZXQYASABKAsyGy5xdWFydGV0LmV2ZW50YnVzLnYxLlRhcmdldCINCgtJbmRleFJlY29yZCLkAwoQQ29ubmVjdGlvblJlY29yZBIMCgRuYW1lGAEgASgJEgoKAmlkGAIgASgJEhgKC2Rlc2NyaXB0aW9uGAMgASgJSACIAQESTAoSYXV0aG9yaXphdGlvbl90eXBlGAQgASgOMjAucXVhcnRldC5ldmVudGJ1cy52MS5Db25uZWN0aW9uQXV0aG9yaXphdGlvblR5cGUSMwoFc3RhdGUYBSABKA4yJC5xdWFydGV0LmV2ZW50YnVzLnYxLkNvbm5lY3Rpb25TdGF0ZRIZCgxzdGF0ZV9yZWFzb24YBiABKAlIAYgBARIfChJrbXNfa2V5X2lkZW50aWZpZXIYByABKAlIAogBARI5CgZzZWNyZXQYCCABKAsyKS5xdWFydGV0LmV2ZW50YnVzLnN0b3JhZ2UudjEuU2VhbGVkU2VjcmV0EhEKCXNlY3JldF9pZBgJIAEoCRISCgpjcmVhdGVkX21zGAogASgDEhMKC21vZGlmaWVkX21zGAsgASgDEhUKDWF1dGhvcml6ZWRfbXMYDCABKAMSFwoPc2VjcmV0X3JldmlzaW9uGA0gASgEQg4KDF9kZXNjcmlwdGlvbkIPCg1fc3RhdGVfcmVhc29uQhUKE19rbXNfa2V5X2lkZW50aWZpZXIiNAoMU2VhbGVkU2VjcmV0EhMKC3dyYXBwZWRfa2V5GAEgASgMEg8KB2NvbnRlbnQYAiABKAwiWwoQQ29ubmVjdGlvblNlY3JldBJHCgpwYXJhbWV0ZXJzGAEgASgLMjMucXVhcnRldC5ldmVudGJ1cy52MS5DcmVhdGVDb25uZWN0aW9uQXV0aFBhcmFtZXRlcnMikAIKFEFwaURlc3RpbmF0aW9uUmVjb3JkEgwKBG5hbWUYASABKAkSCgoCaWQYAiABKAkSGAoLZGVzY3JpcHRpb24YAyABKAlIAIgBARIWCg5jb25uZWN0aW9uX2FybhgEIAEoCRIbChNpbnZvY2F0aW9uX2VuZHBvaW50GAUgASgJEkIKC2h0dHBfbWV0aG9kGAYgASgOMi0ucXVhcnRldC5ldmVudGJ1cy52MS5BcGlEZXN0aW5hdGlvbkh0dHBNZXRob2QSEgoKcmF0ZV9saW1pdBgHIAEoBRISCgpjcmVhdGVkX21zGAggASgDEhMKC21vZGlmaWVkX21zGAkgASgDQg4KDF9kZXNjcmlwdGlvbiKyAgoLRXZlbnRSZWNvcmQSCgoCaWQYASABKAkSEwoLZGV0YWlsX3R5cGUYAiABKAkSDgoGc291cmNlGAMgASgJEg8KB2FjY291bnQYBCABKAkSDwoHdGltZV9tcxgFIAEoAxIOCgZyZWdpb24YBiABKAkSEQoJcmVzb3VyY2VzGAcgAygJEg4KBmRldGFpbBgIIAEoCRILCgNidXMYCSABKAkSGAoLcmVwbGF5X25hbWUYCiABKAlIAIgBARIZCgx0cmFjZV9oZWFkZXIYCyABKAlIAYgBARIMCgRob3BzGAwgASgNEhoKDW1hdGNoZWRfcnVsZXMYDSABKA1IAogBAUIOCgxfcmVwbGF5X25hbWVCDwoNX3RyYWNlX2hlYWRlckIQCg5fbWF0Y2hlZF9ydWxlcyLnAQoORGVsaXZlcnlSZWNvcmQSDwoHYWNjb3VudBgBIAEoCRITCgtpbmdlc3RlZF9tcxgCIAEoAxIQCghldmVudF9pZBgDIAEoCRILCgNidXMYBCABKAkSDAoEcnVsZRgFIAEoCRIrCgZ0YXJnZXQYBiABKAsyGy5xdWFydGV0LmV2ZW50YnVzLnYxLlRhcmdldBIaCg1ydWxlX3JvbGVfYXJuGAcgASgJSACIAQESGAoQZWFybGllcl9hdHRlbXB0cxgIIAEoDUIQCg5fcnVsZV9yb2xlX2FybkoECAkQClIHc2xvdF9tcyKWAwoQRGVhZExldHRlclJlY29yZBI3CgVldmVudBgBIAEoCzIoLnF1YXJ0ZXQuZXZlbnRidXMuc3RvcmFnZS52MS5FdmVudFJlY29yZBIQCghydWxlX2FybhgCIAEoCRISCgp0YXJnZXRfYXJuGAMgASgJEhIKCmVycm9yX2NvZGUYBCABKAkSFQoNZXJyb3JfbWVzc2FnZRgFIAEoCRImChlleGhhdXN0ZWRfcmV0cnlfY29uZGl0aW9uGAYgASgJSACIAQESFgoOcmV0cnlfYXR0ZW1wdHMYByABKA0SFgoJcXVldWVfYXJuGAggASgJSAGIAQESKwoGdGFyZ2V0GAkgASgLMhsucXVhcnRldC5ldmVudGJ1cy52MS5UYXJnZXQSCwoDYnVzGAogASgJEgwKBHJ1bGUYCyABKAkSGgoNcnVsZV9yb2xlX2FybhgMIAEoCUgCiAEBQhwKGl9leGhhdXN0ZWRfcmV0cnlfY29uZGl0aW9uQgwKCl9xdWV1ZV9hcm5CEAoOX3J1bGVfcm9sZV9hcm4iSwoVRGVhZExldHRlclBsYWNlUmVjb3JkEg8KB2FjY291bnQYASABKAkSEQoJZmFpbGVkX21zGAIgASgDEg4KBnJhbmRvbRgDIAEoCSIfCgtTd2VlcFJlY29yZBIQCgh1bnRpbF9tcxgBIAEoAyJkChJTY2hlZHVsZWRSdW5SZWNvcmQSDwoHYWNjb3VudBgBIAEoCRILCgNidXMYAiABKAkSDAoEcnVsZRgDIAEoCRISCgpnZW5lcmF0aW9uGAQgASgJEg4KBmR1ZV9tcxgFIAEoAyJqChNBdXRob3JpemF0aW9uUmVjb3JkEg8KB2FjY291bnQYASABKAkSEgoKY29ubmVjdGlvbhgCIAEoCRIVCg1jb25uZWN0aW9uX2lkGAMgASgJEhcKD3NlY3JldF9yZXZpc2lvbhgEIAEoBCKbAgoNQXJjaGl2ZVJlY29yZBIMCgRuYW1lGAEgASgJEgoKAmlkGAIgASgJEgsKA2J1cxgDIAEoCRIYCgtkZXNjcmlwdGlvbhgEIAEoCUgAiAEBEhoKDWV2ZW50X3BhdHRlcm4YBSABKAlIAYgBARIWCg5yZXRlbnRpb25fZGF5cxgGIAEoBRIfChJrbXNfa2V5X2lkZW50aWZpZXIYByABKAlIAogBARISCgpjcmVhdGVkX21zGAggASgDEhMKC2V2ZW50X2NvdW50GAkgASgDEhIKCnNpemVfYnl0ZXMYCiABKANCDgoMX2Rlc2NyaXB0aW9uQhAKDl9ldmVudF9wYXR0ZXJuQhUKE19rbXNfa2V5X2lkZW50aWZpZXIiKAoSQXJjaGl2ZUVudHJ5UmVjb3JkEhIKCnNpemVfYnl0ZXMYASABKAMiPQoSQXJjaGl2ZUNvdW50UmVjb3JkEhMKC2V2ZW50X2NvdW50GAEgASgDEhIKCnNpemVfYnl0ZXMYAiABKAMiuQMKDFJlcGxheVJlY29yZBIMCgRuYW1lGAEgASgJEhgKC2Rlc2NyaXB0aW9uGAIgASgJSACIAQESLwoFc3RhdGUYAyABKA4yIC5xdWFydGV0LmV2ZW50YnVzLnYxLlJlcGxheVN0YXRlEhkKDHN0YXRlX3JlYXNvbhgEIAEoCUgBiAEBEhQKDGFyY2hpdmVfbmFtZRgFIAEoCRISCgphcmNoaXZlX2lkGAYgASgJEgsKA2J1cxgHIAEoCRINCgVydWxlcxgIIAMoCRI7CgtkZXN0aW5hdGlvbhgJIAEoCzImLnF1YXJ0ZXQuZXZlbnRidXMudjEuUmVwbGF5RGVzdGluYXRpb24SEAoIc3RhcnRfbXMYCiABKAMSDgoGZW5kX21zGAsgASgDEhIKCnN0YXJ0ZWRfbXMYDCABKAMSEAoIZW5kZWRfbXMYDSABKAMSPQoKbGFzdF9wbGFjZRgOIAEoCzIpLnF1YXJ0ZXQuZXZlbnRidXMuc3RvcmFnZS52MS5BcmNoaXZlUGxhY2USCgoCaWQYDyABKAlCDgoMX2Rlc2NyaXB0aW9uQg8KDV9zdGF0ZV9yZWFzb24iRwoMQXJjaGl2ZVBsYWNlEhAKCGV2ZW50X21zGAEgASgDEhMKC2luZ2VzdGVkX21zGAIgASgDEhAKCGV2ZW50X2lkGAMgASgJIkYKEFJlcGxheVN0ZXBSZWNvcmQSDwoHYWNjb3VudBgBIAEoCRIOCgZyZXBsYXkYAiABKAkSEQoJcmVwbGF5X2lkGAMgASgJIjkKEkFyY2hpdmVQdXJnZVJlY29yZBIPCgdhY2NvdW50GAEgASgJEhIKCmFyY2hpdmVfaWQYAiABKAliBnByb3RvMw", [file_quartet_eventbus_v1_api_destination, file_quartet_eventbus_v1_connection, file_quartet_eventbus_v1_event_bus, file_quartet_eventbus_v1_replay, file_quartet_eventbus_v1_rule, file_quartet_eventbus_v1_tag, file_quartet_eventbus_v1_target]);
 
 /**
  * An event bus.
@@ -99,6 +99,13 @@ export type EventBusRecord = Message<"quartet.eventbus.storage.v1.EventBusRecord
    * @generated from field: int64 modified_ms = 10;
    */
   modifiedMs: bigint;
+
+  /**
+   * Whether the partner event source of the bus was deleted.
+   *
+   * @generated from field: bool is_source_deleted = 11;
+   */
+  isSourceDeleted: boolean;
 };
 
 /**
@@ -107,6 +114,51 @@ export type EventBusRecord = Message<"quartet.eventbus.storage.v1.EventBusRecord
  */
 export const EventBusRecordSchema: GenMessage<EventBusRecord> = /*@__PURE__*/
   messageDesc(file_quartet_eventbus_storage_v1_records, 0);
+
+/**
+ * A partner event source that is shared with an account.
+ *
+ * @generated from message quartet.eventbus.storage.v1.EventSourceRecord
+ */
+export type EventSourceRecord = Message<"quartet.eventbus.storage.v1.EventSourceRecord"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * The account that receives it.
+   *
+   * @generated from field: string account = 2;
+   */
+  account: string;
+
+  /**
+   * @generated from field: int64 created_ms = 3;
+   */
+  createdMs: bigint;
+
+  /**
+   * Since when it is pending. 0: a bus receives it.
+   *
+   * @generated from field: int64 pending_since_ms = 4;
+   */
+  pendingSinceMs: bigint;
+
+  /**
+   * Whether it was deleted while a bus received it.
+   *
+   * @generated from field: bool is_deleted = 5;
+   */
+  isDeleted: boolean;
+};
+
+/**
+ * Describes the message quartet.eventbus.storage.v1.EventSourceRecord.
+ * Use `create(EventSourceRecordSchema)` to create a new message.
+ */
+export const EventSourceRecordSchema: GenMessage<EventSourceRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_eventbus_storage_v1_records, 1);
 
 /**
  * The number of changes of the rules of a bus.
@@ -134,7 +186,7 @@ export type BusRevisionRecord = Message<"quartet.eventbus.storage.v1.BusRevision
  * Use `create(BusRevisionRecordSchema)` to create a new message.
  */
 export const BusRevisionRecordSchema: GenMessage<BusRevisionRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 1);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 2);
 
 /**
  * The number of an account's records of one kind.
@@ -153,7 +205,7 @@ export type AccountCountRecord = Message<"quartet.eventbus.storage.v1.AccountCou
  * Use `create(AccountCountRecordSchema)` to create a new message.
  */
 export const AccountCountRecordSchema: GenMessage<AccountCountRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 2);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 3);
 
 /**
  * One change of a bus's rules.
@@ -174,7 +226,7 @@ export type RuleChangeRecord = Message<"quartet.eventbus.storage.v1.RuleChangeRe
  * Use `create(RuleChangeRecordSchema)` to create a new message.
  */
 export const RuleChangeRecordSchema: GenMessage<RuleChangeRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 3);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 4);
 
 /**
  * A rule.
@@ -275,7 +327,7 @@ export type RuleRecord = Message<"quartet.eventbus.storage.v1.RuleRecord"> & {
  * Use `create(RuleRecordSchema)` to create a new message.
  */
 export const RuleRecordSchema: GenMessage<RuleRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 4);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 5);
 
 /**
  * A target of a rule.
@@ -294,7 +346,7 @@ export type TargetRecord = Message<"quartet.eventbus.storage.v1.TargetRecord"> &
  * Use `create(TargetRecordSchema)` to create a new message.
  */
 export const TargetRecordSchema: GenMessage<TargetRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 5);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 6);
 
 /**
  * An entry of an index: its key holds all that it records.
@@ -309,7 +361,7 @@ export type IndexRecord = Message<"quartet.eventbus.storage.v1.IndexRecord"> & {
  * Use `create(IndexRecordSchema)` to create a new message.
  */
 export const IndexRecordSchema: GenMessage<IndexRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 6);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 7);
 
 /**
  * A connection.
@@ -404,7 +456,7 @@ export type ConnectionRecord = Message<"quartet.eventbus.storage.v1.ConnectionRe
  * Use `create(ConnectionRecordSchema)` to create a new message.
  */
 export const ConnectionRecordSchema: GenMessage<ConnectionRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 7);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 8);
 
 /**
  * A ConnectionSecret, encrypted for its connection.
@@ -432,7 +484,7 @@ export type SealedSecret = Message<"quartet.eventbus.storage.v1.SealedSecret"> &
  * Use `create(SealedSecretSchema)` to create a new message.
  */
 export const SealedSecretSchema: GenMessage<SealedSecret> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 8);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 9);
 
 /**
  * The credentials of a connection; stored only sealed.
@@ -451,7 +503,7 @@ export type ConnectionSecret = Message<"quartet.eventbus.storage.v1.ConnectionSe
  * Use `create(ConnectionSecretSchema)` to create a new message.
  */
 export const ConnectionSecretSchema: GenMessage<ConnectionSecret> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 9);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 10);
 
 /**
  * An API destination.
@@ -516,7 +568,7 @@ export type ApiDestinationRecord = Message<"quartet.eventbus.storage.v1.ApiDesti
  * Use `create(ApiDestinationRecordSchema)` to create a new message.
  */
 export const ApiDestinationRecordSchema: GenMessage<ApiDestinationRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 10);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 11);
 
 /**
  * An event as it was ingested.
@@ -611,7 +663,7 @@ export type EventRecord = Message<"quartet.eventbus.storage.v1.EventRecord"> & {
  * Use `create(EventRecordSchema)` to create a new message.
  */
 export const EventRecordSchema: GenMessage<EventRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 11);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 12);
 
 /**
  * One event on its way to one target; the payload of a job.
@@ -675,7 +727,7 @@ export type DeliveryRecord = Message<"quartet.eventbus.storage.v1.DeliveryRecord
  * Use `create(DeliveryRecordSchema)` to create a new message.
  */
 export const DeliveryRecordSchema: GenMessage<DeliveryRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 12);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 13);
 
 /**
  * A delivery that failed permanently.
@@ -757,7 +809,7 @@ export type DeadLetterRecord = Message<"quartet.eventbus.storage.v1.DeadLetterRe
  * Use `create(DeadLetterRecordSchema)` to create a new message.
  */
 export const DeadLetterRecordSchema: GenMessage<DeadLetterRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 13);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 14);
 
 /**
  * A dead letter that is to be sent to its queue; the payload of a job. With the account, the key of the letter.
@@ -786,7 +838,7 @@ export type DeadLetterPlaceRecord = Message<"quartet.eventbus.storage.v1.DeadLet
  * Use `create(DeadLetterPlaceRecordSchema)` to create a new message.
  */
 export const DeadLetterPlaceRecordSchema: GenMessage<DeadLetterPlaceRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 14);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 15);
 
 /**
  * The progress of the log's sweep for one account.
@@ -807,7 +859,7 @@ export type SweepRecord = Message<"quartet.eventbus.storage.v1.SweepRecord"> & {
  * Use `create(SweepRecordSchema)` to create a new message.
  */
 export const SweepRecordSchema: GenMessage<SweepRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 15);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 16);
 
 /**
  * The next run of a rule's schedule; the payload of a job.
@@ -850,7 +902,7 @@ export type ScheduledRunRecord = Message<"quartet.eventbus.storage.v1.ScheduledR
  * Use `create(ScheduledRunRecordSchema)` to create a new message.
  */
 export const ScheduledRunRecordSchema: GenMessage<ScheduledRunRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 16);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 17);
 
 /**
  * The first token of a connection, which is to be fetched; the payload of a job.
@@ -888,7 +940,7 @@ export type AuthorizationRecord = Message<"quartet.eventbus.storage.v1.Authoriza
  * Use `create(AuthorizationRecordSchema)` to create a new message.
  */
 export const AuthorizationRecordSchema: GenMessage<AuthorizationRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 17);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 18);
 
 /**
  * An archive.
@@ -968,7 +1020,7 @@ export type ArchiveRecord = Message<"quartet.eventbus.storage.v1.ArchiveRecord">
  * Use `create(ArchiveRecordSchema)` to create a new message.
  */
 export const ArchiveRecordSchema: GenMessage<ArchiveRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 18);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 19);
 
 /**
  * An event in an archive; its key holds the key of the event in the log.
@@ -987,7 +1039,7 @@ export type ArchiveEntryRecord = Message<"quartet.eventbus.storage.v1.ArchiveEnt
  * Use `create(ArchiveEntryRecordSchema)` to create a new message.
  */
 export const ArchiveEntryRecordSchema: GenMessage<ArchiveEntryRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 19);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 20);
 
 /**
  * The part of one event in the size of its archive, until it is added to the archive's record.
@@ -1011,7 +1063,7 @@ export type ArchiveCountRecord = Message<"quartet.eventbus.storage.v1.ArchiveCou
  * Use `create(ArchiveCountRecordSchema)` to create a new message.
  */
 export const ArchiveCountRecordSchema: GenMessage<ArchiveCountRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 20);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 21);
 
 /**
  * A replay.
@@ -1114,7 +1166,7 @@ export type ReplayRecord = Message<"quartet.eventbus.storage.v1.ReplayRecord"> &
  * Use `create(ReplayRecordSchema)` to create a new message.
  */
 export const ReplayRecordSchema: GenMessage<ReplayRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 21);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 22);
 
 /**
  * The key of an entry in its archive.
@@ -1145,7 +1197,7 @@ export type ArchivePlace = Message<"quartet.eventbus.storage.v1.ArchivePlace"> &
  * Use `create(ArchivePlaceSchema)` to create a new message.
  */
 export const ArchivePlaceSchema: GenMessage<ArchivePlace> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 22);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 23);
 
 /**
  * The next step of a replay; the payload of a job.
@@ -1174,7 +1226,7 @@ export type ReplayStepRecord = Message<"quartet.eventbus.storage.v1.ReplayStepRe
  * Use `create(ReplayStepRecordSchema)` to create a new message.
  */
 export const ReplayStepRecordSchema: GenMessage<ReplayStepRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 23);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 24);
 
 /**
  * A deleted archive whose entries are to be deleted; the payload of a job.
@@ -1198,5 +1250,5 @@ export type ArchivePurgeRecord = Message<"quartet.eventbus.storage.v1.ArchivePur
  * Use `create(ArchivePurgeRecordSchema)` to create a new message.
  */
 export const ArchivePurgeRecordSchema: GenMessage<ArchivePurgeRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 24);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 25);
 
