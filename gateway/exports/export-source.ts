@@ -8,6 +8,7 @@ import { faultTable } from "../../services/kit/faults/service-error.ts";
 import type { DialectSpelling } from "../dialects/dialect.ts";
 import { apiServices } from "../services.ts";
 import type { Describe } from "./proto-comments.ts";
+import { readUnoffered } from "./unoffered.ts";
 import type { DocumentedError } from "./documented-errors.ts";
 import { documentedErrors } from "./documented-errors.ts";
 
@@ -19,6 +20,8 @@ export interface ExportSource {
   readonly errors: readonly DocumentedError[];
   readonly spelling: DialectSpelling;
   readonly describe: Describe;
+  /** The operations that answer that they are not implemented. */
+  readonly unoffered: ReadonlySet<string>;
 }
 
 /** The four APIs in a dialect. */
@@ -33,6 +36,7 @@ export const exportSources = (spelling: DialectSpelling, describe: Describe): Ex
       errors: documentedErrors(faults, api.protocol, spelling.dialect),
       spelling,
       describe,
+      unoffered: readUnoffered(api.name, service),
     };
   });
 

@@ -32,7 +32,11 @@ export const openApiDocument = (source: ExportSource): Schema => {
       version: documentVersion,
       ...described(source.describe(source.service)),
     },
-    servers: [{ url: `/${source.api.name}`, description: "The path prefix of the API on the gateway." }],
+    servers: [
+      { url: `http://127.0.0.1:8080/${source.api.name}`, description: "A gateway with default settings." },
+      { url: `/${source.api.name}`, description: "The path prefix of the API on any gateway." },
+    ],
+    tags: tagsOf(source).map((name) => ({ name })),
     security: [{ signature: [] }],
     paths: Object.fromEntries(Object.entries(paths).toSorted(([left], [right]) => (left < right ? -1 : 1))),
     components: {
@@ -61,11 +65,36 @@ const pathOf = (source: ExportSource, { desc, contract }: ExportedOperation): st
   return conditions.length === 0 ? path : `${path}#${conditions.join("&")}`;
 };
 
+/** The nouns of operations whose second word alone says too little or another thing. */
+const nouns: Readonly<Record<string, string>> = {
+  Api: "ApiDestination",
+  Dead: "DeadLetter",
+  Get: "Object",
+  Matches: "Match",
+  Multipart: "MultipartUpload",
+  Part: "MultipartUpload",
+  Parts: "MultipartUpload",
+  Public: "Bucket",
+};
+
+/** What an operation is about, by its name without the verb: `PutBucketCors` is about a bucket. */
+const tagOf = (name: string): string => {
+  const [, noun = ""] = /^[A-Z][a-z]+([A-Z][a-z]+)?/.exec(name) ?? [];
+  return nouns[noun] ?? noun.replace(/ies$/, "y").replace(/([^su])s$/, "$1");
+};
+
+const tagsOf = (source: ExportSource): string[] =>
+  [...new Set(operationsOf(source).map(({ desc }) => tagOf(desc.name)))].toSorted((one, other) =>
+    one < other ? -1 : 1,
+  );
+
 const describeOperation = (source: ExportSource, operation: ExportedOperation, book: SchemaBook): Schema => {
   const { desc, contract } = operation;
   const body = requestBody(source, contract.input, book);
   return {
     operationId: desc.name,
+    tags: [tagOf(desc.name)],
+    "x-quartet-offered": !source.unoffered.has(desc.name),
     ...described(source.describe(desc)),
     parameters: [...conditions(source, operation), ...parameters(source, contract.input, book)],
     ...(body === undefined ? {} : { requestBody: body }),

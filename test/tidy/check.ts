@@ -37,14 +37,15 @@ const filesBelow = (directory: string): string[] =>
     .map((entry) => relative(directory, join(entry.parentPath, entry.name)))
     .toSorted();
 
-const generatedDrift = (): string[] => {
+/** Generates the content of a directory elsewhere and compares it with what is committed. */
+const drift = (kept: string, script: string, generate: (fresh: string) => string[]) => (): string[] => {
   const fresh = mkdtempSync(join(tmpdir(), "quartet-generate-"));
   try {
-    const failed = command("buf", "generate", "--output", fresh)();
+    const failed = generate(fresh);
     if (failed.length > 0) return failed;
-    const made = join(fresh, "gen");
-    const kept = join(root, "gen");
-    const all = new Set([...filesBelow(made), ...filesBelow(kept)]);
+    const made = join(fresh, kept);
+    const committed = join(root, kept);
+    const all = new Set([...filesBelow(made), ...filesBelow(committed)]);
     const contentOf = (directory: string, path: string): string | undefined => {
       try {
         return readFileSync(join(directory, path), "utf8");
@@ -52,12 +53,19 @@ const generatedDrift = (): string[] => {
         return undefined;
       }
     };
-    const drifted = [...all].filter((path) => contentOf(made, path) !== contentOf(kept, path));
-    return drifted.length === 0 ? [] : ["gen/ is not what proto/ says; run npm run generate and commit:", ...drifted];
+    const drifted = [...all].filter((path) => contentOf(made, path) !== contentOf(committed, path));
+    return drifted.length === 0
+      ? []
+      : [`${kept}/ is not what its sources say; run npm run ${script} and commit:`, ...drifted];
   } finally {
     rmSync(fresh, { recursive: true, force: true });
   }
 };
+
+const generatedDrift = drift("gen", "generate", (fresh) => command("buf", "generate", "--output", fresh)());
+const referenceDrift = drift("docs/reference", "reference", (fresh) =>
+  command("node", "gateway/exports/reference-main.ts", "--out", join(fresh, "docs/reference"))(),
+);
 
 const tidy = (): string[] => {
   const tree = readTree(root);
@@ -83,6 +91,7 @@ const steps: readonly Step[] = [
   { name: "proto format", run: command("buf", "format", "--diff", "--exit-code") },
   { name: "proto compatibility", run: command("buf", "breaking", "--against", releasedImage) },
   { name: "generated code", run: generatedDrift },
+  { name: "reference", run: referenceDrift },
   { name: "tidy", run: tidy },
   { name: "commits", run: commits },
 ];

@@ -19,6 +19,8 @@ interface Operation {
   readonly description?: string;
   readonly parameters: readonly Parameter[];
   readonly requestBody?: unknown;
+  readonly tags: readonly string[];
+  readonly "x-quartet-offered": boolean;
   readonly responses: Readonly<Record<string, unknown>>;
 }
 
@@ -53,6 +55,24 @@ const resolve = (document: Document, reference: string): unknown =>
     .reduce<unknown>((value, part) => (value as Record<string, unknown> | undefined)?.[part], document);
 
 describe("an OpenAPI document", () => {
+  test.each([
+    ["customer-profile", "Account Domain Integration Match Profile Resource", "GetMatches"],
+    ["refactoring-workspace", "Application Environment Resource Route Service", ""],
+    [
+      "event-bus",
+      "ApiDestination Archive Connection DeadLetter Endpoint Event Partner Permission Replay Resource Rule Target",
+      "ActivateEventSource",
+    ],
+    ["object-storage", "Bucket MultipartUpload Object", "DeleteBucketAnalyticsConfiguration"],
+  ])("of %s groups its operations and marks those that are not offered", (name, tags, unoffered) => {
+    const { document } = exported.find(({ api }) => api === name) ?? {};
+    const operations = operationsOf(document as Document);
+    const groups = [...new Set(operations.flatMap((operation) => operation.tags))].toSorted((a, b) => (a < b ? -1 : 1));
+    expect(groups.filter((group) => group !== "Tag").join(" ")).toBe(tags);
+    const marked = operations.filter((operation) => !operation["x-quartet-offered"]).map((each) => each.operationId);
+    expect(marked.toSorted((a, b) => (a < b ? -1 : 1))[0] ?? "").toBe(unoffered);
+  });
+
   test.each(exported)("of $api holds the schema of OpenAPI 3.1", async ({ document }) => {
     const checked = await new Validator().validate(structuredClone(document) as unknown as Record<string, unknown>);
     expect(checked.errors ?? []).toEqual([]);

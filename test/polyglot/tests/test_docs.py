@@ -31,6 +31,7 @@ def test_pages_with_commands():
     assert [page.stem for page in WITH_COMMANDS] == [
         "backup",
         "migrate-objects",
+        "upgrade",
         "customer-profile",
         "event-bus",
         "object-storage",
