@@ -35,6 +35,8 @@ interface Route {
   readonly http: HttpContract;
   /** The number of conditions on query and headers. */
   readonly conditions: number;
+  /** The number of parameters that a query must have at least. */
+  readonly parametersMin: number;
 }
 
 /** All routes that differ only in their conditions, the most conditional first. */
@@ -81,7 +83,8 @@ const addRoute = (shapes: Map<string, Shape[]>, method: DescMethod): void => {
   shapes.set(http.method, own);
   const shape = own.find((each) => compareSegments(each.segments, http.template.segments) === 0);
   const conditions = http.template.query.length + http.requiredQuery.length + http.requiredHeaders.length;
-  const route = { contract, http, conditions };
+  const names = new Set([...http.template.query.map(({ name }) => name), ...http.requiredQuery]);
+  const route = { contract, http, conditions, parametersMin: names.size };
   if (shape === undefined) own.push({ segments: http.template.segments, routes: [route] });
   else shape.routes.push(route);
 };
@@ -123,16 +126,17 @@ const fitsSegment = (segment: TemplateSegment, raw: string): boolean => {
 };
 
 const chooseRoute = (routes: readonly Route[], question: RouteQuestion): Route | undefined => {
-  const fitting = routes.find((route) => !route.http.isSuperseded && holds(route.http, question));
+  const fitting = routes.find((route) => !route.http.isSuperseded && holds(route, question));
   const named = question.query.get("x-id");
   if (named === undefined) return fitting;
   const older = routes.find(
-    (route) => route.http.isSuperseded && route.contract.desc.name === named && holds(route.http, question),
+    (route) => route.http.isSuperseded && route.contract.desc.name === named && holds(route, question),
   );
   return older ?? fitting;
 };
 
-const holds = (http: HttpContract, question: RouteQuestion): boolean =>
+const holds = ({ http, parametersMin }: Route, question: RouteQuestion): boolean =>
+  parametersMin <= question.query.all.length &&
   http.template.query.every(({ name, value }) =>
     value === undefined ? question.query.has(name) : question.query.get(name) === value,
   ) &&

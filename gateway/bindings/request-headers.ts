@@ -24,12 +24,14 @@ export const boundHeaders = (
   overrides: ReplacedHeaders,
 ): BoundHeaders => {
   const { headerPrefix } = spelling.dialect.signature;
+  // A method asks for dozens of headers, and few requests have any of them in the query.
+  const inQuery = namesWithPrefix(query, headerPrefix);
   const get = (documented: string): string | undefined => {
     const name = spelling.header(documented);
     if (overrides.has(name)) return overrides.get(name);
     const value = headers[name];
     if (value !== undefined) return decodeHeader(typeof value === "string" ? value : value.join(","));
-    if (!name.startsWith(headerPrefix) || isPlaceholder(documented)) return undefined;
+    if (inQuery?.has(name) !== true || isPlaceholder(documented)) return undefined;
     return query.findIgnoringCase(name);
   };
   const withPrefix = (documented: string): (readonly [string, string])[] => {
@@ -37,12 +39,22 @@ export const boundHeaders = (
     const own = Object.keys(headers)
       .filter((name) => name.startsWith(prefix))
       .map((name) => [name.slice(prefix.length), decodeHeader(String(headers[name]))] as const);
-    const inQuery = query.all
+    const others = query.all
       .filter(({ name }) => name.toLowerCase().startsWith(prefix))
       .map(({ name, value }) => [name.toLowerCase().slice(prefix.length), value] as const);
-    return [...own, ...inQuery.filter(([name]) => !own.some(([taken]) => taken === name))];
+    return [...own, ...others.filter(([name]) => !own.some(([taken]) => taken === name))];
   };
   return { get, withPrefix };
+};
+
+/** The lower-case names of parameters with a prefix; undefined: there are none. */
+const namesWithPrefix = (query: QueryParameters, prefix: string): ReadonlySet<string> | undefined => {
+  let names: Set<string> | undefined;
+  for (const { name } of query.all) {
+    const lower = name.toLowerCase();
+    if (lower.startsWith(prefix)) (names ??= new Set()).add(lower);
+  }
+  return names;
 };
 
 /**
