@@ -42,10 +42,31 @@ export type ReadRows<Row, Position> = (
   limit: number,
 ) => Promise<readonly NamedRow<Row, Position>[]>;
 
-/** Rows that one read returns if there is a delimiter, after rows that were all entries of their own. */
+/** Rows that one read returns if there is a delimiter, as long as the rows of its entries are few. */
 const delimitedReadMax = 64;
-/** Rows that one read returns after a common prefix: the next one often has many rows too, which are all skipped. */
+/** Rows that one read returns after a common prefix of many rows: the next one often has many too, all skipped. */
 const afterPrefixReadMax = 2;
+/** A read costs as much as so many rows; reads that return more of them for each entry are wasteful. */
+const rowsPerEntryMax = 16;
+/** After so many common prefixes, one read finds out whether those that follow have few rows. */
+const probedPrefixes = 8;
+
+/**
+ * Decides how many rows the next read returns, if there is a delimiter. Rows that are read and skipped are wasted, and
+ * so is a read for each common prefix of two or three rows.
+ */
+class ReadSize {
+  rows = delimitedReadMax;
+  #prefixes = 0;
+
+  /** The last read returned so many rows for so many new entries; its last row may belong to a common prefix. */
+  learn(rows: number, entries: number, endsInPrefix: boolean): void {
+    const isWorthIt = !endsInPrefix || (entries > 1 && rows <= rowsPerEntryMax * entries);
+    this.#prefixes = isWorthIt ? 0 : this.#prefixes + 1;
+    if (isWorthIt) this.rows = Math.min(2 * this.rows, delimitedReadMax);
+    else this.rows = this.#prefixes % probedPrefixes === 0 ? rowsPerEntryMax : afterPrefixReadMax;
+  }
+}
 
 /**
  * Reads one page. Common prefixes count as entries; the rows of one are skipped by seeking past it, so the cost of a
@@ -60,10 +81,11 @@ export const listPage = async <Row, Position>(
   if (entriesMax === 0) return { entries: [], isTruncated: false };
   const entries: ListingEntry<Row>[] = [];
   const wanted = entriesMax + 1;
-  let readMax = delimiter === "" ? wanted : delimitedReadMax;
+  const size = new ReadSize();
   let seek = firstSeek(request);
   for (;;) {
-    const limit = Math.min(wanted - entries.length, readMax);
+    const before = entries.length;
+    const limit = Math.min(wanted - before, delimiter === "" ? wanted : size.rows);
     const rows = await readRows(seek, limit);
     let skipped: string | undefined;
     for (const { name, row } of rows) {
@@ -75,8 +97,7 @@ export const listPage = async <Row, Position>(
     const last = rows.at(-1);
     if (last === undefined || rows.length < limit) return { entries, isTruncated: false };
     seek = skipped === undefined ? { after: last.position } : { past: skipped };
-    if (delimiter !== "")
-      readMax = skipped === undefined ? Math.min(2 * readMax, delimitedReadMax) : afterPrefixReadMax;
+    size.learn(rows.length, entries.length - before, skipped !== undefined);
   }
 };
 

@@ -103,7 +103,33 @@ describe("a listing", () => {
     );
     expect(page.entries).toHaveLength(10);
     expect(counts.seeks).toBe(11);
-    expect(counts.rows).toBe(82);
+    // 64 rows at first, then 2 for each of nine prefixes and 16 for the one that is looked at more closely.
+    expect(counts.rows).toBe(96);
+  });
+
+  test("reads common prefixes of few rows together", async () => {
+    const { counts, readRows } = database(
+      Array.from({ length: 3_000 }, (_none, index) => `${1_000 + Math.floor(index / 3)}/${index}`),
+    );
+    const page = await listPage(
+      { prefix: "", delimiter: "/", start: { name: "", position: "" }, entriesMax: 500 },
+      readRows(""),
+    );
+    expect(page.entries).toHaveLength(500);
+    // 22 reads of 64 rows with 22 prefixes each, then 17, 11, 7, 4, 2, 1 and 1 rows for the 17 entries that are left.
+    expect(counts.seeks).toBe(29);
+  });
+
+  test("finds out that common prefixes of many rows are followed by such of few", async () => {
+    const many = Array.from({ length: 1_000 }, (_none, index) => `a${index % 10}/${index}`);
+    const few = Array.from({ length: 900 }, (_none, index) => `b${1_000 + Math.floor(index / 3)}/${index}`);
+    const { counts, readRows } = database([...many.toSorted(), ...few]);
+    const page = await listPage(
+      { prefix: "", delimiter: "/", start: { name: "", position: "" }, entriesMax: 1_000 },
+      readRows(""),
+    );
+    expect(page.entries).toHaveLength(310);
+    expect(counts.seeks).toBe(31);
   });
 
   test("reads more at once again after common prefixes", async () => {
