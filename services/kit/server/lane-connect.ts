@@ -63,7 +63,6 @@ export const serveConnectUnary = async (
     call.awaitsSinceMs = undefined;
     const bytes = isGzip ? await decompress(body, limit) : body;
     const answer = await dispatcher.unary(call, decodeMessage(route.input, bytes));
-    if (call.isClosed) return;
     const encoded = route.output.encode(answer);
     const small = acceptsGzip(headers["accept-encoding"]) ? await gzipped(encoded) : undefined;
     if (call.isClosed) return;
@@ -185,7 +184,6 @@ export class StreamedAnswer {
         this.#begin();
         if (!writeParts(response, parts)) await drained(response);
         if (turn.isOver) await turn.next();
-        if (call.isClosed) return;
       }
       this.#finish();
     } finally {
@@ -195,7 +193,7 @@ export class StreamedAnswer {
 
   /** Ends the answer with a refusal. */
   fail(thrown: unknown): void {
-    if (!this.#call.isClosed) this.#finish(this.#dispatcher.refuse(this.#call, thrown));
+    this.#finish(this.#dispatcher.refuse(this.#call, thrown));
   }
 
   #begin(length?: number, isAdmission = false): void {

@@ -1,9 +1,9 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { beforeEach, expect, test } from "vitest";
 
-import { ensureDataFormat, noteRestoring } from "../../../services/kit/store/data-format.ts";
+import { ensureDataFormat, noteRestoring, readFormat } from "../../../services/kit/store/data-format.ts";
 import { openStore } from "../../../services/kit/store/store.ts";
 import type { DataUpgrade } from "../../../services/kit/store/upgrades.ts";
 import { capturingLogger } from "../../support/capturing-logger.ts";
@@ -118,4 +118,12 @@ test("refuses a directory whose restore did not end", async () => {
   await expect(ensureDataFormat({ directory })).rejects.toThrow(
     `the restore into ${directory} did not end; empty the directory and restore again`,
   );
+});
+
+test("a format that cannot be read, and a database that cannot be looked for, are not taken for absent", async () => {
+  await mkdir(join(directory, "format"), { recursive: true });
+  await expect(readFormat(directory)).rejects.toMatchObject({ code: "EISDIR" });
+  await writeFile(join(directory, "leveldb"), "");
+  await rm(join(directory, "format"), { recursive: true });
+  await expect(ensureDataFormat({ directory })).rejects.toMatchObject({ code: "ENOTDIR" });
 });
