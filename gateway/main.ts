@@ -5,16 +5,20 @@ import { createMinter } from "../services/kit/identity/tokens.ts";
 import { runTask, takeTask } from "../services/kit/backup/run-task.ts";
 import { systemClock } from "../services/kit/clock/clock.ts";
 import { watchHealth } from "../services/kit/client/service-health.ts";
+import { fetchPage } from "../services/kit/client/fetch-page.ts";
 import { createTransport } from "../services/kit/client/transport.ts";
 import { randomIds } from "../services/kit/ids/ids.ts";
 import { createLogger } from "../services/kit/log/log.ts";
 import { callMetrics } from "../services/kit/metrics/call-metrics.ts";
 import { measuredTransport } from "../services/kit/metrics/measured-transport.ts";
+import type { ProcessPage } from "../services/kit/metrics/joined-pages.ts";
+import { joinPages } from "../services/kit/metrics/joined-pages.ts";
 import { createMetrics } from "../services/kit/metrics/metrics.ts";
 import { runProcess } from "../services/kit/process/process.ts";
 import { warnIfExposed } from "../services/kit/process/process-tls.ts";
 import { keysDirectory } from "../services/kit/process/keys-directory.ts";
 import { processAccounts, processConfig, processTls, subjectOf } from "../services/kit/process/service-process.ts";
+import type { ServiceName } from "../services/launcher/processes.ts";
 import { addressSetting, serviceNames } from "../services/launcher/processes.ts";
 import { credentialsFile, gatewaySettings, installation, rootKeyVariables } from "../services/launcher/settings.ts";
 import { originSources } from "./cross-origin/origin-sources.ts";
@@ -40,6 +44,14 @@ const { certificate, certificateKey } = config;
 const own = { tlsCertificate: certificate, tlsKey: certificateKey, tlsAuthority: "", tlsServerName: "" };
 const outside = processTls({ ...own, tlsClientCertificates: "none" }, "gateway", log).server;
 warnIfExposed(config.listen, outside, log);
+warnIfExposed(config.rpcListen, outside, log);
+
+/** The metrics of a service; undefined if it does not answer soon. */
+const readMetrics = async (process: ServiceName): Promise<ProcessPage> => {
+  const address = config[addressSetting(process)];
+  const asked = { address, tls: tls.client, path: "/metrics", limitMs: 2_000, bytesMax: 16 * 1024 * 1024 };
+  return { process, page: await fetchPage(asked).catch(() => undefined) };
+};
 
 await runProcess(log, async (control) => {
   const keyPair = await ensureKeyPair(keysDirectory(config), "gateway");
@@ -101,7 +113,12 @@ await runProcess(log, async (control) => {
     clock: systemClock,
     log,
   });
-  const running = await startGateway(gateway, { ...config, certificate: outside?.source, rpc });
+  const allMetrics = async (): Promise<string> =>
+    joinPages([
+      { process: "gateway", page: (await metrics.page()).body },
+      ...(await Promise.all(serviceNames.map(readMetrics))),
+    ]);
+  const running = await startGateway(gateway, { ...config, certificate: outside?.source, rpc, allMetrics });
   return {
     urls: { http: running.url, grpc: rpc.url, admin: running.adminUrl, ...ownServices.urls },
     stop: async () => {

@@ -35,6 +35,8 @@ export interface ListenOptions {
   readonly adminListen: Address;
   /** The certificate of the main port. Unset: it serves plain HTTP. */
   readonly certificate?: TlsSource;
+  /** The page of metrics of all processes, for the admin port. Unset: there is none. */
+  readonly allMetrics?: () => Promise<string>;
   /** Receives the requests that are RPCs. Unset: there are none. */
   readonly rpc?: Pick<RpcEndpoint, "takes" | "answer">;
   /** What the Server header of answers on the main port says. Unset: nothing, and there is none. */
@@ -46,7 +48,7 @@ export const startGateway = async (gateway: Gateway, options: ListenOptions): Pr
   const state = { isServing: true };
   const { certificate, serverHeader = "none", rpc } = options;
   const main = createMainServer(gateway, certificate, { serverName: serverNames[serverHeader], rpc });
-  const admin = createAdminServer(state, gateway.metrics);
+  const admin = createAdminServer(state, gateway.metrics, options.allMetrics);
   await listen(main, options.listen);
   try {
     await listen(admin, options.adminListen);
@@ -163,7 +165,11 @@ interface AdminPage {
 type AdminState = { readonly isServing: boolean };
 
 /** Health and metrics have a port of their own, because every path of the main port can be a bucket. */
-const createAdminServer = (state: AdminState, metrics: Metrics | undefined): Server => {
+const createAdminServer = (
+  state: AdminState,
+  metrics: Metrics | undefined,
+  allMetrics: ListenOptions["allMetrics"],
+): Server => {
   const inFlight = new RequestsInFlight(adminInFlight);
   const server = createServer((request, response) => {
     const send = ({ status, contentType, body }: AdminPage): void => {
@@ -172,7 +178,7 @@ const createAdminServer = (state: AdminState, metrics: Metrics | undefined): Ser
     };
     inFlight.take(request, response, (isBusy) => {
       if (isBusy) send(failedPage);
-      else adminPage(request, state, metrics).then(send, () => send(failedPage));
+      else adminPage(request, state, metrics, allMetrics).then(send, () => send(failedPage));
     });
   });
   server.maxConnections = adminConnectionsMax;
@@ -189,6 +195,7 @@ const adminPage = async (
   { url, method }: IncomingMessage,
   { isServing }: AdminState,
   metrics: Metrics | undefined,
+  allMetrics: ListenOptions["allMetrics"],
 ): Promise<AdminPage> => {
   const isRead = method === "GET" || method === "HEAD";
   const isHealthy = isRead ? healthAt(url, isServing) : undefined;
@@ -197,6 +204,8 @@ const adminPage = async (
     return { status: isHealthy ? 200 : 503, contentType: "application/json", body };
   }
   if (isRead && url === "/metrics" && metrics !== undefined) return { status: 200, ...(await metrics.page()) };
+  if (isRead && url === "/metrics/all" && allMetrics !== undefined)
+    return { status: 200, contentType: "text/plain; version=0.0.4; charset=utf-8", body: await allMetrics() };
   return { status: 404, contentType: "application/json", body: "" };
 };
 

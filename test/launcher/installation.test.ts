@@ -38,6 +38,26 @@ describe("a running installation", () => {
     expect(answers.map((answer) => answer.status)).toEqual([200, 200, 200, 200, 200]);
   });
 
+  test("shows the metrics of all processes on one page", async () => {
+    const answer = await fetch(`${system.installation.urls("gateway")["admin"]}/metrics/all`);
+    const lines = (await answer.text()).split("\n");
+    expect(lines.filter((line) => line.startsWith("quartet_process_up"))).toEqual([
+      'quartet_process_up{process="gateway"} 1',
+      'quartet_process_up{process="customer-profile"} 1',
+      'quartet_process_up{process="refactoring-workspace"} 1',
+      'quartet_process_up{process="event-bus"} 1',
+      'quartet_process_up{process="object-storage"} 1',
+    ]);
+    const versions = lines.filter((line) => line.startsWith("quartet_build_info{"));
+    expect(versions.map((line) => line.replace(/node=".*/, ""))).toEqual([
+      'quartet_build_info{process="gateway",version="0.1.0",',
+      'quartet_build_info{process="customer-profile",version="0.1.0",',
+      'quartet_build_info{process="refactoring-workspace",version="0.1.0",',
+      'quartet_build_info{process="event-bus",version="0.1.0",',
+      'quartet_build_info{process="object-storage",version="0.1.0",',
+    ]);
+  });
+
   test.each([
     ["customer-profile", "quartet.customerprofile.v1.CustomerProfileService/ListDomains", {}],
     ["refactoring-workspace", "quartet.refactoringworkspace.v1.RefactoringWorkspaceService/ListEnvironments", {}],
