@@ -1,9 +1,10 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { setTimeout as pause } from "node:timers/promises";
 
 import { CreateDomainCommand, CreateProfileCommand } from "@aws-sdk/client-customer-profiles";
 import { PutEventsCommand } from "@aws-sdk/client-eventbridge";
@@ -22,16 +23,23 @@ const requestCount = 1_000;
 const callers = 16;
 
 /** For costs: the ratio says how much of it the baseline needs. */
-const cost = (what: string, unit: string, value: number, baseline: BenchRow["baseline"]): BenchRow => ({
+const cost = (
+  what: string,
+  unit: string,
+  value: number,
+  baseline: BenchRow["baseline"],
+  target?: number,
+): BenchRow => ({
   what,
   value,
   unit,
   baseline,
   ratio: baseline.value / value,
+  ...(target === undefined ? {} : { target }),
 });
 
-/** Milliseconds from `npm start` until it says that all are ready. */
-const startMs = async (dataDir: string): Promise<number> => {
+/** Milliseconds from `npm start` until it says that all are ready; `then` looks at what runs before it is stopped. */
+const startMs = async (dataDir: string, then?: (npmPid: number) => Promise<void>): Promise<number> => {
   const beginMs = performance.now();
   const npm = spawn("npm", ["start", "--silent", "--", "--free-ports", "--data-dir", dataDir, "--log-level", "info"], {
     cwd: root,
@@ -42,6 +50,7 @@ const startMs = async (dataDir: string): Promise<number> => {
     if (!line.includes('"all are ready"')) continue;
     const readyMs = performance.now() - beginMs;
     npm.stdout.resume();
+    await then?.(npm.pid ?? 0);
     npm.kill("SIGTERM");
     await ended;
     return readyMs;
@@ -60,6 +69,24 @@ const bareStart = async (): Promise<{ ms: number; peers: Peer[]; pids: string[] 
 /** Resident megabytes of a process. */
 const memory = (pid: string | number | undefined): number =>
   Number(execFileSync("ps", ["-o", "rss=", "-p", String(pid)]).toString()) / 1_024;
+
+/** Until a process has given back what its start took, in milliseconds. */
+const restMs = 12_000;
+
+/** Proportional megabytes of processes: memory that several share counts in parts. */
+const proportional = async (pids: readonly string[]): Promise<number> => {
+  const texts = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/smaps_rollup`, "utf8")));
+  return texts.reduce((sum, text) => sum + Number(/^Pss:\s+(\d+)/m.exec(text)?.[1]) / 1_024, 0);
+};
+
+/** The processes that a process started, and those that they did. */
+const descendants = (pid: string): string[] => {
+  const lines = execFileSync("ps", ["-e", "-o", "pid=,ppid="]).toString().trim().split("\n");
+  const pairs = lines.map((line) => line.trim().split(/\s+/));
+  const below = (parent: string): string[] =>
+    pairs.flatMap(([child = "", of]) => (of === parent ? [child, ...below(child)] : []));
+  return below(pid);
+};
 
 /** A quarter of the requests to each API, signed and through the gateway. */
 const request = (clients: SdkClients, number: number): Promise<unknown> => {
@@ -107,12 +134,25 @@ export const group: BenchGroup = {
     const dataDir = await mkdtemp(join(tmpdir(), "quartet-bench-"));
     const bare = await bareStart();
     const bareMegabytes = memory(bare.pids[0]);
+    const bareProportional = await proportional(bare.pids);
     for (const peer of bare.peers) peer.stop();
+    let atRest = 0;
+    const look = async (npmPid: number): Promise<void> => {
+      await pause(restMs);
+      atRest = await proportional(descendants(String(npmPid)));
+    };
     try {
       const baseline = { what: "ms until five bare processes listen", value: bare.ms };
       return [
-        cost("npm start until all are ready, the first time", "ms", await startMs(dataDir), baseline),
-        cost("npm start until all are ready, again", "ms", await startMs(dataDir), baseline),
+        cost("npm start until all are ready, the first time", "ms", await startMs(dataDir), baseline, 0.12),
+        cost("npm start until all are ready, again", "ms", await startMs(dataDir, look), baseline, 0.2),
+        cost(
+          "the launcher and its five processes at rest, proportional",
+          "MiB",
+          atRest,
+          { what: "MiB of five bare node:http processes", value: bareProportional },
+          0.4,
+        ),
         ...(await memoryRows(dataDir, bareMegabytes)),
       ];
     } finally {

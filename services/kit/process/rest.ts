@@ -17,6 +17,8 @@ const intervalMs = 2_000;
 /** Of an interval: from this much processor time on the process works, below the other it rests. */
 const workingMs = 100;
 const restingMs = 40;
+/** So many intervals in a row are a rest, and not a pause between two requests. */
+const restingIntervals = 4;
 
 /**
  * Gives memory back whenever a process comes to rest after its start or after work, once each time. V8 itself keeps
@@ -25,6 +27,7 @@ const restingMs = 40;
  */
 export const collectAtRest = ({ clock, usedMs, collect }: RestOptions): (() => void) => {
   let hasWorked = true;
+  let rested = 0;
   let knownMs = usedMs();
   let cancel: () => void;
   const plan = (): void => {
@@ -33,7 +36,8 @@ export const collectAtRest = ({ clock, usedMs, collect }: RestOptions): (() => v
   const look = (): void => {
     const sinceMs = usedMs() - knownMs;
     if (sinceMs >= workingMs) hasWorked = true;
-    if (sinceMs < restingMs && hasWorked) {
+    rested = sinceMs < restingMs ? rested + 1 : 0;
+    if (rested === restingIntervals && hasWorked) {
       collect();
       hasWorked = false;
     }

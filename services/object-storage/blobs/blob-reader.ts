@@ -29,9 +29,11 @@ export const readBlobRange = (
   const last = chunkOf(Math.max(offsetBytes, endBytes - 1));
   let isBegun = false;
 
+  /** Of earlier batches whose chunks were all opened, where what opens a chunk copies it. */
+  const spares: Buffer[] = [];
   const readBatch = async (first: number): Promise<Batch> => {
     const count = Math.min(readChunksMax, last - first + 1);
-    const buffer = Buffer.allocUnsafe(count * storedChunkBytes);
+    const buffer = (spares.pop() ?? Buffer.allocUnsafe(count * storedChunkBytes)).subarray(0, count * storedChunkBytes);
     return { first, read: buffer.subarray(0, await fill(handle, buffer, first * storedChunkBytes)) };
   };
 
@@ -55,6 +57,7 @@ export const readBlobRange = (
           if (opened.bytes.length < until) throw new BlobCorruptError(blobId, chunk, "it is shorter than its blob");
           yield opened.bytes.subarray(Math.max(0, offsetBytes - chunkStart), until);
         }
+        if (chunks.isCopying) spares.push(read);
       }
     } finally {
       await ahead?.catch(() => undefined);

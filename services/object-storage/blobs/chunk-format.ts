@@ -36,6 +36,8 @@ export type OpenedChunk = { readonly bytes: Buffer } | { readonly fault: string 
 export interface ChunkReader {
   /** The bytes that a full chunk occupies in the file. */
   readonly storedChunkBytes: number;
+  /** Opened bytes are a copy, and not a view of the stored ones. */
+  readonly isCopying: boolean;
   /** Verifies one chunk, of which `stored` is everything in the file, and returns its bytes. */
   open(chunk: number, stored: Buffer): OpenedChunk;
 }
@@ -77,6 +79,7 @@ export const sealedChunks = (blobId: string, key: KeyObject): ChunkReader => {
   const stored = storedChunks(blobId);
   return {
     storedChunkBytes: stored.storedChunkBytes,
+    isCopying: true,
     open: (chunk, read) => {
       const tagAt = read.length - tagBytes - checksumBytes;
       if (tagAt <= 0) return { fault: "the file ends before it" };
@@ -104,6 +107,7 @@ export const plainChunks = (blobId: string): ChunkReader => checkedChunks(blobId
 /** Chunks that are verified by their checksums, and of which all but the last bytes are returned. */
 const checkedChunks = (blobId: string, lastBytes: number): ChunkReader => ({
   storedChunkBytes: chunkBytes + lastBytes + checksumBytes,
+  isCopying: false,
   open: (chunk, stored) => {
     const checksumAt = stored.length - checksumBytes;
     if (checksumAt <= lastBytes) return { fault: "the file ends before it" };

@@ -16,20 +16,32 @@ test("a process that comes to rest after its start or after work gives memory ba
   });
   const counts: Array<readonly [number, number]> = [];
   // Processor time in intervals of two seconds.
-  for (const ms of [500, 39, 0, 60, 30, 100, 60, 39, 0]) {
+  for (const ms of [500, 39, 39, 0, 40, 39, 39, 0, 0, 0, 60, 0, 0, 0, 0, 100, 0, 0, 0, 0, 0]) {
     usedMs += ms;
     clock.advance(2_000);
     counts.push([ms, collections]);
   }
   expect(counts).toEqual([
     [500, 0],
-    [39, 1],
+    [39, 0],
+    [39, 0],
+    [0, 0],
+    [40, 0],
+    [39, 0],
+    [39, 0],
+    [0, 0],
+    [0, 1],
     [0, 1],
     [60, 1],
-    [30, 1],
+    [0, 1],
+    [0, 1],
+    [0, 1],
+    [0, 1],
     [100, 1],
-    [60, 1],
-    [39, 2],
+    [0, 1],
+    [0, 1],
+    [0, 1],
+    [0, 2],
     [0, 2],
   ]);
   end();
