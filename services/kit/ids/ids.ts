@@ -1,4 +1,6 @@
-import { randomBytes, randomFillSync, randomInt, randomUUID } from "node:crypto";
+import { randomInt, randomUUID } from "node:crypto";
+
+import { drawRandomBytes } from "./random-bytes.ts";
 
 /** The source of identifiers. All are unpredictable. */
 export interface Ids {
@@ -20,21 +22,8 @@ export const randomIds: Ids = {
     while (text.length < length) text += alphabet[randomInt(alphabet.length)];
     return text;
   },
-  hex: (length) => {
-    const bytes = Math.ceil(length / 2);
-    if (bytes > pool.length) return randomBytes(bytes).toString("hex").slice(0, length);
-    if (used + bytes > pool.length) {
-      randomFillSync(pool);
-      used = 0;
-    }
-    const text = pool.toString("hex", used, used + bytes);
-    // What was handed out is not kept.
-    pool.fill(0, used, used + bytes);
-    used += bytes;
-    return text.slice(0, length);
-  },
+  hex: (length) =>
+    drawRandomBytes(Math.ceil(length / 2))
+      .toString("hex")
+      .slice(0, length),
 };
-
-/** Random bytes that were drawn ahead, because a system call for each id costs more than the rest of it. */
-const pool = Buffer.alloc(4 * 1024);
-let used = pool.length;

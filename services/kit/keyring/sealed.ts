@@ -1,5 +1,7 @@
 import type { KeyObject } from "node:crypto";
-import { createCipheriv, createDecipheriv, createSecretKey, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, createSecretKey } from "node:crypto";
+
+import { drawRandomBytes } from "../ids/random-bytes.ts";
 
 /** The bytes of a nonce, which is random for each seal. */
 const nonceBytes = 12;
@@ -26,7 +28,7 @@ export class SealBrokenError extends Error {
  * key, each call would make one again, which costs four times as much as the rest.
  */
 export const seal = (key: KeyObject, context: SealContext, content: Uint8Array): Buffer => {
-  const nonce = randomBytes(nonceBytes);
+  const nonce = drawRandomBytes(nonceBytes);
   const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(contextBytes(context));
   return Buffer.concat([nonce, cipher.update(content), cipher.final(), cipher.getAuthTag()]);
 };
