@@ -69,6 +69,11 @@ export const limits = {
   lifecycleRoundsPerDay: 24,
   /** The shortest time between two rounds, in milliseconds, for days that are short. */
   lifecycleIntervalMsMin: 1000,
+  /** Configurations of one kind with ids. */
+  identifiedConfigurationsMax: 1000,
+  identifiedConfigurationsPerPage: 100,
+  /** Routing rules of a website. */
+  routingRulesMax: 50,
   partNumberMax: 10_000,
   /** Objects that one batch deletion names. */
   batchDeleteObjectsMax: 1000,

@@ -45,6 +45,7 @@ import { openSequences } from "./store/sequence.ts";
 import type { BlobSweepOptions } from "./work/blob-sweep.ts";
 import { sweepBlobs } from "./work/blob-sweep.ts";
 import { expireFinishedUploads } from "./work/finished-upload-expiry.ts";
+import { writeInventories } from "./work/inventory.ts";
 import type { Lifecycle } from "./work/lifecycle.ts";
 import { createLifecycle, lifecycleMetrics } from "./work/lifecycle.ts";
 import { createRestores, doRestoreStep, restoreStepJob } from "./work/restore-steps.ts";
@@ -162,12 +163,6 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
   const scrubbing = await openScrub(scrub);
   if (metrics !== undefined) scrubMetrics(metrics, scrubbing);
   if (metrics !== undefined) lifecycleMetrics(metrics, lifecycle);
-  const stopLifecycle = runPeriodically({
-    clock,
-    log,
-    intervalMs: Math.max(limits.lifecycleIntervalMsMin, lifecycleDayMs / limits.lifecycleRoundsPerDay),
-    tasks: { applyLifecycleRules: (signal) => lifecycle.run(signal) },
-  });
   // A round takes long, and must not keep the sweep waiting.
   const stopScrubbing = runPeriodically({
     clock,
@@ -188,34 +183,45 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
     },
   });
 
-  return {
-    app: {
-      store,
-      clock,
-      lockClock,
-      ids,
-      content: new ContentStore({ blobs, pins, ids, inlineBytesMax: limits.inlineBytesMax }),
-      wrappingKeys: new WrappingKeys({ store, keyring, names: keyNames }),
-      keyNames,
-      events,
-      sequences,
-      pages: createPages({
-        tokens,
-        errors: ErrorReasonSchema,
-        itemsDefault: limits.bucketsPerPageMax,
-        bytesMax: Number.POSITIVE_INFINITY,
-      }),
-      accounts: options.accounts ?? noAccounts,
-      canonicalUserId: options.accounts?.canonicalUserId ?? derivedCanonicalUserId,
-      allowsPublicBuckets: options.publicBuckets !== "block",
-      newBucketOwnership: options.objectOwnership ?? "BucketOwnerEnforced",
-      region: options.region,
-      partition: partitionOf(options.emit),
-      lifecycleDayMs,
-      restoreDelayMs: options.restoreDelayMs ?? defaultLifecycle.restoreDelayMs,
-      restores: createRestores(jobs),
-      limits: { ...defaultLimits, ...options.limits },
+  const app: Application = {
+    store,
+    clock,
+    lockClock,
+    ids,
+    content: new ContentStore({ blobs, pins, ids, inlineBytesMax: limits.inlineBytesMax }),
+    wrappingKeys: new WrappingKeys({ store, keyring, names: keyNames }),
+    keyNames,
+    events,
+    sequences,
+    pages: createPages({
+      tokens,
+      errors: ErrorReasonSchema,
+      itemsDefault: limits.bucketsPerPageMax,
+      bytesMax: Number.POSITIVE_INFINITY,
+    }),
+    accounts: options.accounts ?? noAccounts,
+    canonicalUserId: options.accounts?.canonicalUserId ?? derivedCanonicalUserId,
+    allowsPublicBuckets: options.publicBuckets !== "block",
+    newBucketOwnership: options.objectOwnership ?? "BucketOwnerEnforced",
+    region: options.region,
+    partition: partitionOf(options.emit),
+    lifecycleDayMs,
+    restoreDelayMs: options.restoreDelayMs ?? defaultLifecycle.restoreDelayMs,
+    restores: createRestores(jobs),
+    limits: { ...defaultLimits, ...options.limits },
+  };
+  const stopLifecycle = runPeriodically({
+    clock,
+    log,
+    intervalMs: Math.max(limits.lifecycleIntervalMsMin, lifecycleDayMs / limits.lifecycleRoundsPerDay),
+    tasks: {
+      applyLifecycleRules: (signal) => lifecycle.run(signal),
+      writeInventories: (signal) => writeInventories({ app, log }, signal),
     },
+  });
+
+  return {
+    app,
     lifecycle,
     jobs,
     pages: { "/quarantine": quarantinePage(store) },

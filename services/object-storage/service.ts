@@ -36,6 +36,7 @@ import {
 import { getBucketVersioning, putBucketVersioning } from "./operations/bucket-versioning.ts";
 import { createBucket, deleteBucket, getBucketLocation, headBucket, listBuckets } from "./operations/bucket.ts";
 import { copyObject } from "./operations/copy.ts";
+import { identifiedConfigurations } from "./operations/identified-configuration.ts";
 import { completeMultipartUpload } from "./operations/multipart-completion.ts";
 import {
   abortMultipartUpload,
@@ -62,28 +63,7 @@ import { restoreObject } from "./operations/restore.ts";
 /** Operations that are known and not offered. */
 const notOffered = pending(
   ObjectStorageService,
-  "putBucketAccelerateConfiguration",
-  "getBucketAnalyticsConfiguration",
-  "putBucketAnalyticsConfiguration",
-  "deleteBucketAnalyticsConfiguration",
-  "listBucketAnalyticsConfigurations",
-  "getBucketIntelligentTieringConfiguration",
-  "putBucketIntelligentTieringConfiguration",
-  "deleteBucketIntelligentTieringConfiguration",
-  "listBucketIntelligentTieringConfigurations",
-  "getBucketInventoryConfiguration",
-  "putBucketInventoryConfiguration",
-  "deleteBucketInventoryConfiguration",
-  "listBucketInventoryConfigurations",
-  "getBucketMetricsConfiguration",
-  "putBucketMetricsConfiguration",
-  "deleteBucketMetricsConfiguration",
-  "listBucketMetricsConfigurations",
-  "putBucketLogging",
-  "getBucketNotification",
-  "putBucketNotification",
   "putBucketReplication",
-  "putBucketWebsite",
   "getObjectTorrent",
   "selectObjectContent",
   "writeGetObjectResponse",
@@ -156,6 +136,7 @@ export const handlers: Handlers<typeof ObjectStorageService, Application> = guar
     getBucketEncryption,
     deleteBucketEncryption,
     ...bucketConfigurations,
+    ...identifiedConfigurations,
     ...notOffered,
   }),
   guard,

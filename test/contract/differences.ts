@@ -283,6 +283,7 @@ export const namesBeyondTheModels: readonly {
       "SlowDown",
       "TemporaryRedirect",
       "TooManyBuckets",
+      "TooManyConfigurations",
       "UnexpectedContent",
       "UnresolvableGrantByEmailAddress",
     ],

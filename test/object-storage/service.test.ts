@@ -42,10 +42,12 @@ describe("the refusals of object storage", () => {
 describe("operations that are not offered", () => {
   test("answer by their name", async () => {
     const { client } = await startWithBucket();
-    const call = client.putBucketWebsite({ bucket: "photos", websiteConfiguration: {} }, as(alice));
-    expect(await refusalOf(call)).toBe("NOT_IMPLEMENTED: PutBucketWebsite is not implemented.");
-    expect(await metadataOf(client.getBucketNotification({ bucket: "photos" }, as(alice)))).toEqual({
-      operation: "GetBucketNotification",
+    const call = client.putBucketReplication({ bucket: "photos", replicationConfiguration: {} }, as(alice));
+    expect(await refusalOf(call)).toBe("NOT_IMPLEMENTED: PutBucketReplication is not implemented.");
+    expect(
+      await metadataOf(client.putBucketReplication({ bucket: "photos", replicationConfiguration: {} }, as(alice))),
+    ).toEqual({
+      operation: "PutBucketReplication",
     });
   });
 });

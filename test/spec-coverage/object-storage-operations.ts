@@ -10,35 +10,35 @@ operations.copy_object | Copies an object. | operations/copy.test.ts > copyObjec
 operations.create_bucket | Makes a bucket. | operations/bucket.test.ts > createBucket > makes a bucket that is then there, empty and the caller's
 operations.create_multipart_upload | Starts an upload and answers its id. | operations/multipart-completion.test.ts > completeMultipartUpload > makes one object of the parts, with what the upload was started with, and no byte is copied
 operations.delete_bucket | Deletes a bucket once it is empty. | operations/bucket.test.ts > deleteBucket > refuses a bucket with an object and takes an empty one; a new one of its name is empty
-operations.delete_bucket_analytics_configuration | Removes a bucket's analytics configuration. | pending
+operations.delete_bucket_analytics_configuration | Removes a bucket's analytics configuration. | operations/identified-configuration.test.ts > configurations of %s > are read back as they were put, replaced by their ids, listed, and deleted one by one
 operations.delete_bucket_cors | Removes a bucket's CORS rules. | operations/bucket-configuration.test.ts > putBucketCors > is read back as it was put, replaces what was there, and is gone after its deletion
 operations.delete_bucket_encryption | Takes the default encryption away. | pending
-operations.delete_bucket_intelligent_tiering_configuration | Removes a bucket's intelligent tiering configuration. | pending
-operations.delete_bucket_inventory_configuration | Removes a bucket's inventory configuration. | pending
+operations.delete_bucket_intelligent_tiering_configuration | Removes a bucket's intelligent tiering configuration. | operations/identified-configuration.test.ts > configurations of %s > are read back as they were put, replaced by their ids, listed, and deleted one by one
+operations.delete_bucket_inventory_configuration | Removes a bucket's inventory configuration. | operations/identified-configuration.test.ts > configurations of %s > are read back as they were put, replaced by their ids, listed, and deleted one by one
 operations.delete_bucket_lifecycle | Deletes all lifecycle rules; no object expires by them afterwards. | operations/bucket-lifecycle.test.ts > lifecycle rules > are read back as they were put, each with an id, and are gone after their deletion
-operations.delete_bucket_metrics_configuration | Deletes a configuration of request metrics. | pending
+operations.delete_bucket_metrics_configuration | Deletes a configuration of request metrics. | operations/identified-configuration.test.ts > configurations of %s > are read back as they were put, replaced by their ids, listed, and deleted one by one
 operations.delete_bucket_ownership_controls | Removes a bucket's ownership controls. | operations/bucket-rules.test.ts > ownership controls > are those of the installation until they are put, and are gone after their deletion
 operations.delete_bucket_policy | Removes a bucket's policy. | operations/bucket-policy.test.ts > putBucketPolicy > stores the text as it is, decides on the next call, and repeating it changes nothing
 operations.delete_bucket_replication | Removes a bucket's replication. | pending
 operations.delete_bucket_tagging | Removes a bucket's tagging. | operations/bucket-configuration.test.ts > putBucketTagging > is read back, replaces the tags that the bucket was made with, and is gone after its deletion
-operations.delete_bucket_website | Removes a bucket's website. | pending
+operations.delete_bucket_website | Removes a bucket's website. | operations/bucket-configuration.test.ts > putBucketWebsite > is read back as it was put, replaces what was there, and is gone after its deletion
 operations.delete_object | Deletes an object. | operations/object-write.test.ts > deleteObject > deletes an object, and again, and what never was
 operations.delete_object_tagging | Removes an object's tagging. | operations/object-tagging.test.ts > putObjectTagging > replaces the tags and nothing else
 operations.delete_objects | Deletes many objects, each for itself. | operations/batch-delete.test.ts > deleteObjects > deletes each for itself and tells of both kinds
 operations.delete_public_access_block | Removes how public access to a bucket is blocked. | operations/bucket-rules.test.ts > a public access block > is read back as it was put, and is gone after its deletion
-operations.get_bucket_accelerate_configuration | Tells a bucket's accelerate configuration. | pending
+operations.get_bucket_accelerate_configuration | Tells a bucket's accelerate configuration. | operations/bucket-configuration.test.ts > putBucketAccelerateConfiguration > of %s with %o ends as %s
 operations.get_bucket_acl | Tells a bucket's ACL. | operations/access-control.test.ts > getBucketAcl returns the full control of the owner
-operations.get_bucket_analytics_configuration | Tells a bucket's analytics configuration. | pending
+operations.get_bucket_analytics_configuration | Tells a bucket's analytics configuration. | operations/identified-configuration.test.ts > configurations of %s > are read back as they were put, replaced by their ids, listed, and deleted one by one
 operations.get_bucket_cors | Tells a bucket's CORS rules. | operations/bucket-configuration.test.ts > putBucketCors > is read back as it was put, replaces what was there, and is gone after its deletion
 operations.get_bucket_encryption | Tells a bucket's encryption. | pending
-operations.get_bucket_intelligent_tiering_configuration | Tells a bucket's intelligent tiering configuration. | pending
-operations.get_bucket_inventory_configuration | Tells a bucket's inventory configuration. | pending
+operations.get_bucket_intelligent_tiering_configuration | Tells a bucket's intelligent tiering configuration. | operations/identified-configuration.test.ts > configurations of %s > are read back as they were put, replaced by their ids, listed, and deleted one by one
+operations.get_bucket_inventory_configuration | Tells a bucket's inventory configuration. | operations/identified-configuration.test.ts > configurations of %s > are read back as they were put, replaced by their ids, listed, and deleted one by one
 operations.get_bucket_lifecycle | Tells a bucket's lifecycle. | operations/bucket-lifecycle.test.ts > lifecycle rules > are put and read in the older document as far as it can express them
 operations.get_bucket_lifecycle_configuration | Tells a bucket's lifecycle configuration. | operations/bucket-lifecycle.test.ts > lifecycle rules > are read back as they were put, each with an id, and are gone after their deletion
 operations.get_bucket_location | Tells a bucket's region. | operations/bucket.test.ts > createBucket > outside the first region asks for the region by name and tells it
 operations.get_bucket_logging | Tells a bucket's logging. | pending
-operations.get_bucket_metrics_configuration | Tells a bucket's metrics configuration. | pending
-operations.get_bucket_notification | Tells a bucket's notification. | pending
+operations.get_bucket_metrics_configuration | Tells a bucket's metrics configuration. | operations/identified-configuration.test.ts > configurations of %s > are read back as they were put, replaced by their ids, listed, and deleted one by one
+operations.get_bucket_notification | Tells a bucket's notification. | operations/bucket-configuration.test.ts > an older notification document without destinations stops all notifications
 operations.get_bucket_notification_configuration | Tells a bucket's notifications. | operations/notification.test.ts > putBucketNotificationConfiguration and getBucketNotificationConfiguration > is read back, replaces what was there, and is empty at first
 operations.get_bucket_ownership_controls | Tells a bucket's ownership controls. | operations/bucket-rules.test.ts > ownership controls > are those of the installation until they are put, and are gone after their deletion
 operations.get_bucket_policy | Tells a bucket's policy. | operations/bucket-policy.test.ts > putBucketPolicy > stores the text as it is, decides on the next call, and repeating it changes nothing
@@ -47,7 +47,7 @@ operations.get_bucket_replication | Tells a bucket's replication. | pending
 operations.get_bucket_request_payment | Tells a bucket's request payment. | operations/bucket-rules.test.ts > the payer of requests > %s ends as %s
 operations.get_bucket_tagging | Tells a bucket's tagging. | operations/bucket-configuration.test.ts > putBucketTagging > is read back, replaces the tags that the bucket was made with, and is gone after its deletion
 operations.get_bucket_versioning | Tells a bucket's versioning. | operations/bucket-versioning.test.ts > putBucketVersioning > turns versioning on, suspends it, and never leaves it unset again
-operations.get_bucket_website | Tells a bucket's website. | pending
+operations.get_bucket_website | Tells a bucket's website. | operations/bucket-configuration.test.ts > putBucketWebsite > is read back as it was put, replaces what was there, and is gone after its deletion
 operations.get_object | Answers an object's content, or a range of it. | operations/object-read.test.ts > getObject > gives the range %s with status %s
 operations.get_object_acl | Tells an object's ACL. | operations/access-control.test.ts > getObjectAcl returns the full control of the owner
 operations.get_object_legal_hold | Tells an object's legal hold. | operations/object-lock.test.ts > a legal hold > keeps its version, whatever its retention is, until it is lifted
@@ -58,28 +58,28 @@ operations.get_object_torrent | Answers a torrent of an object. | pending
 operations.get_public_access_block | Tells how public access to a bucket is blocked. | operations/bucket-rules.test.ts > a public access block > is read back as it was put, and is gone after its deletion
 operations.head_bucket | Tells whether a bucket is there. | operations/bucket.test.ts > createBucket > makes a bucket that is then there, empty and the caller's
 operations.head_object | Tells all about an object but its content. | operations/object-read.test.ts > headObject > tells what getObject tells, without content
-operations.list_bucket_analytics_configurations | Lists a bucket's analytics configurations. | pending
-operations.list_bucket_intelligent_tiering_configurations | Lists a bucket's intelligent tiering configurations. | pending
-operations.list_bucket_inventory_configurations | Lists a bucket's inventory configurations. | pending
-operations.list_bucket_metrics_configurations | Lists a bucket's metrics configurations. | pending
+operations.list_bucket_analytics_configurations | Lists a bucket's analytics configurations. | operations/identified-configuration.test.ts > configurations of %s > are listed in pages of 100 by id
+operations.list_bucket_intelligent_tiering_configurations | Lists a bucket's intelligent tiering configurations. | operations/identified-configuration.test.ts > configurations of %s > are listed in pages of 100 by id
+operations.list_bucket_inventory_configurations | Lists a bucket's inventory configurations. | operations/identified-configuration.test.ts > configurations of %s > are listed in pages of 100 by id
+operations.list_bucket_metrics_configurations | Lists a bucket's metrics configurations. | operations/identified-configuration.test.ts > configurations of %s > are listed in pages of 100 by id
 operations.list_buckets | Lists the caller's buckets. | operations/bucket.test.ts > listBuckets > lists the caller's buckets by name, page by page, with a prefix
 operations.list_multipart_uploads | Lists open uploads. | operations/multipart-upload.test.ts > listMultipartUploads > lists open uploads by key, the oldest of one key first, page by page
 operations.list_object_versions | Lists the versions of objects. | operations/bucket-versioning.test.ts > a bucket that keeps versions > lists many versions of one key in pages
 operations.list_objects | Lists objects behind a marker. | operations/object-listing.test.ts > listObjects > goes on behind a marker; tells the next one only when it rolls up
 operations.list_objects_v2 | Lists objects with continuation tokens. | operations/object-listing.test.ts > listObjectsV2 > lists keys in the byte order of their UTF-8, page by page
 operations.list_parts | Lists the parts of an upload. | operations/multipart-upload.test.ts > listParts > lists parts by number, page by page, with their checksums
-operations.put_bucket_accelerate_configuration | Sets a bucket's accelerate configuration. | pending
+operations.put_bucket_accelerate_configuration | Sets a bucket's accelerate configuration. | operations/bucket-configuration.test.ts > putBucketAccelerateConfiguration > of %s with %o ends as %s
 operations.put_bucket_acl | Sets a bucket's ACL. | operations/acl-grants.test.ts > an ACL in a request > %j of a bucket means %j
-operations.put_bucket_analytics_configuration | Sets a bucket's analytics configuration. | pending
+operations.put_bucket_analytics_configuration | Sets a bucket's analytics configuration. | operations/identified-configuration.test.ts > configurations of %s > are read back as they were put, replaced by their ids, listed, and deleted one by one
 operations.put_bucket_cors | Sets a bucket's CORS rules. | operations/bucket-configuration.test.ts > putBucketCors > is read back as it was put, replaces what was there, and is gone after its deletion
 operations.put_bucket_encryption | Sets a bucket's encryption. | pending
-operations.put_bucket_intelligent_tiering_configuration | Sets a bucket's intelligent tiering configuration. | pending
-operations.put_bucket_inventory_configuration | Sets a bucket's inventory configuration. | pending
+operations.put_bucket_intelligent_tiering_configuration | Sets a bucket's intelligent tiering configuration. | operations/identified-configuration.test.ts > configurations of %s > are read back as they were put, replaced by their ids, listed, and deleted one by one
+operations.put_bucket_inventory_configuration | Sets a bucket's inventory configuration. | operations/identified-configuration.test.ts > configurations of %s > are read back as they were put, replaced by their ids, listed, and deleted one by one
 operations.put_bucket_lifecycle | Sets a bucket's lifecycle. | operations/bucket-lifecycle.test.ts > lifecycle rules > are put and read in the older document as far as it can express them
 operations.put_bucket_lifecycle_configuration | Sets a bucket's lifecycle configuration. | operations/bucket-lifecycle.test.ts > lifecycle rules > are read back as they were put, each with an id, and are gone after their deletion
 operations.put_bucket_logging | Sets a bucket's logging. | pending
-operations.put_bucket_metrics_configuration | Sets a bucket's metrics configuration. | pending
-operations.put_bucket_notification | Sets a bucket's notification. | pending
+operations.put_bucket_metrics_configuration | Sets a bucket's metrics configuration. | operations/identified-configuration.test.ts > configurations of %s > are read back as they were put, replaced by their ids, listed, and deleted one by one
+operations.put_bucket_notification | Sets a bucket's notification. | operations/bucket-configuration.test.ts > an older notification document without destinations stops all notifications
 operations.put_bucket_notification_configuration | Configures a bucket's notifications. | operations/notification.test.ts > putBucketNotificationConfiguration and getBucketNotificationConfiguration > is read back, replaces what was there, and is empty at first
 operations.put_bucket_ownership_controls | Sets a bucket's ownership controls. | operations/bucket-rules.test.ts > ownership controls > are those of the installation until they are put, and are gone after their deletion
 operations.put_bucket_policy | Sets a bucket's policy. | operations/bucket-policy.test.ts > putBucketPolicy > stores the text as it is, decides on the next call, and repeating it changes nothing
@@ -87,7 +87,7 @@ operations.put_bucket_replication | Sets a bucket's replication. | pending
 operations.put_bucket_request_payment | Sets a bucket's request payment. | operations/bucket-rules.test.ts > the payer of requests > %s ends as %s
 operations.put_bucket_tagging | Sets a bucket's tagging. | operations/bucket-configuration.test.ts > putBucketTagging > is read back, replaces the tags that the bucket was made with, and is gone after its deletion
 operations.put_bucket_versioning | Sets a bucket's versioning. | operations/bucket-versioning.test.ts > putBucketVersioning > turns versioning on, suspends it, and never leaves it unset again
-operations.put_bucket_website | Sets a bucket's website. | pending
+operations.put_bucket_website | Sets a bucket's website. | operations/bucket-configuration.test.ts > putBucketWebsite > is read back as it was put, replaces what was there, and is gone after its deletion
 operations.put_object | Stores an object. | operations/object-write.test.ts > putObject > stores content and everything that is said about it
 operations.put_object_acl | Sets an object's ACL. | operations/access-control.test.ts > putObjectAcl takes an object's own ACL back as a document, and no other document
 operations.put_object_legal_hold | Sets an object's legal hold. | operations/object-lock.test.ts > a legal hold > keeps its version, whatever its retention is, until it is lifted

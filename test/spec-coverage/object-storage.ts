@@ -14,7 +14,7 @@ what.3.encryption | Objects are encrypted by the service. | pending
 what.3.storage-classes | Objects have storage classes. | operations/object-write.test.ts > putObject > stores content and everything that is said about it
 what.3.object-lock | Objects can be locked. | operations/object-lock.test.ts > a retention > keeps its version until its instant; a plain deletion still puts a delete marker
 what.3.versioning | Objects have versions. | operations/bucket-versioning.test.ts > a bucket that keeps versions > reads, tags and deletes each version by its id, and makes the next one current
-what.3.configurations | Buckets have configurations of many kinds. | pending
+what.3.configurations | Buckets have configurations of many kinds. | operations/identified-configuration.test.ts > configurations of %s > are read back as they were put, replaced by their ids, listed, and deleted one by one
 what.4a | A bucket is addressed by its name. | operations/bucket.test.ts > createBucket > makes a bucket that is then there, empty and the caller's
 what.4b | A bucket is addressed through an access point. | pending
 what.4c | A bucket is addressed through an on-premises deployment. | pending
@@ -27,7 +27,7 @@ fields.object.acl | An object has an ACL. | operations/acl-grants.test.ts > an A
 fields.object.lock | An object has a lock mode and a legal hold. | operations/object-lock.test.ts > reads show the lock to those who may read it, each part by its own permission
 fields.upload | An upload has an id, a bucket, a key and parts. | operations/multipart-upload.test.ts > listMultipartUploads > lists open uploads by key, the oldest of one key first, page by page
 fields.part | A part has a number, and an ETag that is answered when it is sent. | operations/multipart-upload.test.ts > listParts > lists parts by number, page by page, with their checksums
-fields.configuration | Analytics, tiering, inventory and metrics configurations have an id. | pending
+fields.configuration | Analytics, tiering, inventory and metrics configurations have an id. | operations/identified-configuration.test.ts > configurations of %s > are read back as they were put, replaced by their ids, listed, and deleted one by one
 fields.access-point-host | An access point has a host name of its name and account. | pending
 fields.on-premises-host | An on-premises access point has a host name with its outpost as well. | pending
 fields.grantees | Grantees are written as type and value: an id, a group or a mail address. | operations/acl-grants.test.ts > an ACL in a request > as a document names each grantee by its type: an id, a group or an address

@@ -10,15 +10,18 @@
  */
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import type {
+  PutBucketAccelerateConfigurationRequest,
   PutBucketCorsRequest,
   PutBucketNotificationConfigurationRequest,
   PutBucketTaggingRequest,
+  PutBucketWebsiteRequest,
 } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import type { BucketContext, Operation, OperationName } from "../application.ts";
 import { planCors } from "../domain/cors.ts";
 import { noNotification, planNotification } from "../domain/notification.ts";
 import { planTagging } from "../domain/tags.ts";
-import { fault } from "../faults.ts";
+import { planWebsite } from "../domain/website.ts";
+import { fault, invalidRequest, memberNotOffered } from "../faults.ts";
 import { limits } from "../limits.ts";
 import type { DocumentKind, DocumentOf } from "../store/configuration.ts";
 import { deleteDocument, findDocument, putDocument } from "../store/configuration.ts";
@@ -33,6 +36,23 @@ interface BucketDocument<Kind extends DocumentKind, PutRequest, Answer> {
   /** The answer for a bucket without a document, or the reason with which reading it fails. */
   readonly whenAbsent: Answer | ErrorReason;
 }
+
+/** Access logs are not written, so a request for them is refused by name; one for none changes nothing. */
+const putBucketLogging: Operation<"putBucketLogging"> = async ({ bucketLoggingStatus }) => {
+  if (bucketLoggingStatus === undefined) throw fault(ErrorReason.MALFORMED_XML);
+  if (bucketLoggingStatus.loggingEnabled !== undefined) throw memberNotOffered("LoggingEnabled");
+  return {};
+};
+
+/** The older document has destinations only, which are refused by name; an empty one stops all notifications. */
+const putBucketNotification: Operation<"putBucketNotification"> = async (request, context) => {
+  const { topicConfiguration, queueConfiguration, cloudFunctionConfiguration } =
+    request.notificationConfiguration ?? {};
+  if (topicConfiguration !== undefined) throw memberNotOffered("TopicConfiguration");
+  if (queueConfiguration !== undefined) throw memberNotOffered("QueueConfiguration");
+  if (cloudFunctionConfiguration !== undefined) throw memberNotOffered("CloudFunctionConfiguration");
+  return deletes(notification)(request, context);
+};
 
 /** Infers the types of a document's parts. */
 const document = <Kind extends DocumentKind, PutRequest, Answer extends object>(
@@ -51,6 +71,33 @@ const tagging = document({
   plan: (request: PutBucketTaggingRequest) => planTagging(request.tagging, limits.tagsPerBucketMax),
   toAnswer: ({ tagSet }) => ({ tagSet }),
   whenAbsent: ErrorReason.NO_SUCH_TAG_SET,
+});
+
+const website = document({
+  kind: "website",
+  plan: ({ websiteConfiguration }: PutBucketWebsiteRequest) => planWebsite(websiteConfiguration),
+  toAnswer: ({ redirectAllRequestsTo, indexDocument, errorDocument, routingRules }) => ({
+    ...(redirectAllRequestsTo && { redirectAllRequestsTo }),
+    ...(indexDocument && { indexDocument }),
+    ...(errorDocument && { errorDocument }),
+    routingRules,
+  }),
+  whenAbsent: ErrorReason.NO_SUCH_WEBSITE_CONFIGURATION,
+});
+
+/** Throws MALFORMED_XML, and INVALID_REQUEST for a bucket whose name no accelerated host name can have. */
+const accelerate = document({
+  kind: "accelerate",
+  plan: ({ bucket, accelerateConfiguration }: PutBucketAccelerateConfigurationRequest) => {
+    const status = accelerateConfiguration?.status;
+    if (accelerateConfiguration === undefined || (status !== "Enabled" && status !== "Suspended"))
+      throw fault(ErrorReason.MALFORMED_XML);
+    if (bucket.includes("."))
+      throw invalidRequest("S3 Transfer Acceleration is not supported for buckets with periods (.) in their names");
+    return accelerateConfiguration;
+  },
+  toAnswer: ({ status }) => (status === undefined ? {} : { status }),
+  whenAbsent: {},
 });
 
 /** Changes that are answered after a put are reported by the new configuration. */
@@ -122,10 +169,15 @@ export const bucketConfigurations = {
   deleteBucketTagging: deletes(tagging),
   putBucketNotificationConfiguration: puts(notification),
   getBucketNotificationConfiguration: gets(notification),
-  getBucketAccelerateConfiguration: fixed({}),
+  putBucketWebsite: puts(website),
+  getBucketWebsite: gets(website),
+  deleteBucketWebsite: deletes(website),
+  putBucketAccelerateConfiguration: puts(accelerate),
+  getBucketAccelerateConfiguration: gets(accelerate),
+  putBucketLogging,
   getBucketLogging: fixed({}),
-  getBucketWebsite: absent(ErrorReason.NO_SUCH_WEBSITE_CONFIGURATION),
-  deleteBucketWebsite: deleted,
+  putBucketNotification,
+  getBucketNotification: fixed({}),
   getBucketReplication: absent(ErrorReason.REPLICATION_CONFIGURATION_NOT_FOUND),
   deleteBucketReplication: deleted,
 } satisfies { readonly [Name in OperationName]?: Operation<Name> };

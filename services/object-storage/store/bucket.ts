@@ -10,7 +10,15 @@ import type { OwnershipState } from "../domain/ownership.ts";
 import { findOwnership } from "../domain/ownership.ts";
 import type { BucketLock } from "../domain/object-lock.ts";
 import type { VersioningState } from "../domain/versioning.ts";
-import { accountBuckets, buckets, configurations, currentVersions, finishedUploads, versions } from "./layout.ts";
+import {
+  accountBuckets,
+  buckets,
+  configurations,
+  currentVersions,
+  finishedUploads,
+  inventoryReports,
+  versions,
+} from "./layout.ts";
 
 /** What decides who may use a bucket, besides the content of its policy. */
 export interface BucketRules {
@@ -141,6 +149,7 @@ export const deleteBucketRecord = async (transaction: Transaction, bucket: Bucke
   transaction.delete(accountBuckets, [bucket.accountId, bucket.name]);
   await transaction.deleteRange(configurations, { prefix: [bucket.bucketId] });
   await transaction.deleteRange(finishedUploads, { prefix: [bucket.bucketId] });
+  await transaction.deleteRange(inventoryReports, { prefix: [bucket.bucketId] });
 };
 
 /** The buckets of an account whose names begin with the prefix, by name and after a name (empty: from the start). */

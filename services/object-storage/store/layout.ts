@@ -7,7 +7,7 @@
  *     4  versions               bucket id, key, sequence (desc)   -> VersionRecord
  *     5  blobs                  blob id                           -> BlobRecord
  *     6  unreferenced_blobs     blob id                           -> UnreferencedBlobRecord
- *     7  configurations         bucket id, kind                   -> ConfigurationRecord
+ *     7  configurations         bucket id, kind or kind/id        -> ConfigurationRecord
  *     8  uploads                bucket id, key, upload id         -> UploadRecord
  *     9  parts                  upload id, part number            -> PartRecord
  *    10  finished_uploads       bucket id, key, upload id         -> FinishedUploadRecord
@@ -22,6 +22,7 @@
  *    60  lock_clock             name                             -> LockClockRecord
  *    61  mfa_uses               serial                           -> MfaUseRecord
  *    62  lifecycle_progress     name                             -> LifecycleProgressRecord
+ *    63  inventory_reports      bucket id, id                    -> InventoryReportRecord
  *
  * Only the first two tables name a bucket by its name; all others use its id, so a bucket that is created again under
  * an old name finds nothing of the old one. Keys of objects are text and sort by their UTF-8 bytes. Instants are
@@ -35,6 +36,7 @@ import {
   CurrentVersionRecordSchema,
   FinishedUploadRecordSchema,
   FinishedUploadTimeRecordSchema,
+  InventoryReportRecordSchema,
   LifecycleProgressRecordSchema,
   LockClockRecordSchema,
   MfaUseRecordSchema,
@@ -133,8 +135,8 @@ export const unreferencedBlobs = defineTable({
 });
 
 /**
- * The configuration documents of each bucket, one of a kind.
- * Sorted so that a bucket's documents are deleted together with it.
+ * The configuration documents of each bucket, one of a kind, or one of each id of a kind.
+ * Sorted so that a bucket's documents are deleted together with it, and those of a kind are listed by id.
  *
  *     configurations/"b"/"cors"
  *     0007 6200 636f727300
@@ -336,6 +338,20 @@ export const lifecycleProgress = defineTable({
   value: LifecycleProgressRecordSchema,
 });
 
+/**
+ * The latest report of each inventory.
+ * Sorted so that those of a bucket are deleted together with it.
+ *
+ *     inventory_reports/"b"/"i"
+ *     003f 6200 6900
+ */
+export const inventoryReports = defineTable({
+  number: 63,
+  name: "inventory_reports",
+  key: [text("bucket id"), text("id")],
+  value: InventoryReportRecordSchema,
+});
+
 export const layout = [
   buckets,
   accountBuckets,
@@ -358,6 +374,7 @@ export const layout = [
   lockClock,
   mfaUses,
   lifecycleProgress,
+  inventoryReports,
 ] as const;
 
 assertDistinct(layout);

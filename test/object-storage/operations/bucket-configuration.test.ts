@@ -4,7 +4,8 @@ import { describe, expect, test } from "vitest";
 import type { CorsRuleSchema } from "../../../gen/quartet/objectstorage/v1/cors_pb.ts";
 import { ErrorReasonSchema } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import { faultTable } from "../../../services/kit/faults/service-error.ts";
-import { alice, as, bob, metadataOf, refusalOf, startWithBucket } from "../harness.ts";
+import type { Harness } from "../harness.ts";
+import { alice, as, bob, metadataOf, notImplemented, refusalOf, startWithBucket } from "../harness.ts";
 
 type Rule = MessageInitShape<typeof CorsRuleSchema>;
 
@@ -175,4 +176,126 @@ test.each([
   const { client } = await startWithBucket();
   expect(await refusalOf(client[name]({ bucket: "photos" }, as(alice)))).toBe("answered");
   expect(await refusalOf(client[name]({ bucket: "photos", expectedBucketOwner: alice }, as(alice)))).toBe("answered");
+});
+
+describe("putBucketWebsite", () => {
+  const put = (harness: Harness, websiteConfiguration: object | undefined) =>
+    refusalOf(
+      harness.client.putBucketWebsite(
+        { bucket: "photos", ...(websiteConfiguration && { websiteConfiguration }) } as never,
+        as(alice),
+      ),
+    );
+  const index = { suffix: "index.html" };
+
+  test("is read back as it was put, replaces what was there, and is gone after its deletion", async () => {
+    const harness = await startWithBucket();
+    const read = () => harness.client.getBucketWebsite({ bucket: "photos" }, as(alice));
+    const website = {
+      indexDocument: index,
+      errorDocument: { key: "error.html" },
+      routingRules: [
+        {
+          condition: { keyPrefixEquals: "docs/", httpErrorCodeReturnedEquals: "404" },
+          redirect: { replaceKeyPrefixWith: "documents/", httpRedirectCode: "302", protocol: "https" },
+        },
+      ],
+    };
+    expect(await put(harness, website)).toBe("answered");
+    expect(await read()).toMatchObject(website);
+    const redirectAllRequestsTo = { hostName: "example.com", protocol: "https" };
+    expect(await put(harness, { redirectAllRequestsTo })).toBe("answered");
+    expect(await read()).toMatchObject({ redirectAllRequestsTo, routingRules: [] });
+    expect((await read()).indexDocument).toBeUndefined();
+    await harness.client.deleteBucketWebsite({ bucket: "photos" }, as(alice));
+    expect(await refusalOf(read())).toBe("NO_SUCH_WEBSITE_CONFIGURATION");
+  });
+
+  const rule = (condition: object | undefined, redirect: object | undefined) => ({
+    indexDocument: index,
+    routingRules: [{ ...(condition && { condition }), ...(redirect && { redirect }) }],
+  });
+  test.each([
+    // website, reason; in the order of refusal
+    [rule({}, undefined), /^MALFORMED_XML$/],
+    [{ redirectAllRequestsTo: {}, indexDocument: index }, /^MALFORMED_XML$/],
+    [{ redirectAllRequestsTo: { hostName: "h" }, indexDocument: index }, /^INVALID_REQUEST: RedirectAllRequestsTo can/],
+    [{ redirectAllRequestsTo: { hostName: "h", protocol: "ftp" } }, /^INVALID_REQUEST: Invalid protocol/],
+    [{}, /^INVALID_ARGUMENT: A value for IndexDocument Suffix must be provided/],
+    [{ indexDocument: {} }, /^INVALID_ARGUMENT: The IndexDocument Suffix is not well formed/],
+    [{ indexDocument: { suffix: "a/b" } }, /^INVALID_ARGUMENT: The IndexDocument Suffix is not well formed/],
+    [{ indexDocument: index, errorDocument: {} }, /^INVALID_ARGUMENT: The ErrorDocument Key is not well formed/],
+    [
+      { indexDocument: index, routingRules: Array.from({ length: 51 }, () => ({ redirect: {} })) },
+      /^INVALID_REQUEST: 51 routing rules provided/,
+    ],
+    [rule({}, {}), /^INVALID_REQUEST: Condition cannot be empty/],
+    [rule({ httpErrorCodeReturnedEquals: "302" }, {}), /^INVALID_REQUEST: The provided HTTP error code \(302\)/],
+    [rule(undefined, { replaceKeyWith: "a", replaceKeyPrefixWith: "b" }), /^INVALID_REQUEST: You can only define/],
+    [rule(undefined, { protocol: "ftp" }), /^INVALID_REQUEST: Invalid protocol/],
+    [rule(undefined, { httpRedirectCode: "300" }), /^INVALID_REQUEST: The provided HTTP redirect code \(300\)/],
+  ])("%o is refused with %s", async (website, reason) => {
+    expect(await put(await startWithBucket(), website)).toMatch(reason);
+  });
+});
+
+describe("putBucketAccelerateConfiguration", () => {
+  test.each([
+    // bucket, configuration, outcome, what is read then
+    ["photos", { status: "Enabled" }, "answered", "Enabled"],
+    ["photos", { status: "Suspended" }, "answered", "Suspended"],
+    ["photos", { status: "enabled" }, "MALFORMED_XML", undefined],
+    ["photos", {}, "MALFORMED_XML", undefined],
+    [
+      "my.photos",
+      { status: "Enabled" },
+      "INVALID_REQUEST: S3 Transfer Acceleration is not supported for buckets with periods (.) in their names",
+      undefined,
+    ],
+  ])("of %s with %o ends as %s", async (bucket, accelerateConfiguration, outcome, status) => {
+    const { client } = await startWithBucket();
+    await client.createBucket({ bucket: "my.photos" }, as(alice));
+    const call = client.putBucketAccelerateConfiguration({ bucket, accelerateConfiguration }, as(alice));
+    expect(await refusalOf(call)).toBe(outcome);
+    expect((await client.getBucketAccelerateConfiguration({ bucket }, as(alice))).status).toBe(status);
+  });
+});
+
+test.each([
+  // operation, members, outcome
+  ["putBucketLogging", { bucketLoggingStatus: {} }, "answered"],
+  [
+    "putBucketLogging",
+    { bucketLoggingStatus: { loggingEnabled: { targetBucket: "photos", targetPrefix: "" } } },
+    notImplemented("LoggingEnabled"),
+  ],
+  ["putBucketNotification", { notificationConfiguration: {} }, "answered"],
+  [
+    "putBucketNotification",
+    { notificationConfiguration: { topicConfiguration: { topic: "t" } } },
+    notImplemented("TopicConfiguration"),
+  ],
+  [
+    "putBucketNotification",
+    { notificationConfiguration: { queueConfiguration: { queue: "q" } } },
+    notImplemented("QueueConfiguration"),
+  ],
+  [
+    "putBucketNotification",
+    { notificationConfiguration: { cloudFunctionConfiguration: { cloudFunction: "f" } } },
+    notImplemented("CloudFunctionConfiguration"),
+  ],
+] as const)("%s with %o ends as %s", async (name, members, outcome) => {
+  const { client } = await startWithBucket();
+  expect(await refusalOf(client[name]({ bucket: "photos", ...members } as never, as(alice)))).toBe(outcome);
+});
+
+test("an older notification document without destinations stops all notifications", async () => {
+  const { client } = await startWithBucket();
+  const notificationConfiguration = { eventBridgeConfiguration: {} };
+  await client.putBucketNotificationConfiguration({ bucket: "photos", notificationConfiguration }, as(alice));
+  await client.putBucketNotification({ bucket: "photos", notificationConfiguration: {} }, as(alice));
+  const read = await client.getBucketNotificationConfiguration({ bucket: "photos" }, as(alice));
+  expect(read.notificationConfiguration?.eventBridgeConfiguration).toBeUndefined();
+  expect((await client.getBucketNotification({ bucket: "photos" }, as(alice))).topicConfiguration).toBeUndefined();
 });

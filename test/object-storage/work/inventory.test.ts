@@ -1,0 +1,128 @@
+import { createHash } from "node:crypto";
+import { gunzipSync } from "node:zlib";
+
+import { expect, test } from "vitest";
+
+import { writeInventories } from "../../../services/object-storage/work/inventory.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
+import type { Harness } from "../harness.ts";
+import { alice, as, get, put, startWithBucket } from "../harness.ts";
+
+const dayMs = 24 * 60 * 60 * 1000;
+const startMs = Date.UTC(2026, 0, 2, 3, 4, 5);
+
+/** Alice's versioned bucket `photos`, and `reports` for its inventories. */
+const start = async () => {
+  const clock = new FakeClock(startMs);
+  const harness = await startWithBucket({ clock });
+  await harness.client.createBucket({ bucket: "reports" }, as(alice));
+  const enabled = { bucket: "photos", versioningConfiguration: { status: "Enabled" } };
+  await harness.client.putBucketVersioning(enabled, as(alice));
+  return { harness, clock };
+};
+
+const configure = (harness: Harness, id: string, members: object) =>
+  harness.client.putBucketInventoryConfiguration(
+    {
+      bucket: "photos",
+      id,
+      inventoryConfiguration: {
+        id,
+        destination: { s3BucketDestination: { bucket: "arn:aws:s3:::reports", format: "CSV", prefix: "lists" } },
+        isEnabled: true,
+        includedObjectVersions: "Current",
+        schedule: { frequency: "Daily" },
+        ...members,
+      },
+    },
+    as(alice),
+  );
+
+const write = (harness: Harness) =>
+  writeInventories({ app: harness.opened.app, log: silentLogger }, new AbortController().signal);
+
+const reports = async (harness: Harness) =>
+  (await harness.client.listObjectsV2({ bucket: "reports" }, as(alice))).contents.map(({ key }) => key ?? "");
+
+test("an inventory lists all versions with its columns, and a manifest with digests names the file", async () => {
+  const { harness } = await start();
+  const odd = 'a/"é b".txt';
+  await put(harness, { bucket: "photos", key: odd }, "1");
+  const { versionId } = await put(harness, { bucket: "photos", key: odd, storageClass: "GLACIER_IR" }, "22");
+  const marker = await harness.client.deleteObject({ bucket: "photos", key: "gone" }, as(alice));
+  const optionalFields = ["Size", "LastModifiedDate", "StorageClass", "ETag", "IsMultipartUploaded"];
+  await configure(harness, "all", { includedObjectVersions: "All", optionalFields });
+  await write(harness);
+
+  const keys = await reports(harness);
+  const [manifestKey, checksumKey, dataKey] = [
+    "lists/photos/all/2026-01-02T03-04Z/manifest.json",
+    "lists/photos/all/2026-01-02T03-04Z/manifest.checksum",
+    keys.find((key) => key.startsWith("lists/photos/all/data/")) ?? "",
+  ];
+  expect(keys.toSorted()).toEqual([manifestKey, checksumKey, dataKey].toSorted());
+  const data = (await get(harness, { bucket: "reports", key: dataKey })).body;
+  const lines = gunzipSync(data).toString().split("\n");
+  expect(lines[0]).toBe(
+    `"photos","a/%22%C3%A9+b%22.txt","${versionId}","true","false","2","2026-01-02T03:04:05.000Z","GLACIER_IR","b6d767d2f8ed5d21a44b0e5886680cb9","false"`,
+  );
+  expect(lines[1]).toContain('"false","false","1","2026-01-02T03:04:05.000Z","STANDARD"');
+  expect(lines[2]).toBe(`"photos","gone","${marker.versionId}","true","true","","2026-01-02T03:04:05.000Z","","",""`);
+  expect(lines.slice(3)).toEqual([""]);
+
+  const manifest = (await get(harness, { bucket: "reports", key: manifestKey })).body;
+  expect(JSON.parse(manifest.toString())).toEqual({
+    sourceBucket: "photos",
+    destinationBucket: "arn:aws:s3:::reports",
+    version: "2016-11-30",
+    creationTimestamp: String(startMs),
+    fileFormat: "CSV",
+    fileSchema:
+      "Bucket, Key, VersionId, IsLatest, IsDeleteMarker, Size, LastModifiedDate, StorageClass, ETag, IsMultipartUploaded",
+    files: [{ key: dataKey, size: data.length, MD5checksum: createHash("md5").update(data).digest("hex") }],
+  });
+  const checksum = (await get(harness, { bucket: "reports", key: checksumKey })).body;
+  expect(checksum.toString()).toBe(createHash("md5").update(manifest).digest("hex"));
+});
+
+test("an inventory of current versions lists those with its prefix only, over many pages", async () => {
+  const { harness } = await start();
+  for (let index = 0; index < 40; index += 1) {
+    await put(harness, { bucket: "photos", key: `in/${index}` }, "old");
+    await put(harness, { bucket: "photos", key: `in/${index}` }, "new");
+  }
+  await harness.client.deleteObject({ bucket: "photos", key: "in/7" }, as(alice));
+  await put(harness, { bucket: "photos", key: "out" }, "x");
+  await configure(harness, "current", { filter: { prefix: "in/" } });
+  await write(harness);
+  const dataKey = (await reports(harness)).find((key) => key.includes("/data/")) ?? "";
+  const lines = gunzipSync((await get(harness, { bucket: "reports", key: dataKey })).body)
+    .toString()
+    .trimEnd()
+    .split("\n");
+  expect(lines).toHaveLength(39);
+  expect(lines).not.toContain('"photos","in/7"');
+  expect(lines[0]).toBe('"photos","in/0"');
+});
+
+test("an inventory is written once a day or a week, and not while it is disabled", async () => {
+  const { harness, clock } = await start();
+  await configure(harness, "daily", {});
+  await configure(harness, "weekly", { schedule: { frequency: "Weekly" } });
+  await configure(harness, "off", { isEnabled: false });
+  const manifests = async () => {
+    const keys = await reports(harness);
+    return ["daily", "weekly", "off"].map(
+      (id) => keys.filter((key) => key.startsWith(`lists/photos/${id}/2026`) && key.endsWith(".json")).length,
+    );
+  };
+  await write(harness);
+  await write(harness);
+  expect(await manifests()).toEqual([1, 1, 0]);
+  for (let day = 0; day < 7; day += 1) {
+    clock.advance(dayMs);
+    await write(harness);
+  }
+  expect(await manifests()).toEqual([8, 2, 0]);
+});

@@ -1,0 +1,90 @@
+"""Configurations of buckets with boto3, as it comes."""
+
+import boto3
+import botocore.exceptions
+import pytest
+
+
+@pytest.fixture
+def s3(system):
+    key = system.credentials()
+    return boto3.client(
+        "s3",
+        endpoint_url=system.urls["gateway"],
+        region_name="us-east-1",
+        aws_access_key_id=key["accessKeyId"],
+        aws_secret_access_key=key["secretAccessKey"],
+    )
+
+
+@pytest.fixture
+def bucket(s3, unique):
+    name = f"configured-{unique}"
+    s3.create_bucket(Bucket=name)
+    return name
+
+
+def members(answer):
+    """What an answer says besides its own metadata."""
+    return {name: value for name, value in answer.items() if name != "ResponseMetadata"}
+
+
+def test_a_website_is_what_was_put(s3, bucket):
+    website = {
+        "IndexDocument": {"Suffix": "index.html"},
+        "ErrorDocument": {"Key": "error.html"},
+        "RoutingRules": [{"Condition": {"KeyPrefixEquals": "old/"}, "Redirect": {"ReplaceKeyPrefixWith": "new/"}}],
+    }
+    s3.put_bucket_website(Bucket=bucket, WebsiteConfiguration=website)
+    assert members(s3.get_bucket_website(Bucket=bucket)) == website
+    s3.delete_bucket_website(Bucket=bucket)
+    with pytest.raises(botocore.exceptions.ClientError) as missing:
+        s3.get_bucket_website(Bucket=bucket)
+    assert missing.value.response["Error"]["Code"] == "NoSuchWebsiteConfiguration"
+
+
+DOCUMENTS = {
+    "metrics": ("MetricsConfiguration", {"Filter": {"Prefix": "a/"}}),
+    "analytics": ("AnalyticsConfiguration", {"StorageClassAnalysis": {}}),
+    "intelligent_tiering": (
+        "IntelligentTieringConfiguration",
+        {"Status": "Enabled", "Tierings": [{"Days": 90, "AccessTier": "ARCHIVE_ACCESS"}]},
+    ),
+    "inventory": (
+        "InventoryConfiguration",
+        {
+            "Destination": {"S3BucketDestination": {"Bucket": "arn:aws:s3:::BUCKET", "Format": "CSV"}},
+            "IsEnabled": False,
+            "IncludedObjectVersions": "Current",
+            "OptionalFields": ["Size"],
+            "Schedule": {"Frequency": "Daily"},
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", DOCUMENTS)
+def test_configurations_with_ids_are_listed(s3, bucket, kind):
+    member, document = DOCUMENTS[kind]
+    document = dict(document)
+    if kind == "inventory":
+        arn = f"arn:aws:s3:::{bucket}"
+        document["Destination"] = {"S3BucketDestination": {"Bucket": arn, "Format": "CSV"}}
+    call = {verb: getattr(s3, f"{verb}_bucket_{kind}_configuration") for verb in ("put", "get", "delete")}
+    for name in ("one", "two"):
+        call["put"](Bucket=bucket, Id=name, **{member: {"Id": name, **document}})
+    assert call["get"](Bucket=bucket, Id="one")[member] == {"Id": "one", **document}
+    listed = getattr(s3, f"list_bucket_{kind}_configurations")(Bucket=bucket)
+    assert [each["Id"] for each in listed[f"{member}List"]] == ["one", "two"]
+    assert listed["IsTruncated"] is False
+    call["delete"](Bucket=bucket, Id="one")
+    with pytest.raises(botocore.exceptions.ClientError) as missing:
+        call["get"](Bucket=bucket, Id="one")
+    assert missing.value.response["Error"]["Code"] == "NoSuchConfiguration"
+
+
+def test_acceleration_and_logging(s3, bucket):
+    s3.put_bucket_accelerate_configuration(Bucket=bucket, AccelerateConfiguration={"Status": "Enabled"})
+    assert s3.get_bucket_accelerate_configuration(Bucket=bucket)["Status"] == "Enabled"
+    s3.put_bucket_logging(Bucket=bucket, BucketLoggingStatus={})
+    assert "LoggingEnabled" not in s3.get_bucket_logging(Bucket=bucket)
