@@ -74,6 +74,8 @@ export const limits = {
   identifiedConfigurationsPerPage: 100,
   /** Routing rules of a website. */
   routingRulesMax: 50,
+  /** Bytes of an object of which a torrent is made. */
+  torrentBytesMax: 5 * gibibyte,
   partNumberMax: 10_000,
   /** Objects that one batch deletion names. */
   batchDeleteObjectsMax: 1000,

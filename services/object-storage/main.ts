@@ -5,7 +5,7 @@ import { installation, objectStorageSettings } from "../launcher/settings.ts";
 import { findByArn } from "./access/find-by-arn.ts";
 import { rules } from "./access/rules.ts";
 import { openObjectStorage } from "./open.ts";
-import { handlers } from "./service.ts";
+import { handlers, putsOwnObjects } from "./service.ts";
 import { storedData } from "./work/stored-data.ts";
 
 await runService({
@@ -21,6 +21,7 @@ await runService({
   open: ({ config, keyNames, ...foundation }) =>
     openObjectStorage({
       ...foundation,
+      putsOwnObjects,
       lifecycleDayMs: config.lifecycleSecondsPerDay * 1000,
       restoreDelayMs: config.restoreSeconds * 1000,
       elapsedMs: () => performance.now(),

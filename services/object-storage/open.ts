@@ -45,6 +45,7 @@ import { openSequences } from "./store/sequence.ts";
 import type { BlobSweepOptions } from "./work/blob-sweep.ts";
 import { sweepBlobs } from "./work/blob-sweep.ts";
 import { expireFinishedUploads } from "./work/finished-upload-expiry.ts";
+import type { InventoryOptions } from "./work/inventory.ts";
 import { writeInventories } from "./work/inventory.ts";
 import type { Lifecycle } from "./work/lifecycle.ts";
 import { createLifecycle, lifecycleMetrics } from "./work/lifecycle.ts";
@@ -80,6 +81,8 @@ export interface ObjectStorageOptions {
   readonly keyNames?: KeyNames;
   /** Counts the calls to the event bus. Unset: they are not counted. */
   readonly metrics?: Metrics;
+  /** How the service puts objects of its own. Unset: no inventories are written. */
+  readonly putsOwnObjects?: (app: Application, log: Logger) => InventoryOptions["put"];
   /** How long a day of lifecycle rules and restores lasts, in milliseconds. Unset: 24 hours. */
   readonly lifecycleDayMs?: number;
   /** How long restoring an archived version takes, in milliseconds. Unset: a minute. */
@@ -99,6 +102,8 @@ export interface OpenObjectStorage {
   readonly pages: OperatorPages;
   /** The options of its blob sweep, for sweeping out of turn. */
   readonly sweep: BlobSweepOptions;
+  /** The options of its inventories, for writing them out of turn. Undefined: none are written. */
+  readonly inventories: InventoryOptions | undefined;
   /** The work of the lifecycle rules, for applying them out of turn. */
   readonly lifecycle: Lifecycle;
   /** The options of its check of all stored data, for checking out of turn. */
@@ -210,19 +215,21 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
     restores: createRestores(jobs),
     limits: { ...defaultLimits, ...options.limits },
   };
+  const inventories = options.putsOwnObjects && { app, log, put: options.putsOwnObjects(app, log) };
   const stopLifecycle = runPeriodically({
     clock,
     log,
     intervalMs: Math.max(limits.lifecycleIntervalMsMin, lifecycleDayMs / limits.lifecycleRoundsPerDay),
     tasks: {
       applyLifecycleRules: (signal) => lifecycle.run(signal),
-      writeInventories: (signal) => writeInventories({ app, log }, signal),
+      writeInventories: async (signal) => inventories && writeInventories(inventories, signal),
     },
   });
 
   return {
     app,
     lifecycle,
+    inventories,
     jobs,
     pages: { "/quarantine": quarantinePage(store) },
     sweep,

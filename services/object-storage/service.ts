@@ -1,6 +1,14 @@
-import { ObjectStorageService } from "../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
+import { create } from "@bufbuild/protobuf";
+
+import type { PutObjectRequest } from "../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
+import {
+  ObjectStorageService,
+  PutObjectRequestSchema,
+} from "../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
+import { rootCaller } from "../kit/identity/caller.ts";
+import type { Logger } from "../kit/log/log.ts";
 import { guarded } from "../kit/server/guard.ts";
-import type { Handlers } from "../kit/server/handlers.ts";
+import type { CallContext, Handlers } from "../kit/server/handlers.ts";
 import { pending } from "../kit/server/handlers.ts";
 import type { CopyAccess } from "./access/access.ts";
 import { guard } from "./access/guard.ts";
@@ -59,12 +67,13 @@ import { deleteObjectTagging, getObjectTagging, putObjectTagging } from "./opera
 import { deleteObject, putObject } from "./operations/object-write.ts";
 import { uploadPart, uploadPartCopy } from "./operations/part.ts";
 import { restoreObject } from "./operations/restore.ts";
+import { getObjectTorrent } from "./operations/torrent.ts";
+import type { InventoryOptions } from "./work/inventory.ts";
 
 /** Operations that are known and not offered. */
 const notOffered = pending(
   ObjectStorageService,
   "putBucketReplication",
-  "getObjectTorrent",
   "selectObjectContent",
   "writeGetObjectResponse",
 );
@@ -126,6 +135,7 @@ export const handlers: Handlers<typeof ObjectStorageService, Application> = guar
     getBucketLifecycle,
     deleteBucketLifecycle,
     restoreObject,
+    getObjectTorrent,
     putObjectLockConfiguration,
     getObjectLockConfiguration,
     putObjectRetention,
@@ -141,3 +151,28 @@ export const handlers: Handlers<typeof ObjectStorageService, Application> = guar
   }),
   guard,
 );
+
+/** Puts objects as the root of an account would: through the guard and the handler, without a network. */
+export const putsOwnObjects =
+  (app: Application, log: Logger): InventoryOptions["put"] =>
+  async (accountId, object, body, signal) => {
+    const head = create(PutObjectRequestSchema, object);
+    async function* messages(): AsyncGenerator<PutObjectRequest> {
+      yield head;
+      for await (const piece of body) yield create(PutObjectRequestSchema, { body: piece });
+    }
+    const context: CallContext<Application> = {
+      app,
+      method: ObjectStorageService.method.putObject,
+      access: undefined,
+      caller: rootCaller(accountId),
+      requestId: app.ids.uuid(),
+      signal,
+      deadlineMs: undefined,
+      requestHeader: new Headers(),
+      responseHeader: new Headers(),
+      responseTrailer: new Headers(),
+      log,
+    };
+    await putObject(messages(), { ...context, access: await guard(head, context) });
+  };

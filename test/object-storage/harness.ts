@@ -20,7 +20,7 @@ import type { Limits } from "../../services/object-storage/limits.ts";
 import type { ObjectOwnership } from "../../services/object-storage/domain/ownership.ts";
 import type { OpenObjectStorage } from "../../services/object-storage/open.ts";
 import { openObjectStorage } from "../../services/object-storage/open.ts";
-import { handlers } from "../../services/object-storage/service.ts";
+import { handlers, putsOwnObjects } from "../../services/object-storage/service.ts";
 import { startServiceHarness } from "../support/service-harness.ts";
 import type { ServiceProcess } from "../support/service-process.ts";
 import { startServiceProcess } from "../support/service-process.ts";
@@ -86,6 +86,7 @@ export const startHarness = async (options: HarnessOptions = {}): Promise<Harnes
       openObjectStorage({
         ...parts,
         minter: readableMinter,
+        putsOwnObjects,
         region: options.region ?? "us-east-1",
         emit: "amz",
         eventBusAddress: options.eventBusAddress ?? "http://127.0.0.1:1",

@@ -54,7 +54,7 @@ operations.get_object_legal_hold | Tells an object's legal hold. | operations/ob
 operations.get_object_lock_configuration | Tells a bucket's object lock. | operations/object-lock.test.ts > the object lock of a bucket > is turned on when it is created, with versioning, which then cannot be suspended
 operations.get_object_retention | Tells an object's retention. | operations/object-lock.test.ts > a retention > of an upload and of a copy is the one that they were started with
 operations.get_object_tagging | Tells an object's tagging. | operations/object-tagging.test.ts > putObjectTagging > replaces the tags and nothing else
-operations.get_object_torrent | Answers a torrent of an object. | pending
+operations.get_object_torrent | Answers a torrent of an object. | operations/torrent.test.ts > a torrent has the name, the size and the digests of the pieces
 operations.get_public_access_block | Tells how public access to a bucket is blocked. | operations/bucket-rules.test.ts > a public access block > is read back as it was put, and is gone after its deletion
 operations.head_bucket | Tells whether a bucket is there. | operations/bucket.test.ts > createBucket > makes a bucket that is then there, empty and the caller's
 operations.head_object | Tells all about an object but its content. | operations/object-read.test.ts > headObject > tells what getObject tells, without content

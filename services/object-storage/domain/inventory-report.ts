@@ -40,7 +40,7 @@ export const listsAllVersions = ({ includedObjectVersions }: InventoryConfigurat
   includedObjectVersions === "All";
 
 /** The columns of a report, in their order. */
-export const reportSchema = (configuration: InventoryConfiguration): string =>
+const reportSchema = (configuration: InventoryConfiguration): string =>
   [
     "Bucket",
     "Key",

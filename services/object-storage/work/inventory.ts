@@ -20,13 +20,29 @@ import { findBucket, listBucketsAfter } from "../store/bucket.ts";
 import { listIdentified } from "../store/configuration.ts";
 import { inventoryReports, versions } from "../store/layout.ts";
 import { limits } from "../limits.ts";
-import { putOwnObject } from "./own-object.ts";
 import { scrubPace } from "./scrub-pace.ts";
+
+/** An object that the service itself writes. */
+export interface OwnObject {
+  readonly bucket: string;
+  readonly key: string;
+  readonly contentType: string;
+}
 
 /** What inventories are made with. */
 export interface InventoryOptions {
   readonly app: Application;
   readonly log: Logger;
+  /**
+   * Puts an object as the root of an account would, with everything that the bucket's configuration makes of it. Throws
+   * the refusal of the operation.
+   */
+  readonly put: (
+    accountId: string,
+    object: OwnObject,
+    body: AsyncIterable<Uint8Array>,
+    signal: AbortSignal,
+  ) => Promise<void>;
 }
 
 const pageBuckets = 100;
@@ -38,7 +54,8 @@ const pageVersions = 32;
  * which readers know that the report is whole. A report lists a bucket page by page, so it may miss what changes
  * meanwhile. One that fails, for example because its destination is gone, is logged and tried again in the next round.
  */
-export const writeInventories = async ({ app, log }: InventoryOptions, signal: AbortSignal): Promise<void> => {
+export const writeInventories = async (options: InventoryOptions, signal: AbortSignal): Promise<void> => {
+  const { app } = options;
   let name = "";
   for (;;) {
     const after = name;
@@ -50,7 +67,7 @@ export const writeInventories = async ({ app, log }: InventoryOptions, signal: A
       );
       for (const configuration of configurations) {
         if (signal.aborted) return;
-        await writeIfDue({ app, log }, bucket, configuration, signal);
+        await writeIfDue(options, bucket, configuration, signal);
       }
       name = bucket.name;
     }
@@ -59,17 +76,18 @@ export const writeInventories = async ({ app, log }: InventoryOptions, signal: A
 };
 
 const writeIfDue = async (
-  { app, log }: InventoryOptions,
+  options: InventoryOptions,
   bucket: Bucket,
   configuration: InventoryConfiguration,
   signal: AbortSignal,
 ): Promise<void> => {
+  const { app, log } = options;
   const key = [bucket.bucketId, configuration.id ?? ""] as const;
   const latest = await app.store.read((reader) => reader.get(inventoryReports, key));
   const nowMs = app.clock.now();
   if (!isReportDue(configuration, latest && Number(latest.madeMs), nowMs, app.lifecycleDayMs)) return;
   try {
-    await writeReport({ app, log }, bucket, configuration, nowMs, signal);
+    await writeReport(options, bucket, configuration, nowMs, signal);
     await app.store.transact(async (transaction) => {
       if ((await findBucket(transaction, bucket.name))?.bucketId === bucket.bucketId)
         transaction.put(inventoryReports, key, { madeMs: BigInt(nowMs) });
@@ -81,7 +99,7 @@ const writeIfDue = async (
 };
 
 const writeReport = async (
-  { app, log }: InventoryOptions,
+  { app, put: putOwn }: InventoryOptions,
   bucket: Bucket,
   configuration: InventoryConfiguration,
   nowMs: number,
@@ -91,7 +109,7 @@ const writeReport = async (
   const dataKey = `${folder}data/${app.ids.uuid()}.csv.gz`;
   const put = (objectKey: string, contentType: string, body: AsyncIterable<Uint8Array>): Promise<void> => {
     const object = { bucket: reportBucket(configuration), key: objectKey, contentType };
-    return putOwnObject(app, log, bucket.accountId, object, body, signal);
+    return putOwn(bucket.accountId, object, body, signal);
   };
 
   const digest = createHash("md5");

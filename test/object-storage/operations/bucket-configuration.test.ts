@@ -182,7 +182,7 @@ describe("putBucketWebsite", () => {
   const put = (harness: Harness, websiteConfiguration: object | undefined) =>
     refusalOf(
       harness.client.putBucketWebsite(
-        { bucket: "photos", ...(websiteConfiguration && { websiteConfiguration }) } as never,
+        { bucket: "photos", ...(websiteConfiguration && { websiteConfiguration }) },
         as(alice),
       ),
     );
@@ -252,12 +252,12 @@ describe("putBucketAccelerateConfiguration", () => {
       "INVALID_REQUEST: S3 Transfer Acceleration is not supported for buckets with periods (.) in their names",
       undefined,
     ],
-  ])("of %s with %o ends as %s", async (bucket, accelerateConfiguration, outcome, status) => {
+  ])("of %s with %o ends as %s", async (name, accelerateConfiguration, outcome, status) => {
     const { client } = await startWithBucket();
     await client.createBucket({ bucket: "my.photos" }, as(alice));
-    const call = client.putBucketAccelerateConfiguration({ bucket, accelerateConfiguration }, as(alice));
+    const call = client.putBucketAccelerateConfiguration({ bucket: name, accelerateConfiguration }, as(alice));
     expect(await refusalOf(call)).toBe(outcome);
-    expect((await client.getBucketAccelerateConfiguration({ bucket }, as(alice))).status).toBe(status);
+    expect((await client.getBucketAccelerateConfiguration({ bucket: name }, as(alice))).status).toBe(status);
   });
 });
 
@@ -287,7 +287,7 @@ test.each([
   ],
 ] as const)("%s with %o ends as %s", async (name, members, outcome) => {
   const { client } = await startWithBucket();
-  expect(await refusalOf(client[name]({ bucket: "photos", ...members } as never, as(alice)))).toBe(outcome);
+  expect(await refusalOf(client[name]({ bucket: "photos", ...members }, as(alice)))).toBe(outcome);
 });
 
 test("an older notification document without destinations stops all notifications", async () => {

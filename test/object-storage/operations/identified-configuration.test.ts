@@ -25,13 +25,42 @@ const kinds = [
   ],
 ] as const;
 
+const operations = {
+  Analytics: {
+    put: "putBucketAnalyticsConfiguration",
+    get: "getBucketAnalyticsConfiguration",
+    delete: "deleteBucketAnalyticsConfiguration",
+    list: "listBucketAnalyticsConfigurations",
+  },
+  Metrics: {
+    put: "putBucketMetricsConfiguration",
+    get: "getBucketMetricsConfiguration",
+    delete: "deleteBucketMetricsConfiguration",
+    list: "listBucketMetricsConfigurations",
+  },
+  IntelligentTiering: {
+    put: "putBucketIntelligentTieringConfiguration",
+    get: "getBucketIntelligentTieringConfiguration",
+    delete: "deleteBucketIntelligentTieringConfiguration",
+    list: "listBucketIntelligentTieringConfigurations",
+  },
+  Inventory: {
+    put: "putBucketInventoryConfiguration",
+    get: "getBucketInventoryConfiguration",
+    delete: "deleteBucketInventoryConfiguration",
+    list: "listBucketInventoryConfigurations",
+  },
+} as const;
+
 type Client = Readonly<Record<string, (request: object, options: object) => Promise<Record<string, unknown>>>>;
 
 /** Calls an operation on the configurations of a kind of Alice's bucket `photos`. */
-const callOf = (harness: Harness, verb: string, kind: string, request: object) => {
-  const operation = `${verb}Bucket${kind}Configuration${verb === "list" ? "s" : ""}`;
-  return (harness.client as unknown as Client)[operation]!({ bucket: "photos", ...request }, as(alice));
-};
+const callOf = (
+  harness: Harness,
+  verb: "put" | "get" | "delete" | "list",
+  kind: keyof typeof operations,
+  request: object,
+) => (harness.client as unknown as Client)[operations[kind][verb]]!({ bucket: "photos", ...request }, as(alice));
 
 /** A service with Alice's buckets `photos` and `reports`, and Bob's `bobs`. */
 const start = async () => {
@@ -99,7 +128,7 @@ const report = (members: object, bucket: object = {}) => ({
 });
 const tag = { key: "k", value: "v" };
 
-test.each([
+test.each<[keyof typeof operations, string, object, string]>([
   // kind, member, document, reason
   ["Analytics", "analyticsConfiguration", {}, "MALFORMED_XML"],
   ["Analytics", "analyticsConfiguration", { storageClassAnalysis: {}, filter: {} }, "MALFORMED_XML"],

@@ -5,7 +5,6 @@ import { expect, test } from "vitest";
 
 import { writeInventories } from "../../../services/object-storage/work/inventory.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
-import { silentLogger } from "../../support/silent-logger.ts";
 import type { Harness } from "../harness.ts";
 import { alice, as, get, put, startWithBucket } from "../harness.ts";
 
@@ -39,8 +38,10 @@ const configure = (harness: Harness, id: string, members: object) =>
     as(alice),
   );
 
-const write = (harness: Harness) =>
-  writeInventories({ app: harness.opened.app, log: silentLogger }, new AbortController().signal);
+const write = async (harness: Harness) => {
+  const { inventories } = harness.opened;
+  return inventories && writeInventories(inventories, new AbortController().signal);
+};
 
 const reports = async (harness: Harness) =>
   (await harness.client.listObjectsV2({ bucket: "reports" }, as(alice))).contents.map(({ key }) => key ?? "");
