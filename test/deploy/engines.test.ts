@@ -20,7 +20,8 @@ const isIn = (version: string, range: string): boolean =>
   range.split("||").some((alternative) =>
     alternative
       .trim()
-      .split(/\s+(?=[<>=^~\d])/)
+      .replaceAll(/([<>=^~])\s+/g, "$1")
+      .split(/\s+/)
       .every((comparator) => {
         const [, sign = "", bound = ""] = /^([<>=^~]*)\s*v?([\d.]+)/.exec(comparator.trim()) ?? [];
         const [own, wanted] = [partsOf(version), partsOf(bound)];
