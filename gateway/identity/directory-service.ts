@@ -3,6 +3,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type {
   DirectoryChangeSchema,
   GetPoliciesRequest,
+  GetUserPoliciesRequest,
   WatchDirectoryRequest,
   WatchDirectoryResponseSchema,
 } from "../../gen/quartet/kit/directory/v1/directory_service_pb.ts";
@@ -73,6 +74,14 @@ export const getPolicies = async ({ digest }: GetPoliciesRequest, context: Conte
   refuseOthers(context);
   const documents = context.app.policyLists.find(digest);
   return { documents: [...(documents ?? [])], isKnown: documents !== undefined };
+};
+
+/** Returns the policies of a user. Refuses everybody but operators, who hold the gateway's key: ACCESS_DENIED. */
+export const getUserPolicies = async ({ accountId, userName }: GetUserPoliciesRequest, context: Context) => {
+  refuseOthers(context);
+  const principals = principalsOf(accountId, context.app.identities.state(accountId));
+  const user = principals.findUser(userName.slice(userName.lastIndexOf("/") + 1));
+  return user?.name === userName ? { documents: [...user.policies], isKnown: true } : { documents: [], isKnown: false };
 };
 
 const refuseOthers = (context: Context): void => {

@@ -39,7 +39,7 @@ import type { Application as IdentityApplication } from "./application.ts";
 import type { Directory } from "./directory.ts";
 import { createDirectory } from "./directory.ts";
 import type { DirectoryApplication } from "./directory-service.ts";
-import { getPolicies, watchDirectory } from "./directory-service.ts";
+import { getPolicies, getUserPolicies, watchDirectory } from "./directory-service.ts";
 import { followIdentities } from "./follower.ts";
 import type { KeyUse } from "./key-uses.ts";
 import { openIdentityStore } from "./open.ts";
@@ -184,14 +184,14 @@ const keepIdentities = async (options: OwnServicesOptions): Promise<OwnServices>
       { service: ReplicationService, handlers: { watchIdentities }, errors: ErrorReasonSchema, app: replication },
       {
         service: DirectoryService,
-        handlers: { watchDirectory, getPolicies },
+        handlers: { watchDirectory, getPolicies, getUserPolicies },
         errors: ErrorReasonSchema,
         app: followed,
       },
     ],
     authenticate: bearerAuthenticate(verifier, {
       ...Object.fromEntries(followers.map((name) => [name, mayFollow])),
-      gateway: { anyCaller: true, preauthorizedFor: ["WatchIdentities"] },
+      gateway: { anyCaller: true, preauthorizedFor: ["WatchIdentities", "GetUserPolicies"] },
       ...backupRights,
     }),
     log,

@@ -1,14 +1,18 @@
 import { readFile } from "node:fs/promises";
 
 import { create } from "@bufbuild/protobuf";
+import type { Client } from "@connectrpc/connect";
 import { ConnectError, createClient } from "@connectrpc/connect";
 
+import { DirectoryService } from "../../gen/quartet/kit/directory/v1/directory_service_pb.ts";
 import type {
+  PolicyDocuments,
   SimulatePolicyRequest,
   SimulatePolicyResponse,
   StatementPlace,
 } from "../../gen/quartet/kit/policy/v1/policy_service_pb.ts";
 import {
+  PolicyDocumentsSchema,
   PolicyService,
   PolicySide,
   Reason,
@@ -16,10 +20,12 @@ import {
 } from "../../gen/quartet/kit/policy/v1/policy_service_pb.ts";
 import { simulatePolicy } from "../kit/access/policy-service.ts";
 import { parsePrincipal } from "../kit/access/simulation.ts";
+import type { Accounts } from "../kit/accounts/accounts.ts";
 import { openAccounts } from "../kit/accounts/accounts-file.ts";
 import { createTransport } from "../kit/client/transport.ts";
 import { systemClock } from "../kit/clock/clock.ts";
-import { ConfigError, configFileOf, loadConfig } from "../kit/config/config.ts";
+import type { SettingsOf } from "../kit/config/config.ts";
+import { ConfigError, configFileOf, formatAddress, loadConfig } from "../kit/config/config.ts";
 import { answerAsked } from "../kit/config/usage.ts";
 import type { Caller } from "../kit/identity/caller.ts";
 import { rootCaller } from "../kit/identity/caller.ts";
@@ -43,7 +49,10 @@ const flags = {
   principal: ["ARN", "Who asks: a root, a user, a role or a role's session; * is an anonymous caller."],
   action: ["NAME", "For example events:PutEvents."],
   resource: ["ARN", "The resource, or * for an action that has none."],
-  policies: ["FILE", "The principal's policies: a document or a list of them. Unset: those in the configuration file."],
+  policies: [
+    "FILE",
+    "The principal's policies: a document or a list of them. Unset: those in the configuration file, or with --online those that the gateway keeps.",
+  ],
   "session-policies": ["FILE", "The policies of the principal's session. Unset: it is not narrowed."],
   "resource-policies": ["FILE", "The resource's policies. Unset: none, or with --online those that the service keeps."],
   owner: ["ACCOUNT", "The account of the resource. Unset: as its ARN says, or the principal's."],
@@ -188,7 +197,10 @@ const decideHere = (
   return simulatePolicy(request, { app, caller });
 };
 
-/** Asks the running service. It is called with a token of the gateway's, so this needs to read the data directory. */
+/**
+ * Asks the running service, for a user that was created at run time with the policies that the gateway keeps. They are
+ * called with tokens of the gateway's, so this needs to read the data directory.
+ */
 const askService = async (
   service: ServiceName,
   address: string | undefined,
@@ -201,18 +213,47 @@ const askService = async (
   const tls = openProcessTls(config, systemClock, createLogger({ name: "policy", level: "silent" }));
   const keyPair = await ensureKeyPair(keysDirectory(config), "gateway");
   const minter = createMinter({ keyPair, clock: systemClock });
-  const transport = createTransport({
-    address: address ?? config[addressSetting(service)],
-    engine: "connect",
-    tls: tls.client,
-    token: () => minter.mint(caller, service),
-    timeoutMs: 10_000,
-  });
+  const connect = (to: string, audience: string, who: Caller) =>
+    createTransport({
+      address: to,
+      engine: "connect",
+      tls: tls.client,
+      token: () => minter.mint(who, audience),
+      timeoutMs: 10_000,
+    });
+  const transport = connect(address ?? config[addressSetting(service)], service, caller);
+  const keeper = connect(identityAddressOf(config), "identity", { ...caller, isPreauthorized: true });
   try {
-    return await createClient(PolicyService, transport).simulatePolicy(request);
+    const accounts = openAccounts({ installation, file: configFileOf(sources), clock: systemClock });
+    const stored = await findStored(request, accounts, createClient(DirectoryService, keeper));
+    const whole = stored === undefined ? request : { ...request, identityPolicies: stored };
+    return await createClient(PolicyService, transport).simulatePolicy(whole);
   } finally {
     await transport.close();
+    await keeper.close();
   }
+};
+
+/** The policies of a user that the gateway keeps; undefined for others, and where the request has the policies. */
+const findStored = async (
+  { principalArn, identityPolicies }: SimulatePolicyRequest,
+  accounts: Pick<Accounts, "findUser">,
+  client: Client<typeof DirectoryService>,
+): Promise<PolicyDocuments | undefined> => {
+  const principal = parsePrincipal(principalArn);
+  if (identityPolicies !== undefined || principal?.kind !== "user") return undefined;
+  const { accountId, name } = principal;
+  if (accounts.findUser(accountId, name) !== undefined) return undefined;
+  const { isKnown, documents } = await client.getUserPolicies({ accountId, userName: name });
+  return isKnown ? create(PolicyDocumentsSchema, { documents }) : undefined;
+};
+
+/** Where the gateway that keeps identities serves their RPCs. */
+const identityAddressOf = (
+  config: SettingsOf<typeof gatewaySettings> & { readonly tlsCertificate: string },
+): string => {
+  if (config.identityAddress !== "") return config.identityAddress;
+  return `${config.tlsCertificate === "" ? "http" : "https"}://${formatAddress(config.identityListen)}`;
 };
 
 const reasons: Readonly<Record<Reason, string>> = {

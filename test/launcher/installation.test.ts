@@ -1,11 +1,20 @@
 import { ListEventBusesCommand } from "@aws-sdk/client-eventbridge";
+import {
+  AddUserToGroupCommand,
+  AttachUserPolicyCommand,
+  CreateGroupCommand,
+  CreatePolicyCommand,
+  CreateUserCommand,
+  IAMClient,
+  PutGroupPolicyCommand,
+} from "@aws-sdk/client-iam";
 import { CreateBucketCommand, ListBucketsCommand } from "@aws-sdk/client-s3";
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 
 import { eventually } from "../support/eventually.ts";
 import { runProgram } from "../support/run-program.ts";
@@ -84,6 +93,54 @@ describe("a running installation", () => {
       output: "allowed: the root of the account needs no policy\n",
       errors: "",
     });
+  });
+
+  test("explains decisions on a user that was created at run time, by the policies that the gateway keeps", async () => {
+    const { installation } = system;
+    const iam = new IAMClient({ endpoint: installation.gatewayUrl, region: system.region, credentials: system });
+    onTestFinished(() => iam.destroy());
+    const bus = "arn:aws:events:us-east-1:000000000000:event-bus/default";
+    const policy = (Sid: string, Resource: string) =>
+      JSON.stringify({ Statement: [{ Sid, Effect: "Allow", Action: "events:PutEvents", Resource }] });
+    await iam.send(new CreateUserCommand({ UserName: "erin", Path: "/team/" }));
+    await iam.send(new CreateGroupCommand({ GroupName: "senders" }));
+    await iam.send(new AddUserToGroupCommand({ GroupName: "senders", UserName: "erin" }));
+    const { Policy } = await iam.send(
+      new CreatePolicyCommand({ PolicyName: "send", PolicyDocument: policy("Other", `${bus}-other`) }),
+    );
+    await iam.send(new AttachUserPolicyCommand({ UserName: "erin", PolicyArn: Policy?.Arn }));
+    const user = "arn:aws:iam::000000000000:user/team/erin";
+    const asked = ["--principal", user, "--action", "events:PutEvents", "--resource", bus];
+    const addresses = [
+      ["--address", installation.urls("event-bus")["rpc"] ?? ""],
+      ["--identity-address", installation.urls("gateway")["rpc"] ?? ""],
+    ].flat();
+    const explain = () =>
+      runProgram("services/launcher/policy.ts", ["explain", "--online", "--data-dir", dataDir, ...addresses, ...asked]);
+    expect(await explain()).toEqual({
+      status: 1,
+      output:
+        "refused: nothing allows it\n" +
+        "nearly matched: identity policy 0, statement 0 (Other), Allow; failed: resource\n",
+      errors: "",
+    });
+    await iam.send(
+      new PutGroupPolicyCommand({ GroupName: "senders", PolicyName: "own", PolicyDocument: policy("Group", bus) }),
+    );
+    expect((await explain()).output).toContain(
+      "allowed: a policy of the principal allows it\ndecided by: identity policy 1, statement 0 (Group)\n",
+    );
+    const { errors } = await runProgram("services/launcher/policy.ts", [
+      "explain",
+      "--online",
+      "--data-dir",
+      dataDir,
+      ...addresses,
+      ...asked.slice(2),
+      "--principal",
+      "arn:aws:iam::000000000000:user/nobody",
+    ]);
+    expect(errors).toBe("policy: The principal is not declared; its policies must be given.\n");
   });
 
   test("lets its processes meet on unix sockets that only its user may reach", async () => {

@@ -178,7 +178,8 @@ const resourceOf = async (
   };
 };
 
-const documentsMax = 20;
+/** A user has at most its own policies and those of ten groups. */
+const documentsMax = 500;
 const contextKeysMax = 100;
 
 const documentsOf = ({ documents }: PolicyDocuments): readonly string[] => {

@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 
 import { ErrorReasonSchema } from "../../../gen/quartet/identity/v1/error_reason_pb.ts";
 import { DirectoryService } from "../../../gen/quartet/kit/directory/v1/directory_service_pb.ts";
-import { getPolicies, watchDirectory } from "../../../gateway/identity/directory-service.ts";
+import { getPolicies, getUserPolicies, watchDirectory } from "../../../gateway/identity/directory-service.ts";
 import { openPolicyLists } from "../../../gateway/identity/policy-lists.ts";
 import { accountsOf } from "../../../services/kit/accounts/accounts.ts";
 import type { Declared } from "../../../services/kit/accounts/accounts.ts";
@@ -48,7 +48,7 @@ const start = async () => {
     services: [
       {
         service: DirectoryService,
-        handlers: { watchDirectory, getPolicies },
+        handlers: { watchDirectory, getPolicies, getUserPolicies },
         errors: ErrorReasonSchema,
         app: { identities: keeper.identities, policyLists, clock: new FakeClock() },
       },
@@ -234,6 +234,9 @@ test("nobody but a service may follow or find policies", async () => {
   await expect(messages[Symbol.asyncIterator]().next()).rejects.toThrow("not authorized to perform: WatchDirectory");
   await expect(client.getPolicies({ digest: "x" }, { headers })).rejects.toThrow(
     "not authorized to perform: GetPolicies",
+  );
+  await expect(client.getUserPolicies({ accountId: shop, userName: "alice" }, { headers })).rejects.toThrow(
+    "not authorized to perform: GetUserPolicies",
   );
   const preauthorized = { ...root, isPreauthorized: true };
   const claimed = { authorization: `Bearer ${await minterOf("stranger").mint(preauthorized, "identity")}` };

@@ -157,7 +157,7 @@ describe("simulatePolicy", () => {
     ["a resource policy that cannot be read", { resourcePolicies: { documents: ["{"] } }, "InvalidArgument"],
     [
       "too many policies",
-      { identityPolicies: { documents: Array.from({ length: 21 }, () => reading) } },
+      { identityPolicies: { documents: Array.from({ length: 501 }, () => reading) } },
       "InvalidArgument",
     ],
   ])("of %s", async (_what, request, expected) => {

@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/kit/directory/v1/directory_service.proto.
  */
 export const file_quartet_kit_directory_v1_directory_service: GenFile = /*@__PURE__*/
-  fileDesc("CjBxdWFydGV0L2tpdC9kaXJlY3RvcnkvdjEvZGlyZWN0b3J5X3NlcnZpY2UucHJvdG8SGHF1YXJ0ZXQua2l0LmRpcmVjdG9yeS52MSIXChVXYXRjaERpcmVjdG9yeVJlcXVlc3QiaQoWV2F0Y2hEaXJlY3RvcnlSZXNwb25zZRI6CgdjaGFuZ2VzGAEgAygLMikucXVhcnRldC5raXQuZGlyZWN0b3J5LnYxLkRpcmVjdG9yeUNoYW5nZRITCgtpc19jb21wbGV0ZRgCIAEoCCLNAQoPRGlyZWN0b3J5Q2hhbmdlEj0KB2FjY291bnQYASABKAsyKi5xdWFydGV0LmtpdC5kaXJlY3RvcnkudjEuRGlyZWN0b3J5QWNjb3VudEgAEhwKEmRlbGV0ZWRfYWNjb3VudF9pZBgCIAEoCUgAEjcKBHJvbGUYAyABKAsyJy5xdWFydGV0LmtpdC5kaXJlY3RvcnkudjEuRGlyZWN0b3J5Um9sZUgAEhoKEGRlbGV0ZWRfcm9sZV9hcm4YBCABKAlIAEIICgZjaGFuZ2UiSgoQRGlyZWN0b3J5QWNjb3VudBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhIKBWVtYWlsGAMgASgJSACIAQFCCAoGX2VtYWlsItMBCg1EaXJlY3RvcnlSb2xlEhIKCmFjY291bnRfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIKCgJpZBgDIAEoCRIUCgx0cnVzdF9wb2xpY3kYBCABKAkSEAoIcG9saWNpZXMYBSADKAkSPwoEdGFncxgGIAMoCzIxLnF1YXJ0ZXQua2l0LmRpcmVjdG9yeS52MS5EaXJlY3RvcnlSb2xlLlRhZ3NFbnRyeRorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIkChJHZXRQb2xpY2llc1JlcXVlc3QSDgoGZGlnZXN0GAEgASgJIjoKE0dldFBvbGljaWVzUmVzcG9uc2USEQoJZG9jdW1lbnRzGAEgAygJEhAKCGlzX2tub3duGAIgASgIMv8BChBEaXJlY3RvcnlTZXJ2aWNlEnoKDldhdGNoRGlyZWN0b3J5Ei8ucXVhcnRldC5raXQuZGlyZWN0b3J5LnYxLldhdGNoRGlyZWN0b3J5UmVxdWVzdBowLnF1YXJ0ZXQua2l0LmRpcmVjdG9yeS52MS5XYXRjaERpcmVjdG9yeVJlc3BvbnNlIgOQAgEwARJvCgtHZXRQb2xpY2llcxIsLnF1YXJ0ZXQua2l0LmRpcmVjdG9yeS52MS5HZXRQb2xpY2llc1JlcXVlc3QaLS5xdWFydGV0LmtpdC5kaXJlY3RvcnkudjEuR2V0UG9saWNpZXNSZXNwb25zZSIDkAIBYgZwcm90bzM");
+  fileDesc("CjBxdWFydGV0L2tpdC9kaXJlY3RvcnkvdjEvZGlyZWN0b3J5X3NlcnZpY2UucHJvdG8SGHF1YXJ0ZXQua2l0LmRpcmVjdG9yeS52MSIXChVXYXRjaERpcmVjdG9yeVJlcXVlc3QiaQoWV2F0Y2hEaXJlY3RvcnlSZXNwb25zZRI6CgdjaGFuZ2VzGAEgAygLMikucXVhcnRldC5raXQuZGlyZWN0b3J5LnYxLkRpcmVjdG9yeUNoYW5nZRITCgtpc19jb21wbGV0ZRgCIAEoCCLNAQoPRGlyZWN0b3J5Q2hhbmdlEj0KB2FjY291bnQYASABKAsyKi5xdWFydGV0LmtpdC5kaXJlY3RvcnkudjEuRGlyZWN0b3J5QWNjb3VudEgAEhwKEmRlbGV0ZWRfYWNjb3VudF9pZBgCIAEoCUgAEjcKBHJvbGUYAyABKAsyJy5xdWFydGV0LmtpdC5kaXJlY3RvcnkudjEuRGlyZWN0b3J5Um9sZUgAEhoKEGRlbGV0ZWRfcm9sZV9hcm4YBCABKAlIAEIICgZjaGFuZ2UiSgoQRGlyZWN0b3J5QWNjb3VudBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhIKBWVtYWlsGAMgASgJSACIAQFCCAoGX2VtYWlsItMBCg1EaXJlY3RvcnlSb2xlEhIKCmFjY291bnRfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIKCgJpZBgDIAEoCRIUCgx0cnVzdF9wb2xpY3kYBCABKAkSEAoIcG9saWNpZXMYBSADKAkSPwoEdGFncxgGIAMoCzIxLnF1YXJ0ZXQua2l0LmRpcmVjdG9yeS52MS5EaXJlY3RvcnlSb2xlLlRhZ3NFbnRyeRorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIkChJHZXRQb2xpY2llc1JlcXVlc3QSDgoGZGlnZXN0GAEgASgJIjoKE0dldFBvbGljaWVzUmVzcG9uc2USEQoJZG9jdW1lbnRzGAEgAygJEhAKCGlzX2tub3duGAIgASgIIj8KFkdldFVzZXJQb2xpY2llc1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIRCgl1c2VyX25hbWUYAiABKAkiPgoXR2V0VXNlclBvbGljaWVzUmVzcG9uc2USEQoJZG9jdW1lbnRzGAEgAygJEhAKCGlzX2tub3duGAIgASgIMvwCChBEaXJlY3RvcnlTZXJ2aWNlEnoKDldhdGNoRGlyZWN0b3J5Ei8ucXVhcnRldC5raXQuZGlyZWN0b3J5LnYxLldhdGNoRGlyZWN0b3J5UmVxdWVzdBowLnF1YXJ0ZXQua2l0LmRpcmVjdG9yeS52MS5XYXRjaERpcmVjdG9yeVJlc3BvbnNlIgOQAgEwARJvCgtHZXRQb2xpY2llcxIsLnF1YXJ0ZXQua2l0LmRpcmVjdG9yeS52MS5HZXRQb2xpY2llc1JlcXVlc3QaLS5xdWFydGV0LmtpdC5kaXJlY3RvcnkudjEuR2V0UG9saWNpZXNSZXNwb25zZSIDkAIBEnsKD0dldFVzZXJQb2xpY2llcxIwLnF1YXJ0ZXQua2l0LmRpcmVjdG9yeS52MS5HZXRVc2VyUG9saWNpZXNSZXF1ZXN0GjEucXVhcnRldC5raXQuZGlyZWN0b3J5LnYxLkdldFVzZXJQb2xpY2llc1Jlc3BvbnNlIgOQAgFiBnByb3RvMw");
 
 /**
  * What WatchDirectory is asked: nothing.
@@ -244,6 +244,62 @@ export const GetPoliciesResponseSchema: GenMessage<GetPoliciesResponse> = /*@__P
   messageDesc(file_quartet_kit_directory_v1_directory_service, 6);
 
 /**
+ * Asks for the policies of a user.
+ *
+ * @generated from message quartet.kit.directory.v1.GetUserPoliciesRequest
+ */
+export type GetUserPoliciesRequest = Message<"quartet.kit.directory.v1.GetUserPoliciesRequest"> & {
+  /**
+   * 12 digits.
+   *
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+
+  /**
+   * With its path: `team/alice`.
+   *
+   * @generated from field: string user_name = 2;
+   */
+  userName: string;
+};
+
+/**
+ * Describes the message quartet.kit.directory.v1.GetUserPoliciesRequest.
+ * Use `create(GetUserPoliciesRequestSchema)` to create a new message.
+ */
+export const GetUserPoliciesRequestSchema: GenMessage<GetUserPoliciesRequest> = /*@__PURE__*/
+  messageDesc(file_quartet_kit_directory_v1_directory_service, 7);
+
+/**
+ * The policies of a user.
+ *
+ * @generated from message quartet.kit.directory.v1.GetUserPoliciesResponse
+ */
+export type GetUserPoliciesResponse = Message<"quartet.kit.directory.v1.GetUserPoliciesResponse"> & {
+  /**
+   * Documents. Empty, with `is_known` false: there is no such user.
+   *
+   * @generated from field: repeated string documents = 1;
+   */
+  documents: string[];
+
+  /**
+   * Whether the user was created at run time.
+   *
+   * @generated from field: bool is_known = 2;
+   */
+  isKnown: boolean;
+};
+
+/**
+ * Describes the message quartet.kit.directory.v1.GetUserPoliciesResponse.
+ * Use `create(GetUserPoliciesResponseSchema)` to create a new message.
+ */
+export const GetUserPoliciesResponseSchema: GenMessage<GetUserPoliciesResponse> = /*@__PURE__*/
+  messageDesc(file_quartet_kit_directory_v1_directory_service, 8);
+
+/**
  * Shows accounts and roles that were created at run time to the services of the installation, and the policies to which
  * tokens refer.
  *
@@ -271,6 +327,17 @@ export const DirectoryService: GenService<{
     methodKind: "unary";
     input: typeof GetPoliciesRequestSchema;
     output: typeof GetPoliciesResponseSchema;
+  },
+  /**
+   * Returns the identity policies that a user has now, those of its groups included, for explanations of decisions.
+   * Only operators may call it, by the gateway's key; PERMISSION_DENIED otherwise.
+   *
+   * @generated from rpc quartet.kit.directory.v1.DirectoryService.GetUserPolicies
+   */
+  getUserPolicies: {
+    methodKind: "unary";
+    input: typeof GetUserPoliciesRequestSchema;
+    output: typeof GetUserPoliciesResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_quartet_kit_directory_v1_directory_service, 0);
