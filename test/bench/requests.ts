@@ -63,7 +63,11 @@ const cpuOf = (pid: number | undefined): number => {
   return (Number(fields[11]) + Number(fields[12])) * 10_000;
 };
 
-const costOf = async (installation: InstallationPeer, measure: Measure, client: Peer): Promise<Cost> => {
+export const costOf = async (
+  installation: InstallationPeer,
+  measure: Pick<Measure, "kind">,
+  client: Peer,
+): Promise<Cost> => {
   const service: ProcessName = measure.kind === "events" ? "event-bus" : "object-storage";
   const pids = [installation.pids.gateway, installation.pids[service]];
   const before = pids.map(cpuOf);
@@ -102,7 +106,7 @@ const prepare = async ({ gatewayUrl, accessKeyId, secretAccessKey }: Installatio
 };
 
 /** Starts an installation at its default log level; the access log is dropped. */
-const startInstallation = async (): Promise<{ installation: InstallationPeer; stop: () => Promise<void> }> => {
+export const startInstallation = async (): Promise<{ installation: InstallationPeer; stop: () => Promise<void> }> => {
   const child = fork(join(import.meta.dirname, "peers/installation.ts"), {
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });

@@ -32,6 +32,7 @@ def test_pages_with_commands():
         "backup",
         "migrate-objects",
         "upgrade",
+        "users",
         "customer-profile",
         "event-bus",
         "object-storage",
