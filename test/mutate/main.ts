@@ -38,7 +38,7 @@ const reachedTogether = 12;
 const batchesSeconds = [3, 8, 20];
 /** What a test file takes besides its tests. */
 const fileSeconds = 0.7;
-/** The failure of a test file that takes longer counts only if the file passes on unchanged sources, right now. */
+/** The failure of a test file that takes longer counts only if the file passes on unchanged sources right after it. */
 const quickSecondsMax = 1.5;
 const limitMsMin = 60_000;
 
@@ -121,7 +121,23 @@ const add = (mutant: Mutant, verdict: Judged["verdict"], by: string, seconds: nu
   process.stdout.write(`${verdict.padEnd(10)} ${seconds.toFixed(1).padStart(5)} s  ${idOf(mutant)}  [${by}]\n`);
 };
 
+/** Quick test files that have passed on unchanged sources in this run. */
+const trusted = new Set<string>();
+
 const secondsOf = (file: string): number => record.reaches.find(({ test }) => test === file)?.seconds ?? Infinity;
+
+/** Leaves out, from now on, those test files that fail or hang on unchanged sources; returns how many. */
+const leaveOut = async (copy: ScratchCopy, tests: readonly string[], limitMs: number): Promise<number> => {
+  let count = 0;
+  for (const test of tests) {
+    const { passed, failure } = await copy.run([test], limitMs);
+    if (passed === true) continue;
+    process.stdout.write(`${test} is left out, because it fails on unchanged sources: ${failure}\n`);
+    record.add({ test, seconds: undefined, reached: [] });
+    count += 1;
+  }
+  return count;
+};
 
 const judge = async (copy: ScratchCopy, mutant: Mutant): Promise<void> => {
   const tests = testsOf(mutant, record.reaches);
@@ -143,16 +159,15 @@ const judge = async (copy: ScratchCopy, mutant: Mutant): Promise<void> => {
     if (run.passed === true) continue;
     const isTimeout = run.passed === undefined;
     const failing = run.failedFile === undefined ? batch : [run.failedFile];
-    const isQuick = !isTimeout && run.failedFile !== undefined && secondsOf(run.failedFile) < quickSecondsMax;
-    const unchanged = isQuick ? undefined : await copy.run(failing, limitMs);
-    if (unchanged === undefined || unchanged.passed === true) {
+    const isTrusted = !isTimeout && run.failedFile !== undefined && trusted.has(run.failedFile);
+    if (isTrusted || (await copy.run(failing, limitMs)).passed === true) {
+      if (run.failedFile !== undefined && secondsOf(run.failedFile) < quickSecondsMax) trusted.add(run.failedFile);
       add(mutant, isTimeout ? "timeout" : "caught", `${run.failedFile ?? ""}: ${run.failure}`, seconds);
       return;
     }
-    process.stdout.write(`no verdict: ${failing.join(" ")} fails on unchanged sources: ${unchanged.failure}\n`);
+    const unusable = await leaveOut(copy, failing, limitMs);
     // What a machine that is too busy cannot decide is left to the next run.
-    if (isTimeout || unchanged.passed === undefined) return;
-    count -= failing.length;
+    return unusable === 0 ? undefined : judge(copy, mutant);
   }
   if (count === 0) add(mutant, "no test", "no test file runs it", seconds);
   else add(mutant, "survived", `${count} test files pass`, seconds);

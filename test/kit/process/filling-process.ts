@@ -4,13 +4,18 @@ import { once } from "node:events";
 
 import { ErrorReasonSchema } from "../../../gen/quartet/test/v1/error_reason_pb.ts";
 import { TestService } from "../../../gen/quartet/test/v1/test_service_pb.ts";
-import { address } from "../../../services/kit/config/config.ts";
+import { address, text } from "../../../services/kit/config/config.ts";
 import { runService } from "../../../services/kit/process/service-process.ts";
 import { sharedSettings, storageSettings } from "../../../services/launcher/settings.ts";
 import { createTestApp, testHandlers } from "../server/test-service.ts";
 import { events } from "../store/tables.ts";
 
-const settings = { listen: address("127.0.0.1:0", "Where it listens."), ...storageSettings };
+const settings = {
+  listen: address("127.0.0.1:0", "Where it listens."),
+  socket: text("", "Not used."),
+  identityAddress: text("", "Not used."),
+  ...storageSettings,
+};
 
 await runService({
   name: "filler",
