@@ -90,8 +90,8 @@ test.each(readers)("$api: $name is declared free of side effects", ({ desc }) =>
 describe("refusals", () => {
   test.each(apis)("of $api have all their facts", ({ faults }) => {
     for (const { name, publicName, httpStatus, message } of faults.all()) {
-      expect(name).toMatch(/^[A-Z][A-Za-z0-9]+$/);
-      expect(publicName).toMatch(/^[A-Z][A-Za-z0-9]+$/);
+      expect(name).toMatch(/^(?:KMS\.)?[A-Z][A-Za-z0-9]+$/);
+      expect(publicName).toMatch(/^(?:KMS\.)?[A-Z][A-Za-z0-9]+$/);
       expect(httpStatus).toBeGreaterThanOrEqual(300);
       expect(httpStatus).toBeLessThan(600);
       expect(message).not.toBe("");
