@@ -5,6 +5,7 @@
  * have stages of their own.
  */
 import { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
+import type { MethodContract } from "../../services/kit/contract/contract.ts";
 import type { Caller } from "../../services/kit/identity/caller.ts";
 import { bindRequestLine, streamsBody } from "../bindings/bind-request.ts";
 import { responseHead } from "../bindings/bind-response.ts";
@@ -13,6 +14,7 @@ import { writeXmlText, xmlDeclaration } from "../codecs/xml-writer.ts";
 import type { DialectSpelling } from "../dialects/dialect.ts";
 import { servedNames } from "../dialects/dialect.ts";
 import { boundaryOf } from "../forms/multipart-reader.ts";
+import { taggingHeader } from "../forms/form-tagging.ts";
 import { readForm } from "../forms/read-form.ts";
 import type { Gateway } from "../gateway.ts";
 import { decodePercent } from "../http/percent.ts";
@@ -20,6 +22,7 @@ import { parseQuery } from "../http/query.ts";
 import type { RequestHead } from "../http/request-head.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
 import { verifyForm } from "../signature/verify-form.ts";
+import { versionTwoFields } from "../signature/version-two.ts";
 import type { Reading } from "../values/reading.ts";
 import { noteUse, withOrigin } from "./authenticate.ts";
 import { matchRoute, streamedCall } from "./bind.ts";
@@ -97,13 +100,14 @@ export const authenticateForm = (gateway: Gateway, exchange: HttpExchange, form:
 /** Binds a form as the PUT of its object. */
 export const bindForm = ({ binding, spelling }: Identity, { fields, file }: AuthenticatedForm): BoundCall => {
   const query = parseQuery("");
-  const headers = boundHeaders(headersOf(fields, spelling), query, spelling, new Map());
+  const reading: Reading = { spelling, violations: [] };
+  const headers = boundHeaders(headersOf(fields, reading), query, spelling, new Map());
   const hasHeader = (name: string): boolean => headers.get(name) !== undefined;
   const path = [fields.get("bucket"), fields.get("key")].map((part) => encodeURIComponent(part ?? "")).join("/");
   const { method, labels } = matchRoute(binding, { method: "PUT", path: `/${path}`, query, hasHeader });
   if (!streamsBody(method)) throw refusal(ErrorReason.METHOD_NOT_ALLOWED);
 
-  const reading: Reading = { spelling, violations: [] };
+  refuseUnknownFields(method, fields, spelling);
   const message = bindRequestLine(method, { labels, query, headers }, reading);
   const body = { trailers: new Map<string, string>(), [Symbol.asyncIterator]: () => file[Symbol.asyncIterator]() };
   return streamedCall(binding, method, message, () => body, reading);
@@ -140,18 +144,47 @@ export const renderForm = async (
 };
 
 const spellingOfFields = (gateway: Gateway, fields: ReadonlyMap<string, string>): DialectSpelling | undefined =>
-  gateway.dialects.all.find(({ dialect }) =>
-    [...fields.keys()].some((name) => name.startsWith(dialect.signature.headerPrefix)),
+  gateway.dialects.all.find(({ dialect: { signature } }) =>
+    [...fields.keys()].some(
+      (name) => name.startsWith(signature.headerPrefix) || name === versionTwoFields(signature)[0],
+    ),
   );
 
-/** Fields as headers, one character for each byte as in Node.js. The ACL has a short name in forms. */
-const headersOf = (fields: ReadonlyMap<string, string>, spelling: DialectSpelling): Record<string, string> => {
+/** The fields of a dialect that no method reads, because the form itself does. */
+const formFields = ["algorithm", "credential", "date", "region-set", "security-token", "signature"];
+
+/** Refuses a field with the prefix of the dialect's headers that would be ignored. */
+const refuseUnknownFields = (
+  method: MethodContract,
+  fields: ReadonlyMap<string, string>,
+  spelling: DialectSpelling,
+): void => {
+  const { headerPrefix } = spelling.dialect.signature;
+  const locations = method.input.fields.map(({ location }) => location);
+  for (const name of fields.keys()) {
+    if (!name.startsWith(headerPrefix) || formFields.includes(name.slice(headerPrefix.length))) continue;
+    const isRead = locations.some(
+      (location) =>
+        (location.kind === "header" && spelling.header(location.name) === name) ||
+        (location.kind === "prefixHeaders" && name.startsWith(spelling.header(location.prefix))),
+    );
+    if (!isRead) throw refusal(ErrorReason.FORM_FIELD_NOT_OFFERED, { field: name });
+  }
+};
+
+/**
+ * Fields as headers, one character for each byte as in Node.js. The ACL has a short name in forms, and tags are a
+ * document.
+ */
+const headersOf = (fields: ReadonlyMap<string, string>, reading: Reading): Record<string, string> => {
+  const { spelling } = reading;
   const named = [...fields].filter(([name]) => name !== "key" && name !== "bucket" && name !== "policy");
   return Object.fromEntries(
-    named.map(([name, value]) => [
-      name === "acl" ? spelling.header("x-svc-acl") : name,
-      Buffer.from(value, "utf8").toString("latin1"),
-    ]),
+    named.map(([name, value]) => {
+      if (name === "tagging") return [spelling.header("x-svc-tagging"), taggingHeader(value, reading)];
+      const header = name === "acl" ? spelling.header("x-svc-acl") : name;
+      return [header, Buffer.from(value, "utf8").toString("latin1")];
+    }),
   );
 };
 

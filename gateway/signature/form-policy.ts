@@ -14,8 +14,8 @@ export type FormCondition =
   | { readonly kind: "size"; readonly bytesMin: number; readonly bytesMax: number };
 
 /** Fields that need no condition: those of the policy and its signature, and those that are ignored. */
-const isExempt = (field: string, signatureField: string): boolean =>
-  field === "policy" || field === "file" || field === signatureField || field.startsWith("x-ignore-");
+const isExempt = (field: string, signatureFields: readonly string[]): boolean =>
+  field === "policy" || field === "file" || signatureFields.includes(field) || field.startsWith("x-ignore-");
 
 /** Parses a policy in base64. Throws MALFORMED_POLICY. */
 export const parseFormPolicy = (text: string): FormPolicy => {
@@ -35,7 +35,7 @@ export const parseFormPolicy = (text: string): FormPolicy => {
 export const checkFormPolicy = (
   policy: FormPolicy,
   fields: ReadonlyMap<string, string>,
-  signatureField: string,
+  signatureFields: readonly string[],
   nowMs: number,
 ): { readonly bytesMin: number; readonly bytesMax: number } => {
   if (nowMs > policy.expiresMs) throw refusal(ErrorReason.POLICY_EXPIRED);
@@ -54,7 +54,7 @@ export const checkFormPolicy = (
     if (!holds)
       throw violated(`Policy Condition failed: ["${kind === "equals" ? "eq" : kind}", "$${field}", "${value}"]`);
   }
-  const extra = [...fields.keys()].filter((field) => !allowed.has(field) && !isExempt(field, signatureField));
+  const extra = [...fields.keys()].filter((field) => !allowed.has(field) && !isExempt(field, signatureFields));
   if (extra.length > 0) throw violated(`Extra input fields: ${extra.join(", ")}`);
   return { bytesMin, bytesMax };
 };

@@ -10,6 +10,7 @@ import { ErrorReason, refusal } from "../refusal.ts";
 import { signingKey } from "./signing-key.ts";
 import type { RequestSignature, SignedHead } from "./verify.ts";
 import { keyOf, parseBasicInstant, signatureVersionOf } from "./verify.ts";
+import { checkVersionTwoForm, readVersionTwoForm, versionTwoFields } from "./version-two.ts";
 
 /** A form that uploads a file, and the parts that its signature is verified with. */
 export interface SignedForm extends Pick<
@@ -40,8 +41,18 @@ export const verifyForm = (form: SignedForm): VerifiedForm => {
   const policyText = fields.get("policy");
   const signatureField = `${brand.headerPrefix}signature`;
   if (policyText === undefined) {
-    if (fields.has(signatureField)) throw missing("policy");
+    if ([signatureField, ...versionTwoFields(brand)].some((name) => fields.has(name))) throw missing("policy");
     return { caller: anonymousCaller, signature: undefined, bytesMin: 0, bytesMax: Number.MAX_SAFE_INTEGER };
+  }
+  const token = fields.get(`${brand.headerPrefix}security-token`);
+  const checkPolicy = (signatureFields: readonly string[]) =>
+    checkFormPolicy(parseFormPolicy(policyText), fields, signatureFields, form.clock.now());
+  const ofVersionTwo = fields.has(`${brand.headerPrefix}algorithm`) ? undefined : readVersionTwoForm(fields, brand);
+  if (ofVersionTwo !== undefined) {
+    const accessKey = keyOf(form.accessKeys, ofVersionTwo.accessKeyId, token);
+    checkVersionTwoForm(ofVersionTwo, accessKey.secretAccessKey, policyText);
+    const sizes = checkPolicy(versionTwoFields(brand));
+    return { caller: callerOf(accessKey), signature: { signatureVersion: "AWS", authType: "POST" }, ...sizes };
   }
   const claim = readFormClaim(form);
   checkScope(
@@ -49,14 +60,14 @@ export const verifyForm = (form: SignedForm): VerifiedForm => {
     { services: form.signingNames, served: form.servedNames, region: form.region, terminator: brand.terminator },
     fields.get(`${brand.headerPrefix}region-set`),
   );
-  const accessKey = keyOf(form.accessKeys, claim.accessKeyId, fields.get(`${brand.headerPrefix}security-token`));
+  const accessKey = keyOf(form.accessKeys, claim.accessKeyId, token);
   if (!signingKey(accessKey, claim, brand).matches(policyText, claim.signature))
     throw refusal(ErrorReason.SIGNATURE_MISMATCH, {
       access_key_id: claim.accessKeyId,
       signature_provided: claim.signature,
       string_to_sign: policyText,
     });
-  const sizes = checkFormPolicy(parseFormPolicy(policyText), fields, signatureField, form.clock.now());
+  const sizes = checkPolicy([signatureField]);
   const signature = {
     signatureVersion: signatureVersionOf(claim),
     authType: "POST",

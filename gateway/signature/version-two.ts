@@ -131,7 +131,43 @@ export const checkVersionTwo = (
   });
 };
 
-const isSignatureOf = (stringToSign: string, { signature }: VersionTwoClaim, secret: string): boolean => {
+/** A form of version 2, which boto3 still makes by default: it signs its policy and nothing else. */
+export interface VersionTwoForm {
+  readonly accessKeyId: string;
+  /** Base64 of an HMAC-SHA-1 of the policy. */
+  readonly signature: string;
+}
+
+/** The fields of a form that hold its signature of version 2, in lower case. */
+export const versionTwoFields = (brand: SignatureBrand): readonly [key: string, signature: string] => [
+  keyParameter(brand).toLowerCase(),
+  "signature",
+];
+
+/** The signature of version 2 in the fields of a form; undefined if it has none. */
+export const readVersionTwoForm = (
+  fields: ReadonlyMap<string, string>,
+  brand: SignatureBrand,
+): VersionTwoForm | undefined => {
+  const [accessKeyId, signature] = versionTwoFields(brand).map((name) => fields.get(name));
+  return accessKeyId === undefined || signature === undefined ? undefined : { accessKeyId, signature };
+};
+
+/** Throws SIGNATURE_MISMATCH if the signature is not of the policy. */
+export const checkVersionTwoForm = (form: VersionTwoForm, secret: string, policy: string): void => {
+  if (isSignatureOf(policy, form, secret)) return;
+  throw refusal(ErrorReason.SIGNATURE_MISMATCH, {
+    access_key_id: form.accessKeyId,
+    signature_provided: form.signature,
+    string_to_sign: policy,
+  });
+};
+
+const isSignatureOf = (
+  stringToSign: string,
+  { signature }: Pick<VersionTwoClaim, "signature">,
+  secret: string,
+): boolean => {
   const given = Buffer.from(signature.replaceAll(" ", "+"), "base64");
   const computed = createHmac("sha1", secret).update(stringToSign, "latin1").digest();
   return given.length === computed.length && timingSafeEqual(given, computed);

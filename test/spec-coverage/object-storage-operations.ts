@@ -12,7 +12,7 @@ operations.create_multipart_upload | Starts an upload and answers its id. | oper
 operations.delete_bucket | Deletes a bucket once it is empty. | operations/bucket.test.ts > deleteBucket > refuses a bucket with an object and takes an empty one; a new one of its name is empty
 operations.delete_bucket_analytics_configuration | Removes a bucket's analytics configuration. | operations/identified-configuration.test.ts > configurations of %s > are read back as they were put, replaced by their ids, listed, and deleted one by one
 operations.delete_bucket_cors | Removes a bucket's CORS rules. | operations/bucket-configuration.test.ts > putBucketCors > is read back as it was put, replaces what was there, and is gone after its deletion
-operations.delete_bucket_encryption | Takes the default encryption away. | pending
+operations.delete_bucket_encryption | Takes the default encryption away. | operations/bucket-encryption.test.ts > putBucketEncryption, getBucketEncryption and deleteBucketEncryption: the default > applies to objects, copies and uploads that say nothing, and ends when it is deleted
 operations.delete_bucket_intelligent_tiering_configuration | Removes a bucket's intelligent tiering configuration. | operations/identified-configuration.test.ts > configurations of %s > are read back as they were put, replaced by their ids, listed, and deleted one by one
 operations.delete_bucket_inventory_configuration | Removes a bucket's inventory configuration. | operations/identified-configuration.test.ts > configurations of %s > are read back as they were put, replaced by their ids, listed, and deleted one by one
 operations.delete_bucket_lifecycle | Deletes all lifecycle rules; no object expires by them afterwards. | operations/bucket-lifecycle.test.ts > lifecycle rules > are read back as they were put, each with an id, and are gone after their deletion
@@ -30,7 +30,7 @@ operations.get_bucket_accelerate_configuration | Tells a bucket's accelerate con
 operations.get_bucket_acl | Tells a bucket's ACL. | operations/access-control.test.ts > getBucketAcl returns the full control of the owner
 operations.get_bucket_analytics_configuration | Tells a bucket's analytics configuration. | operations/identified-configuration.test.ts > configurations of %s > are read back as they were put, replaced by their ids, listed, and deleted one by one
 operations.get_bucket_cors | Tells a bucket's CORS rules. | operations/bucket-configuration.test.ts > putBucketCors > is read back as it was put, replaces what was there, and is gone after its deletion
-operations.get_bucket_encryption | Tells a bucket's encryption. | pending
+operations.get_bucket_encryption | Tells a bucket's encryption. | operations/bucket-encryption.test.ts > putBucketEncryption, getBucketEncryption and deleteBucketEncryption: the default > applies to objects, copies and uploads that say nothing, and ends when it is deleted
 operations.get_bucket_intelligent_tiering_configuration | Tells a bucket's intelligent tiering configuration. | operations/identified-configuration.test.ts > configurations of %s > are read back as they were put, replaced by their ids, listed, and deleted one by one
 operations.get_bucket_inventory_configuration | Tells a bucket's inventory configuration. | operations/identified-configuration.test.ts > configurations of %s > are read back as they were put, replaced by their ids, listed, and deleted one by one
 operations.get_bucket_lifecycle | Tells a bucket's lifecycle. | operations/bucket-lifecycle.test.ts > lifecycle rules > are put and read in the older document as far as it can express them
@@ -72,7 +72,7 @@ operations.put_bucket_accelerate_configuration | Sets a bucket's accelerate conf
 operations.put_bucket_acl | Sets a bucket's ACL. | operations/acl-grants.test.ts > an ACL in a request > %j of a bucket means %j
 operations.put_bucket_analytics_configuration | Sets a bucket's analytics configuration. | operations/identified-configuration.test.ts > configurations of %s > are read back as they were put, replaced by their ids, listed, and deleted one by one
 operations.put_bucket_cors | Sets a bucket's CORS rules. | operations/bucket-configuration.test.ts > putBucketCors > is read back as it was put, replaces what was there, and is gone after its deletion
-operations.put_bucket_encryption | Sets a bucket's encryption. | pending
+operations.put_bucket_encryption | Sets a bucket's encryption. | operations/bucket-encryption.test.ts > putBucketEncryption, getBucketEncryption and deleteBucketEncryption: the default > applies to objects, copies and uploads that say nothing, and ends when it is deleted
 operations.put_bucket_intelligent_tiering_configuration | Sets a bucket's intelligent tiering configuration. | operations/identified-configuration.test.ts > configurations of %s > are read back as they were put, replaced by their ids, listed, and deleted one by one
 operations.put_bucket_inventory_configuration | Sets a bucket's inventory configuration. | operations/identified-configuration.test.ts > configurations of %s > are read back as they were put, replaced by their ids, listed, and deleted one by one
 operations.put_bucket_lifecycle | Sets a bucket's lifecycle. | operations/bucket-lifecycle.test.ts > lifecycle rules > are put and read in the older document as far as it can express them

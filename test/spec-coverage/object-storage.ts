@@ -6,11 +6,11 @@ const statements = readRows(
   "object-storage",
   `
 what.1a | Objects stand under keys in buckets. | operations/object-write.test.ts > putObject > stores content and everything that is said about it
-what.1b | One object has 5 TB at most. | pending
+what.1b | One object has 5 TB at most. | limits.test.ts > an installation allows what is documented
 what.2 | An upload is started, its parts are sent, and it is completed or aborted. | operations/multipart-completion.test.ts > completeMultipartUpload > makes one object of the parts, with what the upload was started with, and no byte is copied
 what.3.copies | Objects are copied. | operations/copy.test.ts > copyObject > copies content and metadata but not the storage class, and shares the bytes until neither is left
 what.3.acl | ACLs give permissions. | operations/acl-grants.test.ts > an ACL in a request > gives the permissions that it grants, and no others
-what.3.encryption | Objects are encrypted by the service. | pending
+what.3.encryption | Objects are encrypted by the service. | encryption/at-rest.test.ts > content at rest > is found neither in the database nor in a file, nor is a caller's key
 what.3.storage-classes | Objects have storage classes. | operations/object-write.test.ts > putObject > stores content and everything that is said about it
 what.3.object-lock | Objects can be locked. | operations/object-lock.test.ts > a retention > keeps its version until its instant; a plain deletion still puts a delete marker
 what.3.versioning | Objects have versions. | operations/bucket-versioning.test.ts > a bucket that keeps versions > reads, tags and deletes each version by its id, and makes the next one current
@@ -45,7 +45,7 @@ states.aborted.running | A part that was being sent during the abort leaves noth
 states.aborted.verified | Listing the parts shows that none is left. | operations/multipart-upload.test.ts > abortMultipartUpload > frees the parts and refuses everything afterwards
 states.lifecycle | A lifecycle rule aborts uploads that are not completed in so many days. | work/lifecycle.test.ts > lifecycle rules, when they are applied, > abort uploads that were started too long ago, and free their parts
 states.copy-versions | A copy into a bucket with versions gets a version id of its own, told in a header. | operations/bucket-versioning.test.ts > a bucket that keeps versions > copies versions, also an older one over its own key
-states.copy-null | A copy into a bucket without versions has the version null. | pending
+states.copy-null | A copy into a bucket without versions has the version null. | operations/copy.test.ts > copyObject > makes the null version where the bucket keeps no versions
 states.copy-delete-marker | A delete marker as source counts as a deleted object. | operations/bucket-versioning.test.ts > a bucket that keeps versions > copies versions, also an older one over its own key
 states.copy-archived | An archived object is restored before it can be copied. | operations/restore.test.ts > restoreObject > makes an object readable after the delay, for its days and to the next midnight
 
@@ -69,22 +69,22 @@ parameters.metadata | Metadata is kept with the object. | operations/object-writ
 parameters.legal-hold | A legal hold can be set. | operations/object-lock.test.ts > a legal hold > keeps its version, whatever its retention is, until it is lifted
 parameters.lock-mode | A lock mode can be set. | operations/object-lock.test.ts > a retention > of an upload and of a copy is the one that they were started with
 parameters.lock-until | A date can be set until which the lock holds. | operations/object-lock.test.ts > a retention > of an upload and of a copy is the one that they were started with
-parameters.encryption | The service encrypts with the algorithm that is named. | pending
-parameters.encryption.kms | A managed key encrypts; the service's own where none is named. | pending
-parameters.encryption.kms-signature | Requests for such objects are over SSL or signed with version 4. | pending
-parameters.encryption.bucket-key | A bucket key can be used, and a copy changes no setting of its bucket. | pending
-parameters.encryption.context | An encryption context is base64 of JSON. | pending
-parameters.customer-key | A customer's key encrypts and is never stored. | pending
-parameters.customer-key.digest | The digest of a customer's key is checked. | pending
+parameters.encryption | The service encrypts with the algorithm that is named. | encryption/managed-keys.test.ts > an object under a managed key > that is put with %o is read, and shown as %o
+parameters.encryption.kms | A managed key encrypts; the service's own where none is named. | encryption/managed-keys.test.ts > an object under a managed key > that is put with %o is read, and shown as %o
+parameters.encryption.kms-signature | Requests for such objects are over SSL or signed with version 4. | encryption/permissions.test.ts > a managed key > is used over TLS or with signatures of version 4
+parameters.encryption.bucket-key | A bucket key can be used, and a copy changes no setting of its bucket. | operations/bucket-encryption.test.ts > putBucketEncryption, getBucketEncryption and deleteBucketEncryption: the default > applies to objects, copies and uploads that say nothing, and ends when it is deleted
+parameters.encryption.context | An encryption context is base64 of JSON. | encryption/managed-keys.test.ts > an object under a managed key > shows its encryption context to whoever writes it, and needs it
+parameters.customer-key | A customer's key encrypts and is never stored. | encryption/at-rest.test.ts > content at rest > is found neither in the database nor in a file, nor is a caller's key
+parameters.customer-key.digest | The digest of a customer's key is checked. | encryption/customer-keys.test.ts > an object under a key of the caller > that is put with %o is refused with %s
 parameters.storage-class | STANDARD is the storage class unless another is named. | operations/copy.test.ts > copyObject > copies content and metadata but not the storage class, and shares the bytes until neither is left
 parameters.storage-class.on-premises | There is one storage class on premises. | pending
 parameters.tagging | Tags are given as query parameters. | operations/object-write.test.ts > putObject > stores content and everything that is said about it
 parameters.website-redirect | A redirect for websites is kept with the object. | operations/object-write.test.ts > putObject > stores content and everything that is said about it
 parameters.copy-if-match | A copy can ask for an ETag of its source. | operations/copy.test.ts > copyObject > a request with %o ends as %s
 parameters.copy-if-none-match | A copy can ask for another ETag of its source. | operations/copy.test.ts > copyObject > a request with %o ends as %s
-parameters.copy-if-modified-since | A copy can ask for a source that was changed since a time. | pending
+parameters.copy-if-modified-since | A copy can ask for a source that was changed since a time. | operations/copy.test.ts > copyObject > a request with %o ends as %s
 parameters.copy-if-unmodified-since | A copy can ask for a source that was not changed since a time. | operations/copy.test.ts > copyObject > a request with %o ends as %s
-parameters.copy-customer-key | A copy opens its source with the customer's key of that object. | pending
+parameters.copy-customer-key | A copy opens its source with the customer's key of that object. | encryption/customer-keys.test.ts > a copy between keys > with %o shares files only under the same key: there are %i
 parameters.metadata-directive | Metadata is copied unless it is to be replaced. | operations/copy.test.ts > copyObject > replaces metadata and tags where it is told to, also on the object itself
 parameters.metadata-directive.acl | The ACL is not copied but private to the requester. | operations/acl-grants.test.ts > the ACL of a copy > is not that of its source, but private to whoever copies
 parameters.tagging-directive | Tags are copied unless they are to be replaced. | operations/copy.test.ts > copyObject > replaces metadata and tags where it is told to, also on the object itself
@@ -105,15 +105,15 @@ rules.6d | Nobody makes a bucket without a signature. | operations/bucket.test.t
 rules.7a | A bucket with an ACL needs two permissions. | access/permissions.test.ts > %s with %j needs %j
 rules.7b | A private bucket needs one permission. | access/permissions.test.ts > %s with %j needs %j
 rules.7c | A bucket with object lock needs further permissions. | access/permissions.test.ts > %s with %j needs %j
-rules.8a | An upload with a managed key needs two permissions on the key. | pending
-rules.8b | Parts repeat the customer's key of the upload. | pending
+rules.8a | An upload with a managed key needs two permissions on the key. | encryption/permissions.test.ts > a managed key > with the permissions %j opens %o
+rules.8b | Parts repeat the customer's key of the upload. | encryption/customer-keys.test.ts > an upload under a key of the caller > gets each part with the same key
 rules.9 | Each request of an upload is signed on its own. | /polyglot/tests/test_botocore_export.py > test_an_object_is_made_of_parts
 
 authentication.1a | A copy is authenticated. | operations/acl-grants.test.ts > the ACL of a copy > needs a caller who signed, whatever the source allows
 authentication.1b | The requester may read the source and write the destination. | operations/copy.test.ts > copyObject > refuses a source that is too large, and a caller who may not read it
 authentication.2 | Nobody makes a bucket without a signature. | operations/bucket.test.ts > createBucket > refuses a caller who signed nothing
 authentication.3 | All headers with the prefix are signed. | /gateway/signature/refusals.test.ts > a request signed by header > with %s is refused
-authentication.4 | Objects with a managed key are asked for over SSL or with version 4. | pending
+authentication.4 | Objects with a managed key are asked for over SSL or with version 4. | encryption/permissions.test.ts > a managed key > is used over TLS or with signatures of version 4
 authentication.5a | Deleting a policy without the permission is refused with 403. | operations/bucket-policy.test.ts > %s with the permission ends as %s in the owner's account, as %s in another
 authentication.5b | Deleting a policy from another account is refused with 405. | operations/bucket-policy.test.ts > %s with the permission ends as %s in the owner's account, as %s in another
 authentication.5c | The owner's root user may always delete the policy. | operations/bucket-policy.test.ts > putBucketPolicy > that locks its author out is refused, unless it is confirmed; the owner's root is never locked out
@@ -134,9 +134,9 @@ errors.acceleration | A copy between regions through acceleration is told with 4
 errors.redirect | A bucket outside the default region is told with 307. | pending
 errors.late | A failure after the status is told in the body. | pending
 
-limits.object | An object has 5 TB at most. | pending
-limits.copy | One copy has 5 GB at most. | pending
-limits.part | A part but the last has 5 MB at least. | pending
+limits.object | An object has 5 TB at most. | limits.test.ts > an installation allows what is documented
+limits.copy | One copy has 5 GB at most. | limits.test.ts > an installation allows what is documented
+limits.part | A part but the last has 5 MB at least. | limits.test.ts > an installation allows what is documented
 limits.tiering | Objects under 128 KB are not moved by tiering. | pending
 `,
 );

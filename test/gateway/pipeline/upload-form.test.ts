@@ -107,6 +107,14 @@ describe("an upload by a form is refused", () => {
       403,
       "SignatureDoesNotMatch",
     ],
+    [
+      "a field of the dialect is not one of uploads",
+      () => formBody({ key: "emma", "x-amz-checksum-crc33": "x" }, "1234"),
+      501,
+      "A field you provided implies functionality that is not implemented: x-amz-checksum-crc33",
+    ],
+    ["its tags are no document", () => formBody({ key: "emma", tagging: "a=b" }, "1234"), 400, "MalformedXML"],
+    ["its tags have another root", () => formBody({ key: "emma", tagging: "<Tags/>" }, "1234"), 400, "MalformedXML"],
     ["there is no key", () => formBody({}, "1234"), 400, "MalformedPOSTRequest"],
     ["there is no file", () => `${formPart("key", "emma")}--${boundary}--\r\n`, 400, "MalformedPOSTRequest"],
     [

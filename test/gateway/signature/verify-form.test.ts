@@ -1,3 +1,5 @@
+import { createHmac } from "node:crypto";
+
 import { describe, expect, test } from "vitest";
 
 import { verifyForm } from "../../../gateway/signature/verify-form.ts";
@@ -66,6 +68,22 @@ describe("a form", () => {
       bytesMin: 1,
       bytesMax: 1024,
     });
+  });
+
+  test("may be signed by version 2, as boto3 does", () => {
+    const policy = policyOf({ conditions: [{ bucket: "photos" }, ["starts-with", "$key", "user/"]] });
+    const signature = createHmac("sha1", exampleKey.secretAccessKey).update(policy).digest("base64");
+    const fields = { bucket: "photos", key: "user/a", policy, awsaccesskeyid: exampleKey.accessKeyId, signature };
+    expect(verify(new Map(Object.entries(fields)))).toMatchObject({
+      caller: { accountId: "123456789012" },
+      signature: { signatureVersion: "AWS", authType: "POST" },
+    });
+    const forged = new Map(Object.entries({ ...fields, signature: "AAAA" }));
+    expect(() => verify(forged)).toThrow(refused("SIGNATURE_MISMATCH"));
+    const extra = new Map(Object.entries({ ...fields, acl: "private" }));
+    expect(() => verify(extra)).toThrow(refused("POLICY_VIOLATED"));
+    const unsigned = new Map(Object.entries({ key: "user/a", signature }));
+    expect(() => verify(unsigned)).toThrow(refused("MALFORMED_FORM_SIGNATURE"));
   });
 
   test("may carry fields that are to be ignored", () => {

@@ -67,6 +67,13 @@ describe("copyObject", () => {
     expect(await countFiles(harness)).toBe(1);
   });
 
+  test("makes the null version where the bucket keeps no versions", async () => {
+    const { harness, copy } = await startWithSource();
+    expect((await copy()).versionId).toBeUndefined();
+    const { versions } = await harness.client.listObjectVersions({ bucket: "photos", prefix: target.key }, as(alice));
+    expect(versions).toMatchObject([{ key: target.key, versionId: "null", isLatest: true }]);
+  });
+
   test("computes another checksum where it is asked for one", async () => {
     const { copy } = await startWithSource();
     const { copyObjectResult } = await copy({ checksumAlgorithm: "SHA256" });
@@ -97,6 +104,7 @@ describe("copyObject", () => {
     [{ copySourceIfNoneMatch: "*" }, "PRECONDITION_FAILED"],
     [{ copySourceIfNoneMatch: "*", copySourceIfModifiedSince: at(1) }, "PRECONDITION_FAILED"],
     [{ copySourceIfUnmodifiedSince: at(1) }, "PRECONDITION_FAILED"],
+    [{ copySourceIfModifiedSince: at(1) }, "answered"],
     [{ copySourceIfMatch: "*", copySourceIfUnmodifiedSince: at(1) }, "answered"],
     [
       { key: source.key },
