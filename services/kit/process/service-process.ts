@@ -222,7 +222,7 @@ export const runService = async <S extends DescService, App, Shared extends Sett
   const task = takeTask(process.argv);
   const config = processConfig(declared.installation, declared.name, declared.settings);
   const shared = config as unknown as SharedConfig &
-    StorageConfig & { readonly listen: Address; readonly socket: string; readonly identityAddress: string };
+    StorageConfig & { readonly listen: Address; readonly socket: string; readonly identityAddress?: string };
   if (task !== undefined && declared.stored !== undefined)
     return runTask(task, subjectOf(declared.name, declared.stored, declared.name, shared), shared);
   const log = createLogger({ name: declared.name, level: shared.logLevel });
@@ -379,8 +379,13 @@ const authenticateFor = (
 };
 
 /** Follows what is created at run time; undefined without the address of the gateway that keeps it. */
-const followGateway = (address: string, tls: ClientTls, minter: Minter, log: Logger): FollowedAccounts | undefined => {
-  if (address === "") return undefined;
+const followGateway = (
+  address: string | undefined,
+  tls: ClientTls,
+  minter: Minter,
+  log: Logger,
+): FollowedAccounts | undefined => {
+  if (address === undefined || address === "") return undefined;
   const transport = createTransport({ address, engine: "connect", tls });
   const followed = followAccounts({ transport, minter, clock: systemClock, log });
   return {
