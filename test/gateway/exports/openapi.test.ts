@@ -56,21 +56,23 @@ const resolve = (document: Document, reference: string): unknown =>
 
 describe("an OpenAPI document", () => {
   test.each([
-    ["customer-profile", "Account Domain Integration Match Profile Resource", "GetMatches"],
-    ["refactoring-workspace", "Application Environment Resource Route Service", ""],
+    ["customer-profile", "Account Domain Integration Match Profile Resource"],
+    ["refactoring-workspace", "Application Environment Resource Route Service"],
     [
       "event-bus",
       "ApiDestination Archive Connection DeadLetter Endpoint Event Partner Permission Replay Resource Rule Target",
-      "ActivateEventSource",
     ],
-    ["object-storage", "Bucket MultipartUpload Object", "DeleteBucketAnalyticsConfiguration"],
-  ])("of %s groups its operations and marks those that are not offered", (name, tags, unoffered) => {
+    ["object-storage", "Bucket MultipartUpload Object"],
+  ])("of %s groups its operations by what they are about", (name, tags) => {
     const { document } = exported.find(({ api }) => api === name) ?? {};
-    const operations = operationsOf(document as Document);
-    const groups = [...new Set(operations.flatMap((operation) => operation.tags))].toSorted((a, b) => (a < b ? -1 : 1));
-    expect(groups.filter((group) => group !== "Tag").join(" ")).toBe(tags);
-    const marked = operations.filter((operation) => !operation["x-quartet-offered"]).map((each) => each.operationId);
-    expect(marked.toSorted((a, b) => (a < b ? -1 : 1))[0] ?? "").toBe(unoffered);
+    const groups = new Set(operationsOf(document as Document).flatMap((operation) => operation.tags));
+    groups.delete("Tag");
+    expect([...groups].toSorted((a, b) => (a < b ? -1 : 1)).join(" ")).toBe(tags);
+  });
+
+  test("marks the operations that are not offered", () => {
+    const marked = operationsOf(profiles as Document).filter((operation) => !operation["x-quartet-offered"]);
+    expect(marked.map(({ operationId }) => operationId)).toEqual(["GetMatches"]);
   });
 
   test.each(exported)("of $api holds the schema of OpenAPI 3.1", async ({ document }) => {

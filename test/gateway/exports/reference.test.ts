@@ -32,9 +32,9 @@ test("an operation of the XML API shows its path, and pages of a listing their t
 });
 
 test("an operation that is not offered says so and shows no call", () => {
-  const unoffered = section("event-bus", "CreateEndpoint");
+  const unoffered = section("customer-profile", "GetMatches");
   expect(unoffered).toContain("**Not offered**");
-  expect(unoffered).not.toContain("aws events");
+  expect(unoffered).not.toContain("aws customer-profiles");
 });
 
 test("errors have their code and status, types their members", () => {
