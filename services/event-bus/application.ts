@@ -10,6 +10,8 @@ import type { Pages } from "../kit/page-tokens/pages.ts";
 import type { CallContext, UnaryHandler } from "../kit/server/handlers.ts";
 import type { Store } from "../kit/store/store.ts";
 import type { Access } from "./access/access.ts";
+import type { HealthChecks } from "./delivery/health-checks.ts";
+import type { Regions } from "./delivery/regions.ts";
 import type { ArnScope } from "./domain/arns.ts";
 import type { Limits } from "./limits.ts";
 import type { CompiledRules } from "./store/compiled-rules.ts";
@@ -33,6 +35,10 @@ export interface Application {
   readonly limits: Limits;
   readonly pages: Pages;
   readonly keyring: Keyring;
+  /** The other regions, which are deployments of their own. */
+  readonly regions: Regions;
+  /** Whether the first regions of global endpoints are healthy. */
+  readonly health: Pick<HealthChecks, "has" | "isHealthy">;
   /** The names of the accounts that are declared as partners. */
   readonly partners: ReadonlyMap<string, string>;
   /** Whether an endpoint of queues is configured, to which dead letters are sent. */

@@ -8,6 +8,10 @@ export interface Limits {
   readonly connectionsMax: number;
   /** API destinations of an account. */
   readonly apiDestinationsMax: number;
+  /** Global endpoints of an account. */
+  readonly endpointsMax: number;
+  /** Milliseconds between two requests of a health check. */
+  readonly healthCheckMs: number;
   /** Replays of an account that have not ended. */
   readonly activeReplaysMax: number;
   /** Requests per second to an API destination that names no limit. */
@@ -56,6 +60,8 @@ export const defaultLimits: Limits = {
   targetsPerRuleMax: 5,
   connectionsMax: 3_000,
   apiDestinationsMax: 3_000,
+  endpointsMax: 100,
+  healthCheckMs: 1_000,
   activeReplaysMax: 10,
   rateLimitDefault: 300,
   pageItemsDefault: 100,

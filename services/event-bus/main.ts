@@ -5,20 +5,18 @@ import { runService } from "../kit/process/service-process.ts";
 import { eventBusSettings, installation } from "../launcher/settings.ts";
 import { findByArn } from "./access/resources.ts";
 import { rules } from "./access/rules.ts";
-import type { ServiceEndpoints } from "./delivery/connectors.ts";
 import { openEventBus } from "./open.ts";
 import { handlers } from "./service.ts";
 import { layout } from "./store/layout.ts";
 
-/** The configured endpoints; a region that one leaves out is the installation's. */
-const endpointsOf = (
-  connectors: Readonly<Record<string, EndpointSetting | undefined>>,
-  region: string,
-): ServiceEndpoints =>
+type Endpoints = Readonly<Record<string, EndpointSetting | undefined>>;
+
+/** The configured endpoints, whose signatures name a region even if the setting leaves it out. */
+const endpointsOf = (endpoints: Endpoints, regionOf: (name: string) => string) =>
   Object.fromEntries(
-    Object.entries(connectors).map(([name, endpoint]) => [
+    Object.entries(endpoints).map(([name, endpoint]) => [
       name,
-      endpoint && { ...endpoint, region: endpoint.region ?? region },
+      endpoint && { ...endpoint, region: endpoint.region ?? regionOf(name) },
     ]),
   );
 
@@ -48,8 +46,10 @@ await runService({
       metrics,
       region: config.region,
       dialect: config.emit,
+      regions: endpointsOf(config.regions, (region) => region),
+      healthChecks: new Map(Object.entries(config.healthChecks)),
       partners: new Map(Object.entries(config.partners)),
-      endpoints: endpointsOf(config.connectors, config.region),
+      endpoints: endpointsOf(config.connectors, () => config.region),
       allowsPrivateTargets: config.privateTargets === "allow",
       allowsUnknownRoles: config.unknownRoles === "allow",
       limits: {

@@ -31,6 +31,9 @@ import { OpenedSecrets } from "./delivery/opened-secrets.ts";
 import { OAuthTokens } from "./delivery/oauth-tokens.ts";
 import { deliveryGate, jobPools, placeOfOwner } from "./delivery/job-pools.ts";
 import { RateLimits } from "./delivery/rate-limits.ts";
+import { HealthChecks } from "./delivery/health-checks.ts";
+import { Regions } from "./delivery/regions.ts";
+import type { ServiceEndpoint } from "./delivery/service-client.ts";
 import { ServiceClient } from "./delivery/service-client.ts";
 import type { ArnScope } from "./domain/arns.ts";
 import { deliveryKind } from "./ingestion/ingest.ts";
@@ -64,6 +67,10 @@ export interface EventBusOptions {
   readonly dialect: "amz" | "svc";
   /** Whether targets may have private addresses or use plain http. */
   readonly allowsPrivateTargets: boolean;
+  /** Where the other regions are called, by their names. Unset: none is known. */
+  readonly regions?: Readonly<Record<string, ServiceEndpoint | undefined>>;
+  /** The URLs of health checks by their ids. Unset: none. */
+  readonly healthChecks?: ReadonlyMap<string, string>;
   /** The names of the accounts that are partners. Unset: none is. */
   readonly partners?: ReadonlyMap<string, string>;
   /** Where targets of other kinds are reached, whatever their addresses are. Unset: nowhere. */
@@ -105,6 +112,9 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
     lifetimeMs: limits.pageTokenLifetimeMs,
   });
   const { pageItemsDefault: itemsDefault, pageBytesMax: bytesMax } = limits;
+  const endpointSender = createHttpSender(createAddressGuard(true), limits);
+  const client = new ServiceClient(endpointSender, clock);
+  const health = new HealthChecks(options.healthChecks ?? new Map(), endpointSender);
   const app: Application = {
     store,
     clock,
@@ -118,6 +128,8 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
     limits,
     pages: createPages({ tokens, errors: ErrorReasonSchema, itemsDefault, bytesMax }),
     keyring,
+    regions: new Regions(options.regions ?? {}, client),
+    health,
     partners: options.partners ?? new Map(),
     reachesQueues: options.endpoints?.sqs !== undefined,
     rules: new CompiledRules(),
@@ -129,7 +141,6 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
   };
 
   const sender = createHttpSender(createAddressGuard(options.allowsPrivateTargets), limits);
-  const endpointSender = createHttpSender(createAddressGuard(true), limits);
   const circuits = new Circuits({ clock, random, roomMax: limits.runningDeliveriesPerTargetMax });
   if (options.metrics !== undefined) circuitMetrics(options.metrics, circuits);
   const jobs = createJobs({
@@ -147,7 +158,7 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
       sender,
       secrets: new OpenedSecrets(keyring),
       tokens: new OAuthTokens(sender, clock),
-      client: new ServiceClient(endpointSender, clock),
+      client,
       endpoints: options.endpoints ?? {},
       logGroupsDirectory: join(directory, "log-groups"),
     }),
@@ -157,6 +168,12 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
     return [
       startRewrapping({ keyring, keys: wrappedSecretKeys(store, keyring), clock, log }),
       runPeriodically({ clock, log, intervalMs: limits.sweepIntervalMs, tasks: periodicTasks(app) }),
+      runPeriodically({
+        clock,
+        log,
+        intervalMs: limits.healthCheckMs,
+        tasks: { checkHealth: (signal) => health.checkAll(store, signal) },
+      }),
     ];
   };
   const stopsOfWork = works ? startWork() : [];

@@ -1,6 +1,5 @@
 import { EventBusService } from "../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
 import { guarded } from "../kit/server/guard.ts";
-import { pending } from "../kit/server/handlers.ts";
 import { guard } from "./access/guard.ts";
 import {
   createApiDestination,
@@ -33,6 +32,13 @@ import {
   describeEventSource,
   listEventSources,
 } from "./operations/event-source.ts";
+import {
+  createEndpoint,
+  deleteEndpoint,
+  describeEndpoint,
+  listEndpoints,
+  updateEndpoint,
+} from "./operations/global-endpoint.ts";
 import {
   createPartnerEventSource,
   deletePartnerEventSource,
@@ -105,14 +111,11 @@ export const handlers = guarded(
     listPartnerEventSources,
     listPartnerEventSourceAccounts,
     putPartnerEvents,
-    ...pending(
-      EventBusService,
-      "createEndpoint",
-      "deleteEndpoint",
-      "describeEndpoint",
-      "listEndpoints",
-      "updateEndpoint",
-    ),
+    createEndpoint,
+    describeEndpoint,
+    listEndpoints,
+    updateEndpoint,
+    deleteEndpoint,
   },
   guard,
 );

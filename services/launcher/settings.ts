@@ -3,7 +3,17 @@ import { join } from "node:path";
 import { accountSections } from "../kit/accounts/declaration.ts";
 import { keySections } from "../kit/keyring/declaration.ts";
 import type { SettingsTable } from "../kit/config/config.ts";
-import { address, choice, endpoints, integer, list, secret, text, texts } from "../kit/config/config.ts";
+import {
+  address,
+  choice,
+  endpoints,
+  endpointsNamed,
+  integer,
+  list,
+  secret,
+  text,
+  texts,
+} from "../kit/config/config.ts";
 import type { AddressSetting, ProcessName, ServiceName } from "./processes.ts";
 import { addressSetting, defaultAddress, serviceNames } from "./processes.ts";
 
@@ -186,6 +196,15 @@ export const eventBusSettings = {
     /^[0-9]{12}$/,
     /^[._A-Za-z0-9-]{1,64}$/,
     "Accounts that may share event sources, as {account: name}; the sources begin with aws.partner/<name>/.",
+  ),
+  regions: endpointsNamed(
+    /^[a-z0-9-]{9,20}$/,
+    "Where the event buses of other regions are called, as {url, accessKeyId, secretAccessKey} by region.",
+  ),
+  healthChecks: texts(
+    /^[A-Za-z0-9-]{1,64}$/,
+    /^https?:.+$/,
+    "URLs of health checks of global endpoints, by the ids that end the ARNs of health checks.",
   ),
   connectors: endpoints(
     targetServices,

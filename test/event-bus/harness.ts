@@ -4,6 +4,7 @@ import { ErrorReasonSchema } from "../../gen/quartet/eventbus/v1/error_reason_pb
 import { EventBusService } from "../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
 import type { Application } from "../../services/event-bus/application.ts";
 import type { ServiceEndpoints } from "../../services/event-bus/delivery/connectors.ts";
+import type { ServiceEndpoint } from "../../services/event-bus/delivery/service-client.ts";
 import type { Limits } from "../../services/event-bus/limits.ts";
 import { openEventBus } from "../../services/event-bus/open.ts";
 import { handlers } from "../../services/event-bus/service.ts";
@@ -56,6 +57,11 @@ export interface HarnessOptions {
   readonly allowsUnknownRoles?: boolean;
   /** Unset: none is configured. */
   readonly endpoints?: ServiceEndpoints;
+  /** Unset: us-east-1. */
+  readonly region?: string;
+  /** Where other regions are called. Unset: none is known. */
+  readonly regions?: Readonly<Record<string, ServiceEndpoint>>;
+  readonly healthChecks?: ReadonlyMap<string, string>;
   /** The names of the accounts that are partners. Unset: none is. */
   readonly partners?: ReadonlyMap<string, string>;
 }
@@ -63,7 +69,17 @@ export interface HarnessOptions {
 /** Starts the service; it is stopped when the test ends. Retry delays are three quarters of the full ones. */
 export const startHarness = async (options: HarnessOptions = {}): Promise<Harness> => {
   const { directory, clock = new FakeClock(), works = true, allowsPrivateTargets = true } = options;
-  const { keyNames, limits, accounts, allowsUnknownRoles, endpoints, partners } = options;
+  const {
+    keyNames,
+    limits,
+    accounts,
+    allowsUnknownRoles,
+    endpoints,
+    partners,
+    regions,
+    healthChecks,
+    region = "us-east-1",
+  } = options;
   const harness = await startServiceHarness({
     service: EventBusService,
     handlers,
@@ -73,7 +89,9 @@ export const startHarness = async (options: HarnessOptions = {}): Promise<Harnes
     open: (parts) =>
       openEventBus({
         ...parts,
-        region: "us-east-1",
+        region,
+        ...(regions && { regions }),
+        ...(healthChecks && { healthChecks }),
         dialect: "amz",
         allowsPrivateTargets,
         random: () => 0.5,

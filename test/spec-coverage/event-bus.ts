@@ -14,7 +14,7 @@ what.3b | A partner's events come to the partner bus that matches. | operations/
 what.4 | A rule watches the events of one bus only. | operations/rules-in-use.test.ts > a rule > watches the events of its own bus only
 what.5 | An archive stores events, and a replay sends them once more. | operations/replay.test.ts > startReplay, describeReplay, listReplays and cancelReplay > sends the events of its time once more, marked with its name, and none into the archive
 what.6 | An API destination is an HTTP endpoint that a target names; its connection holds how a caller proves itself. | delivery/api-destination.test.ts > a connection proves itself > by user name and password
-what.7 | A global endpoint moves events to a second region while the first is not healthy, and back (revision A). | pending
+what.7 | A global endpoint moves events to a second region while the first is not healthy, and back (revision A). | operations/global-endpoint.test.ts > a global endpoint > puts events in the first region while it is healthy, then in the second, and in the first again
 what.8 | Other accounts can be permitted to put events on a bus. | operations/permission.test.ts > putPermission > lets another account put events, told in the bus's policy, until it is taken back
 what.9 | Rules and buses carry tags. | operations/tag.test.ts > tags > of buses and rules are added, replaced, removed and listed by key
 what.10a | A change of rules and targets takes effect soon after its answer; here at once. | delivery/delivery.test.ts > a delivery > follows rules as soon as they are answered
@@ -32,7 +32,7 @@ fields.archive | An archive tells its source, description, retention and state. 
 fields.replay | A replay has its archive, destination, times, state and the time of the event it last sent. | operations/replay.test.ts > startReplay, describeReplay, listReplays and cancelReplay > sends the events of its time once more, marked with its name, and none into the archive
 fields.connection | A connection has its parameters, and tells its state. | operations/connection.test.ts > createConnection > is authorized at once with BASIC, and described without its secrets
 fields.api-destination | An API destination has its connection, method, endpoint, description and rate. | operations/api-destination.test.ts > create, describe, list, change and delete one
-fields.global-endpoint | A global endpoint has buses, a routing and a replication configuration, a description, a role and a home region. | pending
+fields.global-endpoint | A global endpoint has buses, a routing and a replication configuration, a description, a role and a home region. | operations/global-endpoint.test.ts > createEndpoint, describeEndpoint, listEndpoints, updateEndpoint and deleteEndpoint > keep the settings, and list them page by page
 fields.permission-statement | A permission has a statement id, an action and a principal, or a policy. | operations/permission.test.ts > putPermission > lets another account put events, told in the bus's policy, until it is taken back
 fields.tags | A tag is a key and a value on a resource that an ARN names. | operations/tag.test.ts > tags > of the resource %s end as %s
 
@@ -43,9 +43,9 @@ rules.2 | The name of a partner source has the partner, a namespace and an event
 rules.3a | A partner source serves one bus of one account. | operations/event-source.test.ts > a partner event source > is created once for each account that receives it, and its events reach each account's bus
 rules.3b | A partner makes one source for each account that receives. | operations/event-source.test.ts > a partner event source > is created once for each account that receives it, and its events reach each account's bus
 rules.4 | An archive without a retention keeps events without end. | operations/archive.test.ts > an archive > lets events go when their retention is over, and everything when it is deleted
-rules.5a | The buses of a global endpoint have one name in both regions. | pending
-rules.5b | Its routing configuration has the routing policy, the health check and the second region. | pending
-rules.5c | Its replication configuration switches replication on or off. | pending
+rules.5a | The buses of a global endpoint have one name in both regions. | operations/global-endpoint.test.ts > createEndpoint, describeEndpoint, listEndpoints, updateEndpoint and deleteEndpoint > are refused, in this order
+rules.5b | Its routing configuration has the routing policy, the health check and the second region. | operations/global-endpoint.test.ts > createEndpoint, describeEndpoint, listEndpoints, updateEndpoint and deleteEndpoint > keep the settings, and list them page by page
+rules.5c | Its replication configuration switches replication on or off. | operations/global-endpoint.test.ts > a global endpoint > with replication copies each event to the other region once, with the endpoint among its resources
 rules.6a | Putting a rule replaces the one of its name; what is left out becomes empty. | operations/rule.test.ts > putRule > empties what an update omits, but keeps targets and tags
 rules.6b | Tags given with an update are ignored. | operations/tag.test.ts > tags > of a new rule are kept, and those of an update are ignored
 rules.6c | A rule needs a pattern or a schedule. | operations/rule.test.ts > putRule > refuses, in this order
@@ -84,7 +84,7 @@ operations.create_api_destination.authorization | The endpoint is called as the 
 operations.create_archive | Makes an archive with its optional members. | operations/archive.test.ts > an archive > keeps what matches its pattern, and tells how much
 operations.create_archive.without-pattern | Without a pattern all events are archived, those of replays never. | operations/replay.test.ts > startReplay, describeReplay, listReplays and cancelReplay > sends the events of its time once more, marked with its name, and none into the archive
 operations.create_connection | Makes a connection. | operations/connection.test.ts > createConnection > is authorized at once with BASIC, and described without its secrets
-operations.create_endpoint | Makes a global endpoint (revision A). | pending
+operations.create_endpoint | Makes a global endpoint (revision A). | operations/global-endpoint.test.ts > createEndpoint, describeEndpoint, listEndpoints, updateEndpoint and deleteEndpoint > keep the settings, and list them page by page
 operations.create_event_bus | Makes a custom bus. | operations/event-bus.test.ts > createEventBus > makes a bus that is described and listed at once
 operations.create_event_bus.partner | Makes a partner bus of a source. | operations/event-source.test.ts > a partner event source > is pending until the account creates its bus, whose name is that of the source
 operations.create_partner_event_source | Makes a partner source, called by the partner. | operations/event-source.test.ts > a partner event source > is pending until the account creates its bus, whose name is that of the source
@@ -92,7 +92,7 @@ operations.deactivate_event_source | Stops the events of a partner source for a 
 operations.deauthorize_connection | Takes every parameter and secret away, so that the connection can be given new ones. | operations/connection.test.ts > updateConnection and deauthorizeConnection > remove every secret, until the connection is given new ones
 operations.delete_api_destination | Deletes an API destination. | operations/api-destination.test.ts > create, describe, list, change and delete one
 operations.delete_archive | Deletes an archive. | operations/archive.test.ts > an archive > lets events go when their retention is over, and everything when it is deleted
-operations.delete_endpoint | Deletes a global endpoint (revision A). | pending
+operations.delete_endpoint | Deletes a global endpoint (revision A). | operations/global-endpoint.test.ts > createEndpoint, describeEndpoint, listEndpoints, updateEndpoint and deleteEndpoint > keep the settings, and list them page by page
 operations.delete_event_bus | Deletes a custom bus. | operations/event-bus.test.ts > deleteEventBus > deletes a bus; repeating it is safe
 operations.delete_event_bus.partner | Deletes a partner bus. | operations/event-source.test.ts > a partner event source > is pending again when its bus is deleted
 operations.delete_partner_event_source | Deletes a partner source, called by the partner. | operations/event-source.test.ts > a partner event source > that its partner deletes leaves its bus with the state DELETED, and is forgotten with the bus
@@ -100,7 +100,7 @@ operations.delete_rule | Deletes a rule. | operations/rule.test.ts > deleteRule 
 operations.describe_api_destination | Tells an API destination. | operations/api-destination.test.ts > create, describe, list, change and delete one
 operations.describe_archive | Tells an archive. | operations/archive.test.ts > an archive > keeps what matches its pattern, and tells how much
 operations.describe_connection | Tells a connection. | operations/connection.test.ts > createConnection > is authorized at once with BASIC, and described without its secrets
-operations.describe_endpoint | Tells a global endpoint of its home region (revision A). | pending
+operations.describe_endpoint | Tells a global endpoint of its home region (revision A). | operations/global-endpoint.test.ts > createEndpoint, describeEndpoint, listEndpoints, updateEndpoint and deleteEndpoint > keep the settings, and list them page by page
 operations.describe_event_bus | Tells a bus by name or ARN, the default bus when none is named. | operations/event-bus.test.ts > describeEventBus > takes a name, an ARN of either dialect, or nothing for the default bus
 operations.describe_event_bus.policy | Tells which other accounts are permitted. | operations/permission.test.ts > putPermission > lets another account put events, told in the bus's policy, until it is taken back
 operations.describe_event_source | Tells a partner source that is shared with the account. | operations/event-source.test.ts > a partner event source > is pending until the account creates its bus, whose name is that of the source
@@ -112,7 +112,7 @@ operations.enable_rule | Enables a rule. | operations/rule.test.ts > enableRule 
 operations.list_api_destinations | Lists API destinations, also those of one connection. | operations/api-destination.test.ts > create, describe, list, change and delete one
 operations.list_archives | Lists archives by at most one filter. | operations/archive.test.ts > an archive > is listed by name, bus or state, one filter at a time
 operations.list_connections | Lists connections by name and state. | operations/connection.test.ts > listConnections and deleteConnection > list by name and state, and delete with the secrets
-operations.list_endpoints | Lists global endpoints (revision A). | pending
+operations.list_endpoints | Lists global endpoints (revision A). | operations/global-endpoint.test.ts > createEndpoint, describeEndpoint, listEndpoints, updateEndpoint and deleteEndpoint > keep the settings, and list them page by page
 operations.list_event_buses | Lists buses in pages. | operations/event-bus.test.ts > listEventBuses > pages by name, each bus once, without a token on the last page
 operations.list_event_sources | Lists the partner sources that are shared with the account. | operations/event-source.test.ts > a partner event source > is pending until the account creates its bus, whose name is that of the source
 operations.list_partner_event_source_accounts | Lists the accounts of a partner's source. | operations/event-source.test.ts > a partner event source > is created once for each account that receives it, and its events reach each account's bus
@@ -124,7 +124,7 @@ operations.list_rules | Lists rules by prefix in pages. | operations/rule.test.t
 operations.list_tags_for_resource | Lists the tags of a rule or bus. | operations/tag.test.ts > tags > of buses and rules are added, replaced, removed and listed by key
 operations.list_targets_by_rule | Lists a rule's targets in pages. | operations/target.test.ts > listTargetsByRule > pages by id
 operations.put_events | Takes events for matching. | operations/event.test.ts > putEvents > answers each entry in its place, with an id or an error
-operations.put_events.endpoint | Takes the id of a global endpoint (revision A). | pending
+operations.put_events.endpoint | Takes the id of a global endpoint (revision A). | operations/global-endpoint.test.ts > a global endpoint > puts events in the first region while it is healthy, then in the second, and in the first again
 operations.put_partner_events | Takes a partner's events for the customers' buses. | operations/partner-event-source.test.ts > the operations for partners > answer each event in its place, with an id or an error
 operations.put_permission | Permits an account or an organization to put events on a bus. | operations/permission.test.ts > putPermission > lets another account put events, told in the bus's policy, until it is taken back
 operations.put_rule | Makes or changes a rule. | operations/rule.test.ts > putRule > names rules of the default bus without their bus
@@ -138,12 +138,12 @@ operations.untag_resource | Removes tags. | operations/tag.test.ts > tags > of b
 operations.update_api_destination | Changes an API destination. | operations/api-destination.test.ts > create, describe, list, change and delete one
 operations.update_archive | Changes an archive. | operations/rules-in-use.test.ts > updateArchive > changes what is given and keeps the rest
 operations.update_connection | Changes a connection. | operations/connection.test.ts > updateConnection and deauthorizeConnection > change what is given and keep the rest, the secrets too
-operations.update_endpoint | Changes a global endpoint (revision A). | pending
+operations.update_endpoint | Changes a global endpoint (revision A). | operations/global-endpoint.test.ts > createEndpoint, describeEndpoint, listEndpoints, updateEndpoint and deleteEndpoint > keep the settings, and list them page by page
 
 operations.required-members | Each operation declares the members that it requires. | /contract/members.test.ts > the members of the contract > differ from the public model of $api only where it is meant
 
 endpoints.pages | A listing takes the most results and the token of the page before. | operations/event-bus.test.ts > listEventBuses > pages by name, each bus once, without a token on the last page
-endpoints.pages-of-endpoints | The listing of endpoints pages by MaxResults. | pending
+endpoints.pages-of-endpoints | The listing of endpoints pages by MaxResults. | operations/global-endpoint.test.ts > createEndpoint, describeEndpoint, listEndpoints, updateEndpoint and deleteEndpoint > keep the settings, and list them page by page
 endpoints.default-bus | A call that names no bus means the default bus. | operations/rule.test.ts > putRule > names rules of the default bus without their bus
 endpoints.bus-by-arn | A bus is named by its name or its ARN. | operations/event.test.ts > putEvents > answers each entry in its place, with an id or an error
 endpoints.partial-failure | A failed target is told with its id and an error code, and counted. | operations/target.test.ts > targets that concurrent changes keep from being changed > are counted and listed with an error, each of a call

@@ -1,3 +1,4 @@
+import type { EventRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { parseArn } from "../../kit/arn/arn.ts";
 import { mayForward } from "../access/put-access.ts";
 import type { Application } from "../application.ts";
@@ -8,16 +9,24 @@ import type { Connector } from "./connector.ts";
 
 /**
  * Puts events on another bus of the account, or on a bus of another account whose policy allows it, in the transaction
- * that ends the delivery, so exactly once. An event keeps its id, account and region. It passes through a limited
- * number of buses, so that rules which feed each other do not loop for ever.
+ * that ends the delivery, so exactly once; and on a bus of another region by a call of it, at least once. In the region
+ * an event keeps its id, account and region. It passes through a limited number of buses and to one other region, so
+ * that rules which feed each other do not loop for ever.
  */
 export const eventBusConnector =
   (app: Application): Connector =>
-  async ({ account, event, target, ruleArn }) => {
+  async ({ account, event, target, ruleArn, signal }) => {
     const bus = parseBusReference(target.arn, account);
     const region = parseArn(target.arn)?.region;
-    if (region !== app.arnScope.region)
-      return { kind: "failed", code: "NO_RESOURCE", message: `Region ${region} is not reached from here.` };
+    if (region !== undefined && region !== app.arnScope.region) {
+      const origin = originOf(event);
+      if (origin !== undefined)
+        return { kind: "failed", code: "THIRD_REGION_HOP_DETECTED", message: `The event came from ${origin}.` };
+      const resources = event.endpointArn === undefined ? event.resources : [...event.resources, event.endpointArn];
+      const traceHeader = [event.traceHeader, `Origin=${app.arnScope.region}`].filter(Boolean).join(";");
+      const outcome = await app.regions.put(region, target.arn, { ...event, resources, traceHeader }, signal);
+      return "eventId" in outcome ? { kind: "delivered" } : outcome;
+    }
     if (bus.account !== account && event.account !== account)
       return {
         kind: "failed",
@@ -59,3 +68,7 @@ export const eventBusConnector =
       },
     };
   };
+
+/** The region from which an event was sent to this one, as its trace header says; so that no two regions loop. */
+const originOf = ({ traceHeader }: EventRecord): string | undefined =>
+  /(?:^|;)Origin=([a-z0-9-]+)/.exec(traceHeader ?? "")?.[1];

@@ -39,13 +39,13 @@ export class ServiceClient {
     creation?: ServiceRequest,
   ): Promise<AttemptOutcome> {
     try {
-      const answer = await this.#send(endpoint, service, request, signal);
+      const answer = await this.send(endpoint, service, request, signal);
       if (creation === undefined || errorNameOf(answer.body) !== "ResourceNotFoundException")
         return classifyServiceAnswer(answer.status, answer.body);
-      const created = await this.#send(endpoint, service, creation, signal);
+      const created = await this.send(endpoint, service, creation, signal);
       if (created.status >= 300 && errorNameOf(created.body) !== "ResourceAlreadyExistsException")
         return classifyServiceAnswer(created.status, created.body);
-      const again = await this.#send(endpoint, service, request, signal);
+      const again = await this.send(endpoint, service, request, signal);
       return classifyServiceAnswer(again.status, again.body);
     } catch (error) {
       if (!(error instanceof SendError)) throw error;
@@ -54,7 +54,7 @@ export class ServiceClient {
   }
 
   /** Sends one signed request; returns the status and the beginning of the body. Throws SendError. */
-  async #send(endpoint: ServiceEndpoint, service: string, request: ServiceRequest, signal: AbortSignal) {
+  async send(endpoint: ServiceEndpoint, service: string, request: ServiceRequest, signal: AbortSignal) {
     const { method = "POST", path = "/", headers, body } = request;
     const url = new URL(endpoint.url.replace(/\/$/, "") + path);
     const { accessKeyId, secretAccessKey, region } = endpoint;

@@ -45,6 +45,10 @@ export const archiveArn = (scope: ArnScope, account: string, archive: string): s
 export const replayArn = (scope: ArnScope, account: string, replay: string): string =>
   ownArn(scope, account, `replay/${replay}`);
 
+/** The ARN of a global endpoint. */
+export const endpointArn = (scope: ArnScope, account: string, name: string): string =>
+  ownArn(scope, account, `endpoint/${name}`);
+
 /** The ARN of a partner event source, which belongs to no account. */
 export const eventSourceArn = (scope: ArnScope, name: string): string => ownArn(scope, "", `event-source/${name}`);
 

@@ -25,7 +25,9 @@ export const deliveryKind = "delivery";
 type Ingesting = Pick<Application, "clock" | "ids" | "jobs" | "limits">;
 
 /** An event before it is put on a bus. */
-export type NewEvent = Omit<EventRecord, "$typeName" | "$unknown" | "bus" | "matchedRules">;
+export type NewEvent = Omit<EventRecord, "$typeName" | "$unknown" | "bus" | "matchedRules" | "endpointArn"> & {
+  readonly endpointArn?: string | undefined;
+};
 
 /** A bus and its rules in the state of one transaction. */
 export interface OpenBus {
@@ -33,6 +35,8 @@ export interface OpenBus {
   /** Undefined if the bus does not exist. */
   readonly record: EventBusRecord | undefined;
   readonly matcher: BusMatcher;
+  /** Delivers every event to the same bus of another region. Unset: nothing does. */
+  readonly replication?: DeliveringRule;
 }
 
 /**
@@ -64,7 +68,7 @@ export const openBus = async (
 export const ingestEvent = (
   app: Ingesting,
   transaction: Transaction,
-  { reference: bus, record: busRecord, matcher }: OpenBus,
+  { reference: bus, record: busRecord, matcher, replication }: OpenBus,
   event: NewEvent,
   onlyRules?: ReadonlySet<string>,
 ): Ingested => {
@@ -78,7 +82,7 @@ export const ingestEvent = (
     .match(flattenEvent(envelopeOf(record), record.detail, matcher.wants))
     .filter((rule) => onlyRules?.has(rule.name) ?? true);
   const archived = matched.flatMap(({ archiveId }) => archiveId ?? []);
-  const planned = planDeliveries(app, key, bus, matched);
+  const planned = planDeliveries(app, key, bus, replication === undefined ? matched : [...matched, replication]);
   if (planned === undefined) return { kind: "too-large" };
   for (const archiveId of archived) putArchiveEntry(transaction, key, archiveId, record);
   const deliveries = planned.map((job) => enqueueDelivery(app, transaction, job));

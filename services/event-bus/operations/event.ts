@@ -2,15 +2,18 @@
  * Events. An event that is answered with an id is durable together with its deliveries.
  *
  * PutEvents checks, in order:
- * 1. no global endpoint is named;
+ * 1. the global endpoint, if one is named, exists;
  * 2. the entries are not too large together.
  *
  * Then each entry is checked on its own, in order:
  * 1. `refuseEntry` has no refusal;
  * 2. the guard has allowed the caller to put it;
- * 3. its deliveries are not too large together.
+ * 3. it names the bus of the global endpoint, or none, if one is named;
+ * 4. its deliveries are not too large together.
  *
- * An entry for a bus of the account that does not exist is accepted, stored and not delivered.
+ * Entries for a global endpoint are put in its first region while that is healthy, and otherwise in the second: here,
+ * or by a call of the other region, and here if that cannot be reached. An entry for a bus of the account that does not
+ * exist is accepted, stored and not delivered.
  *
  * TestEventPattern checks, in order:
  * 1. the pattern is valid;
@@ -25,11 +28,14 @@ import type { Operation, OperationContext } from "../application.ts";
 import type { BusReference } from "../domain/arns.ts";
 import { parseBusReference } from "../domain/arns.ts";
 import { parseRequestPattern } from "../domain/pattern.ts";
+import type { EndpointRoute } from "../delivery/endpoint-route.ts";
+import { endpointRoute } from "../delivery/endpoint-route.ts";
 import type { EntryRefusal } from "../domain/put-entry.ts";
 import { entriesBytesMax, entryBytes, refuseEntry } from "../domain/put-entry.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import type { NewEvent, OpenBus } from "../ingestion/ingest.ts";
 import { ingestEvent, openBus, tooLargeMessage } from "../ingestion/ingest.ts";
+import { findEndpointById } from "../store/global-endpoint.ts";
 import { nestingDepth } from "../json/json-cursor.ts";
 import { flattenText } from "../pattern/flatten.ts";
 import { Matcher } from "../pattern/matcher.ts";
@@ -37,19 +43,12 @@ import { parseJson } from "../../kit/json/parse-json.ts";
 
 /** Puts events on buses. Repeating the call puts them again. */
 export const putEvents: Operation<"putEvents"> = async (request, context) => {
-  const { hasEndpoints, name } = context.access.revision;
-  if (request.endpointId !== undefined)
-    throw fault(ErrorReason.PARAMETER_REFUSED, {
-      parameter: "EndpointId",
-      reason: hasEndpoints
-        ? `Endpoint ${request.endpointId} does not exist.`
-        : `Revision ${name} has no global endpoints.`,
-    });
+  const route = request.endpointId === undefined ? undefined : await routeOf(request.endpointId, context);
   const bytes = request.entries.reduce((sum, entry) => sum + entryBytes(entry), 0);
   if (bytes > entriesBytesMax) throw fault(ErrorReason.ENTRIES_TOO_LARGE);
 
-  const entries = request.entries.map((entry, index) => checkEntry(entry, index, context));
-  const results = entries.some((entry) => "event" in entry) ? await putInParts(entries, context) : entries;
+  const entries = request.entries.map((entry, index) => checkEntry(entry, index, context, route));
+  const results = entries.some((entry) => "event" in entry) ? await putByRoute(entries, context, route) : entries;
 
   return {
     failedEntryCount: results.filter((result) => "code" in result).length,
@@ -59,17 +58,52 @@ export const putEvents: Operation<"putEvents"> = async (request, context) => {
   };
 };
 
+/** The route of an endpoint. Throws PARAMETER_REFUSED. */
+const routeOf = async (text: string, { app, access, caller }: OperationContext): Promise<EndpointRoute> => {
+  const { hasEndpoints, name } = access.revision;
+  const endpoint = hasEndpoints
+    ? await app.store.read((reader) => findEndpointById(reader, caller.accountId, text))
+    : undefined;
+  if (endpoint !== undefined) return endpointRoute(app, caller.accountId, endpoint);
+  const reason = hasEndpoints ? `Endpoint ${text} does not exist.` : `Revision ${name} has no global endpoints.`;
+  throw fault(ErrorReason.PARAMETER_REFUSED, { parameter: "EndpointId", reason });
+};
+
+/** Puts the accepted events in the other region, if they belong there and it can be reached, and otherwise here. */
+const putByRoute = async (
+  entries: readonly CheckedEntry[],
+  context: OperationContext,
+  route: EndpointRoute | undefined,
+): Promise<CheckedEntry[]> => {
+  if (route === undefined || route.isHere) return putInParts(entries, context, route);
+  const { signal } = context;
+  const results: CheckedEntry[] = [];
+  for (const entry of entries) {
+    const remote =
+      "event" in entry ? await context.app.regions.put(route.region, route.busArn, entry.event, signal) : undefined;
+    if (remote === undefined) results.push(entry);
+    else if ("eventId" in remote && "event" in entry)
+      results.push({ ...entry, event: { ...entry.event, id: remote.eventId } });
+    else results.push(...(await putInParts([entry], context, route)));
+  }
+  return results;
+};
+
 /**
  * Puts the accepted events in as few transactions as possible: in one, unless many targets have large inputs. If a
  * later transaction fails, its entries are answered as not put, and the earlier ones remain.
  */
-const putInParts = async (entries: readonly CheckedEntry[], context: OperationContext): Promise<CheckedEntry[]> => {
+const putInParts = async (
+  entries: readonly CheckedEntry[],
+  context: OperationContext,
+  route: EndpointRoute | undefined,
+): Promise<CheckedEntry[]> => {
   const { store, log } = context.app;
   const results: CheckedEntry[] = [];
   try {
     while (results.length < entries.length) {
       const rest = entries.slice(results.length);
-      results.push(...(await store.transact((transaction) => putAccepted(transaction, rest, context))));
+      results.push(...(await store.transact((transaction) => putAccepted(transaction, rest, context, route))));
     }
   } catch (error) {
     if (results.length === 0) throw error;
@@ -84,6 +118,7 @@ const putAccepted = async (
   transaction: Transaction,
   entries: readonly CheckedEntry[],
   { app }: OperationContext,
+  route: EndpointRoute | undefined,
 ): Promise<CheckedEntry[]> => {
   const buses = new Map<string, OpenBus>();
   const results: CheckedEntry[] = [];
@@ -95,7 +130,7 @@ const putAccepted = async (
       continue;
     }
     const name = `${entry.bus.account}/${entry.bus.name}`;
-    const bus = buses.get(name) ?? (await openBus(app, transaction, entry.bus));
+    const bus = buses.get(name) ?? { ...(await openBus(app, transaction, entry.bus)), ...route?.replicating };
     buses.set(name, bus);
     const ingested = ingestEvent(app, transaction, bus, entry.event);
     results.push(ingested.kind === "ingested" ? entry : tooLarge);
@@ -125,13 +160,18 @@ const checkEntry = (
   entry: PutEventsRequestEntry,
   index: number,
   { app, access, caller }: OperationContext,
+  route: EndpointRoute | undefined,
 ): CheckedEntry => {
   const refusal = refuseEntry(entry, mayUseReservedSource(caller), access.revision.depthMax);
   if (refusal !== undefined) return refusal;
   if (access.refusedEntries.has(index)) return denied;
+  const named = parseBusReference(entry.eventBusName, caller.accountId);
+  if (route !== undefined && (entry.eventBusName ?? "") !== "" && named.name !== route.bus.name)
+    return { code: "InvalidArgument", message: `The endpoint has no event bus ${named.name}.` };
   return {
-    bus: parseBusReference(entry.eventBusName, caller.accountId),
+    bus: route?.bus ?? named,
     event: {
+      endpointArn: route?.endpointArn,
       id: app.ids.uuid(),
       detailType: entry.detailType ?? "",
       source: entry.source ?? "",

@@ -23,30 +23,13 @@
  *   73  replays                    account, replay                                 -> ReplayRecord
  *   80  event_sources              account, source                                 -> EventSourceRecord
  *   81  shared_sources             source, account                                 -> IndexRecord
+ *   90  global_endpoints           account, endpoint                               -> GlobalEndpointRecord
  *
  * Buses, rules, connections, API destinations, archives and replays are named by their names; the default bus is named
  * `default`. Parts that end with `_ms` are milliseconds since 1970. Each family of tables begins at a multiple of ten.
  * The numbers left out between families have never been used. A table that is retired keeps its number and its line.
  */
-import {
-  AccountCountRecordSchema,
-  ApiDestinationRecordSchema,
-  ArchiveCountRecordSchema,
-  ArchiveEntryRecordSchema,
-  ArchiveRecordSchema,
-  BusRevisionRecordSchema,
-  ConnectionRecordSchema,
-  DeadLetterRecordSchema,
-  EventBusRecordSchema,
-  EventRecordSchema,
-  EventSourceRecordSchema,
-  IndexRecordSchema,
-  ReplayRecordSchema,
-  RuleChangeRecordSchema,
-  RuleRecordSchema,
-  SweepRecordSchema,
-  TargetRecordSchema,
-} from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import * as records from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { jobTables } from "../../kit/jobs/job-tables.ts";
 import { pageTokenKeyTable } from "../../kit/page-tokens/page-token-key.ts";
 import { assertDistinct, defineTable, integer, reversed, text } from "../../kit/store/table.ts";
@@ -71,7 +54,7 @@ export const buses = defineTable({
   number: 10,
   name: "buses",
   key: [text("account"), text("bus")],
-  value: EventBusRecordSchema,
+  value: records.EventBusRecordSchema,
 });
 
 /**
@@ -86,7 +69,7 @@ export const busRevisions = defineTable({
   number: 11,
   name: "bus_revisions",
   key: [text("account"), text("bus")],
-  value: BusRevisionRecordSchema,
+  value: records.BusRevisionRecordSchema,
 });
 
 /**
@@ -101,7 +84,7 @@ export const ruleChanges = defineTable({
   number: 12,
   name: "rule_changes",
   key: [text("account"), text("bus"), integer("revision")],
-  value: RuleChangeRecordSchema,
+  value: records.RuleChangeRecordSchema,
 });
 
 /**
@@ -116,7 +99,7 @@ export const accountCounts = defineTable({
   number: 13,
   name: "account_counts",
   key: [text("account"), text("table")],
-  value: AccountCountRecordSchema,
+  value: records.AccountCountRecordSchema,
 });
 
 /**
@@ -131,7 +114,7 @@ export const rules = defineTable({
   number: 20,
   name: "rules",
   key: [text("account"), text("bus"), text("rule")],
-  value: RuleRecordSchema,
+  value: records.RuleRecordSchema,
 });
 
 /**
@@ -146,7 +129,7 @@ export const targets = defineTable({
   number: 21,
   name: "targets",
   key: [text("account"), text("bus"), text("rule"), text("target id")],
-  value: TargetRecordSchema,
+  value: records.TargetRecordSchema,
 });
 
 /**
@@ -161,7 +144,7 @@ export const rulesByTarget = defineTable({
   number: 22,
   name: "rules_by_target",
   key: [text("account"), text("bus"), text("target ARN"), text("rule"), text("target id")],
-  value: IndexRecordSchema,
+  value: records.IndexRecordSchema,
 });
 
 /**
@@ -175,7 +158,7 @@ export const connections = defineTable({
   number: 30,
   name: "connections",
   key: [text("account"), text("connection")],
-  value: ConnectionRecordSchema,
+  value: records.ConnectionRecordSchema,
 });
 
 /**
@@ -190,7 +173,7 @@ export const apiDestinations = defineTable({
   number: 31,
   name: "api_destinations",
   key: [text("account"), text("API destination")],
-  value: ApiDestinationRecordSchema,
+  value: records.ApiDestinationRecordSchema,
 });
 
 /**
@@ -205,7 +188,7 @@ export const destinationsByConnection = defineTable({
   number: 32,
   name: "destinations_by_connection",
   key: [text("account"), text("connection ARN"), text("API destination")],
-  value: IndexRecordSchema,
+  value: records.IndexRecordSchema,
 });
 
 /**
@@ -220,7 +203,7 @@ export const events = defineTable({
   number: 40,
   name: "events",
   key: [text("account"), integer("ingested_ms"), text("event id")],
-  value: EventRecordSchema,
+  value: records.EventRecordSchema,
 });
 
 /**
@@ -235,7 +218,7 @@ export const eventHolders = defineTable({
   number: 41,
   name: "event_holders",
   key: [text("account"), integer("ingested_ms"), text("event id"), text("holder")],
-  value: IndexRecordSchema,
+  value: records.IndexRecordSchema,
 });
 
 /**
@@ -250,7 +233,7 @@ export const sweeps = defineTable({
   number: 42,
   name: "sweeps",
   key: [text("account")],
-  value: SweepRecordSchema,
+  value: records.SweepRecordSchema,
 });
 
 /**
@@ -265,7 +248,7 @@ export const deadLetters = defineTable({
   number: 50,
   name: "dead_letters",
   key: [text("account"), reversed("failed_ms"), text("random")],
-  value: DeadLetterRecordSchema,
+  value: records.DeadLetterRecordSchema,
 });
 
 /**
@@ -288,7 +271,7 @@ export const archives = defineTable({
   number: 70,
   name: "archives",
   key: [text("account"), text("archive")],
-  value: ArchiveRecordSchema,
+  value: records.ArchiveRecordSchema,
 });
 
 /**
@@ -303,7 +286,7 @@ export const archiveEntries = defineTable({
   number: 71,
   name: "archive_entries",
   key: [text("account"), text("archive id"), integer("event_ms"), integer("ingested_ms"), text("event id")],
-  value: ArchiveEntryRecordSchema,
+  value: records.ArchiveEntryRecordSchema,
 });
 
 /**
@@ -319,7 +302,7 @@ export const archiveCounts = defineTable({
   number: 72,
   name: "archive_counts",
   key: [text("account"), text("archive id"), text("entry")],
-  value: ArchiveCountRecordSchema,
+  value: records.ArchiveCountRecordSchema,
 });
 
 /**
@@ -334,7 +317,7 @@ export const replays = defineTable({
   number: 73,
   name: "replays",
   key: [text("account"), text("replay")],
-  value: ReplayRecordSchema,
+  value: records.ReplayRecordSchema,
 });
 
 /**
@@ -349,7 +332,7 @@ export const eventSources = defineTable({
   number: 80,
   name: "event_sources",
   key: [text("account"), text("source")],
-  value: EventSourceRecordSchema,
+  value: records.EventSourceRecordSchema,
 });
 
 /**
@@ -364,7 +347,21 @@ export const sharedSources = defineTable({
   number: 81,
   name: "shared_sources",
   key: [text("source"), text("account")],
-  value: IndexRecordSchema,
+  value: records.IndexRecordSchema,
+});
+
+/**
+ * Global endpoints.
+ * Sorted so that ListEndpoints reads the endpoints of an account in order of their names.
+ *
+ *     global_endpoints/"000000000000"/"sales"
+ *     005a 30303030303030303030303000 73616c657300
+ */
+export const globalEndpoints = defineTable({
+  number: 90,
+  name: "global_endpoints",
+  key: [text("account"), text("endpoint")],
+  value: records.GlobalEndpointRecordSchema,
 });
 
 /** Every table of this database. */
@@ -391,6 +388,7 @@ export const layout = [
   replays,
   eventSources,
   sharedSources,
+  globalEndpoints,
 ] as const;
 
 assertDistinct(layout);

@@ -14,7 +14,18 @@ export { ConfigError } from "./config-error.ts";
 export type { Installation } from "./config-file.ts";
 export type { Address, SettingsOf, SettingsTable } from "./setting.ts";
 export type { EndpointSetting } from "./setting.ts";
-export { address, choice, endpoints, formatAddress, integer, list, secret, text, texts } from "./setting.ts";
+export {
+  address,
+  choice,
+  endpoints,
+  endpointsNamed,
+  formatAddress,
+  integer,
+  list,
+  secret,
+  text,
+  texts,
+} from "./setting.ts";
 
 /** The sources of a process's settings, next to the file. */
 export interface ConfigSources {

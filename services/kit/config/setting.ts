@@ -54,7 +54,11 @@ export const list = (fallback: readonly string[], description: string) =>
 const endpoint = z
   .strictObject({
     url: z.url({ protocol: /^https?$/, error: "must be an http or https URL" }).describe("Its base address."),
-    region: z.string().min(1).optional().describe("The region that signatures name. Left out: the installation's."),
+    region: z
+      .string()
+      .min(1)
+      .optional()
+      .describe("The region that signatures name. Left out: that of its name, or the installation's."),
     accessKeyId: z.string().default("").describe("The access key id of signatures. Left out: requests are unsigned."),
     secretAccessKey: z.string().default("").describe("The secret of that access key."),
   })
@@ -66,6 +70,15 @@ export type EndpointSetting = z.output<typeof endpoint>;
 /** Services outside the installation by their names; with secrets, so never printed and no flag. */
 export const endpoints = <const Names extends readonly [string, ...string[]]>(names: Names, description: string) =>
   z.partialRecord(z.enum(names), endpoint).default({}).meta({ description, writeOnly: true });
+
+/** The same by names of a shape. */
+export const endpointsNamed = (name: RegExp, description: string) =>
+  z
+    .record(z.string().regex(name), endpoint, {
+      error: ({ code }) => (code === "invalid_key" ? `must be named by ${name.source}` : undefined),
+    })
+    .default({})
+    .meta({ description, writeOnly: true });
 
 /** Texts by name, both of a shape. */
 export const texts = (name: RegExp, value: RegExp, description: string) =>

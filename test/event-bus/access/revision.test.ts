@@ -126,8 +126,7 @@ const endpoint = {
   })),
 };
 
-const notOffered = (operation: string): string =>
-  `400 OperationDisabledException: ${operation} is not offered by this installation.`;
+const noEndpoint = "400 ResourceNotFoundException: Endpoint e does not exist.";
 const unknown = (operation: string): string =>
   `400 UnknownOperationException: ${operation} is not an operation of revision B.`;
 const refused = (parameter: string, reason: string): string =>
@@ -137,17 +136,17 @@ const policyTooLong = "400 PolicyLengthExceededException: The policy exceeds the
 describe("the revisions of the interface differ", () => {
   // what | operation | members | in revision A | in revision B
   test.each<[string, string, JsonObject, string, string]>([
-    ["global endpoints", "CreateEndpoint", endpoint, notOffered("CreateEndpoint"), unknown("CreateEndpoint")],
-    ["global endpoints", "DeleteEndpoint", { Name: "e" }, notOffered("DeleteEndpoint"), unknown("DeleteEndpoint")],
     [
       "global endpoints",
-      "DescribeEndpoint",
-      { Name: "e" },
-      notOffered("DescribeEndpoint"),
-      unknown("DescribeEndpoint"),
+      "CreateEndpoint",
+      endpoint,
+      refused("EventBuses", "Region us-west-2 is not reached from here."),
+      unknown("CreateEndpoint"),
     ],
-    ["global endpoints", "ListEndpoints", {}, notOffered("ListEndpoints"), unknown("ListEndpoints")],
-    ["global endpoints", "UpdateEndpoint", { Name: "e" }, notOffered("UpdateEndpoint"), unknown("UpdateEndpoint")],
+    ["global endpoints", "DeleteEndpoint", { Name: "e" }, noEndpoint, unknown("DeleteEndpoint")],
+    ["global endpoints", "DescribeEndpoint", { Name: "e" }, noEndpoint, unknown("DescribeEndpoint")],
+    ["global endpoints", "ListEndpoints", {}, "answered", unknown("ListEndpoints")],
+    ["global endpoints", "UpdateEndpoint", { Name: "e" }, noEndpoint, unknown("UpdateEndpoint")],
     [
       "the id of a global endpoint",
       "PutEvents",
@@ -259,14 +258,14 @@ describe("the choice of a revision", () => {
     ["svc", "x-svc-revision", "x-amz-revision"],
   ] as const)("is made in dialect %s by %s and not by %s", async (dialect, own, other) => {
     const rest = await openRest(await startHarness({ works: false }), dialect);
-    expect(await rest("ListEndpoints", {}, {})).toBe(notOffered("ListEndpoints"));
+    expect(await rest("ListEndpoints", {}, {})).toEqual({ endpoints: [] });
     expect(await rest("ListEndpoints", {}, { [own]: "B" })).toBe(unknown("ListEndpoints"));
-    expect(await rest("ListEndpoints", {}, { [other]: "B" })).toBe(notOffered("ListEndpoints"));
+    expect(await rest("ListEndpoints", {}, { [other]: "B" })).toEqual({ endpoints: [] });
   });
 
   test("is made by the metadata of a gRPC call", async () => {
     const rpc = openRpc(await startHarness({ works: false }), "grpc");
-    expect(await rpc("ListEndpoints", {}, {})).toBe("ListEndpoints is not offered by this installation.");
+    expect(await rpc("ListEndpoints", {}, {})).toEqual({});
     expect(await rpc("ListEndpoints", {}, { "x-svc-revision": "B" })).toBe(
       "ListEndpoints is not an operation of revision B.",
     );

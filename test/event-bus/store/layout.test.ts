@@ -36,6 +36,7 @@ describe("the keys of the event bus database", () => {
       "73 replays",
       "80 event_sources",
       "81 shared_sources",
+      "90 global_endpoints",
     ]);
     expect(tables.layout.map(({ number }) => number).filter((number) => number >= 60 && number < 70)).toEqual([
       60, 61, 62, 63, 64, 65,
@@ -48,6 +49,7 @@ describe("the keys of the event bus database", () => {
     [tables.busRevisions, ["orders"], '"orders"', "000b 6f726465727300"],
     [tables.accountCounts, ["buses"], '"buses"', "000d 627573657300"],
     [tables.ruleChanges, ["orders", 258], '"orders"/258', "000c 6f726465727300 0000000000000102"],
+    [tables.globalEndpoints, ["sales"], '"sales"', "005a 73616c657300"],
     [tables.eventSources, ["x/y"], '"x/y"', "0050 782f7900"],
     [tables.rules, ["orders", "new"], '"orders"/"new"', "0014 6f726465727300 6e657700"],
     [tables.targets, ["orders", "new", "1"], '"orders"/"new"/"1"', "0015 6f726465727300 6e657700 3100"],

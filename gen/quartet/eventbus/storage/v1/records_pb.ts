@@ -12,6 +12,8 @@ import type { ConnectionAuthorizationType, ConnectionState, CreateConnectionAuth
 import { file_quartet_eventbus_v1_connection } from "../../v1/connection_pb.ts";
 import type { DeadLetterConfig, LogConfig } from "../../v1/event_bus_pb.ts";
 import { file_quartet_eventbus_v1_event_bus } from "../../v1/event_bus_pb.ts";
+import type { ReplicationState } from "../../v1/global_endpoint_pb.ts";
+import { file_quartet_eventbus_v1_global_endpoint } from "../../v1/global_endpoint_pb.ts";
 import type { ReplayDestination, ReplayState } from "../../v1/replay_pb.ts";
 import { file_quartet_eventbus_v1_replay } from "../../v1/replay_pb.ts";
 import type { RuleState } from "../../v1/rule_pb.ts";
@@ -26,7 +28,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/eventbus/storage/v1/records.proto.
  */
 export const file_quartet_eventbus_storage_v1_records: GenFile = /*@__PURE__*/
-  fileDesc("CilxdWFydGV0L2V2ZW50YnVzL3N0b3JhZ2UvdjEvcmVjb3Jkcy5wcm90bxIbcXVhcnRldC5ldmVudGJ1cy5zdG9yYWdlLnYxIrkDCg5FdmVudEJ1c1JlY29yZBIMCgRuYW1lGAEgASgJEhgKC2Rlc2NyaXB0aW9uGAIgASgJSACIAQESHgoRZXZlbnRfc291cmNlX25hbWUYAyABKAlIAYgBARIfChJrbXNfa2V5X2lkZW50aWZpZXIYBCABKAlIAogBARJBChJkZWFkX2xldHRlcl9jb25maWcYBSABKAsyJS5xdWFydGV0LmV2ZW50YnVzLnYxLkRlYWRMZXR0ZXJDb25maWcSMgoKbG9nX2NvbmZpZxgGIAEoCzIeLnF1YXJ0ZXQuZXZlbnRidXMudjEuTG9nQ29uZmlnEhMKBnBvbGljeRgHIAEoCUgDiAEBEiYKBHRhZ3MYCCADKAsyGC5xdWFydGV0LmV2ZW50YnVzLnYxLlRhZxISCgpjcmVhdGVkX21zGAkgASgDEhMKC21vZGlmaWVkX21zGAogASgDEhkKEWlzX3NvdXJjZV9kZWxldGVkGAsgASgIQg4KDF9kZXNjcmlwdGlvbkIUChJfZXZlbnRfc291cmNlX25hbWVCFQoTX2ttc19rZXlfaWRlbnRpZmllckIJCgdfcG9saWN5InQKEUV2ZW50U291cmNlUmVjb3JkEgwKBG5hbWUYASABKAkSDwoHYWNjb3VudBgCIAEoCRISCgpjcmVhdGVkX21zGAMgASgDEhgKEHBlbmRpbmdfc2luY2VfbXMYBCABKAMSEgoKaXNfZGVsZXRlZBgFIAEoCCI5ChFCdXNSZXZpc2lvblJlY29yZBIQCghyZXZpc2lvbhgBIAEoBBISCgpydWxlX2NvdW50GAIgASgNIiMKEkFjY291bnRDb3VudFJlY29yZBINCgVjb3VudBgBIAEoBCIgChBSdWxlQ2hhbmdlUmVjb3JkEgwKBHJ1bGUYASABKAkiyQMKClJ1bGVSZWNvcmQSDAoEbmFtZRgBIAEoCRIaCg1ldmVudF9wYXR0ZXJuGAIgASgJSACIAQESIAoTc2NoZWR1bGVfZXhwcmVzc2lvbhgDIAEoCUgBiAEBEi0KBXN0YXRlGAQgASgOMh4ucXVhcnRldC5ldmVudGJ1cy52MS5SdWxlU3RhdGUSGAoLZGVzY3JpcHRpb24YBSABKAlIAogBARIVCghyb2xlX2FybhgGIAEoCUgDiAEBEhcKCm1hbmFnZWRfYnkYByABKAlIBIgBARISCgpjcmVhdGVkX2J5GAggASgJEiYKBHRhZ3MYCSADKAsyGC5xdWFydGV0LmV2ZW50YnVzLnYxLlRhZxISCgpjcmVhdGVkX21zGAogASgDEhQKDHRhcmdldF9jb3VudBgLIAEoDRISCgpnZW5lcmF0aW9uGAwgASgJEhcKCmFyY2hpdmVfaWQYDSABKAlIBYgBAUIQCg5fZXZlbnRfcGF0dGVybkIWChRfc2NoZWR1bGVfZXhwcmVzc2lvbkIOCgxfZGVzY3JpcHRpb25CCwoJX3JvbGVfYXJuQg0KC19tYW5hZ2VkX2J5Qg0KC19hcmNoaXZlX2lkIjsKDFRhcmdldFJlY29yZBIrCgZ0YXJnZXQYASABKAsyGy5xdWFydGV0LmV2ZW50YnVzLnYxLlRhcmdldCINCgtJbmRleFJlY29yZCLkAwoQQ29ubmVjdGlvblJlY29yZBIMCgRuYW1lGAEgASgJEgoKAmlkGAIgASgJEhgKC2Rlc2NyaXB0aW9uGAMgASgJSACIAQESTAoSYXV0aG9yaXphdGlvbl90eXBlGAQgASgOMjAucXVhcnRldC5ldmVudGJ1cy52MS5Db25uZWN0aW9uQXV0aG9yaXphdGlvblR5cGUSMwoFc3RhdGUYBSABKA4yJC5xdWFydGV0LmV2ZW50YnVzLnYxLkNvbm5lY3Rpb25TdGF0ZRIZCgxzdGF0ZV9yZWFzb24YBiABKAlIAYgBARIfChJrbXNfa2V5X2lkZW50aWZpZXIYByABKAlIAogBARI5CgZzZWNyZXQYCCABKAsyKS5xdWFydGV0LmV2ZW50YnVzLnN0b3JhZ2UudjEuU2VhbGVkU2VjcmV0EhEKCXNlY3JldF9pZBgJIAEoCRISCgpjcmVhdGVkX21zGAogASgDEhMKC21vZGlmaWVkX21zGAsgASgDEhUKDWF1dGhvcml6ZWRfbXMYDCABKAMSFwoPc2VjcmV0X3JldmlzaW9uGA0gASgEQg4KDF9kZXNjcmlwdGlvbkIPCg1fc3RhdGVfcmVhc29uQhUKE19rbXNfa2V5X2lkZW50aWZpZXIiNAoMU2VhbGVkU2VjcmV0EhMKC3dyYXBwZWRfa2V5GAEgASgMEg8KB2NvbnRlbnQYAiABKAwiWwoQQ29ubmVjdGlvblNlY3JldBJHCgpwYXJhbWV0ZXJzGAEgASgLMjMucXVhcnRldC5ldmVudGJ1cy52MS5DcmVhdGVDb25uZWN0aW9uQXV0aFBhcmFtZXRlcnMikAIKFEFwaURlc3RpbmF0aW9uUmVjb3JkEgwKBG5hbWUYASABKAkSCgoCaWQYAiABKAkSGAoLZGVzY3JpcHRpb24YAyABKAlIAIgBARIWCg5jb25uZWN0aW9uX2FybhgEIAEoCRIbChNpbnZvY2F0aW9uX2VuZHBvaW50GAUgASgJEkIKC2h0dHBfbWV0aG9kGAYgASgOMi0ucXVhcnRldC5ldmVudGJ1cy52MS5BcGlEZXN0aW5hdGlvbkh0dHBNZXRob2QSEgoKcmF0ZV9saW1pdBgHIAEoBRISCgpjcmVhdGVkX21zGAggASgDEhMKC21vZGlmaWVkX21zGAkgASgDQg4KDF9kZXNjcmlwdGlvbiKyAgoLRXZlbnRSZWNvcmQSCgoCaWQYASABKAkSEwoLZGV0YWlsX3R5cGUYAiABKAkSDgoGc291cmNlGAMgASgJEg8KB2FjY291bnQYBCABKAkSDwoHdGltZV9tcxgFIAEoAxIOCgZyZWdpb24YBiABKAkSEQoJcmVzb3VyY2VzGAcgAygJEg4KBmRldGFpbBgIIAEoCRILCgNidXMYCSABKAkSGAoLcmVwbGF5X25hbWUYCiABKAlIAIgBARIZCgx0cmFjZV9oZWFkZXIYCyABKAlIAYgBARIMCgRob3BzGAwgASgNEhoKDW1hdGNoZWRfcnVsZXMYDSABKA1IAogBAUIOCgxfcmVwbGF5X25hbWVCDwoNX3RyYWNlX2hlYWRlckIQCg5fbWF0Y2hlZF9ydWxlcyLnAQoORGVsaXZlcnlSZWNvcmQSDwoHYWNjb3VudBgBIAEoCRITCgtpbmdlc3RlZF9tcxgCIAEoAxIQCghldmVudF9pZBgDIAEoCRILCgNidXMYBCABKAkSDAoEcnVsZRgFIAEoCRIrCgZ0YXJnZXQYBiABKAsyGy5xdWFydGV0LmV2ZW50YnVzLnYxLlRhcmdldBIaCg1ydWxlX3JvbGVfYXJuGAcgASgJSACIAQESGAoQZWFybGllcl9hdHRlbXB0cxgIIAEoDUIQCg5fcnVsZV9yb2xlX2FybkoECAkQClIHc2xvdF9tcyKWAwoQRGVhZExldHRlclJlY29yZBI3CgVldmVudBgBIAEoCzIoLnF1YXJ0ZXQuZXZlbnRidXMuc3RvcmFnZS52MS5FdmVudFJlY29yZBIQCghydWxlX2FybhgCIAEoCRISCgp0YXJnZXRfYXJuGAMgASgJEhIKCmVycm9yX2NvZGUYBCABKAkSFQoNZXJyb3JfbWVzc2FnZRgFIAEoCRImChlleGhhdXN0ZWRfcmV0cnlfY29uZGl0aW9uGAYgASgJSACIAQESFgoOcmV0cnlfYXR0ZW1wdHMYByABKA0SFgoJcXVldWVfYXJuGAggASgJSAGIAQESKwoGdGFyZ2V0GAkgASgLMhsucXVhcnRldC5ldmVudGJ1cy52MS5UYXJnZXQSCwoDYnVzGAogASgJEgwKBHJ1bGUYCyABKAkSGgoNcnVsZV9yb2xlX2FybhgMIAEoCUgCiAEBQhwKGl9leGhhdXN0ZWRfcmV0cnlfY29uZGl0aW9uQgwKCl9xdWV1ZV9hcm5CEAoOX3J1bGVfcm9sZV9hcm4iSwoVRGVhZExldHRlclBsYWNlUmVjb3JkEg8KB2FjY291bnQYASABKAkSEQoJZmFpbGVkX21zGAIgASgDEg4KBnJhbmRvbRgDIAEoCSIfCgtTd2VlcFJlY29yZBIQCgh1bnRpbF9tcxgBIAEoAyJkChJTY2hlZHVsZWRSdW5SZWNvcmQSDwoHYWNjb3VudBgBIAEoCRILCgNidXMYAiABKAkSDAoEcnVsZRgDIAEoCRISCgpnZW5lcmF0aW9uGAQgASgJEg4KBmR1ZV9tcxgFIAEoAyJqChNBdXRob3JpemF0aW9uUmVjb3JkEg8KB2FjY291bnQYASABKAkSEgoKY29ubmVjdGlvbhgCIAEoCRIVCg1jb25uZWN0aW9uX2lkGAMgASgJEhcKD3NlY3JldF9yZXZpc2lvbhgEIAEoBCKbAgoNQXJjaGl2ZVJlY29yZBIMCgRuYW1lGAEgASgJEgoKAmlkGAIgASgJEgsKA2J1cxgDIAEoCRIYCgtkZXNjcmlwdGlvbhgEIAEoCUgAiAEBEhoKDWV2ZW50X3BhdHRlcm4YBSABKAlIAYgBARIWCg5yZXRlbnRpb25fZGF5cxgGIAEoBRIfChJrbXNfa2V5X2lkZW50aWZpZXIYByABKAlIAogBARISCgpjcmVhdGVkX21zGAggASgDEhMKC2V2ZW50X2NvdW50GAkgASgDEhIKCnNpemVfYnl0ZXMYCiABKANCDgoMX2Rlc2NyaXB0aW9uQhAKDl9ldmVudF9wYXR0ZXJuQhUKE19rbXNfa2V5X2lkZW50aWZpZXIiKAoSQXJjaGl2ZUVudHJ5UmVjb3JkEhIKCnNpemVfYnl0ZXMYASABKAMiPQoSQXJjaGl2ZUNvdW50UmVjb3JkEhMKC2V2ZW50X2NvdW50GAEgASgDEhIKCnNpemVfYnl0ZXMYAiABKAMiuQMKDFJlcGxheVJlY29yZBIMCgRuYW1lGAEgASgJEhgKC2Rlc2NyaXB0aW9uGAIgASgJSACIAQESLwoFc3RhdGUYAyABKA4yIC5xdWFydGV0LmV2ZW50YnVzLnYxLlJlcGxheVN0YXRlEhkKDHN0YXRlX3JlYXNvbhgEIAEoCUgBiAEBEhQKDGFyY2hpdmVfbmFtZRgFIAEoCRISCgphcmNoaXZlX2lkGAYgASgJEgsKA2J1cxgHIAEoCRINCgVydWxlcxgIIAMoCRI7CgtkZXN0aW5hdGlvbhgJIAEoCzImLnF1YXJ0ZXQuZXZlbnRidXMudjEuUmVwbGF5RGVzdGluYXRpb24SEAoIc3RhcnRfbXMYCiABKAMSDgoGZW5kX21zGAsgASgDEhIKCnN0YXJ0ZWRfbXMYDCABKAMSEAoIZW5kZWRfbXMYDSABKAMSPQoKbGFzdF9wbGFjZRgOIAEoCzIpLnF1YXJ0ZXQuZXZlbnRidXMuc3RvcmFnZS52MS5BcmNoaXZlUGxhY2USCgoCaWQYDyABKAlCDgoMX2Rlc2NyaXB0aW9uQg8KDV9zdGF0ZV9yZWFzb24iRwoMQXJjaGl2ZVBsYWNlEhAKCGV2ZW50X21zGAEgASgDEhMKC2luZ2VzdGVkX21zGAIgASgDEhAKCGV2ZW50X2lkGAMgASgJIkYKEFJlcGxheVN0ZXBSZWNvcmQSDwoHYWNjb3VudBgBIAEoCRIOCgZyZXBsYXkYAiABKAkSEQoJcmVwbGF5X2lkGAMgASgJIjkKEkFyY2hpdmVQdXJnZVJlY29yZBIPCgdhY2NvdW50GAEgASgJEhIKCmFyY2hpdmVfaWQYAiABKAliBnByb3RvMw", [file_quartet_eventbus_v1_api_destination, file_quartet_eventbus_v1_connection, file_quartet_eventbus_v1_event_bus, file_quartet_eventbus_v1_replay, file_quartet_eventbus_v1_rule, file_quartet_eventbus_v1_tag, file_quartet_eventbus_v1_target]);
+  fileDesc("CilxdWFydGV0L2V2ZW50YnVzL3N0b3JhZ2UvdjEvcmVjb3Jkcy5wcm90bxIbcXVhcnRldC5ldmVudGJ1cy5zdG9yYWdlLnYxIrkDCg5FdmVudEJ1c1JlY29yZBIMCgRuYW1lGAEgASgJEhgKC2Rlc2NyaXB0aW9uGAIgASgJSACIAQESHgoRZXZlbnRfc291cmNlX25hbWUYAyABKAlIAYgBARIfChJrbXNfa2V5X2lkZW50aWZpZXIYBCABKAlIAogBARJBChJkZWFkX2xldHRlcl9jb25maWcYBSABKAsyJS5xdWFydGV0LmV2ZW50YnVzLnYxLkRlYWRMZXR0ZXJDb25maWcSMgoKbG9nX2NvbmZpZxgGIAEoCzIeLnF1YXJ0ZXQuZXZlbnRidXMudjEuTG9nQ29uZmlnEhMKBnBvbGljeRgHIAEoCUgDiAEBEiYKBHRhZ3MYCCADKAsyGC5xdWFydGV0LmV2ZW50YnVzLnYxLlRhZxISCgpjcmVhdGVkX21zGAkgASgDEhMKC21vZGlmaWVkX21zGAogASgDEhkKEWlzX3NvdXJjZV9kZWxldGVkGAsgASgIQg4KDF9kZXNjcmlwdGlvbkIUChJfZXZlbnRfc291cmNlX25hbWVCFQoTX2ttc19rZXlfaWRlbnRpZmllckIJCgdfcG9saWN5InQKEUV2ZW50U291cmNlUmVjb3JkEgwKBG5hbWUYASABKAkSDwoHYWNjb3VudBgCIAEoCRISCgpjcmVhdGVkX21zGAMgASgDEhgKEHBlbmRpbmdfc2luY2VfbXMYBCABKAMSEgoKaXNfZGVsZXRlZBgFIAEoCCKaAgoUR2xvYmFsRW5kcG9pbnRSZWNvcmQSDAoEbmFtZRgBIAEoCRIKCgJpZBgCIAEoCRIYCgtkZXNjcmlwdGlvbhgDIAEoCUgAiAEBEhAKCGJ1c19hcm5zGAQgAygJEg0KBXJvdXRlGAUgASgJEhQKDGhlYWx0aF9jaGVjaxgGIAEoCRI6CgtyZXBsaWNhdGlvbhgHIAEoDjIlLnF1YXJ0ZXQuZXZlbnRidXMudjEuUmVwbGljYXRpb25TdGF0ZRIVCghyb2xlX2FybhgIIAEoCUgBiAEBEhIKCmNyZWF0ZWRfbXMYCSABKAMSEwoLbW9kaWZpZWRfbXMYCiABKANCDgoMX2Rlc2NyaXB0aW9uQgsKCV9yb2xlX2FybiI5ChFCdXNSZXZpc2lvblJlY29yZBIQCghyZXZpc2lvbhgBIAEoBBISCgpydWxlX2NvdW50GAIgASgNIiMKEkFjY291bnRDb3VudFJlY29yZBINCgVjb3VudBgBIAEoBCIgChBSdWxlQ2hhbmdlUmVjb3JkEgwKBHJ1bGUYASABKAkiyQMKClJ1bGVSZWNvcmQSDAoEbmFtZRgBIAEoCRIaCg1ldmVudF9wYXR0ZXJuGAIgASgJSACIAQESIAoTc2NoZWR1bGVfZXhwcmVzc2lvbhgDIAEoCUgBiAEBEi0KBXN0YXRlGAQgASgOMh4ucXVhcnRldC5ldmVudGJ1cy52MS5SdWxlU3RhdGUSGAoLZGVzY3JpcHRpb24YBSABKAlIAogBARIVCghyb2xlX2FybhgGIAEoCUgDiAEBEhcKCm1hbmFnZWRfYnkYByABKAlIBIgBARISCgpjcmVhdGVkX2J5GAggASgJEiYKBHRhZ3MYCSADKAsyGC5xdWFydGV0LmV2ZW50YnVzLnYxLlRhZxISCgpjcmVhdGVkX21zGAogASgDEhQKDHRhcmdldF9jb3VudBgLIAEoDRISCgpnZW5lcmF0aW9uGAwgASgJEhcKCmFyY2hpdmVfaWQYDSABKAlIBYgBAUIQCg5fZXZlbnRfcGF0dGVybkIWChRfc2NoZWR1bGVfZXhwcmVzc2lvbkIOCgxfZGVzY3JpcHRpb25CCwoJX3JvbGVfYXJuQg0KC19tYW5hZ2VkX2J5Qg0KC19hcmNoaXZlX2lkIjsKDFRhcmdldFJlY29yZBIrCgZ0YXJnZXQYASABKAsyGy5xdWFydGV0LmV2ZW50YnVzLnYxLlRhcmdldCINCgtJbmRleFJlY29yZCLkAwoQQ29ubmVjdGlvblJlY29yZBIMCgRuYW1lGAEgASgJEgoKAmlkGAIgASgJEhgKC2Rlc2NyaXB0aW9uGAMgASgJSACIAQESTAoSYXV0aG9yaXphdGlvbl90eXBlGAQgASgOMjAucXVhcnRldC5ldmVudGJ1cy52MS5Db25uZWN0aW9uQXV0aG9yaXphdGlvblR5cGUSMwoFc3RhdGUYBSABKA4yJC5xdWFydGV0LmV2ZW50YnVzLnYxLkNvbm5lY3Rpb25TdGF0ZRIZCgxzdGF0ZV9yZWFzb24YBiABKAlIAYgBARIfChJrbXNfa2V5X2lkZW50aWZpZXIYByABKAlIAogBARI5CgZzZWNyZXQYCCABKAsyKS5xdWFydGV0LmV2ZW50YnVzLnN0b3JhZ2UudjEuU2VhbGVkU2VjcmV0EhEKCXNlY3JldF9pZBgJIAEoCRISCgpjcmVhdGVkX21zGAogASgDEhMKC21vZGlmaWVkX21zGAsgASgDEhUKDWF1dGhvcml6ZWRfbXMYDCABKAMSFwoPc2VjcmV0X3JldmlzaW9uGA0gASgEQg4KDF9kZXNjcmlwdGlvbkIPCg1fc3RhdGVfcmVhc29uQhUKE19rbXNfa2V5X2lkZW50aWZpZXIiNAoMU2VhbGVkU2VjcmV0EhMKC3dyYXBwZWRfa2V5GAEgASgMEg8KB2NvbnRlbnQYAiABKAwiWwoQQ29ubmVjdGlvblNlY3JldBJHCgpwYXJhbWV0ZXJzGAEgASgLMjMucXVhcnRldC5ldmVudGJ1cy52MS5DcmVhdGVDb25uZWN0aW9uQXV0aFBhcmFtZXRlcnMikAIKFEFwaURlc3RpbmF0aW9uUmVjb3JkEgwKBG5hbWUYASABKAkSCgoCaWQYAiABKAkSGAoLZGVzY3JpcHRpb24YAyABKAlIAIgBARIWCg5jb25uZWN0aW9uX2FybhgEIAEoCRIbChNpbnZvY2F0aW9uX2VuZHBvaW50GAUgASgJEkIKC2h0dHBfbWV0aG9kGAYgASgOMi0ucXVhcnRldC5ldmVudGJ1cy52MS5BcGlEZXN0aW5hdGlvbkh0dHBNZXRob2QSEgoKcmF0ZV9saW1pdBgHIAEoBRISCgpjcmVhdGVkX21zGAggASgDEhMKC21vZGlmaWVkX21zGAkgASgDQg4KDF9kZXNjcmlwdGlvbiLeAgoLRXZlbnRSZWNvcmQSCgoCaWQYASABKAkSEwoLZGV0YWlsX3R5cGUYAiABKAkSDgoGc291cmNlGAMgASgJEg8KB2FjY291bnQYBCABKAkSDwoHdGltZV9tcxgFIAEoAxIOCgZyZWdpb24YBiABKAkSEQoJcmVzb3VyY2VzGAcgAygJEg4KBmRldGFpbBgIIAEoCRILCgNidXMYCSABKAkSGAoLcmVwbGF5X25hbWUYCiABKAlIAIgBARIZCgx0cmFjZV9oZWFkZXIYCyABKAlIAYgBARIMCgRob3BzGAwgASgNEhoKDW1hdGNoZWRfcnVsZXMYDSABKA1IAogBARIZCgxlbmRwb2ludF9hcm4YDiABKAlIA4gBAUIOCgxfcmVwbGF5X25hbWVCDwoNX3RyYWNlX2hlYWRlckIQCg5fbWF0Y2hlZF9ydWxlc0IPCg1fZW5kcG9pbnRfYXJuIucBCg5EZWxpdmVyeVJlY29yZBIPCgdhY2NvdW50GAEgASgJEhMKC2luZ2VzdGVkX21zGAIgASgDEhAKCGV2ZW50X2lkGAMgASgJEgsKA2J1cxgEIAEoCRIMCgRydWxlGAUgASgJEisKBnRhcmdldBgGIAEoCzIbLnF1YXJ0ZXQuZXZlbnRidXMudjEuVGFyZ2V0EhoKDXJ1bGVfcm9sZV9hcm4YByABKAlIAIgBARIYChBlYXJsaWVyX2F0dGVtcHRzGAggASgNQhAKDl9ydWxlX3JvbGVfYXJuSgQICRAKUgdzbG90X21zIpYDChBEZWFkTGV0dGVyUmVjb3JkEjcKBWV2ZW50GAEgASgLMigucXVhcnRldC5ldmVudGJ1cy5zdG9yYWdlLnYxLkV2ZW50UmVjb3JkEhAKCHJ1bGVfYXJuGAIgASgJEhIKCnRhcmdldF9hcm4YAyABKAkSEgoKZXJyb3JfY29kZRgEIAEoCRIVCg1lcnJvcl9tZXNzYWdlGAUgASgJEiYKGWV4aGF1c3RlZF9yZXRyeV9jb25kaXRpb24YBiABKAlIAIgBARIWCg5yZXRyeV9hdHRlbXB0cxgHIAEoDRIWCglxdWV1ZV9hcm4YCCABKAlIAYgBARIrCgZ0YXJnZXQYCSABKAsyGy5xdWFydGV0LmV2ZW50YnVzLnYxLlRhcmdldBILCgNidXMYCiABKAkSDAoEcnVsZRgLIAEoCRIaCg1ydWxlX3JvbGVfYXJuGAwgASgJSAKIAQFCHAoaX2V4aGF1c3RlZF9yZXRyeV9jb25kaXRpb25CDAoKX3F1ZXVlX2FybkIQCg5fcnVsZV9yb2xlX2FybiJLChVEZWFkTGV0dGVyUGxhY2VSZWNvcmQSDwoHYWNjb3VudBgBIAEoCRIRCglmYWlsZWRfbXMYAiABKAMSDgoGcmFuZG9tGAMgASgJIh8KC1N3ZWVwUmVjb3JkEhAKCHVudGlsX21zGAEgASgDImQKElNjaGVkdWxlZFJ1blJlY29yZBIPCgdhY2NvdW50GAEgASgJEgsKA2J1cxgCIAEoCRIMCgRydWxlGAMgASgJEhIKCmdlbmVyYXRpb24YBCABKAkSDgoGZHVlX21zGAUgASgDImoKE0F1dGhvcml6YXRpb25SZWNvcmQSDwoHYWNjb3VudBgBIAEoCRISCgpjb25uZWN0aW9uGAIgASgJEhUKDWNvbm5lY3Rpb25faWQYAyABKAkSFwoPc2VjcmV0X3JldmlzaW9uGAQgASgEIpsCCg1BcmNoaXZlUmVjb3JkEgwKBG5hbWUYASABKAkSCgoCaWQYAiABKAkSCwoDYnVzGAMgASgJEhgKC2Rlc2NyaXB0aW9uGAQgASgJSACIAQESGgoNZXZlbnRfcGF0dGVybhgFIAEoCUgBiAEBEhYKDnJldGVudGlvbl9kYXlzGAYgASgFEh8KEmttc19rZXlfaWRlbnRpZmllchgHIAEoCUgCiAEBEhIKCmNyZWF0ZWRfbXMYCCABKAMSEwoLZXZlbnRfY291bnQYCSABKAMSEgoKc2l6ZV9ieXRlcxgKIAEoA0IOCgxfZGVzY3JpcHRpb25CEAoOX2V2ZW50X3BhdHRlcm5CFQoTX2ttc19rZXlfaWRlbnRpZmllciIoChJBcmNoaXZlRW50cnlSZWNvcmQSEgoKc2l6ZV9ieXRlcxgBIAEoAyI9ChJBcmNoaXZlQ291bnRSZWNvcmQSEwoLZXZlbnRfY291bnQYASABKAMSEgoKc2l6ZV9ieXRlcxgCIAEoAyK5AwoMUmVwbGF5UmVjb3JkEgwKBG5hbWUYASABKAkSGAoLZGVzY3JpcHRpb24YAiABKAlIAIgBARIvCgVzdGF0ZRgDIAEoDjIgLnF1YXJ0ZXQuZXZlbnRidXMudjEuUmVwbGF5U3RhdGUSGQoMc3RhdGVfcmVhc29uGAQgASgJSAGIAQESFAoMYXJjaGl2ZV9uYW1lGAUgASgJEhIKCmFyY2hpdmVfaWQYBiABKAkSCwoDYnVzGAcgASgJEg0KBXJ1bGVzGAggAygJEjsKC2Rlc3RpbmF0aW9uGAkgASgLMiYucXVhcnRldC5ldmVudGJ1cy52MS5SZXBsYXlEZXN0aW5hdGlvbhIQCghzdGFydF9tcxgKIAEoAxIOCgZlbmRfbXMYCyABKAMSEgoKc3RhcnRlZF9tcxgMIAEoAxIQCghlbmRlZF9tcxgNIAEoAxI9CgpsYXN0X3BsYWNlGA4gASgLMikucXVhcnRldC5ldmVudGJ1cy5zdG9yYWdlLnYxLkFyY2hpdmVQbGFjZRIKCgJpZBgPIAEoCUIOCgxfZGVzY3JpcHRpb25CDwoNX3N0YXRlX3JlYXNvbiJHCgxBcmNoaXZlUGxhY2USEAoIZXZlbnRfbXMYASABKAMSEwoLaW5nZXN0ZWRfbXMYAiABKAMSEAoIZXZlbnRfaWQYAyABKAkiRgoQUmVwbGF5U3RlcFJlY29yZBIPCgdhY2NvdW50GAEgASgJEg4KBnJlcGxheRgCIAEoCRIRCglyZXBsYXlfaWQYAyABKAkiOQoSQXJjaGl2ZVB1cmdlUmVjb3JkEg8KB2FjY291bnQYASABKAkSEgoKYXJjaGl2ZV9pZBgCIAEoCWIGcHJvdG8z", [file_quartet_eventbus_v1_api_destination, file_quartet_eventbus_v1_connection, file_quartet_eventbus_v1_event_bus, file_quartet_eventbus_v1_global_endpoint, file_quartet_eventbus_v1_replay, file_quartet_eventbus_v1_rule, file_quartet_eventbus_v1_tag, file_quartet_eventbus_v1_target]);
 
 /**
  * An event bus.
@@ -161,6 +163,84 @@ export const EventSourceRecordSchema: GenMessage<EventSourceRecord> = /*@__PURE_
   messageDesc(file_quartet_eventbus_storage_v1_records, 1);
 
 /**
+ * A global endpoint.
+ *
+ * @generated from message quartet.eventbus.storage.v1.GlobalEndpointRecord
+ */
+export type GlobalEndpointRecord = Message<"quartet.eventbus.storage.v1.GlobalEndpointRecord"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * What PutEvents names.
+   *
+   * @generated from field: string id = 2;
+   */
+  id: string;
+
+  /**
+   * Unset: none.
+   *
+   * @generated from field: optional string description = 3;
+   */
+  description?: string | undefined;
+
+  /**
+   * Two buses of one name in two regions.
+   *
+   * @generated from field: repeated string bus_arns = 4;
+   */
+  busArns: string[];
+
+  /**
+   * The second region.
+   *
+   * @generated from field: string route = 5;
+   */
+  route: string;
+
+  /**
+   * A URL, or an ARN whose last part is the id of a configured URL.
+   *
+   * @generated from field: string health_check = 6;
+   */
+  healthCheck: string;
+
+  /**
+   * Never unspecified.
+   *
+   * @generated from field: quartet.eventbus.v1.ReplicationState replication = 7;
+   */
+  replication: ReplicationState;
+
+  /**
+   * Unset: none.
+   *
+   * @generated from field: optional string role_arn = 8;
+   */
+  roleArn?: string | undefined;
+
+  /**
+   * @generated from field: int64 created_ms = 9;
+   */
+  createdMs: bigint;
+
+  /**
+   * @generated from field: int64 modified_ms = 10;
+   */
+  modifiedMs: bigint;
+};
+
+/**
+ * Describes the message quartet.eventbus.storage.v1.GlobalEndpointRecord.
+ * Use `create(GlobalEndpointRecordSchema)` to create a new message.
+ */
+export const GlobalEndpointRecordSchema: GenMessage<GlobalEndpointRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_eventbus_storage_v1_records, 2);
+
+/**
  * The number of changes of the rules of a bus.
  *
  * @generated from message quartet.eventbus.storage.v1.BusRevisionRecord
@@ -186,7 +266,7 @@ export type BusRevisionRecord = Message<"quartet.eventbus.storage.v1.BusRevision
  * Use `create(BusRevisionRecordSchema)` to create a new message.
  */
 export const BusRevisionRecordSchema: GenMessage<BusRevisionRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 2);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 3);
 
 /**
  * The number of an account's records of one kind.
@@ -205,7 +285,7 @@ export type AccountCountRecord = Message<"quartet.eventbus.storage.v1.AccountCou
  * Use `create(AccountCountRecordSchema)` to create a new message.
  */
 export const AccountCountRecordSchema: GenMessage<AccountCountRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 3);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 4);
 
 /**
  * One change of a bus's rules.
@@ -226,7 +306,7 @@ export type RuleChangeRecord = Message<"quartet.eventbus.storage.v1.RuleChangeRe
  * Use `create(RuleChangeRecordSchema)` to create a new message.
  */
 export const RuleChangeRecordSchema: GenMessage<RuleChangeRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 4);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 5);
 
 /**
  * A rule.
@@ -327,7 +407,7 @@ export type RuleRecord = Message<"quartet.eventbus.storage.v1.RuleRecord"> & {
  * Use `create(RuleRecordSchema)` to create a new message.
  */
 export const RuleRecordSchema: GenMessage<RuleRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 5);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 6);
 
 /**
  * A target of a rule.
@@ -346,7 +426,7 @@ export type TargetRecord = Message<"quartet.eventbus.storage.v1.TargetRecord"> &
  * Use `create(TargetRecordSchema)` to create a new message.
  */
 export const TargetRecordSchema: GenMessage<TargetRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 6);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 7);
 
 /**
  * An entry of an index: its key holds all that it records.
@@ -361,7 +441,7 @@ export type IndexRecord = Message<"quartet.eventbus.storage.v1.IndexRecord"> & {
  * Use `create(IndexRecordSchema)` to create a new message.
  */
 export const IndexRecordSchema: GenMessage<IndexRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 7);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 8);
 
 /**
  * A connection.
@@ -456,7 +536,7 @@ export type ConnectionRecord = Message<"quartet.eventbus.storage.v1.ConnectionRe
  * Use `create(ConnectionRecordSchema)` to create a new message.
  */
 export const ConnectionRecordSchema: GenMessage<ConnectionRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 8);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 9);
 
 /**
  * A ConnectionSecret, encrypted for its connection.
@@ -484,7 +564,7 @@ export type SealedSecret = Message<"quartet.eventbus.storage.v1.SealedSecret"> &
  * Use `create(SealedSecretSchema)` to create a new message.
  */
 export const SealedSecretSchema: GenMessage<SealedSecret> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 9);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 10);
 
 /**
  * The credentials of a connection; stored only sealed.
@@ -503,7 +583,7 @@ export type ConnectionSecret = Message<"quartet.eventbus.storage.v1.ConnectionSe
  * Use `create(ConnectionSecretSchema)` to create a new message.
  */
 export const ConnectionSecretSchema: GenMessage<ConnectionSecret> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 10);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 11);
 
 /**
  * An API destination.
@@ -568,7 +648,7 @@ export type ApiDestinationRecord = Message<"quartet.eventbus.storage.v1.ApiDesti
  * Use `create(ApiDestinationRecordSchema)` to create a new message.
  */
 export const ApiDestinationRecordSchema: GenMessage<ApiDestinationRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 11);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 12);
 
 /**
  * An event as it was ingested.
@@ -656,6 +736,13 @@ export type EventRecord = Message<"quartet.eventbus.storage.v1.EventRecord"> & {
    * @generated from field: optional uint32 matched_rules = 13;
    */
   matchedRules?: number | undefined;
+
+  /**
+   * The ARN of the global endpoint at which it was put. Unset: it was put on a bus.
+   *
+   * @generated from field: optional string endpoint_arn = 14;
+   */
+  endpointArn?: string | undefined;
 };
 
 /**
@@ -663,7 +750,7 @@ export type EventRecord = Message<"quartet.eventbus.storage.v1.EventRecord"> & {
  * Use `create(EventRecordSchema)` to create a new message.
  */
 export const EventRecordSchema: GenMessage<EventRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 12);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 13);
 
 /**
  * One event on its way to one target; the payload of a job.
@@ -727,7 +814,7 @@ export type DeliveryRecord = Message<"quartet.eventbus.storage.v1.DeliveryRecord
  * Use `create(DeliveryRecordSchema)` to create a new message.
  */
 export const DeliveryRecordSchema: GenMessage<DeliveryRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 13);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 14);
 
 /**
  * A delivery that failed permanently.
@@ -809,7 +896,7 @@ export type DeadLetterRecord = Message<"quartet.eventbus.storage.v1.DeadLetterRe
  * Use `create(DeadLetterRecordSchema)` to create a new message.
  */
 export const DeadLetterRecordSchema: GenMessage<DeadLetterRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 14);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 15);
 
 /**
  * A dead letter that is to be sent to its queue; the payload of a job. With the account, the key of the letter.
@@ -838,7 +925,7 @@ export type DeadLetterPlaceRecord = Message<"quartet.eventbus.storage.v1.DeadLet
  * Use `create(DeadLetterPlaceRecordSchema)` to create a new message.
  */
 export const DeadLetterPlaceRecordSchema: GenMessage<DeadLetterPlaceRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 15);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 16);
 
 /**
  * The progress of the log's sweep for one account.
@@ -859,7 +946,7 @@ export type SweepRecord = Message<"quartet.eventbus.storage.v1.SweepRecord"> & {
  * Use `create(SweepRecordSchema)` to create a new message.
  */
 export const SweepRecordSchema: GenMessage<SweepRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 16);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 17);
 
 /**
  * The next run of a rule's schedule; the payload of a job.
@@ -902,7 +989,7 @@ export type ScheduledRunRecord = Message<"quartet.eventbus.storage.v1.ScheduledR
  * Use `create(ScheduledRunRecordSchema)` to create a new message.
  */
 export const ScheduledRunRecordSchema: GenMessage<ScheduledRunRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 17);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 18);
 
 /**
  * The first token of a connection, which is to be fetched; the payload of a job.
@@ -940,7 +1027,7 @@ export type AuthorizationRecord = Message<"quartet.eventbus.storage.v1.Authoriza
  * Use `create(AuthorizationRecordSchema)` to create a new message.
  */
 export const AuthorizationRecordSchema: GenMessage<AuthorizationRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 18);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 19);
 
 /**
  * An archive.
@@ -1020,7 +1107,7 @@ export type ArchiveRecord = Message<"quartet.eventbus.storage.v1.ArchiveRecord">
  * Use `create(ArchiveRecordSchema)` to create a new message.
  */
 export const ArchiveRecordSchema: GenMessage<ArchiveRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 19);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 20);
 
 /**
  * An event in an archive; its key holds the key of the event in the log.
@@ -1039,7 +1126,7 @@ export type ArchiveEntryRecord = Message<"quartet.eventbus.storage.v1.ArchiveEnt
  * Use `create(ArchiveEntryRecordSchema)` to create a new message.
  */
 export const ArchiveEntryRecordSchema: GenMessage<ArchiveEntryRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 20);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 21);
 
 /**
  * The part of one event in the size of its archive, until it is added to the archive's record.
@@ -1063,7 +1150,7 @@ export type ArchiveCountRecord = Message<"quartet.eventbus.storage.v1.ArchiveCou
  * Use `create(ArchiveCountRecordSchema)` to create a new message.
  */
 export const ArchiveCountRecordSchema: GenMessage<ArchiveCountRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 21);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 22);
 
 /**
  * A replay.
@@ -1166,7 +1253,7 @@ export type ReplayRecord = Message<"quartet.eventbus.storage.v1.ReplayRecord"> &
  * Use `create(ReplayRecordSchema)` to create a new message.
  */
 export const ReplayRecordSchema: GenMessage<ReplayRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 22);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 23);
 
 /**
  * The key of an entry in its archive.
@@ -1197,7 +1284,7 @@ export type ArchivePlace = Message<"quartet.eventbus.storage.v1.ArchivePlace"> &
  * Use `create(ArchivePlaceSchema)` to create a new message.
  */
 export const ArchivePlaceSchema: GenMessage<ArchivePlace> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 23);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 24);
 
 /**
  * The next step of a replay; the payload of a job.
@@ -1226,7 +1313,7 @@ export type ReplayStepRecord = Message<"quartet.eventbus.storage.v1.ReplayStepRe
  * Use `create(ReplayStepRecordSchema)` to create a new message.
  */
 export const ReplayStepRecordSchema: GenMessage<ReplayStepRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 24);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 25);
 
 /**
  * A deleted archive whose entries are to be deleted; the payload of a job.
@@ -1250,5 +1337,5 @@ export type ArchivePurgeRecord = Message<"quartet.eventbus.storage.v1.ArchivePur
  * Use `create(ArchivePurgeRecordSchema)` to create a new message.
  */
 export const ArchivePurgeRecordSchema: GenMessage<ArchivePurgeRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 25);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 26);
 
