@@ -97,7 +97,7 @@ export const startHarness = async (options: HarnessOptions = {}): Promise<Harnes
         random: () => 0.5,
         works,
         ...(keyNames && { keyNames }),
-        ...(limits && { limits }),
+        limits: { healthCheckMs: 60_000, ...limits },
         ...(accounts && { accounts }),
         ...(allowsUnknownRoles && { allowsUnknownRoles }),
         ...(endpoints && { endpoints }),

@@ -70,10 +70,16 @@ const startRegions = async () => {
   let isUp = true;
   const health = await startHttpReceiver(() => ({ status: isUp ? 200 : 503 }));
   onTestFinished(() => health.close());
+  const limits = { healthCheckMs: 1_000 };
   const [east, west] = [await startRegion(), await startRegion()];
   const healthChecks = new Map([["shop", `${health.url}/health`]]);
-  const first = await startHarness({ regions: { "us-west-2": west.endpoint }, healthChecks });
-  const second = await startHarness({ region: "us-west-2", regions: { "us-east-1": east.endpoint }, healthChecks });
+  const first = await startHarness({ regions: { "us-west-2": west.endpoint }, healthChecks, limits });
+  const second = await startHarness({
+    region: "us-west-2",
+    regions: { "us-east-1": east.endpoint },
+    healthChecks,
+    limits,
+  });
   east.serve(first.client);
   west.serve(second.client);
   const check = async (up: boolean): Promise<void> => {
