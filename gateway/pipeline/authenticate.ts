@@ -1,5 +1,3 @@
-import type { TLSSocket } from "node:tls";
-
 import { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
 import type { Caller } from "../../services/kit/identity/caller.ts";
 import { servedNames } from "../dialects/dialect.ts";
@@ -10,6 +8,7 @@ import { isItsOwnCanonicalPath } from "../signature/canonical.ts";
 import type { RequestSignature } from "../signature/verify.ts";
 import { verifyHead } from "../signature/verify.ts";
 import type { HttpExchange } from "./exchange.ts";
+import { arrivedOverTls } from "./exchange.ts";
 import type { AuthenticatedRequest, Identity } from "./stages.ts";
 
 /**
@@ -71,12 +70,12 @@ export const withOrigin = (
   { request }: HttpExchange,
   signature: RequestSignature | undefined,
 ): Caller => {
-  const { socket, headers } = request;
-  const { remoteAddress } = socket;
+  const { headers } = request;
+  const { remoteAddress } = request.socket;
   return {
     ...caller,
     ...(remoteAddress === undefined ? {} : { sourceIp: remoteAddress }),
-    isSecureTransport: (socket as Partial<TLSSocket>).encrypted === true,
+    isSecureTransport: arrivedOverTls(request),
     ...(headers["user-agent"] === undefined ? {} : { userAgent: headers["user-agent"] }),
     ...(headers.referer === undefined ? {} : { referer: headers.referer }),
     ...signature,

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { TLSSocket } from "node:tls";
 
 import type { ConnectError } from "@connectrpc/connect";
 
@@ -77,6 +78,14 @@ export const readHead = (exchange: HttpExchange, limits: GatewayLimits): Request
     rawHeaders: request.rawHeaders,
   };
 };
+
+/** The URL of a request without its query, as its caller wrote it: its host may be a bucket's. */
+export const requestUrl = ({ request, rawPath }: Pick<HttpExchange, "request" | "rawPath">): string =>
+  `${arrivedOverTls(request) ? "https" : "http"}://${request.headers.host ?? ""}${rawPath}`;
+
+/** Whether a request arrived over TLS. */
+export const arrivedOverTls = ({ socket }: Pick<IncomingMessage, "socket">): boolean =>
+  (socket as Partial<TLSSocket>).encrypted === true;
 
 /** Splits a request target into path and query; of a whole URL, which proxies send, the origin is dropped. */
 const splitTarget = (target: string): { rawPath: string; rawQuery: string } => {

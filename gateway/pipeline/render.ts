@@ -1,9 +1,10 @@
 import type { Message } from "@bufbuild/protobuf";
 
 import { encodeHeader, responseDocument, responseHead } from "../bindings/bind-response.ts";
-import { getField } from "../values/scalars.ts";
+import { getField, setField } from "../values/scalars.ts";
 import type { Document, AnswerContext } from "../codecs/codec.ts";
 import type { HttpExchange } from "./exchange.ts";
+import { requestUrl } from "./exchange.ts";
 import { faultOf } from "../faults/fault-of.ts";
 import type { FaultContext } from "../faults/fault-context.ts";
 import type { Gateway } from "../gateway.ts";
@@ -21,7 +22,7 @@ export const render = async (
   outcome: Promise<Answer>,
 ): Promise<void> => {
   const { response } = exchange;
-  const { method, binding } = bound;
+  const { method } = bound;
   const identifying = idHeaders(gateway, exchange, identity);
   if (method.http?.hasEarlyStatus === true) {
     const early = await beginEarly(response, outcome, gateway.limits.earlyStatusAfterMs, identifying);
@@ -41,7 +42,7 @@ export const render = async (
       gateway.limits.stallTimeoutMs,
     );
   }
-  const document = responseDocument(method, answer.message, binding.codec, identity.spelling, exchange.requestId);
+  const document = documentOf(exchange, identity, bound, answer.message);
   sendAnswer(exchange, { status, headers: { ...typeOf(document), ...identifying, ...headers } }, document?.body);
 };
 
@@ -111,6 +112,18 @@ const answerContext = (gateway: Gateway, exchange: HttpExchange, identity: Ident
 const typeOf = (document: Document | undefined): Record<string, string> =>
   document === undefined ? {} : { "content-type": document.contentType };
 
+/** The document of an answer, with the URL of the request in the member that is declared as it. */
+const documentOf = (
+  exchange: HttpExchange,
+  { spelling }: Identity,
+  { method, binding }: BoundCall,
+  message: Message,
+): Document | undefined => {
+  const { requestUrl: member } = method.output;
+  if (member !== undefined) setField(message, member.desc, requestUrl(exchange));
+  return responseDocument(method, message, binding.codec, spelling, exchange.requestId);
+};
+
 /** The document after a status that was sent early: that of the answer, or that of the refusal. */
 const lateDocument = async (
   gateway: Gateway,
@@ -119,10 +132,10 @@ const lateDocument = async (
   bound: BoundCall,
   outcome: Promise<Answer>,
 ): Promise<Buffer | undefined> => {
-  const { binding, method } = bound;
+  const { binding } = bound;
   try {
     const { message } = await outcome;
-    return responseDocument(method, message, binding.codec, identity.spelling, exchange.requestId)?.body;
+    return documentOf(exchange, identity, bound, message)?.body;
   } catch (thrown) {
     const { fault } = faultOf(thrown, faultContext(identity, bound));
     return binding.codec.writeFault(fault, answerContext(gateway, exchange, identity)).body;

@@ -27,6 +27,7 @@ import type { Reading } from "../values/reading.ts";
 import { noteUse, withOrigin } from "./authenticate.ts";
 import { matchRoute, streamedCall } from "./bind.ts";
 import type { HttpExchange } from "./exchange.ts";
+import { requestUrl } from "./exchange.ts";
 import { idHeaders, sendAnswer } from "./render.ts";
 import type { Answer, BoundCall, Identity } from "./stages.ts";
 
@@ -131,8 +132,7 @@ export const renderForm = async (
     sendAnswer(exchange, { status: 303, headers: { ...headers, location: redirect } });
     return;
   }
-  const host = exchange.request.headers.host ?? "";
-  const location = `http://${host}${exchange.rawPath.replace(/\/$/, "")}/${encodeURIComponent(key)}`;
+  const location = `${requestUrl(exchange).replace(/\/$/, "")}/${encodeURIComponent(key)}`;
   const requested = fields.get("success_action_status");
   const status = requested === "200" || requested === "201" ? Number(requested) : 204;
   const members = { Location: location, Bucket: bucket, Key: key, ETag: etag };

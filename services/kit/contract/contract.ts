@@ -10,6 +10,7 @@ import {
   http_payload,
   http_prefix_headers,
   http_query,
+  http_request_url,
   http_response_code,
   ignore_case,
   media_type_json,
@@ -55,6 +56,8 @@ export interface FieldContract extends FieldSpellings {
   readonly isMediaTypeJson: boolean;
   /** Answers of PROTOCOL_QUERY have the text percent-encoded. */
   readonly isPercentEncoded: boolean;
+  /** Over HTTP the text is the URL of the request, less its query. */
+  readonly isRequestUrl: boolean;
   /** The enumeration is read without regard to case. */
   readonly ignoresCase: boolean;
   readonly xml: XmlFacts;
@@ -77,6 +80,8 @@ export interface MessageContract {
   /** The fields that a body carries. */
   readonly bodyFields: readonly FieldContract[];
   readonly payload: FieldContract | undefined;
+  /** The field that is the URL of the request over HTTP. */
+  readonly requestUrl: FieldContract | undefined;
   /** The field of a wrapper message; undefined: the message is not a wrapper. */
   readonly wrapped: FieldContract | undefined;
   /** The declared XML root; undefined: the writer derives it. */
@@ -192,6 +197,7 @@ const readField = (desc: DescField): FieldContract => {
     timestampFormat: readOption(desc, timestamp_format),
     isMediaTypeJson: readOption(desc, media_type_json),
     isPercentEncoded: readOption(desc, percent_encoded),
+    isRequestUrl: readOption(desc, http_request_url),
     ignoresCase: readOption(desc, ignore_case),
     xml: {
       memberName: readOption(desc, xml_member_name) || undefined,
@@ -231,6 +237,7 @@ const readMessage = (desc: DescMessage): MessageContract => {
     fields: contracts,
     bodyFields,
     payload: contracts.find((field) => field.location.kind === "payload"),
+    requestUrl: contracts.find(({ isRequestUrl }) => isRequestUrl),
     wrapped: isWrapper(desc) ? contracts[0] : undefined,
     xmlRoot: readOption(desc, xml_root) || undefined,
     findMember: (name) => byName.get(name),

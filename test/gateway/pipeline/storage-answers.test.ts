@@ -114,4 +114,33 @@ describe("an answer of object storage", () => {
       expect(response.status).toBe(status);
     },
   );
+
+  test.each([
+    // host, target of the upload
+    ["storage.example:8080", "/photos/a%20film.mp4"],
+    ["storage.example:8080", "/object-storage/photos/a%20film.mp4"],
+    ["photos.localhost:8080", "/a%20film.mp4"],
+  ])("to completing an upload names the URL of the object: %s%s", async (host, target) => {
+    const created = await storage.call({ method: "POST", host, target: `${target}?uploads` });
+    const uploadId = /<UploadId>([0-9a-f]+)</.exec(created.body)?.[1] ?? "";
+    const part = await storage.call({
+      method: "PUT",
+      host,
+      target: `${target}?partNumber=1&uploadId=${uploadId}`,
+      body: "x",
+    });
+    const eTag = String(part.headers["etag"]);
+
+    const response = await storage.call({
+      method: "POST",
+      host,
+      target: `${target}?uploadId=${uploadId}`,
+      body:
+        `<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>${eTag}</ETag></Part>` +
+        "</CompleteMultipartUpload>",
+    });
+
+    expect(response.status).toBe(200);
+    expect(response.body).toContain(`<Location>http://${host}${target}</Location>`);
+  });
 });
