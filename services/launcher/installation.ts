@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 
+import { backupIssuer } from "../kit/backup/backup-issuer.ts";
 import type { ConfigSources } from "../kit/config/config.ts";
 import { configFileOf, flagName, formatAddress, loadConfig } from "../kit/config/config.ts";
 import { ensureKeyPair } from "../kit/identity/key-files.ts";
@@ -52,7 +53,8 @@ export interface RunningInstallation {
  * before, and otherwise each when its callees are ready. Rejects if one fails, after it has stopped the others.
  */
 export const startInstallation = async (options: InstallationOptions): Promise<RunningInstallation> => {
-  await Promise.all(processNames.map((name) => ensureKeyPair(keysDirectory(options), name)));
+  // That of backups too: a key that is new is known a second later only, too late for a backup just after the start.
+  await Promise.all([...processNames, backupIssuer].map((name) => ensureKeyPair(keysDirectory(options), name)));
   const running = new Map<ProcessName, Supervised>();
   const { env } = options;
   const sources = { argv: options.sharedArguments ?? [], env, directory: process.cwd() };

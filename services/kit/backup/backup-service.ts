@@ -14,10 +14,8 @@ import type { OfferedService } from "../server/route.ts";
 import { bytesOf } from "../store/byte-string.ts";
 import type { Store } from "../store/store.ts";
 import { ProtocolError } from "../wire/protocol-error.ts";
+import { backupIssuer } from "./backup-issuer.ts";
 import { encodeEntry, recordFileEnd, recordFileStart } from "./record-file.ts";
-
-/** The name of the key pair that signs the calls of backups. */
-export const backupIssuer = "backup";
 
 /** The rights of backups: nothing but the export. */
 export const backupRights: IssuerRights = { [backupIssuer]: { preauthorizedFor: ["ExportRecords"] } };

@@ -18,7 +18,7 @@ import { openProcessTls } from "../process/process-tls.ts";
 import type { TlsConfig } from "../process/process-tls.ts";
 import { startFailure } from "../process/start-failure.ts";
 import { backUpPart } from "./backup-part.ts";
-import { backupIssuer } from "./backup-service.ts";
+import { backupIssuer } from "./backup-issuer.ts";
 import { restorePart } from "./restore-part.ts";
 import type { StoredData } from "./stored-data.ts";
 import type { BackupTask, StoredTask, TaskMessage } from "./tasks.ts";
