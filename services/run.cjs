@@ -44,8 +44,8 @@ const findBundle = (program) => {
 const [program = ""] = process.argv.splice(2, 1);
 const script = findBundle(program) ?? sourceOf(program);
 process.argv[1] = script;
-// Buffers count in the limit of the heap, and have none of their own: with it V8 marks the whole heap for each 64 MiB that
-// a connection reads, although the buffers before them are garbage that the quick collection finds.
+// Buffers count in the limit of the heap, and have none of their own: with it V8 marks the whole heap for each 64 MiB
+// that a connection reads, although the buffers before them are garbage that the quick collection finds.
 setFlagsFromString("--external-memory-accounted-in-global-limit");
 // Also for what is stored before a process runs its first line, such as compiled code.
 process.umask(0o077);

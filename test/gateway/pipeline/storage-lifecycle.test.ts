@@ -7,32 +7,18 @@ import {
   PutBucketLifecycleConfigurationCommand,
   PutObjectCommand,
   RestoreObjectCommand,
-  S3Client,
 } from "@aws-sdk/client-s3";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 
-import { testKey } from "../support/signing-client.ts";
-import { startStorageFixture } from "../support/storage-fixture.ts";
+import { startStorageClient } from "../support/storage-client.ts";
 
 const Bucket = "films";
 
 /** A client of the official SDK with a bucket, at a gateway with its clock. */
 const startClient = async () => {
-  const storage = await startStorageFixture();
-  storage.clock.advance(Date.now() - storage.clock.now());
-  const client = new S3Client({
-    endpoint: storage.url,
-    region: "us-east-1",
-    forcePathStyle: true,
-    maxAttempts: 1,
-    credentials: { accessKeyId: testKey.accessKeyId, secretAccessKey: testKey.secretAccessKey },
-  });
-  onTestFinished(async () => {
-    client.destroy();
-    await storage.stop();
-  });
-  await client.send(new CreateBucketCommand({ Bucket }));
-  return { client, clock: storage.clock };
+  const started = await startStorageClient();
+  await started.client.send(new CreateBucketCommand({ Bucket }));
+  return started;
 };
 
 test("rules of a bucket are what the official SDK has put, and writes announce what they end", async () => {

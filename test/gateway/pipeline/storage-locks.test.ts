@@ -10,35 +10,15 @@ import {
   PutObjectLegalHoldCommand,
   PutObjectLockConfigurationCommand,
   PutObjectRetentionCommand,
-  S3Client,
 } from "@aws-sdk/client-s3";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 
-import { testKey } from "../support/signing-client.ts";
-import { startStorageFixture } from "../support/storage-fixture.ts";
+import { startStorageClient } from "../support/storage-client.ts";
 
 const hourMs = 3_600_000;
 
-/** A client of the official SDK, at a gateway with its clock. */
-const startClient = async (): Promise<S3Client> => {
-  const storage = await startStorageFixture();
-  storage.clock.advance(Date.now() - storage.clock.now());
-  const client = new S3Client({
-    endpoint: storage.url,
-    region: "us-east-1",
-    forcePathStyle: true,
-    maxAttempts: 1,
-    credentials: { accessKeyId: testKey.accessKeyId, secretAccessKey: testKey.secretAccessKey },
-  });
-  onTestFinished(async () => {
-    client.destroy();
-    await storage.stop();
-  });
-  return client;
-};
-
 test("an archive that nobody can delete, with the official SDK", async () => {
-  const client = await startClient();
+  const { client } = await startStorageClient();
   const Bucket = "ledger";
   const Key = "2026.csv";
   await client.send(new CreateBucketCommand({ Bucket, ObjectLockEnabledForBucket: true }));

@@ -8,34 +8,14 @@ import {
   ListObjectVersionsCommand,
   PutBucketVersioningCommand,
   PutObjectCommand,
-  S3Client,
 } from "@aws-sdk/client-s3";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
-import { testKey } from "../support/signing-client.ts";
-import { startStorageFixture } from "../support/storage-fixture.ts";
-
-/** A client of the official SDK, at a gateway with its clock. */
-const startClient = async (): Promise<S3Client> => {
-  const storage = await startStorageFixture();
-  storage.clock.advance(Date.now() - storage.clock.now());
-  const client = new S3Client({
-    endpoint: storage.url,
-    region: "us-east-1",
-    forcePathStyle: true,
-    maxAttempts: 1,
-    credentials: { accessKeyId: testKey.accessKeyId, secretAccessKey: testKey.secretAccessKey },
-  });
-  onTestFinished(async () => {
-    client.destroy();
-    await storage.stop();
-  });
-  return client;
-};
+import { startStorageClient } from "../support/storage-client.ts";
 
 describe("versions, with the official SDK", () => {
   test("bring back what was deleted and overwritten, and are removed in a batch", async () => {
-    const client = await startClient();
+    const { client } = await startStorageClient();
     const Bucket = "photos";
     const Key = "cat.jpg";
     await client.send(new CreateBucketCommand({ Bucket }));
