@@ -19,6 +19,7 @@ import { dialectsOf } from "./dialects/dialects.ts";
 import { ByteBudget } from "./http/byte-budget.ts";
 import type { GatewayLimits } from "./http/limits.ts";
 import { defaultGatewayLimits } from "./http/limits.ts";
+import type { VersionTwoRule } from "./signature/version-two.ts";
 
 /** The parts and settings of a gateway. */
 export interface GatewayOptions {
@@ -32,6 +33,8 @@ export interface GatewayOptions {
   readonly hosts: readonly string[];
   /** The region that signatures must name. Unset: any. */
   readonly region?: string | undefined;
+  /** Which signatures of version 2 object storage accepts. Unset: all. */
+  readonly versionTwo?: VersionTwoRule | undefined;
   /** The word of the documented dialect. */
   readonly brandWord: string;
   readonly limits?: Partial<GatewayLimits>;
@@ -62,6 +65,7 @@ export interface Gateway {
   /** Writes the line of a request that was answered to the access log. */
   readonly logRequest: (members: AccessLineMembers) => void;
   readonly region: string | undefined;
+  readonly versionTwo: VersionTwoRule | undefined;
   readonly limits: GatewayLimits;
   /** Of the bodies that are not streamed. */
   readonly bodiesBudget: ByteBudget;
@@ -97,6 +101,7 @@ export const createGateway = (options: GatewayOptions): Gateway => {
     log: options.log,
     logRequest: accessLines(options.log, "request"),
     region: options.region,
+    versionTwo: options.versionTwo,
     limits,
     bodiesBudget: new ByteBudget(limits.bodiesBytesMax),
     originSources: options.originSources ?? new Map(),

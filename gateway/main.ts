@@ -99,6 +99,7 @@ await runProcess(log, async (control) => {
     log,
     hosts: config.hosts,
     region: config.signatureRegions === "any" ? undefined : config.region,
+    versionTwo: config.signatureVersion2,
     brandWord: config.brandWord,
     metrics,
     originSources: originSources(connections, { minter, clock: systemClock, allowedOrigins: config.allowedOrigins }),

@@ -44,6 +44,7 @@ export const authenticate = async (
     servedNames: () => servedNames(dialect),
     region: gateway.region,
     resource: isXml ? identity.path : undefined,
+    versionTwo: gateway.versionTwo,
     doubleEncodePath: !isXml,
     verifiesWholeBody: !isXml,
   });

@@ -93,6 +93,7 @@ export const authenticateForm = (gateway: Gateway, exchange: HttpExchange, form:
     signingNames: dialect.signingNames[form.identity.binding.api.name] ?? [],
     servedNames: () => servedNames(dialect),
     region: gateway.region,
+    versionTwo: gateway.versionTwo,
   });
   noteUse(gateway, caller, form.identity);
   return { caller: withOrigin(caller, exchange, signature), fields, file: boundedFile(form.file, bytesMin, bytesMax) };

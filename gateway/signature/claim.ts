@@ -1,4 +1,5 @@
 import type { FaultMetadata } from "../../services/kit/faults/service-error.ts";
+import { textTest } from "../../services/kit/policy/wildcard.ts";
 import type { QueryParameter } from "../http/query.ts";
 import type { HeaderIndex } from "./canonical.ts";
 import { headerValue } from "./canonical.ts";
@@ -26,7 +27,7 @@ export interface SignatureClaim {
 }
 
 /** The longest validity of a presigned request: a week. */
-const expiresSecondsMax = 604_800;
+export const expiresSecondsMax = 604_800;
 
 /** Reads the claim in the header or the query; undefined if there is none. Throws the refusals of malformed claims. */
 export const readClaim = (
@@ -181,10 +182,5 @@ const expectedServices = (given: string, { services, served }: ExpectedScope): s
   return (all.includes(given) ? services : all).join(" or ");
 };
 
-/** `*` matches any characters, as in `us-*`. */
-const coversRegion = (pattern: string, region: string): boolean => {
-  const [start = "", ...rest] = pattern.split("*");
-  if (rest.length === 0) return pattern === region;
-  const end = rest.at(-1) ?? "";
-  return region.length >= start.length + end.length && region.startsWith(start) && region.endsWith(end);
-};
+/** `*` matches any characters, as in `us-*`; no other character is special. */
+const coversRegion = (pattern: string, region: string): boolean => !pattern.includes("?") && textTest(pattern)(region);

@@ -10,12 +10,12 @@ import { ErrorReason, refusal } from "../refusal.ts";
 import { signingKey } from "./signing-key.ts";
 import type { RequestSignature, SignedHead } from "./verify.ts";
 import { keyOf, parseBasicInstant, signatureVersionOf } from "./verify.ts";
-import { checkVersionTwoForm, readVersionTwoForm, versionTwoFields } from "./version-two.ts";
+import { checkVersionTwoForm, checkVersionTwoRule, readVersionTwoForm, versionTwoFields } from "./version-two.ts";
 
 /** A form that uploads a file, and the parts that its signature is verified with. */
 export interface SignedForm extends Pick<
   SignedHead,
-  "brand" | "accessKeys" | "clock" | "signingNames" | "servedNames" | "region"
+  "brand" | "accessKeys" | "clock" | "signingNames" | "servedNames" | "region" | "versionTwo"
 > {
   /**
    * The fields before the file by lower-case name, with `bucket` also if it is in the URL, and with the file's name
@@ -49,6 +49,7 @@ export const verifyForm = (form: SignedForm): VerifiedForm => {
     checkFormPolicy(parseFormPolicy(policyText), fields, signatureFields, form.clock.now());
   const ofVersionTwo = fields.has(`${brand.headerPrefix}algorithm`) ? undefined : readVersionTwoForm(fields, brand);
   if (ofVersionTwo !== undefined) {
+    checkVersionTwoRule(form.versionTwo);
     const accessKey = keyOf(form.accessKeys, ofVersionTwo.accessKeyId, token);
     checkVersionTwoForm(ofVersionTwo, accessKey.secretAccessKey, policyText);
     const sizes = checkPolicy(versionTwoFields(brand));

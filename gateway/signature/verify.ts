@@ -21,8 +21,8 @@ import { chunkChain, payloadHashName, payloadMismatch, payloadOf, readPayloadCla
 import { ErrorReason, refusal } from "../refusal.ts";
 import type { SigningKey } from "./signing-key.ts";
 import { sha256, signingKey } from "./signing-key.ts";
-import type { VersionTwoClaim } from "./version-two.ts";
-import { checkVersionTwo, readVersionTwo } from "./version-two.ts";
+import type { VersionTwoClaim, VersionTwoRule } from "./version-two.ts";
+import { checkVersionTwo, checkVersionTwoRule, readVersionTwo } from "./version-two.ts";
 
 /** The head of a request as it was received, and the parts that its signature is verified with. */
 export interface SignedHead {
@@ -43,6 +43,8 @@ export interface SignedHead {
   readonly region?: string | undefined;
   /** For object storage, the path with its bucket. Unset: presigned URLs of version 2 are refused. */
   readonly resource?: string | undefined;
+  /** Which presigned URLs of version 2 are accepted. Unset: all. */
+  readonly versionTwo?: VersionTwoRule | undefined;
   /** False for object storage, whose paths are signed as they are sent; true for all other APIs. */
   readonly doubleEncodePath: boolean;
   /** True for APIs whose clients do not declare the hash of the body. False: it must be declared. */
@@ -154,6 +156,7 @@ const linkCaller = (
 ): Caller => {
   const { method, resource, brand } = request;
   if (resource === undefined) throw refusal(ErrorReason.UNSUPPORTED_ALGORITHM);
+  checkVersionTwoRule(request.versionTwo);
   const accessKey = findAccessKey(request, link, headers, query);
   checkVersionTwo(link, accessKey.secretAccessKey, {
     method,
@@ -162,6 +165,7 @@ const linkCaller = (
     query,
     brand,
     nowMs: request.clock.now(),
+    rule: request.versionTwo,
   });
   return callerOf(accessKey);
 };

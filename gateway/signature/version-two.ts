@@ -4,6 +4,7 @@ import type { SignatureBrand } from "./brand.ts";
 import type { QueryParameter } from "../http/query.ts";
 import type { HeaderIndex } from "./canonical.ts";
 import { headerValue } from "./canonical.ts";
+import { expiresSecondsMax } from "./claim.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
 
 /**
@@ -93,8 +94,17 @@ export const readVersionTwo = (
   return { accessKeyId, signature, expires };
 };
 
+/** Which signatures of version 2 are accepted: all, links that end within a week and all forms, or none. */
+export type VersionTwoRule = "accept" | "week" | "refuse";
+
+/** Throws UNSUPPORTED_ALGORITHM where no signature of version 2 is accepted. */
+export const checkVersionTwoRule = (rule: VersionTwoRule | undefined): void => {
+  if (rule === "refuse") throw refusal(ErrorReason.UNSUPPORTED_ALGORITHM);
+};
+
 /**
- * Throws EXPIRED, and SIGNATURE_MISMATCH if the signature is not of this request. `resource` is the path with its
+ * Throws EXPIRED, MALFORMED_SIGNATURE_QUERY for a link that ends later than the rule allows, and SIGNATURE_MISMATCH if
+ * the signature is not of this request. `resource` is the path with its
  * bucket, percent escapes untouched: the host is not signed, so a bucket in it must be part of the resource.
  */
 export const checkVersionTwo = (
@@ -107,6 +117,8 @@ export const checkVersionTwo = (
     readonly query: readonly QueryParameter[];
     readonly brand: SignatureBrand;
     readonly nowMs: number;
+    /** Unset: `accept`. */
+    readonly rule?: VersionTwoRule | undefined;
   },
 ): void => {
   const expiresMs = Number(claim.expires) * 1000;
@@ -115,6 +127,10 @@ export const checkVersionTwo = (
       expires_seconds: claim.expires,
       expires: new Date(expiresMs).toISOString(),
       server_time: new Date(request.nowMs).toISOString(),
+    });
+  if (request.rule === "week" && expiresMs > request.nowMs + expiresSecondsMax * 1000)
+    throw refusal(ErrorReason.MALFORMED_SIGNATURE_QUERY, {
+      problem: `Expires must be at most ${expiresSecondsMax} seconds ahead.`,
     });
   const stringToSign = composeStringToSign(claim, request);
   if (request.query.every((one) => isCovered(one, request.brand))) {

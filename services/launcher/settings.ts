@@ -115,6 +115,10 @@ export const gatewaySettings = {
   adminListen: address(defaultAddress("gateway", "admin"), "Where /livez, /readyz and /metrics are served."),
   hosts: list(["localhost"], "Host names of the gateway itself; a label before one of them names a bucket or an API."),
   signatureRegions: choice(["own", "any"], "Regions that signatures may name: the installation's, or any."),
+  signatureVersion2: choice(
+    ["accept", "week", "refuse"],
+    "Whether URLs and forms signed by version 2 are accepted; week: of such URLs only those that end within a week.",
+  ),
   serverHeader: choice(
     ["version", "name", "none"],
     "What the Server header of answers says: Quartet with its version, Quartet, or nothing; then there is no header.",

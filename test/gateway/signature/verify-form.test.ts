@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 
 import { verifyForm } from "../../../gateway/signature/verify-form.ts";
 import type { SignatureBrand } from "../../../gateway/signature/brand.ts";
+import type { VersionTwoRule } from "../../../gateway/signature/version-two.ts";
 import { fixedAccessKeys } from "../../../services/kit/identity/access-keys.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { refused } from "../support/refused.ts";
@@ -44,7 +45,10 @@ const formOf = (
   return new Map(Object.entries(fields));
 };
 
-const verify = (fields: ReadonlyMap<string, string>, change: { brand?: SignatureBrand; nowMs?: number } = {}) =>
+const verify = (
+  fields: ReadonlyMap<string, string>,
+  change: { brand?: SignatureBrand; nowMs?: number; versionTwo?: VersionTwoRule } = {},
+) =>
   verifyForm({
     fields,
     brand: change.brand ?? amz,
@@ -52,6 +56,7 @@ const verify = (fields: ReadonlyMap<string, string>, change: { brand?: Signature
     clock: new FakeClock(change.nowMs ?? exampleMs),
     signingNames: ["s3"],
     region: "us-east-1",
+    versionTwo: change.versionTwo,
   });
 
 const without = (name: string): Map<string, string> => {
@@ -78,6 +83,9 @@ describe("a form", () => {
       caller: { accountId: "123456789012" },
       signature: { signatureVersion: "AWS", authType: "POST" },
     });
+    expect(verify(new Map(Object.entries(fields)), { versionTwo: "week" }).bytesMin).toBe(0);
+    const refuse = () => verify(new Map(Object.entries(fields)), { versionTwo: "refuse" });
+    expect(refuse).toThrow(refused("UNSUPPORTED_ALGORITHM"));
     const forged = new Map(Object.entries({ ...fields, signature: "AAAA" }));
     expect(() => verify(forged)).toThrow(refused("SIGNATURE_MISMATCH"));
     const extra = new Map(Object.entries({ ...fields, acl: "private" }));

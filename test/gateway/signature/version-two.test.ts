@@ -2,7 +2,8 @@ import { createHmac } from "node:crypto";
 
 import { describe, expect, test } from "vitest";
 
-import { refused } from "../support/refused.ts";
+import type { VersionTwoRule } from "../../../gateway/signature/version-two.ts";
+import { reasonOf, refused } from "../support/refused.ts";
 import type { ReceivedRequest } from "./signer.ts";
 import { exampleKey, verifyExample } from "./signer.ts";
 
@@ -20,6 +21,16 @@ const link = (stringToSign: string, more = "", request: Partial<ReceivedRequest>
 });
 
 const plain = `GET\n\n\n${expires}\n/photos/puppy%20dog.jpg`;
+
+/** The reason of the refusal; undefined if there is none. */
+const outcomeOf = (verify: () => unknown): string | undefined => {
+  try {
+    verify();
+    return undefined;
+  } catch (thrown) {
+    return reasonOf(thrown);
+  }
+};
 
 describe("a presigned URL of version 2", () => {
   // what is signed, the request
@@ -107,6 +118,20 @@ describe("a presigned URL of version 2", () => {
     ],
   ])("%s is refused", ([, request, reason]) => {
     expect(() => verifyExample(request)).toThrow(refused(reason));
+  });
+
+  // the rule, seconds from now until it ends, the reason; undefined: it is accepted
+  test.for<[VersionTwoRule | undefined, number, string | undefined]>([
+    [undefined, 31_536_000, undefined],
+    ["accept", 31_536_000, undefined],
+    ["week", 604_800, undefined],
+    ["week", 604_801, "MALFORMED_SIGNATURE_QUERY"],
+    ["refuse", 60, "UNSUPPORTED_ALGORITHM"],
+  ])("where the rule is %s and it ends in %d s", ([versionTwo, seconds, reason]) => {
+    const until = `${1369353600 + seconds}`;
+    const signature = signatureOf(`GET\n\n\n${until}\n/b`);
+    const rawQuery = `AWSAccessKeyId=${exampleKey.accessKeyId}&Expires=${until}&Signature=${signature}`;
+    expect(outcomeOf(() => verifyExample({ resource: "/b", rawQuery, versionTwo }))).toBe(reason);
   });
 
   test("holds to its last second", () => {

@@ -14,6 +14,7 @@ import { createGateway } from "../../../gateway/gateway.ts";
 import type { GatewayLimits } from "../../../gateway/http/limits.ts";
 import type { RpcEndpoint } from "../../../gateway/rpc/rpc-endpoint.ts";
 import { startGateway } from "../../../gateway/server.ts";
+import type { VersionTwoRule } from "../../../gateway/signature/version-two.ts";
 import type { ServiceHealth } from "../../../services/kit/client/service-health.ts";
 import { createTransport } from "../../../services/kit/client/transport.ts";
 import { bearerAuthenticate } from "../../../services/kit/identity/authenticate.ts";
@@ -82,6 +83,7 @@ export interface FixtureParts {
   readonly servicesAddress?: string;
   readonly health?: ServiceHealth;
   readonly originSources?: ReadonlyMap<string, OriginSource>;
+  readonly versionTwo?: VersionTwoRule;
   readonly serverHeader?: "version" | "name" | "none";
   readonly rpc?: Pick<RpcEndpoint, "takes" | "answer">;
 }
@@ -126,6 +128,7 @@ export const startFixture = async (limits: Partial<GatewayLimits> = {}, parts: F
     log: parts.log ?? silentLogger,
     ...(parts.metrics === undefined ? {} : { metrics: parts.metrics }),
     ...(parts.originSources === undefined ? {} : { originSources: parts.originSources }),
+    versionTwo: parts.versionTwo,
     hosts: ["localhost"],
     region: "us-east-1",
     brandWord: "svc",
