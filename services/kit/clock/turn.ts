@@ -1,11 +1,12 @@
 import { setImmediate } from "node:timers/promises";
 
-/** How long one stream may occupy the event loop. */
+/** How long one stream or transaction may occupy the event loop. */
 const turnMs = 5;
 
 /**
- * One stream's share of the event loop. As long as the network accepts writes at once, a stream of answers continues
- * from microtask to microtask and would block all other calls, and even its own cancellation.
+ * The share of the event loop that one piece of work has. As long as the network accepts writes at once, a stream of
+ * answers continues from microtask to microtask, and so do reads of the database one after the other: they would block
+ * all other calls, and even their own cancellation.
  */
 export class Turn {
   #startedMs = performance.now();

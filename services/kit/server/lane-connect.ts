@@ -16,7 +16,7 @@ import { lingerOver } from "./linger.ts";
 import { bodyFrames, decodeMessage, messagesOf, readWholeBody } from "./request-body.ts";
 import { drained, frameOf, gzipped, writeParts } from "./response-body.ts";
 import type { Route } from "./route.ts";
-import { Turn } from "./turn.ts";
+import { Turn } from "../clock/turn.ts";
 
 /** The content types of this lane. */
 export const unaryContentType = "application/proto";

@@ -13,7 +13,7 @@ import type { Dispatcher } from "./dispatch.ts";
 import { bodyFrames, decodeFrame, messagesOf, readOnlyFrame } from "./request-body.ts";
 import { drained, frameOf, writeParts } from "./response-body.ts";
 import type { Route } from "./route.ts";
-import { Turn } from "./turn.ts";
+import { Turn } from "../clock/turn.ts";
 
 const contentType = "application/grpc+proto";
 const statusOk: OutgoingHttpHeaders = { "grpc-status": "0" };

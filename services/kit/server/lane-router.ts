@@ -19,7 +19,7 @@ import type { Call } from "./call.ts";
 import type { Dispatcher } from "./dispatch.ts";
 import { callerGone, deadlinePassed } from "./dispatch.ts";
 import { lingerOver } from "./linger.ts";
-import { Turn } from "./turn.ts";
+import { Turn } from "../clock/turn.ts";
 
 /** Serves the protocols without a lane of their own: gRPC-Web, JSON, GET, and Connect over HTTP/2. */
 type RouterLane = (

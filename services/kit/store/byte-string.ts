@@ -25,3 +25,6 @@ export const prefixSuccessor = (prefix: ByteString): ByteString => {
 
 /** The least byte string that is greater than this one. */
 export const successor = (key: ByteString): ByteString => `${key}\u0000`;
+
+/** The order of byte strings, for sorting. */
+export const compareBytes = (left: ByteString, right: ByteString): number => (left < right ? -1 : left > right ? 1 : 0);

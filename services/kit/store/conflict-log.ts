@@ -1,12 +1,33 @@
-import type { ByteString } from "./byte-string.ts";
+import type { Bounds, ByteString } from "./byte-string.ts";
 import type { ReadSet } from "./read-set.ts";
 import type { WriteSet } from "./write-set.ts";
-import { lowerBound } from "./write-set.ts";
+import { hasKeyWithin } from "./write-set.ts";
 
 interface CommittedGroup {
   readonly version: number;
   readonly keys: readonly ByteString[];
 }
+
+/** Whether a group has a key in one of the ranges, which are in ascending order and apart. */
+const areTouched = (ranges: readonly Bounds[], groups: readonly CommittedGroup[]): boolean => {
+  const keyCount = groups.reduce((sum, { keys }) => sum + keys.length, 0);
+  // Many ranges in many groups would be millions of searches in one turn of the event loop; of keys there are fewer.
+  return groups.length * ranges.length <= keyCount
+    ? groups.some(({ keys }) => ranges.some((range) => hasKeyWithin(keys, range)))
+    : groups.some(({ keys }) => keys.some((key) => isCovered(ranges, key)));
+};
+
+const isCovered = (ranges: readonly Bounds[], key: ByteString): boolean => {
+  let low = 0;
+  let high = ranges.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((ranges[middle] as Bounds).high <= key) low = middle + 1;
+    else high = middle;
+  }
+  const range = ranges[low];
+  return range !== undefined && key >= range.low;
+};
 
 /** A reader of the database as it was at a version. */
 export interface Watcher {
@@ -58,16 +79,13 @@ export class ConflictLog {
     if (reads.keys.size === 0 && reads.ranges.length === 0) return false;
     if (version < this.#floor) return true;
     for (const key of reads.keys) if ((this.#latest.get(key) ?? 0) > version) return true;
-    if (reads.ranges.length === 0) return false;
-    for (let index = this.#groups.length - 1; index >= 0; index -= 1) {
-      const group = this.#groups[index] as CommittedGroup;
-      if (group.version <= version) return false;
-      for (const range of reads.ranges) {
-        const first = group.keys[lowerBound(group.keys, range.low)];
-        if (first !== undefined && first < range.high) return true;
-      }
-    }
-    return false;
+    return reads.ranges.length > 0 && areTouched(reads.covered(), this.#newerThan(version));
+  }
+
+  #newerThan(version: number): readonly CommittedGroup[] {
+    let first = this.#groups.length;
+    while (first > 0 && (this.#groups[first - 1] as CommittedGroup).version > version) first -= 1;
+    return this.#groups.slice(first);
   }
 
   /** Remembers a committed group. */

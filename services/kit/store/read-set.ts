@@ -1,5 +1,5 @@
 import type { Bounds, ByteString } from "./byte-string.ts";
-import { successor } from "./byte-string.ts";
+import { compareBytes, successor } from "./byte-string.ts";
 import type { WriteSet } from "./write-set.ts";
 
 /**
@@ -51,9 +51,18 @@ export class ReadSet {
     } else {
       for (const key of this.keys) if (changes.has(key)) return true;
     }
-    if (this.ranges.length === 0) return false;
-    for (const key of changes.writes.keys())
-      for (const range of this.ranges) if (key >= range.low && key < range.high) return true;
-    return false;
+    return this.ranges.some((range) => changes.hasWithin(range));
+  }
+
+  /** What the ranges cover, in ascending order: ranges that meet are one. */
+  covered(): readonly Bounds[] {
+    if (this.ranges.length < 2) return this.ranges;
+    const covered: Bounds[] = [];
+    for (const { low, high } of this.ranges.toSorted((left, right) => compareBytes(left.low, right.low))) {
+      const last = covered.at(-1);
+      if (last === undefined || low > last.high) covered.push({ low, high });
+      else if (high > last.high) covered[covered.length - 1] = { low: last.low, high };
+    }
+    return covered;
   }
 }

@@ -1,6 +1,7 @@
 import type { Message } from "@bufbuild/protobuf";
 import { fromBinary } from "@bufbuild/protobuf";
 
+import { Turn } from "../clock/turn.ts";
 import type { ByteString } from "./byte-string.ts";
 import { bytesOf } from "./byte-string.ts";
 import type { RawEntry, View } from "./engine.ts";
@@ -16,15 +17,17 @@ import type { Entry, Reader } from "./transaction.ts";
 export class ViewReader implements Reader {
   readonly #view: View;
   readonly #reads: ReadSet | undefined;
+  readonly #turn = new Turn();
 
   constructor(view: View, reads?: ReadSet) {
     this.#view = view;
     this.#reads = reads;
   }
 
-  // Awaited so that a failure is always a rejection; the read itself is done at once.
+  // The read is done at once, from the disk where it must be, so many of them let other work run in between.
   async get<K extends KeyTuple, V extends Message>(table: Table<K, V>, key: NoInfer<K>): Promise<V | undefined> {
     const encoded = encodeKey(table, key);
+    if (this.#turn.isOver) await this.#turn.next();
     this.#reads?.keys.add(encoded);
     const payload = this.#view.get(encoded);
     return payload === undefined ? undefined : decodeValue(table, encoded, payload);

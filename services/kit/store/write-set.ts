@@ -1,4 +1,5 @@
 import type { Bounds, ByteString } from "./byte-string.ts";
+import { compareBytes } from "./byte-string.ts";
 import type { RawEntry, RawWrites, View } from "./engine.ts";
 
 /** One intended change: `payload` undefined deletes. */
@@ -10,6 +11,7 @@ export interface RawWrite {
 /** Changes that are not in the database yet, by key; the last one for a key holds. */
 export class WriteSet {
   readonly #writes = new Map<ByteString, Uint8Array | undefined>();
+  readonly #runs = new KeyRuns();
   #sorted: ByteString[] | undefined;
   #bytes = 0;
 
@@ -27,7 +29,10 @@ export class WriteSet {
   }
 
   set(key: ByteString, payload: Uint8Array | undefined): void {
-    if (!this.#writes.has(key)) this.#sorted = undefined;
+    if (!this.#writes.has(key)) {
+      this.#sorted = undefined;
+      this.#runs.add(key);
+    }
     this.#writes.set(key, payload);
     this.#bytes += key.length + (payload?.byteLength ?? 0);
   }
@@ -38,6 +43,7 @@ export class WriteSet {
 
   clear(): void {
     this.#writes.clear();
+    this.#runs.clear();
     this.#sorted = undefined;
     this.#bytes = 0;
   }
@@ -50,9 +56,14 @@ export class WriteSet {
     return this.#writes.get(key);
   }
 
+  /** Whether a key between the bounds is changed. */
+  hasWithin(bounds: Bounds): boolean {
+    return this.#runs.hasWithin(bounds);
+  }
+
   /** The changed keys in ascending order. */
   sortedKeys(): readonly ByteString[] {
-    this.#sorted ??= [...this.#writes.keys()].toSorted(compare);
+    this.#sorted ??= [...this.#writes.keys()].toSorted(compareBytes);
     return this.#sorted;
   }
 
@@ -70,7 +81,7 @@ export class WriteSet {
 }
 
 /** The index of the first key that is not below `key`. */
-export const lowerBound = (keys: readonly ByteString[], key: ByteString): number => {
+const lowerBound = (keys: readonly ByteString[], key: ByteString): number => {
   let low = 0;
   let high = keys.length;
   while (low < high) {
@@ -81,7 +92,45 @@ export const lowerBound = (keys: readonly ByteString[], key: ByteString): number
   return low;
 };
 
-const compare = (left: ByteString, right: ByteString): number => (left < right ? -1 : left > right ? 1 : 0);
+/** Whether one of the keys, which are in ascending order, lies between the bounds. */
+export const hasKeyWithin = (keys: readonly ByteString[], { low, high }: Bounds): boolean => {
+  const first = keys[lowerBound(keys, low)];
+  return first !== undefined && first < high;
+};
+
+/**
+ * Keys in a few sorted runs, each at least twice as long as the next. A set that grows between searches, as that of a
+ * group does with each transaction, is then not sorted again for each of them.
+ */
+class KeyRuns {
+  readonly #runs: ByteString[][] = [];
+  #loose: ByteString[] = [];
+
+  add(key: ByteString): void {
+    this.#loose.push(key);
+  }
+
+  clear(): void {
+    this.#runs.length = 0;
+    this.#loose = [];
+  }
+
+  hasWithin(bounds: Bounds): boolean {
+    if (this.#loose.length > 0) this.#settle();
+    return this.#runs.some((run) => hasKeyWithin(run, bounds));
+  }
+
+  #settle(): void {
+    let run = this.#loose.toSorted(compareBytes);
+    this.#loose = [];
+    for (let last = this.#runs.at(-1); last !== undefined && last.length < 2 * run.length; last = this.#runs.at(-1)) {
+      // Two sorted runs are found as such and merged in linear time.
+      run = [...last, ...run].toSorted(compareBytes);
+      this.#runs.pop();
+    }
+    this.#runs.push(run);
+  }
+}
 
 /**
  * A view with changes laid over it. A scan shows the changes that were there when it began. Payloads are copies, so
