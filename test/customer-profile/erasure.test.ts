@@ -74,8 +74,7 @@ describe("deleteProfile", () => {
     expect(await countsOf(store)).toMatchObject({
       profile_keys: 1,
       profiles: 1,
-      key_index: 2,
-      key_origins: 2,
+      search_keys: 2,
       expiries: 1,
     });
     const { items } = await client.searchProfiles({ domainName: "shop", keyName: "_phone", values: [ann.phoneNumber] });
@@ -150,5 +149,5 @@ test("updateProfile leaves no index entry of what was replaced", async () => {
   const { client, store, profileId } = await startWithAnn();
   await client.updateProfile({ domainName: "shop", profileId, phoneNumber: "112", emailAddress: "", firstName: "Ann" });
   // Phone, full name and the added key.
-  expect(await countsOf(store)).toMatchObject({ key_index: 3, key_origins: 3, expiries: 1 });
+  expect(await countsOf(store)).toMatchObject({ search_keys: 3, expiries: 1 });
 });

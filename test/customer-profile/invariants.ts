@@ -1,16 +1,17 @@
 import { addAmounts, noAmounts } from "../../services/customer-profile/store/counters.ts";
 import { idText } from "../../services/customer-profile/domain/identifier.ts";
+import { splitDigests } from "../../services/customer-profile/store/key-index.ts";
 import {
   counters,
   domainKeys,
   expiries,
-  keyIndex,
-  keyOrigins,
+  keyHolders,
   objectExpiries,
   objectPlaces,
   objects,
   profileKeys,
   profiles,
+  searchKeys,
 } from "../../services/customer-profile/store/layout.ts";
 import type { Store } from "../../services/kit/store/store.ts";
 import type { Reader } from "../../services/kit/store/transaction.ts";
@@ -47,19 +48,35 @@ const findBroken = async (reader: Reader): Promise<string[]> => {
     due.map(({ key }) => join(...key)),
   );
 
+  const attached = await reader.list(objects, { limit: 100_000 });
   const references = new Map<string, number>();
-  for await (const { key } of reader.range(keyOrigins, {})) {
-    const entry = join(key[0], key[3], key[1]);
-    references.set(entry, (references.get(entry) ?? 0) + 1);
-  }
-  const indexed = await reader.list(keyIndex, { limit: 1_000_000 });
+  for (const { key, value } of [...owned, ...attached])
+    for (const digest of splitDigests(value.keyDigests)) {
+      const entry = join(key[0], digest, key[1]);
+      references.set(entry, (references.get(entry) ?? 0) + 1);
+    }
+  const indexed: string[] = [];
+  const spread = await reader.list(keyHolders, { limit: 1_000_000 });
+  for (const { key, value } of spread) indexed.push(`${join(...key)}=${value.originCount}`);
+  const keys = await reader.list(searchKeys, { limit: 1_000_000 });
+  for (const { key, value } of keys)
+    for (const { profileId, originCount } of value.holders) indexed.push(`${join(...key, profileId)}=${originCount}`);
   expectSame(
     "each index entry counts its origins",
-    indexed.map(({ key, value }) => `${join(...key)}=${value.referenceCount}`),
+    indexed,
     [...references].map(([entry, count]) => `${entry}=${count}`),
   );
+  expectSame(
+    "the keys whose profiles have records of their own say so",
+    keys.filter(({ value }) => value.isSpread).map(({ key }) => join(...key)),
+    new Set(spread.map(({ key: [domainId, digest] }) => join(domainId, digest))),
+  );
+  expectSame(
+    "no key is without a profile, and none has its profiles in both places",
+    keys.filter(({ value }) => value.isSpread === value.holders.length > 0).map(({ key }) => join(...key)),
+    [],
+  );
 
-  const attached = await reader.list(objects, { limit: 100_000 });
   const places = await reader.list(objectPlaces, { limit: 100_000 });
   expectSame(
     "each object has one place",

@@ -108,8 +108,8 @@ test(`the tables agree after each of ${count} random operations on objects`, { t
   }, "everything has expired");
   for (const table of [
     "profile_keys",
-    "key_index",
-    "key_origins",
+    "search_keys",
+    "key_holders",
     "expiries",
     "objects",
     "object_places",

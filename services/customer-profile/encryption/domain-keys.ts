@@ -1,8 +1,9 @@
 import type { KeyObject } from "node:crypto";
-import { createHmac, hkdfSync, randomBytes } from "node:crypto";
+import { createHmac, hkdfSync } from "node:crypto";
 
 import { LRUCache } from "lru-cache";
 
+import { drawRandomBytes } from "../../kit/ids/random-bytes.ts";
 import type { Keyring } from "../../kit/keyring/keyring.ts";
 import { sealKey, secretKey, unsealKey } from "../../kit/keyring/sealed.ts";
 
@@ -74,7 +75,7 @@ const domainKeys = (domainKey: KeyObject, domainId: Uint8Array): DomainKeys => {
   return {
     digest: (parts) => createHmac("sha256", indexKey).update(JSON.stringify(parts), "utf8").digest(),
     wrapNewProfileKey: (profileId) => {
-      const key = secretKey(randomBytes(keyBytes));
+      const key = secretKey(drawRandomBytes(keyBytes));
       return { key, wrapped: sealKey(profileWrappingKey, associatedData(profileId), key) };
     },
     openProfileKey: (profileId, wrapped) =>

@@ -1,4 +1,4 @@
-import type { ObjectTypeRecord } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
+import type { ObjectRecord, ObjectTypeRecord } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
 import type { Reader, Transaction } from "../../kit/store/transaction.ts";
 import { expiryOf } from "../domain/expiry.ts";
@@ -12,17 +12,10 @@ import { fault } from "../faults.ts";
 import { limits } from "../limits.ts";
 import type { OpenDomain } from "../store/domain.ts";
 import { expiryIn } from "../store/domain.ts";
-import { digestOf, listDigestsOf, listProfilesWithKey } from "../store/key-index.ts";
-import { findObject, findProfileOfObject, listObjects, putObject } from "../store/object.ts";
+import { digestOf, listProfilesWithKey } from "../store/key-index.ts";
+import { findObject, findProfileOfObject, keysOf, listObjects, putObject } from "../store/object.ts";
 import type { ObjectAmounts, StoredProfile } from "../store/profile.ts";
-import {
-  createProfile,
-  findProfile,
-  isProfileUnexpired,
-  profileKeyOf,
-  removeProfile,
-  replaceProfile,
-} from "../store/profile.ts";
+import { createProfile, findProfile, isProfileUnexpired, removeProfile, replaceProfile } from "../store/profile.ts";
 
 /** An object to be attached. */
 export interface IncomingObject {
@@ -60,18 +53,17 @@ export const attachObject = async (
   const state = changedByObject(profile?.state ?? createdProfile(new Map(), nowMs), mapped.values, source);
   const days = type.expirationDays;
   const expireMs = days === 0 ? expiryIn(domain, nowMs) : expiryOf(nowMs, days);
-  const objects = await amountsWith(transaction, domain, incoming, address, profile);
+  const replaced = earlier && (await findObject(transaction, domain.id, address));
+  const objects = await amountsWith(transaction, domain, incoming, profileId, profile, replaced);
   const change = { expireMs: Math.max(expireMs, expiryIn(domain, nowMs)), objects };
-  if (profile === undefined) await createProfile(transaction, domain, profileId, state, change);
-  else await replaceProfile(transaction, domain, profile, state, change);
+  const profileKey =
+    profile === undefined
+      ? await createProfile(transaction, domain, profileId, state, change)
+      : await replaceProfile(transaction, domain, profile, state, change);
 
-  const digests = await digestsOf(transaction, domain, mapped.keys, profileId, objectKey, {
-    isProfileNew: profile === undefined,
-    isReplaced: earlier !== undefined,
-  });
-  const profileKey = await profileKeyOf(transaction, domain, profileId);
+  const digests = digestsOf(domain, mapped.keys, profile === undefined, replaced);
   const object = { text: incoming.text, putMs: nowMs, expireMs, digests };
-  await putObject(transaction, domain, profileKey, address, object);
+  await putObject(transaction, domain, profileKey, address, object, replaced);
   return objectKey;
 };
 
@@ -139,10 +131,10 @@ const amountsWith = async (
   reader: Reader,
   domain: OpenDomain,
   { type, text }: IncomingObject,
-  address: { profileId: Uint8Array; typeId: Uint8Array; objectKey: Uint8Array },
+  profileId: Uint8Array,
   profile: StoredProfile | undefined,
+  replaced: ObjectRecord | undefined,
 ): Promise<ObjectAmounts> => {
-  const replaced = await findObject(reader, domain.id, address);
   const objectCount = (profile?.record.objectCount ?? 0) + (replaced === undefined ? 1 : 0);
   const objectBytes =
     (profile?.record.objectBytes ?? 0n) - (replaced?.contentBytes ?? 0n) + BigInt(Buffer.byteLength(text));
@@ -152,29 +144,24 @@ const amountsWith = async (
   if (objectBytes > bytesMax) throw fault(ErrorReason.OBJECTS_TOO_LARGE, { limit_bytes: String(bytesMax) });
   const ofTypeMax = type.maxProfileObjectCount;
   if (ofTypeMax > 0 && replaced === undefined) {
-    const { profileId, typeId } = address;
-    const ofType = await listObjects(reader, domain.id, profileId, typeId, undefined, ofTypeMax);
+    const ofType = await listObjects(reader, domain.id, profileId, type.typeId, undefined, ofTypeMax);
     if (ofType.length >= ofTypeMax) throw fault(ErrorReason.TOO_MANY_OBJECTS, { limit: String(ofTypeMax) });
   }
   return { objectCount, objectBytes };
 };
 
 /** The digests of the keys to store. A replaced object keeps the NEW_ONLY keys that it got when it was new. */
-const digestsOf = async (
-  reader: Reader,
+const digestsOf = (
   domain: OpenDomain,
   keys: readonly ObjectKey[],
-  profileId: Uint8Array,
-  objectKey: Uint8Array,
-  { isProfileNew, isReplaced }: { readonly isProfileNew: boolean; readonly isReplaced: boolean },
-): Promise<Uint8Array[]> => {
+  isProfileNew: boolean,
+  replaced: ObjectRecord | undefined,
+): Uint8Array[] => {
   const kept = new Set(keptKeys(keys, isProfileNew));
-  const earlier = isReplaced
-    ? new Set((await listDigestsOf(reader, domain.id, profileId, objectKey)).map(idText))
-    : null;
+  const earlier = new Set(replaced && keysOf(replaced).map(idText));
   return keptKeys(keys, true)
     .filter(({ key }) => key.name !== profileIdKeyName)
     .map((each) => ({ digest: digestOf(domain.keys, each.key), isKept: kept.has(each) }))
-    .filter(({ digest, isKept }) => isKept || earlier?.has(idText(digest)) === true)
+    .filter(({ digest, isKept }) => isKept || earlier.has(idText(digest)))
     .map(({ digest }) => digest);
 };

@@ -3,11 +3,9 @@ import type { Transaction } from "../../kit/store/transaction.ts";
 import { fault } from "../faults.ts";
 import { limits } from "../limits.ts";
 import type { DomainData } from "../store/domain.ts";
-import { listDigestsOf } from "../store/key-index.ts";
 import { objects } from "../store/layout.ts";
-import { putObject, readObject, removeObject } from "../store/object.ts";
+import { keysOf, putObject, readObject, removeObject } from "../store/object.ts";
 import type { ObjectAmounts, StoredProfile } from "../store/profile.ts";
-import { profileKeyOf } from "../store/profile.ts";
 
 /**
  * Moves all objects of some profiles to another one, with the keys that came from them: each is decrypted, and
@@ -27,18 +25,15 @@ export const moveObjects = async (
   if (objectCount > countMax) throw fault(ErrorReason.TOO_MANY_OBJECTS, { limit: String(countMax) });
   const bytesMax = limits.objectBytesPerProfileMax;
   if (objectBytes > bytesMax) throw fault(ErrorReason.OBJECTS_TOO_LARGE, { limit_bytes: String(bytesMax) });
-  const toKey = await profileKeyOf(transaction, domain, to.id);
   let lastExpireMs = 0;
-  for (const { id: profileId } of from) {
-    const fromKey = await profileKeyOf(transaction, domain, profileId);
+  for (const { id: profileId, key: fromKey } of from) {
     for await (const { key, value } of transaction.range(objects, { prefix: [domain.id, profileId] })) {
       const [, , typeId, objectKey] = key;
       const address = { profileId, typeId, objectKey };
       const text = readObject(domain, fromKey, address, value);
-      const digests = await listDigestsOf(transaction, domain.id, profileId, objectKey);
       await removeObject(transaction, domain.id, address);
-      const moved = { text, putMs: Number(value.putMs), expireMs: Number(value.expireMs), digests };
-      await putObject(transaction, domain, toKey, { profileId: to.id, typeId, objectKey }, moved);
+      const moved = { text, putMs: Number(value.putMs), expireMs: Number(value.expireMs), digests: keysOf(value) };
+      await putObject(transaction, domain, to.key, { profileId: to.id, typeId, objectKey }, moved, undefined);
       lastExpireMs = Math.max(lastExpireMs, moved.expireMs);
     }
   }

@@ -21,10 +21,11 @@ import { detachObject } from "../ingestion/detach-object.ts";
 import { limits } from "../limits.ts";
 import type { OpenDomain } from "../store/domain.ts";
 import { openDomain } from "../store/domain.ts";
-import { digestOf, listDigestsOf } from "../store/key-index.ts";
-import { findObject, listObjects, readObject } from "../store/object.ts";
+import { digestOf } from "../store/key-index.ts";
+import { findObject, keysOf, listObjects, readObject } from "../store/object.ts";
 import { findObjectType, getObjectType, putObjectType } from "../store/object-type.ts";
-import { getProfile, profileKeyOf } from "../store/profile.ts";
+import type { StoredProfile } from "../store/profile.ts";
+import { getProfile } from "../store/profile.ts";
 
 /**
  * Attaches an object to a profile; an object with the same unique key is replaced. Search and listing see it at once.
@@ -68,10 +69,10 @@ export const listProfileObjects: Operation<"listProfileObjects"> = async (reques
 
   return app.store.read(async (reader) => {
     const domain = await openDomain(reader, app.keyring, access.accountId, domainName);
-    await getProfile(reader, domain, profileId, app.clock.now());
+    const profile = await getProfile(reader, domain, profileId, app.clock.now());
     const type = await getObjectType(reader, domain.id, objectTypeName);
     const isWanted = filterOf(domain, objectFilter);
-    return objectPage(reader, app, domain, { profileId, typeId: type.typeId, objectTypeName }, isWanted, page);
+    return objectPage(reader, app, domain, { profile, typeId: type.typeId, objectTypeName }, isWanted, page);
   });
 };
 
@@ -135,14 +136,14 @@ const objectPage = async (
   reader: Reader,
   app: Application,
   domain: OpenDomain,
-  of: { readonly profileId: Uint8Array; readonly typeId: Uint8Array; readonly objectTypeName: string },
+  of: { readonly profile: StoredProfile; readonly typeId: Uint8Array; readonly objectTypeName: string },
   isWanted: IsWanted | undefined,
   page: Page,
 ) => {
-  const { profileId, typeId, objectTypeName } = of;
+  const { profile, typeId, objectTypeName } = of;
+  const profileId = profile.id;
   const after = page.after === undefined ? undefined : idBytes(page.after);
   const found = await listObjects(reader, domain.id, profileId, typeId, after, page.lookFor);
-  const profileKey = await profileKeyOf(reader, domain, profileId);
   const items: { objectTypeName: string; profileObjectUniqueKey: string; object: string }[] = [];
   let bytes = 0;
   for (const [index, { objectKey, record }] of found.entries()) {
@@ -150,8 +151,8 @@ const objectPage = async (
     if (previous !== undefined && (index === page.itemsMax || bytes >= limits.pageBytesMax))
       return { items, nextToken: page.tokenOf(idText(previous.objectKey)) };
     if (isExpired(Number(record.expireMs), app.clock.now())) continue;
-    if (isWanted?.(await listDigestsOf(reader, domain.id, profileId, objectKey)) === false) continue;
-    const object = readObject(domain, profileKey, { profileId, typeId, objectKey }, record);
+    if (isWanted?.(keysOf(record)) === false) continue;
+    const object = readObject(domain, profile.key, { profileId, typeId, objectKey }, record);
     bytes += Buffer.byteLength(object);
     items.push({ objectTypeName, profileObjectUniqueKey: idText(objectKey), object });
   }

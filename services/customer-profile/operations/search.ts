@@ -3,12 +3,9 @@
  * a domain that does not exist. It reads one consistent state, range by range in the order of identifiers, and decides
  * each range from the index alone; only profiles that are returned are decrypted.
  */
-import { toBinary } from "@bufbuild/protobuf";
-
 import type { SearchProfilesRequest } from "../../../gen/quartet/customerprofile/v1/customer_profile_service_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
 import type { Profile } from "../../../gen/quartet/customerprofile/v1/profile_pb.ts";
-import { ProfileSchema } from "../../../gen/quartet/customerprofile/v1/profile_pb.ts";
 import type { Page } from "../../kit/page-tokens/pages.ts";
 import type { Reader } from "../../kit/store/transaction.ts";
 import type { Application, Operation } from "../application.ts";
@@ -21,6 +18,7 @@ import { fault } from "../faults.ts";
 import { limits } from "../limits.ts";
 import type { OpenDomain } from "../store/domain.ts";
 import { openDomain } from "../store/domain.ts";
+import type { StoredProfile } from "../store/profile.ts";
 import { findProfile } from "../store/profile.ts";
 import { listHits } from "../store/search.ts";
 
@@ -67,10 +65,10 @@ const searchPage = async (
       await listHits(reader, domain, clauses, after, page.lookFor),
     );
     for (const [index, hit] of window.hits.entries()) {
-      const profile = await readHit(reader, domain, hit, nowMs);
-      if (profile === undefined) continue;
-      items.push(profile);
-      bytes += toBinary(ProfileSchema, profile).byteLength;
+      const found = await findProfile(reader, domain, hit.profileId, nowMs);
+      if (found === undefined) continue;
+      items.push(profileOfHit(found, hit));
+      bytes += found.record.content.byteLength;
       const isLast = window.through === undefined && index === window.hits.length - 1;
       if (!isLast && (items.length === page.itemsMax || bytes >= limits.pageBytesMax))
         return { items, nextToken: page.tokenOf(idText(hit.profileId)) };
@@ -81,14 +79,7 @@ const searchPage = async (
   return { items, ...(after === undefined ? {} : { nextToken: page.tokenOf(idText(after)) }) };
 };
 
-const readHit = async (
-  reader: Reader,
-  domain: OpenDomain,
-  { profileId, foundBy }: SearchHit,
-  nowMs: number,
-): Promise<Profile | undefined> => {
-  const found = await findProfile(reader, domain, profileId, nowMs);
-  if (found === undefined) return undefined;
+const profileOfHit = (found: StoredProfile, { profileId, foundBy }: SearchHit): Profile => {
   const profile = profileOf(idText(profileId), valuesIn(found.state));
   for (const { keyName, values } of foundBy)
     profile.foundByItems.push({

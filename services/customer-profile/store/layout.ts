@@ -6,8 +6,8 @@
  *     3  domain_keys      domain id                        -> WrappedKeyRecord
  *     4  profile_keys     domain id, profile id            -> WrappedKeyRecord
  *     5  profiles         domain id, profile id            -> ProfileRecord
- *     6  key_index        domain id, digest, profile id    -> KeyIndexRecord
- *     7  key_origins      domain id, profile id, origin, digest -> KeyOriginRecord
+ *     6  retired: held one record for each search key of each profile, which a search had to look for
+ *     7  retired: held the search keys of each profile by their origin, which the origins' own records hold
  *     8  expiries         due, domain id, profile id       -> ExpiryRecord
  *     9  counters         domain id, shard                 -> CounterRecord
  *    10  object_types     domain id, type name             -> ObjectTypeRecord
@@ -17,6 +17,8 @@
  *    14  integrations     domain id, address               -> IntegrationRecord
  *    15  integrations_by_address  account, address, domain name -> IntegrationByUriRecord
  *    16  erased_keys      domain id, profile id            -> ErasedKeyRecord
+ *    17  search_keys      domain id, digest                -> SearchKeyRecord
+ *    18  key_holders      domain id, digest, profile id    -> KeyHolderRecord
  *    64  the six tables of jobs (the kit's own)
  *
  * No key contains anything that identifies a customer: profiles and domains have random identifiers, and search keys
@@ -30,13 +32,13 @@ import {
   ExpiryRecordSchema,
   IntegrationByUriRecordSchema,
   IntegrationRecordSchema,
-  KeyIndexRecordSchema,
-  KeyOriginRecordSchema,
+  KeyHolderRecordSchema,
   ObjectExpiryRecordSchema,
   ObjectPlaceRecordSchema,
   ObjectRecordSchema,
   ObjectTypeRecordSchema,
   ProfileRecordSchema,
+  SearchKeyRecordSchema,
   WrappedKeyRecordSchema,
 } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
 import { jobTables } from "../../kit/jobs/job-tables.ts";
@@ -102,7 +104,7 @@ export const profileKeys = defineTable({
 /**
  * Profiles, encrypted under their data keys.
  * Sorted so that one is found by its identifier.
- * Written with profile_keys, key_index, key_origins, expiries and counters.
+ * Written with profile_keys, search_keys, key_holders, expiries and counters.
  *
  *     profiles/0x07/0x09
  *     0005 0700 0900
@@ -112,37 +114,6 @@ export const profiles = defineTable({
   name: "profiles",
   key: [bytes("domain id"), bytes("profile id")],
   value: ProfileRecordSchema,
-});
-
-/**
- * Which profiles a search key finds. The digest is that of the key's name, comparison and value.
- * Sorted so that the profiles of one key are listed by identifier.
- * Written with key_origins.
- *
- *     key_index/0x07/0x0b/0x09
- *     0006 0700 0b00 0900
- */
-export const keyIndex = defineTable({
-  number: 6,
-  name: "key_index",
-  key: [bytes("domain id"), bytes("digest"), bytes("profile id")],
-  value: KeyIndexRecordSchema,
-});
-
-/**
- * Which search keys a profile has, and their origin: its own content (an empty origin) or one of its objects (the
- * digest of type and unique key). An entry of key_index exists as long as one origin refers to it.
- * Sorted so that all keys of an origin, and all of a profile, are found together: deleting leaves nothing.
- * Written with key_index.
- *
- *     key_origins/0x07/0x09/0x/0x0b
- *     0007 0700 0900 00 0b00
- */
-export const keyOrigins = defineTable({
-  number: 7,
-  name: "key_origins",
-  key: [bytes("domain id"), bytes("profile id"), bytes("origin"), bytes("digest")],
-  value: KeyOriginRecordSchema,
 });
 
 /**
@@ -193,7 +164,7 @@ export const objectTypes = defineTable({
 /**
  * Objects, encrypted under the data keys of their profiles.
  * Sorted so that a profile's objects of one type are listed by identifier.
- * Written with profiles, object_places, object_expiries, key_index and key_origins.
+ * Written with profiles, object_places, object_expiries, search_keys and key_holders.
  *
  *     objects/0x07/0x09/0x0c/0x0d
  *     000b 0700 0900 0c00 0d00
@@ -281,6 +252,38 @@ export const erasedKeys = defineTable({
   value: ErasedKeyRecordSchema,
 });
 
+/**
+ * Which profiles a search key finds, as long as they are few; else only that there are many, and key_holders has them.
+ * The digest is that of the key's name, comparison and value.
+ * Sorted so that one is found by its digest: most keys find one profile, and reading one record costs a tenth of
+ * looking for the first of several.
+ * Written with profiles and objects, which have the digests of the keys that they supply.
+ *
+ *     search_keys/0x07/0x0b
+ *     0011 0700 0b00
+ */
+export const searchKeys = defineTable({
+  number: 17,
+  name: "search_keys",
+  key: [bytes("domain id"), bytes("digest")],
+  value: SearchKeyRecordSchema,
+});
+
+/**
+ * The profiles of each search key that finds many.
+ * Sorted so that the profiles of one key are listed by identifier.
+ * Written with search_keys.
+ *
+ *     key_holders/0x07/0x0b/0x09
+ *     0012 0700 0b00 0900
+ */
+export const keyHolders = defineTable({
+  number: 18,
+  name: "key_holders",
+  key: [bytes("domain id"), bytes("digest"), bytes("profile id")],
+  value: KeyHolderRecordSchema,
+});
+
 /** The first number of the tables that hold jobs. */
 export const jobTablesBase = 64;
 
@@ -291,8 +294,6 @@ export const layout = [
   domainKeys,
   profileKeys,
   profiles,
-  keyIndex,
-  keyOrigins,
   expiries,
   counters,
   objectTypes,
@@ -302,6 +303,8 @@ export const layout = [
   integrations,
   integrationsByAddress,
   erasedKeys,
+  searchKeys,
+  keyHolders,
 ] as const;
 
 assertDistinct([...layout, ...Object.values(jobTables(jobTablesBase))]);

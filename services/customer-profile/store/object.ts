@@ -5,7 +5,7 @@ import { seal, unseal } from "../../kit/keyring/sealed.ts";
 import type { Reader, Transaction } from "../../kit/store/transaction.ts";
 import { idText } from "../domain/identifier.ts";
 import type { DomainData } from "./domain.ts";
-import { replaceKeys } from "./key-index.ts";
+import { joinDigests, replaceKeys, splitDigests } from "./key-index.ts";
 import { objectExpiries, objectPlaces, objects } from "./layout.ts";
 
 /** The identifiers of an object within its domain. */
@@ -65,27 +65,35 @@ export const readObject = (
   record: ObjectRecord,
 ): string => unseal(profileKey, associatedData(domain.id, address), record.content).toString("utf8");
 
-/** Stores an object with its index entries. The caller updates the counts of its profile. */
+/** The digests of the search keys that an object supplies to its profile. */
+export const keysOf = (record: ObjectRecord): Uint8Array[] => splitDigests(record.keyDigests);
+
+/**
+ * Stores an object with its index entries, in place of the one that the profile has under the same key, if it has one.
+ * The caller updates the counts of the profile.
+ */
 export const putObject = async (
   transaction: Transaction,
   domain: DomainData,
   profileKey: KeyObject,
   address: ObjectAddress,
   object: NewObject,
+  replaced: ObjectRecord | undefined,
 ): Promise<void> => {
   const { profileId, typeId, objectKey } = address;
   const plain = Buffer.from(object.text, "utf8");
-  const before = await findObject(transaction, domain.id, address);
-  if (before !== undefined) transaction.delete(objectExpiries, [Number(before.expireMs), domain.id, typeId, objectKey]);
+  if (replaced !== undefined)
+    transaction.delete(objectExpiries, [Number(replaced.expireMs), domain.id, typeId, objectKey]);
   transaction.put(objects, [domain.id, profileId, typeId, objectKey], {
     content: seal(profileKey, associatedData(domain.id, address), plain),
     expireMs: BigInt(object.expireMs),
     putMs: BigInt(object.putMs),
     contentBytes: BigInt(plain.byteLength),
+    keyDigests: joinDigests(object.digests),
   });
   transaction.put(objectPlaces, [domain.id, typeId, objectKey], { profileId });
   transaction.put(objectExpiries, [object.expireMs, domain.id, typeId, objectKey], { profileId });
-  await replaceKeys(transaction, domain.id, profileId, objectKey, object.digests);
+  await replaceKeys(transaction, domain.id, profileId, replaced === undefined ? [] : keysOf(replaced), object.digests);
 };
 
 /** Removes an object and its index entries; returns its record, or undefined if it does not exist. */
@@ -98,12 +106,12 @@ export const removeObject = async (
   const record = await findObject(transaction, domainId, address);
   if (record === undefined) return undefined;
   removeRows(transaction, domainId, address, record);
-  await replaceKeys(transaction, domainId, profileId, objectKey, []);
+  await replaceKeys(transaction, domainId, profileId, keysOf(record), []);
   transaction.delete(objectPlaces, [domainId, typeId, objectKey]);
   return record;
 };
 
-/** Removes all objects of a profile. The caller removes their index entries. */
+/** Removes all objects of a profile and their index entries. */
 export const removeObjectsOf = async (
   transaction: Transaction,
   domainId: Uint8Array,
@@ -111,6 +119,7 @@ export const removeObjectsOf = async (
 ): Promise<void> => {
   for await (const { key, value } of transaction.range(objects, { prefix: [domainId, profileId] })) {
     removeRows(transaction, domainId, { profileId, typeId: key[2], objectKey: key[3] }, value);
+    await replaceKeys(transaction, domainId, profileId, keysOf(value), []);
     transaction.delete(objectPlaces, [domainId, key[2], key[3]]);
   }
 };

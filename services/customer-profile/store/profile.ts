@@ -13,7 +13,7 @@ import { limits } from "../limits.ts";
 import type { Amounts } from "./counters.ts";
 import { changeTotal, noAmounts, subtractAmounts } from "./counters.ts";
 import type { DomainData } from "./domain.ts";
-import { contentOrigin, digestOf, putFirstKeys, removeAllKeys, replaceKeys } from "./key-index.ts";
+import { digestOf, joinDigests, replaceKeys, splitDigests } from "./key-index.ts";
 import { erasedKeys, expiries, profileKeys, profiles } from "./layout.ts";
 import { removeObjectsOf } from "./object.ts";
 import { decodeProfile, encodeProfile } from "./profile-content.ts";
@@ -23,6 +23,8 @@ export interface StoredProfile {
   readonly id: Uint8Array;
   readonly state: ProfileState;
   readonly record: ProfileRecord;
+  /** Its data key, under which its objects are encrypted too. */
+  readonly key: KeyObject;
 }
 
 /** The number and size of a profile's objects. */
@@ -55,8 +57,8 @@ export const findProfileEvenExpired = async (
 ): Promise<StoredProfile | undefined> => {
   const record = await reader.get(profiles, [domain.id, id]);
   if (record === undefined) return undefined;
-  const key = await profileKeyOf(reader, domain, id);
-  return { id, record, state: decodeProfile(unseal(key, associatedData(domain.id, id), record.content)) };
+  const key = domain.keys.openProfileKey(id, (await reader.get(profileKeys, [domain.id, id]))?.key);
+  return { id, record, key, state: decodeProfile(unseal(key, associatedData(domain.id, id), record.content)) };
 };
 
 /** Whether a profile exists and has not expired. */
@@ -82,35 +84,33 @@ export const getProfile = async (
   return found;
 };
 
-/** The data key of a profile. */
-export const profileKeyOf = async (reader: Reader, domain: DomainData, profileId: Uint8Array): Promise<KeyObject> =>
-  domain.keys.openProfileKey(profileId, (await reader.get(profileKeys, [domain.id, profileId]))?.key);
-
-/** Stores a new profile under a new data key, with its index entries. Throws PROFILE_TOO_LARGE. */
+/** Stores a new profile under a new data key, with its index entries. Returns the key. Throws PROFILE_TOO_LARGE. */
 export const createProfile = async (
   transaction: Transaction,
   domain: DomainData,
   id: Uint8Array,
   state: ProfileState,
   change: ProfileChange,
-): Promise<void> => {
+): Promise<KeyObject> => {
   const { key, wrapped } = domain.keys.wrapNewProfileKey(id);
   transaction.put(profileKeys, [domain.id, id], { key: wrapped });
   await writeContent(transaction, domain, id, key, state, change, undefined);
+  return key;
 };
 
 /**
- * Stores a profile's new content with its index entries. Its expiry never becomes earlier. Throws PROFILE_TOO_LARGE.
+ * Stores a profile's new content with its index entries. Its expiry never becomes earlier. Returns its data key. Throws
+ * PROFILE_TOO_LARGE.
  */
 export const replaceProfile = async (
   transaction: Transaction,
   domain: DomainData,
-  stored: StoredProfile,
+  { id, key, record }: StoredProfile,
   state: ProfileState,
   change: ProfileChange,
-): Promise<void> => {
-  const key = await profileKeyOf(transaction, domain, stored.id);
-  await writeContent(transaction, domain, stored.id, key, state, change, stored.record);
+): Promise<KeyObject> => {
+  await writeContent(transaction, domain, id, key, state, change, record);
+  return key;
 };
 
 /** Removes a profile and everything that belongs to it, if it exists. Needs no key. */
@@ -125,7 +125,7 @@ export const removeProfile = async (
   transaction.put(erasedKeys, [domainId, profileId], {});
   transaction.delete(profiles, [domainId, profileId]);
   transaction.delete(expiries, [Number(record.expireMs), domainId, profileId]);
-  await removeAllKeys(transaction, domainId, profileId);
+  await replaceKeys(transaction, domainId, profileId, splitDigests(record.keyDigests), []);
   await removeObjectsOf(transaction, domainId, profileId);
   await changeTotal(transaction, domainId, profileId, subtractAmounts(noAmounts, amountsOf(record)));
 };
@@ -142,6 +142,7 @@ const writeContent = async (
   const bytes = contentBytes(state);
   const limitBytes = limits.profileContentBytesMax;
   if (bytes > limitBytes) throw fault(ErrorReason.PROFILE_TOO_LARGE, { limit_bytes: String(limitBytes) });
+  const digests = searchKeysOf(state).map((searchKey) => digestOf(domain.keys, searchKey));
   const expireMs = Math.max(change.expireMs, before === undefined ? 0 : Number(before.expireMs));
   const after = {
     content: seal(key, associatedData(domain.id, id), encodeProfile(state)),
@@ -149,13 +150,12 @@ const writeContent = async (
     contentBytes: BigInt(bytes),
     objectCount: (change.objects ?? before)?.objectCount ?? 0,
     objectBytes: (change.objects ?? before)?.objectBytes ?? 0n,
+    keyDigests: joinDigests(digests),
   };
   transaction.put(profiles, [domain.id, id], after);
   if (before !== undefined) transaction.delete(expiries, [Number(before.expireMs), domain.id, id]);
   transaction.put(expiries, [expireMs, domain.id, id], {});
-  const digests = searchKeysOf(state).map((searchKey) => digestOf(domain.keys, searchKey));
-  if (before === undefined) putFirstKeys(transaction, domain.id, id, digests);
-  else await replaceKeys(transaction, domain.id, id, contentOrigin, digests);
+  await replaceKeys(transaction, domain.id, id, before === undefined ? [] : splitDigests(before.keyDigests), digests);
   const amountsBefore = before === undefined ? noAmounts : amountsOf(before);
   await changeTotal(transaction, domain.id, id, subtractAmounts(amountsOf(after), amountsBefore));
 };

@@ -10,14 +10,14 @@ import { limits } from "../limits.ts";
 import {
   counters,
   expiries,
-  keyIndex,
-  keyOrigins,
+  keyHolders,
   objectExpiries,
   objectPlaces,
   objects,
   objectTypes,
   profileKeys,
   profiles,
+  searchKeys,
 } from "../store/layout.ts";
 
 /**
@@ -52,8 +52,8 @@ export const purgeDomain = async (store: Store, payload: Uint8Array, signal: Abo
 const deleteSome = async (transaction: Transaction, domainId: Uint8Array): Promise<boolean> => {
   let left: number = limits.purgeBatchRecords;
   left -= await deleteFrom(transaction, profileKeys, domainId, left);
-  left -= await deleteFrom(transaction, keyIndex, domainId, left);
-  left -= await deleteFrom(transaction, keyOrigins, domainId, left);
+  left -= await deleteFrom(transaction, searchKeys, domainId, left);
+  left -= await deleteFrom(transaction, keyHolders, domainId, left);
   left -= await deleteFrom(transaction, counters, domainId, left);
   left -= await deleteFrom(transaction, objectTypes, domainId, left);
   left -= await deleteFrom(transaction, objectPlaces, domainId, left);

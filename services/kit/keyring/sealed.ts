@@ -69,12 +69,19 @@ const withBytes = <T>(bytes: Uint8Array, use: (bytes: Uint8Array) => T): T => {
 };
 
 /** Each part is preceded by its length in 4 bytes, so that ["ab", "c"] and ["a", "bc"] differ. */
-const contextBytes = (context: SealContext): Buffer =>
-  Buffer.concat(
-    context.flatMap((part) => {
-      const bytes = typeof part === "string" ? Buffer.from(part, "utf8") : part;
-      const length = Buffer.alloc(4);
-      length.writeUInt32BE(bytes.byteLength);
-      return [length, bytes];
-    }),
-  );
+const contextBytes = (context: SealContext): Buffer => {
+  let length = 0;
+  for (const part of context) length += 4 + (typeof part === "string" ? Buffer.byteLength(part) : part.byteLength);
+  const bytes = Buffer.allocUnsafe(length);
+  let at = 0;
+  for (const part of context) {
+    const partAt = at + 4;
+    if (typeof part === "string") at = partAt + bytes.write(part, partAt, "utf8");
+    else {
+      bytes.set(part, partAt);
+      at = partAt + part.byteLength;
+    }
+    bytes.writeUInt32BE(at - partAt, partAt - 4);
+  }
+  return bytes;
+};

@@ -10,7 +10,9 @@ const bytes = (text: string) => new Uint8Array(Buffer.from(text, "hex"));
 describe("the keys of the customer profile database", () => {
   test("have no number and no name twice", () => {
     expect(() => assertDistinct(layout.layout)).not.toThrow();
-    expect(layout.layout.map((table) => table.number)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]);
+    expect(layout.layout.map((table) => table.number)).toEqual([
+      1, 2, 3, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18,
+    ]);
   });
 
   test("are these bytes", () => {
@@ -19,8 +21,8 @@ describe("the keys of the customer profile database", () => {
     expect(hex(layout.domainKeys, [bytes("07")])).toBe("00030700");
     expect(hex(layout.profileKeys, [bytes("07"), bytes("09")])).toBe("000407000900");
     expect(hex(layout.profiles, [bytes("07"), bytes("09")])).toBe("000507000900");
-    expect(hex(layout.keyIndex, [bytes("07"), bytes("0b"), bytes("09")])).toBe("000607000b000900");
-    expect(hex(layout.keyOrigins, [bytes("07"), bytes("09"), bytes(""), bytes("0b")])).toBe("000707000900000b00");
+    expect(hex(layout.searchKeys, [bytes("07"), bytes("0b")])).toBe("001107000b00");
+    expect(hex(layout.keyHolders, [bytes("07"), bytes("0b"), bytes("09")])).toBe("001207000b000900");
     expect(hex(layout.expiries, [1_767_323_045_000, bytes("07"), bytes("09")])).toBe("00080000019b7ca98c8807000900");
     expect(hex(layout.counters, [bytes("07"), 9])).toBe("000907000000000000000009");
     expect(hex(layout.objectTypes, [bytes("07"), "order"])).toBe("000a07006f7264657200");
@@ -41,18 +43,16 @@ describe("the keys of the customer profile database", () => {
   });
 
   test("are written for people with the table's name", () => {
-    expect(pretty(layout.keyOrigins, [bytes("07"), bytes("09"), bytes(""), bytes("0b")])).toBe(
-      "key_origins/0x07/0x09/0x/0x0b",
-    );
+    expect(pretty(layout.keyHolders, [bytes("07"), bytes("0b"), bytes("")])).toBe("key_holders/0x07/0x0b/0x");
   });
 
   test("sort profiles of a key by identifier, and all of them before the next key", () => {
     const sorted = [
-      hex(layout.keyIndex, [bytes("07"), bytes("0b"), bytes("00")]),
-      hex(layout.keyIndex, [bytes("07"), bytes("0b"), bytes("01")]),
-      hex(layout.keyIndex, [bytes("07"), bytes("0b"), bytes("ff")]),
-      hex(layout.keyIndex, [bytes("07"), bytes("0b00"), bytes("00")]),
-      hex(layout.keyIndex, [bytes("07"), bytes("0c"), bytes("00")]),
+      hex(layout.keyHolders, [bytes("07"), bytes("0b"), bytes("00")]),
+      hex(layout.keyHolders, [bytes("07"), bytes("0b"), bytes("01")]),
+      hex(layout.keyHolders, [bytes("07"), bytes("0b"), bytes("ff")]),
+      hex(layout.keyHolders, [bytes("07"), bytes("0b00"), bytes("00")]),
+      hex(layout.keyHolders, [bytes("07"), bytes("0c"), bytes("00")]),
     ];
     expect(sorted.toSorted()).toEqual(sorted);
   });

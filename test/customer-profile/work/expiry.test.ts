@@ -18,8 +18,7 @@ test("expired profiles are removed with all that refers to them, and leave the s
   expect(await countsOf(store)).toMatchObject({
     profile_keys: 1,
     profiles: 1,
-    key_index: 1,
-    key_origins: 1,
+    search_keys: 1,
     expiries: 1,
   });
   expect((await client.getDomain({ domainName: "short" })).stats).toMatchObject({ profileCount: 0n, totalSize: 0n });

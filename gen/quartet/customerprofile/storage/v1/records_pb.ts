@@ -21,7 +21,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/customerprofile/storage/v1/records.proto.
  */
 export const file_quartet_customerprofile_storage_v1_records: GenFile = /*@__PURE__*/
-  fileDesc("CjBxdWFydGV0L2N1c3RvbWVycHJvZmlsZS9zdG9yYWdlL3YxL3JlY29yZHMucHJvdG8SInF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEi9wMKDERvbWFpblJlY29yZBIRCglkb21haW5faWQYASABKAwSEgoKY3JlYXRlZF9tcxgCIAEoAxISCgp1cGRhdGVkX21zGAMgASgDEh8KF2RlZmF1bHRfZXhwaXJhdGlvbl9kYXlzGAQgASgFEh4KFmRlZmF1bHRfZW5jcnlwdGlvbl9rZXkYBSABKAkSHQoVZGVhZF9sZXR0ZXJfcXVldWVfdXJsGAYgASgJEkgKBHRhZ3MYByADKAsyOi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkRvbWFpblJlY29yZC5UYWdzRW50cnkSPgoIbWF0Y2hpbmcYCCABKAsyLC5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5NYXRjaGluZ1Jlc3BvbnNlElIKE3J1bGVfYmFzZWRfbWF0Y2hpbmcYCSABKAsyNS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5SdWxlQmFzZWRNYXRjaGluZ1Jlc3BvbnNlEkEKCmRhdGFfc3RvcmUYCiABKAsyLS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5EYXRhU3RvcmVSZXNwb25zZRorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIfChBXcmFwcGVkS2V5UmVjb3JkEgsKA2tleRgBIAEoDCJ2Cg1Qcm9maWxlUmVjb3JkEg8KB2NvbnRlbnQYASABKAwSEQoJZXhwaXJlX21zGAIgASgDEhUKDWNvbnRlbnRfYnl0ZXMYAyABKAQSFAoMb2JqZWN0X2NvdW50GAQgASgNEhQKDG9iamVjdF9ieXRlcxgFIAEoBCK2AQoOUHJvZmlsZUNvbnRlbnQSPwoGZmllbGRzGAEgAygLMi8ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5TdG9yZWRGaWVsZBI7CgRrZXlzGAIgAygLMi0ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5TdG9yZWRLZXkSEgoKY3JlYXRlZF9tcxgDIAEoAxISCgp1cGRhdGVkX21zGAQgASgDImYKC1N0b3JlZEZpZWxkEgwKBHBhdGgYASABKAkSDQoFdmFsdWUYAiABKAkSOgoGc291cmNlGAMgASgLMioucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5Tb3VyY2UiWAoGU291cmNlEhgKEG9iamVjdF90eXBlX25hbWUYASABKAkSEgoKb2JqZWN0X2tleRgCIAEoCRIPCgd0aW1lX21zGAMgASgDEg8KB3R5cGVfaWQYBCABKAwiKAoJU3RvcmVkS2V5EgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAkiKQoOS2V5SW5kZXhSZWNvcmQSFwoPcmVmZXJlbmNlX2NvdW50GAEgASgNIhEKD0tleU9yaWdpblJlY29yZCIOCgxFeHBpcnlSZWNvcmQicQoNQ291bnRlclJlY29yZBIVCg1wcm9maWxlX2NvdW50GAEgASgDEh4KFm1ldGVyaW5nX3Byb2ZpbGVfY291bnQYAiABKAMSFAoMb2JqZWN0X2NvdW50GAMgASgDEhMKC3RvdGFsX2J5dGVzGAQgASgDIpQGChBPYmplY3RUeXBlUmVjb3JkEg8KB3R5cGVfaWQYASABKAwSEwoLZGVzY3JpcHRpb24YAiABKAkSEwoLdGVtcGxhdGVfaWQYAyABKAkSFwoPZXhwaXJhdGlvbl9kYXlzGAQgASgFEhYKDmVuY3J5cHRpb25fa2V5GAUgASgJEh4KFmFsbG93X3Byb2ZpbGVfY3JlYXRpb24YBiABKAgSLAokc291cmNlX2xhc3RfdXBkYXRlZF90aW1lc3RhbXBfZm9ybWF0GAcgASgJEiAKGG1heF9wcm9maWxlX29iamVjdF9jb3VudBgIIAEoBRIXCg9zb3VyY2VfcHJpb3JpdHkYCSABKAUSUAoGZmllbGRzGAogAygLMkAucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5PYmplY3RUeXBlUmVjb3JkLkZpZWxkc0VudHJ5EkwKBGtleXMYCyADKAsyPi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLk9iamVjdFR5cGVSZWNvcmQuS2V5c0VudHJ5EhIKCmNyZWF0ZWRfbXMYDCABKAMSEgoKdXBkYXRlZF9tcxgNIAEoAxJMCgR0YWdzGA4gAygLMj4ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5PYmplY3RUeXBlUmVjb3JkLlRhZ3NFbnRyeRITCgtpc19pbXBsaWNpdBgPIAEoCBpaCgtGaWVsZHNFbnRyeRILCgNrZXkYASABKAkSOgoFdmFsdWUYAiABKAsyKy5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5PYmplY3RUeXBlRmllbGQ6AjgBGlcKCUtleXNFbnRyeRILCgNrZXkYASABKAkSOQoFdmFsdWUYAiABKAsyKi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5PYmplY3RUeXBlS2V5czoCOAEaKwoJVGFnc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiWQoMT2JqZWN0UmVjb3JkEg8KB2NvbnRlbnQYASABKAwSEQoJZXhwaXJlX21zGAIgASgDEg4KBnB1dF9tcxgDIAEoAxIVCg1jb250ZW50X2J5dGVzGAQgASgEIicKEU9iamVjdFBsYWNlUmVjb3JkEhIKCnByb2ZpbGVfaWQYASABKAwilQQKEUludGVncmF0aW9uUmVjb3JkEgsKA3VyaRgBIAEoCRIYChBvYmplY3RfdHlwZV9uYW1lGAIgASgJEmUKEW9iamVjdF90eXBlX25hbWVzGAMgAygLMkoucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5JbnRlZ3JhdGlvblJlY29yZC5PYmplY3RUeXBlTmFtZXNFbnRyeRJDCg9mbG93X2RlZmluaXRpb24YBCABKAsyKi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5GbG93RGVmaW5pdGlvbhIQCghyb2xlX2FybhgFIAEoCRIbChNldmVudF90cmlnZ2VyX25hbWVzGAYgAygJEg0KBXNjb3BlGAcgASgJEhIKCmNyZWF0ZWRfbXMYCCABKAMSEgoKdXBkYXRlZF9tcxgJIAEoAxJNCgR0YWdzGAogAygLMj8ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5JbnRlZ3JhdGlvblJlY29yZC5UYWdzRW50cnkSEwoLaXNfZGlzYWJsZWQYCyABKAgaNgoUT2JqZWN0VHlwZU5hbWVzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIYChZJbnRlZ3JhdGlvbkJ5VXJpUmVjb3JkIhEKD0VyYXNlZEtleVJlY29yZCIgCgtEb21haW5QdXJnZRIRCglkb21haW5faWQYASABKAwiNQoPT2JqZWN0VHlwZVB1cmdlEhEKCWRvbWFpbl9pZBgBIAEoDBIPCgd0eXBlX2lkGAIgASgMIigKEk9iamVjdEV4cGlyeVJlY29yZBISCgpwcm9maWxlX2lkGAEgASgMYgZwcm90bzM", [file_quartet_customerprofile_v1_domain, file_quartet_customerprofile_v1_integration, file_quartet_customerprofile_v1_matching, file_quartet_customerprofile_v1_object_type]);
+  fileDesc("CjBxdWFydGV0L2N1c3RvbWVycHJvZmlsZS9zdG9yYWdlL3YxL3JlY29yZHMucHJvdG8SInF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEi9wMKDERvbWFpblJlY29yZBIRCglkb21haW5faWQYASABKAwSEgoKY3JlYXRlZF9tcxgCIAEoAxISCgp1cGRhdGVkX21zGAMgASgDEh8KF2RlZmF1bHRfZXhwaXJhdGlvbl9kYXlzGAQgASgFEh4KFmRlZmF1bHRfZW5jcnlwdGlvbl9rZXkYBSABKAkSHQoVZGVhZF9sZXR0ZXJfcXVldWVfdXJsGAYgASgJEkgKBHRhZ3MYByADKAsyOi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkRvbWFpblJlY29yZC5UYWdzRW50cnkSPgoIbWF0Y2hpbmcYCCABKAsyLC5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5NYXRjaGluZ1Jlc3BvbnNlElIKE3J1bGVfYmFzZWRfbWF0Y2hpbmcYCSABKAsyNS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5SdWxlQmFzZWRNYXRjaGluZ1Jlc3BvbnNlEkEKCmRhdGFfc3RvcmUYCiABKAsyLS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5EYXRhU3RvcmVSZXNwb25zZRorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIfChBXcmFwcGVkS2V5UmVjb3JkEgsKA2tleRgBIAEoDCKLAQoNUHJvZmlsZVJlY29yZBIPCgdjb250ZW50GAEgASgMEhEKCWV4cGlyZV9tcxgCIAEoAxIVCg1jb250ZW50X2J5dGVzGAMgASgEEhQKDG9iamVjdF9jb3VudBgEIAEoDRIUCgxvYmplY3RfYnl0ZXMYBSABKAQSEwoLa2V5X2RpZ2VzdHMYBiABKAwitgEKDlByb2ZpbGVDb250ZW50Ej8KBmZpZWxkcxgBIAMoCzIvLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuU3RvcmVkRmllbGQSOwoEa2V5cxgCIAMoCzItLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuU3RvcmVkS2V5EhIKCmNyZWF0ZWRfbXMYAyABKAMSEgoKdXBkYXRlZF9tcxgEIAEoAyJmCgtTdG9yZWRGaWVsZBIMCgRwYXRoGAEgASgJEg0KBXZhbHVlGAIgASgJEjoKBnNvdXJjZRgDIAEoCzIqLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuU291cmNlIlgKBlNvdXJjZRIYChBvYmplY3RfdHlwZV9uYW1lGAEgASgJEhIKCm9iamVjdF9rZXkYAiABKAkSDwoHdGltZV9tcxgDIAEoAxIPCgd0eXBlX2lkGAQgASgMIigKCVN0b3JlZEtleRIMCgRuYW1lGAEgASgJEg0KBXZhbHVlGAIgASgJImQKD1NlYXJjaEtleVJlY29yZBI+Cgdob2xkZXJzGAEgAygLMi0ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5LZXlIb2xkZXISEQoJaXNfc3ByZWFkGAIgASgIIjUKCUtleUhvbGRlchISCgpwcm9maWxlX2lkGAEgASgMEhQKDG9yaWdpbl9jb3VudBgCIAEoDSInCg9LZXlIb2xkZXJSZWNvcmQSFAoMb3JpZ2luX2NvdW50GAEgASgNIg4KDEV4cGlyeVJlY29yZCJxCg1Db3VudGVyUmVjb3JkEhUKDXByb2ZpbGVfY291bnQYASABKAMSHgoWbWV0ZXJpbmdfcHJvZmlsZV9jb3VudBgCIAEoAxIUCgxvYmplY3RfY291bnQYAyABKAMSEwoLdG90YWxfYnl0ZXMYBCABKAMilAYKEE9iamVjdFR5cGVSZWNvcmQSDwoHdHlwZV9pZBgBIAEoDBITCgtkZXNjcmlwdGlvbhgCIAEoCRITCgt0ZW1wbGF0ZV9pZBgDIAEoCRIXCg9leHBpcmF0aW9uX2RheXMYBCABKAUSFgoOZW5jcnlwdGlvbl9rZXkYBSABKAkSHgoWYWxsb3dfcHJvZmlsZV9jcmVhdGlvbhgGIAEoCBIsCiRzb3VyY2VfbGFzdF91cGRhdGVkX3RpbWVzdGFtcF9mb3JtYXQYByABKAkSIAoYbWF4X3Byb2ZpbGVfb2JqZWN0X2NvdW50GAggASgFEhcKD3NvdXJjZV9wcmlvcml0eRgJIAEoBRJQCgZmaWVsZHMYCiADKAsyQC5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLk9iamVjdFR5cGVSZWNvcmQuRmllbGRzRW50cnkSTAoEa2V5cxgLIAMoCzI+LnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuT2JqZWN0VHlwZVJlY29yZC5LZXlzRW50cnkSEgoKY3JlYXRlZF9tcxgMIAEoAxISCgp1cGRhdGVkX21zGA0gASgDEkwKBHRhZ3MYDiADKAsyPi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLk9iamVjdFR5cGVSZWNvcmQuVGFnc0VudHJ5EhMKC2lzX2ltcGxpY2l0GA8gASgIGloKC0ZpZWxkc0VudHJ5EgsKA2tleRgBIAEoCRI6CgV2YWx1ZRgCIAEoCzIrLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnYxLk9iamVjdFR5cGVGaWVsZDoCOAEaVwoJS2V5c0VudHJ5EgsKA2tleRgBIAEoCRI5CgV2YWx1ZRgCIAEoCzIqLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnYxLk9iamVjdFR5cGVLZXlzOgI4ARorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJuCgxPYmplY3RSZWNvcmQSDwoHY29udGVudBgBIAEoDBIRCglleHBpcmVfbXMYAiABKAMSDgoGcHV0X21zGAMgASgDEhUKDWNvbnRlbnRfYnl0ZXMYBCABKAQSEwoLa2V5X2RpZ2VzdHMYBSABKAwiJwoRT2JqZWN0UGxhY2VSZWNvcmQSEgoKcHJvZmlsZV9pZBgBIAEoDCKVBAoRSW50ZWdyYXRpb25SZWNvcmQSCwoDdXJpGAEgASgJEhgKEG9iamVjdF90eXBlX25hbWUYAiABKAkSZQoRb2JqZWN0X3R5cGVfbmFtZXMYAyADKAsySi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkludGVncmF0aW9uUmVjb3JkLk9iamVjdFR5cGVOYW1lc0VudHJ5EkMKD2Zsb3dfZGVmaW5pdGlvbhgEIAEoCzIqLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnYxLkZsb3dEZWZpbml0aW9uEhAKCHJvbGVfYXJuGAUgASgJEhsKE2V2ZW50X3RyaWdnZXJfbmFtZXMYBiADKAkSDQoFc2NvcGUYByABKAkSEgoKY3JlYXRlZF9tcxgIIAEoAxISCgp1cGRhdGVkX21zGAkgASgDEk0KBHRhZ3MYCiADKAsyPy5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkludGVncmF0aW9uUmVjb3JkLlRhZ3NFbnRyeRITCgtpc19kaXNhYmxlZBgLIAEoCBo2ChRPYmplY3RUeXBlTmFtZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGisKCVRhZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIhgKFkludGVncmF0aW9uQnlVcmlSZWNvcmQiEQoPRXJhc2VkS2V5UmVjb3JkIiAKC0RvbWFpblB1cmdlEhEKCWRvbWFpbl9pZBgBIAEoDCI1Cg9PYmplY3RUeXBlUHVyZ2USEQoJZG9tYWluX2lkGAEgASgMEg8KB3R5cGVfaWQYAiABKAwiKAoST2JqZWN0RXhwaXJ5UmVjb3JkEhIKCnByb2ZpbGVfaWQYASABKAxiBnByb3RvMw", [file_quartet_customerprofile_v1_domain, file_quartet_customerprofile_v1_integration, file_quartet_customerprofile_v1_matching, file_quartet_customerprofile_v1_object_type]);
 
 /**
  * A domain. Its data is found by its identifier, so that a later domain of the same name shares nothing with it.
@@ -168,6 +168,13 @@ export type ProfileRecord = Message<"quartet.customerprofile.storage.v1.ProfileR
    * @generated from field: uint64 object_bytes = 5;
    */
   objectBytes: bigint;
+
+  /**
+   * The digests of the search keys that its content supplies, 32 bytes each, one after the other. Empty: none.
+   *
+   * @generated from field: bytes key_digests = 6;
+   */
+  keyDigests: Uint8Array;
 };
 
 /**
@@ -325,40 +332,81 @@ export const StoredKeySchema: GenMessage<StoredKey> = /*@__PURE__*/
   messageDesc(file_quartet_customerprofile_storage_v1_records, 6);
 
 /**
- * A search key finds a profile.
+ * The profiles that a search key finds.
  *
- * @generated from message quartet.customerprofile.storage.v1.KeyIndexRecord
+ * @generated from message quartet.customerprofile.storage.v1.SearchKeyRecord
  */
-export type KeyIndexRecord = Message<"quartet.customerprofile.storage.v1.KeyIndexRecord"> & {
+export type SearchKeyRecord = Message<"quartet.customerprofile.storage.v1.SearchKeyRecord"> & {
   /**
-   * The number of origins in the profile (its own content, its objects) that supply this key. Never 0.
+   * By identifier, as long as they are few. Empty: they are spread.
    *
-   * @generated from field: uint32 reference_count = 1;
+   * @generated from field: repeated quartet.customerprofile.storage.v1.KeyHolder holders = 1;
    */
-  referenceCount: number;
+  holders: KeyHolder[];
+
+  /**
+   * The profiles are many: each has a record of its own.
+   *
+   * @generated from field: bool is_spread = 2;
+   */
+  isSpread: boolean;
 };
 
 /**
- * Describes the message quartet.customerprofile.storage.v1.KeyIndexRecord.
- * Use `create(KeyIndexRecordSchema)` to create a new message.
+ * Describes the message quartet.customerprofile.storage.v1.SearchKeyRecord.
+ * Use `create(SearchKeyRecordSchema)` to create a new message.
  */
-export const KeyIndexRecordSchema: GenMessage<KeyIndexRecord> = /*@__PURE__*/
+export const SearchKeyRecordSchema: GenMessage<SearchKeyRecord> = /*@__PURE__*/
   messageDesc(file_quartet_customerprofile_storage_v1_records, 7);
 
 /**
- * An origin in a profile supplies a search key.
+ * A profile that a search key finds.
  *
- * @generated from message quartet.customerprofile.storage.v1.KeyOriginRecord
+ * @generated from message quartet.customerprofile.storage.v1.KeyHolder
  */
-export type KeyOriginRecord = Message<"quartet.customerprofile.storage.v1.KeyOriginRecord"> & {
+export type KeyHolder = Message<"quartet.customerprofile.storage.v1.KeyHolder"> & {
+  /**
+   * Never empty.
+   *
+   * @generated from field: bytes profile_id = 1;
+   */
+  profileId: Uint8Array;
+
+  /**
+   * The number of origins in the profile (its own content, its objects) that supply the key. Never 0.
+   *
+   * @generated from field: uint32 origin_count = 2;
+   */
+  originCount: number;
 };
 
 /**
- * Describes the message quartet.customerprofile.storage.v1.KeyOriginRecord.
- * Use `create(KeyOriginRecordSchema)` to create a new message.
+ * Describes the message quartet.customerprofile.storage.v1.KeyHolder.
+ * Use `create(KeyHolderSchema)` to create a new message.
  */
-export const KeyOriginRecordSchema: GenMessage<KeyOriginRecord> = /*@__PURE__*/
+export const KeyHolderSchema: GenMessage<KeyHolder> = /*@__PURE__*/
   messageDesc(file_quartet_customerprofile_storage_v1_records, 8);
+
+/**
+ * A profile that a search key finds, where it finds many. The profile is in the key.
+ *
+ * @generated from message quartet.customerprofile.storage.v1.KeyHolderRecord
+ */
+export type KeyHolderRecord = Message<"quartet.customerprofile.storage.v1.KeyHolderRecord"> & {
+  /**
+   * As in KeyHolder. Never 0.
+   *
+   * @generated from field: uint32 origin_count = 1;
+   */
+  originCount: number;
+};
+
+/**
+ * Describes the message quartet.customerprofile.storage.v1.KeyHolderRecord.
+ * Use `create(KeyHolderRecordSchema)` to create a new message.
+ */
+export const KeyHolderRecordSchema: GenMessage<KeyHolderRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 9);
 
 /**
  * The expiry of a profile, which is in the key.
@@ -373,7 +421,7 @@ export type ExpiryRecord = Message<"quartet.customerprofile.storage.v1.ExpiryRec
  * Use `create(ExpiryRecordSchema)` to create a new message.
  */
 export const ExpiryRecordSchema: GenMessage<ExpiryRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 9);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 10);
 
 /**
  * A part of a domain's statistics.
@@ -415,7 +463,7 @@ export type CounterRecord = Message<"quartet.customerprofile.storage.v1.CounterR
  * Use `create(CounterRecordSchema)` to create a new message.
  */
 export const CounterRecordSchema: GenMessage<CounterRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 10);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 11);
 
 /**
  * An object type. Its objects are found by its identifier, so that a later type of the same name shares none with it.
@@ -534,7 +582,7 @@ export type ObjectTypeRecord = Message<"quartet.customerprofile.storage.v1.Objec
  * Use `create(ObjectTypeRecordSchema)` to create a new message.
  */
 export const ObjectTypeRecordSchema: GenMessage<ObjectTypeRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 11);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 12);
 
 /**
  * An object that is attached to a profile.
@@ -569,6 +617,13 @@ export type ObjectRecord = Message<"quartet.customerprofile.storage.v1.ObjectRec
    * @generated from field: uint64 content_bytes = 4;
    */
   contentBytes: bigint;
+
+  /**
+   * The digests of the search keys that it supplies to its profile, as in ProfileRecord. Empty: none.
+   *
+   * @generated from field: bytes key_digests = 5;
+   */
+  keyDigests: Uint8Array;
 };
 
 /**
@@ -576,7 +631,7 @@ export type ObjectRecord = Message<"quartet.customerprofile.storage.v1.ObjectRec
  * Use `create(ObjectRecordSchema)` to create a new message.
  */
 export const ObjectRecordSchema: GenMessage<ObjectRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 12);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 13);
 
 /**
  * The profile that holds an object.
@@ -597,7 +652,7 @@ export type ObjectPlaceRecord = Message<"quartet.customerprofile.storage.v1.Obje
  * Use `create(ObjectPlaceRecordSchema)` to create a new message.
  */
 export const ObjectPlaceRecordSchema: GenMessage<ObjectPlaceRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 13);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 14);
 
 /**
  * An integration of a domain.
@@ -688,7 +743,7 @@ export type IntegrationRecord = Message<"quartet.customerprofile.storage.v1.Inte
  * Use `create(IntegrationRecordSchema)` to create a new message.
  */
 export const IntegrationRecordSchema: GenMessage<IntegrationRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 14);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 15);
 
 /**
  * A domain of an account has an integration with an address.
@@ -703,7 +758,7 @@ export type IntegrationByUriRecord = Message<"quartet.customerprofile.storage.v1
  * Use `create(IntegrationByUriRecordSchema)` to create a new message.
  */
 export const IntegrationByUriRecordSchema: GenMessage<IntegrationByUriRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 15);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 16);
 
 /**
  * A deleted key is still in the files of the database.
@@ -718,7 +773,7 @@ export type ErasedKeyRecord = Message<"quartet.customerprofile.storage.v1.Erased
  * Use `create(ErasedKeyRecordSchema)` to create a new message.
  */
 export const ErasedKeyRecordSchema: GenMessage<ErasedKeyRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 16);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 17);
 
 /**
  * The payload of the job that removes the data of a deleted domain.
@@ -739,7 +794,7 @@ export type DomainPurge = Message<"quartet.customerprofile.storage.v1.DomainPurg
  * Use `create(DomainPurgeSchema)` to create a new message.
  */
 export const DomainPurgeSchema: GenMessage<DomainPurge> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 17);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 18);
 
 /**
  * The payload of the job that removes the objects of a deleted object type.
@@ -767,7 +822,7 @@ export type ObjectTypePurge = Message<"quartet.customerprofile.storage.v1.Object
  * Use `create(ObjectTypePurgeSchema)` to create a new message.
  */
 export const ObjectTypePurgeSchema: GenMessage<ObjectTypePurge> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 18);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 19);
 
 /**
  * The expiry of an object, which is in the key.
@@ -788,5 +843,5 @@ export type ObjectExpiryRecord = Message<"quartet.customerprofile.storage.v1.Obj
  * Use `create(ObjectExpiryRecordSchema)` to create a new message.
  */
 export const ObjectExpiryRecordSchema: GenMessage<ObjectExpiryRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 19);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 20);
 
