@@ -36,7 +36,7 @@ import { Regions } from "./delivery/regions.ts";
 import type { ServiceEndpoint } from "./delivery/service-client.ts";
 import { ServiceClient } from "./delivery/service-client.ts";
 import type { ArnScope } from "./domain/arns.ts";
-import { deliveryKind } from "./ingestion/ingest.ts";
+import { deliveryKind, fanOutHandler, fanOutKind, fanOutPolicy } from "./ingestion/fan-out.ts";
 import type { Limits } from "./limits.ts";
 import { defaultLimits } from "./limits.ts";
 import { CompiledRules } from "./store/compiled-rules.ts";
@@ -200,6 +200,7 @@ const jobHandlers = (
   tools: ConnectorTools,
 ): Readonly<Record<string, JobHandler>> => ({
   [deliveryKind]: deliveryHandler(app, connectorFinder(app, tools), circuits),
+  [fanOutKind]: fanOutHandler(app),
   [scheduleKind]: scheduleHandler(app),
   [deadLetterKind]: deadLetterHandler(app, tools.endpoints.sqs, tools.client, circuits),
   [authorizationKind]: authorizationHandler(app, tools.tokens),
@@ -224,6 +225,7 @@ const periodicTasks = (app: Application): Readonly<Record<string, PeriodicTask>>
 
 const jobPolicies = (app: Application): Readonly<Record<string, JobPolicy>> => ({
   [deliveryKind]: deliveryJobPolicy(app),
+  [fanOutKind]: fanOutPolicy,
   [scheduleKind]: schedulePolicy,
   [deadLetterKind]: deadLetterPolicy,
   [authorizationKind]: authorizationPolicy,

@@ -9,7 +9,7 @@ import type { Application } from "../application.ts";
 import { ruleArn } from "../domain/arns.ts";
 import type { ExhaustedCondition } from "../domain/retry.ts";
 import { decideRetry, retryLimitsOf } from "../domain/retry.ts";
-import { deliveryHolder } from "../ingestion/ingest.ts";
+import { deliveryHolder } from "../ingestion/fan-out.ts";
 import { putDeadLetter } from "../store/dead-letter.ts";
 import type { EventKey } from "../store/event.ts";
 import { findEvent, releaseEvent } from "../store/event.ts";

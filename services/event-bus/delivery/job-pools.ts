@@ -15,14 +15,16 @@ export const jobPools = (
   // Destinations that do not answer get their places in small steps, because all others wait for each step.
   const trial = { ...deliveries, batchMax: 16 };
   const own = { concurrency: limits.runningJobsMax, concurrencyPerOwner: Math.ceil(limits.runningJobsMax / 4) };
-  return { answering: deliveries, trial, authorizations: own, internal: own };
+  const fanOuts = { concurrency: 1, concurrencyPerOwner: 1 };
+  return { answering: deliveries, trial, authorizations: own, internal: own, fanOuts };
 };
 
 /**
  * `answering`: deliveries to destinations whose last attempt succeeded. `trial`: all other deliveries.
- * `authorizations`: token requests of connections. `internal`: schedules, replays and purges.
+ * `authorizations`: token requests of connections. `internal`: schedules, replays and purges. `fanOuts`: the enqueuing
+ * of deliveries of events that have many; one part at a time, because all else waits for each.
  */
-type PoolName = "answering" | "trial" | "authorizations" | "internal";
+type PoolName = "answering" | "trial" | "authorizations" | "internal" | "fanOuts";
 
 /** The pool of an owner's jobs; accounts take turns in each, then the destinations of an account. */
 export const placeOfOwner =
@@ -31,6 +33,7 @@ export const placeOfOwner =
     const group = accountOfOwner(owner);
     const place = (pool: PoolName): OwnerPlace => ({ pool, group });
     if (targetOfOwner(owner) !== undefined) return place(circuits.isAnswering(owner) ? "answering" : "trial");
+    if (owner.startsWith("fan-out/")) return place("fanOuts");
     return place(owner.startsWith("connection/") ? "authorizations" : "internal");
   };
 

@@ -3,7 +3,6 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import type { EventBusRecord, EventRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { DeliveryRecordSchema, EventRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import type { Target } from "../../../gen/quartet/eventbus/v1/target_pb.ts";
-import type { NewJob } from "../../kit/jobs/jobs.ts";
 import type { Reader, Transaction } from "../../kit/store/store.ts";
 import type { Application } from "../application.ts";
 import type { BusReference } from "../domain/arns.ts";
@@ -14,12 +13,11 @@ import { Matcher } from "../pattern/matcher.ts";
 import { flattenEvent } from "../pattern/flatten.ts";
 import { archiveHolder, putArchiveEntry } from "../store/archive.ts";
 import { findBus } from "../store/bus.ts";
+import type { PlannedDelivery } from "./fan-out.ts";
+import { enqueueDeliveries } from "./fan-out.ts";
 import type { BusMatcher, WatchingRule } from "../store/compiled-rules.ts";
 import type { EventKey } from "../store/event.ts";
 import { putEvent } from "../store/event.ts";
-
-/** The kind of the jobs that deliver events. */
-export const deliveryKind = "delivery";
 
 /** The dependencies of ingestion. */
 type Ingesting = Pick<Application, "clock" | "ids" | "jobs" | "limits">;
@@ -61,9 +59,9 @@ export const openBus = async (
 
 /**
  * Puts an event on a bus: writes it to the log with a delivery for each target of each rule that it matches, all in the
- * caller's transaction. An event for a bus that does not exist is stored with a marker and not delivered. With
- * `onlyRules`, rules of other names do not match. A caller that puts several events ends its transaction once their
- * total size reaches `deliveriesBytesMax`.
+ * caller's transaction; of many deliveries, only the plan. An event for a bus that does not exist is stored with a
+ * marker and not delivered. With `onlyRules`, rules of other names do not match. A caller that puts several events ends
+ * its transaction once their total size reaches `deliveriesBytesMax`.
  */
 export const ingestEvent = (
   app: Ingesting,
@@ -85,8 +83,7 @@ export const ingestEvent = (
   const planned = planDeliveries(app, key, bus, replication === undefined ? matched : [...matched, replication]);
   if (planned === undefined) return { kind: "too-large" };
   for (const archiveId of archived) putArchiveEntry(transaction, key, archiveId, record);
-  const deliveries = planned.map((job) => enqueueDelivery(app, transaction, job));
-  const holders = [...deliveries, ...archived.map(archiveHolder)];
+  const holders = [...enqueueDeliveries(app, transaction, key, planned), ...archived.map(archiveHolder)];
   putEvent(transaction, key, { ...record, matchedRules: matched.length - archived.length }, holders);
   return { kind: "ingested", bytes: entryBytes(record, planned) };
 };
@@ -110,8 +107,7 @@ export const deliverToRule = (
   const planned = planDeliveries(app, key, bus, [{ name: rule, roleArn: ruleRoleArn, targets }]);
   if (planned === undefined) return { kind: "too-large" };
   const record = create(EventRecordSchema, { ...event, bus: bus.name, matchedRules: 1 });
-  const holders = planned.map((job) => enqueueDelivery(app, transaction, job));
-  putEvent(transaction, key, record, holders);
+  putEvent(transaction, key, record, enqueueDeliveries(app, transaction, key, planned));
   return { kind: "ingested", bytes: entryBytes(record, planned) };
 };
 
@@ -127,9 +123,6 @@ const eventKeyOf = (app: Ingesting, bus: BusReference, event: NewEvent): EventKe
 
 /** The parts of a rule that its deliveries need. */
 type DeliveringRule = Pick<WatchingRule, "name" | "roleArn" | "targets">;
-
-/** A delivery that is not enqueued yet. */
-type PlannedDelivery = Pick<NewJob, "owner" | "payload" | "expiresMs">;
 
 /** The deliveries of an event, one for each target; undefined if they are too large for one transaction. */
 const planDeliveries = (
@@ -177,10 +170,3 @@ const entryBytes = ({ detail, source, resources }: EventRecord, planned: readonl
   const eventBytes = [detail, source, ...resources].reduce((sum, each) => sum + Buffer.byteLength(each), 2 * rowBytes);
   return planned.reduce((sum, delivery) => sum + deliveryBytes(delivery), eventBytes);
 };
-
-/** Enqueues a delivery of an event. Returns the holder that keeps the event until the delivery has ended. */
-const enqueueDelivery = (app: Ingesting, transaction: Transaction, delivery: PlannedDelivery): string =>
-  deliveryHolder(app.jobs.enqueue(transaction, { kind: deliveryKind, ...delivery }));
-
-/** The name of a delivery's job as a holder of its event. */
-export const deliveryHolder = (jobId: string): string => `delivery:${jobId}`;

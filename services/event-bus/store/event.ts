@@ -36,8 +36,15 @@ export const putEvent = (
 };
 
 /** Adds a holder to an event that another one still holds. */
-const holdEvent = (transaction: Transaction, { account, ingestedMs, eventId }: EventKey, holder: string): void =>
+export const holdEvent = (transaction: Transaction, { account, ingestedMs, eventId }: EventKey, holder: string): void =>
   transaction.put(eventHolders, [account, ingestedMs, eventId, holder], {});
+
+/** Whether a holder has not been removed. */
+export const isHeldBy = async (
+  reader: Reader,
+  { account, ingestedMs, eventId }: EventKey,
+  holder: string,
+): Promise<boolean> => (await reader.get(eventHolders, [account, ingestedMs, eventId, holder])) !== undefined;
 
 /** Removes a holder. Deletes the event if this was the last one and the event was ingested before `keptSinceMs`. */
 export const releaseEvent = async (

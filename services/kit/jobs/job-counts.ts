@@ -11,7 +11,7 @@ export interface JobsCounts {
 export interface JobsStats extends JobsCounts {
   /** The same for each kind. */
   readonly kinds: Readonly<Record<string, JobsCounts>>;
-  /** Transactions of the runner itself. */
+  /** Transactions in which the runner itself writes. */
   readonly cycles: number;
   /** Owners that have jobs to run and may not start one now. */
   readonly ownersWaiting: number;

@@ -4,20 +4,17 @@ import { earlierOf, never } from "./due-instants.ts";
 import { expiredReason } from "./job.ts";
 import type { JobsOptions, OwnerRoom, PoolBounds } from "./job-options.ts";
 import type { Expired, JobQueue } from "./job-queue.ts";
-import { unknownKindDelayMs } from "./job-queue.ts";
 import { JobTaking } from "./job-taking.ts";
 import type { Ended } from "./ended-runs.ts";
 import type { ReadyOwners } from "./ready-owners.ts";
 import type { Running, RunningJobs } from "./running-jobs.ts";
-import { addTo } from "./running-jobs.ts";
 
 /** The results of one cycle. */
 export interface Cycle {
   readonly renewed: readonly Running[];
   readonly lost: readonly Running[];
-  readonly taken: JobTaking | undefined;
   readonly expired: readonly Expired[];
-  /** The owners of jobs that this cycle made ready, with their earliest instants; the next one takes them. */
+  /** The owners of jobs that this cycle made ready, with their earliest instants. */
   readonly readied: ReadonlyMap<string, number>;
   readonly untilMs: number;
   /** The first entries that remain in each table; undefined if the cycle did not read them. */
@@ -52,12 +49,11 @@ interface CycleFacts {
   readonly bounds: Instants;
   /** Something may be due or too old. */
   readonly isMoving: boolean;
-  readonly isTaking: boolean;
   /** Jobs that another runner leased are made ready, whenever their leases end. */
   readonly mustReclaimAll: boolean;
 }
 
-/** Writes cycles, each in a transaction. */
+/** The transactions of a runner: cycles, which write ends of runs and move jobs, and the taking of jobs. */
 export class JobCycle {
   readonly #queue: JobQueue;
   readonly #options: Pick<JobsOptions, "policy" | "handlers" | "gate">;
@@ -83,11 +79,8 @@ export class JobCycle {
     }
     const { renewed, lost } = await this.#renew(tx, gone, nowMs, untilMs);
     const moved = facts.isMoving ? await this.#move(tx, facts) : unmoved;
-    const taken = facts.isTaking ? await this.#take(tx, gone, nowMs, untilMs) : undefined;
-    if (taken !== undefined && taken.unknown.length > 0)
-      added = earlierOf(added, { scheduledMs: nowMs + unknownKindDelayMs });
-    if (renewed.length > 0 || (taken?.leases.length ?? 0) > 0) added = earlierOf(added, { leasedMs: untilMs });
-    return { renewed, lost, taken, untilMs, ...moved, added };
+    if (renewed.length > 0) added = earlierOf(added, { leasedMs: untilMs });
+    return { renewed, lost, untilMs, ...moved, added };
   }
 
   /** Renews the leases of which less than half remains. */
@@ -110,7 +103,7 @@ export class JobCycle {
     const exceptRunner = mustReclaimAll ? this.#parts.runner : undefined;
     const reclaimed = await this.#queue.reclaim(tx, facts, movedMax, readied, exceptRunner);
     await this.#queue.promote(tx, facts, movedMax, readied);
-    const expired = await this.#queue.expire(tx, facts, expiredMax);
+    const expired = await this.#queue.expire(tx, facts, expiredMax, this.#parts.running);
     for (const { job, attempts } of expired)
       await this.#options.policy[job.kind]?.onExhausted?.(tx, job, expiredReason, attempts);
     const found = await this.#queue.nextInstants(tx.snapshot, bounds);
@@ -119,16 +112,11 @@ export class JobCycle {
     return { found, readied, expired };
   }
 
-  async #take(tx: Transaction, gone: ReadonlySet<Running>, nowMs: number, untilMs: number): Promise<JobTaking> {
-    const { runner, pools, owners, running } = this.#parts;
-    const leftOf = new Map<string, number>();
-    const leftIn = new Map<string, number>();
-    for (const { lease, pool } of gone) {
-      addTo(leftOf, lease.job.owner, 1);
-      addTo(leftIn, pool, 1);
-    }
+  /** Takes jobs, which in a queue of one process writes nothing. May run several times. */
+  async take(tx: Transaction, nowMs: number): Promise<JobTaking> {
+    const { runner, leaseMs, pools, owners, running } = this.#parts;
     const roomOf = async (owner: string, bounds: PoolBounds): Promise<OwnerRoom> => {
-      const count = running.countOf(owner) - (leftOf.get(owner) ?? 0);
+      const count = running.countOf(owner);
       const own = { count: bounds.concurrencyPerOwner - count, againMs: Number.POSITIVE_INFINITY };
       const { gate } = this.#options;
       if (gate === undefined || own.count <= 0) return own;
@@ -138,9 +126,10 @@ export class JobCycle {
     const taking = new JobTaking(this.#queue, tx, {
       runner,
       nowMs,
-      untilMs,
+      untilMs: nowMs + leaseMs,
+      running,
       pools,
-      runningIn: (pool) => running.countIn(pool) - (leftIn.get(pool) ?? 0),
+      runningIn: (pool) => running.countIn(pool),
       linesOf: (pool) => owners.linesOf(pool),
       fromOf: (owner) => owners.fromOf(owner),
       roomOf,

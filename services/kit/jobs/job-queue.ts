@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 
-import type { JobState } from "../../../gen/quartet/kit/storage/v1/records_pb.ts";
-import { JobStateSchema } from "../../../gen/quartet/kit/storage/v1/records_pb.ts";
+import type { JobBody, JobState } from "../../../gen/quartet/kit/storage/v1/records_pb.ts";
+import { JobBodySchema, JobStateSchema } from "../../../gen/quartet/kit/storage/v1/records_pb.ts";
 import type { Reader, Transaction } from "../store/transaction.ts";
 import { currentTrace } from "../trace/current-trace.ts";
 import { formatTraceparent, parseTrace } from "../trace/trace-context.ts";
@@ -10,12 +10,18 @@ import type { Job, NewJob } from "./job.ts";
 import type { JobTables } from "./job-tables.ts";
 import { JobPlace } from "./job-tables.ts";
 
-/** The right to run a job until an instant. */
+/** The right to run a job; in a shared queue until an instant. */
 export interface Lease {
   readonly job: Job;
   readonly attempt: number;
-  /** The runner and a number per lease: a job that replaced another may have the same id and the same attempts. */
+  /** Differs for each job and, in a shared queue, each lease: a job that replaced another may have the same id. */
   readonly holder: string;
+}
+
+/** The jobs of a queue that run in this process. */
+interface RunningHere {
+  has(id: string, holder: string): boolean;
+  countOf(owner: string): number;
 }
 
 /** Which runner takes jobs. */
@@ -23,6 +29,7 @@ export interface TakeOptions {
   readonly runner: string;
   readonly nowMs: number;
   readonly untilMs: number;
+  readonly running: RunningHere;
   knows(kind: string): boolean;
 }
 
@@ -63,6 +70,20 @@ export interface Expired {
   readonly attempts: number;
 }
 
+/** How a queue is used. */
+export interface QueueUse {
+  /** Differs for each process, so that the names of its jobs do. */
+  readonly name: string;
+  /**
+   * Whether other processes take jobs of the queue. Then a job that runs has a lease in the store; otherwise it stays
+   * where it is, and the process knows what runs.
+   */
+  readonly isShared: boolean;
+}
+
+/** Bodies up to this size are stored with their job's state, which saves a record. */
+const inlineBytesMax = 4_096;
+
 /** How long a job whose kind has no handler is put off. */
 export const unknownKindDelayMs = 60_000;
 
@@ -78,10 +99,12 @@ const recheckMs = 60_000;
  */
 export class JobQueue {
   readonly #tables: JobTables;
-  #leases = 0;
+  readonly #use: QueueUse;
+  #named = 0;
 
-  constructor(tables: JobTables) {
+  constructor(tables: JobTables, use: QueueUse) {
     this.#tables = tables;
+    this.#use = use;
   }
 
   /** Adds a job; returns whether it is ready, and the instant at which something is to be done with it otherwise. */
@@ -89,13 +112,18 @@ export class JobQueue {
     const atMs = Math.ceil(job.dueMs ?? nowMs);
     const isReady = atMs <= nowMs;
     const expiresMs = job.expiresMs === undefined ? undefined : Math.ceil(job.expiresMs) + expiryGraceMs;
-    tx.put(this.#tables.bodies, [id], { payload: job.payload, ...traceMembers() });
     const state = create(JobStateSchema, {
       kind: job.kind,
       owner: job.owner,
       sinceMs: BigInt(Math.max(atMs, nowMs)),
       expiresMs: BigInt(expiresMs ?? 0),
+      runner: this.#use.isShared ? "" : this.#newName(),
     });
+    const body = create(JobBodySchema, { payload: job.payload, ...traceMembers() });
+    if (job.payload.byteLength <= inlineBytesMax) state.body = body;
+    else tx.put(this.#tables.bodies, [id], body);
+    // The job that it replaces may have had a record.
+    if (state.body !== undefined && job.id !== undefined) tx.delete(this.#tables.bodies, [id]);
     if (expiresMs !== undefined) tx.put(this.#tables.expiring, [expiresMs, id], {});
     this.#enter(tx, id, state, isReady ? JobPlace.READY : JobPlace.SCHEDULED, atMs);
     return {
@@ -147,7 +175,7 @@ export class JobQueue {
       if (exceptRunner !== undefined && state?.runner.startsWith(`${exceptRunner}/`) === true) continue;
       tx.delete(this.#tables.leased, key);
       if (state !== undefined) {
-        state.runner = "";
+        state.runner = this.#use.isShared ? "" : this.#newName();
         this.#enter(tx, id, state, JobPlace.READY, Number(state.sinceMs));
         addReadied(owners, state.owner, Number(state.sinceMs));
       }
@@ -171,7 +199,7 @@ export class JobQueue {
     };
   }
 
-  /** The number of jobs that may run now, at most `limit`. */
+  /** The number of jobs that may run now or that run without a lease, at most `limit`. */
   async countDue(reader: Reader, nowMs: number, limit: number): Promise<number> {
     let count = 0;
     const tables = [
@@ -182,7 +210,7 @@ export class JobQueue {
     return Math.min(count, limit);
   }
 
-  /** Leases at most `limit` ready jobs of an owner to a runner, the oldest after an entry first. */
+  /** Takes at most `limit` ready jobs of an owner for a runner, the oldest after an entry first. */
   async take(
     tx: Transaction,
     owner: string,
@@ -192,23 +220,29 @@ export class JobQueue {
   ): Promise<Taken> {
     const leases: Lease[] = [];
     const unknown: { readonly id: string; readonly kind: string }[] = [];
+    let last: ReadyKey | undefined;
+    // Without leases in the store, the entries of jobs that run are among the others.
+    const pageMax = limit + (this.#use.isShared ? 0 : options.running.countOf(owner));
     const page = await tx.snapshot.list(this.#tables.ready, {
       prefix: [owner],
       ...("after" in begin ? { after: begin.after } : { from: [...begin.from] }),
-      limit,
+      limit: pageMax,
     });
     for (const { key } of page) {
+      if (leases.length + unknown.length === limit) return { leases, unknown, last, isDrained: false };
       const [, atMs, id] = key;
+      last = key;
       const state = await this.#stateAt(tx, id, JobPlace.READY, atMs);
-      tx.delete(this.#tables.ready, key);
-      if (state === undefined) continue;
-      if (options.knows(state.kind)) leases.push(await this.#lease(tx, id, state, options));
+      if (state === undefined) tx.delete(this.#tables.ready, key);
+      else if (options.running.has(id, state.runner)) continue;
+      else if (options.knows(state.kind)) leases.push(await this.#lease(tx, id, state, options));
       else {
+        tx.delete(this.#tables.ready, key);
         this.#enter(tx, id, state, JobPlace.SCHEDULED, options.nowMs + unknownKindDelayMs);
         unknown.push({ id, kind: state.kind });
       }
     }
-    return { leases, unknown, last: page.at(-1)?.key, isDrained: page.length < limit };
+    return { leases, unknown, last, isDrained: page.length < pageMax };
   }
 
   /** The owners that have ready jobs, in order, at most `limit` after one. */
@@ -227,8 +261,13 @@ export class JobQueue {
     return owners;
   }
 
-  /** Removes at most `limit` jobs whose age has ended while they were ready. */
-  async expire(tx: Transaction, { nowMs, bounds }: MoveOptions, limit: number): Promise<readonly Expired[]> {
+  /** Removes at most `limit` jobs whose age has ended while they were ready and did not run. */
+  async expire(
+    tx: Transaction,
+    { nowMs, bounds }: MoveOptions,
+    limit: number,
+    running: RunningHere,
+  ): Promise<readonly Expired[]> {
     if (bounds.expiringMs > nowMs) return [];
     const due = await tx.snapshot.list(this.#tables.expiring, { from: [bounds.expiringMs], through: [nowMs], limit });
     const expired: Expired[] = [];
@@ -237,7 +276,7 @@ export class JobQueue {
       const state = await tx.get(this.#tables.states, [id]);
       tx.delete(this.#tables.expiring, key);
       if (state === undefined || Number(state.expiresMs) !== expiresMs) continue;
-      if (state.place === JobPlace.READY) {
+      if (state.place === JobPlace.READY && !running.has(id, state.runner)) {
         expired.push({ job: await this.#jobOf(tx, id, state), attempts: state.attempts });
         this.#remove(tx, id, state);
         continue;
@@ -271,8 +310,10 @@ export class JobQueue {
   async giveBack(tx: Transaction, lease: Lease, back: GiveBack): Promise<boolean> {
     const state = await this.#held(tx, lease);
     if (state === undefined) return false;
-    tx.delete(this.#tables.leased, [Number(state.atMs), lease.job.id]);
-    state.runner = "";
+    if (this.#use.isShared) {
+      tx.delete(this.#tables.leased, [Number(state.atMs), lease.job.id]);
+      state.runner = "";
+    } else tx.delete(this.#tables.ready, [state.owner, Number(state.atMs), lease.job.id]);
     state.attempts = back.countsAs;
     state.lastReason = back.reason;
     this.#enter(tx, lease.job.id, state, back.isReady ? JobPlace.READY : JobPlace.SCHEDULED, back.atMs);
@@ -281,15 +322,17 @@ export class JobQueue {
 
   async #lease(tx: Transaction, id: string, state: JobState, options: TakeOptions): Promise<Lease> {
     const job = await this.#jobOf(tx, id, state);
+    if (!this.#use.isShared) return { job, attempt: state.attempts + 1, holder: state.runner };
+    tx.delete(this.#tables.ready, [state.owner, Number(state.atMs), id]);
     state.attempts += 1;
-    this.#leases += 1;
-    state.runner = `${options.runner}/${this.#leases}`;
+    this.#named += 1;
+    state.runner = `${options.runner}/${this.#named}`;
     this.#enter(tx, id, state, JobPlace.LEASED, options.untilMs);
     return { job, attempt: state.attempts, holder: state.runner };
   }
 
   async #jobOf(tx: Transaction, id: string, state: JobState): Promise<Job> {
-    const body = await tx.get(this.#tables.bodies, [id]);
+    const body: JobBody | undefined = state.body ?? (await tx.get(this.#tables.bodies, [id]));
     return {
       id,
       kind: state.kind,
@@ -310,7 +353,13 @@ export class JobQueue {
   /** The state of a job if the lease still holds. */
   async #held(tx: Transaction, lease: Lease): Promise<JobState | undefined> {
     const state = await tx.get(this.#tables.states, [lease.job.id]);
-    return state?.place === JobPlace.LEASED && state.runner === lease.holder ? state : undefined;
+    const place = this.#use.isShared ? JobPlace.LEASED : JobPlace.READY;
+    return state?.place === place && state.runner === lease.holder ? state : undefined;
+  }
+
+  #newName(): string {
+    this.#named += 1;
+    return `${this.#use.name}/${this.#named}`;
   }
 
   #enter(tx: Transaction, id: string, state: JobState, place: JobPlace, atMs: number): void {
@@ -323,7 +372,7 @@ export class JobQueue {
 
   #remove(tx: Transaction, id: string, state: JobState): void {
     const atMs = Number(state.atMs);
-    tx.delete(this.#tables.bodies, [id]);
+    if (state.body === undefined) tx.delete(this.#tables.bodies, [id]);
     tx.delete(this.#tables.states, [id]);
     if (state.expiresMs > 0n) tx.delete(this.#tables.expiring, [Number(state.expiresMs), id]);
     if (state.place === JobPlace.READY) tx.delete(this.#tables.ready, [state.owner, atMs, id]);

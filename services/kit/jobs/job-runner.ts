@@ -2,20 +2,23 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import { StoreClosedError, StoreContentionError } from "../store/errors.ts";
 import type { Transaction } from "../store/transaction.ts";
-import type { JobHandler, JobOutcome, JobPolicy, JobRetry } from "./job.ts";
+import type { JobHandler, JobOutcome, JobPolicy } from "./job.ts";
 import { expiredReason } from "./job.ts";
-import type { Expired, GiveBack, JobQueue, Lease } from "./job-queue.ts";
-import { untraced, TracedCall } from "../trace/traced-call.ts";
+import type { Expired, GiveBack, JobQueue } from "./job-queue.ts";
+import { unknownKindDelayMs } from "./job-queue.ts";
+import { TracedCall } from "../trace/traced-call.ts";
 import type { Ending, JobsStats } from "./job-counts.ts";
 import { JobCounts } from "./job-counts.ts";
 import type { Instants } from "./due-instants.ts";
 import { DueInstants } from "./due-instants.ts";
 import { EndedRuns } from "./ended-runs.ts";
-import type { Cycle } from "./job-cycle.ts";
+
 import { JobCycle } from "./job-cycle.ts";
 import type { JobsOptions, PoolBounds } from "./job-options.ts";
-import type { PooledLease } from "./job-taking.ts";
+import type { JobTaking, PooledLease } from "./job-taking.ts";
 import { ReadyOwners } from "./ready-owners.ts";
+import { interrupted, runAgain } from "./run-ends.ts";
+import { WokenLoop } from "./woken-loop.ts";
 import type { Running } from "./running-jobs.ts";
 import { RunningJobs } from "./running-jobs.ts";
 
@@ -26,48 +29,56 @@ const onePool = "";
 const troubleDelayMs = 1_000;
 
 /**
- * Runs jobs in cycles. One cycle is one transaction: it writes the ends of the runs that ended since the last one,
- * renews leases, makes due jobs ready and leases as many as may run. So one synced write serves many jobs, and memory
- * holds only the running ones. A cycle runs when a job is enqueued, when a run ends, and when a job is due.
+ * Runs jobs. One loop takes ready jobs, as many as may run; another runs cycles. A cycle is one transaction: it writes
+ * the ends of the runs that ended since the last one and makes due jobs ready. So one synced write serves many jobs,
+ * and memory holds only the running ones. Taking a job writes nothing if no other process takes jobs of the queue: a
+ * job that is ready starts at once, whatever is being written, and after a crash it is where it was.
  */
 export class JobRunner {
   readonly #queue: JobQueue;
   readonly #options: JobsOptions;
   readonly #name: string;
+  readonly #isShared: boolean;
   readonly #pools: ReadonlyMap<string, PoolBounds>;
   readonly #owners: ReadyOwners;
   readonly #leaseMs: number;
   readonly #running: RunningJobs;
   readonly #cycle: JobCycle;
   /**
-   * Owners that got a ready job or whose run ended since the cycle began, which it may not have seen, with the earliest
-   * instant of these jobs.
+   * Owners that got a ready job or whose run ended since the taking began, which it may not have seen, with the
+   * earliest instant of these jobs.
    */
   readonly #changed = new Map<string, number>();
+  /** Jobs that were cancelled, or whose age ended, since the taking began. */
+  readonly #cancelled = new Set<string>();
   /** True if owners with ready jobs may be in the store only. */
   #mustFindOwners = true;
   readonly #idleWaiters: (() => void)[] = [];
   readonly #ended: EndedRuns;
   #state: "new" | "started" | "stopping" | "stopped" = "new";
-  #isWoken = false;
-  #cycling: Promise<void> | undefined;
+  readonly #cycles: WokenLoop;
+  readonly #takes: WokenLoop;
   #cancelTimer: (() => void) | undefined;
   readonly #due: DueInstants;
   #mustReclaimAll: boolean;
   readonly #counts: JobCounts;
-  #cycles = 0;
+  /** After a failure of the store, nothing is done before this instant. */
+  #troubleMs = Number.NEGATIVE_INFINITY;
+  #transactions = 0;
 
-  constructor(queue: JobQueue, options: JobsOptions) {
+  /** `name` differs for each process. */
+  constructor(queue: JobQueue, options: JobsOptions, name: string) {
     this.#queue = queue;
     this.#options = options;
-    this.#name = options.ids.uuid();
+    this.#name = name;
+    this.#isShared = options.isShared ?? false;
     const { concurrency = 64, concurrencyPerOwner = concurrency } = options;
     this.#pools = new Map(Object.entries(options.pools ?? { [onePool]: { concurrency, concurrencyPerOwner } }));
     this.#owners = new ReadyOwners(options.placeOf ?? ((owner) => ({ pool: onePool, group: owner })));
     this.#leaseMs = options.leaseMs ?? 60_000;
     this.#running = new RunningJobs(this.#leaseMs);
     this.#ended = new EndedRuns(this.#pools);
-    this.#due = new DueInstants(options.isShared ?? false);
+    this.#due = new DueInstants(this.#isShared);
     this.#cycle = new JobCycle(queue, options, {
       runner: this.#name,
       leaseMs: this.#leaseMs,
@@ -75,13 +86,16 @@ export class JobRunner {
       owners: this.#owners,
       running: this.#running,
     });
-    this.#mustReclaimAll = !(options.isShared ?? false);
+    this.#mustReclaimAll = !this.#isShared;
+    const ends = { onTrouble: (error: unknown) => this.#onTrouble(error), onRest: () => this.#rest() };
+    this.#cycles = new WokenLoop({ ...ends, step: () => this.#runCycle() });
+    this.#takes = new WokenLoop({ ...ends, step: () => this.#take() });
     this.#counts = new JobCounts(Object.keys(options.handlers));
   }
 
   get stats(): JobsStats {
     const running = [...this.#running].map(({ lease }) => lease.job.kind);
-    return { ...this.#counts.read(running), cycles: this.#cycles, ownersWaiting: this.#owners.waitingCount };
+    return { ...this.#counts.read(running), cycles: this.#transactions, ownersWaiting: this.#owners.waitingCount };
   }
 
   start(): void {
@@ -90,29 +104,33 @@ export class JobRunner {
     this.wake();
   }
 
-  /** Runs a cycle, because something may have changed. */
+  /** Runs a cycle and takes jobs, because something may have changed. */
   wake(): void {
+    this.#wake(this.#cycles);
+    this.#wake(this.#takes);
+  }
+
+  #wake(loop: WokenLoop): void {
     if (this.#state === "new" || this.#state === "stopped") return;
-    this.#isWoken = true;
-    // Cycles serve jobs of all traces.
-    this.#cycling ??= untraced(() => this.#cycleWhileWoken());
+    loop.wake();
   }
 
   /** An owner has a job that is ready since an instant. */
   addReady(owner: string, sinceMs: number): void {
     this.#change(owner, sinceMs);
     this.#owners.add(owner, sinceMs);
-    this.wake();
+    this.#wake(this.#takes);
   }
 
   /** Something is to be done with a job at these instants. */
   expect(instants: Partial<Instants>): void {
     const beforeMs = this.#due.nextMs;
     this.#due.expect(instants);
-    if (this.#due.nextMs < beforeMs && this.#cycling === undefined) this.#wakeAt(this.#nextDueMs());
+    if (this.#due.nextMs < beforeMs && !this.#cycles.isActive) this.#wakeAt(this.#nextDueMs());
   }
 
   abort(id: string): void {
+    this.#cancelled.add(id);
     this.#running.abort(id);
   }
 
@@ -134,7 +152,7 @@ export class JobRunner {
     await this.#untilNothingRuns(1_000);
     // The remaining runs keep their leases, because it is unknown whether they will finish.
     this.#state = "stopped";
-    await this.#cycling;
+    await Promise.all([this.#cycles.rested(), this.#takes.rested()]);
     this.#cancelTimer?.();
   }
 
@@ -144,24 +162,16 @@ export class JobRunner {
     timer.abort();
   }
 
-  async #cycleWhileWoken(): Promise<void> {
-    while (this.#isWoken) {
-      this.#isWoken = false;
-      this.#cancelTimer?.();
-      try {
-        await this.#runCycle();
-        if (!this.#isWoken) this.#wakeAt(this.#nextDueMs());
-      } catch (error) {
-        this.#onTrouble(error);
-      }
-    }
-    this.#cycling = undefined;
-    if (this.#running.size === 0) for (const resolve of this.#idleWaiters.splice(0)) resolve();
+  /** A loop has nothing more to do. */
+  #rest(): void {
+    this.#wakeAt(this.#nextDueMs());
+    if (this.#cycles.isActive || this.#takes.isActive || this.#running.size > 0) return;
+    for (const resolve of this.#idleWaiters.splice(0)) resolve();
   }
 
   #onTrouble(error: unknown): void {
     if (error instanceof StoreContentionError) {
-      this.#isWoken = true;
+      this.wake();
       return;
     }
     if (error instanceof StoreClosedError) {
@@ -170,54 +180,70 @@ export class JobRunner {
       return;
     }
     this.#options.log.error({ err: error }, "jobs cannot be taken or written back; trying again");
-    this.#wakeAt(this.#options.clock.now() + troubleDelayMs);
+    this.#troubleMs = this.#options.clock.now() + troubleDelayMs;
   }
 
+  /** Writes what ended and moves what is due. */
   async #runCycle(): Promise<void> {
     const { clock, store } = this.#options;
+    if (clock.now() < this.#troubleMs) return;
+    const isMoving = clock.now() >= this.#due.nextMs;
+    if (this.#ended.isEmpty && !isMoving && clock.now() < this.#running.renewMs) return;
     const ended = this.#ended.take();
     this.#due.begin();
-    this.#changed.clear();
-    this.#owners.release(clock.now());
-    // The cycle that writes the end of a run can start the next job of its owner.
-    for (const { running } of ended) this.#owners.reconsider(running.lease.job.owner);
-    const isMoving = clock.now() >= this.#due.nextMs;
-    if (isMoving && this.#options.isShared === true) this.#mustFindOwners = true;
+    if (isMoving && this.#isShared) this.#mustFindOwners = true;
     try {
-      await this.#findOwners();
       const facts = {
         nowMs: clock.now(),
         bounds: this.#due.bounds,
         isMoving,
-        isTaking: this.#state === "started",
         mustReclaimAll: this.#mustReclaimAll,
       };
       const cycle = await store.transact((tx) => this.#cycle.write(tx, ended, facts));
-      this.#cycles += 1;
+      this.#transactions += 1;
       this.#due.settle(cycle.added, cycle.found, facts.nowMs);
-      this.#settleOwners(cycle);
+      for (const [owner, sinceMs] of cycle.readied) this.addReady(owner, sinceMs);
       for (const { running, back, ending } of ended) {
-        if (back?.isReady === true) this.#owners.add(running.lease.job.owner, back.atMs);
         this.#leave(running, ending);
+        if (back?.isReady === true) this.addReady(running.lease.job.owner, back.atMs);
       }
       this.#running.settle(cycle.renewed, cycle.lost, facts.nowMs, cycle.untilMs);
-      this.#logExpired(cycle.expired);
-      if (this.#due.nextMs <= clock.now()) this.#isWoken = true;
+      this.#endExpired(cycle.expired);
+      if (this.#due.nextMs <= clock.now()) this.wake();
       else this.#mustReclaimAll = false;
-      if (cycle.taken !== undefined) {
-        for (const unknown of cycle.taken.unknown) this.#options.log.warn(unknown, "no handler for this kind of job");
-        for (const taken of cycle.taken.leases) this.#begin(taken, cycle.untilMs, clock.now());
-      }
-      if (this.#canTakeMore() || !this.#ended.isEmpty) this.#isWoken = true;
+      if (!this.#ended.isEmpty) this.wake();
     } catch (error) {
       this.#ended.restore(ended);
       throw error;
     }
   }
 
+  /** Takes jobs that are ready, as many as may run. */
+  async #take(): Promise<void> {
+    const { clock, store, log } = this.#options;
+    if (this.#state !== "started" || clock.now() < this.#troubleMs) return;
+    this.#changed.clear();
+    this.#cancelled.clear();
+    this.#running.beginTaking();
+    this.#owners.release(clock.now());
+    await this.#findOwners();
+    if (!this.#canTakeMore()) return;
+    const nowMs = clock.now();
+    const taken = await store.transact((tx) => this.#cycle.take(tx, nowMs));
+    if (this.#isShared) this.#transactions += 1;
+    this.#settleOwners(taken);
+    for (const unknown of taken.unknown) log.warn(unknown, "no handler for this kind of job");
+    if (taken.unknown.length > 0) this.expect({ scheduledMs: nowMs + unknownKindDelayMs });
+    const untilMs = this.#isShared ? nowMs + this.#leaseMs : Number.POSITIVE_INFINITY;
+    for (const pooled of taken.leases)
+      if (!this.#cancelled.has(pooled.lease.job.id)) this.#begin(pooled, untilMs, clock.now());
+    if (this.#isShared && taken.leases.length > 0) this.expect({ leasedMs: untilMs });
+    if (this.#canTakeMore()) this.#wake(this.#takes);
+  }
+
   /** Finds the owners of jobs that were ready before the start, or that other processes have enqueued. */
   async #findOwners(): Promise<void> {
-    if (!this.#mustFindOwners || this.#state !== "started") return;
+    if (!this.#mustFindOwners) return;
     let last: string | undefined;
     for (;;) {
       const after = last;
@@ -229,14 +255,12 @@ export class JobRunner {
     this.#mustFindOwners = false;
   }
 
-  /** What a committed cycle found out about owners holds, unless they have changed since it began. */
-  #settleOwners({ taken, readied }: Cycle): void {
-    for (const [owner, untilMs] of taken?.passed ?? [])
+  /** What the taking of jobs found out about owners holds, unless they have changed since it began. */
+  #settleOwners(taken: JobTaking): void {
+    for (const [owner, untilMs] of taken.passed)
       this.#owners.passed(owner, Math.min(untilMs, this.#changed.get(owner) ?? untilMs));
-    for (const [owner, sinceMs] of readied) this.#owners.add(owner, sinceMs);
-    if (taken === undefined) return;
     for (const owner of taken.served) this.#owners.moveToEnd(owner);
-    for (const owner of taken.drained) if (!readied.has(owner) && !this.#changed.has(owner)) this.#owners.remove(owner);
+    for (const owner of taken.drained) if (!this.#changed.has(owner)) this.#owners.remove(owner);
     for (const [owner, untilMs] of taken.waits) if (!this.#changed.has(owner)) this.#owners.wait(owner, untilMs);
   }
 
@@ -244,8 +268,10 @@ export class JobRunner {
     this.#changed.set(owner, Math.min(sinceMs, this.#changed.get(owner) ?? sinceMs));
   }
 
-  #logExpired(expired: readonly Expired[]): void {
+  /** Jobs whose age ended were removed; one of them may just have been taken. */
+  #endExpired(expired: readonly Expired[]): void {
     for (const { job, attempts } of expired) {
+      this.abort(job.id);
       this.#counts.add(job.kind, "exhausted");
       this.#options.log.warn({ id: job.id, kind: job.kind, attempts, reason: expiredReason }, "a job was given up");
     }
@@ -280,7 +306,7 @@ export class JobRunner {
       outcome = await handler(lease.job, { signal: abort.signal, attempt: lease.attempt });
     } catch (error) {
       if (this.#state !== "started" && abort.signal.aborted) {
-        this.#end(running, this.#interrupted(lease), undefined);
+        this.#end(running, interrupted(lease), undefined);
         return "interrupted";
       }
       this.#options.log.warn({ err: error, id: lease.job.id, kind: lease.job.kind }, "a job's handler threw");
@@ -300,7 +326,8 @@ export class JobRunner {
       else await this.#finishWith(running, policy, "done", apply);
       return;
     }
-    const again = "retry" in outcome ? this.#again(lease, policy, outcome) : undefined;
+    const { clock, random = Math.random } = this.#options;
+    const again = "retry" in outcome ? runAgain(lease, policy, outcome, clock.now(), random) : undefined;
     if (again !== undefined) {
       this.#end(running, again, "retried");
       return;
@@ -326,10 +353,6 @@ export class JobRunner {
         if (await this.#queue.finish(tx, lease)) await apply(tx);
       });
       this.#leave(running, ending);
-      const { owner } = lease.job;
-      this.#change(owner, Number.POSITIVE_INFINITY);
-      this.#owners.reconsider(owner);
-      this.wake();
     } catch (error) {
       this.#options.log.error(
         { err: error, id: lease.job.id, kind: lease.job.kind },
@@ -348,44 +371,29 @@ export class JobRunner {
 
   #end(running: Running, back: GiveBack | undefined, ending: Ending | undefined): void {
     this.#ended.add({ running, back, ending });
-    this.wake();
+    this.#wake(this.#cycles);
   }
 
   /** The end of a run is written, so it no longer runs and is counted. */
   #leave(running: Running, ending: Ending | undefined): void {
     this.#running.remove(running);
-    if (ending !== undefined) this.#counts.add(running.lease.job.kind, ending);
-  }
-
-  /** When the job runs again, or undefined if it is exhausted. */
-  #again(lease: Lease, policy: JobPolicy, outcome: JobRetry): GiveBack | undefined {
-    const nowMs = this.#options.clock.now();
-    const lastMs = lease.job.sinceMs + policy.ageMsMax;
-    const notBeforeMs = outcome.notBeforeMs ?? 0;
-    if (lease.attempt >= policy.attemptsMax || nowMs >= lastMs || notBeforeMs > lastMs) return undefined;
-    const backoffMs = policy.backoff(lease.attempt, this.#options.random ?? Math.random);
-    const atMs = Math.ceil(Math.max(notBeforeMs, Math.min(nowMs + backoffMs, lastMs)));
-    return { atMs, isReady: atMs <= nowMs, countsAs: lease.attempt, reason: outcome.reason };
-  }
-
-  /** A run that was aborted because the process stops does not count as an attempt. */
-  #interrupted(lease: Lease): GiveBack {
-    return {
-      atMs: lease.job.sinceMs,
-      isReady: true,
-      countsAs: lease.attempt - 1,
-      reason: lease.job.lastReason,
-    };
+    const { kind, owner } = running.lease.job;
+    if (ending !== undefined) this.#counts.add(kind, ending);
+    this.#change(owner, Number.POSITIVE_INFINITY);
+    this.#owners.reconsider(owner);
+    this.wake();
   }
 
   /** When the next job is due, an owner may go on, a lease ends, or a lease must be renewed. */
   #nextDueMs(): number {
-    return Math.min(this.#due.nextMs, this.#running.renewMs, this.#owners.nextMs);
+    const dueMs = Math.min(this.#due.nextMs, this.#running.renewMs, this.#owners.nextMs);
+    return this.#options.clock.now() < this.#troubleMs ? this.#troubleMs : dueMs;
   }
 
   #wakeAt(atMs: number): void {
     if (!Number.isFinite(atMs) || this.#state !== "started") return;
     const { clock } = this.#options;
+    this.#cancelTimer?.();
     // Always wait first: an entry that remains due (e.g. while its lease is renewed) would busy-loop.
     this.#cancelTimer = clock.schedule(Math.max(Math.ceil(atMs), clock.now() + 1), () => this.wake());
   }

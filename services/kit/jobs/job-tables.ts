@@ -11,11 +11,14 @@ import { defineTable, integer, text } from "../store/table.ts";
  *
  * | number | key                  | sorted so that                                                             |
  * |--------|----------------------|----------------------------------------------------------------------------|
- * | base   | id                   | one job's payload is found; written once                                   |
+ * | base   | id                   | the payload of a job with a large one is found; written once               |
  * | base+1 | id                   | one job's state is found; written with every change of a queue             |
  * | base+2 | at (ms), id          | scheduled: the job that is due next comes first                            |
  * | base+3 | owner, at (ms), id   | ready: one owner's oldest comes first, the next owner is one seek away      |
- * | base+4 | until (ms), id       | leased: the lease that ends next comes first                               |
+ * | base+4 | until (ms), id       | leased, in a shared queue: the lease that ends next comes first            |
+ * | base+5 | expires (ms), id     | the job whose age ends next comes first                                    |
+ *
+ * A job that runs in a queue of one process stays among the ready ones.
  *
  * A job has one state and, in the queue that the state names, one entry. An entry that its state does not name remained
  * from a job that was enqueued again under the same id; it is deleted when it is read.

@@ -35,7 +35,7 @@ export interface Jobs {
   /** Resolves when nothing runs and nothing is due. */
   idle(): Promise<void>;
   stats(): JobsStats;
-  /** The number of jobs that may run now and do not yet, at most `limit`. */
+  /** About the number of jobs that may run now and do not yet, at most `limit`. */
   countDue(limit: number): Promise<number>;
 }
 
@@ -44,8 +44,9 @@ export const createJobs = (options: JobsOptions): Jobs => {
   for (const kind of new Set([...Object.keys(options.handlers), ...Object.keys(options.policy)]))
     if (!Object.hasOwn(options.handlers, kind) || !Object.hasOwn(options.policy, kind))
       throw new Error(`job kind ${kind} needs a handler and a policy`);
-  const queue = new JobQueue(options.tables);
-  const runner = new JobRunner(queue, options);
+  const name = options.ids.uuid();
+  const queue = new JobQueue(options.tables, { name: name.slice(0, 8), isShared: options.isShared ?? false });
+  const runner = new JobRunner(queue, options, name);
   return {
     enqueue(transaction, job) {
       const id = job.id ?? options.ids.uuid();
@@ -65,6 +66,11 @@ export const createJobs = (options: JobsOptions): Jobs => {
     stop: (limitMs) => runner.stop(limitMs),
     idle: () => runner.idle(),
     stats: () => runner.stats,
-    countDue: (limit) => options.store.read((reader) => queue.countDue(reader, options.clock.now(), limit)),
+    async countDue(limit) {
+      const { running } = runner.stats;
+      const without = options.isShared === true ? 0 : running;
+      const count = await options.store.read((reader) => queue.countDue(reader, options.clock.now(), limit + without));
+      return Math.max(0, count - without);
+    },
   };
 };

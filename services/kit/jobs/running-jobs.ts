@@ -5,7 +5,7 @@ export interface Running {
   readonly lease: Lease;
   readonly pool: string;
   readonly abort: AbortController;
-  /** When its lease ends. */
+  /** When its lease ends; infinite: it has none in the store. */
   untilMs: number;
 }
 
@@ -15,6 +15,9 @@ export class RunningJobs implements Iterable<Running> {
   readonly #running = new Set<Running>();
   readonly #countOf = new Map<string, number>();
   readonly #countIn = new Map<string, number>();
+  readonly #names = new Set<string>();
+  /** Names of runs that have ended, which may still be there in a state that is being read. */
+  readonly #endedNames = new Set<string>();
   #renewMs = Number.POSITIVE_INFINITY;
 
   constructor(leaseMs: number) {
@@ -44,8 +47,20 @@ export class RunningJobs implements Iterable<Running> {
     return this.#countIn.get(pool) ?? 0;
   }
 
+  /** Jobs are about to be looked for in the present state of the store. */
+  beginTaking(): void {
+    this.#endedNames.clear();
+  }
+
+  /** Whether a job runs or has run since the taking began. Jobs with the same id have different holders. */
+  has(id: string, holder: string): boolean {
+    const name = `${holder} ${id}`;
+    return this.#names.has(name) || this.#endedNames.has(name);
+  }
+
   add(running: Running): void {
     this.#running.add(running);
+    this.#names.add(nameOf(running));
     addTo(this.#countOf, running.lease.job.owner, 1);
     addTo(this.#countIn, running.pool, 1);
     this.#expectRenewal(running);
@@ -53,6 +68,8 @@ export class RunningJobs implements Iterable<Running> {
 
   remove(running: Running): void {
     if (!this.#running.delete(running)) return;
+    this.#names.delete(nameOf(running));
+    this.#endedNames.add(nameOf(running));
     addTo(this.#countOf, running.lease.job.owner, -1);
     addTo(this.#countIn, running.pool, -1);
   }
@@ -77,6 +94,7 @@ export class RunningJobs implements Iterable<Running> {
 
   clear(): void {
     this.#running.clear();
+    this.#names.clear();
     this.#countOf.clear();
     this.#countIn.clear();
   }
@@ -86,8 +104,10 @@ export class RunningJobs implements Iterable<Running> {
   }
 }
 
+const nameOf = ({ lease }: Running): string => `${lease.holder} ${lease.job.id}`;
+
 /** Changes a count; a count of 0 is removed. */
-export const addTo = (counts: Map<string, number>, key: string, difference: number): void => {
+const addTo = (counts: Map<string, number>, key: string, difference: number): void => {
   const count = (counts.get(key) ?? 0) + difference;
   if (count === 0) counts.delete(key);
   else counts.set(key, count);

@@ -87,4 +87,21 @@ describe("ingestEvent", () => {
     expect(await logOf(harness)).toEqual([]);
     expect(await harness.app.jobs.countDue(10)).toBe(0);
   });
+
+  test("enqueues many deliveries in parts, each of which holds the event until all are enqueued", async () => {
+    const harness = await startHarness({ works: false, limits: { targetsPerRuleMax: 100 } });
+    const targets = Array.from({ length: 100 }, (_, n) => ({ id: `${n}`, arn: queue }));
+    for (const rule of ["first", "second"]) {
+      await harness.client.putRule({ name: rule, eventPattern: '{"source":["shop"]}' });
+      await harness.client.putTargets({ rule, targets });
+    }
+    await ingest(harness);
+    expect(await logOf(harness)).toEqual([["e-1", 2, ["fan-out", "fan-out", "fan-out", "fan-out"]]]);
+    await harness.stop();
+    const { directory, clock } = harness;
+    const next = await startHarness({ directory, clock });
+    await next.app.jobs.idle();
+    expect(await logOf(next)).toEqual([["e-1", 2, []]]);
+    expect(await next.deadLetters()).toHaveLength(200);
+  });
 });

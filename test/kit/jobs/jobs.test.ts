@@ -17,7 +17,7 @@ describe("enqueue", () => {
     const [run] = await started(held, 1);
     expect(run?.job).toMatchObject({ id: "a", kind: "held", owner: "alice", payload, lastReason: "" });
     expect(run?.context.attempt).toBe(1);
-    expect(await leftovers(store)).toEqual({ job_bodies: 1, job_states: 1, jobs_leased: 1 });
+    expect(await leftovers(store)).toEqual({ job_states: 1, jobs_ready: 1 });
     run?.end({ done: true });
     await jobs.idle();
     expect(await leftovers(store)).toEqual({});
@@ -99,7 +99,7 @@ describe("an entry that a replaced job has left", () => {
     const [run] = await started(held, 1);
     clock.advance(60_000);
     await eventually(async () => (await leftovers(store))["jobs_scheduled"] === undefined, "the old entry is dropped");
-    expect(await leftovers(store)).toEqual({ job_bodies: 1, job_states: 1, jobs_leased: 1 });
+    expect(await leftovers(store)).toEqual({ job_states: 1, jobs_ready: 1 });
     run?.end({ done: true });
     await jobs.idle();
     expect(held).toHaveLength(1);
@@ -244,7 +244,7 @@ describe("retry", () => {
     const second = await jobHarness({ store, clock });
     second.jobs.start();
     await second.jobs.idle();
-    expect(await leftovers(store)).toEqual({ job_bodies: 1, job_states: 1, jobs_scheduled: 1 });
+    expect(await leftovers(store)).toEqual({ job_states: 1, jobs_scheduled: 1 });
     const attempts: number[] = [];
     await second.jobs.stop();
     const third = await jobHarness({
@@ -296,7 +296,7 @@ describe("cancel", () => {
   });
 
   it("does not look for the lease of a run that goes on all the same", async () => {
-    const { store, clock, jobs, held, enqueue } = await jobHarness({ leaseMs: 60_000 });
+    const { store, clock, jobs, held, enqueue } = await jobHarness({ leaseMs: 60_000, isShared: true });
     jobs.start();
     await enqueue({ kind: "held", owner: "alice", payload, id: "a" });
     await started(held, 1);
@@ -314,7 +314,7 @@ describe("cancel", () => {
 
 describe("a lease that would be renewed", () => {
   it("is forgotten when its run has ended", async () => {
-    const { clock, jobs, noted, enqueue } = await jobHarness({ leaseMs: 60_000 });
+    const { clock, jobs, noted, enqueue } = await jobHarness({ leaseMs: 60_000, isShared: true });
     jobs.start();
     await enqueue({ kind: "note", owner: "alice", payload });
     await eventually(() => noted.length === 1, "the job has run");

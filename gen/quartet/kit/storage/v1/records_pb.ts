@@ -12,7 +12,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file quartet/kit/storage/v1/records.proto.
  */
 export const file_quartet_kit_storage_v1_records: GenFile = /*@__PURE__*/
-  fileDesc("CiRxdWFydGV0L2tpdC9zdG9yYWdlL3YxL3JlY29yZHMucHJvdG8SFnF1YXJ0ZXQua2l0LnN0b3JhZ2UudjEiRQoHSm9iQm9keRIPCgdwYXlsb2FkGAEgASgMEhQKDHRyYWNlX3BhcmVudBgCIAEoCRITCgt0cmFjZV9zdGF0ZRgDIAEoCSLEAQoISm9iU3RhdGUSDAoEa2luZBgBIAEoCRINCgVvd25lchgCIAEoCRIvCgVwbGFjZRgDIAEoDjIgLnF1YXJ0ZXQua2l0LnN0b3JhZ2UudjEuSm9iUGxhY2USDQoFYXRfbXMYBCABKAMSEAoIYXR0ZW1wdHMYBSABKAUSEAoIc2luY2VfbXMYBiABKAMSEwoLbGFzdF9yZWFzb24YByABKAkSDgoGcnVubmVyGAggASgJEhIKCmV4cGlyZXNfbXMYCSABKAMiCgoISm9iRW50cnkiGAoJU2VjcmV0S2V5EgsKA2tleRgBIAEoDCppCghKb2JQbGFjZRIZChVKT0JfUExBQ0VfVU5TUEVDSUZJRUQQABIXChNKT0JfUExBQ0VfU0NIRURVTEVEEAESEwoPSk9CX1BMQUNFX1JFQURZEAISFAoQSk9CX1BMQUNFX0xFQVNFRBADYgZwcm90bzM");
+  fileDesc("CiRxdWFydGV0L2tpdC9zdG9yYWdlL3YxL3JlY29yZHMucHJvdG8SFnF1YXJ0ZXQua2l0LnN0b3JhZ2UudjEiRQoHSm9iQm9keRIPCgdwYXlsb2FkGAEgASgMEhQKDHRyYWNlX3BhcmVudBgCIAEoCRITCgt0cmFjZV9zdGF0ZRgDIAEoCSLzAQoISm9iU3RhdGUSDAoEa2luZBgBIAEoCRINCgVvd25lchgCIAEoCRIvCgVwbGFjZRgDIAEoDjIgLnF1YXJ0ZXQua2l0LnN0b3JhZ2UudjEuSm9iUGxhY2USDQoFYXRfbXMYBCABKAMSEAoIYXR0ZW1wdHMYBSABKAUSEAoIc2luY2VfbXMYBiABKAMSEwoLbGFzdF9yZWFzb24YByABKAkSDgoGcnVubmVyGAggASgJEhIKCmV4cGlyZXNfbXMYCSABKAMSLQoEYm9keRgKIAEoCzIfLnF1YXJ0ZXQua2l0LnN0b3JhZ2UudjEuSm9iQm9keSIKCghKb2JFbnRyeSIYCglTZWNyZXRLZXkSCwoDa2V5GAEgASgMKmkKCEpvYlBsYWNlEhkKFUpPQl9QTEFDRV9VTlNQRUNJRklFRBAAEhcKE0pPQl9QTEFDRV9TQ0hFRFVMRUQQARITCg9KT0JfUExBQ0VfUkVBRFkQAhIUChBKT0JfUExBQ0VfTEVBU0VEEANiBnByb3RvMw");
 
 /**
  * What a job is for. Written once, when the job is enqueued.
@@ -84,7 +84,7 @@ export type JobState = Message<"quartet.kit.storage.v1.JobState"> & {
   atMs: bigint;
 
   /**
-   * How often a run was begun. 0: never.
+   * How many runs counted as attempts: in a queue of one process those that ended, else those that began. 0: none.
    *
    * @generated from field: int32 attempts = 5;
    */
@@ -105,7 +105,8 @@ export type JobState = Message<"quartet.kit.storage.v1.JobState"> & {
   lastReason: string;
 
   /**
-   * Which process runs it, and the number of its lease. Empty unless it is leased.
+   * While it is leased: which process runs it, and the number of its lease. Otherwise: a name that differs from that of
+   * an earlier job with the same id. Empty: none.
    *
    * @generated from field: string runner = 8;
    */
@@ -117,6 +118,13 @@ export type JobState = Message<"quartet.kit.storage.v1.JobState"> & {
    * @generated from field: int64 expires_ms = 9;
    */
   expiresMs: bigint;
+
+  /**
+   * The body of a job with a small one. Unset: the body is a record of its own.
+   *
+   * @generated from field: quartet.kit.storage.v1.JobBody body = 10;
+   */
+  body?: JobBody | undefined;
 };
 
 /**

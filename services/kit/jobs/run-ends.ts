@@ -1,0 +1,25 @@
+import type { JobPolicy, JobRetry } from "./job.ts";
+import type { GiveBack, Lease } from "./job-queue.ts";
+
+/** How a job is put back to run again, or undefined if it is exhausted. */
+export const runAgain = (
+  lease: Lease,
+  policy: JobPolicy,
+  { notBeforeMs = 0, reason }: JobRetry,
+  nowMs: number,
+  random: () => number,
+): GiveBack | undefined => {
+  const lastMs = lease.job.sinceMs + policy.ageMsMax;
+  if (lease.attempt >= policy.attemptsMax || nowMs >= lastMs || notBeforeMs > lastMs) return undefined;
+  const backoffMs = policy.backoff(lease.attempt, random);
+  const atMs = Math.ceil(Math.max(notBeforeMs, Math.min(nowMs + backoffMs, lastMs)));
+  return { atMs, isReady: atMs <= nowMs, countsAs: lease.attempt, reason };
+};
+
+/** How a job is put back whose run was aborted because the process stops: it does not count as an attempt. */
+export const interrupted = ({ job, attempt }: Lease): GiveBack => ({
+  atMs: job.sinceMs,
+  isReady: true,
+  countsAs: attempt - 1,
+  reason: job.lastReason,
+});
