@@ -2,6 +2,7 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 
 import { CreateBucketCommand, PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 
@@ -13,10 +14,18 @@ import type { Peer } from "./peers/peer.ts";
 import { startPeer } from "./peers/peer.ts";
 import type { RequestKind, RequestRole } from "./peers/request-clients.ts";
 
-const rounds = 2;
-const roundMs = 600;
-const bareRoundMs = 250;
+/** Rounds that count, after those that warm up. */
+const rounds = 3;
+const roundMs = 1_000;
+const bareRoundMs = 300;
+/** The most rounds in which a row warms up; it is warm when a round costs hardly less than the one before. */
+const warmUpRoundsMax = 6;
+const warmRatio = 0.95;
 const listedCount = 1_000;
+
+/** After this time without requests the processes have given memory back. */
+const restMs = 12_000;
+const firstCalls = 1_000;
 
 /** CPU microseconds of one request. */
 interface Cost {
@@ -63,33 +72,58 @@ const cpuOf = (pid: number | undefined): number => {
   return (Number(fields[11]) + Number(fields[12])) * 10_000;
 };
 
+/** What requests of a client cost; unless it is said, of as many as there is time for in a round. */
 export const costOf = async (
   installation: InstallationPeer,
   measure: Pick<Measure, "kind">,
   client: Peer,
+  callsMax?: number,
 ): Promise<Cost> => {
   const service: ProcessName = measure.kind === "events" ? "event-bus" : "object-storage";
   const pids = [installation.pids.gateway, installation.pids[service]];
   const before = pids.map(cpuOf);
-  const calls = await client.ask<number>({ ask: "run", address: installation.gatewayUrl, ms: roundMs });
+  const calls = await client.ask<number>({ ask: "run", address: installation.gatewayUrl, ms: roundMs, callsMax });
   const [gateway = 0, rest = 0] = pids.map((pid, index) => (cpuOf(pid) - (before[index] ?? 0)) / calls);
   return { gateway, both: gateway + rest };
 };
 
-/** Microseconds of CPU of a `node:http` server that answers 4 KiB to the same requests. */
+/** Microseconds of CPU of a `node:http` server that answers 4 KiB to the requests of as many clients. */
 const bareCost = async (bare: Peer, address: string, client: Peer): Promise<number> => {
   const before = await bare.ask<number>({ ask: "cpu" });
   const calls = await client.ask<number>({ ask: "run", address, ms: bareRoundMs });
   return ((await bare.ask<number>({ ask: "cpu" })) - before) / calls;
 };
 
-/** The best of the rounds after the first, which warms up: what disturbs a round only makes it worse. */
-const best = async (measure: () => Promise<Round>): Promise<Round> => {
-  await measure();
-  const results: Round[] = [];
-  for (let round = 0; round < rounds; round += 1) results.push(await measure());
-  return results.reduce((least, next) => (next.both / next.bare < least.both / least.bare ? next : least));
+/** A row while it is measured. */
+interface RowRun {
+  readonly measure: Measure;
+  readonly client: Peer;
+  readonly run: () => Promise<Round>;
+  readonly results: Round[];
+}
+
+/** Runs all rows in turns until the cost of each is flat. */
+const warmUp = async (rows: readonly RowRun[]): Promise<void> => {
+  const last = new Map<RowRun, number>();
+  let cold = rows;
+  for (let round = 0; round < warmUpRoundsMax && cold.length > 0; round += 1) {
+    const still: RowRun[] = [];
+    for (const each of cold) {
+      const { both, bare } = await each.run();
+      if (both / bare < (last.get(each) ?? Infinity) * warmRatio) still.push(each);
+      last.set(each, both / bare);
+    }
+    cold = still;
+  }
 };
+
+/** Runs all rows in turns, every other round in the opposite order, so that no row always follows the same one. */
+const measureInTurns = async (rows: readonly RowRun[]): Promise<void> => {
+  for (let round = 0; round < rounds; round += 1)
+    for (const each of round % 2 === 0 ? rows : rows.toReversed()) each.results.push(await each.run());
+};
+
+const median = (numbers: readonly number[]): number => numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? 0;
 
 const prepare = async ({ gatewayUrl, accessKeyId, secretAccessKey }: InstallationPeer): Promise<void> => {
   const credentials = { accessKeyId, secretAccessKey };
@@ -119,49 +153,87 @@ export const startInstallation = async (): Promise<{ installation: InstallationP
   return { installation, stop };
 };
 
-const row = (what: string, value: number, bare: number, target: number): BenchRow => ({
-  what,
-  value,
-  unit: "µs",
-  baseline: { what: "µs of a bare node:http answer", value: bare },
-  ratio: bare / value,
-  target,
-});
+/** The row of one of the costs: the medians of the rounds, for one part of a request. */
+const rowOf = (
+  what: string,
+  results: readonly Round[],
+  of: keyof Cost,
+  { target, parts = 1 }: { readonly target: number; readonly parts?: number | undefined },
+): BenchRow => {
+  const value = median(results.map((round) => round[of])) / parts;
+  const bare = median(results.map((round) => round.bare));
+  return {
+    what: `${what}: CPU of ${of === "both" ? "both" : "the gateway"}`,
+    value,
+    unit: "µs",
+    baseline: { what: "µs of a bare node:http answer", value: bare },
+    ratio: bare / value,
+    target,
+  };
+};
+
+const rowsOf = ({ measure, results }: RowRun): BenchRow[] => {
+  const { clients, target, gatewayTarget, parts } = measure;
+  const what = `${measure.what}, ${clients === 1 ? "1 client" : `${clients} clients`}`;
+  return [
+    rowOf(what, results, "both", { target, parts }),
+    rowOf(what, results, "gateway", { target: gatewayTarget, parts }),
+  ];
+};
+
+/** What requests cost of which the first ones come after a time without any. */
+const afterRest = async (measure: Measure, run: () => Promise<Round>): Promise<BenchRow[]> => {
+  const results: Round[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    await pause(restMs);
+    results.push(await run());
+  }
+  const what = `${measure.what}, ${measure.clients} clients, the first ${firstCalls.toLocaleString("en-US")} after a rest`;
+  return [rowOf(what, results, "both", measure), rowOf(what, results, "gateway", { target: measure.gatewayTarget })];
+};
 
 /**
  * What users feel: requests signed as stock clients sign them, through the gateway to the service, its disk and back,
- * in the CPU time of the processes, which a busy machine changes less than rates.
+ * in the CPU time of the processes, which a busy machine changes less than rates. Code is slow until it has run some
+ * thousand times, so every row runs until its cost is flat, and only then rounds count; what the first requests cost
+ * has rows of its own.
  */
 export const group: BenchGroup = {
   name: "requests",
   run: async () => {
     const { installation, stop } = await startInstallation();
     const { accessKeyId, secretAccessKey } = installation;
-    const clientOf = (role: Pick<RequestRole, "kind" | "clients">): Peer =>
-      startPeer("request-clients", JSON.stringify({ ...role, accessKeyId, secretAccessKey }));
+    const clients: Peer[] = [];
+    const clientOf = ({ kind, clients: count }: Pick<RequestRole, "kind" | "clients">): Peer => {
+      const client = startPeer(
+        "request-clients",
+        JSON.stringify({ kind, clients: count, accessKeyId, secretAccessKey }),
+      );
+      clients.push(client);
+      return client;
+    };
     const bare = startPeer("object-servers", "http");
     try {
       await prepare(installation);
       const address = await bare.ask<string>({ ask: "start" });
-      const bareClient = clientOf({ kind: "get", clients: 16 });
-      const rows: BenchRow[] = [];
-      for (const measure of measures) {
+      const bareClients = new Map<number, Peer>();
+      for (const count of new Set(measures.map((measure) => measure.clients)))
+        bareClients.set(count, clientOf({ kind: "get", clients: count }));
+      const run = async (measure: Measure, client: Peer, callsMax?: number): Promise<Round> => ({
+        bare: await bareCost(bare, address, bareClients.get(measure.clients)!),
+        ...(await costOf(installation, measure, client, callsMax)),
+      });
+      const rows = measures.map((measure): RowRun => {
         const client = clientOf(measure);
-        const cost = await best(async () => ({
-          bare: await bareCost(bare, address, bareClient),
-          ...(await costOf(installation, measure, client)),
-        }));
-        client.stop();
-        const { target, gatewayTarget, clients, parts = 1 } = measure;
-        const what = `${measure.what}, ${clients === 1 ? "1 client" : `${clients} clients`}`;
-        rows.push(
-          row(`${what}: CPU of both`, cost.both / parts, cost.bare, target),
-          row(`${what}: CPU of the gateway`, cost.gateway / parts, cost.bare, gatewayTarget),
-        );
-      }
-      bareClient.stop();
-      return rows;
+        return { measure, client, run: () => run(measure, client), results: [] };
+      });
+      await warmUp(rows);
+      await measureInTurns(rows);
+      const rested = rows.find(({ measure }) => measure.kind === "get" && measure.clients === 16);
+      const first = rested && (await afterRest(rested.measure, () => run(rested.measure, rested.client, firstCalls)));
+      return [...rows.flatMap(rowsOf), ...(first ?? [])];
     } finally {
+      for (const client of clients) client.stop();
       bare.stop();
       await stop();
     }

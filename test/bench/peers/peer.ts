@@ -8,10 +8,13 @@ export interface Peer {
   stop(): void;
 }
 
-/** `start`: begin to serve, the answer is the address. `run`: make calls. `cpu`: microseconds of CPU used so far. */
+/**
+ * `start`: begin to serve, the answer is the address. `run`: make calls, at most so many. `cpu`: microseconds of CPU
+ * used so far.
+ */
 export type PeerQuestion =
   | { readonly ask: "start" }
-  | { readonly ask: "run"; readonly address: string; readonly ms: number }
+  | { readonly ask: "run"; readonly address: string; readonly ms: number; readonly callsMax?: number | undefined }
   | { readonly ask: "cpu" };
 
 /** Starts `peers/<script>.ts` as a process of its own, with one word that says which of its parts to play. */
@@ -38,14 +41,14 @@ export const startPeer = (script: string, role: string, execArgv: readonly strin
 /** The other end of `startPeer`: answers the questions of the parent process. */
 export const playPeer = (parts: {
   start?(): Promise<string>;
-  run?(address: string, ms: number): Promise<unknown>;
+  run?(address: string, ms: number, callsMax?: number): Promise<unknown>;
 }): void => {
   // Leaving by itself, a process that is profiled still writes its profile.
   process.on("disconnect", () => process.exit(0));
   process.on("message", (question: PeerQuestion) => {
     const answer = async (): Promise<unknown> => {
       if (question.ask === "start") return parts.start?.();
-      if (question.ask === "run") return parts.run?.(question.address, question.ms);
+      if (question.ask === "run") return parts.run?.(question.address, question.ms, question.callsMax);
       const { user, system } = process.cpuUsage();
       return user + system;
     };

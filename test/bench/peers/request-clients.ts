@@ -110,8 +110,8 @@ const headLength = (chunk: Buffer, isHead: boolean): number => {
   throw new Error(`an answer without a length: ${head}`);
 };
 
-/** Keeps as many requests in flight as there are clients, for that long; answers how many were made. */
-const run = async (address: string, ms: number): Promise<number> => {
+/** Keeps as many requests in flight as there are clients, for that long or that many; answers how many were made. */
+const run = async (address: string, ms: number, callsMax = Infinity): Promise<number> => {
   const role = JSON.parse(process.argv[2] ?? "") as RequestRole;
   const { hostname, port, host } = new URL(address);
   const all = requests[role.kind]().map((request) => signed(request, host, role));
@@ -126,7 +126,8 @@ const run = async (address: string, ms: number): Promise<number> => {
   const endMs = performance.now() + ms;
   await Promise.all(
     sockets.map(async (socket) => {
-      while (performance.now() < endMs) await exchange(socket, all[calls++ % all.length]!, role.kind === "head");
+      while (performance.now() < endMs && calls < callsMax)
+        await exchange(socket, all[calls++ % all.length]!, role.kind === "head");
       socket.destroy();
     }),
   );
