@@ -17,16 +17,23 @@ import { createMetrics } from "../services/kit/metrics/metrics.ts";
 import { runProcess } from "../services/kit/process/process.ts";
 import { warnIfExposed } from "../services/kit/process/process-tls.ts";
 import { keysDirectory } from "../services/kit/process/keys-directory.ts";
-import { processAccounts, processConfig, processTls, subjectOf } from "../services/kit/process/service-process.ts";
-import type { ServiceName } from "../services/launcher/processes.ts";
-import { addressSetting, serviceNames } from "../services/launcher/processes.ts";
+import {
+  makeRoomForSocket,
+  processAccounts,
+  processConfig,
+  processTls,
+  subjectOf,
+} from "../services/kit/process/service-process.ts";
+import { addressSetting, serviceNames, workerSocket } from "../services/launcher/processes.ts";
 import { credentialsFile, gatewaySettings, installation, rootKeyVariables } from "../services/launcher/settings.ts";
 import { originSources } from "./cross-origin/origin-sources.ts";
 import { createGateway } from "./gateway.ts";
+import { defaultGatewayLimits, sharedGatewayLimits } from "./http/limits.ts";
 import { openOwnServices, ownServiceNames } from "./identity/own-services.ts";
 import { layout } from "./identity/store/layout.ts";
 import { startRpcEndpoint } from "./rpc/rpc-endpoint.ts";
 import { startGateway } from "./server.ts";
+import { drainWithoutLauncher, furtherWorkers } from "./workers.ts";
 import { apiServices } from "./services.ts";
 
 const task = takeTask(process.argv);
@@ -36,7 +43,10 @@ if (task !== undefined)
     ...config,
     listen: config.identityListen,
   });
-const log = createLogger({ name: "gateway", level: config.logLevel });
+const { workers, worker } = config;
+const isFurtherWorker = worker > 1;
+const log = createLogger({ name: isFurtherWorker ? `gateway-${worker}` : "gateway", level: config.logLevel });
+if (worker > 0) drainWithoutLauncher();
 const accounts = processAccounts(installation, "gateway", log, process.env);
 
 const tls = processTls(config, "gateway", log);
@@ -46,9 +56,8 @@ const outside = processTls({ ...own, tlsClientCertificates: "none" }, "gateway",
 warnIfExposed(config.listen, outside, log);
 warnIfExposed(config.rpcListen, outside, log);
 
-/** The metrics of a service; undefined if it does not answer soon. */
-const readMetrics = async (process: ServiceName): Promise<ProcessPage> => {
-  const address = config[addressSetting(process)];
+/** The metrics of another process; undefined if it does not answer soon. */
+const readMetrics = async (process: string, address: string): Promise<ProcessPage> => {
   const asked = { address, tls: tls.client, path: "/metrics", limitMs: 2_000, bytesMax: 16 * 1024 * 1024 };
   return { process, page: await fetchPage(asked).catch(() => undefined) };
 };
@@ -102,6 +111,7 @@ await runProcess(log, async (control) => {
     versionTwo: config.signatureVersion2,
     brandWord: config.brandWord,
     metrics,
+    ...(worker > 0 && { limits: sharedGatewayLimits(defaultGatewayLimits, workers) }),
     originSources: originSources(connections, { minter, clock: systemClock, allowedOrigins: config.allowedOrigins }),
   });
   const rpc = await startRpcEndpoint({
@@ -117,11 +127,29 @@ await runProcess(log, async (control) => {
   const allMetrics = async (): Promise<string> =>
     joinPages([
       { process: "gateway", page: (await metrics.page()).body },
-      ...(await Promise.all(serviceNames.map(readMetrics))),
+      ...(await Promise.all([
+        ...furtherWorkers({ workers, worker }).map((each) =>
+          readMetrics(`gateway-${each}`, `unix:${workerSocket(config.socket, each)}`),
+        ),
+        ...serviceNames.map((name) => readMetrics(name, config[addressSetting(name)])),
+      ])),
     ]);
-  const running = await startGateway(gateway, { ...config, certificate: outside?.source, rpc, allMetrics });
+  if (isFurtherWorker) await makeRoomForSocket(config.socket);
+  const adminListen = isFurtherWorker ? { path: config.socket } : config.adminListen;
+  const running = await startGateway(gateway, {
+    ...config,
+    adminListen,
+    certificate: outside?.source,
+    rpc,
+    allMetrics,
+  });
   return {
-    urls: { http: running.url, grpc: rpc.url, admin: running.adminUrl, ...ownServices.urls },
+    urls: {
+      http: running.url,
+      grpc: rpc.url,
+      [isFurtherWorker ? "socket" : "admin"]: running.adminUrl,
+      ...ownServices.urls,
+    },
     stop: async () => {
       await Promise.all([running.stop(config.drainMs), rpc.stop(config.drainMs)]);
       await ownServices.stop(config.drainMs);

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerOptions, ServerResponse } from "node:http";
 import { createServer, STATUS_CODES } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, ListenOptions as NetListenOptions } from "node:net";
 import type { Duplex } from "node:stream";
 
 import type { Address } from "../services/kit/config/config.ts";
@@ -31,8 +31,10 @@ export interface RunningGateway {
 
 /** The addresses of a gateway; port 0 is a free port. */
 export interface ListenOptions {
+  /** The workers of a gateway share it. */
   readonly listen: Address;
-  readonly adminListen: Address;
+  /** Also a unix socket, by its path. */
+  readonly adminListen: Address | { readonly path: string };
   /** The certificate of the main port. Unset: it serves plain HTTP. */
   readonly certificate?: TlsSource;
   /** The page of metrics of all processes, for the admin port. Unset: there is none. */
@@ -49,9 +51,9 @@ export const startGateway = async (gateway: Gateway, options: ListenOptions): Pr
   const { certificate, serverHeader = "none", rpc } = options;
   const main = createMainServer(gateway, certificate, { serverName: serverNames[serverHeader], rpc });
   const admin = createAdminServer(state, gateway.metrics, options.allMetrics);
-  await listen(main, options.listen);
+  await listen(main, { ...options.listen, exclusive: false });
   try {
-    await listen(admin, options.adminListen);
+    await listen(admin, { ...options.adminListen, exclusive: true });
   } catch (error) {
     main.close();
     throw error;
@@ -209,17 +211,19 @@ const adminPage = async (
   return { status: 404, contentType: "application/json", body: "" };
 };
 
-const listen = (server: Server, { host, port }: Address): Promise<void> =>
+const listen = (server: Server, options: NetListenOptions): Promise<void> =>
   new Promise((resolve, reject) => {
     server.once("error", reject);
-    server.listen({ port, host, backlog: waitingConnectionsMax }, () => {
+    server.listen({ ...options, backlog: waitingConnectionsMax }, () => {
       server.off("error", reject);
       resolve();
     });
   });
 
 const urlOf = (server: Server, scheme = "http"): string => {
-  const { address, port, family } = server.address() as AddressInfo;
+  const place = server.address() as AddressInfo | string;
+  if (typeof place === "string") return `unix:${place}`;
+  const { address, port, family } = place;
   return family === "IPv6" ? `${scheme}://[${address}]:${port}` : `${scheme}://${address}:${port}`;
 };
 

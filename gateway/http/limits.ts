@@ -34,6 +34,15 @@ export interface GatewayLimits {
   readonly earlyStatusAfterMs: number;
 }
 
+/** The limits of one of several gateways that together hold no more than one alone would. */
+export const sharedGatewayLimits = (limits: GatewayLimits, gateways: number): GatewayLimits => ({
+  ...limits,
+  bodiesBytesMax: Math.ceil(limits.bodiesBytesMax / gateways),
+  connectionsMax: Math.ceil(limits.connectionsMax / gateways),
+  requestsMax: Math.ceil(limits.requestsMax / gateways),
+  requestsWaitingMax: Math.ceil(limits.requestsWaitingMax / gateways),
+});
+
 export const defaultGatewayLimits: GatewayLimits = {
   bodyBytesMax: 4 * 1024 * 1024,
   unsignedBodyBytesMax: 2 * 1024 * 1024,

@@ -23,6 +23,8 @@ import { readChange } from "./replication.ts";
 export interface FollowedIdentities extends IdentityStates {
   /** The keys of session tokens; none until the keeper has sent one. */
   sessionKeys(): readonly KeyObject[];
+  /** Waits until all were received once, but no longer than this time in milliseconds. */
+  awaitFirst(limitMs: number): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -81,6 +83,7 @@ export const followIdentities = ({ transport, minter, clock, log }: FollowOption
     accountOfKey: (accessKeyId) => fresh().accountsOfKeys.get(accessKeyId),
     secretOf: (_accountId, _accessKeyId, record) => fresh().secrets.get(record) ?? "",
     sessionKeys: () => sessionKeys,
+    awaitFirst: (limitMs) => following.awaitFirst(limitMs),
     stop: () => following.stop(),
   };
 };

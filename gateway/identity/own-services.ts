@@ -100,6 +100,8 @@ const followKeeper = async (options: OwnServicesOptions): Promise<OwnServices> =
   const plain = createTransport({ address: config.identityAddress, engine: "connect", tls: tls.client });
   const transport = options.measured(plain);
   const followed = followIdentities({ transport: plain, minter, clock: systemClock, log });
+  // Without them it would refuse requests that the keeper accepts; if there is no keeper now, it accepts what it can.
+  await followed.awaitFirst(firstFollowedMs);
   const directory = createDirectory({
     accounts,
     declaredKeys,
@@ -118,6 +120,9 @@ const followKeeper = async (options: OwnServicesOptions): Promise<OwnServices> =
     },
   };
 };
+
+/** How long the start of a gateway waits for the identities that another one keeps. */
+const firstFollowedMs = 5_000;
 
 const keepIdentities = async (options: OwnServicesOptions): Promise<OwnServices> => {
   const { config, control, tls, log, metrics, accounts, declaredKeys, followers } = options;

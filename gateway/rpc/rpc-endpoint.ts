@@ -49,7 +49,7 @@ export const startRpcEndpoint = async (options: RpcEndpointOptions): Promise<Rpc
   const verifier = createVerifier({ publicKeys, clock, audience });
   const server = await startServer({
     name: "gateway",
-    listen: options.listen,
+    listen: { ...options.listen, isShared: true },
     tls: options.tls,
     services: connections.map(({ service, transport }) => passedThrough(service, transport)),
     authenticate: bearerAuthenticate(verifier, { gateway: { anyCaller: true } }),

@@ -59,7 +59,7 @@ const calledAt = ({ host, port }: Address): Address => {
 };
 
 /** A port that nobody listens on now. */
-const freePort = async (host: string): Promise<number> => {
+export const freePort = async (host: string): Promise<number> => {
   const server = createServer();
   server.listen({ host, port: 0 });
   await once(server, "listening");

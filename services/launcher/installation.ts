@@ -13,11 +13,20 @@ import type { IdentityPlace } from "./identity-address.ts";
 import { identityArguments, identityPlace } from "./identity-address.ts";
 import { listenAddresses, privateTargetsArguments } from "./private-targets.ts";
 import { processEnvironments } from "./process-environments.ts";
-import { addressSetting, processes, processNames, runner, serviceNames, startOrder } from "./processes.ts";
+import {
+  addressSetting,
+  processes,
+  processNames,
+  runner,
+  serviceNames,
+  startOrder,
+  workerSocket,
+} from "./processes.ts";
 import { installation } from "./settings.ts";
 import type { Urls } from "./start-up.ts";
 import type { Supervised, SupervisionLimits } from "./supervisor.ts";
 import { supervise } from "./supervisor.ts";
+import { forkSharing, gatewayWorkers, sharedFreePorts } from "./workers.ts";
 
 export interface InstallationOptions {
   readonly dataDir: string;
@@ -43,8 +52,10 @@ export interface RunningInstallation {
   /** The base URL of all four APIs. */
   readonly gatewayUrl: string;
   urls(name: ProcessName): Urls;
-  /** Undefined while the process is not running. */
+  /** Undefined while the process is not running. Of several gateways the first. */
   pid(name: ProcessName): number | undefined;
+  /** The processes of the gateway, the first of which keeps the identities. */
+  gatewayPids(): readonly (number | undefined)[];
   stop(): Promise<void>;
 }
 
@@ -56,6 +67,7 @@ export const startInstallation = async (options: InstallationOptions): Promise<R
   // That of backups too: a key that is new is known a second later only, too late for a backup just after the start.
   await Promise.all([...processNames, backupIssuer].map((name) => ensureKeyPair(keysDirectory(options), name)));
   const running = new Map<ProcessName, Supervised>();
+  const furtherGateways: Supervised[] = [];
   const { env } = options;
   const sources = { argv: options.sharedArguments ?? [], env, directory: process.cwd() };
   const environmentOf = processEnvironments(env, configFileOf(sources));
@@ -63,17 +75,40 @@ export const startInstallation = async (options: InstallationOptions): Promise<R
   const identities = await identityPlace({ socketPath, usesFreePorts: options.usesFreePorts, sources });
   const order = startOrder();
   const usesSockets = hasSockets(options.dataDir, sources);
+  const wantedWorkers = gatewayWorkers(sources);
+  // They reach each other by sockets in the data directory.
+  const workers = socketPath === undefined ? 1 : wantedWorkers;
+  if (workers < wantedWorkers)
+    options.log.warn({ dataDir: options.dataDir }, "one gateway runs: the path of the data directory is too long");
+  const sharedPorts = workers > 1 && options.usesFreePorts ? await sharedFreePorts(sources) : [];
 
   const stop = async (): Promise<void> => {
+    // One second more than the process itself waits, so that only one that hangs is killed.
+    const limitMs = options.drainMs + 1_000;
+    const gateways = furtherGateways.map((gateway) => gateway.stop(limitMs));
     for (const group of order.toReversed())
-      // One second more than the process itself waits, so that only one that hangs is killed.
-      await Promise.all(group.map(async (name) => running.get(name)?.stop(options.drainMs + 1_000)));
+      await Promise.all([...group.map(async (name) => running.get(name)?.stop(limitMs)), ...gateways]);
   };
 
-  const start = async (name: ProcessName): Promise<void> => {
+  /** What one of several gateways is told besides: where all listen, and that the first keeps the identities. */
+  const workerArguments = (worker: number): readonly string[] => [
+    `--${flagName("workers")}=${workers}`,
+    `--${flagName("worker")}=${worker}`,
+    ...sharedPorts,
+    ...(worker === 1
+      ? socketArguments(options.dataDir, "gateway")
+      : [
+          `--socket=${workerSocket(socketPath ?? "", worker)}`,
+          `--${flagName("identityAddress")}=${identities.address}`,
+        ]),
+  ];
+
+  const start = async (name: ProcessName, worker = 1): Promise<void> => {
+    const isShared = name === "gateway" && workers > 1;
     const supervised = await supervise({
-      name,
+      name: worker === 1 ? name : `${name}-${worker}`,
       script: runner,
+      ...(isShared && { spawn: forkSharing }),
       argv: (urls) => [
         name,
         ...(options.sharedArguments ?? []),
@@ -84,7 +119,7 @@ export const startInstallation = async (options: InstallationOptions): Promise<R
           `--${flagName(addressSetting(callee))}`,
           usesSockets ? `unix:${socketPathOf(options.dataDir, callee)}` : (urlOf(running, callee)["rpc"] ?? ""),
         ]),
-        ...socketArguments(options.dataDir, name),
+        ...(isShared ? workerArguments(worker) : socketArguments(options.dataDir, name)),
         ...(name === "gateway" ? identityListenArguments(identities) : identityArguments(name, identities, sources)),
       ],
       env: () => environmentOf(name),
@@ -92,16 +127,14 @@ export const startInstallation = async (options: InstallationOptions): Promise<R
       probe: (urls, limitMs) => showsLife({ urls, tls: options.tls, limitMs }),
       limits: options.limits,
     });
-    running.set(name, supervised);
+    if (worker === 1) running.set(name, supervised);
+    else furtherGateways.push(supervised);
     await awaitHealthy(name, supervised.urls, options.tls);
   };
 
   try {
-    for (const group of usesSockets ? [processNames] : order) {
-      const outcomes = await Promise.allSettled(group.map(start));
-      const failed = outcomes.find((outcome) => outcome.status === "rejected");
-      if (failed !== undefined) throw failed.reason;
-    }
+    for (const group of usesSockets ? [processNames] : order) await allStarted(group.map((name) => start(name)));
+    await allStarted(Array.from({ length: workers - 1 }, (_none, index) => start("gateway", index + 2)));
   } catch (error) {
     await stop();
     throw error;
@@ -110,8 +143,16 @@ export const startInstallation = async (options: InstallationOptions): Promise<R
     gatewayUrl: urlOf(running, "gateway")["http"] ?? "",
     urls: (name) => urlOf(running, name),
     pid: (name) => running.get(name)?.pid,
+    gatewayPids: () => [running.get("gateway"), ...furtherGateways].map((gateway) => gateway?.pid),
     stop,
   };
+};
+
+/** Waits for the outcome of all, so that whoever stops them knows all of them. Rejects if one rejects. */
+const allStarted = async (starts: readonly Promise<void>[]): Promise<void> => {
+  const outcomes = await Promise.allSettled(starts);
+  const failed = outcomes.find((outcome) => outcome.status === "rejected");
+  if (failed !== undefined) throw failed.reason;
 };
 
 const urlOf = (running: ReadonlyMap<ProcessName, Supervised>, name: ProcessName): Urls => running.get(name)?.urls ?? {};

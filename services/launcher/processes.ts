@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 import { sectionName } from "../kit/config/config-file.ts";
 
@@ -102,3 +102,10 @@ export type AddressSetting<Name extends ServiceName = ServiceName> = `${CamelCas
 
 export const addressSetting = <Name extends ServiceName>(name: Name): AddressSetting<Name> =>
   `${sectionName(name)}Address` as AddressSetting<Name>;
+
+/**
+ * The socket of a further process of the gateway, which serves its health and metrics, next to that of the first:
+ * `gateway-2.sock`.
+ */
+export const workerSocket = (firstSocket: string, worker: number): string =>
+  join(dirname(firstSocket), `gateway-${worker}.sock`);

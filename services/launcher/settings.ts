@@ -129,7 +129,17 @@ export const gatewaySettings = {
     "",
     "Where another gateway serves them, which keeps the identities of both; empty: this gateway keeps them itself.",
   ),
-  socket: text("", "Path of a unix socket on which those RPCs are served as well, without TLS; empty: none."),
+  socket: text(
+    "",
+    "Path of a unix socket on which those RPCs are served as well, without TLS; empty: none. A further worker serves its health and metrics there.",
+  ),
+  workers: integer(
+    0,
+    "Processes of the gateway that npm start runs, all on the same addresses; 0: one for each two cores, at most four.",
+    0,
+    64,
+  ),
+  worker: integer(0, "Which of several workers this process is; npm start sets it. 0: it is the only one.", 0, 64),
   privateTargets: privateTargets("identity providers may have private addresses or use plain http"),
   allowedOrigins: list([], "Origins whose scripts may call the JSON APIs and RPCs; a * in one stands for any text."),
   ...serviceAddresses,

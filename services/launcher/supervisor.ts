@@ -26,6 +26,8 @@ export interface SupervisedOptions {
   readonly argv: (urls: Urls | undefined) => readonly string[];
   /** Its environment, as of a start. */
   readonly env: () => NodeJS.ProcessEnv;
+  /** Starts it, with a channel for messages. Unset: on its own, with ports of its own. */
+  readonly spawn?: (script: string, argv: readonly string[], env: NodeJS.ProcessEnv) => ChildProcess;
   readonly log: Logger;
   /** Resolves when the process that is ready at these addresses answers. Unset: it is not asked. */
   readonly probe?: (urls: Urls, limitMs: number) => Promise<void>;
@@ -57,9 +59,17 @@ const steadyMs = 30_000;
  */
 const platformEnvironment = { UV_THREADPOOL_SIZE: "16" };
 
+const spawnAlone = (script: string, argv: readonly string[], env: NodeJS.ProcessEnv): ChildProcess =>
+  spawn(process.execPath, [script, ...argv], {
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+    env,
+    // A group of its own, so that Ctrl-C reaches only the launcher, which stops its processes in order.
+    detached: true,
+  });
+
 /** Starts a process and resolves when it is ready; rejects if it ends before that or exceeds a limit of the start. */
 export const supervise = async (options: SupervisedOptions): Promise<Supervised> => {
-  const { name, log, probe, clock = systemClock } = options;
+  const { name, log, probe, clock = systemClock, spawn: run = spawnAlone } = options;
   const limits = { ...defaultStartLimits, ...defaultLivenessLimits, ...defaultRestartLimits, ...options.limits };
   const stopped = new AbortController();
   let child: ChildProcess;
@@ -70,12 +80,7 @@ export const supervise = async (options: SupervisedOptions): Promise<Supervised>
   let endProbing = (): void => undefined;
 
   const start = async (): Promise<void> => {
-    const started = spawn(process.execPath, [options.script, ...options.argv(urls)], {
-      stdio: ["ignore", "inherit", "inherit", "ipc"],
-      env: { ...platformEnvironment, ...options.env() },
-      // A group of its own, so that Ctrl-C reaches only the launcher, which stops its processes in order.
-      detached: true,
-    });
+    const started = run(options.script, options.argv(urls), { ...platformEnvironment, ...options.env() });
     child = started;
     const listening = await awaitReady(started, { name, clock, log, limits });
     urls = listening;

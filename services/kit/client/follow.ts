@@ -17,6 +17,8 @@ export interface FollowOptions<Message> {
 export interface Following {
   /** False until everything was received once, and after 30 seconds in which nothing was heard. */
   isCurrent(): boolean;
+  /** Waits until everything was received once, but no longer than this time in milliseconds. */
+  awaitFirst(limitMs: number): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -33,10 +35,12 @@ export const follow = <Message>(options: FollowOptions<Message>): Following => {
   let heardMs = Number.NEGATIVE_INFINITY;
   let silentSinceMs = clock.now();
   let isReported = false;
+  const first = Promise.withResolvers<void>();
 
   const heard = (): void => {
     heardMs = clock.now();
     silentSinceMs = heardMs;
+    first.resolve();
     if (isReported) log.info({ what }, "followed again");
     isReported = false;
   };
@@ -65,5 +69,14 @@ export const follow = <Message>(options: FollowOptions<Message>): Following => {
     }
   };
   const stop = runPeriodically({ clock, log, intervalMs: retryMs, tasks: { follow: followOnce } });
-  return { isCurrent: () => clock.now() - heardMs <= silentMsMax, stop };
+  return {
+    isCurrent: () => clock.now() - heardMs <= silentMsMax,
+    awaitFirst: async (limitMs) => {
+      const late = Promise.withResolvers<void>();
+      const cancel = clock.schedule(clock.now() + limitMs, () => late.resolve());
+      await Promise.race([first.promise, late.promise]);
+      cancel();
+    },
+    stop,
+  };
 };

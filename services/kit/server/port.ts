@@ -24,7 +24,14 @@ interface PortHandlers {
 }
 
 /** Where a port listens: TCP, or a unix socket by its path. */
-export type ListenAddress = { readonly host: string; readonly port: number } | { readonly path: string };
+export type ListenAddress = TcpAddress | { readonly path: string };
+
+interface TcpAddress {
+  readonly host: string;
+  readonly port: number;
+  /** Whether other workers of the program listen there too. Unset: none does. */
+  readonly isShared?: boolean;
+}
 
 /**
  * One listening port for HTTP/1.1 and HTTP/2, which are distinguished by ALPN with TLS and by the first bytes of a
@@ -136,7 +143,8 @@ export const createPort = (handlers: PortHandlers, limits: ServerLimits, tls?: S
 const listening = (server: SocketServer, address: ListenAddress): Promise<void> =>
   new Promise((resolve, reject) => {
     server.once("error", reject);
-    server.listen({ ...address, backlog: waitingConnectionsMax }, () => {
+    const exclusive = !("isShared" in address && address.isShared === true);
+    server.listen({ ...address, exclusive, backlog: waitingConnectionsMax }, () => {
       server.off("error", reject);
       resolve();
     });

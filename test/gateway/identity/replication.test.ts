@@ -73,6 +73,23 @@ test("a gateway that follows knows keys, their changes and the key of session to
   expect(() => directory.findAccessKey(accessKeyId)).toThrow("Please reduce your request rate.");
 });
 
+test("a gateway that starts waits for the identities, but no longer than its limit", async () => {
+  const { keeper, transport, minter, clock, server } = await start();
+  await keeper.call("createUser", { userName: "alice" });
+  const followed = followIdentities({ transport, minter, clock, log: silentLogger });
+  onTestFinished(() => followed.stop());
+  await followed.awaitFirst(5_000);
+  expect(followed.sessionKeys()).toHaveLength(1);
+
+  await server.stop(0);
+  const alone = followIdentities({ transport, minter, clock, log: silentLogger });
+  onTestFinished(() => alone.stop());
+  const waited = alone.awaitFirst(5_000);
+  clock.advance(5_000);
+  await waited;
+  expect(() => alone.accountIds()).toThrow("Please reduce your request rate.");
+});
+
 test("nobody but a gateway may follow", async () => {
   const { transport, minter } = await start();
   const headers = { authorization: `Bearer ${await minter.mint(root, "identity")}` };
