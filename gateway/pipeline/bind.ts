@@ -25,14 +25,16 @@ import type { AuthenticatedRequest, BoundCall, Identity } from "./stages.ts";
 
 /**
  * Finds the method of a request and creates its request message. The request line and the headers are bound before
- * anything of the body is read, so that only a good request is answered with `100 Continue`. Rejects with the gateway's
- * refusals and with the service's refusal of invalid input.
+ * anything of the body is read, so that only a good request is answered with `100 Continue`. Whether an anonymous caller
+ * could be allowed to send a document is asked before it is read: `ask` rejects with the refusal. Rejects with the
+ * gateway's refusals and with the service's refusal of invalid input.
  */
 export const bind = async (
   exchange: HttpExchange,
   head: RequestHead,
   identity: Identity,
   authenticated: AuthenticatedRequest,
+  ask: (bound: BoundCall) => Promise<void>,
 ): Promise<BoundCall> => {
   const { binding, spelling } = identity;
   const { payload, caller } = authenticated;
@@ -58,6 +60,7 @@ export const bind = async (
     return { binding, method, message, more: wholeBody(method, message, bytes, trailers, reading) };
   }
   if (takesBody(method)) {
+    if (caller.isAnonymous && !exchange.body.isAbsent) await ask({ binding, method, message, more: undefined });
     const read = (source: AsyncIterable<Uint8Array>) => decodeBody(payload, source);
     const body = authenticated.body ?? (await exchange.body.readWhole(read, !caller.isAnonymous));
     if (binding.api.protocol === Protocol.REST_XML) await checkDocumentDigests(method, headers, body);

@@ -7,6 +7,7 @@ import { WholeAnswers } from "../../services/kit/client/whole-answers.ts";
 import { WholeRequests } from "../../services/kit/client/whole-requests.ts";
 import type { Caller } from "../../services/kit/identity/caller.ts";
 import { requestFactHeaders } from "../../services/kit/identity/request-facts.ts";
+import { questionHeaders } from "../../services/kit/server/question.ts";
 import { deadlineHeader } from "../../services/kit/wire/timeouts.ts";
 import { settlesAtOnce } from "../../services/kit/wire/settles-at-once.ts";
 import type { HttpExchange } from "./exchange.ts";
@@ -25,6 +26,23 @@ export interface CallOrigin {
   readonly head: RequestHead;
   readonly identity: Identity;
 }
+
+/**
+ * Asks the service whether a caller could be allowed a call whose document is not read yet. Rejects with the service's
+ * refusal.
+ */
+export const ask = async (
+  gateway: Gateway,
+  exchange: HttpExchange,
+  bound: BoundCall,
+  origin: CallOrigin,
+): Promise<void> => {
+  const { transport, health } = bound.binding;
+  if (health?.isHanging === true) throw hangingError();
+  const headers = { ...(await callHeaders(gateway, exchange, bound, origin)), ...questionHeaders };
+  const method = bound.method.desc as DescMethodUnary;
+  await transport.unary(method, exchange.signal, gateway.limits.answerTimeoutMs, headers, bound.message);
+};
 
 /**
  * Calls the service with a token of the caller. The call is cancelled when the client goes away, and given up when the

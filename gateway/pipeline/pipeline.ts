@@ -12,7 +12,7 @@ import type { RequestProgress } from "./access-log.ts";
 import { logAnswer } from "./access-log.ts";
 import { authenticate } from "./authenticate.ts";
 import { bind } from "./bind.ts";
-import { call } from "./call.ts";
+import { ask, call } from "./call.ts";
 import { admitOrigin, answerPreflight, isPreflight } from "./cross-origin.ts";
 import type { HttpExchange } from "./exchange.ts";
 import { openHttpExchange, readHead } from "./exchange.ts";
@@ -69,9 +69,10 @@ const answerRequest = async (
   await admitOrigin(gateway, exchange, head, identity);
   const authenticated = await authenticate(gateway, exchange, head, identity);
   progress.caller = authenticated.caller;
-  const bound = await bind(exchange, head, identity, authenticated);
+  const origin = { ...authenticated, head, identity };
+  const bound = await bind(exchange, head, identity, authenticated, (asked) => ask(gateway, exchange, asked, origin));
   progress.bound = bound;
-  const outcome = call(gateway, exchange, bound, { ...authenticated, head, identity });
+  const outcome = call(gateway, exchange, bound, origin);
   await render(gateway, exchange, identity, bound, outcome);
 };
 

@@ -64,7 +64,7 @@ export interface AccessApplication {
 
 /** The parts of a call that are decided on. Without an audit log nothing is recorded. */
 export type AccessCall = Pick<CallContext<AccessApplication>, "app" | "method" | "caller" | "log"> &
-  Partial<Pick<CallContext<unknown>, "audit" | "requestId">>;
+  Partial<Pick<CallContext<unknown>, "audit" | "requestId" | "isQuestion">>;
 
 /** An action on a resource. */
 export interface Asked {
@@ -90,7 +90,8 @@ export const accessRules = (rules: Omit<AccessRules, "spelling">): AccessRules =
 /**
  * Decides a call by what its method declares: every permission that the request needs must be allowed on its resource.
  * Throws the refusal of the first that is not, and logs why; elements of a list that are decided on by themselves are
- * returned instead. An anonymous caller may do only what the owner of the resource allows to everybody.
+ * returned instead. An anonymous caller may do only what the owner of the resource allows to everybody. A call that
+ * only asks is refused where no policy of the resource could allow it either, whatever its document has.
  */
 export const decideCall = async (
   rules: AccessRules,
@@ -101,8 +102,9 @@ export const decideCall = async (
   const refusedElements = new Set<number>();
   const recorder = new DecisionRecorder(call);
   try {
-    for (const question of questionsOf(call.method, request)) {
+    for (const question of questionsOf(call.method, request, call.isQuestion)) {
       const resource = resourceOf(question, call) ?? (await resolve(question));
+      if (call.isQuestion === true && (resource.policies ?? []).length > 0) continue;
       const action = resource.action ?? question.permission.action;
       if (mayAct(rules, call, recorder, { action, resource, read: question.read })) continue;
       if (question.element === undefined) throw refusalOf(rules, question, resource);

@@ -1,4 +1,5 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 
 import type { PermissionContract, ReadMember } from "../contract/permissions.ts";
 import { elementReader, memberReader, methodPermissions } from "../contract/permissions.ts";
@@ -20,12 +21,16 @@ export const textOf = ({ read }: Pick<Question, "read">, member: string): string
   return typeof value === "string" ? value : "";
 };
 
-/** The questions of a call in the order of the contract, those of a list in the order of its elements. */
-export const questionsOf = (method: DescMethod, request: Message): Question[] => {
+/**
+ * The questions of a call in the order of the contract, those of a list in the order of its elements. With `isOpen`,
+ * for a request whose document is still to be read, a list has one question, on no element.
+ */
+export const questionsOf = (method: DescMethod, request: Message, isOpen = false): Question[] => {
   const whole = memberReader(request, method.input);
   return methodPermissions(method).permissions.flatMap((permission) => {
     const { list, element: desc } = permission;
     if (list === undefined || desc === undefined) return questionsFor(permission, whole, undefined);
+    if (isOpen) return questionsFor(permission, elementReader(whole, list, create(desc), desc), undefined);
     const elements = (whole(list) ?? []) as readonly Message[];
     return elements.flatMap((element, index) =>
       questionsFor(permission, elementReader(whole, list, element, desc), index),

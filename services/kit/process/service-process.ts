@@ -269,7 +269,7 @@ export const runService = async <S extends DescService, App, Shared extends Sett
       tls: tls.server,
       audit,
       services: [
-        { service: declared.service, handlers, errors: declared.errors, app: opened.app },
+        { service: declared.service, handlers, errors: declared.errors, app: opened.app, isGuarded: true },
         ...explanations(declared, opened.app, accounts),
         ...(declared.stored === undefined
           ? []

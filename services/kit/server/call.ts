@@ -9,6 +9,7 @@ import type { Logger } from "../log/log.ts";
 import { TracedCall } from "../trace/traced-call.ts";
 import type { ProtocolError } from "../wire/protocol-error.ts";
 import type { CallContext } from "./handlers.ts";
+import { isQuestion } from "./question.ts";
 import type { Route } from "./route.ts";
 
 /**
@@ -63,6 +64,11 @@ export class Call implements CallContext<unknown> {
       { traceparent: oneOf(traceparent), tracestate: oneOf(tracestate) },
       () => ({ "rpc.service": route.method.parent.typeName, "rpc.method": route.method.name }),
     );
+  }
+
+  /** Whether the call only asks whether it could be allowed. */
+  get isQuestion(): boolean {
+    return isQuestion(this.#headers);
   }
 
   get app(): unknown {

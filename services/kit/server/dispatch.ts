@@ -138,7 +138,9 @@ export class Dispatcher {
   /** Answers a call with one request and one answer. */
   async unary(call: Call, request: Message): Promise<Message> {
     const { route } = call;
-    this.#inspect(call, request);
+    if (!call.isQuestion) this.#inspect(call, request);
+    // Without a guard nothing is known before the handler runs.
+    else if (!route.isGuarded) return create(route.method.output);
     const handler = this.#handler(route);
     call.hasBegun = true;
     const answer = await call.work.run(() => handler(request, call));

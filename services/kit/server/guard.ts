@@ -17,7 +17,7 @@ type AnyHandler = (request: unknown, context: AnyContext) => unknown;
 /**
  * Puts the guard before every handler of a service, so that no handler can be reached without its decision. Operations
  * that are not offered are guarded too: a caller who may not use the service does not learn what it offers. Of a
- * streamed request only the first message is read before the decision.
+ * streamed request only the first message is read before the decision. A call that only asks ends with the decision.
  */
 export const guarded = <S extends DescService, App, Access>(
   service: S,
@@ -48,7 +48,7 @@ const guardedHandler = (method: DescMethod, handler: unknown, admit: Admit): Any
     case "unary":
       return async (request, context) => {
         await admit(request as Message, context);
-        return handle(request, context);
+        return context.isQuestion === true ? {} : handle(request, context);
       };
     case "server_streaming":
       return (request, context) =>

@@ -26,6 +26,8 @@ export interface CallContext<App, Access = unknown> {
   readonly responseTrailer: Headers;
   /** Carries the method and the request id. */
   readonly log: Logger;
+  /** Whether the call only asks whether it could be allowed: its request has no document yet. Unset: it does not. */
+  readonly isQuestion?: boolean;
   /** Where decisions on the call are recorded. Unset: nowhere. */
   readonly audit?: AuditLog | undefined;
 }

@@ -15,6 +15,8 @@ export interface OfferedService {
   /** Undefined only for the kit's own services, whose refusals are bare codes. */
   readonly errors?: DescEnum;
   readonly app: unknown;
+  /** True for services whose handlers are `guarded`; calls that only ask are decided there. */
+  readonly isGuarded?: boolean;
   /** True for services that accept callers without a token. */
   readonly isOpen?: boolean;
 }
@@ -37,6 +39,7 @@ export interface Route {
   readonly validate: Validator;
   readonly input: MessageCodec;
   readonly output: MessageCodec;
+  readonly isGuarded: boolean;
   readonly isOpen: boolean;
 }
 
@@ -66,6 +69,7 @@ const routeOf = (binding: OfferedService, method: DescMethod): Route => {
     validate: validatorFor(method.input),
     input: messageCodec(method.input),
     output: messageCodec(method.output),
+    isGuarded: binding.isGuarded ?? false,
     isOpen: binding.isOpen ?? false,
   };
 };

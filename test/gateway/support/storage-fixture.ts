@@ -71,7 +71,9 @@ export const startStorageFixture = async (allowedOrigins: readonly string[] = []
   const server = await startServer({
     name: "object-storage",
     listen: anyPort,
-    services: [{ service: ObjectStorageService, handlers, errors: ErrorReasonSchema, app: opened.app }],
+    services: [
+      { service: ObjectStorageService, handlers, errors: ErrorReasonSchema, app: opened.app, isGuarded: true },
+    ],
     authenticate: (authorization, method) => {
       called.push(method?.name ?? "a page");
       return authenticate(authorization, method);

@@ -35,6 +35,11 @@ test("each element of a list is asked for by its index, and reads its own member
   expect(questions.map(({ read }) => read("entries.source"))).toEqual(["shop", "bank"]);
 });
 
+test("while its document is unread, a list is asked about as a whole", () => {
+  const questions = questionsOf(putEvents, create(PutEventsRequestSchema, {}), true);
+  expect(asked(questions)).toEqual(["PutEvents event-bus/"]);
+});
+
 test("a member of a list's elements is asked for once for each of its values", () => {
   const roles = ["arn:aws:iam::000000000000:role/a", undefined, "arn:aws:iam::000000000000:role/b"];
   const targets = [...roles, roles[0]].map((roleArn, id) => ({ id: `${id}`, arn: "arn", ...(roleArn && { roleArn }) }));

@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { headBytes, sendBytes } from "../support/raw-client.ts";
+import type { StorageFixture } from "../support/storage-fixture.ts";
+import { startStorageFixture } from "../support/storage-fixture.ts";
+
+let storage: StorageFixture;
+beforeAll(async () => {
+  storage = await startStorageFixture();
+  const allow = { Effect: "Allow", Principal: "*", Action: "s3:DeleteObject", Resource: "arn:aws:s3:::open/*" };
+  await storage.call({ method: "PUT", target: "/private" });
+  await storage.call({ method: "PUT", target: "/open" });
+  const unblocked =
+    "<PublicAccessBlockConfiguration><BlockPublicPolicy>false</BlockPublicPolicy></PublicAccessBlockConfiguration>";
+  await storage.call({ method: "PUT", target: "/open?publicAccessBlock", body: unblocked });
+  const policy = JSON.stringify({ Version: "2012-10-17", Statement: [allow] });
+  const stored = await storage.call({ method: "PUT", target: "/open?policy", body: policy });
+  expect(stored.status).toBe(200);
+});
+afterAll(() => storage.stop());
+
+const codeOf = (body: string): string | undefined => /<Code>(.*)<\/Code>/.exec(body)?.[1];
+
+describe("a document of an anonymous caller", () => {
+  test.each([
+    // the request, the status, the code
+    ["PUT", "/private?tagging", 403, "AccessDenied"],
+    ["PUT", "/private?policy", 403, "AccessDenied"],
+    ["POST", "/private?delete", 403, "AccessDenied"],
+    ["PUT", "/private/letter?tagging", 403, "AccessDenied"],
+    ["POST", "/private/letter?uploadId=1", 403, "AccessDenied"],
+    ["POST", "/missing?delete", 404, "NoSuchBucket"],
+  ])("that nothing can allow is refused unread: %s %s", async (method, target, status, code) => {
+    for (const more of [{}, { expect: "100-continue" }]) {
+      const headers = { host: "localhost", "content-length": "1000000", ...more };
+      const response = await sendBytes(storage.url, headBytes(method, target, headers));
+      expect([response.status, codeOf(response.body)]).toEqual([status, code]);
+    }
+  });
+
+  test("that a policy may allow is read, and decided on with what it has", async () => {
+    const body = "<Delete><Object><Key>a</Key></Object></Delete>";
+    const deleted = await storage.send({ method: "POST", target: "/open?delete", body });
+    expect([deleted.status, deleted.body]).toEqual([200, expect.stringContaining("<Deleted><Key>a</Key></Deleted>")]);
+    const tagged = await storage.send({ method: "PUT", target: "/open?tagging", body: "<Tagging><TagSet/></Tagging>" });
+    expect([tagged.status, codeOf(tagged.body)]).toEqual([403, "AccessDenied"]);
+  });
+});
