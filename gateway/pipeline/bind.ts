@@ -25,9 +25,9 @@ import type { AuthenticatedRequest, BoundCall, Identity } from "./stages.ts";
 
 /**
  * Finds the method of a request and creates its request message. The request line and the headers are bound before
- * anything of the body is read, so that only a good request is answered with `100 Continue`. Whether an anonymous caller
- * could be allowed to send a document is asked before it is read: `ask` rejects with the refusal. Rejects with the
- * gateway's refusals and with the service's refusal of invalid input.
+ * anything of the body is read, so that only a good request is answered with `100 Continue`. Whether an anonymous
+ * caller could be allowed to send a document is asked before it is read: `ask` rejects with the refusal. Rejects with
+ * the gateway's refusals and with the service's refusal of invalid input.
  */
 export const bind = async (
   exchange: HttpExchange,

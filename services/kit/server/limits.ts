@@ -8,6 +8,10 @@ export interface ServerLimits {
   readonly headerBytesMax: number;
   /** Calls at the same time on one HTTP/2 connection. */
   readonly concurrentStreamsMax: number;
+  /** Calls at the same time on one HTTP/1.1 connection that pipelines; it is not read while more wait. */
+  readonly pipelinedCallsMax: number;
+  /** Pipelined requests that wait for earlier ones of their connections, all connections together. */
+  readonly pipelinedWaitingMax: number;
   /** Calls at the same time on the whole server; further calls are refused as throttled. */
   readonly concurrentCallsMax: number;
   /**
@@ -42,6 +46,8 @@ export const defaultServerLimits: ServerLimits = {
   streamMessageBytesMax: 4 * 1024 * 1024,
   headerBytesMax: 32 * 1024,
   concurrentStreamsMax: 1000,
+  pipelinedCallsMax: 8,
+  pipelinedWaitingMax: 10_000,
   concurrentCallsMax: 10_000,
   connectionsMax: 10_000,
   streamWindowBytes: 16 * 1024 * 1024,

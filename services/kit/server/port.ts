@@ -14,6 +14,7 @@ import type { Drop } from "./http2-session.ts";
 import { boundControlFrames, closeIdle, watchStreams } from "./http2-session.ts";
 import type { ServerLimits } from "./limits.ts";
 import { waitingConnectionsMax } from "./limits.ts";
+import { RequestsInFlight } from "./requests-in-flight.ts";
 
 /** The handlers of a port's requests. */
 interface PortHandlers {
@@ -259,11 +260,19 @@ const createHttp1 = (handlers: PortHandlers, limits: ServerLimits, places: Conne
     maxHeaderSize: limits.headerBytesMax,
   });
   server.timeout = limits.stallTimeoutMs;
-  server.on("request", (request: IncomingMessage, response: ServerResponse) => {
-    response.on("timeout", endStalled);
-    countRequest(places, request, response);
-    handlers.http1(request, response);
+  const inFlight = new RequestsInFlight({
+    perConnectionMax: limits.pipelinedCallsMax,
+    // Calls of all connections are bounded together with those over HTTP/2.
+    runningMax: Infinity,
+    waitingMax: limits.pipelinedWaitingMax,
   });
+  server.on("request", (request: IncomingMessage, response: ServerResponse) =>
+    inFlight.take(request, response, () => {
+      response.on("timeout", endStalled);
+      countRequest(places, request, response);
+      handlers.http1(request, response);
+    }),
+  );
   return server;
 };
 

@@ -14,8 +14,7 @@ beforeAll(async () => {
     "<PublicAccessBlockConfiguration><BlockPublicPolicy>false</BlockPublicPolicy></PublicAccessBlockConfiguration>";
   await storage.call({ method: "PUT", target: "/open?publicAccessBlock", body: unblocked });
   const policy = JSON.stringify({ Version: "2012-10-17", Statement: [allow] });
-  const stored = await storage.call({ method: "PUT", target: "/open?policy", body: policy });
-  expect(stored.status).toBe(200);
+  await storage.call({ method: "PUT", target: "/open?policy", body: policy });
 });
 afterAll(() => storage.stop());
 
@@ -31,7 +30,7 @@ describe("a document of an anonymous caller", () => {
     ["POST", "/private/letter?uploadId=1", 403, "AccessDenied"],
     ["POST", "/missing?delete", 404, "NoSuchBucket"],
   ])("that nothing can allow is refused unread: %s %s", async (method, target, status, code) => {
-    for (const more of [{}, { expect: "100-continue" }]) {
+    for (const more of [{}, { expect: "100-continue" }] as readonly Record<string, string>[]) {
       const headers = { host: "localhost", "content-length": "1000000", ...more };
       const response = await sendBytes(storage.url, headBytes(method, target, headers));
       expect([response.status, codeOf(response.body)]).toEqual([status, code]);

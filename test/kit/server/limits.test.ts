@@ -15,6 +15,7 @@ import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
 import { EchoRequestSchema, TestService } from "../../../gen/quartet/test/v1/test_service_pb.ts";
 import { createTransport } from "../../../services/kit/client/transport.ts";
 import type { RunningServer, ServerOptions } from "../../../services/kit/server/server.ts";
+import { eventually } from "../../support/eventually.ts";
 import type { TestApp } from "./test-service.ts";
 import { startTestServer } from "./test-service.ts";
 import type { Way } from "./transports.ts";
@@ -156,6 +157,19 @@ describe("refuses", () => {
       )
       .toBe("answered");
     await transport.close();
+  });
+
+  test("more than eight calls at the same time that one connection pipelines", async () => {
+    await start();
+    const line = "POST /quartet.test.v1.TestService/Wait HTTP/1.1\r\nhost: a\r\nauthorization: Bearer alice";
+    const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
+    const headers = "content-type: application/proto\r\nconnect-protocol-version: 1\r\ncontent-length: 0";
+    socket.write(`${line}\r\n${headers}\r\n\r\n`.repeat(20));
+    await eventually(() => app.begun.length === 8, "its share runs");
+    // An answer on another connection comes after whatever the first one was going to begin.
+    expect((await post("Echo", {}, (outgoing) => outgoing.end())).status).toBe(200);
+    expect(app.begun).toHaveLength(8);
+    socket.destroy();
   });
 
   test("a connection that says nothing", async () => {

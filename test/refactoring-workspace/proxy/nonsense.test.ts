@@ -1,7 +1,9 @@
+import type { ServerResponse } from "node:http";
 import { connect } from "node:net";
 
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 
+import { eventually } from "../../support/eventually.ts";
 import { rounds } from "../../support/rounds.ts";
 import type { SeededRandom } from "../../kit/store/seeded-random.ts";
 import { seededRandom } from "../../kit/store/seeded-random.ts";
@@ -35,6 +37,23 @@ const nonsense = (random: SeededRandom, base: string): Buffer => {
   const body = random.pick(["", "hello", "5\r\nhello\r\n0\r\n\r\n", "zz\r\n", "\u0000\u0001"]);
   return Buffer.from(`${method} ${target} HTTP/1.1\r\nHost: a\r\n${header}\r\n\r\n${body}`, "latin1");
 };
+
+test("of one connection that pipelines, eight requests are with the application at a time", async () => {
+  const held: ServerResponse[] = [];
+  const { url, workspace } = await startProxied((_request, response) => held.push(response));
+  const { pathname } = new URL(url);
+  const socket = connect(workspace.proxy.port, "127.0.0.1");
+  onTestFinished(() => void socket.destroy());
+  socket.resume().write(`GET ${pathname}/a HTTP/1.1\r\nHost: a\r\n\r\n`.repeat(20));
+  await eventually(() => held.length === 8, "its share is with the application");
+  const other = fetch(`${url}/b`);
+  await eventually(() => held.length === 9, "another connection is served");
+  held.pop()?.end("other");
+  expect(await (await other).text()).toBe("other");
+  expect(held).toHaveLength(8);
+  held.shift()?.end();
+  await eventually(() => held.length === 8, "the next one follows");
+});
 
 test("whatever a client sends, the proxy goes on serving others", async () => {
   const seed = 20_260_103;
