@@ -11,7 +11,7 @@ import type { ClosableTransport } from "../../services/kit/client/transport.ts";
 import { createTransport } from "../../services/kit/client/transport.ts";
 import type { Address } from "../../services/kit/config/config.ts";
 import { faultTable, roleFault } from "../../services/kit/faults/service-error.ts";
-import type { AccessKeys } from "../../services/kit/identity/access-keys.ts";
+import type { JoinedAccessKeys } from "../../services/kit/accounts/joined-access-keys.ts";
 import { bearerAuthenticate } from "../../services/kit/identity/authenticate.ts";
 import { createSessionTokens } from "../../services/kit/identity/session-tokens.ts";
 import type { Minter } from "../../services/kit/identity/tokens.ts";
@@ -66,7 +66,7 @@ export interface OwnServicesOptions {
   readonly metrics: Metrics;
   readonly accounts: Accounts;
   /** The lasting keys of the credentials file and of the configuration file. */
-  readonly declaredKeys: AccessKeys;
+  readonly declaredKeys: JoinedAccessKeys;
   /** Issues the tokens with which this gateway follows another one. */
   readonly minter: Minter;
   /** The services that may follow accounts and roles, by the names of their key pairs. */
@@ -157,7 +157,8 @@ const keepIdentities = async (options: OwnServicesOptions): Promise<OwnServices>
   };
 
   const replication: ReplicationApplication = { identities, sessionKey: opened.sessionKey, clock: systemClock };
-  const policyLists = openPolicyLists(identities, systemClock);
+  const storedLists = openPolicyLists(identities, systemClock);
+  const policyLists = { find: (digest: string) => declaredKeys.findPolicies(digest) ?? storedLists.find(digest) };
   const followed: DirectoryApplication = { identities, policyLists, clock: systemClock };
 
   warnIfExposed(config.identityListen, tls.server, log);
@@ -217,7 +218,7 @@ const keepIdentities = async (options: OwnServicesOptions): Promise<OwnServices>
       await server.stop(graceMs);
       await closeAudit(audit);
       await findProviderKeys.close();
-      policyLists.stop();
+      storedLists.stop();
       await opened.stop();
       await store.close();
       await space.close();

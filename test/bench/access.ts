@@ -2,11 +2,14 @@ import {
   AttachUserPolicyCommand,
   CreateAccessKeyCommand,
   CreatePolicyCommand,
+  CreateRoleCommand,
   CreateUserCommand,
   IAMClient,
+  PutRolePolicyCommand,
   PutUserPolicyCommand,
 } from "@aws-sdk/client-iam";
 import { CreateBucketCommand, PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
+import { AssumeRoleCommand, STSClient } from "@aws-sdk/client-sts";
 
 import type { BenchGroup, BenchRow } from "./bench.ts";
 import type { InstallationPeer } from "./peers/installation.ts";
@@ -22,6 +25,7 @@ const clients = 16;
 interface Key {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
+  readonly sessionToken?: string | undefined;
 }
 
 /** As many statements as are wanted, of which the last one allows the reads; each has a condition. */
@@ -60,6 +64,23 @@ const createUsers = async (iam: IAMClient): Promise<readonly (readonly [string, 
   ];
 };
 
+/** A session of a role with a policy of 20 statements, which a session policy of 5 narrows. */
+const assumeRole = async (iam: IAMClient, sts: STSClient): Promise<Key> => {
+  const trust = { Effect: "Allow", Principal: { AWS: "000000000000" }, Action: "sts:AssumeRole" };
+  const AssumeRolePolicyDocument = JSON.stringify({ Version: "2012-10-17", Statement: trust });
+  const { Role } = await iam.send(new CreateRoleCommand({ RoleName: "reader", AssumeRolePolicyDocument }));
+  const policy = { RoleName: "reader", PolicyName: "own", PolicyDocument: policyOf(20) };
+  await iam.send(new PutRolePolicyCommand(policy));
+  const { Credentials } = await sts.send(
+    new AssumeRoleCommand({ RoleArn: Role?.Arn, RoleSessionName: "bench", Policy: policyOf(5) }),
+  );
+  return {
+    accessKeyId: Credentials?.AccessKeyId ?? "",
+    secretAccessKey: Credentials?.SecretAccessKey ?? "",
+    sessionToken: Credentials?.SessionToken,
+  };
+};
+
 const prepare = async (installation: InstallationPeer): Promise<readonly (readonly [string, Key])[]> => {
   const common = { endpoint: installation.gatewayUrl, region: "us-east-1", credentials: installation };
   const objectStorage = new S3Client({ ...common, forcePathStyle: true });
@@ -68,9 +89,12 @@ const prepare = async (installation: InstallationPeer): Promise<readonly (readon
   await objectStorage.send(new PutObjectCommand({ Bucket: bucket, Key: "small-0", Body }));
   objectStorage.destroy();
   const iam = new IAMClient(common);
+  const sts = new STSClient(common);
   const users = await createUsers(iam);
+  const role = await assumeRole(iam, sts);
   iam.destroy();
-  return [["the root", installation], ...users];
+  sts.destroy();
+  return [["the root", installation], ...users, ["a session of a role with 20 statements, narrowed by 5", role]];
 };
 
 const median = (costs: readonly number[]): number => costs.toSorted((a, b) => a - b)[costs.length >> 1] ?? 0;
@@ -85,8 +109,8 @@ export const group: BenchGroup = {
     const { installation, stop } = await startInstallation();
     const started: Peer[] = [];
     try {
-      const callers = (await prepare(installation)).map(([who, { accessKeyId, secretAccessKey }]) => {
-        const role = { kind: "get", clients, accessKeyId, secretAccessKey };
+      const callers = (await prepare(installation)).map(([who, { accessKeyId, secretAccessKey, sessionToken }]) => {
+        const role = { kind: "get", clients, accessKeyId, secretAccessKey, sessionToken };
         const client = startPeer("request-clients", JSON.stringify(role));
         started.push(client);
         return { who, client, costs: new Array<number>() };

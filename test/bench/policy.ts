@@ -2,15 +2,21 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+import { create } from "@bufbuild/protobuf";
 import { pino } from "pino";
 
+import { ObjectStorageService } from "../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
+import type { AccessCall } from "../../services/kit/access/decide.ts";
+import { decideCall } from "../../services/kit/access/decide.ts";
 import { AuditFiles } from "../../services/kit/audit/audit-log.ts";
 import { systemClock } from "../../services/kit/clock/clock.ts";
+import { userCaller } from "../../services/kit/identity/caller.ts";
 import type { PolicyRequest } from "../../services/kit/policy/compiled.ts";
 import type { Policy } from "../../services/kit/policy/document.ts";
 import { parsePolicy } from "../../services/kit/policy/document.ts";
 import { evaluate } from "../../services/kit/policy/evaluate.ts";
 import { spellingOf } from "../../services/kit/policy/spelling.ts";
+import { rules as objectStorageRules } from "../../services/object-storage/access/rules.ts";
 import type { BenchGroup } from "./bench.ts";
 
 const decisions = 200_000;
@@ -68,6 +74,32 @@ const sessionRequest: PolicyRequest = {
   requester: { ...request.requester, principalArn: "arn:aws:sts::111122223333:assumed-role/reader/nightly" },
 };
 
+/** What a decision over 20 statements may cost, in microseconds of CPU. */
+const decisionMax = 10;
+
+/** Microseconds of CPU for deciding a call: its questions by the contract, its conditions, and its user's policies. */
+const callCost = async (): Promise<number> => {
+  const { getObject } = ObjectStorageService.method;
+  const { accountId, principalArn } = request.requester;
+  const call: AccessCall = {
+    app: { clock: systemClock },
+    method: getObject,
+    caller: { ...userCaller(accountId, "alice", [text]), sourceIp: "192.0.2.17" },
+    log: pino({ level: "silent" }),
+  };
+  const message = create(getObject.input, { bucket: "bucket-7", key: "private/letters/2026/a.txt" });
+  const resource = { arn: request.resource, ownerAccountId: accountId };
+  const decide = async (): Promise<void> => {
+    const { refusedElements } = await decideCall(objectStorageRules, call, message, async () => resource);
+    if (refusedElements.size > 0) throw new Error(`${principalArn} was refused`);
+  };
+  for (let count = 0; count < decisions / 40; count++) await decide();
+  const before = process.cpuUsage();
+  for (let count = 0; count < decisions / 4; count++) await decide();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / (decisions / 4);
+};
+
 /** Microseconds of CPU for one line of the audit log, with what the writing thread costs. */
 const auditCost = async (directory: string): Promise<number> => {
   const log = pino({ level: "silent" });
@@ -107,7 +139,16 @@ export const group: BenchGroup = {
     const recorded = await auditCost(directory);
     await rm(directory, { recursive: true });
     const read = cost(decisions / 20, () => JSON.parse(text));
+    const called = await callCost();
     return [
+      {
+        what: "a call decided by 20 statements, CPU",
+        value: called,
+        unit: "µs",
+        baseline: { what: "µs at most", value: decisionMax },
+        ratio: decisionMax / called,
+        target: 1,
+      },
       {
         what: "a decision over 20 statements, CPU",
         value: decided,

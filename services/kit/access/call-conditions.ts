@@ -1,7 +1,7 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 
 import type { Accounts } from "../accounts/accounts.ts";
-import { principalConditions } from "../accounts/principal-conditions.ts";
+import { principalCondition } from "../accounts/principal-conditions.ts";
 import type { Clock } from "../clock/clock.ts";
 import type { ConditionMember, ReadMember } from "../contract/permissions.ts";
 import { methodPermissions } from "../contract/permissions.ts";
@@ -41,6 +41,8 @@ export const conditionsOf = (
     get: (key) => {
       const own = ofResource?.get(key);
       if (own !== undefined) return own;
+      const ofPrincipal = principalCondition(call.app.accounts ?? noOrganizations, call.caller, key);
+      if (ofPrincipal !== undefined) return [ofPrincipal];
       ofCall ??= callConditions(call, read);
       return ofCall.get(key);
     },
@@ -51,10 +53,11 @@ export const conditionsOf = (
 export const resourceTagConditions = (tags: Tags | undefined): Conditions =>
   new Map(Object.entries(tags ?? {}).map(([key, value]) => [`aws:resourcetag/${key.toLowerCase()}`, [value]]));
 
+/** The condition keys of time, of the request's tags and members, and of its signature. */
 const callConditions = (call: ConditionedCall, read: ReadMember): Conditions => {
   const { app, caller, method, prefix, spelling } = call;
   const nowMs = app.clock.now();
-  const conditions = principalConditions(app.accounts ?? noOrganizations, caller);
+  const conditions = new Map<string, readonly string[]>();
   conditions.set("aws:currenttime", [new Date(nowMs).toISOString()]);
   conditions.set("aws:epochtime", [String(Math.floor(nowMs / 1000))]);
   const tags = requestTags(method, read);

@@ -9,8 +9,8 @@ import { policyCache } from "../policy/policy-cache.ts";
 const parsed = policyCache(parseIdentityPolicy);
 const known = new WeakMap<readonly string[], readonly Policy[] | "unreadable">();
 
-/** The policies of callers as one text in lower case. */
-const lowered = new WeakMap<readonly string[], string>();
+/** The policies of callers as one text in lower case, and the keys that were looked for in it. */
+const lowered = new WeakMap<readonly string[], { readonly text: string; readonly asked: Map<string, boolean> }>();
 
 /** A caller's own policies: those of its identity, and those that narrow its session. */
 export type CallerPolicies = Pick<PolicySet, "identity" | "session">;
@@ -45,12 +45,17 @@ export const asksFor = (key: string, caller: Caller, ...policyTexts: readonly (s
 };
 
 const asks = (policies: readonly string[], key: string): boolean => {
-  let text = lowered.get(policies);
-  if (text === undefined) {
-    text = policies.join("\n").toLowerCase();
-    lowered.set(policies, text);
+  let found = lowered.get(policies);
+  if (found === undefined) {
+    found = { text: policies.join("\n").toLowerCase(), asked: new Map() };
+    lowered.set(policies, found);
   }
-  return text.includes(key);
+  let isAsked = found.asked.get(key);
+  if (isAsked === undefined) {
+    isAsked = found.text.includes(key);
+    found.asked.set(key, isAsked);
+  }
+  return isAsked;
 };
 
 /** A caller as policies can name it. */

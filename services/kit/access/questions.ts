@@ -46,14 +46,16 @@ const questionsFor = (permission: PermissionContract, read: ReadMember, element:
 /** The resources that a template names: one, or one for each value of a member that is in a list. */
 const filled = ({ resource }: PermissionContract, read: ReadMember): string[] => {
   let texts = [""];
+  let hasSeveral = false;
   for (const piece of resource) {
-    const values = "text" in piece ? [piece.text] : textsOf(read(piece.member));
-    texts = texts.flatMap((text) => values.map((value) => text + value));
+    const value = "text" in piece ? piece.text : read(piece.member);
+    if (Array.isArray(value)) {
+      const values = textsOf(value);
+      hasSeveral = true;
+      texts = texts.flatMap((text) => values.map((each) => text + each));
+    } else if (typeof value === "string") texts = texts.map((text) => text + value);
   }
-  return [...new Set(texts)];
+  return hasSeveral ? [...new Set(texts)] : texts;
 };
 
-const textsOf = (value: unknown): string[] => {
-  if (Array.isArray(value)) return value.filter((each) => typeof each === "string");
-  return [typeof value === "string" ? value : ""];
-};
+const textsOf = (values: readonly unknown[]): string[] => values.filter((each) => typeof each === "string");

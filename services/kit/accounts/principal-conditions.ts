@@ -2,6 +2,46 @@ import type { Caller } from "../identity/caller.ts";
 import { roleArnOfSession } from "../policy/compiled.ts";
 import type { Accounts } from "./accounts.ts";
 
+type Organizations = Pick<Accounts, "findOrganizationId">;
+type ReadCaller = (caller: Caller, accounts: Organizations) => string | undefined;
+
+/** The keys that every request may have, less their prefix. */
+const requestKeys: ReadonlyMap<string, ReadCaller> = new Map<string, ReadCaller>([
+  ["principaltype", (caller) => principalType(caller)],
+  ["sourceip", ({ sourceIp }) => sourceIp],
+  ["securetransport", ({ isSecureTransport }) => isSecureTransport?.toString()],
+  ["useragent", ({ userAgent }) => userAgent],
+  ["referer", ({ referer }) => referer],
+]);
+
+/** The keys that a request of somebody may have besides, and the tags, which are among them. */
+const somebodysKeys: ReadonlyMap<string, ReadCaller> = new Map<string, ReadCaller>([
+  ["principalarn", ({ principalArn }) => roleArnOfSession(principalArn) ?? principalArn],
+  ["principalaccount", ({ accountId }) => accountId],
+  ["principalorgid", ({ accountId }, accounts) => accounts.findOrganizationId(accountId)],
+]);
+const tagKeys = "principaltag/";
+const sessionKeys: ReadonlyMap<string, ReadCaller> = new Map<string, ReadCaller>([
+  ["sourceidentity", ({ sourceIdentity }) => sourceIdentity],
+  ["tokenissuetime", ({ tokenIssueTimeMs: ms }) => (ms === undefined ? undefined : new Date(ms).toISOString())],
+  ["username", ({ principalArn }) => /^arn:[a-z0-9-]+:iam::\d{12}:user\/(?:.*\/)?([^/]+)$/.exec(principalArn)?.[1]],
+]);
+
+/** The value of one of the keys of `principalConditions`; undefined for any other, and where it does not apply. */
+export const principalCondition = (accounts: Organizations, caller: Caller, key: string): string | undefined => {
+  if (!key.startsWith("aws:")) return undefined;
+  const name = key.slice(4);
+  const ofRequest = requestKeys.get(name);
+  if (ofRequest !== undefined) return ofRequest(caller, accounts);
+  if (caller.isAnonymous) return undefined;
+  if (name.startsWith(tagKeys)) return findTag(caller, name.slice(tagKeys.length));
+  return (somebodysKeys.get(name) ?? sessionKeys.get(name))?.(caller, accounts);
+};
+
+/** Of keys that differ only in their case, the last one counts. */
+const findTag = ({ principalTags = {} }: Caller, wanted: string): string | undefined =>
+  Object.entries(principalTags).findLast(([key]) => key.toLowerCase() === wanted)?.[1];
+
 /**
  * The condition keys of the caller, in lower case: `aws:principalarn` (of a session: the role's),
  * `aws:principalaccount`, `aws:principaltype`, `aws:principalorgid`, `aws:principaltag/…`, `aws:username`,
@@ -9,7 +49,7 @@ import type { Accounts } from "./accounts.ts";
  * `aws:referer`. A key that does not apply has no entry. `prefix` is the one of the service's own condition keys.
  */
 export const principalConditions = (
-  accounts: Pick<Accounts, "findOrganizationId">,
+  accounts: Organizations,
   caller: Caller,
   prefix = "aws",
 ): Map<string, readonly string[]> => {
@@ -17,24 +57,13 @@ export const principalConditions = (
   const set = (key: string, value: string | undefined): void => {
     if (value !== undefined) conditions.set(`${prefix}:${key}`, [value]);
   };
-  set("principaltype", principalType(caller));
-  set("sourceip", caller.sourceIp);
-  set("securetransport", caller.isSecureTransport === undefined ? undefined : String(caller.isSecureTransport));
-  set("useragent", caller.userAgent);
-  set("referer", caller.referer);
+  for (const [key, read] of requestKeys) set(key, read(caller, accounts));
   if (caller.isAnonymous) return conditions;
-  set("principalarn", roleArnOfSession(caller.principalArn) ?? caller.principalArn);
-  set("principalaccount", caller.accountId);
-  set("principalorgid", accounts.findOrganizationId(caller.accountId));
-  for (const [key, value] of Object.entries(caller.principalTags ?? {}))
-    set(`principaltag/${key.toLowerCase()}`, value);
-  set("sourceidentity", caller.sourceIdentity);
-  set("tokenissuetime", caller.tokenIssueTimeMs === undefined ? undefined : instant(caller.tokenIssueTimeMs));
-  set("username", /^arn:[a-z0-9-]+:iam::\d{12}:user\/(?:.*\/)?([^/]+)$/.exec(caller.principalArn)?.[1]);
+  for (const [key, read] of somebodysKeys) set(key, read(caller, accounts));
+  for (const [key, value] of Object.entries(caller.principalTags ?? {})) set(`${tagKeys}${key.toLowerCase()}`, value);
+  for (const [key, read] of sessionKeys) set(key, read(caller, accounts));
   return conditions;
 };
-
-const instant = (ms: number): string => new Date(ms).toISOString();
 
 const principalType = (caller: Caller): string => {
   if (caller.isAnonymous) return "Anonymous";

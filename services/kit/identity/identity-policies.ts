@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
+import { deflateRawSync, inflateRawSync } from "node:zlib";
 
+import { parseJson } from "../json/parse-json.ts";
 import type { DocumentRules, Policy } from "../policy/document.ts";
 import { parsePolicy, PolicyError } from "../policy/document.ts";
 
@@ -29,6 +31,30 @@ export const parseIdentityPolicy = (text: string): Policy => {
 
 /** True if the policies together are too large for a token. */
 export const areTooLargeToCarry = (policies: readonly string[]): boolean => factsOf(policies).isLarge;
+
+/** The size from which policies are compressed in a token, in characters of JSON: each call sends and reads them. */
+const packedPoliciesLengthMin = 512;
+
+/** What a token may unpack to, in bytes: far above what any minter packs. */
+const unpackedBytesMax = 64 * 1024;
+
+/** A list of policies compressed, in base64url; undefined where that is of no use: for small or random ones. */
+export const packPolicies = (policies: readonly string[]): string | undefined => {
+  const spelled = JSON.stringify(policies);
+  if (spelled.length < packedPoliciesLengthMin) return undefined;
+  const packed = deflateRawSync(spelled).toString("base64url");
+  return packed.length < spelled.length ? packed : undefined;
+};
+
+/** What `packPolicies` packed; undefined for any other text. */
+export const unpackPolicies = (packed: string): unknown => {
+  try {
+    const bytes = inflateRawSync(Buffer.from(packed, "base64url"), { maxOutputLength: unpackedBytesMax });
+    return parseJson(bytes.toString("utf8"));
+  } catch {
+    return undefined;
+  }
+};
 
 /** The digest that names a list of policies by its content, so that it never names fewer or others. */
 export const policiesDigest = (policies: readonly string[]): string => factsOf(policies).digest;

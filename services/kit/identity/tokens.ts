@@ -7,7 +7,7 @@ import { LRUCache } from "lru-cache";
 import type { Clock } from "../clock/clock.ts";
 import type { AuthType, Caller, SignatureVersion } from "./caller.ts";
 import { isAccountId } from "./caller.ts";
-import { areTooLargeToCarry, policiesDigest } from "./identity-policies.ts";
+import { areTooLargeToCarry, packPolicies, policiesDigest, unpackPolicies } from "./identity-policies.ts";
 import type { KeyPair, PublicKeys } from "./key-files.ts";
 import { keyId, readPublicKeys } from "./key-files.ts";
 import { UnauthenticatedError } from "./unauthenticated-error.ts";
@@ -210,8 +210,9 @@ interface CallerClaims {
   readonly account: string;
   readonly root: boolean;
   readonly anonymous: boolean;
-  /** Exactly one of `policies` and `policies_digest` is present, so that a reader of only one refuses the other. */
+  /** Exactly one of these three is present, so that a reader of only some of them refuses the others. */
   readonly policies?: readonly string[];
+  readonly policies_packed?: string;
   readonly policies_digest?: string;
   readonly canonical_user_id?: string;
   readonly preauthorized?: boolean;
@@ -221,7 +222,9 @@ interface CallerClaims {
   readonly signature_version?: string;
   readonly auth_type?: string;
   readonly principal_tags?: Readonly<Record<string, string>>;
+  /** At most one of these two. */
   readonly session_policies?: readonly string[];
+  readonly session_policies_packed?: string;
   /** Milliseconds. */
   readonly token_issue_time?: number;
   readonly source_identity?: string;
@@ -233,9 +236,7 @@ const toClaims = (caller: Caller): CallerClaims => ({
   account: caller.accountId,
   root: caller.isRoot,
   anonymous: caller.isAnonymous,
-  ...(areTooLargeToCarry(caller.policies)
-    ? { policies_digest: policiesDigest(caller.policies) }
-    : { policies: caller.policies }),
+  ...policyClaims(caller.policies),
   ...(caller.canonicalUserId === undefined ? {} : { canonical_user_id: caller.canonicalUserId }),
   ...(caller.isPreauthorized === true ? { preauthorized: true } : {}),
   ...(caller.accessKeyId === undefined ? {} : { access_key_id: caller.accessKeyId }),
@@ -244,11 +245,26 @@ const toClaims = (caller: Caller): CallerClaims => ({
   ...(caller.signatureVersion === undefined ? {} : { signature_version: caller.signatureVersion }),
   ...(caller.authType === undefined ? {} : { auth_type: caller.authType }),
   ...(caller.principalTags === undefined ? {} : { principal_tags: caller.principalTags }),
-  ...(caller.sessionPolicies === undefined ? {} : { session_policies: caller.sessionPolicies }),
+  ...(caller.sessionPolicies === undefined ? {} : sessionPolicyClaims(caller.sessionPolicies)),
   ...(caller.tokenIssueTimeMs === undefined ? {} : { token_issue_time: caller.tokenIssueTimeMs }),
   ...(caller.sourceIdentity === undefined ? {} : { source_identity: caller.sourceIdentity }),
   ...(caller.transitiveTagKeys === undefined ? {} : { transitive_tag_keys: caller.transitiveTagKeys }),
 });
+
+const policyClaims = (
+  policies: readonly string[],
+): Pick<CallerClaims, "policies" | "policies_packed" | "policies_digest"> => {
+  if (areTooLargeToCarry(policies)) return { policies_digest: policiesDigest(policies) };
+  const packed = packPolicies(policies);
+  return packed === undefined ? { policies } : { policies_packed: packed };
+};
+
+const sessionPolicyClaims = (
+  policies: readonly string[],
+): Pick<CallerClaims, "session_policies" | "session_policies_packed"> => {
+  const packed = packPolicies(policies);
+  return packed === undefined ? { session_policies: policies } : { session_policies_packed: packed };
+};
 
 /** A signed token may come from a version that writes other claims, so their shapes are checked. */
 const fromClaims = (payload: JWTPayload, issuer: string, policies: readonly string[]): Caller => {
@@ -307,7 +323,8 @@ type SessionMembers = Pick<
 
 /** The tags and the session of the principal. */
 const sessionOf = (payload: JWTPayload): SessionMembers => {
-  const { principal_tags: tags, session_policies: sessionPolicies } = payload;
+  const { principal_tags: tags } = payload;
+  const sessionPolicies = carriedPolicies(payload["session_policies"], payload["session_policies_packed"]);
   const { token_issue_time: tokenIssueTimeMs, source_identity: sourceIdentity } = payload;
   const { transitive_tag_keys: transitiveTagKeys } = payload;
   const isWellFormed =
@@ -328,12 +345,21 @@ const sessionOf = (payload: JWTPayload): SessionMembers => {
 
 /** Refuses a caller whose policies are not found: with fewer policies it might be denied less. */
 const policiesOf = async (payload: JWTPayload, findPolicies: FindPolicies | undefined): Promise<readonly string[]> => {
-  const { policies, policies_digest: digest } = payload;
+  const { policies_digest: digest } = payload;
+  const policies = carriedPolicies(payload["policies"], payload["policies_packed"]);
   if (digest === undefined && isTexts(policies)) return policies;
   if (typeof digest !== "string" || policies !== undefined) throw new UnauthenticatedError("malformed");
   const found = await findPolicies?.(digest);
   if (found === undefined) throw new UnauthenticatedError("unresolved");
   return found;
+};
+
+/** The policies of a token as they are or unpacked; undefined: it has neither claim. Throws for one with both. */
+const carriedPolicies = (plain: unknown, packed: unknown): unknown => {
+  if (packed === undefined) return plain;
+  const policies = typeof packed === "string" && plain === undefined ? unpackPolicies(packed) : undefined;
+  if (policies === undefined) throw new UnauthenticatedError("malformed");
+  return policies;
 };
 
 const isOptionalText = (value: unknown): value is string | undefined =>

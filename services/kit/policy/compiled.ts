@@ -31,15 +31,42 @@ export interface PolicyRequest {
   readonly context: ConditionContext;
 }
 
-/** A request whose texts were spelled and split once for all statements. */
-export interface SpelledRequest {
+/** A request whose texts are spelled and split once for all statements. */
+export class SpelledRequest {
   readonly requester: Requester;
-  readonly principalArn: string;
-  /** Of a session's role. */
-  readonly roleArn: string | undefined;
   readonly action: string;
   readonly resource: SplitArn;
   readonly context: ConditionContext;
+  readonly #spelling: PolicySpelling;
+  #principal: { readonly arn: string; readonly roleArn: string | undefined } | undefined;
+
+  constructor({ requester, action, resource, context }: PolicyRequest, spelling: PolicySpelling) {
+    this.requester = requester;
+    this.action = spelling.action(action).toLowerCase();
+    this.resource = splitArn(spelling.arn(resource));
+    this.context = context;
+    this.#spelling = spelling;
+  }
+
+  get principalArn(): string {
+    return this.#named.arn;
+  }
+
+  /** Of a session's role. */
+  get roleArn(): string | undefined {
+    return this.#named.roleArn;
+  }
+
+  /** Spelled when a statement names principals, which those of identities never do. */
+  get #named(): { readonly arn: string; readonly roleArn: string | undefined } {
+    if (this.#principal === undefined) {
+      const { principalArn } = this.requester;
+      const roleArn = roleArnOfSession(principalArn);
+      const { arn } = this.#spelling;
+      this.#principal = { arn: arn(principalArn), roleArn: roleArn === undefined ? undefined : arn(roleArn) };
+    }
+    return this.#principal;
+  }
 }
 
 /** One statement, read once: a test for each of its elements. */
@@ -51,41 +78,53 @@ export interface CompiledStatement {
   readonly conditions: readonly { readonly key: string; readonly holds: ConditionTest }[];
 }
 
-const compiledBySpelling = new WeakMap<PolicySpelling, WeakMap<Policy, readonly CompiledStatement[]>>();
+/** A statement with its index in its policy. */
+type IndexedStatement = readonly [index: number, statement: CompiledStatement];
 
-/** The statements of a policy in a spelling, read once and kept for as long as the policy is. */
-export const compiled = (policy: Policy, spelling: PolicySpelling): readonly CompiledStatement[] => {
+/** Actions of which a policy remembers its statements; those of a service are fewer. */
+const rememberedActionsMax = 256;
+
+/** The statements of one policy, read once. */
+class CompiledPolicy {
+  readonly statements: readonly CompiledStatement[];
+  readonly #byAction = new Map<string, readonly IndexedStatement[]>();
+
+  constructor(statements: readonly CompiledStatement[]) {
+    this.statements = statements;
+  }
+
+  /** The statements whose action is the request's. It depends on nothing else of a request, so it is found once. */
+  about(request: SpelledRequest): readonly IndexedStatement[] {
+    let found = this.#byAction.get(request.action);
+    if (found === undefined) {
+      found = [...this.statements.entries()].filter(([, { action }]) => action(request));
+      if (this.#byAction.size >= rememberedActionsMax) this.#byAction.clear();
+      this.#byAction.set(request.action, found);
+    }
+    return found;
+  }
+}
+
+const compiledBySpelling = new WeakMap<PolicySpelling, WeakMap<Policy, CompiledPolicy>>();
+
+/** A policy in a spelling, read once and kept for as long as the policy is. */
+export const compiled = (policy: Policy, spelling: PolicySpelling): CompiledPolicy => {
   let known = compiledBySpelling.get(spelling);
   if (known === undefined) {
     known = new WeakMap();
     compiledBySpelling.set(spelling, known);
   }
-  let statements = known.get(policy);
-  if (statements === undefined) {
+  let found = known.get(policy);
+  if (found === undefined) {
     const hasVariables = policy.version === "2012-10-17";
-    statements = policy.statements.map((statement) => compile(statement, spelling, hasVariables));
-    known.set(policy, statements);
+    found = new CompiledPolicy(policy.statements.map((statement) => compile(statement, spelling, hasVariables)));
+    known.set(policy, found);
   }
-  return statements;
+  return found;
 };
 
-/** Spells a request. */
-export const spelledRequest = (request: PolicyRequest, spelling: PolicySpelling): SpelledRequest => {
-  const { requester, context } = request;
-  const roleArn = roleArnOfSession(requester.principalArn);
-  return {
-    requester,
-    principalArn: spelling.arn(requester.principalArn),
-    roleArn: roleArn === undefined ? undefined : spelling.arn(roleArn),
-    action: spelling.action(request.action).toLowerCase(),
-    resource: splitArn(spelling.arn(request.resource)),
-    context,
-  };
-};
-
-/** Whether a statement speaks about a request. The elements that fail most often come first. */
+/** Whether a statement about the request's action speaks about it. The elements that fail most often come first. */
 export const covers = (statement: CompiledStatement, request: SpelledRequest): boolean =>
-  statement.action(request) &&
   statement.resource(request) &&
   statement.principal(request) &&
   statement.conditions.every(({ holds }) => holds(request.context));
@@ -93,12 +132,12 @@ export const covers = (statement: CompiledStatement, request: SpelledRequest): b
 /** Whether a statement names the requester by its own ARN: a session not by its role's. */
 export const namesRequester = (
   { statement }: CompiledStatement,
-  { requester, principalArn }: SpelledRequest,
+  request: SpelledRequest,
   spelling: PolicySpelling,
 ): boolean =>
-  !requester.isAnonymous &&
+  !request.requester.isAnonymous &&
   statement.principal?.isNegated === false &&
-  statement.principal.entries.some(({ kind, value }) => kind === "arn" && spelling.arn(value) === principalArn);
+  statement.principal.entries.some(({ kind, value }) => kind === "arn" && spelling.arn(value) === request.principalArn);
 
 /**
  * The ARN of the role behind a session's: `arn:aws:iam::111122223333:role/reader` of
@@ -159,8 +198,8 @@ const principalTest = (principal: Principal, spelling: PolicySpelling): Test => 
     case "arn": {
       // A role's ARN names all its sessions.
       const named = spelling.arn(value);
-      return ({ requester, principalArn, roleArn }) =>
-        !requester.isAnonymous && (principalArn === named || roleArn === named);
+      return (request) =>
+        !request.requester.isAnonymous && (request.principalArn === named || request.roleArn === named);
     }
     case "service":
       return ({ requester }) => requester.serviceName === value;

@@ -1,5 +1,5 @@
-import type { CompiledStatement, PolicyRequest, SpelledRequest } from "./compiled.ts";
-import { compiled, covers, namesRequester, spelledRequest } from "./compiled.ts";
+import type { CompiledStatement, PolicyRequest } from "./compiled.ts";
+import { compiled, covers, namesRequester, SpelledRequest } from "./compiled.ts";
 import type { Policy, Statement } from "./document.ts";
 import type { PolicySpelling } from "./spelling.ts";
 import { asWritten } from "./spelling.ts";
@@ -81,7 +81,7 @@ export const explain = (
   spelling: PolicySpelling = asWritten,
 ): Explanation => {
   const { because, at } = decide(request, policies, spelling);
-  const spelled = spelledRequest(request, spelling);
+  const spelled = new SpelledRequest(request, spelling);
   const nearMisses = [...placed(policies, spelling, ["identity", "session", "resource"])].flatMap(
     ({ place, statement }): NearMiss[] => {
       const failures = failuresOf(statement, spelled);
@@ -109,9 +109,9 @@ export const findStatement = (
   policies: readonly Policy[],
   spelling: PolicySpelling = asWritten,
 ): Statement | undefined => {
-  const spelled = spelledRequest(request, spelling);
+  const spelled = new SpelledRequest(request, spelling);
   for (const policy of policies)
-    for (const each of compiled(policy, spelling))
+    for (const [, each] of compiled(policy, spelling).about(spelled))
       if (each.statement.effect === effect && covers(each, spelled)) return each.statement;
   return undefined;
 };
@@ -129,7 +129,7 @@ const noAllow: Outcome = { because: "no-allow", at: undefined };
 const ownerGrant: Outcome = { because: "owner-grant", at: undefined };
 
 const decide = (request: PolicyRequest, policies: PolicySet, spelling: PolicySpelling): Outcome => {
-  const spelled = spelledRequest(request, spelling);
+  const spelled = new SpelledRequest(request, spelling);
   const identity = findBoth("identity", policies.identity, spelled, spelling);
   if (identity.deny !== undefined) return { because: "explicit-deny", at: identity.deny };
   const session = policies.session && findBoth("session", policies.session, spelled, spelling);
@@ -174,6 +174,7 @@ const findOwnGrant = (
   for (const { place, statement } of placed(policies, spelling, ["resource"]))
     if (
       statement.statement.effect === "Allow" &&
+      statement.action(request) &&
       namesRequester(statement, request, spelling) &&
       covers(statement, request)
     )
@@ -195,7 +196,7 @@ const findBoth = (
 ): Found => {
   let allow: StatementPlace | undefined;
   for (const [policy, document] of policies.entries())
-    for (const [index, each] of compiled(document, spelling).entries()) {
+    for (const [index, each] of compiled(document, spelling).about(request)) {
       if (each.statement.effect === "Allow" && allow !== undefined) continue;
       if (!covers(each, request)) continue;
       const place = { side, policy, statement: index, sid: each.statement.sid };
@@ -212,7 +213,7 @@ function* placed(
 ): Generator<{ readonly place: StatementPlace; readonly statement: CompiledStatement }> {
   for (const side of sides)
     for (const [policy, document] of (policies[side] ?? []).entries())
-      for (const [index, statement] of compiled(document, spelling).entries())
+      for (const [index, statement] of compiled(document, spelling).statements.entries())
         yield { place: { side, policy, statement: index, sid: statement.statement.sid }, statement };
 }
 

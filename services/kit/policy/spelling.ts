@@ -32,10 +32,16 @@ export const spellingOf = (names: ServiceNames): PolicySpelling => {
     key: (written) => (/^svc:/i.test(written) ? `aws:${written.slice(4)}` : publicHeader(prefixed(written))),
     arn: (written) => {
       if (!written.startsWith("arn:")) return written;
-      const [, partition, service, ...rest] = written.split(":");
-      if (partition === undefined || service === undefined) return written;
-      const spelled = service === names.documented ? names.public : service;
-      return ["arn", partition === "svc" ? "aws" : partition, spelled, ...rest].join(":");
+      const serviceAt = written.indexOf(":", 4) + 1;
+      if (serviceAt === 0) return written;
+      const partition = written.slice(4, serviceAt - 1);
+      const found = written.indexOf(":", serviceAt);
+      const end = found === -1 ? written.length : found;
+      const isDocumented = written.slice(serviceAt, end) === names.documented;
+      // Most ARNs are spelled so already, and this is asked for every call.
+      if (partition !== "svc" && !isDocumented) return written;
+      const service = isDocumented ? names.public : written.slice(serviceAt, end);
+      return `arn:${partition === "svc" ? "aws" : partition}:${service}${written.slice(end)}`;
     },
   };
 };

@@ -16,6 +16,8 @@ export interface RequestRole {
   readonly clients: number;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
+  /** Of temporary credentials. */
+  readonly sessionToken?: string | undefined;
 }
 
 export type RequestKind = "put" | "get" | "head" | "list" | "events" | "put-large" | "get-large";
@@ -67,8 +69,11 @@ const requests: Readonly<Record<RequestKind, () => readonly TestRequest[]>> = {
 };
 
 /** A request with its signature as the bytes to send. */
-const signed = (request: TestRequest, host: string, role: RequestRole): Buffer => {
+const signed = (unsigned: TestRequest, host: string, role: RequestRole): Buffer => {
   const service = role.kind === "events" ? "events" : "s3";
+  const session: Record<string, string> =
+    role.sessionToken === undefined ? {} : { "x-amz-security-token": role.sessionToken };
+  const request = { ...unsigned, headers: { ...unsigned.headers, ...session } };
   const lines = signHeaders(request, host, {
     brand: amzDialect.signature,
     service,

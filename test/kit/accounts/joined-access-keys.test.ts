@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { joinAccessKeys } from "../../../services/kit/accounts/joined-access-keys.ts";
 import { openAccessKeyFile } from "../../../services/kit/identity/access-key-file.ts";
 import { callerOf } from "../../../services/kit/identity/access-keys.ts";
+import { policiesDigest } from "../../../services/kit/identity/identity-policies.ts";
 import { randomIds } from "../../../services/kit/ids/ids.ts";
 import { allowing, declaredInstallation } from "./installations.ts";
 
@@ -77,6 +78,25 @@ describe("the keys of the credentials file and of accounts", () => {
     const first = keys.find("QKIAALICE");
     expect(first?.policies).toEqual([JSON.stringify(reading), JSON.stringify(writing)]);
     expect(keys.find("QKIAALICE")?.policies).toBe(first?.policies);
+  });
+
+  test("find by their digest the policies of both where they are too large for a token", async () => {
+    const large = allowing("s3:GetObject", `arn:aws:s3:::photos/${"x".repeat(5_000)}`);
+    const account = {
+      users: [
+        { name: "alice", policies: [large] },
+        { name: "bob", policies: [large] },
+      ],
+    };
+    const filed = filing(
+      { accessKeyId: "QKIAALICE", user: "alice", policies: [large] },
+      { accessKeyId: "QKIABOB", user: "bob", policies: [reading] },
+    );
+    const { keys } = await joined({ accounts: { [shop]: account } }, filed);
+    const both = [JSON.stringify(large), JSON.stringify(large)];
+    expect(keys.findPolicies(policiesDigest(both))).toEqual(both);
+    expect(keys.findPolicies(policiesDigest([JSON.stringify(large), JSON.stringify(reading)]))).toBeUndefined();
+    expect(callerOf(keys.find("QKIAALICE")!).policies).toBe(keys.findPolicies(policiesDigest(both)));
   });
 
   test("do not start when both have an id", async () => {

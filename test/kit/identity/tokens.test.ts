@@ -1,6 +1,7 @@
-import { generateKeyPairSync } from "node:crypto";
+import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { deflateRawSync } from "node:zlib";
 
 import { decodeJwt, SignJWT } from "jose";
 import { describe, expect, test } from "vitest";
@@ -143,16 +144,15 @@ describe("a minted token", () => {
   });
 
   test("carries up to 8 KiB of policies and names more by their digest", async () => {
-    const { minter } = party();
-    const claimsWith = async (bytes: number) =>
-      decodeJwt(await minter.mint({ ...alice, policies: ["x".repeat(bytes - 2), "é"] }, "storage"));
-    const carried = await claimsWith(8192);
-    expect([typeof carried["policies_digest"], carried["policies"]]).toEqual(["undefined", ["x".repeat(8190), "é"]]);
-    const named = await claimsWith(8193);
-    expect([named["policies_digest"], named["policies"]]).toEqual([
-      "bZGXCmKEdVYGWqrgRfDnBkePpzXWjL6xQ17BKbIc0Ns",
-      undefined,
-    ]);
+    const { minter, verifier } = party();
+    const tokenWith = (bytes: number) => minter.mint({ ...alice, policies: ["x".repeat(bytes - 2), "é"] }, "storage");
+    const carried = await tokenWith(8192);
+    expect(decodeJwt(carried)).not.toHaveProperty("policies_digest");
+    expect((await verifier.verify(carried)).policies).toEqual(["x".repeat(8190), "é"]);
+    const named = decodeJwt(await tokenWith(8193));
+    expect(named).toHaveProperty("policies_digest", "bZGXCmKEdVYGWqrgRfDnBkePpzXWjL6xQ17BKbIc0Ns");
+    expect(named).not.toHaveProperty("policies");
+    expect(named).not.toHaveProperty("policies_packed");
   });
 
   test("stays below the verifier's limit whatever the policies are made of", async () => {
@@ -160,7 +160,13 @@ describe("a minted token", () => {
     const caller = { ...alice, policies: ['"'.repeat(5_000)] };
     expect((await verifier.verify(await minter.mint(caller, "storage"))).policies).toEqual(caller.policies);
     const named = await minter.mint({ ...alice, policies: ['"'.repeat(8_000)] }, "storage");
-    expect(decodeJwt(named)).not.toHaveProperty("policies");
+    expect(decodeJwt(named)).toHaveProperty("policies_digest");
+    const random = () => randomBytes(4_000).toString("base64url");
+    const incompressible = { ...alice, policies: [random()], sessionPolicies: [random()] };
+    expect(await verifier.verify(await minter.mint(incompressible, "storage"))).toMatchObject({
+      ...incompressible,
+      issuer: "gateway",
+    });
   });
 
   test("says the canonical id, and that the call was decided on, where the caller does", async () => {
@@ -209,6 +215,38 @@ describe("what policies ask for of a caller", () => {
     const facts = { userAgent: "curl/8", referer: "https://example.com/", signatureAgeMs: 12 };
     expect(await minter.mint({ ...session, ...facts }, "storage")).toBe(token);
     expect(JSON.stringify(decodeJwt(token))).not.toContain("curl");
+  });
+});
+
+describe("policies that a token carries", () => {
+  const policyOf = (statements: number) =>
+    JSON.stringify({
+      Version: "2012-10-17",
+      Statement: Array.from({ length: statements }, (_none, index) => ({
+        Effect: "Allow",
+        Action: "s3:GetObject",
+        Resource: `arn:aws:s3:::photos/album-${index}/*`,
+      })),
+    });
+
+  test("are packed from 512 characters on, so that each call sends few bytes", async () => {
+    const { minter, verifier } = party();
+    const [small, twenty] = [policyOf(3), policyOf(20)];
+    const few = await minter.mint({ ...alice, policies: [small], sessionPolicies: [small] }, "storage");
+    const many = await minter.mint({ ...alice, policies: [twenty], sessionPolicies: [twenty] }, "storage");
+    expect([small.length, twenty.length]).toEqual([296, 1768]);
+    expect(decodeJwt(few)["policies"]).toEqual([small]);
+    expect(many.length).toBeLessThan(1_300);
+    expect(await verifier.verify(few)).toMatchObject({ policies: [small], sessionPolicies: [small] });
+    expect(await verifier.verify(many)).toMatchObject({ policies: [twenty], sessionPolicies: [twenty] });
+  });
+
+  test("unpack to at most 64 KiB", async () => {
+    const { verifier } = party();
+    const packed = (length: number) => deflateRawSync(JSON.stringify(["x".repeat(length)])).toString("base64url");
+    const token = (length: number) => signed({ ...claims, policies: undefined, policies_packed: packed(length) });
+    expect((await verifier.verify(await token(65_532))).policies[0]).toHaveLength(65_532);
+    await expect(verifier.verify(await token(65_533))).rejects.toMatchObject({ reason: "malformed" });
   });
 });
 
@@ -279,6 +317,28 @@ describe("a verifier refuses", () => {
     ["an account that is not 12 digits", () => signed({ ...claims, account: "1" }), "malformed"],
     ["policies that are not texts", () => signed({ ...claims, policies: [1] }), "malformed"],
     ["policies both carried and named", () => signed({ ...claims, policies_digest: "d" }), "malformed"],
+    ["policies both as they are and packed", () => signed({ ...claims, policies_packed: "i44FAA" }), "malformed"],
+    [
+      "policies both packed and named",
+      () => signed({ ...claims, policies: undefined, policies_packed: "i44FAA", policies_digest: "d" }),
+      "malformed",
+    ],
+    [
+      "policies that do not unpack",
+      () => signed({ ...claims, policies: undefined, policies_packed: "x" }),
+      "malformed",
+    ],
+    [
+      "packed policies that are no text",
+      () => signed({ ...claims, policies: undefined, policies_packed: 1 }),
+      "malformed",
+    ],
+    [
+      "session policies both as they are and packed",
+      () => signed({ ...claims, session_policies: [], session_policies_packed: "i44FAA" }),
+      "malformed",
+    ],
+    ["session policies that do not unpack", () => signed({ ...claims, session_policies_packed: "x" }), "malformed"],
     ["a digest that is no text", () => signed({ ...claims, policies: undefined, policies_digest: 1 }), "malformed"],
     ["a canonical id that is no text", () => signed({ ...claims, canonical_user_id: 1 }), "malformed"],
     ["a decision that is not true", () => signed({ ...claims, preauthorized: "yes" }), "malformed"],
