@@ -14,6 +14,8 @@ export interface WorkerOrder {
 export type WorkerReport =
   | {
       readonly executed: number;
+      /** Of the processor. */
+      readonly cpuSeconds: number;
       /** Blocks of the sources that an input reached, and those that the inputs at the beginning reached. */
       readonly blocks: number;
       readonly startedWith: number;

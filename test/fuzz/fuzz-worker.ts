@@ -87,7 +87,9 @@ try {
   const blocks = reached();
   const kept = await minimized(corpus);
   writeCorpus(name, kept.slice(0, inputsMax));
-  report({ executed: executedCount, blocks, startedWith, inputs: kept.length });
+  const { user, system } = process.threadCpuUsage();
+  const cpuSeconds = Math.round((user + system) / 1e6);
+  report({ executed: executedCount, cpuSeconds, blocks, startedWith, inputs: kept.length });
 } catch (error) {
   const input = Buffer.from(current.slice(0, Atomics.load(length, 0)));
   report({ finding: textOf(input), error: error instanceof Error ? (error.stack ?? error.message) : String(error) });

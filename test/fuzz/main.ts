@@ -1,6 +1,6 @@
 /*
  * `npm run fuzz`: coverage-guided fuzzing of the parsers that meet other people's bytes. Fails with the input that
- * breaks an invariant, takes too long, hangs (10 s) or needs more memory than 512 MiB. The corpora in test/fuzz/corpus
+ * breaks an invariant, takes too long, hangs or needs more memory than 512 MiB. The corpora in test/fuzz/corpus
  * are rewritten with the smallest inputs that reach all blocks that were reached.
  *
  *   --target <name>   only this one
@@ -18,7 +18,8 @@ import type { WorkerOrder, WorkerReport } from "./fuzz-orders.ts";
 import { longBytesMax } from "./random-bytes.ts";
 import { targets } from "./targets.ts";
 
-const hangMs = 10_000;
+/** An input hangs if it needs so much time of the processor, or has not come to its end after so long a time. */
+const hangMs = { cpu: 10_000, passed: 300_000 };
 
 const { values: options } = parseArgs({
   options: {
@@ -29,6 +30,14 @@ const { values: options } = parseArgs({
     record: { type: "string" },
   },
 });
+
+const atOnce = Number(options["at-once"]);
+
+/** The time that the processor has worked for this process, its workers included. */
+const cpuMs = (): number => {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
+};
 
 /** Fuzzes one target in a worker; resolves with its report. */
 const fuzz = (name: string): Promise<WorkerReport> =>
@@ -45,10 +54,11 @@ const fuzz = (name: string): Promise<WorkerReport> =>
     };
     const executed = new Int32Array(state, 4, 1);
     const count = (): number => Atomics.load(executed, 0);
-    let before = { executed: -1, sinceMs: Date.now() };
+    let before = { executed: -1, cpuMs: cpuMs(), sinceMs: Date.now() };
     const watch = setInterval(() => {
-      if (before.executed !== count()) before = { executed: count(), sinceMs: Date.now() };
-      else if (count() > 0 && Date.now() - before.sinceMs > hangMs) settle(finding("the input hangs"));
+      if (before.executed !== count()) before = { executed: count(), cpuMs: cpuMs(), sinceMs: Date.now() };
+      const isLong = cpuMs() - before.cpuMs > hangMs.cpu * atOnce || Date.now() - before.sinceMs > hangMs.passed;
+      if (count() > 0 && isLong) settle(finding("the input hangs"));
     }, 500);
     const settle = (report: WorkerReport): void => {
       clearInterval(watch);
@@ -73,9 +83,9 @@ const fuzzChosen = async (): Promise<void> => {
   for (let target = chosen.shift(); target !== undefined; target = chosen.shift()) {
     const { name } = target;
     const report = await fuzz(name);
-    const inputs = "finding" in report ? 0 : report.executed;
+    const [inputs, cpuSeconds] = "finding" in report ? [0, 0] : [report.executed, report.cpuSeconds];
     const findings = "finding" in report ? [`${report.finding}\n${report.error}`] : [];
-    record.add({ of: `parser ${name}`, seed, seconds, counts: { inputs }, findings });
+    record.add({ of: `parser ${name}`, seed, seconds, counts: { inputs, cpuSeconds }, findings });
     if ("finding" in report) {
       process.stdout.write(`${name}: FINDING ${findings.join("")}\n`);
       process.exitCode = 1;
@@ -84,11 +94,11 @@ const fuzzChosen = async (): Promise<void> => {
     total += inputs;
     const blocks = `${report.blocks} blocks (${report.startedWith} at the beginning)`;
     process.stdout.write(
-      `${name}: ${inputs} inputs, ${Math.round(inputs / seconds)}/s, ${blocks}, ${report.inputs} kept\n`,
+      `${name}: ${inputs} inputs, ${cpuSeconds} s of the processor, ${blocks}, ${report.inputs} kept\n`,
     );
   }
 };
 
-await Promise.all(Array.from({ length: Number(options["at-once"]) }, fuzzChosen));
+await Promise.all(Array.from({ length: atOnce }, fuzzChosen));
 process.stdout.write(`${total} inputs in this run\n`);
 for (const line of record.sums()) process.stdout.write(`${line}\n`);
