@@ -10,6 +10,7 @@
  *   --shard <i>/<n>  only every n-th of them, so that several runs share the work
  *   --minutes <n>    stops after so many minutes; with --record, the next run goes on
  *   --record <file>  where findings are kept between runs; without it, nothing is kept
+ *   --quick          leaves those that the quicker tests do not catch to a later run without this option
  *   --again <text>   forgets the verdicts in files whose path contains the text, for example after new tests
  *   --report         runs nothing: prints the share and the survivors of the record
  */
@@ -34,8 +35,11 @@ const sharePercentMin = 97;
 
 /** How many test files are recorded together. */
 const reachedTogether = 12;
+/** How many mutants are compiled, in few runs of the compiler, before they are run. */
+const compiledTogether = 60;
 /** Seconds of tests, on unchanged sources, that run together, until one fails; later ones are not run. */
 const batchesSeconds = [3, 8, 20];
+const quickBatches = 2;
 /** What a test file takes besides its tests. */
 const fileSeconds = 0.7;
 /** The failure of a test file that takes longer counts only if the file passes on unchanged sources right after it. */
@@ -50,6 +54,7 @@ const { values: options } = parseArgs({
     shard: { type: "string", default: "1/1" },
     minutes: { type: "string", default: "1000000" },
     record: { type: "string" },
+    quick: { type: "boolean", default: false },
     again: { type: "string" },
     report: { type: "boolean", default: false },
   },
@@ -99,10 +104,11 @@ const recordReach = async (copy: ScratchCopy): Promise<void> => {
   }
 };
 
-/** Finds those of the survivors that do not compile, one of each file at a time. */
-const judgeTypes = async (copy: ScratchCopy, survivors: readonly Mutant[]): Promise<void> => {
+/** Finds those that do not compile, one of each file at a time. They are no merit of a test, and are not run. */
+const judgeTypes = async (copy: ScratchCopy, mutants: readonly Mutant[]): Promise<void> => {
+  const isOpen = (id: string): boolean => !record.compiles(id) && record.find(id)?.verdict !== "type error";
   const open = Map.groupBy(
-    survivors.filter((mutant) => !record.compiles(idOf(mutant))),
+    mutants.filter((mutant) => isOpen(idOf(mutant))),
     ({ path }) => path,
   );
   while (open.size > 0) {
@@ -143,7 +149,7 @@ const judge = async (copy: ScratchCopy, mutant: Mutant): Promise<void> => {
   const tests = testsOf(mutant, record.reaches);
   let seconds = 0;
   let count = 0;
-  for (const batchSeconds of batchesSeconds) {
+  for (const batchSeconds of options.quick ? batchesSeconds.slice(0, quickBatches) : batchesSeconds) {
     const batch: string[] = [];
     for (let left = batchSeconds; tests.length > 0 && (batch.length === 0 || tests[0]!.seconds <= left);) {
       const test = tests.shift()!;
@@ -169,23 +175,23 @@ const judge = async (copy: ScratchCopy, mutant: Mutant): Promise<void> => {
     // What a machine that is too busy cannot decide is left to the next run.
     return unusable === 0 ? undefined : judge(copy, mutant);
   }
-  if (count === 0) add(mutant, "no test", "no test file runs it", seconds);
+  if (options.quick && tests.length > 0) process.stdout.write(`not caught ${seconds.toFixed(1)} s  ${idOf(mutant)}\n`);
+  else if (count === 0) add(mutant, "no test", "no test file runs it", seconds);
   else add(mutant, "survived", `${count} test files pass`, seconds);
 };
 
-/** Runs mutants until so many have a verdict, or the time is over. */
+/** Runs mutants until so many of those that compile have a verdict, or the time is over. */
 const judgeAll = async (copy: ScratchCopy, mutants: readonly Mutant[], countMax: number): Promise<void> => {
-  const isSurvivor = (mutant: Mutant): boolean =>
-    ["survived", "no test"].includes(record.find(idOf(mutant))?.verdict ?? "");
-  const isCounted = (mutant: Mutant): boolean =>
-    ![undefined, "type error"].includes(record.find(idOf(mutant))?.verdict);
   let count = 0;
-  for (const mutant of mutants) {
-    if (count === countMax || isOver()) break;
-    if (record.find(idOf(mutant)) === undefined) await judge(copy, mutant);
-    if (isCounted(mutant)) count += 1;
+  for (let from = 0; from < mutants.length; from += compiledTogether) {
+    const next = mutants.slice(from, from + compiledTogether);
+    await judgeTypes(copy, next);
+    for (const mutant of next.filter((each) => record.compiles(idOf(each)))) {
+      if (count === countMax || isOver()) return;
+      if (record.find(idOf(mutant)) === undefined) await judge(copy, mutant);
+      count += 1;
+    }
   }
-  await judgeTypes(copy, mutants.filter(isSurvivor));
 };
 
 if (options.again !== undefined) record.forget(options.again);

@@ -3,7 +3,7 @@ import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import type { Mutant } from "./mutants.ts";
 import type { Reach } from "./reach.ts";
 
-/** What a mutant came to. Type errors survive, but the compiler refuses them, which is no merit of a test. */
+/** What a mutant came to. Type errors are refused by the compiler, which is no merit of a test; they are not run. */
 export type Verdict = "caught" | "timeout" | "survived" | "type error" | "no test";
 
 export interface Judged {
