@@ -17,6 +17,7 @@ import type { Dialects } from "./dialects/dialects.ts";
 import type { KeyUse } from "./identity/key-uses.ts";
 import { dialectsOf } from "./dialects/dialects.ts";
 import { ByteBudget } from "./http/byte-budget.ts";
+import { ReadingTurns } from "./http/reading-turns.ts";
 import type { GatewayLimits } from "./http/limits.ts";
 import { defaultGatewayLimits } from "./http/limits.ts";
 import type { VersionTwoRule } from "./signature/version-two.ts";
@@ -69,6 +70,7 @@ export interface Gateway {
   readonly limits: GatewayLimits;
   /** Of the bodies that are not streamed. */
   readonly bodiesBudget: ByteBudget;
+  readonly readingTurns: ReadingTurns;
   readonly originSources: ReadonlyMap<string, OriginSource>;
   readonly noteKeyUse: ((use: KeyUse) => void) | undefined;
   readonly metrics: Metrics | undefined;
@@ -104,6 +106,7 @@ export const createGateway = (options: GatewayOptions): Gateway => {
     versionTwo: options.versionTwo,
     limits,
     bodiesBudget: new ByteBudget(limits.bodiesBytesMax),
+    readingTurns: new ReadingTurns(),
     originSources: options.originSources ?? new Map(),
     noteKeyUse: options.noteKeyUse,
     metrics: options.metrics,

@@ -4,6 +4,7 @@ import { GatheredBytes } from "../../services/kit/wire/gathered-bytes.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
 import type { ByteAccount, ByteBudget } from "./byte-budget.ts";
 import type { GatewayLimits } from "./limits.ts";
+import type { ReadingTurns } from "./reading-turns.ts";
 
 /**
  * The body of one request. Nothing of it is read, and no `100 Continue` is sent, before one of the reading methods is
@@ -45,6 +46,7 @@ export const openIncomingBody = (
   expectsContinue: boolean,
   limits: GatewayLimits,
   budget: ByteBudget,
+  turns: ReadingTurns,
 ): IncomingBody => {
   let isAwaited = expectsContinue;
   let isBegun = false;
@@ -56,7 +58,7 @@ export const openIncomingBody = (
   };
   const pieces = (): BodyPieces => {
     begin();
-    return readPieces(request, limits.stallTimeoutMs);
+    return readPieces(request, limits.stallTimeoutMs, turns);
   };
   const openAccount = (): ByteAccount => {
     const account = budget.open();
@@ -162,11 +164,12 @@ const readAtOnce = (request: IncomingMessage, limits: ReadingLimits, account: By
 /** The most pieces that wait for their reader before reading from the network is paused. */
 const queuedPiecesMax = 4;
 
-const readPieces = (request: IncomingMessage, stallMs: number): BodyPieces => {
+const readPieces = (request: IncomingMessage, stallMs: number, turns: ReadingTurns): BodyPieces => {
   const queue: Uint8Array[] = [];
   let waiting: PromiseWithResolvers<IteratorResult<Uint8Array>> | undefined;
   let ended = false;
   let failure: Error | undefined;
+  let isPausedForTurn = false;
 
   const stall = setTimeout(() => {
     if (waiting !== undefined) fail(refusal(ErrorReason.SLOW_BODY));
@@ -186,7 +189,13 @@ const readPieces = (request: IncomingMessage, stallMs: number): BodyPieces => {
     limit = ms === undefined || ended ? undefined : setTimeout(() => fail(refusal(ErrorReason.SLOW_BODY)), ms);
     limit?.unref();
   };
+  const goOn = (): void => {
+    isPausedForTurn = false;
+    if (queue.length < queuedPiecesMax) request.resume();
+  };
   request.on("data", (chunk: Buffer) => {
+    isPausedForTurn = turns.take(chunk.length, goOn);
+    if (isPausedForTurn) request.pause();
     if (waiting !== undefined) {
       waiting.resolve({ done: false, value: chunk });
       waiting = undefined;
@@ -211,7 +220,7 @@ const readPieces = (request: IncomingMessage, stallMs: number): BodyPieces => {
   const next = (): Promise<IteratorResult<Uint8Array>> => {
     const chunk = queue.shift();
     if (chunk !== undefined) {
-      if (queue.length === 0 && request.isPaused()) request.resume();
+      if (queue.length === 0 && request.isPaused() && !isPausedForTurn) request.resume();
       return Promise.resolve({ done: false, value: chunk });
     }
     if (failure !== undefined) return Promise.reject(failure);

@@ -33,7 +33,7 @@ export const openHttpExchange = (
   request: IncomingMessage,
   response: ServerResponse,
   expectsContinue: boolean,
-  { ids, limits, bodiesBudget }: Pick<Gateway, "ids" | "limits" | "bodiesBudget">,
+  { ids, limits, bodiesBudget, readingTurns }: Pick<Gateway, "ids" | "limits" | "bodiesBudget" | "readingTurns">,
 ): HttpExchange => {
   const controller = new AbortController();
   response.once("close", () => {
@@ -45,7 +45,7 @@ export const openHttpExchange = (
   return {
     request,
     response,
-    body: openIncomingBody(request, response, expectsContinue, limits, bodiesBudget),
+    body: openIncomingBody(request, response, expectsContinue, limits, bodiesBudget, readingTurns),
     requestId: ids.uuid(),
     work: workOf(request, rawPath),
     signal: controller.signal,

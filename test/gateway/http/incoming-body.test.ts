@@ -10,6 +10,7 @@ import type { IncomingBody } from "../../../gateway/http/incoming-body.ts";
 import { openIncomingBody } from "../../../gateway/http/incoming-body.ts";
 import type { GatewayLimits } from "../../../gateway/http/limits.ts";
 import { defaultGatewayLimits } from "../../../gateway/http/limits.ts";
+import { ReadingTurns } from "../../../gateway/http/reading-turns.ts";
 import { reasonOf } from "../support/refused.ts";
 
 /** Sends a request whose body is chunked, and reads its body; resolves with the size or the reason of the refusal. */
@@ -21,7 +22,14 @@ const read = async (
   const outcome = Promise.withResolvers<unknown>();
   const server = createServer((request, response) => {
     const all = { ...defaultGatewayLimits, ...limits };
-    const body = openIncomingBody(request, response, false, all, new ByteBudget(all.bodiesBytesMax));
+    const body = openIncomingBody(
+      request,
+      response,
+      false,
+      all,
+      new ByteBudget(all.bodiesBytesMax),
+      new ReadingTurns(),
+    );
     reading(body).then(
       ({ length }) => outcome.resolve(length),
       (thrown: unknown) => outcome.resolve(reasonOf(thrown)),

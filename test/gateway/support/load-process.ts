@@ -18,21 +18,36 @@ export interface LoadOrder {
   readonly largeBytesPerSecond: number;
 }
 
-/** What the process reports: once when all connections are open, and once when all uploads are answered. */
+/**
+ * What the process reports: when it has opened its connections, when all uploads are answered, and when all connections
+ * are closed.
+ */
 export type LoadReport =
-  | { readonly kind: "open" }
+  | {
+      readonly kind: "open";
+      /** How many of them are open at this time. */
+      readonly connections: number;
+    }
   | {
       readonly kind: "done";
       /** The status of each upload; undefined: its connection was closed. */
       readonly statuses: readonly (string | undefined)[];
-    };
+      /** How many of the idle and slow connections are still open. */
+      readonly others: number;
+    }
+  | { readonly kind: "cut" };
 
 const piece = Buffer.alloc(16_384, "E");
+
+/** The connections that are open. */
+const openSockets = new Set<Socket>();
 
 const open = async (port: number): Promise<Socket> => {
   const socket = connect(port, "127.0.0.1");
   socket.on("error", () => {});
   await once(socket, "connect");
+  openSockets.add(socket);
+  socket.on("close", () => openSockets.delete(socket));
   return socket;
 };
 
@@ -78,10 +93,14 @@ const upload = async (socket: Socket, head: string, order: LoadOrder): Promise<s
 const report = (message: LoadReport): void => void process.send?.(message);
 
 const [order] = (await once(process, "message")) as [LoadOrder];
-for (const socket of await openAll(order.port, order.idle)) socket.resume();
-for (const [index, socket] of (await openAll(order.port, order.slow.length)).entries())
-  socket.resume().write(order.slow[index]!);
+const others = [...(await openAll(order.port, order.idle)), ...(await openAll(order.port, order.slow.length))];
+for (const [index, socket] of others.entries()) {
+  socket.resume();
+  if (index >= order.idle) socket.write(order.slow[index - order.idle]!);
+}
 const sockets = await openAll(order.port, order.large.length);
-report({ kind: "open" });
+report({ kind: "open", connections: openSockets.size });
 const statuses = await Promise.all(sockets.map((socket, index) => upload(socket, order.large[index]!, order)));
-report({ kind: "done", statuses });
+report({ kind: "done", statuses, others: others.filter((socket) => openSockets.has(socket)).length });
+await Promise.all([...openSockets].map((socket) => once(socket, "close")));
+report({ kind: "cut" });
