@@ -2,8 +2,11 @@ import { readFileSync } from "node:fs";
 
 /** What a process has open without serving anybody: its database, its listeners, its log, pools of its own. */
 const ownDescriptors = 64;
-/** One for the connection, one for the file or the further connection that it is served from, one to spare. */
-const descriptorsPerConnection = 3;
+/** One for the connection, and one for the file or the further connection that it is served from. */
+const descriptorsPerConnection = 2;
+/** LevelDB keeps that many tables open at most, and no more than a fifth of what its process may have open. */
+const tablesMax = 1_000;
+const tablesShare = 1 / 5;
 /** Fewer connections than this are of no use to anybody. */
 const connectionsMin = 16;
 
@@ -12,7 +15,8 @@ const connectionsMin = 16;
  * of open files (`ulimit -n`) leaves no room for them and for the files that they are served from.
  */
 export const connectionsFor = (limit: number, descriptorsMax = descriptorLimit()): number => {
-  const room = Math.floor((descriptorsMax - ownDescriptors) / descriptorsPerConnection);
+  const tables = Math.min(tablesMax, descriptorsMax * tablesShare);
+  const room = Math.floor((descriptorsMax - ownDescriptors - tables) / descriptorsPerConnection);
   return Math.min(limit, Math.max(connectionsMin, room));
 };
 
