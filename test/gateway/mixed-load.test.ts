@@ -1,8 +1,8 @@
 /*
  * Goal: idle, slow and large requests at once keep nobody else waiting. Method: a process of its own opens the
- * connections; requests beside them are timed before and meanwhile, in turns, and the median of the turns counts, so
- * that what else the machine does matters little. 200, 60 and 20; 5,000, 2,000 and 500 under `npm run soak`, for which
- * a process must be allowed 16,200 open files.
+ * connections; requests beside them are timed before and meanwhile, in turns, and the first quartile of the turns
+ * counts, because what else the machine does makes turns longer and never shorter. 200, 60 and 20; 5,000, 2,000 and 500
+ * under `npm run soak`, for which a process must be allowed 16,200 open files.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -26,7 +26,7 @@ const largeBytes = rounds(1, 2) * mebibyte;
 /** All of them together keep a machine of two cores busy, and not more than that. */
 const largeBytesPerSecond = rounds(256, 64) * 1024;
 /** Requests of one turn. */
-const turnRequests = rounds(60, 200);
+const turnRequests = rounds(120, 200);
 const lanes = 4;
 
 /** The 99th percentile of a turn of requests, in milliseconds. */
@@ -43,7 +43,7 @@ const turn = async (request: () => Promise<number>): Promise<number> => {
   return times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)]!;
 };
 
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1]!;
+const quartile = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 2]!;
 
 /** A gateway whose service takes uploads, the head of one, and a request of somebody else. */
 const startShelf = async (limits: Partial<GatewayLimits>) => {
@@ -108,8 +108,8 @@ test("idle, slow and large requests at once: others are as quick, memory is boun
   }
 
   const figures = {
-    before: median(before),
-    meanwhile: median(meanwhile),
+    before: quartile(before),
+    meanwhile: quartile(meanwhile),
     turns: meanwhile.length,
     peakBytes,
   };
@@ -121,7 +121,7 @@ test("idle, slow and large requests at once: others are as quick, memory is boun
   expect(others).toBeGreaterThanOrEqual(rounds(0, idleCount + slowCount));
   expect(received.bytes).toBeGreaterThanOrEqual(largeCount * largeBytes);
   // A turn of requests needs some time in any case, in which the machine may do something else.
-  expect(median(meanwhile)).toBeLessThan(3 * Math.max(median(before), 10));
+  expect(quartile(meanwhile)).toBeLessThan(3 * Math.max(quartile(before), 10));
   // What is on the way of one upload, in the gateway and the service, and what V8 has not collected yet.
   expect(peakBytes).toBeLessThan(64 * mebibyte + largeCount * 3 * mebibyte);
   await eventually(() => reports[1]?.kind === "cut", "all connections are closed", 180_000);
