@@ -7,8 +7,8 @@ const pieceBytes = 64 * 1024;
 
 /**
  * The shares of streamed bodies in the event loop. Without them, a turn of the loop reads all that has arrived for all
- * bodies, and everybody else waits for it: a small request needs a few turns, and the platform accepts one connection in
- * each. So bodies together take a part of a turn and go on in later ones, in the order in which they had to wait.
+ * bodies, and everybody else waits for it: a small request needs a few turns, and the platform accepts one connection
+ * in each. So bodies together take a part of a turn and go on in later ones, in the order in which they had to wait.
  */
 export class ReadingTurns {
   readonly #waiting: (() => void)[] = [];
