@@ -44,6 +44,7 @@ export interface RequestedEncryption {
 
 const { AES256, KMS, KMS_DSSE, UNSPECIFIED } = ServerSideEncryption;
 const header = "x-svc-server-side-encryption";
+const keyHeader = "x-svc-server-side-encryption-svc-kms-key-id";
 
 /**
  * The encryption that a request asks for. Checks, in order, each with INVALID_ARGUMENT:
@@ -74,6 +75,18 @@ export const readEncryption = (request: EncryptionMembers, hasCustomerKey: boole
     context: sseKmsEncryptionContext === undefined ? {} : readContext(sseKmsEncryptionContext),
     isBucketKeyEnabled: request.bucketKeyEnabled,
   };
+};
+
+/** Throws INVALID_ARGUMENT for a read that names an encryption: how content is decrypted is stored with it. */
+export const refuseEncryption = (request: {
+  readonly serverSideEncryption?: string;
+  readonly sseKmsKeyId?: string;
+}): void => {
+  const { serverSideEncryption, sseKmsKeyId } = request;
+  if (serverSideEncryption !== undefined)
+    throw invalidArgument(header, serverSideEncryption, `${header} header is not supported for this operation.`);
+  if (sseKmsKeyId !== undefined)
+    throw invalidArgument(keyHeader, sseKmsKeyId, `${keyHeader} header is not supported for this operation.`);
 };
 
 /** The encryption of an object: what the request asks for, else the bucket's default. */

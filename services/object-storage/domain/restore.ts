@@ -1,6 +1,7 @@
 import type { RestoreRequest } from "../../../gen/quartet/objectstorage/v1/restore_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import { fault, invalidArgument, memberNotOffered } from "../faults.ts";
+import { instant } from "./instant.ts";
 import { isArchive } from "./storage-class.ts";
 
 /** A copy of an archived version that can be read for a time; instants are milliseconds. */
@@ -52,6 +53,13 @@ export const checkReadable = (version: Restorable, nowMs: number): void => {
 /** The refusal of what is not possible in a storage class. */
 export const invalidState = (storageClass: string, explanation: string) =>
   fault(ErrorReason.INVALID_OBJECT_STATE, { explanation, storage_class: storageClass });
+
+/** The member of a listed version that shows its restore; undefined: there is none. */
+export const describeRestoreStatus = ({ restore }: Pick<Restorable, "restore">, nowMs: number) => {
+  if (restore === undefined || restore.expiresMs <= nowMs) return undefined;
+  if (restore.readyMs > nowMs) return { isRestoreInProgress: true };
+  return { isRestoreInProgress: false, restoreExpiryDate: instant(Number(restore.expiresMs)) };
+};
 
 /** The value of the header that shows the restore of a version; undefined: there is none. */
 export const describeRestore = ({ restore }: Restorable, nowMs: number): string | undefined => {

@@ -7,6 +7,7 @@ import type { ListingPage } from "../domain/listing.ts";
 import { encodeListed, listPage } from "../domain/listing.ts";
 import { ownerOf } from "../domain/owner.ts";
 import { ownerNow } from "../domain/ownership.ts";
+import { describeRestoreStatus } from "../domain/restore.ts";
 import { checkVersionId, findSequence, nullVersionId } from "../domain/versioning.ts";
 import { invalidArgument } from "../faults.ts";
 import { limits } from "../limits.ts";
@@ -17,11 +18,12 @@ import { readVersionRows } from "../store/version-listing.ts";
 
 /**
  * Lists the objects of a bucket in the byte order of their keys. A continuation token continues exactly after the page
- * before it and wins over start-after. Fails for a token of another listing.
+ * before it and wins over start-after. Fails for an unknown attribute, and for a token of another listing.
  */
 export const listObjectsV2: Operation<"listObjectsV2"> = async (request, context) => {
   const { app } = context;
   const { prefix = "", delimiter = "", startAfter = "" } = request;
+  const shown = shownMembers(request, app, request.fetchOwner === true);
   const tokens = app.pages.open(context, request, [request.bucket, prefix, delimiter]);
   const maxKeys = pageSizeOf(request);
   const start = tokens.after ?? startAfter;
@@ -29,7 +31,7 @@ export const listObjectsV2: Operation<"listObjectsV2"> = async (request, context
 
   const listed = encodeListed(request.encodingType);
   return {
-    ...describePage(page, listed, request.fetchOwner === true ? app : undefined),
+    ...describePage(page, listed, shown),
     name: request.bucket,
     prefix: listed(prefix),
     delimiter: delimiter === "" ? undefined : listed(delimiter),
@@ -48,13 +50,14 @@ export const listObjectsV2: Operation<"listObjectsV2"> = async (request, context
  */
 export const listObjects: Operation<"listObjects"> = async (request, context) => {
   const { prefix = "", delimiter = "", marker = "" } = request;
+  const shown = shownMembers(request, context.app, true);
   const maxKeys = pageSizeOf(request);
   const page = await readPage(context, { prefix, delimiter, start: marker, entriesMax: maxKeys });
 
   const listed = encodeListed(request.encodingType);
   const last = page.entries.at(-1);
   return {
-    ...describePage(page, listed, context.app),
+    ...describePage(page, listed, shown),
     name: request.bucket,
     prefix: listed(prefix),
     delimiter: delimiter === "" ? undefined : listed(delimiter),
@@ -68,11 +71,13 @@ export const listObjects: Operation<"listObjects"> = async (request, context) =>
 /**
  * Lists the versions and delete markers of a bucket in the byte order of their keys, the newest of a key first. The
  * markers of a page continue exactly after the page before it, also when what they name was removed. Checks, in order:
- *  1. a version id marker comes with a key marker;
- *  2. it is one that the bucket can have.
+ *  1. the attributes to show are known;
+ *  2. a version id marker comes with a key marker;
+ *  3. it is one that the bucket can have.
  */
 export const listObjectVersions: Operation<"listObjectVersions"> = async (request, { app, access }) => {
   const { prefix = "", delimiter = "", keyMarker = "", versionIdMarker = "" } = request;
+  const shown = shownMembers(request, app, true);
   checkVersionIdMarker(keyMarker, versionIdMarker);
   const maxKeys = pageSizeOf(request);
   const { bucket, page, older } = await app.store.read(async (reader) => {
@@ -97,7 +102,7 @@ export const listObjectVersions: Operation<"listObjectVersions"> = async (reques
     if (entry.kind !== "row") return [];
     const before = page.entries[index - 1];
     const isLatest = before === undefined ? entry.name !== older : before.name !== entry.name;
-    return [describeVersionRow(listed(entry.name), entry.row, isLatest, bucket, app)];
+    return [describeVersionRow(listed(entry.name), entry.row, isLatest, bucket, shown)];
   });
   return {
     versions: rows.flatMap(({ version }) => version ?? []),
@@ -120,13 +125,13 @@ export const listObjectVersions: Operation<"listObjectVersions"> = async (reques
 const markerSequence = async (reader: Reader, bucketId: string, key: string, versionId: string): Promise<number> =>
   (versionId === nullVersionId ? await findNullSequence(reader, bucketId, key) : findSequence(versionId)) ?? Infinity;
 
-const describeVersionRow = (key: string, row: VersionRow, isLatest: boolean, bucket: Bucket, app: Application) => {
+const describeVersionRow = (key: string, row: VersionRow, isLatest: boolean, bucket: Bucket, shown: ShownMembers) => {
   const described = {
     key,
     versionId: row.versionId || nullVersionId,
     isLatest,
     lastModified: instant(Number(row.lastModifiedMs)),
-    owner: ownerOf(app, ownerNow(bucket, row.ownerAccountId)),
+    owner: shown.owner(ownerNow(bucket, row.ownerAccountId)),
   };
   if (row.isDeleteMarker) return { deleteMarker: described };
   const { checksum } = row;
@@ -138,6 +143,7 @@ const describeVersionRow = (key: string, row: VersionRow, isLatest: boolean, buc
       checksumType: checksum?.type,
       size: row.sizeBytes,
       storageClass: row.storageClass,
+      restoreStatus: shown.restoreStatus(row),
     },
   };
 };
@@ -178,11 +184,10 @@ const readPage = ({ app, access }: BucketContext, { start, ...listing }: KeyList
     return { ...page, bucket };
   });
 
-/** Owners are included if the application is given. */
-const describePage = (page: BucketPage, listed: (text: string) => string, app: Application | undefined) => ({
+const describePage = (page: BucketPage, listed: (text: string) => string, shown: ShownMembers) => ({
   isTruncated: page.isTruncated,
   contents: page.entries.flatMap((entry) =>
-    entry.kind === "row" ? [describeRow(listed(entry.name), entry.row, page.bucket, app)] : [],
+    entry.kind === "row" ? [describeRow(listed(entry.name), entry.row, page.bucket, shown)] : [],
   ),
   commonPrefixes: commonPrefixesOf(page, listed),
 });
@@ -190,7 +195,7 @@ const describePage = (page: BucketPage, listed: (text: string) => string, app: A
 const commonPrefixesOf = (page: ListingPage<unknown>, listed: (text: string) => string) =>
   page.entries.flatMap((entry) => (entry.kind === "common-prefix" ? [{ prefix: listed(entry.name) }] : []));
 
-const describeRow = (key: string, row: CurrentVersionRecord, bucket: Bucket, app: Application | undefined) => ({
+const describeRow = (key: string, row: CurrentVersionRecord, bucket: Bucket, shown: ShownMembers) => ({
   key,
   lastModified: instant(Number(row.lastModifiedMs)),
   eTag: quoteETag(row.eTag),
@@ -198,5 +203,29 @@ const describeRow = (key: string, row: CurrentVersionRecord, bucket: Bucket, app
   checksumType: row.checksumType === "" ? undefined : row.checksumType,
   size: row.sizeBytes,
   storageClass: row.storageClass,
-  owner: app === undefined ? undefined : ownerOf(app, ownerNow(bucket, row.ownerAccountId)),
+  owner: shown.owner(ownerNow(bucket, row.ownerAccountId)),
+  restoreStatus: shown.restoreStatus(row),
 });
+
+/** The members of a listed object that are shown on demand; each is undefined where it is not. */
+interface ShownMembers {
+  owner(accountId: string): ReturnType<typeof ownerOf> | undefined;
+  restoreStatus(row: Pick<CurrentVersionRecord, "restore">): ReturnType<typeof describeRestoreStatus>;
+}
+
+/** Throws INVALID_ARGUMENT for an attribute that is not known. */
+const shownMembers = (
+  { optionalObjectAttributes }: { readonly optionalObjectAttributes: readonly string[] },
+  app: Application,
+  showsOwner: boolean,
+): ShownMembers => {
+  for (const attribute of optionalObjectAttributes)
+    if (attribute !== "RestoreStatus")
+      throw invalidArgument("x-svc-optional-object-attributes", attribute, "Invalid attribute name specified");
+  const showsRestore = optionalObjectAttributes.length > 0;
+  const nowMs = app.clock.now();
+  return {
+    owner: (accountId) => (showsOwner ? ownerOf(app, accountId) : undefined),
+    restoreStatus: (row) => (showsRestore ? describeRestoreStatus(row, nowMs) : undefined),
+  };
+};

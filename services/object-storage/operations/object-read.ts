@@ -7,7 +7,7 @@ import type { Reader } from "../../kit/store/store.ts";
 import type { BucketContext, Operation } from "../application.ts";
 import { announceExpiry } from "../content/announced-expiry.ts";
 import { openVersion } from "../content/version-lookup.ts";
-import { describeEncryption } from "../domain/encryption.ts";
+import { describeEncryption, refuseEncryption } from "../domain/encryption.ts";
 import { evaluateReadConditions, quoteETag } from "../domain/conditions.ts";
 import { instantMs } from "../domain/instant.ts";
 import type { ReadSelection } from "../domain/object-version.ts";
@@ -34,16 +34,17 @@ type ReadRequest = GetObjectRequest | HeadObjectRequest;
 
 /**
  * Reads an object, or a part or range of it. Answers when the first bytes are verified. Checks, in order:
- *  1. it does not ask for a part and a range;
- *  2. headers can hold its overrides;
- *  3. the caller's key is valid, see `readCustomerKey`;
- *  4. the version id is one that the bucket can have;
- *  5. the key or the version exists and is no delete marker;
- *  6. the caller's key is the object's, see `checkCustomerKey`;
- *  7. the conditions hold;
- *  8. the object has the part or range;
- *  9. it is in no archive class, or restored (INVALID_OBJECT_STATE);
- * 10. the caller may decrypt with the managed key, see `checkDecryption`, and it may be used.
+ *  1. it names no encryption, which is for writes;
+ *  2. it does not ask for a part and a range;
+ *  3. headers can hold its overrides;
+ *  4. the caller's key is valid, see `readCustomerKey`;
+ *  5. the version id is one that the bucket can have;
+ *  6. the key or the version exists and is no delete marker;
+ *  7. the caller's key is the object's, see `checkCustomerKey`;
+ *  8. the conditions hold;
+ *  9. the object has the part or range;
+ * 10. it is in no archive class, or restored (INVALID_OBJECT_STATE);
+ * 11. the caller may decrypt with the managed key, see `checkDecryption`, and it may be used.
  */
 export const getObject: Operation<"getObject"> = async function* (request, context) {
   const { app } = context;
@@ -94,6 +95,7 @@ interface OpenedObject {
 
 /** The checks that need only the request. Returns the caller's key. */
 const checkRead = (request: ReadRequest): CustomerKey | undefined => {
+  refuseEncryption(request);
   checkPartAndRange(request);
   checkOverrides(request);
   return readCustomerKey(request);

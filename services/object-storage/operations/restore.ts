@@ -31,7 +31,7 @@ export const restoreObject: Operation<"restoreObject"> = async (request, context
     const isReadable = before !== undefined && nowMs < before.expiresMs;
     const readyMs = isReadable ? Number(before.readyMs) : nowMs + app.restoreDelayMs;
     const expiresMs = afterDays(Math.max(readyMs, nowMs), days, app.lifecycleDayMs);
-    putRestore(transaction, bucket.bucketId, request.key, found, {
+    await putRestore(transaction, bucket.bucketId, request.key, found, {
       readyMs: BigInt(readyMs),
       expiresMs: BigInt(expiresMs),
     });

@@ -30,6 +30,7 @@ interface VersionRequired {
   readonly storageClass: string;
   readonly ownerAccountId: string;
   readonly checksum?: { readonly algorithm: string; readonly type: string; readonly value: Uint8Array };
+  readonly restore?: MessageInitShape<typeof RestoreRecordSchema>;
 }
 
 /** What new versions are numbered by. */
@@ -139,19 +140,21 @@ export const putStorageClass = async (
     transaction.put(currentVersions, [bucketId, key], { ...row, storageClass });
 };
 
-/** Replaces the readable copy of an archived version, which no listing shows; undefined: there is none. */
-export const putRestore = (
+/** Replaces the readable copy of an archived version, which listings show on demand; undefined: there is none. */
+export const putRestore = async (
   transaction: Transaction,
   bucketId: string,
   key: string,
   { sequence, version }: StoredVersion,
   restore: { readonly readyMs: bigint; readonly expiresMs: bigint } | undefined,
-): void => {
+): Promise<void> => {
   const { restore: _replaced, ...others } = version;
-  transaction.put(versions, [bucketId, key, sequence], {
-    ...others,
-    ...(restore && { restore: create(RestoreRecordSchema, restore) }),
-  });
+  const record = restore && { restore: create(RestoreRecordSchema, restore) };
+  transaction.put(versions, [bucketId, key, sequence], { ...others, ...record });
+  const row = await findCurrentRow(transaction, bucketId, key);
+  if (row === undefined || Number(row.sequence) !== sequence) return;
+  const { restore: _shown, ...shown } = row;
+  transaction.put(currentVersions, [bucketId, key], { ...shown, ...record });
 };
 
 /** Replaces what protects a version from deletion, which no listing shows. */
@@ -216,6 +219,7 @@ const putCurrentRow = (
     storageClass: version.storageClass,
     ownerAccountId: version.ownerAccountId,
     ...(checksum === undefined ? {} : { checksumAlgorithm: checksum.algorithm, checksumType: checksum.type }),
+    ...(version.restore && { restore: version.restore }),
   };
   transaction.put(currentVersions, [bucketId, key], row);
 };

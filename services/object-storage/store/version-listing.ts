@@ -6,7 +6,14 @@ import { versions } from "./layout.ts";
 /** A version as a listing shows it. */
 export type VersionRow = Pick<
   VersionRecord,
-  "versionId" | "isDeleteMarker" | "lastModifiedMs" | "eTag" | "sizeBytes" | "storageClass" | "ownerAccountId"
+  | "versionId"
+  | "isDeleteMarker"
+  | "lastModifiedMs"
+  | "eTag"
+  | "sizeBytes"
+  | "storageClass"
+  | "ownerAccountId"
+  | "restore"
 > & { readonly sequence: number; readonly checksum: { readonly algorithm: string; readonly type: string } | undefined };
 
 /** The position of a version among all of its bucket. */
@@ -65,5 +72,6 @@ const toRow = (sequence: number, version: VersionRecord): VersionRow => ({
   sizeBytes: version.sizeBytes,
   storageClass: version.storageClass,
   ownerAccountId: version.ownerAccountId,
+  ...(version.restore && { restore: version.restore }),
   checksum: version.checksum && { algorithm: version.checksum.algorithm, type: version.checksum.type },
 });

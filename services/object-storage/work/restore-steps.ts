@@ -58,7 +58,7 @@ export const doRestoreStep =
         if (bucket?.bucketId !== bucketId || version === undefined || restore === undefined) return;
         const nowMs = clock.now();
         if ((isExpiry ? restore.expiresMs : restore.readyMs) > nowMs) return;
-        if (isExpiry) putRestore(transaction, bucketId, key, { sequence: Number(sequence), version }, undefined);
+        if (isExpiry) await putRestore(transaction, bucketId, key, { sequence: Number(sequence), version }, undefined);
         await events().announce(transaction, serviceOrigin(""), bucket, {
           kind: isExpiry ? "restore-expired" : "restore-completed",
           key,

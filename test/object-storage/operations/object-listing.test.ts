@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 
+import { accountsOf } from "../../../services/kit/accounts/accounts.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import type { Harness } from "../harness.ts";
 import { alice, as, bob, put, refusalOf, startWithBucket } from "../harness.ts";
@@ -51,6 +52,34 @@ describe("listObjectsV2", () => {
     ]);
     expect(plain.contents[0]?.owner).toBeUndefined();
     expect(owned.contents[0]?.owner?.displayName).toBe(alice);
+  });
+
+  test("shows owners by the declared names of their accounts", async () => {
+    const declared = { id: alice, name: "Alice", email: undefined, canonicalUserId: "a".repeat(64) };
+    const accounts = accountsOf({
+      accounts: [declared],
+      users: [],
+      roles: [],
+      organizations: new Map(),
+      accessKeys: [],
+    });
+    const harness = await startWithBucket({ accounts });
+    const { client } = harness;
+    await put(harness, { bucket: "photos", key: "cat.jpg" });
+    const upload = await client.createMultipartUpload({ bucket: "photos", key: "film" }, as(alice));
+    const { uploadId = "" } = upload;
+    const owners = [
+      (await client.listBuckets({}, as(alice))).owner,
+      (await client.listObjectsV2({ bucket: "photos", fetchOwner: true }, as(alice))).contents[0]?.owner,
+      (await client.listObjectVersions({ bucket: "photos" }, as(alice))).versions[0]?.owner,
+      (await client.listMultipartUploads({ bucket: "photos" }, as(alice))).uploads[0]?.owner,
+      (await client.listParts({ bucket: "photos", key: "film", uploadId }, as(alice))).owner,
+      (await client.getBucketAcl({ bucket: "photos" }, as(alice))).owner,
+      (await client.getObjectAcl({ bucket: "photos", key: "cat.jpg" }, as(alice))).owner,
+    ];
+    expect(owners.map((owner) => [owner?.id, owner?.displayName])).toEqual(
+      Array.from({ length: 7 }, () => ["a".repeat(64), "Alice"]),
+    );
   });
 
   test("rolls keys up, and goes on behind a common prefix", async () => {
@@ -212,6 +241,11 @@ describe("listObjectVersions", () => {
     ],
     [{ bucket: "unknown", versionIdMarker: "null" }, alice, "NO_SUCH_BUCKET"],
     [{ versionIdMarker: "null" }, bob, "ACCESS_DENIED"],
+    [
+      { optionalObjectAttributes: ["Colour"], versionIdMarker: "1" },
+      alice,
+      "INVALID_ARGUMENT: Invalid attribute name specified",
+    ],
     [
       { versionIdMarker: "1" },
       alice,

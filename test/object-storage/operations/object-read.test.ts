@@ -63,6 +63,14 @@ describe("getObject", () => {
     // request, reason; in the order of refusal
     [{ bucket: "unknown", sseCustomerKey: "x" }, "NO_SUCH_BUCKET"],
     [
+      { serverSideEncryption: "AES256", sseKmsKeyId: "alias/photos" },
+      "INVALID_ARGUMENT: x-svc-server-side-encryption header is not supported for this operation.",
+    ],
+    [
+      { sseKmsKeyId: "alias/photos", range: "bytes=0-1", partNumber: 1 },
+      "INVALID_ARGUMENT: x-svc-server-side-encryption-svc-kms-key-id header is not supported for this operation.",
+    ],
+    [
       { range: "bytes=0-1", partNumber: 1, sseCustomerKey: "x" },
       "INVALID_REQUEST: Cannot specify both Range header and partNumber query parameter.",
     ],

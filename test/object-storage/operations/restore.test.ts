@@ -62,6 +62,37 @@ describe("restoreObject", () => {
     expect((await harness.client.headObject(cat, as(alice))).storageClass).toBe("GLACIER");
   });
 
+  test("is shown by listings that are asked for it, while it lasts", async () => {
+    const { harness, clock } = await start();
+    const { client } = harness;
+    await put(harness, { bucket: "photos", key: "dog.jpg" }, "woof");
+    const seen = async (optionalObjectAttributes: readonly string[]) => {
+      const request = { bucket: "photos", optionalObjectAttributes: [...optionalObjectAttributes] };
+      const listed = await Promise.all([
+        client.listObjects(request, as(alice)).then(({ contents }) => contents),
+        client.listObjectsV2(request, as(alice)).then(({ contents }) => contents),
+        client.listObjectVersions(request, as(alice)).then(({ versions }) => versions),
+      ]);
+      return listed.map((rows) =>
+        rows.map(({ restoreStatus: status }) => status && [status.isRestoreInProgress, status.restoreExpiryDate]),
+      );
+    };
+    const always = (status: unknown) => [
+      [status, undefined],
+      [status, undefined],
+      [status, undefined],
+    ];
+    expect(await seen(["RestoreStatus"])).toEqual(always(undefined));
+    await restore(harness, 2);
+    expect(await seen([])).toEqual(always(undefined));
+    expect(await seen(["RestoreStatus"])).toEqual(always([true, undefined]));
+    clock.advance(3 * hourMs);
+    const expiry = expect.objectContaining({ seconds: BigInt(Date.UTC(2026, 0, 4) / 1000) }) as unknown;
+    expect(await seen(["RestoreStatus"])).toEqual(always([false, expiry]));
+    clock.set(Date.UTC(2026, 0, 4));
+    expect(await seen(["RestoreStatus"])).toEqual(always(undefined));
+  });
+
   test("of a restored object moves its end, and while it is being restored is refused", async () => {
     const { harness, clock } = await start();
     await restore(harness, 1);
