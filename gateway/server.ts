@@ -114,10 +114,8 @@ const createMainServer = (
     };
   server.on("request", handle(false));
   server.on("checkContinue", handle(true));
-  // No other expectation can be met.
-  server.on("checkExpectation", (_request, response) => {
-    response.writeHead(417, { "content-length": 0 }).end();
-  });
+  // An expectation that nobody knows, or an empty one, is ignored, as in the public service.
+  server.on("checkExpectation", handle(false));
   server.on("clientError", refuseBroken);
   return server;
 };

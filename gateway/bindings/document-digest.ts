@@ -21,7 +21,7 @@ export const checkDocumentDigests = async (
   const contentMd5 = headers.get("content-md5");
   if (contentMd5 !== undefined) {
     const expected = decode(contentMd5, "MD5");
-    if (expected === undefined) throw refusal(ErrorReason.INVALID_CONTENT_MD5);
+    if (expected === undefined) throw refusal(ErrorReason.INVALID_CONTENT_MD5, { content_md5: contentMd5 });
     await compare(body, "MD5", expected, "Content-MD5");
   }
   if (!hasDocumentChecksum(method)) return;
@@ -46,5 +46,11 @@ const decode = (text: string, algorithm: DigestAlgorithm): Buffer | undefined =>
 const compare = async (body: Buffer, algorithm: DigestAlgorithm, expected: Buffer, name: string): Promise<void> => {
   const digest = await openDigest(algorithm);
   digest.update(body);
-  if (!expected.equals(digest.finish())) throw refusal(ErrorReason.BAD_DIGEST, { algorithm: name });
+  const calculated = Buffer.from(digest.finish());
+  if (expected.equals(calculated)) return;
+  throw refusal(ErrorReason.BAD_DIGEST, {
+    algorithm: name,
+    calculated_digest: calculated.toString("base64"),
+    expected_digest: expected.toString("base64"),
+  });
 };

@@ -1,7 +1,6 @@
-import type { IncomingHttpHeaders } from "node:http";
-
 import type { DialectSpelling } from "../dialects/dialect.ts";
 import type { QueryParameters } from "../http/query.ts";
+import type { RequestHead } from "../http/request-head.ts";
 
 /** The headers of a request for its bindings: by documented names, decoded. */
 export interface BoundHeaders {
@@ -14,12 +13,14 @@ export interface BoundHeaders {
 /** Replacements of headers for the bindings, by lower-case name; undefined: the header is removed. */
 export type ReplacedHeaders = ReadonlyMap<string, string | undefined>;
 
+/** The headers of a request, and its query. */
+export type HeaderSource = Pick<RequestHead, "headers" | "rawHeaders" | "query">;
+
 /**
  * The headers of a request. Headers of the dialect may also be in the query, because signers of URLs put them there.
  */
 export const boundHeaders = (
-  headers: IncomingHttpHeaders,
-  query: QueryParameters,
+  { headers, rawHeaders, query }: HeaderSource,
   spelling: DialectSpelling,
   overrides: ReplacedHeaders,
 ): BoundHeaders => {
@@ -34,11 +35,19 @@ export const boundHeaders = (
     if (inQuery?.has(name) !== true || isPlaceholder(documented)) return undefined;
     return query.findIgnoringCase(name);
   };
+  // Node.js joins repeated headers by a comma and a space; clients of such headers know a comma alone.
+  const joinedValue = (name: string): string => {
+    const value = String(headers[name]);
+    if (!value.includes(", ")) return value;
+    return rawHeaders
+      .filter((_text, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name)
+      .join(",");
+  };
   const withPrefix = (documented: string): (readonly [string, string])[] => {
     const prefix = spelling.header(documented);
     const own = Object.keys(headers)
       .filter((name) => name.startsWith(prefix))
-      .map((name) => [name.slice(prefix.length), decodeHeader(String(headers[name]))] as const);
+      .map((name) => [name.slice(prefix.length), decodeHeader(joinedValue(name))] as const);
     const others = query.all
       .filter(({ name }) => name.toLowerCase().startsWith(prefix))
       .map(({ name, value }) => [name.toLowerCase().slice(prefix.length), value] as const);

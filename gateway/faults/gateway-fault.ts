@@ -1,10 +1,10 @@
 import { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
-import { pascalCase } from "../../services/kit/contract/spellings.ts";
 import type { FaultFacts, FaultMetadata, ServiceError } from "../../services/kit/faults/service-error.ts";
 import { faultNaming, fillMessage } from "../../services/kit/faults/service-error.ts";
 import type { Dialect } from "../dialects/dialect.ts";
 import { cutValues } from "./echoed-values.ts";
 import type { HttpFault } from "./http-fault.ts";
+import { memberName } from "./http-fault.ts";
 
 /** The answer to a refusal of the gateway itself. Only XML answers show metadata, because their clients print it. */
 export const gatewayFault = (error: ServiceError, protocol: Protocol, dialect: Dialect): HttpFault => {
@@ -25,7 +25,7 @@ export const gatewayFault = (error: ServiceError, protocol: Protocol, dialect: D
 export const gatewayMembers = (keys: readonly string[], protocol: Protocol, dialect: Dialect): string[] =>
   protocol === Protocol.REST_XML ? keys.map((key) => memberOf(key, dialect)) : [];
 
-const memberOf = (key: string, dialect: Dialect): string => brandMembers[key]?.(dialect) ?? pascalCase(key);
+const memberOf = (key: string, dialect: Dialect): string => brandMembers[key]?.(dialect) ?? memberName(key);
 
 /** Members whose names contain a brand string of the dialect. */
 const brandMembers: Readonly<Record<string, (dialect: Dialect) => string>> = {

@@ -1,3 +1,4 @@
+import { pascalCase } from "../../services/kit/contract/spellings.ts";
 import type { Dialect } from "../dialects/dialect.ts";
 
 /** The error that an HTTP answer reports, before a codec writes it. */
@@ -16,3 +17,6 @@ export interface HttpFault {
 /** The fault's name in a dialect. */
 export const faultName = (fault: HttpFault, dialect: Dialect): string =>
   dialect.writesPublicNames ? fault.publicName : fault.name;
+
+/** The name of the member that shows a metadata key of a refusal. */
+export const memberName = (key: string): string => (key === "content_md5" ? "Content-MD5" : pascalCase(key));

@@ -4,7 +4,6 @@ import { Code } from "@connectrpc/connect";
 import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import type { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
 import { FaultRole } from "../../gen/quartet/traits/v1/fault_pb.ts";
-import { pascalCase } from "../../services/kit/contract/spellings.ts";
 import type { FaultFacts, FaultMetadata, FaultTable } from "../../services/kit/faults/service-error.ts";
 import { faultNaming, fillMessage, ServiceError } from "../../services/kit/faults/service-error.ts";
 import { validatorFor, violationsFault } from "../../services/kit/validation/validate.ts";
@@ -12,6 +11,7 @@ import type { DialectSpelling } from "../dialects/dialect.ts";
 import type { FaultContext } from "./fault-context.ts";
 import { cutValues } from "./echoed-values.ts";
 import type { HttpFault } from "./http-fault.ts";
+import { memberName } from "./http-fault.ts";
 import { renameMembers } from "./member-names.ts";
 
 /**
@@ -111,7 +111,7 @@ const createFault = (
     members: Object.keys(metadata)
       .toSorted()
       .filter(isShown)
-      .map((key) => [pascalCase(key), metadata[key] ?? ""] as const),
+      .map((key) => [memberName(key), metadata[key] ?? ""] as const),
     headers: isBusy ? { "retry-after": "1", ...headers } : headers,
   };
 };

@@ -33,7 +33,7 @@ export const readForm = async (source: AsyncIterable<Uint8Array>, boundary: stri
     bytesLeft -= value.length;
     fields.set(part.name, value.toString("utf8"));
   }
-  throw refusal(ErrorReason.FORM_WITHOUT_FILE);
+  throw refusal(ErrorReason.FORM_WITHOUT_FILE, { argument_name: "file", argument_value: "0" });
 };
 
 const readField = async (part: FormPart, bytesMax: number): Promise<Buffer> => {

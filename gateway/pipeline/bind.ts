@@ -39,7 +39,7 @@ export const bind = async (
   const { binding, spelling } = identity;
   const { payload, caller } = authenticated;
   if (binding.api.protocol === Protocol.QUERY) return bindQuery(head, identity, authenticated);
-  const headers = boundHeaders(head.headers, head.query, spelling, replacedHeaders(head, payload, spelling));
+  const headers = boundHeaders(head, spelling, replacedHeaders(head, payload, spelling));
   const hasHeader = (name: string): boolean => headers.get(name) !== undefined;
   const { method, labels } =
     binding.api.protocol === Protocol.TARGET_JSON

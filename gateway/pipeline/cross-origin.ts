@@ -1,3 +1,5 @@
+import { METHODS } from "node:http";
+
 /**
  * Cross-origin requests. The answer to a request with an `Origin` header has the headers that the rules allow, also if
  * the request is refused. A preflight request is answered before authentication, because browsers send it without
@@ -25,6 +27,7 @@ export const answerPreflight = async (
 ): Promise<void> => {
   const request = readRequest(head);
   if (request === undefined) throw refusal(ErrorReason.PREFLIGHT_WITHOUT_ORIGIN);
+  checkPreflight(head);
   const found = await findRules(gateway, identity);
   if (found.kind !== "rules") throw refusal(unruled[found.kind]);
   const rule = findOriginRule(found.rules, request, true);
@@ -56,12 +59,25 @@ export const admitOrigin = async (
   }
 };
 
+/** Throws MALFORMED_PREFLIGHT for a method or a header name that no request can have. */
+const checkPreflight = ({ headers }: RequestHead): void => {
+  const method = headers["access-control-request-method"] ?? "null";
+  if (!METHODS.includes(method))
+    throw refusal(ErrorReason.MALFORMED_PREFLIGHT, { problem: `Invalid Access-Control-Request-Method: ${method}` });
+  const names = headers["access-control-request-headers"] ?? "";
+  if (!names.split(",").every((name) => headerName.test(name.trim())))
+    throw refusal(ErrorReason.MALFORMED_PREFLIGHT, { problem: `Invalid Access-Control-Request-Headers: ${names}` });
+};
+
+/** Nothing, too: a list may be empty. */
+const headerName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]*$/;
+
 const findRules = (gateway: Gateway, identity: Identity): Promise<OriginRules> =>
   gateway.originSources.get(identity.binding.api.name)?.find(identity.path) ?? Promise.resolve({ kind: "no-rules" });
 
 const readRequest = ({ headers, method }: RequestHead): CrossOriginRequest | undefined => {
   const { origin } = headers;
-  if (origin === undefined) return undefined;
+  if (origin === undefined || origin === "") return undefined;
   return {
     origin,
     method: headers["access-control-request-method"] ?? method,

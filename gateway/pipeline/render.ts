@@ -43,13 +43,22 @@ export const render = async (
     );
   }
   const document = documentOf(exchange, identity, bound, answer.message);
-  sendAnswer(exchange, { status, headers: { ...typeOf(document), ...identifying, ...headers } }, document?.body);
+  const head = { status, headers: { ...typeOf(document), ...identifying, ...headers } };
+  // Clients of methods with an early status read chunks, whenever the answer is known.
+  if (method.http?.hasEarlyStatus === true && document !== undefined) return sendChunked(exchange, head, document.body);
+  sendAnswer(exchange, head, document?.body);
 };
 
 /** Sends an answer without a streamed body, and settles what was not read of the request. */
 export const sendAnswer = (exchange: HttpExchange, head: AnswerHead, body?: Buffer): void => {
   settleUnread(exchange.request, exchange.response, exchange.body);
   sendWhole(exchange.response, head, body);
+};
+
+const sendChunked = (exchange: HttpExchange, { status, headers }: AnswerHead, body: Buffer): void => {
+  settleUnread(exchange.request, exchange.response, exchange.body);
+  exchange.response.writeHead(status, { ...headers });
+  exchange.response.end(body);
 };
 
 /** Headers with the ids of a request and of the gateway that answers it. */

@@ -50,6 +50,8 @@ export interface AuthenticatedForm {
   readonly file: AsyncIterable<Uint8Array>;
 }
 
+const enclosureType = "Bucket POST must be of the enclosure-type multipart/form-data";
+
 /** Whether a request is an upload by a form: a POST to a bucket without a query. */
 export const isFormUpload = (head: RequestHead, identity: Identity): boolean =>
   head.method === "POST" &&
@@ -65,7 +67,7 @@ export const identifyForm = async (
   identity: Identity,
 ): Promise<FormUpload> => {
   const boundary = boundaryOf(head.headers["content-type"]);
-  if (boundary === undefined) throw refusal(ErrorReason.NOT_A_FORM);
+  if (boundary === undefined) throw refusal(ErrorReason.NOT_A_FORM, { condition: enclosureType });
   const pieces = exchange.body.pieces();
   pieces.limitTime(gateway.limits.bodyTimeoutMs);
   const { fields, fileName, file } = await readForm(pieces, boundary);
@@ -83,7 +85,8 @@ export const identifyForm = async (
 export const authenticateForm = (gateway: Gateway, exchange: HttpExchange, form: FormUpload): AuthenticatedForm => {
   const { dialect } = form.identity.spelling;
   const key = form.fields.get("key")?.replaceAll("${filename}", form.fileName);
-  if (key === undefined || key === "") throw refusal(ErrorReason.FORM_WITHOUT_KEY);
+  if (key === undefined || key === "")
+    throw refusal(ErrorReason.FORM_WITHOUT_KEY, { argument_name: "key", argument_value: "" });
   const fields = new Map([...form.fields, ["key", key]]);
   const { caller, signature, bytesMin, bytesMax } = verifyForm({
     fields,
@@ -103,7 +106,12 @@ export const authenticateForm = (gateway: Gateway, exchange: HttpExchange, form:
 export const bindForm = ({ binding, spelling }: Identity, { fields, file }: AuthenticatedForm): BoundCall => {
   const query = parseQuery("");
   const reading: Reading = { spelling, violations: [] };
-  const headers = boundHeaders(headersOf(fields, reading), query, spelling, new Map());
+  const named = headersOf(fields, reading);
+  const headers = boundHeaders(
+    { headers: named, rawHeaders: Object.entries(named).flat(), query },
+    spelling,
+    new Map(),
+  );
   const hasHeader = (name: string): boolean => headers.get(name) !== undefined;
   const path = [fields.get("bucket"), fields.get("key")].map((part) => encodeURIComponent(part ?? "")).join("/");
   const { method, labels } = matchRoute(binding, { method: "PUT", path: `/${path}`, query, hasHeader });
@@ -189,7 +197,10 @@ const headersOf = (fields: ReadonlyMap<string, string>, reading: Reading): Recor
   );
 };
 
-/** The file; it is refused as soon as it is too large, and at its end if it is too small. */
+/**
+ * The file; it is refused as soon as it is too large, with the size of what has arrived, and at its end if it is too
+ * small.
+ */
 async function* boundedFile(
   file: AsyncIterable<Uint8Array>,
   bytesMin: number,
@@ -198,10 +209,12 @@ async function* boundedFile(
   let size = 0;
   for await (const piece of file) {
     size += piece.length;
-    if (size > bytesMax) throw refusal(ErrorReason.ENTITY_TOO_LARGE);
+    if (size > bytesMax)
+      throw refusal(ErrorReason.ENTITY_TOO_LARGE, { proposed_size: String(size), max_size_allowed: String(bytesMax) });
     yield piece;
   }
-  if (size < bytesMin) throw refusal(ErrorReason.ENTITY_TOO_SMALL);
+  if (size < bytesMin)
+    throw refusal(ErrorReason.ENTITY_TOO_SMALL, { proposed_size: String(size), min_size_allowed: String(bytesMin) });
 }
 
 /** The address that the browser is redirected to; undefined if the form names none, or one that is not HTTP. */

@@ -1,4 +1,4 @@
-import type { FaultMetadata } from "../../services/kit/faults/service-error.ts";
+import type { FaultMetadata, ServiceError } from "../../services/kit/faults/service-error.ts";
 import { textTest } from "../../services/kit/policy/wildcard.ts";
 import type { QueryParameter } from "../http/query.ts";
 import type { HeaderIndex } from "./canonical.ts";
@@ -65,7 +65,7 @@ const readHeader = (values: readonly string[], brand: SignatureBrand): Signature
   if (values.length !== 1) refuseHeader("There is more than one.");
   const space = value.indexOf(" ");
   const algorithm = space < 0 ? value : value.slice(0, space);
-  requireAlgorithm(algorithm, brand);
+  if (!isKnown(algorithm, brand)) throw unsupportedAlgorithm("Authorization", algorithm);
   const parts = new Map<string, string>();
   for (const part of value.slice(algorithm.length).split(",")) {
     const equals = part.indexOf("=");
@@ -93,7 +93,8 @@ const readQuery = (query: readonly QueryParameter[], brand: SignatureBrand): Sig
     return found === undefined || found === "" ? refuseQuery(`There must be one ${brand.queryPrefix}${name}.`) : found;
   };
   const algorithm = parameter("Algorithm");
-  requireAlgorithm(algorithm, brand);
+  if (!isKnown(algorithm, brand))
+    refuseQuery(`${brand.queryPrefix}Algorithm only supports "${brand.algorithm} and ${asymmetricAlgorithm(brand)}".`);
   const claim = {
     form: "presigned" as const,
     algorithm,
@@ -117,10 +118,12 @@ const refuseQuery = (problem: string): never => {
   throw refusal(ErrorReason.MALFORMED_SIGNATURE_QUERY, { problem });
 };
 
-const requireAlgorithm = (algorithm: string, brand: SignatureBrand): void => {
-  if (algorithm !== brand.algorithm && algorithm !== asymmetricAlgorithm(brand))
-    throw refusal(ErrorReason.UNSUPPORTED_ALGORITHM, { algorithm });
-};
+const isKnown = (algorithm: string, brand: SignatureBrand): boolean =>
+  algorithm === brand.algorithm || algorithm === asymmetricAlgorithm(brand);
+
+/** The refusal of an algorithm, which a header or a field names. */
+export const unsupportedAlgorithm = (name: string, algorithm: string): ServiceError =>
+  refusal(ErrorReason.UNSUPPORTED_ALGORITHM, { argument_name: name, argument_value: algorithm });
 
 /** Splits a credential into the access key id and its scope. */
 export const readCredential = (

@@ -4,7 +4,7 @@ import { anonymousCaller } from "../../services/kit/identity/caller.ts";
 import type { ServiceError } from "../../services/kit/faults/service-error.ts";
 import { asymmetricAlgorithm } from "./brand.ts";
 import type { SignatureClaim } from "./claim.ts";
-import { checkScope, readCredential } from "./claim.ts";
+import { checkScope, readCredential, unsupportedAlgorithm } from "./claim.ts";
 import { checkFormPolicy, parseFormPolicy } from "./form-policy.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
 import { signingKey } from "./signing-key.ts";
@@ -91,9 +91,13 @@ const readFormClaim = ({ fields, brand }: SignedForm): SignatureClaim => {
   };
   const algorithm = field("algorithm");
   if (algorithm !== brand.algorithm && algorithm !== asymmetricAlgorithm(brand))
-    throw refusal(ErrorReason.UNSUPPORTED_ALGORITHM, { algorithm });
+    throw unsupportedAlgorithm(`${brand.headerPrefix}algorithm`, algorithm);
   const credential = readCredential(field("credential"), algorithm, brand, (problem) => {
-    throw refusal(ErrorReason.MALFORMED_FORM_SIGNATURE, { problem });
+    throw refusal(ErrorReason.MALFORMED_FORM_SIGNATURE, {
+      problem,
+      argument_name: `${brand.headerPrefix}credential`,
+      argument_value: field("credential"),
+    });
   });
   if (!field("date").startsWith(credential.date))
     throw refusal(ErrorReason.WRONG_SCOPE, {
@@ -114,4 +118,6 @@ const readFormClaim = ({ fields, brand }: SignedForm): SignatureClaim => {
 const missing = (field: string): ServiceError =>
   refusal(ErrorReason.MALFORMED_FORM_SIGNATURE, {
     problem: `It must contain a field named '${field}' before the file.`,
+    argument_name: field,
+    argument_value: "",
   });

@@ -15,7 +15,7 @@ import {
   singleEncodedPath,
 } from "./canonical.ts";
 import type { SignatureClaim } from "./claim.ts";
-import { brandHeader, brandParameter, checkScope, readClaim } from "./claim.ts";
+import { brandHeader, brandParameter, checkScope, readClaim, unsupportedAlgorithm } from "./claim.ts";
 import type { Payload, PayloadClaim } from "./payload.ts";
 import { chunkChain, payloadHashName, payloadMismatch, payloadOf, readPayloadClaim } from "./payload.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
@@ -155,7 +155,7 @@ const linkCaller = (
   query: readonly QueryParameter[],
 ): Caller => {
   const { method, resource, brand } = request;
-  if (resource === undefined) throw refusal(ErrorReason.UNSUPPORTED_ALGORITHM);
+  if (resource === undefined) throw unsupportedAlgorithm("Signature", "AWS");
   checkVersionTwoRule(request.versionTwo);
   const accessKey = findAccessKey(request, link, headers, query);
   checkVersionTwo(link, accessKey.secretAccessKey, {

@@ -4,7 +4,7 @@ import type { SignatureBrand } from "./brand.ts";
 import type { QueryParameter } from "../http/query.ts";
 import type { HeaderIndex } from "./canonical.ts";
 import { headerValue } from "./canonical.ts";
-import { expiresSecondsMax } from "./claim.ts";
+import { expiresSecondsMax, unsupportedAlgorithm } from "./claim.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
 
 /**
@@ -99,7 +99,7 @@ export type VersionTwoRule = "accept" | "week" | "refuse";
 
 /** Throws UNSUPPORTED_ALGORITHM where no signature of version 2 is accepted. */
 export const checkVersionTwoRule = (rule: VersionTwoRule | undefined): void => {
-  if (rule === "refuse") throw refusal(ErrorReason.UNSUPPORTED_ALGORITHM);
+  if (rule === "refuse") throw unsupportedAlgorithm("Signature", "AWS");
 };
 
 /**

@@ -9,22 +9,14 @@ import type { Fixture } from "./support/fixture.ts";
 import { dialects, startFixture } from "./support/fixture.ts";
 import { boundary, formPart, signedFields, signPolicy } from "./support/form.ts";
 import type { Requests } from "./support/requests.ts";
-import { book, list, readers, requestsTo, rules } from "./support/requests.ts";
+import { book, list, onlyReaders, readers, requestsTo, rules } from "./support/requests.ts";
 import type { TestResponse } from "./support/signing-client.ts";
 
 let fixture: Fixture;
 let impatient: Fixture;
 let full: Fixture;
 beforeAll(async () => {
-  const onlyReaders = {
-    allowedOrigins: ["https://read.ada.example"],
-    allowedMethods: ["GET"],
-    allowedHeaders: [],
-    exposeHeaders: [],
-  };
-  const find = async (path: string) =>
-    path.startsWith("/novels") ? { kind: "rules" as const, rules: [onlyReaders] } : { kind: "no-resource" as const };
-  fixture = await startFixture({}, { originSources: new Map([["object-storage", { find }]]) });
+  fixture = await startFixture({}, { originSources: new Map([["object-storage", onlyReaders]]) });
   impatient = await startFixture({ stallTimeoutMs: 50 });
   full = await startFixture({ requestsMax: 0 });
 });
@@ -70,6 +62,13 @@ const overXml: readonly Row[] = [
     "Insufficient information. Origin request header needed.",
   ],
   [
+    "MALFORMED_PREFLIGHT",
+    (to) => to.unsigned({ method: "OPTIONS", target: "/novels" }, { origin: "https://ada.example" }),
+    400,
+    "BadRequest",
+    "Invalid Access-Control-Request-Method: null",
+  ],
+  [
     "CROSS_ORIGIN_NOT_CONFIGURED",
     (_to, slow) => slow.preflight("/novels"),
     403,
@@ -101,8 +100,8 @@ const overXml: readonly Row[] = [
     "UNSUPPORTED_ALGORITHM",
     (to) => to.authorized("AWS4-HMAC-SHA256", "AWS4-HMAC-SHA512"),
     400,
-    "InvalidRequest",
-    "The authorization mechanism you have provided is not supported.",
+    "InvalidArgument",
+    "Unsupported Authorization Type",
   ],
   [
     "MALFORMED_AUTHORIZATION",
@@ -320,7 +319,7 @@ const overXml: readonly Row[] = [
     "MALFORMED_CHUNK",
     (to) => to.chunked("trailer", "Emma\r\n"),
     400,
-    "InvalidRequest",
+    "IncompleteBody",
     "The chunked payload is not well-formed. A chunk's size is not a hexadecimal number.",
   ],
   [
@@ -335,7 +334,7 @@ const overXml: readonly Row[] = [
     (to) => to.formOf("key=emma", {}),
     412,
     "PreconditionFailed",
-    "Bucket POST must be of the enclosure-type multipart/form-data",
+    "At least one of the pre-conditions you specified did not hold",
   ],
   [
     "MALFORMED_FORM",
@@ -355,15 +354,15 @@ const overXml: readonly Row[] = [
     "FORM_WITHOUT_FILE",
     (to) => to.formOf(`${formPart("key", "emma")}--${boundary}--\r\n`),
     400,
-    "MalformedPOSTRequest",
+    "InvalidArgument",
     "POST requires exactly one file upload per request.",
   ],
   [
     "FORM_WITHOUT_KEY",
     (to) => to.form({}),
     400,
-    "MalformedPOSTRequest",
-    "Bucket POST must contain a field named 'key'.",
+    "InvalidArgument",
+    "Bucket POST must contain a field named 'key'. If it is specified, please check the order of the fields.",
   ],
   [
     "FORM_FIELD_NOT_OFFERED",

@@ -42,7 +42,10 @@ export const countFiles = async (harness: Harness): Promise<number> =>
     .length;
 
 /** An upload of the film with three parts, and the list that completes it. */
-export const startWithParts = async (request: object = {}, partRequest: object = {}) => {
+export const startWithParts = async (
+  request: { readonly checksumAlgorithm?: string; readonly [member: string]: unknown } = {},
+  partRequest: object = { ...(request.checksumAlgorithm && { checksumAlgorithm: request.checksumAlgorithm }) },
+) => {
   const harness = await startWithBucket({ limits: smallParts });
   const uploadId = await startUpload(harness, request);
   const answers = [];

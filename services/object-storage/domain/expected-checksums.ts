@@ -1,11 +1,13 @@
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import { digestBytes } from "../../kit/digests/digest.ts";
+import type { ServiceError } from "../../kit/faults/service-error.ts";
 import { fault, invalidRequest } from "../faults.ts";
 import type { ChecksumAlgorithm, ChecksumMembers } from "./checksum-algorithm.ts";
 import {
   checksumAlgorithms,
   checksumMembers,
   decodeDigest,
+  encodeDigest,
   defaultChecksumAlgorithm,
   findChecksumAlgorithm,
 } from "./checksum-algorithm.ts";
@@ -74,9 +76,16 @@ export const findChecksum = (
 
 /** Throws BAD_DIGEST if a digest is expected and the computed one differs. */
 export const checkDigest = (name: string, expected: Uint8Array | undefined, computed: Uint8Array): void => {
-  if (expected !== undefined && Buffer.compare(expected, computed) !== 0)
-    throw fault(ErrorReason.BAD_DIGEST, { digest_name: name });
+  if (expected !== undefined && Buffer.compare(expected, computed) !== 0) throw badDigest(name, expected, computed);
 };
+
+/** The refusal of content without the digest that came with it. */
+const badDigest = (name: string, expected: Uint8Array, computed: Uint8Array): ServiceError =>
+  fault(ErrorReason.BAD_DIGEST, {
+    digest_name: name,
+    calculated_digest: encodeDigest(computed),
+    expected_digest: encodeDigest(expected),
+  });
 
 const readContentMd5 = (text: string): Uint8Array => {
   const digest = decodeDigest(text, digestBytes.MD5);

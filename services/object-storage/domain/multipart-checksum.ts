@@ -24,7 +24,7 @@ export const planUploadChecksum = (request: {
   readonly checksumType?: string;
 }): UploadChecksum => {
   const named = readAlgorithm(request.checksumAlgorithm);
-  const { checksumType } = request;
+  const checksumType = request.checksumType?.toUpperCase();
   if (checksumType !== undefined && named === undefined)
     throw invalidRequest("The x-svc-checksum-type header can only be used with the x-svc-checksum-algorithm header.");
   const algorithm = named ?? defaultChecksumAlgorithm;

@@ -119,6 +119,12 @@ export const completeObject = async (
   };
 };
 
+/** Throws INVALID_REQUEST for several checksums of the object. */
+export const checkOneChecksum = (request: ChecksumMembers): void => {
+  if (checksumAlgorithms.filter((algorithm) => request[checksumMembers[algorithm]] !== undefined).length > 1)
+    throw invalidRequest("Expecting a single x-svc-checksum- header. Multiple checksum Types are not allowed.");
+};
+
 /** Throws INVALID_REQUEST or BAD_DIGEST if the request's size, checksum type or checksum is not the object's. */
 export const checkCompletion = (
   request: ChecksumMembers & { readonly mpuObjectSize?: bigint; readonly checksumType?: string },
@@ -130,7 +136,7 @@ export const checkCompletion = (
       `The provided 'x-svc-mp-object-size' header value ${request.mpuObjectSize} does not match what was computed: ` +
         `${object.sizeBytes}`,
     );
-  if (request.checksumType !== undefined && request.checksumType !== checksum.type)
+  if (request.checksumType !== undefined && request.checksumType.toUpperCase() !== checksum.type)
     throw invalidRequest(
       `The upload was created using the ${checksum.type} checksum mode. ` +
         "The complete request must use the same checksum mode.",
@@ -145,7 +151,11 @@ export const checkCompletion = (
           "The complete request must use the same one.",
       );
     if (given !== shown && given !== encodeDigest(object.checksum))
-      throw fault(ErrorReason.BAD_DIGEST, { digest_name: algorithm });
+      throw fault(ErrorReason.BAD_DIGEST, {
+        digest_name: algorithm,
+        calculated_digest: shown,
+        expected_digest: given,
+      });
   }
 };
 

@@ -1,5 +1,5 @@
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
-import { fault, invalidArgument, invalidRequest } from "../faults.ts";
+import { fault, invalidArgument } from "../faults.ts";
 import { limits } from "../limits.ts";
 import { chooseStorageClass } from "./storage-class.ts";
 import type { TagPair } from "./tags.ts";
@@ -47,7 +47,7 @@ export const checkKey = (key: string): void => {
 
 /**
  * Reads a request's attributes. Throws, in this order: METADATA_TOO_LARGE; INVALID_ARGUMENT for text that no header can
- * hold; INVALID_REQUEST for a redirect; the errors of tags; INVALID_STORAGE_CLASS.
+ * hold; INVALID_REDIRECT_LOCATION; the errors of tags; INVALID_STORAGE_CLASS.
  */
 export const planAttributes = (request: AttributesRequest): ObjectAttributes => {
   const metadata = lowerCaseNames(request.metadata);
@@ -121,7 +121,6 @@ const withoutTransferCoding = (encoding: string): string => {
 };
 
 const checkRedirect = (location: string): string => {
-  if (location !== "" && !/^(?:\/|https?:\/\/)/.test(location))
-    throw invalidRequest("The website redirect location must have a prefix of 'http://' or 'https://' or '/'.");
+  if (location !== "" && !/^(?:\/|https?:\/\/)/.test(location)) throw fault(ErrorReason.INVALID_REDIRECT_LOCATION);
   return location;
 };

@@ -15,7 +15,13 @@ import { evaluateWriteConditions, quoteETag } from "../domain/conditions.ts";
 import { describeEncryption } from "../domain/encryption.ts";
 import type { UploadChecksum } from "../domain/multipart-checksum.ts";
 import type { CompletedObject, DigestOf, ListedPart } from "../domain/multipart-completion.ts";
-import { checkCompletion, chooseParts, completeObject, readPartList } from "../domain/multipart-completion.ts";
+import {
+  checkCompletion,
+  checkOneChecksum,
+  chooseParts,
+  completeObject,
+  readPartList,
+} from "../domain/multipart-completion.ts";
 import { lockOfNew } from "../domain/object-lock.ts";
 import { shownVersionId } from "../domain/versioning.ts";
 import { checkDecryption, checkRepeatedKey } from "../encryption/content-encryption.ts";
@@ -29,7 +35,7 @@ import { putVersion } from "../store/version-change.ts";
 /**
  * Makes one object of an upload's parts, in one transaction that moves references and no bytes; parts that are not
  * listed are released. Repeating it returns the same answer for a day. Checks, in order:
- *  1. the caller's key, if it is given, is valid, see `readCustomerKey`;
+ *  1. the caller's key, if it is given, is valid, see `readCustomerKey`, and there is one checksum at most;
  *  2. the list of parts is well formed and in order;
  *  3. the upload is open;
  *  4. the caller's key, if it is given, is the upload's; the caller may decrypt with its managed key;
@@ -41,6 +47,7 @@ import { putVersion } from "../store/version-change.ts";
 export const completeMultipartUpload: Operation<"completeMultipartUpload"> = async (request, context) => {
   const { app, access } = context;
   const customerKey = readCustomerKey(request);
+  checkOneChecksum(request);
   const listed = readPartList(request.completeMultipartUpload?.parts ?? []);
 
   const finished = await app.store.transact(

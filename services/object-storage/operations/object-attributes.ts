@@ -8,7 +8,7 @@ import { describeChecksum } from "../domain/object-version.ts";
 import { shownVersionId } from "../domain/versioning.ts";
 import { checkCustomerKey, checkDecryption } from "../encryption/content-encryption.ts";
 import { readCustomerKey } from "../encryption/customer-key.ts";
-import { invalidArgument } from "../faults.ts";
+import { invalidArgument, invalidRequest } from "../faults.ts";
 import { limits } from "../limits.ts";
 
 const knownAttributes = new Set(["ETag", "Checksum", "ObjectParts", "StorageClass", "ObjectSize"]);
@@ -16,12 +16,14 @@ const knownAttributes = new Set(["ETag", "Checksum", "ObjectParts", "StorageClas
 /**
  * Returns the attributes of an object that the request names. Checks, in order:
  *  1. the caller's key is valid, see `readCustomerKey`;
- *  2. the attributes are known;
+ *  2. it names attributes (INVALID_REQUEST) that are known (INVALID_ARGUMENT);
  *  3. the version exists, see `openVersion`;
  *  4. the caller's key is the object's, see `checkCustomerKey`, and the caller may decrypt with its managed key.
  */
 export const getObjectAttributes: Operation<"getObjectAttributes"> = async (request, context) => {
   const customerKey = readCustomerKey(request);
+  if (request.objectAttributes.length === 0)
+    throw invalidRequest("The x-svc-object-attributes header specifying the attributes to be retrieved is missing");
   for (const attribute of request.objectAttributes)
     if (!knownAttributes.has(attribute))
       throw invalidArgument("x-svc-object-attributes", attribute, "Invalid attribute name specified.");

@@ -38,7 +38,7 @@ import { findUpload, putPart } from "../store/upload.ts";
  *  3. the upload is open;
  *  4. the key is the upload's, and the caller may use it, see `openPartEncryption`;
  *  5. the checksum algorithm is the upload's;
- *  6. the content, as it arrives, has the declared size and digests;
+ *  6. the content, as it arrives, has the declared size and digests, and a checksum where the upload asks for one;
  *  7. the upload again, where the part is stored.
  */
 export const uploadPart: Operation<"uploadPart"> = async (requests, context) => {
@@ -52,12 +52,10 @@ export const uploadPart: Operation<"uploadPart"> = async (requests, context) => 
   const encryption = await openPartEncryption(context, context.access.bucket, upload.encryption, customerKey);
   const algorithm = algorithmOf(upload);
   if (upload.isChecksumRequested && checksums.isRequested && checksums.algorithm !== algorithm)
-    throw invalidRequest(
-      `Checksum Type mismatch occurred, expected checksum Type: ${algorithm.toLowerCase()}, ` +
-        `actual checksum Type: ${checksums.algorithm.toLowerCase()}`,
-    );
+    throw otherChecksum(algorithm, checksums.algorithm.toLowerCase());
 
   const commit = async (content: ReceivedContent) => {
+    if (upload.isChecksumRequested && !content.isChecksumRequested) throw otherChecksum(algorithm, "null");
     const nowMs = app.clock.now();
     const md5 = contentDigest(encryption, content.md5);
     await app.store.transact(
@@ -165,3 +163,8 @@ const getUpload = async (
 
 const algorithmOf = (upload: UploadRecord): ChecksumAlgorithm =>
   findChecksumAlgorithm(upload.checksumAlgorithm) ?? defaultChecksumAlgorithm;
+
+const otherChecksum = (expected: ChecksumAlgorithm, actual: string) =>
+  invalidRequest(
+    `Checksum Type mismatch occurred, expected checksum Type: ${expected.toLowerCase()}, actual checksum Type: ${actual}`,
+  );

@@ -21,7 +21,7 @@ const everybody = rule("<AllowedOrigin>*</AllowedOrigin><AllowedMethod>DELETE</A
 
 let storage: StorageFixture;
 beforeAll(async () => {
-  storage = await startStorageFixture(["https://console.example"]);
+  storage = await startStorageFixture({ allowedOrigins: ["https://console.example"] });
   await storage.call({ method: "PUT", target: "/photos" });
   await storage.call({ method: "PUT", target: "/plain" });
   await storage.call({ method: "PUT", target: "/photos/cat.jpg", body: "meow" });
@@ -118,7 +118,31 @@ describe("a preflight request", () => {
     ],
     ["another origin", "/photos/a", question("https://ada.example", "GET"), 403, "AccessForbidden", noRuleFits],
     ["another method", "/photos/a", question("https://read.ada.example", "PUT"), 403, "AccessForbidden", noRuleFits],
-    ["no method", "/photos/a", { origin: "https://read.ada.example" }, 403, "AccessForbidden", noRuleFits],
+    ["no origin", "/photos/a", question("", "GET"), 400, "BadRequest", "Origin request header needed"],
+    [
+      "no method",
+      "/photos/a",
+      { origin: "https://read.ada.example" },
+      400,
+      "BadRequest",
+      "Invalid Access-Control-Request-Method: null",
+    ],
+    [
+      "a method that nobody knows",
+      "/photos/a",
+      question("https://read.ada.example", "FETCH"),
+      400,
+      "BadRequest",
+      "Invalid Access-Control-Request-Method: FETCH",
+    ],
+    [
+      "a header that cannot be one",
+      "/photos/a",
+      question("https://read.ada.example", "GET", "x-a, b c"),
+      400,
+      "BadRequest",
+      "Invalid Access-Control-Request-Headers: x-a, b c",
+    ],
     [
       "another header",
       "/photos/a",

@@ -28,6 +28,39 @@ describe("an answer of object storage", () => {
     expect(response.headers).toMatchObject({ etag: eTag, "last-modified": fresh.headers["last-modified"] });
   });
 
+  test.each([
+    // header, value, members of the refusal
+    [
+      "content-md5",
+      "AAAAAAAAAAAAAAAAAAAAAA==",
+      [
+        "<Code>BadDigest</Code>",
+        "<CalculatedDigest>SkvkDJasYxTpHZPzgEOmNA==</CalculatedDigest>",
+        "<ExpectedDigest>AAAAAAAAAAAAAAAAAAAAAA==</ExpectedDigest>",
+      ],
+    ],
+    ["content-md5", "AAAA", ["<Code>InvalidDigest</Code>", "<Content-MD5>AAAA</Content-MD5>"]],
+    ["x-amz-website-redirect-location", "elsewhere", ["<Code>InvalidRedirectLocation</Code>"]],
+  ])("to an upload with the %s %s has the members that clients know", async (header, value, members) => {
+    const request = { method: "PUT", target: "/photos/cat.jpg", headers: { [header]: value }, body: "meow" };
+    const response = await storage.call(request);
+    expect(response.status).toBe(400);
+    for (const member of members) expect(response.body).toContain(member);
+  });
+
+  test.each(["GET", "HEAD"])("refuses a %s that names an encryption at rest", async (method) => {
+    await storage.call({ method: "PUT", target: "/photos/cat.jpg", body: "meow" });
+    const headers = { "x-amz-server-side-encryption": "AES256" };
+    expect((await storage.call({ method, target: "/photos/cat.jpg", headers })).status).toBe(400);
+  });
+
+  test("to a listing without the list of attributes says what is missing", async () => {
+    const response = await storage.call({ method: "GET", target: "/photos/cat.jpg?attributes" });
+    expect(response.status).toBe(400);
+    expect(response.body).toContain("<Code>InvalidRequest</Code>");
+    expect(response.body).toContain("The x-amz-object-attributes header");
+  });
+
   test("about a delete marker has its headers, also where it refuses", async () => {
     const body = "<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>";
     await storage.call({ method: "PUT", target: "/versioned" });

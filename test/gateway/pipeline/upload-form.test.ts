@@ -115,8 +115,8 @@ describe("an upload by a form is refused", () => {
     ],
     ["its tags are no document", () => formBody({ key: "emma", tagging: "a=b" }, "1234"), 400, "MalformedXML"],
     ["its tags have another root", () => formBody({ key: "emma", tagging: "<Tags/>" }, "1234"), 400, "MalformedXML"],
-    ["there is no key", () => formBody({}, "1234"), 400, "MalformedPOSTRequest"],
-    ["there is no file", () => `${formPart("key", "emma")}--${boundary}--\r\n`, 400, "MalformedPOSTRequest"],
+    ["there is no key", () => formBody({}, "1234"), 400, "InvalidArgument"],
+    ["there is no file", () => `${formPart("key", "emma")}--${boundary}--\r\n`, 400, "InvalidArgument"],
     [
       "the fields are too large",
       () => formBody({ key: "emma", long: "x".repeat(70_000) }, "1234"),

@@ -9,7 +9,12 @@ const parameter = (name: string, value: string) => presigned({ [`X-Amz-${name}`]
 describe("a presigned request", () => {
   // what is wrong, the request, the reason, its metadata
   test.for<[string, Request, string, object]>([
-    ["another algorithm", parameter("Algorithm", "AWS4-HMAC-SHA512"), "UNSUPPORTED_ALGORITHM", {}],
+    [
+      "another algorithm",
+      parameter("Algorithm", "AWS4-HMAC-SHA512"),
+      "MALFORMED_SIGNATURE_QUERY",
+      { problem: 'X-Amz-Algorithm only supports "AWS4-HMAC-SHA256 and AWS4-ECDSA-P256-SHA256".' },
+    ],
     [
       "version 2",
       { rawQuery: "AWSAccessKeyId=AKIAIOSFODNN7EXAMPLE&Expires=1175139620&Signature=vjbyPxybdZaNmGa" },

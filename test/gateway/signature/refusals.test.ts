@@ -25,19 +25,19 @@ describe("a request signed by header", () => {
       "another algorithm",
       changed(header(), "HMAC-SHA256 ", "HMAC-SHA512 "),
       "UNSUPPORTED_ALGORITHM",
-      { algorithm: "AWS4-HMAC-SHA512" },
+      { argument_name: "Authorization", argument_value: "AWS4-HMAC-SHA512" },
     ],
     [
       "version 2",
       changed(header(), /^AWS4.*/, "AWS AKIAIOSFODNN7EXAMPLE:c2lnbmF0dXJl"),
       "UNSUPPORTED_ALGORITHM",
-      { algorithm: "AWS" },
+      { argument_name: "Authorization", argument_value: "AWS" },
     ],
     [
       "the other dialect",
       { ...header({ brand: svc }), brand: amz },
       "UNSUPPORTED_ALGORITHM",
-      { algorithm: "SVC4-HMAC-SHA256" },
+      { argument_name: "Authorization", argument_value: "SVC4-HMAC-SHA256" },
     ],
     [
       "two authorizations",

@@ -1,6 +1,7 @@
 import type { Fixture } from "./fixture.ts";
 import { dialects } from "./fixture.ts";
 import { formBody, formHeaders } from "./form.ts";
+import type { OriginSource } from "../../../gateway/cross-origin/origin-source.ts";
 import { headBytes, sendBytes } from "./raw-client.ts";
 import type { TestRequest, TestResponse } from "./signing-client.ts";
 import { expiredToken, send, signHeaders, temporaryKey } from "./signing-client.ts";
@@ -117,4 +118,17 @@ export const requestsTo = (fixture: Fixture): Requests => {
       });
     },
   };
+};
+
+const readersRule = {
+  allowedOrigins: ["https://read.ada.example"],
+  allowedMethods: ["GET"],
+  allowedHeaders: [],
+  exposeHeaders: [],
+};
+
+/** Rules that let the scripts of readers get novels. */
+export const onlyReaders: OriginSource = {
+  find: async (path) =>
+    path.startsWith("/novels") ? { kind: "rules", rules: [readersRule] } : { kind: "no-resource" },
 };

@@ -8,6 +8,7 @@ import { ObjectStorageService } from "../../../gen/quartet/objectstorage/v1/obje
 import { ErrorReasonSchema as ReaderErrors } from "../../../gen/quartet/test/gateway/v1/error_reason_pb.ts";
 import { ReaderService } from "../../../gen/quartet/test/gateway/v1/reader_service_pb.ts";
 import { amzDialect } from "../../../gateway/dialects/amz.ts";
+import type { GatewayLimits } from "../../../gateway/http/limits.ts";
 import { originSources } from "../../../gateway/cross-origin/origin-sources.ts";
 import { createGateway } from "../../../gateway/gateway.ts";
 import { startGateway } from "../../../gateway/server.ts";
@@ -16,8 +17,10 @@ import { fixedAccessKeys } from "../../../services/kit/identity/access-keys.ts";
 import { bearerAuthenticate } from "../../../services/kit/identity/authenticate.ts";
 import { createMinter, createVerifier } from "../../../services/kit/identity/tokens.ts";
 import { randomIds } from "../../../services/kit/ids/ids.ts";
+import type { Handlers } from "../../../services/kit/server/handlers.ts";
 import { startServer } from "../../../services/kit/server/server.ts";
 import { openStore } from "../../../services/kit/store/store.ts";
+import type { Application } from "../../../services/object-storage/application.ts";
 import { openObjectStorage } from "../../../services/object-storage/open.ts";
 import { handlers } from "../../../services/object-storage/service.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
@@ -41,8 +44,18 @@ export interface StorageFixture {
 
 const anyPort = { host: "127.0.0.1", port: 0 };
 
-/** Starts both on ports of their own; scripts of the given origins may call the JSON API. */
-export const startStorageFixture = async (allowedOrigins: readonly string[] = []): Promise<StorageFixture> => {
+/** Parts of the fixture that a test replaces. */
+export interface StorageFixtureParts {
+  /** Scripts of these origins may call the JSON API. Unset: none. */
+  readonly allowedOrigins?: readonly string[];
+  readonly limits?: Partial<GatewayLimits>;
+  /** Operations of the service instead of its own. */
+  readonly operations?: Partial<Handlers<typeof ObjectStorageService, Application>>;
+}
+
+/** Starts both on ports of their own. */
+export const startStorageFixture = async (parts: StorageFixtureParts = {}): Promise<StorageFixture> => {
+  const { allowedOrigins = [], limits, operations } = parts;
   const clock = new FakeClock();
   const keys = generateKeyPairSync("ed25519");
   const directory = await mkdtemp(join(tmpdir(), "quartet-test-"));
@@ -72,7 +85,13 @@ export const startStorageFixture = async (allowedOrigins: readonly string[] = []
     name: "object-storage",
     listen: anyPort,
     services: [
-      { service: ObjectStorageService, handlers, errors: ErrorReasonSchema, app: opened.app, isGuarded: true },
+      {
+        service: ObjectStorageService,
+        handlers: { ...handlers, ...operations },
+        errors: ErrorReasonSchema,
+        app: opened.app,
+        isGuarded: true,
+      },
     ],
     authenticate: (authorization, method) => {
       called.push(method?.name ?? "a page");
@@ -95,6 +114,7 @@ export const startStorageFixture = async (allowedOrigins: readonly string[] = []
     hosts: ["localhost"],
     region: "us-east-1",
     brandWord: "svc",
+    ...(limits && { limits }),
     originSources: originSources(connections, { minter, clock, allowedOrigins }),
   });
   const running = await startGateway(gateway, { listen: anyPort, adminListen: anyPort });

@@ -67,6 +67,19 @@ describe("copyObject", () => {
     expect(await countFiles(harness)).toBe(1);
   });
 
+  test("has the storage class that it asks for, in the region of its bucket, whatever its source has", async () => {
+    const harness = await startWithBucket();
+    const { client } = harness;
+    await put(harness, { bucket: "photos", key: "cat.jpg", storageClass: "ONEZONE_IA" }, "meow");
+    await client.createBucket({ bucket: "copies" }, as(alice));
+    const copySource = "photos/cat.jpg";
+    await client.copyObject({ bucket: "copies", key: "plain", copySource }, as(alice));
+    await client.copyObject({ bucket: "copies", key: "rare", copySource, storageClass: "STANDARD_IA" }, as(alice));
+    const { contents } = await client.listObjectsV2({ bucket: "copies" }, as(alice));
+    expect(contents.map(({ storageClass }) => storageClass)).toEqual(["STANDARD", "STANDARD_IA"]);
+    expect((await client.headBucket({ bucket: "copies" }, as(alice))).bucketRegion).toBe("us-east-1");
+  });
+
   test("makes the null version where the bucket keeps no versions", async () => {
     const { harness, copy } = await startWithSource();
     expect((await copy()).versionId).toBeUndefined();

@@ -99,7 +99,8 @@ describe("completeMultipartUpload", () => {
       Buffer.concat(bytes),
     );
     const given = { checksumCrc32: whole.checksumCrc32, checksumType: "FULL_OBJECT" };
-    expect(await complete(full.harness, full.uploadId, full.parts, given)).toMatchObject(given);
+    const spelled = { ...given, checksumType: "full_object" };
+    expect(await complete(full.harness, full.uploadId, full.parts, spelled)).toMatchObject(given);
   });
 
   test("refuses in this order, and the upload stays open", async () => {
@@ -110,6 +111,11 @@ describe("completeMultipartUpload", () => {
       [[], { bucket: "unknown", sseCustomerKey: "x" }, "NO_SUCH_BUCKET"],
       [[], { expectedBucketOwner: bob, sseCustomerKey: "x" }, "ACCESS_DENIED"],
       [[], { sseCustomerKey: "x" }, withoutAlgorithm],
+      [
+        [],
+        { checksumCrc32: "x", checksumSha1: "x" },
+        "INVALID_REQUEST: Expecting a single x-svc-checksum- header. Multiple checksum Types are not allowed.",
+      ],
       [[], { uploadId: "unknown" }, "MALFORMED_XML"],
       [[{ partNumber: 1 }], {}, "MALFORMED_XML"],
       [[{ eTag: "x" }], {}, "MALFORMED_XML"],

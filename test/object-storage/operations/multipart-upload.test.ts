@@ -37,6 +37,26 @@ describe("createMultipartUpload", () => {
 });
 
 describe("abortMultipartUpload", () => {
+  test("leaves nothing of a part that was being sent meanwhile", async () => {
+    const harness = await startWithBucket({ limits: smallParts });
+    const uploadId = await startUpload(harness);
+    let aborted = async (): Promise<void> => {};
+    async function* messages(): AsyncGenerator<object> {
+      yield { ...film, uploadId, partNumber: 1 };
+      yield { body: bytes[0] };
+      await aborted();
+      yield { body: bytes[0] };
+    }
+    aborted = async () => {
+      await harness.client.abortMultipartUpload({ ...film, uploadId }, as(alice));
+    };
+    expect(await refusalOf(harness.client.uploadPart(messages() as AsyncIterable<never>, as(alice)))).toBe(
+      "NO_SUCH_UPLOAD",
+    );
+    expect(await countFiles(harness)).toBe(0);
+    expect(await refusalOf(harness.client.listParts({ ...film, uploadId }, as(alice)))).toBe("NO_SUCH_UPLOAD");
+  });
+
   test("frees the parts and refuses everything afterwards", async () => {
     const clock = new FakeClock(Date.now());
     const harness = await startWithBucket({ limits: smallParts, clock });

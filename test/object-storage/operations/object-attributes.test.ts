@@ -31,7 +31,7 @@ describe("getObjectAttributes", () => {
     );
     const parts = [];
     for (const partNumber of [3, 5, 9]) {
-      const messages = [{ ...cat, uploadId, partNumber }, { body: Buffer.from("part") }];
+      const messages = [{ ...cat, uploadId, partNumber, checksumAlgorithm: "SHA1" }, { body: Buffer.from("part") }];
       const { eTag, checksumSha1 } = await harness.client.uploadPart(
         (async function* sent() {
           yield* messages;
@@ -53,12 +53,12 @@ describe("getObjectAttributes", () => {
 
   test.each([
     // request, reason; in the order of refusal
-    [
-      { objectAttributes: [], sseCustomerKey: "x" },
-      "INVALID_INPUT: Value null at 'object_attributes' failed to satisfy constraint: Member must not be null",
-    ],
     [{ bucket: "unknown", sseCustomerKey: "x" }, "NO_SUCH_BUCKET"],
     [{ sseCustomerKey: "x", objectAttributes: ["Colour"] }, withoutAlgorithm],
+    [
+      { objectAttributes: [], versionId: "x" },
+      "INVALID_REQUEST: The x-svc-object-attributes header specifying the attributes to be retrieved is missing",
+    ],
     [{ objectAttributes: ["Colour"], versionId: "x" }, "INVALID_ARGUMENT: Invalid attribute name specified."],
     [{ versionId: "x", key: "unknown" }, "INVALID_VERSION_ID"],
     [{ key: "unknown" }, "NO_SUCH_KEY"],

@@ -137,12 +137,7 @@ describe("putObject", () => {
     [{ metadata: { "a b": "c" } }, "", {}, "INVALID_ARGUMENT: The metadata name is not a header name."],
     [{ metadata: { a: "b\r\nc: d" } }, "", {}, "INVALID_ARGUMENT: Header value cannot be represented."],
     [{ contentType: "text/plain\r\nx: y" }, "", {}, "INVALID_ARGUMENT: Header value cannot be represented."],
-    [
-      { websiteRedirectLocation: "dog.jpg" },
-      "",
-      {},
-      "INVALID_REQUEST: The website redirect location must have a prefix of 'http://' or 'https://' or '/'.",
-    ],
+    [{ websiteRedirectLocation: "dog.jpg" }, "", {}, "INVALID_REDIRECT_LOCATION"],
     [
       { tagging: "a=1&a=2" },
       "",

@@ -39,13 +39,19 @@ describe("uploadPart", () => {
         "BAD_DIGEST: The CRC32 you specified did not match the calculated checksum.",
       ],
       [{}, Buffer.alloc(1_000_001), "ENTITY_TOO_LARGE"],
+      [
+        {},
+        bytes[2],
+        "INVALID_REQUEST: Checksum Type mismatch occurred, expected checksum Type: crc32, actual checksum Type: null",
+      ],
     ];
     const reasons: string[] = [];
     for (const [request, body] of rows) reasons.push(await refusalOf(sendPart(harness, uploadId, 1, body, request)));
     expect(reasons).toEqual(rows.map(([, , reason]) => reason));
 
-    await sendPart(harness, uploadId, 1, bytes[1]);
-    const { eTag, checksumCrc32 } = await sendPart(harness, uploadId, 1, bytes[0]);
+    const named = { checksumAlgorithm: "CRC32" };
+    await sendPart(harness, uploadId, 1, bytes[1], named);
+    const { eTag, checksumCrc32 } = await sendPart(harness, uploadId, 1, bytes[0], named);
     await complete(harness, uploadId, [{ partNumber: 1, eTag, checksumCrc32 }]);
     expect((await get(harness, film)).body.equals(bytes[0])).toBe(true);
   });
