@@ -132,7 +132,7 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
     health,
     partners: options.partners ?? new Map(),
     reachesQueues: options.endpoints?.sqs !== undefined,
-    rules: new CompiledRules(),
+    rules: new CompiledRules(store),
     ensureDefaultBus: defaultBusCreator(store, clock),
     // The handlers of jobs use the application that the jobs belong to.
     get jobs() {
@@ -166,6 +166,7 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
   const startWork = () => {
     jobs.start();
     return [
+      startLoadingRules(app),
       startRewrapping({ keyring, keys: wrappedSecretKeys(store, keyring), clock, log }),
       runPeriodically({ clock, log, intervalMs: limits.sweepIntervalMs, tasks: periodicTasks(app) }),
       runPeriodically({
@@ -182,10 +183,23 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
     app,
     jobs,
     async stop() {
+      app.rules.close();
       await Promise.all(stopsOfWork.map((stop) => stop()));
       await jobs.stop();
       await Promise.all([sender.close(), endpointSender.close()]);
     },
+  };
+};
+
+/** Compiles the rules of all buses beside all else. Returns the function that ends this. */
+const startLoadingRules = ({ rules, log }: Application): (() => Promise<void>) => {
+  const ending = new AbortController();
+  const loading = rules
+    .loadAll(ending.signal)
+    .catch((error: unknown) => log.error({ err: error }, "the rules of some buses are compiled by their next event"));
+  return () => {
+    ending.abort();
+    return loading;
   };
 };
 

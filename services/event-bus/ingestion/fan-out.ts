@@ -2,12 +2,13 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 
-import { FanOutRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
-import type { JobHandler, JobPolicy, NewJob } from "../../kit/jobs/jobs.ts";
+import { DeliveryRecordSchema, FanOutRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import type { JobHandler, JobPolicy } from "../../kit/jobs/jobs.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 import type { Application } from "../application.ts";
 import type { EventKey } from "../store/event.ts";
 import { holdEvent, isHeldBy, releaseEvent } from "../store/event.ts";
+import type { PlannedDelivery, RulePlan } from "./delivery-plan.ts";
 
 /** The kind of the jobs that deliver events. */
 export const deliveryKind = "delivery";
@@ -18,73 +19,108 @@ export const fanOutKind = "fan-out";
 /** A part is enqueued, or tried again. */
 export const fanOutPolicy: JobPolicy = { attemptsMax: Infinity, ageMsMax: Infinity, backoff: () => 1_000 };
 
-/** A delivery that is not enqueued yet. */
-export type PlannedDelivery = Pick<NewJob, "owner" | "payload"> & { readonly expiresMs: number };
-
-/** The deliveries that one transaction enqueues; other events wait for it. */
+/** The deliveries that one job enqueues. An event with more has several. */
 const partMax = 64;
 
+/** The deliveries that one transaction of such a job enqueues; all that arrives meanwhile waits for it. */
+const stepMax = 16;
+
 /**
- * Enqueues the deliveries of an event: at once, or of many in parts that later jobs enqueue, because all that arrives
- * meanwhile waits for each transaction. Returns the holders that keep the event in the log.
+ * Enqueues the deliveries of an event: at once, or of many in parts that later jobs enqueue, so that no other event
+ * waits for all of them. Returns the holders that keep the event in the log.
  */
 export const enqueueDeliveries = (
   { jobs }: Pick<Application, "jobs">,
   transaction: Transaction,
   key: EventKey,
-  planned: readonly PlannedDelivery[],
+  plans: readonly RulePlan[],
 ): string[] => {
-  if (planned.length <= partMax) return planned.map((delivery) => enqueueDelivery(jobs, transaction, delivery));
-  const holders: string[] = [];
-  for (let begin = 0; begin < planned.length; begin += partMax) {
-    const part = create(FanOutRecordSchema, {
-      account: key.account,
-      ingestedMs: BigInt(key.ingestedMs),
-      eventId: key.eventId,
-      deliveries: planned
-        .slice(begin, begin + partMax)
-        .map((delivery) => ({ ...delivery, expiresMs: BigInt(delivery.expiresMs) })),
-    });
-    const payload = toBinary(FanOutRecordSchema, part);
-    const id = jobs.enqueue(transaction, { kind: fanOutKind, owner: `fan-out/${key.account}`, payload });
-    holders.push(fanOutHolder(id));
+  const count = plans.reduce((sum, { deliveries }) => sum + deliveries.length, 0);
+  if (count <= partMax) {
+    const event = encodeEvent(key);
+    return plans.flatMap(({ deliveries }) => deliveries.map((each) => enqueueDelivery(jobs, transaction, event, each)));
   }
-  return holders;
+  const { account, eventId } = key;
+  const head = create(FanOutRecordSchema, { account, ingestedMs: BigInt(key.ingestedMs), eventId });
+  const begin = toBinary(FanOutRecordSchema, head);
+  return partsOf(plans).flatMap((part) => {
+    // Messages are joined by joining their bytes.
+    const payload = Buffer.concat([begin, ...part.map(({ encoded }) => encoded)]);
+    const id = jobs.enqueue(transaction, { kind: fanOutKind, owner: `fan-out/${account}`, payload });
+    const deliveries = part.reduce((sum, plan) => sum + plan.deliveries.length, 0);
+    return Array.from({ length: Math.ceil(deliveries / stepMax) }, (_, step) => fanOutHolder(id, step));
+  });
 };
 
+/** Rules together that have about so many deliveries as a part. */
+const partsOf = (plans: readonly RulePlan[]): RulePlan[][] => {
+  const parts: RulePlan[][] = [];
+  let left = 0;
+  for (const plan of plans) {
+    if (plan.deliveries.length === 0) continue;
+    if (left <= 0) {
+      parts.push([]);
+      left = partMax;
+    }
+    parts.at(-1)?.push(plan);
+    left -= plan.deliveries.length;
+  }
+  return parts;
+};
+
+/** The members of a DeliveryRecord that name the event. */
+const encodeEvent = ({ account, ingestedMs, eventId }: EventKey): EncodedEvent => ({
+  ingestedMs,
+  bytes: toBinary(
+    DeliveryRecordSchema,
+    create(DeliveryRecordSchema, { account, ingestedMs: BigInt(ingestedMs), eventId }),
+  ),
+});
+
+interface EncodedEvent {
+  readonly ingestedMs: number;
+  readonly bytes: Uint8Array;
+}
+
 /**
- * Enqueues the deliveries of one part, exactly once. Then it pauses for as long as that took, so that events which
- * arrive meanwhile have at least half of the time.
+ * Enqueues the deliveries of one part in steps, each exactly once. After each it pauses for as long as that took, so
+ * that events which arrive meanwhile have at least half of the time.
  */
 export const fanOutHandler =
   (app: Pick<Application, "store" | "jobs" | "clock" | "limits">): JobHandler =>
-  async (job) => {
+  async (job, { signal }) => {
     const { store, jobs, clock, limits } = app;
     const { account, ingestedMs, eventId, deliveries } = fromBinary(FanOutRecordSchema, job.payload);
     const key = { account, ingestedMs: Number(ingestedMs), eventId };
-    const beginMs = performance.now();
-    await store.transact(async (transaction) => {
-      // If the part has no holder any more, an earlier run enqueued it and its end was not recorded.
-      if (!(await isHeldBy(transaction, key, fanOutHolder(job.id)))) return;
-      for (const { owner, payload, expiresMs } of deliveries)
-        holdEvent(
-          transaction,
-          key,
-          enqueueDelivery(jobs, transaction, { owner, payload, expiresMs: Number(expiresMs) }),
-        );
-      await releaseEvent(transaction, key, fanOutHolder(job.id), clock.now() - limits.eventLogMs);
-    });
-    await delay(performance.now() - beginMs);
+    const event = encodeEvent(key);
+    for (let step = 0; step * stepMax < deliveries.length; step += 1) {
+      signal.throwIfAborted();
+      const holder = fanOutHolder(job.id, step);
+      const beginMs = performance.now();
+      await store.transact(async (transaction) => {
+        // If it has no holder any more, an earlier run has made this step.
+        if (!(await isHeldBy(transaction, key, holder))) return;
+        for (const each of deliveries.slice(step * stepMax, (step + 1) * stepMax))
+          holdEvent(transaction, key, enqueueDelivery(jobs, transaction, event, each));
+        await releaseEvent(transaction, key, holder, clock.now() - limits.eventLogMs);
+      });
+      await delay(performance.now() - beginMs);
+    }
     return { done: true };
   };
 
-const fanOutHolder = (jobId: string): string => `fan-out:${jobId}`;
+const fanOutHolder = (jobId: string, step: number): string => `fan-out:${jobId}/${step}`;
 
 const enqueueDelivery = (
   jobs: Application["jobs"],
   transaction: Transaction,
-  { owner, payload, expiresMs }: PlannedDelivery,
-): string => deliveryHolder(jobs.enqueue(transaction, { kind: deliveryKind, owner, payload, expiresMs }));
+  { ingestedMs, bytes }: EncodedEvent,
+  { owner, delivery, ageMs }: PlannedDelivery,
+): string => {
+  const payload = Buffer.concat([bytes, delivery]);
+  const expiresMs = ingestedMs + Number(ageMs);
+  return deliveryHolder(jobs.enqueue(transaction, { kind: deliveryKind, owner, payload, expiresMs }));
+};
 
 /** The name of a delivery's job as a holder of its event. */
 export const deliveryHolder = (jobId: string): string => `delivery:${jobId}`;

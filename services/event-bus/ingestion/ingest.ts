@@ -1,19 +1,18 @@
-import { create, toBinary } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 
 import type { EventBusRecord, EventRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
-import { DeliveryRecordSchema, EventRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import { EventRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import type { Target } from "../../../gen/quartet/eventbus/v1/target_pb.ts";
 import type { Reader, Transaction } from "../../kit/store/store.ts";
 import type { Application } from "../application.ts";
 import type { BusReference } from "../domain/arns.ts";
-import { deliveryOwner } from "../domain/delivery-owner.ts";
 import { envelopeOf } from "../domain/envelope.ts";
-import { retryLimitsOf } from "../domain/retry.ts";
 import { Matcher } from "../pattern/matcher.ts";
 import { flattenEvent } from "../pattern/flatten.ts";
 import { archiveHolder, putArchiveEntry } from "../store/archive.ts";
 import { findBus } from "../store/bus.ts";
-import type { PlannedDelivery } from "./fan-out.ts";
+import type { DeliveringRule, RulePlan } from "./delivery-plan.ts";
+import { planDeliveries, rowBytes } from "./delivery-plan.ts";
 import { enqueueDeliveries } from "./fan-out.ts";
 import type { BusMatcher, WatchingRule } from "../store/compiled-rules.ts";
 import type { EventKey } from "../store/event.ts";
@@ -80,7 +79,7 @@ export const ingestEvent = (
     .match(flattenEvent(envelopeOf(record), record.detail, matcher.wants))
     .filter((rule) => onlyRules?.has(rule.name) ?? true);
   const archived = matched.flatMap(({ archiveId }) => archiveId ?? []);
-  const planned = planDeliveries(app, key, bus, replication === undefined ? matched : [...matched, replication]);
+  const planned = planDeliveries(app.limits, bus, replication === undefined ? matched : [...matched, replication]);
   if (planned === undefined) return { kind: "too-large" };
   for (const archiveId of archived) putArchiveEntry(transaction, key, archiveId, record);
   const holders = [...enqueueDeliveries(app, transaction, key, planned), ...archived.map(archiveHolder)];
@@ -104,7 +103,7 @@ export const deliverToRule = (
   { event, rule, ruleRoleArn, targets }: RuleEvent,
 ): Ingested => {
   const key = eventKeyOf(app, bus, event);
-  const planned = planDeliveries(app, key, bus, [{ name: rule, roleArn: ruleRoleArn, targets }]);
+  const planned = planDeliveries(app.limits, bus, [{ name: rule, roleArn: ruleRoleArn, targets }]);
   if (planned === undefined) return { kind: "too-large" };
   const record = create(EventRecordSchema, { ...event, bus: bus.name, matchedRules: 1 });
   putEvent(transaction, key, record, enqueueDeliveries(app, transaction, key, planned));
@@ -121,52 +120,11 @@ const eventKeyOf = (app: Ingesting, bus: BusReference, event: NewEvent): EventKe
   eventId: event.hops === 0 && event.replayName === undefined ? event.id : `${event.id}/${app.ids.uuid()}`,
 });
 
-/** The parts of a rule that its deliveries need. */
-type DeliveringRule = Pick<WatchingRule, "name" | "roleArn" | "targets">;
-
-/** The deliveries of an event, one for each target; undefined if they are too large for one transaction. */
-const planDeliveries = (
-  app: Pick<Ingesting, "limits">,
-  { account, ingestedMs, eventId }: EventKey,
-  bus: BusReference,
-  rules: readonly DeliveringRule[],
-): PlannedDelivery[] | undefined => {
-  const planned: PlannedDelivery[] = [];
-  let bytes = 0;
-  for (const { name: rule, roleArn: ruleRoleArn, targets } of rules)
-    for (const target of targets) {
-      const payload = toBinary(
-        DeliveryRecordSchema,
-        create(DeliveryRecordSchema, {
-          account,
-          ingestedMs: BigInt(ingestedMs),
-          eventId,
-          bus: bus.name,
-          rule,
-          target,
-          ...(ruleRoleArn === undefined ? {} : { ruleRoleArn }),
-        }),
-      );
-      const expiresMs = ingestedMs + retryLimitsOf(target).ageMsMax;
-      const delivery = { owner: deliveryOwner(account, target.arn), payload, expiresMs };
-      bytes += deliveryBytes(delivery);
-      if (bytes > app.limits.deliveriesBytesMax) return undefined;
-      planned.push(delivery);
-    }
-  return planned;
-};
-
-/** An upper bound for the keys of a job and of a holder, without the owner, which is part of two of them. */
-const rowBytes = 1_024;
-
-const deliveryBytes = ({ owner, payload }: PlannedDelivery): number =>
-  payload.byteLength + 2 * Buffer.byteLength(owner) + rowBytes;
-
 /**
  * An upper bound for the bytes that an event and its deliveries add to a transaction. It is an estimate, so that
  * nothing is encoded only to be measured.
  */
-const entryBytes = ({ detail, source, resources }: EventRecord, planned: readonly PlannedDelivery[]): number => {
+const entryBytes = ({ detail, source, resources }: EventRecord, planned: readonly RulePlan[]): number => {
   const eventBytes = [detail, source, ...resources].reduce((sum, each) => sum + Buffer.byteLength(each), 2 * rowBytes);
-  return planned.reduce((sum, delivery) => sum + deliveryBytes(delivery), eventBytes);
+  return planned.reduce((sum, { bytes }) => sum + bytes, eventBytes);
 };

@@ -1,10 +1,48 @@
 import type { NumberRange } from "./condition.ts";
 import { isWithin } from "./condition.ts";
+import type { Steps } from "./steps.ts";
 
 /** A range and its item. */
 export interface Interval<T> {
   readonly range: NumberRange;
   readonly item: T;
+}
+
+/** Intervals that are sorted or merged in one step. */
+const stepMax = 1_024;
+
+const compare = (a: Interval<unknown>, b: Interval<unknown>): number =>
+  a.range.bottom - b.range.bottom || a.range.top - b.range.top;
+
+/** Sorts intervals by bottom, then by top. */
+export function* sortIntervals<T>(intervals: readonly Interval<T>[]): Steps<readonly Interval<T>[]> {
+  let runs: (readonly Interval<T>[])[] = [];
+  for (let begin = 0; begin < intervals.length; begin += stepMax) {
+    runs.push(intervals.slice(begin, begin + stepMax).toSorted(compare));
+    yield;
+  }
+  while (runs.length > 1) {
+    const merged: (readonly Interval<T>[])[] = [];
+    for (let pair = 0; pair < runs.length; pair += 2)
+      merged.push(yield* merge(runs[pair] as readonly Interval<T>[], runs[pair + 1] ?? []));
+    runs = merged;
+  }
+  return runs[0] ?? [];
+}
+
+function* merge<T>(left: readonly Interval<T>[], right: readonly Interval<T>[]): Steps<readonly Interval<T>[]> {
+  const merged: Interval<T>[] = [];
+  let l = 0;
+  let r = 0;
+  while (l < left.length || r < right.length) {
+    const [ours, theirs] = [left[l], right[r]];
+    const isLeft = theirs === undefined || (ours !== undefined && compare(ours, theirs) <= 0);
+    merged.push((isLeft ? ours : theirs) as Interval<T>);
+    if (isLeft) l += 1;
+    else r += 1;
+    if (merged.length % stepMax === 0) yield;
+  }
+  return merged;
 }
 
 /**
@@ -15,8 +53,9 @@ export class IntervalIndex<T> {
   readonly #intervals: readonly Interval<T>[];
   readonly #greatestTop: Float64Array;
 
+  /** The intervals are sorted. */
   constructor(intervals: readonly Interval<T>[]) {
-    this.#intervals = intervals.toSorted((a, b) => a.range.bottom - b.range.bottom || a.range.top - b.range.top);
+    this.#intervals = intervals;
     this.#greatestTop = new Float64Array(intervals.length);
     this.#prepare(0, intervals.length);
   }

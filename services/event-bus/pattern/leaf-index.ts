@@ -3,10 +3,11 @@ import { addressKey, leadingBits, parseAddress } from "./addresses.ts";
 import type { Alternative, FieldCondition, Leaf, TextAlternative } from "./condition.ts";
 import { meets, meetsText } from "./condition.ts";
 import type { Interval } from "./interval-index.ts";
-import { IntervalIndex } from "./interval-index.ts";
+import { IntervalIndex, sortIntervals } from "./interval-index.ts";
 import { foldCase } from "./letters.ts";
 import { comparableNumber } from "./numbers.ts";
 import { PieceIndex } from "./piece-index.ts";
+import type { Steps } from "./steps.ts";
 
 /**
  * An index of the conditions on one path, which finds those that a leaf meets without testing each. Literals are looked
@@ -34,8 +35,8 @@ export class LeafIndex<T> {
   }
 
   /** Builds the index after the last `add`. */
-  seal(): void {
-    if (this.#intervals !== undefined) this.#ranges = new IntervalIndex(this.#intervals);
+  *seal(): Steps<void> {
+    if (this.#intervals !== undefined) this.#ranges = new IntervalIndex(yield* sortIntervals(this.#intervals));
     this.#intervals = undefined;
     this.#pieces?.seal();
   }

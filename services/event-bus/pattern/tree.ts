@@ -1,5 +1,6 @@
 import type { Branch, FieldCondition } from "./condition.ts";
 import { LeafIndex } from "./leaf-index.ts";
+import type { Steps } from "./steps.ts";
 
 /**
  * One state of the matcher, in which the conditions on the path to it hold. `indexes` lead to further nodes by a leaf
@@ -22,7 +23,7 @@ export interface Tree {
 }
 
 /** Builds the tree. A pattern is identified by its index in the list. */
-export const buildTree = (patterns: readonly (readonly Branch[])[]): Tree => {
+export function* buildTree(patterns: readonly (readonly Branch[])[]): Steps<Tree> {
   const root = newDraft();
   const prefixes = new Set<string>();
   for (const [pattern, branches] of patterns.entries())
@@ -33,10 +34,11 @@ export const buildTree = (patterns: readonly (readonly Branch[])[]): Tree => {
         draft = childOf(draft, path, condition);
       }
       draft.ends.push(pattern);
+      yield;
     }
   let id = 0;
-  return { root: finish(root, () => id++), prefixes };
-};
+  return { root: yield* finish(root, () => id++), prefixes };
+}
 
 /**
  * Conditions with few literals come first, because they leave the fewest branches. Conditions that absence may meet
@@ -76,7 +78,7 @@ const addPrefixes = (prefixes: Set<string>, path: string): void => {
   prefixes.add(path);
 };
 
-const finish = (draft: Draft, nextId: () => number): TreeNode => {
+function* finish(draft: Draft, nextId: () => number): Steps<TreeNode> {
   const id = nextId();
   const indexes = new Map<string, LeafIndex<TreeNode>>();
   const absences = new Map<string, TreeNode[]>();
@@ -85,12 +87,13 @@ const finish = (draft: Draft, nextId: () => number): TreeNode => {
     const index = new LeafIndex<TreeNode>();
     const absent: TreeNode[] = [];
     for (const { condition, draft: inner } of byCondition.values()) {
-      const child = finish(inner, nextId);
+      const child = yield* finish(inner, nextId);
       children.push(child);
       index.add(condition, child);
+      yield;
       if (condition.alternatives.some((each) => each.kind === "absent")) absent.push(child);
     }
-    index.seal();
+    yield* index.seal();
     indexes.set(path, index);
     if (absent.length > 0) absences.set(path, absent);
   }
@@ -98,4 +101,4 @@ const finish = (draft: Draft, nextId: () => number): TreeNode => {
   const laterPaths = (): ReadonlySet<string> =>
     (later ??= new Set([...draft.children.keys(), ...children.flatMap((child) => [...child.laterPaths()])]));
   return { id, indexes, absences, ends: draft.ends, laterPaths };
-};
+}

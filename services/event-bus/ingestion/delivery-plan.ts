@@ -1,0 +1,69 @@
+import { create, toBinary } from "@bufbuild/protobuf";
+
+import { DeliveryRecordSchema, FanOutRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import type { BusReference } from "../domain/arns.ts";
+import { deliveryOwner } from "../domain/delivery-owner.ts";
+import { retryLimitsOf } from "../domain/retry.ts";
+import type { Limits } from "../limits.ts";
+import type { WatchingRule } from "../store/compiled-rules.ts";
+
+/** The parts of a rule that its deliveries need. */
+export type DeliveringRule = Pick<WatchingRule, "name" | "roleArn" | "targets">;
+
+/** A delivery to a target, but for the event. */
+export interface PlannedDelivery {
+  readonly owner: string;
+  /** The members of a DeliveryRecord that name the rule and the target. */
+  readonly delivery: Uint8Array;
+  /** How long after the event was ingested its age ends, in milliseconds. */
+  readonly ageMs: bigint;
+}
+
+/** The deliveries of an event that one rule matches. */
+export interface RulePlan {
+  readonly deliveries: readonly PlannedDelivery[];
+  /** The deliveries as members of a FanOutRecord. */
+  readonly encoded: Uint8Array;
+  /** An upper bound for what they add to a transaction. */
+  readonly bytes: number;
+}
+
+/** An upper bound for the keys of a job and of a holder, without the owner, which is part of two of them. */
+export const rowBytes = 1_024;
+
+/** The plans of rules that remain compiled: a rule that matches many events is encoded once. */
+const plans = new WeakMap<DeliveringRule, RulePlan>();
+
+/** The deliveries of an event, by the rules that it matches; undefined if they are too large for one transaction. */
+export const planDeliveries = (
+  { deliveriesBytesMax }: Pick<Limits, "deliveriesBytesMax">,
+  bus: BusReference,
+  rules: readonly DeliveringRule[],
+): RulePlan[] | undefined => {
+  const planned = rules.map((rule) => planOf(bus, rule));
+  return planned.reduce((sum, { bytes }) => sum + bytes, 0) > deliveriesBytesMax ? undefined : planned;
+};
+
+const planOf = (bus: BusReference, rule: DeliveringRule): RulePlan => {
+  const present = plans.get(rule);
+  if (present !== undefined) return present;
+  const { name, roleArn, targets } = rule;
+  const deliveries = targets.map((target) => {
+    const members = { bus: bus.name, rule: name, target, ...(roleArn === undefined ? {} : { ruleRoleArn: roleArn }) };
+    return {
+      owner: deliveryOwner(bus.account, target.arn),
+      delivery: toBinary(DeliveryRecordSchema, create(DeliveryRecordSchema, members)),
+      ageMs: BigInt(retryLimitsOf(target).ageMsMax),
+    };
+  });
+  const plan = {
+    deliveries,
+    encoded: toBinary(FanOutRecordSchema, create(FanOutRecordSchema, { deliveries })),
+    bytes: deliveries.reduce(
+      (sum, { owner, delivery }) => sum + delivery.byteLength + 2 * Buffer.byteLength(owner) + rowBytes,
+      0,
+    ),
+  };
+  plans.set(rule, plan);
+  return plan;
+};
