@@ -1,5 +1,5 @@
 import type { CustomerProfileService } from "../../gen/quartet/customerprofile/v1/customer_profile_service_pb.ts";
-import type { Accounts } from "../kit/accounts/accounts.ts";
+import type { AccessAccounts } from "../kit/access/decide.ts";
 import type { Clock } from "../kit/clock/clock.ts";
 import type { Ids } from "../kit/ids/ids.ts";
 import type { Jobs } from "../kit/jobs/jobs.ts";
@@ -22,8 +22,8 @@ export interface Application {
   readonly pages: Pages;
   readonly jobs: Jobs;
   readonly compaction: Compaction;
-  /** The organizations of accounts. Unset: no account has one. */
-  readonly accounts?: Pick<Accounts, "findOrganizationId"> | undefined;
+  /** The organizations of accounts and the tags of roles. Unset: there are none. */
+  readonly accounts?: AccessAccounts | undefined;
   /** The region in the ARNs that policies name. */
   readonly region: string;
 }

@@ -1,5 +1,5 @@
 import type { EventBusService } from "../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
-import type { Accounts } from "../kit/accounts/accounts.ts";
+import type { AccessAccounts } from "../kit/access/decide.ts";
 import type { RoleDirectory } from "../kit/accounts/assume-role.ts";
 import type { Clock } from "../kit/clock/clock.ts";
 import type { Ids } from "../kit/ids/ids.ts";
@@ -24,8 +24,8 @@ export interface Application {
   readonly log: Logger;
   /** Returns a number from 0 up to 1, for jitter. */
   readonly random: () => number;
-  /** The organizations of accounts. Unset: no account has one. */
-  readonly accounts?: Pick<Accounts, "findOrganizationId"> | undefined;
+  /** The organizations of accounts and the tags of roles. Unset: there are none. */
+  readonly accounts?: AccessAccounts | undefined;
   /** The roles. Unset: targets' roles are not asked. */
   readonly roles?: RoleDirectory | undefined;
   /** A delivery in the name of a role that does not exist is made as if it named none. Unset: it fails. */

@@ -1,7 +1,10 @@
 import type { Message } from "@bufbuild/protobuf";
 
 import { EventBusService } from "../../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
-import { decideCall, refuseCall } from "../../kit/access/decide.ts";
+import type { PutTargetsRequest } from "../../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
+import type { Target } from "../../../gen/quartet/eventbus/v1/target_pb.ts";
+import { assertAllowed, decideCall, refuseCall } from "../../kit/access/decide.ts";
+import { parseArn } from "../../kit/arn/arn.ts";
 import { isOwner } from "../../kit/identity/owner.ts";
 import type { Guard } from "../../kit/server/guard.ts";
 import type { CallContext } from "../../kit/server/handlers.ts";
@@ -21,7 +24,8 @@ type Context = CallContext<Application>;
  * 1. a caller without an account: ACCESS_DENIED;
  * 2. an unknown revision: UNKNOWN_REVISION; an operation that the revision does not have: UNKNOWN_OPERATION;
  * 3. a bus of another account in an operation that no bus policy opens to other accounts: ACCESS_DENIED;
- * 4. a permission that the request needs and the caller does not have: ACCESS_DENIED.
+ * 4. a permission that the request needs and the caller does not have: ACCESS_DENIED;
+ * 5. a target without a role at an API destination that the caller may not invoke: ACCESS_DENIED.
  * An account that calls for the first time gets its default bus.
  */
 export const guard: Guard<Application, Access> = async (request, context) => {
@@ -34,8 +38,20 @@ export const guard: Guard<Application, Access> = async (request, context) => {
     throw refuseCall(rules, context, busArn(app.arnScope, bus));
   const finder = new ResourceFinder(context);
   const decision = await decideCall(rules, context, request, (question) => finder.find(question));
+  if (method.name === EventBusService.method.putTargets.name)
+    checkDestinations((request as PutTargetsRequest).targets, context);
   await app.ensureDefaultBus(caller.accountId);
   return { revision, bus, refusedEntries: decision.refusedElements };
+};
+
+/** An API destination calls with a secret of its account. Without a role that may, whoever puts the target must. */
+const checkDestinations = (targets: readonly Target[], context: Context): void => {
+  for (const { arn, roleArn } of targets) {
+    const parsed = parseArn(arn);
+    if (roleArn !== undefined || parsed?.resource.startsWith("api-destination/") !== true) continue;
+    const resource = { arn, ownerAccountId: parsed.account };
+    assertAllowed(rules, context, { action: "InvokeApiDestination", resource });
+  }
 };
 
 /** The operations on a bus and its rules that the policy of the bus can open to other accounts. */

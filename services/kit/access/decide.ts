@@ -1,4 +1,5 @@
 import type { DescEnum, Message } from "@bufbuild/protobuf";
+import { Code } from "@connectrpc/connect";
 
 import { FaultRole } from "../../../gen/quartet/traits/v1/fault_pb.ts";
 import type { Accounts } from "../accounts/accounts.ts";
@@ -13,11 +14,12 @@ import { evaluate, explain } from "../policy/evaluate.ts";
 import type { ServiceNames, PolicySpelling } from "../policy/spelling.ts";
 import { spellingOf } from "../policy/spelling.ts";
 import type { CallContext } from "../server/handlers.ts";
+import { ProtocolError } from "../wire/protocol-error.ts";
 import type { Conditions } from "./call-conditions.ts";
-import { conditionsOf } from "./call-conditions.ts";
+import { conditionsOf, resourceTagConditions } from "./call-conditions.ts";
 import { DecisionRecorder, recordDecision } from "./decision-recorder.ts";
 import type { CallerPolicies } from "./identity.ts";
-import { callerPoliciesOf, requesterOf } from "./identity.ts";
+import { asksFor, callerPoliciesOf, requesterOf } from "./identity.ts";
 import type { Question } from "./questions.ts";
 import { questionsOf } from "./questions.ts";
 
@@ -58,9 +60,12 @@ export type ResourceResolver = (question: Question) => Resource | Promise<Resour
 /** What deciding needs of a service's dependencies. */
 export interface AccessApplication {
   readonly clock: Pick<Clock, "now">;
-  /** The organizations of accounts. Unset: no account has one. */
-  readonly accounts?: Pick<Accounts, "findOrganizationId"> | undefined;
+  readonly accounts?: AccessAccounts | undefined;
 }
+
+/** The organizations of accounts, and roles with their tags. Unset: no account has one, no role has tags. */
+export type AccessAccounts = Pick<Accounts, "findOrganizationId"> &
+  Partial<Pick<Accounts, "findRole" | "knowsAllRoles">>;
 
 /** The parts of a call that are decided on. Without an audit log nothing is recorded. */
 export type AccessCall = Pick<CallContext<AccessApplication>, "app" | "method" | "caller" | "log"> &
@@ -125,10 +130,23 @@ const accessDenied = (
   roleFault(faultTable(errors), FaultRole.ACCESS_DENIED, { action: withPrefix(action, refusalPrefix), resource });
 
 /** The resources that are no service's own: nothing, and what other services' actions name. */
-const resourceOf = ({ permission, resource }: Question, { caller }: AccessCall): Resource | undefined => {
+const resourceOf = ({ permission, resource }: Question, { caller, app }: AccessCall): Resource | undefined => {
   if (permission.template === "*") return { arn: "*", ownerAccountId: caller.accountId };
   if (!permission.action.includes(":")) return undefined;
-  return { arn: resource, ownerAccountId: parseArn(resource)?.account ?? caller.accountId };
+  const ownerAccountId = parseArn(resource)?.account ?? caller.accountId;
+  const conditions = asksFor("resourcetag/", caller) ? roleTags(app.accounts, resource) : noConditions;
+  return { arn: resource, ownerAccountId, conditions };
+};
+
+const noConditions: Conditions = new Map();
+
+/** The tags of a role under both of their keys. Throws while it is unknown which roles there are. */
+const roleTags = (accounts: AccessAccounts | undefined, roleArn: string): Conditions => {
+  const role = accounts?.findRole?.(roleArn);
+  if (role === undefined && accounts?.knowsAllRoles?.() === false)
+    throw new ProtocolError(Code.Unavailable, "The role cannot be found now.", FaultRole.UNAVAILABLE);
+  const tags = resourceTagConditions(role?.tags);
+  return new Map([...tags, ...[...tags].map(([key, values]) => [key.replace(/^aws:/, "iam:"), values] as const)]);
 };
 
 /** Whether the caller may do something. Nothing is logged. */

@@ -353,3 +353,59 @@ test("a role of another account cannot be passed", async () => {
   const foreign = { roleArn: `arn:aws:iam::${neighbour}:role/deliverer` };
   expect(await decisionOf(guarded, putRule, rootCaller(ownerAccount), foreign)).toBe("-");
 });
+
+describe("a role that is given", () => {
+  const guardedWith = async (roles: object): Promise<GuardedService<Application>> => {
+    const guarded = await openGuarded();
+    return { ...guarded, app: { ...guarded.app, accounts: { ...organized, ...roles } } };
+  };
+  const tagged = { findRole: (arn: string) => (arn === role ? ({ tags: { Team: "sales" } } as never) : undefined) };
+
+  // the policy's condition on the role, decision
+  test.each([
+    [when("iam:ResourceTag/Team", "sales"), "+"],
+    [when("aws:resourcetag/team", "sales"), "+"],
+    [when("iam:ResourceTag/Team", "support"), "-"],
+    [{ Condition: { Null: { "iam:ResourceTag/Owner": "true" } } }, "+"],
+  ])("is decided on by its tags: %j", async (condition, expected) => {
+    const passer = userWith(allow("events:*"), { ...allow("iam:PassRole"), ...condition });
+    expect(await decisionOf(await guardedWith(tagged), putTargets, passer)).toBe(expected);
+  });
+
+  test("has no tags where it does not exist, and is not decided on while that is unknown", async () => {
+    const denied = { ...deny("iam:PassRole"), ...when("iam:ResourceTag/Team", "support") };
+    const passer = userWith(allow("*"), denied);
+    const roles = (isKnown: boolean) => ({ findRole: () => undefined, knowsAllRoles: () => isKnown });
+    expect(await decisionOf(await guardedWith(roles(true)), putTargets, passer)).toBe("+");
+    await expect(decisionOf(await guardedWith(roles(false)), putTargets, passer)).rejects.toThrow(
+      "The role cannot be found now.",
+    );
+    expect(await decisionOf(await guardedWith(roles(false)), putTargets, userWith(allow("*")))).toBe("+");
+  });
+});
+
+describe("a target at an API destination", () => {
+  const destination = `${prefix}:api-destination/shop/11111111-2222-3333-4444-555555555555`;
+  const invoking = allow("events:InvokeApiDestination", `${prefix}:api-destination/shop/*`);
+
+  // who | its policies | without a role, with one
+  test.each<[string, Caller, string]>([
+    ["a user who may put targets", userWith(allow("events:PutTargets")), "--"],
+    ["a user who may invoke it, too", userWith(allow("events:PutTargets"), invoking), "+-"],
+    ["a user who may pass the role", userWith(allow(["events:PutTargets", "iam:PassRole"])), "-+"],
+    ["a user who may invoke another one", userWith(allow("events:PutTargets"), allow("events:Invoke*", orders)), "--"],
+    ["a user of this service", userWith(allow("events:*")), "+-"],
+    ["the owner's root", rootCaller(ownerAccount), "++"],
+  ])("needs a role or the right to invoke it: %s", async (_who, caller, expected) => {
+    const guarded = await openGuarded();
+    const decide = (roleArn: string | undefined) =>
+      decisionOf(guarded, putTargets, caller, { targets: [{ id: "1", arn: destination, roleArn }] });
+    expect((await decide(undefined)) + (await decide(role))).toBe(expected);
+  });
+
+  test("of another account needs a role", async () => {
+    const arn = destination.replace(ownerAccount, neighbour);
+    const targets = [{ id: "1", arn }];
+    expect(await decisionOf(await openGuarded(), putTargets, rootCaller(ownerAccount), { targets })).toBe("-");
+  });
+});
