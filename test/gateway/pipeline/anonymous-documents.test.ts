@@ -18,6 +18,13 @@ beforeAll(async () => {
 });
 afterAll(() => storage.stop());
 
+const chunked = {
+  "x-amz-content-sha256": "STREAMING-UNSIGNED-PAYLOAD-TRAILER",
+  "x-amz-decoded-content-length": "900000000",
+  "x-amz-trailer": "x-amz-checksum-crc32",
+  "content-encoding": "aws-chunked",
+};
+
 const codeOf = (body: string): string | undefined => /<Code>(.*)<\/Code>/.exec(body)?.[1];
 
 describe("a document of an anonymous caller", () => {
@@ -35,6 +42,31 @@ describe("a document of an anonymous caller", () => {
       const response = await sendBytes(storage.url, headBytes(method, target, headers));
       expect([response.status, codeOf(response.body)]).toEqual([status, code]);
     }
+  });
+
+  test.each([
+    // the request, more headers
+    ["PUT", "/private/cat.jpg", {}],
+    ["PUT", "/private/cat.jpg", chunked],
+    ["PUT", "/private/cat.jpg?partNumber=1&uploadId=1", {}],
+    ["PUT", "/private/cat.jpg?partNumber=1&uploadId=1", chunked],
+  ])("or an upload to a private bucket is refused before a byte of it is asked for: %s %s %j", async (...row) => {
+    const [method, target, more] = row;
+    const headers = { host: "localhost", "content-length": "1000000000", expect: "100-continue", ...more };
+    const response = await sendBytes(storage.url, headBytes(method, target, headers));
+    expect([response.status, codeOf(response.body)]).toEqual([403, "AccessDenied"]);
+  });
+
+  test("or a form is refused before a byte of its file is sent: who calls is in its fields", async () => {
+    const head = {
+      host: "localhost",
+      "content-type": "multipart/form-data; boundary=b",
+      "content-length": "1000000000",
+    };
+    const key = '--b\r\ncontent-disposition: form-data; name="key"\r\n\r\ncat.jpg\r\n';
+    const file = '--b\r\ncontent-disposition: form-data; name="file"; filename="cat.jpg"\r\n\r\n';
+    const response = await sendBytes(storage.url, headBytes("POST", "/private", head) + key + file);
+    expect([response.status, codeOf(response.body)]).toEqual([403, "AccessDenied"]);
   });
 
   test("that a policy may allow is read, and decided on with what it has", async () => {
