@@ -2,8 +2,15 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { CreateAccessKeyCommand, CreateUserCommand, IAMClient, PutUserPolicyCommand } from "@aws-sdk/client-iam";
-import { CreateBucketCommand } from "@aws-sdk/client-s3";
+import {
+  CreateAccessKeyCommand,
+  CreateUserCommand,
+  DeleteUserPolicyCommand,
+  IAMClient,
+  PutUserPolicyCommand,
+} from "@aws-sdk/client-iam";
+import { CreateBucketCommand, GetObjectCommand, PutObjectCommand } from "@aws-sdk/client-s3";
+import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { amzDialect } from "../../gateway/dialects/amz.ts";
@@ -55,12 +62,20 @@ const head = async (key: Key = system): Promise<Answer> => {
   return { status, hostId: String(headers["x-amz-id-2"]) };
 };
 
+/** Sends a signed URL on a connection of its own. */
+const getUrl = async (url: string): Promise<Answer> => {
+  const { gatewayUrl } = system.installation;
+  const { host, pathname, search } = new URL(url);
+  const { status, headers } = await send(gatewayUrl, { method: "GET", target: pathname + search }, { host });
+  return { status, hostId: String(headers["x-amz-id-2"]) };
+};
+
 /** Asks with so many requests at a time until both processes have answered; returns all their statuses. */
-const askBoth = async (key?: Key): Promise<ReadonlySet<number>> => {
+const askBoth = async (key?: Key, ask: () => Promise<Answer> = () => head(key)): Promise<ReadonlySet<number>> => {
   const hostIds = new Set<string>();
   const statuses = new Set<number>();
   await eventually(async () => {
-    for (const { status, hostId } of await Promise.all(Array.from({ length: 8 }, () => head(key)))) {
+    for (const { status, hostId } of await Promise.all(Array.from({ length: 8 }, ask))) {
       statuses.add(status);
       hostIds.add(hostId);
     }
@@ -69,14 +84,34 @@ const askBoth = async (key?: Key): Promise<ReadonlySet<number>> => {
   return statuses;
 };
 
+const iamClient = (): IAMClient =>
+  new IAMClient({ endpoint: system.installation.gatewayUrl, region: system.region, credentials: system });
+
 describe("two processes of the gateway", () => {
   test("answer on the same port", async () => {
     expect(await askBoth()).toEqual(new Set([200]));
     expect(new Set(system.installation.gatewayPids()).size).toBe(2);
   });
 
+  test("both refuse a signed URL when its user has lost the right, and do not allow it again", async () => {
+    const iam = iamClient();
+    await iam.send(new CreateUserCommand({ UserName: "gwen" }));
+    const PolicyDocument = JSON.stringify({ Statement: [{ Effect: "Allow", Action: "s3:GetObject", Resource: "*" }] });
+    await iam.send(new PutUserPolicyCommand({ UserName: "gwen", PolicyName: "own", PolicyDocument }));
+    const { AccessKey } = await iam.send(new CreateAccessKeyCommand({ UserName: "gwen" }));
+    await system.clients.objectStorage.send(new PutObjectCommand({ Bucket: "photos", Key: "cat", Body: "meow" }));
+    const gwen = system.clientsFor(AccessKey?.AccessKeyId ?? "", AccessKey?.SecretAccessKey ?? "");
+    const url = await getSignedUrl(gwen.objectStorage, new GetObjectCommand({ Bucket: "photos", Key: "cat" }));
+    const ask = () => askBoth(undefined, () => getUrl(url));
+    await eventually(async () => !(await ask()).has(403), "both allow the URL");
+    await iam.send(new DeleteUserPolicyCommand({ UserName: "gwen", PolicyName: "own" }));
+    await eventually(async () => !(await ask()).has(200), "both refuse the URL");
+    expect(await ask()).toEqual(new Set([403]));
+    iam.destroy();
+  });
+
   test("both come to know a user that is created at run time", async () => {
-    const iam = new IAMClient({ endpoint: system.installation.gatewayUrl, region: system.region, credentials: system });
+    const iam = iamClient();
     await iam.send(new CreateUserCommand({ UserName: "ada" }));
     const policy = { Statement: [{ Effect: "Allow", Action: "s3:*", Resource: "*" }] };
     await iam.send(

@@ -73,6 +73,24 @@ test("a gateway that follows knows keys, their changes and the key of session to
   expect(() => directory.findAccessKey(accessKeyId)).toThrow("Please reduce your request rate.");
 });
 
+test("a right that is taken away is lost at a gateway that follows by the change itself, whatever its clock", async () => {
+  const { keeper, transport, minter, clock } = await start();
+  await keeper.call("createUser", { userName: "gwen" });
+  const policyDocument = '{"Statement":[{"Effect":"Allow","Action":"s3:GetObject","Resource":"*"}]}';
+  await keeper.call("putUserPolicy", { userName: "gwen", policyName: "own", policyDocument });
+  const created = (await keeper.call("createAccessKey", { userName: "gwen" }))["accessKey"];
+  const { accessKeyId } = created as { accessKeyId: string };
+  const followed = followIdentities({ transport, minter, clock, log: silentLogger });
+  onTestFinished(() => followed.stop());
+  await followed.awaitFirst(5_000);
+  const directory = storedDirectory(followed, () => "canonical");
+  expect(directory.findAccessKey(accessKeyId)?.policies).toEqual([policyDocument]);
+  const startMs = clock.now();
+  await keeper.call("deleteUserPolicy", { userName: "gwen", policyName: "own" });
+  await eventually(() => directory.findAccessKey(accessKeyId)?.policies.length === 0, "the right is lost");
+  expect(clock.now() - startMs).toBe(0);
+});
+
 test("a gateway that starts waits for the identities, but no longer than its limit", async () => {
   const { keeper, transport, minter, clock, server } = await start();
   await keeper.call("createUser", { userName: "alice" });
