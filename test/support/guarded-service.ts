@@ -33,7 +33,7 @@ export const decisionOf = async <App>(
   const context = { app, method, caller, log: silentLogger, requestHeader: new Headers() };
   try {
     const access = await guard(request, context as unknown as CallContext<App>);
-    const refused = (access as { readonly refusedEntries?: ReadonlySet<number> }).refusedEntries;
+    const refused = (access as { readonly refusedEntries?: ReadonlySet<number> } | undefined)?.refusedEntries;
     return refused === undefined || refused.size === 0 ? "+" : "e";
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;

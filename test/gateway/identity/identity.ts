@@ -60,7 +60,7 @@ export const openIdentity = async (declared: Partial<Declared> = {}, directory?:
     await opened.stop();
     await store.close();
   };
-  return { home, clock, call, stored, identities, keyUses, recorded, close };
+  return { home, clock, app, call, stored, identities, keyUses, recorded, close };
 };
 
 /** All bytes of the files under a directory, as Latin-1. */

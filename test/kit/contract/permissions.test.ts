@@ -3,6 +3,8 @@ import { describe, expect, test } from "vitest";
 
 import { CustomerProfileService } from "../../../gen/quartet/customerprofile/v1/customer_profile_service_pb.ts";
 import { EventBusService } from "../../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
+import { IdentityService } from "../../../gen/quartet/identity/v1/identity_service_pb.ts";
+import { SecurityTokenService } from "../../../gen/quartet/identity/v1/security_token_service_pb.ts";
 import {
   DeleteObjectsRequestSchema,
   GetObjectRequestSchema,
@@ -14,7 +16,14 @@ import { TestService } from "../../../gen/quartet/test/v1/test_service_pb.ts";
 import type { ReadMember } from "../../../services/kit/contract/permissions.ts";
 import { elementReader, memberReader, methodPermissions } from "../../../services/kit/contract/permissions.ts";
 
-const services = [CustomerProfileService, RefactoringWorkspaceService, EventBusService, ObjectStorageService];
+const services = [
+  CustomerProfileService,
+  RefactoringWorkspaceService,
+  EventBusService,
+  ObjectStorageService,
+  IdentityService,
+  SecurityTokenService,
+];
 const { putObject, getObject, deleteObjects, listObjectsV2 } = ObjectStorageService.method;
 
 const needed = (method: (typeof ObjectStorageService.methods)[number], read: ReadMember): string[] =>
