@@ -33,7 +33,7 @@ export const guard: Guard<Application, Access> = async (request, context) => {
   if (!isOwner(caller, caller.accountId)) throw refuseCall(rules, context);
   const revision = revisionOf(requestHeader);
   refuseOutsideRevision(revision, method);
-  const bus = parseBusReference(busNamedBy(request, context), caller.accountId);
+  const bus = parseBusReference(busNamedBy(request, context), caller.accountId, app.arnScope);
   if (bus.account !== caller.accountId && !opened.has(method.name))
     throw refuseCall(rules, context, busArn(app.arnScope, bus));
   const finder = new ResourceFinder(context);

@@ -50,7 +50,8 @@ export class ResourceFinder {
   }
 
   #busOf(question: Question, member: string): BusReference {
-    return parseBusReference(textOf(question, member), this.#context.caller.accountId);
+    const { app, caller } = this.#context;
+    return parseBusReference(textOf(question, member), caller.accountId, app.arnScope);
   }
 
   #findBus(bus: BusReference): Promise<EventBusRecord | undefined> {

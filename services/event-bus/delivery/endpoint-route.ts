@@ -40,7 +40,7 @@ export const endpointRoute = (
     isHere: health.isHealthy(endpoint.healthCheck) !== isSecond,
     region: parseArn(busArn)?.region ?? "",
     busArn,
-    bus: parseBusReference(busIn(endpoint, here, true), account),
+    bus: parseBusReference(busIn(endpoint, here, true), account, arnScope),
     replicating:
       endpoint.replication === ReplicationState.DISABLED
         ? {}

@@ -1,22 +1,32 @@
 import type { EventRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import type { Target } from "../../../gen/quartet/eventbus/v1/target_pb.ts";
 import { parseArn } from "../../kit/arn/arn.ts";
 import { mayForward } from "../access/put-access.ts";
 import type { Application } from "../application.ts";
-import { busArn, parseBusReference } from "../domain/arns.ts";
+import { busArn, parseBusArn } from "../domain/arns.ts";
 import { ingestEvent, openBus, tooLargeMessage } from "../ingestion/ingest.ts";
+import { readPath } from "../json/json-path.ts";
 import { findBus } from "../store/bus.ts";
+import { attemptInput } from "./attempt-input.ts";
 import type { Connector } from "./connector.ts";
 
 /**
- * Puts events on another bus of the account, or on a bus of another account whose policy allows it, in the transaction
- * that ends the delivery, so exactly once; and on a bus of another region by a call of it, at least once. In the region
- * an event keeps its id, account and region. It passes through a limited number of buses and to one other region, so
- * that rules which feed each other do not loop for ever.
+ * Puts events, with the target's input as their detail if it names one, on another bus of the account, or on a bus of
+ * another account whose policy allows it, in the transaction that ends the delivery, so exactly once; and on a bus of
+ * another region by a call of it, at least once. In the region an event keeps its id, account and region. It passes
+ * through a limited number of buses and to one other region, so that rules which feed each other do not loop for ever.
  */
 export const eventBusConnector =
   (app: Application): Connector =>
-  async ({ account, event, target, ruleArn, signal }) => {
-    const bus = parseBusReference(target.arn, account);
+  async (attempt) => {
+    const { account, event: matched, target, ruleArn, signal } = attempt;
+    const input = hasInput(target) ? attemptInput(attempt) : undefined;
+    if (typeof input === "object") return input;
+    const detail = input === undefined ? matched.detail : detailOf(input);
+    if (detail === undefined)
+      return { kind: "failed", code: "INVALID_JSON", message: "The input for an event bus is not an object." };
+    const event = { ...matched, detail };
+    const bus = parseBusArn(target.arn) ?? { account, name: target.arn };
     const region = parseArn(target.arn)?.region;
     if (region !== undefined && region !== app.arnScope.region) {
       const origin = originOf(event);
@@ -68,6 +78,17 @@ export const eventBusConnector =
       },
     };
   };
+
+const hasInput = ({ input, inputPath, inputTransformer }: Target): boolean =>
+  [input, inputPath, inputTransformer].some((each) => each !== undefined);
+
+/** The detail that an input makes: its member `detail`, or else the whole; undefined if that is not an object. */
+const detailOf = (input: string): string | undefined => {
+  const isObject = (text: string | undefined): text is string => text?.trimStart().startsWith("{") === true;
+  if (!isObject(input)) return undefined;
+  const detail = readPath(input, "$.detail");
+  return isObject(detail) ? detail : input;
+};
 
 /** The region from which an event was sent to this one, as its trace header says; so that no two regions loop. */
 const originOf = ({ traceHeader }: EventRecord): string | undefined =>

@@ -98,11 +98,22 @@ export const parseIdentifiedArn = (
   return { account: parsed.account, name, id };
 };
 
-/** Parses the name or the ARN of a bus. A name is that of a bus of the caller's account; no text, the default bus. */
-export const parseBusReference = (text: string | undefined, callerAccount: string): BusReference => {
+/**
+ * Parses the name or the ARN of a bus. A name is that of a bus of the caller's account; no text, the default bus. No
+ * bus has the name that is returned for the ARN of another region.
+ */
+export const parseBusReference = (
+  text: string | undefined,
+  callerAccount: string,
+  { region }: Pick<ArnScope, "region">,
+): BusReference => {
   if (text === undefined || text === "") return { account: callerAccount, name: defaultBusName };
-  return parseBusArn(text) ?? { account: callerAccount, name: text };
+  const bus = parseBusArn(text) ?? { account: callerAccount, name: text };
+  return isOfRegion(text, region) ? bus : { ...bus, name: text };
 };
+
+/** Whether a text is the ARN of a resource of the region, or no ARN. */
+const isOfRegion = (text: string, region: string): boolean => (parseArn(text)?.region ?? region) === region;
 
 /** Parses the ARN of a bus, or of a rule with its bus. Undefined if it is neither. */
 export const parseTaggedArn = (

@@ -6,21 +6,21 @@ import { placeholdersOf, predefinedNames } from "./template.ts";
 import { parseJson } from "../../kit/json/parse-json.ts";
 
 /**
- * The first refusal of the targets of one call, in the order of the targets; undefined if all are accepted. Of each
- * target it checks, in this order:
+ * The first refusal of the targets of one call to a rule of an account, in the order of the targets; undefined if all
+ * are accepted. Of each target it checks, in this order:
  * 1. no earlier target has its id;
  * 2. its ARN is one, and not that of an action which only the public console can take;
- * 3. it has at most one of input, input path and input transformer, and none if it is an event bus;
+ * 3. it has at most one of input, input path and input transformer, and none if it is a bus of another account;
  * 4. its input is JSON;
  * 5. its transformer names no reserved variable and uses no unknown one;
  * 6. a FIFO queue has a message group.
  */
-export const refuseTargets = (targets: readonly Target[]): ServiceError | undefined => {
+export const refuseTargets = (account: string, targets: readonly Target[]): ServiceError | undefined => {
   const ids = new Set<string>();
   for (const target of targets) {
     if (ids.has(target.id)) return fault(ErrorReason.DUPLICATE_ENTRY, { kind: "target id", key: target.id });
     ids.add(target.id);
-    const refusal = refuseTarget(target);
+    const refusal = refuseTarget(account, target);
     if (refusal !== undefined) return refusal;
   }
   return undefined;
@@ -32,7 +32,7 @@ const servicesWithRole: ReadonlySet<string> = new Set(["ec2", "kinesis", "states
 /** Whether the kind of a target is reached in the name of a role only. */
 export const needsRole = ({ arn }: Pick<Target, "arn">): boolean => servicesWithRole.has(parseArn(arn)?.service ?? "");
 
-const refuseTarget = (target: Target): ServiceError | undefined => {
+const refuseTarget = (account: string, target: Target): ServiceError | undefined => {
   const parsed = parseArn(target.arn);
   if (parsed === undefined) return fault(ErrorReason.TARGET_ARN_MALFORMED, { arn: target.arn });
   if (["events", "event-bus"].includes(parsed.service) && parsed.resource.startsWith("target/"))
@@ -42,11 +42,11 @@ const refuseTarget = (target: Target): ServiceError | undefined => {
     });
   const inputs = [target.input, target.inputPath, target.inputTransformer].filter((input) => input !== undefined);
   if (inputs.length > 1) return fault(ErrorReason.TARGET_INPUT_AMBIGUOUS, { target: target.id });
-  const isEventBus = parsed.resource.startsWith("event-bus/");
-  if (isEventBus && inputs.length > 0)
+  const isForeignBus = parsed.resource.startsWith("event-bus/") && parsed.account !== account;
+  if (isForeignBus && inputs.length > 0)
     return fault(ErrorReason.PARAMETER_REFUSED, {
       parameter: target.id,
-      reason: "Input, InputPath and InputTransformer are not available when the target is an event bus.",
+      reason: "Input, InputPath and InputTransformer are not available when the target is a bus of another account.",
     });
   if (target.input !== undefined && !isJson(target.input))
     return fault(ErrorReason.TARGET_INPUT_NOT_JSON, { target: target.id });

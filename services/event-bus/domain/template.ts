@@ -44,9 +44,9 @@ export class FilledTooLongError extends Error {
 /**
  * Fills a template. A template that begins with a quote is text: it keeps its quotes, and values are inserted as plain
  * text. Any other is JSON: a value is inserted as JSON, or as plain text inside a string. Plain text is a string
- * without its quotes and escapes, an object or list without any quotes, and anything else in its written form. An
- * absent value is an empty string. Values are not escaped. Undefined if the result of a JSON template is not JSON.
- * Throws FilledTooLongError.
+ * without its quotes and escapes, an object or list without any quotes, and anything else in its written form. Inside
+ * a string of JSON an object or list keeps its quotes, so that the result is not JSON. An absent value is an empty
+ * string. Values are not escaped. Undefined if the result of a JSON template is not JSON. Throws FilledTooLongError.
  */
 export const fillInputTemplate = (template: string, values: TemplateValues): string | undefined => {
   const isText = template.trimStart().startsWith('"');
@@ -66,7 +66,8 @@ const fill = (template: string, values: VariableValues, isText: boolean): string
     const between = template.slice(at, match.index);
     if (!isText) isInString = endsInString(between, isInString);
     const name = match[1] ?? "";
-    add(between + (isInString ? values.plain(name) : (values.json(name) ?? '""')));
+    const isRaw = !isInString || (!isText && isComposed(values.json(name)));
+    add(between + (isRaw ? (values.json(name) ?? '""') : values.plain(name)));
     at = match.index + match[0].length;
   }
   add(template.slice(at));
@@ -113,10 +114,13 @@ const valueOf = (name: string, values: TemplateValues): string | undefined => {
   return Object.hasOwn(values.predefined, name) ? values.predefined[name] : undefined;
 };
 
+const isComposed = (json: string | undefined): boolean =>
+  json?.startsWith("{") === true || json?.startsWith("[") === true;
+
 const plainText = (json: string | undefined): string => {
   if (json === undefined) return "";
   if (json.startsWith('"')) return JSON.parse(json) as string;
-  if (json.startsWith("{") || json.startsWith("[")) return JSON.stringify(parseJson(json)).replaceAll('"', "");
+  if (isComposed(json)) return JSON.stringify(parseJson(json)).replaceAll('"', "");
   return json;
 };
 

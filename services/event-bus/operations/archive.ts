@@ -13,7 +13,8 @@
  * 2. the pattern, if given, is valid;
  * 3. the archive exists.
  *
- * ListArchives fails if several filters are given, the other operations if the archive does not exist.
+ * ListArchives fails if several filters are given, or if the named bus is not one of the account in this region; the
+ * other operations fail if the archive does not exist.
  */
 import type { ArchiveRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { ArchiveState } from "../../../gen/quartet/eventbus/v1/archive_pb.ts";
@@ -21,7 +22,7 @@ import { RuleState } from "../../../gen/quartet/eventbus/v1/rule_pb.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 import type { Application, Operation, OperationContext } from "../application.ts";
 import { archiveManager, archiveRuleName, archiveRulePattern } from "../domain/archive.ts";
-import { archiveArn, busArn, parseBusArn } from "../domain/arns.ts";
+import { archiveArn, busArn, parseBusArn, parseBusReference } from "../domain/arns.ts";
 import { refuseSeveralFilters } from "../domain/filters.ts";
 import { instant } from "../domain/instant.ts";
 import { parseRequestPattern } from "../domain/pattern.ts";
@@ -120,10 +121,15 @@ export const listArchives: Operation<"listArchives"> = async (request, context) 
     State: state || undefined,
   });
   const page = app.pages.open(context, request, [namePrefix, eventSourceArn, String(state)]);
+  const source =
+    eventSourceArn === undefined ? undefined : parseBusReference(eventSourceArn, caller.accountId, app.arnScope);
   const accepts = (archive: ArchiveRecord): boolean =>
-    (eventSourceArn === undefined || parseBusArn(eventSourceArn)?.name === archive.bus) &&
+    (source === undefined || source.name === archive.bus) &&
     (state === ArchiveState.UNSPECIFIED || state === ArchiveState.ENABLED);
   return app.store.read(async (reader) => {
+    if (source !== undefined && source.account !== caller.accountId)
+      throw fault(ErrorReason.EVENT_BUS_NOT_FOUND, { name: source.name });
+    if (source !== undefined) await getBus(reader, source);
     const options = { namePrefix: namePrefix ?? "", after: page.after, limit: page.lookFor };
     const found = await stored.listArchives(reader, caller.accountId, options, accepts);
     const { items, nextToken } = page.cut(found, (archive) => archive.name);

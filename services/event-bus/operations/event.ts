@@ -165,7 +165,7 @@ const checkEntry = (
   const refusal = refuseEntry(entry, mayUseReservedSource(caller), access.revision.depthMax);
   if (refusal !== undefined) return refusal;
   if (access.refusedEntries.has(index)) return denied;
-  const named = parseBusReference(entry.eventBusName, caller.accountId);
+  const named = parseBusReference(entry.eventBusName, caller.accountId, app.arnScope);
   if (route !== undefined && (entry.eventBusName ?? "") !== "" && named.name !== route.bus.name)
     return { code: "InvalidArgument", message: `The endpoint has no event bus ${named.name}.` };
   return {

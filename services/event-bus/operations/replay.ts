@@ -5,10 +5,11 @@
  * 1. the start of the time range is before its end;
  * 2. the destination is the ARN of a bus;
  * 3. the source is the ARN of an archive of the account;
- * 4. the archive exists;
- * 5. the destination is the archive's bus;
- * 6. the name is not in use;
- * 7. the account has fewer active replays than the limit.
+ * 4. if the destination is a bus of the account, it exists in this region;
+ * 5. the archive exists;
+ * 6. the destination is the archive's bus;
+ * 7. the name is not in use;
+ * 8. the account has fewer active replays than the limit.
  *
  * CancelReplay checks, in order:
  * 1. the replay exists;
@@ -24,11 +25,20 @@ import { ReplayState } from "../../../gen/quartet/eventbus/v1/replay_pb.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 import type { Revision } from "../access/revision.ts";
 import type { Application, Operation } from "../application.ts";
-import { archiveArn, parseArchiveArn, parseBusArn, parseTaggedArn, replayArn } from "../domain/arns.ts";
+import type { ArnScope } from "../domain/arns.ts";
+import {
+  archiveArn,
+  parseArchiveArn,
+  parseBusArn,
+  parseBusReference,
+  parseTaggedArn,
+  replayArn,
+} from "../domain/arns.ts";
 import { refuseSeveralFilters } from "../domain/filters.ts";
 import { instant } from "../domain/instant.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import { findArchive } from "../store/archive.ts";
+import { getBus } from "../store/bus.ts";
 import { firstNames } from "../store/named-records.ts";
 import * as stored from "../store/replay.ts";
 import { enqueueReplayStep } from "../work/replay-job.ts";
@@ -39,7 +49,7 @@ const refused = (parameter: string, reason: string): Error =>
 /** Sends the events of an archive between two instants to its bus again. */
 export const startReplay: Operation<"startReplay"> = async (request, { app, caller }) => {
   const { accountId } = caller;
-  const { source, destination, startMs, endMs } = checkedSource(request, accountId);
+  const { source, destination, startMs, endMs } = checkedSource(request, accountId, app.arnScope);
   const nowMs = BigInt(app.clock.now());
   const settings = {
     name: request.replayName,
@@ -54,6 +64,7 @@ export const startReplay: Operation<"startReplay"> = async (request, { app, call
   };
 
   await app.store.transact(async (transaction) => {
+    if (destination.account === accountId) await getBus(transaction, destination);
     const archive = await findArchive(transaction, accountId, source);
     if (archive === undefined) throw refused("EventSourceArn", `Archive ${source} does not exist.`);
     if (destination.account !== accountId || destination.name !== archive.bus)
@@ -75,14 +86,15 @@ export const startReplay: Operation<"startReplay"> = async (request, { app, call
 const checkedSource = (
   { destination, eventSourceArn, eventStartTime, eventEndTime }: StartReplayRequest,
   account: string,
+  scope: ArnScope,
 ) => {
   if (destination === undefined || eventStartTime === undefined || eventEndTime === undefined)
     throw fault(ErrorReason.PARAMETER_NOT_VALID, { parameter: "Destination" });
   const startMs = timestampMs(eventStartTime);
   const endMs = timestampMs(eventEndTime);
   if (startMs >= endMs) throw refused("EventEndTime", "EventStartTime must be before EventEndTime.");
-  const bus = parseBusArn(destination.arn);
-  if (bus === undefined) throw refused("Destination.Arn", "Must contain an event bus ARN.");
+  if (parseBusArn(destination.arn) === undefined) throw refused("Destination.Arn", "Must contain an event bus ARN.");
+  const bus = parseBusReference(destination.arn, account, scope);
   const archive = parseArchiveArn(eventSourceArn);
   if (archive?.account !== account) throw refused("EventSourceArn", "Must contain an archive ARN of this account.");
   return { source: archive.name, destination: bus, startMs, endMs };

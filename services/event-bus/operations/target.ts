@@ -24,7 +24,7 @@ import * as stored from "../store/rule.ts";
 /** Adds targets or replaces those of the same id. */
 export const putTargets: Operation<"putTargets"> = async (request, { app, access }) => {
   const { bus, revision } = access;
-  const refusal = refuseTargets(request.targets);
+  const refusal = refuseTargets(bus.account, request.targets);
   if (refusal !== undefined) throw refusal;
   const ids = request.targets.map(({ id }) => id);
   return changeOrFail(ids, app, async (transaction) => {

@@ -94,11 +94,16 @@ const mentionsOr = (node: JsonNode): boolean => {
   return node.members.some(({ name, value }) => name === "$or" || mentionsOr(value));
 };
 
+/** The highest score that a refusal names. */
+const scoreShownMax = 100;
+
 const checkComplexity = (path: string, condition: FieldCondition): void => {
   const wildcards = condition.alternatives.flatMap((each) => (each.kind === "wildcard" ? [each.wildcard] : []));
   if (wildcards.length === 0 || wildcardComplexity(wildcards) <= wildcardComplexityMax) return;
+  const score = wildcardComplexity(wildcards, scoreShownMax);
+  const shown = score > scoreShownMax ? `more than ${scoreShownMax}` : score;
   throw new PatternError(
     "Rule is too complex - try using fewer wildcard characters or fewer repeating character sequences after a " +
-      `wildcard character\n at "${path}", whose complexity is above ${wildcardComplexityMax}`,
+      `wildcard character\n at "${path}", whose complexity is ${shown}, above ${wildcardComplexityMax}`,
   );
 };

@@ -220,6 +220,29 @@ describe("an event bus as a target", () => {
     expect(shop.till.received.map(({ body }) => (JSON.parse(body.toString()) as { id: string }).id)).toEqual([id]);
   });
 
+  // members of the target | detail at the next bus, or the code of the dead letter
+  test.each([
+    [{ input: '{"n":2}' }, '{"n":2}'],
+    [{ inputPath: "$.detail.inner" }, '{"a": 1.0}'],
+    [{ inputPath: "$" }, '{"inner":{"a": 1.0}}'],
+    [{ inputTransformer: { inputPathsMap: {}, inputTemplate: '{"detail":{"new":true}}' } }, '{"new":true}'],
+    [{ input: '"text"' }, "INVALID_JSON"],
+  ])("receives the input of a target with %j as detail: %s", async (members, result) => {
+    const { client, app, deadLetters } = await startHarness();
+    const shop = await openShop(client, { target: { inputPath: "$.detail" } });
+    await client.createEventBus({ name: "next" });
+    await client.putTargets({ rule: "sales", targets: [{ id: "till", arn: busArn("next"), ...members }] });
+    await client.putRule({ name: "copies", eventBusName: "next", eventPattern: '{"source":["shop"]}' });
+    const targets = [{ id: "till", arn: shop.destinationArn, inputPath: "$.detail" }];
+    await client.putTargets({ rule: "copies", eventBusName: "next", targets });
+    const entry = { source: "shop", detailType: "Sale", detail: '{"inner":{"a": 1.0}}' };
+    await client.putEvents({ entries: [entry] });
+    await app.jobs.idle();
+    const received = shop.till.received.map(({ body }) => body.toString());
+    const codes = (await deadLetters()).map(({ letter }) => letter.errorCode);
+    expect([...received, ...codes]).toEqual([result]);
+  });
+
   test("ends events that go round in circles", async () => {
     const { client, app, deadLetters } = await startHarness({ limits: { hopsMax: 3 } });
     await client.putRule({ name: "round", eventPattern: '{"source":["shop"]}' });

@@ -91,6 +91,19 @@ describe("an archive", () => {
     expect(await names({ eventSourceArn: defaultBus })).toEqual(["b"]);
     expect(await names({ namePrefix: "a" })).toEqual(["a"]);
     expect(await names({ state: ArchiveState.DISABLED })).toEqual([]);
+    for (const arn of [`${arnPrefix}:event-bus/gone`, "gone"])
+      expect(await refusalOf(client.listArchives({ eventSourceArn: arn }))).toBe(
+        "EVENT_BUS_NOT_FOUND: Event bus gone does not exist.",
+      );
+    const [elsewhere, foreign] = ["eu-west-1:000000000000", "us-east-1:111111111111"].map(
+      (place) => `arn:aws:events:${place}:event-bus/orders`,
+    );
+    expect(await refusalOf(client.listArchives({ eventSourceArn: elsewhere }))).toBe(
+      `EVENT_BUS_NOT_FOUND: Event bus ${elsewhere} does not exist.`,
+    );
+    expect(await refusalOf(client.listArchives({ eventSourceArn: foreign }))).toBe(
+      "EVENT_BUS_NOT_FOUND: Event bus orders does not exist.",
+    );
     expect(await refusalOf(client.listArchives({ namePrefix: "a", eventSourceArn: defaultBus }))).toBe(
       "SEVERAL_FILTERS: At most one filter is allowed for ListArchives. Use either : NamePrefix, EventSourceArn, State.",
     );

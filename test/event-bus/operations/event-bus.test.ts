@@ -130,6 +130,17 @@ describe("updateEventBus", () => {
   });
 });
 
+test("the ARN of another region names no bus of this one", async () => {
+  const { client } = await startHarness();
+  const arn = "arn:aws:events:eu-west-1:000000000000:event-bus/default";
+  const refusal = `EVENT_BUS_NOT_FOUND: Event bus ${arn} does not exist.`;
+  expect(await refusalOf(client.describeEventBus({ name: arn }))).toBe(refusal);
+  expect(await refusalOf(client.putRule({ name: "all", eventBusName: arn, eventPattern: '{"source":["a"]}' }))).toBe(
+    refusal,
+  );
+  expect(await refusalOf(client.createArchive({ archiveName: "all", eventSourceArn: arn }))).toBe(refusal);
+});
+
 describe("deleteEventBus", () => {
   test("deletes a bus; repeating it is safe", async () => {
     const { client } = await startHarness();

@@ -90,6 +90,11 @@ describe("startReplay, describeReplay, listReplays and cancelReplay", () => {
       ],
       [
         1,
+        { destination: { arn: `${arnPrefix}:event-bus/gone` }, eventSourceArn: `${arnPrefix}:archive/gone` },
+        "Event bus gone does not exist.",
+      ],
+      [
+        1,
         { eventSourceArn: `${arnPrefix}:archive/gone` },
         "Parameter EventSourceArn is not valid. Reason: Archive gone does not exist.",
       ],

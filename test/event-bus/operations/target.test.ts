@@ -72,8 +72,8 @@ describe("putTargets", () => {
       "TARGET_INPUT_AMBIGUOUS: Only one of Input, InputPath, or InputTransformer must be provided for target t.",
     ],
     [
-      [{ id: "t", arn: "arn:aws:events:us-east-1:000000000000:event-bus/b", input: "{}" }],
-      "PARAMETER_REFUSED: Parameter t is not valid. Reason: Input, InputPath and InputTransformer are not available when the target is an event bus.",
+      [{ id: "t", arn: "arn:aws:events:us-east-1:111111111111:event-bus/b", input: "{}" }],
+      "PARAMETER_REFUSED: Parameter t is not valid. Reason: Input, InputPath and InputTransformer are not available when the target is a bus of another account.",
     ],
     [[{ id: "t", arn: queue, input: "x" }], "TARGET_INPUT_NOT_JSON: JSON syntax error in input for target t"],
     [

@@ -105,6 +105,15 @@ describe("parsePattern refuses", () => {
     expect(refusal('{\n  "a": "b"\n}')).toBe('"a" must be an object or an array\n at line 2, column 11');
   });
 
+  test.each([
+    ["*a*a*a*a*a*", "11"],
+    ["*ab".repeat(1300), "more than 100"],
+  ])("the wildcard %.12s, with its score", (wildcard, score) => {
+    expect(refusal(JSON.stringify({ a: [{ wildcard }] })).split("\n")[1]).toBe(
+      ` at "a", whose complexity is ${score}, above 10`,
+    );
+  });
+
   test("an $or that multiplies to more than 1000 branches", () => {
     expect(refusal(`{"a":${branchesOf("x", 32)},"b":${branchesOf("y", 31)}}`)).toBe("accepted");
     expect(refusal(`{"a":${branchesOf("x", 32)},"b":${branchesOf("y", 32)}}`)).toBe(
