@@ -7,7 +7,9 @@ import { openShop } from "./delivery/shop.ts";
 import type { EventBusClient } from "./harness.ts";
 import { startProcess } from "./harness.ts";
 
-const kills = rounds(3, 30);
+const kills = rounds(3, 200);
+const replayKills = rounds(2, 20);
+const replayedCount = 300;
 const writers = 4;
 const callsPerRound = 60;
 /** The shop's till is on this machine. */
@@ -38,10 +40,12 @@ describe("an answered event", () => {
       // One event in three is refused when it comes first, so that retries are under way when the process dies; no
       // event is refused so often that it waits out the longer delays.
       const seen = new Set<string>();
+      const accepted: string[] = [];
       const shop = await openShop(service.client, {
         answer: ({ body }) => {
           const id = idOf(body);
           const isRefused = !seen.has(id) && seen.size % 3 === 0;
+          if (!isRefused) accepted.push(id);
           seen.add(id);
           return { status: isRefused ? 503 : 200 };
         },
@@ -62,21 +66,82 @@ describe("an answered event", () => {
         service = await startProcess(dataDir, settings);
       }
 
-      const delivered = (): Set<string> => new Set(shop.till.received.map(({ body }) => idOf(body)));
+      const delivered = (): Set<string> => new Set(accepted);
       await eventually(
         () => {
           const present = delivered();
           return [...answered].every((id) => present.has(id));
         },
-        "every answered event has been sent to the target",
+        "the target has accepted every answered event",
         60_000,
       );
-      console.info(`${answered.size} events answered, ${shop.till.received.length} requests sent, ${kills} kills`);
+      const missing = [...answered].filter((id) => !delivered().has(id)).length;
+      const twice = accepted.length - delivered().size;
+      console.info(`${answered.size} events answered, ${missing} lost, ${twice} accepted once more, ${kills} kills`);
       expect(answered.size).toBeGreaterThanOrEqual(kills * callsPerRound * 2);
       expect((await service.client.listTargetsByRule({ rule: "sales" })).targets.map(({ arn }) => arn)).toEqual([
         shop.destinationArn,
       ]);
     },
     60_000 + kills * 20_000,
+  );
+});
+
+describe("a replay and a schedule", () => {
+  test(
+    "go on however often the process is killed: each archived event is replayed, and runs are made",
+    async () => {
+      const dataDir = await temporaryDirectory();
+      let service = await startProcess(dataDir, settings);
+      const sold = new Set<string>();
+      const replayed = new Map<string, Set<string>>();
+      let requests = 0;
+      const shop = await openShop(service.client, {
+        answer: ({ body }) => {
+          const event = JSON.parse(body.toString()) as { id: string; "replay-name"?: string };
+          const name = event["replay-name"] ?? "";
+          replayed.set(name, (replayed.get(name) ?? new Set()).add(event.id));
+          requests += 1;
+          return { status: 200 };
+        },
+        destination: { invocationRateLimitPerSecond: 100_000 },
+      });
+      const bus = "arn:aws:events:us-east-1:000000000000:event-bus/default";
+      await service.client.createArchive({ archiveName: "sales", eventSourceArn: bus });
+      await service.client.putRule({ name: "tick", scheduleExpression: "rate(1 minute)" });
+      await service.client.putTargets({
+        rule: "tick",
+        targets: [{ id: "till", arn: shop.destinationArn, input: '{"id":"tick"}' }],
+      });
+      const entry = { source: "shop", detailType: "Sale", detail: "{}" };
+      while (sold.size < replayedCount) {
+        const { entries } = await service.client.putEvents({ entries: Array.from({ length: 10 }, () => entry) });
+        for (const { eventId = "" } of entries) sold.add(eventId);
+      }
+      const beginMs = Date.now();
+      const { archiveArn } = await service.client.describeArchive({ archiveName: "sales" });
+      for (let round = 0; round < replayKills; round += 1) {
+        await service.client.startReplay({
+          replayName: `round-${round}`,
+          eventSourceArn: archiveArn,
+          eventStartTime: { seconds: BigInt(Math.floor(beginMs / 1_000) - 600), nanos: 0 },
+          eventEndTime: { seconds: BigInt(Math.floor(beginMs / 1_000) + 600), nanos: 0 },
+          destination: { arn: bus },
+        });
+        await eventually(() => (replayed.get(`round-${round}`)?.size ?? 0) > 20 * (round % 4), "the replay has begun");
+        await service.kill();
+        service = await startProcess(dataDir, settings);
+      }
+      for (let round = 0; round < replayKills; round += 1)
+        await eventually(
+          () => [...sold].every((id) => replayed.get(`round-${round}`)?.has(id) === true),
+          `all of replay ${round} has been sent`,
+          120_000,
+        );
+      const minutes = Math.floor((Date.now() - beginMs) / 60_000) - 1;
+      console.info(`${replayKills} kills during replays of ${replayedCount} events: ${requests} requests, 0 lost`);
+      expect(minutes < 1 || replayed.get("")?.has("tick") === true).toBe(true);
+    },
+    60_000 + replayKills * 60_000,
   );
 });

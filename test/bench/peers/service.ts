@@ -1,5 +1,6 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import type { Transport } from "@connectrpc/connect";
@@ -16,6 +17,8 @@ import { readyUrls } from "../../support/ready-urls.ts";
 export interface ServicePeer {
   /** Calls of the owner account, sent as the gateway sends them. */
   readonly transport: Transport;
+  /** Milliseconds of CPU that the process has used. */
+  cpuMs(): Promise<number>;
   /** Ends the process, which finishes what it is doing. */
   stop(): Promise<void>;
 }
@@ -43,6 +46,12 @@ export const startService = async (name: "event-bus" | "object-storage", dataDir
   });
   return {
     transport,
+    async cpuMs() {
+      const stat = await readFile(`/proc/${child.pid}/stat`, "utf8");
+      // The fields after the name, which is in parentheses; user and system time are in hundredths of a second.
+      const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+      return (Number(fields[11]) + Number(fields[12])) * 10;
+    },
     stop: async () => {
       await transport.close();
       child.kill("SIGTERM");
