@@ -18,6 +18,7 @@ import {
   updateConnection,
 } from "./operations/connection.ts";
 import { listDeadLetters, redriveDeadLetters } from "./operations/dead-letter.ts";
+import { traceEvent } from "./operations/event-trace.ts";
 import {
   createEventBus,
   deleteEventBus,
@@ -74,6 +75,7 @@ export const handlers = guarded(
     removeTargets,
     putEvents,
     testEventPattern,
+    traceEvent,
     createConnection,
     describeConnection,
     listConnections,

@@ -329,6 +329,7 @@ export const unpagedListings: Readonly<Record<string, string>> = {
 export const ownOperations: Readonly<Record<string, string>> = {
   "event-bus.ListDeadLetters": "dead letters are kept by the service itself, so that nothing needs a queue",
   "event-bus.RedriveDeadLetters": "dead letters are kept by the service itself, so that nothing needs a queue",
+  "event-bus.TraceEvent": "nothing else shows why a rule did not match an event, or where its deliveries are",
 };
 
 /** Statuses that differ from the models' and why: by API and name. */

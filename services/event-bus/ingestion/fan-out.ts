@@ -122,5 +122,11 @@ const enqueueDelivery = (
   return deliveryHolder(jobs.enqueue(transaction, { kind: deliveryKind, owner, payload, expiresMs }));
 };
 
+const holderPrefix = "delivery:";
+
 /** The name of a delivery's job as a holder of its event. */
-export const deliveryHolder = (jobId: string): string => `delivery:${jobId}`;
+export const deliveryHolder = (jobId: string): string => `${holderPrefix}${jobId}`;
+
+/** The id of a delivery's job; undefined: the holder is not a delivery. */
+export const deliveryOfHolder = (holder: string): string | undefined =>
+  holder.startsWith(holderPrefix) ? holder.slice(holderPrefix.length) : undefined;

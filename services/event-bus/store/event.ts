@@ -23,6 +23,38 @@ export const findEvent = (
   { account, ingestedMs, eventId }: EventKey,
 ): Promise<EventRecord | undefined> => reader.get(events, [account, ingestedMs, eventId]);
 
+/** Events of the log that are read to find one by its id; that of a busy minute. */
+const lookedAtMax = 100_000;
+
+/** At most `limit` entries of an event in an account's log, the latest first: one for each bus and replay. */
+export const findLogged = async (
+  reader: Reader,
+  account: string,
+  id: string,
+  limit: number,
+): Promise<{ readonly key: EventKey; readonly event: EventRecord }[]> => {
+  const found: { readonly key: EventKey; readonly event: EventRecord }[] = [];
+  const range = reader.range(events, { prefix: [account], reverse: true, limit: lookedAtMax });
+  for await (const { key, value } of range) {
+    const [, ingestedMs, eventId] = key;
+    if (eventId !== id && !eventId.startsWith(`${id}/`)) continue;
+    found.push({ key: { account, ingestedMs, eventId }, event: value });
+    // The entry of the event itself is the earliest one.
+    if (eventId === id || found.length === limit) break;
+  }
+  return found;
+};
+
+/** At most `limit` holders of an event. */
+export const listHolders = async (
+  reader: Reader,
+  { account, ingestedMs, eventId }: EventKey,
+  limit: number,
+): Promise<string[]> => {
+  const entries = await reader.list(eventHolders, { prefix: [account, ingestedMs, eventId], limit });
+  return entries.map(({ key }) => key[3]);
+};
+
 /** Writes an event and its holders: the log keeps it until all of them have released it. */
 export const putEvent = (
   transaction: Transaction,

@@ -1,6 +1,6 @@
 import type { Ending } from "./job-counts.ts";
 import type { PoolBounds } from "./job-options.ts";
-import type { GiveBack } from "./job-queue.ts";
+import type { GiveBack } from "./job-lease.ts";
 import { batchMaxDefault } from "./job-taking.ts";
 import type { Running } from "./running-jobs.ts";
 

@@ -7,31 +7,9 @@ import { currentTrace } from "../trace/current-trace.ts";
 import { formatTraceparent, parseTrace } from "../trace/trace-context.ts";
 import type { Instants } from "./due-instants.ts";
 import type { Job, NewJob } from "./job.ts";
+import type { GiveBack, Lease, ReadyKey, RunningHere, TakeOptions } from "./job-lease.ts";
 import type { JobTables } from "./job-tables.ts";
 import { JobPlace } from "./job-tables.ts";
-
-/** The right to run a job; in a shared queue until an instant. */
-export interface Lease {
-  readonly job: Job;
-  readonly attempt: number;
-  /** Differs for each job and, in a shared queue, each lease: a job that replaced another may have the same id. */
-  readonly holder: string;
-}
-
-/** The jobs of a queue that run in this process. */
-interface RunningHere {
-  has(id: string, holder: string): boolean;
-  countOf(owner: string): number;
-}
-
-/** Which runner takes jobs. */
-export interface TakeOptions {
-  readonly runner: string;
-  readonly nowMs: number;
-  readonly untilMs: number;
-  readonly running: RunningHere;
-  knows(kind: string): boolean;
-}
 
 /** What is due, and from where the tables are read for it. */
 interface MoveOptions {
@@ -199,6 +177,19 @@ export class JobQueue {
     };
   }
 
+  /** The state of a job; undefined if it does not exist. */
+  async find(reader: Reader, id: string) {
+    const state = await reader.get(this.#tables.states, [id]);
+    if (state === undefined) return undefined;
+    const isRunning = state.place === JobPlace.LEASED;
+    return {
+      job: await this.#jobOf(reader, id, state),
+      isRunning,
+      attempts: state.attempts,
+      dueMs: Number(state.atMs),
+    };
+  }
+
   /** The number of jobs that may run now or that run without a lease, at most `limit`. */
   async countDue(reader: Reader, nowMs: number, limit: number): Promise<number> {
     let count = 0;
@@ -331,8 +322,8 @@ export class JobQueue {
     return { job, attempt: state.attempts, holder: state.runner };
   }
 
-  async #jobOf(tx: Transaction, id: string, state: JobState): Promise<Job> {
-    const body: JobBody | undefined = state.body ?? (await tx.get(this.#tables.bodies, [id]));
+  async #jobOf(reader: Reader, id: string, state: JobState): Promise<Job> {
+    const body: JobBody | undefined = state.body ?? (await reader.get(this.#tables.bodies, [id]));
     return {
       id,
       kind: state.kind,
@@ -385,15 +376,3 @@ const traceMembers = (): { traceParent?: string; traceState?: string } => {
   const trace = currentTrace();
   return trace === undefined ? {} : { traceParent: formatTraceparent(trace), traceState: trace.state };
 };
-
-/** The key of a ready job's entry. */
-export type ReadyKey = readonly [owner: string, atMs: number, id: string];
-
-/** How a job is put back. */
-export interface GiveBack {
-  readonly atMs: number;
-  readonly isReady: boolean;
-  /** The number of the job's attempts after this. */
-  readonly countsAs: number;
-  readonly reason: string;
-}

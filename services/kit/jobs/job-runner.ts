@@ -4,7 +4,8 @@ import { StoreClosedError, StoreContentionError } from "../store/errors.ts";
 import type { Transaction } from "../store/transaction.ts";
 import type { JobHandler, JobOutcome, JobPolicy } from "./job.ts";
 import { expiredReason } from "./job.ts";
-import type { Expired, GiveBack, JobQueue } from "./job-queue.ts";
+import type { GiveBack } from "./job-lease.ts";
+import type { Expired, JobQueue } from "./job-queue.ts";
 import { unknownKindDelayMs } from "./job-queue.ts";
 import { TracedCall } from "../trace/traced-call.ts";
 import type { Ending, JobsStats } from "./job-counts.ts";
@@ -129,6 +130,8 @@ export class JobRunner {
     if (this.#due.nextMs < beforeMs && !this.#cycles.isActive) this.#wakeAt(this.#nextDueMs());
   }
 
+  readonly isRunning = (id: string): boolean => [...this.#running].some(({ lease }) => lease.job.id === id);
+
   abort(id: string): void {
     this.#cancelled.add(id);
     this.#running.abort(id);
@@ -170,10 +173,7 @@ export class JobRunner {
   }
 
   #onTrouble(error: unknown): void {
-    if (error instanceof StoreContentionError) {
-      this.wake();
-      return;
-    }
+    if (error instanceof StoreContentionError) return this.wake();
     if (error instanceof StoreClosedError) {
       this.#state = "stopped";
       this.#running.clear();

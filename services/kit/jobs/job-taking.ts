@@ -1,7 +1,8 @@
 import type { Transaction } from "../store/transaction.ts";
 import type { PoolBounds } from "./job-options.ts";
 import type { OwnerRoom } from "./job-options.ts";
-import type { JobQueue, Lease, ReadyKey, TakeOptions } from "./job-queue.ts";
+import type { Lease, ReadyKey, TakeOptions } from "./job-lease.ts";
+import type { JobQueue } from "./job-queue.ts";
 
 /** The jobs that one transaction takes at most. */
 export const batchMaxDefault = 256;

@@ -1,5 +1,5 @@
-import type { Transaction } from "../store/transaction.ts";
-import type { NewJob } from "./job.ts";
+import type { Reader, Transaction } from "../store/transaction.ts";
+import type { Job, NewJob } from "./job.ts";
 import type { JobsStats } from "./job-counts.ts";
 import type { JobsOptions } from "./job-options.ts";
 import { JobQueue } from "./job-queue.ts";
@@ -22,6 +22,16 @@ export type { JobsOptions, OwnerGate, OwnerPlace, OwnerRoom, PoolBounds } from "
 export { jobTables } from "./job-tables.ts";
 export type { JobTables } from "./job-tables.ts";
 
+/** The state of a job that has not ended. */
+export interface JobStatus {
+  readonly job: Job;
+  readonly isRunning: boolean;
+  /** Runs that counted as attempts. */
+  readonly attempts: number;
+  /** The job does not run before this instant, in milliseconds since 1970. */
+  readonly dueMs: number;
+}
+
 /** A durable queue of work. */
 export interface Jobs {
   /** Adds a job when the transaction commits; returns its id. Replaces a job with the same id. */
@@ -35,6 +45,8 @@ export interface Jobs {
   /** Resolves when nothing runs and nothing is due. */
   idle(): Promise<void>;
   stats(): JobsStats;
+  /** The state of a job; undefined: it has ended, or never was. */
+  find(reader: Reader, id: string): Promise<JobStatus | undefined>;
   /** About the number of jobs that may run now and do not yet, at most `limit`. */
   countDue(limit: number): Promise<number>;
 }
@@ -61,6 +73,10 @@ export const createJobs = (options: JobsOptions): Jobs => {
       const isThere = await queue.cancel(transaction, id);
       if (isThere) transaction.afterCommit(() => runner.abort(id));
       return isThere;
+    },
+    find: async (reader, id) => {
+      const found = await queue.find(reader, id);
+      return found && { ...found, isRunning: found.isRunning || runner.isRunning(id) };
     },
     start: () => runner.start(),
     stop: (limitMs) => runner.stop(limitMs),

@@ -1,5 +1,5 @@
 import type { JobPolicy, JobRetry } from "./job.ts";
-import type { GiveBack, Lease } from "./job-queue.ts";
+import type { GiveBack, Lease } from "./job-lease.ts";
 
 /** How a job is put back to run again, or undefined if it is exhausted. */
 export const runAgain = (

@@ -1,4 +1,4 @@
-import type { Lease } from "./job-queue.ts";
+import type { Lease } from "./job-lease.ts";
 
 /** A run of a job. */
 export interface Running {

@@ -1,0 +1,106 @@
+/**
+ * The trace of an event. TraceEvent fails if the account's log does not have the event. It reads the latest events of
+ * the log, and changes nothing.
+ */
+import { fromBinary } from "@bufbuild/protobuf";
+
+import type { EventRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import { DeliveryRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import { RuleState } from "../../../gen/quartet/eventbus/v1/rule_pb.ts";
+import type { Reader } from "../../kit/store/store.ts";
+import type { Application, Operation } from "../application.ts";
+import { busArn } from "../domain/arns.ts";
+import { envelopeOf, eventJson } from "../domain/envelope.ts";
+import { instant } from "../domain/instant.ts";
+import { ErrorReason, fault } from "../faults.ts";
+import { deliveryOfHolder } from "../ingestion/fan-out.ts";
+import { failedField } from "../pattern/failed-field.ts";
+import { flattenEvent } from "../pattern/flatten.ts";
+import { parsePattern } from "../pattern/parse.ts";
+import { listDeadLetters } from "../store/dead-letter.ts";
+import type { EventKey } from "../store/event.ts";
+import { findLogged, listHolders } from "../store/event.ts";
+import { listRules } from "../store/rule.ts";
+
+/** Traces of one event. */
+const tracesMax = 10;
+/** Rules of a bus that are compared with an event, by name. */
+const rulesMax = 1_000;
+/** Rules in an answer that the event does not match. */
+const unmatchedMax = 100;
+/** Dead letters among which those of the event are looked for, the latest. */
+const lettersMax = 1_000;
+/** Deliveries in an answer. */
+const deliveriesMax = 100;
+
+/** Explains what became of an event. */
+export const traceEvent: Operation<"traceEvent"> = ({ eventId }, { app, caller }) =>
+  app.store.read(async (reader) => {
+    const found = await findLogged(reader, caller.accountId, eventId, tracesMax);
+    if (found.length === 0) throw fault(ErrorReason.EVENT_NOT_FOUND, { id: eventId });
+    const traces = [];
+    for (const { key, event } of found) {
+      const bus = { account: key.account, name: event.bus };
+      traces.push({
+        event: eventJson(event),
+        eventBusArn: busArn(app.arnScope, bus),
+        ingestionTime: instant(BigInt(key.ingestedMs)),
+        rules: await traceRules(reader, key.account, event),
+        deliveries: [...(await waiting(app, reader, key)), ...(await givenUp(reader, key.account, event))],
+      });
+    }
+    return { traces };
+  });
+
+const traceRules = async (reader: Reader, account: string, event: EventRecord) => {
+  const rules = await listRules(
+    reader,
+    { account, name: event.bus },
+    { namePrefix: "", after: undefined, limit: rulesMax },
+  );
+  const envelope = envelopeOf(event);
+  const traces = rules.map(({ name, state, eventPattern }) => {
+    if (state === RuleState.DISABLED || eventPattern === undefined) return { rule: name, matched: false };
+    const failed = failedField(parsePattern(eventPattern), (wanted) => flattenEvent(envelope, event.detail, wanted));
+    return failed === undefined ? { rule: name, matched: true } : { rule: name, matched: false, failedField: failed };
+  });
+  let unmatched = 0;
+  return traces.filter(({ matched }) => matched || unmatched++ < unmatchedMax);
+};
+
+/** The deliveries of a logged event that have not ended. */
+const waiting = async ({ jobs, clock }: Application, reader: Reader, key: EventKey) => {
+  const deliveries = [];
+  for (const holder of await listHolders(reader, key, deliveriesMax)) {
+    const id = deliveryOfHolder(holder);
+    const status = id === undefined ? undefined : await jobs.find(reader, id);
+    if (status === undefined) continue;
+    const { rule, target } = fromBinary(DeliveryRecordSchema, status.job.payload);
+    deliveries.push({
+      rule,
+      targetArn: target?.arn ?? "",
+      state: status.isRunning ? "RUNNING" : "WAITING",
+      attempts: status.attempts,
+      ...(status.job.lastReason === "" ? {} : { lastFailure: status.job.lastReason }),
+      ...(status.dueMs > clock.now() ? { nextAttemptTime: instant(BigInt(status.dueMs)) } : {}),
+    });
+  }
+  return deliveries;
+};
+
+/** The deliveries of an event on its bus that are among the latest dead letters. */
+const givenUp = async (reader: Reader, account: string, event: EventRecord) => {
+  const letters = await listDeadLetters(reader, account, { after: undefined, limit: lettersMax });
+  return letters
+    .map(({ letter }) => letter)
+    .filter(({ event: failed, bus }) => failed?.id === event.id && bus === event.bus)
+    .filter(({ event: failed }) => failed?.replayName === event.replayName)
+    .slice(0, deliveriesMax)
+    .map(({ rule, targetArn, retryAttempts, errorCode, errorMessage }) => ({
+      rule,
+      targetArn,
+      state: "FAILED",
+      attempts: retryAttempts + 1,
+      lastFailure: `${errorCode}: ${errorMessage}`,
+    }));
+};
