@@ -140,7 +140,9 @@ describe("a running installation", () => {
       "--principal",
       "arn:aws:iam::000000000000:user/nobody",
     ]);
-    expect(errors).toBe("policy: The principal is not declared; its policies must be given.\n");
+    expect(errors).toBe(
+      "policy: There is no such principal; a user's name has its path, as in its ARN. Its policies can be given.\n",
+    );
   });
 
   test("lets its processes meet on unix sockets that only its user may reach", async () => {

@@ -144,7 +144,10 @@ const principalOf = (
       ? app.accounts.findUser(accountId, name)
       : app.accounts.findRole(`arn:aws:iam::${accountId}:role/${name}`);
   if (declared === undefined)
-    throw new ProtocolError(Code.NotFound, "The principal is not declared; its policies must be given.");
+    throw new ProtocolError(
+      Code.NotFound,
+      "There is no such principal; a user's name has its path, as in its ARN. Its policies can be given.",
+    );
   return named.withPolicies(declared.policies, session);
 };
 

@@ -2,8 +2,7 @@ import type { ConditionContext, ConditionTest } from "./condition.ts";
 import { conditionTest } from "./condition.ts";
 import type { Policy, Principal, Selection, Statement } from "./document.ts";
 import type { PolicySpelling } from "./spelling.ts";
-import type { SplitArn } from "./wildcard.ts";
-import { arnTest, literalPattern, splitArn, textTest } from "./wildcard.ts";
+import { arnTest, literalPattern, SplitArn, textTest } from "./wildcard.ts";
 
 /** Who asks, as far as policies can name it. */
 export interface Requester {
@@ -43,7 +42,7 @@ export class SpelledRequest {
   constructor({ requester, action, resource, context }: PolicyRequest, spelling: PolicySpelling) {
     this.requester = requester;
     this.action = spelling.action(action).toLowerCase();
-    this.resource = splitArn(spelling.arn(resource));
+    this.resource = new SplitArn(spelling.arn(resource));
     this.context = context;
     this.#spelling = spelling;
   }

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from "node:net";
 
-import { arnTest, splitArn, textTest } from "./wildcard.ts";
+import { arnTest, SplitArn, textTest } from "./wildcard.ts";
 
 /** One key of one operator in a statement's condition. */
 export interface PolicyCondition {
@@ -93,7 +93,7 @@ const ignoringCase = (policy: string): ((request: string) => boolean) => {
 const arns: Comparison = {
   ...pattern((policy) => {
     const fits = arnTest(policy);
-    return (request) => fits(splitArn(request));
+    return (request) => fits(new SplitArn(request));
   }),
   isArn: true,
 };

@@ -47,14 +47,20 @@ export const textTest = (pattern: string): ((text: string) => boolean) => {
 
 const hasNothingSpecial = (pattern: string): boolean => !/[*?\uFDD0\uFDD1]/.test(pattern);
 
-/** An ARN, and its six parts; fewer, if it is not one. */
-export interface SplitArn {
+/** An ARN that is split at most once for all patterns that it is compared with. */
+export class SplitArn {
   readonly text: string;
-  readonly parts: readonly string[];
-}
+  #parts: readonly string[] | undefined;
 
-/** Splits an ARN once for all patterns that it is compared with. */
-export const splitArn = (text: string): SplitArn => ({ text, parts: arnParts(text) });
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  /** Its six parts; fewer, if it is not one. */
+  get parts(): readonly string[] {
+    return (this.#parts ??= arnParts(this.text));
+  }
+}
 
 /**
  * A pattern read once: whether an ARN fits it part by part. A star reaches no further than its own of the six parts. A
@@ -64,6 +70,8 @@ export const arnTest = (pattern: string): ((arn: SplitArn) => boolean) => {
   if (pattern === "*") return () => true;
   const whole = textTest(pattern);
   const wanted = arnParts(pattern);
+  // Most patterns are an ARN, or the beginning of one as far as its sixth part: then its text alone decides.
+  if (wanted.length === arnLength && hasNothingSpecial(pattern.replace(/\*$/, ""))) return ({ text }) => whole(text);
   if (wanted.length < arnLength && wanted.at(-1)?.endsWith("*") !== true)
     return ({ text, parts }) => parts.length < arnLength && whole(text);
   // The last part differs most often, so it is compared first.
