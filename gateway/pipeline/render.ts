@@ -1,10 +1,12 @@
 import type { Message } from "@bufbuild/protobuf";
 
+import type { FieldContract } from "../../services/kit/contract/contract.ts";
 import { encodeHeader, responseDocument, responseHead } from "../bindings/bind-response.ts";
 import { getField, setField } from "../values/scalars.ts";
 import type { Document, AnswerContext } from "../codecs/codec.ts";
 import type { HttpExchange } from "./exchange.ts";
 import { requestUrl } from "./exchange.ts";
+import { errorPieces, eventPieces, eventStreamType } from "../events/event-stream.ts";
 import { faultOf } from "../faults/fault-of.ts";
 import type { FaultContext } from "../faults/fault-context.ts";
 import type { Gateway } from "../gateway.ts";
@@ -32,14 +34,20 @@ export const render = async (
   const { status, headers } = responseHead(method, answer.message, identity.spelling);
   if (method.desc.methodKind === "server_streaming") {
     const name = method.output.payload!.desc;
-    const head = { status, headers: { ...identifying, ...headers } };
-    if (answer.more === undefined) return sendAnswer(exchange, head, bufferOf(getField(answer.message, name)));
+    const head = { status, headers: { ...identifying, ...headers } as Record<string, string> };
+    const { stallTimeoutMs } = gateway.limits;
+    if (answer.more === undefined && method.output.event === undefined)
+      return sendAnswer(exchange, head, bufferOf(getField(answer.message, name)));
     settleUnread(exchange.request, response, exchange.body);
+    if (method.output.event !== undefined) {
+      head.headers["content-type"] = eventStreamType;
+      return sendPieces(response, head, framedEvents(gateway, exchange, identity, bound, answer), stallTimeoutMs);
+    }
     return sendPieces(
       response,
       head,
       bodyPieces(answer, (message) => getField(message, name)),
-      gateway.limits.stallTimeoutMs,
+      stallTimeoutMs,
     );
   }
   const document = documentOf(exchange, identity, bound, answer.message);
@@ -81,11 +89,7 @@ export const renderFault = (
   const { binding, spelling } = identity;
   const { fault, isDefect } = faultOf(thrown, faultContext(identity, bound));
   if (exchange.signal.aborted && response.destroyed) return;
-  if (isDefect) {
-    const operation = bound?.method.desc.name;
-    const where = { api: binding.api.name, operation, requestId: exchange.requestId };
-    gateway.log.error({ err: thrown, ...where }, "a request met a defect");
-  }
+  if (isDefect) logDefect(gateway, exchange, identity, bound, thrown);
   if (response.headersSent) {
     response.destroy();
     return;
@@ -101,6 +105,17 @@ export const renderFault = (
   };
   if (fault.status === 304) delete (headers as Partial<typeof headers>)["content-type"];
   sendAnswer(exchange, { status: fault.status, headers }, document.body);
+};
+
+const logDefect = (
+  gateway: Gateway,
+  { requestId }: HttpExchange,
+  { binding }: Identity,
+  bound: BoundCall | undefined,
+  thrown: unknown,
+): void => {
+  const operation = bound?.method.desc.name;
+  gateway.log.error({ err: thrown, api: binding.api.name, operation, requestId }, "a request met a defect");
 };
 
 const faultContext = ({ binding, spelling }: Identity, bound: BoundCall | undefined): FaultContext => ({
@@ -151,18 +166,40 @@ const lateDocument = async (
   }
 };
 
+/** The frames of an answer's events. What ends it early is an event as well, and is logged if it is a defect. */
+async function* framedEvents(
+  gateway: Gateway,
+  exchange: HttpExchange,
+  identity: Identity,
+  bound: BoundCall,
+  answer: Answer,
+): AsyncGenerator<Uint8Array> {
+  const event = bound.method.output.event as FieldContract;
+  const { spelling } = identity;
+  try {
+    for await (const message of allMessages(answer)) yield* eventPieces(event, message, bound.binding.codec, spelling);
+  } catch (thrown) {
+    if (exchange.signal.aborted) throw thrown;
+    const { fault, isDefect } = faultOf(thrown, faultContext(identity, bound));
+    if (isDefect) logDefect(gateway, exchange, identity, bound, thrown);
+    yield* errorPieces(fault, spelling);
+  }
+}
+
 const bufferOf = (bytes: unknown): Buffer => {
   const { buffer, byteOffset, byteLength } = bytes as Uint8Array;
   return Buffer.from(buffer, byteOffset, byteLength);
 };
 
 async function* bodyPieces(answer: Answer, read: (message: Message) => unknown): AsyncGenerator<Uint8Array> {
-  const { message, more } = answer;
+  for await (const message of allMessages(answer)) yield read(message) as Uint8Array;
+}
+
+async function* allMessages({ message, more }: Answer): AsyncGenerator<Message> {
   try {
-    yield read(message) as Uint8Array;
+    yield message;
     if (more === undefined) return;
-    for (let next = await more.next(); next.done !== true; next = await more.next())
-      yield read(next.value) as Uint8Array;
+    for (let next = await more.next(); next.done !== true; next = await more.next()) yield next.value;
   } finally {
     await more?.return?.();
   }

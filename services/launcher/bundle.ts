@@ -21,6 +21,11 @@ const programs: ReadonlyMap<string, string> = new Map([
   ...processNames.map((name) => [name, processes[name].script] as const),
 ]);
 
+/** The scripts of the threads of a program, which have bundles of their own. */
+const threads: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  "object-storage": { "object-storage-scan": "services/object-storage/select/worker/scan-worker.ts" },
+};
+
 /** Has a native part, which is loaded from its package. */
 const external = ["classic-level"];
 
@@ -69,7 +74,9 @@ const makeBundle = async (
   [program, script]: readonly [string, string],
 ): Promise<readonly string[]> => {
   const bundle = await rolldown({
-    input: { [program]: join(root, script) },
+    input: Object.fromEntries(
+      Object.entries({ [program]: script, ...threads[program] }).map(([name, source]) => [name, join(root, source)]),
+    ),
     platform: "node",
     external,
     plugins: [builtinObjects, ownDirectories],

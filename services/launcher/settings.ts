@@ -246,6 +246,8 @@ export const objectStorageSettings = {
     86_400,
   ),
   restoreSeconds: integer(60, "Seconds after which an archived object that is restored can be read.", 0, 604_800),
+  selectThreads: integer(2, "Queries of objects that run at the same time, each in a thread of its own.", 1, 64),
+  selectSeconds: integer(900, "Longest time in seconds that a query of an object may take.", 1, 86_400),
   scrubDays: integer(14, "Days after which all stored data is checked again.", 1, 3_650),
   scrubMebibytesPerSecond: integer(16, "How much that check reads, in MiB a second.", 1, 100_000),
 };

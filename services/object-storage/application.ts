@@ -15,6 +15,7 @@ import type { WrappingKeys } from "./encryption/wrapping-keys.ts";
 import type { EventOutbox } from "./events/event-outbox.ts";
 import type { Limits } from "./limits.ts";
 import type { LockClock } from "./store/lock-clock.ts";
+import type { ScanPool } from "./select/worker/scan-pool.ts";
 import type { Sequences } from "./store/sequence.ts";
 import type { Restores } from "./work/restore-steps.ts";
 
@@ -50,6 +51,8 @@ export interface Application {
   /** How long restoring an archived version takes, in milliseconds. */
   readonly restoreDelayMs: number;
   readonly restores: Restores;
+  /** Runs queries of objects. */
+  readonly scans: Pick<ScanPool, "run">;
   readonly limits: Limits;
 }
 

@@ -85,6 +85,10 @@ export const limits = {
   bucketsPerPageMax: 10_000,
   /** Objects, versions, uploads or parts of a page; also when the caller asks for no number. */
   entriesPerPageMax: 1000,
+  /** How long a query finds nothing before a sign of life is sent, in milliseconds; then again. */
+  selectSignOfLifeMs: 5000,
+  /** How often a query reports its progress, in milliseconds. */
+  selectProgressMs: 1000,
   /** How long a page token is good, in milliseconds. */
   pageTokenLifetimeMs: 7 * 24 * hourMs,
   /**
@@ -113,3 +117,6 @@ export const limits = {
   /** Longest delay before a delivery is tried again, in milliseconds. */
   deliveryRetryMsMax: 60_000,
 } as const;
+
+/** How many queries of objects run at the same time, and for how long. */
+export const defaultScans = { threads: 2, timeLimitMs: 15 * minuteMs } as const;

@@ -31,6 +31,7 @@ await runService({
       keyNames,
       publicBuckets: config.publicBuckets,
       objectOwnership: config.objectOwnership,
+      scans: { threads: config.selectThreads, timeLimitMs: config.selectSeconds * 1000 },
       scrub: {
         intervalMs: config.scrubDays * 24 * 3_600_000,
         bytesPerSecond: config.scrubMebibytesPerSecond * 1024 * 1024,

@@ -38,7 +38,9 @@ import { WrappingKeys } from "./encryption/wrapping-keys.ts";
 import { deliverEvent, eventDeliveryPolicy } from "./events/event-delivery.ts";
 import { createEventOutbox, objectEventJob } from "./events/event-outbox.ts";
 import type { Limits } from "./limits.ts";
-import { defaultLifecycle, defaultLimits, defaultScrub, limits } from "./limits.ts";
+import { defaultLifecycle, defaultLimits, defaultScans, defaultScrub, limits } from "./limits.ts";
+import type { ScanPoolOptions } from "./select/worker/scan-pool.ts";
+import { ScanPool } from "./select/worker/scan-pool.ts";
 import { jobs as jobTables, pageTokenKeys } from "./store/layout.ts";
 import { openLockClock } from "./store/lock-clock.ts";
 import { openSequences } from "./store/sequence.ts";
@@ -89,6 +91,8 @@ export interface ObjectStorageOptions {
   readonly restoreDelayMs?: number;
   /** Milliseconds by a counter that nobody can set. Unset: the clock. */
   readonly elapsedMs?: () => number;
+  /** How many queries of objects run at the same time, and for how long. Unset: two, for 15 minutes. */
+  readonly scans?: ScanPoolOptions;
   /** How often all stored data is checked, and how fast. Unset: every 14 days, 16 MiB a second. */
   readonly scrub?: Pick<ScrubOptions, "intervalMs" | "bytesPerSecond">;
 }
@@ -175,6 +179,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
     intervalMs: limits.scrubPollMs,
     tasks: { scrub: (signal) => scrubbing.run(signal) },
   });
+  const scans = new ScanPool(options.scans ?? defaultScans);
   const stopRewrapping = startRewrapping({ keyring, keys: storedWrappingKeys(store, keyring), clock, log });
   jobs.start();
   const stopPeriodicWork = runPeriodically({
@@ -213,6 +218,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
     lifecycleDayMs,
     restoreDelayMs: options.restoreDelayMs ?? defaultLifecycle.restoreDelayMs,
     restores: createRestores(jobs),
+    scans,
     limits: { ...defaultLimits, ...options.limits },
   };
   const inventories = options.putsOwnObjects && { app, log, put: options.putsOwnObjects(app, log) };
@@ -241,6 +247,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
       await stopPeriodicWork();
       await stopRewrapping();
       await jobs.stop();
+      await scans.close();
       await transport.close();
       await blobs.close();
     },

@@ -67,16 +67,12 @@ import { deleteObjectTagging, getObjectTagging, putObjectTagging } from "./opera
 import { deleteObject, putObject } from "./operations/object-write.ts";
 import { uploadPart, uploadPartCopy } from "./operations/part.ts";
 import { restoreObject } from "./operations/restore.ts";
+import { selectObjectContent } from "./operations/select.ts";
 import { getObjectTorrent } from "./operations/torrent.ts";
 import type { InventoryOptions } from "./work/inventory.ts";
 
 /** Operations that are known and not offered. */
-const notOffered = pending(
-  ObjectStorageService,
-  "putBucketReplication",
-  "selectObjectContent",
-  "writeGetObjectResponse",
-);
+const notOffered = pending(ObjectStorageService, "putBucketReplication", "writeGetObjectResponse");
 
 /** The whole service: every operation, after the guard. */
 export const handlers: Handlers<typeof ObjectStorageService, Application> = guarded<
@@ -136,6 +132,7 @@ export const handlers: Handlers<typeof ObjectStorageService, Application> = guar
     deleteBucketLifecycle,
     restoreObject,
     getObjectTorrent,
+    selectObjectContent,
     putObjectLockConfiguration,
     getObjectLockConfiguration,
     putObjectRetention,

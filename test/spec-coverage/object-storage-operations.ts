@@ -96,7 +96,7 @@ operations.put_object_retention | Sets an object's retention. | operations/objec
 operations.put_object_tagging | Sets an object's tagging. | operations/object-tagging.test.ts > putObjectTagging > replaces the tags and nothing else
 operations.put_public_access_block | Sets how public access to a bucket is blocked. | operations/bucket-rules.test.ts > a public access block > is read back as it was put, and is gone after its deletion
 operations.restore_object | Brings an archived object back for a time. | operations/restore.test.ts > restoreObject > makes an object readable after the delay, for its days and to the next midnight
-operations.select_object_content | Answers what a query finds in an object. | pending
+operations.select_object_content | Answers what a query finds in an object. | operations/select.test.ts > a query of an object > returns the records, the figures and the end
 operations.upload_part | Stores a part. | operations/part.test.ts > uploadPart > refuses in this order and replaces the part of its number
 operations.upload_part_copy | Makes a part of an object's range. | operations/part.test.ts > uploadPartCopy > makes parts of ranges of an object without storing their bytes again
 operations.write_get_object_response | Answers a read through an object function. | pending

@@ -5,6 +5,7 @@ import type { Pagination } from "../../../gen/quartet/traits/v1/api_pb.ts";
 import { api, paginated, Protocol } from "../../../gen/quartet/traits/v1/api_pb.ts";
 import {
   http,
+  http_event_stream,
   http_header,
   http_label,
   http_payload,
@@ -58,6 +59,8 @@ export interface FieldContract extends FieldSpellings {
   readonly isPercentEncoded: boolean;
   /** Over HTTP the text is the URL of the request, less its query. */
   readonly isRequestUrl: boolean;
+  /** Over HTTP the field is an event of the stream that the payload is. */
+  readonly isEvent: boolean;
   /** The enumeration is read without regard to case. */
   readonly ignoresCase: boolean;
   readonly xml: XmlFacts;
@@ -82,6 +85,8 @@ export interface MessageContract {
   readonly payload: FieldContract | undefined;
   /** The field that is the URL of the request over HTTP. */
   readonly requestUrl: FieldContract | undefined;
+  /** The field whose messages are framed as events in the payload over HTTP. */
+  readonly event: FieldContract | undefined;
   /** The field of a wrapper message; undefined: the message is not a wrapper. */
   readonly wrapped: FieldContract | undefined;
   /** The declared XML root; undefined: the writer derives it. */
@@ -198,6 +203,7 @@ const readField = (desc: DescField): FieldContract => {
     isMediaTypeJson: readOption(desc, media_type_json),
     isPercentEncoded: readOption(desc, percent_encoded),
     isRequestUrl: readOption(desc, http_request_url),
+    isEvent: readOption(desc, http_event_stream),
     ignoresCase: readOption(desc, ignore_case),
     xml: {
       memberName: readOption(desc, xml_member_name) || undefined,
@@ -238,6 +244,7 @@ const readMessage = (desc: DescMessage): MessageContract => {
     bodyFields,
     payload: contracts.find((field) => field.location.kind === "payload"),
     requestUrl: contracts.find(({ isRequestUrl }) => isRequestUrl),
+    event: contracts.find(({ isEvent }) => isEvent),
     wrapped: isWrapper(desc) ? contracts[0] : undefined,
     xmlRoot: readOption(desc, xml_root) || undefined,
     findMember: (name) => byName.get(name),

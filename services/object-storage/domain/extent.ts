@@ -43,3 +43,16 @@ export const sliceExtents = (extents: readonly Extent[], range: ByteRange): Exte
   }
   return slices;
 };
+
+/** The parts of ranges that hold a part of what they hold together. */
+export const sliceRanges = (ranges: readonly BlobRange[], { offsetBytes, lengthBytes }: ByteRange): BlobRange[] => {
+  const slices: BlobRange[] = [];
+  let at = 0;
+  for (const range of ranges) {
+    const from = Math.max(offsetBytes, at);
+    const until = Math.min(offsetBytes + lengthBytes, at + range.lengthBytes);
+    if (from < until) slices.push({ ...range, offsetBytes: range.offsetBytes + from - at, lengthBytes: until - from });
+    at += range.lengthBytes;
+  }
+  return slices;
+};
