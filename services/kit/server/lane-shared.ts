@@ -128,7 +128,6 @@ class SharedAnswering {
     const limitBytes = this.#dispatcher.limits.unaryMessageBytesMax;
     if (body.length > limitBytes) throw tooLarge(limitBytes);
     const encoded = route.output.encode(await this.#dispatcher.unary(call, decodeMessage(route.input, body)));
-    if (call.isClosed) return;
     if (encoded.byteLength > sharedBytesMax) {
       const send: SendElsewhere = (_request, response) => {
         sendUnary(call, encoded, undefined, response);
@@ -147,13 +146,11 @@ class SharedAnswering {
     let isTaken = false;
     try {
       const first = await answers.next();
-      if (call.isClosed) return;
       if (first.done === true) return this.#answerStream([]);
       const { parts, byteLength } = route.output.encode(first.value);
       const frame = frameParts(0, parts, byteLength);
       const asked = answers.next();
       const isOnly = byteLength <= sharedBytesMax && (await settlesAtOnce(asked, ({ done }) => done === true));
-      if (call.isClosed) return;
       if (isOnly) return this.#answerStream(frame);
       isTaken = true;
       asked.catch(() => {});
@@ -173,14 +170,18 @@ class SharedAnswering {
     this.#answer(lines, [...only, ...streamEnd(this.#call, undefined)]);
   }
 
+  /** Sends an answer, unless the call was given up meanwhile. */
   #answer(lines: readonly string[], body: readonly Uint8Array[]): void {
     const { output, number } = this.#parts;
+    if (this.#call.isClosed) return;
     output.write(encodeSharedFrame(frameKinds.answer, number, "200", lines, body));
     this.#dispatcher.close(this.#call);
   }
 
+  /** The same for an answer that is sent elsewhere. One that is not sent at all is dropped. */
   #sendElsewhere(send: SendElsewhere, drop: () => void): void {
     const { elsewhere, output, number } = this.#parts;
+    if (this.#call.isClosed) return drop();
     this.#isElsewhere = true;
     const path = elsewherePath + elsewhere.keep(this.#call, send, drop);
     output.write(encodeSharedFrame(frameKinds.elsewhere, number, path, [], []));

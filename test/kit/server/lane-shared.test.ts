@@ -5,10 +5,12 @@ import { connect } from "node:net";
 import type { Socket } from "node:net";
 import { join } from "node:path";
 
+import { create, toBinary } from "@bufbuild/protobuf";
 import { Code, createClient } from "@connectrpc/connect";
 import { describe, expect, onTestFinished, test } from "vitest";
 
-import { TestService } from "../../../gen/quartet/test/v1/test_service_pb.ts";
+import { ErrorReasonSchema } from "../../../gen/quartet/test/v1/error_reason_pb.ts";
+import { EchoRequestSchema, TestService } from "../../../gen/quartet/test/v1/test_service_pb.ts";
 import { createTransport } from "../../../services/kit/client/transport.ts";
 import type { ServerOptions } from "../../../services/kit/server/server.ts";
 import type { Frame } from "../../../services/kit/wire/frame-parser.ts";
@@ -23,7 +25,7 @@ import {
 import { eventually } from "../../support/eventually.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
-import { startTestServer } from "./test-service.ts";
+import { createTestApp, startTestServer, testHandlers } from "./test-service.ts";
 import { collect } from "./transports.ts";
 
 const start = async (options: Partial<ServerOptions> = {}) => {
@@ -127,6 +129,68 @@ describe("calls on one connection", () => {
       [1, "501", frameKinds.answer],
       [2, "200", frameKinds.answer],
     ]);
+  });
+});
+
+test.each([
+  // what the frames of the request are, the frames, code and message of the refusal
+  ["no message", "", "unimplemented", "The call has no request message."],
+  [
+    "a part of a message",
+    "000000000408c0",
+    "invalid_argument",
+    "1 validation error detected: The stream ends within a message.",
+  ],
+  ["two messages", "00000000000000000000", "unimplemented", "The call has more than one request message."],
+  [
+    "a message with unknown flags",
+    "0800000000",
+    "invalid_argument",
+    "1 validation error detected: A frame of the request has unknown flags 8.",
+  ],
+])("a streamed call with %s is refused", async (_what, body, code, message) => {
+  const { path: socketPath } = await start();
+  const { socket, frames } = await connected(socketPath);
+  socket.write(callFrame(1, "Count", Buffer.from(body, "hex")));
+  await eventually(() => frames.length === 1, "the server answers");
+  expect(frames[0]!.body.toString("latin1")).toContain(`{"error":{"code":"${code}","message":"${message}"`);
+});
+
+describe("a call that is answered after its deadline", () => {
+  /** Handlers that answer when their calls were given up, with so many bytes. */
+  const lateHandlers = (sizeBytes: number, over: string[]) => {
+    type Context = { readonly signal: AbortSignal };
+    const late = async (signal: AbortSignal): Promise<void> => {
+      if (!signal.aborted) await once(signal, "abort");
+    };
+    return {
+      ...testHandlers,
+      echo: async ({ text }: { readonly text: string }, { signal }: Context) => {
+        if (text === "late") await late(signal).finally(() => over.push("echo"));
+        return { text: "a".repeat(sizeBytes) };
+      },
+      count: async function* (_request: unknown, { signal }: Context) {
+        await late(signal).finally(() => over.push("count"));
+        yield { number: 1 };
+      },
+    };
+  };
+
+  // Small answers are sent on the connection, and large ones elsewhere.
+  test.each([10, 200_000])("is refused once, whatever its handler does then with %i bytes", async (sizeBytes) => {
+    const over: string[] = [];
+    const handlers = lateHandlers(sizeBytes, over);
+    const services = [{ service: TestService, handlers, errors: ErrorReasonSchema, app: createTestApp() }];
+    const { path: socketPath } = await start({ services });
+    const { socket, frames } = await connected(socketPath);
+    const lines = [...authorized, "connect-timeout-ms", "50"];
+    const late = toBinary(EchoRequestSchema, create(EchoRequestSchema, { text: "late" }));
+    socket.write(encodeSharedFrame(frameKinds.call, 1, path("Echo"), lines, [late]));
+    socket.write(encodeSharedFrame(frameKinds.call, 2, path("Count"), lines, [Buffer.alloc(5)]));
+    await eventually(() => over.length === 2, "the handlers end");
+    socket.write(callFrame(3, "Echo"));
+    await eventually(() => frames.some(({ call }) => call === 3), "the next call is answered");
+    expect(frames.map(({ call }) => call).toSorted((a, b) => a - b)).toEqual([1, 2, 3]);
   });
 });
 
