@@ -93,21 +93,18 @@ const backUp = async (
     tls: tls.client,
   });
   const minter = createMinter({ keyPair: await ensureKeyPair(keysDirectory, backupIssuer), clock: systemClock });
-  try {
-    return await backUpPart(
-      task,
-      {
-        name,
-        directory: join(config.dataDir, name),
-        stored,
-        client: createClient(BackupService, transport),
-        token: () => minter.mint({ ...rootCaller(defaultAccountId), isPreauthorized: true }, audience),
-      },
-      report,
-    );
-  } finally {
-    await transport.close();
-  }
+  // Its connections end with this process.
+  return backUpPart(
+    task,
+    {
+      name,
+      directory: join(config.dataDir, name),
+      stored,
+      client: createClient(BackupService, transport),
+      token: () => minter.mint({ ...rootCaller(defaultAccountId), isPreauthorized: true }, audience),
+    },
+    report,
+  );
 };
 
 /** The socket of the installation that runs in the data directory, or the address that is set. */

@@ -32,11 +32,7 @@ const lastDecisionsMs = 500;
 /** Closes the record; what the files do not accept within half a second is lost. */
 export const closeAudit = async (audit: AuditFiles | undefined): Promise<void> => {
   if (audit === undefined) return;
-  const limit = new AbortController();
-  await Promise.race([
-    audit.flush(),
-    setTimeout(lastDecisionsMs, undefined, { signal: limit.signal }).catch(() => undefined),
-  ]);
-  limit.abort();
+  // The time that is left of it keeps no process from ending.
+  await Promise.race([audit.flush(), setTimeout(lastDecisionsMs, undefined, { ref: false })]);
   audit.close();
 };

@@ -1,4 +1,4 @@
-import { mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
+import { mkdir, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 
 import { programVersion } from "../config/usage.ts";
@@ -113,13 +113,7 @@ const hasDatabase = (directory: string): Promise<boolean> =>
 const write = async (directory: string, members: object): Promise<void> => {
   const path = join(directory, fileName);
   await rm(`${path}.new`, { force: true });
-  const file = await open(`${path}.new`, "wx", 0o600);
-  try {
-    await file.writeFile(`${JSON.stringify(members)}\n`);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
+  await writeFile(`${path}.new`, `${JSON.stringify(members)}\n`, { flag: "wx", mode: 0o600, flush: true });
   await rename(`${path}.new`, path);
   const names = await open(directory, "r");
   try {

@@ -56,7 +56,9 @@ test.each([
   ["cut off before its end", file.subarray(0, file.byteLength - 20), "it was cut off after 3 records"],
   ["one record fewer", Buffer.concat([recordFileStart(), recordFileEnd(3)]), "records are missing"],
   ["bytes after its end", Buffer.concat([file, Buffer.from("x")]), "bytes follow its end"],
+  ["a record after its end", Buffer.concat([file, encodeEntry(records[0]!)]), "bytes follow its end"],
   ["nothing", Buffer.alloc(0), "it was cut off after 0 records"],
 ])("a changed file is refused: %s", (_what, content, refusal) => {
-  expect(() => read(content, 50)).toThrow(`the file of records is damaged: ${refusal}`);
+  for (const pieceBytes of [50, content.byteLength])
+    expect(() => read(content, pieceBytes)).toThrow(`the file of records is damaged: ${refusal}`);
 });

@@ -10,6 +10,7 @@ import {
   decodeKey,
   defineTable,
   encodeKey,
+  encodeKeyPrefix,
   integer,
   keyBytes,
   pretty,
@@ -184,6 +185,7 @@ describe("what cannot be a key", () => {
     ["no number", () => keyBytes(counts, [Number.NaN]), "key part count must be a whole number from 0 to 2^53-1"],
     ["too few parts", () => keyBytes<KeyTuple>(pairs, ["a"]), "a key of pairs has 2 parts, not 1"],
     ["too many parts", () => keyBytes<KeyTuple>(names, ["a", "b"]), "a key of names has 1 parts, not 2"],
+    ["a prefix of too many parts", () => encodeKeyPrefix(names, ["a", "b"]), "a key of names has 1 parts, not 2"],
     ["a number for text", () => keyBytes<KeyTuple>(names, [1]), "key part name must be text"],
     ["text for bytes", () => keyBytes<KeyTuple>(hashes, ["a"]), "key part hash must be bytes"],
   ])("is refused: %s", (_what, encode, message) => {
