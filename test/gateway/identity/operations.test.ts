@@ -229,6 +229,43 @@ describe("the identity service refuses", () => {
     await expect(call("getGroup", { groupName })).rejects.toMatchObject({ facts: { reason: "NO_SUCH_ENTITY" } });
   });
 
+  test("to delete a user until it has no keys, policies and groups", async () => {
+    const { call } = await furnished();
+    const userName = "dora";
+    const isRefused = () =>
+      expect(call("deleteUser", { userName })).rejects.toMatchObject({ facts: { reason: "DELETE_CONFLICT" } });
+    await call("createUser", { userName });
+    await call("addUserToGroup", { groupName: "readers", userName });
+    await isRefused();
+    await call("removeUserFromGroup", { groupName: "readers", userName });
+    await call("putUserPolicy", { userName, policyName: "own", policyDocument: document });
+    await isRefused();
+    await call("deleteUserPolicy", { userName, policyName: "own" });
+    await call("attachUserPolicy", { userName, policyArn });
+    await isRefused();
+    await call("detachUserPolicy", { userName, policyArn });
+    const { accessKey } = (await call("createAccessKey", { userName })) as { accessKey: { accessKeyId: string } };
+    await isRefused();
+    await call("deleteAccessKey", { userName, accessKeyId: accessKey.accessKeyId });
+    await call("deleteUser", { userName });
+    await expect(call("getUser", { userName })).rejects.toMatchObject({ facts: { reason: "NO_SUCH_ENTITY" } });
+  });
+
+  test("to delete a role until it has no policies", async () => {
+    const { call } = await furnished();
+    const roleName = "teller";
+    await call("createRole", { roleName, assumeRolePolicyDocument: trust });
+    await call("putRolePolicy", { roleName, policyName: "own", policyDocument: document });
+    const conflict = { facts: { reason: "DELETE_CONFLICT" } };
+    await expect(call("deleteRole", { roleName })).rejects.toMatchObject(conflict);
+    await call("deleteRolePolicy", { roleName, policyName: "own" });
+    await call("attachRolePolicy", { roleName, policyArn });
+    await expect(call("deleteRole", { roleName })).rejects.toMatchObject(conflict);
+    await call("detachRolePolicy", { roleName, policyArn });
+    await call("deleteRole", { roleName });
+    await expect(call("getRole", { roleName })).rejects.toMatchObject({ facts: { reason: "NO_SUCH_ENTITY" } });
+  });
+
   test("an e-mail address that another account has, declared or created", async () => {
     const shops = { id: shop, name: "shop", email: "shop@example.com", canonicalUserId: "0".repeat(64) };
     const { call, close } = await openIdentity({ accounts: [shops] });

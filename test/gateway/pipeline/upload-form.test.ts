@@ -63,6 +63,10 @@ describe("an upload by a form", () => {
     expect(fixture.received).toMatchObject([{ body: "Emma", caller: { isAnonymous: true } }]);
   });
 
+  test.each(["12", "12345678"])("may have the least and the greatest size that its policy allows: %s", async (file) => {
+    expect((await post(formBody(signedFields(dialects.amz), file))).status).toBe(204);
+  });
+
   test("keeps a file that spans many pieces and holds what looks like a boundary", async () => {
     const file = `${"x".repeat(300_000)}\r\n--${boundary.slice(0, -1)}\r\n--\r\n`;
     await post(formBody({ key: "emma" }, file));
