@@ -121,6 +121,7 @@ await runProcess(log, async (control) => {
     audience: [...serviceNames, ...ownServiceNames],
     publicKeys: keysDirectory(config),
     allowedOrigins: config.allowedOrigins,
+    signing: gateway,
     clock: systemClock,
     log,
   });

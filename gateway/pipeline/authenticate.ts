@@ -56,9 +56,9 @@ export const authenticate = async (
 
 /** Remembers that a key was used, for which API. */
 export const noteUse = (
-  gateway: Gateway,
+  gateway: Pick<Gateway, "noteKeyUse" | "region">,
   { accountId, accessKeyId }: Caller,
-  { binding, spelling }: Identity,
+  { binding, spelling }: Pick<Identity, "binding" | "spelling">,
 ): void => {
   if (gateway.noteKeyUse === undefined || accessKeyId === undefined) return;
   const service = spelling.dialect.signingNames[binding.api.name]?.[0] ?? binding.api.name;
@@ -68,7 +68,7 @@ export const noteUse = (
 /** The caller with what policies may ask for of the request: how it was sent and how it was signed. */
 export const withOrigin = (
   caller: Caller,
-  { request }: HttpExchange,
+  { request }: Pick<HttpExchange, "request">,
   signature: RequestSignature | undefined,
 ): Caller => {
   const { headers } = request;

@@ -1,6 +1,8 @@
 import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
 import type { Transport } from "@connectrpc/connect";
 
+import { findServiceApi } from "../../services/kit/contract/contract.ts";
+import { requestFactNames } from "../../services/kit/identity/request-facts.ts";
 import type { CallContext } from "../../services/kit/server/handlers.ts";
 import type { OfferedService } from "../../services/kit/server/route.ts";
 
@@ -8,7 +10,8 @@ type Requests = Message | AsyncIterable<Message>;
 
 /**
  * Offers a service that another process serves: each call is made again there, with the caller's own token, deadline
- * and request id, and ends there when it ends here. Messages are passed on one by one, as they are read.
+ * and request id, with the facts of its request and the headers that the service declares, and ends there when it ends
+ * here. Messages are passed on one by one, as they are read.
  */
 export const passedThrough = (service: DescService, transport: Transport): OfferedService => ({
   service,
@@ -64,7 +67,13 @@ const firstOf = async (answers: AsyncIterable<Message>): Promise<Message> => {
 const leftMs = ({ deadlineMs }: CallContext<unknown>): number | undefined =>
   deadlineMs === undefined ? undefined : Math.max(1, deadlineMs - Date.now());
 
-const headersOf = ({ requestHeader, requestId }: CallContext<unknown>): Record<string, string> => ({
+const headersOf = ({ method, requestHeader, requestId }: CallContext<unknown>): Record<string, string> => ({
   authorization: requestHeader.get("authorization") ?? "",
   "x-request-id": requestId,
+  ...Object.fromEntries(
+    [...requestFactNames, ...(findServiceApi(method.parent)?.forwardedHeaders ?? [])].flatMap((name) => {
+      const value = requestHeader.get(name);
+      return value === null ? [] : [[name, value]];
+    }),
+  ),
 });

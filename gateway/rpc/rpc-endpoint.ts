@@ -1,17 +1,29 @@
+import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
+
+import { Code } from "@connectrpc/connect";
+import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 
 import type { Clock } from "../../services/kit/clock/clock.ts";
 import type { Address } from "../../services/kit/config/config.ts";
+import { findServiceApi } from "../../services/kit/contract/contract.ts";
+import { ServiceError } from "../../services/kit/faults/service-error.ts";
 import { bearerAuthenticate } from "../../services/kit/identity/authenticate.ts";
 import type { PublicKeys } from "../../services/kit/identity/key-files.ts";
 import { createVerifier } from "../../services/kit/identity/tokens.ts";
 import type { Logger } from "../../services/kit/log/log.ts";
+import { refusalOf } from "../../services/kit/server/errors.ts";
+import { defaultServerLimits } from "../../services/kit/server/limits.ts";
+import { lingerOver } from "../../services/kit/server/linger.ts";
 import { startServer } from "../../services/kit/server/server.ts";
 import type { ServerTls } from "../../services/kit/tls/server-tls.ts";
 import type { ServiceConnection } from "../api-binding.ts";
 import type { OriginRule } from "../cross-origin/origin-rule.ts";
 import { findOriginRule, originHeaders } from "../cross-origin/origin-rule.ts";
+import { cutValues } from "../faults/echoed-values.ts";
 import { passedThrough } from "./pass-through.ts";
+import type { SigningGateway } from "./signed-calls.ts";
+import { SignedCalls } from "./signed-calls.ts";
 
 export interface RpcEndpointOptions {
   readonly listen: Address;
@@ -24,6 +36,8 @@ export interface RpcEndpointOptions {
   readonly publicKeys: string | PublicKeys;
   /** Origins whose scripts may call; a `*` matches any text. Empty: none may. */
   readonly allowedOrigins: readonly string[];
+  /** Verifies signed calls that another server received. Unset: only tokens are taken. */
+  readonly signing?: SigningGateway;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -40,7 +54,8 @@ export interface RpcEndpoint {
 
 /**
  * Serves the RPCs of all services on a port of their own, by HTTP/1.1 and HTTP/2, with reflection and health; HTTP/1.1
- * requests may come from another port too. A caller shows a token, which is verified here and again by the service.
+ * requests may come from another port too. A caller shows a token, which is verified here and again by the service; on
+ * the other port a signature is taken as well, and exchanged for a token.
  */
 export const startRpcEndpoint = async (options: RpcEndpointOptions): Promise<RpcEndpoint> => {
   const { connections, clock, log, allowedOrigins } = options;
@@ -56,11 +71,12 @@ export const startRpcEndpoint = async (options: RpcEndpointOptions): Promise<Rpc
     log,
     clock,
   });
-  const prefixes = new Set(services.map(({ typeName }) => `/${typeName}`));
+  const apis = new Map(services.map((service) => [`/${service.typeName}`, findServiceApi(service)?.name]));
+  const signed = options.signing && new SignedCalls(options.signing);
   const rules = allowedOrigins.length === 0 ? [] : [{ ...scriptRule, allowedOrigins }];
   return {
     url: server.url,
-    takes: (path) => path !== undefined && prefixes.has(path.slice(0, Math.max(0, path.indexOf("/", 1)))),
+    takes: (path) => path !== undefined && apis.has(serviceOf(path)),
     answer: (request, response) => {
       const isPreflight = request.method === "OPTIONS";
       const headers = allowedBy(rules, request, isPreflight);
@@ -69,11 +85,41 @@ export const startRpcEndpoint = async (options: RpcEndpointOptions): Promise<Rpc
         return;
       }
       for (const [name, value] of Object.entries(headers ?? {})) response.setHeader(name, value);
-      server.answer(request, response);
+      const api = apis.get(serviceOf(request.url ?? ""));
+      if (api === undefined || signed?.isSigned(request) !== true) server.answer(request, response);
+      else
+        signed.admit(request, response, api).then(
+          (admitted) => server.answer(admitted, response),
+          (thrown: unknown) => refuseSigned(thrown, request, response, log),
+        );
     },
     stop: (graceMs) => server.stop(graceMs),
   };
 };
+
+/** The part of a path that names a service. */
+const serviceOf = (path: string): string => path.slice(0, Math.max(0, path.indexOf("/", 1)));
+
+/** Answers with the refusal in the form of the Connect protocol; others take it by its status. */
+const refuseSigned = (thrown: unknown, request: IncomingMessage, response: ServerResponse, log: Logger): void => {
+  const requestId = randomUUID();
+  const { error, isDefect } = refusalOf(cut(thrown), undefined, requestId);
+  if (isDefect) log.error({ err: thrown, path: serviceOf(request.url ?? ""), requestId }, "a signed call failed");
+  const body = errorToJsonBytes(error, {});
+  const again = error.code === Code.Unavailable || error.code === Code.ResourceExhausted;
+  response.once("finish", () => lingerOver(request, defaultServerLimits));
+  response.writeHead(codeToHttpStatus(error.code), {
+    "content-type": "application/json",
+    "content-length": body.length,
+    "x-request-id": requestId,
+    ...(again ? { "retry-after": "1" } : {}),
+  });
+  response.end(body);
+};
+
+/** A refusal that repeats no long values of the request. */
+const cut = (thrown: unknown): unknown =>
+  thrown instanceof ServiceError ? new ServiceError(thrown.facts, cutValues(thrown.metadata)) : thrown;
 
 /** What scripts may send and read: everything of the protocols. Calls carry a token and no cookies. */
 const scriptRule: Omit<OriginRule, "allowedOrigins"> = {

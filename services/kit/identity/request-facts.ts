@@ -13,6 +13,9 @@ const names = {
   signatureAge: "x-quartet-signature-age",
 } as const;
 
+/** The headers of the facts. */
+export const requestFactNames: readonly string[] = Object.values(names);
+
 /** Longer texts of clients are cut. */
 const textLengthMax = 1_024;
 

@@ -13,6 +13,7 @@ import { svcDialect } from "../../../gateway/dialects/svc.ts";
 import { createGateway } from "../../../gateway/gateway.ts";
 import type { GatewayLimits } from "../../../gateway/http/limits.ts";
 import type { RpcEndpoint } from "../../../gateway/rpc/rpc-endpoint.ts";
+import { startRpcEndpoint } from "../../../gateway/rpc/rpc-endpoint.ts";
 import { startGateway } from "../../../gateway/server.ts";
 import type { VersionTwoRule } from "../../../gateway/signature/version-two.ts";
 import type { ServiceHealth } from "../../../services/kit/client/service-health.ts";
@@ -86,6 +87,8 @@ export interface FixtureParts {
   readonly versionTwo?: VersionTwoRule;
   readonly serverHeader?: "version" | "name" | "none";
   readonly rpc?: Pick<RpcEndpoint, "takes" | "answer">;
+  /** Whether the gateway's port has the RPCs of the services, which may be signed. Unset: it has not. */
+  readonly offersRpcs?: boolean;
 }
 
 /** Starts a gateway and the three test services on ports of their own. */
@@ -135,7 +138,20 @@ export const startFixture = async (limits: Partial<GatewayLimits> = {}, parts: F
     limits,
   });
   const anyPort = { host: "127.0.0.1", port: 0 };
-  const { serverHeader = "none", rpc } = parts;
+  const endpoint =
+    parts.offersRpcs === true
+      ? await startRpcEndpoint({
+          listen: anyPort,
+          connections: services.map((service) => ({ service, transport })),
+          audience,
+          publicKeys: new Map([["gateway", keys.publicKey]]),
+          allowedOrigins: [],
+          signing: gateway,
+          clock,
+          log: silentLogger,
+        })
+      : undefined;
+  const { serverHeader = "none", rpc = endpoint } = parts;
   const running = await startGateway(gateway, {
     listen: anyPort,
     adminListen: anyPort,
@@ -162,6 +178,7 @@ export const startFixture = async (limits: Partial<GatewayLimits> = {}, parts: F
     stopServices: () => server.stop(0),
     stop: async (graceMs = 0) => {
       await running.stop(graceMs);
+      await endpoint?.stop(0);
       await transport.close();
       await server.stop(0);
     },

@@ -1,7 +1,13 @@
 """Who may call, the same for all services."""
 
+import json
+import urllib.request
+
 import grpc
 import pytest
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
 from google.rpc import error_details_pb2
 from quartet.customerprofile.v1 import customer_profile_service_pb2 as profile_messages
 from quartet.customerprofile.v1 import customer_profile_service_pb2_grpc as profile_service
@@ -78,3 +84,25 @@ def test_a_member_that_is_not_well_formed_is_named(channel_to, metadata):
     [violations] = [each for each in details_of(refusal.value) if isinstance(each, error_details_pb2.BadRequest)]
     assert refusal.value.code() == grpc.StatusCode.INVALID_ARGUMENT
     assert [violation.field for violation in violations.field_violations] == ["domain_name"]
+
+
+@pytest.mark.parametrize(
+    ("signing_name", "method", "answer"),
+    [
+        ("events", "quartet.eventbus.v1.EventBusService/ListEventBuses", "eventBuses"),
+        ("s3", "quartet.objectstorage.v1.ObjectStorageService/ListBuckets", "owner"),
+    ],
+)
+def test_a_call_that_botocore_signs_is_answered(signing_name, method, answer, system):
+    credentials = system.credentials()
+    key = Credentials(credentials["accessKeyId"], credentials["secretAccessKey"])
+    request = AWSRequest(
+        method="POST",
+        url=f"{system.urls['gateway']}/{method}",
+        data=b"{}",
+        headers={"content-type": "application/json"},
+    )
+    SigV4Auth(key, signing_name, "us-east-1").add_auth(request)
+    signed = urllib.request.Request(request.url, data=request.data, headers=dict(request.headers), method="POST")
+    with urllib.request.urlopen(signed) as response:
+        assert answer in json.load(response)
