@@ -42,6 +42,7 @@ import { defaultLimits } from "./limits.ts";
 import { CompiledRules } from "./store/compiled-rules.ts";
 import { defaultBusCreator } from "./store/default-bus.ts";
 import { jobs as jobTables, pageTokenKeys } from "./store/layout.ts";
+import { trafficMetrics } from "./store/traffic-counts.ts";
 import { archivePurgeHandler, archivePurgeKind, archivePurgePolicy } from "./work/archive-purge.ts";
 import { findWrappedKey, wrappedSecretKeys } from "./work/connection-rewrap.ts";
 import { sweepArchives, sweepDeadLetters, sweepEventSources, sweepLog } from "./work/log-sweep.ts";
@@ -143,6 +144,7 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
   const sender = createHttpSender(createAddressGuard(options.allowsPrivateTargets), limits);
   const circuits = new Circuits({ clock, random, roomMax: limits.runningDeliveriesPerTargetMax });
   if (options.metrics !== undefined) circuitMetrics(options.metrics, circuits);
+  if (options.metrics !== undefined) trafficMetrics(options.metrics, store);
   const jobs = createJobs({
     store,
     tables: jobTables,

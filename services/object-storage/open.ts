@@ -44,6 +44,7 @@ import { ScanPool } from "./select/worker/scan-pool.ts";
 import { jobs as jobTables, pageTokenKeys } from "./store/layout.ts";
 import { openLockClock } from "./store/lock-clock.ts";
 import { openSequences } from "./store/sequence.ts";
+import { amountMetrics, openAmounts } from "./store/stored-amounts.ts";
 import type { BlobSweepOptions } from "./work/blob-sweep.ts";
 import { sweepBlobs } from "./work/blob-sweep.ts";
 import { expireFinishedUploads } from "./work/finished-upload-expiry.ts";
@@ -170,6 +171,8 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
   const sweep = { store, blobs, pins, clock, log };
   const scrub = { ...sweep, ...(options.scrub ?? defaultScrub) };
   const scrubbing = await openScrub(scrub);
+  await openAmounts(store);
+  if (metrics !== undefined) amountMetrics(metrics, store);
   if (metrics !== undefined) scrubMetrics(metrics, scrubbing);
   if (metrics !== undefined) lifecycleMetrics(metrics, lifecycle);
   // A round takes long, and must not keep the sweep waiting.

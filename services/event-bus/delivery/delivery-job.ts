@@ -13,6 +13,7 @@ import { deliveryHolder } from "../ingestion/fan-out.ts";
 import { putDeadLetter } from "../store/dead-letter.ts";
 import type { EventKey } from "../store/event.ts";
 import { findEvent, releaseEvent } from "../store/event.ts";
+import { countDelivery } from "../store/traffic-counts.ts";
 import type { Circuits } from "./circuits.ts";
 import { enqueueDeadLetter } from "./dead-letter-job.ts";
 import type { AttemptFailure, AttemptOutcome, Connector } from "./connector.ts";
@@ -30,6 +31,7 @@ export const deliveryJobPolicy = (app: Application): JobPolicy => ({
     const run = await readRunBy(app, transaction, job, attempts);
     if (run === undefined) return;
     deadLetter(run, transaction, lastFailure(job), "MaximumEventAgeInSeconds");
+    countDelivery(transaction, "expired");
     await release(run, transaction);
   },
 });
@@ -119,9 +121,13 @@ const settle = (run: Run, outcome: AttemptOutcome): JobOutcome => {
       return end(run, async (transaction) => {
         const failure = await outcome.apply?.(transaction);
         if (failure !== undefined) deadLetter(run, transaction, failure, undefined);
+        countDelivery(transaction, failure === undefined ? "delivered" : "refused");
       });
     case "failed":
-      return end(run, (transaction) => deadLetter(run, transaction, outcome, undefined));
+      return end(run, (transaction) => {
+        deadLetter(run, transaction, outcome, undefined);
+        countDelivery(transaction, "refused");
+      });
     case "retry": {
       const decision = decideRetry(
         retryLimitsOf(target),
@@ -135,7 +141,10 @@ const settle = (run: Run, outcome: AttemptOutcome): JobOutcome => {
       );
       if (decision.kind === "retry")
         return { retry: true, reason: `${outcome.code}: ${outcome.message}`, notBeforeMs: decision.atMs };
-      return end(run, (transaction) => deadLetter(run, transaction, outcome, decision.condition));
+      return end(run, (transaction) => {
+        deadLetter(run, transaction, outcome, decision.condition);
+        countDelivery(transaction, "expired");
+      });
     }
   }
 };

@@ -3,6 +3,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { DeadLetterRecord, DeadLetterRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import type { Reader, Transaction } from "../../kit/store/store.ts";
 import { deadLetters } from "./layout.ts";
+import { countDeadLetters } from "./traffic-counts.ts";
 
 /** Dead letters that one step of the sweep deletes. */
 const sweepStep = 500;
@@ -23,7 +24,10 @@ export const putDeadLetter = (
   failedMs: number,
   random: string,
   letter: MessageInitShape<typeof DeadLetterRecordSchema>,
-): void => transaction.put(deadLetters, [account, failedMs, random], letter);
+): void => {
+  transaction.put(deadLetters, [account, failedMs, random], letter);
+  countDeadLetters(transaction, 1);
+};
 
 /** At most `limit` dead letters of an account, the latest first; only those that are accepted. */
 export const listDeadLetters = async (
@@ -63,7 +67,9 @@ export const removeDeadLetter = async (
   if (parsed === undefined) return undefined;
   const key = [account, parsed.failedMs, parsed.random] as const;
   const letter = await transaction.get(deadLetters, key);
-  if (letter !== undefined) transaction.delete(deadLetters, key);
+  if (letter === undefined) return undefined;
+  transaction.delete(deadLetters, key);
+  countDeadLetters(transaction, -1);
   return letter;
 };
 
@@ -84,5 +90,6 @@ export const deleteOldDeadLetters = async (
     limit: sweepStep,
   });
   for (const { key } of entries) transaction.delete(deadLetters, key);
+  countDeadLetters(transaction, -entries.length);
   return entries.length === sweepStep;
 };

@@ -3,6 +3,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { EventRecord, EventRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import type { Reader, Transaction } from "../../kit/store/store.ts";
 import { eventHolders, events, sweeps } from "./layout.ts";
+import { countEvent } from "./traffic-counts.ts";
 
 /** The key of an event in the log. */
 export interface EventKey {
@@ -64,6 +65,7 @@ export const putEvent = (
 ): void => {
   const { account, ingestedMs, eventId } = key;
   transaction.put(events, [account, ingestedMs, eventId], event);
+  countEvent(transaction);
   for (const holder of holders) holdEvent(transaction, key, holder);
 };
 

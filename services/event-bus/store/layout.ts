@@ -24,6 +24,7 @@
  *   80  event_sources              account, source                                 -> EventSourceRecord
  *   81  shared_sources             source, account                                 -> IndexRecord
  *   90  global_endpoints           account, endpoint                               -> GlobalEndpointRecord
+ *  100  counts of events, deliveries and dead letters (the kit's own table)
  *
  * Buses, rules, connections, API destinations, archives and replays are named by their names; the default bus is named
  * `default`. Parts that end with `_ms` are milliseconds since 1970. Each family of tables begins at a multiple of ten.
@@ -32,6 +33,7 @@
 import * as records from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { jobTables } from "../../kit/jobs/job-tables.ts";
 import { pageTokenKeyTable } from "../../kit/page-tokens/page-token-key.ts";
+import { countsTable } from "../../kit/store/counts.ts";
 import { assertDistinct, defineTable, integer, reversed, text } from "../../kit/store/table.ts";
 
 /**
@@ -364,6 +366,9 @@ export const globalEndpoints = defineTable({
   value: records.GlobalEndpointRecordSchema,
 });
 
+/** Events taken, ends of deliveries, and dead letters, found by their names: counts/"events" is 0064 6576656e747300. */
+export const counts = countsTable(100);
+
 /** Every table of this database. */
 export const layout = [
   pageTokenKeys,
@@ -389,6 +394,7 @@ export const layout = [
   eventSources,
   sharedSources,
   globalEndpoints,
+  counts,
 ] as const;
 
 assertDistinct(layout);

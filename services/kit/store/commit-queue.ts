@@ -1,10 +1,14 @@
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { Int64ValueSchema } from "@bufbuild/protobuf/wkt";
+
+import type { ByteString } from "./byte-string.ts";
 import type { ConflictLog } from "./conflict-log.ts";
 import type { Engine } from "./engine.ts";
 import { StoreContentionError, StoreFullError, StoreOverloadedError, StoreWriteError } from "./errors.ts";
 import type { PauseWatch } from "./pause-watch.ts";
 import { untilConnectionsAreRead } from "./pause-watch.ts";
 import type { PendingTransaction } from "./pending-transaction.ts";
-import { WriteSet } from "./write-set.ts";
+import { overlay, WriteSet } from "./write-set.ts";
 
 /** The bounds of the group commit. */
 export interface CommitLimits {
@@ -27,6 +31,11 @@ export interface CommitHooks {
   /** Whether this process was stopped a moment ago. */
   readonly pauses: Pick<PauseWatch, "isJustOver">;
 }
+
+const decodeCount = (payload: Uint8Array | undefined): bigint =>
+  payload === undefined ? 0n : fromBinary(Int64ValueSchema, payload).value;
+
+const encodeCount = (value: bigint): Uint8Array => toBinary(Int64ValueSchema, create(Int64ValueSchema, { value }));
 
 /** How many times longer a transaction may run inside its group when it would be refused otherwise. */
 const lastChanceFactor = 20;
@@ -146,6 +155,7 @@ export class CommitQueue {
       }
     }
     members.push(...(await this.#rerun(losers, changes)));
+    if (changes.size > 0) await this.#addUp(members, changes);
     if (changes.size > 0 && !this.#hooks.hasRoomFor(changes.bytes)) {
       for (const transaction of members)
         transaction.fail(new StoreFullError("the disk has too little room for this change"));
@@ -157,6 +167,21 @@ export class CommitQueue {
     }
     this.#commits += members.length;
     for (const transaction of members) transaction.succeed();
+  }
+
+  /** Adds what the members add to counts, on top of what is committed and of what the group writes itself. */
+  async #addUp(members: readonly PendingTransaction[], changes: WriteSet): Promise<void> {
+    const sums = new Map<ByteString, number>();
+    for (const { attempt } of members)
+      for (const [key, by] of attempt.additions) sums.set(key, (sums.get(key) ?? 0) + by);
+    if (sums.size === 0) return;
+    const committed = this.#engine.snapshot();
+    try {
+      for (const [key, by] of sums)
+        changes.set(key, encodeCount(decodeCount(overlay(changes, committed).get(key)) + BigInt(by)));
+    } finally {
+      await committed.close();
+    }
   }
 
   #isStale(transaction: PendingTransaction): boolean {

@@ -140,7 +140,7 @@ export class TransactionCommit<T> implements PendingTransaction {
     try {
       return { result: await this.#run(attempt) };
     } catch (refusal) {
-      attempt.changes.clear();
+      attempt.discard();
       return { refusal };
     } finally {
       this.lastRunMs = performance.now() - beginMs;

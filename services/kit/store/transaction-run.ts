@@ -10,7 +10,7 @@ import type { RangeOptions } from "./range.ts";
 import { ReadSet } from "./read-set.ts";
 import type { KeyTuple, Table } from "./table.ts";
 import { encodeKey } from "./table.ts";
-import type { Entry, Transaction } from "./transaction.ts";
+import type { CountsTable, Entry, Transaction } from "./transaction.ts";
 import { ViewReader } from "./view-reader.ts";
 import { overlay, WriteSet } from "./write-set.ts";
 
@@ -66,6 +66,8 @@ export class CommittedView implements View {
 export class TransactionRun implements Transaction {
   readonly reads = new ReadSet();
   readonly changes = new WriteSet();
+  /** What is added to counts, by key. */
+  readonly additions = new Map<ByteString, number>();
   readonly snapshot: ViewReader;
   readonly #committed: CommittedView;
   readonly #reader: ViewReader;
@@ -124,6 +126,17 @@ export class TransactionRun implements Transaction {
     range: RangeOptions<NoInfer<K>>,
   ): Promise<void> {
     for await (const { key } of this.#reader.entries(table, range)) this.#write(key, undefined);
+  }
+
+  add(table: CountsTable, key: readonly [name: string], by: number): void {
+    const encoded = encodeKey(table, key);
+    this.additions.set(encoded, (this.additions.get(encoded) ?? 0) + by);
+  }
+
+  /** Forgets what the function wrote, because it threw. */
+  discard(): void {
+    this.changes.clear();
+    this.additions.clear();
   }
 
   afterCommit(run: () => void): void {

@@ -1,8 +1,12 @@
 import type { Message, MessageInitShape } from "@bufbuild/protobuf";
 import type { GenMessage } from "@bufbuild/protobuf/codegenv2";
+import type { Int64Value } from "@bufbuild/protobuf/wkt";
 
 import type { RangeOptions } from "./range.ts";
 import type { KeyTuple, Table } from "./table.ts";
+
+/** A table of counts by name, to which transactions add. */
+export type CountsTable = Table<readonly [name: string], Int64Value>;
 
 /** One record with its key. */
 export interface Entry<K extends KeyTuple, V extends Message> {
@@ -49,6 +53,11 @@ export interface Transaction extends Reader {
     table: Table<K, V>,
     range: RangeOptions<NoInfer<K>>,
   ): Promise<void>;
+  /**
+   * Adds a whole number to a count at the commit. Not seen by this transaction's own reads, and no reason for it or
+   * for others that add to the same count to run again. Counts only together with a change.
+   */
+  add(table: CountsTable, key: readonly [name: string], by: number): void;
   /** Runs once, when the transaction is durable, before its caller is answered; never if it fails. Must not throw. */
   afterCommit(run: () => void): void;
 }

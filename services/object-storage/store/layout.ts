@@ -23,6 +23,7 @@
  *    61  mfa_uses               serial                           -> MfaUseRecord
  *    62  lifecycle_progress     name                             -> LifecycleProgressRecord
  *    63  inventory_reports      bucket id, id                    -> InventoryReportRecord
+ *    70  counts of what is stored (the kit's own table)
  *
  * Only the first two tables name a bucket by its name; all others use its id, so a bucket that is created again under
  * an old name finds nothing of the old one. Keys of objects are text and sort by their UTF-8 bytes. Instants are
@@ -52,6 +53,7 @@ import {
 } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import { jobTables } from "../../kit/jobs/job-tables.ts";
 import { pageTokenKeyTable } from "../../kit/page-tokens/page-token-key.ts";
+import { countsTable } from "../../kit/store/counts.ts";
 import { assertDistinct, defineTable, integer, reversed, text } from "../../kit/store/table.ts";
 
 /**
@@ -352,6 +354,16 @@ export const inventoryReports = defineTable({
   value: InventoryReportRecordSchema,
 });
 
+/**
+ * How many versions with content are stored, and how many bytes they have.
+ * Sorted so that each is found by its name.
+ * Written with versions.
+ *
+ *     counts/"bytes"
+ *     0046 627974657300
+ */
+export const counts = countsTable(70);
+
 export const layout = [
   buckets,
   accountBuckets,
@@ -375,6 +387,7 @@ export const layout = [
   mfaUses,
   lifecycleProgress,
   inventoryReports,
+  counts,
 ] as const;
 
 assertDistinct(layout);

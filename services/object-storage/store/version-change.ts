@@ -21,6 +21,7 @@ import { currentVersions, nullVersions, versions } from "./layout.ts";
 import type { StoredVersion, VersionedBucket } from "./object.ts";
 import { findCurrentRow, findNewest, findNullSequence } from "./object.ts";
 import type { Sequences } from "./sequence.ts";
+import { countVersion } from "./stored-amounts.ts";
 
 /** The members that every stored version with content has. */
 interface VersionRequired {
@@ -58,6 +59,7 @@ export const putVersion = async (
   const made = await numberVersion(transaction, numbers, bucket, key, nowMs);
   const { sequence, versionId } = made;
   transaction.put(versions, [bucket.bucketId, key, sequence], { ...version, versionId });
+  countVersion(transaction, { isDeleteMarker: false, sizeBytes: version.sizeBytes }, 1);
   putCurrentRow(transaction, bucket.bucketId, key, sequence, { ...version, versionId });
   return made;
 };
@@ -93,6 +95,7 @@ export const removeVersion = async (
   nowMs: number,
 ): Promise<void> => {
   transaction.delete(versions, [bucketId, key, sequence]);
+  countVersion(transaction, version, -1);
   await releaseExtents(transaction, version.extents, nowMs);
   if (versioning !== "" && version.versionId === "") transaction.delete(nullVersions, [bucketId, key]);
   const row = await findCurrentRow(transaction, bucketId, key);
@@ -196,6 +199,7 @@ const numberVersion = async (
     const version = await transaction.get(versions, [bucketId, key, replaced]);
     if (version === undefined) throw new Error(`the null version ${replaced} of a key has no record`);
     transaction.delete(versions, [bucketId, key, replaced]);
+    countVersion(transaction, version, -1);
     await releaseExtents(transaction, version.extents, nowMs);
     if (versioning !== "") transaction.delete(nullVersions, [bucketId, key]);
   }

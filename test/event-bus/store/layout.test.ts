@@ -37,6 +37,7 @@ describe("the keys of the event bus database", () => {
       "80 event_sources",
       "81 shared_sources",
       "90 global_endpoints",
+      "100 counts",
     ]);
     expect(tables.layout.map(({ number }) => number).filter((number) => number >= 60 && number < 70)).toEqual([
       60, 61, 62, 63, 64, 65,

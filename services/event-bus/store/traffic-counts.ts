@@ -1,0 +1,46 @@
+import { countMetrics } from "../../kit/metrics/count-metrics.ts";
+import type { Metrics } from "../../kit/metrics/metrics.ts";
+import type { Store, Transaction } from "../../kit/store/store.ts";
+import { counts } from "./layout.ts";
+
+/** How a delivery ended: accepted by its target, refused by it for good, or given up after its retries or its age. */
+export type DeliveryEnd = "delivered" | "refused" | "expired";
+
+const events = "events";
+const deadLetters = "dead-letters";
+const deliveryEnds: readonly DeliveryEnd[] = ["delivered", "refused", "expired"];
+const countOf = (end: DeliveryEnd): string => `deliveries/${end}`;
+
+/** Counts an event that is put into the log. */
+export const countEvent = (transaction: Transaction): void => transaction.add(counts, [events], 1);
+
+/** Counts a delivery that ends. */
+export const countDelivery = (transaction: Transaction, end: DeliveryEnd): void =>
+  transaction.add(counts, [countOf(end)], 1);
+
+/** Counts dead letters that are stored, or with a negative number removed. */
+export const countDeadLetters = (transaction: Transaction, by: number): void =>
+  transaction.add(counts, [deadLetters], by);
+
+/** Adds the metrics of events, deliveries and dead letters, which go on counting when the process is started again. */
+export const trafficMetrics = (metrics: Metrics, store: Pick<Store, "read">): void =>
+  countMetrics(metrics, store, counts, [
+    {
+      name: "event_bus_events_total",
+      type: "counter",
+      help: "Events that were put on a bus: sent, scheduled, forwarded by another bus, or replayed.",
+      counts: [[events, {}]],
+    },
+    {
+      name: "event_bus_deliveries_total",
+      type: "counter",
+      help: "Deliveries that ended: accepted by the target, refused by it for good, or given up.",
+      counts: deliveryEnds.map((outcome) => [countOf(outcome), { outcome }]),
+    },
+    {
+      name: "event_bus_dead_letters",
+      type: "gauge",
+      help: "Deliveries that failed for good and can be redriven.",
+      counts: [[deadLetters, {}]],
+    },
+  ]);

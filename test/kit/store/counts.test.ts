@@ -1,0 +1,74 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+
+import { countsTable, readCount } from "../../../services/kit/store/counts.ts";
+import type { Store } from "../../../services/kit/store/store.ts";
+import { defaultLimits, openStore, storeOver } from "../../../services/kit/store/store.ts";
+import { temporaryDirectory } from "../../support/temporary-directory.ts";
+import { memoryEngine } from "./memory-engine.ts";
+import { notes } from "./tables.ts";
+
+const counts = countsTable(20);
+
+/** Writes a note and counts it. */
+const write = (store: Store, title: string, by = 1): Promise<void> =>
+  store.transact((tx) => {
+    tx.put(notes, ["alice", title], { value: title });
+    tx.add(counts, ["notes"], by);
+  });
+
+const countOf = (store: Store, name = "notes"): Promise<number> =>
+  store.read((reader) => readCount(reader, counts, name));
+
+const openMemory = (): Store => {
+  const store = storeOver(memoryEngine(), defaultLimits);
+  onTestFinished(() => store.close());
+  return store;
+};
+
+describe("a count", () => {
+  test("is what all transactions have added, and makes none of them run again", async () => {
+    const store = openMemory();
+    expect(await countOf(store)).toBe(0);
+    await Promise.all(Array.from({ length: 200 }, (_, index) => write(store, `${index}`)));
+    await write(store, "200", -50);
+    expect([await countOf(store), store.stats().conflicts]).toEqual([150, 0]);
+  });
+
+  test("grows once for a transaction that ran several times, and not for one that failed", async () => {
+    const store = openMemory();
+    const grow = (): Promise<void> =>
+      store.transact(async (tx) => {
+        const text = (await tx.get(notes, ["alice", "all"]))?.value ?? "";
+        tx.put(notes, ["alice", "all"], { value: `${text}a` });
+        tx.add(counts, ["notes"], 1);
+      });
+    await Promise.all(Array.from({ length: 20 }, grow));
+    const failed = store.transact((tx) => {
+      tx.add(counts, ["notes"], 1);
+      tx.put(notes, ["alice", "never"], { value: "" });
+      throw new Error("no");
+    });
+    await expect(failed).rejects.toThrow("no");
+    expect([await countOf(store), store.stats().conflicts > 0]).toEqual([20, true]);
+  });
+
+  test("continues from what the same group writes as its beginning", async () => {
+    const store = openMemory();
+    const begin = store.transact((tx) => {
+      tx.put(counts, ["notes"], { value: 1_000n });
+    });
+    await Promise.all([begin, write(store, "a")]);
+    expect(await countOf(store)).toBe(1_001);
+  });
+
+  test("is durable together with what it counts", async () => {
+    const directory = await temporaryDirectory();
+    const first = await openStore({ directory });
+    await Promise.all([write(first, "a"), write(first, "b")]);
+    await first.close();
+    const second = await openStore({ directory });
+    onTestFinished(() => second.close());
+    await write(second, "c");
+    expect(await countOf(second)).toBe(3);
+  });
+});
