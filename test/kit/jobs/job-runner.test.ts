@@ -5,7 +5,7 @@ import { eventually } from "../../support/eventually.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { fixedIds } from "../../support/fixed-ids.ts";
 import { counters } from "../store/tables.ts";
-import { jobHarness, leftovers, openJobStore, patient, payload, started } from "./job-harness.ts";
+import { jobHarness, leftovers, openJobStore, patient, payload, started, tables } from "./job-harness.ts";
 
 describe("many jobs", () => {
   it("run at most as many at a time as allowed", async () => {
@@ -69,6 +69,40 @@ describe("many jobs", () => {
     held[0]?.end({ done: true });
     await started(held, 5);
     expect(held[4]?.job.owner).toBe("zoe");
+  });
+
+  it("run once each, also if one ends while others are being taken", async () => {
+    const reached = Promise.withResolvers<void>();
+    const release = Promise.withResolvers<void>();
+    const { jobs, held, enqueue } = await jobHarness({
+      concurrencyPerOwner: 1,
+      placeOf: () => ({ pool: "", group: "all" }),
+      gate: {
+        roomOf: async (reader, owner) => {
+          if (owner === "bob") {
+            // From here on the taking shows the state of before.
+            await reader.get(tables.states, ["a1"]);
+            reached.resolve();
+            await release.promise;
+          }
+          return { count: Number.POSITIVE_INFINITY, againMs: Number.POSITIVE_INFINITY };
+        },
+        begin: () => {},
+      },
+    });
+    jobs.start();
+    await enqueue(
+      { kind: "held", owner: "alice", payload, id: "a1" },
+      { kind: "held", owner: "alice", payload, id: "a2" },
+    );
+    await started(held, 1);
+    await enqueue({ kind: "held", owner: "bob", payload, id: "b1" });
+    await reached.promise;
+    held[0]?.end({ done: true });
+    await eventually(() => jobs.stats().done === 1, "the first has ended");
+    release.resolve();
+    await started(held, 3);
+    expect(held.map(({ job }) => job.id).toSorted((a, b) => a.localeCompare(b))).toEqual(["a1", "a2", "b1"]);
   });
 
   it("share transactions", async () => {
