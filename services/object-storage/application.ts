@@ -34,8 +34,11 @@ export interface Application {
   readonly events: EventOutbox;
   readonly sequences: Sequences;
   readonly pages: Pages;
-  /** The declared accounts: their organizations, and their addresses, by which grants may name them. */
-  readonly accounts: Pick<Accounts, "findMfaDevice" | "findOrganizationId" | "list">;
+  /** The accounts: their organizations, their roles, and their addresses, by which grants may name them. */
+  readonly accounts: Pick<
+    Accounts,
+    "canonicalUserId" | "findMfaDevice" | "findOrganizationId" | "findRole" | "knowsAllRoles" | "list"
+  >;
   /** The canonical id of an account. */
   readonly canonicalUserId: (accountId: string) => string;
   /** False: every bucket blocks public access, whatever it says itself. */

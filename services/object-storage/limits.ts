@@ -61,6 +61,11 @@ export const limits = {
   lifecycleRulesMax: 1000,
   /** UTF-16 code units. */
   lifecycleRuleIdLengthMax: 255,
+  replicationRulesMax: 1000,
+  /** UTF-16 code units. */
+  replicationRuleIdLengthMax: 255,
+  /** How long the copy of a version into another bucket is tried, in milliseconds. */
+  replicationAgeMsMax: 24 * hourMs,
   /** Newer versions that a lifecycle rule keeps at most. */
   newerNoncurrentVersionsMax: 100,
   /** Versions and uploads that the lifecycle rules look at in a second. */

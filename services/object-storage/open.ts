@@ -4,7 +4,6 @@ import { createClient } from "@connectrpc/connect";
 
 import { EventBusService } from "../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
 import { ErrorReasonSchema } from "../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
-import type { Accounts } from "../kit/accounts/accounts.ts";
 import { createTransport } from "../kit/client/transport.ts";
 import type { Clock } from "../kit/clock/clock.ts";
 import { derivedCanonicalUserId } from "../kit/identity/canonical-user-id.ts";
@@ -36,6 +35,7 @@ import { partitionOf } from "./domain/object-event.ts";
 import type { ObjectOwnership } from "./domain/ownership.ts";
 import { WrappingKeys } from "./encryption/wrapping-keys.ts";
 import { deliverEvent, eventDeliveryPolicy } from "./events/event-delivery.ts";
+import type { EventOutbox } from "./events/event-outbox.ts";
 import { createEventOutbox, objectEventJob } from "./events/event-outbox.ts";
 import type { Limits } from "./limits.ts";
 import { defaultLifecycle, defaultLimits, defaultScans, defaultScrub, limits } from "./limits.ts";
@@ -53,6 +53,7 @@ import { writeInventories } from "./work/inventory.ts";
 import type { Lifecycle } from "./work/lifecycle.ts";
 import { createLifecycle, lifecycleMetrics } from "./work/lifecycle.ts";
 import { createRestores, doRestoreStep, restoreStepJob } from "./work/restore-steps.ts";
+import { createReplications, replicate, replicationJob, replicationPolicy } from "./work/replication.ts";
 import { quarantinePage } from "./work/quarantine-page.ts";
 import type { ScrubOptions } from "./work/scrub.ts";
 import { openScrub, scrubMetrics } from "./work/scrub.ts";
@@ -75,7 +76,7 @@ export interface ObjectStorageOptions {
   readonly tls?: ClientTls;
   readonly limits?: Partial<Limits>;
   /** The declared accounts. Unset: none. */
-  readonly accounts?: Pick<Accounts, "canonicalUserId" | "findMfaDevice" | "findOrganizationId" | "list">;
+  readonly accounts?: Application["accounts"];
   /** Whether buckets may be public at all. Unset: they may. */
   readonly publicBuckets?: "allow" | "block";
   /** The ownership of new buckets. Unset: BucketOwnerEnforced. */
@@ -148,10 +149,22 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
     handlers: {
       [objectEventJob]: deliverEvent({ eventBus, minter, dialect: options.emit }),
       [restoreStepJob]: doRestoreStep({ clock, events: () => events }),
+      [replicationJob]: replicate(() => app),
     },
-    policy: { [objectEventJob]: eventDeliveryPolicy, [restoreStepJob]: eventDeliveryPolicy },
+    policy: {
+      [objectEventJob]: eventDeliveryPolicy,
+      [restoreStepJob]: eventDeliveryPolicy,
+      [replicationJob]: replicationPolicy,
+    },
   });
-  const events = createEventOutbox(jobs);
+  const outbox = createEventOutbox(jobs);
+  const replications = createReplications(jobs);
+  const events: EventOutbox = {
+    async announce(transaction, origin, bucket, change) {
+      await outbox.announce(transaction, origin, bucket, change);
+      await replications.plan(transaction, origin, bucket, change);
+    },
+  };
   const tokens = createPageTokens({
     key: await pageTokenKey(store, pageTokenKeys),
     clock,
@@ -213,7 +226,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
       bytesMax: Number.POSITIVE_INFINITY,
     }),
     accounts: options.accounts ?? noAccounts,
-    canonicalUserId: options.accounts?.canonicalUserId ?? derivedCanonicalUserId,
+    canonicalUserId: (options.accounts ?? noAccounts).canonicalUserId,
     allowsPublicBuckets: options.publicBuckets !== "block",
     newBucketOwnership: options.objectOwnership ?? "BucketOwnerEnforced",
     region: options.region,
@@ -257,7 +270,9 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
   };
 };
 
-const noAccounts: Pick<Accounts, "findMfaDevice" | "findOrganizationId" | "list"> = {
+const noAccounts: Application["accounts"] = {
+  canonicalUserId: derivedCanonicalUserId,
+  findRole: () => undefined,
   findMfaDevice: () => undefined,
   findOrganizationId: () => undefined,
   list: () => [],

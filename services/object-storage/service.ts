@@ -32,6 +32,11 @@ import {
 } from "./operations/bucket-policy.ts";
 import { deleteBucketEncryption, getBucketEncryption, putBucketEncryption } from "./operations/bucket-encryption.ts";
 import {
+  deleteBucketReplication,
+  getBucketReplication,
+  putBucketReplication,
+} from "./operations/bucket-replication.ts";
+import {
   deleteBucketOwnershipControls,
   deletePublicAccessBlock,
   getBucketOwnershipControls,
@@ -72,7 +77,7 @@ import { getObjectTorrent } from "./operations/torrent.ts";
 import type { InventoryOptions } from "./work/inventory.ts";
 
 /** Operations that are known and not offered. */
-const notOffered = pending(ObjectStorageService, "putBucketReplication", "writeGetObjectResponse");
+const notOffered = pending(ObjectStorageService, "writeGetObjectResponse");
 
 /** The whole service: every operation, after the guard. */
 export const handlers: Handlers<typeof ObjectStorageService, Application> = guarded<
@@ -142,6 +147,9 @@ export const handlers: Handlers<typeof ObjectStorageService, Application> = guar
     putBucketEncryption,
     getBucketEncryption,
     deleteBucketEncryption,
+    putBucketReplication,
+    getBucketReplication,
+    deleteBucketReplication,
     ...bucketConfigurations,
     ...identifiedConfigurations,
     ...notOffered,

@@ -6,7 +6,7 @@ import { ObjectStorageService } from "../../gen/quartet/objectstorage/v1/object_
 import { FaultRole } from "../../gen/quartet/traits/v1/fault_pb.ts";
 import { createTransport } from "../../services/kit/client/transport.ts";
 import { faultTable } from "../../services/kit/faults/service-error.ts";
-import { alice, as, metadataOf, refusalOf, startWithBucket } from "./harness.ts";
+import { alice, as, refusalOf, startWithBucket } from "./harness.ts";
 
 const named = (reason: string) => {
   const facts = faultTable(ErrorReasonSchema).findByReason(reason);
@@ -36,19 +36,6 @@ describe("the refusals of object storage", () => {
       "PreconditionFailed 412",
       "EntityTooSmall 400",
     ]);
-  });
-});
-
-describe("operations that are not offered", () => {
-  test("answer by their name", async () => {
-    const { client } = await startWithBucket();
-    const call = client.putBucketReplication({ bucket: "photos", replicationConfiguration: {} }, as(alice));
-    expect(await refusalOf(call)).toBe("NOT_IMPLEMENTED: PutBucketReplication is not implemented.");
-    expect(
-      await metadataOf(client.putBucketReplication({ bucket: "photos", replicationConfiguration: {} }, as(alice))),
-    ).toEqual({
-      operation: "PutBucketReplication",
-    });
   });
 });
 

@@ -19,7 +19,7 @@ operations.delete_bucket_lifecycle | Deletes all lifecycle rules; no object expi
 operations.delete_bucket_metrics_configuration | Deletes a configuration of request metrics. | operations/identified-configuration.test.ts > configurations of %s > are read back as they were put, replaced by their ids, listed, and deleted one by one
 operations.delete_bucket_ownership_controls | Removes a bucket's ownership controls. | operations/bucket-rules.test.ts > ownership controls > are those of the installation until they are put, and are gone after their deletion
 operations.delete_bucket_policy | Removes a bucket's policy. | operations/bucket-policy.test.ts > putBucketPolicy > stores the text as it is, decides on the next call, and repeating it changes nothing
-operations.delete_bucket_replication | Removes a bucket's replication. | pending
+operations.delete_bucket_replication | Removes a bucket's replication. | operations/bucket-replication.test.ts > rules of replication are read back as they were put, each with an id, and are gone after their deletion
 operations.delete_bucket_tagging | Removes a bucket's tagging. | operations/bucket-configuration.test.ts > putBucketTagging > is read back, replaces the tags that the bucket was made with, and is gone after its deletion
 operations.delete_bucket_website | Removes a bucket's website. | operations/bucket-configuration.test.ts > putBucketWebsite > is read back as it was put, replaces what was there, and is gone after its deletion
 operations.delete_object | Deletes an object. | operations/object-write.test.ts > deleteObject > deletes an object, and again, and what never was
@@ -43,7 +43,7 @@ operations.get_bucket_notification_configuration | Tells a bucket's notification
 operations.get_bucket_ownership_controls | Tells a bucket's ownership controls. | operations/bucket-rules.test.ts > ownership controls > are those of the installation until they are put, and are gone after their deletion
 operations.get_bucket_policy | Tells a bucket's policy. | operations/bucket-policy.test.ts > putBucketPolicy > stores the text as it is, decides on the next call, and repeating it changes nothing
 operations.get_bucket_policy_status | Tells whether a bucket's policy makes it public. | operations/bucket-policy.test.ts > a policy that allows with %j has the status public: %s
-operations.get_bucket_replication | Tells a bucket's replication. | pending
+operations.get_bucket_replication | Tells a bucket's replication. | operations/bucket-replication.test.ts > rules of replication are read back as they were put, each with an id, and are gone after their deletion
 operations.get_bucket_request_payment | Tells a bucket's request payment. | operations/bucket-rules.test.ts > the payer of requests > %s ends as %s
 operations.get_bucket_tagging | Tells a bucket's tagging. | operations/bucket-configuration.test.ts > putBucketTagging > is read back, replaces the tags that the bucket was made with, and is gone after its deletion
 operations.get_bucket_versioning | Tells a bucket's versioning. | operations/bucket-versioning.test.ts > putBucketVersioning > turns versioning on, suspends it, and never leaves it unset again
@@ -83,7 +83,7 @@ operations.put_bucket_notification | Sets a bucket's notification. | operations/
 operations.put_bucket_notification_configuration | Configures a bucket's notifications. | operations/notification.test.ts > putBucketNotificationConfiguration and getBucketNotificationConfiguration > is read back, replaces what was there, and is empty at first
 operations.put_bucket_ownership_controls | Sets a bucket's ownership controls. | operations/bucket-rules.test.ts > ownership controls > are those of the installation until they are put, and are gone after their deletion
 operations.put_bucket_policy | Sets a bucket's policy. | operations/bucket-policy.test.ts > putBucketPolicy > stores the text as it is, decides on the next call, and repeating it changes nothing
-operations.put_bucket_replication | Sets a bucket's replication. | pending
+operations.put_bucket_replication | Sets a bucket's replication. | work/replication.test.ts > a new version > is copied with its id, its date, its metadata, its tags and its ETag, and both say how far it is
 operations.put_bucket_request_payment | Sets a bucket's request payment. | operations/bucket-rules.test.ts > the payer of requests > %s ends as %s
 operations.put_bucket_tagging | Sets a bucket's tagging. | operations/bucket-configuration.test.ts > putBucketTagging > is read back, replaces the tags that the bucket was made with, and is gone after its deletion
 operations.put_bucket_versioning | Sets a bucket's versioning. | operations/bucket-versioning.test.ts > putBucketVersioning > turns versioning on, suspends it, and never leaves it unset again

@@ -38,7 +38,7 @@ export interface CopiedContent {
  * `ContentStore.receive` and `read` do.
  */
 export const copyContent = async <T>(
-  context: SourceContext,
+  context: Pick<SourceContext, "app" | "signal">,
   { source, sourceKey, range, encryption, algorithm }: CopyPlan,
   commit: (content: CopiedContent) => Promise<T>,
 ): Promise<T> => {

@@ -87,7 +87,7 @@ export const findSourceAgain = async (
 
 /** The digests of a range of an object, computed from its verified bytes. */
 export const digestSource = async (
-  { app, signal }: SourceContext,
+  { app, signal }: Pick<SourceContext, "app" | "signal">,
   object: StoredVersion,
   range: ByteRange,
   contentKey: ContentKey,

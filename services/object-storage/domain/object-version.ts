@@ -96,6 +96,7 @@ export const describeVersion = (version: VersionRecord, overrides: ResponseOverr
     websiteRedirectLocation: shown(headers?.websiteRedirectLocation),
     metadata: version.metadata,
     storageClass: version.storageClass === "STANDARD" ? undefined : version.storageClass,
+    replicationStatus: version.replication?.status,
     tagCount: version.tags.length === 0 ? undefined : version.tags.length,
   };
 };

@@ -94,6 +94,24 @@ export const openNewEncryption = async (
 };
 
 /**
+ * The encryption of a replica: under the named managed key if the version is under one, else under the service's.
+ * Throws NamedKeyError.
+ */
+export const replicaEncryption = async (
+  app: EncryptionContextOfCall["app"],
+  bucket: Bucket,
+  encryption: StoredEncryption,
+  keyName: string | undefined,
+): Promise<NewEncryption> => {
+  const { kms: before } = encryption ?? {};
+  if (before === undefined)
+    return { record: {}, contentKey: { key: await app.wrappingKeys.ofService(), context: [] }, customerKey: undefined };
+  const { context, isBucketKeyEnabled, isDualLayer } = before;
+  const kms = managedRecord(app, bucket, { kind: "managed", keyName, context, isBucketKeyEnabled, isDualLayer });
+  return { record: { kms }, contentKey: await managedContentKey(app, kms), customerKey: undefined };
+};
+
+/**
  * Checks the key of the caller with which stored content is read. Throws INVALID_REQUEST if it is needed and missing or
  * given and not needed, and ACCESS_DENIED if it is another one.
  */

@@ -1,9 +1,7 @@
 /**
- * The configurations of a bucket: one table of all operations on them. A row is one of three kinds:
+ * The configurations of a bucket: one table of all operations on them. A row is one of two kinds:
  *  - `put`, `get` and `delete` of a document that is stored and returned unchanged;
- *  - `fixed`: the state of every bucket, because no operation changes it;
- *  - `absent` and `deleted`: a configuration that no bucket has, because no operation sets it. Reading it fails with
- *    the reason of its absence; deleting it succeeds and changes nothing.
+ *  - `fixed`: the state of every bucket, because no operation changes it.
  *
  * A put fails if the document breaks its rules; everything else is checked before, by the guard. Repeating any of these
  * operations changes nothing.
@@ -151,14 +149,6 @@ const fixed =
   async (): Promise<Answer> =>
     answer;
 
-const absent =
-  (reason: ErrorReason) =>
-  async (_request: unknown, { access }: BucketContext): Promise<never> => {
-    throw fault(reason, { bucket_name: access.bucket.name });
-  };
-
-const deleted = fixed({});
-
 /** All operations on configurations. */
 export const bucketConfigurations = {
   putBucketCors: puts(cors),
@@ -178,6 +168,4 @@ export const bucketConfigurations = {
   getBucketLogging: fixed({}),
   putBucketNotification,
   getBucketNotification: fixed({}),
-  getBucketReplication: absent(ErrorReason.REPLICATION_CONFIGURATION_NOT_FOUND),
-  deleteBucketReplication: deleted,
 } satisfies { readonly [Name in OperationName]?: Operation<Name> };

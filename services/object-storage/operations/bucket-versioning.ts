@@ -17,7 +17,8 @@ export const getBucketVersioning: Operation<"getBucketVersioning"> = async (_req
  *  2. it has a second factor of the owner's root, see `checkSecondFactor`, if it is about deleting versions or changes
  *     the state of a bucket where that needs one;
  *  3. the versions of the bucket cannot be locked, or it is not to be suspended (INVALID_BUCKET_STATE);
- *  4. the bucket has no lifecycle rules, or deleting versions is not to need a second factor (INVALID_BUCKET_STATE).
+ *  4. the bucket is not replicated, or it is not to be suspended (INVALID_BUCKET_STATE);
+ *  5. the bucket has no lifecycle rules, or deleting versions is not to need a second factor (INVALID_BUCKET_STATE).
  */
 export const putBucketVersioning: Operation<"putBucketVersioning"> = async (request, context) => {
   const { app, access, method } = context;
@@ -35,6 +36,11 @@ export const putBucketVersioning: Operation<"putBucketVersioning"> = async (requ
       throw fault(ErrorReason.INVALID_BUCKET_STATE, {
         explanation:
           "An Object Lock configuration is present on this bucket, so the versioning state cannot be changed.",
+      });
+    if (status === "Suspended" && bucket.hasReplication)
+      throw fault(ErrorReason.INVALID_BUCKET_STATE, {
+        explanation:
+          "A replication configuration is present on this bucket, so the versioning state cannot be changed.",
       });
     if (mfaDelete === "Enabled" && bucket.hasLifecycle)
       throw fault(ErrorReason.INVALID_BUCKET_STATE, {

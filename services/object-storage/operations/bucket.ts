@@ -74,6 +74,7 @@ export const createBucket: Operation<"createBucket"> = async (request, context) 
     objectLock: isLockable ? lockWithoutDefault : undefined,
     mfaDelete: "" as const,
     hasLifecycle: false,
+    hasReplication: false,
     defaultEncryption: undefined,
   };
   await app.store.transact(async (transaction) => {

@@ -48,6 +48,8 @@ export interface Bucket extends BucketRules {
   readonly mfaDelete: "" | "Enabled" | "Disabled";
   /** It has lifecycle rules, which are a document. */
   readonly hasLifecycle: boolean;
+  /** It has rules of replication, which are a document. */
+  readonly hasReplication: boolean;
   /** Undefined: objects that say nothing are encrypted under a key of the service. */
   readonly defaultEncryption: DefaultEncryptionRecord | undefined;
 }
@@ -92,6 +94,10 @@ export const changeVersioning = (
 export const changeHasLifecycle = (transaction: Transaction, bucket: Bucket, hasLifecycle: boolean): void =>
   putBucket(transaction, { ...bucket, hasLifecycle });
 
+/** Notes whether a bucket has rules of replication. */
+export const changeHasReplication = (transaction: Transaction, bucket: Bucket, hasReplication: boolean): void =>
+  putBucket(transaction, { ...bucket, hasReplication });
+
 /** Lets the versions of a bucket be locked, or replaces how new ones are. */
 export const changeObjectLock = (transaction: Transaction, bucket: Bucket, objectLock: BucketLock): void =>
   putBucket(transaction, { ...bucket, objectLock });
@@ -120,6 +126,7 @@ const putBucket = (transaction: Transaction, bucket: Bucket): void => {
     ...(objectLock && { objectLock }),
     mfaDelete: bucket.mfaDelete,
     hasLifecycle: bucket.hasLifecycle,
+    hasReplication: bucket.hasReplication,
     ...(defaultEncryption && { defaultEncryption }),
   });
 };
@@ -188,5 +195,6 @@ const fromRecord = (name: string, record: BucketRecord): Bucket => ({
   },
   mfaDelete: record.mfaDelete === "Enabled" || record.mfaDelete === "Disabled" ? record.mfaDelete : "",
   hasLifecycle: record.hasLifecycle,
+  hasReplication: record.hasReplication,
   defaultEncryption: record.defaultEncryption,
 });

@@ -24,7 +24,7 @@ import type { Sequences } from "./sequence.ts";
 import { countVersion } from "./stored-amounts.ts";
 
 /** The members that every stored version with content has. */
-interface VersionRequired {
+export interface VersionRequired {
   readonly lastModifiedMs: bigint;
   readonly eTag: string;
   readonly sizeBytes: bigint;
@@ -206,7 +206,8 @@ const numberVersion = async (
   return { sequence: await sequences.next(transaction, above), versionId: "" };
 };
 
-const putCurrentRow = (
+/** Replaces the listing entry of a key by that of a version. */
+export const putCurrentRow = (
   transaction: Transaction,
   bucketId: string,
   key: string,

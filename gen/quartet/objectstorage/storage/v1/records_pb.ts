@@ -23,6 +23,8 @@ import type { MetricsConfiguration } from "../../v1/metrics_pb.ts";
 import { file_quartet_objectstorage_v1_metrics } from "../../v1/metrics_pb.ts";
 import type { NotificationConfiguration } from "../../v1/notification_pb.ts";
 import { file_quartet_objectstorage_v1_notification } from "../../v1/notification_pb.ts";
+import type { ReplicationConfiguration } from "../../v1/replication_pb.ts";
+import { file_quartet_objectstorage_v1_replication } from "../../v1/replication_pb.ts";
 import type { Tagging } from "../../v1/tagging_pb.ts";
 import { file_quartet_objectstorage_v1_tagging } from "../../v1/tagging_pb.ts";
 import type { WebsiteConfiguration } from "../../v1/website_pb.ts";
@@ -33,7 +35,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/objectstorage/storage/v1/records.proto.
  */
 export const file_quartet_objectstorage_storage_v1_records: GenFile = /*@__PURE__*/
-  fileDesc("Ci5xdWFydGV0L29iamVjdHN0b3JhZ2Uvc3RvcmFnZS92MS9yZWNvcmRzLnByb3RvEiBxdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MSK6BAoMQnVja2V0UmVjb3JkEhEKCWJ1Y2tldF9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEg4KBnJlZ2lvbhgDIAEoCRISCgpjcmVhdGVkX21zGAQgASgDEhgKEG9iamVjdF9vd25lcnNoaXAYBSABKAkSFwoPYWNjZXNzX3JldmlzaW9uGAcgASgJEhcKD3BvbGljeV9yZXZpc2lvbhgIIAEoCRI4CgNhY2wYCSABKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5BY2xSZWNvcmQSVgoTcHVibGljX2FjY2Vzc19ibG9jaxgKIAEoCzI5LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlB1YmxpY0FjY2Vzc0Jsb2NrUmVjb3JkEhYKDnJlcXVlc3Rlcl9wYXlzGAsgASgIEhIKCnZlcnNpb25pbmcYDCABKAkSRwoLb2JqZWN0X2xvY2sYPCABKAsyMi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5PYmplY3RMb2NrUmVjb3JkEhIKCm1mYV9kZWxldGUYPSABKAkSFQoNaGFzX2xpZmVjeWNsZRg+IAEoCBJVChJkZWZhdWx0X2VuY3J5cHRpb24YKCABKAsyOS5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5EZWZhdWx0RW5jcnlwdGlvblJlY29yZEoECAYQB1IEdGFncyIfCgxNZmFVc2VSZWNvcmQSDwoHY291bnRlchgBIAEoAyJVChBPYmplY3RMb2NrUmVjb3JkEhQKDGRlZmF1bHRfbW9kZRgBIAEoCRIUCgxkZWZhdWx0X2RheXMYAiABKAUSFQoNZGVmYXVsdF95ZWFycxgDIAEoBSI4Cg9SZXRlbnRpb25SZWNvcmQSDAoEbW9kZRgBIAEoCRIXCg9yZXRhaW5fdW50aWxfbXMYAiABKAMiJQoPTG9ja0Nsb2NrUmVjb3JkEhIKCmluc3RhbnRfbXMYASABKAMiSgoJQWNsUmVjb3JkEj0KBmdyYW50cxgBIAMoCzItLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkdyYW50UmVjb3JkIksKC0dyYW50UmVjb3JkEhkKEWNhbm9uaWNhbF91c2VyX2lkGAEgASgJEg0KBWdyb3VwGAIgASgJEhIKCnBlcm1pc3Npb24YAyABKAkijgEKF1B1YmxpY0FjY2Vzc0Jsb2NrUmVjb3JkEhkKEWJsb2NrX3B1YmxpY19hY2xzGAEgASgIEhoKEmlnbm9yZV9wdWJsaWNfYWNscxgCIAEoCBIbChNibG9ja19wdWJsaWNfcG9saWN5GAMgASgIEh8KF3Jlc3RyaWN0X3B1YmxpY19idWNrZXRzGAQgASgIIigKE0FjY291bnRCdWNrZXRSZWNvcmQSEQoJYnVja2V0X2lkGAEgASgJIicKCVRhZ1JlY29yZBILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAkinwIKFEN1cnJlbnRWZXJzaW9uUmVjb3JkEhAKCHNlcXVlbmNlGAEgASgDEhgKEGxhc3RfbW9kaWZpZWRfbXMYAiABKAMSDQoFZV90YWcYAyABKAkSEgoKc2l6ZV9ieXRlcxgEIAEoAxIVCg1zdG9yYWdlX2NsYXNzGAUgASgJEhgKEG93bmVyX2FjY291bnRfaWQYBiABKAkSGgoSY2hlY2tzdW1fYWxnb3JpdGhtGAcgASgJEhUKDWNoZWNrc3VtX3R5cGUYCCABKAkSEgoKdmVyc2lvbl9pZBgJIAEoCRJACgdyZXN0b3JlGAogASgLMi8ucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuUmVzdG9yZVJlY29yZCIlChFOdWxsVmVyc2lvblJlY29yZBIQCghzZXF1ZW5jZRgBIAEoAyKhBwoNVmVyc2lvblJlY29yZBISCgp2ZXJzaW9uX2lkGAEgASgJEhgKEGxhc3RfbW9kaWZpZWRfbXMYAiABKAMSDQoFZV90YWcYAyABKAkSEgoKc2l6ZV9ieXRlcxgEIAEoAxIVCg1zdG9yYWdlX2NsYXNzGAUgASgJEhgKEG93bmVyX2FjY291bnRfaWQYBiABKAkSTwoPY29udGVudF9oZWFkZXJzGAcgASgLMjYucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuQ29udGVudEhlYWRlcnNSZWNvcmQSTwoIbWV0YWRhdGEYCCADKAsyPS5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5WZXJzaW9uUmVjb3JkLk1ldGFkYXRhRW50cnkSOQoEdGFncxgJIAMoCzIrLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlRhZ1JlY29yZBJCCghjaGVja3N1bRgKIAEoCzIwLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkNoZWNrc3VtUmVjb3JkEj8KB2V4dGVudHMYCyADKAsyLi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5FeHRlbnRSZWNvcmQSQwoFcGFydHMYDCADKAsyNC5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5QYXJ0Qm91bmRhcnlSZWNvcmQSGAoQaXNfZGVsZXRlX21hcmtlchgNIAEoCBI4CgNhY2wYDiABKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5BY2xSZWNvcmQSRgoKZW5jcnlwdGlvbhgoIAEoCzIyLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkVuY3J5cHRpb25SZWNvcmQSRAoJcmV0ZW50aW9uGDwgASgLMjEucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuUmV0ZW50aW9uUmVjb3JkEhIKCmxlZ2FsX2hvbGQYPSABKAkSQAoHcmVzdG9yZRg+IAEoCzIvLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlJlc3RvcmVSZWNvcmQaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjUKDVJlc3RvcmVSZWNvcmQSEAoIcmVhZHlfbXMYASABKAMSEgoKZXhwaXJlc19tcxgCIAEoAyJoChFSZXN0b3JlU3RlcFJlY29yZBIOCgZidWNrZXQYASABKAkSEQoJYnVja2V0X2lkGAIgASgJEgsKA2tleRgDIAEoCRIQCghzZXF1ZW5jZRgEIAEoAxIRCglpc19leHBpcnkYBSABKAgiyAEKFENvbnRlbnRIZWFkZXJzUmVjb3JkEhUKDWNhY2hlX2NvbnRyb2wYASABKAkSGwoTY29udGVudF9kaXNwb3NpdGlvbhgCIAEoCRIYChBjb250ZW50X2VuY29kaW5nGAMgASgJEhgKEGNvbnRlbnRfbGFuZ3VhZ2UYBCABKAkSFAoMY29udGVudF90eXBlGAUgASgJEg8KB2V4cGlyZXMYBiABKAkSIQoZd2Vic2l0ZV9yZWRpcmVjdF9sb2NhdGlvbhgHIAEoCSJACg5DaGVja3N1bVJlY29yZBIRCglhbGdvcml0aG0YASABKAkSDAoEdHlwZRgCIAEoCRINCgV2YWx1ZRgDIAEoDCJeCgxFeHRlbnRSZWNvcmQSDwoHYmxvYl9pZBgBIAEoCRIUCgxvZmZzZXRfYnl0ZXMYAiABKAMSFAoMbGVuZ3RoX2J5dGVzGAMgASgDEhEKCWlzX2lubGluZRgEIAEoCCJPChJQYXJ0Qm91bmRhcnlSZWNvcmQSEwoLcGFydF9udW1iZXIYASABKAUSEgoKc2l6ZV9ieXRlcxgCIAEoAxIQCghjaGVja3N1bRgDIAEoDCKhAQoQRW5jcnlwdGlvblJlY29yZBJCCgNrbXMYASABKAsyNS5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5LbXNFbmNyeXB0aW9uUmVjb3JkEkkKDGN1c3RvbWVyX2tleRgCIAEoCzIzLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkN1c3RvbWVyS2V5UmVjb3JkIuEBChNLbXNFbmNyeXB0aW9uUmVjb3JkEg8KB2tleV9hcm4YASABKAkSUwoHY29udGV4dBgCIAMoCzJCLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkttc0VuY3J5cHRpb25SZWNvcmQuQ29udGV4dEVudHJ5Eh0KFWlzX2J1Y2tldF9rZXlfZW5hYmxlZBgDIAEoCBIVCg1pc19kdWFsX2xheWVyGAQgASgIGi4KDENvbnRleHRFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjEKEUN1c3RvbWVyS2V5UmVjb3JkEgwKBHNhbHQYASABKAwSDgoGZGlnZXN0GAIgASgMIqcBChdEZWZhdWx0RW5jcnlwdGlvblJlY29yZBIOCgZpc19rbXMYASABKAgSEAoIa2V5X25hbWUYAiABKAkSIgoVaXNfYnVja2V0X2tleV9lbmFibGVkGAMgASgISACIAQESFQoNaXNfZHVhbF9sYXllchgEIAEoCBIVCg1ibG9ja2VkX3R5cGVzGAUgAygJQhgKFl9pc19idWNrZXRfa2V5X2VuYWJsZWQiKAoRV3JhcHBpbmdLZXlSZWNvcmQSEwoLd3JhcHBlZF9rZXkYASABKAwicAoKQmxvYlJlY29yZBISCgpyZWZlcmVuY2VzGAEgASgDEhIKCnNpemVfYnl0ZXMYAiABKAMSGAoLaW5saW5lX2JvZHkYAyABKAxIAIgBARIQCghkYXRhX2tleRgoIAEoDEIOCgxfaW5saW5lX2JvZHkiMQoWVW5yZWZlcmVuY2VkQmxvYlJlY29yZBIXCg91bnJlZmVyZW5jZWRfbXMYASABKAMi5gUKE0NvbmZpZ3VyYXRpb25SZWNvcmQSSwoMbm90aWZpY2F0aW9uGAEgASgLMjMucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLk5vdGlmaWNhdGlvbkNvbmZpZ3VyYXRpb25IABI7CgRjb3JzGAIgASgLMisucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLkNvcnNDb25maWd1cmF0aW9uSAASNAoHdGFnZ2luZxgDIAEoCzIhLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5UYWdnaW5nSAASEAoGcG9saWN5GAQgASgJSAASRgoJbGlmZWN5Y2xlGDwgASgLMjEucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuTGlmZWN5Y2xlUmVjb3JkSAASRQoJYW5hbHl0aWNzGD0gASgLMjAucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLkFuYWx5dGljc0NvbmZpZ3VyYXRpb25IABJFCglpbnZlbnRvcnkYPiABKAsyMC5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuSW52ZW50b3J5Q29uZmlndXJhdGlvbkgAEkEKB21ldHJpY3MYPyABKAsyLi5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuTWV0cmljc0NvbmZpZ3VyYXRpb25IABJMCgd0aWVyaW5nGEAgASgLMjkucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLkludGVsbGlnZW50VGllcmluZ0NvbmZpZ3VyYXRpb25IABJBCgd3ZWJzaXRlGEEgASgLMi4ucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLldlYnNpdGVDb25maWd1cmF0aW9uSAASRwoKYWNjZWxlcmF0ZRhCIAEoCzIxLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5BY2NlbGVyYXRlQ29uZmlndXJhdGlvbkgAQgoKCGRvY3VtZW50InYKD0xpZmVjeWNsZVJlY29yZBJHCg1jb25maWd1cmF0aW9uGAEgASgLMjAucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLkxpZmVjeWNsZUNvbmZpZ3VyYXRpb24SGgoSdHJhbnNpdGlvbl9taW5pbXVtGAIgASgJIigKFUludmVudG9yeVJlcG9ydFJlY29yZBIPCgdtYWRlX21zGAEgASgDIjYKF0xpZmVjeWNsZVByb2dyZXNzUmVjb3JkEg4KBmJ1Y2tldBgBIAEoCRILCgNrZXkYAiABKAki3QUKDFVwbG9hZFJlY29yZBIUCgxpbml0aWF0ZWRfbXMYASABKAMSGAoQb3duZXJfYWNjb3VudF9pZBgCIAEoCRIVCg1pbml0aWF0b3JfYXJuGAMgASgJEhUKDXN0b3JhZ2VfY2xhc3MYBCABKAkSTwoPY29udGVudF9oZWFkZXJzGAUgASgLMjYucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuQ29udGVudEhlYWRlcnNSZWNvcmQSTgoIbWV0YWRhdGEYBiADKAsyPC5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5VcGxvYWRSZWNvcmQuTWV0YWRhdGFFbnRyeRI5CgR0YWdzGAcgAygLMisucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuVGFnUmVjb3JkEhoKEmNoZWNrc3VtX2FsZ29yaXRobRgIIAEoCRIVCg1jaGVja3N1bV90eXBlGAkgASgJEh0KFWlzX2NoZWNrc3VtX3JlcXVlc3RlZBgKIAEoCBIeChFzZXF1ZW5jZV9hdF9zdGFydBgLIAEoA0gAiAEBEjgKA2FjbBgMIAEoCzIrLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkFjbFJlY29yZBJGCgplbmNyeXB0aW9uGCggASgLMjIucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuRW5jcnlwdGlvblJlY29yZBJECglyZXRlbnRpb24YPCABKAsyMS5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5SZXRlbnRpb25SZWNvcmQSEgoKbGVnYWxfaG9sZBg9IAEoCRovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCFAoSX3NlcXVlbmNlX2F0X3N0YXJ0IswBCgpQYXJ0UmVjb3JkEhgKEGxhc3RfbW9kaWZpZWRfbXMYASABKAMSCwoDbWQ1GAIgASgMEhIKCnNpemVfYnl0ZXMYAyABKAMSQgoIY2hlY2tzdW0YBCABKAsyMC5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5DaGVja3N1bVJlY29yZBI/CgdleHRlbnRzGAUgAygLMi4ucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuRXh0ZW50UmVjb3JkItoBChRGaW5pc2hlZFVwbG9hZFJlY29yZBITCgtmaW5pc2hlZF9tcxgBIAEoAxINCgVlX3RhZxgCIAEoCRISCgp2ZXJzaW9uX2lkGAMgASgJEkIKCGNoZWNrc3VtGAQgASgLMjAucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuQ2hlY2tzdW1SZWNvcmQSRgoKZW5jcnlwdGlvbhgoIAEoCzIyLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkVuY3J5cHRpb25SZWNvcmQiGgoYRmluaXNoZWRVcGxvYWRUaW1lUmVjb3JkIigKFVNlcXVlbmNlQ2VpbGluZ1JlY29yZBIPCgdjZWlsaW5nGAEgASgDIoEEChFPYmplY3RFdmVudFJlY29yZBITCgtkZXRhaWxfdHlwZRgBIAEoCRITCgtvY2N1cnJlZF9tcxgCIAEoAxIOCgZidWNrZXQYAyABKAkSCwoDa2V5GAQgASgJEhcKCnNpemVfYnl0ZXMYBSABKANIAIgBARINCgVlX3RhZxgGIAEoCRISCgp2ZXJzaW9uX2lkGAcgASgJEhAKCHNlcXVlbmNlGAggASgDEg4KBnJlYXNvbhgJIAEoCRIVCg1kZWxldGlvbl90eXBlGAogASgJEhIKCnJlcXVlc3RfaWQYCyABKAkSGQoRYnVja2V0X2FjY291bnRfaWQYDCABKAkSHAoUcmVxdWVzdGVyX2FjY291bnRfaWQYDSABKAkSFQoNcmVxdWVzdGVyX2FybhgOIAEoCRIZChFpc19yZXF1ZXN0ZXJfcm9vdBgPIAEoCBIZChFzb3VyY2VfaXBfYWRkcmVzcxgQIAEoCRIOCgZyZWdpb24YESABKAkSGgoSaXNfbWFkZV9ieV9zZXJ2aWNlGDwgASgIEiEKGWRlc3RpbmF0aW9uX3N0b3JhZ2VfY2xhc3MYPSABKAkSHAoUc291cmNlX3N0b3JhZ2VfY2xhc3MYPiABKAkSGgoScmVzdG9yZV9leHBpcmVzX21zGD8gASgDQg0KC19zaXplX2J5dGVzIkAKE1NjcnViUHJvZ3Jlc3NSZWNvcmQSFgoOcm91bmRfYmVnYW5fbXMYASABKAMSEQoJbmV4dF9zdGVwGAIgASgFIkUKEFF1YXJhbnRpbmVSZWNvcmQSDgoGcmVhc29uGAEgASgJEhAKCGZvdW5kX21zGAIgASgDEg8KB3NlZW5fbXMYAyABKANiBnByb3RvMw", [file_quartet_objectstorage_v1_accelerate, file_quartet_objectstorage_v1_analytics, file_quartet_objectstorage_v1_cors, file_quartet_objectstorage_v1_intelligent_tiering, file_quartet_objectstorage_v1_inventory, file_quartet_objectstorage_v1_lifecycle, file_quartet_objectstorage_v1_metrics, file_quartet_objectstorage_v1_notification, file_quartet_objectstorage_v1_tagging, file_quartet_objectstorage_v1_website]);
+  fileDesc("Ci5xdWFydGV0L29iamVjdHN0b3JhZ2Uvc3RvcmFnZS92MS9yZWNvcmRzLnByb3RvEiBxdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MSLTBAoMQnVja2V0UmVjb3JkEhEKCWJ1Y2tldF9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEg4KBnJlZ2lvbhgDIAEoCRISCgpjcmVhdGVkX21zGAQgASgDEhgKEG9iamVjdF9vd25lcnNoaXAYBSABKAkSFwoPYWNjZXNzX3JldmlzaW9uGAcgASgJEhcKD3BvbGljeV9yZXZpc2lvbhgIIAEoCRI4CgNhY2wYCSABKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5BY2xSZWNvcmQSVgoTcHVibGljX2FjY2Vzc19ibG9jaxgKIAEoCzI5LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlB1YmxpY0FjY2Vzc0Jsb2NrUmVjb3JkEhYKDnJlcXVlc3Rlcl9wYXlzGAsgASgIEhIKCnZlcnNpb25pbmcYDCABKAkSRwoLb2JqZWN0X2xvY2sYPCABKAsyMi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5PYmplY3RMb2NrUmVjb3JkEhIKCm1mYV9kZWxldGUYPSABKAkSFQoNaGFzX2xpZmVjeWNsZRg+IAEoCBIXCg9oYXNfcmVwbGljYXRpb24YPyABKAgSVQoSZGVmYXVsdF9lbmNyeXB0aW9uGCggASgLMjkucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuRGVmYXVsdEVuY3J5cHRpb25SZWNvcmRKBAgGEAdSBHRhZ3MiHwoMTWZhVXNlUmVjb3JkEg8KB2NvdW50ZXIYASABKAMiVQoQT2JqZWN0TG9ja1JlY29yZBIUCgxkZWZhdWx0X21vZGUYASABKAkSFAoMZGVmYXVsdF9kYXlzGAIgASgFEhUKDWRlZmF1bHRfeWVhcnMYAyABKAUiOAoPUmV0ZW50aW9uUmVjb3JkEgwKBG1vZGUYASABKAkSFwoPcmV0YWluX3VudGlsX21zGAIgASgDIiUKD0xvY2tDbG9ja1JlY29yZBISCgppbnN0YW50X21zGAEgASgDIkoKCUFjbFJlY29yZBI9CgZncmFudHMYASADKAsyLS5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5HcmFudFJlY29yZCJLCgtHcmFudFJlY29yZBIZChFjYW5vbmljYWxfdXNlcl9pZBgBIAEoCRINCgVncm91cBgCIAEoCRISCgpwZXJtaXNzaW9uGAMgASgJIo4BChdQdWJsaWNBY2Nlc3NCbG9ja1JlY29yZBIZChFibG9ja19wdWJsaWNfYWNscxgBIAEoCBIaChJpZ25vcmVfcHVibGljX2FjbHMYAiABKAgSGwoTYmxvY2tfcHVibGljX3BvbGljeRgDIAEoCBIfChdyZXN0cmljdF9wdWJsaWNfYnVja2V0cxgEIAEoCCIoChNBY2NvdW50QnVja2V0UmVjb3JkEhEKCWJ1Y2tldF9pZBgBIAEoCSInCglUYWdSZWNvcmQSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJIp8CChRDdXJyZW50VmVyc2lvblJlY29yZBIQCghzZXF1ZW5jZRgBIAEoAxIYChBsYXN0X21vZGlmaWVkX21zGAIgASgDEg0KBWVfdGFnGAMgASgJEhIKCnNpemVfYnl0ZXMYBCABKAMSFQoNc3RvcmFnZV9jbGFzcxgFIAEoCRIYChBvd25lcl9hY2NvdW50X2lkGAYgASgJEhoKEmNoZWNrc3VtX2FsZ29yaXRobRgHIAEoCRIVCg1jaGVja3N1bV90eXBlGAggASgJEhIKCnZlcnNpb25faWQYCSABKAkSQAoHcmVzdG9yZRgKIAEoCzIvLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlJlc3RvcmVSZWNvcmQiJQoRTnVsbFZlcnNpb25SZWNvcmQSEAoIc2VxdWVuY2UYASABKAMi6wcKDVZlcnNpb25SZWNvcmQSEgoKdmVyc2lvbl9pZBgBIAEoCRIYChBsYXN0X21vZGlmaWVkX21zGAIgASgDEg0KBWVfdGFnGAMgASgJEhIKCnNpemVfYnl0ZXMYBCABKAMSFQoNc3RvcmFnZV9jbGFzcxgFIAEoCRIYChBvd25lcl9hY2NvdW50X2lkGAYgASgJEk8KD2NvbnRlbnRfaGVhZGVycxgHIAEoCzI2LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkNvbnRlbnRIZWFkZXJzUmVjb3JkEk8KCG1ldGFkYXRhGAggAygLMj0ucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuVmVyc2lvblJlY29yZC5NZXRhZGF0YUVudHJ5EjkKBHRhZ3MYCSADKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5UYWdSZWNvcmQSQgoIY2hlY2tzdW0YCiABKAsyMC5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5DaGVja3N1bVJlY29yZBI/CgdleHRlbnRzGAsgAygLMi4ucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuRXh0ZW50UmVjb3JkEkMKBXBhcnRzGAwgAygLMjQucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuUGFydEJvdW5kYXJ5UmVjb3JkEhgKEGlzX2RlbGV0ZV9tYXJrZXIYDSABKAgSOAoDYWNsGA4gASgLMisucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuQWNsUmVjb3JkEkYKCmVuY3J5cHRpb24YKCABKAsyMi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5FbmNyeXB0aW9uUmVjb3JkEkQKCXJldGVudGlvbhg8IAEoCzIxLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlJldGVudGlvblJlY29yZBISCgpsZWdhbF9ob2xkGD0gASgJEkAKB3Jlc3RvcmUYPiABKAsyLy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5SZXN0b3JlUmVjb3JkEkgKC3JlcGxpY2F0aW9uGD8gASgLMjMucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuUmVwbGljYXRpb25SZWNvcmQaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIkgKEVJlcGxpY2F0aW9uUmVjb3JkEg4KBnN0YXR1cxgBIAEoCRIPCgdwZW5kaW5nGAIgAygJEhIKCmhhc19mYWlsZWQYAyABKAgibgoVUmVwbGljYXRpb25TdGVwUmVjb3JkEg4KBmJ1Y2tldBgBIAEoCRIRCglidWNrZXRfaWQYAiABKAkSCwoDa2V5GAMgASgJEhAKCHNlcXVlbmNlGAQgASgDEhMKC2Rlc3RpbmF0aW9uGAUgASgJIjUKDVJlc3RvcmVSZWNvcmQSEAoIcmVhZHlfbXMYASABKAMSEgoKZXhwaXJlc19tcxgCIAEoAyJoChFSZXN0b3JlU3RlcFJlY29yZBIOCgZidWNrZXQYASABKAkSEQoJYnVja2V0X2lkGAIgASgJEgsKA2tleRgDIAEoCRIQCghzZXF1ZW5jZRgEIAEoAxIRCglpc19leHBpcnkYBSABKAgiyAEKFENvbnRlbnRIZWFkZXJzUmVjb3JkEhUKDWNhY2hlX2NvbnRyb2wYASABKAkSGwoTY29udGVudF9kaXNwb3NpdGlvbhgCIAEoCRIYChBjb250ZW50X2VuY29kaW5nGAMgASgJEhgKEGNvbnRlbnRfbGFuZ3VhZ2UYBCABKAkSFAoMY29udGVudF90eXBlGAUgASgJEg8KB2V4cGlyZXMYBiABKAkSIQoZd2Vic2l0ZV9yZWRpcmVjdF9sb2NhdGlvbhgHIAEoCSJACg5DaGVja3N1bVJlY29yZBIRCglhbGdvcml0aG0YASABKAkSDAoEdHlwZRgCIAEoCRINCgV2YWx1ZRgDIAEoDCJeCgxFeHRlbnRSZWNvcmQSDwoHYmxvYl9pZBgBIAEoCRIUCgxvZmZzZXRfYnl0ZXMYAiABKAMSFAoMbGVuZ3RoX2J5dGVzGAMgASgDEhEKCWlzX2lubGluZRgEIAEoCCJPChJQYXJ0Qm91bmRhcnlSZWNvcmQSEwoLcGFydF9udW1iZXIYASABKAUSEgoKc2l6ZV9ieXRlcxgCIAEoAxIQCghjaGVja3N1bRgDIAEoDCKhAQoQRW5jcnlwdGlvblJlY29yZBJCCgNrbXMYASABKAsyNS5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5LbXNFbmNyeXB0aW9uUmVjb3JkEkkKDGN1c3RvbWVyX2tleRgCIAEoCzIzLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkN1c3RvbWVyS2V5UmVjb3JkIuEBChNLbXNFbmNyeXB0aW9uUmVjb3JkEg8KB2tleV9hcm4YASABKAkSUwoHY29udGV4dBgCIAMoCzJCLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkttc0VuY3J5cHRpb25SZWNvcmQuQ29udGV4dEVudHJ5Eh0KFWlzX2J1Y2tldF9rZXlfZW5hYmxlZBgDIAEoCBIVCg1pc19kdWFsX2xheWVyGAQgASgIGi4KDENvbnRleHRFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjEKEUN1c3RvbWVyS2V5UmVjb3JkEgwKBHNhbHQYASABKAwSDgoGZGlnZXN0GAIgASgMIqcBChdEZWZhdWx0RW5jcnlwdGlvblJlY29yZBIOCgZpc19rbXMYASABKAgSEAoIa2V5X25hbWUYAiABKAkSIgoVaXNfYnVja2V0X2tleV9lbmFibGVkGAMgASgISACIAQESFQoNaXNfZHVhbF9sYXllchgEIAEoCBIVCg1ibG9ja2VkX3R5cGVzGAUgAygJQhgKFl9pc19idWNrZXRfa2V5X2VuYWJsZWQiKAoRV3JhcHBpbmdLZXlSZWNvcmQSEwoLd3JhcHBlZF9rZXkYASABKAwicAoKQmxvYlJlY29yZBISCgpyZWZlcmVuY2VzGAEgASgDEhIKCnNpemVfYnl0ZXMYAiABKAMSGAoLaW5saW5lX2JvZHkYAyABKAxIAIgBARIQCghkYXRhX2tleRgoIAEoDEIOCgxfaW5saW5lX2JvZHkiMQoWVW5yZWZlcmVuY2VkQmxvYlJlY29yZBIXCg91bnJlZmVyZW5jZWRfbXMYASABKAMisQYKE0NvbmZpZ3VyYXRpb25SZWNvcmQSSwoMbm90aWZpY2F0aW9uGAEgASgLMjMucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLk5vdGlmaWNhdGlvbkNvbmZpZ3VyYXRpb25IABI7CgRjb3JzGAIgASgLMisucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLkNvcnNDb25maWd1cmF0aW9uSAASNAoHdGFnZ2luZxgDIAEoCzIhLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5UYWdnaW5nSAASEAoGcG9saWN5GAQgASgJSAASRgoJbGlmZWN5Y2xlGDwgASgLMjEucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuTGlmZWN5Y2xlUmVjb3JkSAASRQoJYW5hbHl0aWNzGD0gASgLMjAucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLkFuYWx5dGljc0NvbmZpZ3VyYXRpb25IABJFCglpbnZlbnRvcnkYPiABKAsyMC5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuSW52ZW50b3J5Q29uZmlndXJhdGlvbkgAEkEKB21ldHJpY3MYPyABKAsyLi5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuTWV0cmljc0NvbmZpZ3VyYXRpb25IABJMCgd0aWVyaW5nGEAgASgLMjkucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLkludGVsbGlnZW50VGllcmluZ0NvbmZpZ3VyYXRpb25IABJBCgd3ZWJzaXRlGEEgASgLMi4ucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLldlYnNpdGVDb25maWd1cmF0aW9uSAASRwoKYWNjZWxlcmF0ZRhCIAEoCzIxLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5BY2NlbGVyYXRlQ29uZmlndXJhdGlvbkgAEkkKC3JlcGxpY2F0aW9uGEMgASgLMjIucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLlJlcGxpY2F0aW9uQ29uZmlndXJhdGlvbkgAQgoKCGRvY3VtZW50InYKD0xpZmVjeWNsZVJlY29yZBJHCg1jb25maWd1cmF0aW9uGAEgASgLMjAucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLkxpZmVjeWNsZUNvbmZpZ3VyYXRpb24SGgoSdHJhbnNpdGlvbl9taW5pbXVtGAIgASgJIigKFUludmVudG9yeVJlcG9ydFJlY29yZBIPCgdtYWRlX21zGAEgASgDIjYKF0xpZmVjeWNsZVByb2dyZXNzUmVjb3JkEg4KBmJ1Y2tldBgBIAEoCRILCgNrZXkYAiABKAki3QUKDFVwbG9hZFJlY29yZBIUCgxpbml0aWF0ZWRfbXMYASABKAMSGAoQb3duZXJfYWNjb3VudF9pZBgCIAEoCRIVCg1pbml0aWF0b3JfYXJuGAMgASgJEhUKDXN0b3JhZ2VfY2xhc3MYBCABKAkSTwoPY29udGVudF9oZWFkZXJzGAUgASgLMjYucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuQ29udGVudEhlYWRlcnNSZWNvcmQSTgoIbWV0YWRhdGEYBiADKAsyPC5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5VcGxvYWRSZWNvcmQuTWV0YWRhdGFFbnRyeRI5CgR0YWdzGAcgAygLMisucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuVGFnUmVjb3JkEhoKEmNoZWNrc3VtX2FsZ29yaXRobRgIIAEoCRIVCg1jaGVja3N1bV90eXBlGAkgASgJEh0KFWlzX2NoZWNrc3VtX3JlcXVlc3RlZBgKIAEoCBIeChFzZXF1ZW5jZV9hdF9zdGFydBgLIAEoA0gAiAEBEjgKA2FjbBgMIAEoCzIrLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkFjbFJlY29yZBJGCgplbmNyeXB0aW9uGCggASgLMjIucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuRW5jcnlwdGlvblJlY29yZBJECglyZXRlbnRpb24YPCABKAsyMS5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5SZXRlbnRpb25SZWNvcmQSEgoKbGVnYWxfaG9sZBg9IAEoCRovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCFAoSX3NlcXVlbmNlX2F0X3N0YXJ0IswBCgpQYXJ0UmVjb3JkEhgKEGxhc3RfbW9kaWZpZWRfbXMYASABKAMSCwoDbWQ1GAIgASgMEhIKCnNpemVfYnl0ZXMYAyABKAMSQgoIY2hlY2tzdW0YBCABKAsyMC5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5DaGVja3N1bVJlY29yZBI/CgdleHRlbnRzGAUgAygLMi4ucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuRXh0ZW50UmVjb3JkItoBChRGaW5pc2hlZFVwbG9hZFJlY29yZBITCgtmaW5pc2hlZF9tcxgBIAEoAxINCgVlX3RhZxgCIAEoCRISCgp2ZXJzaW9uX2lkGAMgASgJEkIKCGNoZWNrc3VtGAQgASgLMjAucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuQ2hlY2tzdW1SZWNvcmQSRgoKZW5jcnlwdGlvbhgoIAEoCzIyLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkVuY3J5cHRpb25SZWNvcmQiGgoYRmluaXNoZWRVcGxvYWRUaW1lUmVjb3JkIigKFVNlcXVlbmNlQ2VpbGluZ1JlY29yZBIPCgdjZWlsaW5nGAEgASgDIoEEChFPYmplY3RFdmVudFJlY29yZBITCgtkZXRhaWxfdHlwZRgBIAEoCRITCgtvY2N1cnJlZF9tcxgCIAEoAxIOCgZidWNrZXQYAyABKAkSCwoDa2V5GAQgASgJEhcKCnNpemVfYnl0ZXMYBSABKANIAIgBARINCgVlX3RhZxgGIAEoCRISCgp2ZXJzaW9uX2lkGAcgASgJEhAKCHNlcXVlbmNlGAggASgDEg4KBnJlYXNvbhgJIAEoCRIVCg1kZWxldGlvbl90eXBlGAogASgJEhIKCnJlcXVlc3RfaWQYCyABKAkSGQoRYnVja2V0X2FjY291bnRfaWQYDCABKAkSHAoUcmVxdWVzdGVyX2FjY291bnRfaWQYDSABKAkSFQoNcmVxdWVzdGVyX2FybhgOIAEoCRIZChFpc19yZXF1ZXN0ZXJfcm9vdBgPIAEoCBIZChFzb3VyY2VfaXBfYWRkcmVzcxgQIAEoCRIOCgZyZWdpb24YESABKAkSGgoSaXNfbWFkZV9ieV9zZXJ2aWNlGDwgASgIEiEKGWRlc3RpbmF0aW9uX3N0b3JhZ2VfY2xhc3MYPSABKAkSHAoUc291cmNlX3N0b3JhZ2VfY2xhc3MYPiABKAkSGgoScmVzdG9yZV9leHBpcmVzX21zGD8gASgDQg0KC19zaXplX2J5dGVzIkAKE1NjcnViUHJvZ3Jlc3NSZWNvcmQSFgoOcm91bmRfYmVnYW5fbXMYASABKAMSEQoJbmV4dF9zdGVwGAIgASgFIkUKEFF1YXJhbnRpbmVSZWNvcmQSDgoGcmVhc29uGAEgASgJEhAKCGZvdW5kX21zGAIgASgDEg8KB3NlZW5fbXMYAyABKANiBnByb3RvMw", [file_quartet_objectstorage_v1_accelerate, file_quartet_objectstorage_v1_analytics, file_quartet_objectstorage_v1_cors, file_quartet_objectstorage_v1_intelligent_tiering, file_quartet_objectstorage_v1_inventory, file_quartet_objectstorage_v1_lifecycle, file_quartet_objectstorage_v1_metrics, file_quartet_objectstorage_v1_notification, file_quartet_objectstorage_v1_replication, file_quartet_objectstorage_v1_tagging, file_quartet_objectstorage_v1_website]);
 
 /**
  * One bucket.
@@ -139,6 +141,13 @@ export type BucketRecord = Message<"quartet.objectstorage.storage.v1.BucketRecor
    * @generated from field: bool has_lifecycle = 62;
    */
   hasLifecycle: boolean;
+
+  /**
+   * The bucket has rules of replication, which are a configuration document.
+   *
+   * @generated from field: bool has_replication = 63;
+   */
+  hasReplication: boolean;
 
   /**
    * The encryption of objects that say nothing about it. Unset: a key of the service.
@@ -643,6 +652,13 @@ export type VersionRecord = Message<"quartet.objectstorage.storage.v1.VersionRec
    * @generated from field: quartet.objectstorage.storage.v1.RestoreRecord restore = 62;
    */
   restore?: RestoreRecord | undefined;
+
+  /**
+   * How far the version's replication has come. Unset: no rule replicates it.
+   *
+   * @generated from field: quartet.objectstorage.storage.v1.ReplicationRecord replication = 63;
+   */
+  replication?: ReplicationRecord | undefined;
 };
 
 /**
@@ -651,6 +667,90 @@ export type VersionRecord = Message<"quartet.objectstorage.storage.v1.VersionRec
  */
 export const VersionRecordSchema: GenMessage<VersionRecord> = /*@__PURE__*/
   messageDesc(file_quartet_objectstorage_storage_v1_records, 12);
+
+/**
+ * How far the replication of a version has come.
+ *
+ * @generated from message quartet.objectstorage.storage.v1.ReplicationRecord
+ */
+export type ReplicationRecord = Message<"quartet.objectstorage.storage.v1.ReplicationRecord"> & {
+  /**
+   * PENDING, COMPLETED or FAILED; REPLICA: the version is one. Never empty.
+   *
+   * @generated from field: string status = 1;
+   */
+  status: string;
+
+  /**
+   * The names of the buckets that do not have the version yet. Empty: all have it, or it is a replica.
+   *
+   * @generated from field: repeated string pending = 2;
+   */
+  pending: string[];
+
+  /**
+   * A bucket that was pending could not get the version.
+   *
+   * @generated from field: bool has_failed = 3;
+   */
+  hasFailed: boolean;
+};
+
+/**
+ * Describes the message quartet.objectstorage.storage.v1.ReplicationRecord.
+ * Use `create(ReplicationRecordSchema)` to create a new message.
+ */
+export const ReplicationRecordSchema: GenMessage<ReplicationRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 13);
+
+/**
+ * A version to copy into another bucket: the payload of a job.
+ *
+ * @generated from message quartet.objectstorage.storage.v1.ReplicationStepRecord
+ */
+export type ReplicationStepRecord = Message<"quartet.objectstorage.storage.v1.ReplicationStepRecord"> & {
+  /**
+   * The bucket's name. Never empty.
+   *
+   * @generated from field: string bucket = 1;
+   */
+  bucket: string;
+
+  /**
+   * The bucket of that name at the time. Never empty.
+   *
+   * @generated from field: string bucket_id = 2;
+   */
+  bucketId: string;
+
+  /**
+   * The key. Never empty.
+   *
+   * @generated from field: string key = 3;
+   */
+  key: string;
+
+  /**
+   * The version's sequence.
+   *
+   * @generated from field: int64 sequence = 4;
+   */
+  sequence: bigint;
+
+  /**
+   * The name of the bucket that gets the version. Never empty.
+   *
+   * @generated from field: string destination = 5;
+   */
+  destination: string;
+};
+
+/**
+ * Describes the message quartet.objectstorage.storage.v1.ReplicationStepRecord.
+ * Use `create(ReplicationStepRecordSchema)` to create a new message.
+ */
+export const ReplicationStepRecordSchema: GenMessage<ReplicationStepRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 14);
 
 /**
  * A copy of an archived version that can be read for a time.
@@ -678,7 +778,7 @@ export type RestoreRecord = Message<"quartet.objectstorage.storage.v1.RestoreRec
  * Use `create(RestoreRecordSchema)` to create a new message.
  */
 export const RestoreRecordSchema: GenMessage<RestoreRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 13);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 15);
 
 /**
  * The end of a restore or of what it restored, to be done: the payload of a job.
@@ -727,7 +827,7 @@ export type RestoreStepRecord = Message<"quartet.objectstorage.storage.v1.Restor
  * Use `create(RestoreStepRecordSchema)` to create a new message.
  */
 export const RestoreStepRecordSchema: GenMessage<RestoreStepRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 14);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 16);
 
 /**
  * Headers that are stored with the content and returned with it unchanged. Empty ones were not given.
@@ -790,7 +890,7 @@ export type ContentHeadersRecord = Message<"quartet.objectstorage.storage.v1.Con
  * Use `create(ContentHeadersRecordSchema)` to create a new message.
  */
 export const ContentHeadersRecordSchema: GenMessage<ContentHeadersRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 15);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 17);
 
 /**
  * A checksum of content.
@@ -825,7 +925,7 @@ export type ChecksumRecord = Message<"quartet.objectstorage.storage.v1.ChecksumR
  * Use `create(ChecksumRecordSchema)` to create a new message.
  */
 export const ChecksumRecordSchema: GenMessage<ChecksumRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 16);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 18);
 
 /**
  * A range of a blob that is a range of the content.
@@ -867,7 +967,7 @@ export type ExtentRecord = Message<"quartet.objectstorage.storage.v1.ExtentRecor
  * Use `create(ExtentRecordSchema)` to create a new message.
  */
 export const ExtentRecordSchema: GenMessage<ExtentRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 17);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 19);
 
 /**
  * Where one part of a multipart upload ends in its object.
@@ -902,7 +1002,7 @@ export type PartBoundaryRecord = Message<"quartet.objectstorage.storage.v1.PartB
  * Use `create(PartBoundaryRecordSchema)` to create a new message.
  */
 export const PartBoundaryRecordSchema: GenMessage<PartBoundaryRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 18);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 20);
 
 /**
  * How content is encrypted, with what is needed to find its key, and to show it. One of the last two is set unless the
@@ -931,7 +1031,7 @@ export type EncryptionRecord = Message<"quartet.objectstorage.storage.v1.Encrypt
  * Use `create(EncryptionRecordSchema)` to create a new message.
  */
 export const EncryptionRecordSchema: GenMessage<EncryptionRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 19);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 21);
 
 /**
  * Encryption under a managed key.
@@ -973,7 +1073,7 @@ export type KmsEncryptionRecord = Message<"quartet.objectstorage.storage.v1.KmsE
  * Use `create(KmsEncryptionRecordSchema)` to create a new message.
  */
 export const KmsEncryptionRecordSchema: GenMessage<KmsEncryptionRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 20);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 22);
 
 /**
  * Encryption under a key of the caller, which is not stored: what a key is compared with.
@@ -1001,7 +1101,7 @@ export type CustomerKeyRecord = Message<"quartet.objectstorage.storage.v1.Custom
  * Use `create(CustomerKeyRecordSchema)` to create a new message.
  */
 export const CustomerKeyRecordSchema: GenMessage<CustomerKeyRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 21);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 23);
 
 /**
  * The default encryption of a bucket.
@@ -1050,7 +1150,7 @@ export type DefaultEncryptionRecord = Message<"quartet.objectstorage.storage.v1.
  * Use `create(DefaultEncryptionRecordSchema)` to create a new message.
  */
 export const DefaultEncryptionRecordSchema: GenMessage<DefaultEncryptionRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 22);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 24);
 
 /**
  * A key that data keys of blobs are sealed under.
@@ -1071,7 +1171,7 @@ export type WrappingKeyRecord = Message<"quartet.objectstorage.storage.v1.Wrappi
  * Use `create(WrappingKeyRecordSchema)` to create a new message.
  */
 export const WrappingKeyRecordSchema: GenMessage<WrappingKeyRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 23);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 25);
 
 /**
  * A blob: content that one or more manifests refer to.
@@ -1114,7 +1214,7 @@ export type BlobRecord = Message<"quartet.objectstorage.storage.v1.BlobRecord"> 
  * Use `create(BlobRecordSchema)` to create a new message.
  */
 export const BlobRecordSchema: GenMessage<BlobRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 24);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 26);
 
 /**
  * A blob file that nothing refers to any more. It is deleted after a grace period.
@@ -1135,7 +1235,7 @@ export type UnreferencedBlobRecord = Message<"quartet.objectstorage.storage.v1.U
  * Use `create(UnreferencedBlobRecordSchema)` to create a new message.
  */
 export const UnreferencedBlobRecordSchema: GenMessage<UnreferencedBlobRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 25);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 27);
 
 /**
  * One configuration document of a bucket.
@@ -1236,6 +1336,14 @@ export type ConfigurationRecord = Message<"quartet.objectstorage.storage.v1.Conf
      */
     value: AccelerateConfiguration;
     case: "accelerate";
+  } | {
+    /**
+     * Where versions are copied to.
+     *
+     * @generated from field: quartet.objectstorage.v1.ReplicationConfiguration replication = 67;
+     */
+    value: ReplicationConfiguration;
+    case: "replication";
   } | { case: undefined; value?: undefined };
 };
 
@@ -1244,7 +1352,7 @@ export type ConfigurationRecord = Message<"quartet.objectstorage.storage.v1.Conf
  * Use `create(ConfigurationRecordSchema)` to create a new message.
  */
 export const ConfigurationRecordSchema: GenMessage<ConfigurationRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 26);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 28);
 
 /**
  * The lifecycle rules of a bucket.
@@ -1272,7 +1380,7 @@ export type LifecycleRecord = Message<"quartet.objectstorage.storage.v1.Lifecycl
  * Use `create(LifecycleRecordSchema)` to create a new message.
  */
 export const LifecycleRecordSchema: GenMessage<LifecycleRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 27);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 29);
 
 /**
  * The latest report of an inventory.
@@ -1293,7 +1401,7 @@ export type InventoryReportRecord = Message<"quartet.objectstorage.storage.v1.In
  * Use `create(InventoryReportRecordSchema)` to create a new message.
  */
 export const InventoryReportRecordSchema: GenMessage<InventoryReportRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 28);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 30);
 
 /**
  * How far the current round of the lifecycle rules has come. There is none between two rounds.
@@ -1321,7 +1429,7 @@ export type LifecycleProgressRecord = Message<"quartet.objectstorage.storage.v1.
  * Use `create(LifecycleProgressRecordSchema)` to create a new message.
  */
 export const LifecycleProgressRecordSchema: GenMessage<LifecycleProgressRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 29);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 31);
 
 /**
  * An open multipart upload.
@@ -1440,7 +1548,7 @@ export type UploadRecord = Message<"quartet.objectstorage.storage.v1.UploadRecor
  * Use `create(UploadRecordSchema)` to create a new message.
  */
 export const UploadRecordSchema: GenMessage<UploadRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 30);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 32);
 
 /**
  * One stored part of an open upload.
@@ -1489,7 +1597,7 @@ export type PartRecord = Message<"quartet.objectstorage.storage.v1.PartRecord"> 
  * Use `create(PartRecordSchema)` to create a new message.
  */
 export const PartRecordSchema: GenMessage<PartRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 31);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 33);
 
 /**
  * An upload that was completed, kept for a day so that completing it again returns the same answer.
@@ -1538,7 +1646,7 @@ export type FinishedUploadRecord = Message<"quartet.objectstorage.storage.v1.Fin
  * Use `create(FinishedUploadRecordSchema)` to create a new message.
  */
 export const FinishedUploadRecordSchema: GenMessage<FinishedUploadRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 32);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 34);
 
 /**
  * An upload that was completed at an instant; its key holds everything.
@@ -1553,7 +1661,7 @@ export type FinishedUploadTimeRecord = Message<"quartet.objectstorage.storage.v1
  * Use `create(FinishedUploadTimeRecordSchema)` to create a new message.
  */
 export const FinishedUploadTimeRecordSchema: GenMessage<FinishedUploadTimeRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 33);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 35);
 
 /**
  * The bound of the sequences that may have been used.
@@ -1574,7 +1682,7 @@ export type SequenceCeilingRecord = Message<"quartet.objectstorage.storage.v1.Se
  * Use `create(SequenceCeilingRecordSchema)` to create a new message.
  */
 export const SequenceCeilingRecordSchema: GenMessage<SequenceCeilingRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 34);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 36);
 
 /**
  * A change of an object to report to the event bus: the payload of a delivery job.
@@ -1735,7 +1843,7 @@ export type ObjectEventRecord = Message<"quartet.objectstorage.storage.v1.Object
  * Use `create(ObjectEventRecordSchema)` to create a new message.
  */
 export const ObjectEventRecordSchema: GenMessage<ObjectEventRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 35);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 37);
 
 /**
  * How far the check of all stored data has come.
@@ -1763,7 +1871,7 @@ export type ScrubProgressRecord = Message<"quartet.objectstorage.storage.v1.Scru
  * Use `create(ScrubProgressRecordSchema)` to create a new message.
  */
 export const ScrubProgressRecordSchema: GenMessage<ScrubProgressRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 36);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 38);
 
 /**
  * Stored data that is damaged or missing, as the latest check found it.
@@ -1798,5 +1906,5 @@ export type QuarantineRecord = Message<"quartet.objectstorage.storage.v1.Quarant
  * Use `create(QuarantineRecordSchema)` to create a new message.
  */
 export const QuarantineRecordSchema: GenMessage<QuarantineRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 37);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 39);
 

@@ -1,0 +1,48 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+
+import type { VersionRecordSchema } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
+import type { Transaction } from "../../kit/store/store.ts";
+import type { Extent } from "../domain/extent.ts";
+import { currentVersions, nullVersions, versions } from "./layout.ts";
+import type { VersionedBucket } from "./object.ts";
+import { findCurrentRow, findNewest } from "./object.ts";
+import type { VersionRequired } from "./version-change.ts";
+import { putCurrentRow } from "./version-change.ts";
+
+type Replica = Omit<MessageInitShape<typeof VersionRecordSchema>, "$typeName" | "extents"> &
+  VersionRequired & { readonly versionId: string };
+
+/**
+ * Stores the replica of a version under the version's own id and sequence, among the versions of its key; the newest
+ * becomes current. Of a replica that is there, replaces everything but its content. `extents` adds references to the
+ * content of a new one.
+ */
+export const putReplica = async (
+  transaction: Transaction,
+  { bucketId }: VersionedBucket,
+  key: string,
+  sequence: number,
+  replica: Replica,
+  extents: (transaction: Transaction) => Promise<readonly Extent[]>,
+): Promise<"new" | "changed"> => {
+  const before = await transaction.get(versions, [bucketId, key, sequence]);
+  const newest = await findNewest(transaction, bucketId, key);
+  if (before !== undefined) {
+    const { extents: kept, encryption } = before;
+    transaction.put(versions, [bucketId, key, sequence], {
+      ...replica,
+      extents: kept,
+      ...(encryption && { encryption }),
+    });
+    if (newest?.sequence === sequence && !before.isDeleteMarker)
+      putCurrentRow(transaction, bucketId, key, sequence, replica);
+    return "changed";
+  }
+  transaction.put(versions, [bucketId, key, sequence], { ...replica, extents: [...(await extents(transaction))] });
+  if (newest !== undefined && newest.sequence > sequence) return "new";
+  const row = await findCurrentRow(transaction, bucketId, key);
+  if (row?.versionId === "") transaction.put(nullVersions, [bucketId, key], { sequence: row.sequence });
+  if (replica.isDeleteMarker === true) transaction.delete(currentVersions, [bucketId, key]);
+  else putCurrentRow(transaction, bucketId, key, sequence, replica);
+  return "new";
+};
