@@ -1,5 +1,7 @@
 import { join } from "node:path";
 
+import * as z from "zod";
+
 import { accountSections } from "../kit/accounts/declaration.ts";
 import { keySections } from "../kit/keyring/declaration.ts";
 import type { SettingsTable } from "../kit/config/config.ts";
@@ -8,6 +10,7 @@ import {
   choice,
   endpoints,
   endpointsNamed,
+  objectsNamed,
   integer,
   list,
   secret,
@@ -248,6 +251,27 @@ export const objectStorageSettings = {
   restoreSeconds: integer(60, "Seconds after which an archived object that is restored can be read.", 0, 604_800),
   selectThreads: integer(2, "Queries of objects that run at the same time, each in a thread of its own.", 1, 64),
   selectSeconds: integer(900, "Longest time in seconds that a query of an object may take.", 1, 86_400),
+  accessPoints: objectsNamed(
+    /^[a-z0-9](?:[a-z0-9-]{1,48})[a-z0-9]-[0-9]{12}$/,
+    {
+      bucket: z.string().min(3).max(63).describe("The bucket that it is another name of."),
+      outpost: z
+        .string()
+        .regex(/^op-[a-z0-9]{1,59}$/)
+        .optional()
+        .describe("The deployment on premises that it belongs to. Left out: it is an ordinary one."),
+      alias: z
+        .string()
+        .regex(/^[a-z0-9-]{1,54}-s3alias$/)
+        .optional()
+        .describe("A further name, for clients that know names of buckets only."),
+      policy: z
+        .record(z.string(), z.unknown())
+        .optional()
+        .describe("What it allows and denies; the bucket must allow it too. Left out: nothing of its own."),
+    },
+    "Access points by the first labels of their hosts, <name>-<account>.",
+  ),
   scrubDays: integer(14, "Days after which all stored data is checked again.", 1, 3_650),
   scrubMebibytesPerSecond: integer(16, "How much that check reads, in MiB a second.", 1, 100_000),
 };

@@ -10,6 +10,7 @@ import type { CallContext, Handler, Pending } from "../kit/server/handlers.ts";
 import type { Store } from "../kit/store/store.ts";
 import type { BucketAccess, CopyAccess } from "./access/access.ts";
 import type { ContentStore } from "./content/content-store.ts";
+import type { AccessPoints } from "./access/access-points.ts";
 import type { ObjectOwnership } from "./domain/ownership.ts";
 import type { WrappingKeys } from "./encryption/wrapping-keys.ts";
 import type { EventOutbox } from "./events/event-outbox.ts";
@@ -39,6 +40,8 @@ export interface Application {
     Accounts,
     "canonicalUserId" | "findMfaDevice" | "findOrganizationId" | "findRole" | "knowsAllRoles" | "list"
   >;
+  /** The declared access points. */
+  readonly accessPoints: AccessPoints;
   /** The canonical id of an account. */
   readonly canonicalUserId: (accountId: string) => string;
   /** False: every bucket blocks public access, whatever it says itself. */

@@ -2,6 +2,7 @@ import { ErrorReasonSchema } from "../../gen/quartet/objectstorage/v1/error_reas
 import { ObjectStorageService } from "../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import { runService } from "../kit/process/service-process.ts";
 import { installation, objectStorageSettings } from "../launcher/settings.ts";
+import { declaredAccessPoints } from "./access/access-points.ts";
 import { findByArn } from "./access/find-by-arn.ts";
 import { rules } from "./access/rules.ts";
 import { openObjectStorage } from "./open.ts";
@@ -30,6 +31,7 @@ await runService({
       eventBusAddress: config.eventBusAddress,
       keyNames,
       publicBuckets: config.publicBuckets,
+      accessPoints: declaredAccessPoints(config.accessPoints, config),
       objectOwnership: config.objectOwnership,
       scans: { threads: config.selectThreads, timeLimitMs: config.selectSeconds * 1000 },
       scrub: {

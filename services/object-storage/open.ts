@@ -77,6 +77,8 @@ export interface ObjectStorageOptions {
   readonly limits?: Partial<Limits>;
   /** The declared accounts. Unset: none. */
   readonly accounts?: Application["accounts"];
+  /** The access points. Unset: none. */
+  readonly accessPoints?: Application["accessPoints"];
   /** Whether buckets may be public at all. Unset: they may. */
   readonly publicBuckets?: "allow" | "block";
   /** The ownership of new buckets. Unset: BucketOwnerEnforced. */
@@ -226,6 +228,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
       bytesMax: Number.POSITIVE_INFINITY,
     }),
     accounts: options.accounts ?? noAccounts,
+    accessPoints: options.accessPoints ?? { find: () => undefined },
     canonicalUserId: (options.accounts ?? noAccounts).canonicalUserId,
     allowsPublicBuckets: options.publicBuckets !== "block",
     newBucketOwnership: options.objectOwnership ?? "BucketOwnerEnforced",

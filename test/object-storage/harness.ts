@@ -17,6 +17,7 @@ import { systemClock } from "../../services/kit/clock/clock.ts";
 import type { Minter } from "../../services/kit/identity/tokens.ts";
 import type { KeyNames } from "../../services/kit/keyring/key-names.ts";
 import type { Limits } from "../../services/object-storage/limits.ts";
+import type { AccessPoints } from "../../services/object-storage/access/access-points.ts";
 import type { ObjectOwnership } from "../../services/object-storage/domain/ownership.ts";
 import type { OpenObjectStorage } from "../../services/object-storage/open.ts";
 import { openObjectStorage } from "../../services/object-storage/open.ts";
@@ -59,6 +60,7 @@ export interface HarnessOptions {
   readonly publicBuckets?: "allow" | "block";
   readonly accounts?: Accounts;
   readonly keyNames?: KeyNames;
+  readonly accessPoints?: AccessPoints;
 }
 
 /** The object storage service on a real port, a real store and real files. */
@@ -98,6 +100,7 @@ export const startHarness = async (options: HarnessOptions = {}): Promise<Harnes
         ...(options.publicBuckets && { publicBuckets: options.publicBuckets }),
         ...(options.keyNames && { keyNames: options.keyNames }),
         ...(options.accounts && { accounts: options.accounts }),
+        ...(options.accessPoints && { accessPoints: options.accessPoints }),
       }),
   });
   return { ...harness, client: harness.clientOf(""), blobsDirectory: join(harness.directory, "blobs", "v2") };

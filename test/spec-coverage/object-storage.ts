@@ -16,11 +16,11 @@ what.3.object-lock | Objects can be locked. | operations/object-lock.test.ts > a
 what.3.versioning | Objects have versions. | operations/bucket-versioning.test.ts > a bucket that keeps versions > reads, tags and deletes each version by its id, and makes the next one current
 what.3.configurations | Buckets have configurations of many kinds. | operations/identified-configuration.test.ts > configurations of %s > are read back as they were put, replaced by their ids, listed, and deleted one by one
 what.4a | A bucket is addressed by its name. | operations/bucket.test.ts > createBucket > makes a bucket that is then there, empty and the caller's
-what.4b | A bucket is addressed through an access point. | pending
-what.4c | A bucket is addressed through an on-premises deployment. | pending
+what.4b | A bucket is addressed through an access point. | access/access-points.test.ts > an access point > is another name of its bucket: %s
+what.4c | A bucket is addressed through an on-premises deployment. | access/access-points.test.ts > an access point on premises > has one storage class: %s
 
 fields.bucket | A bucket has a name and an owner account. | operations/bucket.test.ts > listBuckets > lists the caller's buckets by name, page by page, with a prefix
-fields.bucket.arn | A bucket can be named by the ARN of an access point or on premises. | pending
+fields.bucket.arn | A bucket can be named by the ARN of an access point or on premises. | access/access-points.test.ts > an access point > is another name of its bucket: %s
 fields.object | An object has a key, metadata, an ETag, tags and a storage class. | operations/object-write.test.ts > putObject > stores content and everything that is said about it
 fields.object.versions | An object has a version id. | operations/bucket-versioning.test.ts > a bucket that keeps versions > reads, tags and deletes each version by its id, and makes the next one current
 fields.object.acl | An object has an ACL. | operations/acl-grants.test.ts > an ACL in a request > %j of an object means %j, however the object is made
@@ -28,8 +28,8 @@ fields.object.lock | An object has a lock mode and a legal hold. | operations/ob
 fields.upload | An upload has an id, a bucket, a key and parts. | operations/multipart-upload.test.ts > listMultipartUploads > lists open uploads by key, the oldest of one key first, page by page
 fields.part | A part has a number, and an ETag that is answered when it is sent. | operations/multipart-upload.test.ts > listParts > lists parts by number, page by page, with their checksums
 fields.configuration | Analytics, tiering, inventory and metrics configurations have an id. | operations/identified-configuration.test.ts > configurations of %s > are read back as they were put, replaced by their ids, listed, and deleted one by one
-fields.access-point-host | An access point has a host name of its name and account. | pending
-fields.on-premises-host | An on-premises access point has a host name with its outpost as well. | pending
+fields.access-point-host | An access point has a host name of its name and account. | /gateway/pipeline/access-points.test.ts > an access point has a host name of its name and account
+fields.on-premises-host | An on-premises access point has a host name with its outpost as well. | /gateway/pipeline/access-points.test.ts > an access point on premises has a host name with its deployment as well
 fields.grantees | Grantees are written as type and value: an id, a group or a mail address. | operations/acl-grants.test.ts > an ACL in a request > as a document names each grantee by its type: an id, a group or an address
 fields.grants | A header of grants holds several, separated by commas. | operations/acl-grants.test.ts > an ACL in a request > %j of a bucket means %j
 
@@ -54,8 +54,8 @@ endpoints.request-payer | Uploads and copies take the requester's consent to pay
 endpoints.header-names | Parameters with the service's prefix, and standard names, are headers. | /gateway/transcoding.test.ts > transcoding > $what ($dialect)
 endpoints.containers | Container names are documents in the body. | /gateway/transcoding.test.ts > transcoding > $what ($dialect)
 endpoints.copy-source | A copy source is a bucket and a key, percent-encoded. | operations/copy.test.ts > copyObject > copies small content, which lies in the database, the same way
-endpoints.copy-source.access-point | A copy source can be an object ARN of an access point. | pending
-endpoints.copy-source.on-premises | A copy source can be an object ARN on premises. | pending
+endpoints.copy-source.access-point | A copy source can be an object ARN of an access point. | access/access-points.test.ts > an access point > is the source of a copy: %s
+endpoints.copy-source.on-premises | A copy source can be an object ARN on premises. | access/access-points.test.ts > an access point > is the source of a copy: %s
 endpoints.copy-source.version | A copy source can name a version. | operations/bucket-versioning.test.ts > a bucket that keeps versions > copies versions, also an older one over its own key
 endpoints.copy-source.latest | Without a version the latest is copied. | operations/bucket-versioning.test.ts > a bucket that keeps versions > copies versions, also an older one over its own key
 
@@ -64,7 +64,7 @@ parameters.content-headers.copy | A copy keeps the standard headers, or replaces
 parameters.acl | A canned ACL sets the ACL. | operations/acl-grants.test.ts > an ACL in a request > %j of an object means %j, however the object is made
 parameters.grants | Explicit grants set the ACL. | operations/acl-grants.test.ts > an ACL in a request > %j of an object means %j, however the object is made
 parameters.acl-or-grants | A canned ACL and grants are not given together. | operations/access-control.test.ts > putObjectAcl with %o by the account %s ends as %s
-parameters.acl.on-premises | ACLs are not taken on premises. | pending
+parameters.acl.on-premises | ACLs are not taken on premises. | access/access-points.test.ts > an access point on premises > takes no ACL: %o
 parameters.metadata | Metadata is kept with the object. | operations/object-write.test.ts > putObject > stores content and everything that is said about it
 parameters.legal-hold | A legal hold can be set. | operations/object-lock.test.ts > a legal hold > keeps its version, whatever its retention is, until it is lifted
 parameters.lock-mode | A lock mode can be set. | operations/object-lock.test.ts > a retention > of an upload and of a copy is the one that they were started with
@@ -77,7 +77,7 @@ parameters.encryption.context | An encryption context is base64 of JSON. | encry
 parameters.customer-key | A customer's key encrypts and is never stored. | encryption/at-rest.test.ts > content at rest > is found neither in the database nor in a file, nor is a caller's key
 parameters.customer-key.digest | The digest of a customer's key is checked. | encryption/customer-keys.test.ts > an object under a key of the caller > that is put with %o is refused with %s
 parameters.storage-class | STANDARD is the storage class unless another is named. | operations/copy.test.ts > copyObject > copies content and metadata but not the storage class, and shares the bytes until neither is left
-parameters.storage-class.on-premises | There is one storage class on premises. | pending
+parameters.storage-class.on-premises | There is one storage class on premises. | access/access-points.test.ts > an access point on premises > has one storage class: %s
 parameters.tagging | Tags are given as query parameters. | operations/object-write.test.ts > putObject > stores content and everything that is said about it
 parameters.website-redirect | A redirect for websites is kept with the object. | operations/object-write.test.ts > putObject > stores content and everything that is said about it
 parameters.copy-if-match | A copy can ask for an ETag of its source. | operations/copy.test.ts > copyObject > a request with %o ends as %s

@@ -19,6 +19,7 @@ export {
   choice,
   endpoints,
   endpointsNamed,
+  objectsNamed,
   formatAddress,
   integer,
   list,

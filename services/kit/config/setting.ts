@@ -89,6 +89,15 @@ export const texts = (name: RegExp, value: RegExp, description: string) =>
     .default({})
     .describe(description);
 
+/** Objects of a shape by name. */
+export const objectsNamed = <Shape extends z.ZodRawShape>(name: RegExp, shape: Shape, description: string) =>
+  z
+    .record(z.string().regex(name), z.strictObject(shape), {
+      error: ({ code }) => (code === "invalid_key" ? `must be named by ${name.source}` : undefined),
+    })
+    .default({})
+    .describe(description);
+
 /** Host and port as one text, the form that `address` reads. */
 export const formatAddress = (value: Address): string =>
   value.host.includes(":") ? `[${value.host}]:${value.port}` : `${value.host}:${value.port}`;

@@ -16,6 +16,8 @@ export interface ManagedKeyUse {
 /** A bucket that the call may use. Only through it does an operation reach the bucket. */
 export interface AuthorizedBucket {
   readonly name: string;
+  /** The one storage class of objects that are written by this name of it. Undefined: there are several. */
+  readonly onlyStorageClass: string | undefined;
   /** The bucket as it was when the call was last decided. */
   readonly known: Bucket;
   /**

@@ -5,12 +5,15 @@ import type { Resource } from "../../kit/access/decide.ts";
 import { recordsAllowed } from "../../kit/access/decision-recorder.ts";
 import { assertAllowed, decideCall, isAllowed } from "../../kit/access/decide.ts";
 import { parseArn } from "../../kit/arn/arn.ts";
+import type { Question } from "../../kit/access/questions.ts";
 import type { PermissionContract } from "../../kit/contract/permissions.ts";
 import { memberReader } from "../../kit/contract/permissions.ts";
 import type { ServiceError } from "../../kit/faults/service-error.ts";
 import type { Caller } from "../../kit/identity/caller.ts";
 import { isOwner } from "../../kit/identity/owner.ts";
 import type { Reader } from "../../kit/store/store.ts";
+import type { AccessPoint } from "./access-points.ts";
+import { onPremisesClass } from "./access-points.ts";
 import type { CopySource } from "../domain/copy-source.ts";
 import { parseCopySource } from "../domain/copy-source.ts";
 import type { AclRules } from "../domain/object-acl.ts";
@@ -20,7 +23,8 @@ import { fault } from "../faults.ts";
 import type { Bucket } from "../store/bucket.ts";
 import type { AuthorizedBucket, AuthorizedSource, CopyAccess, ManagedKeyUse } from "./access.ts";
 import type { NamedBucket } from "./named-buckets.ts";
-import { findNamedBucket } from "./named-buckets.ts";
+import { findNamedBucket, namedBy } from "./named-buckets.ts";
+import { reachedBy, resourceAt } from "./access-point-rules.ts";
 import { refuse } from "./refusals.ts";
 import type { AccessCall, BucketFacts } from "./resources.ts";
 import { factsOf, ResourceFinder } from "./resources.ts";
@@ -82,7 +86,7 @@ class CallDecision {
   /** The buckets as the request names them. */
   nameOf(role: BucketRole): NamedBucket {
     if (role === "own") return this.#named.own;
-    return { name: this.last.source?.object.bucket ?? "", expectedOwner: this.#named.source?.expectedOwner };
+    return this.#sourceNamed(this.last.source?.object.bucket ?? "");
   }
 
   factsOf(role: BucketRole): BucketFacts {
@@ -104,28 +108,53 @@ class CallDecision {
   async may(reader: Reader, action: string, resource: string): Promise<boolean> {
     const { own, source } = this.last;
     const read = memberReader(this.#request, this.call.method.input);
-    const finder = new ResourceFinder(this.call, reader, { own, source });
+    const finder = new ResourceFinder(this.call, reader, { own, source, ownText: undefined });
     const found = await finder.find({ permission: undeclared(action), resource, read, element: undefined });
     return isAllowed(rules, this.call, { action, resource: found, read });
   }
 
   async decide(reader: Reader): Promise<void> {
-    const { caller } = this.call;
+    const { caller, app } = this.call;
     const own = await this.#find(reader, this.#named.own);
     const object = this.#named.source === undefined ? undefined : parseCopySource(this.#named.source.text);
     const source = object === undefined ? undefined : { object, facts: await this.#findSource(reader, object) };
-    const finder = new ResourceFinder(this.call, reader, { own, source });
+    const finder = new ResourceFinder(this.call, reader, { own, source, ownText: this.#named.own.reachedBy?.text });
     const isOwnersRoot = ownsAll(caller, own) && (source === undefined || ownsAll(caller, source.facts));
     // Where the outcome is certain, it is asked for only to be recorded.
     const isUndisputed = this.#isDecided || (isOwnersRoot && !recordsAllowed(this.call));
     const { refusedElements } = isUndisputed
       ? { refusedElements: noElements }
-      : await decideCall(rules, this.call, this.#request, (question) => finder.find(question));
-    this.#decided = { own, source, finder, refusedElements };
+      : await decideCall(rules, this.call, this.#request, async (question) =>
+          reachedBy(this.#pointOf(question, object), app, await finder.find(question)),
+        );
+    const atPoint = await this.#decideAtPoints(finder, object);
+    this.#decided = { own, source, finder, refusedElements: refusedElements.union(atPoint) };
   }
 
-  #findSource(reader: Reader, { bucket: name }: CopySource): Promise<BucketFacts> {
-    return this.#find(reader, { name, expectedOwner: this.#named.source?.expectedOwner });
+  /** Decides the call again by the policies of the access points by which its buckets are reached. */
+  async #decideAtPoints(finder: ResourceFinder, object: CopySource | undefined): Promise<ReadonlySet<number>> {
+    const points = [this.#named.own, ...(object === undefined ? [] : [this.#sourceNamed(object.bucket)])];
+    if (this.#isDecided || points.every((named) => named.reachedBy === undefined)) return noElements;
+    const { refusedElements } = await decideCall(rules, this.call, this.#request, async (question) => {
+      const point = this.#pointOf(question, object);
+      const found = await finder.find(question);
+      return point === undefined ? found : resourceAt(point, this.call.app, question, found);
+    });
+    return refusedElements;
+  }
+
+  /** The access point by which the bucket of a question is reached. */
+  #pointOf({ permission }: Question, object: CopySource | undefined): AccessPoint | undefined {
+    if (permission.template !== "{copy_source}") return this.#named.own.reachedBy?.point;
+    return object === undefined ? undefined : this.#sourceNamed(object.bucket).reachedBy?.point;
+  }
+
+  #sourceNamed(text: string): NamedBucket {
+    return namedBy(this.call.app, text, this.#named.source?.expectedOwner);
+  }
+
+  #findSource(reader: Reader, { bucket }: CopySource): Promise<BucketFacts> {
+    return this.#find(reader, this.#sourceNamed(bucket));
   }
 
   async #find(reader: Reader, named: NamedBucket): Promise<BucketFacts> {
@@ -147,6 +176,10 @@ class DecidedBucket implements AuthorizedBucket {
     this.name = decision.nameOf(role).name;
     this.#decision = decision;
     this.#role = role;
+  }
+
+  get onlyStorageClass(): string | undefined {
+    return this.#decision.nameOf(this.#role).reachedBy?.point.outpostId === undefined ? undefined : onPremisesClass;
   }
 
   get known(): Bucket {

@@ -20,7 +20,11 @@ export const findByArn = async (
     const bucket = await findBucket(reader, name);
     if (bucket === undefined || action === creation) return undefined;
     const call = { app, caller: principal, method: ObjectStorageService.method.headBucket };
-    const finder = new ResourceFinder(call, reader, { own: await factsOf(reader, bucket, app), source: undefined });
+    const finder = new ResourceFinder(call, reader, {
+      own: await factsOf(reader, bucket, app),
+      source: undefined,
+      ownText: undefined,
+    });
     return finder.find(questionOf(action, resource, resource === name ? "{bucket}" : "{bucket}/{key}"));
   });
 };

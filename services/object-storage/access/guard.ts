@@ -7,7 +7,9 @@ import { arn } from "../../kit/arn/arn.ts";
 import type { Guard } from "../../kit/server/guard.ts";
 import type { CallContext } from "../../kit/server/handlers.ts";
 import type { CopyAccess } from "./access.ts";
+import { checkOnPremises } from "./access-point-rules.ts";
 import { openAccess } from "./call-access.ts";
+import { namedBy } from "./named-buckets.ts";
 import type { AccessApplication, AccessCall } from "./resources.ts";
 import { rules } from "./rules.ts";
 
@@ -27,10 +29,12 @@ const creation = ObjectStorageService.method.createBucket.name;
  * existing buckets that the request names with what decides on them: policy, ACL, ownership, public access block, and
  * the object itself where its ACL or tags count. They are handed to the handler as `context.access`; the type of each
  * operation has only those that its request names. Checks, in order:
- *  1. the bucket exists and has the expected owner, see `findNamedBucket`;
- *  2. the copy source is a bucket and a key (INVALID_ARGUMENT) and not an ARN (MEMBER_NOT_IMPLEMENTED);
- *  3. the bucket of the source, as the first one;
- *  4. every permission that the request needs (ACCESS_DENIED); those of a batch are decided for each object.
+ *  1. an access point on premises accepts what the request asks for, see `checkOnPremises`;
+ *  2. the bucket exists and has the expected owner, see `findNamedBucket`;
+ *  3. the copy source is a bucket and a key (INVALID_ARGUMENT);
+ *  4. the bucket of the source, as the first one;
+ *  5. every permission that the request needs (ACCESS_DENIED), of the bucket and of the access point by which it is
+ *     reached; those of a batch are decided for each object.
  */
 export const guard: Guard<AccessApplication, CopyAccess> = async (request, context) => {
   const { bucket: name, expectedBucketOwner, copySource, expectedSourceBucketOwner } = request as BucketMembers;
@@ -39,9 +43,10 @@ export const guard: Guard<AccessApplication, CopyAccess> = async (request, conte
     return {} as CopyAccess;
   }
   const named = {
-    own: { name, expectedOwner: expectedBucketOwner },
+    own: namedBy(context.app, name, expectedBucketOwner),
     source: copySource === undefined ? undefined : { text: copySource, expectedOwner: expectedSourceBucketOwner },
   };
+  if (named.own.reachedBy !== undefined) checkOnPremises(named.own.reachedBy.point, request);
   return context.app.store.read((reader) => openAccess(reader, context, request, named, isPreflight(context)));
 };
 

@@ -1,8 +1,9 @@
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import { isAccountId } from "../../kit/identity/caller.ts";
 import type { Reader } from "../../kit/store/store.ts";
-import { isBucketArn } from "../domain/bucket-name.ts";
-import { fault, memberNotOffered } from "../faults.ts";
+import type { Application } from "../application.ts";
+import type { AccessPoint } from "./access-points.ts";
+import { fault } from "../faults.ts";
 import type { Bucket } from "../store/bucket.ts";
 import { findBucket } from "../store/bucket.ts";
 import type { RefusedCall } from "./refusals.ts";
@@ -13,21 +14,32 @@ export interface NamedBucket {
   readonly name: string;
   /** The account that must own the bucket. Undefined: any. */
   readonly expectedOwner: string | undefined;
+  /** As the request writes it, and what that means. Undefined: the name itself. */
+  readonly reachedBy?: { readonly text: string; readonly point: AccessPoint } | undefined;
 }
+
+/** A bucket that a request names by its own name or by that of an access point. */
+export const namedBy = (
+  { accessPoints }: Pick<Application, "accessPoints">,
+  text: string,
+  expectedOwner: string | undefined,
+): NamedBucket => {
+  const point = accessPoints.find(text);
+  if (point === undefined) return { name: text, expectedOwner };
+  return { name: point.bucket, expectedOwner, reachedBy: { text, point } };
+};
 
 /**
  * Finds a bucket. Checks, in order:
- *  1. the name is not an ARN (MEMBER_NOT_IMPLEMENTED);
- *  2. the bucket exists (NO_SUCH_BUCKET);
- *  3. the expected owner, if given, is an account id (INVALID_EXPECTED_BUCKET_OWNER);
- *  4. the expected owner, if given, owns the bucket (ACCESS_DENIED).
+ *  1. the bucket exists (NO_SUCH_BUCKET);
+ *  2. the expected owner, if given, is an account id (INVALID_EXPECTED_BUCKET_OWNER);
+ *  3. the expected owner, if given, owns the bucket (ACCESS_DENIED).
  */
 export const findNamedBucket = async (
   reader: Reader,
   call: RefusedCall,
   { name, expectedOwner }: NamedBucket,
 ): Promise<Bucket> => {
-  if (isBucketArn(name)) throw memberNotOffered("Bucket");
   const bucket = await findBucket(reader, name);
   if (bucket === undefined) throw fault(ErrorReason.NO_SUCH_BUCKET, { bucket_name: name });
   if (expectedOwner !== undefined && !isAccountId(expectedOwner))

@@ -28,7 +28,7 @@ export type AccessCall = Pick<CallContext<AccessApplication>, "app" | "caller" |
 
 export type AccessApplication = Pick<
   Application,
-  "store" | "clock" | "accounts" | "canonicalUserId" | "partition" | "allowsPublicBuckets"
+  "accessPoints" | "store" | "clock" | "accounts" | "canonicalUserId" | "partition" | "region" | "allowsPublicBuckets"
 >;
 
 /** A bucket with everything that decides who may use it. */
@@ -52,6 +52,8 @@ export const factsOf = async (
 export interface CallBuckets {
   readonly own: BucketFacts;
   readonly source: { readonly facts: BucketFacts; readonly object: CopySource } | undefined;
+  /** The name of the bucket as the request writes it. Undefined: its own. */
+  readonly ownText: string | undefined;
 }
 
 /** The operations on the policy of a bucket, of which the owner's root cannot be locked out. */
@@ -80,7 +82,7 @@ export class ResourceFinder {
 
   /** The resource of a question. Throws ACCESS_DENIED where the bucket lets nobody of the caller's kind in. */
   async find(question: Question): Promise<Resource> {
-    const { own, source } = this.#buckets;
+    const { own, source, ownText } = this.#buckets;
     const { action, template } = question.permission;
     if (template === "{bucket}") return this.#ofBucket(own, action, question);
     if (template !== "{copy_source}")
@@ -88,7 +90,7 @@ export class ResourceFinder {
         own,
         question,
         action,
-        question.resource.slice(own.bucket.name.length + 1),
+        question.resource.slice((ownText ?? own.bucket.name).length + 1),
         this.#versionIdOf(question),
       );
     if (source === undefined) throw new Error("a copy has no source");

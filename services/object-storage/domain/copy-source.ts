@@ -1,5 +1,5 @@
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
-import { fault, invalidArgument, invalidRequest, memberNotOffered } from "../faults.ts";
+import { fault, invalidArgument, invalidRequest } from "../faults.ts";
 import type { ByteRange } from "./byte-range.ts";
 import { parseCopyRange } from "./byte-range.ts";
 import { isBucketArn } from "./bucket-name.ts";
@@ -26,21 +26,23 @@ export interface CopyConditions {
 
 /**
  * Parses `bucket/key`, URL-encoded, with an optional leading slash and `?versionId=`. A plus is a space, because
- * clients encode the source as a form value. Throws INVALID_ARGUMENT for any other text, MEMBER_NOT_IMPLEMENTED for an
- * ARN.
+ * clients encode the source as a form value. Instead of a bucket it may have the ARN of an access point or of a
+ * deployment on premises, with `/object/` before the key. Throws INVALID_ARGUMENT for any other text.
  */
 export const parseCopySource = (text: string): CopySource => {
   const [path = "", versionId] = text.split(/\?versionId=(.*)$/s);
   const decoded = decode(path.replaceAll("+", " "), text).replace(/^\//, "");
-  if (isBucketArn(decoded)) throw memberNotOffered("x-svc-copy-source");
-  const slash = decoded.indexOf("/");
-  if (slash < 1 || slash === decoded.length - 1) throw malformed(text);
+  const [, bucket, key] = (isBucketArn(decoded) ? objectArn : bucketAndKey).exec(decoded) ?? [];
+  if (bucket === undefined || key === undefined) throw malformed(text);
   return {
-    bucket: decoded.slice(0, slash),
-    key: decoded.slice(slash + 1),
+    bucket,
+    key,
     versionId: versionId === undefined ? undefined : decode(versionId, text),
   };
 };
+
+const bucketAndKey = /^([^/]+)\/(.+)$/s;
+const objectArn = /^(arn:[^/]+(?:\/[^/]+){1,3}?)\/object\/(.+)$/s;
 
 /** Throws PRECONDITION_FAILED unless the conditions on the source hold; a failure is 412, never 304. */
 export const checkCopyConditions = (request: CopyConditions, subject: ConditionSubject, nowMs: number): void => {

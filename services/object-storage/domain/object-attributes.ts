@@ -47,9 +47,9 @@ export const checkKey = (key: string): void => {
 
 /**
  * Reads a request's attributes. Throws, in this order: METADATA_TOO_LARGE; INVALID_ARGUMENT for text that no header can
- * hold; INVALID_REDIRECT_LOCATION; the errors of tags; INVALID_STORAGE_CLASS.
+ * hold; INVALID_REDIRECT_LOCATION; the errors of tags; INVALID_STORAGE_CLASS, unless there is only one.
  */
-export const planAttributes = (request: AttributesRequest): ObjectAttributes => {
+export const planAttributes = (request: AttributesRequest, onlyStorageClass?: string): ObjectAttributes => {
   const metadata = lowerCaseNames(request.metadata);
   checkMetadata(metadata);
   checkHeaderTexts(request);
@@ -65,7 +65,7 @@ export const planAttributes = (request: AttributesRequest): ObjectAttributes => 
     },
     metadata,
     tags: parseTagging(request.tagging ?? ""),
-    storageClass: chooseStorageClass(request.storageClass),
+    storageClass: onlyStorageClass ?? chooseStorageClass(request.storageClass),
   };
 };
 

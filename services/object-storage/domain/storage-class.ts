@@ -48,4 +48,4 @@ export const isArchive = (storageClass: string): boolean => archives.has(storage
 
 /** Whether a class is colder than another one. */
 export const isColderClass = (storageClass: string, than: string): boolean =>
-  offered.indexOf(storageClass) > offered.indexOf(than);
+  offered.includes(than) && offered.indexOf(storageClass) > offered.indexOf(than);

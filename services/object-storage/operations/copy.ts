@@ -55,7 +55,7 @@ export const copyObject: Operation<"copyObject"> = async (request, context) => {
   const requestedAcl = readAcl(request, app.accounts);
   planNewObject(access.bucket.aclRules(access.bucket.known), context.caller, requestedAcl);
   checkVersionId(access.source.bucket.known.versioning, access.source.versionId);
-  const attributes = planAttributes(request);
+  const attributes = planAttributes(request, access.bucket.onlyStorageClass);
   const algorithm = readAlgorithm(request.checksumAlgorithm);
   const lock = readLock(request, app.lockClock.now());
   checkLockable(access.bucket.known.objectLock, lock);
@@ -63,7 +63,7 @@ export const copyObject: Operation<"copyObject"> = async (request, context) => {
   const encryption = await openNewEncryption(context, access.bucket, request);
   const found = await app.store.read((reader) => findSource(reader, context, request, sourceKey));
   checkSize(found.version, app.limits.copyBytesMax);
-  if (found.isCurrent && access.source.bucket.name === request.bucket && access.source.key === request.key)
+  if (found.isCurrent && access.source.bucket.name === access.bucket.name && access.source.key === request.key)
     checkChange(request, found.version);
   const computed = algorithm === found.version.checksum?.algorithm ? undefined : algorithm;
 

@@ -37,7 +37,7 @@ export const createMultipartUpload: Operation<"createMultipartUpload"> = async (
   checkKey(request.key);
   const requestedAcl = readAcl(request, app.accounts);
   planNewObject(access.bucket.aclRules(access.bucket.known), caller, requestedAcl);
-  const attributes = planAttributes(request);
+  const attributes = planAttributes(request, access.bucket.onlyStorageClass);
   const lock = readLock(request, app.lockClock.now());
   checkLockable(access.bucket.known.objectLock, lock);
   const checksum = planUploadChecksum(request);

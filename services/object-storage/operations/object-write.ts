@@ -46,7 +46,7 @@ export const putObject: Operation<"putObject"> = async (requests, context) => {
   checkOffered(head);
   const requestedAcl = readAcl(head, app.accounts);
   planNewObject(access.bucket.aclRules(access.bucket.known), context.caller, requestedAcl);
-  const attributes = planAttributes(head);
+  const attributes = planAttributes(head, context.access.bucket.onlyStorageClass);
   const lock = readLock(head, app.lockClock.now());
   checkLockable(access.bucket.known.objectLock, lock);
   const expectation = {

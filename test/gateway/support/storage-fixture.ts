@@ -20,6 +20,7 @@ import { randomIds } from "../../../services/kit/ids/ids.ts";
 import type { Handlers } from "../../../services/kit/server/handlers.ts";
 import { startServer } from "../../../services/kit/server/server.ts";
 import { openStore } from "../../../services/kit/store/store.ts";
+import type { AccessPoints } from "../../../services/object-storage/access/access-points.ts";
 import type { Application } from "../../../services/object-storage/application.ts";
 import { openObjectStorage } from "../../../services/object-storage/open.ts";
 import { handlers } from "../../../services/object-storage/service.ts";
@@ -49,13 +50,14 @@ export interface StorageFixtureParts {
   /** Scripts of these origins may call the JSON API. Unset: none. */
   readonly allowedOrigins?: readonly string[];
   readonly limits?: Partial<GatewayLimits>;
+  readonly accessPoints?: AccessPoints;
   /** Operations of the service instead of its own. */
   readonly operations?: Partial<Handlers<typeof ObjectStorageService, Application>>;
 }
 
 /** Starts both on ports of their own. */
 export const startStorageFixture = async (parts: StorageFixtureParts = {}): Promise<StorageFixture> => {
-  const { allowedOrigins = [], limits, operations } = parts;
+  const { allowedOrigins = [], limits, accessPoints, operations } = parts;
   const clock = new FakeClock();
   const keys = generateKeyPairSync("ed25519");
   const directory = await mkdtemp(join(tmpdir(), "quartet-test-"));
@@ -71,6 +73,7 @@ export const startStorageFixture = async (parts: StorageFixtureParts = {}): Prom
     region: "us-east-1",
     emit: "amz",
     eventBusAddress: "http://127.0.0.1:1",
+    ...(accessPoints && { accessPoints }),
   });
   const authenticate = bearerAuthenticate(
     createVerifier({

@@ -100,7 +100,7 @@ describe("guard", () => {
 
   test.each([
     // request, caller, outcome; in the order of refusal
-    [{ bucket: "arn:aws:s3:us-east-1:1:accesspoint/x", expectedBucketOwner: "1" }, "bob", "MEMBER_NOT_IMPLEMENTED"],
+    [{ bucket: "arn:aws:s3:us-east-1:1:accesspoint/x", expectedBucketOwner: "1" }, "bob", "NO_SUCH_BUCKET"],
     [{ bucket: "unknown", expectedBucketOwner: "1" }, "bob", "NO_SUCH_BUCKET"],
     [{ bucket: "unknown" }, "nobody", "NO_SUCH_BUCKET"],
     [{ expectedBucketOwner: "1" }, "bob", "INVALID_EXPECTED_BUCKET_OWNER"],
@@ -116,7 +116,7 @@ describe("guard", () => {
     // request, caller, outcome; in the order of refusal
     [{ bucket: "unknown", copySource: "nonsense" }, "alice", "NO_SUCH_BUCKET"],
     [{ copySource: "nonsense", expectedSourceBucketOwner: "1" }, "bob", "INVALID_ARGUMENT"],
-    [{ copySource: "arn:aws:s3:us-east-1:1:accesspoint/x/object/y" }, "alice", "MEMBER_NOT_IMPLEMENTED"],
+    [{ copySource: "arn:aws:s3:us-east-1:1:accesspoint/x/object/y" }, "alice", "NO_SUCH_BUCKET"],
     [{ copySource: "unknown/k", expectedSourceBucketOwner: "1" }, "alice", "NO_SUCH_BUCKET"],
     [{ copySource: "bobs/k", expectedSourceBucketOwner: "1" }, "alice", "INVALID_EXPECTED_BUCKET_OWNER"],
     [{ expectedSourceBucketOwner: bob }, "alice", "ACCESS_DENIED"],

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 
 import { sweepBlobs } from "../../../services/object-storage/work/blob-sweep.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
-import { alice, as, bob, get, notImplemented, put, refusalOf, startWithBucket, withoutAlgorithm } from "../harness.ts";
+import { alice, as, bob, get, put, refusalOf, startWithBucket, withoutAlgorithm } from "../harness.ts";
 import { countFiles } from "../multipart.ts";
 
 const source = { bucket: "photos", key: "cat one.jpg" };
@@ -99,7 +99,7 @@ describe("copyObject", () => {
     [{ expectedBucketOwner: bob, copySource: "photos" }, "ACCESS_DENIED"],
     [{ copySource: "photos", key: "k".repeat(1025) }, malformed],
     [{ copySource: "photos/%E0%A4%A" }, malformed],
-    [{ copySource: "arn:aws:s3:us-east-1:1:accesspoint/x/object/y" }, notImplemented("x-svc-copy-source")],
+    [{ copySource: "arn:aws:s3:us-east-1:1:accesspoint/x/object/y" }, "NO_SUCH_BUCKET"],
     [{ copySource: "unknown/k", key: "k".repeat(1025) }, "NO_SUCH_BUCKET"],
     [{ expectedSourceBucketOwner: bob, key: "k".repeat(1025) }, "ACCESS_DENIED"],
     [{ key: "k".repeat(1025), acl: "public-read" }, "KEY_TOO_LONG"],

@@ -1,0 +1,106 @@
+import { parseArn } from "../../kit/arn/arn.ts";
+import type { Policy } from "../../kit/policy/document.ts";
+import { parseBucketPolicy } from "./bucket-policy.ts";
+
+/** Another name of a bucket, with a policy of its own. */
+export interface AccessPoint {
+  readonly name: string;
+  readonly accountId: string;
+  /** The name of the bucket. */
+  readonly bucket: string;
+  /** The deployment on premises that it belongs to. Undefined: it is an ordinary one. */
+  readonly outpostId: string | undefined;
+  /** A further name, which is like that of a bucket. Undefined: none. */
+  readonly alias: string | undefined;
+  /** Undefined: it limits callers of its own account to nothing, and allows others nothing. */
+  readonly policy: Policy | undefined;
+}
+
+/** The declared access points. */
+export interface AccessPoints {
+  /** The one that an ARN, an alias or the first labels of a host name mean; undefined: it is no name of one. */
+  find(text: string): AccessPoint | undefined;
+}
+
+/** Where the access points are: an ARN names the region. */
+interface Place {
+  readonly region: string;
+}
+
+/** The services of ARNs of access points, and of those on premises. */
+const services = /^(?:s3|object-storage)$/;
+const onPremises = /^(?:s3-outposts|object-storage-outposts)$/;
+
+/** The names of hosts of access points, less the region that some clients add. */
+const hostSuffix =
+  /\.(?:s3-accesspoint|object-storage-accesspoint|s3-outposts|object-storage-outposts)(?:\.[a-z0-9-]+)?$/;
+
+/** Access points by each of their names. */
+const accessPointsOf = (declared: readonly AccessPoint[], { region }: Place): AccessPoints => {
+  const byName = new Map<string, AccessPoint>();
+  const outposts = new Map<string, AccessPoint[]>();
+  for (const point of declared) {
+    const { name, accountId, outpostId, alias, bucket } = point;
+    const host = `${name}-${accountId}`;
+    byName.set(outpostId === undefined ? host : `${host}.${outpostId}`, point);
+    if (alias !== undefined) byName.set(alias, point);
+    if (outpostId === undefined) byName.set(`${accountId}:accesspoint/${name}`, point);
+    else {
+      const outpost = `${accountId}:outpost/${outpostId}`;
+      byName.set(`${outpost}/accesspoint/${name}`, point);
+      byName.set(`${outpost}/bucket/${bucket}`, point);
+      outposts.set(outpost, [...(outposts.get(outpost) ?? []), point]);
+    }
+  }
+  // An ARN of a deployment alone means its only access point.
+  for (const [outpost, [point, ...others]] of outposts)
+    if (point !== undefined && others.length === 0) byName.set(outpost, point);
+  return {
+    find(text) {
+      if (byName.size === 0) return undefined;
+      const arn = parseArn(text);
+      if (arn === undefined) return byName.get(text.toLowerCase().replace(hostSuffix, ""));
+      const isOutpost = arn.resource.startsWith("outpost");
+      if (arn.region !== region || !(isOutpost ? onPremises : services).test(arn.service)) return undefined;
+      return byName.get(`${arn.account}:${arn.resource.replaceAll(":", "/")}`);
+    },
+  };
+};
+
+/**
+ * The access points of the setting, by the first label of their hosts. Throws PolicyError for a policy that is not one.
+ */
+export const declaredAccessPoints = (setting: AccessPointsSetting, place: Place): AccessPoints =>
+  accessPointsOf(
+    Object.entries(setting).map(([label, { bucket, outpost, alias, policy }]) => ({
+      name: label.slice(0, -13),
+      accountId: label.slice(-12),
+      bucket,
+      outpostId: outpost,
+      alias,
+      policy: policy === undefined ? undefined : parseBucketPolicy(JSON.stringify(policy)),
+    })),
+    place,
+  );
+
+/** The setting that declares access points. */
+type AccessPointsSetting = Readonly<
+  Record<
+    string,
+    {
+      readonly bucket: string;
+      readonly outpost?: string | undefined;
+      readonly alias?: string | undefined;
+      readonly policy?: Readonly<Record<string, unknown>> | undefined;
+    }
+  >
+>;
+
+/** The ARN of an access point, less its partition. */
+export const accessPointResource = ({ name, accountId, outpostId }: AccessPoint, region: string): string =>
+  outpostId === undefined
+    ? `s3:${region}:${accountId}:accesspoint/${name}`
+    : `s3-outposts:${region}:${accountId}:outpost/${outpostId}/accesspoint/${name}`;
+
+/** The one storage class of objects that are stored on premises. */
+export const onPremisesClass = "OUTPOSTS";
