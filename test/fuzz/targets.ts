@@ -4,12 +4,14 @@ import { documentTargets } from "./targets/documents.ts";
 import { eventTargets } from "./targets/events.ts";
 import { httpTargets } from "./targets/http.ts";
 import { rpcTargets } from "./targets/rpc.ts";
+import { selectTargets } from "./targets/select.ts";
 
-/** Every parser that meets bytes of somebody else. There is none of CSV, SQL or Parquet. */
+/** Every parser that meets bytes of somebody else. */
 export const targets: readonly FuzzTarget[] = [
   ...httpTargets,
   ...documentTargets,
   ...eventTargets,
   ...accessTargets,
   ...rpcTargets,
+  ...selectTargets,
 ];
