@@ -102,14 +102,14 @@ const createMainServer = (
   const handle =
     (expectsContinue: boolean) =>
     (request: IncomingMessage, response: ServerResponse): void => {
-      if (serverName !== undefined) response.setHeader("server", serverName);
       inFlight.take(request, response, (isBusy) => {
         if (!isBusy && rpc?.takes(request.url) === true) {
           if (expectsContinue) response.writeContinue();
+          if (serverName !== undefined) response.setHeader("server", serverName);
           rpc.answer(request, response);
           return;
         }
-        void answer(gateway, request, response, { expectsContinue, isBusy });
+        void answer(gateway, request, response, { expectsContinue, isBusy, serverName });
       });
     };
   server.on("request", handle(false));

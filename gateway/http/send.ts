@@ -22,11 +22,14 @@ const isBodiless = (status: number): boolean => status === 204 || status === 304
  */
 export const sendWhole = (response: ServerResponse, head: AnswerHead, body: Buffer | undefined): void => {
   const isHead = response.req.method === "HEAD";
-  const headers: Record<string, string | number> = { ...head.headers };
-  if (isBodiless(head.status)) delete headers["content-length"];
-  else if (!isHead) headers["content-length"] = body?.length ?? 0;
-  response.writeHead(head.status, headers);
-  if (body === undefined || isHead || isBodiless(head.status)) response.end();
+  const isEmpty = isBodiless(head.status);
+  const keepsLength = isHead && !isEmpty;
+  // Node.js writes a list of names and values with less work than an object.
+  const lines: (string | number)[] = [];
+  for (const name in head.headers) if (name !== "content-length" || keepsLength) lines.push(name, head.headers[name]!);
+  if (!isHead && !isEmpty) lines.push("content-length", body?.length ?? 0);
+  response.writeHead(head.status, lines);
+  if (body === undefined || isHead || isEmpty) response.end();
   // Node.js writes the head and a body that is a text in one piece.
   else if (body.length <= joinedBytesMax) response.end(body.toString("latin1"), "latin1");
   else response.end(body);

@@ -18,6 +18,8 @@ export interface HttpExchange {
   readonly response: ServerResponse;
   readonly body: IncomingBody;
   readonly requestId: string;
+  /** What the Server header of the answer says. Undefined: there is none. */
+  readonly serverName: string | undefined;
   /** The request's span: in the trace of its `traceparent`, or the first of a new trace. */
   readonly work: TracedCall;
   /** Aborted when the client goes away before its answer was sent, and when the work for it is given up. */
@@ -32,7 +34,7 @@ export interface HttpExchange {
 export const openHttpExchange = (
   request: IncomingMessage,
   response: ServerResponse,
-  expectsContinue: boolean,
+  { expectsContinue, serverName }: { readonly expectsContinue: boolean; readonly serverName?: string | undefined },
   { ids, limits, bodiesBudget, readingTurns }: Pick<Gateway, "ids" | "limits" | "bodiesBudget" | "readingTurns">,
 ): HttpExchange => {
   const controller = new AbortController();
@@ -47,6 +49,7 @@ export const openHttpExchange = (
     response,
     body: openIncomingBody(request, response, expectsContinue, limits, bodiesBudget, readingTurns),
     requestId: ids.uuid(),
+    serverName,
     work: workOf(request, rawPath),
     signal: controller.signal,
     giveUp: (reason) => controller.abort(reason),

@@ -27,6 +27,8 @@ export interface Arrival {
   readonly expectsContinue: boolean;
   /** Whether the gateway serves too many other requests already. */
   readonly isBusy: boolean;
+  /** What the Server header of the answer says. Undefined: there is none. */
+  readonly serverName?: string | undefined;
 }
 
 /** Answers one request. Never rejects: a failure is rendered, or ends the connection, and is logged. */
@@ -34,7 +36,7 @@ export const answer = async (
   gateway: Gateway,
   request: IncomingMessage,
   response: ServerResponse,
-  { expectsContinue, isBusy }: Arrival,
+  { expectsContinue, isBusy, serverName }: Arrival,
 ): Promise<void> => {
   const progress: RequestProgress = {
     identity: { binding: gateway.fallbackBinding, spelling: gateway.dialects.fallback, path: "/" },
@@ -42,7 +44,7 @@ export const answer = async (
     bound: undefined,
     startedMs: performance.now(),
   };
-  const exchange = openHttpExchange(request, response, expectsContinue, gateway);
+  const exchange = openHttpExchange(request, response, { expectsContinue, serverName }, gateway);
   await exchange.work.run(async () => {
     try {
       const head = readHead(exchange, gateway.limits);

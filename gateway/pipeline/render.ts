@@ -69,13 +69,15 @@ const sendChunked = (exchange: HttpExchange, { status, headers }: AnswerHead, bo
   exchange.response.end(body);
 };
 
-/** Headers with the ids of a request and of the gateway that answers it. */
+/** Headers that every answer has: the ids of its request and of the gateway, and what the gateway shows of itself. */
 export const idHeaders = (
   gateway: Gateway,
   exchange: HttpExchange,
   identity: Identity,
-): Readonly<Record<string, string>> =>
-  identity.binding.codec.identityHeaders(answerContext(gateway, exchange, identity));
+): Readonly<Record<string, string>> => {
+  const ids = identity.binding.codec.identityHeaders(answerContext(gateway, exchange, identity));
+  return exchange.serverName === undefined ? ids : { server: exchange.serverName, ...ids };
+};
 
 /** Writes a refusal. If a part of the answer was sent already, the connection is closed instead. */
 export const renderFault = (
@@ -99,7 +101,7 @@ export const renderFault = (
   const further = Object.entries(fault.headers).map(([name, value]) => [spelling.header(name), encodeHeader(value)]);
   const headers = {
     "content-type": document.contentType,
-    ...binding.codec.identityHeaders(context),
+    ...idHeaders(gateway, exchange, identity),
     ...document.headers,
     ...(Object.fromEntries(further) as Record<string, string>),
   };

@@ -1,3 +1,5 @@
+import { LRUCache } from "lru-cache";
+
 import type { FaultMetadata, ServiceError } from "../../services/kit/faults/service-error.ts";
 import { textTest } from "../../services/kit/policy/wildcard.ts";
 import type { QueryParameter } from "../http/query.ts";
@@ -60,9 +62,31 @@ export const brandParameter = (
 const isGiven = (query: readonly QueryParameter[], name: string): boolean =>
   query.some((parameter) => parameter.name === name);
 
+/** Hexadecimal digits of the usual signature, at the end of the header. */
+const signatureLength = 64;
+const usualSignature = /^[0-9a-f]{64}$/;
+const claimsMax = 1_000;
+
+/** Claims by all of their header but the signature: a client's requests differ in nothing else for a day. */
+const knownClaims = new WeakMap<SignatureBrand, LRUCache<string, SignatureClaim>>();
+
 const readHeader = (values: readonly string[], brand: SignatureBrand): SignatureClaim => {
   const [value = ""] = values;
   if (values.length !== 1) refuseHeader("There is more than one.");
+  const end = value.length - signatureLength;
+  const signature = value.slice(end);
+  if (!value.endsWith("Signature=", end) || !usualSignature.test(signature)) return parseHeader(value, brand);
+  let claims = knownClaims.get(brand);
+  if (claims === undefined) knownClaims.set(brand, (claims = new LRUCache({ max: claimsMax })));
+  const start = value.slice(0, end);
+  const known = claims.get(start);
+  if (known !== undefined) return { ...known, signature };
+  const claim = parseHeader(value, brand);
+  claims.set(start, claim);
+  return claim;
+};
+
+const parseHeader = (value: string, brand: SignatureBrand): SignatureClaim => {
   const space = value.indexOf(" ");
   const algorithm = space < 0 ? value : value.slice(0, space);
   if (!isKnown(algorithm, brand)) throw unsupportedAlgorithm("Authorization", algorithm);

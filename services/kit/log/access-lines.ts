@@ -22,11 +22,24 @@ export const accessLines = (log: Logger, message: string): ((members: AccessLine
   const end = `,"msg":${JSON.stringify(message)}}\n`;
   return (members) => {
     if (!log.isLevelEnabled("info")) return;
-    let line = opening + new Date().toISOString() + named;
+    let line = opening + timeText(Date.now()) + named;
     for (const member in members) {
       const value = members[member];
       if (value !== undefined) line += `,"${member}":${typeof value === "string" ? JSON.stringify(value) : value}`;
     }
     output.writeSoon(hideSecrets(line + end));
   };
+};
+
+let lastSecond = Number.NaN;
+let lastSecondText = "";
+
+/** As `toISOString`; many lines are of the same second. */
+const timeText = (ms: number): string => {
+  const second = Math.floor(ms / 1_000);
+  if (second !== lastSecond) {
+    lastSecondText = new Date(second * 1_000).toISOString().slice(0, "2026-11-22T04:05:06.".length);
+    lastSecond = second;
+  }
+  return `${lastSecondText}${String(ms - second * 1_000).padStart(3, "0")}Z`;
 };

@@ -251,6 +251,16 @@ test("a chunked body that cannot be read is told before a signature that does no
   expect(reasonOfRequest(request)).toBe("MISSING_DECODED_LENGTH");
 });
 
+test("each signature is verified, also when the rest of the header is known", () => {
+  const request = header();
+  const forged = changed(request, /(Signature=)[0-9a-f]{64}$/, `$1${"0".repeat(64)}`);
+  expect([reasonOfRequest(forged), reasonOfRequest(request), reasonOfRequest(forged)]).toEqual([
+    "SIGNATURE_MISMATCH",
+    "accepted",
+    "SIGNATURE_MISMATCH",
+  ]);
+});
+
 test("a key whose secret was replaced verifies with the new secret only", () => {
   const request = header();
   const replaced = fixedAccessKeys([{ ...exampleKey, secretAccessKey: "another secret" }]);

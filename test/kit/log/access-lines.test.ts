@@ -32,6 +32,20 @@ test("an access line is the line that the logger itself would write", () => {
   expect(withoutTime).toEqual([line, line]);
 });
 
+test("lines of one second and of the next have their own times", () => {
+  const lines = written(`
+    for (const ms of [1_767_323_045_007, 1_767_323_045_999, 1_767_323_046_000, 1_767_323_045_120]) {
+      Date.now = () => ms;
+      access({});
+    }`);
+  expect(lines.map((line) => (JSON.parse(line) as { time: string }).time)).toEqual([
+    "2026-01-02T03:04:05.007Z",
+    "2026-01-02T03:04:05.999Z",
+    "2026-01-02T03:04:06.000Z",
+    "2026-01-02T03:04:05.120Z",
+  ]);
+});
+
 test("signatures and tokens are removed from its texts", () => {
   const [line] = written('access({ path: "/a&X-Amz-Signature=0badc0de", agent: "Bearer abcdefghij" })');
   expect(line).toContain('"path":"/a&X-Amz-Signature=[hidden]","agent":"Bearer [hidden]"');
