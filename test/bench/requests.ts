@@ -80,11 +80,16 @@ export const costOf = async (
   callsMax?: number,
 ): Promise<Cost> => {
   const service: ProcessName = measure.kind === "events" ? "event-bus" : "object-storage";
-  const pids = [installation.pids.gateway, installation.pids[service]];
-  const before = pids.map(cpuOf);
+  const gateways = installation.gatewayPids;
+  const used = (): readonly [number, number] => [
+    gateways.reduce<number>((sum, pid) => sum + cpuOf(pid), 0),
+    cpuOf(installation.pids[service]),
+  ];
+  const before = used();
   const calls = await client.ask<number>({ ask: "run", address: installation.gatewayUrl, ms: roundMs, callsMax });
-  const [gateway = 0, rest = 0] = pids.map((pid, index) => (cpuOf(pid) - (before[index] ?? 0)) / calls);
-  return { gateway, both: gateway + rest };
+  const after = used();
+  const gateway = (after[0] - before[0]) / calls;
+  return { gateway, both: gateway + (after[1] - before[1]) / calls };
 };
 
 /** Microseconds of CPU of a `node:http` server that answers 4 KiB to the requests of as many clients. */

@@ -12,6 +12,8 @@ export interface InstallationPeer {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly pids: Readonly<Record<ProcessName, number | undefined>>;
+  /** All processes of the gateway. */
+  readonly gatewayPids: readonly (number | undefined)[];
 }
 
 /**
@@ -26,6 +28,7 @@ const report: InstallationPeer = {
   accessKeyId,
   secretAccessKey,
   pids: Object.fromEntries(processNames.map((name) => [name, installation.pid(name)])) as InstallationPeer["pids"],
+  gatewayPids: installation.gatewayPids(),
 };
 process.on("disconnect", () => {
   void system.stop().then(async () => {
