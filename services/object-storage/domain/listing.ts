@@ -42,6 +42,21 @@ export type ReadRows<Row, Position> = (
   limit: number,
 ) => Promise<readonly NamedRow<Row, Position>[]>;
 
+/** An entry of a page as it is found without reading the rows of common prefixes. */
+export type FoundEntry<Row, Position> =
+  | ({ readonly kind: "row" } & NamedRow<Row, Position>)
+  | { readonly kind: "common-prefix"; readonly name: string };
+
+/** Reads the next entries of a listing; fewer than `limit` if there are no more. */
+export type ReadEntries<Row, Position> = (
+  seek: ListingSeek<Position>,
+  limit: number,
+) => Promise<readonly FoundEntry<Row, Position>[]>;
+
+/** Entries that are read together. Those of the first read only show whether there are common prefixes among them. */
+const entriesReadMax = 128;
+const entriesReadFirst = 4;
+
 /** Rows that one read returns if there is a delimiter, as long as the rows of its entries are few. */
 const delimitedReadMax = 64;
 /** Rows that one read returns after a common prefix of many rows: the next one often has many too, all skipped. */
@@ -72,10 +87,14 @@ class ReadSize {
  * Reads one page. Common prefixes count as entries; the rows of one are skipped by seeking past it, so the cost of a
  * page depends on its entries only, however many names have its common prefixes. One entry more than asked for is read,
  * to know whether there are more.
+ *
+ * A seek costs as much as ten rows. Where entries can be read as such, they are, as long as there are common prefixes
+ * among them; rows that follow each other are read as rows.
  */
 export const listPage = async <Row, Position>(
   request: ListingRequest<Position>,
   readRows: ReadRows<Row, Position>,
+  readEntries?: ReadEntries<Row, Position>,
 ): Promise<ListingPage<Row>> => {
   const { prefix, delimiter, entriesMax } = request;
   if (entriesMax === 0) return { entries: [], isTruncated: false };
@@ -83,7 +102,21 @@ export const listPage = async <Row, Position>(
   const wanted = entriesMax + 1;
   const size = new ReadSize();
   let seek = firstSeek(request);
+  let readsEntries = readEntries !== undefined;
+  let readAtOnce = entriesReadFirst;
   for (;;) {
+    if (readEntries !== undefined && readsEntries) {
+      const limit = Math.min(wanted - entries.length, readAtOnce);
+      const found = await readEntries(seek, limit);
+      for (const entry of found) entries.push(entry);
+      const last = found.at(-1);
+      if (entries.length === wanted) return { entries: entries.slice(0, entriesMax), isTruncated: true };
+      if (last === undefined || found.length < limit) return { entries, isTruncated: false };
+      seek = last.kind === "row" ? { after: last.position } : { past: last.name };
+      readAtOnce = entriesReadMax;
+      readsEntries = found.some(({ kind }) => kind === "common-prefix");
+      continue;
+    }
     const before = entries.length;
     const limit = Math.min(wanted - before, delimiter === "" ? wanted : size.rows);
     const rows = await readRows(seek, limit);
@@ -98,6 +131,7 @@ export const listPage = async <Row, Position>(
     if (last === undefined || rows.length < limit) return { entries, isTruncated: false };
     seek = skipped === undefined ? { after: last.position } : { past: skipped };
     size.learn(rows.length, entries.length - before, skipped !== undefined);
+    readsEntries = skipped !== undefined;
   }
 };
 

@@ -12,6 +12,7 @@ import { checkVersionId, findSequence, nullVersionId } from "../domain/versionin
 import { invalidArgument } from "../faults.ts";
 import { limits } from "../limits.ts";
 import type { Bucket } from "../store/bucket.ts";
+import { hasDirectory, readDirectory } from "../store/directory.ts";
 import { findNewest, findNullSequence, readCurrentRows } from "../store/object.ts";
 import type { VersionRow } from "../store/version-listing.ts";
 import { readVersionRows } from "../store/version-listing.ts";
@@ -178,8 +179,14 @@ interface BucketPage extends ListingPage<CurrentVersionRecord> {
 const readPage = ({ app, access }: BucketContext, { start, ...listing }: KeyListing): Promise<BucketPage> =>
   app.store.read(async (reader) => {
     const bucket = await access.bucket.in(reader);
-    const page = await listPage({ ...listing, start: { name: start, position: start } }, (seek, limit) =>
-      readCurrentRows(reader, bucket.bucketId, listing.prefix, seek, limit),
+    const { bucketId } = bucket;
+    const { prefix, delimiter } = listing;
+    const page = await listPage<CurrentVersionRecord, string>(
+      { ...listing, start: { name: start, position: start } },
+      (seek, limit) => readCurrentRows(reader, bucketId, prefix, seek, limit),
+      delimiter === "/" && hasDirectory(prefix)
+        ? (seek, limit) => readDirectory(reader, bucketId, prefix, seek, limit)
+        : undefined,
     );
     return { ...page, bucket };
   });

@@ -23,6 +23,7 @@
  *    61  mfa_uses               serial                           -> MfaUseRecord
  *    62  lifecycle_progress     name                             -> LifecycleProgressRecord
  *    63  inventory_reports      bucket id, id                    -> InventoryReportRecord
+ *    64  directory_entries      bucket id, directory, name       -> DirectoryEntryRecord
  *    70  counts of what is stored (the kit's own table)
  *
  * Only the first two tables name a bucket by its name; all others use its id, so a bucket that is created again under
@@ -35,6 +36,7 @@ import {
   BucketRecordSchema,
   ConfigurationRecordSchema,
   CurrentVersionRecordSchema,
+  DirectoryEntryRecordSchema,
   FinishedUploadRecordSchema,
   FinishedUploadTimeRecordSchema,
   InventoryReportRecordSchema,
@@ -84,7 +86,7 @@ export const accountBuckets = defineTable({
 /**
  * The current version of each key, as a listing shows it. A key whose newest version is a delete marker has no entry.
  * Sorted so that a bucket is listed without reading old versions or delete markers, and common prefixes are skipped.
- * Written with versions.
+ * Written with versions and directory_entries.
  *
  *     current_versions/"b"/"é"
  *     0003 6200 c3a900
@@ -355,6 +357,22 @@ export const inventoryReports = defineTable({
 });
 
 /**
+ * The keys and directories that lie directly in each directory: the part of keys up to a slash, with it; empty for the
+ * bucket itself. Only keys with a current version count. The name of a directory ends with its slash.
+ * Sorted so that a listing by slashes reads the common prefixes between keys in one range, whatever they contain.
+ * Written with current_versions.
+ *
+ *     directory_entries/"b"/"a/"/"c/"
+ *     0040 6200 612f00 632f00
+ */
+export const directoryEntries = defineTable({
+  number: 64,
+  name: "directory_entries",
+  key: [text("bucket id"), text("directory"), text("name")],
+  value: DirectoryEntryRecordSchema,
+});
+
+/**
  * How many versions with content are stored, and how many bytes they have.
  * Sorted so that each is found by its name.
  * Written with versions.
@@ -387,6 +405,7 @@ export const layout = [
   mfaUses,
   lifecycleProgress,
   inventoryReports,
+  directoryEntries,
   counts,
 ] as const;
 

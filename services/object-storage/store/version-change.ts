@@ -17,6 +17,7 @@ import type { Transaction } from "../../kit/store/store.ts";
 import type { VersionLock } from "../domain/object-lock.ts";
 import { versionIdOf, versionIdRandomDigits } from "../domain/versioning.ts";
 import { releaseExtents } from "./blob.ts";
+import { enterDirectory, leaveDirectory } from "./directory.ts";
 import { currentVersions, nullVersions, versions } from "./layout.ts";
 import type { StoredVersion, VersionedBucket } from "./object.ts";
 import { findCurrentRow, findNewest, findNullSequence } from "./object.ts";
@@ -56,11 +57,12 @@ export const putVersion = async (
   version: MessageInitShape<typeof VersionRecordSchema> & VersionRequired,
   nowMs: number,
 ): Promise<NewVersion> => {
-  const made = await numberVersion(transaction, numbers, bucket, key, nowMs);
+  const { hasCurrent, ...made } = await numberVersion(transaction, numbers, bucket, key, nowMs);
   const { sequence, versionId } = made;
   transaction.put(versions, [bucket.bucketId, key, sequence], { ...version, versionId });
   countVersion(transaction, { isDeleteMarker: false, sizeBytes: version.sizeBytes }, 1);
   putCurrentRow(transaction, bucket.bucketId, key, sequence, { ...version, versionId });
+  if (!hasCurrent) await enterDirectory(transaction, bucket.bucketId, key);
   return made;
 };
 
@@ -73,7 +75,7 @@ export const putDeleteMarker = async (
   ownerAccountId: string,
   nowMs: number,
 ): Promise<NewVersion> => {
-  const made = await numberVersion(transaction, numbers, bucket, key, nowMs);
+  const { hasCurrent, ...made } = await numberVersion(transaction, numbers, bucket, key, nowMs);
   const { sequence, versionId } = made;
   transaction.put(versions, [bucket.bucketId, key, sequence], {
     versionId,
@@ -81,7 +83,7 @@ export const putDeleteMarker = async (
     ownerAccountId,
     isDeleteMarker: true,
   });
-  transaction.delete(currentVersions, [bucket.bucketId, key]);
+  if (hasCurrent) await deleteCurrentRow(transaction, bucket.bucketId, key);
   if (versionId === "") transaction.put(nullVersions, [bucket.bucketId, key], { sequence: BigInt(sequence) });
   return made;
 };
@@ -101,8 +103,10 @@ export const removeVersion = async (
   const row = await findCurrentRow(transaction, bucketId, key);
   if (row !== undefined && Number(row.sequence) !== sequence) return;
   const newest = versioning === "" ? undefined : await findNewest(transaction, bucketId, key);
-  if (newest === undefined || newest.version.isDeleteMarker) transaction.delete(currentVersions, [bucketId, key]);
-  else putCurrentRow(transaction, bucketId, key, newest.sequence, newest.version);
+  if (newest !== undefined && !newest.version.isDeleteMarker) {
+    putCurrentRow(transaction, bucketId, key, newest.sequence, newest.version);
+    if (row === undefined) await enterDirectory(transaction, bucketId, key);
+  } else if (row !== undefined) await deleteCurrentRow(transaction, bucketId, key);
 };
 
 /** Replaces the tags of a version, which no listing shows. */
@@ -186,13 +190,14 @@ const numberVersion = async (
   { bucketId, versioning }: VersionedBucket,
   key: string,
   nowMs: number,
-): Promise<NewVersion> => {
+): Promise<NewVersion & { readonly hasCurrent: boolean }> => {
   const row = await findCurrentRow(transaction, bucketId, key);
+  const hasCurrent = row !== undefined;
   const above = row && Number(row.sequence);
   if (versioning === "Enabled") {
     if (row?.versionId === "") transaction.put(nullVersions, [bucketId, key], { sequence: row.sequence });
     const sequence = await sequences.next(transaction, above);
-    return { sequence, versionId: versionIdOf(sequence, ids.hex(versionIdRandomDigits)) };
+    return { sequence, versionId: versionIdOf(sequence, ids.hex(versionIdRandomDigits)), hasCurrent };
   }
   const replaced = versioning === "" ? above : await findNullSequence(transaction, bucketId, key, row);
   if (replaced !== undefined) {
@@ -203,7 +208,12 @@ const numberVersion = async (
     await releaseExtents(transaction, version.extents, nowMs);
     if (versioning !== "") transaction.delete(nullVersions, [bucketId, key]);
   }
-  return { sequence: await sequences.next(transaction, above), versionId: "" };
+  return { sequence: await sequences.next(transaction, above), versionId: "", hasCurrent };
+};
+
+const deleteCurrentRow = async (transaction: Transaction, bucketId: string, key: string): Promise<void> => {
+  transaction.delete(currentVersions, [bucketId, key]);
+  await leaveDirectory(transaction, bucketId, key);
 };
 
 /** Replaces the listing entry of a key by that of a version. */

@@ -5,6 +5,7 @@ import type { Reader, Store } from "../../kit/store/store.ts";
 import type { KeyTuple, Table } from "../../kit/store/table.ts";
 import { pretty } from "../../kit/store/table.ts";
 import { walkTable } from "../../kit/store/walk-table.ts";
+import { isInDirectory } from "../store/directory.ts";
 import { blobs, currentVersions, layout, parts, versions } from "../store/layout.ts";
 import type { ScrubPace } from "./scrub-pace.ts";
 
@@ -72,7 +73,7 @@ class RecordCheck {
     }
   }
 
-  /** Every row of a listing has its version. */
+  /** Every row of a listing has its version and its place in a directory. */
   async currentVersions(): Promise<void> {
     for await (const { key, value } of this.#walk(currentVersions)) {
       if (value === undefined) continue;
@@ -80,6 +81,8 @@ class RecordCheck {
       const version = await this.#reader.get(versions, versionKey).catch(() => "damaged" as const);
       if (version === undefined)
         this.damages.push({ subject: pretty(currentVersions, key), reason: "its version is missing" });
+      if (!(await isInDirectory(this.#reader, ...key)))
+        this.damages.push({ subject: pretty(currentVersions, key), reason: "its directory has no entry for it" });
     }
   }
 

@@ -100,6 +100,23 @@ describe("listObjectsV2", () => {
     expect(second.contents.map((object) => object.key)).toEqual(["d"]);
   });
 
+  test("shows no common prefix of keys that only have delete markers, until one is removed", async () => {
+    const harness = await startWithBucket();
+    await harness.client.putBucketVersioning(
+      { bucket: "photos", versioningConfiguration: { status: "Enabled" } },
+      as(alice),
+    );
+    await put(harness, { bucket: "photos", key: "a/1" }, "content");
+    const { versionId } = await harness.client.deleteObject({ bucket: "photos", key: "a/1" }, as(alice));
+    const prefixes = async () => {
+      const page = await harness.client.listObjectsV2({ bucket: "photos", delimiter: "/" }, as(alice));
+      return page.commonPrefixes.map(({ prefix }) => prefix);
+    };
+    expect(await prefixes()).toEqual([]);
+    await harness.client.deleteObject({ bucket: "photos", key: "a/1", versionId }, as(alice));
+    expect(await prefixes()).toEqual(["a/"]);
+  });
+
   test("percent-encodes names on demand and echoes what it was asked", async () => {
     const harness = await startWithBucket();
     await fill(harness, ["a b/ü+&", "a b/x/1"]);

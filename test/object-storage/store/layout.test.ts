@@ -10,7 +10,7 @@ describe("the keys of the object storage database", () => {
   test("have no number and no name twice", () => {
     expect(() => assertDistinct(layout.layout)).not.toThrow();
     expect(layout.layout.map((table) => table.number)).toEqual([
-      1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 18, 20, 21, 22, 23, 24, 25, 30, 40, 41, 60, 61, 62, 63, 70,
+      1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 18, 20, 21, 22, 23, 24, 25, 30, 40, 41, 60, 61, 62, 63, 64, 70,
     ]);
   });
 
@@ -37,6 +37,7 @@ describe("the keys of the object storage database", () => {
     expect(hex(layout.lifecycleProgress, ["lifecycle"])).toBe("003e6c6966656379636c6500");
     expect(hex(layout.inventoryReports, ["b", "i"])).toBe("003f62006900");
     expect(hex(layout.counts, ["bytes"])).toBe("0046627974657300");
+    expect(hex(layout.directoryEntries, ["b", "a/", "c/"])).toBe("00406200612f00632f00");
     expect(hex(layout.lockClock, ["retentions"])).toBe("003c726574656e74696f6e7300");
   });
 

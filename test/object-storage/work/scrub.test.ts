@@ -10,6 +10,7 @@ import { keyBytes } from "../../../services/kit/store/table.ts";
 import {
   blobs,
   currentVersions,
+  directoryEntries,
   quarantine,
   scrubProgress,
   versions,
@@ -216,6 +217,18 @@ describe("a record", () => {
       [`versions/"${bucketId}"/"cat.jpg"/${ofCat.key[2]}`, `blob ${blobIds[0]} has no record`],
     ]);
   });
+});
+
+test("a key that its directory has no entry for is damage", async () => {
+  const harness = await startWithBucket();
+  await put(harness, { ...cat, key: "a/b" }, "small");
+  const [bucketId] = await onlyKey(harness, currentVersions);
+  await harness.opened.scrub.store.transact((transaction) =>
+    transaction.delete(directoryEntries, [bucketId, "a/", "b"]),
+  );
+  expect(await findingsOf(harness)).toEqual([
+    [`current_versions/"${bucketId}"/"a/b"`, "its directory has no entry for it"],
+  ]);
 });
 
 test("references are counted in as many passes as memory needs", async () => {
