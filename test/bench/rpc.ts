@@ -58,6 +58,7 @@ export const group: BenchGroup = {
       connectUnix: ["kit-unix", "kit-connect"],
       grpc: ["kit", "kit-grpc"],
       grpcStock: ["kit", "grpc-js"],
+      grpcBare: ["node-http2", "grpc-js"],
     } as const;
     const measured = await inRounds(scripts, pairs, rounds, measure);
     const grpcJs = best(measured["grpcJs"]);
@@ -65,8 +66,9 @@ export const group: BenchGroup = {
       ...rows("Connect lane, TCP", best(measured["connect"]), "grpc-js pair", grpcJs, 4),
       ...rows("Connect lane with metrics", best(measured["watched"]), "the same without", best(measured["connect"])),
       ...rows("Connect lane, unix socket", best(measured["connectUnix"]), "grpc-js pair", grpcJs, 4),
-      ...rows("gRPC lane, our client", best(measured["grpc"]), "grpc-js pair", grpcJs, 1.2),
-      ...rows("gRPC lane, bare grpc-js client", best(measured["grpcStock"]), "grpc-js pair", grpcJs, 1.2),
+      ...rows("gRPC lane, our client", best(measured["grpc"]), "grpc-js pair", grpcJs),
+      ...rows("gRPC lane, bare grpc-js client", best(measured["grpcStock"]), "grpc-js pair", grpcJs),
+      ...rows("the same", best(measured["grpcStock"]), "node:http2 by hand", best(measured["grpcBare"]), 0.9),
       ...rows("Connect lane, TCP", best(measured["connect"]), "node:http + undici by hand", best(measured["http"])),
     ];
   },

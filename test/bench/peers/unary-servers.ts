@@ -1,4 +1,5 @@
 import { createServer } from "node:http";
+import { createServer as createHttp2Server } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -49,6 +50,17 @@ const roles: Record<string, () => Promise<string>> = {
       });
     });
   },
+  "node-http2": () =>
+    bareGrpc((frame) =>
+      grpcFrame(toBinary(EchoResponseSchema, echo(fromBinary(EchoRequestSchema, frame.subarray(5))))),
+    ),
+  "node-http2-constant": () => {
+    let answer: Buffer | undefined;
+    return bareGrpc((frame) => {
+      answer ??= grpcFrame(toBinary(EchoResponseSchema, echo(fromBinary(EchoRequestSchema, frame.subarray(5)))));
+      return answer;
+    });
+  },
   "node-http": async () => {
     const server = createServer((request, response) => {
       const chunks: Buffer[] = [];
@@ -64,6 +76,31 @@ const roles: Record<string, () => Promise<string>> = {
     });
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   },
+};
+
+/** A gRPC server of `node:http2` alone, which checks nothing: how it answers the bytes of a request's frame. */
+const bareGrpc = async (answerTo: (frame: Buffer) => Buffer): Promise<string> => {
+  const server = createHttp2Server();
+  server.on("stream", (stream) => {
+    const chunks: Buffer[] = [];
+    stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+    stream.on("end", () => {
+      stream.respond({ ":status": 200, "content-type": "application/grpc+proto" }, { waitForTrailers: true });
+      stream.once("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
+      stream.end(answerTo(Buffer.concat(chunks)));
+    });
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+};
+
+const grpcFrame = (message: Uint8Array): Buffer => {
+  const frame = Buffer.alloc(5 + message.byteLength);
+  frame.writeUInt32BE(message.byteLength, 1);
+  frame.set(message, 5);
+  return frame;
 };
 
 playPeer({ start: roles[process.argv[2] ?? ""] });
