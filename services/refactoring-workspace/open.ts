@@ -88,7 +88,7 @@ export const openRefactoringWorkspace = async (
   const proxiedApplications = new ProxiedApplications((environmentId, applicationId) =>
     readPlan(store, environmentId, applicationId),
   );
-  const health = { addresses, upstreams, functions, limits: options.healthLimits };
+  const health = { addresses, functions, limits: options.healthLimits };
   const routeChecks = new RouteChecks({
     store,
     clock,

@@ -60,7 +60,7 @@ operations.delete_profile | Deletes a profile and all that belongs to it. | eras
 operations.delete_profile_key | Removes a key from a profile. | operations/profile-key.test.ts > addProfileKey > is safe to repeat, and keeps earlier values
 operations.delete_profile_object | Removes one object of a profile. | operations/profile-object.test.ts > deleteProfileObject > takes the object, its keys and its fields away, and a second call is refused
 operations.delete_profile_object_type | Removes a type, its objects and the fields that came from them. | operations/object-type.test.ts > deleteProfileObjectType > removes its objects, their keys and the fields that came from them; profiles and manual fields stay
-operations.delete_profile_object_type.integrations | Disables the integrations of the type. | pending
+operations.delete_profile_object_type.integrations | Disables the integrations of the type. | operations/object-type.test.ts > deleteProfileObjectType > disables the integrations of the type, and no others
 operations.get_domain | Tells a domain. | operations/domain.test.ts > createDomain > answers what was made, and getDomain tells the same with empty statistics
 operations.get_integration | Tells an integration. | operations/integration.test.ts > putIntegration > answers what was put; getIntegration and listIntegrations tell the same
 operations.get_profile_object_type | Tells an object type. | operations/object-type.test.ts > putProfileObjectType > answers all that was put, and getProfileObjectType tells the same
@@ -68,7 +68,7 @@ operations.get_profile_object_type_template | Tells a template. | operations/obj
 operations.list_account_integrations | Lists the account's integrations of an address. | operations/integration.test.ts > listAccountIntegrations lists the domains that read from one address, in pages, of the own account
 operations.list_domains | Lists the account's domains. | operations/domain.test.ts > listDomains > lists by name in pages, with a token as long as there are more
 operations.list_integrations | Lists a domain's integrations. | operations/integration.test.ts > putIntegration > answers what was put; getIntegration and listIntegrations tell the same
-operations.list_integrations.pages | Lists them in pages. | pending
+operations.list_integrations.pages | Lists them in pages. | operations/integration.test.ts > listIntegrations lists the integrations of one domain by address, in pages
 operations.list_profile_object_type_templates | Lists templates. | operations/object-type.test.ts > templates > listProfileObjectTypeTemplates lists them by identifier, in pages
 operations.list_profile_object_types | Lists a domain's object types. | operations/object-type.test.ts > listProfileObjectTypes lists by name, in pages
 operations.list_profile_objects | Lists a profile's objects of a type. | operations/profile-object.test.ts > listProfileObjects > lists in pages, filters by a key, and refuses what is not there

@@ -13,7 +13,7 @@ what.2c | The owner sees and controls what the accounts add with which the envir
 what.3a | Making an application makes a proxy, a private link and a load balancer of the owner's. | operations/application.test.ts > createApplication > answers the settings of the proxy, and getApplication tells where it is reached
 what.3b | Making an environment with a transit gateway makes one. | operations/environment.test.ts > createEnvironment > answers a ready environment, and getEnvironment tells the same with its transit gateway
 what.4a | Resources carry tags. | operations/tag.test.ts > tagResource, untagResource and listTagsForResource > add, change and remove the tags of every kind of resource
-what.4b | Tags are not passed on to what the service makes, such as the transit gateway. | pending
+what.4b | Tags are not passed on to what the service makes, such as the transit gateway. | operations/environment.test.ts > createEnvironment > does not pass tags on to the transit gateway that it makes
 
 fields.environment | An environment has all its documented members. | operations/environment.test.ts > createEnvironment > answers a ready environment, and getEnvironment tells the same with its transit gateway
 fields.application | An application has all its documented members. | operations/application.test.ts > createApplication > answers the settings of the proxy, and getApplication tells where it is reached
@@ -42,12 +42,12 @@ states.activate-failed | A failed check at the move leaves the route FAILED. | o
 states.default-inactive | The default route becomes inactive only when all others are. | operations/route.test.ts > updateRoute > refuses, in this order
 states.default-needed | No route is active without an active default route. | operations/route.test.ts > updateRoute > never leaves an active route without an active default route, whoever wins
 states.health.function | A function must exist, or the check fails. | health/health-check.test.ts > a function > told as %i %s is %s
-states.health.function-inactive | The configuration of a function that is not active is updated, so that it is provisioned. | pending
+states.health.function-inactive | The configuration of a function that is not active is updated, so that it is provisioned. | health/health-check.test.ts > a function > that is inactive is provisioned by an update of its configuration, answered %i: %s
 states.health.function-failed | A function in a failed state does not pass its check. | health/health-check.test.ts > a function > told as %i %s is %s
 states.health.public | A public URL is healthy when a connection opens. | health/health-check.test.ts > a public URL > is healthy when a connection opens, secured for https, and nothing is asked
 states.health.public-failed | A public URL that cannot be reached is unhealthy. | health/health-check.test.ts > a public URL > that takes no connection is unhealthy after two attempts
 states.health.private | A private URL is asked at its path, or at that of its health URL. | health/health-check.test.ts > a private URL > is asked at its path and query, or at those of its health URL
-states.health.private-one | One healthy address of a private URL is enough. | pending
+states.health.private-one | One healthy address of a private URL is enough. | health/health-check.test.ts > a private URL > is healthy when one of its addresses is, and unhealthy when none is
 states.traffic.private | Traffic to a private address goes through the private link. | pending
 states.traffic.public | Traffic to a public address goes over the public internet. | pending
 states.traffic.function | A function's policy is set to let the application's gateway invoke it. | pending
@@ -96,8 +96,8 @@ authentication.2 | Tags are the owner's alone. | operations/tag.test.ts > tagRes
 
 errors.health-check | A failed check is told with its own error code on a FAILED route. | operations/route.test.ts > createRoute > answers FAILED with its error when the service does not pass its health check, and sends it no traffic
 errors.health-check-update | So is a failed check at an update. | operations/route.test.ts > updateRoute > answers FAILED when the check fails at the move, and ACTIVE without error when it passes later
-errors.function-failed | The creation of a route to a function in a failed state fails. | pending
-errors.code-spelling | The code of a failed check is written without underscores in the documented dialect. | pending
+errors.function-failed | The creation of a route to a function in a failed state fails. | operations/route.test.ts > createRoute > fails for a function in a failed state, with the error of its check
+errors.code-spelling | The code of a failed check is written without underscores in the documented dialect. | /gateway/codecs/json-members.test.ts > the code of a failed health check has no underscores in the documented dialect
 
 limits.resolution | Public names are resolved again when their time is over, at least every 60 seconds. | proxy/upstreams.test.ts > a service's name > is resolved again after 60 seconds, and open connections go on to the new address
 `,

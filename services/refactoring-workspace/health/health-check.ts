@@ -1,13 +1,16 @@
+import type { LookupAddress } from "node:dns";
 import { once } from "node:events";
 import { connect as connectPlain } from "node:net";
 import { connect as connectSecure } from "node:tls";
 import { setTimeout as delay } from "node:timers/promises";
 
+import { Client } from "undici";
+
 import { hostnameOf, isPrivateAddress } from "../../kit/network/private-addresses.ts";
 import type { AddressRules } from "../proxy/addresses.ts";
 import { resolveAllowed } from "../proxy/addresses.ts";
 import type { FunctionCaller } from "../proxy/function-caller.ts";
-import type { Upstreams } from "../proxy/upstreams.ts";
+import { pinnedLookup } from "../proxy/upstreams.ts";
 
 /** The endpoint to check: a URL, with another one for checks if it has one, or a function. */
 export type CheckedEndpoint =
@@ -36,7 +39,6 @@ const defaultHealthLimits: HealthLimits = { checkMs: 15_000, attemptMs: 6_000, a
 /** The dependencies of a check. */
 export interface HealthSettings {
   readonly addresses: AddressRules;
-  readonly upstreams: Upstreams;
   readonly functions: FunctionCaller;
   /** Tries a connection to a public address. Unset: over the machine's network. */
   readonly connect?: TryConnection;
@@ -54,12 +56,16 @@ export interface ConnectionTarget {
   readonly servername: string | undefined;
 }
 
+/** More addresses of one name are not asked. */
+const addressesAskedMax = 16;
+const noAnswerInTime = "there was no answer in time";
+
 /** Success and redirects, which are not followed, count as healthy. */
 const isHealthyStatus = (status: number): boolean => status >= 200 && status <= 399;
 
 /**
- * Checks once whether an endpoint can receive requests. A URL with a private address must answer GET with 200 to 399; a
- * URL with a public address must accept a connection (with a valid certificate for https); a function must exist and
+ * Checks once whether an endpoint can receive requests. A URL with private addresses must answer GET with 200 to 399 at
+ * one of them at least; a URL with a public address must accept a connection (with a valid certificate for https); a function must exist and
  * not have failed. Rejects only when the signal is aborted.
  */
 export const checkHealth = async (
@@ -99,7 +105,7 @@ const attemptOnce = async (
   } catch (error) {
     const details: Record<string, string> =
       "url" in endpoint ? { Url: endpoint.healthUrl ?? endpoint.url } : { Arn: endpoint.functionArn };
-    return unhealthy(signal.aborted ? "there was no answer in time" : reasonOf(error), details);
+    return unhealthy(signal.aborted ? noAnswerInTime : reasonOf(error), details);
   }
 };
 
@@ -116,13 +122,43 @@ const checkUrl = async (
   if (healthUrl !== undefined && isPrivate && new URL(healthUrl).hostname !== new URL(url).hostname)
     return unhealthy("Url and HealthUrl are private and have not the same host", { HealthUrl: healthUrl });
   if (!isPrivate) return checkConnection(asked, settings, signal);
-  const { origin, pathname, search } = new URL(asked);
-  const { dispatcher } = await settings.upstreams.acquire(origin);
-  const headers = { "user-agent": "quartet-health-check" };
-  const answer = await dispatcher.request({ origin, path: pathname + search, method: "GET", headers, signal });
-  answer.body.on("error", () => {}).destroy();
-  if (isHealthyStatus(answer.statusCode)) return { isHealthy: true };
-  return unhealthy(`it answered ${answer.statusCode}`, { Url: asked, StatusCode: String(answer.statusCode) });
+  const found = await resolveAllowed(hostnameOf(new URL(asked)), settings.addresses);
+  return firstHealthy(
+    found.slice(0, addressesAskedMax).map(async (address) => {
+      try {
+        return await ask(asked, address, signal);
+      } catch (error) {
+        return unhealthy(signal.aborted ? noAnswerInTime : reasonOf(error), { Url: asked });
+      }
+    }),
+  );
+};
+
+/** Asks one address of a private URL. */
+const ask = async (url: string, address: LookupAddress, signal: AbortSignal): Promise<HealthOutcome> => {
+  const { origin, pathname, search } = new URL(url);
+  const client = new Client(origin, { connect: { lookup: pinnedLookup([address]) }, allowH2: false });
+  try {
+    const headers = { "user-agent": "quartet-health-check" };
+    const answer = await client.request({ path: pathname + search, method: "GET", headers, signal });
+    answer.body.on("error", () => {}).destroy();
+    if (isHealthyStatus(answer.statusCode)) return { isHealthy: true };
+    return unhealthy(`it answered ${answer.statusCode}`, { Url: url, StatusCode: String(answer.statusCode) });
+  } finally {
+    await client.destroy();
+  }
+};
+
+/** The first healthy outcome, or the last of all. */
+const firstHealthy = (asking: readonly Promise<HealthOutcome>[]): Promise<HealthOutcome> => {
+  const { promise, resolve } = Promise.withResolvers<HealthOutcome>();
+  let left = asking.length;
+  for (const each of asking)
+    void each.then((outcome) => {
+      left -= 1;
+      if (outcome.isHealthy || left === 0) resolve(outcome);
+    });
+  return promise;
 };
 
 const hasPrivateAddress = async (url: string, rules: AddressRules): Promise<boolean> => {

@@ -41,13 +41,22 @@ export class FunctionCaller {
     this.#settings = settings;
   }
 
-  /** Checks whether a function can be called: it must exist and not have failed. */
+  /**
+   * Checks whether a function can be called: it must exist and not have failed. One that is inactive because nobody
+   * called it for long is provisioned by an update of its configuration that changes nothing.
+   */
   async check(functionArn: string, signal: AbortSignal): Promise<FunctionState> {
     if (this.#settings.address === undefined) return { isReady: false, problem: "no address for functions is set" };
     const { status, body } = await this.#send("GET", `/2015-03-31/functions/${nameOf(functionArn)}`, undefined, signal);
     if (status === 404) return { isReady: false, problem: "the function does not exist" };
     if (status !== 200) return { isReady: false, problem: `the functions' address answers ${status}` };
     const state = stateIn(body);
+    if (state === "Inactive") {
+      const path = `/2015-03-31/functions/${unqualifiedNameOf(functionArn)}/configuration`;
+      const updated = await this.#send("PUT", path, "{}", signal);
+      if (updated.status !== 200)
+        return { isReady: false, problem: `the update of the inactive function is answered ${updated.status}` };
+    }
     return state === "Failed" ? { isReady: false, problem: "the function is in the state Failed" } : { isReady: true };
   }
 
@@ -92,7 +101,7 @@ export class FunctionCaller {
   }
 
   async #send(
-    method: "GET" | "POST",
+    method: "GET" | "POST" | "PUT",
     path: string,
     body: string | undefined,
     signal: AbortSignal,
@@ -137,6 +146,9 @@ const readWhole = async (stream: AsyncIterable<Uint8Array>, tooLarge: () => Erro
 
 /** Name and qualifier as one text, as the Invoke API expects it: `orders`, `orders:live`. */
 const nameOf = (functionArn: string): string => encodeURIComponent(functionArn.split(":").slice(6).join(":"));
+
+/** The name alone: a configuration belongs to all versions and aliases. */
+const unqualifiedNameOf = (functionArn: string): string => encodeURIComponent(functionArn.split(":")[6] ?? "");
 
 const stateIn = (body: string): unknown => {
   try {

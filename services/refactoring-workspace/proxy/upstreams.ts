@@ -148,7 +148,7 @@ export class Upstreams {
 }
 
 /** A lookup that returns the given addresses, beginning with the next one for each connection. */
-const pinnedLookup = (addresses: readonly LookupAddress[]): LookupFunction => {
+export const pinnedLookup = (addresses: readonly LookupAddress[]): LookupFunction => {
   let next = 0;
   return (_hostname, options, callback) => {
     const start = next++ % addresses.length;

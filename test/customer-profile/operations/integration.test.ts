@@ -78,6 +78,19 @@ describe("deleteIntegration", () => {
   });
 });
 
+test("listIntegrations lists the integrations of one domain by address, in pages", async () => {
+  const { client } = await startHarness();
+  await makeShop(client);
+  await makeShop(client, "other");
+  for (const name of ["c", "a", "b"]) await client.putIntegration({ ...base, uri: `arn:aws:s3:::${name}` });
+  await client.putIntegration({ ...base, domainName: "other", uri });
+  const first = await client.listIntegrations({ domainName: "shop", maxResults: 2 });
+  expect(first.items.map((item) => item.uri)).toEqual(["arn:aws:s3:::a", "arn:aws:s3:::b"]);
+  const second = await client.listIntegrations({ domainName: "shop", maxResults: 2, nextToken: first.nextToken });
+  expect(second.items.map((item) => item.uri)).toEqual(["arn:aws:s3:::c"]);
+  expect(second.nextToken).toBeUndefined();
+});
+
 test("listAccountIntegrations lists the domains that read from one address, in pages, of the own account", async () => {
   const { client, clientOf } = await startHarness();
   for (const domainName of ["c", "a", "b"]) {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 
+import { integrations } from "../../../services/customer-profile/store/layout.ts";
 import { refusalOf, startHarness } from "../harness.ts";
 import type { ProfileClient } from "../harness.ts";
 
@@ -119,6 +120,22 @@ describe("deleteProfileObjectType", () => {
     expect(ann?.emailAddress).toBeUndefined();
     expect((await client.searchProfiles({ ...search, keyName: "orderNumber", values: ["1"] })).items).toEqual([]);
     expect((await client.getDomain({ domainName: "shop" })).stats).toMatchObject({ profileCount: 1n, objectCount: 0n });
+  });
+
+  test("disables the integrations of the type, and no others", async () => {
+    const { client, store } = await startHarness();
+    await makeShop(client);
+    await client.putProfileObjectType(order);
+    const put = (uri: string, objectTypeName: string) =>
+      client.putIntegration({ domainName: "shop", uri, objectTypeName });
+    await put("arn:aws:s3:::orders", "order");
+    await put("arn:aws:s3:::users", "Zendesk-users");
+    await client.deleteProfileObjectType({ domainName: "shop", objectTypeName: "order" });
+    const stored = await store.read((reader) => reader.list(integrations, { limit: 10 }));
+    expect(stored.map(({ value }) => [value.uri, value.isDisabled])).toEqual([
+      ["arn:aws:s3:::orders", true],
+      ["arn:aws:s3:::users", false],
+    ]);
   });
 
   test("lets a type of the same name begin anew before the removal has run", async () => {

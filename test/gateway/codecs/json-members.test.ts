@@ -7,9 +7,12 @@ import {
   PutProfileObjectTypeRequestSchema,
 } from "../../../gen/quartet/customerprofile/v1/customer_profile_service_pb.ts";
 import { StartReplayRequestSchema } from "../../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
-import { readMembers } from "../../../gateway/codecs/rest-json.ts";
+import { GetRouteResponseSchema } from "../../../gen/quartet/refactoringworkspace/v1/refactoring_workspace_service_pb.ts";
+import { ErrorCode } from "../../../gen/quartet/refactoringworkspace/v1/resource_error_pb.ts";
+import { readMembers, writeMembers } from "../../../gateway/codecs/rest-json.ts";
 import { amzDialect } from "../../../gateway/dialects/amz.ts";
 import { spellingOf } from "../../../gateway/dialects/dialect.ts";
+import { svcDialect } from "../../../gateway/dialects/svc.ts";
 
 const read = (desc: DescMessage, text: string): Message => {
   const message = create(desc);
@@ -88,4 +91,15 @@ describe("a member of a JSON body", () => {
   ])("is refused unless it is %s", (_wanted, desc, text, message) => {
     expect(() => read(desc, text)).toThrow(message);
   });
+});
+
+test("the code of a failed health check has no underscores in the documented dialect", () => {
+  const route = create(GetRouteResponseSchema, { error: { code: ErrorCode.SERVICE_ENDPOINT_HEALTH_CHECK_FAILURE } });
+  const written = [svcDialect("svc"), amzDialect].map((dialect) =>
+    String(writeMembers(route, GetRouteResponseSchema, spellingOf(dialect)).body),
+  );
+  expect(written.map((text) => /"Code":"(\w+)"/.exec(text)?.[1])).toEqual([
+    "SERVICEENDPOINTHEALTHCHECKFAILURE",
+    "SERVICE_ENDPOINT_HEALTH_CHECK_FAILURE",
+  ]);
 });

@@ -14,6 +14,12 @@ import { FunctionCaller } from "../../../services/refactoring-workspace/proxy/fu
 import { Upstreams } from "../../../services/refactoring-workspace/proxy/upstreams.ts";
 import { startBackend } from "../backend.ts";
 
+/** At the first of these nothing listens. */
+const pairOfAddresses = [
+  { address: "127.0.0.2", family: 4 },
+  { address: "127.0.0.1", family: 4 },
+];
+
 /** Checks once, with names that lead to this machine and `public.example` to a public address. */
 const check = async (
   endpoint: CheckedEndpoint,
@@ -23,6 +29,7 @@ const check = async (
     allowsPrivate: options.allowsPrivate ?? true,
     resolve: async (hostname: string) => {
       if (hostname === "missing.example") throw Object.assign(new Error("none"), { code: "ENOTFOUND" });
+      if (hostname === "pair.example") return pairOfAddresses;
       return [{ address: hostname === "public.example" ? "1.1.1.1" : "127.0.0.1", family: 4 }];
     },
   };
@@ -32,7 +39,7 @@ const check = async (
   // An answer that is awaited comes, however busy the machine is.
   const { connect, attemptMs = 20_000 } = options;
   const limits = { checkMs: 3 * attemptMs, attemptMs, attemptsMax: 2, intervalMs: 1 };
-  return checkHealth(endpoint, { addresses, upstreams, functions, limits, connect }, AbortSignal.timeout(60_000));
+  return checkHealth(endpoint, { addresses, functions, limits, connect }, AbortSignal.timeout(60_000));
 };
 
 const problemOf = async (...given: Parameters<typeof check>): Promise<string> => {
@@ -104,6 +111,14 @@ describe("a private URL", () => {
     );
   });
 
+  test("is healthy when one of its addresses is, and unhealthy when none is", async () => {
+    const backend = await startBackend("b");
+    const url = `http://pair.example:${backend.port}`;
+    expect(await problemOf({ url, healthUrl: undefined })).toBe("healthy");
+    await backend.close();
+    expect(await problemOf({ url, healthUrl: undefined })).toBe("the connection was refused");
+  });
+
   test("is not asked where private addresses are refused", async () => {
     const backend = await startBackend("b");
     expect(await problemOf({ url: backend.url, healthUrl: undefined }, { allowsPrivate: false })).toBe(
@@ -149,6 +164,22 @@ describe("a function", () => {
     expect(functions.asked[0]).toBe("GET /2015-03-31/functions/orders%3Alive");
   });
 
+  test.each([
+    // status of the update, outcome
+    [200, "healthy"],
+    [409, "the update of the inactive function is answered 409"],
+  ])("that is inactive is provisioned by an update of its configuration, answered %i: %s", async (status, expected) => {
+    const functions = await startBackend("functions", (request, response) => {
+      if (request.method === "GET") response.end('{"Configuration":{"State":"Inactive"}}');
+      else response.writeHead(status).end("{}");
+    });
+    expect(await problemOf({ functionArn: arn }, { functionsUrl: functions.url })).toBe(expected);
+    expect(functions.asked.slice(0, 2)).toEqual([
+      "GET /2015-03-31/functions/orders%3Alive",
+      "PUT /2015-03-31/functions/orders/configuration",
+    ]);
+  });
+
   test("is unhealthy where no address for functions is set", async () => {
     expect(await problemOf({ functionArn: arn })).toBe("no address for functions is set");
   });
@@ -165,7 +196,7 @@ test("a check that is given up ends with the reason", async () => {
   const functions = new FunctionCaller({ address: undefined, upstreams, clock: systemClock });
   const url = `http://127.0.0.1:${(server.address() as { port: number }).port}`;
   const given = new AbortController();
-  const checked = checkHealth({ url, healthUrl: undefined }, { addresses, upstreams, functions }, given.signal);
+  const checked = checkHealth({ url, healthUrl: undefined }, { addresses, functions }, given.signal);
   given.abort(new Error("stopping"));
   await expect(checked).rejects.toThrow("stopping");
 });

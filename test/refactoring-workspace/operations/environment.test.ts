@@ -3,6 +3,8 @@ import { describe, expect, test } from "vitest";
 import { ProxyType } from "../../../gen/quartet/refactoringworkspace/v1/application_pb.ts";
 import { EnvironmentState, NetworkFabricType } from "../../../gen/quartet/refactoringworkspace/v1/environment_pb.ts";
 import { ServiceEndpointType } from "../../../gen/quartet/refactoringworkspace/v1/service_pb.ts";
+import { randomIds } from "../../../services/kit/ids/ids.ts";
+import { localFabric } from "../../../services/refactoring-workspace/fabric/local-fabric.ts";
 import { makeApplication, makeEnvironment, makeService, ownerAccount, refusalOf, startHarness } from "../harness.ts";
 
 const { NONE, TRANSIT_GATEWAY } = NetworkFabricType;
@@ -35,6 +37,25 @@ describe("createEnvironment", () => {
     expect(told).toMatchObject(expected);
     expect(told.transitGatewayId).toMatch(/^tgw-[0-9a-f]{17}$/);
     expect(told.error).toBeUndefined();
+  });
+
+  test("does not pass tags on to the transit gateway that it makes", async () => {
+    const created: unknown[][] = [];
+    const fabric = {
+      ...localFabric(randomIds, { partition: "aws", region: "us-east-1" }),
+      createTransitGateway: async (...of: unknown[]) => {
+        created.push(of);
+        return "tgw-0123456789abcdef0";
+      },
+    };
+    const { client } = await startHarness({ fabric });
+    const tags = { team: "move" };
+    const { environmentId } = await client.createEnvironment({
+      name: "shop",
+      networkFabricType: TRANSIT_GATEWAY,
+      tags,
+    });
+    expect(created).toEqual([[ownerAccount, environmentId]]);
   });
 
   test("leaves out what was not given, and gives no gateway to a fabric without one", async () => {

@@ -7,6 +7,7 @@ import {
   RouteState,
   RouteType,
 } from "../../../gen/quartet/refactoringworkspace/v1/route_pb.ts";
+import { ServiceEndpointType } from "../../../gen/quartet/refactoringworkspace/v1/service_pb.ts";
 import { startBackend } from "../backend.ts";
 import type { Place, WorkspaceClient } from "../harness.ts";
 import {
@@ -108,6 +109,30 @@ describe("createRoute", () => {
     });
     expect(await textOf(`${await proxyUrlOf(client, place)}/broken`)).toBe("monolith GET /broken");
     expect(broken.asked).toEqual(["GET /", "GET /"]);
+  });
+
+  test("fails for a function in a failed state, with the error of its check", async () => {
+    const functions = await startBackend("functions", (_request, response) =>
+      response.end('{"Configuration":{"State":"Failed"}}'),
+    );
+    const { client } = await startHarness({ functionsUrl: functions.url });
+    const place = await makeApplication(client);
+    const { serviceId } = await client.createService({
+      ...place,
+      name: "orders",
+      endpointType: ServiceEndpointType.FUNCTION,
+      functionEndpoint: { arn: "arn:aws:lambda:us-east-1:000000000000:function:orders" },
+    });
+    const { routeId, state } = await client.createRoute({
+      ...place,
+      serviceIdentifier: serviceId,
+      routeType: RouteType.DEFAULT,
+    });
+    expect(state).toBe(RouteState.FAILED);
+    expect((await client.getRoute(named(place, routeId))).error).toMatchObject({
+      code: ErrorCode.SERVICE_ENDPOINT_HEALTH_CHECK_FAILURE,
+      message: "The health check of the service failed: the function is in the state Failed.",
+    });
   });
 
   test("asks nobody for a route that is not to be active", async () => {
