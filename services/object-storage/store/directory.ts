@@ -2,7 +2,7 @@ import type { CurrentVersionRecord } from "../../../gen/quartet/objectstorage/st
 import type { Reader, Transaction } from "../../kit/store/store.ts";
 import type { FoundEntry, ListingSeek } from "../domain/listing.ts";
 import { findCurrentRow } from "./object.ts";
-import { directoryEntries } from "./layout.ts";
+import { directoryEntries } from "./directory-entries.ts";
 
 /** The slashes of a key that end directories; what follows them is the name of the key, with slashes of its own. */
 const levelsMax = 32;

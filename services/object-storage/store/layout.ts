@@ -36,7 +36,6 @@ import {
   BucketRecordSchema,
   ConfigurationRecordSchema,
   CurrentVersionRecordSchema,
-  DirectoryEntryRecordSchema,
   FinishedUploadRecordSchema,
   FinishedUploadTimeRecordSchema,
   InventoryReportRecordSchema,
@@ -57,6 +56,7 @@ import { jobTables } from "../../kit/jobs/job-tables.ts";
 import { pageTokenKeyTable } from "../../kit/page-tokens/page-token-key.ts";
 import { countsTable } from "../../kit/store/counts.ts";
 import { assertDistinct, defineTable, integer, reversed, text } from "../../kit/store/table.ts";
+import { directoryEntries } from "./directory-entries.ts";
 
 /**
  * Buckets.
@@ -354,22 +354,6 @@ export const inventoryReports = defineTable({
   name: "inventory_reports",
   key: [text("bucket id"), text("id")],
   value: InventoryReportRecordSchema,
-});
-
-/**
- * The keys and directories that lie directly in each directory: the part of keys up to a slash, with it; empty for the
- * bucket itself. Only keys with a current version count. The name of a directory ends with its slash.
- * Sorted so that a listing by slashes reads the common prefixes between keys in one range, whatever they contain.
- * Written with current_versions.
- *
- *     directory_entries/"b"/"a/"/"c/"
- *     0040 6200 612f00 632f00
- */
-export const directoryEntries = defineTable({
-  number: 64,
-  name: "directory_entries",
-  key: [text("bucket id"), text("directory"), text("name")],
-  value: DirectoryEntryRecordSchema,
 });
 
 /**

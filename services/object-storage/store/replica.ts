@@ -3,11 +3,12 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { VersionRecordSchema } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 import type { Extent } from "../domain/extent.ts";
-import { currentVersions, nullVersions, versions } from "./layout.ts";
+import { enterDirectory } from "./directory.ts";
+import { nullVersions, versions } from "./layout.ts";
 import type { VersionedBucket } from "./object.ts";
 import { findCurrentRow, findNewest } from "./object.ts";
 import type { VersionRequired } from "./version-change.ts";
-import { putCurrentRow } from "./version-change.ts";
+import { deleteCurrentRow, putCurrentRow } from "./version-change.ts";
 
 type Replica = Omit<MessageInitShape<typeof VersionRecordSchema>, "$typeName" | "extents"> &
   VersionRequired & { readonly versionId: string };
@@ -42,7 +43,9 @@ export const putReplica = async (
   if (newest !== undefined && newest.sequence > sequence) return "new";
   const row = await findCurrentRow(transaction, bucketId, key);
   if (row?.versionId === "") transaction.put(nullVersions, [bucketId, key], { sequence: row.sequence });
-  if (replica.isDeleteMarker === true) transaction.delete(currentVersions, [bucketId, key]);
-  else putCurrentRow(transaction, bucketId, key, sequence, replica);
+  if (replica.isDeleteMarker !== true) {
+    putCurrentRow(transaction, bucketId, key, sequence, replica);
+    if (row === undefined) await enterDirectory(transaction, bucketId, key);
+  } else if (row !== undefined) await deleteCurrentRow(transaction, bucketId, key);
   return "new";
 };

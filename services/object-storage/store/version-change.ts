@@ -211,7 +211,8 @@ const numberVersion = async (
   return { sequence: await sequences.next(transaction, above), versionId: "", hasCurrent };
 };
 
-const deleteCurrentRow = async (transaction: Transaction, bucketId: string, key: string): Promise<void> => {
+/** Removes the listing entry of a key that has one. */
+export const deleteCurrentRow = async (transaction: Transaction, bucketId: string, key: string): Promise<void> => {
   transaction.delete(currentVersions, [bucketId, key]);
   await leaveDirectory(transaction, bucketId, key);
 };

@@ -65,8 +65,8 @@ const isHealthyStatus = (status: number): boolean => status >= 200 && status <= 
 
 /**
  * Checks once whether an endpoint can receive requests. A URL with private addresses must answer GET with 200 to 399 at
- * one of them at least; a URL with a public address must accept a connection (with a valid certificate for https); a function must exist and
- * not have failed. Rejects only when the signal is aborted.
+ * one of them at least; a URL with a public address must accept a connection (with a valid certificate for https); a
+ * function must exist and not have failed. Rejects only when the signal is aborted.
  */
 export const checkHealth = async (
   endpoint: CheckedEndpoint,

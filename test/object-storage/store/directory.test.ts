@@ -7,7 +7,8 @@ import {
   leaveDirectory,
   readDirectory,
 } from "../../../services/object-storage/store/directory.ts";
-import { currentVersions, directoryEntries } from "../../../services/object-storage/store/layout.ts";
+import { directoryEntries } from "../../../services/object-storage/store/directory-entries.ts";
+import { currentVersions } from "../../../services/object-storage/store/layout.ts";
 import { readCurrentRows } from "../../../services/object-storage/store/object.ts";
 import { openStore } from "../../../services/kit/store/store.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";

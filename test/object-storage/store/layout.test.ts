@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import type { KeyTuple, Table } from "../../../services/kit/store/table.ts";
 import { assertDistinct, keyBytes, pretty } from "../../../services/kit/store/table.ts";
+import { directoryEntries } from "../../../services/object-storage/store/directory-entries.ts";
 import * as layout from "../../../services/object-storage/store/layout.ts";
 
 const hex = <K extends KeyTuple>(table: Table<K>, key: K): string => Buffer.from(keyBytes(table, key)).toString("hex");
@@ -37,7 +38,7 @@ describe("the keys of the object storage database", () => {
     expect(hex(layout.lifecycleProgress, ["lifecycle"])).toBe("003e6c6966656379636c6500");
     expect(hex(layout.inventoryReports, ["b", "i"])).toBe("003f62006900");
     expect(hex(layout.counts, ["bytes"])).toBe("0046627974657300");
-    expect(hex(layout.directoryEntries, ["b", "a/", "c/"])).toBe("00406200612f00632f00");
+    expect(hex(directoryEntries, ["b", "a/", "c/"])).toBe("00406200612f00632f00");
     expect(hex(layout.lockClock, ["retentions"])).toBe("003c726574656e74696f6e7300");
   });
 

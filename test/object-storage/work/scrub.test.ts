@@ -7,10 +7,10 @@ import { describe, expect, onTestFinished, test } from "vitest";
 
 import type { KeyTuple, Table } from "../../../services/kit/store/table.ts";
 import { keyBytes } from "../../../services/kit/store/table.ts";
+import { directoryEntries } from "../../../services/object-storage/store/directory-entries.ts";
 import {
   blobs,
   currentVersions,
-  directoryEntries,
   quarantine,
   scrubProgress,
   versions,
