@@ -81,6 +81,19 @@ describe("a new version", () => {
     expect([original.replicationStatus, copy.head.replicationStatus]).toEqual(["COMPLETED", "REPLICA"]);
   });
 
+  test("shows its common prefix where it is copied to, until its delete marker is copied", async () => {
+    const harness = await start([newer("copies", { deleteMarkerReplication: { status: "Enabled" } })]);
+    const prefixes = async () => {
+      await harness.opened.jobs.idle();
+      const page = await harness.client.listObjectsV2({ bucket: "copies", delimiter: "/" }, as(alice));
+      return page.commonPrefixes.map(({ prefix }) => prefix);
+    };
+    await put(harness, { bucket: "photos", key: "cats/1" }, "meow");
+    expect(await prefixes()).toEqual(["cats/"]);
+    await harness.client.deleteObject({ bucket: "photos", key: "cats/1" }, as(alice));
+    expect(await prefixes()).toEqual([]);
+  });
+
   test("of before the rules, and one that is a copy itself, is not copied", async () => {
     const harness = await start([]);
     await put(harness, { bucket: "photos", key: "old" }, "old");
