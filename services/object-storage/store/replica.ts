@@ -7,6 +7,7 @@ import { enterDirectory } from "./directory.ts";
 import { nullVersions, versions } from "./layout.ts";
 import type { VersionedBucket } from "./object.ts";
 import { findCurrentRow, findNewest } from "./object.ts";
+import { countVersion } from "./stored-amounts.ts";
 import type { VersionRequired } from "./version-change.ts";
 import { deleteCurrentRow, putCurrentRow } from "./version-change.ts";
 
@@ -40,6 +41,8 @@ export const putReplica = async (
     return "changed";
   }
   transaction.put(versions, [bucketId, key, sequence], { ...replica, extents: [...(await extents(transaction))] });
+  const { isDeleteMarker = false, sizeBytes } = replica;
+  countVersion(transaction, { isDeleteMarker, sizeBytes }, 1);
   if (newest !== undefined && newest.sequence > sequence) return "new";
   const row = await findCurrentRow(transaction, bucketId, key);
   if (row?.versionId === "") transaction.put(nullVersions, [bucketId, key], { sequence: row.sequence });

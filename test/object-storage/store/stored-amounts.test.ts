@@ -1,23 +1,9 @@
 import { expect, test } from "vitest";
 
-import { createMetrics } from "../../../services/kit/metrics/metrics.ts";
 import { counts } from "../../../services/object-storage/store/layout.ts";
-import { amountMetrics, openAmounts } from "../../../services/object-storage/store/stored-amounts.ts";
-import { samplesNow } from "../../kit/metrics/samples.ts";
-import type { Harness } from "../harness.ts";
+import { openAmounts } from "../../../services/object-storage/store/stored-amounts.ts";
 import { alice, as, put, startWithBucket } from "../harness.ts";
-
-/** The objects and bytes that the metrics show. */
-const amounts = (harness: Harness): Promise<string[]> => {
-  const metrics = createMetrics();
-  amountMetrics(metrics, harness.opened.app.store);
-  return samplesNow(metrics);
-};
-
-const shown = (objects: number, bytes: number): string[] => [
-  `object_storage_object_bytes ${bytes}`,
-  `object_storage_objects ${objects}`,
-];
+import { amounts, shown } from "../support/amounts.ts";
 
 /*
  *  put a (5)   replace a (3)   copy to b (3)   keep versions   delete b: a marker   put a (4)   delete b's version

@@ -5,6 +5,7 @@ import { parsePolicy } from "../../../services/kit/policy/document.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
 import type { Harness, HarnessOptions } from "../harness.ts";
 import { alice, as, bob, get, put, startHarness } from "../harness.ts";
+import { amounts, shown } from "../support/amounts.ts";
 
 const roleArn = `arn:aws:iam::${alice}:role/copies`;
 const inBucket = (name: string) => `arn:aws:s3:::${name}`;
@@ -92,6 +93,14 @@ describe("a new version", () => {
     expect(await prefixes()).toEqual(["cats/"]);
     await harness.client.deleteObject({ bucket: "photos", key: "cats/1" }, as(alice));
     expect(await prefixes()).toEqual([]);
+  });
+
+  test("is counted among what is stored where it is copied to, its delete marker is not", async () => {
+    const harness = await start([newer("copies", { deleteMarkerReplication: { status: "Enabled" } })]);
+    await put(harness, { bucket: "photos", key: "cat.jpg" }, "meow");
+    await harness.client.deleteObject({ bucket: "photos", key: "cat.jpg" }, as(alice));
+    await harness.opened.jobs.idle();
+    expect(await amounts(harness)).toEqual(shown(2, 8));
   });
 
   test("of before the rules, and one that is a copy itself, is not copied", async () => {
