@@ -16,7 +16,7 @@ const programs: ReadonlyArray<readonly [string, string, readonly string[]]> = [
   ["gateway/main.ts", "Usage: npm run start:gateway -- [flags]", ["--print-config", "--admin-listen"]],
   ["services/launcher/token.ts", "Usage: npm run --silent token -- [flags]", ["--account ID"]],
   ["services/launcher/policy.ts", "Usage: npm run --silent policy -- explain [flags]", ["--principal ARN", "--online"]],
-  ["services/launcher/audit.ts", "Usage: npm run --silent audit -- verify FILE...", []],
+  ["services/launcher/audit.ts", "Usage: npm run --silent audit -- verify [FILE...]", ["--data-dir"]],
   ["services/launcher/env.ts", "Usage: npm run --silent env -- [flags]", ["--data-dir"]],
   [
     "services/launcher/rotate-master-key.ts",

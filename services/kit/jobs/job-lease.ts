@@ -6,6 +6,8 @@ export interface Lease {
   readonly attempt: number;
   /** Differs for each job and, in a shared queue, each lease: a job that replaced another may have the same id. */
   readonly holder: string;
+  /** From when on the job may be removed as long as it does not run; infinite in a shared queue: a lease holds it. */
+  readonly expiresMs: number;
 }
 
 /** The jobs of a queue that run in this process. */

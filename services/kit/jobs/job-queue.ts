@@ -225,7 +225,7 @@ export class JobQueue {
       last = key;
       const state = await this.#stateAt(tx, id, JobPlace.READY, atMs);
       if (state === undefined) tx.delete(this.#tables.ready, key);
-      else if (options.running.has(id, state.runner)) continue;
+      else if (options.running.has(id, state.runner) || expiresOf(state) <= options.nowMs) continue;
       else if (options.knows(state.kind)) leases.push(await this.#lease(tx, id, state, options));
       else {
         tx.delete(this.#tables.ready, key);
@@ -313,13 +313,14 @@ export class JobQueue {
 
   async #lease(tx: Transaction, id: string, state: JobState, options: TakeOptions): Promise<Lease> {
     const job = await this.#jobOf(tx, id, state);
-    if (!this.#use.isShared) return { job, attempt: state.attempts + 1, holder: state.runner };
+    if (!this.#use.isShared)
+      return { job, attempt: state.attempts + 1, holder: state.runner, expiresMs: expiresOf(state) };
     tx.delete(this.#tables.ready, [state.owner, Number(state.atMs), id]);
     state.attempts += 1;
     this.#named += 1;
     state.runner = `${options.runner}/${this.#named}`;
     this.#enter(tx, id, state, JobPlace.LEASED, options.untilMs);
-    return { job, attempt: state.attempts, holder: state.runner };
+    return { job, attempt: state.attempts, holder: state.runner, expiresMs: Number.POSITIVE_INFINITY };
   }
 
   async #jobOf(reader: Reader, id: string, state: JobState): Promise<Job> {
@@ -370,6 +371,9 @@ export class JobQueue {
     else tx.delete(state.place === JobPlace.LEASED ? this.#tables.leased : this.#tables.scheduled, [atMs, id]);
   }
 }
+
+/** The end of a job's age; infinite: it has none. */
+const expiresOf = ({ expiresMs }: JobState): number => Number(expiresMs) || Number.POSITIVE_INFINITY;
 
 /** The members of a job's body for the trace in which it is enqueued. */
 const traceMembers = (): { traceParent?: string; traceState?: string } => {

@@ -13,7 +13,6 @@ import { JobCounts } from "./job-counts.ts";
 import type { Instants } from "./due-instants.ts";
 import { DueInstants } from "./due-instants.ts";
 import { EndedRuns } from "./ended-runs.ts";
-
 import { JobCycle } from "./job-cycle.ts";
 import type { JobsOptions, PoolBounds } from "./job-options.ts";
 import type { JobTaking, PooledLease } from "./job-taking.ts";
@@ -50,8 +49,6 @@ export class JobRunner {
    * earliest instant of these jobs.
    */
   readonly #changed = new Map<string, number>();
-  /** Jobs that were cancelled, or whose age ended, since the taking began. */
-  readonly #cancelled = new Set<string>();
   /** True if owners with ready jobs may be in the store only. */
   #mustFindOwners = true;
   readonly #idleWaiters: (() => void)[] = [];
@@ -133,7 +130,6 @@ export class JobRunner {
   readonly isRunning = (id: string): boolean => [...this.#running].some(({ lease }) => lease.job.id === id);
 
   abort(id: string): void {
-    this.#cancelled.add(id);
     this.#running.abort(id);
   }
 
@@ -223,7 +219,6 @@ export class JobRunner {
     const { clock, store, log } = this.#options;
     if (this.#state !== "started" || clock.now() < this.#troubleMs) return;
     this.#changed.clear();
-    this.#cancelled.clear();
     this.#running.beginTaking();
     this.#owners.release(clock.now());
     await this.#findOwners();
@@ -236,7 +231,7 @@ export class JobRunner {
     if (taken.unknown.length > 0) this.expect({ scheduledMs: nowMs + unknownKindDelayMs });
     const untilMs = this.#isShared ? nowMs + this.#leaseMs : Number.POSITIVE_INFINITY;
     for (const pooled of taken.leases)
-      if (!this.#cancelled.has(pooled.lease.job.id)) this.#begin(pooled, untilMs, clock.now());
+      if (this.#running.mayBegin(pooled.lease, clock.now())) this.#begin(pooled, untilMs, clock.now());
     if (this.#isShared && taken.leases.length > 0) this.expect({ leasedMs: untilMs });
     if (this.#canTakeMore()) this.#wake(this.#takes);
   }

@@ -18,6 +18,8 @@ export class RunningJobs implements Iterable<Running> {
   readonly #names = new Set<string>();
   /** Names of runs that have ended, which may still be there in a state that is being read. */
   readonly #endedNames = new Set<string>();
+  /** Ids of jobs that were cancelled, or removed because of their age, since jobs were last looked for. */
+  readonly #cancelled = new Set<string>();
   #renewMs = Number.POSITIVE_INFINITY;
 
   constructor(leaseMs: number) {
@@ -50,6 +52,15 @@ export class RunningJobs implements Iterable<Running> {
   /** Jobs are about to be looked for in the present state of the store. */
   beginTaking(): void {
     this.#endedNames.clear();
+    this.#cancelled.clear();
+  }
+
+  /**
+   * Whether a job that was found may begin: not if it was cancelled since, nor once its age has ended, because a cycle
+   * may just be removing it. A job that runs by then is not removed.
+   */
+  mayBegin({ job, expiresMs }: Lease, nowMs: number): boolean {
+    return nowMs < expiresMs && !this.#cancelled.has(job.id);
   }
 
   /** Whether a job runs or has run since the taking began. Jobs with the same id have different holders. */
@@ -88,6 +99,7 @@ export class RunningJobs implements Iterable<Running> {
   }
 
   abort(id: string): void {
+    this.#cancelled.add(id);
     for (const { lease, abort } of this.#running)
       if (lease.job.id === id) abort.abort(new Error("the job was cancelled"));
   }
