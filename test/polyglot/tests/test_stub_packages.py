@@ -20,7 +20,8 @@ from importlib.metadata import version
 from quartet.eventbus.v1 import event_bus_service_pb2 as messages, event_bus_service_pb2_grpc as service
 address, token = sys.argv[1:]
 stub = service.EventBusServiceStub(grpc.insecure_channel(address))
-answer = stub.ListEventBuses(messages.ListEventBusesRequest(), metadata=[("authorization", f"Bearer {token}")])
+request = messages.ListEventBusesRequest(name_prefix="default")
+answer = stub.ListEventBuses(request, metadata=[("authorization", f"Bearer {token}")])
 print(version("quartet-stubs"), service.__file__, *[bus.name for bus in answer.event_buses])
 """
 
