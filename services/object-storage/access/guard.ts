@@ -1,3 +1,4 @@
+import type { Tag } from "../../../gen/quartet/objectstorage/v1/bucket_pb.ts";
 import { ObjectStorageService } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import { decideCall } from "../../kit/access/decide.ts";
 import type { Resource } from "../../kit/access/decide.ts";
@@ -10,6 +11,8 @@ import type { CopyAccess } from "./access.ts";
 import { checkOnPremises } from "./access-point-rules.ts";
 import { openAccess } from "./call-access.ts";
 import { namedBy } from "./named-buckets.ts";
+import { tagPairs } from "../domain/tags.ts";
+import { tagConditions } from "./request-conditions.ts";
 import type { AccessApplication, AccessCall } from "./resources.ts";
 import { rules } from "./rules.ts";
 
@@ -64,7 +67,10 @@ const newBucket = (question: Question, { app, caller }: AccessCall): Resource =>
   return {
     arn: arn({ partition: app.partition, service: "s3", region: "", account: "", resource: name }),
     ownerAccountId: caller.accountId,
-    conditions: new Map(region === "" ? [] : [["s3:locationconstraint", [region]]]),
+    conditions: new Map([
+      ...(region === "" ? [] : [["s3:locationconstraint", [region]] as const]),
+      ...tagConditions(tagPairs({ tagSet: (question.read("create_bucket_configuration.tags") ?? []) as Tag[] })),
+    ]),
     shownAs: name,
     ...(isPrivate && { action: "CreateBucket" }),
   };

@@ -5,6 +5,8 @@ import { textOf } from "../../kit/access/questions.ts";
 import type { Caller } from "../../kit/identity/caller.ts";
 import { ServiceError } from "../../kit/faults/service-error.ts";
 import type { CopySource } from "../domain/copy-source.ts";
+import type { Instant } from "../domain/instant.ts";
+import { instantMs } from "../domain/instant.ts";
 import type { TagPair } from "../domain/tags.ts";
 import { parseTagging, tagPairs } from "../domain/tags.ts";
 import type { BucketPolicy } from "./stored-policies.ts";
@@ -18,13 +20,16 @@ export interface ConditionSource {
   readonly bucketAccountId: string;
   /** Of a copy. */
   readonly source: CopySource | undefined;
+  /** The time of the service, in milliseconds since 1970. */
+  readonly nowMs: number;
   /** Reads the tags of the object that the question is about. Unset: it is about none. */
   readonly readTags: (() => Promise<readonly TagPair[]>) | undefined;
 }
 
 /**
  * The condition keys that only this service has and that are no member of a request: the account of the bucket, tags of
- * the object and of the request, the source of a copy as `bucket/key`. Tags are read only where a policy asks for them.
+ * the object and of the request, the source of a copy as `bucket/key` and its version where that is read, the lock that
+ * the request sets. Tags and locks are read only where a policy asks for them.
  */
 export const requestConditions = (from: ConditionSource): Conditions | Promise<Conditions> => {
   const { question, caller, policy, source, readTags } = from;
@@ -34,7 +39,12 @@ export const requestConditions = (from: ConditionSource): Conditions | Promise<C
   ]);
   const isAsked = (key: string): boolean => policy?.text.includes(key) === true || asksFor(key, caller);
   if (source !== undefined) conditions.set("s3:x-amz-copy-source", [`${source.bucket}/${source.key}`]);
-  if (isAsked("requestobjecttag")) {
+  if (source?.versionId !== undefined && question.permission.template === "{copy_source}")
+    conditions.set("s3:versionid", [source.versionId]);
+  if (isAsked("object-lock")) for (const [key, value] of lockConditions(from)) conditions.set(key, [value]);
+  if (readTags === undefined) {
+    for (const [key, values] of tagConditions(requestTags(question, from.hasMember))) conditions.set(key, values);
+  } else if (isAsked("requestobjecttag")) {
     const tags = requestTags(question, from.hasMember);
     for (const { key, value } of tags) conditions.set(`s3:requestobjecttag/${key.toLowerCase()}`, [value]);
     if (tags.length > 0)
@@ -50,7 +60,42 @@ export const requestConditions = (from: ConditionSource): Conditions | Promise<C
   });
 };
 
-/** The tags that a request sets on its object; none for tags that the operation refuses. */
+/** The tags that a request sets on a bucket, under the keys that all services have for them. */
+export const tagConditions = (tags: readonly TagPair[]): Conditions => {
+  const conditions = new Map<string, readonly string[]>();
+  for (const { key, value } of tags) conditions.set(`aws:requesttag/${key.toLowerCase()}`, [value]);
+  if (tags.length > 0)
+    conditions.set(
+      "aws:tagkeys",
+      tags.map(({ key }) => key),
+    );
+  return conditions;
+};
+
+const dayMs = 86_400_000;
+const dateMsMax = 8_640_000_000_000_000;
+
+/** The lock that a request sets on its object as its document, and until when as its document or by a header. */
+const lockConditions = ({ question, hasMember, nowMs }: ConditionSource): (readonly [string, string])[] => {
+  const read = (document: string, member: string): unknown => (hasMember(document) ? question.read(member) : undefined);
+  const mode = read("retention", "retention.mode");
+  const hold = read("legal_hold", "legal_hold.status");
+  const until = (read("retention", "retention.retain_until_date") ??
+    read("object_lock_retain_until_date", "object_lock_retain_until_date")) as Instant | undefined;
+  const conditions: (readonly [string, string])[] = [];
+  if (typeof mode === "string") conditions.push(["s3:object-lock-mode", mode]);
+  if (typeof hold === "string") conditions.push(["s3:object-lock-legal-hold", hold]);
+  const untilMs = until === undefined ? Number.NaN : instantMs(until);
+  // An instant that no date has is left to the operation, which refuses it.
+  if (Math.abs(untilMs) <= dateMsMax) {
+    const days = Math.ceil((untilMs - nowMs) / dayMs);
+    conditions.push(["s3:object-lock-retain-until-date", new Date(untilMs).toISOString()]);
+    conditions.push(["s3:object-lock-remaining-retention-days", String(days)]);
+  }
+  return conditions;
+};
+
+/** The tags that a request sets; none for tags that the operation refuses. */
 const requestTags = (question: Question, hasMember: (name: string) => boolean): readonly TagPair[] => {
   if (!hasMember("tagging")) return [];
   const tagging = question.read("tagging");

@@ -227,6 +227,7 @@ export class ResourceFinder {
       policy,
       bucketAccountId: bucket.accountId,
       source: this.#buckets.source?.object,
+      nowMs: this.#call.app.clock.now(),
       readTags,
     });
   }

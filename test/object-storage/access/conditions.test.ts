@@ -7,7 +7,7 @@ import type { Caller } from "../../../services/kit/identity/caller.ts";
 import type { OperationName } from "../../../services/object-storage/application.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { alice, as, put, startWithBucket } from "../harness.ts";
-import { admissionOf, anybodyWith, policyOf, usersOfAlice } from "./in-process.ts";
+import { admissionOf, anybodyWith, policyOf, refusedOf, usersOfAlice } from "./in-process.ts";
 
 type Row<Name extends OperationName> = readonly [
   key: string,
@@ -22,7 +22,31 @@ type AnyRow = { [Name in OperationName]: Row<Name> }[OperationName];
 const bucket = "photos";
 const cat = { bucket, key: "cat.jpg" };
 const dog = { bucket, key: "dog.jpg" };
+const source = { ...cat, copySource: "photos/dog.jpg" };
 const { AES256, KMS } = ServerSideEncryption;
+
+/** A bucket that is created with a tag. */
+const tagged = (value: string) => ({
+  bucket: "new",
+  createBucketConfiguration: { tags: [{ key: "team", value }] },
+});
+
+/** The operations that set ACLs, with what their requests need. */
+const creations = [
+  ["createBucket", { bucket: "new" }],
+  ["putObject", cat],
+  ["copyObject", source],
+  ["createMultipartUpload", cat],
+  ["putObjectAcl", cat],
+  ["putBucketAcl", { bucket }],
+] as const;
+
+/** The operations that begin an object. */
+const writes = [
+  ["putObject", cat],
+  ["copyObject", source],
+  ["createMultipartUpload", cat],
+] as const;
 
 describe("a condition on the request", () => {
   test.each<AnyRow>([
@@ -132,6 +156,99 @@ describe("a condition on the request", () => {
       { bucket: "new" },
     ],
     ["s3:object-lock-mode", "StringEquals", "GOVERNANCE", "putObject", { ...cat, objectLockMode: "GOVERNANCE" }, cat],
+    [
+      "s3:object-lock-mode",
+      "StringEquals",
+      "GOVERNANCE",
+      "putObjectRetention",
+      { ...cat, retention: { mode: "GOVERNANCE" } },
+      { ...cat, retention: { mode: "COMPLIANCE" } },
+    ],
+    [
+      "s3:object-lock-legal-hold",
+      "StringEquals",
+      "OFF",
+      "putObjectLegalHold",
+      { ...cat, legalHold: { status: "OFF" } },
+      { ...cat, legalHold: { status: "ON" } },
+    ],
+    [
+      "s3:object-lock-retain-until-date",
+      "DateLessThan",
+      "2030-01-01T00:00:00Z",
+      "putObjectRetention",
+      { ...cat, retention: { retainUntilDate: { seconds: 1_893_455_999n } } },
+      { ...cat, retention: { retainUntilDate: { seconds: 1_893_456_000n } } },
+    ],
+    [
+      "s3:object-lock-retain-until-date",
+      "DateLessThan",
+      "2030-01-01T00:00:00Z",
+      "copyObject",
+      { ...source, objectLockRetainUntilDate: { seconds: 1_893_455_999n } },
+      { ...source, objectLockRetainUntilDate: { seconds: 1_893_456_000n } },
+    ],
+    [
+      "s3:object-lock-retain-until-date",
+      "Null",
+      "true",
+      "putObjectRetention",
+      { ...cat, retention: { retainUntilDate: { seconds: 8_640_000_000_001n } } },
+      { ...cat, retention: { retainUntilDate: { seconds: 8_640_000_000_000n } } },
+    ],
+    ["aws:RequestTag/team", "StringEquals", "red", "createBucket", tagged("red"), tagged("blue")],
+    ["aws:TagKeys", "ForAnyValue:StringEquals", "team", "createBucket", tagged("red"), { bucket: "new" }],
+    [
+      "aws:RequestTag/team",
+      "StringEquals",
+      "red",
+      "putBucketTagging",
+      { bucket, tagging: { tagSet: [{ key: "team", value: "red" }] } },
+      { bucket, tagging: { tagSet: [{ key: "team", value: "blue" }] } },
+    ],
+    ["s3:delimiter", "StringEquals", "/", "listObjects", { bucket, delimiter: "/" }, { bucket }],
+    ["s3:delimiter", "StringEquals", "/", "listObjectVersions", { bucket, delimiter: "/" }, { bucket }],
+    ["s3:delimiter", "StringEquals", "/", "listMultipartUploads", { bucket, delimiter: "/" }, { bucket }],
+    ["s3:max-keys", "NumericLessThanEquals", "10", "listObjects", { bucket, maxKeys: 10 }, { bucket, maxKeys: 11 }],
+    ["s3:max-keys", "NumericLessThanEquals", "10", "listObjectVersions", { bucket, maxKeys: 10 }, { bucket }],
+    ...creations.flatMap(([name, own]): AnyRow[] => [
+      ["s3:x-amz-acl", "StringEquals", "private", name, { ...own, acl: "private" }, { ...own, acl: "public-read" }],
+      ["s3:x-amz-grant-full-control", "StringEquals", "id=1", name, { ...own, grantFullControl: "id=1" }, own],
+      ["s3:x-amz-grant-read", "StringEquals", "id=1", name, { ...own, grantRead: "id=1" }, own],
+      ["s3:x-amz-grant-read-acp", "StringEquals", "id=1", name, { ...own, grantReadAcp: "id=1" }, own],
+      ["s3:x-amz-grant-write-acp", "StringEquals", "id=1", name, { ...own, grantWriteAcp: "id=1" }, own],
+    ]),
+    ["s3:x-amz-grant-write", "StringEquals", "id=1", "createBucket", { bucket, grantWrite: "id=1" }, { bucket }],
+    ["s3:x-amz-grant-write", "StringEquals", "id=1", "putBucketAcl", { bucket, grantWrite: "id=1" }, { bucket }],
+    ...writes.flatMap(([name, own]): AnyRow[] => [
+      ["s3:x-amz-storage-class", "StringEquals", "GLACIER", name, { ...own, storageClass: "GLACIER" }, own],
+      [
+        "s3:x-amz-server-side-encryption",
+        "StringEquals",
+        "aws:kms",
+        name,
+        { ...own, serverSideEncryption: KMS },
+        { ...own, serverSideEncryption: AES256 },
+      ],
+      [
+        "s3:x-amz-server-side-encryption-aws-kms-key-id",
+        "StringEquals",
+        "k",
+        name,
+        { ...own, sseKmsKeyId: "k" },
+        { ...own, sseKmsKeyId: "l" },
+      ],
+      ["s3:object-lock-legal-hold", "StringEquals", "ON", name, { ...own, objectLockLegalHoldStatus: "ON" }, own],
+      ["s3:RequestObjectTag/team", "StringEquals", "red", name, { ...own, tagging: "team=red" }, own],
+    ]),
+    [
+      "s3:x-amz-copy-source",
+      "StringLike",
+      "photos/dog*",
+      "uploadPartCopy",
+      { ...cat, copySource: "photos/dog.jpg" },
+      { ...cat, copySource: "photos/cat.jpg" },
+    ],
   ])("%s %s %j of %s", async (key, operator, value, name, holds, fails) => {
     const harness = await startWithBucket();
     const { app } = harness.opened;
@@ -142,6 +259,41 @@ describe("a condition on the request", () => {
     expect(await admissionOf(app, name, holds as never, user)).toBe("answered");
     expect(await admissionOf(app, name, fails as never, user)).toBe("ACCESS_DENIED");
   });
+});
+
+describe("a condition on the version", () => {
+  const versions = (...values: readonly string[]) => ({ StringEquals: { "s3:VersionId": values } });
+  const everything = { Effect: "Allow", Action: "s3:*", Resource: "*" };
+
+  test("of a copy's source holds for the version that is read", async () => {
+    const { app } = (await startWithBucket()).opened;
+    const kept = { Effect: "Deny", Action: "s3:GetObjectVersion", Resource: "*", Condition: versions("null") };
+    const user = usersOfAlice(everything, kept);
+    const from = (version: string) => ({ ...cat, copySource: `photos/dog.jpg?versionId=${version}` });
+    expect(await admissionOf(app, "copyObject", from("null"), user)).toBe("ACCESS_DENIED");
+    expect(await admissionOf(app, "copyObject", from("1"), user)).toBe("answered");
+    expect(await admissionOf(app, "copyObject", source, user)).toBe("answered");
+  });
+
+  test("holds for each object of a batch by itself", async () => {
+    const { app } = (await startWithBucket()).opened;
+    const kept = { Effect: "Deny", Action: "s3:DeleteObjectVersion", Resource: "*", Condition: versions("1", "3") };
+    const objects = ["1", "2", "3"].map((versionId) => ({ key: "cat.jpg", versionId }));
+    const refused = await refusedOf(app, { bucket, delete: { objects } }, usersOfAlice(everything, kept));
+    expect(refused).toEqual([0, 2]);
+  });
+});
+
+test("a condition on the days that a lock remains counts from the time of the service", async () => {
+  const clock = new FakeClock(Date.UTC(2026, 0, 1));
+  const { app } = (await startWithBucket({ clock })).opened;
+  const Condition = { NumericLessThanEquals: { "s3:object-lock-remaining-retention-days": "10" } };
+  const user = usersOfAlice({ Effect: "Allow", Action: "s3:*", Resource: "*", Condition });
+  const until = (ms: number) => ({ ...cat, retention: { retainUntilDate: { seconds: BigInt(ms / 1000) } } });
+  expect(await admissionOf(app, "putObjectRetention", until(Date.UTC(2026, 0, 11)), user)).toBe("answered");
+  expect(await admissionOf(app, "putObjectRetention", until(Date.UTC(2026, 0, 11, 0, 0, 1)), user)).toBe(
+    "ACCESS_DENIED",
+  );
 });
 
 describe("a condition on the caller", () => {

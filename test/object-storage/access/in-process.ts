@@ -111,6 +111,19 @@ const outcomeWith =
 export const allowancesOf = outcomeWith("allowed");
 export const refusalsOf = outcomeWith("refused");
 
+/** The indexes of the objects of a batch that the guard refuses. */
+export const refusedOf = async (
+  app: Application,
+  request: MessageInitShape<Methods["deleteObjects"]["input"]>,
+  caller: Caller,
+): Promise<readonly number[]> => {
+  const method = ObjectStorageService.method.deleteObjects;
+  const context = { app, method, caller, log: silentLogger, requestHeader: new Headers() };
+  const message = create(method.input, request as never);
+  const { refusedElements } = await guard(message, context as unknown as CallContext<Application>);
+  return [...refusedElements];
+};
+
 /** `answered` if the guard lets a call through, which then does nothing; else the reason of the refusal. */
 export const admissionOf = async <Name extends OperationName>(
   app: Application,

@@ -14,7 +14,7 @@ import { admissionOf, usersOfAlice } from "./in-process.ts";
  * the order of the contract. What a request without optional members does not need is `+`.
  */
 const several: Readonly<Record<string, string>> = {
-  CreateBucket: "-+-++++",
+  CreateBucket: "-+-+++++",
   PutObject: "-+-++++",
   GetObject: "-+-+",
   HeadObject: "-+-+",
@@ -66,6 +66,11 @@ test.each<AnyRow>([
   ["createBucket", { bucket: "new", acl: "private" }, ["CreateBucket"]],
   ["createBucket", { bucket: "new", acl: "public-read" }, ["CreateBucket", "PutBucketAcl"]],
   ["createBucket", { bucket: "new", grantRead: "id=1" }, ["CreateBucket", "PutBucketAcl"]],
+  [
+    "createBucket",
+    { bucket: "new", createBucketConfiguration: { tags: [{ key: "team", value: "red" }] } },
+    ["CreateBucket", "TagResource"],
+  ],
   ["createBucket", { bucket: "new", objectOwnership: "ObjectWriter" }, ["CreateBucket", "PutBucketOwnershipControls"]],
   [
     "createBucket",
