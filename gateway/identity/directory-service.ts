@@ -1,5 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 
+import { ErrorReasonSchema } from "../../gen/quartet/identity/v1/error_reason_pb.ts";
+import { DirectoryService } from "../../gen/quartet/kit/directory/v1/directory_service_pb.ts";
 import type {
   DirectoryChangeSchema,
   GetPoliciesRequest,
@@ -10,6 +12,7 @@ import type {
 import { recordDecision } from "../../services/kit/access/decision-recorder.ts";
 import type { Clock } from "../../services/kit/clock/clock.ts";
 import type { CallContext } from "../../services/kit/server/handlers.ts";
+import type { OfferedService } from "../../services/kit/server/route.ts";
 import type { AccountState } from "./domain/account-state.ts";
 import { principalsOf } from "./domain/principals.ts";
 import { ErrorReason, fault } from "./faults.ts";
@@ -35,7 +38,7 @@ const changesPerMessageMax = 20;
  * made again it changes nothing. Refuses everybody but services, whose calls their own key has authorized:
  * ACCESS_DENIED.
  */
-export async function* watchDirectory(
+async function* watchDirectory(
   _request: WatchDirectoryRequest,
   context: Context,
 ): AsyncGenerator<MessageInitShape<typeof WatchDirectoryResponseSchema>> {
@@ -70,14 +73,14 @@ export async function* watchDirectory(
 }
 
 /** Returns the identity policies with a digest. Refuses everybody but services: ACCESS_DENIED. */
-export const getPolicies = async ({ digest }: GetPoliciesRequest, context: Context) => {
+const getPolicies = async ({ digest }: GetPoliciesRequest, context: Context) => {
   refuseOthers(context);
   const documents = context.app.policyLists.find(digest);
   return { documents: [...(documents ?? [])], isKnown: documents !== undefined };
 };
 
 /** Returns the policies of a user. Refuses everybody but operators, who hold the gateway's key: ACCESS_DENIED. */
-export const getUserPolicies = async ({ accountId, userName }: GetUserPoliciesRequest, context: Context) => {
+const getUserPolicies = async ({ accountId, userName }: GetUserPoliciesRequest, context: Context) => {
   refuseOthers(context);
   const principals = principalsOf(accountId, context.app.identities.state(accountId));
   const user = principals.findUser(userName.slice(userName.lastIndexOf("/") + 1));
@@ -120,3 +123,12 @@ const inPieces = (changes: readonly Change[]): Change[][] =>
   Array.from({ length: Math.ceil(changes.length / changesPerMessageMax) }, (_, at) =>
     changes.slice(at * changesPerMessageMax, (at + 1) * changesPerMessageMax),
   );
+
+/** What a gateway offers to the services that follow it. */
+export const directoryService = (app: DirectoryApplication): OfferedService => ({
+  service: DirectoryService,
+  handlers: { watchDirectory, getPolicies, getUserPolicies },
+  errors: ErrorReasonSchema,
+  app,
+  endless: [DirectoryService.method.watchDirectory.name],
+});

@@ -1,6 +1,5 @@
 import { ErrorReasonSchema } from "../../gen/quartet/identity/v1/error_reason_pb.ts";
 import { IdentityService } from "../../gen/quartet/identity/v1/identity_service_pb.ts";
-import { ReplicationService } from "../../gen/quartet/identity/v1/replication_service_pb.ts";
 import { SecurityTokenService } from "../../gen/quartet/identity/v1/security_token_service_pb.ts";
 import { DirectoryService } from "../../gen/quartet/kit/directory/v1/directory_service_pb.ts";
 import { FaultRole } from "../../gen/quartet/traits/v1/fault_pb.ts";
@@ -39,13 +38,13 @@ import type { Application as IdentityApplication } from "./application.ts";
 import type { Directory } from "./directory.ts";
 import { createDirectory } from "./directory.ts";
 import type { DirectoryApplication } from "./directory-service.ts";
-import { getPolicies, getUserPolicies, watchDirectory } from "./directory-service.ts";
+import { directoryService } from "./directory-service.ts";
 import { followIdentities } from "./follower.ts";
 import type { KeyUse } from "./key-uses.ts";
 import { openIdentityStore } from "./open.ts";
 import { openPolicyLists } from "./policy-lists.ts";
 import type { ReplicationApplication } from "./replication.ts";
-import { watchIdentities } from "./replication.ts";
+import { replicationService } from "./replication.ts";
 import { identityHandlers } from "./service.ts";
 import { storedDirectory } from "./stored-directory.ts";
 
@@ -187,13 +186,8 @@ const keepIdentities = async (options: OwnServicesOptions): Promise<OwnServices>
       { service: SecurityTokenService, handlers: securityTokenHandlers, errors: ErrorReasonSchema, app: sessions },
       { service: IdentityService, handlers: roomy, errors: ErrorReasonSchema, app: identity },
       backupService({ store, clock: systemClock }),
-      { service: ReplicationService, handlers: { watchIdentities }, errors: ErrorReasonSchema, app: replication },
-      {
-        service: DirectoryService,
-        handlers: { watchDirectory, getPolicies, getUserPolicies },
-        errors: ErrorReasonSchema,
-        app: followed,
-      },
+      replicationService(replication),
+      directoryService(followed),
     ],
     authenticate: bearerAuthenticate(verifier, {
       ...Object.fromEntries(followers.map((name) => [name, mayFollow])),

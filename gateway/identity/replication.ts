@@ -13,10 +13,12 @@ import {
 } from "../../gen/quartet/identity/storage/v1/records_pb.ts";
 import type { IdentityChange, WatchIdentitiesRequest } from "../../gen/quartet/identity/v1/replication_service_pb.ts";
 import type { WatchIdentitiesResponseSchema } from "../../gen/quartet/identity/v1/replication_service_pb.ts";
-import { IdentityChangeSchema } from "../../gen/quartet/identity/v1/replication_service_pb.ts";
+import { ErrorReasonSchema } from "../../gen/quartet/identity/v1/error_reason_pb.ts";
+import { IdentityChangeSchema, ReplicationService } from "../../gen/quartet/identity/v1/replication_service_pb.ts";
 import { recordDecision } from "../../services/kit/access/decision-recorder.ts";
 import type { Clock } from "../../services/kit/clock/clock.ts";
 import type { CallContext } from "../../services/kit/server/handlers.ts";
+import type { OfferedService } from "../../services/kit/server/route.ts";
 import type { Change, Kind } from "./domain/account-state.ts";
 import { ErrorReason, fault } from "./faults.ts";
 import type { Identities } from "./identities.ts";
@@ -46,7 +48,7 @@ type Message = MessageInitShape<typeof WatchIdentitiesResponseSchema>;
  * Sends all identities and then each change. A change that is made while the beginning is sent may be in both; made
  * again it changes nothing. Refuses everybody but gateways, whose calls their own key has authorized: ACCESS_DENIED.
  */
-export async function* watchIdentities(
+async function* watchIdentities(
   _request: WatchIdentitiesRequest,
   context: CallContext<ReplicationApplication>,
 ): AsyncGenerator<Message> {
@@ -101,3 +103,12 @@ const inPieces = (changes: readonly Change[]): (readonly Change[])[] =>
   Array.from({ length: Math.ceil(changes.length / changesPerMessageMax) }, (_, at) =>
     changes.slice(at * changesPerMessageMax, (at + 1) * changesPerMessageMax),
   );
+
+/** What the gateway that keeps identities offers to other gateways. */
+export const replicationService = (app: ReplicationApplication): OfferedService => ({
+  service: ReplicationService,
+  handlers: { watchIdentities },
+  errors: ErrorReasonSchema,
+  app,
+  endless: [ReplicationService.method.watchIdentities.name],
+});

@@ -19,6 +19,8 @@ export interface OfferedService {
   readonly isGuarded?: boolean;
   /** True for services that accept callers without a token. */
   readonly isOpen?: boolean;
+  /** Names of methods whose calls last until the caller ends them; a server that stops does not wait for these. */
+  readonly endless?: readonly string[];
 }
 
 /** A handler as the dispatcher calls it; which of the shapes it has depends on the kind of the method. */
@@ -41,6 +43,7 @@ export interface Route {
   readonly output: MessageCodec;
   readonly isGuarded: boolean;
   readonly isOpen: boolean;
+  readonly isEndless: boolean;
 }
 
 /** The routes of all methods by path. Throws, naming them, if methods have no handler. */
@@ -71,5 +74,6 @@ const routeOf = (binding: OfferedService, method: DescMethod): Route => {
     output: messageCodec(method.output),
     isGuarded: binding.isGuarded ?? false,
     isOpen: binding.isOpen ?? false,
+    isEndless: binding.endless?.includes(method.name) ?? false,
   };
 };

@@ -69,8 +69,8 @@ export interface RunningServer {
   /** Sets the answer of health checks. True from the start. */
   setServing(isServing: boolean): void;
   /**
-   * Reports NOT_SERVING, accepts no new connections, waits up to `graceMs` (unset: 10 s) for running calls, aborts the
-   * others with UNAVAILABLE, and closes.
+   * Reports NOT_SERVING, accepts no new connections, aborts endless calls with UNAVAILABLE, waits up to `graceMs`
+   * (unset: 10 s) for the other running calls, aborts what is left of them, and closes.
    */
   stop(graceMs?: number): Promise<void>;
 }
@@ -177,7 +177,7 @@ export const startServer = async (options: ServerOptions): Promise<RunningServer
       const closed = port.drain();
       // Watchers of the health receive the change before their calls end.
       await setImmediate();
-      dispatcher.abortAll(serverStopping(), ({ route }) => route.isOpen);
+      dispatcher.abortAll(serverStopping(), ({ route }) => route.isOpen || route.isEndless);
       await settledWithin(Promise.all([closed, dispatcher.idle()]), graceMs);
       dispatcher.abortAll(serverStopping());
       await settledWithin(closed, flushMs);

@@ -4,9 +4,8 @@ import { generateKeyPairSync } from "node:crypto";
 import { createClient } from "@connectrpc/connect";
 import { describe, expect, onTestFinished, test } from "vitest";
 
-import { ErrorReasonSchema } from "../../../gen/quartet/identity/v1/error_reason_pb.ts";
 import { DirectoryService } from "../../../gen/quartet/kit/directory/v1/directory_service_pb.ts";
-import { getPolicies, getUserPolicies, watchDirectory } from "../../../gateway/identity/directory-service.ts";
+import { directoryService } from "../../../gateway/identity/directory-service.ts";
 import { openPolicyLists } from "../../../gateway/identity/policy-lists.ts";
 import { accountsOf } from "../../../services/kit/accounts/accounts.ts";
 import type { Declared } from "../../../services/kit/accounts/accounts.ts";
@@ -45,14 +44,7 @@ const start = async () => {
   const server = await startServer({
     name: "gateway",
     listen: { host: "127.0.0.1", port: 0 },
-    services: [
-      {
-        service: DirectoryService,
-        handlers: { watchDirectory, getPolicies, getUserPolicies },
-        errors: ErrorReasonSchema,
-        app: { identities: keeper.identities, policyLists, clock: new FakeClock() },
-      },
-    ],
+    services: [directoryService({ identities: keeper.identities, policyLists, clock: new FakeClock() })],
     authenticate: bearerAuthenticate(verifier, {
       "event-bus": { preauthorizedFor: ["WatchDirectory", "GetPolicies"] },
       stranger: { anyCaller: true },
@@ -167,6 +159,12 @@ describe("a service that follows", () => {
     expect([accounts.knowsAllRoles?.(), accounts.findRole(teller)?.name]).toEqual([true, "Teller"]);
     clock.advance(1);
     expect([accounts.knowsAllRoles?.(), accounts.findRole(teller)]).toEqual([false, undefined]);
+  });
+
+  test("does not hold up a gateway that stops", async () => {
+    const { server, accounts } = await startFollowed();
+    await server.stop(3_600_000);
+    expect(accounts.knowsAllRoles?.()).toBe(true);
   });
 
   test("begins with what is declared where there is no gateway", async () => {

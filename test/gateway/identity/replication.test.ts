@@ -3,10 +3,9 @@ import { createSecretKey, generateKeyPairSync } from "node:crypto";
 import { createClient } from "@connectrpc/connect";
 import { expect, onTestFinished, test } from "vitest";
 
-import { ErrorReasonSchema } from "../../../gen/quartet/identity/v1/error_reason_pb.ts";
 import { ReplicationService } from "../../../gen/quartet/identity/v1/replication_service_pb.ts";
 import { followIdentities } from "../../../gateway/identity/follower.ts";
-import { watchIdentities } from "../../../gateway/identity/replication.ts";
+import { replicationService } from "../../../gateway/identity/replication.ts";
 import { storedDirectory } from "../../../gateway/identity/stored-directory.ts";
 import { createTransport } from "../../../services/kit/client/transport.ts";
 import { bearerAuthenticate } from "../../../services/kit/identity/authenticate.ts";
@@ -28,16 +27,11 @@ const start = async () => {
     name: "gateway",
     listen: { host: "127.0.0.1", port: 0 },
     services: [
-      {
-        service: ReplicationService,
-        handlers: { watchIdentities },
-        errors: ErrorReasonSchema,
-        app: {
-          identities: keeper.identities,
-          sessionKey: createSecretKey(Buffer.alloc(32, 5)),
-          clock: new FakeClock(),
-        },
-      },
+      replicationService({
+        identities: keeper.identities,
+        sessionKey: createSecretKey(Buffer.alloc(32, 5)),
+        clock: new FakeClock(),
+      }),
     ],
     authenticate: bearerAuthenticate(verifier, {
       gateway: { anyCaller: true, preauthorizedFor: ["WatchIdentities"] },
@@ -66,7 +60,7 @@ test("a gateway that follows knows keys, their changes and the key of session to
   await keeper.call("deleteAccessKey", { userName: "alice", accessKeyId });
   await eventually(() => directory.findAccessKey(accessKeyId) === undefined, "the deletion");
 
-  await server.stop(0);
+  await server.stop(3_600_000);
   clock.advance(30_000);
   expect(directory.findAccessKey(accessKeyId)).toBeUndefined();
   clock.advance(1);
