@@ -82,6 +82,7 @@ class System:
                 self.urls[entry["name"]] = entry["rpc"]
             if entry.get("msg") == "ready" and "grpc" in entry:
                 self.urls["all"] = entry["grpc"]
+                self.urls["admin"] = entry["admin"]
             if "gatewayUrl" in entry:
                 self.urls["gateway"] = entry["gatewayUrl"]
                 self._is_ready.set()

@@ -1,16 +1,25 @@
 """Every command that the documents show is run, on a machine without any client configuration."""
 
+import json
 import os
 import pathlib
+import re
 import sys
 
 import pytest
 
 from console import Step, run, steps, without_what_changes
-from system import ROOT
+from system import ROOT, System
 
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 WITH_COMMANDS = [page for page in PAGES if steps(page)]
+
+
+NPM = Step(f'npm() {{ command npm --prefix {ROOT} "$@"; }}', "")
+
+
+def blocks(page, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
 
 
 @pytest.fixture
@@ -31,6 +40,8 @@ def test_pages_with_commands():
     assert [page.stem for page in WITH_COMMANDS] == [
         "backup",
         "migrate-objects",
+        "monitoring",
+        "tls",
         "upgrade",
         "users",
         "customer-profile",
@@ -41,12 +52,32 @@ def test_pages_with_commands():
 
 
 @pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: page.stem)
-def test_a_page_prints_what_it_shows(page, environment, tmp_path):
-    here = Step(f'npm() {{ command npm --prefix {ROOT} "$@"; }}', "")
+def test_a_page_prints_what_it_shows(page, system, environment, tmp_path):
     variables = Step('eval "$(npm run --silent env)"', "")
     found = steps(page)
-    outputs = run([here, variables, *found], tmp_path, environment)[2:]
+    admin = system.urls["admin"]
+    there = [Step(step.command.replace("http://127.0.0.1:8089", admin), step.shown) for step in found]
+    outputs = run([NPM, variables, *there], tmp_path, environment)[2:]
     assert_printed(outputs, found)
+
+
+def test_the_settings_of_the_page_on_tls(environment, tmp_path):
+    """With the certificates of its commands, on free ports; the page's clients reach the gateway."""
+    page = ROOT / "docs" / "how-to" / "tls.md"
+    run(steps(page), tmp_path, environment)
+    configuration = {}
+    for block in blocks(page, "json"):
+        configuration |= json.loads(re.sub(r"\btls/", f"{tmp_path}/tls/", block))
+    [clients] = blocks(page, "sh")
+    secured = System(configuration)
+    try:
+        here = {**environment, "QUARTET_DATA_DIR": secured.data_directory}
+        commands = [NPM, Step(clients, ""), Step("aws s3 mb s3://sealed", ""), Step("printf %s $AWS_ENDPOINT_URL", "")]
+        printed = run(commands, tmp_path, here)
+    finally:
+        secured.stop()
+    assert printed[2:] == ["make_bucket: sealed\n", secured.urls["gateway"]]
+    assert secured.urls["gateway"].startswith("https:")
 
 
 def test_readme(system, environment):
