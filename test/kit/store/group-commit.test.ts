@@ -115,6 +115,18 @@ describe("a failed write", () => {
     await store.close();
   });
 
+  it("lets no transaction begin after it, not even one that writes nothing", async () => {
+    const { engine, store } = start();
+    engine.failNext(new Error("no space left on device"));
+    await expect(put(store, ["a", "1", ""])).rejects.toThrow(StoreWriteError);
+    let begun = 0;
+    const later = store.transact(() => {
+      begun += 1;
+    });
+    await expect(later).rejects.toThrow(StoreWriteError);
+    expect(begun).toBe(0);
+  });
+
   it("reaches those who wait for the next group", async () => {
     const { engine, store } = start();
     const release = engine.hold();
