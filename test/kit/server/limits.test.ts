@@ -50,6 +50,22 @@ const post = async (
 describe.each(ways.filter(({ name }) => name !== "connect-node Connect JSON by GET"))(
   "a call by $name",
   ({ open, isLocal }) => {
+    test("is not counted any more once it has ended, well or not", async () => {
+      await start({ concurrentCallsMax: 1, unaryMessageBytesMax: 1000, streamMessageBytesMax: 1000 }, { isLocal });
+      const transport = open(server.url, "alice");
+      const client = createClient(TestService, transport);
+      const reasons: unknown[] = [];
+      for (const bytes of [10, 1500, 10]) {
+        const refused = await client.echo({ body: new Uint8Array(bytes) }).then(
+          () => undefined,
+          (error: ConnectError) => error.findDetails(ErrorInfoSchema)[0],
+        );
+        reasons.push(refused?.reason);
+      }
+      expect(reasons).toEqual([undefined, "TOO_LARGE", undefined]);
+      await transport.close?.();
+    });
+
     test("refuses a message over the limit of unary calls", async () => {
       await start({ unaryMessageBytesMax: 1000, streamMessageBytesMax: 1000 }, { isLocal });
       const transport = open(server.url, "alice");
