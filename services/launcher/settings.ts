@@ -238,6 +238,10 @@ export const objectStorageSettings = {
     ["BucketOwnerEnforced", "BucketOwnerPreferred", "ObjectWriter"],
     "Who owns the objects of a new bucket that does not say it; the first turns ACLs off.",
   ),
+  emailGrants: choice(
+    ["accept", "refuse"],
+    "Whether ACLs may name accounts by e-mail address; refuse: such grants end with MethodNotAllowed.",
+  ),
   publicBuckets: choice(
     ["allow", "block"],
     "Whether buckets may be public; block: all four switches against public access are on in every bucket.",

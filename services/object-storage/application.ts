@@ -44,6 +44,8 @@ export interface Application {
   readonly accessPoints: AccessPoints;
   /** The canonical id of an account. */
   readonly canonicalUserId: (accountId: string) => string;
+  /** Whether ACLs may name accounts by e-mail address. */
+  readonly acceptsEmailGrants: boolean;
   /** False: every bucket blocks public access, whatever it says itself. */
   readonly allowsPublicBuckets: boolean;
   /** The ownership of buckets that are created without naming one. */

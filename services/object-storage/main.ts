@@ -30,6 +30,7 @@ await runService({
       emit: config.emit,
       eventBusAddress: config.eventBusAddress,
       keyNames,
+      emailGrants: config.emailGrants,
       publicBuckets: config.publicBuckets,
       accessPoints: declaredAccessPoints(config.accessPoints, config),
       objectOwnership: config.objectOwnership,

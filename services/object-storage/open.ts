@@ -79,6 +79,8 @@ export interface ObjectStorageOptions {
   readonly accounts?: Application["accounts"];
   /** The access points. Unset: none. */
   readonly accessPoints?: Application["accessPoints"];
+  /** Whether ACLs may name accounts by e-mail address. Unset: they may. */
+  readonly emailGrants?: "accept" | "refuse";
   /** Whether buckets may be public at all. Unset: they may. */
   readonly publicBuckets?: "allow" | "block";
   /** The ownership of new buckets. Unset: BucketOwnerEnforced. */
@@ -230,6 +232,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
     accounts: options.accounts ?? noAccounts,
     accessPoints: options.accessPoints ?? { find: () => undefined },
     canonicalUserId: (options.accounts ?? noAccounts).canonicalUserId,
+    acceptsEmailGrants: options.emailGrants !== "refuse",
     allowsPublicBuckets: options.publicBuckets !== "block",
     newBucketOwnership: options.objectOwnership ?? "BucketOwnerEnforced",
     region: options.region,

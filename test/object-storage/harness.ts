@@ -57,6 +57,7 @@ export interface HarnessOptions {
   readonly region?: string;
   readonly limits?: Partial<Limits>;
   readonly objectOwnership?: ObjectOwnership;
+  readonly emailGrants?: "accept" | "refuse";
   readonly publicBuckets?: "allow" | "block";
   readonly accounts?: Accounts;
   readonly keyNames?: KeyNames;
@@ -97,6 +98,7 @@ export const startHarness = async (options: HarnessOptions = {}): Promise<Harnes
         ...(options.restoreDelayMs && { restoreDelayMs: options.restoreDelayMs }),
         ...(options.elapsedMs && { elapsedMs: options.elapsedMs }),
         ...(options.objectOwnership && { objectOwnership: options.objectOwnership }),
+        ...(options.emailGrants && { emailGrants: options.emailGrants }),
         ...(options.publicBuckets && { publicBuckets: options.publicBuckets }),
         ...(options.keyNames && { keyNames: options.keyNames }),
         ...(options.accounts && { accounts: options.accounts }),

@@ -25,9 +25,14 @@ export type RequestedAcl =
   | { readonly kind: "canned"; readonly name: CannedAcl }
   | { readonly kind: "grants"; readonly acl: AclRecord; readonly ownerId: string | undefined };
 
-/** The declared accounts, by whose addresses grants may name them. */
-export interface AccountList {
-  list(): readonly { readonly email: string | undefined; readonly canonicalUserId: string }[];
+/** How grants may name accounts. */
+export interface Grantees {
+  /** The declared accounts, by whose addresses grants may name them. */
+  readonly accounts: {
+    list(): readonly { readonly email: string | undefined; readonly canonicalUserId: string }[];
+  };
+  /** Whether grants may name accounts by their addresses at all. */
+  readonly acceptsEmailGrants: boolean;
 }
 
 /** The permission of each header with grants. */
@@ -44,9 +49,10 @@ const grantHeaders = [
  *  1. it has a canned ACL or grants, not both (INVALID_REQUEST);
  *  2. it has headers or a document, not both (UNEXPECTED_CONTENT);
  *  3. the document follows its schema and has at most 100 grants (MALFORMED_ACL);
- *  4. each grantee can be an account or is a group (INVALID_ARGUMENT, UNRESOLVABLE_GRANT).
+ *  4. each grantee can be an account or is a group (INVALID_ARGUMENT, UNRESOLVABLE_GRANT); it is no e-mail address
+ *     where those are refused (METHOD_NOT_ALLOWED).
  */
-export const readAcl = (request: AclMembers, accounts: AccountList): RequestedAcl | undefined => {
+export const readAcl = (request: AclMembers, grantees: Grantees): RequestedAcl | undefined => {
   const { acl, accessControlPolicy } = request;
   const headers = grantHeaders.filter(([member]) => request[member] !== undefined);
   if (acl !== undefined && headers.length > 0)
@@ -54,10 +60,10 @@ export const readAcl = (request: AclMembers, accounts: AccountList): RequestedAc
   if (accessControlPolicy !== undefined && (acl !== undefined || headers.length > 0))
     throw fault(ErrorReason.UNEXPECTED_CONTENT);
   if (acl !== undefined) return { kind: "canned", name: acl as CannedAcl };
-  if (accessControlPolicy !== undefined) return readDocument(accessControlPolicy, accounts);
+  if (accessControlPolicy !== undefined) return readDocument(accessControlPolicy, grantees);
   if (headers.length === 0) return undefined;
   const grants = headers.flatMap(([member, permission]) =>
-    readGrantHeader(request[member] ?? "", permission, accounts),
+    readGrantHeader(request[member] ?? "", permission, grantees),
   );
   checkCount(grants);
   return { kind: "grants", acl: create(AclRecordSchema, { grants }), ownerId: undefined };
@@ -69,34 +75,34 @@ export const aclOf = (requested: RequestedAcl | undefined, owners: AclOwners): A
   return requested.kind === "grants" ? requested.acl : cannedAcl(requested.name, owners);
 };
 
-const readDocument = ({ grants, owner }: AccessControlPolicy, accounts: AccountList): RequestedAcl => {
+const readDocument = ({ grants, owner }: AccessControlPolicy, grantees: Grantees): RequestedAcl => {
   if (owner?.id === undefined) throw fault(ErrorReason.MALFORMED_ACL);
   const records = grants.map(({ grantee, permission }) => {
     const known = aclPermissions.find((each) => each === permission);
     if (grantee === undefined || known === undefined) throw fault(ErrorReason.MALFORMED_ACL);
-    return readGrantee(grantee, known, accounts);
+    return readGrantee(grantee, known, grantees);
   });
   checkCount(records);
   return { kind: "grants", acl: create(AclRecordSchema, { grants: records }), ownerId: owner.id };
 };
 
-const readGrantee = (grantee: Grantee, permission: AclPermission, accounts: AccountList): GrantRecord => {
+const readGrantee = (grantee: Grantee, permission: AclPermission, grantees: Grantees): GrantRecord => {
   const { type, id, uri, emailAddress } = grantee;
   if (type === "CanonicalUser" && id !== undefined) return userGrant(id, permission);
   if (type === "Group" && uri !== undefined) return groupGrant(uri, permission);
   if (type === "AmazonCustomerByEmail" && emailAddress !== undefined)
-    return emailGrant(emailAddress, permission, accounts);
+    return emailGrant(emailAddress, permission, grantees);
   throw fault(ErrorReason.MALFORMED_ACL);
 };
 
 /** Reads `id="…", uri="…", emailAddress="…"`; the quotes are optional. */
-const readGrantHeader = (text: string, permission: AclPermission, accounts: AccountList): GrantRecord[] =>
+const readGrantHeader = (text: string, permission: AclPermission, grantees: Grantees): GrantRecord[] =>
   text.split(",").map((pair) => {
     const [, type, quoted, plain] = /^\s*([A-Za-z]+)\s*=\s*(?:"([^"]*)"|([^"\s]*))\s*$/.exec(pair) ?? [];
     const value = quoted ?? plain ?? "";
     if (type?.toLowerCase() === "id") return userGrant(value, permission);
     if (type?.toLowerCase() === "uri") return groupGrant(value, permission);
-    if (type?.toLowerCase() === "emailaddress") return emailGrant(value, permission, accounts);
+    if (type?.toLowerCase() === "emailaddress") return emailGrant(value, permission, grantees);
     throw invalidArgument("x-svc-grant", pair.trim(), "Argument format not recognized");
   });
 
@@ -111,9 +117,10 @@ const groupGrant = (uri: string, permission: AclPermission): GrantRecord => {
   return toGroup(group, permission);
 };
 
-const emailGrant = (email: string, permission: AclPermission, accounts: AccountList): GrantRecord => {
+const emailGrant = (email: string, permission: AclPermission, grantees: Grantees): GrantRecord => {
+  if (!grantees.acceptsEmailGrants) throw fault(ErrorReason.METHOD_NOT_ALLOWED);
   const wanted = email.toLowerCase();
-  const id = accounts.list().find((account) => account.email?.toLowerCase() === wanted)?.canonicalUserId;
+  const id = grantees.accounts.list().find((account) => account.email?.toLowerCase() === wanted)?.canonicalUserId;
   if (id === undefined) throw fault(ErrorReason.UNRESOLVABLE_GRANT);
   return toUser(id, permission);
 };

@@ -81,7 +81,7 @@ export const putObjectAcl: Operation<"putObjectAcl"> = async (request, context) 
 };
 
 const requiredAcl = (request: AclMembers, app: Application): RequestedAcl => {
-  const requested = readAcl(request, app.accounts);
+  const requested = readAcl(request, app);
   if (requested === undefined) throw fault(ErrorReason.MISSING_SECURITY_HEADER, { missing_header_name: "x-svc-acl" });
   return requested;
 };

@@ -55,7 +55,7 @@ export const createBucket: Operation<"createBucket"> = async (request, context) 
   if (configuration?.location !== undefined) throw memberNotOffered("Location");
   if (configuration?.bucket !== undefined) throw memberNotOffered("Bucket");
   const ownership = findOwnership(request.objectOwnership) ?? app.newBucketOwnership;
-  const requestedAcl = readAcl(request, app.accounts);
+  const requestedAcl = readAcl(request, app);
   const acl = aclOfNew(request.bucket, requestedAcl, ownership, context);
   const region = chooseRegion(configuration?.locationConstraint, app.region);
   const isLockable = request.objectLockEnabledForBucket === true;

@@ -52,7 +52,7 @@ export const copyObject: Operation<"copyObject"> = async (request, context) => {
   const { app, access } = context;
   checkKey(request.key);
   checkOffered(request);
-  const requestedAcl = readAcl(request, app.accounts);
+  const requestedAcl = readAcl(request, app);
   planNewObject(access.bucket.aclRules(access.bucket.known), context.caller, requestedAcl);
   checkVersionId(access.source.bucket.known.versioning, access.source.versionId);
   const attributes = planAttributes(request, access.bucket.onlyStorageClass);

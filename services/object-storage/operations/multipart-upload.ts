@@ -35,7 +35,7 @@ import { createUpload, endUpload, findUpload, listStoredParts, readAllParts, rea
 export const createMultipartUpload: Operation<"createMultipartUpload"> = async (request, context) => {
   const { app, access, caller } = context;
   checkKey(request.key);
-  const requestedAcl = readAcl(request, app.accounts);
+  const requestedAcl = readAcl(request, app);
   planNewObject(access.bucket.aclRules(access.bucket.known), caller, requestedAcl);
   const attributes = planAttributes(request, access.bucket.onlyStorageClass);
   const lock = readLock(request, app.lockClock.now());

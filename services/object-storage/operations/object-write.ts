@@ -44,7 +44,7 @@ export const putObject: Operation<"putObject"> = async (requests, context) => {
   const { head, content: incoming } = await openIncoming(requests);
   checkKey(head.key);
   checkOffered(head);
-  const requestedAcl = readAcl(head, app.accounts);
+  const requestedAcl = readAcl(head, app);
   planNewObject(access.bucket.aclRules(access.bucket.known), context.caller, requestedAcl);
   const attributes = planAttributes(head, context.access.bucket.onlyStorageClass);
   const lock = readLock(head, app.lockClock.now());

@@ -15,11 +15,11 @@ const logs = "http://acs.amazonaws.com/groups/s3/LogDelivery";
 const owners = `${ofAlice} FULL_CONTROL`;
 
 /** A bucket of alice with ACLs and an object; bob has declared his e-mail address. */
-const startWithAcls = async (): Promise<Harness> => {
+const startWithAcls = async (options: { readonly emailGrants?: "accept" | "refuse" } = {}): Promise<Harness> => {
   const bobs = { id: bob, name: "Bob", email: "bob@example.com", canonicalUserId: ofBob };
   const declared = { users: [], roles: [], organizations: new Map(), accessKeys: [] };
   const accounts = accountsOf({ ...declared, accounts: [bobs] });
-  const harness = await startWithBucket({ objectOwnership: "ObjectWriter", accounts });
+  const harness = await startWithBucket({ objectOwnership: "ObjectWriter", accounts, ...options });
   await put(harness, cat, "meow");
   return harness;
 };
@@ -53,6 +53,17 @@ const requests: readonly (readonly [object, readonly string[]])[] = [
     [`${ofAlice} FULL_CONTROL`, `${ofBob} WRITE_ACP`],
   ],
 ];
+
+test("a grant by e-mail address is refused where such grants are turned off, whoever has the address", async () => {
+  const { client } = await startWithAcls({ emailGrants: "refuse" });
+  const refused = (grantRead: string) => refusalOf(client.putObjectAcl({ ...cat, grantRead }, as(alice)));
+  expect(await refused("emailAddress=bob@example.com")).toBe("METHOD_NOT_ALLOWED");
+  expect(await refused("emailAddress=nobody@example.com")).toBe("METHOD_NOT_ALLOWED");
+  const grantee = { type: "AmazonCustomerByEmail", emailAddress: "bob@example.com" };
+  const accessControlPolicy = { owner: { id: ofAlice }, grants: [{ grantee, permission: "READ" }] };
+  expect(await refusalOf(client.putObjectAcl({ ...cat, accessControlPolicy }, as(alice)))).toBe("METHOD_NOT_ALLOWED");
+  expect(await refused(`id=${ofBob}`)).toBe("answered");
+});
 
 describe("an ACL in a request", () => {
   test.each([

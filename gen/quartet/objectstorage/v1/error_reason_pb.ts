@@ -456,8 +456,8 @@ export const ErrorReason = {
   MALFORMED_POLICY: 72,
 
   /**
-   * The caller has the permission, but the operation is for the account of the bucket's owner; or the version is a
-   * delete marker, which can only be deleted.
+   * The caller has the permission, but the operation is for the account of the bucket's owner; the version is a delete
+   * marker, which can only be deleted; or a grant names an account by its e-mail address, which is turned off.
    *
    * @generated from enum value: ERROR_REASON_METHOD_NOT_ALLOWED = 73;
    */
