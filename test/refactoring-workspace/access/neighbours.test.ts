@@ -66,6 +66,7 @@ test.each([
   ["ApplicationCreatedByAccount", neighbour, ["application"]],
   ["ServiceCreatedByAccount", neighbour, ["service"]],
   ["RouteCreatedByAccount", neighbour, ["route"]],
+  ["CreatedByAccountIds", neighbour, ["application", "service", "route"]],
   ["SourcePath", "/cart", ["route"]],
 ])("a policy on %s %s lets the neighbour make %j", async (key, value, made) => {
   const { client, neighbours, environmentIdentifier } = await share({
