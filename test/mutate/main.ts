@@ -132,7 +132,7 @@ const trusted = new Set<string>();
 
 const secondsOf = (file: string): number => record.reaches.find(({ test }) => test === file)?.seconds ?? Infinity;
 
-/** Leaves out, from now on, those test files that fail or hang on unchanged sources; returns how many. */
+/** Leaves out, in this run, those test files that fail or hang on unchanged sources; returns how many. */
 const leaveOut = async (copy: ScratchCopy, tests: readonly string[], limitMs: number): Promise<number> => {
   let count = 0;
   for (const test of tests) {
@@ -198,6 +198,7 @@ if (options.again !== undefined) record.forget(options.again);
 const mutants = drawnMutants();
 const ids = new Set(mutants.map(idOf));
 if (!options.report) {
+  record.retryTests();
   const copy = new ScratchCopy(root);
   try {
     await recordReach(copy);

@@ -60,6 +60,18 @@ export class RunRecord {
     return this.#reaches.has(test);
   }
 
+  /**
+   * Gives test files that failed on unchanged sources another chance, as on a machine that is less busy now. What
+   * survived without them is open again.
+   */
+  retryTests(): void {
+    const failed = [...this.#reaches].filter(([, reach]) => reach === undefined).map(([test]) => test);
+    if (failed.length === 0) return;
+    for (const test of failed) this.#reaches.delete(test);
+    for (const { id, verdict } of this.judged)
+      if (verdict === "survived" || verdict === "no test") this.add({ forgotten: id });
+  }
+
   /** The test files that pass on unchanged sources, with what they reach. */
   get reaches(): Reach[] {
     return [...this.#reaches.values()].filter((reach) => reach !== undefined);
