@@ -1,5 +1,6 @@
 import uuid
 
+import boto3
 import grpc
 import pytest
 
@@ -32,6 +33,19 @@ def channel_to(system):
     yield connect
     for channel in channels:
         channel.close()
+
+
+@pytest.fixture
+def s3(system):
+    """A client of object storage as boto3 makes it."""
+    key = system.credentials()
+    return boto3.client(
+        "s3",
+        endpoint_url=system.urls["gateway"],
+        region_name="us-east-1",
+        aws_access_key_id=key["accessKeyId"],
+        aws_secret_access_key=key["secretAccessKey"],
+    )
 
 
 @pytest.fixture

@@ -1,20 +1,7 @@
 """Configurations of buckets with boto3, as it comes."""
 
-import boto3
 import botocore.exceptions
 import pytest
-
-
-@pytest.fixture
-def s3(system):
-    key = system.credentials()
-    return boto3.client(
-        "s3",
-        endpoint_url=system.urls["gateway"],
-        region_name="us-east-1",
-        aws_access_key_id=key["accessKeyId"],
-        aws_secret_access_key=key["secretAccessKey"],
-    )
 
 
 @pytest.fixture

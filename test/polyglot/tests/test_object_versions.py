@@ -4,24 +4,11 @@ import base64
 import os
 import zlib
 
-import boto3
 import botocore.exceptions
 import pytest
 from boto3.s3.transfer import TransferConfig
 
 MEBIBYTE = 1024 * 1024
-
-
-@pytest.fixture
-def s3(system):
-    key = system.credentials()
-    return boto3.client(
-        "s3",
-        endpoint_url=system.urls["gateway"],
-        region_name="us-east-1",
-        aws_access_key_id=key["accessKeyId"],
-        aws_secret_access_key=key["secretAccessKey"],
-    )
 
 
 @pytest.fixture
