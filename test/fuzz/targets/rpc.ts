@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 
@@ -91,7 +90,9 @@ const firstBytes: FuzzTarget = {
     socket.on("error", () => {});
     socket.write(input.subarray(0, input.length >> 1));
     socket.write(input.subarray(input.length >> 1));
-    await Promise.race([once(socket, "data"), once(socket, "close"), delay(silentMs)]);
+    // A reset is an answer too: the server does not read what follows a request that it refuses.
+    const heard = ["data", "close", "error"].map((name) => new Promise((resolve) => void socket.once(name, resolve)));
+    await Promise.race([...heard, delay(silentMs)]);
     socket.destroy();
     connections += 1;
     if (connections % 10 !== 0) return;
