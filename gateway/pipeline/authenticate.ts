@@ -1,11 +1,12 @@
 import { Protocol } from "../../gen/quartet/traits/v1/api_pb.ts";
 import type { Caller } from "../../services/kit/identity/caller.ts";
+import type { Dialect } from "../dialects/dialect.ts";
 import { servedNames } from "../dialects/dialect.ts";
 import type { Gateway } from "../gateway.ts";
 import type { RequestHead } from "../http/request-head.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
 import { isItsOwnCanonicalPath } from "../signature/canonical.ts";
-import type { RequestSignature } from "../signature/verify.ts";
+import type { RequestSignature, SignatureRules } from "../signature/verify.ts";
 import { verifyHead } from "../signature/verify.ts";
 import type { HttpExchange } from "./exchange.ts";
 import { arrivedOverTls } from "./exchange.ts";
@@ -37,14 +38,8 @@ export const authenticate = async (
     rawPath: head.rawPath,
     query: head.query,
     rawHeaders: head.rawHeaders,
-    brand: dialect.signature,
-    accessKeys: gateway.accessKeys,
-    clock: gateway.clock,
-    signingNames: dialect.signingNames[api.name] ?? [],
-    servedNames: () => servedNames(dialect),
-    region: gateway.region,
+    ...signatureRules(gateway, dialect, api.name),
     resource: isXml ? identity.path : undefined,
-    versionTwo: gateway.versionTwo,
     doubleEncodePath: !isXml,
     verifiesWholeBody: !isXml,
   });
@@ -53,6 +48,21 @@ export const authenticate = async (
   noteUse(gateway, caller, identity);
   return { caller: withOrigin(caller, exchange, signature), payload, signedHeaders, body };
 };
+
+/** What signatures of requests for an API are verified with, in the dialect that they are sent in. */
+export const signatureRules = (
+  gateway: Pick<Gateway, "accessKeys" | "clock" | "region" | "versionTwo">,
+  dialect: Dialect,
+  api: string,
+): SignatureRules => ({
+  brand: dialect.signature,
+  accessKeys: gateway.accessKeys,
+  clock: gateway.clock,
+  signingNames: dialect.signingNames[api] ?? [],
+  servedNames: () => servedNames(dialect),
+  region: gateway.region,
+  versionTwo: gateway.versionTwo,
+});
 
 /** Remembers that a key was used, for which API. */
 export const noteUse = (

@@ -12,7 +12,6 @@ import { responseHead } from "../bindings/bind-response.ts";
 import { boundHeaders } from "../bindings/request-headers.ts";
 import { writeXmlText, xmlDeclaration } from "../codecs/xml-writer.ts";
 import type { DialectSpelling } from "../dialects/dialect.ts";
-import { servedNames } from "../dialects/dialect.ts";
 import { boundaryOf } from "../forms/multipart-reader.ts";
 import { taggingHeader } from "../forms/form-tagging.ts";
 import { readForm } from "../forms/read-form.ts";
@@ -24,7 +23,7 @@ import { ErrorReason, refusal } from "../refusal.ts";
 import { verifyForm } from "../signature/verify-form.ts";
 import { versionTwoFields } from "../signature/version-two.ts";
 import type { Reading } from "../values/reading.ts";
-import { noteUse, withOrigin } from "./authenticate.ts";
+import { noteUse, signatureRules, withOrigin } from "./authenticate.ts";
 import { matchRoute, streamedCall } from "./bind.ts";
 import type { HttpExchange } from "./exchange.ts";
 import { requestUrl } from "./exchange.ts";
@@ -89,14 +88,8 @@ export const authenticateForm = (gateway: Gateway, exchange: HttpExchange, form:
     throw refusal(ErrorReason.FORM_WITHOUT_KEY, { argument_name: "key", argument_value: "" });
   const fields = new Map([...form.fields, ["key", key]]);
   const { caller, signature, bytesMin, bytesMax } = verifyForm({
+    ...signatureRules(gateway, dialect, form.identity.binding.api.name),
     fields,
-    brand: dialect.signature,
-    accessKeys: gateway.accessKeys,
-    clock: gateway.clock,
-    signingNames: dialect.signingNames[form.identity.binding.api.name] ?? [],
-    servedNames: () => servedNames(dialect),
-    region: gateway.region,
-    versionTwo: gateway.versionTwo,
   });
   noteUse(gateway, caller, form.identity);
   return { caller: withOrigin(caller, exchange, signature), fields, file: boundedFile(form.file, bytesMin, bytesMax) };

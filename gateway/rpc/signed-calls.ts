@@ -4,11 +4,10 @@ import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import { requestFactHeaders } from "../../services/kit/identity/request-facts.ts";
 import type { ApiBinding } from "../api-binding.ts";
 import type { Dialect, DialectSpelling } from "../dialects/dialect.ts";
-import { servedNames } from "../dialects/dialect.ts";
 import type { Gateway } from "../gateway.ts";
 import { openIncomingBody } from "../http/incoming-body.ts";
 import { parseQuery } from "../http/query.ts";
-import { noteUse, withOrigin } from "../pipeline/authenticate.ts";
+import { noteUse, signatureRules, withOrigin } from "../pipeline/authenticate.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
 import { asymmetricAlgorithm } from "../signature/brand.ts";
 import { payloadHashName, readPayloadClaim } from "../signature/payload.ts";
@@ -23,6 +22,7 @@ export type SigningGateway = Pick<
   | "accessKeys"
   | "clock"
   | "region"
+  | "versionTwo"
   | "minter"
   | "limits"
   | "bodiesBudget"
@@ -52,13 +52,21 @@ export class SignedCalls {
    */
   async admit(request: IncomingMessage, response: ServerResponse, api: string): Promise<IncomingMessage> {
     const { dialects, bindings, limits, bodiesBudget, readingTurns } = this.#gateway;
-    const { url = "", headers } = request;
+    const { method = "", url = "", headers, rawHeaders } = request;
     const [rawPath = "", rawQuery = ""] = url.split("?", 2);
     const query = parseQuery(rawQuery);
     const spelling = dialects.detect(headers, query);
     const binding = bindings.get(api);
     if (binding === undefined) throw new Error(`the gateway has no API ${api}`);
-    const verified = this.#verifyHead(request, { rawPath, query, dialect: spelling.dialect, api });
+    const verified = verifyHead({
+      method,
+      rawPath,
+      query,
+      rawHeaders,
+      ...signatureRules(this.#gateway, spelling.dialect, api),
+      doubleEncodePath: true,
+      verifiesWholeBody: true,
+    });
     const body = openIncomingBody(request, response, false, limits, bodiesBudget, readingTurns);
     const bytes = bodyKind(headers, spelling.dialect) === "unsigned" ? undefined : await body.readWhole();
     const signed = verified.withBody(bytes);
@@ -72,35 +80,6 @@ export class SignedCalls {
       authorization: `Bearer ${token}`,
     };
     return admitted;
-  }
-
-  #verifyHead(
-    { method = "", rawHeaders }: IncomingMessage,
-    {
-      rawPath,
-      query,
-      dialect,
-      api,
-    }: Pick<Parameters<typeof verifyHead>[0], "rawPath" | "query"> & {
-      readonly dialect: Dialect;
-      readonly api: string;
-    },
-  ): ReturnType<typeof verifyHead> {
-    const { accessKeys, clock, region } = this.#gateway;
-    return verifyHead({
-      method,
-      rawPath,
-      query,
-      rawHeaders,
-      brand: dialect.signature,
-      accessKeys,
-      clock,
-      signingNames: dialect.signingNames[api] ?? [],
-      servedNames: () => servedNames(dialect),
-      region,
-      doubleEncodePath: true,
-      verifiesWholeBody: true,
-    });
   }
 }
 

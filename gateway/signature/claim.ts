@@ -89,7 +89,7 @@ const readHeader = (values: readonly string[], brand: SignatureBrand): Signature
 const parseHeader = (value: string, brand: SignatureBrand): SignatureClaim => {
   const space = value.indexOf(" ");
   const algorithm = space < 0 ? value : value.slice(0, space);
-  if (!isKnown(algorithm, brand)) throw unsupportedAlgorithm("Authorization", algorithm);
+  if (!isOffered(algorithm, brand)) throw unsupportedAlgorithm("Authorization", algorithm);
   const parts = new Map<string, string>();
   for (const part of value.slice(algorithm.length).split(",")) {
     const equals = part.indexOf("=");
@@ -117,7 +117,7 @@ const readQuery = (query: readonly QueryParameter[], brand: SignatureBrand): Sig
     return found === undefined || found === "" ? refuseQuery(`There must be one ${brand.queryPrefix}${name}.`) : found;
   };
   const algorithm = parameter("Algorithm");
-  if (!isKnown(algorithm, brand))
+  if (!isOffered(algorithm, brand))
     refuseQuery(`${brand.queryPrefix}Algorithm only supports "${brand.algorithm} and ${asymmetricAlgorithm(brand)}".`);
   const claim = {
     form: "presigned" as const,
@@ -142,7 +142,8 @@ const refuseQuery = (problem: string): never => {
   throw refusal(ErrorReason.MALFORMED_SIGNATURE_QUERY, { problem });
 };
 
-const isKnown = (algorithm: string, brand: SignatureBrand): boolean =>
+/** Whether signatures of an algorithm are verified. */
+export const isOffered = (algorithm: string, brand: SignatureBrand): boolean =>
   algorithm === brand.algorithm || algorithm === asymmetricAlgorithm(brand);
 
 /** The refusal of an algorithm, which a header or a field names. */

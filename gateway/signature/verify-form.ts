@@ -2,21 +2,17 @@ import { callerOf } from "../../services/kit/identity/access-keys.ts";
 import type { Caller } from "../../services/kit/identity/caller.ts";
 import { anonymousCaller } from "../../services/kit/identity/caller.ts";
 import type { ServiceError } from "../../services/kit/faults/service-error.ts";
-import { asymmetricAlgorithm } from "./brand.ts";
 import type { SignatureClaim } from "./claim.ts";
-import { checkScope, readCredential, unsupportedAlgorithm } from "./claim.ts";
+import { checkScope, isOffered, readCredential, unsupportedAlgorithm } from "./claim.ts";
 import { checkFormPolicy, parseFormPolicy } from "./form-policy.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
 import { signingKey } from "./signing-key.ts";
-import type { RequestSignature, SignedHead } from "./verify.ts";
+import type { RequestSignature, SignatureRules } from "./verify.ts";
 import { keyOf, parseBasicInstant, signatureVersionOf } from "./verify.ts";
 import { checkVersionTwoForm, checkVersionTwoRule, readVersionTwoForm, versionTwoFields } from "./version-two.ts";
 
 /** A form that uploads a file, and the parts that its signature is verified with. */
-export interface SignedForm extends Pick<
-  SignedHead,
-  "brand" | "accessKeys" | "clock" | "signingNames" | "servedNames" | "region" | "versionTwo"
-> {
+export interface SignedForm extends SignatureRules {
   /**
    * The fields before the file by lower-case name, with `bucket` also if it is in the URL, and with the file's name
    * filled into `key`.
@@ -90,8 +86,7 @@ const readFormClaim = ({ fields, brand }: SignedForm): SignatureClaim => {
     return value;
   };
   const algorithm = field("algorithm");
-  if (algorithm !== brand.algorithm && algorithm !== asymmetricAlgorithm(brand))
-    throw unsupportedAlgorithm(`${brand.headerPrefix}algorithm`, algorithm);
+  if (!isOffered(algorithm, brand)) throw unsupportedAlgorithm(`${brand.headerPrefix}algorithm`, algorithm);
   const credential = readCredential(field("credential"), algorithm, brand, (problem) => {
     throw refusal(ErrorReason.MALFORMED_FORM_SIGNATURE, {
       problem,

@@ -24,14 +24,8 @@ import { sha256, signingKey } from "./signing-key.ts";
 import type { VersionTwoClaim, VersionTwoRule } from "./version-two.ts";
 import { checkVersionTwo, checkVersionTwoRule, readVersionTwo } from "./version-two.ts";
 
-/** The head of a request as it was received, and the parts that its signature is verified with. */
-export interface SignedHead {
-  readonly method: string;
-  /** The request target up to its question mark, percent escapes untouched. */
-  readonly rawPath: string;
-  readonly query: QueryParameters;
-  /** `[name, value, name, value, ...]` as in `rawHeaders` of `node:http`. */
-  readonly rawHeaders: readonly string[];
+/** What signatures of an API's requests are verified with. */
+export interface SignatureRules {
   readonly brand: SignatureBrand;
   readonly accessKeys: AccessKeys;
   readonly clock: Clock;
@@ -41,10 +35,20 @@ export interface SignedHead {
   readonly servedNames?: (() => readonly string[]) | undefined;
   /** The region that the credential scope must carry. Unset: any. */
   readonly region?: string | undefined;
+  /** Which signatures of version 2 are accepted. Unset: all. */
+  readonly versionTwo?: VersionTwoRule | undefined;
+}
+
+/** The head of a request as it was received, and what its signature is verified with. */
+export interface SignedHead extends SignatureRules {
+  readonly method: string;
+  /** The request target up to its question mark, percent escapes untouched. */
+  readonly rawPath: string;
+  readonly query: QueryParameters;
+  /** `[name, value, name, value, ...]` as in `rawHeaders` of `node:http`. */
+  readonly rawHeaders: readonly string[];
   /** For object storage, the path with its bucket. Unset: presigned URLs of version 2 are refused. */
   readonly resource?: string | undefined;
-  /** Which presigned URLs of version 2 are accepted. Unset: all. */
-  readonly versionTwo?: VersionTwoRule | undefined;
   /** False for object storage, whose paths are signed as they are sent; true for all other APIs. */
   readonly doubleEncodePath: boolean;
   /** True for APIs whose clients do not declare the hash of the body. False: it must be declared. */

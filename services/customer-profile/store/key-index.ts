@@ -1,7 +1,6 @@
-import type { KeyHolder } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 
-import type { KeyHolderSchema } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
+import type { KeyHolder, KeyHolderSchema } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
 import type { Reader, Transaction } from "../../kit/store/transaction.ts";
 import { compareIds, idText } from "../domain/identifier.ts";
 import type { SearchKey } from "../domain/search-key.ts";

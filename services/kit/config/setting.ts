@@ -71,32 +71,25 @@ export type EndpointSetting = z.output<typeof endpoint>;
 export const endpoints = <const Names extends readonly [string, ...string[]]>(names: Names, description: string) =>
   z.partialRecord(z.enum(names), endpoint).default({}).meta({ description, writeOnly: true });
 
-/** The same by names of a shape. */
+/** A table of values by name. */
+const named = <Value extends z.ZodType>(name: RegExp, value: Value) =>
+  z.record(z.string().regex(name), value, {
+    error: ({ code }) => (code === "invalid_key" ? `must be named by ${name.source}` : undefined),
+  });
+
+/** Endpoints by names of a shape. */
 export const endpointsNamed = (name: RegExp, description: string) =>
-  z
-    .record(z.string().regex(name), endpoint, {
-      error: ({ code }) => (code === "invalid_key" ? `must be named by ${name.source}` : undefined),
-    })
-    .default({})
-    .meta({ description, writeOnly: true });
+  named(name, endpoint).default({}).meta({ description, writeOnly: true });
 
 /** Texts by name, both of a shape. */
 export const texts = (name: RegExp, value: RegExp, description: string) =>
-  z
-    .record(z.string().regex(name), z.string().regex(value, `must match ${value.source}`), {
-      error: ({ code }) => (code === "invalid_key" ? `must be named by ${name.source}` : undefined),
-    })
+  named(name, z.string().regex(value, `must match ${value.source}`))
     .default({})
     .describe(description);
 
 /** Objects of a shape by name. */
 export const objectsNamed = <Shape extends z.ZodRawShape>(name: RegExp, shape: Shape, description: string) =>
-  z
-    .record(z.string().regex(name), z.strictObject(shape), {
-      error: ({ code }) => (code === "invalid_key" ? `must be named by ${name.source}` : undefined),
-    })
-    .default({})
-    .describe(description);
+  named(name, z.strictObject(shape)).default({}).describe(description);
 
 /** Host and port as one text, the form that `address` reads. */
 export const formatAddress = (value: Address): string =>

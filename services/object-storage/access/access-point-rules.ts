@@ -1,8 +1,9 @@
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import type { Resource } from "../../kit/access/decide.ts";
+import type { Arn } from "../../kit/arn/arn.ts";
 import type { Question } from "../../kit/access/questions.ts";
 import type { AccessPoint } from "./access-points.ts";
-import { accessPointResource, onPremisesClass } from "./access-points.ts";
+import { accessPointArn, onPremisesClass } from "./access-points.ts";
 import { fault } from "../faults.ts";
 
 /** The members of requests that ask for what is not there on premises. */
@@ -37,12 +38,12 @@ export const checkOnPremises = ({ outpostId }: AccessPoint, request: object): vo
  */
 export const resourceAt = (
   point: AccessPoint,
-  { region, partition }: { readonly region: string; readonly partition: string },
+  place: Pick<Arn, "region" | "partition">,
   question: Question,
   ofBucket: Resource,
 ): Resource => {
   const { conditions, action, shownAs = "" } = ofBucket;
-  const arn = `arn:${partition}:${accessPointResource(point, region)}`;
+  const arn = accessPointArn(point, place);
   const slash = shownAs.indexOf("/");
   const isObject = question.permission.template !== "{bucket}" && slash !== -1;
   return {
@@ -58,14 +59,13 @@ export const resourceAt = (
 /** The resource of a bucket with the condition keys of the access point by which it is reached. */
 export const reachedBy = (
   point: AccessPoint | undefined,
-  { region, partition }: { readonly region: string; readonly partition: string },
+  place: Pick<Arn, "region" | "partition">,
   resource: Resource,
 ): Resource => {
   if (point === undefined) return resource;
-  const arn = `arn:${partition}:${accessPointResource(point, region)}`;
   const conditions = new Map([
     ...(resource.conditions ?? []),
-    ["s3:dataaccesspointarn", [arn]] as const,
+    ["s3:dataaccesspointarn", [accessPointArn(point, place)]] as const,
     ["s3:dataaccesspointaccount", [point.accountId]] as const,
   ]);
   return { ...resource, conditions };

@@ -1,4 +1,5 @@
-import { parseArn } from "../../kit/arn/arn.ts";
+import type { Arn } from "../../kit/arn/arn.ts";
+import { arn, parseArn } from "../../kit/arn/arn.ts";
 import type { Policy } from "../../kit/policy/document.ts";
 import { parseBucketPolicy } from "./bucket-policy.ts";
 
@@ -58,11 +59,11 @@ const accessPointsOf = (declared: readonly AccessPoint[], { region }: Place): Ac
   return {
     find(text) {
       if (byName.size === 0) return undefined;
-      const arn = parseArn(text);
-      if (arn === undefined) return byName.get(text.toLowerCase().replace(hostSuffix, ""));
-      const isOutpost = arn.resource.startsWith("outpost");
-      if (arn.region !== region || !(isOutpost ? onPremises : services).test(arn.service)) return undefined;
-      return byName.get(`${arn.account}:${arn.resource.replaceAll(":", "/")}`);
+      const named = parseArn(text);
+      if (named === undefined) return byName.get(text.toLowerCase().replace(hostSuffix, ""));
+      const isOutpost = named.resource.startsWith("outpost");
+      if (named.region !== region || !(isOutpost ? onPremises : services).test(named.service)) return undefined;
+      return byName.get(`${named.account}:${named.resource.replaceAll(":", "/")}`);
     },
   };
 };
@@ -96,11 +97,14 @@ type AccessPointsSetting = Readonly<
   >
 >;
 
-/** The ARN of an access point, less its partition. */
-export const accessPointResource = ({ name, accountId, outpostId }: AccessPoint, region: string): string =>
+/** The ARN of an access point. */
+export const accessPointArn = (
+  { name, accountId: account, outpostId }: AccessPoint,
+  place: Pick<Arn, "region" | "partition">,
+): string =>
   outpostId === undefined
-    ? `s3:${region}:${accountId}:accesspoint/${name}`
-    : `s3-outposts:${region}:${accountId}:outpost/${outpostId}/accesspoint/${name}`;
+    ? arn({ ...place, service: "s3", account, resource: `accesspoint/${name}` })
+    : arn({ ...place, service: "s3-outposts", account, resource: `outpost/${outpostId}/accesspoint/${name}` });
 
 /** The one storage class of objects that are stored on premises. */
 export const onPremisesClass = "OUTPOSTS";

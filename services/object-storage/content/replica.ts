@@ -11,7 +11,7 @@ import { ObjectStorageService } from "../../../gen/quartet/objectstorage/v1/obje
 import type { Resource } from "../../kit/access/decide.ts";
 import { isAllowed } from "../../kit/access/decide.ts";
 import { assumeRole } from "../../kit/accounts/assume-role.ts";
-import { arn } from "../../kit/arn/arn.ts";
+import { arn, parseArn } from "../../kit/arn/arn.ts";
 import type { Caller } from "../../kit/identity/caller.ts";
 import { NamedKeyError } from "../../kit/keyring/key-names.ts";
 import type { Reader, Transaction } from "../../kit/store/store.ts";
@@ -19,8 +19,8 @@ import { rules } from "../access/rules.ts";
 import { factsOf } from "../access/resources.ts";
 import type { Application } from "../application.ts";
 import type { Extent } from "../domain/extent.ts";
-import { destinationOf, isOwnedByDestination, rulesFor } from "../domain/replication.ts";
-import { replicaEncryption } from "../encryption/content-encryption.ts";
+import { destinationOf, isOwnedByDestination, replicable, rulesFor } from "../domain/replication.ts";
+import { keyArnOf, replicaEncryption } from "../encryption/content-encryption.ts";
 import { serviceOrigin } from "../events/event-outbox.ts";
 import type { Bucket } from "../store/bucket.ts";
 import { findBucket } from "../store/bucket.ts";
@@ -66,6 +66,15 @@ export const copyToDestination = async (
   signal: AbortSignal,
   settle: (transaction: Transaction) => Promise<void>,
 ): Promise<CopyOutcome> => {
+  try {
+    return await copyVersion(app, step, signal, settle);
+  } catch (error) {
+    if (!(error instanceof NamedKeyError)) throw error;
+    return { kind: "never", reason: error.message };
+  }
+};
+
+const copyVersion: typeof copyToDestination = async (app, step, signal, settle) => {
   const planned = await app.store.read((reader) => planCopy(app, reader, step));
   if (!("version" in planned)) return planned;
   const commit = (extents: (transaction: Transaction) => Promise<readonly Extent[]>, encryption?: EncryptionInit) =>
@@ -90,21 +99,12 @@ export const copyToDestination = async (
       await shareExtents(transaction, extents);
       return extents;
     });
-  try {
-    const replaced = await replicaEncryption(
-      app,
-      target,
-      encryption,
-      destination.encryptionConfiguration?.replicaKmsKeyId,
-    );
-    const source = { sequence: Number(step.sequence), version, versionId: version.versionId, isCurrent: false };
-    const range = { offsetBytes: 0, lengthBytes: Number(version.sizeBytes) };
-    const plan = { source, sourceKey: undefined, range, encryption: replaced, algorithm: undefined };
-    return await copyContent({ app, signal }, plan, (content) => commit(content.adopt, replaced.record));
-  } catch (error) {
-    if (!(error instanceof NamedKeyError)) throw error;
-    return { kind: "never", reason: error.message };
-  }
+  const replacement = destination.encryptionConfiguration?.replicaKmsKeyId;
+  const replaced = await replicaEncryption(app, target, encryption, replacement);
+  const source = { sequence: Number(step.sequence), version, versionId: version.versionId, isCurrent: false };
+  const range = { offsetBytes: 0, lengthBytes: Number(version.sizeBytes) };
+  const plan = { source, sourceKey: undefined, range, encryption: replaced, algorithm: undefined };
+  return await copyContent({ app, signal }, plan, (content) => commit(content.adopt, replaced.record));
 };
 
 const planCopy = async (
@@ -116,7 +116,7 @@ const planCopy = async (
   const version = await reader.get(versions, [bucketId, key, Number(sequence)]);
   if (source?.bucketId !== bucketId || version === undefined) return { kind: "copied" };
   const configuration = await findDocument(reader, bucketId, "replication");
-  const rule = configuration && ruleTo(name, rulesFor(configuration, { key, ...factsOfVersion(version) }));
+  const rule = configuration && ruleTo(name, rulesFor(configuration, replicable(key, version)));
   if (configuration?.role === undefined || rule?.destination === undefined)
     return { kind: "never", reason: `no rule copies to ${name} any more` };
   const target = await findBucket(reader, name);
@@ -128,12 +128,6 @@ const planCopy = async (
   const refused = await refusedAction(app, reader, role.caller, planned, key);
   return refused === undefined ? planned : { kind: "never", reason: `the role may not ${refused}` };
 };
-
-const factsOfVersion = ({ tags, isDeleteMarker, encryption }: VersionRecord) => ({
-  tags,
-  isDeleteMarker,
-  isUnderManagedKey: encryption?.kms !== undefined,
-});
 
 const ruleTo = (name: string, chosen: readonly ReplicationRule[]): ReplicationRule | undefined =>
   chosen.find((rule) => destinationOf(rule) === name);
@@ -192,26 +186,28 @@ const refusedAction = async (
     { action: version.isDeleteMarker ? "ReplicateDelete" : "ReplicateObject", resource: to },
     ...(version.tags.length === 0 ? [] : [{ action: "ReplicateTags", resource: to }]),
     ...(isOwnedByDestination(destination) ? [{ action: "ObjectOwnerOverrideToBucketOwner", resource: to }] : []),
-    ...keyUses(version, destination, target),
+    ...keyUses(app, version, destination, target),
   ];
   const call = { app, method: ObjectStorageService.method.putObject, caller };
   return asked.find(({ action, resource }) => !isAllowed(rules, call, { action, resource }))?.action;
 };
 
+/** The uses of managed keys: what is under one is copied under the key that the rule names. Throws NamedKeyError. */
 const keyUses = (
+  app: ReplicationApplication,
   { encryption }: VersionRecord,
   { encryptionConfiguration }: ReplicationDestination,
   target: Bucket,
 ) => {
   if (encryption?.kms === undefined) return [];
-  const use = (action: string, key: string) => {
-    const named = { arn: key.startsWith("arn:") ? key : `arn:aws:kms:${target.region}:${target.accountId}:${key}` };
-    return { action, resource: { ...named, ownerAccountId: named.arn.split(":")[4] ?? "" } };
-  };
+  const use = (action: string, keyArn: string) => ({
+    action,
+    resource: { arn: keyArn, ownerAccountId: parseArn(keyArn)?.account ?? "" },
+  });
   const replacement = encryptionConfiguration?.replicaKmsKeyId;
   return [
     use("kms:Decrypt", encryption.kms.keyArn),
-    ...(replacement === undefined ? [] : [use("kms:Encrypt", replacement)]),
+    ...(replacement === undefined ? [] : [use("kms:Encrypt", keyArnOf(app, target, replacement))]),
   ];
 };
 

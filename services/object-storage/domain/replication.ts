@@ -3,6 +3,7 @@ import type {
   ReplicationDestination,
   ReplicationRule,
 } from "../../../gen/quartet/objectstorage/v1/replication_pb.ts";
+import type { VersionRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import { parseArn } from "../../kit/arn/arn.ts";
 import { fault, invalidArgument, invalidRequest, memberNotOffered } from "../faults.ts";
@@ -19,6 +20,14 @@ export interface Replicable {
   /** It is encrypted under a managed key. */
   readonly isUnderManagedKey: boolean;
 }
+
+/** The parts of a stored version that rules depend on. */
+export const replicable = (key: string, { tags, isDeleteMarker, encryption }: VersionRecord): Replicable => ({
+  key,
+  tags,
+  isDeleteMarker,
+  isUnderManagedKey: encryption?.kms !== undefined,
+});
 
 /**
  * The rules of a bucket, as they are stored: each has an id. A rule with a filter is of the newer version, in which

@@ -257,7 +257,11 @@ const managedRecord = (app: EncryptionContextOfCall["app"], bucket: Bucket, plan
 };
 
 /** The ARN of the key that a name means, which no alias can change later. Throws NamedKeyError. */
-const keyArnOf = ({ keyNames, partition }: EncryptionContextOfCall["app"], bucket: Bucket, keyName = ""): string => {
+export const keyArnOf = (
+  { keyNames, partition }: Pick<EncryptionContextOfCall["app"], "keyNames" | "partition">,
+  bucket: Bucket,
+  keyName = "",
+): string => {
   const { region, accountId: account } = bucket;
   const place = { partition, service: "kms", region, account };
   if (keyName === "" || isServicesKey(keyName)) return arn({ ...place, resource: "alias/aws/s3" });

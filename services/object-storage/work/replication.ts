@@ -9,13 +9,12 @@ import {
   ReplicationRecordSchema,
   ReplicationStepRecordSchema,
 } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
-import type { ReplicationConfiguration } from "../../../gen/quartet/objectstorage/v1/replication_pb.ts";
 import type { Jobs, JobHandler, JobPolicy } from "../../kit/jobs/jobs.ts";
 import { exponentialBackoff } from "../../kit/jobs/jobs.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 import type { ReplicationApplication } from "../content/replica.ts";
 import { copyToDestination } from "../content/replica.ts";
-import { destinationOf, rulesFor } from "../domain/replication.ts";
+import { destinationOf, replicable, rulesFor } from "../domain/replication.ts";
 import type { ChangeOrigin, ObjectChange } from "../events/event-outbox.ts";
 import { limits } from "../limits.ts";
 import type { Bucket } from "../store/bucket.ts";
@@ -53,7 +52,7 @@ export const createReplications = (jobs: Pick<Jobs, "enqueue">): Replications =>
     if (configuration === undefined || version === undefined || version.replication?.status === "REPLICA") return;
     const isNew = kind === "created" || kind === "marker-created";
     if (!isNew && version.replication === undefined) return;
-    const destinations = destinationsOf(configuration, key, version);
+    const destinations = rulesFor(configuration, replicable(key, version)).map(destinationOf);
     if (destinations.length === 0) return;
     putReplication(transaction, bucket.bucketId, key, sequence, version, { status: "PENDING", pending: destinations });
     for (const destination of destinations)
@@ -100,15 +99,6 @@ export const replicate =
       ? { retry: true, reason: outcome.reason }
       : { failed: true, reason: outcome.reason };
   };
-
-/** The buckets that rules copy a version to. */
-const destinationsOf = (configuration: ReplicationConfiguration, key: string, version: VersionRecord): string[] =>
-  rulesFor(configuration, {
-    key,
-    tags: version.tags,
-    isDeleteMarker: version.isDeleteMarker,
-    isUnderManagedKey: version.encryption?.kms !== undefined,
-  }).map(destinationOf);
 
 /** Notes the outcome of one copy; the last one decides on the status. */
 const settle = async (
