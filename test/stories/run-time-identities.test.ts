@@ -35,7 +35,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { EventBusService } from "../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
 import { IdentityService } from "../../gen/quartet/identity/v1/identity_service_pb.ts";
 import { createDeliveryRole } from "../support/delivery-role.ts";
-import { eventually } from "../support/eventually.ts";
+import { aSecondAfter, eventually } from "../support/eventually.ts";
 import { startHttpReceiver } from "../support/http-receiver.ts";
 import { openRpcClient } from "../support/rpc-client.ts";
 import type { SdkClients, System } from "../support/system.ts";
@@ -57,10 +57,6 @@ afterAll(async () => {
 
 const documentOf = (...statements: object[]): string =>
   JSON.stringify({ Version: "2012-10-17", Statement: statements.map((each) => ({ Effect: "Allow", ...each })) });
-
-/** What changes acts on services within a second. */
-const aSecondAfter = (ms: number): Promise<boolean> =>
-  eventually(() => Date.now() - ms >= 1_000, "a second has passed since the change");
 
 /** A user with a key. */
 const createUser = async (UserName: string): Promise<SdkClients> => {

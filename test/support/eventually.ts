@@ -22,3 +22,7 @@ export const eventually = async <T>(
     await delay(10);
   }
 };
+
+/** Waits until a change has acted: what is declared or kept of identities acts on all requests within a second. */
+export const aSecondAfter = (ms: number): Promise<boolean> =>
+  eventually(() => Date.now() - ms >= 1_000, "a second has passed since the change");

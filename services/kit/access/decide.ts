@@ -103,11 +103,19 @@ export const decideCall = async (
   call: AccessCall,
   request: Message,
   resolve: ResourceResolver,
+): Promise<CallDecision> => decideQuestions(rules, call, questionsOf(call.method, request, call.isQuestion), resolve);
+
+/** The same for given questions: those that depend on what is stored, so that the contract cannot ask them. */
+export const decideQuestions = async (
+  rules: AccessRules,
+  call: AccessCall,
+  questions: Iterable<Question>,
+  resolve: ResourceResolver,
 ): Promise<CallDecision> => {
   const refusedElements = new Set<number>();
   const recorder = new DecisionRecorder(call);
   try {
-    for (const question of questionsOf(call.method, request, call.isQuestion)) {
+    for (const question of questions) {
       const resource = resourceOf(question, call) ?? (await resolve(question));
       if (call.isQuestion === true && (resource.policies ?? []).length > 0) continue;
       const action = resource.action ?? question.permission.action;

@@ -63,4 +63,6 @@ export interface BucketAccess {
 /** The access of an operation that copies. */
 export interface CopyAccess extends BucketAccess {
   readonly source: AuthorizedSource;
+  /** Decides whether the caller may read the tags of the source, and give the copy tags. Throws ACCESS_DENIED. */
+  checkTags(reader: Reader): Promise<void>;
 }

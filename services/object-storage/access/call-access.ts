@@ -3,9 +3,10 @@ import type { Message } from "@bufbuild/protobuf";
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import type { Resource } from "../../kit/access/decide.ts";
 import { recordsAllowed } from "../../kit/access/decision-recorder.ts";
-import { assertAllowed, decideCall, isAllowed } from "../../kit/access/decide.ts";
+import { assertAllowed, decideQuestions, isAllowed } from "../../kit/access/decide.ts";
 import { parseArn } from "../../kit/arn/arn.ts";
 import type { Question } from "../../kit/access/questions.ts";
+import { questionsOf } from "../../kit/access/questions.ts";
 import type { PermissionContract } from "../../kit/contract/permissions.ts";
 import { memberReader } from "../../kit/contract/permissions.ts";
 import type { ServiceError } from "../../kit/faults/service-error.ts";
@@ -113,8 +114,19 @@ class CallDecision {
     return isAllowed(rules, this.call, { action, resource: found, read });
   }
 
+  /** Decides on the tags that a copy takes from its source. Throws ACCESS_DENIED. */
+  async checkTags(reader: Reader): Promise<void> {
+    const { own, source } = this.last;
+    const { name, reachedBy: reached } = this.#named.own;
+    const read = memberReader(this.#request, this.call.method.input);
+    const resource = `${reached?.text ?? name}/${String(read("key"))}`;
+    const questions = tagsOfCopies.map((permission) => ({ permission, resource, read, element: undefined }));
+    const finder = new ResourceFinder(this.call, reader, { own, source, ownText: reached?.text });
+    if (!this.#isDecided) await this.#decideQuestions(finder, source?.object, questions);
+  }
+
   async decide(reader: Reader): Promise<void> {
-    const { caller, app } = this.call;
+    const { caller } = this.call;
     const own = await this.#find(reader, this.#named.own);
     const object = this.#named.source === undefined ? undefined : parseCopySource(this.#named.source.text);
     const source = object === undefined ? undefined : { object, facts: await this.#findSource(reader, object) };
@@ -122,20 +134,37 @@ class CallDecision {
     const isOwnersRoot = ownsAll(caller, own) && (source === undefined || ownsAll(caller, source.facts));
     // Where the outcome is certain, it is asked for only to be recorded.
     const isUndisputed = this.#isDecided || (isOwnersRoot && !recordsAllowed(this.call));
-    const { refusedElements } = isUndisputed
-      ? { refusedElements: noElements }
-      : await decideCall(rules, this.call, this.#request, async (question) =>
-          reachedBy(this.#pointOf(question, object), app, await finder.find(question)),
-        );
-    const atPoint = await this.#decideAtPoints(finder, object);
-    this.#decided = { own, source, finder, refusedElements: refusedElements.union(atPoint) };
+    const refusedElements = isUndisputed
+      ? await this.#decideAtPoints(finder, object, () => this.#questions())
+      : await this.#decideQuestions(finder, object, this.#questions());
+    this.#decided = { own, source, finder, refusedElements };
   }
 
-  /** Decides the call again by the policies of the access points by which its buckets are reached. */
-  async #decideAtPoints(finder: ResourceFinder, object: CopySource | undefined): Promise<ReadonlySet<number>> {
+  #questions(): Question[] {
+    return questionsOf(this.call.method, this.#request, this.call.isQuestion);
+  }
+
+  /** Decides questions by what applies to the buckets themselves, and then at the access points. */
+  async #decideQuestions(
+    finder: ResourceFinder,
+    object: CopySource | undefined,
+    questions: readonly Question[],
+  ): Promise<ReadonlySet<number>> {
+    const { refusedElements } = await decideQuestions(rules, this.call, questions, async (question) =>
+      reachedBy(this.#pointOf(question, object), this.call.app, await finder.find(question)),
+    );
+    return refusedElements.union(await this.#decideAtPoints(finder, object, () => questions));
+  }
+
+  /** Decides questions by the policies of the access points by which the buckets are reached. */
+  async #decideAtPoints(
+    finder: ResourceFinder,
+    object: CopySource | undefined,
+    questions: () => readonly Question[],
+  ): Promise<ReadonlySet<number>> {
     const points = [this.#named.own, ...(object === undefined ? [] : [this.#sourceNamed(object.bucket)])];
     if (this.#isDecided || points.every((named) => named.reachedBy === undefined)) return noElements;
-    const { refusedElements } = await decideCall(rules, this.call, this.#request, async (question) => {
+    const { refusedElements } = await decideQuestions(rules, this.call, questions(), async (question) => {
       const point = this.#pointOf(question, object);
       const found = await finder.find(question);
       return point === undefined ? found : resourceAt(point, this.call.app, question, found);
@@ -269,6 +298,10 @@ class OpenedAccess implements CopyAccess {
     }) as AuthorizedSource;
   }
 
+  checkTags(reader: Reader): Promise<void> {
+    return this.#decision.checkTags(reader);
+  }
+
   get refusedElements(): ReadonlySet<number> {
     return this.#decision.last.refusedElements;
   }
@@ -291,15 +324,18 @@ const ownsAll = (caller: Caller, { bucket, policy }: BucketFacts): boolean =>
   policy === undefined &&
   !hasAcls(bucket);
 
-/** The permission of an action on a key that a call does not declare. */
-const undeclared = (action: string): PermissionContract => ({
+/** A permission that a call does not declare. */
+const undeclared = (action: string, template = "{bucket}/{key}"): PermissionContract => ({
   action,
-  template: "{bucket}/{key}",
+  template,
   resource: [],
   list: undefined,
   element: undefined,
   appliesTo: () => true,
 });
+
+/** The permissions of a copy that takes the tags of its source along. */
+const tagsOfCopies = [undeclared("GetObjectTagging", "{copy_source}"), undeclared("PutObjectTagging")];
 
 /** The permission of those who may learn that a key does not exist. */
 const listing = "ListBucket";

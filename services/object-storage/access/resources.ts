@@ -24,7 +24,7 @@ import { requestConditions } from "./request-conditions.ts";
 
 /** The parts of a call that its resources depend on, and where its decisions are recorded. */
 export type AccessCall = Pick<CallContext<AccessApplication>, "app" | "caller" | "method" | "log"> &
-  Partial<Pick<CallContext<unknown>, "audit" | "requestId">>;
+  Partial<Pick<CallContext<unknown>, "audit" | "requestId" | "isQuestion">>;
 
 export type AccessApplication = Pick<
   Application,
@@ -97,7 +97,7 @@ export class ResourceFinder {
     const { bucket, key, versionId } = source.object;
     // Copies are made by callers who signed, whatever the policies allow.
     if (this.#call.caller.isAnonymous) throw refuse(this.#call, action, `${bucket}/${key}`, "unsigned-copy");
-    const readAction = versionId === undefined ? action : "GetObjectVersion";
+    const readAction = versionId === undefined ? action : action.replace("GetObject", "GetObjectVersion");
     return this.#ofKey(source.facts, question, readAction, key, versionId);
   }
 

@@ -8,6 +8,7 @@ import type { Operation } from "../application.ts";
 import { announceExpiry } from "../content/announced-expiry.ts";
 import type { CopiedContent } from "../content/copied-content.ts";
 import { copyContent } from "../content/copied-content.ts";
+import type { SourceVersion } from "../content/copy-source-lookup.ts";
 import { findSource, findSourceAgain } from "../content/copy-source-lookup.ts";
 import { readAcl } from "../domain/acl-request.ts";
 import type { ChecksumAlgorithm } from "../domain/checksum-algorithm.ts";
@@ -44,9 +45,10 @@ import { putVersion } from "../store/version-change.ts";
  *  7. the caller's key of the source is valid, see `readSourceCustomerKey`;
  *  8. the encryption is valid and the caller may use its key, see `openNewEncryption`;
  *  9. the source can be read, see `findSource`;
- * 10. the source is not too large;
- * 11. a copy of a current object to itself changes something;
- * 12. the conditions on the destination hold.
+ * 10. where the copy takes the source's tags along, the caller may read them and give the copy tags;
+ * 11. the source is not too large;
+ * 12. a copy of a current object to itself changes something;
+ * 13. the conditions on the destination hold.
  */
 export const copyObject: Operation<"copyObject"> = async (request, context) => {
   const { app, access } = context;
@@ -61,7 +63,11 @@ export const copyObject: Operation<"copyObject"> = async (request, context) => {
   checkLockable(access.bucket.known.objectLock, lock);
   const sourceKey = readSourceCustomerKey(request);
   const encryption = await openNewEncryption(context, access.bucket, request);
-  const found = await app.store.read((reader) => findSource(reader, context, request, sourceKey));
+  const found = await app.store.read(async (reader) => {
+    const source = await findSource(reader, context, request, sourceKey);
+    if (takesTags(request, source)) await access.checkTags(reader);
+    return source;
+  });
   checkSize(found.version, app.limits.copyBytesMax);
   if (found.isCurrent && access.source.bucket.name === access.bucket.name && access.source.key === request.key)
     checkChange(request, found.version);
@@ -73,6 +79,7 @@ export const copyObject: Operation<"copyObject"> = async (request, context) => {
       async (transaction) => {
         const bucket = await access.bucket.in(transaction);
         await findSourceAgain(transaction, context, request, sourceKey, found);
+        if (takesTags(request, found)) await access.checkTags(transaction);
         const outcome = evaluateWriteConditions(
           request,
           await findCurrentRow(transaction, bucket.bucketId, request.key),
@@ -138,6 +145,10 @@ const identityOf = (
     ...(checksum && { checksum }),
   };
 };
+
+/** Whether the copy has the tags of the source. */
+const takesTags = ({ taggingDirective }: CopyObjectRequest, { version }: SourceVersion): boolean =>
+  taggingDirective !== "REPLACE" && version.tags.length > 0;
 
 const checkSize = ({ sizeBytes }: VersionRecord, copyBytesMax: number): void => {
   if (Number(sizeBytes) > copyBytesMax)
