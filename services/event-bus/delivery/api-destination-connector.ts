@@ -17,7 +17,7 @@ import { apiRequest } from "./api-request.ts";
 import { attemptInput } from "./attempt-input.ts";
 import type { AttemptOutcome, Connector, DeliveryAttempt } from "./connector.ts";
 import type { HttpSender } from "./http-sender.ts";
-import { SendError } from "./http-sender.ts";
+import { outcomeOfError } from "./http-sender.ts";
 import type { OpenedSecrets } from "./opened-secrets.ts";
 import type { OAuthTokens } from "./oauth-tokens.ts";
 import { TokenError } from "./oauth-tokens.ts";
@@ -106,12 +106,10 @@ const tokenOf = async (
   auth.oAuthParameters === undefined ? undefined : tokens.get(key, auth.oAuthParameters);
 
 const classifyError = (error: unknown): AttemptOutcome => {
-  if (error instanceof SendError)
-    return { kind: error.isTransient ? "retry" : "failed", code: error.code, message: error.message };
   if (error instanceof TokenError) return { kind: "retry", code: "NO_PERMISSIONS", message: error.message };
   // The key may be enabled again before the delivery's retry policy ends.
   if (error instanceof NamedKeyError) return { kind: "retry", code: "NO_PERMISSIONS", message: error.message };
   if (error instanceof TypeError)
     return { kind: "failed", code: "SDK_CLIENT_ERROR", message: `The request cannot be sent: ${error.message}.` };
-  throw error;
+  return outcomeOfError(error);
 };

@@ -1,6 +1,7 @@
 import { Agent } from "undici";
 
 import type { Limits } from "../limits.ts";
+import type { AttemptOutcome } from "./connector.ts";
 import type { AddressGuard } from "../../kit/network/address-guard.ts";
 import { ForbiddenAddressError } from "../../kit/network/address-guard.ts";
 import type { ExchangeLimits, IncomingAnswer } from "./http-exchange.ts";
@@ -28,6 +29,12 @@ export class SendError extends Error {
     this.isTransient = isTransient;
   }
 }
+
+/** The outcome of an attempt whose request had no answer. Throws all other errors. */
+export const outcomeOfError = (error: unknown): Exclude<AttemptOutcome, { readonly kind: "delivered" }> => {
+  if (!(error instanceof SendError)) throw error;
+  return { kind: error.isTransient ? "retry" : "failed", code: error.code, message: error.message };
+};
 
 /** Sends requests to targets outside the installation. */
 export interface HttpSender {

@@ -2,7 +2,7 @@ import type { EventRecord } from "../../../gen/quartet/eventbus/storage/v1/recor
 import { parseJson } from "../../kit/json/parse-json.ts";
 import { classifyServiceAnswer } from "../domain/service-outcome.ts";
 import type { AttemptOutcome } from "./connector.ts";
-import { SendError } from "./http-sender.ts";
+import { outcomeOfError } from "./http-sender.ts";
 import type { ServiceClient, ServiceEndpoint } from "./service-client.ts";
 import { targetCall } from "./service-request.ts";
 
@@ -48,8 +48,7 @@ export class Regions {
       const outcome = classifyServiceAnswer(status, body);
       return outcome.kind === "delivered" ? entryOutcome(body) : outcome;
     } catch (error) {
-      if (!(error instanceof SendError)) throw error;
-      return { kind: error.isTransient ? "retry" : "failed", code: error.code, message: error.message };
+      return outcomeOfError(error);
     }
   }
 }

@@ -2,7 +2,7 @@ import type { Clock } from "../../kit/clock/clock.ts";
 import { classifyServiceAnswer, errorNameOf } from "../domain/service-outcome.ts";
 import type { AttemptOutcome } from "./connector.ts";
 import type { HttpSender, OutgoingRequest } from "./http-sender.ts";
-import { SendError } from "./http-sender.ts";
+import { outcomeOfError } from "./http-sender.ts";
 import type { ServiceRequest } from "./service-request.ts";
 import { signedHeaders } from "./signature.ts";
 
@@ -48,8 +48,7 @@ export class ServiceClient {
       const again = await this.send(endpoint, service, request, signal);
       return classifyServiceAnswer(again.status, again.body);
     } catch (error) {
-      if (!(error instanceof SendError)) throw error;
-      return { kind: error.isTransient ? "retry" : "failed", code: error.code, message: error.message };
+      return outcomeOfError(error);
     }
   }
 
