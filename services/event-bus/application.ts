@@ -13,6 +13,7 @@ import type { Access } from "./access/access.ts";
 import type { HealthChecks } from "./delivery/health-checks.ts";
 import type { Regions } from "./delivery/regions.ts";
 import type { ArnScope } from "./domain/arns.ts";
+import type { EventSealing } from "./encryption/event-sealing.ts";
 import type { Limits } from "./limits.ts";
 import type { CompiledRules } from "./store/compiled-rules.ts";
 
@@ -35,6 +36,8 @@ export interface Application {
   readonly limits: Limits;
   readonly pages: Pages;
   readonly keyring: Keyring;
+  /** Encrypts the events of buses that name a key. */
+  readonly sealing: EventSealing;
   /** The other regions, which are deployments of their own. */
   readonly regions: Regions;
   /** Whether the first regions of global endpoints are healthy. */

@@ -36,6 +36,7 @@ import { Regions } from "./delivery/regions.ts";
 import type { ServiceEndpoint } from "./delivery/service-client.ts";
 import { ServiceClient } from "./delivery/service-client.ts";
 import type { ArnScope } from "./domain/arns.ts";
+import { EventSealing } from "./encryption/event-sealing.ts";
 import { deliveryKind, fanOutHandler, fanOutKind, fanOutPolicy } from "./ingestion/fan-out.ts";
 import type { Limits } from "./limits.ts";
 import { defaultLimits } from "./limits.ts";
@@ -45,6 +46,7 @@ import { jobs as jobTables, pageTokenKeys } from "./store/layout.ts";
 import { trafficMetrics } from "./store/traffic-counts.ts";
 import { archivePurgeHandler, archivePurgeKind, archivePurgePolicy } from "./work/archive-purge.ts";
 import { findWrappedKey, wrappedSecretKeys } from "./work/connection-rewrap.ts";
+import { wrappedEventKeys } from "./work/event-key-rewrap.ts";
 import { sweepArchives, sweepDeadLetters, sweepEventSources, sweepLog } from "./work/log-sweep.ts";
 import { replayHandler, replayKind, replayPolicy } from "./work/replay-job.ts";
 import { scheduleHandler, scheduleKind, schedulePolicy } from "./work/schedule-job.ts";
@@ -129,6 +131,7 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
     limits,
     pages: createPages({ tokens, errors: ErrorReasonSchema, itemsDefault, bytesMax }),
     keyring,
+    sealing: new EventSealing(keyring, ids),
     regions: new Regions(options.regions ?? {}, client),
     health,
     partners: options.partners ?? new Map(),
@@ -170,6 +173,7 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
     return [
       startLoadingRules(app),
       startRewrapping({ keyring, keys: wrappedSecretKeys(store, keyring), clock, log }),
+      startRewrapping({ keyring, keys: wrappedEventKeys(store, keyring), clock, log }),
       runPeriodically({ clock, log, intervalMs: limits.sweepIntervalMs, tasks: periodicTasks(app) }),
       runPeriodically({
         clock,

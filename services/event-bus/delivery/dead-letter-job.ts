@@ -1,15 +1,21 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 
-import type { DeadLetterRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import type {
+  DeadLetterRecord,
+  DeadLetterRecordSchema,
+  EventRecord,
+} from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { DeadLetterPlaceRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { parseArn } from "../../kit/arn/arn.ts";
-import type { JobHandler, JobPolicy, Jobs } from "../../kit/jobs/jobs.ts";
+import type { JobHandler, JobPolicy } from "../../kit/jobs/jobs.ts";
 import { exponentialBackoff } from "../../kit/jobs/jobs.ts";
+import { NamedKeyError } from "../../kit/keyring/key-names.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 import type { Application } from "../application.ts";
 import { deliveryOwner } from "../domain/delivery-owner.ts";
 import { eventJson } from "../domain/envelope.ts";
-import { findDeadLetter } from "../store/dead-letter.ts";
+import { findDeadLetter, putDeadLetter } from "../store/dead-letter.ts";
 import type { Circuits } from "./circuits.ts";
 import type { ServiceClient, ServiceEndpoint } from "./service-client.ts";
 import { queueUrl } from "./service-kinds.ts";
@@ -25,23 +31,26 @@ export const deadLetterPolicy: JobPolicy = {
   backoff: exponentialBackoff({ firstMs: 1_000, maxMs: 600_000 }),
 };
 
-/** Enqueues the sending of a dead letter to its queue. */
-export const enqueueDeadLetter = (
-  jobs: Jobs,
+/** Stores a dead letter, which is also sent to the queue that it names if queues are reached. */
+export const leaveDeadLetter = (
+  app: Pick<Application, "clock" | "ids" | "jobs" | "reachesQueues">,
   transaction: Transaction,
-  place: { readonly account: string; readonly failedMs: number; readonly random: string },
-  queueArn: string,
+  account: string,
+  letter: MessageInitShape<typeof DeadLetterRecordSchema>,
 ): void => {
-  const { account, failedMs, random } = place;
+  const failedMs = app.clock.now();
+  const random = app.ids.uuid();
+  putDeadLetter(transaction, account, failedMs, random, letter);
+  if (!app.reachesQueues || letter.queueArn === undefined) return;
   const record = create(DeadLetterPlaceRecordSchema, { account, failedMs: BigInt(failedMs), random });
   const payload = toBinary(DeadLetterPlaceRecordSchema, record);
-  jobs.enqueue(transaction, { kind: deadLetterKind, owner: deliveryOwner(account, queueArn), payload });
+  app.jobs.enqueue(transaction, { kind: deadLetterKind, owner: deliveryOwner(account, letter.queueArn), payload });
 };
 
 /** Sends a dead letter: the event with the documented attributes. A letter that was redriven meanwhile is not sent. */
 export const deadLetterHandler =
   (
-    app: Pick<Application, "store">,
+    app: Pick<Application, "store" | "sealing">,
     endpoint: ServiceEndpoint | undefined,
     client: ServiceClient,
     circuits: Pick<Circuits, "succeeded" | "failed">,
@@ -51,9 +60,11 @@ export const deadLetterHandler =
     const letter = await app.store.read((reader) => findDeadLetter(reader, account, Number(failedMs), random));
     const queue = parseArn(letter?.queueArn ?? "");
     if (letter?.event === undefined || queue === undefined || endpoint === undefined) return { done: true };
+    const opened = await openEvent(app, account, letter.event);
+    if ("reason" in opened) return { retry: true, reason: opened.reason };
     const request = targetCall("AmazonSQS.SendMessage", "1.0", {
       QueueUrl: queueUrl(endpoint.url.replace(/\/$/, ""), queue.account, queue.resource),
-      MessageBody: eventJson(letter.event),
+      MessageBody: eventJson(opened.event),
       MessageAttributes: attributesOf(letter),
     });
     const outcome = await client.call(endpoint, "sqs", request, signal);
@@ -65,6 +76,20 @@ export const deadLetterHandler =
     if (outcome.kind === "delivered") return { done: true };
     return { failed: true, reason: `${outcome.code}: ${outcome.message}` };
   };
+
+/** The event of a letter, or why it cannot be read now. */
+const openEvent = async (
+  { store, sealing }: Pick<Application, "store" | "sealing">,
+  account: string,
+  event: EventRecord,
+): Promise<{ readonly event: EventRecord } | { readonly reason: string }> => {
+  try {
+    return { event: await store.read((reader) => sealing.open(reader, account, event)) };
+  } catch (error) {
+    if (error instanceof NamedKeyError) return { reason: error.message };
+    throw error;
+  }
+};
 
 const attributesOf = (letter: DeadLetterRecord): object =>
   Object.fromEntries(

@@ -4,18 +4,19 @@ import type { DeliveryRecord, EventRecord } from "../../../gen/quartet/eventbus/
 import { DeliveryRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import type { Target } from "../../../gen/quartet/eventbus/v1/target_pb.ts";
 import type { Job, JobHandler, JobOutcome, JobPolicy } from "../../kit/jobs/jobs.ts";
+import { NamedKeyError } from "../../kit/keyring/key-names.ts";
 import type { Reader, Transaction } from "../../kit/store/store.ts";
 import type { Application } from "../application.ts";
 import { ruleArn } from "../domain/arns.ts";
 import type { ExhaustedCondition } from "../domain/retry.ts";
 import { decideRetry, retryLimitsOf } from "../domain/retry.ts";
 import { deliveryHolder } from "../ingestion/fan-out.ts";
-import { putDeadLetter } from "../store/dead-letter.ts";
+import { findBus } from "../store/bus.ts";
 import type { EventKey } from "../store/event.ts";
 import { findEvent, releaseEvent } from "../store/event.ts";
 import { countDelivery } from "../store/traffic-counts.ts";
 import type { Circuits } from "./circuits.ts";
-import { enqueueDeadLetter } from "./dead-letter-job.ts";
+import { leaveDeadLetter } from "./dead-letter-job.ts";
 import type { AttemptFailure, AttemptOutcome, Connector } from "./connector.ts";
 
 /**
@@ -30,7 +31,7 @@ export const deliveryJobPolicy = (app: Application): JobPolicy => ({
   onExhausted: async (transaction, job, _reason, attempts) => {
     const run = await readRunBy(app, transaction, job, attempts);
     if (run === undefined) return;
-    deadLetter(run, transaction, lastFailure(job), "MaximumEventAgeInSeconds");
+    await deadLetter(run, transaction, lastFailure(job), "MaximumEventAgeInSeconds");
     countDelivery(transaction, "expired");
     await release(run, transaction);
   },
@@ -49,6 +50,7 @@ interface Run {
   readonly job: Job;
   readonly delivery: DeliveryRecord;
   readonly target: Target;
+  /** As it is stored, sealed or not. */
   readonly event: EventRecord;
   readonly eventKey: EventKey;
   /** Attempts before this one. */
@@ -69,7 +71,9 @@ export const deliveryHandler =
     const run = await readRun(app, job, context.attempt);
     // If the event no longer exists, an earlier run delivered it and its end was not recorded.
     if (run === undefined) return { done: true };
-    const outcome = await attemptDelivery(run, connectorOf, context.signal);
+    const event = await openEvent(run);
+    if ("kind" in event) return settle(run, event);
+    const outcome = await attemptDelivery(run, event, connectorOf, context.signal);
     if (outcome.kind === "retry") circuits.failed(job.owner, outcome.notBeforeMs);
     else circuits.succeeded(job.owner);
     return settle(run, outcome);
@@ -87,8 +91,20 @@ const readRunBy = async (app: Application, reader: Reader, job: Job, count: numb
   return { app, job, delivery, target, event, eventKey, attemptsBefore: delivery.earlierAttempts + count - 1 };
 };
 
+/** The event with all its members. While the key of its bus cannot be used, the delivery is retried. */
+const openEvent = async ({ app, delivery, event }: Run): Promise<EventRecord | AttemptOutcome> => {
+  if (event.sealed === undefined) return event;
+  try {
+    return await app.store.read((reader) => app.sealing.open(reader, delivery.account, event));
+  } catch (error) {
+    if (!(error instanceof NamedKeyError)) throw error;
+    return { kind: "retry", code: "NO_PERMISSIONS", message: error.message };
+  }
+};
+
 const attemptDelivery = async (
-  { app, job, delivery, target, event, eventKey }: Run,
+  { app, job, delivery, target, eventKey }: Run,
+  event: EventRecord,
   connectorOf: (targetArn: string) => Connector,
   signal: AbortSignal,
 ): Promise<AttemptOutcome> => {
@@ -120,12 +136,12 @@ const settle = (run: Run, outcome: AttemptOutcome): JobOutcome => {
     case "delivered":
       return end(run, async (transaction) => {
         const failure = await outcome.apply?.(transaction);
-        if (failure !== undefined) deadLetter(run, transaction, failure, undefined);
+        if (failure !== undefined) await deadLetter(run, transaction, failure, undefined);
         countDelivery(transaction, failure === undefined ? "delivered" : "refused");
       });
     case "failed":
-      return end(run, (transaction) => {
-        deadLetter(run, transaction, outcome, undefined);
+      return end(run, async (transaction) => {
+        await deadLetter(run, transaction, outcome, undefined);
         countDelivery(transaction, "refused");
       });
     case "retry": {
@@ -141,8 +157,8 @@ const settle = (run: Run, outcome: AttemptOutcome): JobOutcome => {
       );
       if (decision.kind === "retry")
         return { retry: true, reason: `${outcome.code}: ${outcome.message}`, notBeforeMs: decision.atMs };
-      return end(run, (transaction) => {
-        deadLetter(run, transaction, outcome, decision.condition);
+      return end(run, async (transaction) => {
+        await deadLetter(run, transaction, outcome, decision.condition);
         countDelivery(transaction, "expired");
       });
     }
@@ -162,17 +178,16 @@ const end = (run: Run, writeRest: (transaction: Transaction) => Promise<void> | 
 const release = ({ app, job, eventKey }: Run, transaction: Transaction): Promise<void> =>
   releaseEvent(transaction, eventKey, deliveryHolder(job.id), app.clock.now() - app.limits.eventLogMs);
 
-/** Stores the delivery as a dead letter, which is also sent to the target's queue if queues are reached. */
-const deadLetter = (
+/** Leaves the delivery as a dead letter, for the queue of its target or else of its bus. */
+const deadLetter = async (
   { app, delivery, target, event, attemptsBefore }: Run,
   transaction: Transaction,
   failure: AttemptFailure,
   condition: ExhaustedCondition | undefined,
-): void => {
-  const { account } = delivery;
-  const place = { account, failedMs: app.clock.now(), random: app.ids.uuid() };
-  const queueArn = target.deadLetterConfig?.arn;
-  putDeadLetter(transaction, account, place.failedMs, place.random, {
+): Promise<void> => {
+  const { account, bus } = delivery;
+  const ofBus = async () => (await findBus(transaction, { account, name: bus }))?.deadLetterConfig?.arn;
+  leaveDeadLetter(app, transaction, account, {
     event,
     ruleArn: ruleArnOf(app, delivery),
     targetArn: target.arn,
@@ -180,11 +195,10 @@ const deadLetter = (
     errorMessage: failure.message,
     exhaustedRetryCondition: condition,
     retryAttempts: Math.max(0, attemptsBefore),
-    queueArn,
+    queueArn: target.deadLetterConfig?.arn ?? (await ofBus()),
     target,
-    bus: delivery.bus,
+    bus,
     rule: delivery.rule,
     ruleRoleArn: delivery.ruleRoleArn,
   });
-  if (app.reachesQueues && queueArn !== undefined) enqueueDeadLetter(app.jobs, transaction, place, queueArn);
 };

@@ -5,8 +5,11 @@ import { EventRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/reco
 import type { Target } from "../../../gen/quartet/eventbus/v1/target_pb.ts";
 import type { Reader, Transaction } from "../../kit/store/store.ts";
 import type { Application } from "../application.ts";
+import { leaveDeadLetter } from "../delivery/dead-letter-job.ts";
 import type { BusReference } from "../domain/arns.ts";
+import { busArn } from "../domain/arns.ts";
 import { envelopeOf } from "../domain/envelope.ts";
+import type { BusSealing } from "../encryption/event-sealing.ts";
 import { Matcher } from "../pattern/matcher.ts";
 import { flattenEvent } from "../pattern/flatten.ts";
 import { archiveHolder, putArchiveEntry } from "../store/archive.ts";
@@ -19,10 +22,13 @@ import type { EventKey } from "../store/event.ts";
 import { putEvent } from "../store/event.ts";
 
 /** The dependencies of ingestion. */
-type Ingesting = Pick<Application, "clock" | "ids" | "jobs" | "limits">;
+type Ingesting = Pick<Application, "arnScope" | "clock" | "ids" | "jobs" | "limits" | "reachesQueues">;
 
 /** An event before it is put on a bus. */
-export type NewEvent = Omit<EventRecord, "$typeName" | "$unknown" | "bus" | "matchedRules" | "endpointArn"> & {
+export type NewEvent = Omit<
+  EventRecord,
+  "$typeName" | "$unknown" | "bus" | "matchedRules" | "endpointArn" | "sealed"
+> & {
   readonly endpointArn?: string | undefined;
 };
 
@@ -32,6 +38,7 @@ export interface OpenBus {
   /** Undefined if the bus does not exist. */
   readonly record: EventBusRecord | undefined;
   readonly matcher: BusMatcher;
+  readonly sealing: BusSealing;
   /** Delivers every event to the same bus of another region. Unset: nothing does. */
   readonly replication?: DeliveringRule;
 }
@@ -47,25 +54,27 @@ export const tooLargeMessage = "The event matches targets whose inputs are too l
 
 /** Reads a bus and its rules once for all events that a transaction puts on it. */
 export const openBus = async (
-  app: Pick<Application, "rules">,
+  app: Pick<Application, "rules" | "sealing">,
   reader: Reader,
   reference: BusReference,
 ): Promise<OpenBus> => {
   const record = await findBus(reader, reference);
   const matcher = record === undefined ? new Matcher<WatchingRule>() : await app.rules.of(reader, reference);
-  return { reference, record, matcher };
+  const sealing = await app.sealing.ofBus(reader, reference.account, record);
+  return { reference, record, matcher, sealing };
 };
 
 /**
  * Puts an event on a bus: writes it to the log with a delivery for each target of each rule that it matches, all in the
  * caller's transaction; of many deliveries, only the plan. An event for a bus that does not exist is stored with a
- * marker and not delivered. With `onlyRules`, rules of other names do not match. A caller that puts several events ends
- * its transaction once their total size reaches `deliveriesBytesMax`.
+ * marker and not delivered; one for a bus whose encryption key cannot be used becomes a dead letter. With `onlyRules`,
+ * rules of other names do not match. A caller that puts several events ends its transaction once their total size
+ * reaches `deliveriesBytesMax`.
  */
 export const ingestEvent = (
   app: Ingesting,
   transaction: Transaction,
-  { reference: bus, record: busRecord, matcher, replication }: OpenBus,
+  { reference: bus, record: busRecord, matcher, sealing, replication }: OpenBus,
   event: NewEvent,
   onlyRules?: ReadonlySet<string>,
 ): Ingested => {
@@ -73,6 +82,10 @@ export const ingestEvent = (
   const record = create(EventRecordSchema, { ...event, bus: bus.name });
   if (busRecord === undefined) {
     putEvent(transaction, key, record, []);
+    return { kind: "ingested", bytes: entryBytes(record, []) };
+  }
+  if (sealing.kind === "unusable") {
+    leaveUnsealed(app, transaction, { reference: bus, record: busRecord }, record, sealing);
     return { kind: "ingested", bytes: entryBytes(record, []) };
   }
   const matched = matcher
@@ -83,13 +96,32 @@ export const ingestEvent = (
   if (planned === undefined) return { kind: "too-large" };
   for (const archiveId of archived) putArchiveEntry(transaction, key, archiveId, record);
   const holders = [...enqueueDeliveries(app, transaction, key, planned), ...archived.map(archiveHolder)];
-  putEvent(transaction, key, { ...record, matchedRules: matched.length - archived.length }, holders);
+  const logged = { ...record, matchedRules: matched.length - archived.length };
+  putEvent(transaction, key, sealing.kind === "sealed" ? sealing.seal(logged) : logged, holders);
   return { kind: "ingested", bytes: entryBytes(record, planned) };
 };
 
+/** An event that cannot be stored under the key of its bus becomes a dead letter of the bus. */
+const leaveUnsealed = (
+  app: Ingesting,
+  transaction: Transaction,
+  bus: { readonly reference: BusReference; readonly record: EventBusRecord },
+  event: EventRecord,
+  { reason, seal }: Extract<BusSealing, { readonly kind: "unusable" }>,
+): void =>
+  leaveDeadLetter(app, transaction, bus.reference.account, {
+    event: seal(event),
+    targetArn: busArn(app.arnScope, bus.reference),
+    errorCode: "NO_PERMISSIONS",
+    errorMessage: reason.message,
+    queueArn: bus.record.deadLetterConfig?.arn,
+    bus: bus.reference.name,
+  });
+
 /** An event for the targets of one rule. */
 interface RuleEvent {
-  readonly event: NewEvent;
+  /** As it is to be stored: sealed if it is to be. */
+  readonly event: NewEvent & Pick<EventRecord, "sealed">;
   readonly rule: string;
   readonly ruleRoleArn: string | undefined;
   readonly targets: readonly Target[];

@@ -6,13 +6,14 @@
  * 2. the partner event source is shared with the account, and its partner has not deleted it;
  * 3. no two tags have the same key;
  * 4. the name is not in use; `default` always is;
- * 5. the account has fewer buses than the limit.
+ * 5. the account has fewer buses than the limit;
+ * 6. the encryption key, if one is named, may be used.
  *
  * DeleteEventBus checks, in order:
  * 1. the bus is not the default bus;
  * 2. it has no rules. A bus that does not exist counts as deleted.
  *
- * DescribeEventBus and UpdateEventBus fail if the bus does not exist.
+ * DescribeEventBus and UpdateEventBus fail if the bus does not exist, UpdateEventBus also if the key may not be used.
  */
 import type { EventBusRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { EventSourceState } from "../../../gen/quartet/eventbus/v1/event_source_pb.ts";
@@ -45,8 +46,10 @@ export const createEventBus: Operation<"createEventBus"> = async (request, { app
     const limit = app.limits.busesMax;
     if ((await stored.countBuses(transaction, caller.accountId)) >= limit) throw fault(ErrorReason.LIMIT_EXCEEDED);
     if (source) putEventSource(transaction, { ...source, pendingSinceMs: 0n });
+    const eventKeyId = await app.sealing.keyFor(transaction, caller.accountId, kmsKeyIdentifier, undefined);
     await stored.createBus(transaction, caller.accountId, {
       name,
+      eventKeyId,
       eventSourceName,
       description,
       kmsKeyIdentifier,
@@ -139,14 +142,16 @@ const leaveSource = async (app: Application, transaction: Transaction, { account
     putEventSource(transaction, { ...source, pendingSinceMs: BigInt(app.clock.now()) });
 };
 
-/** Replaces the settings of a bus; omitted ones become empty. */
+/** Replaces the settings of a bus; omitted ones become empty. Stored events stay under the key that they have. */
 export const updateEventBus: Operation<"updateEventBus"> = async (request, { app, access }) => {
   const { bus } = access;
   const { description, kmsKeyIdentifier, deadLetterConfig, logConfig } = request;
   const settings = { description, kmsKeyIdentifier, deadLetterConfig, logConfig };
   await app.store.transact(async (transaction) => {
     const present = await stored.getBus(transaction, bus);
-    stored.putBus(transaction, bus.account, { ...present, ...settings, modifiedMs: BigInt(app.clock.now()) });
+    const eventKeyId = await app.sealing.keyFor(transaction, bus.account, kmsKeyIdentifier, present.eventKeyId);
+    const modifiedMs = BigInt(app.clock.now());
+    stored.putBus(transaction, bus.account, { ...present, ...settings, eventKeyId, modifiedMs });
   });
   return { name: bus.name, arn: busArn(app.arnScope, bus), ...settings };
 };

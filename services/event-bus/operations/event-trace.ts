@@ -1,6 +1,6 @@
 /**
  * The trace of an event. TraceEvent fails if the account's log does not have the event. It reads the latest events of
- * the log, and changes nothing.
+ * the log, and changes nothing. It also fails while the encryption key of the event's bus cannot be used.
  */
 import { fromBinary } from "@bufbuild/protobuf";
 
@@ -39,7 +39,8 @@ export const traceEvent: Operation<"traceEvent"> = ({ eventId }, { app, caller }
     const found = await findLogged(reader, caller.accountId, eventId, tracesMax);
     if (found.length === 0) throw fault(ErrorReason.EVENT_NOT_FOUND, { id: eventId });
     const traces = [];
-    for (const { key, event } of found) {
+    for (const { key, event: logged } of found) {
+      const event = await app.sealing.open(reader, key.account, logged);
       const bus = { account: key.account, name: event.bus };
       traces.push({
         event: eventJson(event),

@@ -15,6 +15,7 @@
  *   40  events                     account, ingested_ms, event id                  -> EventRecord
  *   41  event_holders              account, ingested_ms, event id, holder          -> IndexRecord
  *   42  sweeps                     account                                         -> SweepRecord
+ *   43  event_keys                 account, key id                                 -> EventKeyRecord
  *   50  dead_letters               account, failed_ms (latest first), random       -> DeadLetterRecord
  *   60  to 64: jobs (the kit's own tables)
  *   70  archives                   account, archive                                -> ArchiveRecord
@@ -29,12 +30,26 @@
  * Buses, rules, connections, API destinations, archives and replays are named by their names; the default bus is named
  * `default`. Parts that end with `_ms` are milliseconds since 1970. Each family of tables begins at a multiple of ten.
  * The numbers left out between families have never been used. A table that is retired keeps its number and its line.
+ * The families 40, 50 and 70 are declared in log-tables.ts.
  */
 import * as records from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { jobTables } from "../../kit/jobs/job-tables.ts";
 import { pageTokenKeyTable } from "../../kit/page-tokens/page-token-key.ts";
 import { countsTable } from "../../kit/store/counts.ts";
-import { assertDistinct, defineTable, integer, reversed, text } from "../../kit/store/table.ts";
+import { assertDistinct, defineTable, integer, text } from "../../kit/store/table.ts";
+import {
+  archiveCounts,
+  archiveEntries,
+  archives,
+  deadLetters,
+  eventHolders,
+  eventKeys,
+  events,
+  replays,
+  sweeps,
+} from "./log-tables.ts";
+
+export { archiveCounts, archiveEntries, archives, deadLetters, eventHolders, eventKeys, events, replays, sweeps };
 
 /**
  * The key of the service's page tokens.
@@ -194,133 +209,12 @@ export const destinationsByConnection = defineTable({
 });
 
 /**
- * The log of events. Ids are random, so a clock that was set back overwrites nothing.
- * Sorted so that the sweep reads the oldest events of an account first.
- * Written with event_holders and the jobs of the event's deliveries.
- *
- *     events/"000000000000"/1767323045000/"e"
- *     0028 30303030303030303030303000 0000019b7ca98c88 6500
- */
-export const events = defineTable({
-  number: 40,
-  name: "events",
-  key: [text("account"), integer("ingested_ms"), text("event id")],
-  value: records.EventRecordSchema,
-});
-
-/**
- * The deliveries and archives for which an event is kept.
- * Sorted so that the holders of one event are one range.
- * Written with events and archive_entries.
- *
- *     event_holders/"000000000000"/1767323045000/"e"/"archive:a"
- *     0029 30303030303030303030303000 0000019b7ca98c88 6500 617263686976653a6100
- */
-export const eventHolders = defineTable({
-  number: 41,
-  name: "event_holders",
-  key: [text("account"), integer("ingested_ms"), text("event id"), text("holder")],
-  value: records.IndexRecordSchema,
-});
-
-/**
- * How far the log of an account has been swept.
- * Sorted so that it is found by its account.
- * Written with the events that a step of the sweep deletes.
- *
- *     sweeps/"000000000000"
- *     002a 30303030303030303030303000
- */
-export const sweeps = defineTable({
-  number: 42,
-  name: "sweeps",
-  key: [text("account")],
-  value: records.SweepRecordSchema,
-});
-
-/**
- * Deliveries that failed permanently.
- * Sorted so that ListDeadLetters reads the latest first.
- * Written in the transaction that removes the delivery's job.
- *
- *     dead_letters/"000000000000"/1767323045000/"x"
- *     0032 30303030303030303030303000 fffffe6483567377 7800
- */
-export const deadLetters = defineTable({
-  number: 50,
-  name: "dead_letters",
-  key: [text("account"), reversed("failed_ms"), text("random")],
-  value: records.DeadLetterRecordSchema,
-});
-
-/**
  * Deliveries and other delayed work: six tables of the kit, numbers 60 to 65.
  *
  *     job_bodies/"j"
  *     003c 6a00
  */
 export const jobs = jobTables(60);
-
-/**
- * Archives.
- * Sorted so that ListArchives reads the archives of an account in order of their names.
- * Written with the rule that fills the archive.
- *
- *     archives/"000000000000"/"year"
- *     0046 30303030303030303030303000 7965617200
- */
-export const archives = defineTable({
-  number: 70,
-  name: "archives",
-  key: [text("account"), text("archive")],
-  value: records.ArchiveRecordSchema,
-});
-
-/**
- * The events that an archive keeps.
- * Sorted so that replays send events, and retention deletes them, in order of their time.
- * Written with event_holders and archive_counts.
- *
- *     archive_entries/"000000000000"/"i"/1767323045000/1767323045001/"e"
- *     0047 30303030303030303030303000 6900 0000019b7ca98c88 0000019b7ca98c89 6500
- */
-export const archiveEntries = defineTable({
-  number: 71,
-  name: "archive_entries",
-  key: [text("account"), text("archive id"), integer("event_ms"), integer("ingested_ms"), text("event id")],
-  value: records.ArchiveEntryRecordSchema,
-});
-
-/**
- * The sizes that entries added to an archive, until the sweep adds it to the archive's record. Each entry has a row of
- * its own, so that no two events write the same one. An entry is named `<ingested_ms>/<event id>`.
- * Sorted so that the rows of one archive are one range.
- * Written with archive_entries.
- *
- *     archive_counts/"000000000000"/"i"/"2/e"
- *     0048 30303030303030303030303000 6900 322f6500
- */
-export const archiveCounts = defineTable({
-  number: 72,
-  name: "archive_counts",
-  key: [text("account"), text("archive id"), text("entry")],
-  value: records.ArchiveCountRecordSchema,
-});
-
-/**
- * Replays.
- * Sorted so that ListReplays reads the replays of an account in order of their names.
- * Written with the job of the replay's next step.
- *
- *     replays/"000000000000"/"again"
- *     0049 30303030303030303030303000 616761696e00
- */
-export const replays = defineTable({
-  number: 73,
-  name: "replays",
-  key: [text("account"), text("replay")],
-  value: records.ReplayRecordSchema,
-});
 
 /**
  * Partner event sources.
@@ -385,6 +279,7 @@ export const layout = [
   events,
   eventHolders,
   sweeps,
+  eventKeys,
   deadLetters,
   ...Object.values(jobs),
   archives,

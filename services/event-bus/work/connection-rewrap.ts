@@ -3,7 +3,7 @@ import type { WrappedKeys } from "../../kit/keyring/rewrapping.ts";
 import type { Reader, Store } from "../../kit/store/store.ts";
 import { rewrapSecret } from "../encryption/connection-secret.ts";
 import { findConnection, putConnection } from "../store/connection.ts";
-import { connections } from "../store/layout.ts";
+import { connections, eventKeys } from "../store/layout.ts";
 
 type ConnectionKey = readonly [account: string, connection: string];
 
@@ -26,8 +26,10 @@ export const wrappedSecretKeys = (store: Store, keyring: Keyring): WrappedKeys<C
   compact: () => store.compact(connections, {}),
 });
 
-/** The wrapped key of any connection's secret; undefined if no connection has a secret. */
+/** The wrapped key of any connection's secret or of any bus's events; undefined if there is none. */
 export const findWrappedKey = async (reader: Reader): Promise<Uint8Array | undefined> => {
+  const [eventKey] = await reader.list(eventKeys, { limit: 1 });
+  if (eventKey !== undefined) return eventKey.value.wrappedKey;
   for await (const { value } of reader.range(connections, {}))
     if (value.secret !== undefined) return value.secret.wrappedKey;
   return undefined;

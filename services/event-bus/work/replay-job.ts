@@ -1,10 +1,11 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 
-import type { ReplayRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import type { EventRecord, ReplayRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { ReplayStepRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { ReplayState } from "../../../gen/quartet/eventbus/v1/replay_pb.ts";
 import type { JobHandler, JobPolicy, Jobs } from "../../kit/jobs/jobs.ts";
-import type { Transaction } from "../../kit/store/store.ts";
+import { NamedKeyError } from "../../kit/keyring/key-names.ts";
+import type { Reader, Transaction } from "../../kit/store/store.ts";
 import type { Application } from "../application.ts";
 import { ingestEvent, openBus, tooLargeMessage } from "../ingestion/ingest.ts";
 import { findArchive, listArchivedEvents } from "../store/archive.ts";
@@ -49,6 +50,21 @@ export const replayHandler =
     return Promise.resolve({ done: true, apply });
   };
 
+/** An archived event with all its members, or why it cannot be read now. */
+const openEvent = async (
+  { sealing }: Application,
+  reader: Reader,
+  account: string,
+  event: EventRecord,
+): Promise<EventRecord | NamedKeyError> => {
+  try {
+    return await sealing.open(reader, account, event);
+  } catch (error) {
+    if (error instanceof NamedKeyError) return error;
+    throw error;
+  }
+};
+
 const runStep = async (
   app: Application,
   transaction: Transaction,
@@ -76,7 +92,9 @@ const runStep = async (
   let bytes = 0;
   for (const { event, place } of archived) {
     if (bytes >= app.limits.deliveriesBytesMax || minuteOf(event.timeMs) !== firstMinute) break;
-    const replayed = { ...event, replayName: replay.name, hops: 0 };
+    const opened = await openEvent(app, transaction, account, event);
+    if (opened instanceof NamedKeyError) return { ...end(ReplayState.FAILED, opened.message), lastPlace };
+    const replayed = { ...opened, replayName: replay.name, hops: 0 };
     const ingested = ingestEvent(app, transaction, bus, replayed, onlyRules);
     if (ingested.kind === "too-large")
       return { ...end(ReplayState.FAILED, `Event ${event.id}: ${tooLargeMessage}`), lastPlace };

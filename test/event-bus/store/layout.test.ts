@@ -29,6 +29,7 @@ describe("the keys of the event bus database", () => {
       "40 events",
       "41 event_holders",
       "42 sweeps",
+      "43 event_keys",
       "50 dead_letters",
       "70 archives",
       "71 archive_entries",
@@ -70,6 +71,7 @@ describe("the keys of the event bus database", () => {
       '1767323045000/"e"/"archive:a"',
       "0029 0000019b7ca98c88 6500 617263686976653a6100",
     ],
+    [tables.eventKeys, ["k"], '"k"', "002b 6b00"],
     [tables.deadLetters, [timeMs, "x"], '1767323045000/"x"', "0032 fffffe6483567377 7800"],
     [tables.archives, ["year"], '"year"', "0046 7965617200"],
     [

@@ -81,7 +81,7 @@ export const EventBusSchema: GenMessage<EventBus> = /*@__PURE__*/
   messageDesc(file_quartet_eventbus_v1_event_bus, 0);
 
 /**
- * Where an event goes that could not be delivered.
+ * Where an event goes that could not be delivered, or that its bus could not process.
  *
  * @generated from message quartet.eventbus.v1.DeadLetterConfig
  */

@@ -280,7 +280,7 @@ export type CreateArchiveRequest = Message<"quartet.eventbus.v1.CreateArchiveReq
   retentionDays?: number | undefined;
 
   /**
-   * The key that encrypts events. Unset: none.
+   * The key under which events of the bus are stored. Unset: they are not encrypted.
    *
    * @generated from field: optional string kms_key_identifier = 6;
    */
@@ -581,14 +581,14 @@ export type CreateEventBusRequest = Message<"quartet.eventbus.v1.CreateEventBusR
   description?: string | undefined;
 
   /**
-   * The key that encrypts events. Unset: none.
+   * The key under which events of the bus are stored. Unset: they are not encrypted.
    *
    * @generated from field: optional string kms_key_identifier = 4;
    */
   kmsKeyIdentifier?: string | undefined;
 
   /**
-   * The queue named in dead letters of the bus. Unset: none.
+   * The queue of dead letters whose targets name none, and of events that the bus cannot process. Unset: none.
    *
    * @generated from field: quartet.eventbus.v1.DeadLetterConfig dead_letter_config = 5;
    */

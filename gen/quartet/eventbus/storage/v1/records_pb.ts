@@ -28,7 +28,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/eventbus/storage/v1/records.proto.
  */
 export const file_quartet_eventbus_storage_v1_records: GenFile = /*@__PURE__*/
-  fileDesc("CilxdWFydGV0L2V2ZW50YnVzL3N0b3JhZ2UvdjEvcmVjb3Jkcy5wcm90bxIbcXVhcnRldC5ldmVudGJ1cy5zdG9yYWdlLnYxIrkDCg5FdmVudEJ1c1JlY29yZBIMCgRuYW1lGAEgASgJEhgKC2Rlc2NyaXB0aW9uGAIgASgJSACIAQESHgoRZXZlbnRfc291cmNlX25hbWUYAyABKAlIAYgBARIfChJrbXNfa2V5X2lkZW50aWZpZXIYBCABKAlIAogBARJBChJkZWFkX2xldHRlcl9jb25maWcYBSABKAsyJS5xdWFydGV0LmV2ZW50YnVzLnYxLkRlYWRMZXR0ZXJDb25maWcSMgoKbG9nX2NvbmZpZxgGIAEoCzIeLnF1YXJ0ZXQuZXZlbnRidXMudjEuTG9nQ29uZmlnEhMKBnBvbGljeRgHIAEoCUgDiAEBEiYKBHRhZ3MYCCADKAsyGC5xdWFydGV0LmV2ZW50YnVzLnYxLlRhZxISCgpjcmVhdGVkX21zGAkgASgDEhMKC21vZGlmaWVkX21zGAogASgDEhkKEWlzX3NvdXJjZV9kZWxldGVkGAsgASgIQg4KDF9kZXNjcmlwdGlvbkIUChJfZXZlbnRfc291cmNlX25hbWVCFQoTX2ttc19rZXlfaWRlbnRpZmllckIJCgdfcG9saWN5InQKEUV2ZW50U291cmNlUmVjb3JkEgwKBG5hbWUYASABKAkSDwoHYWNjb3VudBgCIAEoCRISCgpjcmVhdGVkX21zGAMgASgDEhgKEHBlbmRpbmdfc2luY2VfbXMYBCABKAMSEgoKaXNfZGVsZXRlZBgFIAEoCCKaAgoUR2xvYmFsRW5kcG9pbnRSZWNvcmQSDAoEbmFtZRgBIAEoCRIKCgJpZBgCIAEoCRIYCgtkZXNjcmlwdGlvbhgDIAEoCUgAiAEBEhAKCGJ1c19hcm5zGAQgAygJEg0KBXJvdXRlGAUgASgJEhQKDGhlYWx0aF9jaGVjaxgGIAEoCRI6CgtyZXBsaWNhdGlvbhgHIAEoDjIlLnF1YXJ0ZXQuZXZlbnRidXMudjEuUmVwbGljYXRpb25TdGF0ZRIVCghyb2xlX2FybhgIIAEoCUgBiAEBEhIKCmNyZWF0ZWRfbXMYCSABKAMSEwoLbW9kaWZpZWRfbXMYCiABKANCDgoMX2Rlc2NyaXB0aW9uQgsKCV9yb2xlX2FybiI5ChFCdXNSZXZpc2lvblJlY29yZBIQCghyZXZpc2lvbhgBIAEoBBISCgpydWxlX2NvdW50GAIgASgNIiMKEkFjY291bnRDb3VudFJlY29yZBINCgVjb3VudBgBIAEoBCIgChBSdWxlQ2hhbmdlUmVjb3JkEgwKBHJ1bGUYASABKAkiyQMKClJ1bGVSZWNvcmQSDAoEbmFtZRgBIAEoCRIaCg1ldmVudF9wYXR0ZXJuGAIgASgJSACIAQESIAoTc2NoZWR1bGVfZXhwcmVzc2lvbhgDIAEoCUgBiAEBEi0KBXN0YXRlGAQgASgOMh4ucXVhcnRldC5ldmVudGJ1cy52MS5SdWxlU3RhdGUSGAoLZGVzY3JpcHRpb24YBSABKAlIAogBARIVCghyb2xlX2FybhgGIAEoCUgDiAEBEhcKCm1hbmFnZWRfYnkYByABKAlIBIgBARISCgpjcmVhdGVkX2J5GAggASgJEiYKBHRhZ3MYCSADKAsyGC5xdWFydGV0LmV2ZW50YnVzLnYxLlRhZxISCgpjcmVhdGVkX21zGAogASgDEhQKDHRhcmdldF9jb3VudBgLIAEoDRISCgpnZW5lcmF0aW9uGAwgASgJEhcKCmFyY2hpdmVfaWQYDSABKAlIBYgBAUIQCg5fZXZlbnRfcGF0dGVybkIWChRfc2NoZWR1bGVfZXhwcmVzc2lvbkIOCgxfZGVzY3JpcHRpb25CCwoJX3JvbGVfYXJuQg0KC19tYW5hZ2VkX2J5Qg0KC19hcmNoaXZlX2lkIjsKDFRhcmdldFJlY29yZBIrCgZ0YXJnZXQYASABKAsyGy5xdWFydGV0LmV2ZW50YnVzLnYxLlRhcmdldCINCgtJbmRleFJlY29yZCLkAwoQQ29ubmVjdGlvblJlY29yZBIMCgRuYW1lGAEgASgJEgoKAmlkGAIgASgJEhgKC2Rlc2NyaXB0aW9uGAMgASgJSACIAQESTAoSYXV0aG9yaXphdGlvbl90eXBlGAQgASgOMjAucXVhcnRldC5ldmVudGJ1cy52MS5Db25uZWN0aW9uQXV0aG9yaXphdGlvblR5cGUSMwoFc3RhdGUYBSABKA4yJC5xdWFydGV0LmV2ZW50YnVzLnYxLkNvbm5lY3Rpb25TdGF0ZRIZCgxzdGF0ZV9yZWFzb24YBiABKAlIAYgBARIfChJrbXNfa2V5X2lkZW50aWZpZXIYByABKAlIAogBARI5CgZzZWNyZXQYCCABKAsyKS5xdWFydGV0LmV2ZW50YnVzLnN0b3JhZ2UudjEuU2VhbGVkU2VjcmV0EhEKCXNlY3JldF9pZBgJIAEoCRISCgpjcmVhdGVkX21zGAogASgDEhMKC21vZGlmaWVkX21zGAsgASgDEhUKDWF1dGhvcml6ZWRfbXMYDCABKAMSFwoPc2VjcmV0X3JldmlzaW9uGA0gASgEQg4KDF9kZXNjcmlwdGlvbkIPCg1fc3RhdGVfcmVhc29uQhUKE19rbXNfa2V5X2lkZW50aWZpZXIiNAoMU2VhbGVkU2VjcmV0EhMKC3dyYXBwZWRfa2V5GAEgASgMEg8KB2NvbnRlbnQYAiABKAwiWwoQQ29ubmVjdGlvblNlY3JldBJHCgpwYXJhbWV0ZXJzGAEgASgLMjMucXVhcnRldC5ldmVudGJ1cy52MS5DcmVhdGVDb25uZWN0aW9uQXV0aFBhcmFtZXRlcnMikAIKFEFwaURlc3RpbmF0aW9uUmVjb3JkEgwKBG5hbWUYASABKAkSCgoCaWQYAiABKAkSGAoLZGVzY3JpcHRpb24YAyABKAlIAIgBARIWCg5jb25uZWN0aW9uX2FybhgEIAEoCRIbChNpbnZvY2F0aW9uX2VuZHBvaW50GAUgASgJEkIKC2h0dHBfbWV0aG9kGAYgASgOMi0ucXVhcnRldC5ldmVudGJ1cy52MS5BcGlEZXN0aW5hdGlvbkh0dHBNZXRob2QSEgoKcmF0ZV9saW1pdBgHIAEoBRISCgpjcmVhdGVkX21zGAggASgDEhMKC21vZGlmaWVkX21zGAkgASgDQg4KDF9kZXNjcmlwdGlvbiLeAgoLRXZlbnRSZWNvcmQSCgoCaWQYASABKAkSEwoLZGV0YWlsX3R5cGUYAiABKAkSDgoGc291cmNlGAMgASgJEg8KB2FjY291bnQYBCABKAkSDwoHdGltZV9tcxgFIAEoAxIOCgZyZWdpb24YBiABKAkSEQoJcmVzb3VyY2VzGAcgAygJEg4KBmRldGFpbBgIIAEoCRILCgNidXMYCSABKAkSGAoLcmVwbGF5X25hbWUYCiABKAlIAIgBARIZCgx0cmFjZV9oZWFkZXIYCyABKAlIAYgBARIMCgRob3BzGAwgASgNEhoKDW1hdGNoZWRfcnVsZXMYDSABKA1IAogBARIZCgxlbmRwb2ludF9hcm4YDiABKAlIA4gBAUIOCgxfcmVwbGF5X25hbWVCDwoNX3RyYWNlX2hlYWRlckIQCg5fbWF0Y2hlZF9ydWxlc0IPCg1fZW5kcG9pbnRfYXJuIucBCg5EZWxpdmVyeVJlY29yZBIPCgdhY2NvdW50GAEgASgJEhMKC2luZ2VzdGVkX21zGAIgASgDEhAKCGV2ZW50X2lkGAMgASgJEgsKA2J1cxgEIAEoCRIMCgRydWxlGAUgASgJEisKBnRhcmdldBgGIAEoCzIbLnF1YXJ0ZXQuZXZlbnRidXMudjEuVGFyZ2V0EhoKDXJ1bGVfcm9sZV9hcm4YByABKAlIAIgBARIYChBlYXJsaWVyX2F0dGVtcHRzGAggASgNQhAKDl9ydWxlX3JvbGVfYXJuSgQICRAKUgdzbG90X21zIo4BCgxGYW5PdXRSZWNvcmQSDwoHYWNjb3VudBgBIAEoCRITCgtpbmdlc3RlZF9tcxgCIAEoAxIQCghldmVudF9pZBgDIAEoCRJGCgpkZWxpdmVyaWVzGAQgAygLMjIucXVhcnRldC5ldmVudGJ1cy5zdG9yYWdlLnYxLlBsYW5uZWREZWxpdmVyeVJlY29yZCJIChVQbGFubmVkRGVsaXZlcnlSZWNvcmQSDQoFb3duZXIYASABKAkSEAoIZGVsaXZlcnkYAiABKAwSDgoGYWdlX21zGAMgASgDIpYDChBEZWFkTGV0dGVyUmVjb3JkEjcKBWV2ZW50GAEgASgLMigucXVhcnRldC5ldmVudGJ1cy5zdG9yYWdlLnYxLkV2ZW50UmVjb3JkEhAKCHJ1bGVfYXJuGAIgASgJEhIKCnRhcmdldF9hcm4YAyABKAkSEgoKZXJyb3JfY29kZRgEIAEoCRIVCg1lcnJvcl9tZXNzYWdlGAUgASgJEiYKGWV4aGF1c3RlZF9yZXRyeV9jb25kaXRpb24YBiABKAlIAIgBARIWCg5yZXRyeV9hdHRlbXB0cxgHIAEoDRIWCglxdWV1ZV9hcm4YCCABKAlIAYgBARIrCgZ0YXJnZXQYCSABKAsyGy5xdWFydGV0LmV2ZW50YnVzLnYxLlRhcmdldBILCgNidXMYCiABKAkSDAoEcnVsZRgLIAEoCRIaCg1ydWxlX3JvbGVfYXJuGAwgASgJSAKIAQFCHAoaX2V4aGF1c3RlZF9yZXRyeV9jb25kaXRpb25CDAoKX3F1ZXVlX2FybkIQCg5fcnVsZV9yb2xlX2FybiJLChVEZWFkTGV0dGVyUGxhY2VSZWNvcmQSDwoHYWNjb3VudBgBIAEoCRIRCglmYWlsZWRfbXMYAiABKAMSDgoGcmFuZG9tGAMgASgJIh8KC1N3ZWVwUmVjb3JkEhAKCHVudGlsX21zGAEgASgDImQKElNjaGVkdWxlZFJ1blJlY29yZBIPCgdhY2NvdW50GAEgASgJEgsKA2J1cxgCIAEoCRIMCgRydWxlGAMgASgJEhIKCmdlbmVyYXRpb24YBCABKAkSDgoGZHVlX21zGAUgASgDImoKE0F1dGhvcml6YXRpb25SZWNvcmQSDwoHYWNjb3VudBgBIAEoCRISCgpjb25uZWN0aW9uGAIgASgJEhUKDWNvbm5lY3Rpb25faWQYAyABKAkSFwoPc2VjcmV0X3JldmlzaW9uGAQgASgEIpsCCg1BcmNoaXZlUmVjb3JkEgwKBG5hbWUYASABKAkSCgoCaWQYAiABKAkSCwoDYnVzGAMgASgJEhgKC2Rlc2NyaXB0aW9uGAQgASgJSACIAQESGgoNZXZlbnRfcGF0dGVybhgFIAEoCUgBiAEBEhYKDnJldGVudGlvbl9kYXlzGAYgASgFEh8KEmttc19rZXlfaWRlbnRpZmllchgHIAEoCUgCiAEBEhIKCmNyZWF0ZWRfbXMYCCABKAMSEwoLZXZlbnRfY291bnQYCSABKAMSEgoKc2l6ZV9ieXRlcxgKIAEoA0IOCgxfZGVzY3JpcHRpb25CEAoOX2V2ZW50X3BhdHRlcm5CFQoTX2ttc19rZXlfaWRlbnRpZmllciIoChJBcmNoaXZlRW50cnlSZWNvcmQSEgoKc2l6ZV9ieXRlcxgBIAEoAyI9ChJBcmNoaXZlQ291bnRSZWNvcmQSEwoLZXZlbnRfY291bnQYASABKAMSEgoKc2l6ZV9ieXRlcxgCIAEoAyK5AwoMUmVwbGF5UmVjb3JkEgwKBG5hbWUYASABKAkSGAoLZGVzY3JpcHRpb24YAiABKAlIAIgBARIvCgVzdGF0ZRgDIAEoDjIgLnF1YXJ0ZXQuZXZlbnRidXMudjEuUmVwbGF5U3RhdGUSGQoMc3RhdGVfcmVhc29uGAQgASgJSAGIAQESFAoMYXJjaGl2ZV9uYW1lGAUgASgJEhIKCmFyY2hpdmVfaWQYBiABKAkSCwoDYnVzGAcgASgJEg0KBXJ1bGVzGAggAygJEjsKC2Rlc3RpbmF0aW9uGAkgASgLMiYucXVhcnRldC5ldmVudGJ1cy52MS5SZXBsYXlEZXN0aW5hdGlvbhIQCghzdGFydF9tcxgKIAEoAxIOCgZlbmRfbXMYCyABKAMSEgoKc3RhcnRlZF9tcxgMIAEoAxIQCghlbmRlZF9tcxgNIAEoAxI9CgpsYXN0X3BsYWNlGA4gASgLMikucXVhcnRldC5ldmVudGJ1cy5zdG9yYWdlLnYxLkFyY2hpdmVQbGFjZRIKCgJpZBgPIAEoCUIOCgxfZGVzY3JpcHRpb25CDwoNX3N0YXRlX3JlYXNvbiJHCgxBcmNoaXZlUGxhY2USEAoIZXZlbnRfbXMYASABKAMSEwoLaW5nZXN0ZWRfbXMYAiABKAMSEAoIZXZlbnRfaWQYAyABKAkiRgoQUmVwbGF5U3RlcFJlY29yZBIPCgdhY2NvdW50GAEgASgJEg4KBnJlcGxheRgCIAEoCRIRCglyZXBsYXlfaWQYAyABKAkiOQoSQXJjaGl2ZVB1cmdlUmVjb3JkEg8KB2FjY291bnQYASABKAkSEgoKYXJjaGl2ZV9pZBgCIAEoCWIGcHJvdG8z", [file_quartet_eventbus_v1_api_destination, file_quartet_eventbus_v1_connection, file_quartet_eventbus_v1_event_bus, file_quartet_eventbus_v1_global_endpoint, file_quartet_eventbus_v1_replay, file_quartet_eventbus_v1_rule, file_quartet_eventbus_v1_tag, file_quartet_eventbus_v1_target]);
+  fileDesc("CilxdWFydGV0L2V2ZW50YnVzL3N0b3JhZ2UvdjEvcmVjb3Jkcy5wcm90bxIbcXVhcnRldC5ldmVudGJ1cy5zdG9yYWdlLnYxIuUDCg5FdmVudEJ1c1JlY29yZBIMCgRuYW1lGAEgASgJEhgKC2Rlc2NyaXB0aW9uGAIgASgJSACIAQESHgoRZXZlbnRfc291cmNlX25hbWUYAyABKAlIAYgBARIfChJrbXNfa2V5X2lkZW50aWZpZXIYBCABKAlIAogBARJBChJkZWFkX2xldHRlcl9jb25maWcYBSABKAsyJS5xdWFydGV0LmV2ZW50YnVzLnYxLkRlYWRMZXR0ZXJDb25maWcSMgoKbG9nX2NvbmZpZxgGIAEoCzIeLnF1YXJ0ZXQuZXZlbnRidXMudjEuTG9nQ29uZmlnEhMKBnBvbGljeRgHIAEoCUgDiAEBEiYKBHRhZ3MYCCADKAsyGC5xdWFydGV0LmV2ZW50YnVzLnYxLlRhZxISCgpjcmVhdGVkX21zGAkgASgDEhMKC21vZGlmaWVkX21zGAogASgDEhkKEWlzX3NvdXJjZV9kZWxldGVkGAsgASgIEhkKDGV2ZW50X2tleV9pZBgMIAEoCUgEiAEBQg4KDF9kZXNjcmlwdGlvbkIUChJfZXZlbnRfc291cmNlX25hbWVCFQoTX2ttc19rZXlfaWRlbnRpZmllckIJCgdfcG9saWN5Qg8KDV9ldmVudF9rZXlfaWQiQQoORXZlbnRLZXlSZWNvcmQSEwoLd3JhcHBlZF9rZXkYASABKAwSGgoSd3JhcHBlZF9sZXR0ZXJfa2V5GAIgASgMInQKEUV2ZW50U291cmNlUmVjb3JkEgwKBG5hbWUYASABKAkSDwoHYWNjb3VudBgCIAEoCRISCgpjcmVhdGVkX21zGAMgASgDEhgKEHBlbmRpbmdfc2luY2VfbXMYBCABKAMSEgoKaXNfZGVsZXRlZBgFIAEoCCKaAgoUR2xvYmFsRW5kcG9pbnRSZWNvcmQSDAoEbmFtZRgBIAEoCRIKCgJpZBgCIAEoCRIYCgtkZXNjcmlwdGlvbhgDIAEoCUgAiAEBEhAKCGJ1c19hcm5zGAQgAygJEg0KBXJvdXRlGAUgASgJEhQKDGhlYWx0aF9jaGVjaxgGIAEoCRI6CgtyZXBsaWNhdGlvbhgHIAEoDjIlLnF1YXJ0ZXQuZXZlbnRidXMudjEuUmVwbGljYXRpb25TdGF0ZRIVCghyb2xlX2FybhgIIAEoCUgBiAEBEhIKCmNyZWF0ZWRfbXMYCSABKAMSEwoLbW9kaWZpZWRfbXMYCiABKANCDgoMX2Rlc2NyaXB0aW9uQgsKCV9yb2xlX2FybiI5ChFCdXNSZXZpc2lvblJlY29yZBIQCghyZXZpc2lvbhgBIAEoBBISCgpydWxlX2NvdW50GAIgASgNIiMKEkFjY291bnRDb3VudFJlY29yZBINCgVjb3VudBgBIAEoBCIgChBSdWxlQ2hhbmdlUmVjb3JkEgwKBHJ1bGUYASABKAkiyQMKClJ1bGVSZWNvcmQSDAoEbmFtZRgBIAEoCRIaCg1ldmVudF9wYXR0ZXJuGAIgASgJSACIAQESIAoTc2NoZWR1bGVfZXhwcmVzc2lvbhgDIAEoCUgBiAEBEi0KBXN0YXRlGAQgASgOMh4ucXVhcnRldC5ldmVudGJ1cy52MS5SdWxlU3RhdGUSGAoLZGVzY3JpcHRpb24YBSABKAlIAogBARIVCghyb2xlX2FybhgGIAEoCUgDiAEBEhcKCm1hbmFnZWRfYnkYByABKAlIBIgBARISCgpjcmVhdGVkX2J5GAggASgJEiYKBHRhZ3MYCSADKAsyGC5xdWFydGV0LmV2ZW50YnVzLnYxLlRhZxISCgpjcmVhdGVkX21zGAogASgDEhQKDHRhcmdldF9jb3VudBgLIAEoDRISCgpnZW5lcmF0aW9uGAwgASgJEhcKCmFyY2hpdmVfaWQYDSABKAlIBYgBAUIQCg5fZXZlbnRfcGF0dGVybkIWChRfc2NoZWR1bGVfZXhwcmVzc2lvbkIOCgxfZGVzY3JpcHRpb25CCwoJX3JvbGVfYXJuQg0KC19tYW5hZ2VkX2J5Qg0KC19hcmNoaXZlX2lkIjsKDFRhcmdldFJlY29yZBIrCgZ0YXJnZXQYASABKAsyGy5xdWFydGV0LmV2ZW50YnVzLnYxLlRhcmdldCINCgtJbmRleFJlY29yZCLkAwoQQ29ubmVjdGlvblJlY29yZBIMCgRuYW1lGAEgASgJEgoKAmlkGAIgASgJEhgKC2Rlc2NyaXB0aW9uGAMgASgJSACIAQESTAoSYXV0aG9yaXphdGlvbl90eXBlGAQgASgOMjAucXVhcnRldC5ldmVudGJ1cy52MS5Db25uZWN0aW9uQXV0aG9yaXphdGlvblR5cGUSMwoFc3RhdGUYBSABKA4yJC5xdWFydGV0LmV2ZW50YnVzLnYxLkNvbm5lY3Rpb25TdGF0ZRIZCgxzdGF0ZV9yZWFzb24YBiABKAlIAYgBARIfChJrbXNfa2V5X2lkZW50aWZpZXIYByABKAlIAogBARI5CgZzZWNyZXQYCCABKAsyKS5xdWFydGV0LmV2ZW50YnVzLnN0b3JhZ2UudjEuU2VhbGVkU2VjcmV0EhEKCXNlY3JldF9pZBgJIAEoCRISCgpjcmVhdGVkX21zGAogASgDEhMKC21vZGlmaWVkX21zGAsgASgDEhUKDWF1dGhvcml6ZWRfbXMYDCABKAMSFwoPc2VjcmV0X3JldmlzaW9uGA0gASgEQg4KDF9kZXNjcmlwdGlvbkIPCg1fc3RhdGVfcmVhc29uQhUKE19rbXNfa2V5X2lkZW50aWZpZXIiNAoMU2VhbGVkU2VjcmV0EhMKC3dyYXBwZWRfa2V5GAEgASgMEg8KB2NvbnRlbnQYAiABKAwiWwoQQ29ubmVjdGlvblNlY3JldBJHCgpwYXJhbWV0ZXJzGAEgASgLMjMucXVhcnRldC5ldmVudGJ1cy52MS5DcmVhdGVDb25uZWN0aW9uQXV0aFBhcmFtZXRlcnMikAIKFEFwaURlc3RpbmF0aW9uUmVjb3JkEgwKBG5hbWUYASABKAkSCgoCaWQYAiABKAkSGAoLZGVzY3JpcHRpb24YAyABKAlIAIgBARIWCg5jb25uZWN0aW9uX2FybhgEIAEoCRIbChNpbnZvY2F0aW9uX2VuZHBvaW50GAUgASgJEkIKC2h0dHBfbWV0aG9kGAYgASgOMi0ucXVhcnRldC5ldmVudGJ1cy52MS5BcGlEZXN0aW5hdGlvbkh0dHBNZXRob2QSEgoKcmF0ZV9saW1pdBgHIAEoBRISCgpjcmVhdGVkX21zGAggASgDEhMKC21vZGlmaWVkX21zGAkgASgDQg4KDF9kZXNjcmlwdGlvbiKYAwoLRXZlbnRSZWNvcmQSCgoCaWQYASABKAkSEwoLZGV0YWlsX3R5cGUYAiABKAkSDgoGc291cmNlGAMgASgJEg8KB2FjY291bnQYBCABKAkSDwoHdGltZV9tcxgFIAEoAxIOCgZyZWdpb24YBiABKAkSEQoJcmVzb3VyY2VzGAcgAygJEg4KBmRldGFpbBgIIAEoCRILCgNidXMYCSABKAkSGAoLcmVwbGF5X25hbWUYCiABKAlIAIgBARIZCgx0cmFjZV9oZWFkZXIYCyABKAlIAYgBARIMCgRob3BzGAwgASgNEhoKDW1hdGNoZWRfcnVsZXMYDSABKA1IAogBARIZCgxlbmRwb2ludF9hcm4YDiABKAlIA4gBARI4CgZzZWFsZWQYDyABKAsyKC5xdWFydGV0LmV2ZW50YnVzLnN0b3JhZ2UudjEuU2VhbGVkRXZlbnRCDgoMX3JlcGxheV9uYW1lQg8KDV90cmFjZV9oZWFkZXJCEAoOX21hdGNoZWRfcnVsZXNCDwoNX2VuZHBvaW50X2FybiJBCgtTZWFsZWRFdmVudBIOCgZrZXlfaWQYASABKAkSEQoJaXNfbGV0dGVyGAIgASgIEg8KB2NvbnRlbnQYAyABKAwiggEKDEV2ZW50Q29udGVudBITCgtkZXRhaWxfdHlwZRgBIAEoCRIOCgZzb3VyY2UYAiABKAkSEQoJcmVzb3VyY2VzGAMgAygJEg4KBmRldGFpbBgEIAEoCRIZCgx0cmFjZV9oZWFkZXIYBSABKAlIAIgBAUIPCg1fdHJhY2VfaGVhZGVyIucBCg5EZWxpdmVyeVJlY29yZBIPCgdhY2NvdW50GAEgASgJEhMKC2luZ2VzdGVkX21zGAIgASgDEhAKCGV2ZW50X2lkGAMgASgJEgsKA2J1cxgEIAEoCRIMCgRydWxlGAUgASgJEisKBnRhcmdldBgGIAEoCzIbLnF1YXJ0ZXQuZXZlbnRidXMudjEuVGFyZ2V0EhoKDXJ1bGVfcm9sZV9hcm4YByABKAlIAIgBARIYChBlYXJsaWVyX2F0dGVtcHRzGAggASgNQhAKDl9ydWxlX3JvbGVfYXJuSgQICRAKUgdzbG90X21zIo4BCgxGYW5PdXRSZWNvcmQSDwoHYWNjb3VudBgBIAEoCRITCgtpbmdlc3RlZF9tcxgCIAEoAxIQCghldmVudF9pZBgDIAEoCRJGCgpkZWxpdmVyaWVzGAQgAygLMjIucXVhcnRldC5ldmVudGJ1cy5zdG9yYWdlLnYxLlBsYW5uZWREZWxpdmVyeVJlY29yZCJIChVQbGFubmVkRGVsaXZlcnlSZWNvcmQSDQoFb3duZXIYASABKAkSEAoIZGVsaXZlcnkYAiABKAwSDgoGYWdlX21zGAMgASgDIpYDChBEZWFkTGV0dGVyUmVjb3JkEjcKBWV2ZW50GAEgASgLMigucXVhcnRldC5ldmVudGJ1cy5zdG9yYWdlLnYxLkV2ZW50UmVjb3JkEhAKCHJ1bGVfYXJuGAIgASgJEhIKCnRhcmdldF9hcm4YAyABKAkSEgoKZXJyb3JfY29kZRgEIAEoCRIVCg1lcnJvcl9tZXNzYWdlGAUgASgJEiYKGWV4aGF1c3RlZF9yZXRyeV9jb25kaXRpb24YBiABKAlIAIgBARIWCg5yZXRyeV9hdHRlbXB0cxgHIAEoDRIWCglxdWV1ZV9hcm4YCCABKAlIAYgBARIrCgZ0YXJnZXQYCSABKAsyGy5xdWFydGV0LmV2ZW50YnVzLnYxLlRhcmdldBILCgNidXMYCiABKAkSDAoEcnVsZRgLIAEoCRIaCg1ydWxlX3JvbGVfYXJuGAwgASgJSAKIAQFCHAoaX2V4aGF1c3RlZF9yZXRyeV9jb25kaXRpb25CDAoKX3F1ZXVlX2FybkIQCg5fcnVsZV9yb2xlX2FybiJLChVEZWFkTGV0dGVyUGxhY2VSZWNvcmQSDwoHYWNjb3VudBgBIAEoCRIRCglmYWlsZWRfbXMYAiABKAMSDgoGcmFuZG9tGAMgASgJIh8KC1N3ZWVwUmVjb3JkEhAKCHVudGlsX21zGAEgASgDImQKElNjaGVkdWxlZFJ1blJlY29yZBIPCgdhY2NvdW50GAEgASgJEgsKA2J1cxgCIAEoCRIMCgRydWxlGAMgASgJEhIKCmdlbmVyYXRpb24YBCABKAkSDgoGZHVlX21zGAUgASgDImoKE0F1dGhvcml6YXRpb25SZWNvcmQSDwoHYWNjb3VudBgBIAEoCRISCgpjb25uZWN0aW9uGAIgASgJEhUKDWNvbm5lY3Rpb25faWQYAyABKAkSFwoPc2VjcmV0X3JldmlzaW9uGAQgASgEIpsCCg1BcmNoaXZlUmVjb3JkEgwKBG5hbWUYASABKAkSCgoCaWQYAiABKAkSCwoDYnVzGAMgASgJEhgKC2Rlc2NyaXB0aW9uGAQgASgJSACIAQESGgoNZXZlbnRfcGF0dGVybhgFIAEoCUgBiAEBEhYKDnJldGVudGlvbl9kYXlzGAYgASgFEh8KEmttc19rZXlfaWRlbnRpZmllchgHIAEoCUgCiAEBEhIKCmNyZWF0ZWRfbXMYCCABKAMSEwoLZXZlbnRfY291bnQYCSABKAMSEgoKc2l6ZV9ieXRlcxgKIAEoA0IOCgxfZGVzY3JpcHRpb25CEAoOX2V2ZW50X3BhdHRlcm5CFQoTX2ttc19rZXlfaWRlbnRpZmllciIoChJBcmNoaXZlRW50cnlSZWNvcmQSEgoKc2l6ZV9ieXRlcxgBIAEoAyI9ChJBcmNoaXZlQ291bnRSZWNvcmQSEwoLZXZlbnRfY291bnQYASABKAMSEgoKc2l6ZV9ieXRlcxgCIAEoAyK5AwoMUmVwbGF5UmVjb3JkEgwKBG5hbWUYASABKAkSGAoLZGVzY3JpcHRpb24YAiABKAlIAIgBARIvCgVzdGF0ZRgDIAEoDjIgLnF1YXJ0ZXQuZXZlbnRidXMudjEuUmVwbGF5U3RhdGUSGQoMc3RhdGVfcmVhc29uGAQgASgJSAGIAQESFAoMYXJjaGl2ZV9uYW1lGAUgASgJEhIKCmFyY2hpdmVfaWQYBiABKAkSCwoDYnVzGAcgASgJEg0KBXJ1bGVzGAggAygJEjsKC2Rlc3RpbmF0aW9uGAkgASgLMiYucXVhcnRldC5ldmVudGJ1cy52MS5SZXBsYXlEZXN0aW5hdGlvbhIQCghzdGFydF9tcxgKIAEoAxIOCgZlbmRfbXMYCyABKAMSEgoKc3RhcnRlZF9tcxgMIAEoAxIQCghlbmRlZF9tcxgNIAEoAxI9CgpsYXN0X3BsYWNlGA4gASgLMikucXVhcnRldC5ldmVudGJ1cy5zdG9yYWdlLnYxLkFyY2hpdmVQbGFjZRIKCgJpZBgPIAEoCUIOCgxfZGVzY3JpcHRpb25CDwoNX3N0YXRlX3JlYXNvbiJHCgxBcmNoaXZlUGxhY2USEAoIZXZlbnRfbXMYASABKAMSEwoLaW5nZXN0ZWRfbXMYAiABKAMSEAoIZXZlbnRfaWQYAyABKAkiRgoQUmVwbGF5U3RlcFJlY29yZBIPCgdhY2NvdW50GAEgASgJEg4KBnJlcGxheRgCIAEoCRIRCglyZXBsYXlfaWQYAyABKAkiOQoSQXJjaGl2ZVB1cmdlUmVjb3JkEg8KB2FjY291bnQYASABKAkSEgoKYXJjaGl2ZV9pZBgCIAEoCWIGcHJvdG8z", [file_quartet_eventbus_v1_api_destination, file_quartet_eventbus_v1_connection, file_quartet_eventbus_v1_event_bus, file_quartet_eventbus_v1_global_endpoint, file_quartet_eventbus_v1_replay, file_quartet_eventbus_v1_rule, file_quartet_eventbus_v1_tag, file_quartet_eventbus_v1_target]);
 
 /**
  * An event bus.
@@ -108,6 +108,13 @@ export type EventBusRecord = Message<"quartet.eventbus.storage.v1.EventBusRecord
    * @generated from field: bool is_source_deleted = 11;
    */
   isSourceDeleted: boolean;
+
+  /**
+   * The id of the data key under which the next events are stored. Unset: they are not encrypted.
+   *
+   * @generated from field: optional string event_key_id = 12;
+   */
+  eventKeyId?: string | undefined;
 };
 
 /**
@@ -116,6 +123,34 @@ export type EventBusRecord = Message<"quartet.eventbus.storage.v1.EventBusRecord
  */
 export const EventBusRecordSchema: GenMessage<EventBusRecord> = /*@__PURE__*/
   messageDesc(file_quartet_eventbus_storage_v1_records, 0);
+
+/**
+ * A data key of one bus, wrapped twice.
+ *
+ * @generated from message quartet.eventbus.storage.v1.EventKeyRecord
+ */
+export type EventKeyRecord = Message<"quartet.eventbus.storage.v1.EventKeyRecord"> & {
+  /**
+   * Under the encryption key that the bus names. Never empty.
+   *
+   * @generated from field: bytes wrapped_key = 1;
+   */
+  wrappedKey: Uint8Array;
+
+  /**
+   * Under the installation's key, for events that arrived while the other may not be used. Another key. Never empty.
+   *
+   * @generated from field: bytes wrapped_letter_key = 2;
+   */
+  wrappedLetterKey: Uint8Array;
+};
+
+/**
+ * Describes the message quartet.eventbus.storage.v1.EventKeyRecord.
+ * Use `create(EventKeyRecordSchema)` to create a new message.
+ */
+export const EventKeyRecordSchema: GenMessage<EventKeyRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_eventbus_storage_v1_records, 1);
 
 /**
  * A partner event source that is shared with an account.
@@ -160,7 +195,7 @@ export type EventSourceRecord = Message<"quartet.eventbus.storage.v1.EventSource
  * Use `create(EventSourceRecordSchema)` to create a new message.
  */
 export const EventSourceRecordSchema: GenMessage<EventSourceRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 1);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 2);
 
 /**
  * A global endpoint.
@@ -238,7 +273,7 @@ export type GlobalEndpointRecord = Message<"quartet.eventbus.storage.v1.GlobalEn
  * Use `create(GlobalEndpointRecordSchema)` to create a new message.
  */
 export const GlobalEndpointRecordSchema: GenMessage<GlobalEndpointRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 2);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 3);
 
 /**
  * The number of changes of the rules of a bus.
@@ -266,7 +301,7 @@ export type BusRevisionRecord = Message<"quartet.eventbus.storage.v1.BusRevision
  * Use `create(BusRevisionRecordSchema)` to create a new message.
  */
 export const BusRevisionRecordSchema: GenMessage<BusRevisionRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 3);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 4);
 
 /**
  * The number of an account's records of one kind.
@@ -285,7 +320,7 @@ export type AccountCountRecord = Message<"quartet.eventbus.storage.v1.AccountCou
  * Use `create(AccountCountRecordSchema)` to create a new message.
  */
 export const AccountCountRecordSchema: GenMessage<AccountCountRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 4);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 5);
 
 /**
  * One change of a bus's rules.
@@ -306,7 +341,7 @@ export type RuleChangeRecord = Message<"quartet.eventbus.storage.v1.RuleChangeRe
  * Use `create(RuleChangeRecordSchema)` to create a new message.
  */
 export const RuleChangeRecordSchema: GenMessage<RuleChangeRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 5);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 6);
 
 /**
  * A rule.
@@ -407,7 +442,7 @@ export type RuleRecord = Message<"quartet.eventbus.storage.v1.RuleRecord"> & {
  * Use `create(RuleRecordSchema)` to create a new message.
  */
 export const RuleRecordSchema: GenMessage<RuleRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 6);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 7);
 
 /**
  * A target of a rule.
@@ -426,7 +461,7 @@ export type TargetRecord = Message<"quartet.eventbus.storage.v1.TargetRecord"> &
  * Use `create(TargetRecordSchema)` to create a new message.
  */
 export const TargetRecordSchema: GenMessage<TargetRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 7);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 8);
 
 /**
  * An entry of an index: its key holds all that it records.
@@ -441,7 +476,7 @@ export type IndexRecord = Message<"quartet.eventbus.storage.v1.IndexRecord"> & {
  * Use `create(IndexRecordSchema)` to create a new message.
  */
 export const IndexRecordSchema: GenMessage<IndexRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 8);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 9);
 
 /**
  * A connection.
@@ -536,7 +571,7 @@ export type ConnectionRecord = Message<"quartet.eventbus.storage.v1.ConnectionRe
  * Use `create(ConnectionRecordSchema)` to create a new message.
  */
 export const ConnectionRecordSchema: GenMessage<ConnectionRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 9);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 10);
 
 /**
  * A ConnectionSecret, encrypted for its connection.
@@ -564,7 +599,7 @@ export type SealedSecret = Message<"quartet.eventbus.storage.v1.SealedSecret"> &
  * Use `create(SealedSecretSchema)` to create a new message.
  */
 export const SealedSecretSchema: GenMessage<SealedSecret> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 10);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 11);
 
 /**
  * The credentials of a connection; stored only sealed.
@@ -583,7 +618,7 @@ export type ConnectionSecret = Message<"quartet.eventbus.storage.v1.ConnectionSe
  * Use `create(ConnectionSecretSchema)` to create a new message.
  */
 export const ConnectionSecretSchema: GenMessage<ConnectionSecret> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 11);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 12);
 
 /**
  * An API destination.
@@ -648,7 +683,7 @@ export type ApiDestinationRecord = Message<"quartet.eventbus.storage.v1.ApiDesti
  * Use `create(ApiDestinationRecordSchema)` to create a new message.
  */
 export const ApiDestinationRecordSchema: GenMessage<ApiDestinationRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 12);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 13);
 
 /**
  * An event as it was ingested.
@@ -743,6 +778,13 @@ export type EventRecord = Message<"quartet.eventbus.storage.v1.EventRecord"> & {
    * @generated from field: optional string endpoint_arn = 14;
    */
   endpointArn?: string | undefined;
+
+  /**
+   * The members of EventContent, encrypted; they are empty here. Unset: they are here.
+   *
+   * @generated from field: quartet.eventbus.storage.v1.SealedEvent sealed = 15;
+   */
+  sealed?: SealedEvent | undefined;
 };
 
 /**
@@ -750,7 +792,81 @@ export type EventRecord = Message<"quartet.eventbus.storage.v1.EventRecord"> & {
  * Use `create(EventRecordSchema)` to create a new message.
  */
 export const EventRecordSchema: GenMessage<EventRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 13);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 14);
+
+/**
+ * An encrypted EventContent.
+ *
+ * @generated from message quartet.eventbus.storage.v1.SealedEvent
+ */
+export type SealedEvent = Message<"quartet.eventbus.storage.v1.SealedEvent"> & {
+  /**
+   * The id of its data key in event_keys. Never empty.
+   *
+   * @generated from field: string key_id = 1;
+   */
+  keyId: string;
+
+  /**
+   * Whether it is under the letter key.
+   *
+   * @generated from field: bool is_letter = 2;
+   */
+  isLetter: boolean;
+
+  /**
+   * Never empty.
+   *
+   * @generated from field: bytes content = 3;
+   */
+  content: Uint8Array;
+};
+
+/**
+ * Describes the message quartet.eventbus.storage.v1.SealedEvent.
+ * Use `create(SealedEventSchema)` to create a new message.
+ */
+export const SealedEventSchema: GenMessage<SealedEvent> = /*@__PURE__*/
+  messageDesc(file_quartet_eventbus_storage_v1_records, 15);
+
+/**
+ * The members of an event that only those may read who may use the key of its bus.
+ *
+ * @generated from message quartet.eventbus.storage.v1.EventContent
+ */
+export type EventContent = Message<"quartet.eventbus.storage.v1.EventContent"> & {
+  /**
+   * @generated from field: string detail_type = 1;
+   */
+  detailType: string;
+
+  /**
+   * @generated from field: string source = 2;
+   */
+  source: string;
+
+  /**
+   * @generated from field: repeated string resources = 3;
+   */
+  resources: string[];
+
+  /**
+   * @generated from field: string detail = 4;
+   */
+  detail: string;
+
+  /**
+   * @generated from field: optional string trace_header = 5;
+   */
+  traceHeader?: string | undefined;
+};
+
+/**
+ * Describes the message quartet.eventbus.storage.v1.EventContent.
+ * Use `create(EventContentSchema)` to create a new message.
+ */
+export const EventContentSchema: GenMessage<EventContent> = /*@__PURE__*/
+  messageDesc(file_quartet_eventbus_storage_v1_records, 16);
 
 /**
  * One event on its way to one target; the payload of a job.
@@ -814,7 +930,7 @@ export type DeliveryRecord = Message<"quartet.eventbus.storage.v1.DeliveryRecord
  * Use `create(DeliveryRecordSchema)` to create a new message.
  */
 export const DeliveryRecordSchema: GenMessage<DeliveryRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 14);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 17);
 
 /**
  * Deliveries of an event that are enqueued together, later than it was stored, because it has many.
@@ -850,7 +966,7 @@ export type FanOutRecord = Message<"quartet.eventbus.storage.v1.FanOutRecord"> &
  * Use `create(FanOutRecordSchema)` to create a new message.
  */
 export const FanOutRecordSchema: GenMessage<FanOutRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 15);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 18);
 
 /**
  * A delivery that is not enqueued yet.
@@ -885,10 +1001,10 @@ export type PlannedDeliveryRecord = Message<"quartet.eventbus.storage.v1.Planned
  * Use `create(PlannedDeliveryRecordSchema)` to create a new message.
  */
 export const PlannedDeliveryRecordSchema: GenMessage<PlannedDeliveryRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 16);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 19);
 
 /**
- * A delivery that failed permanently.
+ * A delivery that failed permanently, or an event that its bus could not process.
  *
  * @generated from message quartet.eventbus.storage.v1.DeadLetterRecord
  */
@@ -899,6 +1015,8 @@ export type DeadLetterRecord = Message<"quartet.eventbus.storage.v1.DeadLetterRe
   event?: EventRecord | undefined;
 
   /**
+   * Empty: the event failed on its bus.
+   *
    * @generated from field: string rule_arn = 2;
    */
   ruleArn: string;
@@ -933,13 +1051,15 @@ export type DeadLetterRecord = Message<"quartet.eventbus.storage.v1.DeadLetterRe
   retryAttempts: number;
 
   /**
-   * The queue that the target names. Unset: none.
+   * The queue that the target or its bus names. Unset: none.
    *
    * @generated from field: optional string queue_arn = 8;
    */
   queueArn?: string | undefined;
 
   /**
+   * Unset: the event failed on its bus.
+   *
    * @generated from field: quartet.eventbus.v1.Target target = 9;
    */
   target?: Target | undefined;
@@ -967,7 +1087,7 @@ export type DeadLetterRecord = Message<"quartet.eventbus.storage.v1.DeadLetterRe
  * Use `create(DeadLetterRecordSchema)` to create a new message.
  */
 export const DeadLetterRecordSchema: GenMessage<DeadLetterRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 17);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 20);
 
 /**
  * A dead letter that is to be sent to its queue; the payload of a job. With the account, the key of the letter.
@@ -996,7 +1116,7 @@ export type DeadLetterPlaceRecord = Message<"quartet.eventbus.storage.v1.DeadLet
  * Use `create(DeadLetterPlaceRecordSchema)` to create a new message.
  */
 export const DeadLetterPlaceRecordSchema: GenMessage<DeadLetterPlaceRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 18);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 21);
 
 /**
  * The progress of the log's sweep for one account.
@@ -1017,7 +1137,7 @@ export type SweepRecord = Message<"quartet.eventbus.storage.v1.SweepRecord"> & {
  * Use `create(SweepRecordSchema)` to create a new message.
  */
 export const SweepRecordSchema: GenMessage<SweepRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 19);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 22);
 
 /**
  * The next run of a rule's schedule; the payload of a job.
@@ -1060,7 +1180,7 @@ export type ScheduledRunRecord = Message<"quartet.eventbus.storage.v1.ScheduledR
  * Use `create(ScheduledRunRecordSchema)` to create a new message.
  */
 export const ScheduledRunRecordSchema: GenMessage<ScheduledRunRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 20);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 23);
 
 /**
  * The first token of a connection, which is to be fetched; the payload of a job.
@@ -1098,7 +1218,7 @@ export type AuthorizationRecord = Message<"quartet.eventbus.storage.v1.Authoriza
  * Use `create(AuthorizationRecordSchema)` to create a new message.
  */
 export const AuthorizationRecordSchema: GenMessage<AuthorizationRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 21);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 24);
 
 /**
  * An archive.
@@ -1178,7 +1298,7 @@ export type ArchiveRecord = Message<"quartet.eventbus.storage.v1.ArchiveRecord">
  * Use `create(ArchiveRecordSchema)` to create a new message.
  */
 export const ArchiveRecordSchema: GenMessage<ArchiveRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 22);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 25);
 
 /**
  * An event in an archive; its key holds the key of the event in the log.
@@ -1197,7 +1317,7 @@ export type ArchiveEntryRecord = Message<"quartet.eventbus.storage.v1.ArchiveEnt
  * Use `create(ArchiveEntryRecordSchema)` to create a new message.
  */
 export const ArchiveEntryRecordSchema: GenMessage<ArchiveEntryRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 23);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 26);
 
 /**
  * The part of one event in the size of its archive, until it is added to the archive's record.
@@ -1221,7 +1341,7 @@ export type ArchiveCountRecord = Message<"quartet.eventbus.storage.v1.ArchiveCou
  * Use `create(ArchiveCountRecordSchema)` to create a new message.
  */
 export const ArchiveCountRecordSchema: GenMessage<ArchiveCountRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 24);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 27);
 
 /**
  * A replay.
@@ -1324,7 +1444,7 @@ export type ReplayRecord = Message<"quartet.eventbus.storage.v1.ReplayRecord"> &
  * Use `create(ReplayRecordSchema)` to create a new message.
  */
 export const ReplayRecordSchema: GenMessage<ReplayRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 25);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 28);
 
 /**
  * The key of an entry in its archive.
@@ -1355,7 +1475,7 @@ export type ArchivePlace = Message<"quartet.eventbus.storage.v1.ArchivePlace"> &
  * Use `create(ArchivePlaceSchema)` to create a new message.
  */
 export const ArchivePlaceSchema: GenMessage<ArchivePlace> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 26);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 29);
 
 /**
  * The next step of a replay; the payload of a job.
@@ -1384,7 +1504,7 @@ export type ReplayStepRecord = Message<"quartet.eventbus.storage.v1.ReplayStepRe
  * Use `create(ReplayStepRecordSchema)` to create a new message.
  */
 export const ReplayStepRecordSchema: GenMessage<ReplayStepRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 27);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 30);
 
 /**
  * A deleted archive whose entries are to be deleted; the payload of a job.
@@ -1408,5 +1528,5 @@ export type ArchivePurgeRecord = Message<"quartet.eventbus.storage.v1.ArchivePur
  * Use `create(ArchivePurgeRecordSchema)` to create a new message.
  */
 export const ArchivePurgeRecordSchema: GenMessage<ArchivePurgeRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 28);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 31);
 

@@ -1,0 +1,143 @@
+/**
+ * The tables of the log of events, and of what keeps its events: dead letters, archives and replays. The map of the
+ * database is in layout.ts.
+ */
+import * as records from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import { defineTable, integer, reversed, text } from "../../kit/store/table.ts";
+
+/**
+ * The log of events. Ids are random, so a clock that was set back overwrites nothing.
+ * Sorted so that the sweep reads the oldest events of an account first.
+ * Written with event_holders and the jobs of the event's deliveries.
+ *
+ *     events/"000000000000"/1767323045000/"e"
+ *     0028 30303030303030303030303000 0000019b7ca98c88 6500
+ */
+export const events = defineTable({
+  number: 40,
+  name: "events",
+  key: [text("account"), integer("ingested_ms"), text("event id")],
+  value: records.EventRecordSchema,
+});
+
+/**
+ * The deliveries and archives for which an event is kept.
+ * Sorted so that the holders of one event are one range.
+ * Written with events and archive_entries.
+ *
+ *     event_holders/"000000000000"/1767323045000/"e"/"archive:a"
+ *     0029 30303030303030303030303000 0000019b7ca98c88 6500 617263686976653a6100
+ */
+export const eventHolders = defineTable({
+  number: 41,
+  name: "event_holders",
+  key: [text("account"), integer("ingested_ms"), text("event id"), text("holder")],
+  value: records.IndexRecordSchema,
+});
+
+/**
+ * How far the log of an account has been swept.
+ * Sorted so that it is found by its account.
+ * Written with the events that a step of the sweep deletes.
+ *
+ *     sweeps/"000000000000"
+ *     002a 30303030303030303030303000
+ */
+export const sweeps = defineTable({
+  number: 42,
+  name: "sweeps",
+  key: [text("account")],
+  value: records.SweepRecordSchema,
+});
+
+/**
+ * The data keys under which events of buses with an encryption key are stored. Never deleted: the log, archives and
+ * dead letters may have events under each.
+ * Sorted so that it is found by its id.
+ * Written with the bus that names it for its next events.
+ *
+ *     event_keys/"000000000000"/"k"
+ *     002b 30303030303030303030303000 6b00
+ */
+export const eventKeys = defineTable({
+  number: 43,
+  name: "event_keys",
+  key: [text("account"), text("key id")],
+  value: records.EventKeyRecordSchema,
+});
+
+/**
+ * Deliveries that failed permanently.
+ * Sorted so that ListDeadLetters reads the latest first.
+ * Written in the transaction that removes the delivery's job.
+ *
+ *     dead_letters/"000000000000"/1767323045000/"x"
+ *     0032 30303030303030303030303000 fffffe6483567377 7800
+ */
+export const deadLetters = defineTable({
+  number: 50,
+  name: "dead_letters",
+  key: [text("account"), reversed("failed_ms"), text("random")],
+  value: records.DeadLetterRecordSchema,
+});
+
+/**
+ * Archives.
+ * Sorted so that ListArchives reads the archives of an account in order of their names.
+ * Written with the rule that fills the archive.
+ *
+ *     archives/"000000000000"/"year"
+ *     0046 30303030303030303030303000 7965617200
+ */
+export const archives = defineTable({
+  number: 70,
+  name: "archives",
+  key: [text("account"), text("archive")],
+  value: records.ArchiveRecordSchema,
+});
+
+/**
+ * The events that an archive keeps.
+ * Sorted so that replays send events, and retention deletes them, in order of their time.
+ * Written with event_holders and archive_counts.
+ *
+ *     archive_entries/"000000000000"/"i"/1767323045000/1767323045001/"e"
+ *     0047 30303030303030303030303000 6900 0000019b7ca98c88 0000019b7ca98c89 6500
+ */
+export const archiveEntries = defineTable({
+  number: 71,
+  name: "archive_entries",
+  key: [text("account"), text("archive id"), integer("event_ms"), integer("ingested_ms"), text("event id")],
+  value: records.ArchiveEntryRecordSchema,
+});
+
+/**
+ * The sizes that entries added to an archive, until the sweep adds it to the archive's record. Each entry has a row of
+ * its own, so that no two events write the same one. An entry is named `<ingested_ms>/<event id>`.
+ * Sorted so that the rows of one archive are one range.
+ * Written with archive_entries.
+ *
+ *     archive_counts/"000000000000"/"i"/"2/e"
+ *     0048 30303030303030303030303000 6900 322f6500
+ */
+export const archiveCounts = defineTable({
+  number: 72,
+  name: "archive_counts",
+  key: [text("account"), text("archive id"), text("entry")],
+  value: records.ArchiveCountRecordSchema,
+});
+
+/**
+ * Replays.
+ * Sorted so that ListReplays reads the replays of an account in order of their names.
+ * Written with the job of the replay's next step.
+ *
+ *     replays/"000000000000"/"again"
+ *     0049 30303030303030303030303000 616761696e00
+ */
+export const replays = defineTable({
+  number: 73,
+  name: "replays",
+  key: [text("account"), text("replay")],
+  value: records.ReplayRecordSchema,
+});
