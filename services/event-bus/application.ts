@@ -10,6 +10,7 @@ import type { Pages } from "../kit/page-tokens/pages.ts";
 import type { CallContext, UnaryHandler } from "../kit/server/handlers.ts";
 import type { Store } from "../kit/store/store.ts";
 import type { Access } from "./access/access.ts";
+import type { BusLogs } from "./delivery/bus-logs.ts";
 import type { HealthChecks } from "./delivery/health-checks.ts";
 import type { Regions } from "./delivery/regions.ts";
 import type { ArnScope } from "./domain/arns.ts";
@@ -47,6 +48,8 @@ export interface Application {
   /** Whether an endpoint of queues is configured, to which dead letters are sent. */
   readonly reachesQueues: boolean;
   readonly rules: CompiledRules;
+  /** The logs of buses that have one. */
+  readonly busLogs: BusLogs;
   readonly jobs: Jobs;
   /** Creates the default bus of an account unless it exists. */
   ensureDefaultBus(account: string): Promise<void>;

@@ -49,6 +49,7 @@ await runService({
       regions: endpointsOf(config.regions, (region) => region),
       healthChecks: new Map(Object.entries(config.healthChecks)),
       partners: new Map(Object.entries(config.partners)),
+      ...(config.busLogs.length > 0 && { busLogs: config.busLogs }),
       endpoints: endpointsOf(config.connectors, () => config.region),
       allowsPrivateTargets: config.privateTargets === "allow",
       allowsUnknownRoles: config.unknownRoles === "allow",

@@ -21,6 +21,9 @@ import type { Store } from "../kit/store/store.ts";
 import type { Application } from "./application.ts";
 import { createAddressGuard } from "../kit/network/address-guard.ts";
 import { authorizationHandler, authorizationKind, authorizationPolicy } from "./delivery/authorization-job.ts";
+import { busLogWriter } from "./delivery/bus-log-writer.ts";
+import { BusLogs } from "./delivery/bus-logs.ts";
+import { LogGroupFiles } from "./delivery/log-group-files.ts";
 import { Circuits } from "./delivery/circuits.ts";
 import type { ConnectorTools, ServiceEndpoints } from "./delivery/connectors.ts";
 import { connectorFinder } from "./delivery/connectors.ts";
@@ -78,6 +81,8 @@ export interface EventBusOptions {
   readonly partners?: ReadonlyMap<string, string>;
   /** Where targets of other kinds are reached, whatever their addresses are. Unset: nowhere. */
   readonly endpoints?: ServiceEndpoints;
+  /** The ARNs of the log groups and delivery streams for the logs of buses. Unset: a log group of each bus. */
+  readonly busLogs?: readonly string[];
   /** Where the service's own metrics are added. Unset: nowhere. */
   readonly metrics?: Metrics;
   /** Unset: the default limits. */
@@ -96,6 +101,9 @@ export interface OpenEventBus {
   /** Ends background work; unfinished work continues after the next start. The store stays open. */
   stop(): Promise<void>;
 }
+
+/** Where buses log if the installation names no other place. */
+const defaultBusLog = "arn:aws:logs:{region}:{account}:log-group:/aws/vendedlogs/events/event-bus/{bus}";
 
 /** Opens the keys, and starts to deliver, to run schedules and replays, to sweep the log and to re-wrap keys. */
 export const openEventBus = async (options: EventBusOptions): Promise<OpenEventBus> => {
@@ -118,6 +126,17 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
   const endpointSender = createHttpSender(createAddressGuard(true), limits);
   const client = new ServiceClient(endpointSender, clock);
   const health = new HealthChecks(options.healthChecks ?? new Map(), endpointSender);
+  const endpoints = options.endpoints ?? {};
+  const logGroups = new LogGroupFiles(join(directory, "log-groups"));
+  const arnScope = arnScopeOf(options);
+  const busLogs = new BusLogs({
+    clock,
+    log,
+    arnScope,
+    destinations: options.busLogs ?? [defaultBusLog],
+    writer: busLogWriter({ client, endpoints, logGroups }),
+  });
+  await busLogs.load(store);
   const app: Application = {
     store,
     clock,
@@ -127,7 +146,8 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
     accounts: options.accounts,
     roles: options.accounts,
     allowsUnknownRoles: options.allowsUnknownRoles,
-    arnScope: arnScopeOf(options),
+    arnScope,
+    busLogs,
     limits,
     pages: createPages({ tokens, errors: ErrorReasonSchema, itemsDefault, bytesMax }),
     keyring,
@@ -135,7 +155,7 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
     regions: new Regions(options.regions ?? {}, client),
     health,
     partners: options.partners ?? new Map(),
-    reachesQueues: options.endpoints?.sqs !== undefined,
+    reachesQueues: endpoints.sqs !== undefined,
     rules: new CompiledRules(store),
     ensureDefaultBus: defaultBusCreator(store, clock),
     // The handlers of jobs use the application that the jobs belong to.
@@ -164,8 +184,8 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
       secrets: new OpenedSecrets(keyring),
       tokens: new OAuthTokens(sender, clock),
       client,
-      endpoints: options.endpoints ?? {},
-      logGroupsDirectory: join(directory, "log-groups"),
+      endpoints,
+      logGroups,
     }),
   });
   const startWork = () => {
@@ -192,6 +212,7 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
       app.rules.close();
       await Promise.all(stopsOfWork.map((stop) => stop()));
       await jobs.stop();
+      await busLogs.flush();
       await Promise.all([sender.close(), endpointSender.close()]);
     },
   };

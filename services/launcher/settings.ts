@@ -227,6 +227,11 @@ export const eventBusSettings = {
     targetServices,
     "Where targets of other services are reached, as {url, region, accessKeyId, secretAccessKey} by service; a JSON text as a variable.",
   ),
+  busLogs: list(
+    [],
+    "ARNs of the log groups and delivery streams that buses with a LogConfig write to, with {region}, {account} and " +
+      "{bus}; empty: the log group /aws/vendedlogs/events/event-bus/{bus}.",
+  ),
   deadLetterDays: integer(14, "Days that a delivery which failed for good is kept to be read and redriven.", 1, 3_650),
 };
 

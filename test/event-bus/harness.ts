@@ -57,6 +57,7 @@ export interface HarnessOptions {
   readonly allowsUnknownRoles?: boolean;
   /** Unset: none is configured. */
   readonly endpoints?: ServiceEndpoints;
+  readonly busLogs?: readonly string[];
   /** Unset: us-east-1. */
   readonly region?: string;
   /** Where other regions are called. Unset: none is known. */
@@ -75,6 +76,7 @@ export const startHarness = async (options: HarnessOptions = {}): Promise<Harnes
     accounts,
     allowsUnknownRoles,
     endpoints,
+    busLogs,
     partners,
     regions,
     healthChecks,
@@ -101,6 +103,7 @@ export const startHarness = async (options: HarnessOptions = {}): Promise<Harnes
         ...(accounts && { accounts }),
         ...(allowsUnknownRoles && { allowsUnknownRoles }),
         ...(endpoints && { endpoints }),
+        ...(busLogs && { busLogs }),
         ...(partners && { partners }),
       }),
   });

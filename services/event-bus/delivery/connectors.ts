@@ -4,7 +4,8 @@ import type { ApiDestinationTools } from "./api-destination-connector.ts";
 import { apiDestinationConnector } from "./api-destination-connector.ts";
 import type { Connector } from "./connector.ts";
 import { eventBusConnector } from "./event-bus-connector.ts";
-import { logGroupFiles } from "./log-group-files.ts";
+import type { LogGroupFiles } from "./log-group-files.ts";
+import { logGroupConnector } from "./log-group-files.ts";
 import { inRole } from "./role-session.ts";
 import type { ServiceClient, ServiceEndpoint } from "./service-client.ts";
 import { serviceConnector } from "./service-connector.ts";
@@ -18,8 +19,8 @@ export type ServiceEndpoints = { readonly [Name in ServiceEndpointName]?: Servic
 export interface ConnectorTools extends ApiDestinationTools {
   readonly client: ServiceClient;
   readonly endpoints: ServiceEndpoints;
-  /** Where the files of log groups are. */
-  readonly logGroupsDirectory: string;
+  /** The log groups of an installation without an endpoint for them. */
+  readonly logGroups: LogGroupFiles;
 }
 
 /** One kind of target and the connector that delivers to it. */
@@ -55,7 +56,7 @@ const connectorRows = (app: Application, tools: ConnectorTools): readonly Connec
     services: ["logs"],
     resourcePrefix: "log-group:",
     action: "logs:PutLogEvents",
-    connector: logGroupFiles(tools.logGroupsDirectory),
+    connector: logGroupConnector(tools.logGroups),
   },
 ];
 

@@ -18,6 +18,7 @@ import { countDelivery } from "../store/traffic-counts.ts";
 import type { Circuits } from "./circuits.ts";
 import { leaveDeadLetter } from "./dead-letter-job.ts";
 import type { AttemptFailure, AttemptOutcome, Connector } from "./connector.ts";
+import { logAttemptEnd, logAttemptStart, logDelivered, logGivenUp } from "./delivery-log.ts";
 
 /**
  * The handler applies the retry policy of each target itself. The backoff here is only the delay after a handler that
@@ -73,9 +74,11 @@ export const deliveryHandler =
     if (run === undefined) return { done: true };
     const event = await openEvent(run);
     if ("kind" in event) return settle(run, event);
+    logAttemptStart(run, event);
     const outcome = await attemptDelivery(run, event, connectorOf, context.signal);
     if (outcome.kind === "retry") circuits.failed(job.owner, outcome.notBeforeMs);
     else circuits.succeeded(job.owner);
+    logAttemptEnd(run, outcome);
     return settle(run, outcome);
   };
 
@@ -136,7 +139,8 @@ const settle = (run: Run, outcome: AttemptOutcome): JobOutcome => {
     case "delivered":
       return end(run, async (transaction) => {
         const failure = await outcome.apply?.(transaction);
-        if (failure !== undefined) await deadLetter(run, transaction, failure, undefined);
+        if (failure === undefined) logDelivered(run, transaction);
+        else await deadLetter(run, transaction, failure, undefined);
         countDelivery(transaction, failure === undefined ? "delivered" : "refused");
       });
     case "failed":
@@ -180,13 +184,16 @@ const release = ({ app, job, eventKey }: Run, transaction: Transaction): Promise
 
 /** Leaves the delivery as a dead letter, for the queue of its target or else of its bus. */
 const deadLetter = async (
-  { app, delivery, target, event, attemptsBefore }: Run,
+  run: Run,
   transaction: Transaction,
   failure: AttemptFailure,
   condition: ExhaustedCondition | undefined,
 ): Promise<void> => {
+  const { app, delivery, target, event, attemptsBefore } = run;
   const { account, bus } = delivery;
   const ofBus = async () => (await findBus(transaction, { account, name: bus }))?.deadLetterConfig?.arn;
+  const queueArn = target.deadLetterConfig?.arn ?? (await ofBus());
+  logGivenUp(run, transaction, failure, queueArn);
   leaveDeadLetter(app, transaction, account, {
     event,
     ruleArn: ruleArnOf(app, delivery),
@@ -195,7 +202,7 @@ const deadLetter = async (
     errorMessage: failure.message,
     exhaustedRetryCondition: condition,
     retryAttempts: Math.max(0, attemptsBefore),
-    queueArn: target.deadLetterConfig?.arn ?? (await ofBus()),
+    queueArn,
     target,
     bus,
     rule: delivery.rule,

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { appendFile, mkdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 
+import type { Arn } from "../../kit/arn/arn.ts";
 import { parseArn } from "../../kit/arn/arn.ts";
 import { attemptInput } from "./attempt-input.ts";
 import type { Connector } from "./connector.ts";
@@ -24,30 +25,45 @@ const currentFile = "events.log";
 const nameCharactersMax = 180;
 
 /**
- * Delivers to log groups where no endpoint for them is configured: a line of the input, on disk before the delivery
- * ends, in files under `<directory>/<account>/<log group>/`. The name of a group is encoded as in URLs.
+ * Log groups where no endpoint for them is configured: files under `<directory>/<account>/<log group>/`. The name of a
+ * group is encoded as in URLs.
  */
-export const logGroupFiles = (directory: string, limits = defaultLogGroupLimits): Connector => {
-  const writing = new Map<string, Promise<void>>();
-  return async (attempt) => {
+export class LogGroupFiles {
+  readonly #directory: string;
+  readonly #limits: LogGroupLimits;
+  readonly #writing = new Map<string, Promise<void>>();
+
+  constructor(directory: string, limits = defaultLogGroupLimits) {
+    this.#directory = directory;
+    this.#limits = limits;
+  }
+
+  /** Appends texts to a group of an account, each as one line; resolves when they are on disk. */
+  async append(arn: Arn, account: string, texts: readonly string[]): Promise<void> {
+    const group = join(this.#directory, arn.account || account, directoryName(logGroupName(arn)));
+    const lines = texts.map((text) => `${text.replaceAll(/\s*[\r\n]+\s*/g, " ")}\n`).join("");
+    const before = this.#writing.get(group) ?? Promise.resolve();
+    const written = before.catch(() => {}).then(() => append(group, lines, this.#limits));
+    this.#writing.set(group, written);
+    try {
+      await written;
+    } finally {
+      if (this.#writing.get(group) === written) this.#writing.delete(group);
+    }
+  }
+}
+
+/** Delivers to log groups in files: a line of the input, on disk before the delivery ends. */
+export const logGroupConnector =
+  (groups: Pick<LogGroupFiles, "append">): Connector =>
+  async (attempt) => {
     const arn = parseArn(attempt.target.arn);
     const input = attemptInput(attempt);
     if (typeof input !== "string") return input;
     if (arn === undefined) throw new Error(`${attempt.target.arn} is not an ARN`);
-    const group = join(directory, arn.account || attempt.account, directoryName(logGroupName(arn)));
-    const before = writing.get(group) ?? Promise.resolve();
-    const written = before
-      .catch(() => {})
-      .then(() => append(group, `${input.replaceAll(/\s*[\r\n]+\s*/g, " ")}\n`, limits));
-    writing.set(group, written);
-    try {
-      await written;
-    } finally {
-      if (writing.get(group) === written) writing.delete(group);
-    }
+    await groups.append(arn, attempt.account, [input]);
     return { kind: "delivered" };
   };
-};
 
 const directoryName = (group: string): string => {
   const encoded = encodeURIComponent(group).replace(/^\.+$/, (dots) => dots.replaceAll(".", "%2E"));
@@ -55,12 +71,12 @@ const directoryName = (group: string): string => {
   return encoded.slice(0, 100) + createHash("sha256").update(group).digest("hex");
 };
 
-const append = async (group: string, line: string, { fileBytesMax, filesMax }: LogGroupLimits): Promise<void> => {
+const append = async (group: string, lines: string, { fileBytesMax, filesMax }: LogGroupLimits): Promise<void> => {
   await mkdir(group, { recursive: true });
   const current = join(group, currentFile);
   const size = await sizeOf(current);
-  if (size > 0 && size + Buffer.byteLength(line) > fileBytesMax) await rotate(group, filesMax);
-  await appendFile(current, line, { flush: true });
+  if (size > 0 && size + Buffer.byteLength(lines) > fileBytesMax) await rotate(group, filesMax);
+  await appendFile(current, lines, { flush: true });
 };
 
 const sizeOf = async (file: string): Promise<number> => {

@@ -17,12 +17,13 @@ import { findBus } from "../store/bus.ts";
 import type { DeliveringRule, RulePlan } from "./delivery-plan.ts";
 import { planDeliveries, rowBytes } from "./delivery-plan.ts";
 import { enqueueDeliveries } from "./fan-out.ts";
+import { logIngested, logNotIngested } from "./ingest-log.ts";
 import type { BusMatcher, WatchingRule } from "../store/compiled-rules.ts";
 import type { EventKey } from "../store/event.ts";
 import { putEvent } from "../store/event.ts";
 
 /** The dependencies of ingestion. */
-type Ingesting = Pick<Application, "arnScope" | "clock" | "ids" | "jobs" | "limits" | "reachesQueues">;
+type Ingesting = Pick<Application, "arnScope" | "busLogs" | "clock" | "ids" | "jobs" | "limits" | "reachesQueues">;
 
 /** An event before it is put on a bus. */
 export type NewEvent = Omit<
@@ -93,11 +94,21 @@ export const ingestEvent = (
     .filter((rule) => onlyRules?.has(rule.name) ?? true);
   const archived = matched.flatMap(({ archiveId }) => archiveId ?? []);
   const planned = planDeliveries(app.limits, bus, replication === undefined ? matched : [...matched, replication]);
-  if (planned === undefined) return { kind: "too-large" };
+  if (planned === undefined) {
+    logNotIngested(app, transaction, bus, record, { code: "RESOURCE_LIMIT_EXCEEDED", message: tooLargeMessage });
+    return { kind: "too-large" };
+  }
   for (const archiveId of archived) putArchiveEntry(transaction, key, archiveId, record);
   const holders = [...enqueueDeliveries(app, transaction, key, planned), ...archived.map(archiveHolder)];
   const logged = { ...record, matchedRules: matched.length - archived.length };
   putEvent(transaction, key, sealing.kind === "sealed" ? sealing.seal(logged) : logged, holders);
+  logIngested(
+    app,
+    transaction,
+    bus,
+    record,
+    matched.filter(({ archiveId }) => archiveId === undefined),
+  );
   return { kind: "ingested", bytes: entryBytes(record, planned) };
 };
 
@@ -108,15 +119,18 @@ const leaveUnsealed = (
   bus: { readonly reference: BusReference; readonly record: EventBusRecord },
   event: EventRecord,
   { reason, seal }: Extract<BusSealing, { readonly kind: "unusable" }>,
-): void =>
+): void => {
+  const error = { code: "NO_PERMISSIONS", message: reason.message };
   leaveDeadLetter(app, transaction, bus.reference.account, {
     event: seal(event),
     targetArn: busArn(app.arnScope, bus.reference),
-    errorCode: "NO_PERMISSIONS",
-    errorMessage: reason.message,
+    errorCode: error.code,
+    errorMessage: error.message,
     queueArn: bus.record.deadLetterConfig?.arn,
     bus: bus.reference.name,
   });
+  logNotIngested(app, transaction, bus.reference, event, error);
+};
 
 /** An event for the targets of one rule. */
 interface RuleEvent {

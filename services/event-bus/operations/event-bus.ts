@@ -47,6 +47,7 @@ export const createEventBus: Operation<"createEventBus"> = async (request, { app
     if ((await stored.countBuses(transaction, caller.accountId)) >= limit) throw fault(ErrorReason.LIMIT_EXCEEDED);
     if (source) putEventSource(transaction, { ...source, pendingSinceMs: 0n });
     const eventKeyId = await app.sealing.keyFor(transaction, caller.accountId, kmsKeyIdentifier, undefined);
+    app.busLogs.configure(transaction, { account: caller.accountId, name }, logConfig);
     await stored.createBus(transaction, caller.accountId, {
       name,
       eventKeyId,
@@ -127,6 +128,7 @@ export const deleteEventBus: Operation<"deleteEventBus"> = async (_request, { ap
     const present = await stored.findBus(transaction, bus);
     if (present === undefined) return;
     if ((await countRules(transaction, bus)) > 0) throw fault(ErrorReason.EVENT_BUS_HAS_RULES, { name: bus.name });
+    app.busLogs.configure(transaction, bus, undefined);
     await stored.deleteBus(transaction, bus);
     if (present.eventSourceName !== undefined) await leaveSource(app, transaction, bus);
   });
@@ -151,6 +153,7 @@ export const updateEventBus: Operation<"updateEventBus"> = async (request, { app
     const present = await stored.getBus(transaction, bus);
     const eventKeyId = await app.sealing.keyFor(transaction, bus.account, kmsKeyIdentifier, present.eventKeyId);
     const modifiedMs = BigInt(app.clock.now());
+    app.busLogs.configure(transaction, bus, logConfig);
     stored.putBus(transaction, bus.account, { ...present, ...settings, eventKeyId, modifiedMs });
   });
   return { name: bus.name, arn: busArn(app.arnScope, bus), ...settings };

@@ -24,6 +24,13 @@ export const getBus = async (reader: Reader, reference: BusReference): Promise<E
 export const listBuses = (reader: Reader, account: string, page: NamePage): Promise<EventBusRecord[]> =>
   listByName(reader, buses, [account], page);
 
+/** All buses, with their accounts. */
+export const walkBuses = async function* (
+  reader: Reader,
+): AsyncGenerator<{ readonly account: string; readonly bus: EventBusRecord }> {
+  for await (const { key, value } of reader.range(buses, {})) yield { account: key[0], bus: value };
+};
+
 /** The number of an account's buses. */
 export const countBuses = (reader: Reader, account: string): Promise<number> => countRecords(reader, buses, account);
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import type { DeliveryAttempt } from "../../../services/event-bus/delivery/connector.ts";
-import { logGroupFiles } from "../../../services/event-bus/delivery/log-group-files.ts";
+import { logGroupConnector, LogGroupFiles } from "../../../services/event-bus/delivery/log-group-files.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
 import { startHarness } from "../harness.ts";
 
@@ -28,7 +28,7 @@ test("an event for a log group is a line of its file where no endpoint for log g
 
 test("the files of a log group are followed by new ones at their size, and the oldest are removed", async () => {
   const directory = await temporaryDirectory();
-  const deliver = logGroupFiles(directory, { fileBytesMax: 10, filesMax: 3 });
+  const deliver = logGroupConnector(new LogGroupFiles(directory, { fileBytesMax: 10, filesMax: 3 }));
   const write = (input: string) =>
     deliver({ account: "000000000000", target: { arn: groupArn(".."), input } } as unknown as DeliveryAttempt);
   await Promise.all(["1111", "2222", "3333", "4444", "5555", "6666", "7777"].map(write));

@@ -102,7 +102,7 @@ export const DeadLetterConfigSchema: GenMessage<DeadLetterConfig> = /*@__PURE__*
   messageDesc(file_quartet_eventbus_v1_event_bus, 1);
 
 /**
- * What a bus writes to its log.
+ * What a bus writes to its log. Where that is, the installation sets.
  *
  * @generated from message quartet.eventbus.v1.LogConfig
  */

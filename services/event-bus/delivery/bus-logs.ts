@@ -1,0 +1,146 @@
+import type { EventBusRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import type { Clock } from "../../kit/clock/clock.ts";
+import type { Logger } from "../../kit/log/log.ts";
+import type { Store, Transaction } from "../../kit/store/store.ts";
+import type { ArnScope, BusReference } from "../domain/arns.ts";
+import { busArn } from "../domain/arns.ts";
+import type { BusLogFacts, BusLogLevel, BusLogStep } from "../domain/bus-log-record.ts";
+import { busLogRecord, writesStep } from "../domain/bus-log-record.ts";
+import { walkBuses } from "../store/bus.ts";
+
+/** Records of one destination that wait to be written; later ones are left out and counted. */
+const waitingMax = 20_000;
+/** Records that one call writes. */
+const batchMax = 500;
+const flushMs = 500;
+
+/** Writes records of a log to one kind of destination. */
+export interface BusLogWriter {
+  /** Writes records of an account at an instant. False: it may succeed later. Throws if it never will. */
+  write(targetArn: string, account: string, records: readonly BusLogLine[]): Promise<boolean>;
+}
+
+/** One record. */
+export interface BusLogLine {
+  /** Milliseconds since 1970. */
+  readonly atMs: number;
+  readonly text: string;
+}
+
+interface BusLogsOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly arnScope: ArnScope;
+  /** The ARNs of the destinations, with `{region}`, `{account}` and `{bus}` in place of these. */
+  readonly destinations: readonly string[];
+  readonly writer: BusLogWriter;
+}
+
+/** The log of one bus. */
+interface BusLog {
+  readonly level: BusLogLevel;
+  /** Whether records contain details of events and inputs of targets. */
+  readonly isFull: boolean;
+}
+
+/** Records for one destination. */
+interface Destination {
+  readonly arn: string;
+  readonly account: string;
+  readonly waiting: BusLogLine[];
+  left: number;
+}
+
+/**
+ * The logs of the buses that have a LogConfig. Records are in memory for up to half a second: a crash loses them, and
+ * so does a destination that accepts none for long; the process's own log then has their number. A bus without a log
+ * costs one look-up in a map.
+ */
+export class BusLogs {
+  readonly #options: BusLogsOptions;
+  readonly #logs = new Map<string, BusLog>();
+  readonly #destinations = new Map<string, Destination>();
+  #writing: Promise<void> | undefined;
+  #cancelTimer: (() => void) | undefined;
+
+  constructor(options: BusLogsOptions) {
+    this.#options = options;
+  }
+
+  /** Reads the settings of all buses. */
+  async load(store: Pick<Store, "read">): Promise<void> {
+    await store.read(async (reader) => {
+      for await (const { account, bus } of walkBuses(reader)) this.#set({ account, name: bus.name }, bus.logConfig);
+    });
+  }
+
+  /** A bus gets these settings when the transaction commits; undefined: it is deleted. */
+  configure(transaction: Transaction, bus: BusReference, logConfig: EventBusRecord["logConfig"]): void {
+    transaction.afterCommit(() => this.#set(bus, logConfig));
+  }
+
+  #set({ account, name }: BusReference, logConfig: EventBusRecord["logConfig"]): void {
+    const { level = "OFF", includeDetail } = logConfig ?? {};
+    if (level === "ERROR" || level === "INFO" || level === "TRACE")
+      this.#logs.set(`${account}/${name}`, { level, isFull: includeDetail === "FULL" });
+    else this.#logs.delete(`${account}/${name}`);
+  }
+
+  /** The log of a bus; undefined: it has none. */
+  of({ account, name }: BusReference): BusLog | undefined {
+    return this.#logs.size === 0 ? undefined : this.#logs.get(`${account}/${name}`);
+  }
+
+  /** Writes a record soon, if the bus logs the step. `facts` is called only then. */
+  add(bus: BusReference, step: BusLogStep, facts: (isFull: boolean) => BusLogFacts): void {
+    const log = this.of(bus);
+    if (log === undefined || !writesStep(log.level, step)) return;
+    const { clock, arnScope, destinations } = this.#options;
+    const atMs = clock.now();
+    const line = { atMs, text: busLogRecord(busArn(arnScope, bus), atMs, step, facts(log.isFull)) };
+    for (const template of destinations) {
+      const arn = template
+        .replaceAll("{region}", arnScope.region)
+        .replaceAll("{account}", bus.account)
+        .replaceAll("{bus}", bus.name);
+      const name = `${bus.account} ${arn}`;
+      const destination = this.#destinations.get(name) ?? { arn, account: bus.account, waiting: [], left: 0 };
+      this.#destinations.set(name, destination);
+      if (destination.waiting.length < waitingMax) destination.waiting.push(line);
+      else destination.left += 1;
+    }
+    this.#cancelTimer ??= clock.schedule(atMs + flushMs, () => void this.flush());
+  }
+
+  /** Writes all records that wait. */
+  async flush(): Promise<void> {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    this.#writing = (this.#writing ?? Promise.resolve()).then(() => this.#writeAll());
+    await this.#writing;
+  }
+
+  async #writeAll(): Promise<void> {
+    const { clock, log, writer } = this.#options;
+    for (const [name, destination] of this.#destinations) {
+      const { arn, account, waiting } = destination;
+      let isReached = true;
+      while (isReached && waiting.length > 0) {
+        const batch = waiting.slice(0, batchMax);
+        try {
+          isReached = await writer.write(arn, account, batch);
+          if (isReached) waiting.splice(0, batch.length);
+        } catch (error) {
+          waiting.splice(0, batch.length);
+          log.error({ err: error, destination: arn, records: batch.length }, "records of a bus's log were not written");
+        }
+      }
+      if (destination.left > 0)
+        log.error({ destination: arn, records: destination.left }, "records of a bus's log were left out");
+      destination.left = 0;
+      if (waiting.length === 0) this.#destinations.delete(name);
+    }
+    if (this.#destinations.size > 0)
+      this.#cancelTimer ??= clock.schedule(clock.now() + 10 * flushMs, () => void this.flush());
+  }
+}
