@@ -4,6 +4,8 @@ import json
 import os
 import pathlib
 import re
+import shutil
+import subprocess
 import sys
 
 import pytest
@@ -80,12 +82,42 @@ def test_the_settings_of_the_page_on_tls(environment, tmp_path):
     assert secured.urls["gateway"].startswith("https:")
 
 
-def test_readme(system, environment):
-    """Its commands, on the ports that the system chose here; grpcurl needs a program that is not one of the packages."""
-    found = [step for step in steps(ROOT / "README.md") if "grpcurl" not in step.command]
-    assert len(found) >= 5
-    here = [Step(step.command.replace("http://127.0.0.1:8080", system.urls["gateway"]), step.shown) for step in found]
-    outputs = run(here, ROOT, environment)
+def test_the_copies_elsewhere_of_the_page_on_backups(system, environment, tmp_path):
+    """With a repository in a directory instead of on another machine."""
+    page = ROOT / "docs" / "how-to" / "backup.md"
+    places = {
+        "sftp:backup@elsewhere:/quartet": f"{tmp_path}/elsewhere",
+        "/opt/quartet": str(ROOT),
+        "/var/backups/quartet": f"{tmp_path}/backups",
+        "/var/tmp/quartet": f"{tmp_path}/restored",
+    }
+    place = re.compile("|".join(re.escape(name) for name in places))
+    found = [Step(place.sub(lambda name: places[name[0]], block), "") for block in blocks(page, "sh")]
+    assert len(found) == 3
+    here = {**environment, "RESTIC_PASSWORD": "of a test"}
+    *_, verified = run([NPM, *found], tmp_path, here)
+    assert "is whole" in verified
+
+
+@pytest.fixture(scope="module")
+def grpcurl():
+    """The directory of the program, which is built from its Go module."""
+    if shutil.which("go") is None:
+        pytest.skip("Go is not installed")
+    directory = ROOT / "test" / "polyglot" / ".cache" / "bin"
+    command = ["go", "install", "github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.3"]
+    subprocess.run(command, env={**os.environ, "GOBIN": str(directory)}, check=True, timeout=600)
+    return directory
+
+
+def test_readme(system, environment, grpcurl):
+    """Its commands, on the ports that the system chose here."""
+    found = steps(ROOT / "README.md")
+    assert len(found) == 6
+    ports = {"http://127.0.0.1:8080": system.urls["gateway"], "127.0.0.1:8082": system.urls["all"].split("//")[1]}
+    port = re.compile("|".join(re.escape(name) for name in ports))
+    here = [Step(port.sub(lambda name: ports[name[0]], step.command), step.shown) for step in found]
+    outputs = run(here, ROOT, {**environment, "PATH": f"{grpcurl}{os.pathsep}{environment['PATH']}"})
     assert_printed(outputs, found)
 
 
