@@ -12,7 +12,7 @@ import { ListEnvironmentsCommand } from "@aws-sdk/client-migration-hub-refactor-
 import { CreateBucketCommand, PutObjectCommand } from "@aws-sdk/client-s3";
 
 import { processNames } from "../../services/launcher/processes.ts";
-import type { SdkClients } from "../support/system.ts";
+import type { SdkClients } from "../support/sdk-clients.ts";
 import { startSystem } from "../support/system.ts";
 import type { BenchGroup, BenchRow } from "./bench.ts";
 import type { Peer } from "./peers/peer.ts";

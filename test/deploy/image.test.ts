@@ -3,11 +3,15 @@ import { appendFile, chmod, copyFile, readdir, readFile } from "node:fs/promises
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 
-import { CreateBucketCommand, ListBucketsCommand, S3Client } from "@aws-sdk/client-s3";
+import { ListDomainsCommand } from "@aws-sdk/client-customer-profiles";
+import { ListEventBusesCommand } from "@aws-sdk/client-eventbridge";
+import { ListEnvironmentsCommand } from "@aws-sdk/client-migration-hub-refactor-spaces";
+import { CreateBucketCommand, ListBucketsCommand } from "@aws-sdk/client-s3";
 import { expect, onTestFinished, test } from "vitest";
 
 import { processNames } from "../../services/launcher/processes.ts";
 import { startLoggedSystem } from "../support/logged-system.ts";
+import { destroyClients, sdkClients } from "../support/sdk-clients.ts";
 import { temporaryDirectory } from "../support/temporary-directory.ts";
 import { build, readInstructions } from "./dockerfile.ts";
 
@@ -86,16 +90,18 @@ test(
     const { accessKeys } = JSON.parse(await readFile(join(dataDir, "gateway/credentials.json"), "utf8")) as {
       accessKeys: [{ accessKeyId: string; secretAccessKey: string }];
     };
-    const client = new S3Client({
+    const clients = sdkClients({
       endpoint: `http://127.0.0.1:${new URL(system.gatewayUrl).port}`,
-      region: "us-east-1",
       credentials: accessKeys[0],
-      forcePathStyle: true,
     });
-    onTestFinished(() => client.destroy());
-    await client.send(new CreateBucketCommand({ Bucket: "produced" }));
-    const { Buckets } = await client.send(new ListBucketsCommand({}));
+    onTestFinished(() => destroyClients(clients));
+    await clients.objectStorage.send(new CreateBucketCommand({ Bucket: "produced" }));
+    const { Buckets } = await clients.objectStorage.send(new ListBucketsCommand({}));
     expect(Buckets?.map(({ Name }) => Name)).toEqual(["produced"]);
+    const { EventBuses } = await clients.eventBus.send(new ListEventBusesCommand({}));
+    expect(EventBuses?.map(({ Name }) => Name)).toEqual(["default"]);
+    expect((await clients.customerProfile.send(new ListDomainsCommand({}))).Items).toEqual([]);
+    expect((await clients.workspace.send(new ListEnvironmentsCommand({}))).EnvironmentSummaryList).toEqual([]);
 
     await system.stop();
     const stopped = system.lines().filter(({ msg }) => msg === "stopped");

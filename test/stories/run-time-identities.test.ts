@@ -38,7 +38,8 @@ import { createDeliveryRole } from "../support/delivery-role.ts";
 import { aSecondAfter, eventually } from "../support/eventually.ts";
 import { startHttpReceiver } from "../support/http-receiver.ts";
 import { openRpcClient } from "../support/rpc-client.ts";
-import type { SdkClients, System } from "../support/system.ts";
+import type { SdkClients } from "../support/sdk-clients.ts";
+import type { System } from "../support/system.ts";
 import { startSystem } from "../support/system.ts";
 
 let dataDir: string;

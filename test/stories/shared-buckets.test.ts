@@ -25,7 +25,8 @@ import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { aSecondAfter, eventually } from "../support/eventually.ts";
-import type { SdkClients, System } from "../support/system.ts";
+import type { SdkClients } from "../support/sdk-clients.ts";
+import type { System } from "../support/system.ts";
 import { configurationFile, startSystem } from "../support/system.ts";
 
 const shopAccount = "111122223333";

@@ -33,7 +33,8 @@ import {
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { runProgram } from "../support/run-program.ts";
-import type { SdkClients, System } from "../support/system.ts";
+import type { SdkClients } from "../support/sdk-clients.ts";
+import type { System } from "../support/system.ts";
 import { startSystem } from "../support/system.ts";
 
 const shopAccount = "111122223333";

@@ -32,7 +32,8 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { createDeliveryRole } from "../support/delivery-role.ts";
 import { eventually } from "../support/eventually.ts";
 import { startHttpReceiver } from "../support/http-receiver.ts";
-import type { SdkClients, System } from "../support/system.ts";
+import type { SdkClients } from "../support/sdk-clients.ts";
+import type { System } from "../support/system.ts";
 import { configurationFile, startSystem } from "../support/system.ts";
 
 const shopAccount = "111122223333";

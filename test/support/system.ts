@@ -1,11 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { CustomerProfilesClient } from "@aws-sdk/client-customer-profiles";
-import { EventBridgeClient } from "@aws-sdk/client-eventbridge";
-import { MigrationHubRefactorSpacesClient } from "@aws-sdk/client-migration-hub-refactor-spaces";
-import { S3Client } from "@aws-sdk/client-s3";
-
 import { systemClock } from "../../services/kit/clock/clock.ts";
 import { openAccessKeyFile } from "../../services/kit/identity/access-key-file.ts";
 import { randomIds } from "../../services/kit/ids/ids.ts";
@@ -15,6 +10,8 @@ import type { RunningInstallation } from "../../services/launcher/installation.t
 import { credentialsFile } from "../../services/launcher/settings.ts";
 import { startInstallation } from "../../services/launcher/installation.ts";
 import type { SupervisionLimits } from "../../services/launcher/supervisor.ts";
+import type { SdkClients } from "./sdk-clients.ts";
+import { destroyClients, sdkClients } from "./sdk-clients.ts";
 
 /** An installation of five processes on free ports, with the official SDK clients pointed at it. */
 export interface System {
@@ -42,13 +39,6 @@ export interface SystemOptions {
   readonly authority?: string;
 }
 
-export interface SdkClients {
-  readonly objectStorage: S3Client;
-  readonly eventBus: EventBridgeClient;
-  readonly customerProfile: CustomerProfilesClient;
-  readonly workspace: MigrationHubRefactorSpacesClient;
-}
-
 /** The quartet.json of a system with a configuration. */
 export const configurationFile = (dataDir: string): string => join(dataDir, "quartet.json");
 
@@ -74,22 +64,13 @@ export const startSystem = async (
     ...(configuration === undefined ? {} : { sharedArguments: ["--config", configFile] }),
   });
   const { accessKeyId, secretAccessKey } = key;
-  const region = "us-east-1";
   const made: SdkClients[] = [];
   const clientsFor = (id: string, secret: string): SdkClients => {
-    const config = {
+    const clients = sdkClients({
       endpoint: installation.gatewayUrl,
-      region,
       credentials: { accessKeyId: id, secretAccessKey: secret },
-      maxAttempts: 1,
       ...(authority !== undefined && { requestHandler: { httpsAgent: { ca: authority } } }),
-    };
-    const clients: SdkClients = {
-      objectStorage: new S3Client({ ...config, forcePathStyle: true }),
-      eventBus: new EventBridgeClient(config),
-      customerProfile: new CustomerProfilesClient(config),
-      workspace: new MigrationHubRefactorSpacesClient(config),
-    };
+    });
     made.push(clients);
     return clients;
   };
@@ -97,11 +78,11 @@ export const startSystem = async (
     installation,
     accessKeyId,
     secretAccessKey,
-    region,
+    region: "us-east-1",
     clients: clientsFor(accessKeyId, secretAccessKey),
     clientsFor,
     stop: async () => {
-      for (const client of made.flatMap((clients) => Object.values(clients))) client.destroy();
+      made.forEach(destroyClients);
       await installation.stop();
     },
   };
