@@ -24,7 +24,8 @@ interface FileWrite {
   readonly bytes: Buffer;
 }
 
-interface File {
+/** A file of a replayed disk. */
+export interface File {
   readonly writes: FileWrite[];
   /** Where the next write goes that names no place. */
   end: number;
@@ -32,9 +33,12 @@ interface File {
   syncedCount: number;
 }
 
-type Call = { readonly name: string; readonly args: string; readonly result: string };
+/** A call that a traced process made: its arguments and its result as the record has them. */
+export type Call = { readonly name: string; readonly args: string; readonly result: string };
 
-const traced = "openat,write,writev,pwrite64,pwritev,fsync,fdatasync,rename,renameat2,unlink,ftruncate,fallocate";
+const traced =
+  "openat,write,writev,pwrite64,pwritev,fsync,fdatasync,rename,renameat2,link,unlink,unlinkat,mkdir,rmdir,ftruncate," +
+  "fallocate";
 
 /** Whether processes can be traced here. */
 export const canTrace = (): boolean => spawnSync("strace", ["-o", "/dev/null", "true"]).status === 0;
@@ -73,10 +77,11 @@ export const traceCalls = (command: readonly string[], record: string): Call[] =
 };
 
 const bytesOf = (quoted: string): Buffer => Buffer.from(quoted.replaceAll(/["\\x]/g, ""), "hex");
-const strings = (args: string): Buffer[] =>
+/** The texts among the arguments of a call, in their order. */
+export const strings = (args: string): Buffer[] =>
   [...args.matchAll(/"((?:\\x[0-9a-f]{2})*)"/g)].map((match) => bytesOf(match[1]!));
-/** The path that strace shows behind a descriptor. */
-const pathOf = (descriptor: string): string =>
+/** The path of a call's descriptor. */
+export const pathOf = (descriptor: string): string =>
   bytesOf(/<((?:\\x[0-9a-f]{2})*)>/.exec(descriptor)?.[1] ?? "").toString();
 
 /** A call by which a file or a name becomes certain, or by which a process reports on its standard output. */
@@ -161,7 +166,7 @@ export class TracedDisk {
 }
 
 /** What a file holds when of its unsynced bytes only this part was written, in the order of the writes. */
-const contentAfter = ({ writes, syncedCount }: File, tail: number): Buffer => {
+export const contentAfter = ({ writes, syncedCount }: File, tail: number): Buffer => {
   const unsynced = writes.slice(syncedCount);
   let left = Math.floor(unsynced.reduce((sum, { bytes }) => sum + bytes.byteLength, 0) * tail);
   const kept = writes.slice(0, syncedCount);
