@@ -5,6 +5,7 @@ import type { ServiceHealth } from "../services/kit/client/service-health.ts";
 import { Protocol } from "../gen/quartet/traits/v1/api_pb.ts";
 import type { MethodContract, ServiceApi } from "../services/kit/contract/contract.ts";
 import { methodContract, serviceApi } from "../services/kit/contract/contract.ts";
+import type { RequestReports } from "./reports/request-reports.ts";
 import type { FaultTable } from "../services/kit/faults/service-error.ts";
 import { faultTable } from "../services/kit/faults/service-error.ts";
 import type { MethodRoutes } from "./bindings/method-routes.ts";
@@ -25,6 +26,8 @@ export interface ServiceConnection {
   readonly transport: Transport;
   /** Unset: the service is called whether it hangs or not. */
   readonly health?: ServiceHealth;
+  /** Sends the reports that the service asks for. Unset: it is not asked. */
+  readonly reports?: RequestReports;
 }
 
 /** Everything that the gateway derives once from the descriptors of a service. */
@@ -38,6 +41,7 @@ export interface ApiBinding {
   readonly faults: FaultTable;
   readonly transport: Transport;
   readonly health: ServiceHealth | undefined;
+  readonly reports: RequestReports | undefined;
 }
 
 /** Derives a service's binding. */
@@ -52,6 +56,7 @@ export const bindApi = (connection: ServiceConnection): ApiBinding => {
     faults: faultTable(connection.errors),
     transport: connection.transport,
     health: connection.health,
+    reports: connection.reports,
   };
 };
 

@@ -31,6 +31,7 @@ import { createGateway } from "./gateway.ts";
 import { defaultGatewayLimits, sharedGatewayLimits } from "./http/limits.ts";
 import { openOwnServices, ownServiceNames } from "./identity/own-services.ts";
 import { layout } from "./identity/store/layout.ts";
+import { RequestReports } from "./reports/request-reports.ts";
 import { startRpcEndpoint } from "./rpc/rpc-endpoint.ts";
 import { startGateway } from "./server.ts";
 import { drainWithoutLauncher, furtherWorkers } from "./workers.ts";
@@ -73,8 +74,9 @@ await runProcess(log, async (control) => {
   });
   const metrics = createMetrics({ withProcess: true });
   const calls = callMetrics(metrics, "grpc_client");
+  const minter = createMinter({ keyPair, clock: systemClock });
   const connections = serviceNames.map((name) => {
-    const { service, errors } = apiServices[name];
+    const { service, errors, isReportedTo } = apiServices[name];
     const address = config[addressSetting(name)];
     const transport = createTransport({ address, engine: "connect", tls: tls.client });
     const health = watchHealth(transport, {
@@ -83,9 +85,12 @@ await runProcess(log, async (control) => {
         else log.info({ service: name }, "a service answers again");
       },
     });
-    return { service, errors, transport: measuredTransport(transport, calls), health };
+    const measured = measuredTransport(transport, calls);
+    const reports = isReportedTo
+      ? new RequestReports({ transport: measured, audience: name, minter, clock: systemClock, log, metrics })
+      : undefined;
+    return { service, errors, transport: measured, health, ...(reports && { reports }) };
   });
-  const minter = createMinter({ keyPair, clock: systemClock });
   const ownServices = await openOwnServices({
     config,
     control,
@@ -154,6 +159,7 @@ await runProcess(log, async (control) => {
     stop: async () => {
       await Promise.all([running.stop(config.drainMs), rpc.stop(config.drainMs)]);
       await ownServices.stop(config.drainMs);
+      await Promise.all(connections.map(async ({ reports }) => reports?.flush()));
       await Promise.all(connections.map(({ health }) => health.stop()));
       await Promise.all(connections.map(({ transport }) => transport.close()));
     },

@@ -9,10 +9,17 @@ import { RefactoringWorkspaceService } from "../gen/quartet/refactoringworkspace
 import type { ServiceName } from "../services/launcher/processes.ts";
 import type { ServiceConnection } from "./api-binding.ts";
 
+/** A service behind an API, and whether it keeps a log for which requests are reported to it. */
+type ApiService = Pick<ServiceConnection, "service" | "errors"> & { readonly isReportedTo: boolean };
+
 /** The services of an installation, by the names of their APIs, and the reasons of their errors. */
 export const apiServices = {
-  "customer-profile": { service: CustomerProfileService, errors: CustomerProfileErrors },
-  "refactoring-workspace": { service: RefactoringWorkspaceService, errors: RefactoringWorkspaceErrors },
-  "event-bus": { service: EventBusService, errors: EventBusErrors },
-  "object-storage": { service: ObjectStorageService, errors: ObjectStorageErrors },
-} as const satisfies Readonly<Record<ServiceName, Omit<ServiceConnection, "transport">>>;
+  "customer-profile": { service: CustomerProfileService, errors: CustomerProfileErrors, isReportedTo: false },
+  "refactoring-workspace": {
+    service: RefactoringWorkspaceService,
+    errors: RefactoringWorkspaceErrors,
+    isReportedTo: false,
+  },
+  "event-bus": { service: EventBusService, errors: EventBusErrors, isReportedTo: false },
+  "object-storage": { service: ObjectStorageService, errors: ObjectStorageErrors, isReportedTo: true },
+} as const satisfies Readonly<Record<ServiceName, ApiService>>;

@@ -1,5 +1,6 @@
 import type { Caller } from "../../services/kit/identity/caller.ts";
 import type { Gateway } from "../gateway.ts";
+import { reportOf } from "../reports/report-of.ts";
 import type { HttpExchange } from "./exchange.ts";
 import type { BoundCall, Identity } from "./stages.ts";
 
@@ -17,8 +18,8 @@ export interface RequestProgress {
 const clientGoneStatus = 499;
 
 /**
- * Writes a request's line in the access log and counts it. The query is in neither, because it holds signatures, tokens
- * and the members of requests.
+ * Writes a request's line in the access log, counts it, and reports it to its service if that asked for it. The query
+ * is in neither of the first two, because it holds signatures, tokens and the members of requests.
  */
 export const logAnswer = (gateway: Gateway, exchange: HttpExchange, progress: RequestProgress): void => {
   const { request, response, requestId, work } = exchange;
@@ -34,6 +35,9 @@ export const logAnswer = (gateway: Gateway, exchange: HttpExchange, progress: Re
     "http.response.status_code": status,
     "quartet.operation": operation ?? "unknown",
   }));
+  const { report } = exchange;
+  if (report !== undefined)
+    identity.binding.reports?.add(reportOf(gateway, exchange, report, { caller, startedMs, status }));
   gateway.logRequest({
     method: request.method,
     path: exchange.rawPath,

@@ -12,6 +12,7 @@ import { deadlineHeader } from "../../services/kit/wire/timeouts.ts";
 import { settlesAtOnce } from "../../services/kit/wire/settles-at-once.ts";
 import type { HttpExchange } from "./exchange.ts";
 import type { Gateway } from "../gateway.ts";
+import { announcedReports, noteRefusedSubject, noteSubject } from "../reports/report-draft.ts";
 import type { GatewayLimits } from "../http/limits.ts";
 import type { RequestHead } from "../http/request-head.ts";
 import { Admission } from "./admission.ts";
@@ -41,7 +42,12 @@ export const ask = async (
   if (health?.isHanging === true) throw hangingError();
   const headers = { ...(await callHeaders(gateway, exchange, bound, origin)), ...questionHeaders };
   const method = bound.method.desc as DescMethodUnary;
-  await transport.unary(method, exchange.signal, gateway.limits.answerTimeoutMs, headers, bound.message);
+  try {
+    await transport.unary(method, exchange.signal, gateway.limits.answerTimeoutMs, headers, bound.message);
+  } catch (thrown) {
+    noteRefusedSubject(exchange, thrown);
+    throw thrown;
+  }
 };
 
 /**
@@ -65,7 +71,9 @@ export const call = async (
     const isLong = bound.method.http?.hasEarlyStatus === true;
     const signal = isLong && health !== undefined ? AbortSignal.any([exchange.signal, health.signal]) : exchange.signal;
     const timeoutMs = isLong ? undefined : limits.answerTimeoutMs;
-    const response = await transport.unary(method, signal, timeoutMs, header, bound.message);
+    const answer = transport.unary(method, signal, timeoutMs, header, bound.message);
+    if (bound.binding.reports === undefined) return { message: (await answer).message, more: undefined };
+    const response = await reported(exchange, answer);
     return { message: response.message, more: undefined };
   }
 
@@ -88,6 +96,7 @@ export const call = async (
     if (isKnown && isUpload) headers[deadlineHeader] = String(Date.now() + limits.uploadAnswerTimeoutMs);
     const response = await transport.stream(method, exchange.signal, undefined, headers, messages);
     admission?.answered(response.header);
+    if (bound.binding.reports !== undefined) noteSubject(exchange, response.header);
     if (response.message instanceof WholeAnswers && response.message.messages.length === 1) {
       watch.rest();
       return { message: response.message.messages[0] as Message, more: undefined };
@@ -107,9 +116,25 @@ export const call = async (
     watch.rest();
     return { message: first.value, more: undefined };
   } catch (thrown) {
+    if (bound.binding.reports !== undefined) noteRefusedSubject(exchange, thrown);
     admission?.failed();
     watch.rest();
     throw bodyFailure ?? thrown;
+  }
+};
+
+/** An answer whose headers, or those of its refusal, may ask for a report. */
+const reported = async <Response extends { readonly header: Headers }>(
+  exchange: HttpExchange,
+  answer: Promise<Response>,
+): Promise<Response> => {
+  try {
+    const response = await answer;
+    noteSubject(exchange, response.header);
+    return response;
+  } catch (thrown) {
+    noteRefusedSubject(exchange, thrown);
+    throw thrown;
   }
 };
 
@@ -162,6 +187,7 @@ const callHeaders = async (
     authorization: bearerOf(await gateway.minter.mint(caller, bound.binding.api.name)),
     "x-request-id": exchange.requestId,
     ...requestFactHeaders(caller),
+    ...(bound.binding.reports && announcedReports),
   };
   for (const documented of bound.binding.api.forwardedHeaders) {
     const name = identity.spelling.header(documented);

@@ -7,13 +7,14 @@ import { TracedCall } from "../../services/kit/trace/traced-call.ts";
 import type { Gateway } from "../gateway.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
 import type { GatewayLimits } from "../http/limits.ts";
+import type { ReportedExchange } from "../reports/report-draft.ts";
 import type { IncomingBody } from "../http/incoming-body.ts";
 import { openIncomingBody } from "../http/incoming-body.ts";
 import type { RequestHead } from "../http/request-head.ts";
 import { parseQuery } from "../http/query.ts";
 
 /** One HTTP request and its answer. */
-export interface HttpExchange {
+export interface HttpExchange extends ReportedExchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly body: IncomingBody;
@@ -55,6 +56,7 @@ export const openHttpExchange = (
     giveUp: (reason) => controller.abort(reason),
     rawPath,
     rawQuery,
+    report: undefined,
   };
 };
 

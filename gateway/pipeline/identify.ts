@@ -46,10 +46,11 @@ const firstSegment = (path: string): string => {
 /** The host without its port, lower case. */
 const hostName = (host: string | undefined): string => (host ?? "").replace(/:\d+$/, "").toLowerCase();
 
-/** The labels that name an API in hosts: its own name and the signing name of each dialect. */
-const namesOf = ({ api }: ApiBinding, { dialects }: Recognition): string[] => [
-  ...new Set([api.name, ...dialects.all.flatMap(({ dialect }) => dialect.signingNames[api.name]?.[0] ?? [])]),
-];
+/** The labels that name an API in hosts: its own name and the signing name of each dialect, also for acceleration. */
+const namesOf = ({ api }: ApiBinding, { dialects }: Recognition): string[] =>
+  [...new Set([api.name, ...dialects.all.flatMap(({ dialect }) => dialect.signingNames[api.name]?.[0] ?? [])])].flatMap(
+    (name) => [name, `${name}-accelerate`, `${name}-accelerate.dualstack`],
+  );
 
 /**
  * The first segment of the path that precedes a host of the API: `photos` of `photos.localhost`, of

@@ -8,10 +8,12 @@ import type { HttpExchange } from "./exchange.ts";
 import { requestUrl } from "./exchange.ts";
 import { errorPieces, eventPieces, eventStreamType } from "../events/event-stream.ts";
 import { faultOf } from "../faults/fault-of.ts";
+import type { HttpFault } from "../faults/http-fault.ts";
 import type { FaultContext } from "../faults/fault-context.ts";
 import type { Gateway } from "../gateway.ts";
 import { beginEarly } from "../http/early-answer.ts";
 import type { AnswerHead } from "../http/send.ts";
+import { countedPieces } from "../reports/report-draft.ts";
 import { sendPieces, sendWhole, settleUnread } from "../http/send.ts";
 import type { Answer, BoundCall, Identity } from "./stages.ts";
 
@@ -41,12 +43,20 @@ export const render = async (
     settleUnread(exchange.request, response, exchange.body);
     if (method.output.event !== undefined) {
       head.headers["content-type"] = eventStreamType;
-      return sendPieces(response, head, framedEvents(gateway, exchange, identity, bound, answer), stallTimeoutMs);
+      return sendPieces(
+        response,
+        head,
+        countedPieces(exchange, framedEvents(gateway, exchange, identity, bound, answer)),
+        stallTimeoutMs,
+      );
     }
     return sendPieces(
       response,
       head,
-      bodyPieces(answer, (message) => getField(message, name)),
+      countedPieces(
+        exchange,
+        bodyPieces(answer, (message) => getField(message, name)),
+      ),
       stallTimeoutMs,
     );
   }
@@ -59,11 +69,14 @@ export const render = async (
 
 /** Sends an answer without a streamed body, and settles what was not read of the request. */
 export const sendAnswer = (exchange: HttpExchange, head: AnswerHead, body?: Buffer): void => {
+  if (exchange.report !== undefined && exchange.request.method !== "HEAD")
+    exchange.report.bytesSent = body?.byteLength ?? 0;
   settleUnread(exchange.request, exchange.response, exchange.body);
   sendWhole(exchange.response, head, body);
 };
 
 const sendChunked = (exchange: HttpExchange, { status, headers }: AnswerHead, body: Buffer): void => {
+  if (exchange.report !== undefined) exchange.report.bytesSent = body.byteLength;
   settleUnread(exchange.request, exchange.response, exchange.body);
   exchange.response.writeHead(status, { ...headers });
   exchange.response.end(body);
@@ -90,6 +103,7 @@ export const renderFault = (
   const { response } = exchange;
   const { binding, spelling } = identity;
   const { fault, isDefect } = faultOf(thrown, faultContext(identity, bound));
+  if (exchange.report !== undefined) exchange.report.errorCode = fault.publicName;
   if (exchange.signal.aborted && response.destroyed) return;
   if (isDefect) logDefect(gateway, exchange, identity, bound, thrown);
   if (response.headersSent) {
@@ -104,10 +118,21 @@ export const renderFault = (
     ...idHeaders(gateway, exchange, identity),
     ...document.headers,
     ...(Object.fromEntries(further) as Record<string, string>),
+    ...placeElsewhere(exchange, identity, fault),
   };
   if (fault.status === 304) delete (headers as Partial<typeof headers>)["content-type"];
   sendAnswer(exchange, { status: fault.status, headers }, document.body);
 };
+
+/** Where the same request is to be sent: a service knows the other place, and the gateway what was asked for. */
+const placeElsewhere = (
+  { rawQuery }: HttpExchange,
+  { path }: Identity,
+  { status, headers }: HttpFault,
+): Readonly<Record<string, string>> =>
+  status === 307 && headers.location !== undefined
+    ? { location: `${headers.location}${path}${rawQuery === "" ? "" : `?${rawQuery}`}` }
+    : {};
 
 const logDefect = (
   gateway: Gateway,

@@ -258,6 +258,12 @@ export const objectStorageSettings = {
     86_400,
   ),
   restoreSeconds: integer(60, "Seconds after which an archived object that is restored can be read.", 0, 604_800),
+  accessLogSeconds: integer(300, "Seconds for which lines of access logs are gathered for one object.", 1, 86_400),
+  regions: texts(
+    /^[a-z0-9-]{9,20}$/,
+    /^https?:.+$/,
+    "Addresses of the gateways of other regions, as {region: url}; their buckets are answered by redirects.",
+  ),
   selectThreads: integer(2, "Queries of objects that run at the same time, each in a thread of its own.", 1, 64),
   selectSeconds: integer(900, "Longest time in seconds that a query of an object may take.", 1, 86_400),
   accessPoints: objectsNamed(

@@ -15,6 +15,8 @@ import type { ObjectOwnership } from "./domain/ownership.ts";
 import type { WrappingKeys } from "./encryption/wrapping-keys.ts";
 import type { EventOutbox } from "./events/event-outbox.ts";
 import type { Limits } from "./limits.ts";
+import type { AccessLogs } from "./logging/access-logs.ts";
+import type { OtherRegions } from "./regions/other-regions.ts";
 import type { LockClock } from "./store/lock-clock.ts";
 import type { ScanPool } from "./select/worker/scan-pool.ts";
 import type { Sequences } from "./store/sequence.ts";
@@ -61,6 +63,10 @@ export interface Application {
   readonly restores: Restores;
   /** Runs queries of objects. */
   readonly scans: Pick<ScanPool, "run">;
+  /** The lines of the access logs of buckets. */
+  readonly accessLogs: AccessLogs;
+  /** Where buckets are that are not here. */
+  readonly regions: Pick<OtherRegions, "find">;
   readonly limits: Limits;
 }
 

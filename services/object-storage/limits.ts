@@ -77,6 +77,14 @@ export const limits = {
   /** Configurations of one kind with ids. */
   identifiedConfigurationsMax: 1000,
   identifiedConfigurationsPerPage: 100,
+  /** Bytes of lines in one object of an access log. */
+  accessLogObjectBytesMax: 4 * mebibyte,
+  /** Bytes of the lines of all access logs that wait for their delivery; further ones are dropped. */
+  accessLogWaitingBytesMax: 256 * mebibyte,
+  /** Lines that wait in memory to be stored. */
+  accessLogNotedLinesMax: 10_000,
+  /** How long a line waits in memory at most, in milliseconds. */
+  accessLogNotedMs: 1000,
   /** Routing rules of a website. */
   routingRulesMax: 50,
   /** Bytes of an object of which a torrent is made. */
@@ -122,6 +130,9 @@ export const limits = {
   /** Longest delay before a delivery is tried again, in milliseconds. */
   deliveryRetryMsMax: 60_000,
 } as const;
+
+/** How long lines of access logs are gathered for an object, in milliseconds. */
+export const defaultAccessLogMs = 5 * minuteMs;
 
 /** How many queries of objects run at the same time, and for how long. */
 export const defaultScans = { threads: 2, timeLimitMs: 15 * minuteMs } as const;

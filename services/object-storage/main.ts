@@ -1,6 +1,7 @@
 import { ErrorReasonSchema } from "../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import { ObjectStorageService } from "../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import { runService } from "../kit/process/service-process.ts";
+import { reportMethod } from "../kit/report/report-service.ts";
 import { installation, objectStorageSettings } from "../launcher/settings.ts";
 import { declaredAccessPoints } from "./access/access-points.ts";
 import { findByArn } from "./access/find-by-arn.ts";
@@ -16,7 +17,7 @@ await runService({
   service: ObjectStorageService,
   handlers,
   errors: ErrorReasonSchema,
-  issuers: { gateway: { anyCaller: true, preauthorizedFor: ["GetBucketCors"] } },
+  issuers: { gateway: { anyCaller: true, preauthorizedFor: ["GetBucketCors", reportMethod] } },
   stored: storedData,
   explains: { rules, findResource: findByArn },
   open: ({ config, keyNames, ...foundation }) =>
@@ -25,6 +26,8 @@ await runService({
       putsOwnObjects,
       lifecycleDayMs: config.lifecycleSecondsPerDay * 1000,
       restoreDelayMs: config.restoreSeconds * 1000,
+      accessLogMs: config.accessLogSeconds * 1000,
+      regions: config.regions,
       elapsedMs: () => performance.now(),
       region: config.region,
       emit: config.emit,

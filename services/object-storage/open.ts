@@ -23,7 +23,9 @@ import type { Metrics } from "../kit/metrics/metrics.ts";
 import { createPageTokens, pageTokenKey } from "../kit/page-tokens/page-tokens.ts";
 import { createPages } from "../kit/page-tokens/pages.ts";
 import { runPeriodically } from "../kit/periodic/periodic.ts";
+import { reportService } from "../kit/report/report-service.ts";
 import type { OperatorPages } from "../kit/server/operator-pages.ts";
+import type { OfferedService } from "../kit/server/route.ts";
 import type { Store } from "../kit/store/store.ts";
 import type { ClientTls } from "../kit/tls/client-tls.ts";
 import type { Application } from "./application.ts";
@@ -37,8 +39,10 @@ import { WrappingKeys } from "./encryption/wrapping-keys.ts";
 import { deliverEvent, eventDeliveryPolicy } from "./events/event-delivery.ts";
 import type { EventOutbox } from "./events/event-outbox.ts";
 import { createEventOutbox, objectEventJob } from "./events/event-outbox.ts";
+import { AccessLogs, accessLogMetrics } from "./logging/access-logs.ts";
+import { otherRegions } from "./regions/other-regions.ts";
 import type { Limits } from "./limits.ts";
-import { defaultLifecycle, defaultLimits, defaultScans, defaultScrub, limits } from "./limits.ts";
+import { defaultAccessLogMs, defaultLifecycle, defaultLimits, defaultScans, defaultScrub, limits } from "./limits.ts";
 import type { ScanPoolOptions } from "./select/worker/scan-pool.ts";
 import { ScanPool } from "./select/worker/scan-pool.ts";
 import { jobs as jobTables, pageTokenKeys } from "./store/layout.ts";
@@ -50,6 +54,8 @@ import { sweepBlobs } from "./work/blob-sweep.ts";
 import { expireFinishedUploads } from "./work/finished-upload-expiry.ts";
 import type { InventoryOptions } from "./work/inventory.ts";
 import { writeInventories } from "./work/inventory.ts";
+import type { LogDelivery } from "./work/log-delivery.ts";
+import { createLogDelivery } from "./work/log-delivery.ts";
 import type { Lifecycle } from "./work/lifecycle.ts";
 import { createLifecycle, lifecycleMetrics } from "./work/lifecycle.ts";
 import { createRestores, doRestoreStep, restoreStepJob } from "./work/restore-steps.ts";
@@ -91,6 +97,10 @@ export interface ObjectStorageOptions {
   readonly metrics?: Metrics;
   /** How the service puts objects of its own. Unset: no inventories are written. */
   readonly putsOwnObjects?: (app: Application, log: Logger) => InventoryOptions["put"];
+  /** How long lines of access logs are gathered for an object, in milliseconds. Unset: five minutes. */
+  readonly accessLogMs?: number;
+  /** The addresses of the gateways of other regions, by region. Unset: there are none. */
+  readonly regions?: Readonly<Record<string, string>>;
   /** How long a day of lifecycle rules and restores lasts, in milliseconds. Unset: 24 hours. */
   readonly lifecycleDayMs?: number;
   /** How long restoring an archived version takes, in milliseconds. Unset: a minute. */
@@ -114,6 +124,10 @@ export interface OpenObjectStorage {
   readonly sweep: BlobSweepOptions;
   /** The options of its inventories, for writing them out of turn. Undefined: none are written. */
   readonly inventories: InventoryOptions | undefined;
+  /** The delivery of access logs, for delivering out of turn. Undefined: none are delivered. */
+  readonly logDelivery: LogDelivery | undefined;
+  /** Its further RPC services. */
+  readonly services: readonly OfferedService[];
   /** The work of the lifecycle rules, for applying them out of turn. */
   readonly lifecycle: Lifecycle;
   /** The options of its check of all stored data, for checking out of turn. */
@@ -192,6 +206,9 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
   if (metrics !== undefined) amountMetrics(metrics, store);
   if (metrics !== undefined) scrubMetrics(metrics, scrubbing);
   if (metrics !== undefined) lifecycleMetrics(metrics, lifecycle);
+  const accessLogs = new AccessLogs({ store, clock, ids, log });
+  if (metrics !== undefined) accessLogMetrics(metrics, accessLogs);
+  const regions = otherRegions({ addresses: options.regions ?? {}, clock, log });
   // A round takes long, and must not keep the sweep waiting.
   const stopScrubbing = runPeriodically({
     clock,
@@ -241,9 +258,18 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
     restoreDelayMs: options.restoreDelayMs ?? defaultLifecycle.restoreDelayMs,
     restores: createRestores(jobs),
     scans,
+    accessLogs,
+    regions,
     limits: { ...defaultLimits, ...options.limits },
   };
   const inventories = options.putsOwnObjects && { app, log, put: options.putsOwnObjects(app, log) };
+  const logDelivery = options.putsOwnObjects && createLogDelivery({ app, log, put: options.putsOwnObjects(app, log) });
+  const stopLogDelivery = runPeriodically({
+    clock,
+    log,
+    intervalMs: options.accessLogMs ?? defaultAccessLogMs,
+    tasks: { deliverAccessLogs: async (signal) => logDelivery?.run(signal) },
+  });
   const stopLifecycle = runPeriodically({
     clock,
     log,
@@ -258,6 +284,8 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
     app,
     lifecycle,
     inventories,
+    logDelivery,
+    services: [reportService(accessLogs)],
     jobs,
     pages: { "/quarantine": quarantinePage(store) },
     sweep,
@@ -266,6 +294,9 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
     async stop() {
       await stopScrubbing();
       await stopLifecycle();
+      await stopLogDelivery();
+      await accessLogs.flush();
+      await regions.close();
       await stopPeriodicWork();
       await stopRewrapping();
       await jobs.stop();

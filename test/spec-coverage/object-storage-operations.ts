@@ -36,7 +36,7 @@ operations.get_bucket_inventory_configuration | Tells a bucket's inventory confi
 operations.get_bucket_lifecycle | Tells a bucket's lifecycle. | operations/bucket-lifecycle.test.ts > lifecycle rules > are put and read in the older document as far as it can express them
 operations.get_bucket_lifecycle_configuration | Tells a bucket's lifecycle configuration. | operations/bucket-lifecycle.test.ts > lifecycle rules > are read back as they were put, each with an id, and are gone after their deletion
 operations.get_bucket_location | Tells a bucket's region. | operations/bucket.test.ts > createBucket > outside the first region asks for the region by name and tells it
-operations.get_bucket_logging | Tells a bucket's logging. | pending
+operations.get_bucket_logging | Tells a bucket's logging. | operations/bucket-logging.test.ts > PutBucketLogging > is what GetBucketLogging returns, until an empty document ends the log
 operations.get_bucket_metrics_configuration | Tells a bucket's metrics configuration. | operations/identified-configuration.test.ts > configurations of %s > are read back as they were put, replaced by their ids, listed, and deleted one by one
 operations.get_bucket_notification | Tells a bucket's notification. | operations/bucket-configuration.test.ts > an older notification document without destinations stops all notifications
 operations.get_bucket_notification_configuration | Tells a bucket's notifications. | operations/notification.test.ts > putBucketNotificationConfiguration and getBucketNotificationConfiguration > is read back, replaces what was there, and is empty at first
@@ -77,7 +77,7 @@ operations.put_bucket_intelligent_tiering_configuration | Sets a bucket's intell
 operations.put_bucket_inventory_configuration | Sets a bucket's inventory configuration. | operations/identified-configuration.test.ts > configurations of %s > are read back as they were put, replaced by their ids, listed, and deleted one by one
 operations.put_bucket_lifecycle | Sets a bucket's lifecycle. | operations/bucket-lifecycle.test.ts > lifecycle rules > are put and read in the older document as far as it can express them
 operations.put_bucket_lifecycle_configuration | Sets a bucket's lifecycle configuration. | operations/bucket-lifecycle.test.ts > lifecycle rules > are read back as they were put, each with an id, and are gone after their deletion
-operations.put_bucket_logging | Sets a bucket's logging. | pending
+operations.put_bucket_logging | Sets a bucket's logging. | operations/bucket-logging.test.ts > PutBucketLogging > is what GetBucketLogging returns, until an empty document ends the log
 operations.put_bucket_metrics_configuration | Sets a bucket's metrics configuration. | operations/identified-configuration.test.ts > configurations of %s > are read back as they were put, replaced by their ids, listed, and deleted one by one
 operations.put_bucket_notification | Sets a bucket's notification. | operations/bucket-configuration.test.ts > an older notification document without destinations stops all notifications
 operations.put_bucket_notification_configuration | Configures a bucket's notifications. | operations/notification.test.ts > putBucketNotificationConfiguration and getBucketNotificationConfiguration > is read back, replaces what was there, and is empty at first

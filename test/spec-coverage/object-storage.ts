@@ -96,11 +96,11 @@ rules.2a | A true if-match wins over a false if-unmodified-since. | operations/c
 rules.2b | A false if-none-match wins over a true if-modified-since with 412. | operations/copy.test.ts > copyObject > a request with %o ends as %s
 rules.3a | A copy that fails after its status was sent carries its error in the body. | /gateway/pipeline/late-copies.test.ts > a copy that takes long > and fails then carries its error in the body
 rules.3b | The answer to a copy over HTTP/1.1 is chunked. | /gateway/pipeline/late-copies.test.ts > a copy that is quick is answered in chunks too
-rules.4 | A copy between regions through acceleration is refused with 400. | pending
+rules.4 | A copy between regions through acceleration is refused with 400. | /gateway/pipeline/storage-regions.test.ts > a copy from another region by the host of %s is refused with 400
 rules.5 | A copy is charged by the destination's class and region. | operations/copy.test.ts > copyObject > has the storage class that it asks for, in the region of its bucket, whatever its source has
 rules.6a | A bucket stands in the first region unless another is named. | operations/bucket.test.ts > getBucketLocation > tells nothing for the first region
 rules.6b | Another region is named in the configuration. | operations/bucket.test.ts > createBucket > outside the first region asks for the region by name and tells it
-rules.6c | A bucket in another region can answer with 307. | pending
+rules.6c | A bucket in another region can answer with 307. | /gateway/pipeline/storage-regions.test.ts > a request for a bucket of another region is redirected there with 307
 rules.6d | Nobody makes a bucket without a signature. | operations/bucket.test.ts > createBucket > refuses a caller who signed nothing
 rules.7a | A bucket with an ACL needs two permissions. | access/permissions.test.ts > %s with %j needs %j
 rules.7b | A private bucket needs one permission. | access/permissions.test.ts > %s with %j needs %j
@@ -130,8 +130,8 @@ errors.names-and-statuses | Refusals have their documented names and statuses. |
 errors.access-denied | Another owner than expected is refused. | access/guard.test.ts > guard > every operation on a bucket with %o by %s ends as %s
 errors.method-not-allowed | Deleting a policy from another account is told with 405. | operations/bucket-policy.test.ts > %s with the permission ends as %s in the owner's account, as %s in another
 errors.precondition-failed | A condition of a copy that fails is refused. | operations/copy.test.ts > copyObject > a request with %o ends as %s
-errors.acceleration | A copy between regions through acceleration is told with 400. | pending
-errors.redirect | A bucket outside the default region is told with 307. | pending
+errors.acceleration | A copy between regions through acceleration is told with 400. | /gateway/pipeline/storage-regions.test.ts > a copy from another region by the host of %s is refused with 400
+errors.redirect | A bucket outside the default region is told with 307. | /gateway/pipeline/storage-regions.test.ts > a request for a bucket of another region is redirected there with 307
 errors.late | A failure after the status is told in the body. | /gateway/pipeline/late-copies.test.ts > a copy that takes long > and fails then is a failure to the official SDK
 
 limits.object | An object has 5 TB at most. | limits.test.ts > an installation allows what is documented

@@ -102,6 +102,8 @@ export interface Opened<App> {
   readonly jobs?: Jobs;
   /** Its pages for operators, by their paths. */
   readonly pages?: OperatorPages;
+  /** Its further RPC services. Unset: it has none. */
+  readonly services?: readonly OfferedService[];
   /** Its further URLs, by purpose. */
   readonly urls?: Readonly<Record<string, string>>;
   /** Keeps content that records refer to from being deleted until the returned function is called. Unset: none is. */
@@ -270,6 +272,7 @@ export const runService = async <S extends DescService, App, Shared extends Sett
       audit,
       services: [
         { service: declared.service, handlers, errors: declared.errors, app: opened.app, isGuarded: true },
+        ...(opened.services ?? []),
         ...explanations(declared, opened.app, accounts),
         ...(declared.stored === undefined
           ? []
@@ -312,9 +315,8 @@ const explanations = <S extends DescService, App, Shared extends SettingsTable, 
   app: App,
   accounts: Accounts,
 ): readonly OfferedService[] => {
-  if (explains === undefined) return [];
-  const { rules, findResource } = explains;
-  return [policyService({ rules, clock: systemClock, accounts, findResource: (asked) => findResource(app, asked) })];
+  const findResource = async (asked: AskedResource) => explains?.findResource(app, asked);
+  return explains === undefined ? [] : [policyService({ ...explains, clock: systemClock, accounts, findResource })];
 };
 
 /** The store of a process and its share of the disk. */

@@ -49,7 +49,8 @@ interface Decided {
 /**
  * Decides a call on buckets in a read, and returns the access to them. Fails, in this order, as `findNamedBucket` for
  * the bucket, as `parseCopySource` for a copy source, as `findNamedBucket` for its bucket, and with ACCESS_DENIED for a
- * permission that the request needs and the caller does not have. `isDecided` is set for calls that need none.
+ * permission that the request needs and the caller does not have. `isDecided` is set for calls that need none. `found`
+ * is called with the bucket before anything is decided on it.
  */
 export const openAccess = async (
   reader: Reader,
@@ -57,8 +58,9 @@ export const openAccess = async (
   request: Message,
   named: NamedBuckets,
   isDecided: boolean,
+  found: (bucket: Bucket) => void = () => undefined,
 ): Promise<CopyAccess> => {
-  const decision = new CallDecision(call, request, named, isDecided);
+  const decision = new CallDecision(call, request, named, isDecided, found);
   await decision.decide(reader);
   return new OpenedAccess(decision);
 };
@@ -69,9 +71,17 @@ class CallDecision {
   readonly #request: Message;
   readonly #named: NamedBuckets;
   readonly #isDecided: boolean;
+  readonly #found: (bucket: Bucket) => void;
   #decided: Decided | undefined;
 
-  constructor(call: AccessCall, request: Message, named: NamedBuckets, isDecided: boolean) {
+  constructor(
+    call: AccessCall,
+    request: Message,
+    named: NamedBuckets,
+    isDecided: boolean,
+    found: (bucket: Bucket) => void,
+  ) {
+    this.#found = found;
     this.call = call;
     this.#request = request;
     this.#named = named;
@@ -128,6 +138,7 @@ class CallDecision {
   async decide(reader: Reader): Promise<void> {
     const { caller } = this.call;
     const own = await this.#find(reader, this.#named.own);
+    this.#found(own.bucket);
     const object = this.#named.source === undefined ? undefined : parseCopySource(this.#named.source.text);
     const source = object === undefined ? undefined : { object, facts: await this.#findSource(reader, object) };
     const finder = new ResourceFinder(this.call, reader, { own, source, ownText: this.#named.own.reachedBy?.text });

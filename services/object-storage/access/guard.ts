@@ -11,7 +11,11 @@ import type { CopyAccess } from "./access.ts";
 import { checkOnPremises } from "./access-point-rules.ts";
 import { openAccess } from "./call-access.ts";
 import { namedBy } from "./named-buckets.ts";
+import type { Application } from "../application.ts";
 import { tagPairs } from "../domain/tags.ts";
+import { logRefusal } from "../logging/logged-calls.ts";
+import type { Bucket } from "../store/bucket.ts";
+import { elsewhere } from "./elsewhere.ts";
 import { tagConditions } from "./request-conditions.ts";
 import type { AccessApplication, AccessCall } from "./resources.ts";
 import { rules } from "./rules.ts";
@@ -33,7 +37,7 @@ const creation = ObjectStorageService.method.createBucket.name;
  * the object itself where its ACL or tags count. They are handed to the handler as `context.access`; the type of each
  * operation has only those that its request names. Checks, in order:
  *  1. an access point on premises accepts what the request asks for, see `checkOnPremises`;
- *  2. the bucket exists and has the expected owner, see `findNamedBucket`;
+ *  2. the bucket exists, or `elsewhere` names its region, and it has the expected owner, see `findNamedBucket`;
  *  3. the copy source is a bucket and a key (INVALID_ARGUMENT);
  *  4. the bucket of the source, as the first one;
  *  5. every permission that the request needs (ACCESS_DENIED), of the bucket and of the access point by which it is
@@ -50,7 +54,18 @@ export const guard: Guard<AccessApplication, CopyAccess> = async (request, conte
     source: copySource === undefined ? undefined : { text: copySource, expectedOwner: expectedSourceBucketOwner },
   };
   if (named.own.reachedBy !== undefined) checkOnPremises(named.own.reachedBy.point, request);
-  return context.app.store.read((reader) => openAccess(reader, context, request, named, isPreflight(context)));
+  let bucket: Bucket | undefined;
+  const found = (each: Bucket): void => {
+    bucket = each;
+  };
+  try {
+    return await context.app.store.read((reader) =>
+      openAccess(reader, context, request, named, isPreflight(context), found),
+    );
+  } catch (thrown) {
+    if (bucket?.hasLogging === true) logRefusal(context as CallContext<Application>, request, bucket, thrown);
+    throw await elsewhere(thrown, context, named.own.name);
+  }
 };
 
 /** The gateway may read CORS rules without a caller, because a preflight request is unsigned. */

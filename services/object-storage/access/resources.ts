@@ -28,7 +28,16 @@ export type AccessCall = Pick<CallContext<AccessApplication>, "app" | "caller" |
 
 export type AccessApplication = Pick<
   Application,
-  "accessPoints" | "store" | "clock" | "accounts" | "canonicalUserId" | "partition" | "region" | "allowsPublicBuckets"
+  | "accessLogs"
+  | "accessPoints"
+  | "store"
+  | "clock"
+  | "accounts"
+  | "canonicalUserId"
+  | "partition"
+  | "region"
+  | "regions"
+  | "allowsPublicBuckets"
 >;
 
 /** A bucket with everything that decides who may use it. */

@@ -35,13 +35,6 @@ interface BucketDocument<Kind extends DocumentKind, PutRequest, Answer> {
   readonly whenAbsent: Answer | ErrorReason;
 }
 
-/** Access logs are not written, so a request for them is refused by name; one for none changes nothing. */
-const putBucketLogging: Operation<"putBucketLogging"> = async ({ bucketLoggingStatus }) => {
-  if (bucketLoggingStatus === undefined) throw fault(ErrorReason.MALFORMED_XML);
-  if (bucketLoggingStatus.loggingEnabled !== undefined) throw memberNotOffered("LoggingEnabled");
-  return {};
-};
-
 /** The older document has destinations only, which are refused by name; an empty one stops all notifications. */
 const putBucketNotification: Operation<"putBucketNotification"> = async (request, context) => {
   const { topicConfiguration, queueConfiguration, cloudFunctionConfiguration } =
@@ -164,8 +157,6 @@ export const bucketConfigurations = {
   deleteBucketWebsite: deletes(website),
   putBucketAccelerateConfiguration: puts(accelerate),
   getBucketAccelerateConfiguration: gets(accelerate),
-  putBucketLogging,
-  getBucketLogging: fixed({}),
   putBucketNotification,
   getBucketNotification: fixed({}),
 } satisfies { readonly [Name in OperationName]?: Operation<Name> };

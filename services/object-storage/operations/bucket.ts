@@ -44,7 +44,7 @@ import { endUploads } from "../store/upload.ts";
  *  3. its ACL is valid, grants something to others only where ACLs count, and to everybody only where it may;
  *  4. the region is the service's;
  *  5. the tags are valid;
- *  6. the name is free: not a bucket of the caller's account, nor of another;
+ *  6. the name is free: not a bucket of the caller's account, nor of another, also in the regions that can be asked;
  *  7. the account has fewer buckets than it may have.
  */
 export const createBucket: Operation<"createBucket"> = async (request, context) => {
@@ -75,10 +75,14 @@ export const createBucket: Operation<"createBucket"> = async (request, context) 
     mfaDelete: "" as const,
     hasLifecycle: false,
     hasReplication: false,
+    hasLogging: false,
     defaultEncryption: undefined,
   };
+  const otherPlace = await app.regions.find(name);
   await app.store.transact(async (transaction) => {
     const existing = await findBucket(transaction, name);
+    if (existing === undefined && otherPlace !== undefined)
+      throw fault(ErrorReason.BUCKET_ALREADY_EXISTS, { bucket_name: name });
     if (existing?.accountId === caller.accountId) {
       if (region === firstRegion && isAsAskedFor(existing, request, requestedAcl && { acl })) return;
       throw fault(ErrorReason.BUCKET_ALREADY_OWNED_BY_YOU, { bucket_name: name });

@@ -10,6 +10,7 @@ import type { OwnershipState } from "../domain/ownership.ts";
 import { findOwnership } from "../domain/ownership.ts";
 import type { BucketLock } from "../domain/object-lock.ts";
 import type { VersioningState } from "../domain/versioning.ts";
+import { accessLogs } from "./access-logs.ts";
 import {
   accountBuckets,
   buckets,
@@ -50,6 +51,8 @@ export interface Bucket extends BucketRules {
   readonly hasLifecycle: boolean;
   /** It has rules of replication, which are a document. */
   readonly hasReplication: boolean;
+  /** It has an access log, whose configuration is a document. */
+  readonly hasLogging: boolean;
   /** Undefined: objects that say nothing are encrypted under a key of the service. */
   readonly defaultEncryption: DefaultEncryptionRecord | undefined;
 }
@@ -98,6 +101,10 @@ export const changeHasLifecycle = (transaction: Transaction, bucket: Bucket, has
 export const changeHasReplication = (transaction: Transaction, bucket: Bucket, hasReplication: boolean): void =>
   putBucket(transaction, { ...bucket, hasReplication });
 
+/** Notes whether a bucket has an access log. */
+export const changeHasLogging = (transaction: Transaction, bucket: Bucket, hasLogging: boolean): void =>
+  putBucket(transaction, { ...bucket, hasLogging });
+
 /** Lets the versions of a bucket be locked, or replaces how new ones are. */
 export const changeObjectLock = (transaction: Transaction, bucket: Bucket, objectLock: BucketLock): void =>
   putBucket(transaction, { ...bucket, objectLock });
@@ -127,6 +134,7 @@ const putBucket = (transaction: Transaction, bucket: Bucket): void => {
     mfaDelete: bucket.mfaDelete,
     hasLifecycle: bucket.hasLifecycle,
     hasReplication: bucket.hasReplication,
+    hasLogging: bucket.hasLogging,
     ...(defaultEncryption && { defaultEncryption }),
   });
 };
@@ -157,6 +165,7 @@ export const deleteBucketRecord = async (transaction: Transaction, bucket: Bucke
   await transaction.deleteRange(configurations, { prefix: [bucket.bucketId] });
   await transaction.deleteRange(finishedUploads, { prefix: [bucket.bucketId] });
   await transaction.deleteRange(inventoryReports, { prefix: [bucket.bucketId] });
+  await transaction.deleteRange(accessLogs, { prefix: [bucket.bucketId] });
 };
 
 /** The buckets of an account whose names begin with the prefix, by name and after a name (empty: from the start). */
@@ -196,5 +205,6 @@ const fromRecord = (name: string, record: BucketRecord): Bucket => ({
   mfaDelete: record.mfaDelete === "Enabled" || record.mfaDelete === "Disabled" ? record.mfaDelete : "",
   hasLifecycle: record.hasLifecycle,
   hasReplication: record.hasReplication,
+  hasLogging: record.hasLogging,
   defaultEncryption: record.defaultEncryption,
 });

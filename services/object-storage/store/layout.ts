@@ -24,6 +24,7 @@
  *    62  lifecycle_progress     name                             -> LifecycleProgressRecord
  *    63  inventory_reports      bucket id, id                    -> InventoryReportRecord
  *    64  directory_entries      bucket id, directory, name       -> DirectoryEntryRecord
+ *    65  access_logs            bucket id, instant, id            -> AccessLogRecord
  *    70  counts of what is stored (the kit's own table)
  *
  * Only the first two tables name a bucket by its name; all others use its id, so a bucket that is created again under
@@ -56,6 +57,7 @@ import { jobTables } from "../../kit/jobs/job-tables.ts";
 import { pageTokenKeyTable } from "../../kit/page-tokens/page-token-key.ts";
 import { countsTable } from "../../kit/store/counts.ts";
 import { assertDistinct, defineTable, integer, reversed, text } from "../../kit/store/table.ts";
+import { accessLogs } from "./access-logs.ts";
 import { directoryEntries } from "./directory-entries.ts";
 
 /**
@@ -390,6 +392,7 @@ export const layout = [
   lifecycleProgress,
   inventoryReports,
   directoryEntries,
+  accessLogs,
   counts,
 ] as const;
 

@@ -11,11 +11,13 @@ import { amzDialect } from "../../../gateway/dialects/amz.ts";
 import type { GatewayLimits } from "../../../gateway/http/limits.ts";
 import { originSources } from "../../../gateway/cross-origin/origin-sources.ts";
 import { createGateway } from "../../../gateway/gateway.ts";
+import { RequestReports } from "../../../gateway/reports/request-reports.ts";
 import { startGateway } from "../../../gateway/server.ts";
 import { createTransport } from "../../../services/kit/client/transport.ts";
 import { fixedAccessKeys } from "../../../services/kit/identity/access-keys.ts";
 import { bearerAuthenticate } from "../../../services/kit/identity/authenticate.ts";
 import { createMinter, createVerifier } from "../../../services/kit/identity/tokens.ts";
+import { reportMethod } from "../../../services/kit/report/report-service.ts";
 import { randomIds } from "../../../services/kit/ids/ids.ts";
 import type { Handlers } from "../../../services/kit/server/handlers.ts";
 import { startServer } from "../../../services/kit/server/server.ts";
@@ -23,7 +25,7 @@ import { openStore } from "../../../services/kit/store/store.ts";
 import type { AccessPoints } from "../../../services/object-storage/access/access-points.ts";
 import type { Application } from "../../../services/object-storage/application.ts";
 import { openObjectStorage } from "../../../services/object-storage/open.ts";
-import { handlers } from "../../../services/object-storage/service.ts";
+import { handlers, putsOwnObjects } from "../../../services/object-storage/service.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
 import type { TestRequest, TestResponse } from "./signing-client.ts";
@@ -39,6 +41,8 @@ export interface StorageFixture {
   send(request: TestRequest): Promise<TestResponse>;
   /** Sends a request of object storage as the owner of the test key. */
   call(request: TestRequest): Promise<TestResponse>;
+  /** Sends the reports that wait, and delivers all lines of access logs. */
+  deliverLogs(): Promise<void>;
   stopService(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -51,13 +55,17 @@ export interface StorageFixtureParts {
   readonly allowedOrigins?: readonly string[];
   readonly limits?: Partial<GatewayLimits>;
   readonly accessPoints?: AccessPoints;
+  /** Unset: us-east-1. */
+  readonly region?: string;
+  /** The gateways of other regions. Unset: none. */
+  readonly regions?: Readonly<Record<string, string>>;
   /** Operations of the service instead of its own. */
   readonly operations?: Partial<Handlers<typeof ObjectStorageService, Application>>;
 }
 
 /** Starts both on ports of their own. */
 export const startStorageFixture = async (parts: StorageFixtureParts = {}): Promise<StorageFixture> => {
-  const { allowedOrigins = [], limits, accessPoints, operations } = parts;
+  const { allowedOrigins = [], limits, accessPoints, operations, region = "us-east-1", regions } = parts;
   const clock = new FakeClock();
   const keys = generateKeyPairSync("ed25519");
   const directory = await mkdtemp(join(tmpdir(), "quartet-test-"));
@@ -70,9 +78,11 @@ export const startStorageFixture = async (parts: StorageFixtureParts = {}): Prom
     ids: randomIds,
     log: silentLogger,
     minter,
-    region: "us-east-1",
+    region,
     emit: "amz",
     eventBusAddress: "http://127.0.0.1:1",
+    putsOwnObjects,
+    ...(regions && { regions }),
     ...(accessPoints && { accessPoints }),
   });
   const authenticate = bearerAuthenticate(
@@ -81,7 +91,7 @@ export const startStorageFixture = async (parts: StorageFixtureParts = {}): Prom
       clock,
       audience: ["object-storage", "customer-profile"],
     }),
-    { gateway: { anyCaller: true, preauthorizedFor: ["GetBucketCors"] } },
+    { gateway: { anyCaller: true, preauthorizedFor: ["GetBucketCors", reportMethod] } },
   );
   const called: string[] = [];
   const server = await startServer({
@@ -95,6 +105,7 @@ export const startStorageFixture = async (parts: StorageFixtureParts = {}): Prom
         app: opened.app,
         isGuarded: true,
       },
+      ...opened.services,
     ],
     authenticate: (authorization, method) => {
       called.push(method?.name ?? "a page");
@@ -103,8 +114,9 @@ export const startStorageFixture = async (parts: StorageFixtureParts = {}): Prom
     log: silentLogger,
   });
   const transport = createTransport({ address: server.url, engine: "connect" });
+  const reports = new RequestReports({ transport, audience: "object-storage", minter, clock, log: silentLogger });
   const connections = [
-    { service: ObjectStorageService, errors: ErrorReasonSchema, transport },
+    { service: ObjectStorageService, errors: ErrorReasonSchema, transport, reports },
     { service: ReaderService, errors: ReaderErrors, transport },
   ];
   const gateway = createGateway({
@@ -115,7 +127,7 @@ export const startStorageFixture = async (parts: StorageFixtureParts = {}): Prom
     ids: randomIds,
     log: silentLogger,
     hosts: ["localhost"],
-    region: "us-east-1",
+    region,
     brandWord: "svc",
     ...(limits && { limits }),
     originSources: originSources(connections, { minter, clock, allowedOrigins }),
@@ -135,8 +147,12 @@ export const startStorageFixture = async (parts: StorageFixtureParts = {}): Prom
     called,
     send: (request) => send(running.url, request, request.headers ?? {}),
     call: (request) => {
-      const headers = signHeaders(request, host, { brand, service: "s3", nowMs: clock.now(), tellsHash: true });
+      const headers = signHeaders(request, host, { brand, service: "s3", nowMs: clock.now(), tellsHash: true, region });
       return send(running.url, request, headers);
+    },
+    deliverLogs: async () => {
+      await reports.flush();
+      await opened.logDelivery?.run(new AbortController().signal);
     },
     stopService: () => stopService(),
     stop: async () => {

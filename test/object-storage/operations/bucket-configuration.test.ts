@@ -263,12 +263,6 @@ describe("putBucketAccelerateConfiguration", () => {
 
 test.each([
   // operation, members, outcome
-  ["putBucketLogging", { bucketLoggingStatus: {} }, "answered"],
-  [
-    "putBucketLogging",
-    { bucketLoggingStatus: { loggingEnabled: { targetBucket: "photos", targetPrefix: "" } } },
-    notImplemented("LoggingEnabled"),
-  ],
   ["putBucketNotification", { notificationConfiguration: {} }, "answered"],
   [
     "putBucketNotification",

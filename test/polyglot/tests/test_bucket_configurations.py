@@ -73,5 +73,12 @@ def test_configurations_with_ids_are_listed(s3, bucket, kind):
 def test_acceleration_and_logging(s3, bucket):
     s3.put_bucket_accelerate_configuration(Bucket=bucket, AccelerateConfiguration={"Status": "Enabled"})
     assert s3.get_bucket_accelerate_configuration(Bucket=bucket)["Status"] == "Enabled"
+    enabled = {
+        "TargetBucket": bucket,
+        "TargetPrefix": "logs/",
+        "TargetObjectKeyFormat": {"PartitionedPrefix": {"PartitionDateSource": "EventTime"}},
+    }
+    s3.put_bucket_logging(Bucket=bucket, BucketLoggingStatus={"LoggingEnabled": enabled})
+    assert s3.get_bucket_logging(Bucket=bucket)["LoggingEnabled"] == enabled
     s3.put_bucket_logging(Bucket=bucket, BucketLoggingStatus={})
     assert "LoggingEnabled" not in s3.get_bucket_logging(Bucket=bucket)

@@ -7,7 +7,19 @@ import { filesOf, findLines } from "../tree.ts";
 /** The engines of a service without I/O, clock or RPC types. */
 const pureEngines = ["pattern/", "json/"];
 /** The other engines: they work for operations and background work, and know neither. */
-const engines = ["blobs", "content", "delivery", "encryption", "events", "fabric", "health", "ingestion", "proxy"];
+const engines = [
+  "blobs",
+  "content",
+  "delivery",
+  "encryption",
+  "events",
+  "fabric",
+  "health",
+  "ingestion",
+  "logging",
+  "proxy",
+  "regions",
+];
 
 /** What a room or root file of a service may not import of it: everything that is built on it. */
 const above: Readonly<Record<string, readonly string[]>> = {

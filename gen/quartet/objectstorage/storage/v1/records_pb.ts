@@ -19,6 +19,8 @@ import type { InventoryConfiguration } from "../../v1/inventory_pb.ts";
 import { file_quartet_objectstorage_v1_inventory } from "../../v1/inventory_pb.ts";
 import type { LifecycleConfiguration } from "../../v1/lifecycle_pb.ts";
 import { file_quartet_objectstorage_v1_lifecycle } from "../../v1/lifecycle_pb.ts";
+import type { LoggingEnabled } from "../../v1/logging_pb.ts";
+import { file_quartet_objectstorage_v1_logging } from "../../v1/logging_pb.ts";
 import type { MetricsConfiguration } from "../../v1/metrics_pb.ts";
 import { file_quartet_objectstorage_v1_metrics } from "../../v1/metrics_pb.ts";
 import type { NotificationConfiguration } from "../../v1/notification_pb.ts";
@@ -35,7 +37,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/objectstorage/storage/v1/records.proto.
  */
 export const file_quartet_objectstorage_storage_v1_records: GenFile = /*@__PURE__*/
-  fileDesc("Ci5xdWFydGV0L29iamVjdHN0b3JhZ2Uvc3RvcmFnZS92MS9yZWNvcmRzLnByb3RvEiBxdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MSLTBAoMQnVja2V0UmVjb3JkEhEKCWJ1Y2tldF9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEg4KBnJlZ2lvbhgDIAEoCRISCgpjcmVhdGVkX21zGAQgASgDEhgKEG9iamVjdF9vd25lcnNoaXAYBSABKAkSFwoPYWNjZXNzX3JldmlzaW9uGAcgASgJEhcKD3BvbGljeV9yZXZpc2lvbhgIIAEoCRI4CgNhY2wYCSABKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5BY2xSZWNvcmQSVgoTcHVibGljX2FjY2Vzc19ibG9jaxgKIAEoCzI5LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlB1YmxpY0FjY2Vzc0Jsb2NrUmVjb3JkEhYKDnJlcXVlc3Rlcl9wYXlzGAsgASgIEhIKCnZlcnNpb25pbmcYDCABKAkSRwoLb2JqZWN0X2xvY2sYPCABKAsyMi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5PYmplY3RMb2NrUmVjb3JkEhIKCm1mYV9kZWxldGUYPSABKAkSFQoNaGFzX2xpZmVjeWNsZRg+IAEoCBIXCg9oYXNfcmVwbGljYXRpb24YPyABKAgSVQoSZGVmYXVsdF9lbmNyeXB0aW9uGCggASgLMjkucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuRGVmYXVsdEVuY3J5cHRpb25SZWNvcmRKBAgGEAdSBHRhZ3MiHwoMTWZhVXNlUmVjb3JkEg8KB2NvdW50ZXIYASABKAMiVQoQT2JqZWN0TG9ja1JlY29yZBIUCgxkZWZhdWx0X21vZGUYASABKAkSFAoMZGVmYXVsdF9kYXlzGAIgASgFEhUKDWRlZmF1bHRfeWVhcnMYAyABKAUiOAoPUmV0ZW50aW9uUmVjb3JkEgwKBG1vZGUYASABKAkSFwoPcmV0YWluX3VudGlsX21zGAIgASgDIiUKD0xvY2tDbG9ja1JlY29yZBISCgppbnN0YW50X21zGAEgASgDIkoKCUFjbFJlY29yZBI9CgZncmFudHMYASADKAsyLS5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5HcmFudFJlY29yZCJLCgtHcmFudFJlY29yZBIZChFjYW5vbmljYWxfdXNlcl9pZBgBIAEoCRINCgVncm91cBgCIAEoCRISCgpwZXJtaXNzaW9uGAMgASgJIo4BChdQdWJsaWNBY2Nlc3NCbG9ja1JlY29yZBIZChFibG9ja19wdWJsaWNfYWNscxgBIAEoCBIaChJpZ25vcmVfcHVibGljX2FjbHMYAiABKAgSGwoTYmxvY2tfcHVibGljX3BvbGljeRgDIAEoCBIfChdyZXN0cmljdF9wdWJsaWNfYnVja2V0cxgEIAEoCCIoChNBY2NvdW50QnVja2V0UmVjb3JkEhEKCWJ1Y2tldF9pZBgBIAEoCSInCglUYWdSZWNvcmQSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJIjgKFERpcmVjdG9yeUVudHJ5UmVjb3JkEhQKB3dpdG5lc3MYASABKAlIAIgBAUIKCghfd2l0bmVzcyKfAgoUQ3VycmVudFZlcnNpb25SZWNvcmQSEAoIc2VxdWVuY2UYASABKAMSGAoQbGFzdF9tb2RpZmllZF9tcxgCIAEoAxINCgVlX3RhZxgDIAEoCRISCgpzaXplX2J5dGVzGAQgASgDEhUKDXN0b3JhZ2VfY2xhc3MYBSABKAkSGAoQb3duZXJfYWNjb3VudF9pZBgGIAEoCRIaChJjaGVja3N1bV9hbGdvcml0aG0YByABKAkSFQoNY2hlY2tzdW1fdHlwZRgIIAEoCRISCgp2ZXJzaW9uX2lkGAkgASgJEkAKB3Jlc3RvcmUYCiABKAsyLy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5SZXN0b3JlUmVjb3JkIiUKEU51bGxWZXJzaW9uUmVjb3JkEhAKCHNlcXVlbmNlGAEgASgDIusHCg1WZXJzaW9uUmVjb3JkEhIKCnZlcnNpb25faWQYASABKAkSGAoQbGFzdF9tb2RpZmllZF9tcxgCIAEoAxINCgVlX3RhZxgDIAEoCRISCgpzaXplX2J5dGVzGAQgASgDEhUKDXN0b3JhZ2VfY2xhc3MYBSABKAkSGAoQb3duZXJfYWNjb3VudF9pZBgGIAEoCRJPCg9jb250ZW50X2hlYWRlcnMYByABKAsyNi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5Db250ZW50SGVhZGVyc1JlY29yZBJPCghtZXRhZGF0YRgIIAMoCzI9LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlZlcnNpb25SZWNvcmQuTWV0YWRhdGFFbnRyeRI5CgR0YWdzGAkgAygLMisucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuVGFnUmVjb3JkEkIKCGNoZWNrc3VtGAogASgLMjAucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuQ2hlY2tzdW1SZWNvcmQSPwoHZXh0ZW50cxgLIAMoCzIuLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkV4dGVudFJlY29yZBJDCgVwYXJ0cxgMIAMoCzI0LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlBhcnRCb3VuZGFyeVJlY29yZBIYChBpc19kZWxldGVfbWFya2VyGA0gASgIEjgKA2FjbBgOIAEoCzIrLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkFjbFJlY29yZBJGCgplbmNyeXB0aW9uGCggASgLMjIucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuRW5jcnlwdGlvblJlY29yZBJECglyZXRlbnRpb24YPCABKAsyMS5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5SZXRlbnRpb25SZWNvcmQSEgoKbGVnYWxfaG9sZBg9IAEoCRJACgdyZXN0b3JlGD4gASgLMi8ucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuUmVzdG9yZVJlY29yZBJICgtyZXBsaWNhdGlvbhg/IAEoCzIzLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlJlcGxpY2F0aW9uUmVjb3JkGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJIChFSZXBsaWNhdGlvblJlY29yZBIOCgZzdGF0dXMYASABKAkSDwoHcGVuZGluZxgCIAMoCRISCgpoYXNfZmFpbGVkGAMgASgIIm4KFVJlcGxpY2F0aW9uU3RlcFJlY29yZBIOCgZidWNrZXQYASABKAkSEQoJYnVja2V0X2lkGAIgASgJEgsKA2tleRgDIAEoCRIQCghzZXF1ZW5jZRgEIAEoAxITCgtkZXN0aW5hdGlvbhgFIAEoCSI1Cg1SZXN0b3JlUmVjb3JkEhAKCHJlYWR5X21zGAEgASgDEhIKCmV4cGlyZXNfbXMYAiABKAMiaAoRUmVzdG9yZVN0ZXBSZWNvcmQSDgoGYnVja2V0GAEgASgJEhEKCWJ1Y2tldF9pZBgCIAEoCRILCgNrZXkYAyABKAkSEAoIc2VxdWVuY2UYBCABKAMSEQoJaXNfZXhwaXJ5GAUgASgIIsgBChRDb250ZW50SGVhZGVyc1JlY29yZBIVCg1jYWNoZV9jb250cm9sGAEgASgJEhsKE2NvbnRlbnRfZGlzcG9zaXRpb24YAiABKAkSGAoQY29udGVudF9lbmNvZGluZxgDIAEoCRIYChBjb250ZW50X2xhbmd1YWdlGAQgASgJEhQKDGNvbnRlbnRfdHlwZRgFIAEoCRIPCgdleHBpcmVzGAYgASgJEiEKGXdlYnNpdGVfcmVkaXJlY3RfbG9jYXRpb24YByABKAkiQAoOQ2hlY2tzdW1SZWNvcmQSEQoJYWxnb3JpdGhtGAEgASgJEgwKBHR5cGUYAiABKAkSDQoFdmFsdWUYAyABKAwiXgoMRXh0ZW50UmVjb3JkEg8KB2Jsb2JfaWQYASABKAkSFAoMb2Zmc2V0X2J5dGVzGAIgASgDEhQKDGxlbmd0aF9ieXRlcxgDIAEoAxIRCglpc19pbmxpbmUYBCABKAgiTwoSUGFydEJvdW5kYXJ5UmVjb3JkEhMKC3BhcnRfbnVtYmVyGAEgASgFEhIKCnNpemVfYnl0ZXMYAiABKAMSEAoIY2hlY2tzdW0YAyABKAwioQEKEEVuY3J5cHRpb25SZWNvcmQSQgoDa21zGAEgASgLMjUucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuS21zRW5jcnlwdGlvblJlY29yZBJJCgxjdXN0b21lcl9rZXkYAiABKAsyMy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5DdXN0b21lcktleVJlY29yZCLhAQoTS21zRW5jcnlwdGlvblJlY29yZBIPCgdrZXlfYXJuGAEgASgJElMKB2NvbnRleHQYAiADKAsyQi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5LbXNFbmNyeXB0aW9uUmVjb3JkLkNvbnRleHRFbnRyeRIdChVpc19idWNrZXRfa2V5X2VuYWJsZWQYAyABKAgSFQoNaXNfZHVhbF9sYXllchgEIAEoCBouCgxDb250ZXh0RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIxChFDdXN0b21lcktleVJlY29yZBIMCgRzYWx0GAEgASgMEg4KBmRpZ2VzdBgCIAEoDCKnAQoXRGVmYXVsdEVuY3J5cHRpb25SZWNvcmQSDgoGaXNfa21zGAEgASgIEhAKCGtleV9uYW1lGAIgASgJEiIKFWlzX2J1Y2tldF9rZXlfZW5hYmxlZBgDIAEoCEgAiAEBEhUKDWlzX2R1YWxfbGF5ZXIYBCABKAgSFQoNYmxvY2tlZF90eXBlcxgFIAMoCUIYChZfaXNfYnVja2V0X2tleV9lbmFibGVkIigKEVdyYXBwaW5nS2V5UmVjb3JkEhMKC3dyYXBwZWRfa2V5GAEgASgMInAKCkJsb2JSZWNvcmQSEgoKcmVmZXJlbmNlcxgBIAEoAxISCgpzaXplX2J5dGVzGAIgASgDEhgKC2lubGluZV9ib2R5GAMgASgMSACIAQESEAoIZGF0YV9rZXkYKCABKAxCDgoMX2lubGluZV9ib2R5IjEKFlVucmVmZXJlbmNlZEJsb2JSZWNvcmQSFwoPdW5yZWZlcmVuY2VkX21zGAEgASgDIrEGChNDb25maWd1cmF0aW9uUmVjb3JkEksKDG5vdGlmaWNhdGlvbhgBIAEoCzIzLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5Ob3RpZmljYXRpb25Db25maWd1cmF0aW9uSAASOwoEY29ycxgCIAEoCzIrLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5Db3JzQ29uZmlndXJhdGlvbkgAEjQKB3RhZ2dpbmcYAyABKAsyIS5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuVGFnZ2luZ0gAEhAKBnBvbGljeRgEIAEoCUgAEkYKCWxpZmVjeWNsZRg8IAEoCzIxLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkxpZmVjeWNsZVJlY29yZEgAEkUKCWFuYWx5dGljcxg9IAEoCzIwLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5BbmFseXRpY3NDb25maWd1cmF0aW9uSAASRQoJaW52ZW50b3J5GD4gASgLMjAucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLkludmVudG9yeUNvbmZpZ3VyYXRpb25IABJBCgdtZXRyaWNzGD8gASgLMi4ucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLk1ldHJpY3NDb25maWd1cmF0aW9uSAASTAoHdGllcmluZxhAIAEoCzI5LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5JbnRlbGxpZ2VudFRpZXJpbmdDb25maWd1cmF0aW9uSAASQQoHd2Vic2l0ZRhBIAEoCzIuLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5XZWJzaXRlQ29uZmlndXJhdGlvbkgAEkcKCmFjY2VsZXJhdGUYQiABKAsyMS5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuQWNjZWxlcmF0ZUNvbmZpZ3VyYXRpb25IABJJCgtyZXBsaWNhdGlvbhhDIAEoCzIyLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5SZXBsaWNhdGlvbkNvbmZpZ3VyYXRpb25IAEIKCghkb2N1bWVudCJ2Cg9MaWZlY3ljbGVSZWNvcmQSRwoNY29uZmlndXJhdGlvbhgBIAEoCzIwLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5MaWZlY3ljbGVDb25maWd1cmF0aW9uEhoKEnRyYW5zaXRpb25fbWluaW11bRgCIAEoCSIoChVJbnZlbnRvcnlSZXBvcnRSZWNvcmQSDwoHbWFkZV9tcxgBIAEoAyI2ChdMaWZlY3ljbGVQcm9ncmVzc1JlY29yZBIOCgZidWNrZXQYASABKAkSCwoDa2V5GAIgASgJIt0FCgxVcGxvYWRSZWNvcmQSFAoMaW5pdGlhdGVkX21zGAEgASgDEhgKEG93bmVyX2FjY291bnRfaWQYAiABKAkSFQoNaW5pdGlhdG9yX2FybhgDIAEoCRIVCg1zdG9yYWdlX2NsYXNzGAQgASgJEk8KD2NvbnRlbnRfaGVhZGVycxgFIAEoCzI2LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkNvbnRlbnRIZWFkZXJzUmVjb3JkEk4KCG1ldGFkYXRhGAYgAygLMjwucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuVXBsb2FkUmVjb3JkLk1ldGFkYXRhRW50cnkSOQoEdGFncxgHIAMoCzIrLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlRhZ1JlY29yZBIaChJjaGVja3N1bV9hbGdvcml0aG0YCCABKAkSFQoNY2hlY2tzdW1fdHlwZRgJIAEoCRIdChVpc19jaGVja3N1bV9yZXF1ZXN0ZWQYCiABKAgSHgoRc2VxdWVuY2VfYXRfc3RhcnQYCyABKANIAIgBARI4CgNhY2wYDCABKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5BY2xSZWNvcmQSRgoKZW5jcnlwdGlvbhgoIAEoCzIyLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkVuY3J5cHRpb25SZWNvcmQSRAoJcmV0ZW50aW9uGDwgASgLMjEucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuUmV0ZW50aW9uUmVjb3JkEhIKCmxlZ2FsX2hvbGQYPSABKAkaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQhQKEl9zZXF1ZW5jZV9hdF9zdGFydCLMAQoKUGFydFJlY29yZBIYChBsYXN0X21vZGlmaWVkX21zGAEgASgDEgsKA21kNRgCIAEoDBISCgpzaXplX2J5dGVzGAMgASgDEkIKCGNoZWNrc3VtGAQgASgLMjAucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuQ2hlY2tzdW1SZWNvcmQSPwoHZXh0ZW50cxgFIAMoCzIuLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkV4dGVudFJlY29yZCLaAQoURmluaXNoZWRVcGxvYWRSZWNvcmQSEwoLZmluaXNoZWRfbXMYASABKAMSDQoFZV90YWcYAiABKAkSEgoKdmVyc2lvbl9pZBgDIAEoCRJCCghjaGVja3N1bRgEIAEoCzIwLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkNoZWNrc3VtUmVjb3JkEkYKCmVuY3J5cHRpb24YKCABKAsyMi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5FbmNyeXB0aW9uUmVjb3JkIhoKGEZpbmlzaGVkVXBsb2FkVGltZVJlY29yZCIoChVTZXF1ZW5jZUNlaWxpbmdSZWNvcmQSDwoHY2VpbGluZxgBIAEoAyKBBAoRT2JqZWN0RXZlbnRSZWNvcmQSEwoLZGV0YWlsX3R5cGUYASABKAkSEwoLb2NjdXJyZWRfbXMYAiABKAMSDgoGYnVja2V0GAMgASgJEgsKA2tleRgEIAEoCRIXCgpzaXplX2J5dGVzGAUgASgDSACIAQESDQoFZV90YWcYBiABKAkSEgoKdmVyc2lvbl9pZBgHIAEoCRIQCghzZXF1ZW5jZRgIIAEoAxIOCgZyZWFzb24YCSABKAkSFQoNZGVsZXRpb25fdHlwZRgKIAEoCRISCgpyZXF1ZXN0X2lkGAsgASgJEhkKEWJ1Y2tldF9hY2NvdW50X2lkGAwgASgJEhwKFHJlcXVlc3Rlcl9hY2NvdW50X2lkGA0gASgJEhUKDXJlcXVlc3Rlcl9hcm4YDiABKAkSGQoRaXNfcmVxdWVzdGVyX3Jvb3QYDyABKAgSGQoRc291cmNlX2lwX2FkZHJlc3MYECABKAkSDgoGcmVnaW9uGBEgASgJEhoKEmlzX21hZGVfYnlfc2VydmljZRg8IAEoCBIhChlkZXN0aW5hdGlvbl9zdG9yYWdlX2NsYXNzGD0gASgJEhwKFHNvdXJjZV9zdG9yYWdlX2NsYXNzGD4gASgJEhoKEnJlc3RvcmVfZXhwaXJlc19tcxg/IAEoA0INCgtfc2l6ZV9ieXRlcyJAChNTY3J1YlByb2dyZXNzUmVjb3JkEhYKDnJvdW5kX2JlZ2FuX21zGAEgASgDEhEKCW5leHRfc3RlcBgCIAEoBSJFChBRdWFyYW50aW5lUmVjb3JkEg4KBnJlYXNvbhgBIAEoCRIQCghmb3VuZF9tcxgCIAEoAxIPCgdzZWVuX21zGAMgASgDYgZwcm90bzM", [file_quartet_objectstorage_v1_accelerate, file_quartet_objectstorage_v1_analytics, file_quartet_objectstorage_v1_cors, file_quartet_objectstorage_v1_intelligent_tiering, file_quartet_objectstorage_v1_inventory, file_quartet_objectstorage_v1_lifecycle, file_quartet_objectstorage_v1_metrics, file_quartet_objectstorage_v1_notification, file_quartet_objectstorage_v1_replication, file_quartet_objectstorage_v1_tagging, file_quartet_objectstorage_v1_website]);
+  fileDesc("Ci5xdWFydGV0L29iamVjdHN0b3JhZ2Uvc3RvcmFnZS92MS9yZWNvcmRzLnByb3RvEiBxdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MSLoBAoMQnVja2V0UmVjb3JkEhEKCWJ1Y2tldF9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEg4KBnJlZ2lvbhgDIAEoCRISCgpjcmVhdGVkX21zGAQgASgDEhgKEG9iamVjdF9vd25lcnNoaXAYBSABKAkSFwoPYWNjZXNzX3JldmlzaW9uGAcgASgJEhcKD3BvbGljeV9yZXZpc2lvbhgIIAEoCRI4CgNhY2wYCSABKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5BY2xSZWNvcmQSVgoTcHVibGljX2FjY2Vzc19ibG9jaxgKIAEoCzI5LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlB1YmxpY0FjY2Vzc0Jsb2NrUmVjb3JkEhYKDnJlcXVlc3Rlcl9wYXlzGAsgASgIEhIKCnZlcnNpb25pbmcYDCABKAkSRwoLb2JqZWN0X2xvY2sYPCABKAsyMi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5PYmplY3RMb2NrUmVjb3JkEhIKCm1mYV9kZWxldGUYPSABKAkSFQoNaGFzX2xpZmVjeWNsZRg+IAEoCBIXCg9oYXNfcmVwbGljYXRpb24YPyABKAgSVQoSZGVmYXVsdF9lbmNyeXB0aW9uGCggASgLMjkucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuRGVmYXVsdEVuY3J5cHRpb25SZWNvcmQSEwoLaGFzX2xvZ2dpbmcYQCABKAhKBAgGEAdSBHRhZ3MiZwoPQWNjZXNzTG9nUmVjb3JkEg4KBmJ1Y2tldBgBIAEoCRJECgVsaW5lcxgCIAMoCzI1LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkFjY2Vzc0xvZ0xpbmVSZWNvcmQiNAoTQWNjZXNzTG9nTGluZVJlY29yZBIPCgd0aW1lX21zGAEgASgDEgwKBHRleHQYAiABKAkiHwoMTWZhVXNlUmVjb3JkEg8KB2NvdW50ZXIYASABKAMiVQoQT2JqZWN0TG9ja1JlY29yZBIUCgxkZWZhdWx0X21vZGUYASABKAkSFAoMZGVmYXVsdF9kYXlzGAIgASgFEhUKDWRlZmF1bHRfeWVhcnMYAyABKAUiOAoPUmV0ZW50aW9uUmVjb3JkEgwKBG1vZGUYASABKAkSFwoPcmV0YWluX3VudGlsX21zGAIgASgDIiUKD0xvY2tDbG9ja1JlY29yZBISCgppbnN0YW50X21zGAEgASgDIkoKCUFjbFJlY29yZBI9CgZncmFudHMYASADKAsyLS5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5HcmFudFJlY29yZCJLCgtHcmFudFJlY29yZBIZChFjYW5vbmljYWxfdXNlcl9pZBgBIAEoCRINCgVncm91cBgCIAEoCRISCgpwZXJtaXNzaW9uGAMgASgJIo4BChdQdWJsaWNBY2Nlc3NCbG9ja1JlY29yZBIZChFibG9ja19wdWJsaWNfYWNscxgBIAEoCBIaChJpZ25vcmVfcHVibGljX2FjbHMYAiABKAgSGwoTYmxvY2tfcHVibGljX3BvbGljeRgDIAEoCBIfChdyZXN0cmljdF9wdWJsaWNfYnVja2V0cxgEIAEoCCIoChNBY2NvdW50QnVja2V0UmVjb3JkEhEKCWJ1Y2tldF9pZBgBIAEoCSInCglUYWdSZWNvcmQSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJIjgKFERpcmVjdG9yeUVudHJ5UmVjb3JkEhQKB3dpdG5lc3MYASABKAlIAIgBAUIKCghfd2l0bmVzcyKfAgoUQ3VycmVudFZlcnNpb25SZWNvcmQSEAoIc2VxdWVuY2UYASABKAMSGAoQbGFzdF9tb2RpZmllZF9tcxgCIAEoAxINCgVlX3RhZxgDIAEoCRISCgpzaXplX2J5dGVzGAQgASgDEhUKDXN0b3JhZ2VfY2xhc3MYBSABKAkSGAoQb3duZXJfYWNjb3VudF9pZBgGIAEoCRIaChJjaGVja3N1bV9hbGdvcml0aG0YByABKAkSFQoNY2hlY2tzdW1fdHlwZRgIIAEoCRISCgp2ZXJzaW9uX2lkGAkgASgJEkAKB3Jlc3RvcmUYCiABKAsyLy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5SZXN0b3JlUmVjb3JkIiUKEU51bGxWZXJzaW9uUmVjb3JkEhAKCHNlcXVlbmNlGAEgASgDIusHCg1WZXJzaW9uUmVjb3JkEhIKCnZlcnNpb25faWQYASABKAkSGAoQbGFzdF9tb2RpZmllZF9tcxgCIAEoAxINCgVlX3RhZxgDIAEoCRISCgpzaXplX2J5dGVzGAQgASgDEhUKDXN0b3JhZ2VfY2xhc3MYBSABKAkSGAoQb3duZXJfYWNjb3VudF9pZBgGIAEoCRJPCg9jb250ZW50X2hlYWRlcnMYByABKAsyNi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5Db250ZW50SGVhZGVyc1JlY29yZBJPCghtZXRhZGF0YRgIIAMoCzI9LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlZlcnNpb25SZWNvcmQuTWV0YWRhdGFFbnRyeRI5CgR0YWdzGAkgAygLMisucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuVGFnUmVjb3JkEkIKCGNoZWNrc3VtGAogASgLMjAucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuQ2hlY2tzdW1SZWNvcmQSPwoHZXh0ZW50cxgLIAMoCzIuLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkV4dGVudFJlY29yZBJDCgVwYXJ0cxgMIAMoCzI0LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlBhcnRCb3VuZGFyeVJlY29yZBIYChBpc19kZWxldGVfbWFya2VyGA0gASgIEjgKA2FjbBgOIAEoCzIrLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkFjbFJlY29yZBJGCgplbmNyeXB0aW9uGCggASgLMjIucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuRW5jcnlwdGlvblJlY29yZBJECglyZXRlbnRpb24YPCABKAsyMS5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5SZXRlbnRpb25SZWNvcmQSEgoKbGVnYWxfaG9sZBg9IAEoCRJACgdyZXN0b3JlGD4gASgLMi8ucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuUmVzdG9yZVJlY29yZBJICgtyZXBsaWNhdGlvbhg/IAEoCzIzLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlJlcGxpY2F0aW9uUmVjb3JkGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJIChFSZXBsaWNhdGlvblJlY29yZBIOCgZzdGF0dXMYASABKAkSDwoHcGVuZGluZxgCIAMoCRISCgpoYXNfZmFpbGVkGAMgASgIIm4KFVJlcGxpY2F0aW9uU3RlcFJlY29yZBIOCgZidWNrZXQYASABKAkSEQoJYnVja2V0X2lkGAIgASgJEgsKA2tleRgDIAEoCRIQCghzZXF1ZW5jZRgEIAEoAxITCgtkZXN0aW5hdGlvbhgFIAEoCSI1Cg1SZXN0b3JlUmVjb3JkEhAKCHJlYWR5X21zGAEgASgDEhIKCmV4cGlyZXNfbXMYAiABKAMiaAoRUmVzdG9yZVN0ZXBSZWNvcmQSDgoGYnVja2V0GAEgASgJEhEKCWJ1Y2tldF9pZBgCIAEoCRILCgNrZXkYAyABKAkSEAoIc2VxdWVuY2UYBCABKAMSEQoJaXNfZXhwaXJ5GAUgASgIIsgBChRDb250ZW50SGVhZGVyc1JlY29yZBIVCg1jYWNoZV9jb250cm9sGAEgASgJEhsKE2NvbnRlbnRfZGlzcG9zaXRpb24YAiABKAkSGAoQY29udGVudF9lbmNvZGluZxgDIAEoCRIYChBjb250ZW50X2xhbmd1YWdlGAQgASgJEhQKDGNvbnRlbnRfdHlwZRgFIAEoCRIPCgdleHBpcmVzGAYgASgJEiEKGXdlYnNpdGVfcmVkaXJlY3RfbG9jYXRpb24YByABKAkiQAoOQ2hlY2tzdW1SZWNvcmQSEQoJYWxnb3JpdGhtGAEgASgJEgwKBHR5cGUYAiABKAkSDQoFdmFsdWUYAyABKAwiXgoMRXh0ZW50UmVjb3JkEg8KB2Jsb2JfaWQYASABKAkSFAoMb2Zmc2V0X2J5dGVzGAIgASgDEhQKDGxlbmd0aF9ieXRlcxgDIAEoAxIRCglpc19pbmxpbmUYBCABKAgiTwoSUGFydEJvdW5kYXJ5UmVjb3JkEhMKC3BhcnRfbnVtYmVyGAEgASgFEhIKCnNpemVfYnl0ZXMYAiABKAMSEAoIY2hlY2tzdW0YAyABKAwioQEKEEVuY3J5cHRpb25SZWNvcmQSQgoDa21zGAEgASgLMjUucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuS21zRW5jcnlwdGlvblJlY29yZBJJCgxjdXN0b21lcl9rZXkYAiABKAsyMy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5DdXN0b21lcktleVJlY29yZCLhAQoTS21zRW5jcnlwdGlvblJlY29yZBIPCgdrZXlfYXJuGAEgASgJElMKB2NvbnRleHQYAiADKAsyQi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5LbXNFbmNyeXB0aW9uUmVjb3JkLkNvbnRleHRFbnRyeRIdChVpc19idWNrZXRfa2V5X2VuYWJsZWQYAyABKAgSFQoNaXNfZHVhbF9sYXllchgEIAEoCBouCgxDb250ZXh0RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIxChFDdXN0b21lcktleVJlY29yZBIMCgRzYWx0GAEgASgMEg4KBmRpZ2VzdBgCIAEoDCKnAQoXRGVmYXVsdEVuY3J5cHRpb25SZWNvcmQSDgoGaXNfa21zGAEgASgIEhAKCGtleV9uYW1lGAIgASgJEiIKFWlzX2J1Y2tldF9rZXlfZW5hYmxlZBgDIAEoCEgAiAEBEhUKDWlzX2R1YWxfbGF5ZXIYBCABKAgSFQoNYmxvY2tlZF90eXBlcxgFIAMoCUIYChZfaXNfYnVja2V0X2tleV9lbmFibGVkIigKEVdyYXBwaW5nS2V5UmVjb3JkEhMKC3dyYXBwZWRfa2V5GAEgASgMInAKCkJsb2JSZWNvcmQSEgoKcmVmZXJlbmNlcxgBIAEoAxISCgpzaXplX2J5dGVzGAIgASgDEhgKC2lubGluZV9ib2R5GAMgASgMSACIAQESEAoIZGF0YV9rZXkYKCABKAxCDgoMX2lubGluZV9ib2R5IjEKFlVucmVmZXJlbmNlZEJsb2JSZWNvcmQSFwoPdW5yZWZlcmVuY2VkX21zGAEgASgDIu4GChNDb25maWd1cmF0aW9uUmVjb3JkEksKDG5vdGlmaWNhdGlvbhgBIAEoCzIzLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5Ob3RpZmljYXRpb25Db25maWd1cmF0aW9uSAASOwoEY29ycxgCIAEoCzIrLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5Db3JzQ29uZmlndXJhdGlvbkgAEjQKB3RhZ2dpbmcYAyABKAsyIS5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuVGFnZ2luZ0gAEhAKBnBvbGljeRgEIAEoCUgAEkYKCWxpZmVjeWNsZRg8IAEoCzIxLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkxpZmVjeWNsZVJlY29yZEgAEkUKCWFuYWx5dGljcxg9IAEoCzIwLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5BbmFseXRpY3NDb25maWd1cmF0aW9uSAASRQoJaW52ZW50b3J5GD4gASgLMjAucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLkludmVudG9yeUNvbmZpZ3VyYXRpb25IABJBCgdtZXRyaWNzGD8gASgLMi4ucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLk1ldHJpY3NDb25maWd1cmF0aW9uSAASTAoHdGllcmluZxhAIAEoCzI5LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5JbnRlbGxpZ2VudFRpZXJpbmdDb25maWd1cmF0aW9uSAASQQoHd2Vic2l0ZRhBIAEoCzIuLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5XZWJzaXRlQ29uZmlndXJhdGlvbkgAEkcKCmFjY2VsZXJhdGUYQiABKAsyMS5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuQWNjZWxlcmF0ZUNvbmZpZ3VyYXRpb25IABJJCgtyZXBsaWNhdGlvbhhDIAEoCzIyLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5SZXBsaWNhdGlvbkNvbmZpZ3VyYXRpb25IABI7Cgdsb2dnaW5nGEQgASgLMigucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLkxvZ2dpbmdFbmFibGVkSABCCgoIZG9jdW1lbnQidgoPTGlmZWN5Y2xlUmVjb3JkEkcKDWNvbmZpZ3VyYXRpb24YASABKAsyMC5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuTGlmZWN5Y2xlQ29uZmlndXJhdGlvbhIaChJ0cmFuc2l0aW9uX21pbmltdW0YAiABKAkiKAoVSW52ZW50b3J5UmVwb3J0UmVjb3JkEg8KB21hZGVfbXMYASABKAMiNgoXTGlmZWN5Y2xlUHJvZ3Jlc3NSZWNvcmQSDgoGYnVja2V0GAEgASgJEgsKA2tleRgCIAEoCSLdBQoMVXBsb2FkUmVjb3JkEhQKDGluaXRpYXRlZF9tcxgBIAEoAxIYChBvd25lcl9hY2NvdW50X2lkGAIgASgJEhUKDWluaXRpYXRvcl9hcm4YAyABKAkSFQoNc3RvcmFnZV9jbGFzcxgEIAEoCRJPCg9jb250ZW50X2hlYWRlcnMYBSABKAsyNi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5Db250ZW50SGVhZGVyc1JlY29yZBJOCghtZXRhZGF0YRgGIAMoCzI8LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlVwbG9hZFJlY29yZC5NZXRhZGF0YUVudHJ5EjkKBHRhZ3MYByADKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5UYWdSZWNvcmQSGgoSY2hlY2tzdW1fYWxnb3JpdGhtGAggASgJEhUKDWNoZWNrc3VtX3R5cGUYCSABKAkSHQoVaXNfY2hlY2tzdW1fcmVxdWVzdGVkGAogASgIEh4KEXNlcXVlbmNlX2F0X3N0YXJ0GAsgASgDSACIAQESOAoDYWNsGAwgASgLMisucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuQWNsUmVjb3JkEkYKCmVuY3J5cHRpb24YKCABKAsyMi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5FbmNyeXB0aW9uUmVjb3JkEkQKCXJldGVudGlvbhg8IAEoCzIxLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlJldGVudGlvblJlY29yZBISCgpsZWdhbF9ob2xkGD0gASgJGi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIUChJfc2VxdWVuY2VfYXRfc3RhcnQizAEKClBhcnRSZWNvcmQSGAoQbGFzdF9tb2RpZmllZF9tcxgBIAEoAxILCgNtZDUYAiABKAwSEgoKc2l6ZV9ieXRlcxgDIAEoAxJCCghjaGVja3N1bRgEIAEoCzIwLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkNoZWNrc3VtUmVjb3JkEj8KB2V4dGVudHMYBSADKAsyLi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5FeHRlbnRSZWNvcmQi2gEKFEZpbmlzaGVkVXBsb2FkUmVjb3JkEhMKC2ZpbmlzaGVkX21zGAEgASgDEg0KBWVfdGFnGAIgASgJEhIKCnZlcnNpb25faWQYAyABKAkSQgoIY2hlY2tzdW0YBCABKAsyMC5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5DaGVja3N1bVJlY29yZBJGCgplbmNyeXB0aW9uGCggASgLMjIucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuRW5jcnlwdGlvblJlY29yZCIaChhGaW5pc2hlZFVwbG9hZFRpbWVSZWNvcmQiKAoVU2VxdWVuY2VDZWlsaW5nUmVjb3JkEg8KB2NlaWxpbmcYASABKAMigQQKEU9iamVjdEV2ZW50UmVjb3JkEhMKC2RldGFpbF90eXBlGAEgASgJEhMKC29jY3VycmVkX21zGAIgASgDEg4KBmJ1Y2tldBgDIAEoCRILCgNrZXkYBCABKAkSFwoKc2l6ZV9ieXRlcxgFIAEoA0gAiAEBEg0KBWVfdGFnGAYgASgJEhIKCnZlcnNpb25faWQYByABKAkSEAoIc2VxdWVuY2UYCCABKAMSDgoGcmVhc29uGAkgASgJEhUKDWRlbGV0aW9uX3R5cGUYCiABKAkSEgoKcmVxdWVzdF9pZBgLIAEoCRIZChFidWNrZXRfYWNjb3VudF9pZBgMIAEoCRIcChRyZXF1ZXN0ZXJfYWNjb3VudF9pZBgNIAEoCRIVCg1yZXF1ZXN0ZXJfYXJuGA4gASgJEhkKEWlzX3JlcXVlc3Rlcl9yb290GA8gASgIEhkKEXNvdXJjZV9pcF9hZGRyZXNzGBAgASgJEg4KBnJlZ2lvbhgRIAEoCRIaChJpc19tYWRlX2J5X3NlcnZpY2UYPCABKAgSIQoZZGVzdGluYXRpb25fc3RvcmFnZV9jbGFzcxg9IAEoCRIcChRzb3VyY2Vfc3RvcmFnZV9jbGFzcxg+IAEoCRIaChJyZXN0b3JlX2V4cGlyZXNfbXMYPyABKANCDQoLX3NpemVfYnl0ZXMiQAoTU2NydWJQcm9ncmVzc1JlY29yZBIWCg5yb3VuZF9iZWdhbl9tcxgBIAEoAxIRCgluZXh0X3N0ZXAYAiABKAUiRQoQUXVhcmFudGluZVJlY29yZBIOCgZyZWFzb24YASABKAkSEAoIZm91bmRfbXMYAiABKAMSDwoHc2Vlbl9tcxgDIAEoA2IGcHJvdG8z", [file_quartet_objectstorage_v1_accelerate, file_quartet_objectstorage_v1_analytics, file_quartet_objectstorage_v1_cors, file_quartet_objectstorage_v1_intelligent_tiering, file_quartet_objectstorage_v1_inventory, file_quartet_objectstorage_v1_lifecycle, file_quartet_objectstorage_v1_logging, file_quartet_objectstorage_v1_metrics, file_quartet_objectstorage_v1_notification, file_quartet_objectstorage_v1_replication, file_quartet_objectstorage_v1_tagging, file_quartet_objectstorage_v1_website]);
 
 /**
  * One bucket.
@@ -155,6 +157,13 @@ export type BucketRecord = Message<"quartet.objectstorage.storage.v1.BucketRecor
    * @generated from field: quartet.objectstorage.storage.v1.DefaultEncryptionRecord default_encryption = 40;
    */
   defaultEncryption?: DefaultEncryptionRecord | undefined;
+
+  /**
+   * The bucket has an access log, whose configuration is a document.
+   *
+   * @generated from field: bool has_logging = 64;
+   */
+  hasLogging: boolean;
 };
 
 /**
@@ -163,6 +172,62 @@ export type BucketRecord = Message<"quartet.objectstorage.storage.v1.BucketRecor
  */
 export const BucketRecordSchema: GenMessage<BucketRecord> = /*@__PURE__*/
   messageDesc(file_quartet_objectstorage_storage_v1_records, 0);
+
+/**
+ * Lines of access logs that wait for their delivery.
+ *
+ * @generated from message quartet.objectstorage.storage.v1.AccessLogRecord
+ */
+export type AccessLogRecord = Message<"quartet.objectstorage.storage.v1.AccessLogRecord"> & {
+  /**
+   * The name of the bucket that they are about. Never empty.
+   *
+   * @generated from field: string bucket = 1;
+   */
+  bucket: string;
+
+  /**
+   * In the order in which the requests were answered. Never empty.
+   *
+   * @generated from field: repeated quartet.objectstorage.storage.v1.AccessLogLineRecord lines = 2;
+   */
+  lines: AccessLogLineRecord[];
+};
+
+/**
+ * Describes the message quartet.objectstorage.storage.v1.AccessLogRecord.
+ * Use `create(AccessLogRecordSchema)` to create a new message.
+ */
+export const AccessLogRecordSchema: GenMessage<AccessLogRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 1);
+
+/**
+ * One line of an access log.
+ *
+ * @generated from message quartet.objectstorage.storage.v1.AccessLogLineRecord
+ */
+export type AccessLogLineRecord = Message<"quartet.objectstorage.storage.v1.AccessLogLineRecord"> & {
+  /**
+   * When the request arrived.
+   *
+   * @generated from field: int64 time_ms = 1;
+   */
+  timeMs: bigint;
+
+  /**
+   * The line without its end.
+   *
+   * @generated from field: string text = 2;
+   */
+  text: string;
+};
+
+/**
+ * Describes the message quartet.objectstorage.storage.v1.AccessLogLineRecord.
+ * Use `create(AccessLogLineRecordSchema)` to create a new message.
+ */
+export const AccessLogLineRecordSchema: GenMessage<AccessLogLineRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 2);
 
 /**
  * The code that a device of a second factor was used with last.
@@ -183,7 +248,7 @@ export type MfaUseRecord = Message<"quartet.objectstorage.storage.v1.MfaUseRecor
  * Use `create(MfaUseRecordSchema)` to create a new message.
  */
 export const MfaUseRecordSchema: GenMessage<MfaUseRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 1);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 3);
 
 /**
  * How a bucket locks versions.
@@ -218,7 +283,7 @@ export type ObjectLockRecord = Message<"quartet.objectstorage.storage.v1.ObjectL
  * Use `create(ObjectLockRecordSchema)` to create a new message.
  */
 export const ObjectLockRecordSchema: GenMessage<ObjectLockRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 2);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 4);
 
 /**
  * Until when a version can not be deleted.
@@ -246,7 +311,7 @@ export type RetentionRecord = Message<"quartet.objectstorage.storage.v1.Retentio
  * Use `create(RetentionRecordSchema)` to create a new message.
  */
 export const RetentionRecordSchema: GenMessage<RetentionRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 3);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 5);
 
 /**
  * The latest instant that the clock of retentions has reached.
@@ -267,7 +332,7 @@ export type LockClockRecord = Message<"quartet.objectstorage.storage.v1.LockCloc
  * Use `create(LockClockRecordSchema)` to create a new message.
  */
 export const LockClockRecordSchema: GenMessage<LockClockRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 4);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 6);
 
 /**
  * An access control list.
@@ -288,7 +353,7 @@ export type AclRecord = Message<"quartet.objectstorage.storage.v1.AclRecord"> & 
  * Use `create(AclRecordSchema)` to create a new message.
  */
 export const AclRecordSchema: GenMessage<AclRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 5);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 7);
 
 /**
  * One entry of an access control list. One of the first two is set.
@@ -323,7 +388,7 @@ export type GrantRecord = Message<"quartet.objectstorage.storage.v1.GrantRecord"
  * Use `create(GrantRecordSchema)` to create a new message.
  */
 export const GrantRecordSchema: GenMessage<GrantRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 6);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 8);
 
 /**
  * What a bucket does about public access.
@@ -365,7 +430,7 @@ export type PublicAccessBlockRecord = Message<"quartet.objectstorage.storage.v1.
  * Use `create(PublicAccessBlockRecordSchema)` to create a new message.
  */
 export const PublicAccessBlockRecordSchema: GenMessage<PublicAccessBlockRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 7);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 9);
 
 /**
  * One bucket of an account.
@@ -386,7 +451,7 @@ export type AccountBucketRecord = Message<"quartet.objectstorage.storage.v1.Acco
  * Use `create(AccountBucketRecordSchema)` to create a new message.
  */
 export const AccountBucketRecordSchema: GenMessage<AccountBucketRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 8);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 10);
 
 /**
  * One tag.
@@ -414,7 +479,7 @@ export type TagRecord = Message<"quartet.objectstorage.storage.v1.TagRecord"> & 
  * Use `create(TagRecordSchema)` to create a new message.
  */
 export const TagRecordSchema: GenMessage<TagRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 9);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 11);
 
 /**
  * An entry of a directory: a key that has a current version, or a directory with such keys in it.
@@ -435,7 +500,7 @@ export type DirectoryEntryRecord = Message<"quartet.objectstorage.storage.v1.Dir
  * Use `create(DirectoryEntryRecordSchema)` to create a new message.
  */
 export const DirectoryEntryRecordSchema: GenMessage<DirectoryEntryRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 10);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 12);
 
 /**
  * The current version of a key, with the members that a listing shows.
@@ -519,7 +584,7 @@ export type CurrentVersionRecord = Message<"quartet.objectstorage.storage.v1.Cur
  * Use `create(CurrentVersionRecordSchema)` to create a new message.
  */
 export const CurrentVersionRecordSchema: GenMessage<CurrentVersionRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 11);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 13);
 
 /**
  * The null version of a key, where it is not the current version.
@@ -540,7 +605,7 @@ export type NullVersionRecord = Message<"quartet.objectstorage.storage.v1.NullVe
  * Use `create(NullVersionRecordSchema)` to create a new message.
  */
 export const NullVersionRecordSchema: GenMessage<NullVersionRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 12);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 14);
 
 /**
  * One version of an object.
@@ -687,7 +752,7 @@ export type VersionRecord = Message<"quartet.objectstorage.storage.v1.VersionRec
  * Use `create(VersionRecordSchema)` to create a new message.
  */
 export const VersionRecordSchema: GenMessage<VersionRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 13);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 15);
 
 /**
  * How far the replication of a version has come.
@@ -722,7 +787,7 @@ export type ReplicationRecord = Message<"quartet.objectstorage.storage.v1.Replic
  * Use `create(ReplicationRecordSchema)` to create a new message.
  */
 export const ReplicationRecordSchema: GenMessage<ReplicationRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 14);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 16);
 
 /**
  * A version to copy into another bucket: the payload of a job.
@@ -771,7 +836,7 @@ export type ReplicationStepRecord = Message<"quartet.objectstorage.storage.v1.Re
  * Use `create(ReplicationStepRecordSchema)` to create a new message.
  */
 export const ReplicationStepRecordSchema: GenMessage<ReplicationStepRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 15);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 17);
 
 /**
  * A copy of an archived version that can be read for a time.
@@ -799,7 +864,7 @@ export type RestoreRecord = Message<"quartet.objectstorage.storage.v1.RestoreRec
  * Use `create(RestoreRecordSchema)` to create a new message.
  */
 export const RestoreRecordSchema: GenMessage<RestoreRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 16);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 18);
 
 /**
  * The end of a restore or of what it restored, to be done: the payload of a job.
@@ -848,7 +913,7 @@ export type RestoreStepRecord = Message<"quartet.objectstorage.storage.v1.Restor
  * Use `create(RestoreStepRecordSchema)` to create a new message.
  */
 export const RestoreStepRecordSchema: GenMessage<RestoreStepRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 17);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 19);
 
 /**
  * Headers that are stored with the content and returned with it unchanged. Empty ones were not given.
@@ -911,7 +976,7 @@ export type ContentHeadersRecord = Message<"quartet.objectstorage.storage.v1.Con
  * Use `create(ContentHeadersRecordSchema)` to create a new message.
  */
 export const ContentHeadersRecordSchema: GenMessage<ContentHeadersRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 18);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 20);
 
 /**
  * A checksum of content.
@@ -946,7 +1011,7 @@ export type ChecksumRecord = Message<"quartet.objectstorage.storage.v1.ChecksumR
  * Use `create(ChecksumRecordSchema)` to create a new message.
  */
 export const ChecksumRecordSchema: GenMessage<ChecksumRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 19);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 21);
 
 /**
  * A range of a blob that is a range of the content.
@@ -988,7 +1053,7 @@ export type ExtentRecord = Message<"quartet.objectstorage.storage.v1.ExtentRecor
  * Use `create(ExtentRecordSchema)` to create a new message.
  */
 export const ExtentRecordSchema: GenMessage<ExtentRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 20);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 22);
 
 /**
  * Where one part of a multipart upload ends in its object.
@@ -1023,7 +1088,7 @@ export type PartBoundaryRecord = Message<"quartet.objectstorage.storage.v1.PartB
  * Use `create(PartBoundaryRecordSchema)` to create a new message.
  */
 export const PartBoundaryRecordSchema: GenMessage<PartBoundaryRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 21);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 23);
 
 /**
  * How content is encrypted, with what is needed to find its key, and to show it. One of the last two is set unless the
@@ -1052,7 +1117,7 @@ export type EncryptionRecord = Message<"quartet.objectstorage.storage.v1.Encrypt
  * Use `create(EncryptionRecordSchema)` to create a new message.
  */
 export const EncryptionRecordSchema: GenMessage<EncryptionRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 22);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 24);
 
 /**
  * Encryption under a managed key.
@@ -1094,7 +1159,7 @@ export type KmsEncryptionRecord = Message<"quartet.objectstorage.storage.v1.KmsE
  * Use `create(KmsEncryptionRecordSchema)` to create a new message.
  */
 export const KmsEncryptionRecordSchema: GenMessage<KmsEncryptionRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 23);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 25);
 
 /**
  * Encryption under a key of the caller, which is not stored: what a key is compared with.
@@ -1122,7 +1187,7 @@ export type CustomerKeyRecord = Message<"quartet.objectstorage.storage.v1.Custom
  * Use `create(CustomerKeyRecordSchema)` to create a new message.
  */
 export const CustomerKeyRecordSchema: GenMessage<CustomerKeyRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 24);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 26);
 
 /**
  * The default encryption of a bucket.
@@ -1171,7 +1236,7 @@ export type DefaultEncryptionRecord = Message<"quartet.objectstorage.storage.v1.
  * Use `create(DefaultEncryptionRecordSchema)` to create a new message.
  */
 export const DefaultEncryptionRecordSchema: GenMessage<DefaultEncryptionRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 25);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 27);
 
 /**
  * A key that data keys of blobs are sealed under.
@@ -1192,7 +1257,7 @@ export type WrappingKeyRecord = Message<"quartet.objectstorage.storage.v1.Wrappi
  * Use `create(WrappingKeyRecordSchema)` to create a new message.
  */
 export const WrappingKeyRecordSchema: GenMessage<WrappingKeyRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 26);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 28);
 
 /**
  * A blob: content that one or more manifests refer to.
@@ -1235,7 +1300,7 @@ export type BlobRecord = Message<"quartet.objectstorage.storage.v1.BlobRecord"> 
  * Use `create(BlobRecordSchema)` to create a new message.
  */
 export const BlobRecordSchema: GenMessage<BlobRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 27);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 29);
 
 /**
  * A blob file that nothing refers to any more. It is deleted after a grace period.
@@ -1256,7 +1321,7 @@ export type UnreferencedBlobRecord = Message<"quartet.objectstorage.storage.v1.U
  * Use `create(UnreferencedBlobRecordSchema)` to create a new message.
  */
 export const UnreferencedBlobRecordSchema: GenMessage<UnreferencedBlobRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 28);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 30);
 
 /**
  * One configuration document of a bucket.
@@ -1365,6 +1430,14 @@ export type ConfigurationRecord = Message<"quartet.objectstorage.storage.v1.Conf
      */
     value: ReplicationConfiguration;
     case: "replication";
+  } | {
+    /**
+     * Where the access log goes.
+     *
+     * @generated from field: quartet.objectstorage.v1.LoggingEnabled logging = 68;
+     */
+    value: LoggingEnabled;
+    case: "logging";
   } | { case: undefined; value?: undefined };
 };
 
@@ -1373,7 +1446,7 @@ export type ConfigurationRecord = Message<"quartet.objectstorage.storage.v1.Conf
  * Use `create(ConfigurationRecordSchema)` to create a new message.
  */
 export const ConfigurationRecordSchema: GenMessage<ConfigurationRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 29);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 31);
 
 /**
  * The lifecycle rules of a bucket.
@@ -1401,7 +1474,7 @@ export type LifecycleRecord = Message<"quartet.objectstorage.storage.v1.Lifecycl
  * Use `create(LifecycleRecordSchema)` to create a new message.
  */
 export const LifecycleRecordSchema: GenMessage<LifecycleRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 30);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 32);
 
 /**
  * The latest report of an inventory.
@@ -1422,7 +1495,7 @@ export type InventoryReportRecord = Message<"quartet.objectstorage.storage.v1.In
  * Use `create(InventoryReportRecordSchema)` to create a new message.
  */
 export const InventoryReportRecordSchema: GenMessage<InventoryReportRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 31);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 33);
 
 /**
  * How far the current round of the lifecycle rules has come. There is none between two rounds.
@@ -1450,7 +1523,7 @@ export type LifecycleProgressRecord = Message<"quartet.objectstorage.storage.v1.
  * Use `create(LifecycleProgressRecordSchema)` to create a new message.
  */
 export const LifecycleProgressRecordSchema: GenMessage<LifecycleProgressRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 32);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 34);
 
 /**
  * An open multipart upload.
@@ -1569,7 +1642,7 @@ export type UploadRecord = Message<"quartet.objectstorage.storage.v1.UploadRecor
  * Use `create(UploadRecordSchema)` to create a new message.
  */
 export const UploadRecordSchema: GenMessage<UploadRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 33);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 35);
 
 /**
  * One stored part of an open upload.
@@ -1618,7 +1691,7 @@ export type PartRecord = Message<"quartet.objectstorage.storage.v1.PartRecord"> 
  * Use `create(PartRecordSchema)` to create a new message.
  */
 export const PartRecordSchema: GenMessage<PartRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 34);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 36);
 
 /**
  * An upload that was completed, kept for a day so that completing it again returns the same answer.
@@ -1667,7 +1740,7 @@ export type FinishedUploadRecord = Message<"quartet.objectstorage.storage.v1.Fin
  * Use `create(FinishedUploadRecordSchema)` to create a new message.
  */
 export const FinishedUploadRecordSchema: GenMessage<FinishedUploadRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 35);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 37);
 
 /**
  * An upload that was completed at an instant; its key holds everything.
@@ -1682,7 +1755,7 @@ export type FinishedUploadTimeRecord = Message<"quartet.objectstorage.storage.v1
  * Use `create(FinishedUploadTimeRecordSchema)` to create a new message.
  */
 export const FinishedUploadTimeRecordSchema: GenMessage<FinishedUploadTimeRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 36);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 38);
 
 /**
  * The bound of the sequences that may have been used.
@@ -1703,7 +1776,7 @@ export type SequenceCeilingRecord = Message<"quartet.objectstorage.storage.v1.Se
  * Use `create(SequenceCeilingRecordSchema)` to create a new message.
  */
 export const SequenceCeilingRecordSchema: GenMessage<SequenceCeilingRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 37);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 39);
 
 /**
  * A change of an object to report to the event bus: the payload of a delivery job.
@@ -1864,7 +1937,7 @@ export type ObjectEventRecord = Message<"quartet.objectstorage.storage.v1.Object
  * Use `create(ObjectEventRecordSchema)` to create a new message.
  */
 export const ObjectEventRecordSchema: GenMessage<ObjectEventRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 38);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 40);
 
 /**
  * How far the check of all stored data has come.
@@ -1892,7 +1965,7 @@ export type ScrubProgressRecord = Message<"quartet.objectstorage.storage.v1.Scru
  * Use `create(ScrubProgressRecordSchema)` to create a new message.
  */
 export const ScrubProgressRecordSchema: GenMessage<ScrubProgressRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 39);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 41);
 
 /**
  * Stored data that is damaged or missing, as the latest check found it.
@@ -1927,5 +2000,5 @@ export type QuarantineRecord = Message<"quartet.objectstorage.storage.v1.Quarant
  * Use `create(QuarantineRecordSchema)` to create a new message.
  */
 export const QuarantineRecordSchema: GenMessage<QuarantineRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 40);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 42);
 

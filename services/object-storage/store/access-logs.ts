@@ -1,0 +1,17 @@
+import { AccessLogRecordSchema } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
+import { defineTable, integer, text } from "../../kit/store/table.ts";
+
+/**
+ * Lines of access logs that wait for their delivery, by the instant at which they were stored.
+ * Sorted so that those of a bucket are delivered together, the oldest first.
+ * Deleted after the object that they are in was put.
+ *
+ *     access_logs/"b"/1/"i"
+ *     0041 6200 0000000000000001 6900
+ */
+export const accessLogs = defineTable({
+  number: 65,
+  name: "access_logs",
+  key: [text("bucket id"), integer("stored"), text("id")],
+  value: AccessLogRecordSchema,
+});

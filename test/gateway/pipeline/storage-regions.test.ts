@@ -1,0 +1,97 @@
+import {
+  CopyObjectCommand,
+  CreateBucketCommand,
+  GetBucketLocationCommand,
+  HeadBucketCommand,
+  PutBucketLoggingCommand,
+  PutObjectCommand,
+} from "@aws-sdk/client-s3";
+import { expect, test } from "vitest";
+
+import { startStorageClient } from "../support/storage-client.ts";
+
+/** Two deployments: the first knows where the second is, whose bucket `far` has an object. */
+const startTwo = async () => {
+  const second = await startStorageClient({ region: "eu-west-1" });
+  const { client } = second;
+  await client.send(
+    new CreateBucketCommand({ Bucket: "far", CreateBucketConfiguration: { LocationConstraint: "eu-west-1" } }),
+  );
+  await client.send(new PutObjectCommand({ Bucket: "far", Key: "k", Body: "x" }));
+  const first = await startStorageClient({ regions: { "eu-west-1": second.storage.url } });
+  await first.client.send(new CreateBucketCommand({ Bucket: "near" }));
+  return { first, second };
+};
+
+test("a request for a bucket of another region is redirected there with 307", async () => {
+  const { first, second } = await startTwo();
+  const response = await first.storage.call({ method: "GET", target: "/far/k?versionId=null" });
+  expect(response.status).toBe(307);
+  expect(response.headers.location).toBe(`${second.storage.url}/far/k?versionId=null`);
+  expect(response.headers["x-amz-bucket-region"]).toBe("eu-west-1");
+  const { host } = new URL(second.storage.url);
+  expect(response.body).toContain(
+    "<Code>TemporaryRedirect</Code><Message>Please re-send this request to the specified temporary endpoint. Continue to " +
+      "use the original request endpoint for future requests.</Message>" +
+      `<Bucket>far</Bucket><Endpoint>${host}</Endpoint>`,
+  );
+  const head = await first.storage.call({ method: "HEAD", target: "/far" });
+  expect([head.status, head.headers["x-amz-bucket-region"], head.body.length]).toEqual([307, "eu-west-1", 0]);
+});
+
+test("a bucket that no region has does not exist, and one of another region cannot be created again", async () => {
+  const { first } = await startTwo();
+  await expect(first.client.send(new HeadBucketCommand({ Bucket: "nowhere" }))).rejects.toMatchObject({
+    name: "NotFound",
+  });
+  await expect(first.client.send(new CreateBucketCommand({ Bucket: "far" }))).rejects.toMatchObject({
+    name: "BucketAlreadyExists",
+  });
+});
+
+test.each([["s3-accelerate"], ["s3-accelerate.dualstack"], ["s3"]])(
+  "a copy from another region by the host of %s is refused with 400",
+  async (label) => {
+    const { first } = await startTwo();
+    const { port } = new URL(first.storage.url);
+    const headers = { host: `near.${label}.localhost:${port}`, "x-amz-copy-source": "/far/k" };
+    const response = await first.storage.call({ method: "PUT", target: "/copy", headers });
+    expect(response.status).toBe(400);
+    expect(response.body).toContain(
+      "<Code>InvalidRequest</Code><Message>The source of the copy is in the region eu-west-1. Copies stay within a " +
+        "region.</Message>",
+    );
+  },
+);
+
+test("a copy within the region by the host for acceleration is made", async () => {
+  const { first } = await startTwo();
+  await first.client.send(new PutObjectCommand({ Bucket: "near", Key: "k", Body: "x" }));
+  const { port } = new URL(first.storage.url);
+  const headers = { host: `near.s3-accelerate.localhost:${port}`, "x-amz-copy-source": "/near/k" };
+  expect((await first.storage.call({ method: "PUT", target: "/copy", headers })).status).toBe(200);
+  await first.client.send(new CopyObjectCommand({ Bucket: "near", Key: "again", CopySource: "near/copy" }));
+});
+
+test("a client of the official SDK learns the region of the bucket", async () => {
+  const { first, second } = await startTwo();
+  await expect(first.client.send(new GetBucketLocationCommand({ Bucket: "far" }))).rejects.toMatchObject({
+    name: "TemporaryRedirect",
+    $response: { headers: { "x-amz-bucket-region": "eu-west-1" } },
+  });
+  const located = await second.client.send(new GetBucketLocationCommand({ Bucket: "far" }));
+  expect(located.LocationConstraint).toBe("eu-west-1");
+});
+
+test("a log cannot go to a bucket of another region", async () => {
+  const { first } = await startTwo();
+  const LoggingEnabled = { TargetBucket: "far", TargetPrefix: "" };
+  await expect(
+    first.client.send(new PutBucketLoggingCommand({ Bucket: "near", BucketLoggingStatus: { LoggingEnabled } })),
+  ).rejects.toMatchObject({
+    name: "CrossLocationLoggingProhibited",
+    SourceBucketLocation: "us-east-1",
+    TargetBucketLocation: "eu-west-1",
+    $metadata: { httpStatusCode: 403 },
+  });
+});
