@@ -15,4 +15,15 @@ export interface BenchRow {
 export interface BenchGroup {
   readonly name: string;
   run(): Promise<BenchRow[]>;
+  /**
+   * Measures another clone of the repository, in the same rounds. Unset: `run` is run in both, in turns. Both have the
+   * same rows.
+   */
+  runAgainst?(directory: string): Promise<ComparedRows>;
+}
+
+/** The rows of another clone, and of this one. */
+export interface ComparedRows {
+  readonly before: readonly BenchRow[];
+  readonly after: readonly BenchRow[];
 }

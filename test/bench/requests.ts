@@ -23,8 +23,12 @@ const warmUpRoundsMax = 6;
 const warmRatio = 0.95;
 const listedCount = 1_000;
 
-/** After this time without requests the processes have given memory back. */
-const restMs = 12_000;
+/** Pauses without requests: the one, and a rest, after which the processes have given memory back. */
+const pauses = [
+  { ms: 12_000, what: "a pause of 12 s" },
+  { ms: 70_000, what: "a rest" },
+];
+const pauseRounds = 2;
 const firstCalls = 1_000;
 
 /** CPU microseconds of one request. */
@@ -102,9 +106,15 @@ const bareCost = async (bare: Peer, address: string, client: Peer): Promise<numb
 /** A row while it is measured. */
 interface RowRun {
   readonly measure: Measure;
-  readonly client: Peer;
-  readonly run: () => Promise<Round>;
+  /** At most so many calls. Unset: as many as there is time for. */
+  readonly run: (callsMax?: number) => Promise<Round>;
   readonly results: Round[];
+}
+
+/** An installation with the clients of all rows. */
+interface Side {
+  readonly rows: readonly RowRun[];
+  stop(): Promise<void>;
 }
 
 /** Runs all rows in turns until the cost of each is flat. */
@@ -123,8 +133,8 @@ const warmUp = async (rows: readonly RowRun[]): Promise<void> => {
 };
 
 /** Runs all rows in turns, every other round in the opposite order, so that no row always follows the same one. */
-const measureInTurns = async (rows: readonly RowRun[]): Promise<void> => {
-  for (let round = 0; round < rounds; round += 1)
+const measureInTurns = async (rows: readonly RowRun[], count = rounds): Promise<void> => {
+  for (let round = 0; round < count; round += 1)
     for (const each of round % 2 === 0 ? rows : rows.toReversed()) each.results.push(await each.run());
 };
 
@@ -144,9 +154,15 @@ const prepare = async ({ gatewayUrl, accessKeyId, secretAccessKey }: Installatio
   objectStorage.destroy();
 };
 
-/** Starts an installation at its default log level; the access log is dropped. */
-export const startInstallation = async (): Promise<{ installation: InstallationPeer; stop: () => Promise<void> }> => {
-  const child = fork(join(import.meta.dirname, "peers/installation.ts"), {
+/** The repository that this file is part of. */
+const ownDirectory = join(import.meta.dirname, "../..");
+
+/** Starts an installation of a clone of the repository at its default log level; the access log is dropped. */
+export const startInstallation = async (
+  directory = ownDirectory,
+): Promise<{ installation: InstallationPeer; stop: () => Promise<void> }> => {
+  const child = fork(join(directory, "test/bench/peers/installation.ts"), {
+    cwd: directory,
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
   const [installation] = (await once(child, "message")) as [InstallationPeer];
@@ -186,15 +202,74 @@ const rowsOf = ({ measure, results }: RowRun): BenchRow[] => {
   ];
 };
 
-/** What requests cost of which the first ones come after a time without any. */
-const afterRest = async (measure: Measure, run: () => Promise<Round>): Promise<BenchRow[]> => {
-  const results: Round[] = [];
-  for (let round = 0; round < rounds; round += 1) {
-    await pause(restMs);
-    results.push(await run());
+/** What requests cost of which the first ones come after a time without any: the row, and how it is measured. */
+const pausedRow = (rows: readonly RowRun[], pauseName: string): RowRun[] =>
+  rows
+    .filter(({ measure }) => measure.kind === "get" && measure.clients === 16)
+    .map(({ measure, run }) => ({
+      measure: {
+        ...measure,
+        what: `${measure.what}, the first ${firstCalls.toLocaleString("en-US")} after ${pauseName}`,
+      },
+      run: () => run(firstCalls),
+      results: [],
+    }));
+
+/** Starts an installation of a clone of the repository, and clients that use it, beside a bare server. */
+const openSide = async (bare: Peer, bareAddress: string, directory?: string): Promise<Side> => {
+  const { installation, stop } = await startInstallation(directory);
+  const { accessKeyId, secretAccessKey } = installation;
+  const clients: Peer[] = [];
+  const clientOf = ({ kind, clients: count }: Pick<RequestRole, "kind" | "clients">): Peer => {
+    const client = startPeer("request-clients", JSON.stringify({ kind, clients: count, accessKeyId, secretAccessKey }));
+    clients.push(client);
+    return client;
+  };
+  await prepare(installation);
+  const bareClients = new Map<number, Peer>();
+  for (const count of new Set(measures.map((measure) => measure.clients)))
+    bareClients.set(count, clientOf({ kind: "get", clients: count }));
+  const rows = measures.map((measure): RowRun => {
+    const client = clientOf(measure);
+    const run = async (callsMax?: number): Promise<Round> => ({
+      bare: await bareCost(bare, bareAddress, bareClients.get(measure.clients)!),
+      ...(await costOf(installation, measure, client, callsMax)),
+    });
+    return { measure, run, results: [] };
+  });
+  return {
+    rows,
+    stop: async () => {
+      for (const client of clients) client.stop();
+      await stop();
+    },
+  };
+};
+
+/** Measures the installations of several clones of the repository in the same rounds; the rows of each. */
+const measureSides = async (directories: readonly (string | undefined)[]): Promise<BenchRow[][]> => {
+  const bare = startPeer("object-servers", "http");
+  const sides: Side[] = [];
+  try {
+    const address = await bare.ask<string>({ ask: "start" });
+    for (const directory of directories) sides.push(await openSide(bare, address, directory));
+    const rows = measures.flatMap((_measure, index) => sides.map((side) => side.rows[index]!));
+    await warmUp(rows);
+    await measureInTurns(rows);
+    const paused: RowRun[][] = sides.map(() => []);
+    for (const { ms, what } of pauses) {
+      const runs = sides.map((side) => pausedRow(side.rows, what));
+      for (let round = 0; round < pauseRounds; round += 1) {
+        await pause(ms);
+        await measureInTurns(runs.flat(), 1);
+      }
+      for (const [index, run] of runs.entries()) paused[index]?.push(...run);
+    }
+    return sides.map((side, index) => [...side.rows, ...(paused[index] ?? [])].flatMap(rowsOf));
+  } finally {
+    for (const side of sides) await side.stop();
+    bare.stop();
   }
-  const what = `${measure.what}, ${measure.clients} clients, the first ${firstCalls.toLocaleString("en-US")} after a rest`;
-  return [rowOf(what, results, "both", measure), rowOf(what, results, "gateway", { target: measure.gatewayTarget })];
 };
 
 /**
@@ -205,42 +280,9 @@ const afterRest = async (measure: Measure, run: () => Promise<Round>): Promise<B
  */
 export const group: BenchGroup = {
   name: "requests",
-  run: async () => {
-    const { installation, stop } = await startInstallation();
-    const { accessKeyId, secretAccessKey } = installation;
-    const clients: Peer[] = [];
-    const clientOf = ({ kind, clients: count }: Pick<RequestRole, "kind" | "clients">): Peer => {
-      const client = startPeer(
-        "request-clients",
-        JSON.stringify({ kind, clients: count, accessKeyId, secretAccessKey }),
-      );
-      clients.push(client);
-      return client;
-    };
-    const bare = startPeer("object-servers", "http");
-    try {
-      await prepare(installation);
-      const address = await bare.ask<string>({ ask: "start" });
-      const bareClients = new Map<number, Peer>();
-      for (const count of new Set(measures.map((measure) => measure.clients)))
-        bareClients.set(count, clientOf({ kind: "get", clients: count }));
-      const run = async (measure: Measure, client: Peer, callsMax?: number): Promise<Round> => ({
-        bare: await bareCost(bare, address, bareClients.get(measure.clients)!),
-        ...(await costOf(installation, measure, client, callsMax)),
-      });
-      const rows = measures.map((measure): RowRun => {
-        const client = clientOf(measure);
-        return { measure, client, run: () => run(measure, client), results: [] };
-      });
-      await warmUp(rows);
-      await measureInTurns(rows);
-      const rested = rows.find(({ measure }) => measure.kind === "get" && measure.clients === 16);
-      const first = rested && (await afterRest(rested.measure, () => run(rested.measure, rested.client, firstCalls)));
-      return [...rows.flatMap(rowsOf), ...(first ?? [])];
-    } finally {
-      for (const client of clients) client.stop();
-      bare.stop();
-      await stop();
-    }
+  run: async () => (await measureSides([undefined])).flat(),
+  runAgainst: async (directory) => {
+    const [before = [], after = []] = await measureSides([directory, undefined]);
+    return { before, after };
   },
 };
