@@ -17,16 +17,21 @@ const intervalMs = 2_000;
 /** Of an interval: from this much processor time on the process works, below the other it rests. */
 const workingMs = 100;
 const restingMs = 40;
-/** So many intervals in a row are a rest, and not a pause between two requests. */
-const restingIntervals = 4;
+/** So many intervals in a row are a rest after the start, which works for so many intervals at most. */
+const intervalsAfterStart = 4;
+const intervalsOfStartMax = 5;
+/** And so many after work: a collection ends optimised code, so it is not for pauses between bursts of requests. */
+const intervalsAfterWork = 30;
 
 /**
- * Gives memory back whenever a process comes to rest after its start or after work, once each time. V8 itself keeps
- * what it reserved, up to 32 MiB for new objects alone, until much more is allocated. Returns the function that ends
- * this.
+ * Gives memory back whenever a process comes to rest after its start or after work, once each time: 8 s after its
+ * start, a minute after work. V8 itself keeps what it reserved, up to 100 MiB for new objects alone, until much more is
+ * allocated. Returns the function that ends this.
  */
 export const collectAtRest = ({ clock, usedMs, collect }: RestOptions): (() => void) => {
   let hasWorked = true;
+  let worked = 0;
+  let restingIntervals = intervalsAfterStart;
   let rested = 0;
   let knownMs = usedMs();
   let cancel: () => void;
@@ -35,11 +40,16 @@ export const collectAtRest = ({ clock, usedMs, collect }: RestOptions): (() => v
   };
   const look = (): void => {
     const sinceMs = usedMs() - knownMs;
-    if (sinceMs >= workingMs) hasWorked = true;
+    if (sinceMs >= workingMs) {
+      hasWorked = true;
+      worked += 1;
+      if (worked > intervalsOfStartMax) restingIntervals = intervalsAfterWork;
+    }
     rested = sinceMs < restingMs ? rested + 1 : 0;
-    if (rested === restingIntervals && hasWorked) {
+    if (rested >= restingIntervals && hasWorked) {
       collect();
       hasWorked = false;
+      restingIntervals = intervalsAfterWork;
     }
     knownMs = usedMs();
     plan();
@@ -56,8 +66,8 @@ export const processorMs = (): number => {
 
 /**
  * A full collection of this process's garbage that returns the memory to the system. It takes up to 0.1 s. It also ends
- * the optimised code of objects of which there are none at rest, so the next 1,000 requests cost up to twice as much; a
- * regular collection keeps it, but in all processes of an installation 200 MiB as well.
+ * optimised code that nothing uses at rest, so the next 1,000 requests cost two to three times as much. No collection
+ * returns the memory and keeps the code (services/decisions/0063).
  */
 export const collectGarbage = (): void => {
   setFlagsFromString("--expose-gc");

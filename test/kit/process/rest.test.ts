@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { collectAtRest, collectGarbage } from "../../../services/kit/process/rest.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
-test("a process that comes to rest after its start or after work gives memory back, once each time", () => {
+test("a process that rests after its start or after work gives memory back, once each time", () => {
   const clock = new FakeClock();
   let [usedMs, collections] = [0, 0];
   const end = collectAtRest({
@@ -14,38 +14,61 @@ test("a process that comes to rest after its start or after work gives memory ba
       usedMs += 120;
     },
   });
-  const counts: Array<readonly [number, number]> = [];
-  // Processor time in intervals of two seconds.
-  for (const ms of [500, 39, 39, 0, 40, 39, 39, 0, 0, 0, 60, 0, 0, 0, 0, 100, 0, 0, 0, 0, 0]) {
-    usedMs += ms;
-    clock.advance(2_000);
-    counts.push([ms, collections]);
-  }
-  expect(counts).toEqual([
-    [500, 0],
-    [39, 0],
-    [39, 0],
-    [0, 0],
-    [40, 0],
-    [39, 0],
-    [39, 0],
-    [0, 0],
-    [0, 1],
+  const counts: Array<readonly [number, number, number]> = [];
+  // Processor time in intervals of two seconds, and how many of them follow each other.
+  for (const [ms, intervals] of [
+    [500, 1],
+    [39, 3],
+    [40, 1],
+    [39, 3],
     [0, 1],
     [60, 1],
-    [0, 1],
-    [0, 1],
-    [0, 1],
-    [0, 1],
+    [0, 40],
     [100, 1],
-    [0, 1],
-    [0, 1],
-    [0, 1],
-    [0, 2],
-    [0, 2],
+    [0, 29],
+    [60, 1],
+    [0, 29],
+    [39, 1],
+    [0, 40],
+  ] as const) {
+    for (let interval = 0; interval < intervals; interval += 1) {
+      usedMs += ms;
+      clock.advance(2_000);
+    }
+    counts.push([ms, intervals, collections]);
+  }
+  expect(counts).toEqual([
+    [500, 1, 0],
+    [39, 3, 0],
+    [40, 1, 0],
+    [39, 3, 0],
+    [0, 1, 1],
+    [60, 1, 1],
+    [0, 40, 1],
+    [100, 1, 1],
+    [0, 29, 1],
+    [60, 1, 1],
+    [0, 29, 1],
+    [39, 1, 2],
+    [0, 40, 2],
   ]);
   end();
   expect(clock.pending()).toEqual([]);
+});
+
+test("a process that works from its start on gives memory back a minute after it ends", () => {
+  const clock = new FakeClock();
+  let [usedMs, collections] = [0, 0];
+  const end = collectAtRest({ clock, usedMs: () => usedMs, collect: () => (collections += 1) });
+  for (let interval = 0; interval < 6; interval += 1) {
+    usedMs += 100;
+    clock.advance(2_000);
+  }
+  for (let interval = 0; interval < 29; interval += 1) clock.advance(2_000);
+  expect(collections).toBe(0);
+  clock.advance(2_000);
+  expect(collections).toBe(1);
+  end();
 });
 
 test("a collection returns what V8 reserved for objects that are garbage", () => {
