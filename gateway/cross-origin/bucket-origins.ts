@@ -6,6 +6,7 @@ import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { ObjectStorageService } from "../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import { serviceApi } from "../../services/kit/contract/contract.ts";
 import type { Clock } from "../../services/kit/clock/clock.ts";
+import { isStillAhead } from "../../services/kit/clock/clock.ts";
 import type { Caller } from "../../services/kit/identity/caller.ts";
 import { anonymousCaller } from "../../services/kit/identity/caller.ts";
 import type { Minter } from "../../services/kit/identity/tokens.ts";
@@ -53,7 +54,7 @@ export const bucketOrigins = ({ transport, minter, clock }: BucketOriginsOptions
       if (!bucketName.test(bucket)) return { kind: "no-resource" };
       const nowMs = clock.now();
       const known = kept.get(bucket);
-      if (known !== undefined && nowMs < known.untilMs) return known.rules;
+      if (known !== undefined && isStillAhead(known.untilMs, lifetimeMs, nowMs)) return known.rules;
       const rules = ask(bucket);
       kept.set(bucket, { rules, untilMs: nowMs + lifetimeMs });
       rules.catch(() => kept.delete(bucket));

@@ -4,6 +4,7 @@ import { Agent, fetch } from "undici";
 
 import type { IdentityProvider } from "../../services/kit/accounts/accounts.ts";
 import type { Clock } from "../../services/kit/clock/clock.ts";
+import { isStillAhead } from "../../services/kit/clock/clock.ts";
 import { parseJson } from "../../services/kit/json/parse-json.ts";
 import type { AddressGuard } from "../../services/kit/network/address-guard.ts";
 
@@ -81,8 +82,10 @@ export const createProviderKeys = (
   const find: FindProviderKeys = async (provider) => {
     if (provider.keys !== undefined) return localKeys(local, provider.keys);
     const known = discovered.get(provider.issuer);
-    const keys = known !== undefined && clock.now() < known.untilMs ? known.keys : discover(provider.issuer);
-    if (keys !== known?.keys) discovered.set(provider.issuer, { keys, untilMs: clock.now() + discoveryMsMax });
+    const nowMs = clock.now();
+    const isKept = known !== undefined && isStillAhead(known.untilMs, discoveryMsMax, nowMs);
+    const keys = isKept ? known.keys : discover(provider.issuer);
+    if (!isKept) discovered.set(provider.issuer, { keys, untilMs: nowMs + discoveryMsMax });
     try {
       return await keys;
     } catch (error) {

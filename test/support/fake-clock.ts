@@ -1,7 +1,7 @@
 import type { Clock } from "../../services/kit/clock/clock.ts";
 
 interface Timer {
-  readonly atMs: number;
+  atMs: number;
   readonly run: () => void;
 }
 
@@ -32,6 +32,13 @@ export class FakeClock implements Clock {
   set(toMs: number): void {
     this.#nowMs = toMs;
     this.#fireDue();
+  }
+
+  /** The machine's time is corrected backwards. Pending timers run after the delay that they have left. */
+  setBack(ms: number): void {
+    this.#nowMs -= ms;
+    const pending = [...this.#timers];
+    for (const timer of pending) timer.atMs -= ms;
   }
 
   /** The instants of all pending timers, earliest first. */

@@ -3,7 +3,7 @@ import { LRUCache } from "lru-cache";
 import type { Clock } from "../../kit/clock/clock.ts";
 import type { OwnerRoom } from "../../kit/jobs/jobs.ts";
 import type { CircuitState } from "../domain/circuit.ts";
-import { afterFailure, afterSuccess, isOpen, newCircuit } from "../domain/circuit.ts";
+import { afterFailure, afterSuccess, isOpen, isResting, newCircuit } from "../domain/circuit.ts";
 
 /** Destinations whose state is in memory; the state of the least recently used one is dropped first. */
 const destinationsMax = 100_000;
@@ -50,7 +50,7 @@ export class Circuits {
     const state = this.#states.get(destination) ?? newCircuit;
     if (!isOpen(state)) return { count: Math.max(0, state.room - running), againMs: Number.POSITIVE_INFINITY };
     if (running > 0) return { count: 0, againMs: Number.POSITIVE_INFINITY };
-    return nowMs < state.probeMs
+    return isResting(state, nowMs)
       ? { count: 0, againMs: state.probeMs }
       : { count: 1, againMs: Number.POSITIVE_INFINITY };
   }

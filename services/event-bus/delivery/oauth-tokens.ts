@@ -3,6 +3,7 @@ import { LRUCache } from "lru-cache";
 import type { CreateConnectionOAuthParameters } from "../../../gen/quartet/eventbus/v1/connection_pb.ts";
 import { ConnectionOAuthHttpMethod } from "../../../gen/quartet/eventbus/v1/connection_pb.ts";
 import type { Clock } from "../../kit/clock/clock.ts";
+import { isStillAhead } from "../../kit/clock/clock.ts";
 import { parametersOf, setQuery } from "./api-request.ts";
 import type { HttpSender, OutgoingRequest } from "./http-sender.ts";
 import { parseJson } from "../../kit/json/parse-json.ts";
@@ -23,6 +24,8 @@ export class TokenError extends Error {
 interface CachedToken {
   readonly token: string;
   readonly validUntilMs: number;
+  /** For how long it was valid when it was fetched. */
+  readonly validMs: number;
 }
 
 /** Milliseconds before a token expires during which it is not used. */
@@ -49,7 +52,8 @@ export class OAuthTokens {
   /** Returns a valid token. `key` names the connection and the revision of its secret. Throws TokenError, SendError. */
   async get(key: string, oauth: CreateConnectionOAuthParameters): Promise<string> {
     const cached = this.#cached.get(key);
-    if (cached !== undefined && this.#clock.now() < cached.validUntilMs) return cached.token;
+    if (cached !== undefined && isStillAhead(cached.validUntilMs, cached.validMs, this.#clock.now()))
+      return cached.token;
     // Deliveries that need the same token wait for one request.
     let fetching = this.#fetching.get(key);
     if (fetching === undefined) {
@@ -76,7 +80,8 @@ export class OAuthTokens {
       );
     const { token, seconds } = readAnswer(answer.body);
     const lifetimeMs = seconds === undefined ? lifetimeMsDefault : seconds * 1_000;
-    return { token, validUntilMs: this.#clock.now() + Math.max(0, lifetimeMs - marginMs) };
+    const validMs = Math.max(0, lifetimeMs - marginMs);
+    return { token, validMs, validUntilMs: this.#clock.now() + validMs };
   }
 }
 

@@ -1,3 +1,5 @@
+import { isStillAhead } from "../../kit/clock/clock.ts";
+
 /** What is known of a destination from the ends of its attempts. */
 export interface CircuitState {
   /** Failures since the last success. */
@@ -25,6 +27,10 @@ export const newCircuit: CircuitState = { failures: 0, room: roomMin, probeMs: 0
 /** True if attempts are made one at a time only. */
 export const isOpen = ({ failures }: CircuitState): boolean => failures >= failuresMax;
 
+/** True if no attempt is made now; a probe that is further ahead than any was set before the clock was set back. */
+export const isResting = ({ probeMs }: CircuitState, nowMs: number): boolean =>
+  isStillAhead(probeMs, askedMsMax, nowMs);
+
 /** The state after a success: the circuit is closed, and one attempt more may run at the same time. */
 export const afterSuccess = ({ room }: CircuitState, roomMax: number): CircuitState => ({
   failures: 0,
@@ -50,7 +56,7 @@ export const afterFailure = (state: CircuitState, failure: CircuitFailure): Circ
   const { nowMs, notBeforeMs = 0, random } = failure;
   const room = Math.max(roomMin, Math.floor(state.room / 2));
   // An attempt that began before the circuit opened says nothing new.
-  if (isOpen(state) && nowMs < state.probeMs) return state;
+  if (isOpen(state) && isResting(state, nowMs)) return state;
   const failures = state.failures + 1;
   if (failures < failuresMax) return { failures, room, probeMs: 0 };
   const fullMs = Math.min(probeMsMax, firstProbeMs * 2 ** Math.min(failures - failuresMax, 20));

@@ -36,6 +36,9 @@ export const atRate = (state: RateState | undefined, perSecond: number, nowMs: n
 });
 
 const nextOf = (state: RateState | undefined, perSecond: number, nowMs: number): number => {
-  const burstMs = Math.max(0, Math.floor(perSecond * burstShare) - 1) * (1_000 / perSecond);
-  return Math.max(state?.nextMs ?? 0, nowMs - burstMs);
+  const spacingMs = 1_000 / perSecond;
+  const burstMs = Math.max(0, Math.floor(perSecond * burstShare) - 1) * spacingMs;
+  const nextMs = Math.max(state?.nextMs ?? 0, nowMs - burstMs);
+  // It is never further ahead than the spacing, unless the clock was set back.
+  return nextMs - nowMs > spacingMs + roundingMs ? nowMs : nextMs;
 };

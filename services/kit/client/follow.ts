@@ -32,20 +32,29 @@ const retryMs = 1_000;
  */
 export const follow = <Message>(options: FollowOptions<Message>): Following => {
   const { clock, log, what } = options;
-  let heardMs = Number.NEGATIVE_INFINITY;
-  let silentSinceMs = clock.now();
+  let isHeard = false;
+  /** Whether nothing was heard for 30 seconds, whatever the clock was set to meanwhile. */
+  let isSilent = false;
+  let cancelSilence = (): void => {};
   let isReported = false;
   const first = Promise.withResolvers<void>();
 
+  const limitSilence = (): void => {
+    cancelSilence();
+    isSilent = false;
+    cancelSilence = clock.schedule(clock.now() + silentMsMax, () => {
+      isSilent = true;
+    });
+  };
   const heard = (): void => {
-    heardMs = clock.now();
-    silentSinceMs = heardMs;
+    isHeard = true;
+    limitSilence();
     first.resolve();
     if (isReported) log.info({ what }, "followed again");
     isReported = false;
   };
   const failed = (error: unknown): void => {
-    if (isReported || clock.now() - silentSinceMs <= silentMsMax) return;
+    if (isReported || !isSilent) return;
     isReported = true;
     log.error({ err: error, what }, "cannot be followed; what was received before no longer counts");
   };
@@ -68,15 +77,19 @@ export const follow = <Message>(options: FollowOptions<Message>): Following => {
       cancel();
     }
   };
+  limitSilence();
   const stop = runPeriodically({ clock, log, intervalMs: retryMs, tasks: { follow: followOnce } });
   return {
-    isCurrent: () => clock.now() - heardMs <= silentMsMax,
+    isCurrent: () => isHeard && !isSilent,
     awaitFirst: async (limitMs) => {
       const late = Promise.withResolvers<void>();
       const cancel = clock.schedule(clock.now() + limitMs, () => late.resolve());
       await Promise.race([first.promise, late.promise]);
       cancel();
     },
-    stop,
+    stop: async () => {
+      await stop();
+      cancelSilence();
+    },
   };
 };

@@ -5,6 +5,7 @@ import type { JWTPayload } from "jose";
 import { LRUCache } from "lru-cache";
 
 import type { Clock } from "../clock/clock.ts";
+import { isStillAhead } from "../clock/clock.ts";
 import type { AuthType, Caller, SignatureVersion } from "./caller.ts";
 import { isAccountId } from "./caller.ts";
 import { areTooLargeToCarry, packPolicies, policiesDigest, unpackPolicies } from "./identity-policies.ts";
@@ -37,6 +38,9 @@ export const tokenLifetimeMsMax = 15 * 60_000;
 /** How far the clock of another machine may be ahead. */
 const clockDifferenceMsMax = 5_000;
 
+/** A verified token whose end is further ahead was made in the future: the clock was set back. */
+const keptMsMax = tokenLifetimeMsMax + clockDifferenceMsMax;
+
 const algorithm = "EdDSA";
 /** Of 10 KiB of policies and 6 KiB of the session's, in base64, and the rest. */
 const tokenBytesMax = 24 * 1024;
@@ -55,6 +59,8 @@ interface MinterOptions {
 export const createMinter = (options: MinterOptions): Minter => {
   const { keyPair, clock, lifetimeMs = tokenLifetimeMs } = options;
   if (lifetimeMs > tokenLifetimeMsMax) throw new RangeError(`a token lasts at most ${tokenLifetimeMsMax} ms`);
+  // A fifth of the lifetime is left for the call itself and for clocks that differ.
+  const renewalMs = lifetimeMs * 0.8;
   const kid = keyId(keyPair.publicKey);
   const minted = new LRUCache<string, { token: Promise<string>; renewAtMs: number }>({ max: cachedTokensMax });
   const sign = (caller: Caller, audience: string | readonly string[], nowSeconds: number): Promise<string> =>
@@ -70,10 +76,9 @@ export const createMinter = (options: MinterOptions): Minter => {
       const nowMs = clock.now();
       const cacheKey = cacheKeyOf(caller, audience);
       const known = minted.get(cacheKey);
-      if (known !== undefined && nowMs < known.renewAtMs) return known.token;
+      if (known !== undefined && isStillAhead(known.renewAtMs, renewalMs, nowMs)) return known.token;
       const token = sign(caller, audience, Math.floor(nowMs / 1000));
-      // A fifth of the lifetime is left for the call itself and for clocks that differ.
-      minted.set(cacheKey, { token, renewAtMs: nowMs + lifetimeMs * 0.8 });
+      minted.set(cacheKey, { token, renewAtMs: nowMs + renewalMs });
       token.catch(() => minted.delete(cacheKey));
       return token;
     },
@@ -118,7 +123,7 @@ export const createVerifier = (options: VerifierOptions): Verifier => {
     verify: async (token) => {
       const known = verified.get(token);
       if (known !== undefined) {
-        if (clock.now() < known.expiresAtMs) return known.caller;
+        if (isStillAhead(known.expiresAtMs, keptMsMax, clock.now())) return known.caller;
         verified.delete(token);
         throw new UnauthenticatedError("expired");
       }

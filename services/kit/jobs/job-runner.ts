@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 
+import { isStillAhead } from "../clock/clock.ts";
 import { StoreClosedError, StoreContentionError } from "../store/errors.ts";
 import type { Transaction } from "../store/transaction.ts";
 import type { JobHandler, JobOutcome, JobPolicy } from "./job.ts";
@@ -179,10 +180,14 @@ export class JobRunner {
     this.#troubleMs = this.#options.clock.now() + troubleDelayMs;
   }
 
+  #isInTrouble(nowMs: number): boolean {
+    return isStillAhead(this.#troubleMs, troubleDelayMs, nowMs);
+  }
+
   /** Writes what ended and moves what is due. */
   async #runCycle(): Promise<void> {
     const { clock, store } = this.#options;
-    if (clock.now() < this.#troubleMs) return;
+    if (this.#isInTrouble(clock.now())) return;
     const isMoving = clock.now() >= this.#due.nextMs;
     if (this.#ended.isEmpty && !isMoving && clock.now() < this.#running.renewMs) return;
     const ended = this.#ended.take();
@@ -217,7 +222,7 @@ export class JobRunner {
   /** Takes jobs that are ready, as many as may run. */
   async #take(): Promise<void> {
     const { clock, store, log } = this.#options;
-    if (this.#state !== "started" || clock.now() < this.#troubleMs) return;
+    if (this.#state !== "started" || this.#isInTrouble(clock.now())) return;
     this.#changed.clear();
     this.#running.beginTaking();
     this.#owners.release(clock.now());
@@ -382,7 +387,7 @@ export class JobRunner {
   /** When the next job is due, an owner may go on, a lease ends, or a lease must be renewed. */
   #nextDueMs(): number {
     const dueMs = Math.min(this.#due.nextMs, this.#running.renewMs, this.#owners.nextMs);
-    return this.#options.clock.now() < this.#troubleMs ? this.#troubleMs : dueMs;
+    return this.#isInTrouble(this.#options.clock.now()) ? this.#troubleMs : dueMs;
   }
 
   #wakeAt(atMs: number): void {

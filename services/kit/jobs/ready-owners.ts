@@ -18,6 +18,8 @@ export class ReadyOwners {
   /** The instant until which an owner waits; infinite: until a run of it ends. */
   readonly #waiting = new Map<string, number>();
   #nextMs = Number.POSITIVE_INFINITY;
+  /** When waits were last released. */
+  #releasedMs = Number.NEGATIVE_INFINITY;
 
   constructor(placeOf: (owner: string) => OwnerPlace) {
     this.#placeOf = placeOf;
@@ -78,12 +80,14 @@ export class ReadyOwners {
     this.#nextMs = Math.min(this.#nextMs, untilMs);
   }
 
-  /** Ends the waits whose instant has come. */
+  /** Ends the waits whose instant has come; all of them if the clock was set back, so that they are determined again. */
   release(nowMs: number): void {
-    if (nowMs < this.#nextMs) return;
+    const isSetBack = nowMs < this.#releasedMs;
+    this.#releasedMs = nowMs;
+    if (nowMs < this.#nextMs && !isSetBack) return;
     this.#nextMs = Number.POSITIVE_INFINITY;
     for (const [owner, untilMs] of this.#waiting) {
-      if (untilMs > nowMs) this.#nextMs = Math.min(this.#nextMs, untilMs);
+      if (untilMs > nowMs && !isSetBack) this.#nextMs = Math.min(this.#nextMs, untilMs);
       else {
         this.#waiting.delete(owner);
         this.#join(owner);

@@ -9,9 +9,14 @@ export interface ScrubPace {
 /** A pace of so many bytes a second. */
 export const scrubPace = (clock: Clock, bytesPerSecond: number, signal: AbortSignal): ScrubPace => {
   let freeMs = clock.now();
+  let askedMs = freeMs;
   return {
     async spend(bytes) {
-      freeMs = Math.max(freeMs, clock.now()) + (bytes / bytesPerSecond) * 1_000;
+      const nowMs = clock.now();
+      // What is owed stays the same when the clock is set back.
+      if (nowMs < askedMs) freeMs += nowMs - askedMs;
+      askedMs = nowMs;
+      freeMs = Math.max(freeMs, nowMs) + (bytes / bytesPerSecond) * 1_000;
       if (freeMs - clock.now() < waitMsMin || signal.aborted) return;
       await new Promise<void>((resolve) => {
         const end = (): void => {

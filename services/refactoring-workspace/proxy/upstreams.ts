@@ -6,6 +6,7 @@ import type { Dispatcher } from "undici";
 import { Pool } from "undici";
 
 import type { Clock } from "../../kit/clock/clock.ts";
+import { isStillAhead } from "../../kit/clock/clock.ts";
 import { hostnameOf } from "../../kit/network/private-addresses.ts";
 import type { AddressRules } from "./addresses.ts";
 import { resolveAllowed } from "./addresses.ts";
@@ -83,12 +84,22 @@ export class Upstreams {
     const entry = this.#entries.get(origin);
     if (entry === undefined) return this.#resolveOnce(origin, undefined);
     const nowMs = this.#clock.now();
-    if (nowMs < entry.refreshAtMs) return entry;
+    if (this.#isFresh(entry, nowMs)) return entry;
     const resolving = this.#resolveOnce(origin, entry);
-    if (nowMs >= entry.staleAtMs) return orAfter(resolving, resolveWaitMs, entry);
+    if (!isStillAhead(entry.staleAtMs, this.#resolvedMsMax, nowMs)) return orAfter(resolving, resolveWaitMs, entry);
     // A request that needs the outcome resolves again and gets the same failure.
     resolving.catch(() => {});
     return entry;
+  }
+
+  /** Whether the name need not be resolved again. A clock that was set back ends this as well. */
+  #isFresh({ refreshAtMs }: Entry, nowMs: number): boolean {
+    return refreshAtMs === Number.POSITIVE_INFINITY || isStillAhead(refreshAtMs, this.#resolvedMsMax, nowMs);
+  }
+
+  /** The longest time for which resolved addresses are used. */
+  get #resolvedMsMax(): number {
+    return this.#limits.resolveEveryMs + retryResolveMs;
   }
 
   /** Ends all connections at once. */

@@ -1,7 +1,13 @@
 import { describe, expect, test } from "vitest";
 
 import type { CircuitState } from "../../../services/event-bus/domain/circuit.ts";
-import { afterFailure, afterSuccess, isOpen, newCircuit } from "../../../services/event-bus/domain/circuit.ts";
+import {
+  afterFailure,
+  afterSuccess,
+  isOpen,
+  isResting,
+  newCircuit,
+} from "../../../services/event-bus/domain/circuit.ts";
 
 const failed = (state: CircuitState, nowMs: number, notBeforeMs?: number): CircuitState =>
   afterFailure(state, { nowMs, notBeforeMs, random: 1 });
@@ -50,6 +56,12 @@ describe("a circuit", () => {
     let state = newCircuit;
     for (let count = 0; count < 5; count += 1) state = failed(state, 0, notBeforeMs);
     expect(state.probeMs).toBe(probeMs);
+  });
+
+  test("rests until its probe, and no longer when the clock is set back", () => {
+    const state = openedAt(86_400_000);
+    expect([86_400_999, 86_401_000, 0].map((nowMs) => isResting(state, nowMs))).toEqual([true, false, false]);
+    expect(failed(state, 0).probeMs).toBe(2_000);
   });
 
   test("closes with a success, and lets more attempts run with each", () => {

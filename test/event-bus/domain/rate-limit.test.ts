@@ -36,6 +36,11 @@ describe("requestsNow", () => {
     expect(requestsNow(state, 10, 5_000)).toEqual({ count: 1, againMs: 5_100 });
   });
 
+  test("goes on at once when the clock was set back", () => {
+    const state = afterRequest(undefined, 4, 86_400_000);
+    expect(sent(4, 3, state)).toEqual([1_000, 1_250, 1_500]);
+  });
+
   test("follows a limit that grew within the spacing of the new one", () => {
     const state = atRate(afterRequest(undefined, 1, 1_000), 1_000, 1_000);
     expect(sent(1_000, 3, state)).toEqual([1_001, 1_002, 1_003]);

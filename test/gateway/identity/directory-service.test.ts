@@ -155,10 +155,20 @@ describe("a service that follows", () => {
       await before.call("createRole", { roleName: "Teller", assumeRolePolicyDocument: trust });
     });
     await server.stop(0);
-    clock.advance(30_000);
+    clock.advance(29_999);
     expect([accounts.knowsAllRoles?.(), accounts.findRole(teller)?.name]).toEqual([true, "Teller"]);
     clock.advance(1);
     expect([accounts.knowsAllRoles?.(), accounts.findRole(teller)]).toEqual([false, undefined]);
+  });
+
+  test("counts the silence from what was heard last, wherever the clock is set meanwhile", async () => {
+    const { server, clock, accounts } = await startFollowed();
+    await server.stop(0);
+    clock.setBack(86_400_000);
+    clock.advance(29_999);
+    expect(accounts.knowsAllRoles?.()).toBe(true);
+    clock.advance(1);
+    expect(accounts.knowsAllRoles?.()).toBe(false);
   });
 
   test("does not hold up a gateway that stops", async () => {

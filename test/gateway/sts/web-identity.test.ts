@@ -75,19 +75,24 @@ describe("AssumeRoleWithWebIdentity", () => {
       roles: [role("deployer", trusting({ Federated: arn }, action))],
       identityProviders: [{ accountId: shop, arn, issuer: at, audiences: ["quartet"] }],
     };
-    const keys = createProviderKeys(createAddressGuard(true), new FakeClock());
+    const clock = new FakeClock();
+    const keys = createProviderKeys(createAddressGuard(true), clock);
     onTestFinished(() => keys.close());
     const sts = openSts(declared, keys);
     const token = await webToken({ iss: at });
     expect(await assume(token, {}, sts)).toMatchObject({ provider: at });
     expect(await assume(token, {}, sts)).toMatchObject({ provider: at });
     expect(asked).toEqual(["/.well-known/openid-configuration", "/keys"]);
+    // What was found is of another time when the clock was set back.
+    clock.setBack(86_400_000);
+    await keys({ accountId: shop, arn, issuer: at, audiences: ["quartet"] });
+    expect(asked).toEqual(["/.well-known/openid-configuration", "/keys", "/.well-known/openid-configuration"]);
 
     const careful = createProviderKeys(createAddressGuard(false), new FakeClock());
     onTestFinished(() => careful.close());
     await expect(assume(token, {}, openSts(declared, careful))).rejects.toMatchObject({
       facts: { reason: "PROVIDER_UNREACHABLE" },
     });
-    expect(asked).toHaveLength(2);
+    expect(asked).toHaveLength(3);
   });
 });

@@ -379,6 +379,24 @@ describe("a verifier refuses", () => {
   });
 });
 
+describe("a clock that is set", () => {
+  const dayMs = 86_400_000;
+
+  test.each([
+    ["a day back", -dayMs],
+    ["ten years back", -3_652 * dayMs],
+    ["a day forward", dayMs],
+    ["ten years forward", 3_652 * dayMs],
+  ])("%s makes new tokens, and the former ones worthless", async (_which, ms) => {
+    const { clock, minter, verifier } = party();
+    const former = await minter.mint(alice, "storage");
+    await verifier.verify(former);
+    clock.set(clock.now() + ms);
+    expect((await verifier.verify(await minter.mint(alice, "storage"))).accountId).toBe("111122223333");
+    await expect(verifier.verify(former)).rejects.toMatchObject({ name: "UnauthenticatedError" });
+  });
+});
+
 describe("a verifier with a directory", () => {
   test("trusts every process whose public key is there", async () => {
     const { verifier, minterOf } = await inDirectory();

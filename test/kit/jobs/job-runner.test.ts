@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import type { JobPolicy } from "../../../services/kit/jobs/jobs.ts";
 import { eventually } from "../../support/eventually.ts";
+import type { Store } from "../../../services/kit/store/store.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { fixedIds } from "../../support/fixed-ids.ts";
 import { counters } from "../store/tables.ts";
@@ -114,6 +115,43 @@ describe("many jobs", () => {
     await jobs.idle();
     expect(new Set(noted).size).toBe(640);
     expect(jobs.stats().cycles).toBeLessThan(64);
+  });
+});
+
+describe("a store that fails", () => {
+  /** Jobs after a failure of the store, which works again. */
+  const afterFailure = async () => {
+    const store = await openJobStore();
+    let isFailing = true;
+    const failing: Store = {
+      ...store,
+      transact: async (run) => {
+        if (isFailing) throw new Error("the store is overloaded");
+        return store.transact(run);
+      },
+    };
+    const harness = await jobHarness({ store: failing });
+    await store.transact((tx) => harness.jobs.enqueue(tx, { kind: "held", owner: "alice", payload, id: "a" }));
+    harness.jobs.start();
+    await harness.jobs.idle();
+    isFailing = false;
+    return harness;
+  };
+
+  it("is tried again a second later", async () => {
+    const { jobs, held, clock } = await afterFailure();
+    clock.advance(999);
+    await jobs.idle();
+    expect(held).toEqual([]);
+    clock.advance(1);
+    expect(await started(held, 1)).toHaveLength(1);
+  });
+
+  it("is tried again within a second when the clock is set back a day", async () => {
+    const { held, clock } = await afterFailure();
+    clock.setBack(86_400_000);
+    clock.advance(1_000);
+    expect(await started(held, 1)).toHaveLength(1);
   });
 });
 

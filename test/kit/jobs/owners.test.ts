@@ -142,6 +142,24 @@ describe("an owner that may not start a job", () => {
     expect(jobs.stats().ownersWaiting).toBe(0);
   });
 
+  it("is asked about again when the clock was set back", async () => {
+    const beganMs = Date.UTC(2026, 0, 2, 3, 4, 5);
+    const untilMs = beganMs + 5_000;
+    const gate: OwnerGate = {
+      roomOf: (_reader, _owner, _running, nowMs) =>
+        nowMs < untilMs && untilMs - nowMs <= 5_000 ? { count: 0, againMs: untilMs } : { count: 1, againMs: Infinity },
+      begin: () => {},
+    };
+    const { clock, jobs, held, enqueue } = await jobHarness({ gate });
+    await enqueue(...jobsOf("shut", 1));
+    jobs.start();
+    await jobs.idle();
+    expect(held).toEqual([]);
+    clock.setBack(86_400_000);
+    clock.advance(5_000);
+    expect(await started(held, 1)).toHaveLength(1);
+  });
+
   it("costs the others nothing: however many wait, their jobs are not read", async () => {
     const { engine, scanned } = countingEngine();
     const store = storeOver(engine, defaultLimits);

@@ -296,6 +296,14 @@ describe("the pace", () => {
     await eventually(() => isThrough, "half a second has passed");
   });
 
+  test("is the same after the clock was set back", async () => {
+    const clock = new FakeClock();
+    const pace = scrubPace(clock, 1_000, going);
+    clock.setBack(86_400_000);
+    void pace.spend(500);
+    expect(clock.pending()).toEqual([clock.now() + 500]);
+  });
+
   test("does not keep a stopping service waiting", async () => {
     const clock = new FakeClock();
     const stopping = new AbortController();

@@ -62,6 +62,14 @@ describe("a service's name", () => {
     expect(await textOf(`${url}/`)).toBe("second");
   });
 
+  test("is resolved again when the clock was set back", async () => {
+    const { clock, names, url } = await startPair();
+    expect(await textOf(`${url}/`)).toBe("first GET /");
+    names.answer = [{ address: "127.0.0.2", family: 4 }];
+    clock.setBack(86_400_000);
+    expect(await textOf(`${url}/`)).toBe("second");
+  });
+
   test("is not resolved for every request", async () => {
     const { names, url } = await startPair();
     await textOf(`${url}/`);
