@@ -148,9 +148,13 @@ export class ScratchCopy {
   }
 }
 
+/** The names of tests that come from tables may be as long as what they test. */
+const failureCharactersMax = 200;
+
 const firstFailure = (results: Results | undefined): { readonly name: string; readonly failure: string } => {
   if (results === undefined) return { name: "", failure: "no results" };
   const file = results.testResults.find(({ status }) => status === "failed");
   const failed = file?.assertionResults.find(({ status }) => status === "failed");
-  return { name: file?.name ?? "", failure: failed?.fullName ?? "a file that does not load" };
+  const failure = (failed?.fullName ?? "a file that does not load").slice(0, failureCharactersMax);
+  return { name: file?.name ?? "", failure };
 };
