@@ -80,7 +80,7 @@ export class ReadyOwners {
     this.#nextMs = Math.min(this.#nextMs, untilMs);
   }
 
-  /** Ends the waits whose instant has come; all of them if the clock was set back, so that they are determined again. */
+  /** Ends the waits whose instant has come; all if the clock was set back, so that they are determined again. */
   release(nowMs: number): void {
     const isSetBack = nowMs < this.#releasedMs;
     this.#releasedMs = nowMs;
