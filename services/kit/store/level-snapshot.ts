@@ -57,10 +57,10 @@ export class LevelSnapshot implements Snapshot {
     const { iterator, bounds: own } = this.#takeKept(bounds, reverse) ?? this.#open(bounds, reverse);
     let canKeep = false;
     try {
-      let count = Math.max(1, Math.min(expected, pageEntriesMax));
+      let left = expected;
       for (;;) {
         canKeep = false;
-        const page = await iterator.nextv(count);
+        const page = await iterator.nextv(left > 0 ? Math.min(left, pageEntriesMax) : pageEntriesMax);
         canKeep = !reverse && !this.#isClosed;
         if (page.length === 0) return;
         const entries: RawEntry[] = [];
@@ -68,7 +68,7 @@ export class LevelSnapshot implements Snapshot {
           if (!isBoundary(record)) entries.push({ key: byteStringOf(key), payload: openRecord(key, record) });
         yield entries;
         if (this.#isClosed) throw new StoreClosedError("this transaction has ended");
-        count = pageEntriesMax;
+        left -= page.length;
       }
     } finally {
       const unused = canKeep ? this.#kept?.iterator : iterator;

@@ -45,8 +45,23 @@ export class ViewReader implements Reader {
     table: Table<K, V>,
     range: RangeOptions<NoInfer<K>> & { readonly limit: number },
   ): Promise<Entry<K, V>[]> {
+    const bounds = rangeBounds(table, range);
+    const reverse = range.reverse ?? false;
+    const { limit } = range;
     const entries: Entry<K, V>[] = [];
-    for await (const entry of this.range(table, range)) entries.push(entry);
+    if (limit <= 0 || bounds.low >= bounds.high) return entries;
+    const seen = this.#reads?.addRange(bounds, reverse);
+    // Page by page: with a step of a generator for each, small records cost a quarter more.
+    for await (const page of this.#view.scan(bounds, reverse, limit)) {
+      const end = Math.min(page.length, limit - entries.length);
+      for (let index = 0; index < end; index += 1) {
+        const { key, payload } = page[index]!;
+        entries.push({ key: decodeKey(table, key), value: decodeValue(table, key, payload) });
+      }
+      if (end > 0) seen?.through(page[end - 1]!.key);
+      if (entries.length === limit) return entries;
+    }
+    seen?.toEnd();
     return entries;
   }
 
