@@ -49,6 +49,8 @@ export interface Limits {
   readonly runningDeliveriesPerTargetMax: number;
   /** Schedules, replays and purges that run at the same time, and so many token requests of connections. */
   readonly runningJobsMax: number;
+  /** Milliseconds between two looks whether delivery streams have records to write. */
+  readonly streamCheckMs: number;
   /** Milliseconds between two sweeps of the log, the archives and the dead letters. */
   readonly sweepIntervalMs: number;
 }
@@ -79,5 +81,6 @@ export const defaultLimits: Limits = {
   runningDeliveriesMax: 4_096,
   runningDeliveriesPerTargetMax: 32,
   runningJobsMax: 64,
+  streamCheckMs: 1_000,
   sweepIntervalMs: 60_000,
 };

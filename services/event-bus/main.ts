@@ -1,10 +1,17 @@
+import { createClient } from "@connectrpc/connect";
+
 import { ErrorReasonSchema } from "../../gen/quartet/eventbus/v1/error_reason_pb.ts";
 import { EventBusService } from "../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
-import type { EndpointSetting } from "../kit/config/config.ts";
+import { ObjectStorageService } from "../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
+import { createTransport } from "../kit/client/transport.ts";
+import type { EndpointSetting, SettingsOf } from "../kit/config/config.ts";
 import { runService } from "../kit/process/service-process.ts";
+import type { ClientTls } from "../kit/tls/client-tls.ts";
 import { eventBusSettings, installation } from "../launcher/settings.ts";
 import { findByArn } from "./access/resources.ts";
 import { rules } from "./access/rules.ts";
+import type { DeliveryStream } from "./domain/delivery-stream.ts";
+import { objectWriter } from "./delivery/object-writer.ts";
 import { openEventBus } from "./open.ts";
 import { handlers } from "./service.ts";
 import { layout } from "./store/layout.ts";
@@ -20,6 +27,21 @@ const endpointsOf = (endpoints: Endpoints, regionOf: (name: string) => string) =
     ]),
   );
 
+type StreamSettings = SettingsOf<typeof eventBusSettings>["deliveryStreams"];
+
+const declaredStreams = (streams: StreamSettings): DeliveryStream[] =>
+  Object.entries(streams).map(([name, { bucket, prefix = "", mebibytes = 5, seconds = 300 }]) => ({
+    account: name.slice(0, 12),
+    name: name.slice(13),
+    bucket,
+    prefix,
+    bytesMax: mebibytes * 1024 * 1024,
+    ageMsMax: seconds * 1_000,
+  }));
+
+const objectStorageClient = (address: string, tls: ClientTls) =>
+  createClient(ObjectStorageService, createTransport({ address, engine: "connect", tls }));
+
 await runService({
   name: "event-bus",
   installation,
@@ -34,8 +56,14 @@ await runService({
   },
   stored: { layout },
   explains: { rules, findResource: findByArn },
-  open: ({ config, store, directory, clock, ids, log, keyNames, accounts, metrics }) =>
+  open: ({ config, store, directory, clock, ids, log, minter, tls, keyNames, accounts, metrics }) =>
     openEventBus({
+      ...(Object.keys(config.deliveryStreams).length > 0 && {
+        deliveryStreams: {
+          declared: declaredStreams(config.deliveryStreams),
+          put: objectWriter(objectStorageClient(config.objectStorageAddress, tls), minter),
+        },
+      }),
       store,
       directory,
       clock,

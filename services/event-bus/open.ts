@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { ErrorReasonSchema } from "../../gen/quartet/eventbus/v1/error_reason_pb.ts";
 import type { RoleDirectory } from "../kit/accounts/assume-role.ts";
 import type { Clock } from "../kit/clock/clock.ts";
+import type { ObjectWriter } from "./delivery/object-writer.ts";
 import type { Ids } from "../kit/ids/ids.ts";
 import type { JobHandler, JobPolicy, Jobs } from "../kit/jobs/jobs.ts";
 import { createJobs } from "../kit/jobs/jobs.ts";
@@ -21,6 +22,7 @@ import type { Store } from "../kit/store/store.ts";
 import type { Application } from "./application.ts";
 import { createAddressGuard } from "../kit/network/address-guard.ts";
 import { authorizationHandler, authorizationKind, authorizationPolicy } from "./delivery/authorization-job.ts";
+import { DeliveryStreams } from "./delivery/delivery-streams.ts";
 import { busLogWriter } from "./delivery/bus-log-writer.ts";
 import { BusLogs } from "./delivery/bus-logs.ts";
 import { LogGroupFiles } from "./delivery/log-group-files.ts";
@@ -39,6 +41,7 @@ import { Regions } from "./delivery/regions.ts";
 import type { ServiceEndpoint } from "./delivery/service-client.ts";
 import { ServiceClient } from "./delivery/service-client.ts";
 import type { ArnScope } from "./domain/arns.ts";
+import type { DeliveryStream } from "./domain/delivery-stream.ts";
 import { EventSealing } from "./encryption/event-sealing.ts";
 import { deliveryKind, fanOutHandler, fanOutKind, fanOutPolicy } from "./ingestion/fan-out.ts";
 import type { Limits } from "./limits.ts";
@@ -81,6 +84,11 @@ export interface EventBusOptions {
   readonly partners?: ReadonlyMap<string, string>;
   /** Where targets of other kinds are reached, whatever their addresses are. Unset: nowhere. */
   readonly endpoints?: ServiceEndpoints;
+  /** The delivery streams of the installation, and where their objects are put. Unset: there is none. */
+  readonly deliveryStreams?: {
+    readonly declared: readonly DeliveryStream[];
+    readonly put: ObjectWriter;
+  };
   /** The ARNs of the log groups and delivery streams for the logs of buses. Unset: a log group of each bus. */
   readonly busLogs?: readonly string[];
   /** Where the service's own metrics are added. Unset: nowhere. */
@@ -101,6 +109,9 @@ export interface OpenEventBus {
   /** Ends background work; unfinished work continues after the next start. The store stays open. */
   stop(): Promise<void>;
 }
+
+/** Where no delivery stream is declared, nothing is put. */
+const noObjects: ObjectWriter = () => Promise.reject(new Error("no delivery stream is declared"));
 
 /** Where buses log if the installation names no other place. */
 const defaultBusLog = "arn:aws:logs:{region}:{account}:log-group:/aws/vendedlogs/events/event-bus/{bus}";
@@ -129,12 +140,21 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
   const endpoints = options.endpoints ?? {};
   const logGroups = new LogGroupFiles(join(directory, "log-groups"));
   const arnScope = arnScopeOf(options);
+  const streams = new DeliveryStreams({
+    store,
+    clock,
+    ids,
+    log,
+    streams: options.deliveryStreams?.declared ?? [],
+    put: options.deliveryStreams?.put ?? noObjects,
+  });
+  await streams.load();
   const busLogs = new BusLogs({
     clock,
     log,
     arnScope,
     destinations: options.busLogs ?? [defaultBusLog],
-    writer: busLogWriter({ client, endpoints, logGroups }),
+    writer: busLogWriter({ client, endpoints, logGroups, streams, store }),
   });
   await busLogs.load(store);
   const app: Application = {
@@ -185,6 +205,7 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
       tokens: new OAuthTokens(sender, clock),
       client,
       endpoints,
+      streams,
       logGroups,
     }),
   });
@@ -200,6 +221,12 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
         log,
         intervalMs: limits.healthCheckMs,
         tasks: { checkHealth: (signal) => health.checkAll(store, signal) },
+      }),
+      runPeriodically({
+        clock,
+        log,
+        intervalMs: limits.streamCheckMs,
+        tasks: { writeStreams: (signal) => streams.writeDue(signal) },
       }),
     ];
   };

@@ -119,6 +119,11 @@ export const startInstallation = async (options: InstallationOptions): Promise<R
           `--${flagName(addressSetting(callee))}`,
           usesSockets ? `unix:${socketPathOf(options.dataDir, callee)}` : (urlOf(running, callee)["rpc"] ?? ""),
         ]),
+        // Without sockets, the setting names the address, which is not known before such a service has started.
+        ...(usesSockets ? processes[name].callsLater : []).flatMap((callee) => [
+          `--${flagName(addressSetting(callee))}`,
+          `unix:${socketPathOf(options.dataDir, callee)}`,
+        ]),
         ...(isShared ? workerArguments(worker) : socketArguments(options.dataDir, name)),
         ...(name === "gateway" ? identityListenArguments(identities) : identityArguments(name, identities, sources)),
       ],

@@ -25,6 +25,8 @@ export interface ProcessDeclaration {
   readonly listeners: Readonly<Record<string, Listener>>;
   /** The services that it calls. They stop after it. */
   readonly calls: readonly ServiceName[];
+  /** Services that it calls for delayed work only: they start and stop in any order. */
+  readonly callsLater: readonly ServiceName[];
   /** It encrypts what it stores: its directory holds master keys. */
   readonly hasMasterKeys: boolean;
   /** It checks signatures: the secrets of access keys are in its environment, and in no other's. */
@@ -38,6 +40,7 @@ const service = (
 ): ProcessDeclaration => ({
   script: `services/${name}/main.ts`,
   calls: [],
+  callsLater: [],
   hasMasterKeys: false,
   hasAccessKeys: false,
   ...further,
@@ -53,7 +56,7 @@ export const processes: Readonly<Record<ProcessName, ProcessDeclaration>> = {
   "refactoring-workspace": service("refactoring-workspace", 50_052, {
     listeners: { proxy: { setting: "proxyListen", port: 8_081 } },
   }),
-  "event-bus": service("event-bus", 50_053, { hasMasterKeys: true }),
+  "event-bus": service("event-bus", 50_053, { callsLater: ["object-storage"], hasMasterKeys: true }),
   "object-storage": service("object-storage", 50_054, { calls: ["event-bus"], hasMasterKeys: true }),
   gateway: {
     script: "gateway/main.ts",
@@ -64,6 +67,7 @@ export const processes: Readonly<Record<ProcessName, ProcessDeclaration>> = {
       rpc: { setting: "identityListen", port: 50_055 },
     },
     calls: serviceNames,
+    callsLater: [],
     hasMasterKeys: true,
     hasAccessKeys: true,
   },

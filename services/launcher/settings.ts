@@ -227,6 +227,33 @@ export const eventBusSettings = {
     targetServices,
     "Where targets of other services are reached, as {url, region, accessKeyId, secretAccessKey} by service; a JSON text as a variable.",
   ),
+  objectStorageAddress: serviceAddress("object-storage", "Where delivery streams write their objects"),
+  deliveryStreams: objectsNamed(
+    /^[0-9]{12}\/[A-Za-z0-9_.-]{1,64}$/,
+    {
+      bucket: z
+        .string()
+        .min(3)
+        .max(63)
+        .describe("The bucket of its objects, which its account must be allowed to put."),
+      prefix: z.string().max(512).optional().describe("The beginning of the objects' keys. Left out: none."),
+      mebibytes: z
+        .number()
+        .int()
+        .min(1)
+        .max(128)
+        .optional()
+        .describe("MiB of records after which an object is written. Left out: 5."),
+      seconds: z
+        .number()
+        .int()
+        .min(1)
+        .max(900)
+        .optional()
+        .describe("Seconds after which a record is written, however few there are. Left out: 300."),
+    },
+    "Delivery streams that write what rules deliver into buckets, by <account>/<name>.",
+  ),
   busLogs: list(
     [],
     "ARNs of the log groups and delivery streams that buses with a LogConfig write to, with {region}, {account} and " +

@@ -17,7 +17,11 @@ await runService({
   service: ObjectStorageService,
   handlers,
   errors: ErrorReasonSchema,
-  issuers: { gateway: { anyCaller: true, preauthorizedFor: ["GetBucketCors", reportMethod] } },
+  issuers: {
+    gateway: { anyCaller: true, preauthorizedFor: ["GetBucketCors", reportMethod] },
+    // Delivery streams: the installation declares their buckets, so no policy of the account's users is asked.
+    "event-bus": { preauthorizedFor: ["PutObject"] },
+  },
   stored: storedData,
   explains: { rules, findResource: findByArn },
   open: ({ config, keyNames, ...foundation }) =>

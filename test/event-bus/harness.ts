@@ -58,6 +58,7 @@ export interface HarnessOptions {
   /** Unset: none is configured. */
   readonly endpoints?: ServiceEndpoints;
   readonly busLogs?: readonly string[];
+  readonly deliveryStreams?: Parameters<typeof openEventBus>[0]["deliveryStreams"];
   /** Unset: us-east-1. */
   readonly region?: string;
   /** Where other regions are called. Unset: none is known. */
@@ -77,6 +78,7 @@ export const startHarness = async (options: HarnessOptions = {}): Promise<Harnes
     allowsUnknownRoles,
     endpoints,
     busLogs,
+    deliveryStreams,
     partners,
     regions,
     healthChecks,
@@ -103,6 +105,7 @@ export const startHarness = async (options: HarnessOptions = {}): Promise<Harnes
         ...(accounts && { accounts }),
         ...(allowsUnknownRoles && { allowsUnknownRoles }),
         ...(endpoints && { endpoints }),
+        ...(deliveryStreams && { deliveryStreams }),
         ...(busLogs && { busLogs }),
         ...(partners && { partners }),
       }),

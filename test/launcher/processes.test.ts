@@ -38,11 +38,14 @@ test("each default port is used once", () => {
 });
 
 describe.each(processNames)("%s", (name) => {
-  const { listeners, calls } = processes[name];
+  const { listeners, calls, callsLater } = processes[name];
   const settings: object = installation.processes[name];
 
   test("has a setting for each listener and for each service that it calls", () => {
-    const expected = [...Object.values(listeners).map(({ setting }) => setting), ...calls.map(addressSetting)];
+    const expected = [
+      ...Object.values(listeners).map(({ setting }) => setting),
+      ...[...calls, ...callsLater].map(addressSetting),
+    ];
     expect(Object.keys(settings)).toEqual(expect.arrayContaining(expected));
   });
 
@@ -59,7 +62,8 @@ describe.each(processNames)("%s", (name) => {
 
 describe.each(serviceNames)("%s", (name) => {
   test("is documented with the services that it calls", () => {
-    expect(processes[name].calls.filter((callee) => !documentedLine(name).includes(callee))).toEqual([]);
+    const { calls, callsLater } = processes[name];
+    expect([...calls, ...callsLater].filter((callee) => !documentedLine(name).includes(callee))).toEqual([]);
   });
 
   test("is the name of the service's API in the contract", () => {

@@ -1,6 +1,8 @@
 import { parseArn } from "../../kit/arn/arn.ts";
+import type { Store } from "../../kit/store/store.ts";
 import type { BusLogLine, BusLogWriter } from "./bus-logs.ts";
 import type { ServiceEndpoints } from "./connectors.ts";
+import type { DeliveryStreams } from "./delivery-streams.ts";
 import type { LogGroupFiles } from "./log-group-files.ts";
 import type { ServiceClient } from "./service-client.ts";
 import type { ServiceRequest } from "./service-request.ts";
@@ -14,22 +16,26 @@ interface WriterParts {
   readonly client: ServiceClient;
   readonly endpoints: ServiceEndpoints;
   readonly logGroups: Pick<LogGroupFiles, "append">;
+  readonly streams: DeliveryStreams;
+  readonly store: Pick<Store, "transact">;
 }
 
 /** Writes to log groups, in files unless an endpoint for them is configured, and to delivery streams. */
-export const busLogWriter = ({ client, endpoints, logGroups }: WriterParts): BusLogWriter => ({
+export const busLogWriter = ({ client, endpoints, logGroups, streams, store }: WriterParts): BusLogWriter => ({
   async write(targetArn, account, records) {
     const arn = parseArn(targetArn);
+    const texts = records.map(({ text }) => text);
+    if (streams.has(targetArn)) {
+      if (!streams.hasRoom(targetArn)) return false;
+      await store.transact((transaction) => streams.append(transaction, targetArn, texts));
+      return true;
+    }
     const isLogGroup = arn?.service === "logs";
     const endpoint = isLogGroup ? endpoints.logs : endpoints.firehose;
     if (arn === undefined || (endpoint === undefined && !isLogGroup))
       throw new Error(`this installation has no endpoint for ${targetArn}`);
     if (endpoint === undefined) {
-      await logGroups.append(
-        arn,
-        account,
-        records.map(({ text }) => text),
-      );
+      await logGroups.append(arn, account, texts);
       return true;
     }
     const group = logGroupName(arn);

@@ -3,13 +3,15 @@ import type { Application } from "../application.ts";
 import type { ApiDestinationTools } from "./api-destination-connector.ts";
 import { apiDestinationConnector } from "./api-destination-connector.ts";
 import type { Connector } from "./connector.ts";
+import type { DeliveryStreams } from "./delivery-streams.ts";
+import { deliveryStreamConnector } from "./delivery-streams.ts";
 import { eventBusConnector } from "./event-bus-connector.ts";
 import type { LogGroupFiles } from "./log-group-files.ts";
 import { logGroupConnector } from "./log-group-files.ts";
 import { inRole } from "./role-session.ts";
 import type { ServiceClient, ServiceEndpoint } from "./service-client.ts";
 import { serviceConnector } from "./service-connector.ts";
-import type { ServiceEndpointName } from "./service-kinds.ts";
+import type { ServiceEndpointName, ServiceKind } from "./service-kinds.ts";
 import { serviceKinds } from "./service-kinds.ts";
 
 /** The endpoints of services that an installation configures, by their names. */
@@ -19,6 +21,7 @@ export type ServiceEndpoints = { readonly [Name in ServiceEndpointName]?: Servic
 export interface ConnectorTools extends ApiDestinationTools {
   readonly client: ServiceClient;
   readonly endpoints: ServiceEndpoints;
+  readonly streams: DeliveryStreams;
   /** The log groups of an installation without an endpoint for them. */
   readonly logGroups: LogGroupFiles;
 }
@@ -49,8 +52,8 @@ const connectorRows = (app: Application, tools: ConnectorTools): readonly Connec
     connector: eventBusConnector(app),
   },
   ...serviceKinds.flatMap((kind) => {
-    const endpoint = tools.endpoints[kind.endpoint];
-    return endpoint === undefined ? [] : [{ ...kind, connector: serviceConnector(kind, endpoint, tools.client) }];
+    const connector = connectorOfKind(kind, tools);
+    return connector === undefined ? [] : [{ ...kind, connector }];
   }),
   {
     services: ["logs"],
@@ -59,6 +62,15 @@ const connectorRows = (app: Application, tools: ConnectorTools): readonly Connec
     connector: logGroupConnector(tools.logGroups),
   },
 ];
+
+/** The connector of a kind: to its endpoint, or to delivery streams that are declared. Undefined: it has neither. */
+const connectorOfKind = (kind: ServiceKind, { endpoints, client, streams }: ConnectorTools): Connector | undefined => {
+  const endpoint = endpoints[kind.endpoint];
+  const remote = endpoint && serviceConnector(kind, endpoint, client);
+  return kind.endpoint === "firehose" && !streams.isEmpty
+    ? deliveryStreamConnector(streams, remote ?? noConnector)
+    : remote;
+};
 
 /**
  * Returns the function that finds the connector of a target by its ARN. A delivery to a target of another kind fails

@@ -25,6 +25,7 @@
  *   80  event_sources              account, source                                 -> EventSourceRecord
  *   81  shared_sources             source, account                                 -> IndexRecord
  *   90  global_endpoints           account, endpoint                               -> GlobalEndpointRecord
+ *   95  stream_records             account, stream, at_ms, id                      -> StreamRecord
  *  100  counts of events, deliveries and dead letters (the kit's own table)
  *
  * Buses, rules, connections, API destinations, archives and replays are named by their names; the default bus is named
@@ -260,6 +261,21 @@ export const globalEndpoints = defineTable({
   value: records.GlobalEndpointRecordSchema,
 });
 
+/**
+ * Records that wait in delivery streams until they are written as objects.
+ * Sorted so that the oldest records of a stream come first.
+ * Written with the end of the delivery of each.
+ *
+ *     stream_records/"000000000000"/"sales"/1767323045000/"r"
+ *     005f 30303030303030303030303000 73616c657300 0000019b7ca98c88 7200
+ */
+export const streamRecords = defineTable({
+  number: 95,
+  name: "stream_records",
+  key: [text("account"), text("stream"), integer("at_ms"), text("id")],
+  value: records.StreamRecordSchema,
+});
+
 /** Events taken, ends of deliveries, and dead letters, found by their names: counts/"events" is 0064 6576656e747300. */
 export const counts = countsTable(100);
 
@@ -289,6 +305,7 @@ export const layout = [
   eventSources,
   sharedSources,
   globalEndpoints,
+  streamRecords,
   counts,
 ] as const;
 

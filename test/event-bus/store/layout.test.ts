@@ -38,6 +38,7 @@ describe("the keys of the event bus database", () => {
       "80 event_sources",
       "81 shared_sources",
       "90 global_endpoints",
+      "95 stream_records",
       "100 counts",
     ]);
     expect(tables.layout.map(({ number }) => number).filter((number) => number >= 60 && number < 70)).toEqual([
@@ -73,6 +74,12 @@ describe("the keys of the event bus database", () => {
     ],
     [tables.eventKeys, ["k"], '"k"', "002b 6b00"],
     [tables.deadLetters, [timeMs, "x"], '1767323045000/"x"', "0032 fffffe6483567377 7800"],
+    [
+      tables.streamRecords,
+      ["sales", timeMs, "r"],
+      '"sales"/1767323045000/"r"',
+      "005f 73616c657300 0000019b7ca98c88 7200",
+    ],
     [tables.archives, ["year"], '"year"', "0046 7965617200"],
     [
       tables.archiveEntries,

@@ -1,0 +1,177 @@
+import { parseArn } from "../../kit/arn/arn.ts";
+import type { Clock } from "../../kit/clock/clock.ts";
+import type { Ids } from "../../kit/ids/ids.ts";
+import type { Logger } from "../../kit/log/log.ts";
+import type { Store, Transaction } from "../../kit/store/store.ts";
+import type { DeliveryStream } from "../domain/delivery-stream.ts";
+import { streamName, streamObjectKey } from "../domain/delivery-stream.ts";
+import type { WaitingRecord } from "../store/stream-record.ts";
+import { countStreamBytes, deleteStreamRecords, listStreamRecords, putStreamRecord } from "../store/stream-record.ts";
+import { attemptInput } from "./attempt-input.ts";
+import type { Connector } from "./connector.ts";
+import type { ObjectWriter } from "./object-writer.ts";
+import { nameIn } from "./service-request.ts";
+
+/** Records that one transaction removes. */
+const deletedMax = 1_000;
+/** A stream accepts no more while it waits with so many objects. */
+const objectsWaitingMax = 64;
+/** How long a stream rests after a write that failed. */
+const troubleMs = 10_000;
+
+interface DeliveryStreamsOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly ids: Pick<Ids, "uuid">;
+  readonly log: Logger;
+  readonly streams: readonly DeliveryStream[];
+  readonly put: ObjectWriter;
+}
+
+/** What is known of one stream. */
+interface StreamState {
+  readonly stream: DeliveryStream;
+  /** About the bytes that wait. */
+  bytes: number;
+  /** Not written before this instant, after a failure. */
+  restUntilMs: number;
+}
+
+/**
+ * The delivery streams that the installation declares. A record is stored in the transaction that ends its delivery;
+ * records are written as objects, one line each, when they have so many bytes or the oldest has its age, and removed
+ * once object storage has answered. A crash in between writes the same object again, with the records that arrived
+ * since; one while records are removed repeats the rest in a further object.
+ */
+export class DeliveryStreams {
+  readonly #options: DeliveryStreamsOptions;
+  readonly #states: ReadonlyMap<string, StreamState>;
+
+  constructor(options: DeliveryStreamsOptions) {
+    this.#options = options;
+    this.#states = new Map(
+      options.streams.map((stream) => [
+        streamName(stream.account, stream.name),
+        { stream, bytes: 0, restUntilMs: Number.NEGATIVE_INFINITY },
+      ]),
+    );
+  }
+
+  get isEmpty(): boolean {
+    return this.#states.size === 0;
+  }
+
+  /** Counts what waits since before the start. */
+  async load(): Promise<void> {
+    for (const state of this.#states.values())
+      state.bytes += await this.#options.store.read((reader) => countStreamBytes(reader, state.stream));
+  }
+
+  /** Whether an ARN names one of these streams. */
+  has(targetArn: string): boolean {
+    return this.#find(targetArn) !== undefined;
+  }
+
+  /** Whether a stream has room for more records. */
+  hasRoom(targetArn: string): boolean {
+    const state = this.#find(targetArn);
+    return state !== undefined && state.bytes < objectsWaitingMax * state.stream.bytesMax;
+  }
+
+  /** Adds texts to a stream, each as one line. */
+  append(transaction: Transaction, targetArn: string, texts: readonly string[]): void {
+    const state = this.#find(targetArn);
+    if (state === undefined) throw new Error(`${targetArn} is not a declared delivery stream`);
+    const { clock, ids } = this.#options;
+    const atMs = clock.now();
+    let bytes = 0;
+    for (const text of texts) {
+      const data = Buffer.from(`${text.replaceAll(/\s*[\r\n]+\s*/g, " ")}\n`);
+      bytes += data.byteLength;
+      putStreamRecord(transaction, state.stream, atMs, ids.uuid(), data);
+    }
+    transaction.afterCommit(() => {
+      state.bytes += bytes;
+    });
+  }
+
+  /** Writes an object of each stream that has enough records or an old one, until none has. */
+  async writeDue(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#options;
+    for (const state of this.#states.values()) {
+      try {
+        while (!signal.aborted && clock.now() >= state.restUntilMs && (await this.#writeIfDue(state, signal)));
+      } catch (error) {
+        if (signal.aborted) return;
+        state.restUntilMs = clock.now() + troubleMs;
+        log.error({ err: error, stream: state.stream.name }, "an object of a delivery stream was not written");
+      }
+    }
+  }
+
+  async #writeIfDue(state: StreamState, signal: AbortSignal): Promise<boolean> {
+    const { stream } = state;
+    const { store, clock } = this.#options;
+    if (state.bytes === 0) return false;
+    const records = await store.read((reader) => listStreamRecords(reader, stream, stream.bytesMax));
+    const [first] = records;
+    if (first === undefined) {
+      state.bytes = 0;
+      return false;
+    }
+    if (state.bytes < stream.bytesMax && clock.now() - first.key[2] < stream.ageMsMax) return false;
+    await this.#put(stream, first, records, signal);
+    for (let at = 0; at < records.length; at += deletedMax) {
+      const written = records.slice(at, at + deletedMax);
+      await store.transact((transaction) =>
+        deleteStreamRecords(
+          transaction,
+          written.map(({ key }) => key),
+        ),
+      );
+      state.bytes -= written.reduce((sum, { data }) => sum + data.byteLength, 0);
+    }
+    return true;
+  }
+
+  async #put(
+    stream: DeliveryStream,
+    first: WaitingRecord,
+    records: readonly WaitingRecord[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const [, , atMs, id] = first.key;
+    const object = {
+      bucket: stream.bucket,
+      key: streamObjectKey(stream, atMs, id),
+      contentType: "application/x-ndjson",
+      body: Buffer.concat(records.map(({ data }) => data)),
+    };
+    await this.#options.put(stream.account, object, signal);
+  }
+
+  #find(targetArn: string): StreamState | undefined {
+    const arn = parseArn(targetArn);
+    if (arn?.service !== "firehose") return undefined;
+    return this.#states.get(streamName(arn.account, nameIn(arn)));
+  }
+}
+
+/** Delivers to declared delivery streams, and to all others by another connector. */
+export const deliveryStreamConnector =
+  (streams: DeliveryStreams, otherwise: Connector): Connector =>
+  async (attempt) => {
+    const { arn } = attempt.target;
+    if (!streams.has(arn)) return otherwise(attempt);
+    const input = attemptInput(attempt);
+    if (typeof input !== "string") return input;
+    if (!streams.hasRoom(arn))
+      return { kind: "retry", code: "THROTTLING", message: "The delivery stream waits for object storage." };
+    return {
+      kind: "delivered",
+      apply: (transaction) => {
+        streams.append(transaction, arn, [input]);
+        return Promise.resolve(undefined);
+      },
+    };
+  };

@@ -1,0 +1,55 @@
+import type { Reader, Transaction } from "../../kit/store/store.ts";
+import { streamRecords } from "./layout.ts";
+
+/** A delivery stream of an account. */
+export interface StreamReference {
+  readonly account: string;
+  readonly name: string;
+}
+
+/** The key of a record that waits in a stream. */
+export type StreamRecordKey = readonly [account: string, stream: string, atMs: number, id: string];
+
+/** A record that waits in a stream. */
+export interface WaitingRecord {
+  readonly key: StreamRecordKey;
+  readonly data: Uint8Array;
+}
+
+/** Adds a record to a stream. `id` distinguishes it from others of the same millisecond. */
+export const putStreamRecord = (
+  transaction: Transaction,
+  { account, name }: StreamReference,
+  atMs: number,
+  id: string,
+  data: Uint8Array,
+): void => transaction.put(streamRecords, [account, name, atMs, id], { data });
+
+/** The oldest records of a stream, until they have so many bytes; at least one if there is any. */
+export const listStreamRecords = async (
+  reader: Reader,
+  { account, name }: StreamReference,
+  bytesMax: number,
+): Promise<WaitingRecord[]> => {
+  const found: WaitingRecord[] = [];
+  let bytes = 0;
+  for await (const { key, value } of reader.range(streamRecords, { prefix: [account, name] })) {
+    bytes += value.data.byteLength;
+    if (found.length > 0 && bytes > bytesMax) break;
+    found.push({ key, data: value.data });
+  }
+  return found;
+};
+
+/** The number of bytes that wait in a stream. */
+export const countStreamBytes = async (reader: Reader, { account, name }: StreamReference): Promise<number> => {
+  let bytes = 0;
+  for await (const { value } of reader.range(streamRecords, { prefix: [account, name] }))
+    bytes += value.data.byteLength;
+  return bytes;
+};
+
+/** Removes records that were written. */
+export const deleteStreamRecords = (transaction: Transaction, keys: readonly StreamRecordKey[]): void => {
+  for (const key of keys) transaction.delete(streamRecords, key);
+};
