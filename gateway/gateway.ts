@@ -32,6 +32,8 @@ export interface GatewayOptions {
   readonly log: Logger;
   /** Host names of the gateway itself; the label before one of them names an API or a bucket. */
   readonly hosts: readonly string[];
+  /** The URL by which functions reach the gateway, without a slash at its end. Unset: none, and they cannot. */
+  readonly publicUrl?: () => string;
   /** The region that signatures must name. Unset: any. */
   readonly region?: string | undefined;
   /** Which signatures of version 2 object storage accepts. Unset: all. */
@@ -65,6 +67,7 @@ export interface Gateway {
   readonly log: Logger;
   /** Writes the line of a request that was answered to the access log. */
   readonly logRequest: (members: AccessLineMembers) => void;
+  readonly publicUrl: () => string;
   readonly region: string | undefined;
   readonly versionTwo: VersionTwoRule | undefined;
   readonly limits: GatewayLimits;
@@ -102,6 +105,7 @@ export const createGateway = (options: GatewayOptions): Gateway => {
     ids: options.ids,
     log: options.log,
     logRequest: accessLines(options.log, "request"),
+    publicUrl: options.publicUrl ?? (() => ""),
     region: options.region,
     versionTwo: options.versionTwo,
     limits,

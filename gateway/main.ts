@@ -103,7 +103,9 @@ await runProcess(log, async (control) => {
     followers: serviceNames,
     measured: (transport) => measuredTransport(transport, calls),
   });
+  let publicUrl = config.publicUrl.replace(/\/$/, "");
   const gateway = createGateway({
+    publicUrl: () => publicUrl,
     connections: [...connections, ...ownServices.connections],
     accessKeys: ownServices.directory,
     noteKeyUse: (use) => ownServices.noteKeyUse(use),
@@ -149,6 +151,8 @@ await runProcess(log, async (control) => {
     rpc,
     allMetrics,
   });
+  // An address for all interfaces is reached on this machine by a loopback address.
+  if (publicUrl === "") publicUrl = running.url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:");
   return {
     urls: {
       http: running.url,

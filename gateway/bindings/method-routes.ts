@@ -28,6 +28,8 @@ export interface MethodRoutes {
   find(question: RouteQuestion): MethodMatch | undefined;
   /** Whether the service has a method at this path with any HTTP method. */
   knowsPath(path: string): boolean;
+  /** Whether a method of the service has exactly this path, which no label takes. */
+  isFixedPath(method: string, path: string): boolean;
 }
 
 interface Route {
@@ -66,8 +68,16 @@ export const compileRoutes = (service: DescService): MethodRoutes => {
     }
     return undefined;
   };
+  const fixed = new Set(
+    [...shapes].flatMap(([method, each]) =>
+      each
+        .filter(({ segments }) => segments.length > 0 && segments.every(({ kind }) => kind === "literal"))
+        .map(({ segments }) => `${method} /${segments.map((segment) => "text" in segment && segment.text).join("/")}`),
+    ),
+  );
   return {
     find,
+    isFixedPath: (method, path) => fixed.has(`${method} ${path}`),
     knowsPath: (path) => {
       const segments = splitPath(path);
       return [...shapes.values()].some((each) => each.some((shape) => fits(shape.segments, segments)));

@@ -84,6 +84,11 @@ const documentedHeaderPrefix = "x-svc-";
 /** The result of `DialectSpelling.header` without its cache, for names of which there could be any number. */
 export const headerIn = (dialect: Dialect, documented: string): string => {
   if (!documented.startsWith(documentedHeaderPrefix)) return documented;
-  const rest = documented.slice(documentedHeaderPrefix.length).replaceAll("-svc-", `-${dialect.providerWord}-`);
-  return dialect.signature.headerPrefix + rest;
+  const { headerPrefix } = dialect.signature;
+  const rest = documented
+    .slice(documentedHeaderPrefix.length)
+    // The headers that a function forwards have the name of a header in theirs.
+    .replaceAll(`-${documentedHeaderPrefix}`, `-${headerPrefix}`)
+    .replaceAll("-svc-", `-${dialect.providerWord}-`);
+  return headerPrefix + rest;
 };

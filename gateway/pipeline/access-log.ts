@@ -1,5 +1,6 @@
 import type { Caller } from "../../services/kit/identity/caller.ts";
 import type { Gateway } from "../gateway.ts";
+import { withoutInputSecret } from "../reports/hidden-secrets.ts";
 import { reportOf } from "../reports/report-of.ts";
 import type { HttpExchange } from "./exchange.ts";
 import type { BoundCall, Identity } from "./stages.ts";
@@ -40,7 +41,7 @@ export const logAnswer = (gateway: Gateway, exchange: HttpExchange, progress: Re
     identity.binding.reports?.add(reportOf(gateway, exchange, report, { caller, startedMs, status }));
   gateway.logRequest({
     method: request.method,
-    path: exchange.rawPath,
+    path: withoutInputSecret(exchange.rawPath),
     api,
     operation,
     dialect,

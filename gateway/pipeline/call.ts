@@ -6,12 +6,14 @@ import { hangingError } from "../../services/kit/client/service-health.ts";
 import { WholeAnswers } from "../../services/kit/client/whole-answers.ts";
 import { WholeRequests } from "../../services/kit/client/whole-requests.ts";
 import type { Caller } from "../../services/kit/identity/caller.ts";
+import { describedRequestHeaders } from "../../services/kit/identity/user-request.ts";
 import { requestFactHeaders } from "../../services/kit/identity/request-facts.ts";
 import { questionHeaders } from "../../services/kit/server/question.ts";
 import { deadlineHeader } from "../../services/kit/wire/timeouts.ts";
 import { settlesAtOnce } from "../../services/kit/wire/settles-at-once.ts";
 import type { HttpExchange } from "./exchange.ts";
 import type { Gateway } from "../gateway.ts";
+import { describeRequest, isDescribed } from "../reports/described-request.ts";
 import { announcedReports, noteRefusedSubject, noteSubject } from "../reports/report-draft.ts";
 import type { GatewayLimits } from "../http/limits.ts";
 import type { RequestHead } from "../http/request-head.ts";
@@ -87,7 +89,8 @@ export const call = async (
     const method = desc as DescMethodStreaming;
     const isUpload = bound.more !== undefined;
     const isKnown = bound.more === undefined || Array.isArray(bound.more);
-    watch.expectAnswer(isKnown && isUpload ? limits.uploadAnswerTimeoutMs : limits.answerTimeoutMs);
+    const isLong = (isKnown && isUpload) || isDescribed(bound.binding.api, origin.identity.path, origin.head.method);
+    watch.expectAnswer(isLong ? limits.uploadAnswerTimeoutMs : limits.answerTimeoutMs);
     const messages = isKnown
       ? new WholeRequests([bound.message, ...((bound.more ?? []) as readonly Message[])])
       : requestMessages(bound.message, bound.more as AsyncIterable<Message>, watch, limits, noteFailure, admission);
@@ -189,6 +192,8 @@ const callHeaders = async (
     ...requestFactHeaders(caller),
     ...(bound.binding.reports && announcedReports),
   };
+  if (isDescribed(bound.binding.api, identity.path, head.method))
+    Object.assign(headers, describedRequestHeaders(describeRequest(gateway, exchange)));
   for (const documented of bound.binding.api.forwardedHeaders) {
     const name = identity.spelling.header(documented);
     const value = signedHeaders.includes(name) ? head.headers[name] : undefined;

@@ -7,6 +7,7 @@ import { TracedCall } from "../../services/kit/trace/traced-call.ts";
 import type { Gateway } from "../gateway.ts";
 import { ErrorReason, refusal } from "../refusal.ts";
 import type { GatewayLimits } from "../http/limits.ts";
+import { withoutInputSecret } from "../reports/hidden-secrets.ts";
 import type { ReportedExchange } from "../reports/report-draft.ts";
 import type { IncomingBody } from "../http/incoming-body.ts";
 import { openIncomingBody } from "../http/incoming-body.ts";
@@ -67,7 +68,7 @@ const workOf = ({ headers, method = "GET" }: IncomingMessage, rawPath: string): 
     method,
     "server",
     { traceparent: traceparent?.toString(), tracestate: tracestate?.toString() },
-    () => ({ "http.request.method": method, "url.path": rawPath }),
+    () => ({ "http.request.method": method, "url.path": withoutInputSecret(rawPath) }),
   );
 };
 

@@ -34,7 +34,9 @@ export const identify = (head: RequestHead, gateway: Recognition): Identity => {
     targetedBinding(head, dialect, gateway) ??
     unsignedQueryBinding(head, bindings) ??
     gateway.fallbackBinding;
-  const segment = binding.api.hasVirtualHosts ? hostSegment(host, binding, gateway) : undefined;
+  // Where a method has a path of its own, the host names no bucket: clients put the route of an answer there.
+  const isFixed = binding.routes.isFixedPath(head.method, head.rawPath);
+  const segment = binding.api.hasVirtualHosts && !isFixed ? hostSegment(host, binding, gateway) : undefined;
   return { binding, spelling, path: segment === undefined ? head.rawPath : `/${segment}${head.rawPath}` };
 };
 

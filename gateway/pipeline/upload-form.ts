@@ -56,7 +56,8 @@ export const isFormUpload = (head: RequestHead, identity: Identity): boolean =>
   head.method === "POST" &&
   head.query.raw === "" &&
   identity.binding.api.protocol === Protocol.REST_XML &&
-  /^\/[^/]+\/?$/.test(identity.path);
+  /^\/[^/]+\/?$/.test(identity.path) &&
+  !identity.binding.routes.isFixedPath(head.method, identity.path);
 
 /** Reads a form up to its file. Forms have no headers of a dialect, but the fields of their signature show it. */
 export const identifyForm = async (

@@ -3,6 +3,7 @@ import type { TLSSocket } from "node:tls";
 import type { Caller } from "../../services/kit/identity/caller.ts";
 import type { Gateway } from "../gateway.ts";
 import type { HttpExchange } from "../pipeline/exchange.ts";
+import { withoutInputSecret, withoutSignatures } from "./hidden-secrets.ts";
 import type { ReportDraft } from "./report-draft.ts";
 import type { NewReport } from "./request-reports.ts";
 
@@ -34,7 +35,7 @@ export const reportOf = (
     hostId,
     remoteAddress: socket.remoteAddress ?? "",
     method,
-    target: cut(withoutSignatures(rawQuery === "" ? rawPath : `${rawPath}?${rawQuery}`)),
+    target: cut(withoutSignatures(`${withoutInputSecret(rawPath)}${rawQuery === "" ? "" : `?${rawQuery}`}`)),
     protocol: `HTTP/${httpVersion}`,
     status,
     errorCode,
@@ -56,7 +57,3 @@ const tlsOf = (socket: Partial<TLSSocket>): Pick<NewReport, "cipherSuite" | "tls
   socket.encrypted === true
     ? { cipherSuite: socket.getCipher?.().standardName ?? "", tlsVersion: socket.getProtocol?.() ?? "" }
     : { cipherSuite: "", tlsVersion: "" };
-
-/** A target without what would let a reader of the log repeat the request. */
-const withoutSignatures = (target: string): string =>
-  target.replaceAll(/([?&][A-Za-z-]*(?:Signature|Security-?Token)=)[^&]*/gi, "$1hidden");

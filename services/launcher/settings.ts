@@ -117,6 +117,7 @@ export const gatewaySettings = {
   rpcListen: address(defaultAddress("gateway", "grpc"), "Where the RPCs of all services are served, also by HTTP/2."),
   adminListen: address(defaultAddress("gateway", "admin"), "Where /livez, /readyz and /metrics are served."),
   hosts: list(["localhost"], "Host names of the gateway itself; a label before one of them names a bucket or an API."),
+  publicUrl: text("", "Base URL by which functions reach the gateway to read objects; empty: made from listen."),
   signatureRegions: choice(["own", "any"], "Regions that signatures may name: the installation's, or any."),
   signatureVersion2: choice(
     ["accept", "week", "refuse"],
@@ -286,6 +287,8 @@ export const objectStorageSettings = {
   ),
   restoreSeconds: integer(60, "Seconds after which an archived object that is restored can be read.", 0, 604_800),
   accessLogSeconds: integer(300, "Seconds for which lines of access logs are gathered for one object.", 1, 86_400),
+  functionsUrl: text("", "Base address of the Invoke API by which functions of access points are called; empty: none."),
+  objectFunctionSeconds: integer(55, "Seconds within which such a function must begin its answer.", 1, 55),
   regions: texts(
     /^[a-z0-9-]{9,20}$/,
     /^https?:.+$/,
@@ -302,9 +305,15 @@ export const objectStorageSettings = {
         .regex(/^op-[a-z0-9]{1,59}$/)
         .optional()
         .describe("The deployment on premises that it belongs to. Left out: it is an ordinary one."),
+      function: z
+        .string()
+        .regex(/^arn:[a-z-]+:lambda:[a-z0-9-]+:[0-9]{12}:function:[A-Za-z0-9_:$.-]{1,140}$/)
+        .optional()
+        .describe("The function that transforms what is read by it. Left out: objects are read as they are."),
+      payload: z.string().max(4_096).optional().describe("Text that the function is called with. Left out: none."),
       alias: z
         .string()
-        .regex(/^[a-z0-9-]{1,54}-s3alias$/)
+        .regex(/^[a-z0-9-]{1,54}(?:-s3alias|--ol-s3)$/)
         .optional()
         .describe("A further name, for clients that know names of buckets only."),
       policy: z

@@ -14,6 +14,8 @@ import type { AccessPoints } from "./access/access-points.ts";
 import type { ObjectOwnership } from "./domain/ownership.ts";
 import type { WrappingKeys } from "./encryption/wrapping-keys.ts";
 import type { EventOutbox } from "./events/event-outbox.ts";
+import type { FunctionClient } from "./functions/function-client.ts";
+import type { PendingAnswers } from "./functions/pending-answers.ts";
 import type { Limits } from "./limits.ts";
 import type { AccessLogs } from "./logging/access-logs.ts";
 import type { OtherRegions } from "./regions/other-regions.ts";
@@ -65,6 +67,12 @@ export interface Application {
   readonly scans: Pick<ScanPool, "run">;
   /** The lines of the access logs of buckets. */
   readonly accessLogs: AccessLogs;
+  /** Calls the functions of access points. */
+  readonly functions: Pick<FunctionClient, "invoke">;
+  /** The readers that wait for answers of functions. */
+  readonly answers: PendingAnswers;
+  /** How long a function may take until it begins its answer, in milliseconds. */
+  readonly objectFunctionMs: number;
   /** Where buckets are that are not here. */
   readonly regions: Pick<OtherRegions, "find">;
   readonly limits: Limits;

@@ -134,5 +134,8 @@ export const limits = {
 /** How long lines of access logs are gathered for an object, in milliseconds. */
 export const defaultAccessLogMs = 5 * minuteMs;
 
+/** How long a function may take until it begins its answer, in milliseconds: less than the gateway waits. */
+export const defaultObjectFunctionMs = 55_000;
+
 /** How many queries of objects run at the same time, and for how long. */
 export const defaultScans = { threads: 2, timeLimitMs: 15 * minuteMs } as const;

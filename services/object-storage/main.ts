@@ -32,6 +32,8 @@ await runService({
       restoreDelayMs: config.restoreSeconds * 1000,
       accessLogMs: config.accessLogSeconds * 1000,
       regions: config.regions,
+      functionsUrl: config.functionsUrl,
+      objectFunctionMs: config.objectFunctionSeconds * 1000,
       elapsedMs: () => performance.now(),
       region: config.region,
       emit: config.emit,

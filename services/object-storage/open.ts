@@ -40,9 +40,19 @@ import { deliverEvent, eventDeliveryPolicy } from "./events/event-delivery.ts";
 import type { EventOutbox } from "./events/event-outbox.ts";
 import { createEventOutbox, objectEventJob } from "./events/event-outbox.ts";
 import { AccessLogs, accessLogMetrics } from "./logging/access-logs.ts";
+import { functionClient } from "./functions/function-client.ts";
+import { PendingAnswers } from "./functions/pending-answers.ts";
 import { otherRegions } from "./regions/other-regions.ts";
 import type { Limits } from "./limits.ts";
-import { defaultAccessLogMs, defaultLifecycle, defaultLimits, defaultScans, defaultScrub, limits } from "./limits.ts";
+import {
+  defaultAccessLogMs,
+  defaultLifecycle,
+  defaultLimits,
+  defaultObjectFunctionMs,
+  defaultScans,
+  defaultScrub,
+  limits,
+} from "./limits.ts";
 import type { ScanPoolOptions } from "./select/worker/scan-pool.ts";
 import { ScanPool } from "./select/worker/scan-pool.ts";
 import { jobs as jobTables, pageTokenKeys } from "./store/layout.ts";
@@ -101,6 +111,10 @@ export interface ObjectStorageOptions {
   readonly accessLogMs?: number;
   /** The addresses of the gateways of other regions, by region. Unset: there are none. */
   readonly regions?: Readonly<Record<string, string>>;
+  /** The address of the Invoke API for functions of access points. Unset: none can be called. */
+  readonly functionsUrl?: string;
+  /** How long a function may take until it begins its answer, in milliseconds. Unset: 55 seconds. */
+  readonly objectFunctionMs?: number;
   /** How long a day of lifecycle rules and restores lasts, in milliseconds. Unset: 24 hours. */
   readonly lifecycleDayMs?: number;
   /** How long restoring an archived version takes, in milliseconds. Unset: a minute. */
@@ -208,6 +222,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
   if (metrics !== undefined) lifecycleMetrics(metrics, lifecycle);
   const accessLogs = new AccessLogs({ store, clock, ids, log });
   if (metrics !== undefined) accessLogMetrics(metrics, accessLogs);
+  const functions = functionClient(options.functionsUrl ?? "");
   const regions = otherRegions({ addresses: options.regions ?? {}, clock, log });
   // A round takes long, and must not keep the sweep waiting.
   const stopScrubbing = runPeriodically({
@@ -259,6 +274,9 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
     restores: createRestores(jobs),
     scans,
     accessLogs,
+    functions,
+    answers: new PendingAnswers(ids),
+    objectFunctionMs: options.objectFunctionMs ?? defaultObjectFunctionMs,
     regions,
     limits: { ...defaultLimits, ...options.limits },
   };
@@ -297,6 +315,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
       await stopLogDelivery();
       await accessLogs.flush();
       await regions.close();
+      await functions.close();
       await stopPeriodicWork();
       await stopRewrapping();
       await jobs.stop();

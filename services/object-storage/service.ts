@@ -9,7 +9,6 @@ import { rootCaller } from "../kit/identity/caller.ts";
 import type { Logger } from "../kit/log/log.ts";
 import { guarded } from "../kit/server/guard.ts";
 import type { CallContext, Handlers } from "../kit/server/handlers.ts";
-import { pending } from "../kit/server/handlers.ts";
 import type { CopyAccess } from "./access/access.ts";
 import { guard } from "./access/guard.ts";
 import { sayingWhoPays } from "./access/request-charged.ts";
@@ -70,6 +69,7 @@ import {
   putObjectRetention,
 } from "./operations/object-lock.ts";
 import { getObject, headObject } from "./operations/object-read.ts";
+import { writeGetObjectResponse } from "./operations/object-response.ts";
 import { deleteObjectTagging, getObjectTagging, putObjectTagging } from "./operations/object-tagging.ts";
 import { deleteObject, putObject } from "./operations/object-write.ts";
 import { uploadPart, uploadPartCopy } from "./operations/part.ts";
@@ -77,9 +77,6 @@ import { restoreObject } from "./operations/restore.ts";
 import { selectObjectContent } from "./operations/select.ts";
 import { getObjectTorrent } from "./operations/torrent.ts";
 import type { InventoryOptions } from "./work/inventory.ts";
-
-/** Operations that are known and not offered. */
-const notOffered = pending(ObjectStorageService, "writeGetObjectResponse");
 
 /** The whole service: every operation, after the guard. */
 export const handlers: Handlers<typeof ObjectStorageService, Application> = guarded<
@@ -158,7 +155,7 @@ export const handlers: Handlers<typeof ObjectStorageService, Application> = guar
       getBucketLogging,
       ...bucketConfigurations,
       ...identifiedConfigurations,
-      ...notOffered,
+      writeGetObjectResponse,
     }),
   ),
   guard,

@@ -99,7 +99,7 @@ operations.restore_object | Brings an archived object back for a time. | operati
 operations.select_object_content | Answers what a query finds in an object. | operations/select.test.ts > a query of an object > returns the records, the figures and the end
 operations.upload_part | Stores a part. | operations/part.test.ts > uploadPart > refuses in this order and replaces the part of its number
 operations.upload_part_copy | Makes a part of an object's range. | operations/part.test.ts > uploadPartCopy > makes parts of ranges of an object without storing their bytes again
-operations.write_get_object_response | Answers a read through an object function. | pending
+operations.write_get_object_response | Answers a read through an object function. | /gateway/pipeline/storage-functions.test.ts > an access point with a function > answers a read with what the function writes of the object, which it reads by a URL
 operations.required-members | Each operation declares the members that it requires. | /contract/members.test.ts > the members of the contract > differ from the public model of $api only where it is meant
 `,
 );

@@ -46,13 +46,14 @@ export const resourceAt = (
   const arn = accessPointArn(point, place);
   const slash = shownAs.indexOf("/");
   const isObject = question.permission.template !== "{bucket}" && slash !== -1;
+  const asked = action ?? question.permission.action;
   return {
     arn: isObject ? `${arn}/object/${shownAs.slice(slash + 1)}` : arn,
     ownerAccountId: point.accountId,
     policies: point.policy === undefined ? [] : [point.policy],
     shownAs,
     ...(conditions && { conditions }),
-    ...(action !== undefined && { action }),
+    action: point.function === undefined || asked.includes(":") ? asked : `s3-object-lambda:${asked}`,
   };
 };
 

@@ -11,6 +11,8 @@ export interface AccessPoint {
   readonly bucket: string;
   /** The deployment on premises that it belongs to. Undefined: it is an ordinary one. */
   readonly outpostId: string | undefined;
+  /** The function that transforms objects which are read by it. Undefined: they are read as they are. */
+  readonly function: { readonly arn: string; readonly payload: string } | undefined;
   /** A further name, which is like that of a bucket. Undefined: none. */
   readonly alias: string | undefined;
   /** Undefined: it limits callers of its own account to nothing, and allows others nothing. */
@@ -28,13 +30,13 @@ interface Place {
   readonly region: string;
 }
 
-/** The services of ARNs of access points, and of those on premises. */
+/** The services of ARNs of access points, of those with functions, and of those on premises. */
 const services = /^(?:s3|object-storage)$/;
+const withFunctions = /^(?:s3-object-lambda|object-storage-object-lambda)$/;
 const onPremises = /^(?:s3-outposts|object-storage-outposts)$/;
 
 /** The names of hosts of access points, less the region that some clients add. */
-const hostSuffix =
-  /\.(?:s3-accesspoint|object-storage-accesspoint|s3-outposts|object-storage-outposts)(?:\.[a-z0-9-]+)?$/;
+const hostSuffix = /\.(?:s3|object-storage)-(?:accesspoint|object-lambda|outposts)(?:\.[a-z0-9-]+)?$/;
 
 /** Access points by each of their names. */
 const accessPointsOf = (declared: readonly AccessPoint[], { region }: Place): AccessPoints => {
@@ -61,11 +63,16 @@ const accessPointsOf = (declared: readonly AccessPoint[], { region }: Place): Ac
       if (byName.size === 0) return undefined;
       const named = parseArn(text);
       if (named === undefined) return byName.get(text.toLowerCase().replace(hostSuffix, ""));
-      const isOutpost = named.resource.startsWith("outpost");
-      if (named.region !== region || !(isOutpost ? onPremises : services).test(named.service)) return undefined;
-      return byName.get(`${named.account}:${named.resource.replaceAll(":", "/")}`);
+      const point = byName.get(`${named.account}:${named.resource.replaceAll(":", "/")}`);
+      if (point === undefined || named.region !== region) return undefined;
+      return servicesOf(point).test(named.service) ? point : undefined;
     },
   };
+};
+
+const servicesOf = ({ outpostId, function: transforming }: AccessPoint): RegExp => {
+  if (outpostId !== undefined) return onPremises;
+  return transforming === undefined ? services : withFunctions;
 };
 
 /**
@@ -73,14 +80,17 @@ const accessPointsOf = (declared: readonly AccessPoint[], { region }: Place): Ac
  */
 export const declaredAccessPoints = (setting: AccessPointsSetting, place: Place): AccessPoints =>
   accessPointsOf(
-    Object.entries(setting).map(([label, { bucket, outpost, alias, policy }]) => ({
-      name: label.slice(0, -13),
-      accountId: label.slice(-12),
-      bucket,
-      outpostId: outpost,
-      alias,
-      policy: policy === undefined ? undefined : parseBucketPolicy(JSON.stringify(policy)),
-    })),
+    Object.entries(setting).map(
+      ([label, { bucket, outpost, alias, policy, function: transforming, payload = "" }]) => ({
+        name: label.slice(0, -13),
+        accountId: label.slice(-12),
+        bucket,
+        outpostId: outpost,
+        function: transforming === undefined ? undefined : { arn: transforming, payload },
+        alias,
+        policy: policy === undefined ? undefined : parseBucketPolicy(JSON.stringify(policy)),
+      }),
+    ),
     place,
   );
 
@@ -91,6 +101,8 @@ type AccessPointsSetting = Readonly<
     {
       readonly bucket: string;
       readonly outpost?: string | undefined;
+      readonly function?: string | undefined;
+      readonly payload?: string | undefined;
       readonly alias?: string | undefined;
       readonly policy?: Readonly<Record<string, unknown>> | undefined;
     }
@@ -99,11 +111,16 @@ type AccessPointsSetting = Readonly<
 
 /** The ARN of an access point. */
 export const accessPointArn = (
-  { name, accountId: account, outpostId }: AccessPoint,
+  { name, accountId: account, outpostId, function: transforming }: AccessPoint,
   place: Pick<Arn, "region" | "partition">,
 ): string =>
   outpostId === undefined
-    ? arn({ ...place, service: "s3", account, resource: `accesspoint/${name}` })
+    ? arn({
+        ...place,
+        service: transforming === undefined ? "s3" : "s3-object-lambda",
+        account,
+        resource: `accesspoint/${name}`,
+      })
     : arn({ ...place, service: "s3-outposts", account, resource: `outpost/${outpostId}/accesspoint/${name}` });
 
 /** The one storage class of objects that are stored on premises. */

@@ -3,6 +3,7 @@ import type { Resource } from "../../kit/access/decide.ts";
 import type { Reader } from "../../kit/store/store.ts";
 import type { AclRules } from "../domain/object-acl.ts";
 import type { Bucket } from "../store/bucket.ts";
+import type { AccessPoint } from "./access-points.ts";
 
 /** The use of a managed key for an object. */
 export interface ManagedKeyUse {
@@ -18,6 +19,8 @@ export interface AuthorizedBucket {
   readonly name: string;
   /** The one storage class of objects that are written by this name of it. Undefined: there are several. */
   readonly onlyStorageClass: string | undefined;
+  /** The access point whose function transforms objects that are read. Undefined: none does. */
+  readonly transformedBy: AccessPoint | undefined;
   /** The bucket as it was when the call was last decided. */
   readonly known: Bucket;
   /**

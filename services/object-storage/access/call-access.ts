@@ -222,6 +222,11 @@ class DecidedBucket implements AuthorizedBucket {
     return this.#decision.nameOf(this.#role).reachedBy?.point.outpostId === undefined ? undefined : onPremisesClass;
   }
 
+  get transformedBy(): AccessPoint | undefined {
+    const point = this.#decision.nameOf(this.#role).reachedBy?.point;
+    return point?.function === undefined ? undefined : point;
+  }
+
   get known(): Bucket {
     return this.#decision.factsOf(this.#role).bucket;
   }

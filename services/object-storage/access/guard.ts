@@ -1,3 +1,5 @@
+import type { Message } from "@bufbuild/protobuf";
+
 import type { Tag } from "../../../gen/quartet/objectstorage/v1/bucket_pb.ts";
 import { ObjectStorageService } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import { decideCall } from "../../kit/access/decide.ts";
@@ -5,6 +7,7 @@ import type { Resource } from "../../kit/access/decide.ts";
 import type { Question } from "../../kit/access/questions.ts";
 import { textOf } from "../../kit/access/questions.ts";
 import { arn } from "../../kit/arn/arn.ts";
+import type { Caller } from "../../kit/identity/caller.ts";
 import type { Guard } from "../../kit/server/guard.ts";
 import type { CallContext } from "../../kit/server/handlers.ts";
 import type { CopyAccess } from "./access.ts";
@@ -35,7 +38,8 @@ const creation = ObjectStorageService.method.createBucket.name;
  * Decides whether a call may reach its handler, before any content of an upload is read. In one read, finds the
  * existing buckets that the request names with what decides on them: policy, ACL, ownership, public access block, and
  * the object itself where its ACL or tags count. They are handed to the handler as `context.access`; the type of each
- * operation has only those that its request names. Checks, in order:
+ * operation has only those that its request names. A URL that a function was called with names its bucket by a
+ * secret, see `readAsInput`. Checks, in order:
  *  1. an access point on premises accepts what the request asks for, see `checkOnPremises`;
  *  2. the bucket exists, or `elsewhere` names its region, and it has the expected owner, see `findNamedBucket`;
  *  3. the copy source is a bucket and a key (INVALID_ARGUMENT);
@@ -49,8 +53,10 @@ export const guard: Guard<AccessApplication, CopyAccess> = async (request, conte
     await decideCall(rules, context, request, async (question) => newBucket(question, context));
     return {} as CopyAccess;
   }
+  const input = readAsInput(request, context, name);
   const named = {
-    own: namedBy(context.app, name, expectedBucketOwner),
+    own:
+      input === undefined ? namedBy(context.app, name, expectedBucketOwner) : { name: input, expectedOwner: undefined },
     source: copySource === undefined ? undefined : { text: copySource, expectedOwner: expectedSourceBucketOwner },
   };
   if (named.own.reachedBy !== undefined) checkOnPremises(named.own.reachedBy.point, request);
@@ -66,6 +72,25 @@ export const guard: Guard<AccessApplication, CopyAccess> = async (request, conte
     if (bucket?.hasLogging === true) logRefusal(context as CallContext<Application>, request, bucket, thrown);
     throw await elsewhere(thrown, context, named.own.name);
   }
+};
+
+/** The operations by which functions read what they transform. */
+const inputOperations: ReadonlySet<string> = new Set([
+  ObjectStorageService.method.getObject.name,
+  ObjectStorageService.method.headObject.name,
+]);
+
+/**
+ * The bucket of the object that a function reads by a URL which it was called with. The call is then one of the caller
+ * for whom the function was called. Undefined: the name is not that of such a URL, or its reader waits no more.
+ */
+const readAsInput = (request: Message, context: CallContext<AccessApplication>, name: string): string | undefined => {
+  const input = context.app.answers.findInput(name);
+  if (input === undefined || !inputOperations.has(context.method.name)) return undefined;
+  const { key, versionId } = request as { readonly key?: string; readonly versionId?: string };
+  if (key !== input.key || versionId !== input.versionId) return undefined;
+  (context as { caller: Caller }).caller = input.caller;
+  return input.bucket;
 };
 
 /** The gateway may read CORS rules without a caller, because a preflight request is unsigned. */

@@ -30,6 +30,7 @@ export type AccessApplication = Pick<
   Application,
   | "accessLogs"
   | "accessPoints"
+  | "answers"
   | "store"
   | "clock"
   | "accounts"

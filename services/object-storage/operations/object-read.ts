@@ -25,6 +25,7 @@ import { checkCustomerKey, checkDecryption, openContentKey } from "../encryption
 import type { CustomerKey } from "../encryption/customer-key.ts";
 import { describeCustomerKey, readCustomerKey } from "../encryption/customer-key.ts";
 import { fault } from "../faults.ts";
+import { transformObject } from "../functions/transformed-read.ts";
 import { shownVersionId } from "../domain/versioning.ts";
 import type { Bucket } from "../store/bucket.ts";
 import type { StoredVersion } from "../store/object.ts";
@@ -33,7 +34,8 @@ import { rangesOf } from "../store/object.ts";
 type ReadRequest = GetObjectRequest | HeadObjectRequest;
 
 /**
- * Reads an object, or a part or range of it. Answers when the first bytes are verified. Checks, in order:
+ * Reads an object, or a part or range of it. Answers when the first bytes are verified. An access point with a function
+ * has it answer instead, see `transformObject`. Checks, in order:
  *  1. it names no encryption, which is for writes;
  *  2. it does not ask for a part and a range;
  *  3. headers can hold its overrides;
@@ -48,6 +50,8 @@ type ReadRequest = GetObjectRequest | HeadObjectRequest;
  */
 export const getObject: Operation<"getObject"> = async function* (request, context) {
   const { app } = context;
+  const { transformedBy } = context.access.bucket;
+  if (transformedBy !== undefined) return yield* transformObject(request, context, transformedBy);
   const customerKey = checkRead(request);
 
   const { ranges, ...read } = await app.store.read(async (reader) => {

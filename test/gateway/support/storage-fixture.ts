@@ -59,13 +59,15 @@ export interface StorageFixtureParts {
   readonly region?: string;
   /** The gateways of other regions. Unset: none. */
   readonly regions?: Readonly<Record<string, string>>;
+  /** Where functions of access points are called. Unset: nowhere. */
+  readonly functionsUrl?: string;
   /** Operations of the service instead of its own. */
   readonly operations?: Partial<Handlers<typeof ObjectStorageService, Application>>;
 }
 
 /** Starts both on ports of their own. */
 export const startStorageFixture = async (parts: StorageFixtureParts = {}): Promise<StorageFixture> => {
-  const { allowedOrigins = [], limits, accessPoints, operations, region = "us-east-1", regions } = parts;
+  const { allowedOrigins = [], limits, accessPoints, operations, region = "us-east-1", regions, functionsUrl } = parts;
   const clock = new FakeClock();
   const keys = generateKeyPairSync("ed25519");
   const directory = await mkdtemp(join(tmpdir(), "quartet-test-"));
@@ -83,6 +85,7 @@ export const startStorageFixture = async (parts: StorageFixtureParts = {}): Prom
     eventBusAddress: "http://127.0.0.1:1",
     putsOwnObjects,
     ...(regions && { regions }),
+    ...(functionsUrl !== undefined && { functionsUrl }),
     ...(accessPoints && { accessPoints }),
   });
   const authenticate = bearerAuthenticate(
@@ -119,6 +122,7 @@ export const startStorageFixture = async (parts: StorageFixtureParts = {}): Prom
     { service: ObjectStorageService, errors: ErrorReasonSchema, transport, reports },
     { service: ReaderService, errors: ReaderErrors, transport },
   ];
+  let publicUrl = "";
   const gateway = createGateway({
     connections,
     accessKeys: fixedAccessKeys([testKey]),
@@ -127,12 +131,14 @@ export const startStorageFixture = async (parts: StorageFixtureParts = {}): Prom
     ids: randomIds,
     log: silentLogger,
     hosts: ["localhost"],
+    publicUrl: () => publicUrl,
     region,
     brandWord: "svc",
     ...(limits && { limits }),
     originSources: originSources(connections, { minter, clock, allowedOrigins }),
   });
   const running = await startGateway(gateway, { listen: anyPort, adminListen: anyPort });
+  publicUrl = running.url;
   const { host } = new URL(running.url);
   const brand = amzDialect.signature;
   let stopService = async (): Promise<void> => {

@@ -19,7 +19,7 @@ const engineRooms: Readonly<Record<ServiceName, readonly string[]>> = {
   "customer-profile": ["ingestion", "encryption"],
   "refactoring-workspace": ["proxy", "health", "fabric"],
   "event-bus": ["pattern", "delivery", "json", "ingestion", "encryption"],
-  "object-storage": ["blobs", "content", "encryption", "events", "logging", "regions", "select"],
+  "object-storage": ["blobs", "content", "encryption", "events", "functions", "logging", "regions", "select"],
 };
 
 const rootFindings = (tree: Tree, service: ServiceName): Finding[] => {

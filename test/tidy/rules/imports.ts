@@ -14,6 +14,7 @@ const engines = [
   "encryption",
   "events",
   "fabric",
+  "functions",
   "health",
   "ingestion",
   "logging",
