@@ -1,7 +1,5 @@
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
-
 import type { Clock } from "../clock/clock.ts";
+import { collector } from "./collector.ts";
 
 /** What shows whether a process rests, and what it does then. */
 export interface RestOptions {
@@ -69,8 +67,4 @@ export const processorMs = (): number => {
  * optimised code that nothing uses at rest, so the next 1,000 requests cost two to three times as much. No collection
  * returns the memory and keeps the code (services/decisions/0063).
  */
-export const collectGarbage = (): void => {
-  setFlagsFromString("--expose-gc");
-  const collect = runInNewContext("gc") as (options: object) => void;
-  collect({ type: "major", execution: "sync", flavor: "last-resort" });
-};
+export const collectGarbage = (): void => collector()({ type: "major", execution: "sync", flavor: "last-resort" });

@@ -1,6 +1,7 @@
 import { Code } from "@connectrpc/connect";
 
 import { FaultRole } from "../../../gen/quartet/traits/v1/fault_pb.ts";
+import { countPassingBytes } from "./passing-bytes.ts";
 import type { PayloadFinder } from "./payload.ts";
 import { ProtocolError } from "./protocol-error.ts";
 
@@ -126,6 +127,7 @@ export class FrameParser {
 
 /** The buffers of a frame: the header and the small parts after it in one, large parts unchanged. */
 export const frameParts = (flags: number, parts: readonly Uint8Array[], byteLength: number): readonly Uint8Array[] => {
+  countPassingBytes(byteLength);
   const first = parts[0];
   const joined = first !== undefined && first.length <= joinedBytesMax ? first : undefined;
   const head = Buffer.allocUnsafe(frameHeaderBytes + (joined?.length ?? 0));

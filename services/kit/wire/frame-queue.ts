@@ -1,5 +1,6 @@
 import type { Frame } from "./frame-parser.ts";
 import { FrameParser } from "./frame-parser.ts";
+import { countPassingBytes } from "./passing-bytes.ts";
 import type { PayloadFinder } from "./payload.ts";
 import { malformed } from "./protocol-error.ts";
 
@@ -51,6 +52,7 @@ export class FrameQueue {
   /** Adds a chunk from the source. */
   push(chunk: Buffer): void {
     if (this.#ended || this.#error !== undefined) return;
+    countPassingBytes(chunk.length);
     try {
       this.#parser.push(chunk, this.#frames);
     } catch (error) {
