@@ -16,6 +16,7 @@ import { LevelSnapshot } from "./level-snapshot.ts";
 import { boundaryRecord, sealRecord } from "./record.ts";
 import type { Recovery } from "./recovery.ts";
 import { recover } from "./recovery.ts";
+import { hasReadLogs, writeAgain } from "./unread-logs.ts";
 
 /** LevelDB's own addition, which the types of `level` leave out because browsers lack it. */
 type Database = Level<Buffer, Buffer> & { compactRange(low: Buffer, high: Buffer): Promise<void> };
@@ -58,7 +59,7 @@ export const openLevelEngine = async (options: LevelEngineOptions): Promise<Engi
     maxFileSize: tableFileBytes,
   }) as Database;
   await database.open();
-  const numbering = await startNumbering(options, recovery, created).catch(async (error: unknown) => {
+  const numbering = await started(database, options, recovery, created).catch(async (error: unknown) => {
     await database.close();
     throw error;
   });
@@ -87,6 +88,21 @@ export const openLevelEngine = async (options: LevelEngineOptions): Promise<Engi
       await database.close();
     },
   };
+};
+
+/** Makes sure that the database has all that it was opened from, and continues its numbers. */
+const started = async (
+  database: Database,
+  options: LevelEngineOptions,
+  recovery: Recovery,
+  created: string | undefined,
+): Promise<GroupNumbering> => {
+  const { directory, sync, log } = options;
+  if (!hasReadLogs(database, recovery.logs)) {
+    log?.error({ directory }, "the disk did not let LevelDB read its logs; what was in them is written again");
+    await writeAgain(database, recovery.logs, sync);
+  }
+  return startNumbering(options, recovery, created);
 };
 
 /** Continues after the last group of the database. `created` is the topmost directory that had to be created. */

@@ -10,6 +10,7 @@ import type { FileDamage } from "./level-files/file-damage.ts";
 import { fatalDamage, survivableDamage } from "./level-files/file-damage.ts";
 import type { Inspection } from "./level-files/inspection.ts";
 import { inspectFiles } from "./level-files/inspection.ts";
+import type { LoggedBatches } from "./unread-logs.ts";
 
 /** How a database is examined before it is opened. */
 export interface RecoveryOptions {
@@ -27,12 +28,16 @@ export interface Recovery {
   readonly last: GroupMark;
   /** Whether the durable file exists and agrees; otherwise it must be created. */
   readonly hasDurableFile: boolean;
+  /** What LevelDB is about to read from its logs. */
+  readonly logs: readonly LoggedBatches[];
 }
 
 interface Findings extends Recovery {
   readonly lost: readonly LostGroups[];
   readonly damages: readonly FileDamage[];
 }
+
+const nothingFound: Findings = { last: noGroup, lost: [], damages: [], hasDurableFile: false, logs: [] };
 
 /** Damage counts if it is found this often in a row: a database that is open elsewhere changes while it is read. */
 const sightings = 3;
@@ -58,7 +63,7 @@ export const recover = async (options: RecoveryOptions): Promise<Recovery> => {
       "goes on without commits",
     );
   for (const damage of lines) log?.warn({ directory, damage }, "goes on with a damaged file");
-  return { last: findings.last, hasDurableFile: false };
+  return { last: findings.last, hasDurableFile: false, logs: findings.logs };
 };
 
 const isoTime = (ms: number): string | undefined => (ms === 0 ? undefined : new Date(ms).toISOString());
@@ -79,7 +84,7 @@ const examineOnce = async (options: RecoveryOptions): Promise<Findings> => {
   } catch (error) {
     const { code, path } = error as NodeJS.ErrnoException;
     if (code !== "ENOENT") throw error;
-    return { last: noGroup, lost: [], damages: [fatalDamage(path ?? "a file", "vanished")], hasDurableFile: false };
+    return { ...nothingFound, damages: [fatalDamage(path ?? "a file", "vanished")] };
   }
 };
 
@@ -87,10 +92,10 @@ const examine = async ({ directory, tableBytesMax }: RecoveryOptions): Promise<F
   // Read first, because it never runs ahead of the database, even one that is being written to.
   const durable = await readDurable(directory);
   const { damages, ...groups } = await inspectFiles(directory, tableBytesMax);
-  if (damages.some(({ isSurvivable }) => !isSurvivable))
-    return { last: noGroup, lost: [], damages, hasDurableFile: false };
+  if (damages.some(({ isSurvivable }) => !isSurvivable)) return { ...nothingFound, damages };
   const { lost, last } = follow(groups, typeof durable === "object" ? durable : noGroup);
-  return { last, lost, damages: [...damages, ...durableDamage(durable, last)], hasDurableFile: durable !== "missing" };
+  const allDamages = [...damages, ...durableDamage(durable, last)];
+  return { last, lost, damages: allDamages, hasDurableFile: durable !== "missing", logs: groups.logs };
 };
 
 const durableDamage = (durable: GroupMark | "missing" | "damaged", last: GroupMark): FileDamage[] => {

@@ -172,11 +172,13 @@ const modifiedMsOf = async (path: string): Promise<number | undefined> => {
   }
 };
 
-/** Creates a directory and the missing ones above it, each durably. */
+/**
+ * Creates a directory and the missing ones above it, each durably. The name of one that exists already is synced as
+ * well, because whoever created it may have failed or ended before that.
+ */
 const createDirectory = async (path: string, sync: DiskSync): Promise<void> => {
   const absolute = resolve(path);
-  const first = await mkdir(absolute, { recursive: true });
-  if (first === undefined) return;
+  const first = (await mkdir(absolute, { recursive: true })) ?? absolute;
   for (let created = absolute; created.length >= first.length; created = dirname(created))
     await syncDirectory(dirname(created), sync);
 };

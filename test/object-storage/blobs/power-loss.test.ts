@@ -78,6 +78,27 @@ describe("after the power was lost", () => {
     }
   });
 
+  test("a blob is there whose directory was created before, and then could not be synced", async () => {
+    const directory = await temporaryDirectory();
+    const disk = new ForgetfulDisk();
+    let failures = 1;
+    const sync: DiskSync = {
+      file: (handle) => disk.file(handle),
+      directory: async (handle) => {
+        const isOfShard = (await readdir(await pathOf(handle))).includes("aa");
+        if (isOfShard && failures-- > 0) throw Object.assign(new Error("i/o error"), { code: "EIO" });
+        await disk.directory(handle);
+      },
+    };
+    const before = await openFileBlobStore({ directory, sync });
+    await expect(before.write("aa01", blobKey(), pieces())).rejects.toThrow("blob aa01 could not be stored");
+    await before.write("aa02", blobKey(), pieces());
+    await before.close();
+    const left = join(await temporaryDirectory(), "left");
+    await disk.restore(directory, left);
+    expect(await readdir(join(left, "v2", "aa"))).toEqual(["aa02"]);
+  });
+
   test("none is there when directories are not synced, and none is whole when files are not", async () => {
     const namesLost = await storeAfterPowerLoss((disk) => ({
       file: (handle) => disk.file(handle),

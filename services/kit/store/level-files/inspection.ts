@@ -3,6 +3,7 @@ import { join } from "node:path";
 
 import type { GroupMark } from "../group-mark.ts";
 import { decodeGroupMark, groupKey } from "../group-mark.ts";
+import type { LoggedBatches } from "../unread-logs.ts";
 import type { FileDamage } from "./file-damage.ts";
 import { fatalDamage, survivableDamage } from "./file-damage.ts";
 import type { DamagedBytes, LogRecord } from "./log-file.ts";
@@ -12,6 +13,7 @@ import type { TableEntry } from "./table-file.ts";
 import { firstEntry } from "./table-file.ts";
 import type { TableFile, Version } from "./version.ts";
 import { readVersion } from "./version.ts";
+import type { BatchWrite } from "./write-batch.ts";
 import { readBatch } from "./write-batch.ts";
 
 /** The files of a database as they are before it is opened. */
@@ -21,6 +23,8 @@ export interface Inspection {
   readonly flushed: GroupMark | undefined;
   /** The groups that are only in logs, in the order in which LevelDB will apply them. */
   readonly logged: readonly GroupMark[];
+  /** What these logs hold, log by log. */
+  readonly logs: readonly LoggedBatches[];
 }
 
 /**
@@ -32,16 +36,17 @@ export const inspectFiles = async (directory: string, tableBytesMax: number): Pr
   const names = new Set(await readdir(directory));
   const damages: FileDamage[] = [];
   const version = await findVersion(directory, names, damages);
-  if (version === undefined) return { damages, flushed: undefined, logged: [] };
+  if (version === undefined) return { damages, flushed: undefined, logged: [], logs: [] };
   damages.push(...(await checkTables(directory, names, version.tables, tableBytesMax)));
-  const logged: GroupMark[] = [];
+  const logs: LoggedBatches[] = [];
   for (const name of logsOf(version, names, damages)) {
     const file = await readFile(join(directory, name));
     const { records, damages: bytes } = readLog(file);
     damages.push(...bytes.map((each) => survivableDamage(name, describeBytes(each))));
-    logged.push(...groupsOf(records, name, damages));
+    logs.push(batchesOf(records, name, damages));
   }
-  return { damages, flushed: await findFlushed(directory, names, version.tables), logged };
+  const logged = logs.flat(2).flatMap((write) => markIn(write) ?? []);
+  return { damages, flushed: await findFlushed(directory, names, version.tables), logged, logs };
 };
 
 /** The version that CURRENT points to; undefined for a database that is not there yet or cannot be read. */
@@ -104,18 +109,22 @@ const logsOf = (version: Version, names: ReadonlySet<string>, damages: FileDamag
   return logs.map(({ name }) => name);
 };
 
-const groupsOf = (records: readonly LogRecord[], name: string, damages: FileDamage[]): GroupMark[] =>
+const batchesOf = (records: readonly LogRecord[], name: string, damages: FileDamage[]): LoggedBatches =>
   records.flatMap(({ offset, payload }) => {
     try {
-      return readBatch(payload).flatMap(({ key, value }) =>
-        value !== undefined && key.equals(groupKey) ? [decodeGroupMark(value)] : [],
-      );
+      const batch = readBatch(payload);
+      for (const write of batch) markIn(write);
+      return [batch];
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       damages.push(survivableDamage(name, `the batch at ${offset} is malformed: ${error.message}`));
       return [];
     }
   });
+
+/** The group that a write marks; undefined for all other writes. Throws RangeError when the mark is malformed. */
+const markIn = ({ key, value }: BatchWrite): GroupMark | undefined =>
+  value !== undefined && key.equals(groupKey) ? decodeGroupMark(value) : undefined;
 
 /** The mark is the least key, so a table that has it begins with it. */
 const findFlushed = async (
