@@ -20,6 +20,7 @@ import { ByteBudget } from "./http/byte-budget.ts";
 import { ReadingTurns } from "./http/reading-turns.ts";
 import type { GatewayLimits } from "./http/limits.ts";
 import { defaultGatewayLimits } from "./http/limits.ts";
+import type { Websites } from "./website/site-source.ts";
 import type { VersionTwoRule } from "./signature/version-two.ts";
 
 /** The parts and settings of a gateway. */
@@ -32,6 +33,8 @@ export interface GatewayOptions {
   readonly log: Logger;
   /** Host names of the gateway itself; the label before one of them names an API or a bucket. */
   readonly hosts: readonly string[];
+  /** The websites of buckets. Unset: there are none. */
+  readonly websites?: Websites;
   /** The URL by which functions reach the gateway, without a slash at its end. Unset: none, and they cannot. */
   readonly publicUrl?: () => string;
   /** The region that signatures must name. Unset: any. */
@@ -67,6 +70,7 @@ export interface Gateway {
   readonly log: Logger;
   /** Writes the line of a request that was answered to the access log. */
   readonly logRequest: (members: AccessLineMembers) => void;
+  readonly websites: Websites | undefined;
   readonly publicUrl: () => string;
   readonly region: string | undefined;
   readonly versionTwo: VersionTwoRule | undefined;
@@ -105,6 +109,7 @@ export const createGateway = (options: GatewayOptions): Gateway => {
     ids: options.ids,
     log: options.log,
     logRequest: accessLines(options.log, "request"),
+    websites: options.websites,
     publicUrl: options.publicUrl ?? (() => ""),
     region: options.region,
     versionTwo: options.versionTwo,

@@ -34,6 +34,7 @@ import { layout } from "./identity/store/layout.ts";
 import { RequestReports } from "./reports/request-reports.ts";
 import { startRpcEndpoint } from "./rpc/rpc-endpoint.ts";
 import { startGateway } from "./server.ts";
+import { websites } from "./website/site-source.ts";
 import { drainWithoutLauncher, furtherWorkers } from "./workers.ts";
 import { apiServices } from "./services.ts";
 
@@ -103,9 +104,13 @@ await runProcess(log, async (control) => {
     followers: serviceNames,
     measured: (transport) => measuredTransport(transport, calls),
   });
+  const storage = connections.find(({ service }) => service === apiServices["object-storage"].service);
   let publicUrl = config.publicUrl.replace(/\/$/, "");
   const gateway = createGateway({
     publicUrl: () => publicUrl,
+    ...(storage && {
+      websites: websites({ hosts: config.websiteHosts, transport: storage.transport, minter, clock: systemClock }),
+    }),
     connections: [...connections, ...ownServices.connections],
     accessKeys: ownServices.directory,
     noteKeyUse: (use) => ownServices.noteKeyUse(use),

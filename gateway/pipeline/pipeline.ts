@@ -10,6 +10,7 @@ import type { Gateway } from "../gateway.ts";
 import type { RequestHead } from "../http/request-head.ts";
 import type { RequestProgress } from "./access-log.ts";
 import { logAnswer } from "./access-log.ts";
+import { answerVisitor } from "../website/answer-visitor.ts";
 import { authenticate } from "./authenticate.ts";
 import { bind } from "./bind.ts";
 import { ask, call } from "./call.ts";
@@ -48,9 +49,11 @@ export const answer = async (
   await exchange.work.run(async () => {
     try {
       const head = readHead(exchange, gateway.limits);
-      progress.identity = identify(head, gateway);
+      const site = gateway.websites?.bucketOf(head.headers.host);
+      progress.identity = site === undefined ? identify(head, gateway) : progress.identity;
       if (isBusy) throw refusal(ErrorReason.BUSY);
-      if (isPreflight(head)) await answerPreflight(gateway, exchange, head, progress.identity);
+      if (site !== undefined) await answerVisitor({ gateway, exchange, head, progress, bucket: site });
+      else if (isPreflight(head)) await answerPreflight(gateway, exchange, head, progress.identity);
       else if (isFormUpload(head, progress.identity)) await answerForm(gateway, exchange, head, progress);
       else await answerRequest(gateway, exchange, head, progress);
     } catch (thrown) {

@@ -117,6 +117,7 @@ export const gatewaySettings = {
   rpcListen: address(defaultAddress("gateway", "grpc"), "Where the RPCs of all services are served, also by HTTP/2."),
   adminListen: address(defaultAddress("gateway", "admin"), "Where /livez, /readyz and /metrics are served."),
   hosts: list(["localhost"], "Host names of the gateway itself; a label before one of them names a bucket or an API."),
+  websiteHosts: list([], "Host names of websites; a label before one of them names the bucket whose website it is."),
   publicUrl: text("", "Base URL by which functions reach the gateway to read objects; empty: made from listen."),
   signatureRegions: choice(["own", "any"], "Regions that signatures may name: the installation's, or any."),
   signatureVersion2: choice(

@@ -18,7 +18,7 @@ await runService({
   handlers,
   errors: ErrorReasonSchema,
   issuers: {
-    gateway: { anyCaller: true, preauthorizedFor: ["GetBucketCors", reportMethod] },
+    gateway: { anyCaller: true, preauthorizedFor: ["GetBucketCors", "GetBucketWebsite", reportMethod] },
     // Delivery streams: the installation declares their buckets, so no policy of the account's users is asked.
     "event-bus": { preauthorizedFor: ["PutObject"] },
   },

@@ -66,7 +66,7 @@ export const guard: Guard<AccessApplication, CopyAccess> = async (request, conte
   };
   try {
     return await context.app.store.read((reader) =>
-      openAccess(reader, context, request, named, isPreflight(context), found),
+      openAccess(reader, context, request, named, isByGateway(context), found),
     );
   } catch (thrown) {
     if (bucket?.hasLogging === true) logRefusal(context as CallContext<Application>, request, bucket, thrown);
@@ -93,11 +93,15 @@ const readAsInput = (request: Message, context: CallContext<AccessApplication>, 
   return input.bucket;
 };
 
-/** The gateway may read CORS rules without a caller, because a preflight request is unsigned. */
-const isPreflight = ({ caller, method }: Pick<CallContext<unknown>, "caller" | "method">): boolean =>
-  method.name === ObjectStorageService.method.getBucketCors.name &&
-  caller.isAnonymous &&
-  caller.isPreauthorized === true;
+/** What the gateway reads of a bucket to answer requests that nobody signs: preflight requests and visits. */
+const gatewayOperations: ReadonlySet<string> = new Set([
+  ObjectStorageService.method.getBucketCors.name,
+  ObjectStorageService.method.getBucketWebsite.name,
+]);
+
+/** The gateway may read rules of a bucket without a caller. */
+const isByGateway = ({ caller, method }: Pick<CallContext<unknown>, "caller" | "method">): boolean =>
+  gatewayOperations.has(method.name) && caller.isAnonymous && caller.isPreauthorized === true;
 
 /** A bucket that is to be created in the caller's account. A private ACL, which it has anyway, needs no permission. */
 const newBucket = (question: Question, { app, caller }: AccessCall): Resource => {

@@ -12,6 +12,7 @@ import type { GatewayLimits } from "../../../gateway/http/limits.ts";
 import { originSources } from "../../../gateway/cross-origin/origin-sources.ts";
 import { createGateway } from "../../../gateway/gateway.ts";
 import { RequestReports } from "../../../gateway/reports/request-reports.ts";
+import { websites } from "../../../gateway/website/site-source.ts";
 import { startGateway } from "../../../gateway/server.ts";
 import { createTransport } from "../../../services/kit/client/transport.ts";
 import { fixedAccessKeys } from "../../../services/kit/identity/access-keys.ts";
@@ -94,7 +95,7 @@ export const startStorageFixture = async (parts: StorageFixtureParts = {}): Prom
       clock,
       audience: ["object-storage", "customer-profile"],
     }),
-    { gateway: { anyCaller: true, preauthorizedFor: ["GetBucketCors", reportMethod] } },
+    { gateway: { anyCaller: true, preauthorizedFor: ["GetBucketCors", "GetBucketWebsite", reportMethod] } },
   );
   const called: string[] = [];
   const server = await startServer({
@@ -132,6 +133,7 @@ export const startStorageFixture = async (parts: StorageFixtureParts = {}): Prom
     log: silentLogger,
     hosts: ["localhost"],
     publicUrl: () => publicUrl,
+    websites: websites({ hosts: ["site.localhost"], transport, minter, clock }),
     region,
     brandWord: "svc",
     ...(limits && { limits }),

@@ -134,10 +134,11 @@ describe("guard", () => {
     expect(await outcomesOf(onNoBucket, {}, "bob")).toEqual(allWith(onNoBucket, reached));
   });
 
-  test("the gateway reads the CORS rules of every bucket without a caller, and nothing else", async () => {
+  test("the gateway reads the CORS rules and the website of every bucket without a caller, and nothing else", async () => {
     expect(await outcomesOf(onBuckets, {}, "gateway")).toEqual({
       ...allWith(onBuckets, "ACCESS_DENIED"),
       GetBucketCors: reached,
+      GetBucketWebsite: reached,
       DeleteObjects: reached,
     });
     expect(await outcomesOf(onBuckets, { bucket: "unknown" }, "gateway")).toEqual(allWith(onBuckets, "NO_SUCH_BUCKET"));
