@@ -18,6 +18,8 @@ export interface ModelUpload {
   readonly key: string;
   /** The account that started it, which may always list its parts and abort it. */
   readonly initiator: string;
+  /** Whether the key had a current version when the upload was started. */
+  readonly hadObject: boolean;
   readonly parts: Map<number, { readonly content: Buffer; readonly eTag: string }>;
 }
 

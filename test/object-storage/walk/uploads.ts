@@ -22,6 +22,7 @@ export const advanceUpload = async (walk: Walk): Promise<Compared> => {
         id: UploadId ?? "",
         key: walk.key,
         initiator: walk.account,
+        hadObject: walk.current !== undefined,
         parts: new Map(),
       });
       return "done";
@@ -78,7 +79,10 @@ const complete = async (walk: Walk, upload: ModelUpload): Promise<Compared> => {
   const isTooSmall = contents.slice(0, -1).some((content) => content.length < largePartBytes);
   const current = walk.current;
   const members = walk.random.chance(0.2) ? { IfNoneMatch: "*" } : {};
-  const refused = members.IfNoneMatch !== undefined && current !== undefined ? "PreconditionFailed 412" : undefined;
+  // Where nothing may be replaced, an object that was deleted since the upload's start is a conflict.
+  const unmet = current === undefined ? "ConditionalRequestConflict 409" : "PreconditionFailed 412";
+  const isUnmet = members.IfNoneMatch !== undefined && (current !== undefined || upload.hadObject);
+  const refused = isUnmet ? unmet : undefined;
   const eTag = eTagOfParts(contents);
   const Parts = sorted.map(([PartNumber, part]) => ({ PartNumber, ETag: part.eTag }));
   const seen = await outcomeOf(
