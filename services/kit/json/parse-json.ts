@@ -14,11 +14,37 @@ export type JsonReviver = (
  * of a member whose name cannot be written without an escape. Throws SyntaxError.
  */
 export const parseJson = (text: string, reviver?: JsonReviver): unknown => {
-  const names = text.includes("\\") ? plainNames(text) : undefined;
+  const names = hasEscapedName(text) ? plainNames(text) : undefined;
   if (names === undefined) return reviver === undefined ? JSON.parse(text) : JSON.parse(text, reviver);
   const parsed: unknown = reviver === undefined ? JSON.parse(names.text) : JSON.parse(names.text, reviver);
   return names.special.length === 0 ? parsed : restored(parsed, names);
 };
+
+/**
+ * Whether a name of a document has an escape. Only the strings with an escape are looked at, because texts within texts
+ * are full of them. Of what is not well-formed either may be returned: JSON.parse refuses it.
+ */
+const hasEscapedName = (text: string): boolean => {
+  for (let escape = text.indexOf("\\"); escape !== -1;) {
+    let end = text.indexOf('"', escape + 1);
+    while (end !== -1 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
+    if (end === -1) return false;
+    afterSpaces.lastIndex = end + 1;
+    if (afterSpaces.test(text)) return true;
+    escape = text.indexOf("\\", end + 1);
+  }
+  return false;
+};
+
+/** Whether an odd number of backslashes precedes a character. */
+const isEscaped = (text: string, at: number): boolean => {
+  let first = at;
+  while (first > 0 && text.charCodeAt(first - 1) === backslash) first -= 1;
+  return (at - first) % 2 === 1;
+};
+
+const backslash = 0x5c;
+const afterSpaces = /\s*:/y;
 
 /** A document whose names have no escapes. */
 interface PlainNames {
