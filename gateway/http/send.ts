@@ -36,8 +36,8 @@ export const sendWhole = (response: ServerResponse, head: AnswerHead, body: Buff
 };
 
 /**
- * Sends an answer whose body arrives in pieces; a piece is read only after the network has accepted the one before.
- * Rejects with what the body threw; its status was sent already, so the connection can only be closed then.
+ * Sends an answer whose body arrives in pieces. While the network has not accepted one piece, only the next one is
+ * read. Rejects with what the body threw; its status was sent already, so the connection can only be closed then.
  */
 export const sendPieces = async (
   response: ServerResponse,
@@ -49,8 +49,10 @@ export const sendPieces = async (
   const hasNoBody = response.req.method === "HEAD" || isBodiless(head.status);
   for await (const piece of pieces) {
     if (piece.length === 0 || hasNoBody) continue;
-    if (!response.write(piece)) await drained(response, stallMs);
+    // Mostly a piece was accepted before the next one arrived, so nothing has to be waited for.
+    if (response.writableLength > 0) await drained(response, stallMs);
     if (response.destroyed) return;
+    response.write(piece);
   }
   response.end();
 };

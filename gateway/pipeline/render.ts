@@ -218,9 +218,33 @@ const bufferOf = (bytes: unknown): Buffer => {
   return Buffer.from(buffer, byteOffset, byteLength);
 };
 
-async function* bodyPieces(answer: Answer, read: (message: Message) => unknown): AsyncGenerator<Uint8Array> {
-  for await (const message of allMessages(answer)) yield read(message) as Uint8Array;
-}
+/** The bytes of an answer's messages, without a generator's steps between the network and the client. */
+const bodyPieces = (
+  { message, more }: Answer,
+  read: (message: Message) => unknown,
+): AsyncIterable<Uint8Array, undefined> => {
+  let first: Message | undefined = message;
+  const next = async (): Promise<IteratorResult<Uint8Array, undefined>> => {
+    if (first !== undefined) {
+      const value = read(first) as Uint8Array;
+      first = undefined;
+      return { value };
+    }
+    const taken = await more?.next();
+    return taken === undefined || taken.done === true ? ended : { value: read(taken.value) as Uint8Array };
+  };
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next,
+      return: async () => {
+        await more?.return?.();
+        return ended;
+      },
+    }),
+  };
+};
+
+const ended = { done: true, value: undefined } as const;
 
 async function* allMessages({ message, more }: Answer): AsyncGenerator<Message> {
   try {
