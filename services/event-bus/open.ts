@@ -222,12 +222,7 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
         intervalMs: limits.healthCheckMs,
         tasks: { checkHealth: (signal) => health.checkAll(store, signal) },
       }),
-      runPeriodically({
-        clock,
-        log,
-        intervalMs: limits.streamCheckMs,
-        tasks: { writeStreams: (signal) => streams.writeDue(signal) },
-      }),
+      ...(streams.isEmpty ? [] : [startStreams(app, streams)]),
     ];
   };
   const stopsOfWork = works ? startWork() : [];
@@ -256,6 +251,15 @@ const startLoadingRules = ({ rules, log }: Application): (() => Promise<void>) =
     return loading;
   };
 };
+
+/** Writes delivery streams when they are due. Returns the function that ends this. */
+const startStreams = ({ clock, log, limits }: Application, streams: DeliveryStreams): (() => Promise<void>) =>
+  runPeriodically({
+    clock,
+    log,
+    intervalMs: limits.streamCheckMs,
+    tasks: { writeStreams: (signal) => streams.writeDue(signal) },
+  });
 
 const arnScopeOf = ({ dialect, region }: Pick<EventBusOptions, "dialect" | "region">): ArnScope =>
   dialect === "amz"

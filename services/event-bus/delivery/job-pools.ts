@@ -11,6 +11,7 @@ export const jobPools = (
   const deliveries = {
     concurrency: Math.ceil(limits.runningDeliveriesMax / 2),
     concurrencyPerOwner: limits.runningDeliveriesPerTargetMax,
+    endingPerOwner: 16 * limits.runningDeliveriesPerTargetMax,
   };
   // Destinations that do not answer get their places in small steps, because all others wait for each step.
   const trial = { ...deliveries, batchMax: 16 };

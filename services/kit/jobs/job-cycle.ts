@@ -116,7 +116,7 @@ export class JobCycle {
   async take(tx: Transaction, nowMs: number): Promise<JobTaking> {
     const { runner, leaseMs, pools, owners, running } = this.#parts;
     const roomOf = async (owner: string, bounds: PoolBounds): Promise<OwnerRoom> => {
-      const count = running.countOf(owner);
+      const count = running.placesOf(owner, bounds.endingPerOwner ?? 0);
       const own = { count: bounds.concurrencyPerOwner - count, againMs: Number.POSITIVE_INFINITY };
       const { gate } = this.#options;
       if (gate === undefined || own.count <= 0) return own;

@@ -11,6 +11,11 @@ export interface PoolBounds {
   readonly concurrency: number;
   /** Runs of one owner. */
   readonly concurrencyPerOwner: number;
+  /**
+   * Runs of one owner that have ended and whose end is being written, which hold no place of the owner: its next
+   * jobs need not wait for the disk. They hold one of the pool. Unset: 0.
+   */
+  readonly endingPerOwner?: number;
   /** Jobs that one cycle takes, and so many ends of runs that it writes. Jobs of all pools wait for it. Unset: 256. */
   readonly batchMax?: number;
 }

@@ -18,7 +18,7 @@ import { JobCycle } from "./job-cycle.ts";
 import type { JobsOptions, PoolBounds } from "./job-options.ts";
 import type { JobTaking, PooledLease } from "./job-taking.ts";
 import { ReadyOwners } from "./ready-owners.ts";
-import { interrupted, runAgain } from "./run-ends.ts";
+import { interrupted, notWritten, runAgain } from "./run-ends.ts";
 import { WokenLoop } from "./woken-loop.ts";
 import type { Running } from "./running-jobs.ts";
 import { RunningJobs } from "./running-jobs.ts";
@@ -312,6 +312,8 @@ export class JobRunner {
       this.#options.log.warn({ err: error, id: lease.job.id, kind: lease.job.kind }, "a job's handler threw");
       outcome = { retry: true, reason: error instanceof Error ? error.message : String(error) };
     }
+    this.#running.end(running);
+    this.#reconsider(lease.job.owner);
     await this.#settle(running, outcome);
     return "done" in outcome ? undefined : outcome.reason;
   }
@@ -354,18 +356,9 @@ export class JobRunner {
       });
       this.#leave(running, ending);
     } catch (error) {
-      this.#options.log.error(
-        { err: error, id: lease.job.id, kind: lease.job.kind },
-        "the end of a job was not written",
-      );
-      const delayMs = policy.backoff(lease.attempt, this.#options.random ?? Math.random);
-      const back: GiveBack = {
-        atMs: this.#options.clock.now() + delayMs,
-        isReady: false,
-        countsAs: lease.attempt,
-        reason: error instanceof Error ? error.message : String(error),
-      };
-      this.#end(running, back, "retried");
+      const { clock, log, random = Math.random } = this.#options;
+      log.error({ err: error, id: lease.job.id, kind: lease.job.kind }, "the end of a job was not written");
+      this.#end(running, notWritten(lease, policy, error, clock.now(), random), "retried");
     }
   }
 
@@ -377,11 +370,16 @@ export class JobRunner {
   /** The end of a run is written, so it no longer runs and is counted. */
   #leave(running: Running, ending: Ending | undefined): void {
     this.#running.remove(running);
-    const { kind, owner } = running.lease.job;
-    if (ending !== undefined) this.#counts.add(kind, ending);
+    if (ending !== undefined) this.#counts.add(running.lease.job.kind, ending);
+    this.#reconsider(running.lease.job.owner);
+    this.#wake(this.#cycles);
+  }
+
+  /** A run of the owner holds its place no longer. */
+  #reconsider(owner: string): void {
     this.#change(owner, Number.POSITIVE_INFINITY);
     this.#owners.reconsider(owner);
-    this.wake();
+    this.#wake(this.#takes);
   }
 
   /** When the next job is due, an owner may go on, a lease ends, or a lease must be renewed. */

@@ -23,3 +23,17 @@ export const interrupted = ({ job, attempt }: Lease): GiveBack => ({
   countsAs: attempt - 1,
   reason: job.lastReason,
 });
+
+/** How a job is put back whose end could not be written. */
+export const notWritten = (
+  lease: Lease,
+  policy: JobPolicy,
+  error: unknown,
+  nowMs: number,
+  random: () => number,
+): GiveBack => ({
+  atMs: nowMs + policy.backoff(lease.attempt, random),
+  isReady: false,
+  countsAs: lease.attempt,
+  reason: error instanceof Error ? error.message : String(error),
+});

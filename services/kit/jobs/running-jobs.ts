@@ -5,6 +5,8 @@ export interface Running {
   readonly lease: Lease;
   readonly pool: string;
   readonly abort: AbortController;
+  /** Its handler has ended; its end is not written yet. */
+  isEnding?: boolean;
   /** When its lease ends; infinite: it has none in the store. */
   untilMs: number;
 }
@@ -15,6 +17,8 @@ export class RunningJobs implements Iterable<Running> {
   readonly #running = new Set<Running>();
   readonly #countOf = new Map<string, number>();
   readonly #countIn = new Map<string, number>();
+  /** Of those, the runs that are ending, by owner. */
+  readonly #endingOf = new Map<string, number>();
   readonly #names = new Set<string>();
   /** Names of runs that have ended, which may still be there in a state that is being read. */
   readonly #endedNames = new Set<string>();
@@ -42,6 +46,18 @@ export class RunningJobs implements Iterable<Running> {
   /** The runs of an owner. */
   countOf(owner: string): number {
     return this.#countOf.get(owner) ?? 0;
+  }
+
+  /** The runs of an owner that hold a place of its own: of those that are ending, only those beyond a number. */
+  placesOf(owner: string, endingMax: number): number {
+    return this.countOf(owner) - Math.min(this.#endingOf.get(owner) ?? 0, endingMax);
+  }
+
+  /** The handler of a run has ended. */
+  end(running: Running): void {
+    if (running.isEnding === true || !this.#running.has(running)) return;
+    running.isEnding = true;
+    addTo(this.#endingOf, running.lease.job.owner, 1);
   }
 
   /** The runs in a pool. */
@@ -82,6 +98,7 @@ export class RunningJobs implements Iterable<Running> {
     this.#names.delete(nameOf(running));
     this.#endedNames.add(nameOf(running));
     addTo(this.#countOf, running.lease.job.owner, -1);
+    if (running.isEnding === true) addTo(this.#endingOf, running.lease.job.owner, -1);
     addTo(this.#countIn, running.pool, -1);
   }
 
@@ -108,6 +125,7 @@ export class RunningJobs implements Iterable<Running> {
     this.#running.clear();
     this.#names.clear();
     this.#countOf.clear();
+    this.#endingOf.clear();
     this.#countIn.clear();
   }
 

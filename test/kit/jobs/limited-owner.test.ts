@@ -38,3 +38,20 @@ it("finds the owners after one at its limit", async () => {
     carol: { length: 4 },
   });
 });
+
+it("begins the next jobs of an owner while the ends of a few are being written, and no more", async () => {
+  const pools = { only: { concurrency: 128, concurrencyPerOwner: 1, endingPerOwner: 2 } };
+  const { jobs, held, enqueue } = await jobHarness({ pools, placeOf: (group) => ({ pool: "only", group }) });
+  await enqueue(...Array.from({ length: 6 }, () => ({ kind: "held", owner: "alice", payload })));
+  jobs.start();
+  const disk = Promise.withResolvers<void>();
+  for (const count of [1, 2, 3]) {
+    await started(held, count);
+    held[count - 1]?.end({ done: true, apply: () => disk.promise });
+  }
+  await enqueue({ kind: "held", owner: "bob", payload });
+  await started(held, 4);
+  expect(held.map(({ job }) => job.owner)).toEqual(["alice", "alice", "alice", "bob"]);
+  disk.resolve();
+  await started(held, 5);
+});
