@@ -1,3 +1,5 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 
 import { parquetWriteBuffer } from "hyparquet-writer";
@@ -30,6 +32,15 @@ describe("a Parquet file", () => {
     expect(await resultOf("SELECT * FROM S3Object s WHERE s.id <> 2", file(codec), { input, output: json })).toBe(
       '{"id":1,"big":9007199254740993,"name":"Ann","price":1.5,"isNew":true,"at":"2024-02-28T00:00:00Z"}\n' +
         '{"id":3,"big":0,"name":null,"price":-3.25,"isNew":true,"at":"2024-03-01T00:00:00Z"}\n',
+    );
+  });
+
+  test.each(["zstd", "brotli"])("that pyarrow has compressed by %s is read", async (codec) => {
+    // Of three rows: id int32, name with a null, price double, day date32, big int64, note of repeated text.
+    const content = await readFile(join(import.meta.dirname, `files/people-${codec}.parquet`));
+    const query = "SELECT id, name, price, day, big, CHAR_LENGTH(note) FROM S3Object";
+    expect(await resultOf(query, content, { input })).toBe(
+      "1,Ann,1.5,1970-01-01T,9007199254740993,200\n2,Bøb,2,1970-01-02T,-1,200\n3,,-3.25,1970-01-03T,0,200\n",
     );
   });
 
