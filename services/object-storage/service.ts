@@ -73,6 +73,7 @@ import { writeGetObjectResponse } from "./operations/object-response.ts";
 import { deleteObjectTagging, getObjectTagging, putObjectTagging } from "./operations/object-tagging.ts";
 import { deleteObject, putObject } from "./operations/object-write.ts";
 import { uploadPart, uploadPartCopy } from "./operations/part.ts";
+import { renameObject } from "./operations/rename.ts";
 import { restoreObject } from "./operations/restore.ts";
 import { selectObjectContent } from "./operations/select.ts";
 import { getObjectTorrent } from "./operations/torrent.ts";
@@ -99,6 +100,7 @@ export const handlers: Handlers<typeof ObjectStorageService, Application> = guar
       deleteObject,
       deleteObjects,
       copyObject,
+      renameObject,
       getObjectAttributes,
       listObjects,
       listObjectsV2,

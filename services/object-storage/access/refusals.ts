@@ -19,6 +19,7 @@ type RefusalRule =
   | "no-listing"
   | "owner-account"
   | "public-access-block"
+  | "rename-source"
   | "requester-pays"
   | "second-factor"
   | "unsigned-copy";

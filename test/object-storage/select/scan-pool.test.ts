@@ -40,7 +40,7 @@ const startPool = (options: ScanPoolOptions): ScanPool => {
 };
 
 /** `answered`, or the reason of the refusal. */
-const outcomeOf = async (scan: AsyncGenerator<unknown>): Promise<string> => {
+const outcomeOf = async (scan: AsyncGenerator): Promise<string> => {
   try {
     for (let next = await scan.next(); next.done !== true;) next = await scan.next();
     return "answered";
