@@ -12,7 +12,7 @@ export interface TreeNode {
   readonly absences: ReadonlyMap<string, readonly TreeNode[]>;
   readonly ends: readonly number[];
   /** Every path with a condition at this node or below. */
-  readonly laterPaths: () => ReadonlySet<string>;
+  readonly laterPaths: ReadonlySet<string>;
 }
 
 /** All branches of all patterns as one tree; branches share equal beginnings. */
@@ -36,8 +36,7 @@ export function* buildTree(patterns: readonly (readonly Branch[])[]): Steps<Tree
       draft.ends.push(pattern);
       yield;
     }
-  let id = 0;
-  return { root: yield* finish(root, () => id++), prefixes };
+  return { root: yield* finish(root, new Finishing()), prefixes };
 }
 
 /**
@@ -59,15 +58,17 @@ const rankOf = ({ alternatives }: FieldCondition): number => {
 };
 
 interface Draft {
-  readonly children: Map<string, Map<string, { readonly condition: FieldCondition; readonly draft: Draft }>>;
+  /** Unset: none. */
+  children?: Map<string, Map<string, { readonly condition: FieldCondition; readonly draft: Draft }>>;
   readonly ends: number[];
 }
 
-const newDraft = (): Draft => ({ children: new Map(), ends: [] });
+const newDraft = (): Draft => ({ ends: [] });
 
 const childOf = (parent: Draft, path: string, condition: FieldCondition): Draft => {
-  let byCondition = parent.children.get(path);
-  if (byCondition === undefined) parent.children.set(path, (byCondition = new Map()));
+  const children = (parent.children ??= new Map<string, Map<string, { condition: FieldCondition; draft: Draft }>>());
+  let byCondition = children.get(path);
+  if (byCondition === undefined) children.set(path, (byCondition = new Map()));
   let child = byCondition.get(condition.key);
   if (child === undefined) byCondition.set(condition.key, (child = { condition, draft: newDraft() }));
   return child.draft;
@@ -78,27 +79,50 @@ const addPrefixes = (prefixes: Set<string>, path: string): void => {
   prefixes.add(path);
 };
 
-function* finish(draft: Draft, nextId: () => number): Steps<TreeNode> {
-  const id = nextId();
+/** What the nodes of one tree share while it is finished. */
+class Finishing {
+  #nextId = 0;
+  readonly #pathSets = new Map<string, ReadonlySet<string>>();
+
+  nextId(): number {
+    return this.#nextId++;
+  }
+
+  /** A set of these paths; most nodes of a tree have one of a few sets. */
+  shared(paths: ReadonlySet<string>): ReadonlySet<string> {
+    const key = JSON.stringify([...paths].toSorted());
+    const present = this.#pathSets.get(key);
+    if (present === undefined) this.#pathSets.set(key, paths);
+    return present ?? paths;
+  }
+}
+
+/** The parts of all nodes without further conditions; most nodes of a large tree are such. */
+const noPaths: ReadonlySet<string> = new Set();
+const noIndexes: TreeNode["indexes"] = new Map();
+const noAbsences: TreeNode["absences"] = new Map();
+
+function* finish(draft: Draft, finishing: Finishing): Steps<TreeNode> {
+  const id = finishing.nextId();
+  const { children } = draft;
+  if (children === undefined)
+    return { id, indexes: noIndexes, absences: noAbsences, ends: draft.ends, laterPaths: noPaths };
   const indexes = new Map<string, LeafIndex<TreeNode>>();
-  const absences = new Map<string, TreeNode[]>();
-  const children: TreeNode[] = [];
-  for (const [path, byCondition] of draft.children) {
+  let absences: Map<string, TreeNode[]> | undefined;
+  const paths = new Set(children.keys());
+  for (const [path, byCondition] of children) {
     const index = new LeafIndex<TreeNode>();
     const absent: TreeNode[] = [];
     for (const { condition, draft: inner } of byCondition.values()) {
-      const child = yield* finish(inner, nextId);
-      children.push(child);
+      const child = yield* finish(inner, finishing);
+      for (const later of child.laterPaths) paths.add(later);
       index.add(condition, child);
       yield;
       if (condition.alternatives.some((each) => each.kind === "absent")) absent.push(child);
     }
     yield* index.seal();
     indexes.set(path, index);
-    if (absent.length > 0) absences.set(path, absent);
+    if (absent.length > 0) (absences ??= new Map()).set(path, absent);
   }
-  let later: ReadonlySet<string> | undefined;
-  const laterPaths = (): ReadonlySet<string> =>
-    (later ??= new Set([...draft.children.keys(), ...children.flatMap((child) => [...child.laterPaths()])]));
-  return { id, indexes, absences, ends: draft.ends, laterPaths };
+  return { id, indexes, absences: absences ?? noAbsences, ends: draft.ends, laterPaths: finishing.shared(paths) };
 }

@@ -57,7 +57,7 @@ class Walk {
 
   /** Removes arrays that hold no leaf of a later path. */
   #relevantPart(node: TreeNode, binding: Binding): Binding {
-    const later = node.laterPaths();
+    const later = node.laterPaths;
     const kept = [...binding].filter(([array]) => this.#pathsIn(array).some((path) => later.has(path)));
     return kept.length === binding.size ? binding : new Map(kept);
   }

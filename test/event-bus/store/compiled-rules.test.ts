@@ -34,8 +34,8 @@ test("the rules of more than a thousand buses remain compiled", async () => {
 
 test.each([
   // bytes of memory | records read for the second use of 10 buses with one rule each
-  ["of all", 42_000, 0],
-  ["of fewer", 41_000, 10],
+  ["of all", 30_000, 0],
+  ["of fewer", 29_000, 10],
   ["of one only", 1, 10],
 ])("the memory %s is bounded", async (_sets, bytesMax, scans) => {
   expect(await scansOfSecondUse(10, bytesMax)).toBe(scans);
