@@ -51,9 +51,14 @@ export interface Comparison {
  * Measures a group of this clone of the repository and of another one in turns. Rows are compared by their ratios to
  * the bare building blocks of the same rounds; rows that only one of the clones has are left out.
  */
-export const compareGroup = async (group: BenchGroup, file: string, directory: string): Promise<Comparison[]> => {
+export const compareGroup = async (
+  group: BenchGroup,
+  file: string,
+  directory: string,
+  only?: string,
+): Promise<Comparison[]> => {
   const own = join(import.meta.dirname, "../..");
-  const { before, after } = (await group.runAgainst?.(directory)) ?? (await inTurns(directory, own, file));
+  const { before, after } = (await group.runAgainst?.(directory, only)) ?? (await inTurns(directory, own, file));
   return after.flatMap((row) => {
     const other = before.find(({ what }) => what === row.what);
     return other === undefined ? [] : [{ before: other, after: row, gain: row.ratio / other.ratio }];

@@ -14,12 +14,13 @@ export interface BenchRow {
 /** Rows that are measured together. */
 export interface BenchGroup {
   readonly name: string;
-  run(): Promise<BenchRow[]>;
+  /** A group whose rows are independent measures only those whose names have the text, if one is given. */
+  run(only?: string): Promise<BenchRow[]>;
   /**
    * Measures another clone of the repository, in the same rounds. Unset: `run` is run in both, in turns. Both have the
    * same rows.
    */
-  runAgainst?(directory: string): Promise<ComparedRows>;
+  runAgainst?(directory: string, only?: string): Promise<ComparedRows>;
 }
 
 /** The rows of another clone, and of this one. */

@@ -12,9 +12,11 @@ import type { BenchGroup, BenchRow } from "./bench.ts";
  *
  * `npm run bench -- --against <directory> [group …]`: measures another clone of the repository in turns with this one,
  * and prints both figures of each row, and how much better this one is. What is more than 5 % worse is marked.
+ *
+ * `--rows <text>`: only the rows of requests whose names have the text, for example `"GET 4 KiB, 16"`.
  */
 const { values: options, positionals: wanted } = parseArgs({
-  options: { against: { type: "string" } },
+  options: { against: { type: "string" }, rows: { type: "string" } },
   allowPositionals: true,
 });
 const files = readdirSync(import.meta.dirname).filter(
@@ -53,8 +55,8 @@ for (const file of files) {
   process.stdout.write(`\n${group.name}\n`);
   const lines =
     options.against === undefined
-      ? (await group.run()).map(line)
-      : (await compareGroup(group, file, resolve(options.against))).map(comparedLine);
+      ? (await group.run(options.rows)).map(line)
+      : (await compareGroup(group, file, resolve(options.against), options.rows)).map(comparedLine);
   for (const each of lines) process.stdout.write(`  ${each}\n`);
 }
 process.exit(0);

@@ -9,7 +9,7 @@ import { CreateBucketCommand, PutObjectCommand, S3Client } from "@aws-sdk/client
 import type { ProcessName } from "../../services/launcher/processes.ts";
 import type { BenchGroup, BenchRow } from "./bench.ts";
 import type { InstallationPeer } from "./peers/installation.ts";
-import { bucket, largeBytes } from "./peers/object-sizes.ts";
+import { bucket, largeBytes, smallBytes } from "./peers/object-sizes.ts";
 import type { Peer } from "./peers/peer.ts";
 import { startPeer } from "./peers/peer.ts";
 import type { RequestKind, RequestRole } from "./peers/request-clients.ts";
@@ -144,6 +144,11 @@ const prepare = async ({ gatewayUrl, accessKeyId, secretAccessKey }: Installatio
   const credentials = { accessKeyId, secretAccessKey };
   const objectStorage = new S3Client({ endpoint: gatewayUrl, region: "us-east-1", credentials, forcePathStyle: true });
   await objectStorage.send(new CreateBucketCommand({ Bucket: bucket }));
+  for (const [Key, bytes] of [
+    ["small-0", smallBytes],
+    ["large", largeBytes],
+  ] as const)
+    await objectStorage.send(new PutObjectCommand({ Bucket: bucket, Key, Body: Buffer.alloc(bytes, "a") }));
   await objectStorage.send(new CreateBucketCommand({ Bucket: "listed" }));
   let put = 0;
   const putAll = async (): Promise<void> => {
@@ -193,19 +198,24 @@ const rowOf = (
   };
 };
 
+const nameOf = ({ what, clients }: Pick<Measure, "what" | "clients">): string =>
+  `${what}, ${clients === 1 ? "1 client" : `${clients} clients`}`;
+
 const rowsOf = ({ measure, results }: RowRun): BenchRow[] => {
-  const { clients, target, gatewayTarget, parts } = measure;
-  const what = `${measure.what}, ${clients === 1 ? "1 client" : `${clients} clients`}`;
+  const { target, gatewayTarget, parts } = measure;
+  const what = nameOf(measure);
   return [
     rowOf(what, results, "both", { target, parts }),
     rowOf(what, results, "gateway", { target: gatewayTarget, parts }),
   ];
 };
 
+const isPausedMeasure = ({ kind, clients }: Measure): boolean => kind === "get" && clients === 16;
+
 /** What requests cost of which the first ones come after a time without any: the row, and how it is measured. */
 const pausedRow = (rows: readonly RowRun[], pauseName: string): RowRun[] =>
   rows
-    .filter(({ measure }) => measure.kind === "get" && measure.clients === 16)
+    .filter(({ measure }) => isPausedMeasure(measure))
     .map(({ measure, run }) => ({
       measure: {
         ...measure,
@@ -216,7 +226,12 @@ const pausedRow = (rows: readonly RowRun[], pauseName: string): RowRun[] =>
     }));
 
 /** Starts an installation of a clone of the repository, and clients that use it, beside a bare server. */
-const openSide = async (bare: Peer, bareAddress: string, directory?: string): Promise<Side> => {
+const openSide = async (
+  bare: Peer,
+  bareAddress: string,
+  wanted: readonly Measure[],
+  directory?: string,
+): Promise<Side> => {
   const { installation, stop } = await startInstallation(directory);
   const { accessKeyId, secretAccessKey } = installation;
   const clients: Peer[] = [];
@@ -227,9 +242,9 @@ const openSide = async (bare: Peer, bareAddress: string, directory?: string): Pr
   };
   await prepare(installation);
   const bareClients = new Map<number, Peer>();
-  for (const count of new Set(measures.map((measure) => measure.clients)))
+  for (const count of new Set(wanted.map((measure) => measure.clients)))
     bareClients.set(count, clientOf({ kind: "get", clients: count }));
-  const rows = measures.map((measure): RowRun => {
+  const rows = wanted.map((measure): RowRun => {
     const client = clientOf(measure);
     const run = async (callsMax?: number): Promise<Round> => ({
       bare: await bareCost(bare, bareAddress, bareClients.get(measure.clients)!),
@@ -247,17 +262,19 @@ const openSide = async (bare: Peer, bareAddress: string, directory?: string): Pr
 };
 
 /** Measures the installations of several clones of the repository in the same rounds; the rows of each. */
-const measureSides = async (directories: readonly (string | undefined)[]): Promise<BenchRow[][]> => {
+const measureSides = async (directories: readonly (string | undefined)[], only = ""): Promise<BenchRow[][]> => {
   const bare = startPeer("object-servers", "http");
   const sides: Side[] = [];
   try {
     const address = await bare.ask<string>({ ask: "start" });
-    for (const directory of directories) sides.push(await openSide(bare, address, directory));
-    const rows = measures.flatMap((_measure, index) => sides.map((side) => side.rows[index]!));
+    const wanted = measures.filter((measure) => nameOf(measure).includes(only));
+    for (const directory of directories) sides.push(await openSide(bare, address, wanted, directory));
+    const rows = wanted.flatMap((_measure, index) => sides.map((side) => side.rows[index]!));
     await warmUp(rows);
     await measureInTurns(rows);
     const paused: RowRun[][] = sides.map(() => []);
-    for (const { ms, what } of pauses) {
+    const isPaused = wanted.some(isPausedMeasure);
+    for (const { ms, what } of isPaused ? pauses : []) {
       const runs = sides.map((side) => pausedRow(side.rows, what));
       for (let round = 0; round < pauseRounds; round += 1) {
         await pause(ms);
@@ -280,9 +297,9 @@ const measureSides = async (directories: readonly (string | undefined)[]): Promi
  */
 export const group: BenchGroup = {
   name: "requests",
-  run: async () => (await measureSides([undefined])).flat(),
-  runAgainst: async (directory) => {
-    const [before = [], after = []] = await measureSides([directory, undefined]);
+  run: async (only) => (await measureSides([undefined], only)).flat(),
+  runAgainst: async (directory, only) => {
+    const [before = [], after = []] = await measureSides([directory, undefined], only);
     return { before, after };
   },
 };

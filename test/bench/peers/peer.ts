@@ -34,7 +34,9 @@ export const startPeer = (script: string, role: string, execArgv: readonly strin
         child.on("exit", ended);
         child.send(question);
       }),
-    stop: () => child.disconnect(),
+    stop: () => {
+      if (child.connected) child.disconnect();
+    },
   };
 };
 
