@@ -218,6 +218,23 @@ describe("leases", () => {
     expect(await leftovers(store)).toEqual({});
   });
 
+  it("that were taken over end the former run at its next renewal", async () => {
+    const store = await openJobStore();
+    const ids = { ...fixedIds(), uuid: () => "first" };
+    const first = await jobHarness({ store, leaseMs: 10_000, isShared: true, ids });
+    first.jobs.start();
+    await first.enqueue({ kind: "held", owner: "alice", payload, id: "a" });
+    const [former] = await started(first.held, 1);
+    const second = await jobHarness({ store, leaseMs: 10_000, isShared: true });
+    second.jobs.start();
+    second.clock.advance(10_000);
+    await started(second.held, 1);
+    expect(former?.context.signal.aborted).toBe(false);
+    first.clock.advance(5_000);
+    await eventually(() => former?.context.signal.aborted, "the former run is aborted");
+    expect(String(former?.context.signal.reason)).toBe("Error: the job was given to another runner");
+  });
+
   it("that were taken over write nothing any more, whether their run is done or given up", async () => {
     const store = await openJobStore();
     const ids = { ...fixedIds(), uuid: () => "first" };

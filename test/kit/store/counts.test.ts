@@ -34,6 +34,15 @@ describe("a count", () => {
     expect([await countOf(store), store.stats().conflicts]).toEqual([150, 0]);
   });
 
+  test("leaves nothing open that a compaction would wait for", async () => {
+    const store = await openStore({ directory: await temporaryDirectory(), sync: false });
+    onTestFinished(() => store.close());
+    await write(store, "a");
+    await store.transact((tx) => tx.delete(notes, ["alice", "a"]));
+    await store.compact(notes, { prefix: ["alice"] });
+    expect(await countOf(store)).toBe(1);
+  });
+
   test("grows once for a transaction that ran several times, and not for one that failed", async () => {
     const store = openMemory();
     const grow = (): Promise<void> =>
