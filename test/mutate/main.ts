@@ -132,12 +132,15 @@ const trusted = new Set<string>();
 
 const secondsOf = (file: string): number => record.reaches.find(({ test }) => test === file)?.seconds ?? Infinity;
 
-/** Leaves out, in this run, those test files that fail or hang on unchanged sources; returns how many. */
+/**
+ * Leaves out, in this run, those test files that fail on unchanged sources; returns how many. One that is not over in
+ * time says nothing about them: the machine may be too busy for it now.
+ */
 const leaveOut = async (copy: ScratchCopy, tests: readonly string[], limitMs: number): Promise<number> => {
   let count = 0;
   for (const test of tests) {
     const { passed, failure } = await copy.run([test], limitMs);
-    if (passed === true) continue;
+    if (passed !== false) continue;
     process.stdout.write(`${test} is left out, because it fails on unchanged sources: ${failure}\n`);
     record.add({ test, seconds: undefined, reached: [] });
     count += 1;

@@ -173,14 +173,12 @@ export class StreamedAnswer {
         const next = await (asked ?? answers.next());
         asked = undefined;
         if (next.done === true) break;
-        if (call.isClosed) return;
         const parts = await frameOf(call.route.output.encode(next.value), this.#isGzipWanted);
-        if (call.isClosed) return;
         if (!response.headersSent && bytesOf(parts) <= onlyBytesMax) {
           asked = answers.next();
           if (await settlesAtOnce(asked, ({ done }) => done === true)) return this.#finish(undefined, parts);
-          if (call.isClosed) return;
         }
+        if (call.isClosed) return;
         this.#begin();
         if (!writeParts(response, parts)) await drained(response);
         if (turn.isOver) await turn.next();

@@ -107,7 +107,6 @@ class GrpcAnswer {
 
   /** Resolves when the network is ready for the next message. */
   async send(message: Message): Promise<void> {
-    if (this.#call.isClosed) return;
     const encoded = this.#call.route.output.encode(message);
     const parts = await frameOf(encoded, this.isGzip);
     if (this.#call.isClosed) return;

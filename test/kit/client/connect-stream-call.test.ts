@@ -24,7 +24,8 @@ const startCall = (signal?: AbortSignal) => {
     overs += 1;
   };
   call.onRequestStart(controller);
-  const read = () => Array.fromAsync(call.messages(({ body }) => Buffer.from(body).toString(), () => {})); // prettier-ignore
+  const ignore = (): void => {};
+  const read = () => Array.fromAsync(call.messages(({ body }) => Buffer.from(body).toString(), ignore));
   return { call, controller, aborted, overs: () => overs, read };
 };
 

@@ -18,14 +18,19 @@ const large = { text: "late".repeat(100_000) };
 
 describe.each(ways)("by $name", ({ open, ...way }) => {
   /** Calls a handler that goes on after the deadline; resolves with the lines of defects. */
-  const callLate = async (kind: "wait" | "count" | "echo", goOn: () => object): Promise<string[]> => {
+  const callLate = async (
+    kind: "wait" | "count" | "echo",
+    when: "at once" | "later",
+    goOn: () => object,
+  ): Promise<string[]> => {
     let begun = 0;
     let over = 0;
     const afterDeadline = async (signal: AbortSignal): Promise<object> => {
       begun += 1;
+      if (when === "at once") await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
       while (!signal.aborted) await setImmediate();
-      // By now the answer is sent.
-      for (let turns = 0; turns < 20; turns += 1) await setImmediate();
+      // By now the answer is sent, and its stream is closed.
+      for (let turns = 0; turns < 20 && when === "later"; turns += 1) await setImmediate();
       try {
         return goOn();
       } finally {
@@ -68,12 +73,17 @@ describe.each(ways)("by $name", ({ open, ...way }) => {
   };
 
   test.each([
-    ["wait", "answers", () => ({})],
-    ["wait", "fails", fail],
-    ["echo", "answers much", () => large],
-    ["count", "goes on", () => ({ number: 2 })],
-    ["count", "fails", fail],
-  ] as const)("a call of %s that %s after its deadline", async (kind, _how, goOn) => {
-    expect(await callLate(kind, goOn)).toEqual([]);
+    ["wait", "answers", "later", () => ({})],
+    ["wait", "answers", "at once", () => ({})],
+    ["wait", "fails", "later", fail],
+    ["wait", "fails", "at once", fail],
+    ["echo", "answers much", "later", () => large],
+    ["echo", "answers much", "at once", () => large],
+    ["count", "goes on", "later", () => ({ number: 2 })],
+    ["count", "goes on", "at once", () => ({ number: 2 })],
+    ["count", "fails", "later", fail],
+    ["count", "fails", "at once", fail],
+  ] as const)("a call of %s that %s after its deadline, %s", async (kind, _how, when, goOn) => {
+    expect(await callLate(kind, when, goOn)).toEqual([]);
   });
 });
