@@ -4,6 +4,7 @@ import type { Alternative, FieldCondition, Leaf, TextAlternative } from "./condi
 import { meets, meetsText } from "./condition.ts";
 import type { Interval } from "./interval-index.ts";
 import { IntervalIndex, sortIntervals } from "./interval-index.ts";
+import { ExclusionIndex } from "./exclusion-index.ts";
 import { foldCase } from "./letters.ts";
 import { comparableNumber } from "./numbers.ts";
 import { PieceIndex } from "./piece-index.ts";
@@ -12,8 +13,8 @@ import type { Steps } from "./steps.ts";
 /**
  * An index of the conditions on one path, which finds those that a leaf meets without testing each. Literals are looked
  * up; prefixes, suffixes and wildcards by one of their literal pieces, once for each length of piece; ranges in a tree;
- * CIDR blocks once for each mask. Only the anything-but conditions are tested one by one, because a leaf meets nearly
- * all of them anyway.
+ * CIDR blocks once for each mask; anything-but conditions on texts by the texts that they exclude. Only the other
+ * anything-but conditions are tested one by one, because a leaf meets nearly all of them anyway.
  */
 export class LeafIndex<T> {
   #texts: Map<string, T[]> | undefined;
@@ -24,6 +25,7 @@ export class LeafIndex<T> {
   #folded: Map<string, { readonly alternative: TextAlternative; readonly item: T }[]> | undefined;
   #pieces: PieceIndex<T> | undefined;
   #blocks: Map<string, { readonly block: CidrBlock; readonly byPrefix: Map<bigint, T[]> }> | undefined;
+  #exclusions: ExclusionIndex<T> | undefined;
   #tested: { readonly alternative: Alternative; readonly item: T }[] | undefined;
   #intervals: Interval<T>[] | undefined;
   #ranges: IntervalIndex<T> | undefined;
@@ -39,6 +41,7 @@ export class LeafIndex<T> {
     if (this.#intervals !== undefined) this.#ranges = new IntervalIndex(yield* sortIntervals(this.#intervals));
     this.#intervals = undefined;
     this.#pieces?.seal();
+    if (this.#exclusions !== undefined) yield* this.#exclusions.seal();
   }
 
   /** Calls `found` with every item whose condition the leaf meets, once for each alternative that it meets. */
@@ -47,6 +50,8 @@ export class LeafIndex<T> {
     else if (leaf.kind === "keyword") this.#keywords?.get(leaf.text)?.forEach(found);
     else this.#findNumber(leaf.text, found);
     this.#existing?.forEach(found);
+    if (leaf.kind === "text") this.#exclusions?.findText(leaf.text, found);
+    else this.#exclusions?.findAll(found);
     if (this.#tested !== undefined)
       for (const { alternative, item } of this.#tested) if (meets(alternative, leaf)) found(item);
   }
@@ -105,6 +110,8 @@ export class LeafIndex<T> {
         return;
       case "absent":
         return;
+      case "anything-but-texts":
+        return (this.#exclusions ??= new ExclusionIndex()).add(alternative.texts, item);
       default:
         (this.#tested ??= []).push({ alternative, item });
     }
