@@ -25,6 +25,9 @@ describe("the mutants of a source", () => {
       "1 bound moved: 3 => 3 + 1",
       "1 comparison moved: a >= low => a > low",
     ]],
+    ["a comparison with parentheses", "const isLate = (a: number) => (a + 1) < (b ? 1 : 2);", [
+      "1 comparison moved: (a + 1) < (b ? 1 : 2) => (a + 1) <= (b ? 1 : 2)",
+    ]],
     ["a throw that is not a guard's", "switch (kind) {\n  default:\n    throw new Error();\n}", [
       "3 throw dropped: throw new Error(); => ;",
     ]],

@@ -81,7 +81,10 @@ const changesOf = (node: Node, parents: readonly Node[], source: string): Change
       if (moved === undefined || !isDecision(node, parents)) return [];
       const left = node["left"] as Node;
       const right = node["right"] as Node;
-      return [["comparison moved", node, `${text(left)} ${moved} ${text(right)}`]];
+      // Parentheses belong to neither side.
+      const between = source.slice(left.end, right.start).replace(node["operator"] as string, moved);
+      const after = source.slice(node.start, left.end) + between + source.slice(right.start, node.end);
+      return [["comparison moved", node, after]];
     }
     case "LogicalExpression": {
       const other = swapped[node["operator"] as string];

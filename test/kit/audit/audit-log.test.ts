@@ -11,6 +11,7 @@ import type { Verified } from "../../../services/kit/audit/verify.ts";
 import { verifyAuditFiles } from "../../../services/kit/audit/verify.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
+import { openFilesBelow } from "../../support/open-files.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
 
 const entry = (resource: string): AuditEntry => ({
@@ -55,6 +56,15 @@ const verified = async (
 };
 
 describe("the audit log", () => {
+  test("goes on after a file that was begun and has no line, and leaves nothing open", async () => {
+    const directory = await temporaryDirectory();
+    await recordAll(directory, ["a"]);
+    await writeFile(join(directory, "audit-0000000000000002.jsonl"), "");
+    await recordAll(directory, ["b"]);
+    expect(await verified(directory)).toEqual({ lines: 2, first: 1, torn: [], broken: "" });
+    expect(openFilesBelow(directory)).toEqual([]);
+  });
+
   test("is one line for each decision, in a chain from the first line on", async () => {
     const directory = await temporaryDirectory();
     await recordAll(directory, ["a", "b"]);

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 
 import type { ContentCopy } from "../../../services/kit/backup/content-copy.ts";
 import { copyContent } from "../../../services/kit/backup/content-copy.ts";
+import { openFilesBelow } from "../../support/open-files.ts";
 import { canMount, smallDisk } from "../../support/small-disk.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
 import { canTrace, stepsOf, traceCalls } from "../store/traced-disk.ts";
@@ -49,24 +50,12 @@ const filesBelow = (directory: string): string[] =>
     .map((entry) => join(entry.parentPath, entry.name).slice(directory.length + 1))
     .toSorted();
 
-/** The files and directories below a directory that this process has open. */
-const openBelow = (directory: string): string[] =>
-  readdirSync("/proc/self/fd").flatMap((descriptor) => {
-    try {
-      const path = readlinkSync(`/proc/self/fd/${descriptor}`);
-      return path.startsWith(directory) ? [path] : [];
-    } catch {
-      // The descriptor of the listing itself.
-      return [];
-    }
-  });
-
 describe("a copy of content", () => {
   test("has every file once, says little about a quick one, and leaves nothing open", async () => {
     const { base, copy, reports } = await startCopy(["aa/1", "aa/2", "bb/3"]);
     expect(await copyContent(copy)).toEqual({ files: 3, bytes: 12, damages: [] });
     expect([filesBelow(copy.to), filesBelow(copy.stage)]).toEqual([["aa/1", "aa/2", "bb/3"], []]);
-    expect([reports, openBelow(base)]).toEqual([[], []]);
+    expect([reports, openFilesBelow(base)]).toEqual([[], []]);
     const again = await startCopy(["aa/1"], { to: copy.to });
     expect(await copyContent(again.copy)).toEqual({ files: 0, bytes: 0, damages: [] });
   });

@@ -1,5 +1,5 @@
 import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 import { describe, expect, test } from "vitest";
 
@@ -7,6 +7,7 @@ import { anyKeyNames } from "../../../services/kit/keyring/key-names.ts";
 import { openKeyring } from "../../../services/kit/keyring/keyring.ts";
 import { addMasterKey, fixedMasterKeys, openMasterKeys } from "../../../services/kit/keyring/master-keys.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
+import { openFilesBelow } from "../../support/open-files.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
 
 const clock = new FakeClock();
@@ -76,6 +77,7 @@ describe("adding a master key", () => {
     expect([keys.latest(), keys.find(first.id)]).toEqual([added, first]);
     expect((await openMasterKeys(path, { clock })).latest()).toEqual(added);
     expect((await stat(path)).mode & 0o777).toBe(0o600);
+    expect(openFilesBelow(dirname(path))).toEqual([]);
   });
 
   test("loses no key when several are added at once", async () => {

@@ -81,6 +81,7 @@ const rows: readonly Row[] = [
   ["IpAddress", ["2001:db8::/32"], ["2001:db9::1"], false],
   ["IpAddress", ["0.0.0.0/0"], ["::1"], false],
   ["IpAddress", ["10.0.0.0/8"], ["not an address"], false],
+  ["IpAddress", ["10.0.0.0/8/9"], ["10.1.2.3"], false],
   ["NotIpAddress", ["10.0.0.0/8"], ["11.1.2.3"], true],
   ["NotIpAddress", ["10.0.0.0/8"], ["10.1.2.3"], false],
   ["NotIpAddress", ["10.0.0.0/8", "11.0.0.0/8"], ["11.1.2.3"], false],

@@ -1,10 +1,15 @@
+import { mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+
 import { Level } from "level";
 import { describe, expect, it, onTestFinished } from "vitest";
 
+import { readDurable } from "../../../services/kit/store/durable-file.ts";
 import { StoreCorruptionError } from "../../../services/kit/store/errors.ts";
 import type { Store } from "../../../services/kit/store/store.ts";
 import { openStore } from "../../../services/kit/store/store.ts";
 import { keyBytes } from "../../../services/kit/store/table.ts";
+import { openFilesBelow } from "../../support/open-files.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
 import { isolationContract } from "./isolation-contract.ts";
 import type { OpenEmptyStore } from "./store-contract.ts";
@@ -32,6 +37,25 @@ const damage = async (directory: string, key: Uint8Array, change: (record: Buffe
 };
 
 describe("a store on disk", () => {
+  it("has nothing open after it was closed, and the number of its last commit in its durable file", async () => {
+    const directory = await temporaryDirectory();
+    const store = await openStore({ directory });
+    for (const text of ["eggs", "milk"]) await store.transact((tx) => tx.put(notes, ["alice", text], { value: text }));
+    await store.close();
+    expect(openFilesBelow(directory)).toEqual([]);
+    expect(await readDurable(directory)).toMatchObject({ number: 2 });
+  });
+
+  it("is free for the next start when one failed after its database was opened", async () => {
+    const directory = await temporaryDirectory();
+    await mkdir(join(directory, "durable.new"));
+    await expect(openStore({ directory })).rejects.toMatchObject({ code: "ERR_FS_EISDIR" });
+    expect(openFilesBelow(directory)).toEqual([]);
+    await rm(join(directory, "durable.new"), { recursive: true });
+    const store = await openFor(directory);
+    expect(await store.read((reader) => reader.list(notes, { limit: 1 }))).toEqual([]);
+  });
+
   it("has all that was answered when it is opened again", async () => {
     const directory = await temporaryDirectory();
     const first = await openStore({ directory });
