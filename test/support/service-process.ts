@@ -33,6 +33,7 @@ export interface ServiceProcess<S extends DescService> {
   resume(): void;
   /** Whether the process has ended. */
   hasEnded(): boolean;
+  readonly pid: number;
   /** The most memory that the process had so far, in bytes. */
   peakMemoryBytes(): Promise<number>;
 }
@@ -84,6 +85,7 @@ export const startServiceProcess = async <S extends DescService>(
     pause: () => void child.kill("SIGSTOP"),
     resume: () => void child.kill("SIGCONT"),
     hasEnded: () => child.exitCode !== null || child.signalCode !== null,
+    pid: child.pid ?? 0,
     async peakMemoryBytes() {
       const status = await readFile(`/proc/${child.pid}/status`, "utf8");
       return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) * 1024;

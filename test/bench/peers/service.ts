@@ -33,8 +33,8 @@ export const startService = async (name: "event-bus" | "object-storage", dataDir
   const keyPair = await ensureKeyPair(keysDirectory({ dataDir }), "gateway");
   const minter = createMinter({ keyPair, clock: systemClock });
   const child = fork(
-    join(services, name, "main.ts"),
-    ["--data-dir", dataDir, "--listen", "127.0.0.1:0", "--log-level", "error", ...flags[name]],
+    join(services, "run.cjs"),
+    [name, "--data-dir", dataDir, "--listen", "127.0.0.1:0", "--log-level", "error", ...flags[name]],
     { stdio: ["ignore", "inherit", "inherit", "ipc"] },
   );
   const exited = once(child, "exit");
