@@ -63,6 +63,8 @@ export async function* transformObject(
   } finally {
     pending.end();
     gone.abort();
+    // An answer that came when nobody waited any more has no reader.
+    void pending.answer.then(({ finish }) => finish(interrupted()));
   }
 }
 

@@ -1,19 +1,29 @@
+import { create } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 
-import { userCaller } from "../../../services/kit/identity/caller.ts";
+import { ObjectStorageService } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
+import type { ServiceError } from "../../../services/kit/faults/service-error.ts";
+import { describedRequestHeaders } from "../../../services/kit/identity/user-request.ts";
+import type { CallContext } from "../../../services/kit/server/handlers.ts";
+import { handlers } from "../../../services/object-storage/service.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
+
+import { rootCaller, userCaller } from "../../../services/kit/identity/caller.ts";
 import { checkForwarded, forwardedError } from "../../../services/object-storage/domain/forwarded-answer.ts";
 import { PendingAnswers } from "../../../services/object-storage/functions/pending-answers.ts";
 import { declaredAccessPoints } from "../../../services/object-storage/access/access-points.ts";
 import { randomIds } from "../../../services/kit/ids/ids.ts";
 import { admissionOf, policyOf } from "../access/in-process.ts";
-import type { Harness } from "../harness.ts";
+import type { Harness, HarnessOptions } from "../harness.ts";
 import { alice, as, bob, get, refusalOf, startHarness } from "../harness.ts";
 
 const pointArn = `arn:aws:s3-object-lambda:us-east-1:${alice}:accesspoint/loud`;
 
-const start = async (): Promise<Harness> => {
+const start = async (options: HarnessOptions = {}): Promise<Harness> => {
   const function_ = `arn:aws:lambda:us-east-1:${alice}:function:shout`;
   const harness = await startHarness({
+    ...options,
     accessPoints: declaredAccessPoints(
       { [`loud-${alice}`]: { bucket: "photos", function: function_ } },
       { region: "us-east-1" },
@@ -70,6 +80,48 @@ describe("writeGetObjectResponse to a reader that waits", () => {
     expect(answers.findInput(pending.inputName)).toBeUndefined();
     expect(answers.hand(pending.route, pending.token, alice, answer)).toBe(false);
   });
+});
+
+test("an answer that comes at the moment at which its reader gives up is told so", async () => {
+  const clock = new FakeClock();
+  const { opened } = await start({ clock });
+  const { app } = opened;
+  const { promise: invoked, resolve: invoke } = Promise.withResolvers<string>();
+  const { promise: ended } = Promise.withResolvers<undefined>();
+  Object.assign(app, {
+    functions: {
+      invoke: (_arn: string, event: string) => {
+        invoke(event);
+        return ended;
+      },
+    },
+  });
+  const described = describedRequestHeaders({ base: "http://127.0.0.1:1", url: "http://127.0.0.1:1/k", headers: {} });
+  const context = {
+    app,
+    method: ObjectStorageService.method.getObject,
+    caller: rootCaller(alice),
+    requestId: "r",
+    signal: new AbortController().signal,
+    requestHeader: new Headers(described),
+    responseHeader: new Headers(),
+    log: silentLogger,
+  } as unknown as CallContext<typeof app>;
+  const request = create(ObjectStorageService.method.getObject.input, { bucket: pointArn, key: "k" });
+  const getObject = handlers.getObject as (each: typeof request, of: typeof context) => AsyncIterable<unknown>;
+  const read = getObject(request, context)[Symbol.asyncIterator]().next();
+  const refused = read.then(
+    () => "answered",
+    (error: ServiceError) => error.facts.reason,
+  );
+  const { outputRoute, outputToken } = (JSON.parse(await invoked) as { getObjectContext: Record<string, string> })
+    .getObjectContext;
+  const { promise: finished, resolve: finish } = Promise.withResolvers<Error | undefined>();
+  const written = { head: {} as never, body: (async function* () {})(), finish };
+  clock.advance(55_000);
+  expect(app.answers.hand(outputRoute ?? "", outputToken ?? "", alice, written)).toBe(true);
+  expect(await refused).toBe("LAMBDA_TIMEOUT");
+  expect(await finished).toMatchObject({ facts: { reason: "RESPONSE_INTERRUPTED" } });
 });
 
 describe("what a function answers", () => {
