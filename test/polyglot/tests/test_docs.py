@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 
+import boto3
 import pytest
 
 from console import Step, run, steps, without_what_changes
@@ -76,6 +77,22 @@ def test_the_settings_of_the_page_on_tls(environment, tmp_path):
         here = {**environment, "QUARTET_DATA_DIR": secured.data_directory}
         commands = [NPM, Step(clients, ""), Step("aws s3 mb s3://sealed", ""), Step("printf %s $AWS_ENDPOINT_URL", "")]
         printed = run(commands, tmp_path, here)
+        file, back = tmp_path / "film", tmp_path / "back"
+        file.write_bytes(bytes(range(256)) * 50_000)
+        key = secured.credentials()
+        client = boto3.client(
+            "s3",
+            endpoint_url=secured.urls["gateway"],
+            region_name="us-east-1",
+            verify=str(tmp_path / "tls" / "authority.pem"),
+            aws_access_key_id=key["accessKeyId"],
+            aws_secret_access_key=key["secretAccessKey"],
+        )
+        # In parts, as files above 8 MiB are.
+        client.upload_file(str(file), "sealed", "film")
+        client.download_file("sealed", "film", str(back))
+        assert back.read_bytes() == file.read_bytes()
+        client.delete_object(Bucket="sealed", Key="film")
     finally:
         secured.stop()
     assert printed[2:] == ["make_bucket: sealed\n", secured.urls["gateway"]]
