@@ -14,7 +14,7 @@ import { settlesAtOnce } from "../../services/kit/wire/settles-at-once.ts";
 import type { HttpExchange } from "./exchange.ts";
 import type { Gateway } from "../gateway.ts";
 import { describeRequest, isDescribed } from "../reports/described-request.ts";
-import { announcedReports, noteRefusedSubject, noteSubject } from "../reports/report-draft.ts";
+import { announcedReports, noteRefusedSubject, noteSubjectOf } from "../reports/report-draft.ts";
 import type { GatewayLimits } from "../http/limits.ts";
 import type { RequestHead } from "../http/request-head.ts";
 import { Admission } from "./admission.ts";
@@ -99,7 +99,7 @@ export const call = async (
     if (isKnown && isUpload) headers[deadlineHeader] = String(Date.now() + limits.uploadAnswerTimeoutMs);
     const response = await transport.stream(method, exchange.signal, undefined, headers, messages);
     admission?.answered(response.header);
-    if (bound.binding.reports !== undefined) noteSubject(exchange, response.header);
+    if (bound.binding.reports !== undefined) noteSubjectOf(exchange, response);
     if (response.message instanceof WholeAnswers && response.message.messages.length === 1) {
       watch.rest();
       return { message: response.message.messages[0] as Message, more: undefined };
@@ -133,7 +133,7 @@ const reported = async <Response extends { readonly header: Headers }>(
 ): Promise<Response> => {
   try {
     const response = await answer;
-    noteSubject(exchange, response.header);
+    noteSubjectOf(exchange, response);
     return response;
   } catch (thrown) {
     noteRefusedSubject(exchange, thrown);

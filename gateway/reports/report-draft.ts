@@ -1,5 +1,6 @@
 import { ConnectError } from "@connectrpc/connect";
 
+import { mayHaveHeader } from "../../services/kit/client/answers.ts";
 import { reportHeaders } from "../../services/kit/report/report-headers.ts";
 
 /** What is gathered of a request that its service asked a report of. */
@@ -23,9 +24,14 @@ export interface ReportedExchange {
 export const announcedReports: Readonly<Record<string, string>> = { [reportHeaders.announced]: "1" };
 
 /** Begins the report of a request if the headers of its answer ask for one. */
-export const noteSubject = (exchange: ReportedExchange, headers: Headers): void => {
+const noteSubject = (exchange: ReportedExchange, headers: Headers): void => {
   const subject = headers.get(reportHeaders.subject);
   if (subject !== null) exchange.report = { subject, answeredMs: performance.now(), bytesSent: 0, errorCode: "" };
+};
+
+/** The same for an answer. Its headers are created only if they ask, because that costs as much as a small message. */
+export const noteSubjectOf = (exchange: ReportedExchange, answer: { readonly header: Headers }): void => {
+  if (mayHaveHeader(answer, reportHeaders.subject)) noteSubject(exchange, answer.header);
 };
 
 /** The same for the headers of a refusal. */

@@ -1,3 +1,5 @@
+import type { IncomingHttpHeaders } from "node:http";
+
 import type { DescMessage, DescMethodStreaming, DescMethodUnary, DescService, MessageShape } from "@bufbuild/protobuf";
 import type { StreamResponse, UnaryResponse } from "@connectrpc/connect";
 
@@ -9,12 +11,20 @@ export class UnaryAnswer<I extends DescMessage, O extends DescMessage> implement
   readonly stream = false;
   readonly method: DescMethodUnary<I, O>;
   readonly message: MessageShape<O>;
+  /** As they were received; undefined: not known. */
+  readonly received: IncomingHttpHeaders | undefined;
   readonly #makeHeaders: () => AnswerHeaders;
   #headers: AnswerHeaders | undefined;
 
-  constructor(method: DescMethodUnary<I, O>, message: MessageShape<O>, makeHeaders: () => AnswerHeaders) {
+  constructor(
+    method: DescMethodUnary<I, O>,
+    message: MessageShape<O>,
+    makeHeaders: () => AnswerHeaders,
+    received?: IncomingHttpHeaders,
+  ) {
     this.method = method;
     this.message = message;
+    this.received = received;
     this.#makeHeaders = makeHeaders;
   }
 
@@ -33,6 +43,17 @@ export class UnaryAnswer<I extends DescMessage, O extends DescMessage> implement
   }
 }
 
+/** The headers of an answer as they were received; undefined: not known. */
+interface ReceivedHeaders {
+  readonly received?: IncomingHttpHeaders | undefined;
+}
+
+/** Whether an answer may have a header, without creating its headers if that is not needed. */
+export const mayHaveHeader = (answer: object, name: string): boolean => {
+  const { received } = answer as ReceivedHeaders;
+  return received === undefined || received[name] !== undefined;
+};
+
 /** The metadata of an answer. */
 export interface AnswerHeaders {
   readonly header: Headers;
@@ -47,8 +68,10 @@ export const streamAnswer = <I extends DescMessage, O extends DescMessage>(
   method: DescMethodStreaming<I, O>,
   readHeaders: () => AnswerHeaders,
   message: AsyncIterable<MessageShape<O>>,
-): StreamResponse<I, O> => ({
+  received?: IncomingHttpHeaders,
+): StreamResponse<I, O> & ReceivedHeaders => ({
   stream: true,
+  received,
   service: method.parent,
   method,
   get header() {

@@ -53,7 +53,7 @@ export const createSharedEngine = (options: EngineOptions, other: ConnectEngine)
     if (answer.elsewhere !== undefined) return other.fetchUnary(method, answer.elsewhere, signal, timeoutMs);
     const { status, headers, body } = answer;
     if (status !== 200) throw answerError(status, headers, body);
-    return new UnaryAnswer(method, decodeAnswer(method.output, body), () => answerHeaders(headers));
+    return new UnaryAnswer(method, decodeAnswer(method.output, body), () => answerHeaders(headers), headers);
   };
 
   const stream: Transport["stream"] = async (method, signal, timeoutMs, header, input, values) => {
@@ -104,7 +104,7 @@ const wholeStream = <I extends DescMessage, O extends DescMessage>(
   const end = readFrames(method.output, body, limitBytes, messages);
   end.metadata?.forEach((value, name) => readHeaders().trailer.append(name, value));
   const answers = end.error === undefined ? new WholeAnswers(messages) : endingWith(end.error, messages);
-  return streamAnswer(method, readHeaders, answers);
+  return streamAnswer(method, readHeaders, answers, headers);
 };
 
 /** Reads the messages and the end of an answer. Throws ConnectError if it is malformed. */
