@@ -8,10 +8,11 @@ import type { BusLogFacts, BusLogLevel, BusLogStep } from "../domain/bus-log-rec
 import { busLogRecord, writesStep } from "../domain/bus-log-record.ts";
 import { walkBuses } from "../store/bus.ts";
 
-/** Records of one destination that wait to be written; later ones are left out and counted. */
-const waitingMax = 20_000;
-/** Records that one call writes. */
-const batchMax = 500;
+/** Characters of the records of all destinations that wait to be written; later ones are left out and counted. */
+const waitingLengthMax = 64 * 1024 * 1024;
+/** Records that one call writes, and their characters unless it is one record. */
+const batchRecordsMax = 500;
+const batchLengthMax = 900_000;
 const flushMs = 500;
 
 /** Writes records of a log to one kind of destination. */
@@ -60,6 +61,7 @@ export class BusLogs {
   readonly #options: BusLogsOptions;
   readonly #logs = new Map<string, BusLog>();
   readonly #destinations = new Map<string, Destination>();
+  #waitingLength = 0;
   #writing: Promise<void> | undefined;
   #cancelTimer: (() => void) | undefined;
 
@@ -75,7 +77,11 @@ export class BusLogs {
   }
 
   /** A bus gets these settings when the transaction commits; undefined: it is deleted. */
-  configure(transaction: Transaction, bus: BusReference, logConfig: EventBusRecord["logConfig"]): void {
+  configure(
+    transaction: Pick<Transaction, "afterCommit">,
+    bus: BusReference,
+    logConfig: EventBusRecord["logConfig"],
+  ): void {
     transaction.afterCommit(() => this.#set(bus, logConfig));
   }
 
@@ -106,8 +112,11 @@ export class BusLogs {
       const name = `${bus.account} ${arn}`;
       const destination = this.#destinations.get(name) ?? { arn, account: bus.account, waiting: [], left: 0 };
       this.#destinations.set(name, destination);
-      if (destination.waiting.length < waitingMax) destination.waiting.push(line);
-      else destination.left += 1;
+      if (this.#waitingLength + line.text.length > waitingLengthMax) destination.left += 1;
+      else {
+        destination.waiting.push(line);
+        this.#waitingLength += line.text.length;
+      }
     }
     this.#cancelTimer ??= clock.schedule(atMs + flushMs, () => void this.flush());
   }
@@ -126,13 +135,15 @@ export class BusLogs {
       const { arn, account, waiting } = destination;
       let isReached = true;
       while (isReached && waiting.length > 0) {
-        const batch = waiting.slice(0, batchMax);
+        const batch = nextBatch(waiting);
         try {
           isReached = await writer.write(arn, account, batch);
-          if (isReached) waiting.splice(0, batch.length);
         } catch (error) {
-          waiting.splice(0, batch.length);
           log.error({ err: error, destination: arn, records: batch.length }, "records of a bus's log were not written");
+        }
+        if (isReached) {
+          waiting.splice(0, batch.length);
+          this.#waitingLength -= lengthOf(batch);
         }
       }
       if (destination.left > 0)
@@ -144,3 +155,17 @@ export class BusLogs {
       this.#cancelTimer ??= clock.schedule(clock.now() + 10 * flushMs, () => void this.flush());
   }
 }
+
+/** The first records that wait, as many as one call writes. */
+const nextBatch = (waiting: readonly BusLogLine[]): BusLogLine[] => {
+  let count = 0;
+  let length = 0;
+  for (const { text } of waiting.slice(0, batchRecordsMax)) {
+    length += text.length;
+    if (count > 0 && length > batchLengthMax) break;
+    count += 1;
+  }
+  return waiting.slice(0, count);
+};
+
+const lengthOf = (lines: readonly BusLogLine[]): number => lines.reduce((sum, { text }) => sum + text.length, 0);

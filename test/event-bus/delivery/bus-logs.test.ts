@@ -1,9 +1,14 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
+import { create } from "@bufbuild/protobuf";
 import { describe, expect, onTestFinished, test } from "vitest";
 
+import { LogConfigSchema } from "../../../gen/quartet/eventbus/v1/event_bus_pb.ts";
+import { BusLogs } from "../../../services/event-bus/delivery/bus-logs.ts";
+import { capturingLogger } from "../../support/capturing-logger.ts";
 import { eventually } from "../../support/eventually.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
 import type { Answer } from "../../support/http-receiver.ts";
 import { startHttpReceiver } from "../../support/http-receiver.ts";
 import type { Harness } from "../harness.ts";
@@ -157,4 +162,40 @@ describe("the log of a bus", () => {
       put[0]?.body.logEvents.map(({ message }) => message),
     );
   });
+});
+
+test("records wait within one bound for all destinations, and are written in calls of less than a megabyte", async () => {
+  const { log, lines } = capturingLogger("error");
+  let isOpen = false;
+  const written: number[] = [];
+  const logs = new BusLogs({
+    clock: new FakeClock(),
+    log,
+    arnScope: { partition: "aws", service: "events", region: "us-east-1" },
+    destinations: ["arn:aws:logs:{region}:{account}:log-group:{bus}"],
+    writer: {
+      write: async (_arn, _account, records) => {
+        if (isOpen) written.push(records.length);
+        return isOpen;
+      },
+    },
+  });
+  for (const name of ["orders", "returns"]) {
+    const bus = { account: "000000000000", name };
+    logs.configure(
+      { afterCommit: (run) => run() },
+      bus,
+      create(LogConfigSchema, { level: "TRACE", includeDetail: "FULL" }),
+    );
+    for (const length of [400_000, 400_000, 400_000, ...Array.from({ length: 40 }, () => 1_048_576)])
+      logs.add(bus, "EVENT_RECEIPT", () => ({ eventId: "1", details: { event_detail: "x".repeat(length) } }));
+  }
+  await logs.flush();
+  expect(lines.map(({ destination, records }) => `${String(destination)} ${String(records)}`)).toEqual([
+    "arn:aws:logs:us-east-1:000000000000:log-group:returns 19",
+  ]);
+  isOpen = true;
+  await logs.flush();
+  const ofOne = (count: number): number[] => Array.from({ length: count }, () => 1);
+  expect(written).toEqual([2, ...ofOne(41), 2, ...ofOne(22)]);
 });
