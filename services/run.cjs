@@ -47,9 +47,6 @@ process.argv[1] = script;
 // Buffers count in the limit of the heap, and have none of their own: with it V8 marks the whole heap for each 64 MiB
 // that a connection reads, although the buffers before them are garbage that the quick collection finds.
 setFlagsFromString("--external-memory-accounted-in-global-limit");
-// The space for new objects does not grow where bodies pass, because it decides how many of their buffers wait to be
-// collected (services/decisions/0089).
-if (program === "gateway" || program === "object-storage") setFlagsFromString("--semi-space-growth-factor=1");
 // Also for what is stored before a process runs its first line, such as compiled code.
 process.umask(0o077);
 // Compiled code is kept for the user, because it is executed, and outside the data directory, because no backup needs
