@@ -149,9 +149,8 @@ const leastCpuMs = (work: () => void): number => {
  * chunks cost to seal or to open more than they cost with a checksum only. There is no way to store without encryption.
  */
 const encryptionCost = async (storage: ObjectStorage, service: ServicePeer): Promise<BenchRow[]> => {
-  // As services/run.cjs sets them, for the collection of buffers is part of the cost.
+  // As services/run.cjs sets it, for the collection of buffers is part of the cost.
   setFlagsFromString("--external-memory-accounted-in-global-limit");
-  setFlagsFromString("--semi-space-growth-factor=1");
   const key = createSecretKey(Buffer.alloc(32, 1));
   const [blobId, count] = ["00", largeBytes / chunkBytes];
   const sealed = Array.from({ length: count }, (_, chunk) => {
