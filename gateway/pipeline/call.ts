@@ -43,9 +43,16 @@ export const ask = async (
   const { transport, health } = bound.binding;
   if (health?.isHanging === true) throw hangingError();
   const headers = { ...(await callHeaders(gateway, exchange, bound, origin)), ...questionHeaders };
-  const method = bound.method.desc as DescMethodUnary;
+  const { desc } = bound.method;
+  const timeoutMs = gateway.limits.answerTimeoutMs;
   try {
-    await transport.unary(method, exchange.signal, gateway.limits.answerTimeoutMs, headers, bound.message);
+    if (desc.methodKind === "unary")
+      await transport.unary(desc as DescMethodUnary, exchange.signal, timeoutMs, headers, bound.message);
+    else {
+      const question = new WholeRequests([bound.message]);
+      const answer = await transport.stream(desc as DescMethodStreaming, exchange.signal, timeoutMs, headers, question);
+      for await (const _none of answer.message);
+    }
   } catch (thrown) {
     noteRefusedSubject(exchange, thrown);
     throw thrown;

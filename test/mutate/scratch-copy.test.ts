@@ -36,7 +36,7 @@ test.each(["SIGTERM", "SIGKILL"] as const)(
     });
     onTestFinished(() => void runner.kill("SIGKILL"));
     await once(createInterface({ input: runner.stdout }), "line");
-    const pid = await eventually(async () => Number(await readFile(pidFile, "utf8")), "the test runs");
+    const pid = await eventually(async () => Number(await readFile(pidFile, "utf8")) || undefined, "the test runs");
     const copies = (): string[] => readdirSync(directory).filter((name) => name.startsWith("quartet-mutate-"));
     expect([copies().length, isRunning(pid)]).toEqual([1, true]);
     runner.kill(signal);

@@ -155,7 +155,8 @@ export class Dispatcher {
     try {
       if (methodKind === "server_streaming") {
         const request = await onlyOne(requests);
-        this.#inspect(call, request);
+        if (!call.isQuestion) this.#inspect(call, request);
+        else if (!route.isGuarded) return;
         call.hasBegun = true;
         const answers = iterateTraced(call.work, () => handler(request, call) as AsyncIterable<Message>);
         for await (const answer of answers) yield create(output, answer);

@@ -54,7 +54,7 @@ const guardedHandler = (method: DescMethod, handler: unknown, admit: Admit): Any
       return (request, context) =>
         startedBy(async () => {
           await admit(request as Message, context);
-          return handle(request, context);
+          return context.isQuestion === true ? nothing() : handle(request, context);
         });
     case "client_streaming":
       return async (requests, context) => handle(await admitFirst(requests, context, admit), context);
@@ -62,6 +62,9 @@ const guardedHandler = (method: DescMethod, handler: unknown, admit: Admit): Any
       return (requests, context) => startedBy(async () => handle(await admitFirst(requests, context, admit), context));
   }
 };
+
+/** The answers to a question: it is enough that the guard let it through. */
+async function* nothing(): AsyncGenerator<Message> {}
 
 /** Reads the first request, asks the guard, and returns the requests with the first one put back. */
 const admitFirst = async (requests: unknown, context: AnyContext, admit: Admit): Promise<AsyncIterable<Message>> => {

@@ -7,7 +7,8 @@ import { startStorageFixture } from "../support/storage-fixture.ts";
 let storage: StorageFixture;
 beforeAll(async () => {
   storage = await startStorageFixture();
-  const allow = { Effect: "Allow", Principal: "*", Action: "s3:DeleteObject", Resource: "arn:aws:s3:::open/*" };
+  const Action = ["s3:DeleteObject", "s3:GetObject"];
+  const allow = { Effect: "Allow", Principal: "*", Action, Resource: "arn:aws:s3:::open/*" };
   await storage.call({ method: "PUT", target: "/private" });
   await storage.call({ method: "PUT", target: "/open" });
   const unblocked =
@@ -35,7 +36,9 @@ describe("a document of an anonymous caller", () => {
     ["POST", "/private?delete", 403, "AccessDenied"],
     ["PUT", "/private/letter?tagging", 403, "AccessDenied"],
     ["POST", "/private/letter?uploadId=1", 403, "AccessDenied"],
+    ["POST", "/private/letter?select&select-type=2", 403, "AccessDenied"],
     ["POST", "/missing?delete", 404, "NoSuchBucket"],
+    ["POST", "/missing/letter?select&select-type=2", 404, "NoSuchBucket"],
   ])("that nothing can allow is refused unread: %s %s", async (method, target, status, code) => {
     for (const more of [{}, { expect: "100-continue" }] as readonly Record<string, string>[]) {
       const headers = { host: "localhost", "content-length": "1000000", ...more };
@@ -75,5 +78,15 @@ describe("a document of an anonymous caller", () => {
     expect([deleted.status, deleted.body]).toEqual([200, expect.stringContaining("<Deleted><Key>a</Key></Deleted>")]);
     const tagged = await storage.send({ method: "PUT", target: "/open?tagging", body: "<Tagging><TagSet/></Tagging>" });
     expect([tagged.status, codeOf(tagged.body)]).toEqual([403, "AccessDenied"]);
+  });
+
+  test("that asks for many answers is decided on in the same way", async () => {
+    await storage.call({ method: "PUT", target: "/open/people.csv", body: "Ann,1\nBob,2\n" });
+    const body =
+      "<SelectObjectContentRequest><Expression>SELECT _1 FROM S3Object</Expression><ExpressionType>SQL</ExpressionType>" +
+      "<InputSerialization><CSV/></InputSerialization><OutputSerialization><CSV/></OutputSerialization>" +
+      "</SelectObjectContentRequest>";
+    const selected = await storage.send({ method: "POST", target: "/open/people.csv?select&select-type=2", body });
+    expect([selected.status, selected.body]).toEqual([200, expect.stringContaining("Ann\nBob\n")]);
   });
 });
