@@ -6,7 +6,6 @@ import { decideCall } from "../../kit/access/decide.ts";
 import type { Resource } from "../../kit/access/decide.ts";
 import type { Question } from "../../kit/access/questions.ts";
 import { textOf } from "../../kit/access/questions.ts";
-import { arn } from "../../kit/arn/arn.ts";
 import type { Caller } from "../../kit/identity/caller.ts";
 import type { Guard } from "../../kit/server/guard.ts";
 import type { CallContext } from "../../kit/server/handlers.ts";
@@ -22,6 +21,7 @@ import { elsewhere } from "./elsewhere.ts";
 import { tagConditions } from "./request-conditions.ts";
 import type { AccessApplication, AccessCall } from "./resources.ts";
 import { rules } from "./rules.ts";
+import { resourceArn } from "../domain/resource-arn.ts";
 
 /** The members by which requests of all operations name buckets. A member that a request does not have is undefined. */
 interface BucketMembers {
@@ -109,7 +109,7 @@ const newBucket = (question: Question, { app, caller }: AccessCall): Resource =>
   const region = textOf(question, "create_bucket_configuration.location_constraint");
   const isPrivate = question.permission.action === "PutBucketAcl" && textOf(question, "acl") === "private";
   return {
-    arn: arn({ partition: app.partition, service: "s3", region: "", account: "", resource: name }),
+    arn: resourceArn(app, name),
     ownerAccountId: caller.accountId,
     conditions: new Map([
       ...(region === "" ? [] : [["s3:locationconstraint", [region]] as const]),

@@ -1,11 +1,11 @@
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import type { RecordedCall } from "../../kit/access/decision-recorder.ts";
 import { recordDecision } from "../../kit/access/decision-recorder.ts";
-import { arn } from "../../kit/arn/arn.ts";
 import type { ServiceError } from "../../kit/faults/service-error.ts";
 import type { Application } from "../application.ts";
 import { fault } from "../faults.ts";
 import { rules } from "./rules.ts";
+import { resourceArn } from "../domain/resource-arn.ts";
 
 /** The parts of a call that the record of its refusal names. */
 export type RefusedCall = RecordedCall & { readonly app: Pick<Application, "partition"> };
@@ -36,6 +36,6 @@ export const refuse = (call: RefusedCall, action: string, resource: string, rule
 
 /** Records the refusal of an action by a rule that is no policy. */
 export const recordRefusal = (call: RefusedCall, action: string, resource: string, rule: RefusalRule): void => {
-  const name = arn({ partition: call.app.partition, service: "s3", region: "", account: "", resource });
+  const name = resourceArn(call.app, resource);
   recordDecision(call, { action: `${rules.names.public}:${action}`, resource: name, isAllowed: false, reason: rule });
 };

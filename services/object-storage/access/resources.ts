@@ -2,7 +2,6 @@ import type { UploadRecord } from "../../../gen/quartet/objectstorage/storage/v1
 import type { Resource } from "../../kit/access/decide.ts";
 import type { Question } from "../../kit/access/questions.ts";
 import { textOf } from "../../kit/access/questions.ts";
-import { arn } from "../../kit/arn/arn.ts";
 import { isOwner } from "../../kit/identity/owner.ts";
 import type { Policy } from "../../kit/policy/document.ts";
 import type { CallContext } from "../../kit/server/handlers.ts";
@@ -21,6 +20,7 @@ import type { BucketPolicy } from "./stored-policies.ts";
 import { findPolicy } from "./stored-policies.ts";
 import { refuse } from "./refusals.ts";
 import { requestConditions } from "./request-conditions.ts";
+import { resourceArn } from "../domain/resource-arn.ts";
 
 /** The parts of a call that its resources depend on, and where its decisions are recorded. */
 export type AccessCall = Pick<CallContext<AccessApplication>, "app" | "caller" | "method" | "log"> &
@@ -255,7 +255,7 @@ export class ResourceFinder {
   }
 
   #arn(resource: string): string {
-    return arn({ partition: this.#call.app.partition, service: "s3", region: "", account: "", resource });
+    return resourceArn(this.#call.app, resource);
   }
 }
 

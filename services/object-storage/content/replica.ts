@@ -11,7 +11,7 @@ import { ObjectStorageService } from "../../../gen/quartet/objectstorage/v1/obje
 import type { Resource } from "../../kit/access/decide.ts";
 import { isAllowed } from "../../kit/access/decide.ts";
 import { assumeRole } from "../../kit/accounts/assume-role.ts";
-import { arn, parseArn } from "../../kit/arn/arn.ts";
+import { parseArn } from "../../kit/arn/arn.ts";
 import type { Caller } from "../../kit/identity/caller.ts";
 import { NamedKeyError } from "../../kit/keyring/key-names.ts";
 import type { Reader, Transaction } from "../../kit/store/store.ts";
@@ -29,6 +29,7 @@ import { versions } from "../store/layout.ts";
 import { putReplica } from "../store/replica.ts";
 import { shareExtents } from "../store/blob.ts";
 import { copyContent } from "./copied-content.ts";
+import { resourceArn } from "../domain/resource-arn.ts";
 
 /** The dependencies of copies into other buckets. */
 export type ReplicationApplication = Pick<
@@ -153,7 +154,7 @@ const assume = (
 ): { readonly caller: Caller } | CopyOutcome => {
   const context = new Map([
     ["aws:sourceaccount", [accountId]],
-    ["aws:sourcearn", [arn({ partition: "aws", service: "s3", region: "", account: "", resource: name })]],
+    ["aws:sourcearn", [resourceArn({ partition: "aws" }, name)]],
   ]);
   const request = { roleArn, sessionName: "replication", context };
   const assumed = assumeRole(accounts, { serviceNames: [rules.principal] }, request);
@@ -175,7 +176,7 @@ const refusedAction = async (
   const resourceOf = async (bucket: Bucket): Promise<Resource> => {
     const { policy } = await factsOf(reader, bucket, app);
     return {
-      arn: arn({ partition: app.partition, service: "s3", region: "", account: "", resource: `${bucket.name}/${key}` }),
+      arn: resourceArn(app, `${bucket.name}/${key}`),
       ownerAccountId: bucket.accountId,
       policies: policy === undefined ? [] : [policy.policy],
     };

@@ -6,7 +6,6 @@ import type {
   WriteGetObjectResponseRequest,
 } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import { GetObjectResponseSchema } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
-import { arn } from "../../kit/arn/arn.ts";
 import { readDescribedRequest } from "../../kit/identity/user-request.ts";
 import type { AccessPoint } from "../access/access-points.ts";
 import { accessPointArn } from "../access/access-points.ts";
@@ -16,6 +15,7 @@ import { fault, invalidRequest } from "../faults.ts";
 import type { FunctionFailure } from "./function-client.ts";
 import { functionEvent } from "./function-event.ts";
 import type { PendingAnswer, WrittenAnswer } from "./pending-answers.ts";
+import { resourceArn } from "../domain/resource-arn.ts";
 
 type Answer = MessageInitShape<typeof GetObjectResponseSchema>;
 
@@ -47,13 +47,7 @@ export async function* transformObject(
       route: pending.route,
       token: pending.token,
       accessPointArn: accessPointArn(point, app),
-      supportingArn: arn({
-        partition: app.partition,
-        service: "s3",
-        region: "",
-        account: "",
-        resource: access.bucket.name,
-      }),
+      supportingArn: resourceArn(app, access.bucket.name),
       payload: point.function?.payload ?? "",
       userRequest,
       caller,

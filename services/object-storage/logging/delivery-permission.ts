@@ -1,4 +1,3 @@
-import { arn } from "../../kit/arn/arn.ts";
 import { evaluate } from "../../kit/policy/evaluate.ts";
 import type { Reader } from "../../kit/store/store.ts";
 import type { Application } from "../application.ts";
@@ -6,6 +5,7 @@ import { hasAcls } from "../domain/ownership.ts";
 import type { Bucket } from "../store/bucket.ts";
 import { rules } from "../access/rules.ts";
 import { findPolicy } from "../access/stored-policies.ts";
+import { resourceArn } from "../domain/resource-arn.ts";
 
 /** The service in whose name logs are delivered, as policies name it. */
 const logService = "logging.s3.amazonaws.com";
@@ -25,7 +25,7 @@ export const isLogWriteGranted = async (
   const policy = await findPolicy(reader, target);
   const nowMs = clock.now();
   const conditions = new Map<string, readonly string[]>([
-    ["aws:sourcearn", [arn({ partition, service: "s3", region: "", account: "", resource: source.name })]],
+    ["aws:sourcearn", [resourceArn({ partition }, source.name)]],
     ["aws:sourceaccount", [source.accountId]],
     ["aws:resourceaccount", [target.accountId]],
     ["s3:resourceaccount", [target.accountId]],
@@ -38,7 +38,7 @@ export const isLogWriteGranted = async (
   const request = {
     requester: { accountId: "", principalArn: "", isRoot: false, isAnonymous: false, serviceName: logService },
     action: "s3:PutObject",
-    resource: arn({ partition, service: "s3", region: "", account: "", resource: `${target.name}/${key}` }),
+    resource: resourceArn({ partition }, `${target.name}/${key}`),
     ownerAccountId: target.accountId,
     context: { get: (name: string) => conditions.get(name) },
   };

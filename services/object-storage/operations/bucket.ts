@@ -5,7 +5,6 @@ import { AclRecordSchema } from "../../../gen/quartet/objectstorage/storage/v1/r
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import type { CreateBucketRequest } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import { TaggingSchema } from "../../../gen/quartet/objectstorage/v1/tagging_pb.ts";
-import { arn } from "../../kit/arn/arn.ts";
 import type { CallContext } from "../../kit/server/handlers.ts";
 import { refuse } from "../access/refusals.ts";
 import type { Application, Operation } from "../application.ts";
@@ -35,6 +34,7 @@ import {
 } from "../store/bucket.ts";
 import { putDocument } from "../store/configuration.ts";
 import { endUploads } from "../store/upload.ts";
+import { resourceArn } from "../domain/resource-arn.ts";
 
 /**
  * Creates an empty bucket of the caller's account. Repeating it changes nothing: in the first region it succeeds if
@@ -95,7 +95,7 @@ export const createBucket: Operation<"createBucket"> = async (request, context) 
     if (tagging.tagSet.length > 0) putDocument(transaction, bucket.bucketId, "tagging", tagging);
   });
 
-  return { location: `/${name}`, bucketArn: bucketArn(app, name) };
+  return { location: `/${name}`, bucketArn: resourceArn(app, name) };
 };
 
 /** Whether a bucket is what a request to create it asks for. Tags may have changed since, so any are a difference. */
@@ -131,7 +131,7 @@ const aclOfNew = (
 /** Returns the region and ARN of a bucket. The guard refuses if it does not exist or the caller may not use it. */
 export const headBucket: Operation<"headBucket"> = async (_request, { app, access }) => {
   const bucket = await app.store.read((reader) => access.bucket.in(reader));
-  return { bucketArn: bucketArn(app, bucket.name), bucketRegion: bucket.region, accessPointAlias: false };
+  return { bucketArn: resourceArn(app, bucket.name), bucketRegion: bucket.region, accessPointAlias: false };
 };
 
 /** Returns the region of a bucket; nothing for the first region. */
@@ -187,13 +187,10 @@ export const listBuckets: Operation<"listBuckets"> = async (request, context) =>
       name: bucket.name,
       creationDate: instant(bucket.createdMs),
       bucketRegion: bucket.region,
-      bucketArn: bucketArn(app, bucket.name),
+      bucketArn: resourceArn(app, bucket.name),
     })),
     owner: ownerOf(app, caller.accountId),
     continuationToken: nextToken,
     prefix: request.prefix,
   };
 };
-
-const bucketArn = (app: Application, name: string): string =>
-  arn({ partition: app.partition, service: "s3", region: "", account: "", resource: name });
