@@ -35,15 +35,10 @@ const streamed = (
   const input =
     method.methodKind === "server_streaming" ? only(requests as Message) : (requests as AsyncIterable<Message>);
   const answers = async function* (): AsyncGenerator<Message> {
-    const ending = new AbortController();
-    const signal = AbortSignal.any([context.signal, ending.signal]);
-    try {
-      const answer = await transport.stream(asStreaming(method), signal, leftMs(context), headersOf(context), input);
-      yield* answer.message;
-    } finally {
-      // The transport learns only so that nobody reads on.
-      ending.abort();
-    }
+    const { signal } = context;
+    const answer = await transport.stream(asStreaming(method), signal, leftMs(context), headersOf(context), input);
+    // Ending this generator ends these messages, and with them the call.
+    yield* answer.message;
   };
   return method.methodKind === "client_streaming" ? firstOf(answers()) : answers();
 };

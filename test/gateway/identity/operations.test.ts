@@ -266,6 +266,30 @@ describe("the identity service refuses", () => {
     await expect(call("getRole", { roleName })).rejects.toMatchObject({ facts: { reason: "NO_SUCH_ENTITY" } });
   });
 
+  test("to delete an account that is not there, or until it has no users, groups, roles and policies", async () => {
+    const { call } = await furnished();
+    const operator = rootCaller("000000000000");
+    const { account } = (await call("createAccount", { accountName: "bank" }, operator)) as { account: { id: string } };
+    const accountId = account.id;
+    const bank = rootCaller(accountId);
+    const arn = `arn:aws:iam::${accountId}:policy/own`;
+    const isRefused = (facts: object) =>
+      expect(call("deleteAccount", { accountId }, operator)).rejects.toMatchObject({ facts });
+    // what is in the way, how it is removed
+    for (const [create, createRequest, remove, removeRequest] of [
+      ["createUser", { userName: "dora" }, "deleteUser", { userName: "dora" }],
+      ["createGroup", { groupName: "all" }, "deleteGroup", { groupName: "all" }],
+      ["createRole", { roleName: "r", assumeRolePolicyDocument: trust }, "deleteRole", { roleName: "r" }],
+      ["createPolicy", { policyName: "own", policyDocument: document }, "deletePolicy", { policyArn: arn }],
+    ] as const) {
+      await call(create, createRequest, bank);
+      await isRefused({ reason: "DELETE_CONFLICT" });
+      await call(remove, removeRequest, bank);
+    }
+    await call("deleteAccount", { accountId }, operator);
+    await isRefused({ reason: "NO_SUCH_ENTITY" });
+  });
+
   test("an e-mail address that another account has, declared or created", async () => {
     const shops = { id: shop, name: "shop", email: "shop@example.com", canonicalUserId: "0".repeat(64) };
     const { call, close } = await openIdentity({ accounts: [shops] });

@@ -16,6 +16,7 @@ import {
   Failure,
   TestService,
 } from "../../../gen/quartet/test/v1/test_service_pb.ts";
+import { passedThrough } from "../../../gateway/rpc/pass-through.ts";
 import type { RpcEndpoint } from "../../../gateway/rpc/rpc-endpoint.ts";
 import { startRpcEndpoint } from "../../../gateway/rpc/rpc-endpoint.ts";
 import type { ClosableTransport } from "../../../services/kit/client/transport.ts";
@@ -140,6 +141,24 @@ test("a call that its caller gives up ends in the service too", async () => {
   await waiting;
   await eventually(() => service.app.aborted.length > 0, "the call has ended there");
   expect(service.app.aborted).toEqual(["wait"]);
+});
+
+test("a stream of which no more is read ends in the service too", async () => {
+  const { count } = passedThrough(TestService, inside).handlers as {
+    count: (...call: object[]) => AsyncIterable<object>;
+  };
+  const context = {
+    method: TestService.method.count,
+    signal: new AbortController().signal,
+    requestHeader: new Headers({ authorization }),
+    requestId: "a-request",
+  };
+  service.app.aborted.length = 0;
+  for await (const answer of count(create(CountRequestSchema, { last: 1_000_000 }), context)) {
+    expect(answer).toMatchObject({ number: 1 });
+    break;
+  }
+  await eventually(() => service.app.aborted.includes("count"), "the stream has ended there");
 });
 
 test("a deadline is passed on", async () => {

@@ -94,6 +94,27 @@ describe("a form", () => {
     expect(() => verify(unsigned)).toThrow(refused("MALFORMED_FORM_SIGNATURE"));
   });
 
+  // the sizes that its conditions name, those it may have
+  test.each([
+    [[[0, 10]], [0, 10]],
+    [[[5, 5]], [5, 5]],
+    [
+      [
+        [1, 100],
+        [0, 50],
+        [3, 70],
+      ],
+      [3, 50],
+    ],
+    [[], [0, Number.MAX_SAFE_INTEGER]],
+  ])("of sizes %j may be of %j bytes", (ranges, [bytesMin, bytesMax]) => {
+    const others = conditions.filter(
+      (condition) => !Array.isArray(condition) || condition[0] !== "content-length-range",
+    );
+    const sizes = ranges.map(([least, most]) => ["content-length-range", least, most]);
+    expect(verify(formOf(policyOf({ conditions: [...others, ...sizes] })))).toMatchObject({ bytesMin, bytesMax });
+  });
+
   test("may carry fields that are to be ignored", () => {
     expect(verify(formOf(policyOf(), { "x-ignore-button": "Upload" })).bytesMax).toBe(1024);
   });
