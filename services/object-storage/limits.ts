@@ -98,6 +98,12 @@ export const limits = {
   bucketsPerPageMax: 10_000,
   /** Objects, versions, uploads or parts of a page; also when the caller asks for no number. */
   entriesPerPageMax: 1000,
+  /** Alternatives of a glob, all together. */
+  globAlternativesMax: 100,
+  /** Listing records that one call reads at most to find the keys that match a glob. */
+  globRecordsMax: 10_000,
+  /** Steps after which a call matches no further keys with a glob, each of some 20 nanoseconds. */
+  globStepsMax: 1_000_000,
   /** How long a query finds nothing before a sign of life is sent, in milliseconds; then again. */
   selectSignOfLifeMs: 5000,
   /** How often a query reports its progress, in milliseconds. */

@@ -2,6 +2,7 @@ import type { FuzzTarget } from "./target.ts";
 import { accessTargets } from "./targets/access.ts";
 import { documentTargets } from "./targets/documents.ts";
 import { eventTargets } from "./targets/events.ts";
+import { globTargets } from "./targets/globs.ts";
 import { httpTargets } from "./targets/http.ts";
 import { rpcTargets } from "./targets/rpc.ts";
 import { selectTargets } from "./targets/select.ts";
@@ -14,4 +15,5 @@ export const targets: readonly FuzzTarget[] = [
   ...accessTargets,
   ...rpcTargets,
   ...selectTargets,
+  ...globTargets,
 ];

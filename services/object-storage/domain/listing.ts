@@ -135,8 +135,12 @@ export const listPage = async <Row, Position>(
   }
 };
 
-/** A start inside a common prefix skips all of that prefix. */
-const firstSeek = <Position>({ prefix, delimiter, start }: ListingRequest<Position>): ListingSeek<Position> => {
+/** Where a listing begins to read. A start inside a common prefix skips all of that prefix. */
+export const firstSeek = <Position>({
+  prefix,
+  delimiter,
+  start,
+}: Pick<ListingRequest<Position>, "prefix" | "delimiter" | "start">): ListingSeek<Position> => {
   const within = commonPrefixOf(start.name, prefix, delimiter);
   return within === undefined ? { after: start.position } : { past: within };
 };

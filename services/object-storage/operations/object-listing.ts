@@ -3,8 +3,11 @@ import type { Reader } from "../../kit/store/store.ts";
 import type { Application, BucketContext, Operation } from "../application.ts";
 import { quoteETag } from "../domain/conditions.ts";
 import { instant } from "../domain/instant.ts";
+import type { Glob } from "../domain/glob.ts";
+import { GlobError, parseGlob } from "../domain/glob.ts";
+import { decodeSeek, encodeSeek, listMatching, scannedPrefix } from "../domain/glob-listing.ts";
 import type { ListingPage } from "../domain/listing.ts";
-import { encodeListed, listPage } from "../domain/listing.ts";
+import { encodeListed, firstSeek, listPage } from "../domain/listing.ts";
 import { ownerOf } from "../domain/owner.ts";
 import { ownerNow } from "../domain/ownership.ts";
 import { describeRestoreStatus } from "../domain/restore.ts";
@@ -19,16 +22,23 @@ import { readVersionRows } from "../store/version-listing.ts";
 
 /**
  * Lists the objects of a bucket in the byte order of their keys. A continuation token continues exactly after the page
- * before it and wins over start-after. Fails for an unknown attribute, and for a token of another listing.
+ * before it and wins over start-after. With a glob only the matching keys are listed, before they become common
+ * prefixes; of the others those that begin with the glob's literal beginning may be read, a bounded number by a call.
+ * Fails, in this order, for an unknown attribute, for a text that is not a glob, and for a token of another listing.
  */
 export const listObjectsV2: Operation<"listObjectsV2"> = async (request, context) => {
   const { app } = context;
-  const { prefix = "", delimiter = "", startAfter = "" } = request;
+  const { prefix = "", delimiter = "", startAfter = "", matchGlob = "" } = request;
   const shown = shownMembers(request, app, request.fetchOwner === true);
-  const tokens = app.pages.open(context, request, [request.bucket, prefix, delimiter]);
+  const glob = matchGlob === "" ? undefined : readGlob(matchGlob);
+  const filters = [request.bucket, prefix, delimiter, ...(glob === undefined ? [] : [matchGlob])];
+  const tokens = app.pages.open(context, request, filters);
   const maxKeys = pageSizeOf(request);
-  const start = tokens.after ?? startAfter;
-  const page = await readPage(context, { prefix, delimiter, start, entriesMax: maxKeys });
+  const listing = { prefix, delimiter, start: startAfter, entriesMax: maxKeys };
+  const page =
+    glob === undefined
+      ? await readPage(context, { ...listing, start: tokens.after ?? startAfter })
+      : await readMatching(context, { ...listing, glob, position: tokens.after });
 
   const listed = encodeListed(request.encodingType);
   return {
@@ -40,7 +50,7 @@ export const listObjectsV2: Operation<"listObjectsV2"> = async (request, context
     encodingType: request.encodingType,
     keyCount: page.entries.length,
     continuationToken: request.continuationToken,
-    nextContinuationToken: page.isTruncated ? tokens.tokenOf(page.entries.at(-1)?.name ?? "") : undefined,
+    nextContinuationToken: page.isTruncated ? tokens.tokenOf(page.position) : undefined,
     startAfter: request.startAfter === undefined ? undefined : listed(request.startAfter),
   };
 };
@@ -174,6 +184,8 @@ interface KeyListing {
 /** A page, and the bucket as it was when the page was read. */
 interface BucketPage extends ListingPage<CurrentVersionRecord> {
   readonly bucket: Bucket;
+  /** What the token of the next page holds. */
+  readonly position: string;
 }
 
 const readPage = ({ app, access }: BucketContext, { start, ...listing }: KeyListing): Promise<BucketPage> =>
@@ -188,8 +200,40 @@ const readPage = ({ app, access }: BucketContext, { start, ...listing }: KeyList
         ? (seek, limit) => readDirectory(reader, bucketId, prefix, seek, limit)
         : undefined,
     );
-    return { ...page, bucket };
+    return { ...page, bucket, position: page.entries.at(-1)?.name ?? "" };
   });
+
+interface MatchingListing extends KeyListing {
+  readonly glob: Glob;
+  /** What the token holds. Undefined: there is none. */
+  readonly position: string | undefined;
+}
+
+const readMatching = (
+  { app, access }: BucketContext,
+  { start, position, ...listing }: MatchingListing,
+): Promise<BucketPage> =>
+  app.store.read(async (reader) => {
+    const bucket = await access.bucket.in(reader);
+    const scanned = scannedPrefix(listing);
+    if (scanned === undefined) return { bucket, entries: [], isTruncated: false, position: "" };
+    const begin = { ...listing, start: { name: start, position: start } };
+    const { next, ...page } = await listMatching<CurrentVersionRecord>(
+      { ...listing, start: position === undefined ? firstSeek(begin) : decodeSeek(position) },
+      (seek, limit) => readCurrentRows(reader, bucket.bucketId, scanned, seek, limit),
+    );
+    return { ...page, bucket, position: next === undefined ? "" : encodeSeek(next) };
+  });
+
+/** Throws INVALID_ARGUMENT for a text that is not a glob. */
+const readGlob = (text: string): Glob => {
+  try {
+    return parseGlob(text);
+  } catch (error) {
+    if (!(error instanceof GlobError)) throw error;
+    throw invalidArgument("match-glob", text, `The glob is not valid: ${error.message}.`);
+  }
+};
 
 const describePage = (page: BucketPage, listed: (text: string) => string, shown: ShownMembers) => ({
   isTruncated: page.isTruncated,
