@@ -14,6 +14,8 @@ export interface Limits {
   readonly healthCheckMs: number;
   /** Replays of an account that have not ended. */
   readonly activeReplaysMax: number;
+  /** Redrives of many dead letters of an account that have not ended. */
+  readonly activeRedrivesMax: number;
   /** Requests per second to an API destination that names no limit. */
   readonly rateLimitDefault: number;
   /** Items of a page if the request asks for no number. */
@@ -24,7 +26,7 @@ export interface Limits {
   readonly pageTokenLifetimeMs: number;
   /** Milliseconds for which the log keeps an event that nothing holds. */
   readonly eventLogMs: number;
-  /** Milliseconds for which a dead letter is kept. */
+  /** Milliseconds for which a dead letter is kept, and a redrive after its end. */
   readonly deadLetterMs: number;
   /** Buses through which one event may pass. */
   readonly hopsMax: number;
@@ -65,6 +67,7 @@ export const defaultLimits: Limits = {
   endpointsMax: 100,
   healthCheckMs: 1_000,
   activeReplaysMax: 10,
+  activeRedrivesMax: 10,
   rateLimitDefault: 300,
   pageItemsDefault: 100,
   pageBytesMax: 3 * 1024 * 1024,

@@ -53,7 +53,14 @@ import { trafficMetrics } from "./store/traffic-counts.ts";
 import { archivePurgeHandler, archivePurgeKind, archivePurgePolicy } from "./work/archive-purge.ts";
 import { findWrappedKey, wrappedSecretKeys } from "./work/connection-rewrap.ts";
 import { wrappedEventKeys } from "./work/event-key-rewrap.ts";
-import { sweepArchives, sweepDeadLetters, sweepEventSources, sweepLog } from "./work/log-sweep.ts";
+import {
+  sweepArchives,
+  sweepDeadLetterGroups,
+  sweepDeadLetters,
+  sweepEventSources,
+  sweepLog,
+} from "./work/log-sweep.ts";
+import { redriveHandler, redriveKind, redrivePolicy } from "./work/redrive-job.ts";
 import { replayHandler, replayKind, replayPolicy } from "./work/replay-job.ts";
 import { scheduleHandler, scheduleKind, schedulePolicy } from "./work/schedule-job.ts";
 
@@ -277,6 +284,7 @@ const jobHandlers = (
   [deadLetterKind]: deadLetterHandler(app, tools.endpoints.sqs, tools.client, circuits),
   [authorizationKind]: authorizationHandler(app, tools.tokens),
   [replayKind]: replayHandler(app),
+  [redriveKind]: redriveHandler(app),
   [archivePurgeKind]: archivePurgeHandler(app),
 });
 
@@ -292,6 +300,7 @@ const periodicTasks = (app: Application): Readonly<Record<string, PeriodicTask>>
   sweepLog: (signal) => sweepLog(app, signal),
   sweepArchives: (signal) => sweepArchives(app, signal),
   sweepDeadLetters: (signal) => sweepDeadLetters(app, signal),
+  sweepDeadLetterGroups: (signal) => sweepDeadLetterGroups(app, signal),
   sweepEventSources: (signal) => sweepEventSources(app, signal),
 });
 
@@ -302,5 +311,6 @@ const jobPolicies = (app: Application): Readonly<Record<string, JobPolicy>> => (
   [deadLetterKind]: deadLetterPolicy,
   [authorizationKind]: authorizationPolicy,
   [replayKind]: replayPolicy,
+  [redriveKind]: redrivePolicy,
   [archivePurgeKind]: archivePurgePolicy,
 });

@@ -17,7 +17,13 @@ import {
   listConnections,
   updateConnection,
 } from "./operations/connection.ts";
-import { listDeadLetters, redriveDeadLetters } from "./operations/dead-letter.ts";
+import { listDeadLetterGroups, listDeadLetters, redriveDeadLetters } from "./operations/dead-letter.ts";
+import {
+  cancelDeadLetterRedrive,
+  describeDeadLetterRedrive,
+  listDeadLetterRedrives,
+  startDeadLetterRedrive,
+} from "./operations/dead-letter-redrive.ts";
 import { traceEvent } from "./operations/event-trace.ts";
 import {
   createEventBus,
@@ -102,7 +108,12 @@ export const handlers = guarded(
     untagResource,
     listTagsForResource,
     listDeadLetters,
+    listDeadLetterGroups,
     redriveDeadLetters,
+    startDeadLetterRedrive,
+    describeDeadLetterRedrive,
+    listDeadLetterRedrives,
+    cancelDeadLetterRedrive,
     activateEventSource,
     deactivateEventSource,
     describeEventSource,

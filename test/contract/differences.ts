@@ -402,6 +402,11 @@ export const unpagedListings: Readonly<Record<string, string>> = {
 /** Operations of our own, which no public API has, and why. */
 export const ownOperations: Readonly<Record<string, string>> = {
   "event-bus.ListDeadLetters": "dead letters are kept by the service itself, so that nothing needs a queue",
+  "event-bus.CancelDeadLetterRedrive": "dead letters are kept by the service itself, so that nothing needs a queue",
+  "event-bus.DescribeDeadLetterRedrive": "dead letters are kept by the service itself, so that nothing needs a queue",
+  "event-bus.ListDeadLetterGroups": "dead letters are kept by the service itself, so that nothing needs a queue",
+  "event-bus.ListDeadLetterRedrives": "dead letters are kept by the service itself, so that nothing needs a queue",
+  "event-bus.StartDeadLetterRedrive": "dead letters are kept by the service itself, so that nothing needs a queue",
   "event-bus.RedriveDeadLetters": "dead letters are kept by the service itself, so that nothing needs a queue",
   "event-bus.TraceEvent": "nothing else shows why a rule did not match an event, or where its deliveries are",
 };

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 
+import { DeadLetterRedriveState } from "../../gen/quartet/eventbus/v1/dead_letter_pb.ts";
 import { eventually } from "../support/eventually.ts";
 import { rounds } from "../support/rounds.ts";
 import { temporaryDirectory } from "../support/temporary-directory.ts";
@@ -10,6 +11,8 @@ import { startProcess } from "./harness.ts";
 const kills = rounds(3, 200);
 const replayKills = rounds(2, 20);
 const replayedCount = 300;
+const redriveKills = rounds(3, 20);
+const letterCount = 400;
 const writers = 4;
 const callsPerRound = 60;
 /** The shop's till is on this machine. */
@@ -143,5 +146,59 @@ describe("a replay and a schedule", () => {
       expect(minutes < 1 || replayed.get("")?.has("tick") === true).toBe(true);
     },
     60_000 + replayKills * 60_000,
+  );
+});
+
+describe("a redrive of dead letters", () => {
+  test(
+    "delivers each letter again however often the process is killed, and moves each exactly once",
+    async () => {
+      const dataDir = await temporaryDirectory();
+      let service = await startProcess(dataDir, settings);
+      const accepted = new Map<string, number>();
+      let isOpen = false;
+      await openShop(service.client, {
+        answer: ({ body }) => {
+          const id = idOf(body);
+          if (isOpen) accepted.set(id, (accepted.get(id) ?? 0) + 1);
+          return { status: isOpen ? 200 : 404 };
+        },
+        destination: { invocationRateLimitPerSecond: 100_000 },
+      });
+      const entry = { source: "shop", detailType: "Sale", detail: "{}" };
+      const sold = new Set<string>();
+      while (sold.size < letterCount) {
+        const { entries } = await service.client.putEvents({ entries: Array.from({ length: 10 }, () => entry) });
+        for (const { eventId = "" } of entries) sold.add(eventId);
+      }
+      const lettersLeft = async () =>
+        Number((await service.client.listDeadLetterGroups({})).deadLetterGroups[0]?.letterCount);
+      await eventually(async () => (await lettersLeft()) === letterCount, "every sale is a dead letter", 60_000);
+
+      isOpen = true;
+      const maxLettersPerSecond = 100;
+      await service.client.startDeadLetterRedrive({ redriveName: "again", maxLettersPerSecond });
+      const redrive = async () => (await service.client.describeDeadLetterRedrive({ redriveName: "again" })).redrive;
+      for (let round = 0; round < redriveKills; round += 1) {
+        const before = accepted.size;
+        const wanted = Math.min(before + letterCount / (2 * redriveKills), letterCount);
+        await eventually(() => accepted.size >= wanted, "the redrive goes on", 60_000);
+        await service.kill();
+        service = await startProcess(dataDir, settings);
+      }
+      await eventually(
+        async () => (await redrive())?.state === DeadLetterRedriveState.COMPLETED && accepted.size === sold.size,
+        "all letters were delivered again",
+        60_000,
+      );
+      expect(await redrive()).toMatchObject({ letterCount: 400n, redrivenCount: 400n, failedCount: 0n });
+      expect((await service.client.listDeadLetters({})).deadLetters).toEqual([]);
+      const twice = [...accepted.values()].reduce((sum, count) => sum + count - 1, 0);
+      console.info(
+        `${redriveKills} kills during a redrive of ${letterCount} letters: 0 lost, ${twice} accepted once more`,
+      );
+      expect(Math.max(...accepted.values())).toBeLessThanOrEqual(1 + redriveKills);
+    },
+    60_000 + redriveKills * 20_000,
   );
 });

@@ -1,11 +1,6 @@
-import type { MessageInitShape } from "@bufbuild/protobuf";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 
-import type {
-  DeadLetterRecord,
-  DeadLetterRecordSchema,
-  EventRecord,
-} from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import type { DeadLetterRecord, EventRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { DeadLetterPlaceRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { parseArn } from "../../kit/arn/arn.ts";
 import type { JobHandler, JobPolicy } from "../../kit/jobs/jobs.ts";
@@ -15,6 +10,7 @@ import type { Transaction } from "../../kit/store/store.ts";
 import type { Application } from "../application.ts";
 import { deliveryOwner } from "../domain/delivery-owner.ts";
 import { eventJson } from "../domain/envelope.ts";
+import type { NewDeadLetter } from "../store/dead-letter.ts";
 import { findDeadLetter, putDeadLetter } from "../store/dead-letter.ts";
 import type { Circuits } from "./circuits.ts";
 import type { ServiceClient, ServiceEndpoint } from "./service-client.ts";
@@ -31,16 +27,20 @@ export const deadLetterPolicy: JobPolicy = {
   backoff: exponentialBackoff({ firstMs: 1_000, maxMs: 600_000 }),
 };
 
-/** Stores a dead letter, which is also sent to the queue that it names if queues are reached. */
+/**
+ * Stores a dead letter, which is also sent to the queue that it names if queues are reached. `epoch` is that which the
+ * transaction has read.
+ */
 export const leaveDeadLetter = (
   app: Pick<Application, "clock" | "ids" | "jobs" | "reachesQueues">,
   transaction: Transaction,
   account: string,
-  letter: MessageInitShape<typeof DeadLetterRecordSchema>,
+  epoch: number,
+  letter: NewDeadLetter,
 ): void => {
   const failedMs = app.clock.now();
   const random = app.ids.uuid();
-  putDeadLetter(transaction, account, failedMs, random, letter);
+  putDeadLetter(transaction, account, { failedMs, random, epoch }, letter);
   if (!app.reachesQueues || letter.queueArn === undefined) return;
   const record = create(DeadLetterPlaceRecordSchema, { account, failedMs: BigInt(failedMs), random });
   const payload = toBinary(DeadLetterPlaceRecordSchema, record);

@@ -12,6 +12,7 @@ import type { ExhaustedCondition } from "../domain/retry.ts";
 import { decideRetry, retryLimitsOf } from "../domain/retry.ts";
 import { deliveryHolder } from "../ingestion/fan-out.ts";
 import { findBus } from "../store/bus.ts";
+import { letterEpoch } from "../store/dead-letter.ts";
 import type { EventKey } from "../store/event.ts";
 import { findEvent, releaseEvent } from "../store/event.ts";
 import { countDelivery } from "../store/traffic-counts.ts";
@@ -194,7 +195,7 @@ const deadLetter = async (
   const ofBus = async () => (await findBus(transaction, { account, name: bus }))?.deadLetterConfig?.arn;
   const queueArn = target.deadLetterConfig?.arn ?? (await ofBus());
   logGivenUp(run, transaction, failure, queueArn);
-  leaveDeadLetter(app, transaction, account, {
+  leaveDeadLetter(app, transaction, account, await letterEpoch(transaction, account), {
     event,
     ruleArn: ruleArnOf(app, delivery),
     targetArn: target.arn,

@@ -1,6 +1,9 @@
-import type { OwnerGate, OwnerPlace, PoolBounds } from "../../kit/jobs/jobs.ts";
-import { accountOfOwner, targetOfOwner } from "../domain/delivery-owner.ts";
+import type { OwnerGate, OwnerPlace, OwnerRoom, PoolBounds } from "../../kit/jobs/jobs.ts";
+import type { Reader } from "../../kit/store/store.ts";
+import { accountOfOwner, redriveOfOwner, targetOfOwner } from "../domain/delivery-owner.ts";
+import { lettersNow } from "../domain/redrive-pace.ts";
 import type { Limits } from "../limits.ts";
+import { findRedrive, isRunning } from "../store/dead-letter-redrive.ts";
 import type { Circuits } from "./circuits.ts";
 import type { RateLimits } from "./rate-limits.ts";
 
@@ -22,8 +25,8 @@ export const jobPools = (
 
 /**
  * `answering`: deliveries to destinations whose last attempt succeeded. `trial`: all other deliveries.
- * `authorizations`: token requests of connections. `internal`: schedules, replays and purges. `fanOuts`: the enqueuing
- * of deliveries of events that have many; one part at a time, because all else waits for each.
+ * `authorizations`: token requests of connections. `internal`: schedules, replays, redrives and purges.
+ * `fanOuts`: the enqueuing of deliveries of events that have many, one part at a time: all else waits for each.
  */
 type PoolName = "answering" | "trial" | "authorizations" | "internal" | "fanOuts";
 
@@ -38,11 +41,16 @@ export const placeOfOwner =
     return place(owner.startsWith("connection/") ? "authorizations" : "internal");
   };
 
-/** Lets deliveries start as their destination's circuit and its rate limit allow; all other jobs at once. */
+const unlimited = { count: Number.POSITIVE_INFINITY, againMs: Number.POSITIVE_INFINITY };
+
+/**
+ * Lets deliveries start as their destination's circuit and its rate limit allow, the steps of a redrive at its rate,
+ * and all other jobs at once.
+ */
 export const deliveryGate = (circuits: Pick<Circuits, "roomOf">, rates: RateLimits): OwnerGate => ({
   async roomOf(reader, owner, running, nowMs) {
     const target = targetOfOwner(owner);
-    if (target === undefined) return { count: Number.POSITIVE_INFINITY, againMs: Number.POSITIVE_INFINITY };
+    if (target === undefined) return roomOfRedrive(reader, owner, nowMs);
     const room = circuits.roomOf(owner, running, nowMs);
     if (room.count === 0) return room;
     const rate = await rates.roomOf(reader, target, nowMs);
@@ -53,3 +61,10 @@ export const deliveryGate = (circuits: Pick<Circuits, "roomOf">, rates: RateLimi
     if (target !== undefined) rates.begin(target, nowMs);
   },
 });
+
+/** The room of an owner that has no deliveries. */
+const roomOfRedrive = async (reader: Reader, owner: string, nowMs: number): Promise<OwnerRoom> => {
+  const named = redriveOfOwner(owner);
+  const redrive = named && (await findRedrive(reader, named.account, named.name));
+  return redrive === undefined || !isRunning(redrive) ? unlimited : lettersNow(redrive, nowMs);
+};

@@ -8,5 +8,14 @@ export const targetOfOwner = (owner: string): string | undefined =>
   // Deliveries of earlier versions are owned by the ARN itself.
   owner.startsWith("arn:") ? owner : ownerShape.exec(owner)?.groups?.["arn"];
 
+/** The owner of the steps of a redrive of dead letters. */
+export const redriveOwner = (account: string, name: string): string => `redrive/${account}/${name}`;
+
+/** The redrive of an owner; undefined: the owner is not a redrive. */
+export const redriveOfOwner = (owner: string): { readonly account: string; readonly name: string } | undefined => {
+  const [, account, name] = /^redrive\/([0-9]{12})\/(.*)$/.exec(owner) ?? [];
+  return account === undefined || name === undefined ? undefined : { account, name };
+};
+
 /** The account in the name of an owner of any job. */
 export const accountOfOwner = (owner: string): string => /[0-9]{12}/.exec(owner)?.[0] ?? "";

@@ -19,6 +19,7 @@ import { planDeliveries, rowBytes } from "./delivery-plan.ts";
 import { enqueueDeliveries } from "./fan-out.ts";
 import { logIngested, logNotIngested } from "./ingest-log.ts";
 import type { BusMatcher, WatchingRule } from "../store/compiled-rules.ts";
+import { letterEpoch } from "../store/dead-letter.ts";
 import type { EventKey } from "../store/event.ts";
 import { putEvent } from "../store/event.ts";
 
@@ -40,6 +41,8 @@ export interface OpenBus {
   readonly record: EventBusRecord | undefined;
   readonly matcher: BusMatcher;
   readonly sealing: BusSealing;
+  /** The epoch of the account's dead letters. Unset: the bus can store events, so none of them becomes one here. */
+  readonly letterEpoch?: number;
   /** Delivers every event to the same bus of another region. Unset: nothing does. */
   readonly replication?: DeliveringRule;
 }
@@ -62,7 +65,8 @@ export const openBus = async (
   const record = await findBus(reader, reference);
   const matcher = record === undefined ? new Matcher<WatchingRule>() : await app.rules.of(reader, reference);
   const sealing = await app.sealing.ofBus(reader, reference.account, record);
-  return { reference, record, matcher, sealing };
+  if (sealing.kind !== "unusable") return { reference, record, matcher, sealing };
+  return { reference, record, matcher, sealing, letterEpoch: await letterEpoch(reader, reference.account) };
 };
 
 /**
@@ -75,7 +79,7 @@ export const openBus = async (
 export const ingestEvent = (
   app: Ingesting,
   transaction: Transaction,
-  { reference: bus, record: busRecord, matcher, sealing, replication }: OpenBus,
+  { reference: bus, record: busRecord, matcher, sealing, letterEpoch: epoch = 0, replication }: OpenBus,
   event: NewEvent,
   onlyRules?: ReadonlySet<string>,
 ): Ingested => {
@@ -86,7 +90,7 @@ export const ingestEvent = (
     return { kind: "ingested", bytes: entryBytes(record, []) };
   }
   if (sealing.kind === "unusable") {
-    leaveUnsealed(app, transaction, { reference: bus, record: busRecord }, record, sealing);
+    leaveUnsealed(app, transaction, { reference: bus, record: busRecord, epoch }, record, sealing);
     return { kind: "ingested", bytes: entryBytes(record, []) };
   }
   const matched = matcher
@@ -116,12 +120,12 @@ export const ingestEvent = (
 const leaveUnsealed = (
   app: Ingesting,
   transaction: Transaction,
-  bus: { readonly reference: BusReference; readonly record: EventBusRecord },
+  bus: { readonly reference: BusReference; readonly record: EventBusRecord; readonly epoch: number },
   event: EventRecord,
   { reason, seal }: Extract<BusSealing, { readonly kind: "unusable" }>,
 ): void => {
   const error = { code: "NO_PERMISSIONS", message: reason.message };
-  leaveDeadLetter(app, transaction, bus.reference.account, {
+  leaveDeadLetter(app, transaction, bus.reference.account, bus.epoch, {
     event: seal(event),
     targetArn: busArn(app.arnScope, bus.reference),
     errorCode: error.code,

@@ -1,9 +1,8 @@
-import type { MessageInitShape } from "@bufbuild/protobuf";
-
-import type { DeadLetterRecord, DeadLetterRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import type { DeadLetterRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import type { Reader, Transaction } from "../../kit/store/store.ts";
-import { deadLetters } from "./layout.ts";
-import { countDeadLetters } from "./traffic-counts.ts";
+import { causeOf, groupIdOf } from "../domain/dead-letter-group.ts";
+import { deadLetterEpochs, deadLetterGroups, deadLetters, deadLettersByGroup } from "./layout.ts";
+import { countDeadLetter } from "./traffic-counts.ts";
 
 /** Dead letters that one step of the sweep deletes. */
 const sweepStep = 500;
@@ -17,16 +16,44 @@ export interface DeadLetter {
   readonly letter: DeadLetterRecord;
 }
 
-/** Creates a dead letter. `random` distinguishes it from others of the same millisecond. */
+/** The members of a dead letter that its caller gives. */
+export type NewDeadLetter = Partial<Omit<DeadLetterRecord, "$typeName" | "$unknown" | "groupId" | "epoch">> &
+  Pick<DeadLetterRecord, "targetArn" | "errorCode" | "errorMessage">;
+
+/** The number of redrives that an account has started, which each of its new dead letters records. */
+export const letterEpoch = async (reader: Reader, account: string): Promise<number> =>
+  Number((await reader.get(deadLetterEpochs, [account]))?.epoch ?? 0n);
+
+/** Begins the next epoch of an account's dead letters and returns it; all letters so far are of earlier ones. */
+export const beginLetterEpoch = async (transaction: Transaction, account: string): Promise<number> => {
+  const epoch = (await letterEpoch(transaction, account)) + 1;
+  transaction.put(deadLetterEpochs, [account], { epoch: BigInt(epoch) });
+  return epoch;
+};
+
+/** When a new dead letter failed, and the epoch that its transaction has read. */
+interface LetterOrigin {
+  /** Milliseconds since 1970. */
+  readonly failedMs: number;
+  /** Distinguishes it from others of the same millisecond. */
+  readonly random: string;
+  readonly epoch: number;
+}
+
+/** Creates a dead letter in its group. */
 export const putDeadLetter = (
   transaction: Transaction,
   account: string,
-  failedMs: number,
-  random: string,
-  letter: MessageInitShape<typeof DeadLetterRecordSchema>,
+  { failedMs, random, epoch }: LetterOrigin,
+  letter: NewDeadLetter,
 ): void => {
-  transaction.put(deadLetters, [account, failedMs, random], letter);
-  countDeadLetters(transaction, 1);
+  const { ruleArn = "", targetArn, errorCode } = letter;
+  const group = { ruleArn, targetArn, errorCode, cause: causeOf(letter.errorMessage) };
+  const groupId = groupIdOf(group);
+  transaction.put(deadLetters, [account, failedMs, random], { ...letter, groupId, epoch: BigInt(epoch) });
+  transaction.put(deadLetterGroups, [account, groupId], group);
+  transaction.put(deadLettersByGroup, [account, groupId, epoch, failedMs, random], {});
+  countDeadLetter(transaction, { account, groupId }, 1);
 };
 
 /** At most `limit` dead letters of an account, the latest first; only those that are accepted. */
@@ -43,7 +70,7 @@ export const listDeadLetters = async (
     ...(after === undefined ? {} : { after: [account, after.failedMs, after.random] as const }),
   });
   for await (const { key, value } of range) {
-    if (accepts(value)) found.push({ id: `${key[1]}-${key[2]}`, failedMs: key[1], letter: value });
+    if (accepts(value)) found.push({ id: idOf(key[1], key[2]), failedMs: key[1], letter: value });
     if (found.length === options.limit) break;
   }
   return found;
@@ -57,25 +84,49 @@ export const findDeadLetter = (
   random: string,
 ): Promise<DeadLetterRecord | undefined> => reader.get(deadLetters, [account, failedMs, random]);
 
-/** Deletes a dead letter and returns it; undefined if it does not exist. */
-export const removeDeadLetter = async (
-  transaction: Transaction,
+/** The dead letter with an id, or undefined. */
+export const findDeadLetterById = async (
+  reader: Reader,
   account: string,
   id: string,
 ): Promise<DeadLetterRecord | undefined> => {
   const parsed = parseId(id);
-  if (parsed === undefined) return undefined;
-  const key = [account, parsed.failedMs, parsed.random] as const;
-  const letter = await transaction.get(deadLetters, key);
-  if (letter === undefined) return undefined;
-  transaction.delete(deadLetters, key);
-  countDeadLetters(transaction, -1);
-  return letter;
+  return parsed && findDeadLetter(reader, account, parsed.failedMs, parsed.random);
 };
+
+/** Deletes a dead letter that exists. */
+export const deleteDeadLetter = (
+  transaction: Transaction,
+  account: string,
+  id: string,
+  { groupId, epoch }: Pick<DeadLetterRecord, "groupId" | "epoch">,
+): void => {
+  const parsed = parseId(id);
+  if (parsed === undefined) return;
+  const { failedMs, random } = parsed;
+  transaction.delete(deadLetters, [account, failedMs, random]);
+  transaction.delete(deadLettersByGroup, [account, groupId, Number(epoch), failedMs, random]);
+  countDeadLetter(transaction, { account, groupId }, -1);
+};
+
+/** The id of a dead letter. */
+export const idOf = (failedMs: number, random: string): string => `${failedMs}-${random}`;
 
 const parseId = (id: string): { readonly failedMs: number; readonly random: string } | undefined => {
   const [, failed, random] = /^([0-9]{1,15})-(.+)$/.exec(id) ?? [];
   return random === undefined ? undefined : { failedMs: Number(failed), random };
+};
+
+/** The position of a dead letter in its group: its epoch, a slash and its id. */
+export const placeOf = ({ id, letter }: DeadLetter): string => `${letter.epoch}/${id}`;
+
+/** The parts of the key of a position in a group; undefined: it is malformed. */
+export const parsePlace = (
+  place: string,
+): { readonly epoch: number; readonly failedMs: number; readonly random: string } | undefined => {
+  const [, epoch, id] = /^([0-9]{1,15})\/(.+)$/.exec(place) ?? [];
+  const parsed = parseId(id ?? "");
+  return parsed && { epoch: Number(epoch), ...parsed };
 };
 
 /** Deletes some dead letters of an account from before the instant. Returns whether there may be more. */
@@ -84,12 +135,11 @@ export const deleteOldDeadLetters = async (
   account: string,
   keptSinceMs: number,
 ): Promise<boolean> => {
-  const entries = await transaction.list(deadLetters, {
-    prefix: [account],
-    after: [account, keptSinceMs],
-    limit: sweepStep,
-  });
-  for (const { key } of entries) transaction.delete(deadLetters, key);
-  countDeadLetters(transaction, -entries.length);
-  return entries.length === sweepStep;
+  let count = 0;
+  const old = transaction.range(deadLetters, { prefix: [account], after: [account, keptSinceMs], limit: sweepStep });
+  for await (const { key, value } of old) {
+    deleteDeadLetter(transaction, account, idOf(key[1], key[2]), value);
+    count += 1;
+  }
+  return count === sweepStep;
 };

@@ -17,6 +17,10 @@
  *   42  sweeps                     account                                         -> SweepRecord
  *   43  event_keys                 account, key id                                 -> EventKeyRecord
  *   50  dead_letters               account, failed_ms (latest first), random       -> DeadLetterRecord
+ *   51  dead_letter_groups         account, group id                               -> DeadLetterGroupRecord
+ *   52  dead_letters_by_group      account, group id, epoch, failed_ms, random     -> IndexRecord
+ *   53  dead_letter_epochs         account                                         -> DeadLetterEpochRecord
+ *   54  dead_letter_redrives       account, redrive                                -> DeadLetterRedriveRecord
  *   60  to 64: jobs (the kit's own tables)
  *   70  archives                   account, archive                                -> ArchiveRecord
  *   71  archive_entries            account, archive id, event_ms, ingested_ms, event id -> ArchiveEntryRecord
@@ -42,7 +46,11 @@ import {
   archiveCounts,
   archiveEntries,
   archives,
+  deadLetterEpochs,
+  deadLetterGroups,
+  deadLetterRedrives,
   deadLetters,
+  deadLettersByGroup,
   eventHolders,
   eventKeys,
   events,
@@ -50,7 +58,21 @@ import {
   sweeps,
 } from "./log-tables.ts";
 
-export { archiveCounts, archiveEntries, archives, deadLetters, eventHolders, eventKeys, events, replays, sweeps };
+export {
+  archiveCounts,
+  archiveEntries,
+  archives,
+  deadLetterEpochs,
+  deadLetterGroups,
+  deadLetterRedrives,
+  deadLetters,
+  deadLettersByGroup,
+  eventHolders,
+  eventKeys,
+  events,
+  replays,
+  sweeps,
+};
 
 /**
  * The key of the service's page tokens.
@@ -297,6 +319,10 @@ export const layout = [
   sweeps,
   eventKeys,
   deadLetters,
+  deadLetterGroups,
+  deadLettersByGroup,
+  deadLetterEpochs,
+  deadLetterRedrives,
   ...Object.values(jobs),
   archives,
   archiveEntries,

@@ -82,6 +82,66 @@ export const deadLetters = defineTable({
 });
 
 /**
+ * The rules, targets and causes of dead letters. A group without letters is deleted by the next sweep.
+ * Sorted so that ListDeadLetterGroups reads the groups of an account in order of their ids.
+ * Written with dead_letters and the count of the group.
+ *
+ *     dead_letter_groups/"000000000000"/"9f"
+ *     0033 30303030303030303030303000 396600
+ */
+export const deadLetterGroups = defineTable({
+  number: 51,
+  name: "dead_letter_groups",
+  key: [text("account"), text("group id")],
+  value: records.DeadLetterGroupRecordSchema,
+});
+
+/**
+ * The dead letters of a group. The epoch of a letter is the number of redrives that its account had started.
+ * Sorted so that those which existed when a redrive was started are one range, the earliest failure first.
+ * Written with dead_letters.
+ *
+ *     dead_letters_by_group/"000000000000"/"9f"/2/1767323045000/"x"
+ *     0034 30303030303030303030303000 396600 0000000000000002 0000019b7ca98c88 7800
+ */
+export const deadLettersByGroup = defineTable({
+  number: 52,
+  name: "dead_letters_by_group",
+  key: [text("account"), text("group id"), integer("epoch"), integer("failed_ms"), text("random")],
+  value: records.IndexRecordSchema,
+});
+
+/**
+ * The number of redrives that an account has started; absent before the first.
+ * Sorted so that it is found by its account.
+ * Written with dead_letter_redrives, and read by the transaction of each dead letter.
+ *
+ *     dead_letter_epochs/"000000000000"
+ *     0035 30303030303030303030303000
+ */
+export const deadLetterEpochs = defineTable({
+  number: 53,
+  name: "dead_letter_epochs",
+  key: [text("account")],
+  value: records.DeadLetterEpochRecordSchema,
+});
+
+/**
+ * Redrives of many dead letters.
+ * Sorted so that ListDeadLetterRedrives reads the redrives of an account in order of their names.
+ * Written with the job of the redrive's next step.
+ *
+ *     dead_letter_redrives/"000000000000"/"monday"
+ *     0036 30303030303030303030303000 6d6f6e64617900
+ */
+export const deadLetterRedrives = defineTable({
+  number: 54,
+  name: "dead_letter_redrives",
+  key: [text("account"), text("redrive")],
+  value: records.DeadLetterRedriveRecordSchema,
+});
+
+/**
  * Archives.
  * Sorted so that ListArchives reads the archives of an account in order of their names.
  * Written with the rule that fills the archive.

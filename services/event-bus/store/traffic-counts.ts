@@ -1,6 +1,7 @@
 import { countMetrics } from "../../kit/metrics/count-metrics.ts";
 import type { Metrics } from "../../kit/metrics/metrics.ts";
-import type { Store, Transaction } from "../../kit/store/store.ts";
+import { readCount } from "../../kit/store/counts.ts";
+import type { Reader, Store, Transaction } from "../../kit/store/store.ts";
 import { counts } from "./layout.ts";
 
 /** How a delivery ended: accepted by its target, refused by it for good, or given up after its retries or its age. */
@@ -18,9 +19,27 @@ export const countEvent = (transaction: Transaction): void => transaction.add(co
 export const countDelivery = (transaction: Transaction, end: DeliveryEnd): void =>
   transaction.add(counts, [countOf(end)], 1);
 
-/** Counts dead letters that are stored, or with a negative number removed. */
-export const countDeadLetters = (transaction: Transaction, by: number): void =>
+/** A group of an account's dead letters. */
+export interface LetterGroup {
+  readonly account: string;
+  readonly groupId: string;
+}
+
+const countOfGroup = ({ account, groupId }: LetterGroup): string => `${deadLetters}/${account}/${groupId}`;
+
+/** Counts a dead letter of a group that is stored, or one that is removed. */
+export const countDeadLetter = (transaction: Transaction, group: LetterGroup, by: 1 | -1): void => {
   transaction.add(counts, [deadLetters], by);
+  transaction.add(counts, [countOfGroup(group)], by);
+};
+
+/** The number of dead letters of a group. */
+export const readGroupCount = (reader: Reader, group: LetterGroup): Promise<number> =>
+  readCount(reader, counts, countOfGroup(group));
+
+/** Deletes the count of a group that has no letters. */
+export const deleteGroupCount = (transaction: Transaction, group: LetterGroup): void =>
+  transaction.delete(counts, [countOfGroup(group)]);
 
 /** Adds the metrics of events, deliveries and dead letters, which go on counting when the process is started again. */
 export const trafficMetrics = (metrics: Metrics, store: Pick<Store, "read">): void =>

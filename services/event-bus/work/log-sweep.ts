@@ -7,10 +7,12 @@ import type { Limits } from "../limits.ts";
 import { listAccounts } from "../store/accounts.ts";
 import { addUpCounts, deleteEntries, findArchive, listAllArchives, putArchive } from "../store/archive.ts";
 import { deleteOldDeadLetters } from "../store/dead-letter.ts";
+import { deleteEmptyGroups } from "../store/dead-letter-group.ts";
+import { deleteOldRedrives } from "../store/dead-letter-redrive.ts";
 import type { EventKey } from "../store/event.ts";
 import { sweepLogStep } from "../store/event.ts";
 import { deleteEventSource, findEventSource, listExpiredSources } from "../store/event-source.ts";
-import { deadLetters, events } from "../store/layout.ts";
+import { deadLetterGroups, deadLetterRedrives, deadLetters, events } from "../store/layout.ts";
 
 type Sweeping = Pick<Application, "store" | "clock" | "limits">;
 
@@ -50,6 +52,23 @@ export const sweepDeadLetters = async ({ store, clock, limits }: Sweeping, signa
     let hasMore = true;
     while (hasMore && !signal.aborted)
       hasMore = await store.transact((transaction) => deleteOldDeadLetters(transaction, account, keptSinceMs));
+  }
+};
+
+/** Deletes groups without dead letters, and redrives after their time, in small transactions. */
+export const sweepDeadLetterGroups = async ({ store, clock, limits }: Sweeping, signal: AbortSignal): Promise<void> => {
+  const keptSinceMs = Math.max(0, clock.now() - limits.deadLetterMs);
+  for (const account of await store.read((reader) => listAccounts(reader, deadLetterGroups))) {
+    let reached: string | undefined;
+    do {
+      const after = reached;
+      reached = await store.transact((transaction) => deleteEmptyGroups(transaction, account, after));
+    } while (reached !== undefined && !signal.aborted);
+  }
+  for (const account of await store.read((reader) => listAccounts(reader, deadLetterRedrives))) {
+    let hasMore = true;
+    while (hasMore && !signal.aborted)
+      hasMore = await store.transact((transaction) => deleteOldRedrives(transaction, account, keptSinceMs, expiryStep));
   }
 };
 

@@ -55,6 +55,7 @@ test("no operation is reached without each of its permissions, and every one wit
     ["PutEvents", "e+e"],
     ["PutRule", "-+---"],
     ["PutTargets", "-+--"],
+    ["StartDeadLetterRedrive", "-+--"],
     ["UpdateEndpoint", "-+--"],
   ]);
   expect(lines).toEqual(EventBusService.methods.map(({ name }) => `${name} ${several.get(name) ?? "-+-"}`));

@@ -31,6 +31,10 @@ describe("the keys of the event bus database", () => {
       "42 sweeps",
       "43 event_keys",
       "50 dead_letters",
+      "51 dead_letter_groups",
+      "52 dead_letters_by_group",
+      "53 dead_letter_epochs",
+      "54 dead_letter_redrives",
       "70 archives",
       "71 archive_entries",
       "72 archive_counts",
@@ -74,6 +78,14 @@ describe("the keys of the event bus database", () => {
     ],
     [tables.eventKeys, ["k"], '"k"', "002b 6b00"],
     [tables.deadLetters, [timeMs, "x"], '1767323045000/"x"', "0032 fffffe6483567377 7800"],
+    [tables.deadLetterGroups, ["9f"], '"9f"', "0033 396600"],
+    [
+      tables.deadLettersByGroup,
+      ["9f", 2, timeMs, "x"],
+      '"9f"/2/1767323045000/"x"',
+      "0034 396600 0000000000000002 0000019b7ca98c88 7800",
+    ],
+    [tables.deadLetterRedrives, ["monday"], '"monday"', "0036 6d6f6e64617900"],
     [
       tables.streamRecords,
       ["sales", timeMs, "r"],
@@ -98,6 +110,7 @@ describe("the keys of the event bus database", () => {
   test("of the tables without a name or an account are these bytes", () => {
     expect(hex(tables.pageTokenKeys, ["page-tokens"])).toBe("0001706167652d746f6b656e7300");
     expect(hex(tables.sweeps, [account])).toBe(`002a${accountHex}`);
+    expect(hex(tables.deadLetterEpochs, [account])).toBe(`0035${accountHex}`);
     expect(hex(tables.jobs.bodies, ["j"])).toBe("003c6a00");
   });
 

@@ -1,11 +1,15 @@
 import { describe, expect, test } from "vitest";
 
+import { listGroups } from "../../../services/event-bus/store/dead-letter-group.ts";
 import { putDeadLetter } from "../../../services/event-bus/store/dead-letter.ts";
 import { putEvent } from "../../../services/event-bus/store/event.ts";
-import { deadLetters, events } from "../../../services/event-bus/store/layout.ts";
-import { sweepDeadLetters, sweepLog } from "../../../services/event-bus/work/log-sweep.ts";
+import { counts, deadLetterGroups, deadLetters, events } from "../../../services/event-bus/store/layout.ts";
+import { sweepDeadLetterGroups, sweepDeadLetters, sweepLog } from "../../../services/event-bus/work/log-sweep.ts";
 import { openShop } from "../delivery/shop.ts";
 import { ownerAccount, startHarness } from "../harness.ts";
+
+/** The cause of a dead letter. */
+const refused = { targetArn: "arn:x", errorCode: "ERROR_FROM_TARGET", errorMessage: "no" };
 
 describe("the log", () => {
   test("keeps an event while a delivery needs it and for its own time, and no longer", async () => {
@@ -98,12 +102,45 @@ describe("the sweep", () => {
     const startMs = clock.now();
     await store.transact((transaction) => {
       for (const account of accounts)
-        for (let n = 0; n < 600; n += 1) putDeadLetter(transaction, account, startMs, `old-${n}`, {});
+        for (let n = 0; n < 600; n += 1)
+          putDeadLetter(transaction, account, { failedMs: startMs, random: `old-${n}`, epoch: 0 }, refused);
     });
     clock.advance(60_001);
-    await store.transact((transaction) => putDeadLetter(transaction, "111111111111", startMs + 1, "new", {}));
+    await store.transact((transaction) =>
+      putDeadLetter(transaction, "111111111111", { failedMs: startMs + 1, random: "new", epoch: 0 }, refused),
+    );
     await sweepDeadLetters(app, new AbortController().signal);
     const left = await store.read((reader) => reader.list(deadLetters, { limit: 2_000 }));
     expect(left.map(({ key }) => key)).toEqual([["111111111111", startMs + 1, "new"]]);
+    const filter = { errorCode: "ERROR_FROM_TARGET" };
+    const first = { after: undefined, limit: 10 };
+    const groups = () =>
+      store.read(async (reader) => [
+        ...(await listGroups(reader, ownerAccount, filter, first)),
+        ...(await listGroups(reader, "111111111111", filter, first)),
+      ]);
+    expect((await groups()).map(({ count, last }) => [count, last.id])).toEqual([[1, `${startMs + 1}-new`]]);
+    expect(await store.read((reader) => reader.list(deadLetterGroups, { limit: 10 }))).toHaveLength(3);
+    await sweepDeadLetterGroups(app, new AbortController().signal);
+    const kept = await store.read((reader) => reader.list(deadLetterGroups, { limit: 10 }));
+    expect(kept.map(({ key }) => key[0])).toEqual(["111111111111"]);
+    const counted = await store.read((reader) =>
+      reader.list(counts, { prefix: ["dead-letters/"], textPrefix: true, limit: 10 }),
+    );
+    expect(counted.map(({ value }) => value.value)).toEqual([1n]);
+  });
+
+  test("deletes redrives when they have ended for as long as dead letters are kept", async () => {
+    const { client, clock, app } = await startHarness({ limits: { deadLetterMs: 60_000 } });
+    await client.startDeadLetterRedrive({ redriveName: "monday" });
+    await app.jobs.idle();
+    const names = async () =>
+      (await client.listDeadLetterRedrives({})).deadLetterRedrives.map((each) => each.redriveName);
+    clock.advance(60_000);
+    await sweepDeadLetterGroups(app, new AbortController().signal);
+    expect(await names()).toEqual(["monday"]);
+    clock.advance(1);
+    await sweepDeadLetterGroups(app, new AbortController().signal);
+    expect(await names()).toEqual([]);
   });
 });

@@ -4,17 +4,18 @@
 // @generated from file quartet/eventbus/v1/dead_letter.proto (package quartet.eventbus.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
-import type { Message } from "@bufbuild/protobuf";
+import { file_quartet_traits_v1_constraint } from "../../traits/v1/constraint_pb.ts";
+import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file quartet/eventbus/v1/dead_letter.proto.
  */
 export const file_quartet_eventbus_v1_dead_letter: GenFile = /*@__PURE__*/
-  fileDesc("CiVxdWFydGV0L2V2ZW50YnVzL3YxL2RlYWRfbGV0dGVyLnByb3RvEhNxdWFydGV0LmV2ZW50YnVzLnYxIsYCCgpEZWFkTGV0dGVyEgoKAmlkGAEgASgJEg0KBWV2ZW50GAIgASgJEhAKCHJ1bGVfYXJuGAMgASgJEhIKCnRhcmdldF9hcm4YBCABKAkSEgoKZXJyb3JfY29kZRgFIAEoCRIVCg1lcnJvcl9tZXNzYWdlGAYgASgJEiYKGWV4aGF1c3RlZF9yZXRyeV9jb25kaXRpb24YByABKAlIAIgBARIbCg5yZXRyeV9hdHRlbXB0cxgIIAEoBUgBiAEBEhYKCXF1ZXVlX2FybhgJIAEoCUgCiAEBEjAKDGZhaWx1cmVfdGltZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCHAoaX2V4aGF1c3RlZF9yZXRyeV9jb25kaXRpb25CEQoPX3JldHJ5X2F0dGVtcHRzQgwKCl9xdWV1ZV9hcm5iBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("CiVxdWFydGV0L2V2ZW50YnVzL3YxL2RlYWRfbGV0dGVyLnByb3RvEhNxdWFydGV0LmV2ZW50YnVzLnYxItgCCgpEZWFkTGV0dGVyEgoKAmlkGAEgASgJEg0KBWV2ZW50GAIgASgJEhAKCHJ1bGVfYXJuGAMgASgJEhIKCnRhcmdldF9hcm4YBCABKAkSEgoKZXJyb3JfY29kZRgFIAEoCRIVCg1lcnJvcl9tZXNzYWdlGAYgASgJEiYKGWV4aGF1c3RlZF9yZXRyeV9jb25kaXRpb24YByABKAlIAIgBARIbCg5yZXRyeV9hdHRlbXB0cxgIIAEoBUgBiAEBEhYKCXF1ZXVlX2FybhgJIAEoCUgCiAEBEjAKDGZhaWx1cmVfdGltZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIZ3JvdXBfaWQYCyABKAlCHAoaX2V4aGF1c3RlZF9yZXRyeV9jb25kaXRpb25CEQoPX3JldHJ5X2F0dGVtcHRzQgwKCl9xdWV1ZV9hcm4iuAIKD0RlYWRMZXR0ZXJHcm91cBIQCghncm91cF9pZBgBIAEoCRIQCghydWxlX2FybhgCIAEoCRISCgp0YXJnZXRfYXJuGAMgASgJEhIKCmVycm9yX2NvZGUYBCABKAkSDQoFY2F1c2UYBSABKAkSGQoMbGV0dGVyX2NvdW50GAYgASgDSACIAQESNgoSZmlyc3RfZmFpbHVyZV90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI1ChFsYXN0X2ZhaWx1cmVfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoGc2FtcGxlGAkgASgLMh8ucXVhcnRldC5ldmVudGJ1cy52MS5EZWFkTGV0dGVyQg8KDV9sZXR0ZXJfY291bnQi4QEKEERlYWRMZXR0ZXJGaWx0ZXISLAoIZ3JvdXBfaWQYASABKAlCFcqsHwQIIBAg2qwfCVswLTlhLWZdK0gAiAEBEiAKCHJ1bGVfYXJuGAIgASgJQgnKrB8FCAEQwAxIAYgBARIiCgp0YXJnZXRfYXJuGAMgASgJQgnKrB8FCAEQwAxIAogBARIhCgplcnJvcl9jb2RlGAQgASgJQgjKrB8ECAEQQEgDiAEBQgsKCV9ncm91cF9pZEILCglfcnVsZV9hcm5CDQoLX3RhcmdldF9hcm5CDQoLX2Vycm9yX2NvZGUi8gMKEURlYWRMZXR0ZXJSZWRyaXZlEhQKDHJlZHJpdmVfbmFtZRgBIAEoCRI6CgVzdGF0ZRgCIAEoDjIrLnF1YXJ0ZXQuZXZlbnRidXMudjEuRGVhZExldHRlclJlZHJpdmVTdGF0ZRI1CgZmaWx0ZXIYAyABKAsyJS5xdWFydGV0LmV2ZW50YnVzLnYxLkRlYWRMZXR0ZXJGaWx0ZXISIwoWbWF4X2xldHRlcnNfcGVyX3NlY29uZBgEIAEoBUgAiAEBEhkKDGxldHRlcl9jb3VudBgFIAEoA0gBiAEBEhsKDnJlZHJpdmVuX2NvdW50GAYgASgDSAKIAQESGQoMZmFpbGVkX2NvdW50GAcgASgDSAOIAQESGwoOZmFpbHVyZV9yZWFzb24YCCABKAlIBIgBARIuCgpzdGFydF90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRfdGltZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCGQoXX21heF9sZXR0ZXJzX3Blcl9zZWNvbmRCDwoNX2xldHRlcl9jb3VudEIRCg9fcmVkcml2ZW5fY291bnRCDwoNX2ZhaWxlZF9jb3VudEIRCg9fZmFpbHVyZV9yZWFzb24qvAEKFkRlYWRMZXR0ZXJSZWRyaXZlU3RhdGUSKQolREVBRF9MRVRURVJfUkVEUklWRV9TVEFURV9VTlNQRUNJRklFRBAAEiUKIURFQURfTEVUVEVSX1JFRFJJVkVfU1RBVEVfUlVOTklORxABEicKI0RFQURfTEVUVEVSX1JFRFJJVkVfU1RBVEVfQ09NUExFVEVEEAISJwojREVBRF9MRVRURVJfUkVEUklWRV9TVEFURV9DQU5DRUxMRUQQA2IGcHJvdG8z", [file_google_protobuf_timestamp, file_quartet_traits_v1_constraint]);
 
 /**
  * One delivery that was given up, or an event that its bus could not process.
@@ -92,6 +93,13 @@ export type DeadLetter = Message<"quartet.eventbus.v1.DeadLetter"> & {
    * @generated from field: google.protobuf.Timestamp failure_time = 10;
    */
   failureTime?: Timestamp | undefined;
+
+  /**
+   * The group to which it belongs. Never empty.
+   *
+   * @generated from field: string group_id = 11;
+   */
+  groupId: string;
 };
 
 /**
@@ -100,4 +108,255 @@ export type DeadLetter = Message<"quartet.eventbus.v1.DeadLetter"> & {
  */
 export const DeadLetterSchema: GenMessage<DeadLetter> = /*@__PURE__*/
   messageDesc(file_quartet_eventbus_v1_dead_letter, 0);
+
+/**
+ * The dead letters of one rule, target and cause.
+ *
+ * @generated from message quartet.eventbus.v1.DeadLetterGroup
+ */
+export type DeadLetterGroup = Message<"quartet.eventbus.v1.DeadLetterGroup"> & {
+  /**
+   * Follows from the next four members, so it is the same for later letters of the cause. Never empty.
+   *
+   * @generated from field: string group_id = 1;
+   */
+  groupId: string;
+
+  /**
+   * Empty: the events failed on their bus.
+   *
+   * @generated from field: string rule_arn = 2;
+   */
+  ruleArn: string;
+
+  /**
+   * The bus if the events failed there. Never empty.
+   *
+   * @generated from field: string target_arn = 3;
+   */
+  targetArn: string;
+
+  /**
+   * One of the documented names, for example ERROR_FROM_TARGET. Never empty.
+   *
+   * @generated from field: string error_code = 4;
+   */
+  errorCode: string;
+
+  /**
+   * The message of the letters with an asterisk for each number of five digits or more and each id. Never empty.
+   *
+   * @generated from field: string cause = 5;
+   */
+  cause: string;
+
+  /**
+   * The number of letters. Always set.
+   *
+   * @generated from field: optional int64 letter_count = 6;
+   */
+  letterCount?: bigint | undefined;
+
+  /**
+   * When the first of them was given up. Always set.
+   *
+   * @generated from field: google.protobuf.Timestamp first_failure_time = 7;
+   */
+  firstFailureTime?: Timestamp | undefined;
+
+  /**
+   * When the last of them was given up. Always set.
+   *
+   * @generated from field: google.protobuf.Timestamp last_failure_time = 8;
+   */
+  lastFailureTime?: Timestamp | undefined;
+
+  /**
+   * The last of them. Always set.
+   *
+   * @generated from field: quartet.eventbus.v1.DeadLetter sample = 9;
+   */
+  sample?: DeadLetter | undefined;
+};
+
+/**
+ * Describes the message quartet.eventbus.v1.DeadLetterGroup.
+ * Use `create(DeadLetterGroupSchema)` to create a new message.
+ */
+export const DeadLetterGroupSchema: GenMessage<DeadLetterGroup> = /*@__PURE__*/
+  messageDesc(file_quartet_eventbus_v1_dead_letter, 1);
+
+/**
+ * The letters that a redrive delivers again: those that existed at its start and have all members that are set.
+ *
+ * @generated from message quartet.eventbus.v1.DeadLetterFilter
+ */
+export type DeadLetterFilter = Message<"quartet.eventbus.v1.DeadLetterFilter"> & {
+  /**
+   * Unset: of any group.
+   *
+   * @generated from field: optional string group_id = 1;
+   */
+  groupId?: string | undefined;
+
+  /**
+   * Unset: of any rule.
+   *
+   * @generated from field: optional string rule_arn = 2;
+   */
+  ruleArn?: string | undefined;
+
+  /**
+   * Unset: for any target.
+   *
+   * @generated from field: optional string target_arn = 3;
+   */
+  targetArn?: string | undefined;
+
+  /**
+   * Unset: with any error.
+   *
+   * @generated from field: optional string error_code = 4;
+   */
+  errorCode?: string | undefined;
+};
+
+/**
+ * Describes the message quartet.eventbus.v1.DeadLetterFilter.
+ * Use `create(DeadLetterFilterSchema)` to create a new message.
+ */
+export const DeadLetterFilterSchema: GenMessage<DeadLetterFilter> = /*@__PURE__*/
+  messageDesc(file_quartet_eventbus_v1_dead_letter, 2);
+
+/**
+ * A redrive of many dead letters as listings show it.
+ *
+ * @generated from message quartet.eventbus.v1.DeadLetterRedrive
+ */
+export type DeadLetterRedrive = Message<"quartet.eventbus.v1.DeadLetterRedrive"> & {
+  /**
+   * Unique within the account. Never empty.
+   *
+   * @generated from field: string redrive_name = 1;
+   */
+  redriveName: string;
+
+  /**
+   * Never unspecified.
+   *
+   * @generated from field: quartet.eventbus.v1.DeadLetterRedriveState state = 2;
+   */
+  state: DeadLetterRedriveState;
+
+  /**
+   * Always set.
+   *
+   * @generated from field: quartet.eventbus.v1.DeadLetterFilter filter = 3;
+   */
+  filter?: DeadLetterFilter | undefined;
+
+  /**
+   * Letters of a second. Unset: as many as possible.
+   *
+   * @generated from field: optional int32 max_letters_per_second = 4;
+   */
+  maxLettersPerSecond?: number | undefined;
+
+  /**
+   * Letters that it had to visit at its start. Unset: they are in too many groups to be counted.
+   *
+   * @generated from field: optional int64 letter_count = 5;
+   */
+  letterCount?: bigint | undefined;
+
+  /**
+   * Letters that are delivered again. Always set.
+   *
+   * @generated from field: optional int64 redriven_count = 6;
+   */
+  redrivenCount?: bigint | undefined;
+
+  /**
+   * Letters that remain dead letters, because they cannot be delivered again. Always set.
+   *
+   * @generated from field: optional int64 failed_count = 7;
+   */
+  failedCount?: bigint | undefined;
+
+  /**
+   * Why the last of these could not be delivered again. Unset: there is none.
+   *
+   * @generated from field: optional string failure_reason = 8;
+   */
+  failureReason?: string | undefined;
+
+  /**
+   * Always set.
+   *
+   * @generated from field: google.protobuf.Timestamp start_time = 9;
+   */
+  startTime?: Timestamp | undefined;
+
+  /**
+   * Unset: it has not ended.
+   *
+   * @generated from field: google.protobuf.Timestamp end_time = 10;
+   */
+  endTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message quartet.eventbus.v1.DeadLetterRedrive.
+ * Use `create(DeadLetterRedriveSchema)` to create a new message.
+ */
+export const DeadLetterRedriveSchema: GenMessage<DeadLetterRedrive> = /*@__PURE__*/
+  messageDesc(file_quartet_eventbus_v1_dead_letter, 3);
+
+/**
+ * The progress of a redrive.
+ *
+ * @generated from enum quartet.eventbus.v1.DeadLetterRedriveState
+ */
+export const DeadLetterRedriveState = {
+  /**
+   * In a request: any. Never in a response.
+   *
+   * @generated from enum value: DEAD_LETTER_REDRIVE_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * Letters are being delivered again.
+   *
+   * @generated from enum value: DEAD_LETTER_REDRIVE_STATE_RUNNING = 1;
+   */
+  RUNNING: 1,
+
+  /**
+   * All letters were visited.
+   *
+   * @generated from enum value: DEAD_LETTER_REDRIVE_STATE_COMPLETED = 2;
+   */
+  COMPLETED: 2,
+
+  /**
+   * Stopped by CancelDeadLetterRedrive.
+   *
+   * @generated from enum value: DEAD_LETTER_REDRIVE_STATE_CANCELLED = 3;
+   */
+  CANCELLED: 3,
+} as const;
+
+/**
+ * The progress of a redrive.
+ *
+ * @generated from enum quartet.eventbus.v1.DeadLetterRedriveState
+ */
+export type DeadLetterRedriveState = (typeof DeadLetterRedriveState)[keyof typeof DeadLetterRedriveState] | UnknownEnum;
+
+/**
+ * Describes the enum quartet.eventbus.v1.DeadLetterRedriveState.
+ */
+export const DeadLetterRedriveStateSchema: GenEnum<DeadLetterRedriveState> = /*@__PURE__*/
+  enumDesc(file_quartet_eventbus_v1_dead_letter, 0);
 

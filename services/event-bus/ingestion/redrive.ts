@@ -1,0 +1,46 @@
+import type { DeadLetterRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import type { Transaction } from "../../kit/store/store.ts";
+import type { Application } from "../application.ts";
+import { deleteDeadLetter, findDeadLetterById } from "../store/dead-letter.ts";
+import { deliverToRule, ingestEvent, openBus } from "./ingest.ts";
+
+/**
+ * The outcome of redriving a letter, with the bytes that it added to the transaction. If its deliveries are too large
+ * for one transaction, the letter remains.
+ */
+type Redriven =
+  | { readonly kind: "redriven"; readonly bytes: number }
+  | { readonly kind: "too-large" }
+  | { readonly kind: "absent" };
+
+/**
+ * Delivers a dead letter again, or puts an event that failed on its bus there again, and deletes the letter. Throws
+ * NamedKeyError, before it has written anything, while the key of such an event cannot be used.
+ */
+export const redriveDeadLetter = async (
+  app: Application,
+  transaction: Transaction,
+  account: string,
+  id: string,
+): Promise<Redriven> => {
+  const letter = await findDeadLetterById(transaction, account, id);
+  if (letter === undefined) return { kind: "absent" };
+  const ingested = await ingestAgain(app, transaction, account, letter);
+  if (ingested.kind === "too-large") return ingested;
+  deleteDeadLetter(transaction, account, id, letter);
+  return { kind: "redriven", bytes: ingested.bytes };
+};
+
+const ingestAgain = async (
+  app: Application,
+  transaction: Transaction,
+  account: string,
+  { event, bus: name, rule, ruleRoleArn, target }: DeadLetterRecord,
+) => {
+  const bus = { account, name };
+  if (event === undefined) return { kind: "ingested", bytes: 0 } as const;
+  if (target !== undefined)
+    return deliverToRule(app, transaction, bus, { event, rule, ruleRoleArn, targets: [target] });
+  const opened = await app.sealing.open(transaction, account, event);
+  return ingestEvent(app, transaction, await openBus(app, transaction, bus), opened);
+};
