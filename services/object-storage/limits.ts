@@ -90,6 +90,8 @@ export const limits = {
   /** Bytes of an object of which a torrent is made. */
   torrentBytesMax: 5 * gibibyte,
   partNumberMax: 10_000,
+  /** Parts of an object that is appended to. */
+  partsPerObjectMax: 10_000,
   /** Objects that one batch deletion names. */
   batchDeleteObjectsMax: 1000,
   /** Objects of a batch deletion that one transaction deletes. */

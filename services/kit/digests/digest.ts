@@ -98,3 +98,10 @@ const openers: Readonly<Record<DigestAlgorithm, () => Digest | Promise<Digest>>>
 
 /** Opens a digest of the algorithm. Every opened digest should be finished, so that its hasher is used again. */
 export const openDigest = async (algorithm: DigestAlgorithm): Promise<Digest> => openers[algorithm]();
+
+/** The digest of bytes that are there whole. */
+export const digestOf = async (algorithm: DigestAlgorithm, bytes: Uint8Array): Promise<Uint8Array> => {
+  const digest = await openDigest(algorithm);
+  digest.update(bytes);
+  return digest.finish();
+};

@@ -20,6 +20,8 @@ import { openContentVerifier } from "./content-verifier.ts";
 export interface IncomingContent {
   /** Can be read once. */
   readonly body: AsyncIterable<Uint8Array>;
+  /** Stored before the body in the same blob, and not part of what is verified and digested. Unset: nothing. */
+  readonly prefix?: Uint8Array;
   /** The checksums that came after the content; called when the body has ended. */
   trailer(): ChecksumMembers;
 }
@@ -116,7 +118,7 @@ export class ContentStore {
     const verifier = await openContentVerifier(expectation);
     const source = incoming.body[Symbol.asyncIterator]();
     try {
-      const { pieces, isEnd } = await readBeginning(source, verifier, inlineBytesMax);
+      const { pieces, isEnd } = await readBeginning(source, verifier, incoming.prefix, inlineBytesMax);
       if (isEnd) {
         signal.throwIfAborted();
         return inline(blobId, key, pieces, verifier.finish(incoming.trailer()));
@@ -134,13 +136,15 @@ export class ContentStore {
   }
 }
 
-/** Reads pieces until there are more bytes than are stored in the database, or no more pieces. */
+/** Reads pieces after the prefix until there are more bytes than are stored in the database, or no more pieces. */
 const readBeginning = async (
   source: AsyncIterator<Uint8Array>,
   verifier: ContentVerifier,
+  prefix: Uint8Array | undefined,
   bytesMax: number,
 ): Promise<{ readonly pieces: Uint8Array[]; readonly isEnd: boolean }> => {
   const bytes = new GatheredBytes();
+  if (prefix !== undefined) bytes.add(prefix);
   while (bytes.size <= bytesMax) {
     const next = await source.next();
     if (next.done === true) return { pieces: bytes.takeParts(), isEnd: true };
@@ -173,9 +177,10 @@ const inline = (
   pieces: readonly Uint8Array[],
   facts: ContentFacts,
 ): ReceivedContent => {
-  const { sizeBytes } = facts;
+  const content = Buffer.concat(pieces);
+  const sizeBytes = content.length;
   if (sizeBytes === 0) return { ...facts, blob: undefined };
-  const inlineBody = sealInlineBody(key, blobId, Buffer.concat(pieces, sizeBytes));
+  const inlineBody = sealInlineBody(key, blobId, content);
   return { ...facts, blob: { blobId, sizeBytes, dataKey: sealed, inlineBody } };
 };
 

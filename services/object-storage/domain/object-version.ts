@@ -101,8 +101,14 @@ export const describeVersion = (version: VersionRecord, overrides: ResponseOverr
   };
 };
 
+/** The part of a version that its checksum is shown of. */
+interface WithChecksum {
+  readonly checksum?: { readonly algorithm: string; readonly type: string; readonly value: Uint8Array } | undefined;
+  readonly parts: readonly unknown[];
+}
+
 /** The members that show a version's checksum; none if it has no checksum. */
-export const describeChecksum = (version: VersionRecord): ChecksumMembers & { readonly checksumType?: string } => {
+export const describeChecksum = (version: WithChecksum): ChecksumMembers & { readonly checksumType?: string } => {
   const { checksum } = version;
   const algorithm = checksum === undefined ? undefined : findChecksumAlgorithm(checksum.algorithm);
   if (checksum === undefined || algorithm === undefined) return {};

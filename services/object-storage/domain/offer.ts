@@ -3,7 +3,6 @@ import { memberNotOffered } from "../faults.ts";
 /** Members of requests that ask for something that is not offered. Undefined ones were not given. */
 export interface UnofferedMembers {
   readonly bucketNamespace?: string;
-  readonly writeOffsetBytes?: bigint;
   readonly annotationDirective?: string;
 }
 
@@ -12,7 +11,6 @@ type Member = keyof UnofferedMembers;
 /** The header of each member, and the values with which it asks only for what is offered. */
 const unoffered: Readonly<Record<Member, readonly [header: string, harmless?: readonly unknown[]]>> = {
   bucketNamespace: ["x-svc-bucket-namespace", ["global"]],
-  writeOffsetBytes: ["x-svc-write-offset-bytes"],
   annotationDirective: ["x-svc-object-annotation-directive"],
 };
 

@@ -6,13 +6,14 @@ import type {
   EncryptionRecord,
   EncryptionRecordSchema,
 } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
+import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import { arn, parseArn } from "../../kit/arn/arn.ts";
 import { isLoopback } from "../../kit/config/loopback.ts";
 import type { Caller } from "../../kit/identity/caller.ts";
 import type { KeyNames } from "../../kit/keyring/key-names.ts";
 import { NamedKeyError } from "../../kit/keyring/key-names.ts";
 import type { AuthorizedBucket, ManagedKeyUse } from "../access/access.ts";
-import type { EncryptionMembers, ManagedEncryption } from "../domain/encryption.ts";
+import type { EncryptionMembers, ManagedEncryption, RequestedEncryption } from "../domain/encryption.ts";
 import {
   contextParts,
   isSameEncryption,
@@ -20,7 +21,7 @@ import {
   planEncryption,
   readEncryption,
 } from "../domain/encryption.ts";
-import { invalidArgument, invalidRequest } from "../faults.ts";
+import { fault, invalidArgument, invalidRequest } from "../faults.ts";
 import type { Bucket } from "../store/bucket.ts";
 import type { ContentKey } from "./content-key.ts";
 import type { CustomerKey } from "./customer-key.ts";
@@ -164,6 +165,51 @@ export const openPartEncryption = async (
   const record = encryption === undefined ? {} : { kms: encryption.kms, customerKey: encryption.customerKey };
   return { record, contentKey: await openContentKey(context.app, encryption, customerKey), customerKey };
 };
+
+/**
+ * The encryption of content that is appended to an object: the object's. Checks, in order:
+ *  1. a key of the caller, see `readCustomerKey`, and what else is asked for, see `readEncryption`;
+ *  2. what is asked for is what the object has (ENCRYPTION_TYPE_MISMATCH);
+ *  3. a key of the caller comes over TLS or from this machine, and is the object's, see `checkCustomerKey`;
+ *  4. the bucket does not block the kind of encryption (ACCESS_DENIED);
+ *  5. the caller may use the managed key to read and to write (ACCESS_DENIED), and it may be used.
+ */
+export const openAppendedEncryption = async (
+  context: EncryptionContextOfCall,
+  access: AuthorizedBucket,
+  request: NewEncryptionMembers & { readonly key: string },
+  stored: EncryptionRecord | undefined,
+): Promise<NewEncryption> => {
+  const customerKey = readCustomerKey(request);
+  const requested = readEncryption(request, customerKey !== undefined);
+  if ((customerKey === undefined) !== (stored?.customerKey === undefined)) throw otherEncryption();
+  checkRequested(context.app, access.known, requested, stored);
+  checkCustomerKey(context, access, request.key, stored, customerKey);
+  const blocked = access.known.defaultEncryption?.blockedTypes ?? [];
+  if (customerKey !== undefined && blocked.includes("SSE-C")) throw access.blockedEncryption(request.key);
+  checkDecryption(context, access, stored);
+  if (stored?.kms !== undefined) access.checkManagedKey(managedUse("kms:GenerateDataKey", stored.kms));
+  return { record: stored ?? {}, contentKey: await openContentKey(context.app, stored, customerKey), customerKey };
+};
+
+/** Throws ENCRYPTION_TYPE_MISMATCH if a request asks for another encryption than what is stored has. */
+const checkRequested = (
+  app: EncryptionContextOfCall["app"],
+  bucket: Bucket,
+  { isBucketKeyEnabled, ...requested }: RequestedEncryption,
+  stored: EncryptionRecord | undefined,
+): void => {
+  const { kms } = stored ?? {};
+  if (isBucketKeyEnabled !== undefined && isBucketKeyEnabled !== (kms?.isBucketKeyEnabled ?? false))
+    throw otherEncryption();
+  if (requested.algorithm === undefined) return;
+  const planned = planEncryption({ ...requested, isBucketKeyEnabled }, undefined);
+  if (planned.kind === "service" ? kms !== undefined : kms === undefined) throw otherEncryption();
+  if (planned.kind === "service") return;
+  if (!isSameEncryption({ kms: managedRecord(app, bucket, planned) }, stored)) throw otherEncryption();
+};
+
+const otherEncryption = () => fault(ErrorReason.ENCRYPTION_TYPE_MISMATCH);
 
 /** Throws INVALID_REQUEST unless a request repeats the caller's key of an upload. */
 const checkUploadKey = (

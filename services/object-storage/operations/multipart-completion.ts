@@ -4,7 +4,7 @@ import type { CompleteMultipartUploadRequest } from "../../../gen/quartet/object
 import type { Transaction } from "../../kit/store/store.ts";
 import type { BucketContext, Operation } from "../application.ts";
 import { announceExpiry } from "../content/announced-expiry.ts";
-import { openDigest } from "../../kit/digests/digest.ts";
+import { digestOf } from "../../kit/digests/digest.ts";
 import {
   checksumMembers,
   defaultChecksumAlgorithm,
@@ -92,7 +92,7 @@ const finish = async (
   const checksum = checksumOf(upload);
   const stored = await readAllParts(transaction, request.uploadId);
   const chosen = chooseParts(listed, stored, checksum);
-  const object = await completeObject(chosen, checksum, app.limits, digestOf);
+  const object = await completeObject(chosen, checksum, app.limits, digestByName);
   checkCompletion(request, object, checksum);
   await checkConditions(transaction, bucket, request, upload);
 
@@ -185,8 +185,5 @@ const describeChecksum = (
   return { [checksumMembers[algorithm]]: encodeDigest(checksum.value) + suffix, checksumType: checksum.type };
 };
 
-const digestOf: DigestOf = async (name, bytes) => {
-  const digest = await openDigest(findChecksumAlgorithm(name) ?? defaultChecksumAlgorithm);
-  digest.update(bytes);
-  return digest.finish();
-};
+const digestByName: DigestOf = (name, bytes) =>
+  digestOf(findChecksumAlgorithm(name) ?? defaultChecksumAlgorithm, bytes);

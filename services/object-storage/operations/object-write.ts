@@ -16,7 +16,6 @@ import { planChecksums } from "../domain/expected-checksums.ts";
 import { planNewObject } from "../domain/object-acl.ts";
 import { checkKey, planAttributes } from "../domain/object-attributes.ts";
 import { checkLockable, lockOfNew, readLock } from "../domain/object-lock.ts";
-import { checkOffered } from "../domain/offer.ts";
 import { shownVersionId } from "../domain/versioning.ts";
 import { contentDigest, describeNewEncryption, openNewEncryption } from "../encryption/content-encryption.ts";
 import { fault } from "../faults.ts";
@@ -24,12 +23,13 @@ import { adoptBlob } from "../store/blob.ts";
 import type { Bucket } from "../store/bucket.ts";
 import { findCurrentRow } from "../store/object.ts";
 import { putVersion } from "../store/version-change.ts";
+import { appendObject, findAppendedTo } from "./append.ts";
 
 /**
- * Stores an object whole. Once answered it survives a crash and every later read sees it; repeating it stores the same
+ * Stores an object whole, or appends to it, see `findAppendedTo` and `appendObject`. Once answered it survives a crash and every later read sees it; repeating it stores the same
  * object again. A refused write leaves nothing. Checks, in order, the first eight before any content is read:
  *  1. the key is not too long;
- *  2. the request asks for nothing that is not offered;
+ *  2. with an offset, see `findAppendedTo`; what appends is then checked by `appendObject`;
  *  3. its ACL is valid, see `readAcl`, and one that the bucket accepts, see `planNewObject`;
  *  4. metadata, headers, tags and storage class are valid;
  *  5. the lock that it asks for is valid, see `readLock`, and one that the bucket can have;
@@ -43,7 +43,8 @@ export const putObject: Operation<"putObject"> = async (requests, context) => {
   const { app, access } = context;
   const { head, content: incoming } = await openIncoming(requests);
   checkKey(head.key);
-  checkOffered(head);
+  const appendedTo = head.writeOffsetBytes === undefined ? undefined : await findAppendedTo(head, context);
+  if (appendedTo !== undefined) return appendObject(head, incoming, context, appendedTo);
   const requestedAcl = readAcl(head, app);
   planNewObject(access.bucket.aclRules(access.bucket.known), context.caller, requestedAcl);
   const attributes = planAttributes(head, context.access.bucket.onlyStorageClass);
@@ -103,6 +104,7 @@ export const putObject: Operation<"putObject"> = async (requests, context) => {
       checksumType: "FULL_OBJECT",
       ...describeNewEncryption(encryption),
       ...describeContext(encryption.record),
+      ...(head.writeOffsetBytes !== undefined && { size: BigInt(content.sizeBytes) }),
     };
   };
   return app.content.receive(incoming, expectation, encryption.contentKey, context.signal, commit);
@@ -138,17 +140,25 @@ export const deleteObject: Operation<"deleteObject"> = async (request, context) 
   return { versionId, deleteMarker: isDeleteMarker || undefined };
 };
 
-type ConditionalWrite = Pick<PutObjectRequest, "key" | "ifMatch" | "ifNoneMatch">;
+type ConditionalWrite = Pick<PutObjectRequest, "key" | "ifMatch" | "ifNoneMatch" | "writeOffsetBytes">;
 
-const isConditional = ({ ifMatch, ifNoneMatch }: ConditionalWrite): boolean =>
-  ifMatch !== undefined || ifNoneMatch !== undefined;
+const isConditional = ({ ifMatch, ifNoneMatch, writeOffsetBytes }: ConditionalWrite): boolean =>
+  ifMatch !== undefined || ifNoneMatch !== undefined || writeOffsetBytes !== undefined;
 
-/** The bucket to write to. Fails if the conditions of the write do not hold. */
+/**
+ * The bucket to write to. Fails if the conditions of the write do not hold, and if an object with an offset, which is
+ * to be new, exists (INVALID_WRITE_OFFSET, or CONDITIONAL_REQUEST_CONFLICT if it has no content).
+ */
 const bucketForWrite = async (reader: Reader, request: ConditionalWrite, context: BucketContext): Promise<Bucket> => {
   const bucket = await context.access.bucket.in(reader);
   if (!isConditional(request)) return bucket;
-  const outcome = evaluateWriteConditions(request, await findCurrentRow(reader, bucket.bucketId, request.key));
+  const current = await findCurrentRow(reader, bucket.bucketId, request.key);
+  const outcome = evaluateWriteConditions(request, current);
   if (outcome.kind === "failed") throw fault(ErrorReason.PRECONDITION_FAILED, { condition: outcome.condition });
   if (outcome.kind === "absent") throw fault(ErrorReason.NO_SUCH_KEY, { key: request.key });
+  if (request.writeOffsetBytes !== undefined && current !== undefined)
+    throw current.sizeBytes > 0n
+      ? fault(ErrorReason.INVALID_WRITE_OFFSET)
+      : fault(ErrorReason.CONDITIONAL_REQUEST_CONFLICT, { key: request.key });
   return bucket;
 };

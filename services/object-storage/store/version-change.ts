@@ -14,9 +14,10 @@ import {
 } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import type { Ids } from "../../kit/ids/ids.ts";
 import type { Transaction } from "../../kit/store/store.ts";
+import type { Extent } from "../domain/extent.ts";
 import type { VersionLock } from "../domain/object-lock.ts";
 import { versionIdOf, versionIdRandomDigits } from "../domain/versioning.ts";
-import { releaseExtents } from "./blob.ts";
+import { releaseExtents, shareExtents } from "./blob.ts";
 import { enterDirectory, leaveDirectory } from "./directory.ts";
 import { currentVersions, nullVersions, versions } from "./layout.ts";
 import type { StoredVersion, VersionedBucket } from "./object.ts";
@@ -48,6 +49,16 @@ export interface NewVersion {
   readonly versionId: string;
 }
 
+/** The content of the current version that another version continues. */
+export interface ContinuedContent {
+  /** The current version's. */
+  readonly sequence: number;
+  /** Its extents that the other version has too. */
+  readonly kept: readonly Extent[];
+  /** Those that it does not have. */
+  readonly dropped: readonly Extent[];
+}
+
 /** Stores a version, which becomes current. It replaces the null version of its key unless versioning is enabled. */
 export const putVersion = async (
   transaction: Transaction,
@@ -64,6 +75,29 @@ export const putVersion = async (
   putCurrentRow(transaction, bucket.bucketId, key, sequence, { ...version, versionId });
   if (!hasCurrent) await enterDirectory(transaction, bucket.bucketId, key);
   return made;
+};
+
+/**
+ * Stores a version whose content begins as that of the current one, and becomes current itself. Where it replaces that
+ * one, the references to `kept` move to it at no cost, and those to `dropped` are removed; elsewhere `kept` is shared.
+ */
+export const putContinuedVersion = async (
+  transaction: Transaction,
+  numbers: VersionNumbers,
+  bucket: VersionedBucket,
+  key: string,
+  { sequence: continued, kept, dropped }: ContinuedContent,
+  version: MessageInitShape<typeof VersionRecordSchema> & VersionRequired,
+  nowMs: number,
+): Promise<NewVersion> => {
+  const { replaced, ...made } = await numberVersion(transaction, numbers, bucket, key, nowMs, continued);
+  const { sequence, versionId } = made;
+  if (replaced === continued) await releaseExtents(transaction, dropped, nowMs);
+  else await shareExtents(transaction, kept);
+  transaction.put(versions, [bucket.bucketId, key, sequence], { ...version, versionId });
+  countVersion(transaction, { isDeleteMarker: false, sizeBytes: version.sizeBytes }, 1);
+  putCurrentRow(transaction, bucket.bucketId, key, sequence, { ...version, versionId });
+  return { sequence, versionId };
 };
 
 /** Stores a delete marker, so that the key has no current version. Only for buckets that keep versions or kept them. */
@@ -182,7 +216,8 @@ export const putLock = (
 
 /**
  * The sequence and the id of a new version. Where versioning is enabled, a null version that is no longer the newest
- * stays, and is found by its own entry; anywhere else it is removed.
+ * stays, and is found by its own entry; anywhere else it is removed with its references, but for those of the version
+ * that is continued.
  */
 const numberVersion = async (
   transaction: Transaction,
@@ -190,7 +225,8 @@ const numberVersion = async (
   { bucketId, versioning }: VersionedBucket,
   key: string,
   nowMs: number,
-): Promise<NewVersion & { readonly hasCurrent: boolean }> => {
+  continued?: number,
+): Promise<NewVersion & { readonly hasCurrent: boolean; readonly replaced?: number | undefined }> => {
   const row = await findCurrentRow(transaction, bucketId, key);
   const hasCurrent = row !== undefined;
   const above = row && Number(row.sequence);
@@ -205,10 +241,10 @@ const numberVersion = async (
     if (version === undefined) throw new Error(`the null version ${replaced} of a key has no record`);
     transaction.delete(versions, [bucketId, key, replaced]);
     countVersion(transaction, version, -1);
-    await releaseExtents(transaction, version.extents, nowMs);
+    if (replaced !== continued) await releaseExtents(transaction, version.extents, nowMs);
     if (versioning !== "") transaction.delete(nullVersions, [bucketId, key]);
   }
-  return { sequence: await sequences.next(transaction, above), versionId: "", hasCurrent };
+  return { sequence: await sequences.next(transaction, above), versionId: "", hasCurrent, replaced };
 };
 
 /** Removes the listing entry of a key that has one. */

@@ -67,6 +67,28 @@ const deleted = (key: string): Thing => ({
   read: (storage) => readContent(storage, plain(key)),
 });
 
+/** What an object is written again after, so that it does not grow for ever. */
+const appendsMax = 12;
+
+/** Appends of each generation to those before, in a bucket without and in one with versions. */
+const appended = (bucket: string, key: string): Thing => {
+  /** The generations whose contents the object has. */
+  const held = (generation: number): number[] =>
+    Array.from({ length: ((generation - 1) % appendsMax) + 1 }, (_, index) => generation - index).toReversed();
+  const whole = (generation: number): Buffer =>
+    Buffer.concat(generation < 1 ? [] : held(generation).map((each) => contentOf(key, each)));
+  return {
+    name: `${bucket}/${key}`,
+    stateOf: (generation) => (generation < 1 ? "absent" : sha256(whole(generation))),
+    write(storage, generation) {
+      const before = generation % appendsMax === 1 ? undefined : BigInt(whole(generation - 1).length);
+      const offset = before === undefined ? {} : { writeOffsetBytes: before };
+      return storage.putObject(messages({ bucket, key, ...offset }, contentOf(key, generation)));
+    },
+    read: (storage) => readContent(storage, { bucket, key }),
+  };
+};
+
 /** Uploads of one part, sent twice, every third of them aborted. */
 const uploaded = (key: string): Thing => {
   const completed = (generation: number): number => (generation % 3 === 0 ? generation - 1 : generation);
@@ -193,6 +215,8 @@ export const prepareLoad = async (storage: ObjectStorage): Promise<void> => {
 export const thingsOf = (count: number): Thing[][] =>
   Array.from({ length: count }, (_, index) => [
     put(`put ${index}`),
+    appended("plain", `appended ${index}`),
+    appended("versions", `appended ${index}`),
     deleted(`deleted ${index}`),
     uploaded(`uploaded ${index}`),
     copied(`copied ${index}`),

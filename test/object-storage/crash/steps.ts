@@ -31,6 +31,9 @@ const put =
   ({ client }) =>
     client.putObject(messages({ bucket, key, ...further }, contentOf(`${key} ${size}`, size)));
 
+const append = (bucket: string, key: string, offset: number, size: number): Step["run"] =>
+  put(bucket, key, size, { writeOffsetBytes: BigInt(offset) });
+
 const keepVersions = async ({ client }: CrashService, bucket: string): Promise<void> => {
   await client.putBucketVersioning({ bucket, versioningConfiguration: { status: "Enabled" } });
 };
@@ -94,6 +97,10 @@ export const steps: readonly Step[] = [
   { name: "put a file", run: put("plain", "file", large) },
   { name: "put into the database", run: put("plain", "inline", small) },
   { name: "put over a file", run: put("plain", "file", large + 1) },
+  { name: "append by making", run: append("plain", "log", 0, small) },
+  { name: "append to the database", run: append("plain", "log", small, small) },
+  { name: "append so that it becomes a file", run: append("plain", "log", 2 * small, large) },
+  { name: "append to a file", run: append("plain", "log", 2 * small + large, small) },
   { name: "start an upload", run: upload("plain", "film", "upload") },
   { name: "upload a part", run: part(1, large) },
   { name: "upload a part again", run: part(1, large + 2) },
@@ -150,6 +157,7 @@ export const steps: readonly Step[] = [
   },
   { name: "put a version", run: put("versions", "page", large) },
   { name: "put another version", run: put("versions", "page", large + 3) },
+  { name: "append a version", run: append("versions", "page", large + 3, small) },
   {
     name: "delete by a marker",
     run: async ({ client }, memory) => {

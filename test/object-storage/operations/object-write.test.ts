@@ -124,7 +124,8 @@ describe("putObject", () => {
     [{ expectedBucketOwner: bob, key: "k".repeat(1025) }, "", {}, "ACCESS_DENIED"],
     [{ key: "k".repeat(1025), acl: "public-read" }, "", {}, "KEY_TOO_LONG"],
     [{ key: "é".repeat(513) }, "", {}, "KEY_TOO_LONG"],
-    [{ writeOffsetBytes: 0n, acl: "public-read" }, "", {}, notImplemented("x-svc-write-offset-bytes")],
+    [{ writeOffsetBytes: 1n, key: "k".repeat(1025) }, "", {}, "KEY_TOO_LONG"],
+    [{ writeOffsetBytes: 1n, acl: "public-read" }, "", {}, "INVALID_WRITE_OFFSET"],
     [{ acl: "public-read", storageClass: "NONSENSE" }, "", {}, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
     [{ grantFullControl: `id=${somebody}` }, "", {}, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
     [{ grantRead: `id=${somebody}` }, "", {}, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
@@ -132,7 +133,6 @@ describe("putObject", () => {
     [{ grantWriteAcp: `id=${somebody}`, ifMatch: "x" }, "", {}, "ACCESS_CONTROL_LIST_NOT_SUPPORTED"],
     [{ acl: "private", ifMatch: "x" }, "", {}, "PRECONDITION_FAILED"],
     [{ acl: "bucket-owner-full-control", ifMatch: "x" }, "", {}, "PRECONDITION_FAILED"],
-    [{ writeOffsetBytes: 0n }, "", {}, notImplemented("x-svc-write-offset-bytes")],
     [{ metadata: { a: "x".repeat(2048) } }, "", {}, "METADATA_TOO_LARGE"],
     [{ metadata: { "a b": "c" } }, "", {}, "INVALID_ARGUMENT: The metadata name is not a header name."],
     [{ metadata: { a: "b\r\nc: d" } }, "", {}, "INVALID_ARGUMENT: Header value cannot be represented."],
@@ -253,9 +253,6 @@ describe("putObject", () => {
     expect(await metadataOf(put(harness, { ...cat, key: "k".repeat(2000) }))).toEqual({
       size: "2000",
       max_size_allowed: "1024",
-    });
-    expect(await metadataOf(put(harness, { ...cat, writeOffsetBytes: 1n }))).toEqual({
-      header: "x-svc-write-offset-bytes",
     });
   });
 

@@ -35,6 +35,13 @@ export const eTagOf = (content: Uint8Array): string => `"${md5(content).toString
 export const eTagOfParts = (parts: readonly Uint8Array[]): string =>
   `"${md5(Buffer.concat(parts.map(md5))).toString("hex")}-${parts.length}"`;
 
+/** The ETag of an object after an append. */
+export const eTagOfAppended = (before: Pick<ModelVersion, "eTag" | "content">, appended: Uint8Array): string => {
+  const [digest = "", parts = "1"] = before.eTag.replaceAll('"', "").split("-");
+  const count = before.content?.length === 0 ? 0 : Number(parts);
+  return `"${md5(Buffer.concat([Buffer.from(digest, "hex"), md5(appended)])).toString("hex")}-${count + 1}"`;
+};
+
 const byBytes = (one: string, other: string): number => Buffer.compare(Buffer.from(one), Buffer.from(other));
 
 /** A bucket with all versions of its keys, newest first. */

@@ -5,11 +5,12 @@ import { lock, share, tag, turnVersions } from "./settings.ts";
 import { advanceUpload } from "./uploads.ts";
 import type { Account, Compared, Walk } from "./walk.ts";
 import { keys } from "./walk.ts";
-import { batch, copy, deleteKey, deleteVersion, put } from "./writes.ts";
+import { append, batch, copy, deleteKey, deleteVersion, put } from "./writes.ts";
 
 /** The families of operations, each of which makes one at random. */
 export const families: Readonly<Record<string, (walk: Walk) => Promise<Compared>>> = {
   put,
+  append,
   get,
   range: getRange,
   version: getVersion,

@@ -1,8 +1,10 @@
 import { CopyObjectCommand, DeleteObjectCommand, DeleteObjectsCommand, PutObjectCommand } from "@aws-sdk/client-s3";
 
-import { eTagOf } from "./model.ts";
+import { eTagOf, eTagOfAppended } from "./model.ts";
 import type { Compared, Walk } from "./walk.ts";
 import { contentOf, denied, keys, noKey, outcomeOf, sizes, versionsMax } from "./walk.ts";
+
+const appendedBytesMax = 1_000_000;
 
 const writeCondition = (
   walk: Walk,
@@ -44,6 +46,29 @@ export const put = async (walk: Walk): Promise<Compared> => {
     },
   );
   return { did: JSON.stringify(members), seen, expected };
+};
+
+export const append = async (walk: Walk): Promise<Compared> => {
+  if (walk.bucket.versions(walk.key).length > versionsMax) return deleteVersion(walk);
+  const { current } = walk;
+  const size = current?.content?.length ?? 0;
+  // Objects that are appended to stay small enough to be read often.
+  if (size > appendedBytesMax) return put(walk);
+  const content = contentOf(walk.number, walk.random.pick(sizes));
+  const offset = walk.random.chance(0.2) ? size + 1 : size;
+  const eTag = current === undefined ? eTagOf(content) : eTagOfAppended(current, content);
+  const expected = walk.may("everything") ? (offset === size ? eTag : "InvalidWriteOffset 400") : denied;
+  const seen = await outcomeOf(
+    walk.client.send(new PutObjectCommand({ ...walk.object, WriteOffsetBytes: offset, Body: content })),
+    (answer) => {
+      const whole = Buffer.concat([current?.content ?? Buffer.of(), content]);
+      const { note, tags } = current ?? {};
+      const about = { ...(note !== undefined && { note }), ...(tags !== undefined && { tags }) };
+      walk.bucket.add(walk.key, { id: walk.idOf(answer), content: whole, eTag, ...about });
+      return answer.ETag;
+    },
+  );
+  return { did: `${content.length} at ${offset}`, seen, expected };
 };
 
 export const deleteKey = async (walk: Walk): Promise<Compared> => {

@@ -657,7 +657,8 @@ export type PutObjectRequest = Message<"quartet.objectstorage.v1.PutObjectReques
   key: string;
 
   /**
-   * Where to append to an existing object. Unset: the object is written whole.
+   * The size of the object that the content is appended to; 0 stores a new object if the key has none. What describes
+   * an object, but for its Content-Type, is not given with an append. Unset: the object is written whole.
    *
    * @generated from field: optional int64 write_offset_bytes = 30;
    */
@@ -931,7 +932,7 @@ export type PutObjectResponse = Message<"quartet.objectstorage.v1.PutObjectRespo
   bucketKeyEnabled?: boolean | undefined;
 
   /**
-   * The size of the content in bytes. Unset: not told.
+   * The size of the object in bytes. Unset: the request has no offset.
    *
    * @generated from field: optional int64 size = 21;
    */
@@ -10208,7 +10209,8 @@ export const ObjectStorageService: GenService<{
   },
   /**
    * Stores an object whole: once answered it survives a crash, and every later read and listing sees it; a refused
-   * one leaves nothing behind. Replaces the object of the same key. Repeating it stores the same object again.
+   * one leaves nothing behind. Replaces the object of the same key. Repeating it stores the same object again. With an
+   * offset it appends to the object of the key instead, and a repetition is refused with INVALID_WRITE_OFFSET.
    *
    * @generated from rpc quartet.objectstorage.v1.ObjectStorageService.PutObject
    */
