@@ -4,6 +4,7 @@ import type { Reader } from "../../kit/store/store.ts";
 import { checkSecondFactor } from "../access/second-factor.ts";
 import type { BucketContext, Operation } from "../application.ts";
 import { announceExpiry } from "../content/announced-expiry.ts";
+import { appendObject, findAppendedTo } from "../content/append.ts";
 import type { ReceivedContent } from "../content/content-store.ts";
 import { checkDeclaredSize } from "../content/content-verifier.ts";
 import { deleteVersion } from "../content/deletion.ts";
@@ -23,11 +24,11 @@ import { adoptBlob } from "../store/blob.ts";
 import type { Bucket } from "../store/bucket.ts";
 import { findCurrentRow } from "../store/object.ts";
 import { putVersion } from "../store/version-change.ts";
-import { appendObject, findAppendedTo } from "./append.ts";
 
 /**
- * Stores an object whole, or appends to it, see `findAppendedTo` and `appendObject`. Once answered it survives a crash and every later read sees it; repeating it stores the same
- * object again. A refused write leaves nothing. Checks, in order, the first eight before any content is read:
+ * Stores an object whole; with an offset it appends, see `findAppendedTo` and `appendObject`. Once answered it survives
+ * a crash and every later read sees it; repeating it stores the same object again. A refused write leaves nothing.
+ * Checks, in order, the first eight before any content is read:
  *  1. the key is not too long;
  *  2. with an offset, see `findAppendedTo`; what appends is then checked by `appendObject`;
  *  3. its ACL is valid, see `readAcl`, and one that the bucket accepts, see `planNewObject`;

@@ -3,9 +3,9 @@ import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_
 import type { PutObjectRequest } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import type { Reader } from "../../kit/store/store.ts";
 import type { BucketContext } from "../application.ts";
-import { announceExpiry } from "../content/announced-expiry.ts";
-import type { IncomingContent, ReceivedContent } from "../content/content-store.ts";
-import { checkDeclaredSize } from "../content/content-verifier.ts";
+import { announceExpiry } from "./announced-expiry.ts";
+import type { IncomingContent, ReceivedContent } from "./content-store.ts";
+import { checkDeclaredSize } from "./content-verifier.ts";
 import { appendedAlgorithm, appendedObject, checkAppendable, checkAppendMembers, tailOf } from "../domain/append.ts";
 import { evaluateWriteConditions, quoteETag } from "../domain/conditions.ts";
 import { describeContext } from "../domain/encryption.ts";
