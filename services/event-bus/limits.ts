@@ -37,6 +37,8 @@ export interface Limits {
   readonly deliveriesBytesMax: number;
   /** Milliseconds that one request to an API destination may take. */
   readonly requestMsMax: number;
+  /** Messages for one broker that wait for its acknowledgement at the same time. */
+  readonly brokerMessagesMax: number;
   /** TCP connections to one origin: scheme, host and port. */
   readonly socketsPerOriginMax: number;
   /** TCP connections to all origins up to which they are kept for later requests. */
@@ -77,6 +79,7 @@ export const defaultLimits: Limits = {
   hopsMax: 8,
   deliveriesBytesMax: 24 * 1024 * 1024,
   requestMsMax: 5_000,
+  brokerMessagesMax: 256,
   socketsPerOriginMax: 1_024,
   socketsKeptMax: 1_024,
   socketIdleMsMax: 4_000,

@@ -10,6 +10,7 @@ import type { ClientTls } from "../kit/tls/client-tls.ts";
 import { eventBusSettings, installation } from "../launcher/settings.ts";
 import { findByArn } from "./access/resources.ts";
 import { rules } from "./access/rules.ts";
+import { brokerOf } from "./domain/broker.ts";
 import type { DeliveryStream } from "./domain/delivery-stream.ts";
 import { objectWriter } from "./delivery/object-writer.ts";
 import { openEventBus } from "./open.ts";
@@ -77,6 +78,7 @@ await runService({
       regions: endpointsOf(config.regions, (region) => region),
       healthChecks: new Map(Object.entries(config.healthChecks)),
       partners: new Map(Object.entries(config.partners)),
+      brokers: Object.entries(config.brokers).map(([name, setting]) => brokerOf(name, setting)),
       ...(config.busLogs.length > 0 && { busLogs: config.busLogs }),
       endpoints: endpointsOf(config.connectors, () => config.region),
       allowsPrivateTargets: config.privateTargets === "allow",

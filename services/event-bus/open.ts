@@ -26,6 +26,7 @@ import { DeliveryStreams } from "./delivery/delivery-streams.ts";
 import { busLogWriter } from "./delivery/bus-log-writer.ts";
 import { BusLogs } from "./delivery/bus-logs.ts";
 import { LogGroupFiles } from "./delivery/log-group-files.ts";
+import { BrokerConnections } from "./delivery/brokers/broker-connections.ts";
 import { Circuits } from "./delivery/circuits.ts";
 import type { ConnectorTools, ServiceEndpoints } from "./delivery/connectors.ts";
 import { connectorFinder } from "./delivery/connectors.ts";
@@ -41,6 +42,7 @@ import { Regions } from "./delivery/regions.ts";
 import type { ServiceEndpoint } from "./delivery/service-client.ts";
 import { ServiceClient } from "./delivery/service-client.ts";
 import type { ArnScope } from "./domain/arns.ts";
+import type { Broker } from "./domain/broker.ts";
 import type { DeliveryStream } from "./domain/delivery-stream.ts";
 import { EventSealing } from "./encryption/event-sealing.ts";
 import { deliveryKind, fanOutHandler, fanOutKind, fanOutPolicy } from "./ingestion/fan-out.ts";
@@ -96,6 +98,8 @@ export interface EventBusOptions {
     readonly declared: readonly DeliveryStream[];
     readonly put: ObjectWriter;
   };
+  /** The brokers of the installation, whatever their addresses are. Unset: there is none. */
+  readonly brokers?: readonly Broker[];
   /** The ARNs of the log groups and delivery streams for the logs of buses. Unset: a log group of each bus. */
   readonly busLogs?: readonly string[];
   /** Where the service's own metrics are added. Unset: nowhere. */
@@ -195,6 +199,11 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
   const circuits = new Circuits({ clock, random, roomMax: limits.runningDeliveriesPerTargetMax });
   if (options.metrics !== undefined) circuitMetrics(options.metrics, circuits);
   if (options.metrics !== undefined) trafficMetrics(options.metrics, store);
+  const connections = new BrokerConnections({
+    log,
+    limitMs: limits.requestMsMax,
+    messagesMax: limits.brokerMessagesMax,
+  });
   const jobs = createJobs({
     store,
     tables: jobTables,
@@ -214,6 +223,7 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
       endpoints,
       streams,
       logGroups,
+      brokers: { declared: options.brokers ?? [], connections, sender: endpointSender, clock },
     }),
   });
   const startWork = () => {
@@ -242,7 +252,7 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
       await Promise.all(stopsOfWork.map((stop) => stop()));
       await jobs.stop();
       await busLogs.flush();
-      await Promise.all([sender.close(), endpointSender.close()]);
+      await Promise.all([sender.close(), endpointSender.close(), connections.close()]);
     },
   };
 };

@@ -26,8 +26,16 @@ const threads: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "object-storage": { "object-storage-scan": "services/object-storage/select/worker/scan-worker.ts" },
 };
 
-/** Has a native part, which is loaded from its package. */
-const external = ["classic-level"];
+/** Packages that are loaded by themselves: one with a native part, and the clients of brokers that few need. */
+const external = [
+  "classic-level",
+  "@nats-io/jetstream",
+  "@nats-io/transport-node",
+  "amqplib",
+  "@redis/client",
+  "pg",
+  "@platformatic/kafka",
+];
 
 /**
  * Imports Node's modules as objects. As namespaces all their members would be read, also those by which `node:http`

@@ -17,6 +17,7 @@ import {
   text,
   texts,
 } from "../kit/config/config.ts";
+import { parseHostsUrl } from "../kit/network/hosts-url.ts";
 import type { AddressSetting, ProcessName, ServiceName } from "./processes.ts";
 import { addressSetting, defaultAddress, serviceNames } from "./processes.ts";
 
@@ -196,6 +197,12 @@ const targetServices = [
   "appsync",
 ] as const;
 
+const brokerSchemes = ["nats", "amqp", "redis", "postgresql", "kafka", "http", "https"];
+
+/** Users and passwords are members of their own, so that a URL can be shown. */
+const isBrokerUrl = (url: string): boolean =>
+  brokerSchemes.includes(parseHostsUrl(url.replace(/^(https?:.*)\?.*$/, "$1"))?.scheme ?? "");
+
 export const eventBusSettings = {
   ...serviceSettings("event-bus"),
   ...storageSettings,
@@ -256,6 +263,35 @@ export const eventBusSettings = {
     },
     "Delivery streams that write what rules deliver into buckets, by <account>/<name>.",
   ),
+  brokers: objectsNamed(
+    /^[0-9]{12}\/[A-Za-z0-9_.-]{1,64}$/,
+    {
+      url: z
+        .string()
+        .refine(isBrokerUrl, "must be nats, amqp, redis, postgresql, kafka, http or https://host, without a user")
+        .describe("Where it is: nats, amqp, redis, postgresql, kafka, https or http://host:port/path."),
+      user: z.string().min(1).optional().describe("The user to log in as. Left out: the default of its kind."),
+      password: z.string().optional().describe("The password of that user; of NATS without a user: the token."),
+      secret: z
+        .string()
+        .regex(/^whsec_[A-Za-z0-9+/]{32,86}={0,2}$/, "must be whsec_ and 24 to 64 bytes in base64")
+        .optional()
+        .describe("The secret with which a webhook is signed. Left out: it is not signed."),
+      tls: z.enum(["off", "on"]).optional().describe("Whether connections are encrypted. Left out: off."),
+      authority: z.string().optional().describe("PEM file of the authorities that certify it; turns tls on."),
+      mechanism: z
+        .enum(["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
+        .optional()
+        .describe("How Kafka checks the password. Left out: PLAIN."),
+      streamEntriesMax: z
+        .int()
+        .min(1)
+        .max(1_000_000_000)
+        .optional()
+        .describe("About the entries that a stream of Redis keeps; the oldest are removed. Left out: all."),
+    },
+    "Brokers and webhooks to which rules of an account deliver, by <account>/<name>; a JSON text as a variable.",
+  ).meta({ writeOnly: true }),
   busLogs: list(
     [],
     "ARNs of the log groups and delivery streams that buses with a LogConfig write to, with {region}, {account} and " +

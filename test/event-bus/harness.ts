@@ -58,6 +58,7 @@ export interface HarnessOptions {
   /** Unset: none is configured. */
   readonly endpoints?: ServiceEndpoints;
   readonly busLogs?: readonly string[];
+  readonly brokers?: Parameters<typeof openEventBus>[0]["brokers"];
   readonly deliveryStreams?: Parameters<typeof openEventBus>[0]["deliveryStreams"];
   /** Unset: us-east-1. */
   readonly region?: string;
@@ -78,6 +79,7 @@ export const startHarness = async (options: HarnessOptions = {}): Promise<Harnes
     allowsUnknownRoles,
     endpoints,
     busLogs,
+    brokers,
     deliveryStreams,
     partners,
     regions,
@@ -106,6 +108,7 @@ export const startHarness = async (options: HarnessOptions = {}): Promise<Harnes
         ...(allowsUnknownRoles && { allowsUnknownRoles }),
         ...(endpoints && { endpoints }),
         ...(deliveryStreams && { deliveryStreams }),
+        ...(brokers && { brokers }),
         ...(busLogs && { busLogs }),
         ...(partners && { partners }),
       }),

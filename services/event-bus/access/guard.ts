@@ -9,6 +9,7 @@ import { isOwner } from "../../kit/identity/owner.ts";
 import type { Guard } from "../../kit/server/guard.ts";
 import type { CallContext } from "../../kit/server/handlers.ts";
 import type { Application } from "../application.ts";
+import { brokerPrefix } from "../domain/broker.ts";
 import { busArn, parseBusReference } from "../domain/arns.ts";
 import type { Access } from "./access.ts";
 import { ResourceFinder } from "./resources.ts";
@@ -25,7 +26,7 @@ type Context = CallContext<Application>;
  * 2. an unknown revision: UNKNOWN_REVISION; an operation that the revision does not have: UNKNOWN_OPERATION;
  * 3. a bus of another account in an operation that no bus policy opens to other accounts: ACCESS_DENIED;
  * 4. a permission that the request needs and the caller does not have: ACCESS_DENIED;
- * 5. a target without a role at an API destination that the caller may not invoke: ACCESS_DENIED.
+ * 5. a target without a role at an API destination or broker that the caller may not invoke: ACCESS_DENIED.
  * An account that calls for the first time gets its default bus.
  */
 export const guard: Guard<Application, Access> = async (request, context) => {
@@ -44,15 +45,24 @@ export const guard: Guard<Application, Access> = async (request, context) => {
   return { revision, bus, refusedEntries: decision.refusedElements };
 };
 
-/** An API destination calls with a secret of its account. Without a role that may, whoever puts the target must. */
+/**
+ * API destinations and brokers are called with a secret of the account or the installation. Without a role that may,
+ * whoever puts the target must.
+ */
 const checkDestinations = (targets: readonly Target[], context: Context): void => {
   for (const { arn, roleArn } of targets) {
     const parsed = parseArn(arn);
-    if (roleArn !== undefined || parsed?.resource.startsWith("api-destination/") !== true) continue;
-    const resource = { arn, ownerAccountId: parsed.account };
-    assertAllowed(rules, context, { action: "InvokeApiDestination", resource });
+    const action = actionsWithSecret.find(([prefix]) => parsed?.resource.startsWith(prefix))?.[1];
+    if (roleArn !== undefined || parsed === undefined || action === undefined) continue;
+    assertAllowed(rules, context, { action, resource: { arn, ownerAccountId: parsed.account } });
   }
 };
+
+/** The actions on such targets, by the beginning of the resource part of their ARNs. */
+const actionsWithSecret: readonly (readonly [prefix: string, action: string])[] = [
+  ["api-destination/", "InvokeApiDestination"],
+  [brokerPrefix, "PublishToBroker"],
+];
 
 /** The operations on a bus and its rules that the policy of the bus can open to other accounts. */
 const opened: ReadonlySet<string> = new Set([

@@ -2,6 +2,9 @@ import { parseArn } from "../../kit/arn/arn.ts";
 import type { Application } from "../application.ts";
 import type { ApiDestinationTools } from "./api-destination-connector.ts";
 import { apiDestinationConnector } from "./api-destination-connector.ts";
+import type { BrokerTools } from "./brokers/broker-connector.ts";
+import { brokerConnector } from "./brokers/broker-connector.ts";
+import { brokerPrefix } from "../domain/broker.ts";
 import type { Connector } from "./connector.ts";
 import type { DeliveryStreams } from "./delivery-streams.ts";
 import { deliveryStreamConnector } from "./delivery-streams.ts";
@@ -24,6 +27,7 @@ export interface ConnectorTools extends ApiDestinationTools {
   readonly streams: DeliveryStreams;
   /** The log groups of an installation without an endpoint for them. */
   readonly logGroups: LogGroupFiles;
+  readonly brokers: BrokerTools;
 }
 
 /** One kind of target and the connector that delivers to it. */
@@ -50,6 +54,12 @@ const connectorRows = (app: Application, tools: ConnectorTools): readonly Connec
     resourcePrefix: "event-bus/",
     action: "PutEvents",
     connector: eventBusConnector(app),
+  },
+  {
+    services: ["events", "event-bus"],
+    resourcePrefix: brokerPrefix,
+    action: "PublishToBroker",
+    connector: brokerConnector(tools.brokers),
   },
   ...serviceKinds.flatMap((kind) => {
     const connector = connectorOfKind(kind, tools);

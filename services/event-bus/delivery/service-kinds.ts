@@ -5,6 +5,7 @@ import { dynamicValue } from "../domain/dynamic-value.ts";
 import { outgoingHeaders } from "../domain/outgoing-headers.ts";
 import { readPath } from "../json/json-path.ts";
 import { containerTask } from "./container-task.ts";
+import { partitionKey } from "./partition-key.ts";
 import type { ServiceCall, ServiceRequest } from "./service-request.ts";
 import { formCall, logGroupName, nameIn, restCall, targetCall } from "./service-request.ts";
 
@@ -28,14 +29,6 @@ export type ServiceEndpointName = keyof SettingsOf<typeof eventBusSettings>["con
 
 /** The URL of the queue that an ARN names. */
 export const queueUrl = (endpoint: string, account: string, name: string): string => `${endpoint}/${account}/${name}`;
-
-/** The partition key of an event: the value at the target's path, or the event's id where there is none. */
-const partitionKey = ({ target, event, eventId }: ServiceCall): string => {
-  const path = target.streamParameters?.partitionKeyPath;
-  const found = path === undefined ? undefined : readPath(event, path);
-  if (found === undefined) return eventId;
-  return (found.startsWith('"') ? String(parseJson(found)) : found).slice(0, 256) || eventId;
-};
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
@@ -118,7 +111,7 @@ export const serviceKinds: readonly ServiceKind[] = [
       targetCall("Kinesis_20131202.PutRecord", "1.1", {
         StreamName: nameIn(call.arn),
         Data: base64(call.input),
-        PartitionKey: partitionKey(call),
+        PartitionKey: partitionKey(call.target, call.event, call.eventId),
       }),
   },
   {

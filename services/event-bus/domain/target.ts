@@ -2,6 +2,7 @@ import type { Target } from "../../../gen/quartet/eventbus/v1/target_pb.ts";
 import { parseArn } from "../../kit/arn/arn.ts";
 import type { ServiceError } from "../../kit/faults/service-error.ts";
 import { ErrorReason, fault } from "../faults.ts";
+import { brokerPrefix, parseBrokerTarget } from "./broker.ts";
 import { placeholdersOf, predefinedNames } from "./template.ts";
 import { parseJson } from "../../kit/json/parse-json.ts";
 
@@ -13,7 +14,8 @@ import { parseJson } from "../../kit/json/parse-json.ts";
  * 3. it has at most one of input, input path and input transformer, and none if it is a bus of another account;
  * 4. its input is JSON;
  * 5. its transformer names no reserved variable and uses no unknown one;
- * 6. a FIFO queue has a message group.
+ * 6. a FIFO queue has a message group;
+ * 7. what it names at a broker has the form of such names.
  */
 export const refuseTargets = (account: string, targets: readonly Target[]): ServiceError | undefined => {
   const ids = new Set<string>();
@@ -40,6 +42,7 @@ const refuseTarget = (account: string, target: Target): ServiceError | undefined
       parameter: target.id,
       reason: `${target.arn} is an action that only the public console can take.`,
     });
+  const isBroker = ["events", "event-bus"].includes(parsed.service) && parsed.resource.startsWith(brokerPrefix);
   const inputs = [target.input, target.inputPath, target.inputTransformer].filter((input) => input !== undefined);
   if (inputs.length > 1) return fault(ErrorReason.TARGET_INPUT_AMBIGUOUS, { target: target.id });
   const isForeignBus = parsed.resource.startsWith("event-bus/") && parsed.account !== account;
@@ -57,6 +60,11 @@ const refuseTarget = (account: string, target: Target): ServiceError | undefined
   const isOrderedQueue = parsed.service === "sqs" && parsed.resource.endsWith(".fifo");
   if (isOrderedQueue && target.sqsParameters?.messageGroupId === undefined)
     return fault(ErrorReason.TARGET_MESSAGE_GROUP_MISSING, { target: target.id });
+  if (isBroker && parseBrokerTarget(target.arn) === undefined)
+    return fault(ErrorReason.PARAMETER_REFUSED, {
+      parameter: target.id,
+      reason: `${target.arn} does not name a subject, queue, exchange, stream, channel, table, topic or webhook.`,
+    });
   return undefined;
 };
 

@@ -404,6 +404,15 @@ describe("a target at an API destination", () => {
     expect((await decide(undefined)) + (await decide(role))).toBe(expected);
   });
 
+  test("is like one at a broker, whose action is its own", async () => {
+    const guarded = await openGuarded();
+    const targets = [{ id: "1", arn: `${prefix}:broker/main/queue/sales` }];
+    const publishing = allow("events:PublishToBroker", `${prefix}:broker/main/*`);
+    const decide = (...others: readonly ReturnType<typeof allow>[]) =>
+      decisionOf(guarded, putTargets, userWith(allow("events:PutTargets"), ...others), { targets });
+    expect((await decide(invoking)) + (await decide(publishing))).toBe("-+");
+  });
+
   test("of another account needs a role", async () => {
     const arn = destination.replace(ownerAccount, neighbour);
     const targets = [{ id: "1", arn }];

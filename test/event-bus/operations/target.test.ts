@@ -88,6 +88,13 @@ describe("putTargets", () => {
       [{ id: "t", arn: `${queue}.fifo` }],
       "TARGET_MESSAGE_GROUP_MISSING: Parameter(s) SqsParameters must be specified for target: t.",
     ],
+    ...["broker/", "broker/b/queue", "broker/b/inbox/a", "broker/b/subject/a.*", "broker/b/table/a.b.c"].map(
+      (resource): [{ id: string; arn: string }[], string] => [
+        [{ id: "t", arn: `arn:aws:events:us-east-1:000000000000:${resource}` }],
+        `PARAMETER_REFUSED: Parameter t is not valid. Reason: arn:aws:events:us-east-1:000000000000:${resource} does not name a subject, queue, exchange, stream, channel, table, topic or webhook.`,
+      ],
+    ),
+    [[{ id: "t", arn: "arn:aws:events:us-east-1:000000000000:broker/b/exchange/shop/" }], "answered"],
     [[transformer('{"a":<b>,"e":<aws.events.event.json>}', { b: "$.detail" })], "answered"],
     [[{ id: "t", arn: `${queue}.fifo`, sqsParameters: { messageGroupId: "g" } }], "answered"],
   ])("a request with the targets $0 ends as $1", async (targets, refusal) => {

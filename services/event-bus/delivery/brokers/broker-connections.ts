@@ -1,0 +1,141 @@
+import type { Logger } from "../../../kit/log/log.ts";
+import type { Broker, BrokerKind } from "../../domain/broker.ts";
+import type { BrokerConnection, BrokerDriver, BrokerMessage, BrokerRefusal } from "./broker-driver.ts";
+import { retry } from "./broker-driver.ts";
+
+type DrivenKind = Exclude<BrokerKind, "webhook">;
+
+/** The drivers, each loaded with its package when the first message for a broker of its kind is published. */
+const drivers: { readonly [Kind in DrivenKind]: () => Promise<BrokerDriver> } = {
+  nats: async () => (await import("./nats-driver.ts")).natsDriver,
+  amqp: async () => (await import("./amqp-driver.ts")).amqpDriver,
+  redis: async () => (await import("./redis-driver.ts")).redisDriver,
+  postgresql: async () => (await import("./postgresql-driver.ts")).postgresqlDriver,
+  kafka: async () => (await import("./kafka-driver.ts")).kafkaDriver,
+};
+
+interface BrokerConnectionsOptions {
+  readonly log: Logger;
+  /** Milliseconds that a connection, and then a message, may take. */
+  readonly limitMs: number;
+  /** Messages of one broker that wait for its acknowledgement at the same time; further ones are sent later. */
+  readonly messagesMax: number;
+}
+
+/** One broker with its connection and the messages that are on their way to it. */
+interface BrokerState {
+  readonly broker: Broker & { readonly kind: DrivenKind };
+  connection: Promise<BrokerConnection> | undefined;
+  running: number;
+  readonly waiting: (() => void)[];
+}
+
+/**
+ * The connections to brokers. One is made with the first message, kept, and made again with the next message after it
+ * ended. A broker that cannot be reached is tried again as the circuit of its destination allows.
+ */
+export class BrokerConnections {
+  readonly #options: BrokerConnectionsOptions;
+  readonly #states = new Map<Broker, BrokerState>();
+  #isClosed = false;
+
+  constructor(options: BrokerConnectionsOptions) {
+    this.#options = options;
+  }
+
+  /** Publishes one message; returns why it was not stored, undefined if it was. Throws the signal's reason. */
+  async publish(broker: Broker, message: BrokerMessage, signal: AbortSignal): Promise<BrokerRefusal | undefined> {
+    const state = this.#stateOf(broker);
+    const { limitMs } = this.#options;
+    const driver = await drivers[state.broker.kind]();
+    const attempt = { isOver: false };
+    try {
+      // A connection and a message have their time each.
+      return await within(2 * limitMs, signal, this.#publish(state, driver, message, attempt));
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      if (error instanceof LateError)
+        return retry("TIMEOUT", `The broker did not accept the message within ${2 * limitMs} ms.`);
+      const { code = "unknown" } = error as NodeJS.ErrnoException;
+      const unreachable = retry("CONNECTION_FAILURE", `The broker could not be reached: ${code}.`);
+      return driver.refusalOf(error) ?? unreachable;
+    } finally {
+      attempt.isOver = true;
+    }
+  }
+
+  /** Ends all connections. Later messages are refused. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const open = this.#states.values().flatMap(({ connection }) => (connection === undefined ? [] : [connection]));
+    await Promise.allSettled([...open].map(async (connection) => (await connection).close()));
+  }
+
+  #stateOf(broker: Broker): BrokerState {
+    const known = this.#states.get(broker);
+    if (known !== undefined) return known;
+    const { kind } = broker;
+    if (kind === "webhook") throw new Error("a webhook has no connection of its own");
+    const state: BrokerState = { broker: { ...broker, kind }, connection: undefined, running: 0, waiting: [] };
+    this.#states.set(broker, state);
+    return state;
+  }
+
+  async #publish(
+    state: BrokerState,
+    driver: BrokerDriver,
+    message: BrokerMessage,
+    attempt: { readonly isOver: boolean },
+  ): Promise<undefined> {
+    if (state.running >= this.#options.messagesMax) await new Promise<void>((resolve) => state.waiting.push(resolve));
+    else state.running += 1;
+    try {
+      const connection = attempt.isOver ? undefined : await this.#connectionOf(state, driver);
+      if (!attempt.isOver) await connection?.publish(message);
+    } finally {
+      const next = state.waiting.shift();
+      if (next === undefined) state.running -= 1;
+      else next();
+    }
+  }
+
+  #connectionOf(state: BrokerState, driver: BrokerDriver): Promise<BrokerConnection> {
+    if (this.#isClosed) throw new Error("the connections to brokers are closed");
+    if (state.connection !== undefined) return state.connection;
+    const { account, name } = state.broker;
+    const opening = driver.open(state.broker, this.#options.limitMs);
+    const forget = (): void => {
+      if (state.connection === opening) state.connection = undefined;
+    };
+    state.connection = opening;
+    opening.then(
+      ({ ended }) =>
+        ended.then(() => {
+          forget();
+          if (!this.#isClosed) this.#options.log.info({ broker: name, account }, "the connection to a broker ended");
+        }),
+      forget,
+    );
+    return opening;
+  }
+}
+
+/** Something did not end in time. */
+class LateError extends Error {
+  override readonly name = "LateError";
+}
+
+/** The result of work; throws LateError after so many milliseconds, or the signal's reason. */
+const within = async <T>(limitMs: number, signal: AbortSignal, work: Promise<T>): Promise<T> => {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new LateError("too late")), limitMs);
+  const onAbort = (): void => reject(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", onAbort);
+  }
+};

@@ -1,0 +1,73 @@
+import type { SASLOptions } from "@platformatic/kafka";
+import {
+  AuthenticationError,
+  findErrorBy,
+  NetworkError,
+  ProduceAcks,
+  Producer,
+  stringSerializers,
+  TimeoutError,
+  UserError,
+} from "@platformatic/kafka";
+
+import type { Broker } from "../../domain/broker.ts";
+import type { BrokerDriver } from "./broker-driver.ts";
+import { credentialsRefused, failed, retry, tlsOf } from "./broker-driver.ts";
+
+/** Kafka: a message is published when all replicas that are in sync have it. Its key decides on its partition. */
+export const kafkaDriver: BrokerDriver = {
+  async open(broker, limitMs) {
+    const tls = await tlsOf(broker);
+    const sasl = saslOf(broker);
+    const producer = new Producer({
+      clientId: "quartet",
+      bootstrapBrokers: [...broker.hosts],
+      serializers: stringSerializers,
+      acks: ProduceAcks.ALL,
+      autocreateTopics: false,
+      // A leader that moved is found by the next try; all else is retried as the target says.
+      retries: 2,
+      retryDelay: 100,
+      connectTimeout: limitMs,
+      requestTimeout: limitMs,
+      timeout: limitMs,
+      ...(tls && { tls }),
+      ...(sasl && { sasl }),
+    });
+    return {
+      async publish({ place, id, key, body, contentType }) {
+        const headers = { "message-id": id, "content-type": contentType };
+        await producer.send({ messages: [{ topic: place.name, key, value: body, headers }] });
+      },
+      // The producer makes new connections as it needs them.
+      ended: new Promise(() => {}),
+      close: () => producer.close(true),
+    };
+  },
+  refusalOf(error) {
+    if (!(error instanceof Error)) return undefined;
+    const isCausedBy = (code: string): boolean => findErrorBy(error, "code", code) !== null;
+    const hasAnswer = (name: string): boolean => findErrorBy(error, "apiId", name) !== null;
+    if (isCausedBy(AuthenticationError.code)) return credentialsRefused;
+    // Also the case for a moment after a topic was created.
+    if (
+      hasAnswer("UNKNOWN_TOPIC_OR_PARTITION") ||
+      (isCausedBy(UserError.code) && error.message.startsWith("Unknown topic"))
+    )
+      return retry("NO_RESOURCE", "The topic does not exist.");
+    if (hasAnswer("TOPIC_AUTHORIZATION_FAILED"))
+      return failed("NO_PERMISSIONS", "The broker does not allow to publish to this topic.");
+    if (hasAnswer("MESSAGE_TOO_LARGE") || hasAnswer("RECORD_LIST_TOO_LARGE"))
+      return failed("RESOURCE_LIMIT_EXCEEDED", "The message is larger than the topic accepts.");
+    if (hasAnswer("INVALID_TOPIC_EXCEPTION")) return failed("INVALID_PARAMETER", "The topic has no valid name.");
+    if (isCausedBy(TimeoutError.code)) return retry("TIMEOUT", "The broker did not answer in time.");
+    if (isCausedBy(NetworkError.code)) return undefined;
+    const answer = findErrorBy(error, "canRetry", false) ?? findErrorBy(error, "canRetry", true);
+    if (answer === null) return undefined;
+    const message = `The broker refused the message with ${String(answer["apiId"])}.`;
+    return retry("ERROR_FROM_TARGET", message);
+  },
+};
+
+const saslOf = ({ user, password, mechanism = "PLAIN" }: Broker): SASLOptions | undefined =>
+  user === undefined ? undefined : { mechanism, username: user, password: password ?? "" };

@@ -1,0 +1,86 @@
+import type { QueryConfig } from "pg";
+import { DatabaseError, escapeIdentifier, Pool } from "pg";
+
+import type { BrokerDriver, BrokerMessage, BrokerRefusal } from "./broker-driver.ts";
+import { credentialsRefused, failed, firstHost, retry, tlsOf } from "./broker-driver.ts";
+
+/** Connections to one database. */
+const connectionsMax = 8;
+/** Bytes that a notification may have. */
+const notificationBytesMax = 7_999;
+
+/** A message that is longer than notifications may be. */
+class NotificationTooLongError extends Error {
+  override readonly name = "NotificationTooLongError";
+}
+
+/**
+ * PostgreSQL: a message is a notification of a channel, or a row of a table with the columns `id` and `event`. A row
+ * that violates a unique index is the repetition of a message that is stored, and accepted.
+ */
+export const postgresqlDriver: BrokerDriver = {
+  async open(broker, limitMs) {
+    const { host, port } = firstHost(broker);
+    const tls = await tlsOf(broker);
+    const pool = new Pool({
+      host,
+      port,
+      database: broker.path === "" ? "postgres" : broker.path,
+      user: broker.user ?? "postgres",
+      password: broker.password ?? "",
+      ssl: tls ?? false,
+      application_name: "quartet",
+      max: connectionsMax,
+      connectionTimeoutMillis: limitMs,
+      query_timeout: limitMs,
+      statement_timeout: limitMs,
+      keepAlive: true,
+    });
+    // A connection that ends while it is idle is left out of the pool.
+    pool.on("error", () => {});
+    return {
+      async publish(message) {
+        await pool.query(statementOf(message));
+      },
+      // The pool makes new connections as it needs them.
+      ended: new Promise(() => {}),
+      close: () => pool.end(),
+    };
+  },
+  refusalOf(error) {
+    if (error instanceof NotificationTooLongError) return failed("RESOURCE_LIMIT_EXCEEDED", error.message);
+    const { code } = error as { readonly code?: unknown };
+    return error instanceof DatabaseError && typeof code === "string" ? stateRefusal(code) : undefined;
+  },
+};
+
+const statementOf = ({ place: { sort, name }, id, body }: BrokerMessage): QueryConfig => {
+  if (sort === "channel") {
+    if (Buffer.byteLength(body) > notificationBytesMax)
+      throw new NotificationTooLongError(`A notification has at most ${notificationBytesMax} bytes.`);
+    return { name: "notify", text: "select pg_notify($1, $2)", values: [name, body] };
+  }
+  const table = name.split(".").map(escapeIdentifier).join(".");
+  return {
+    text: `insert into ${table} (id, event) values ($1, $2) on conflict do nothing`,
+    values: [id, body],
+  };
+};
+
+/** What an SQLSTATE means, by its first characters; the first row that fits counts. */
+const states: readonly (readonly [state: string, refusal: (message: string) => BrokerRefusal])[] = [
+  ["28", () => credentialsRefused],
+  ["3D", (message) => retry("NO_RESOURCE", message)],
+  ["42501", (message) => failed("NO_PERMISSIONS", message)],
+  ["42P01", (message) => failed("NO_RESOURCE", message)],
+  ["3F", (message) => failed("NO_RESOURCE", message)],
+  ["42", (message) => failed("INVALID_PARAMETER", message)],
+  ["22", (message) => failed("INVALID_PARAMETER", message)],
+  ["23", (message) => failed("INVALID_PARAMETER", message)],
+  ["54", (message) => failed("RESOURCE_LIMIT_EXCEEDED", message)],
+  ["57014", () => retry("TIMEOUT", "The statement did not end in time.")],
+  ["", (message) => retry("ERROR_FROM_TARGET", message)],
+];
+
+const stateRefusal = (state: string): BrokerRefusal | undefined =>
+  states.find(([beginning]) => state.startsWith(beginning))?.[1](`The database refused the message with ${state}.`);

@@ -1,0 +1,64 @@
+import { createClient, ErrorReply } from "@redis/client";
+
+import type { BrokerDriver } from "./broker-driver.ts";
+import { credentialsRefused, failed, firstHost, retry, tlsOf } from "./broker-driver.ts";
+
+/** Milliseconds between two questions whether the server still answers. */
+const pingMs = 10_000;
+
+/** Redis and Valkey: a message is an entry of a stream, with the fields `id` and `event`. */
+export const redisDriver: BrokerDriver = {
+  async open(broker, limitMs) {
+    const { host, port } = firstHost(broker);
+    const tls = await tlsOf(broker);
+    const { user, password, path, streamEntriesMax } = broker;
+    const client = createClient({
+      socket: { host, port, connectTimeout: limitMs, reconnectStrategy: false, ...(tls && { ...tls, tls: true }) },
+      ...(user !== undefined && { username: user }),
+      ...(password !== undefined && { password }),
+      ...(path !== "" && { database: Number(path) }),
+      name: "quartet",
+      disableOfflineQueue: true,
+      pingInterval: pingMs,
+      RESP: 2,
+    });
+    // Ends with an event of its own; without a listener it would end the process.
+    client.on("error", () => {});
+    const ended = new Promise((resolve) => {
+      client.once("end", resolve);
+      client.once("terminated", () => {
+        client.destroy();
+        resolve(undefined);
+      });
+    });
+    try {
+      await client.connect();
+    } catch (error) {
+      if (client.isOpen) client.destroy();
+      throw error;
+    }
+    const bound = streamEntriesMax === undefined ? [] : ["MAXLEN", "~", String(streamEntriesMax)];
+    return {
+      async publish({ place, id, body }) {
+        await client.sendCommand(["XADD", place.name, ...bound, "*", "id", id, "event", body]);
+      },
+      ended,
+      close: () => {
+        if (client.isOpen) client.destroy();
+        return Promise.resolve();
+      },
+    };
+  },
+  refusalOf(error) {
+    if (!(error instanceof ErrorReply)) return undefined;
+    const [name = ""] = error.message.split(" ");
+    if (["WRONGPASS", "NOAUTH"].includes(name) || error.message.startsWith("ERR AUTH")) return credentialsRefused;
+    const message = `The server refused the entry with ${name}.`;
+    if (name === "WRONGTYPE") return failed("NO_RESOURCE", "The key is not that of a stream.");
+    if (name === "NOPERM") return failed("NO_PERMISSIONS", "The user may not add to this stream.");
+    if (name === "OOM") return retry("RESOURCE_LIMIT_EXCEEDED", "The server has no memory left.");
+    if (name === "ERR") return failed("ERROR_FROM_TARGET", message);
+    // LOADING, BUSY, READONLY, MASTERDOWN, CLUSTERDOWN, TRYAGAIN and the like pass by.
+    return retry("ERROR_FROM_TARGET", message);
+  },
+};

@@ -1,0 +1,230 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmod, chown, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { connect, createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { eventually } from "../../../support/eventually.ts";
+
+/** A broker that runs as a process of its own, with its data in a temporary directory. */
+export interface BrokerServer {
+  readonly port: number;
+  /** Ends the process at once, as a crash does; its data stays. */
+  kill(): Promise<void>;
+  /** Starts it again on the same port and data. */
+  start(): Promise<void>;
+  /** Ends the process and removes its data. */
+  stop(): Promise<void>;
+}
+
+/** A command with its arguments and environment. */
+interface Program {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly user?: number;
+}
+
+/** Ports that are free now. */
+const freePorts = async (count: number): Promise<number[]> => {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, "127.0.0.1"));
+  await Promise.all(servers.map((server) => once(server, "listening")));
+  const ports = servers.map((server) => (server.address() as AddressInfo).port);
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+};
+
+const accepts = async (port: number): Promise<boolean> => {
+  const socket = connect(port, "127.0.0.1");
+  try {
+    await once(socket, "connect");
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+};
+
+/** Runs a program until it ends; fails with its output if it fails. */
+const run = async (program: Program): Promise<void> => {
+  const { ended, output } = launch(program);
+  const status = await ended;
+  if (status !== 0) throw new Error(`${program.command} ended with ${status}: ${output()}`);
+};
+
+const launch = ({ command, args, env, user }: Program) => {
+  const child = spawn(command, args, {
+    env: { PATH: `${process.env["PATH"]}:/usr/sbin`, ...env },
+    cwd: "/",
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe"],
+    ...(user !== undefined && { uid: user, gid: user }),
+  });
+  let output = "";
+  const keep = (part: Buffer): void => {
+    output = (output + part.toString()).slice(-20_000);
+  };
+  child.stdout.on("data", keep);
+  child.stderr.on("data", keep);
+  const ended = new Promise<number | null>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("exit", resolve);
+  });
+  // Scripts start the server as a child of theirs, so the whole group is ended.
+  const kill = async (): Promise<void> => {
+    if (child.exitCode === null && child.signalCode === null && child.pid !== undefined)
+      process.kill(-child.pid, "SIGKILL");
+    await ended;
+  };
+  return { ended, kill, output: () => output };
+};
+
+/** Starts a server with a directory and ports of its own; `prepare` returns how it is run. */
+const startServer = async (
+  portCount: number,
+  prepare: (directory: string, ports: readonly number[]) => Promise<Program>,
+): Promise<BrokerServer> => {
+  const directory = await mkdtemp(join(tmpdir(), "quartet-broker-"));
+  const ports = await freePorts(portCount);
+  const [port = 0] = ports;
+  const remove = () => rm(directory, { recursive: true, force: true });
+  const program = await prepare(directory, ports).catch(async (error: unknown) => {
+    await remove();
+    throw error;
+  });
+  let running: ReturnType<typeof launch> | undefined;
+  const server: BrokerServer = {
+    port,
+    async start() {
+      const started = launch(program);
+      running = started;
+      const failure = started.ended.then(() => {
+        throw new Error(`${program.command} ended: ${started.output()}`);
+      });
+      await Promise.race([eventually(() => accepts(port), `${program.command} accepts connections`), failure]);
+      failure.catch(() => {});
+    },
+    kill: async () => running?.kill(),
+    async stop() {
+      await running?.kill();
+      await remove();
+    },
+  };
+  await server.start().catch(async (error: unknown) => {
+    await server.stop();
+    throw error;
+  });
+  return server;
+};
+
+/** NATS with JetStream; `config` is added to its configuration file. */
+export const startNats = (config = ""): Promise<BrokerServer> =>
+  startServer(1, async (directory, [port]) => {
+    const file = join(directory, "nats.conf");
+    await writeFile(file, `host: 127.0.0.1\nport: ${port}\njetstream { store_dir: "${directory}/data" }\n${config}`);
+    return { command: "nats-server", args: ["-c", file] };
+  });
+
+/** RabbitMQ without plugins, with the user `guest`. */
+export const startRabbitMq = async (): Promise<BrokerServer> => {
+  const [epmdPort = 0] = await freePorts(1);
+  // The registry of Erlang's nodes stays when a node ends, so it is a process that is ended here.
+  const registry = launch({ command: "epmd", args: ["-address", "127.0.0.1", "-port", `${epmdPort}`] });
+  const server = await startServer(2, async (directory, [port, nodePort]) => {
+    await writeFile(join(directory, "plugins"), "[].");
+    return {
+      command: "/usr/lib/rabbitmq/bin/rabbitmq-server",
+      args: [],
+      env: {
+        HOME: directory,
+        ERL_EPMD_PORT: `${epmdPort}`,
+        ERL_EPMD_ADDRESS: "127.0.0.1",
+        RABBITMQ_NODENAME: `quartet-${port}@localhost`,
+        RABBITMQ_NODE_IP_ADDRESS: "127.0.0.1",
+        RABBITMQ_NODE_PORT: `${port}`,
+        RABBITMQ_DIST_PORT: `${nodePort}`,
+        RABBITMQ_MNESIA_BASE: join(directory, "data"),
+        RABBITMQ_LOG_BASE: join(directory, "log"),
+        RABBITMQ_ENABLED_PLUGINS_FILE: join(directory, "plugins"),
+        RABBITMQ_CONFIG_FILE: join(directory, "rabbitmq"),
+        RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: "-kernel inet_dist_use_interface {127,0,0,1} +S 1:1",
+      },
+    };
+  });
+  return {
+    ...server,
+    async stop() {
+      await server.stop();
+      await registry.kill();
+    },
+  };
+};
+
+/** Redis; `args` are added to its command line. */
+export const startRedis = (...args: readonly string[]): Promise<BrokerServer> =>
+  startServer(1, (directory, [port]) =>
+    Promise.resolve({
+      command: "redis-server",
+      args: ["--bind", "127.0.0.1", "--port", `${port}`, "--dir", directory, "--save", "", ...args],
+    }),
+  );
+
+/** The directory of PostgreSQL's programs, the latest version if there are several. */
+const postgresqlPrograms = async (): Promise<string> => {
+  const base = "/usr/lib/postgresql";
+  const [latest] = (await readdir(base)).toSorted((one, other) => Number(other) - Number(one));
+  return join(base, latest ?? "", "bin");
+};
+
+/** PostgreSQL with the user `postgres` and the password `pg-secret`. It refuses to run as root. */
+export const startPostgresql = (): Promise<BrokerServer> =>
+  startServer(1, async (directory, [port]) => {
+    const programs = await postgresqlPrograms();
+    // 65534 is the user nobody.
+    const user = process.getuid?.() === 0 ? { user: 65_534 } : {};
+    if (user.user !== undefined) {
+      // The directory of a test run is closed to all others.
+      await chmod(tmpdir(), 0o711);
+      await chown(directory, user.user, user.user);
+    }
+    const data = join(directory, "data");
+    const password = join(directory, "password");
+    await writeFile(password, "pg-secret");
+    const options = ["-D", data, "-U", "postgres", "--auth=scram-sha-256", `--pwfile=${password}`, "--no-sync"];
+    await run({ command: join(programs, "initdb"), args: options, ...user });
+    const settings = ["listen_addresses=127.0.0.1", `unix_socket_directories=${directory}`, "fsync=off"];
+    const args = ["-D", data, "-p", `${port}`, ...settings.flatMap((setting) => ["-c", setting])];
+    return { command: join(programs, "postgres"), args, ...user };
+  });
+
+/** Where `.ci/run` puts Kafka, which no package of the system has. */
+const kafkaJars = join(import.meta.dirname, ".cache", "kafka");
+
+/** Kafka as one node, without a second one for its metadata. */
+export const startKafka = (): Promise<BrokerServer> =>
+  startServer(2, async (directory, [port, controllerPort]) => {
+    const jars = (await readdir(kafkaJars)).map((name) => join(kafkaJars, name));
+    const file = join(directory, "server.properties");
+    const properties = [
+      "process.roles=broker,controller",
+      "node.id=1",
+      `controller.quorum.voters=1@127.0.0.1:${controllerPort}`,
+      `listeners=PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
+      "controller.listener.names=CONTROLLER",
+      `log.dirs=${join(directory, "data")}`,
+      "offsets.topic.replication.factor=1",
+      "group.initial.rebalance.delay.ms=0",
+      "broker.heartbeat.interval.ms=300",
+      "broker.session.timeout.ms=1200",
+      "auto.create.topics.enable=false",
+      "message.max.bytes=100000",
+    ];
+    await writeFile(file, properties.join("\n"));
+    const java = ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", jars.join(":")];
+    const format = ["kafka.tools.StorageTool", "format", "-t", "AAAAAAAAAAAAAAAAAAAAAQ", "-c", file];
+    await run({ command: "java", args: [...java, ...format] });
+    return { command: "java", args: [...java, "kafka.Kafka", file] };
+  });
