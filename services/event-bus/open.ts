@@ -56,6 +56,7 @@ import { archivePurgeHandler, archivePurgeKind, archivePurgePolicy } from "./wor
 import { findWrappedKey, wrappedSecretKeys } from "./work/connection-rewrap.ts";
 import { wrappedEventKeys } from "./work/event-key-rewrap.ts";
 import {
+  deduplicationSweep,
   sweepArchives,
   sweepDeadLetterGroups,
   sweepDeadLetters,
@@ -312,6 +313,7 @@ const periodicTasks = (app: Application): Readonly<Record<string, PeriodicTask>>
   sweepDeadLetters: (signal) => sweepDeadLetters(app, signal),
   sweepDeadLetterGroups: (signal) => sweepDeadLetterGroups(app, signal),
   sweepEventSources: (signal) => sweepEventSources(app, signal),
+  sweepDeduplications: deduplicationSweep(app),
 });
 
 const jobPolicies = (app: Application): Readonly<Record<string, JobPolicy>> => ({

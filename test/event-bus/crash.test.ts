@@ -202,3 +202,53 @@ describe("a redrive of dead letters", () => {
     60_000 + redriveKills * 20_000,
   );
 });
+
+describe("an entry with a deduplication id", () => {
+  test(
+    "is one event, however often its call is repeated because the process was killed",
+    async () => {
+      const dataDir = await temporaryDirectory();
+      let service = await startProcess(dataDir, settings);
+      /** The ids of the events of each sale that were delivered. */
+      const delivered = new Map<number, Set<string>>();
+      await openShop(service.client, {
+        answer: ({ body }) => {
+          const { id, detail } = JSON.parse(body.toString()) as { id: string; detail: { n: number } };
+          delivered.set(detail.n, (delivered.get(detail.n) ?? new Set()).add(id));
+          return { status: 200 };
+        },
+        destination: { invocationRateLimitPerSecond: 100_000 },
+      });
+      let count = 0;
+      let repeated = 0;
+      const sellOnce = async (n: number): Promise<void> => {
+        const entry = { source: "shop", detailType: "Sale", detail: `{"n":${n}}`, deduplicationId: `sale-${n}` };
+        for (;;) {
+          const { client } = service;
+          const isPut = await client.putEvents({ entries: [entry] }).then(
+            () => true,
+            () => false,
+          );
+          if (isPut) return;
+          repeated += 1;
+          await eventually(() => service.client !== client, "the service runs again", 60_000);
+        }
+      };
+      const sellUntil = async (limit: number): Promise<void> => {
+        while (count < limit) await sellOnce(count++);
+      };
+      for (let round = 1; round <= redriveKills; round += 1) {
+        const selling = Array.from({ length: writers }, () => sellUntil(round * 200));
+        await eventually(() => count >= round * 200 - 100, "sales are made", 60_000);
+        await service.kill();
+        service = await startProcess(dataDir, settings);
+        await Promise.all(selling);
+      }
+      await eventually(() => delivered.size === count, "every sale is delivered", 60_000);
+      console.info(`${count} sales, ${repeated} calls repeated after ${redriveKills} kills, each one event`);
+      expect([...delivered.values()].filter((ids) => ids.size > 1)).toEqual([]);
+      expect(repeated).toBeGreaterThan(0);
+    },
+    60_000 + redriveKills * 20_000,
+  );
+});

@@ -12,6 +12,7 @@ export type RemoteOutcome = { readonly eventId: string } | Exclude<AttemptOutcom
 /** The parts of an event that another region receives. */
 type RemoteEvent = Pick<EventRecord, "source" | "detailType" | "detail" | "resources" | "timeMs"> & {
   readonly traceHeader?: string | undefined;
+  readonly deduplicationId?: string | undefined;
 };
 
 /** The other regions of which the installation knows the address: deployments of their own. */
@@ -41,6 +42,7 @@ export class Regions {
       Resources: event.resources,
       EventBusName: busArn,
       TraceHeader: event.traceHeader,
+      DeduplicationId: event.deduplicationId,
     };
     try {
       const request = targetCall("AWSEvents.PutEvents", "1.1", { Entries: [entry] });

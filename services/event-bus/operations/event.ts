@@ -3,13 +3,17 @@
  *
  * PutEvents checks, in order:
  * 1. the global endpoint, if one is named, exists;
- * 2. the entries are not too large together.
+ * 2. the entries are not too large together;
+ * 3. the deduplication id of the call, if it has one, has 1 to 120 printable characters.
  *
  * Then each entry is checked on its own, in order:
  * 1. `refuseEntry` has no refusal;
  * 2. the guard has allowed the caller to put it;
  * 3. it names the bus of the global endpoint, or none, if one is named;
  * 4. its deliveries are not too large together.
+ *
+ * An accepted entry with the deduplication id of another that was put in the last five minutes is answered with its
+ * event. The id is looked for and recorded in the transaction that puts the event.
  *
  * Entries for a global endpoint are put in its first region while that is healthy, and otherwise in the second: here,
  * or by a call of the other region, and here if that cannot be reached. An entry for a bus of the account that does not
@@ -35,19 +39,29 @@ import { entriesBytesMax, entryBytes, refuseEntry } from "../domain/put-entry.ts
 import { ErrorReason, fault } from "../faults.ts";
 import type { NewEvent, OpenBus } from "../ingestion/ingest.ts";
 import { ingestEvent, openBus, tooLargeMessage } from "../ingestion/ingest.ts";
+import type { Deduplication } from "../store/deduplication.ts";
+import { findDuplicate, putDeduplication } from "../store/deduplication.ts";
 import { findEndpointById } from "../store/global-endpoint.ts";
 import { nestingDepth } from "../json/json-cursor.ts";
 import { flattenText } from "../pattern/flatten.ts";
 import { Matcher } from "../pattern/matcher.ts";
 import { parseJson } from "../../kit/json/parse-json.ts";
 
-/** Puts events on buses. Repeating the call puts them again. */
+/** Puts events on buses. Repeating the call puts them again, except for entries with a deduplication id. */
 export const putEvents: Operation<"putEvents"> = async (request, context) => {
   const route = request.endpointId === undefined ? undefined : await routeOf(request.endpointId, context);
   const bytes = request.entries.reduce((sum, entry) => sum + entryBytes(entry), 0);
   if (bytes > entriesBytesMax) throw fault(ErrorReason.ENTRIES_TOO_LARGE);
 
-  const entries = request.entries.map((entry, index) => checkEntry(entry, index, context, route));
+  const callId = deduplicationIdOf(context.requestHeader);
+  const entries = request.entries.map((entry, index) =>
+    checkEntry(
+      entry,
+      { index, deduplicationId: entry.deduplicationId ?? (callId && `${callId}/${index}`) },
+      context,
+      route,
+    ),
+  );
   const results = entries.some((entry) => "event" in entry) ? await putByRoute(entries, context, route) : entries;
 
   return {
@@ -56,6 +70,17 @@ export const putEvents: Operation<"putEvents"> = async (request, context) => {
       "event" in result ? { eventId: result.event.id } : { errorCode: result.code, errorMessage: result.message },
     ),
   };
+};
+
+/** The request header, or RPC metadata, that gives an id to the entries of a call. */
+const deduplicationHeader = "x-svc-deduplication-id";
+
+/** The deduplication id of a call, for clients that know no such member of entries. Throws PARAMETER_REFUSED. */
+const deduplicationIdOf = (requestHeader: Headers): string | undefined => {
+  const id = requestHeader.get(deduplicationHeader);
+  if (id === null || /^[!-~]{1,120}$/.test(id)) return id ?? undefined;
+  const reason = "Must have 1 to 120 printable characters.";
+  throw fault(ErrorReason.PARAMETER_REFUSED, { parameter: deduplicationHeader, reason });
 };
 
 /** The route of an endpoint. Throws PARAMETER_REFUSED. */
@@ -80,7 +105,14 @@ const putByRoute = async (
   const results: CheckedEntry[] = [];
   for (const entry of entries) {
     const remote =
-      "event" in entry ? await context.app.regions.put(route.region, route.busArn, entry.event, signal) : undefined;
+      "event" in entry
+        ? await context.app.regions.put(
+            route.region,
+            route.busArn,
+            { ...entry.event, deduplicationId: entry.deduplication?.id },
+            signal,
+          )
+        : undefined;
     if (remote === undefined) results.push(entry);
     else if ("eventId" in remote && "event" in entry)
       results.push({ ...entry, event: { ...entry.event, id: remote.eventId } });
@@ -129,10 +161,19 @@ const putAccepted = async (
       results.push(entry);
       continue;
     }
+    const { deduplication } = entry;
+    const nowMs = app.clock.now();
+    const earlierId = deduplication && (await findDuplicate(transaction, deduplication, nowMs));
+    if (earlierId !== undefined) {
+      results.push({ ...entry, event: { ...entry.event, id: earlierId } });
+      continue;
+    }
     const name = `${entry.bus.account}/${entry.bus.name}`;
     const bus = buses.get(name) ?? { ...(await openBus(app, transaction, entry.bus)), ...route?.replicating };
     buses.set(name, bus);
     const ingested = ingestEvent(app, transaction, bus, entry.event);
+    if (deduplication !== undefined && ingested.kind === "ingested")
+      putDeduplication(transaction, deduplication, nowMs, entry.event.id);
     results.push(ingested.kind === "ingested" ? entry : tooLarge);
     bytes += ingested.kind === "ingested" ? ingested.bytes : 0;
   }
@@ -152,13 +193,15 @@ const notPut: EntryRefusal = { code: "InternalFailure", message: "The event was 
 interface AcceptedEntry {
   readonly bus: BusReference;
   readonly event: NewEvent;
+  /** Unset: the entry is put each time. */
+  readonly deduplication?: Deduplication | undefined;
 }
 
 type CheckedEntry = AcceptedEntry | EntryRefusal;
 
 const checkEntry = (
   entry: PutEventsRequestEntry,
-  index: number,
+  { index, deduplicationId: id }: { readonly index: number; readonly deduplicationId: string | undefined },
   { app, access, caller }: OperationContext,
   route: EndpointRoute | undefined,
 ): CheckedEntry => {
@@ -168,8 +211,10 @@ const checkEntry = (
   const named = parseBusReference(entry.eventBusName, caller.accountId, app.arnScope);
   if (route !== undefined && (entry.eventBusName ?? "") !== "" && named.name !== route.bus.name)
     return { code: "InvalidArgument", message: `The endpoint has no event bus ${named.name}.` };
+  const bus = route?.bus ?? named;
   return {
-    bus: route?.bus ?? named,
+    bus,
+    deduplication: id === undefined ? undefined : { bus, sender: caller.accountId, id },
     event: {
       endpointArn: route?.endpointArn,
       id: app.ids.uuid(),

@@ -16,6 +16,7 @@
  *   41  event_holders              account, ingested_ms, event id, holder          -> IndexRecord
  *   42  sweeps                     account                                         -> SweepRecord
  *   43  event_keys                 account, key id                                 -> EventKeyRecord
+ *   44  deduplications             period, account, bus, sender, deduplication id  -> DeduplicationRecord
  *   50  dead_letters               account, failed_ms (latest first), random       -> DeadLetterRecord
  *   51  dead_letter_groups         account, group id                               -> DeadLetterGroupRecord
  *   52  dead_letters_by_group      account, group id, epoch, failed_ms, random     -> IndexRecord
@@ -51,6 +52,7 @@ import {
   deadLetterRedrives,
   deadLetters,
   deadLettersByGroup,
+  deduplications,
   eventHolders,
   eventKeys,
   events,
@@ -67,6 +69,7 @@ export {
   deadLetterRedrives,
   deadLetters,
   deadLettersByGroup,
+  deduplications,
   eventHolders,
   eventKeys,
   events,
@@ -318,6 +321,7 @@ export const layout = [
   eventHolders,
   sweeps,
   eventKeys,
+  deduplications,
   deadLetters,
   deadLetterGroups,
   deadLettersByGroup,

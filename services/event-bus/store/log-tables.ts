@@ -67,6 +67,21 @@ export const eventKeys = defineTable({
 });
 
 /**
+ * The events that were put with a deduplication id, by periods of ten minutes since 1970.
+ * Sorted so that those of a period are one range, which is deleted when no put reads it any more.
+ * Written with events.
+ *
+ *     deduplications/2945538/"000000000000"/"default"/"111122223333"/"d"
+ *     002c 00000000002cf202 30303030303030303030303000 64656661756c7400 31313131323232323333333300 6400
+ */
+export const deduplications = defineTable({
+  number: 44,
+  name: "deduplications",
+  key: [integer("period"), text("account"), text("bus"), text("sender"), text("deduplication id")],
+  value: records.DeduplicationRecordSchema,
+});
+
+/**
  * Deliveries that failed permanently.
  * Sorted so that ListDeadLetters reads the latest first.
  * Written in the transaction that removes the delivery's job.

@@ -1,3 +1,4 @@
+import type { PeriodicTask } from "../../kit/periodic/periodic.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 import type { Application } from "../application.ts";
 import { EventSourceState } from "../../../gen/quartet/eventbus/v1/event_source_pb.ts";
@@ -9,6 +10,7 @@ import { addUpCounts, deleteEntries, findArchive, listAllArchives, putArchive } 
 import { deleteOldDeadLetters } from "../store/dead-letter.ts";
 import { deleteEmptyGroups } from "../store/dead-letter-group.ts";
 import { deleteOldRedrives } from "../store/dead-letter-redrive.ts";
+import { deleteExpired, expiredPeriodsAt } from "../store/deduplication.ts";
 import type { EventKey } from "../store/event.ts";
 import { sweepLogStep } from "../store/event.ts";
 import { deleteEventSource, findEventSource, listExpiredSources } from "../store/event-source.ts";
@@ -70,6 +72,21 @@ export const sweepDeadLetterGroups = async ({ store, clock, limits }: Sweeping, 
     while (hasMore && !signal.aborted)
       hasMore = await store.transact((transaction) => deleteOldRedrives(transaction, account, keptSinceMs, expiryStep));
   }
+};
+
+/**
+ * Deletes deduplication ids after their time, in small transactions. Each round begins where the one before ended, past
+ * what it has deleted.
+ */
+export const deduplicationSweep = ({ store, clock }: Sweeping): PeriodicTask => {
+  let from = 0;
+  return async (signal) => {
+    const expired = expiredPeriodsAt(clock.now());
+    let hasMore = true;
+    while (hasMore && !signal.aborted)
+      hasMore = await store.transact((transaction) => deleteExpired(transaction, expired, from));
+    if (!signal.aborted) from = expired.before;
+  };
 };
 
 /** Deletes partner event sources that were pending for too long, in small transactions. */

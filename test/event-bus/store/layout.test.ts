@@ -30,6 +30,7 @@ describe("the keys of the event bus database", () => {
       "41 event_holders",
       "42 sweeps",
       "43 event_keys",
+      "44 deduplications",
       "50 dead_letters",
       "51 dead_letter_groups",
       "52 dead_letters_by_group",
@@ -111,6 +112,9 @@ describe("the keys of the event bus database", () => {
     expect(hex(tables.pageTokenKeys, ["page-tokens"])).toBe("0001706167652d746f6b656e7300");
     expect(hex(tables.sweeps, [account])).toBe(`002a${accountHex}`);
     expect(hex(tables.deadLetterEpochs, [account])).toBe(`0035${accountHex}`);
+    expect(hex(tables.deduplications, [2_945_538, account, "default", "111122223333", "d"])).toBe(
+      `002c00000000002cf202${accountHex}64656661756c7400313131313232323233333333006400`,
+    );
     expect(hex(tables.jobs.bodies, ["j"])).toBe("003c6a00");
   });
 

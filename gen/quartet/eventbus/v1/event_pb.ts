@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/eventbus/v1/event.proto.
  */
 export const file_quartet_eventbus_v1_event: GenFile = /*@__PURE__*/
-  fileDesc("Ch9xdWFydGV0L2V2ZW50YnVzL3YxL2V2ZW50LnByb3RvEhNxdWFydGV0LmV2ZW50YnVzLnYxIqUDChVQdXRFdmVudHNSZXF1ZXN0RW50cnkSKAoEdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASHwoGc291cmNlGAIgASgJQgqKuR8Gc291cmNlSACIAQESHAoJcmVzb3VyY2VzGAMgAygJQgnqrB8FCgMQgBASKQoLZGV0YWlsX3R5cGUYBCABKAlCD4q5HwtkZXRhaWwtdHlwZUgBiAEBEhMKBmRldGFpbBgFIAEoCUgCiAEBEnMKDmV2ZW50X2J1c19uYW1lGAYgASgJQlbKrB8FCAEQwAzarB9JKGFybjpbYS16MC05LV0rOlthLXotXSs6W2EtejAtOS1dKzpbMC05XXsxMn06ZXZlbnQtYnVzLyk/Wy8uX0EtWmEtejAtOS1dK0gDiAEBEiQKDHRyYWNlX2hlYWRlchgHIAEoCUIJyqwfBQgBEPQDSASIAQFCCQoHX3NvdXJjZUIOCgxfZGV0YWlsX3R5cGVCCQoHX2RldGFpbEIRCg9fZXZlbnRfYnVzX25hbWVCDwoNX3RyYWNlX2hlYWRlciKQAQoUUHV0RXZlbnRzUmVzdWx0RW50cnkSFQoIZXZlbnRfaWQYASABKAlIAIgBARIXCgplcnJvcl9jb2RlGAIgASgJSAGIAQESGgoNZXJyb3JfbWVzc2FnZRgDIAEoCUgCiAEBQgsKCV9ldmVudF9pZEINCgtfZXJyb3JfY29kZUIQCg5fZXJyb3JfbWVzc2FnZWIGcHJvdG8z", [file_google_protobuf_timestamp, file_quartet_traits_v1_access, file_quartet_traits_v1_constraint]);
+  fileDesc("Ch9xdWFydGV0L2V2ZW50YnVzL3YxL2V2ZW50LnByb3RvEhNxdWFydGV0LmV2ZW50YnVzLnYxIu4DChVQdXRFdmVudHNSZXF1ZXN0RW50cnkSKAoEdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASHwoGc291cmNlGAIgASgJQgqKuR8Gc291cmNlSACIAQESHAoJcmVzb3VyY2VzGAMgAygJQgnqrB8FCgMQgBASKQoLZGV0YWlsX3R5cGUYBCABKAlCD4q5HwtkZXRhaWwtdHlwZUgBiAEBEhMKBmRldGFpbBgFIAEoCUgCiAEBEnMKDmV2ZW50X2J1c19uYW1lGAYgASgJQlbKrB8FCAEQwAzarB9JKGFybjpbYS16MC05LV0rOlthLXotXSs6W2EtejAtOS1dKzpbMC05XXsxMn06ZXZlbnQtYnVzLyk/Wy8uX0EtWmEtejAtOS1dK0gDiAEBEiQKDHRyYWNlX2hlYWRlchgHIAEoCUIJyqwfBQgBEPQDSASIAQESMgoQZGVkdXBsaWNhdGlvbl9pZBgIIAEoCUITyqwfBQgBEIAB2qwfBlshLX5dK0gFiAEBQgkKB19zb3VyY2VCDgoMX2RldGFpbF90eXBlQgkKB19kZXRhaWxCEQoPX2V2ZW50X2J1c19uYW1lQg8KDV90cmFjZV9oZWFkZXJCEwoRX2RlZHVwbGljYXRpb25faWQikAEKFFB1dEV2ZW50c1Jlc3VsdEVudHJ5EhUKCGV2ZW50X2lkGAEgASgJSACIAQESFwoKZXJyb3JfY29kZRgCIAEoCUgBiAEBEhoKDWVycm9yX21lc3NhZ2UYAyABKAlIAogBAUILCglfZXZlbnRfaWRCDQoLX2Vycm9yX2NvZGVCEAoOX2Vycm9yX21lc3NhZ2ViBnByb3RvMw", [file_google_protobuf_timestamp, file_quartet_traits_v1_access, file_quartet_traits_v1_constraint]);
 
 /**
  * One event to put. The service checks each entry alone: one that lacks something fails by itself.
@@ -72,6 +72,15 @@ export type PutEventsRequestEntry = Message<"quartet.eventbus.v1.PutEventsReques
    * @generated from field: optional string trace_header = 7;
    */
   traceHeader?: string | undefined;
+
+  /**
+   * An id of the sender's own. For five minutes after an entry with an id was put, entries of the same account with the
+   * same id for the same bus are not put: they are answered with the id of its event, whatever else they contain.
+   * Unset: the entry is put each time. The public API has no such member.
+   *
+   * @generated from field: optional string deduplication_id = 8;
+   */
+  deduplicationId?: string | undefined;
 };
 
 /**
