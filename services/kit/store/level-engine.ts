@@ -16,6 +16,7 @@ import { LevelSnapshot } from "./level-snapshot.ts";
 import { boundaryRecord, sealRecord } from "./record.ts";
 import type { Recovery } from "./recovery.ts";
 import { recover } from "./recovery.ts";
+import { SharedSnapshots } from "./shared-snapshots.ts";
 import { hasReadLogs, writeAgain } from "./unread-logs.ts";
 
 /** LevelDB's own addition, which the types of `level` leave out because browsers lack it. */
@@ -63,28 +64,29 @@ export const openLevelEngine = async (options: LevelEngineOptions): Promise<Engi
     await database.close();
     throw error;
   });
-  const snapshots = new Set<LevelSnapshot>();
+  const snapshots = new SharedSnapshots(database);
   return {
-    snapshot() {
-      const snapshot = new LevelSnapshot(database, () => snapshots.delete(snapshot));
-      snapshots.add(snapshot);
-      return snapshot;
-    },
+    snapshot: () => new LevelSnapshot(database, snapshots.current),
     async write(writes) {
       const group = numbering.next();
-      await writeBatch(database, group, writes, sync);
+      try {
+        await writeBatch(database, group, writes, sync);
+      } finally {
+        snapshots.renew();
+      }
       numbering.written(group);
     },
     async erase(prefix, isWholeKey) {
-      await closed(snapshots);
+      await snapshots.closed();
       await erase(database, prefix, isWholeKey, sync);
       // A scan that began meanwhile keeps the files that were replaced, and LevelDB looks for such files only when it
       // compacts.
-      await closed(snapshots);
+      await snapshots.closed();
       await database.compactRange(bytesOf(prefix), bytesOf(prefix));
     },
     async close() {
       await numbering.close();
+      snapshots.renew();
       await database.close();
     },
   };
@@ -132,11 +134,6 @@ const syncNames = async (directory: string, created: string | undefined): Promis
     }
     if (path === top) return;
   }
-};
-
-/** Resolves when those that are open now are closed. */
-const closed = async (snapshots: ReadonlySet<LevelSnapshot>): Promise<void> => {
-  await Promise.all([...snapshots].map((snapshot) => snapshot.closed));
 };
 
 /**

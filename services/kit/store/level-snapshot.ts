@@ -5,6 +5,7 @@ import { bytesOf, byteStringOf } from "./byte-string.ts";
 import type { RawEntry, Snapshot } from "./engine.ts";
 import { StoreClosedError } from "./errors.ts";
 import { isBoundary, openRecord } from "./record.ts";
+import type { SharedSnapshot } from "./shared-snapshots.ts";
 
 type Database = Level<Buffer, Buffer>;
 type DatabaseSnapshot = ReturnType<Database["snapshot"]>;
@@ -20,28 +21,21 @@ interface KeptIterator {
   readonly bounds: Bounds;
 }
 
-/** A LevelDB as it was at one instant. */
+/** A LevelDB as it was at one instant, for one reader. */
 export class LevelSnapshot implements Snapshot {
   readonly #database: Database;
-  readonly #snapshot: DatabaseSnapshot;
+  readonly #shared: SharedSnapshot;
   readonly #options: { readonly snapshot: DatabaseSnapshot };
-  readonly #scans = new Set<DatabaseIterator>();
+  #scans: Set<DatabaseIterator> | undefined;
   /** The iterator of a scan that has ended, and its bounds: the next scan with the same end only moves it. */
   #kept: KeptIterator | undefined;
-  readonly #onClose: () => void;
-  readonly #closed = Promise.withResolvers<void>();
   #isClosed = false;
 
-  constructor(database: Database, onClose: () => void) {
+  constructor(database: Database, shared: SharedSnapshot) {
     this.#database = database;
-    this.#onClose = onClose;
-    this.#snapshot = database.snapshot();
-    this.#options = { snapshot: this.#snapshot };
-  }
-
-  /** Resolves when the snapshot is closed. */
-  get closed(): Promise<void> {
-    return this.#closed.promise;
+    this.#shared = shared;
+    this.#options = { snapshot: shared.snapshot };
+    shared.use();
   }
 
   get(text: ByteString): Uint8Array | undefined {
@@ -78,7 +72,8 @@ export class LevelSnapshot implements Snapshot {
   }
 
   #open(bounds: Bounds, reverse: boolean): KeptIterator {
-    const iterator = openIterator(this.#database, this.#snapshot, bounds, reverse);
+    const iterator = openIterator(this.#database, this.#shared.snapshot, bounds, reverse);
+    this.#scans ??= new Set();
     this.#scans.add(iterator);
     return { iterator, bounds };
   }
@@ -92,16 +87,15 @@ export class LevelSnapshot implements Snapshot {
   }
 
   async #end(iterator: DatabaseIterator): Promise<void> {
-    this.#scans.delete(iterator);
+    this.#scans?.delete(iterator);
     await iterator.close();
   }
 
   async close(): Promise<void> {
+    if (this.#isClosed) return;
     this.#isClosed = true;
-    for (const iterator of this.#scans) await iterator.close();
-    await this.#snapshot.close();
-    this.#onClose();
-    this.#closed.resolve();
+    for (const iterator of this.#scans ?? []) await iterator.close();
+    await this.#shared.release();
   }
 }
 

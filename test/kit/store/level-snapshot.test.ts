@@ -3,6 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 
 import { bytesOf } from "../../../services/kit/store/byte-string.ts";
 import { LevelSnapshot } from "../../../services/kit/store/level-snapshot.ts";
+import { SharedSnapshot } from "../../../services/kit/store/shared-snapshots.ts";
 import { sealRecord } from "../../../services/kit/store/record.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
 
@@ -41,7 +42,7 @@ test.each([
   [2_400, [1_000, 1_000, 400], [1_000, 1_000, 400]],
 ])("a scan of %i records reads no more than those", async (expected, reads, pages) => {
   const { database, asked } = await openNoting(2_500);
-  const snapshot = new LevelSnapshot(database, () => {});
+  const snapshot = new LevelSnapshot(database, new SharedSnapshot(database));
   const seen: number[] = [];
   let left = expected;
   for await (const page of snapshot.scan({ low: "k", high: "l" }, false, expected)) {
@@ -56,7 +57,7 @@ test.each([
 
 test("a scan that goes on after what was expected reads whole pages", async () => {
   const { database, asked } = await openNoting(1_500);
-  const snapshot = new LevelSnapshot(database, () => {});
+  const snapshot = new LevelSnapshot(database, new SharedSnapshot(database));
   const seen: number[] = [];
   for await (const page of snapshot.scan({ low: "k", high: "l" }, false, 2)) seen.push(page.length);
   await snapshot.close();
