@@ -8,6 +8,7 @@ import {
   listApiDestinations,
   updateApiDestination,
 } from "./operations/api-destination.ts";
+import { testEventPatternOnArchive } from "./operations/archive-dry-run.ts";
 import { createArchive, deleteArchive, describeArchive, listArchives, updateArchive } from "./operations/archive.ts";
 import {
   createConnection,
@@ -81,6 +82,7 @@ export const handlers = guarded(
     removeTargets,
     putEvents,
     testEventPattern,
+    testEventPatternOnArchive,
     traceEvent,
     createConnection,
     describeConnection,

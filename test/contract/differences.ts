@@ -413,6 +413,7 @@ export const ownOperations: Readonly<Record<string, string>> = {
   "event-bus.ListDeadLetterRedrives": "dead letters are kept by the service itself, so that nothing needs a queue",
   "event-bus.StartDeadLetterRedrive": "dead letters are kept by the service itself, so that nothing needs a queue",
   "event-bus.RedriveDeadLetters": "dead letters are kept by the service itself, so that nothing needs a queue",
+  "event-bus.TestEventPatternOnArchive": "a rule can be tried on what has happened before it is enabled",
   "event-bus.TraceEvent": "nothing else shows why a rule did not match an event, or where its deliveries are",
 };
 

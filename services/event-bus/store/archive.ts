@@ -115,6 +115,17 @@ interface ArchiveSize {
   readonly sizeBytes: bigint;
 }
 
+/** A place in an archive as a text: its two instants and its id, with slashes between them. */
+export const placeText = ({ eventMs, ingestedMs, eventId }: ArchivePlace): string =>
+  `${eventMs}/${ingestedMs}/${eventId}`;
+
+/** The place that a text names; undefined: it is malformed. */
+export const parsePlace = (text: string): ArchivePlace | undefined => {
+  const [, eventMs, ingestedMs, eventId] = /^([0-9]{1,15})\/([0-9]{1,15})\/(.+)$/.exec(text) ?? [];
+  if (eventMs === undefined || ingestedMs === undefined || eventId === undefined) return undefined;
+  return create(ArchivePlaceSchema, { eventMs: BigInt(eventMs), ingestedMs: BigInt(ingestedMs), eventId });
+};
+
 /**
  * The size of an archive. It reads a limited number of counts, so events of the last minute may be missing if they are
  * many.

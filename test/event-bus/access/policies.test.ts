@@ -56,6 +56,7 @@ test("no operation is reached without each of its permissions, and every one wit
     ["PutRule", "-+---"],
     ["PutTargets", "-+--"],
     ["StartDeadLetterRedrive", "-+--"],
+    ["TestEventPatternOnArchive", "-+---"],
     ["UpdateEndpoint", "-+--"],
   ]);
   expect(lines).toEqual(EventBusService.methods.map(({ name }) => `${name} ${several.get(name) ?? "-+-"}`));
