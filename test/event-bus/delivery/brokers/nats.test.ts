@@ -7,7 +7,7 @@ import { brokerOf } from "../../../../services/event-bus/domain/broker.ts";
 import { silentLogger } from "../../../support/silent-logger.ts";
 import { openBrokerShop } from "./broker-shop.ts";
 import type { BrokerServer } from "./servers.ts";
-import { startNats } from "./servers.ts";
+import { hasNats, startNats } from "./servers.ts";
 
 const users = `authorization { users: [
   { user: ada, password: nats-secret }
@@ -50,7 +50,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-describe("a delivery to NATS", () => {
+describe.skipIf(!hasNats())("a delivery to NATS", () => {
   test("is stored by the stream of its subject, with the delivery's id", async () => {
     const { sell, putTarget, deadLetters } = await openBrokerShop({ url, ...ada });
     await putTarget("subject/shop.sales");

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { eventually } from "../../../support/eventually.ts";
 import { openBrokerShop } from "./broker-shop.ts";
 import type { BrokerServer } from "./servers.ts";
-import { startPostgresql } from "./servers.ts";
+import { hasPostgresql, startPostgresql } from "./servers.ts";
 
 const login = { user: "postgres", password: "pg-secret" };
 let server: BrokerServer;
@@ -37,7 +37,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-describe("a delivery to PostgreSQL", () => {
+describe.skipIf(!hasPostgresql())("a delivery to PostgreSQL", () => {
   // place, table, event of its row
   test.each([
     ["table/shop.sales", "shop.sales", { n: 1 }],

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 
 import { openBrokerShop } from "./broker-shop.ts";
 import type { BrokerServer } from "./servers.ts";
-import { startRabbitMq } from "./servers.ts";
+import { hasRabbitMq, startRabbitMq } from "./servers.ts";
 
 let server: BrokerServer;
 let url: string;
@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-describe("a delivery to RabbitMQ", () => {
+describe.skipIf(!hasRabbitMq())("a delivery to RabbitMQ", () => {
   // place, exchange and routing key of the message
   test.each([
     ["queue/sales", "", "sales"],

@@ -7,7 +7,7 @@ import { temporaryDirectory } from "../../../support/temporary-directory.ts";
 import { startProcess } from "../../harness.ts";
 import { openBrokerShop, placeArn } from "./broker-shop.ts";
 import type { BrokerServer } from "./servers.ts";
-import { startRedis } from "./servers.ts";
+import { hasRedis, startRedis } from "./servers.ts";
 
 const login = { password: "redis-secret" };
 let server: BrokerServer;
@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-describe("a delivery to Redis", () => {
+describe.skipIf(!hasRedis())("a delivery to Redis", () => {
   test("is an entry of the stream with the delivery's id and the input", async () => {
     const client = await openClient();
     onTestFinished(() => client.destroy());

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync, readdirSync } from "node:fs";
 import { chmod, chown, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { connect, createServer } from "node:net";
 import type { AddressInfo } from "node:net";
@@ -25,6 +26,8 @@ interface Program {
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly user?: number;
+  /** What it prints when it serves its port; unset: it does so as soon as it accepts connections. */
+  readonly ready?: string;
 }
 
 /** Ports that are free now. */
@@ -57,7 +60,7 @@ const run = async (program: Program): Promise<void> => {
 
 const launch = ({ command, args, env, user }: Program) => {
   const child = spawn(command, args, {
-    env: { PATH: `${process.env["PATH"]}:/usr/sbin`, ...env },
+    env: { PATH: programPath, ...env },
     cwd: "/",
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
@@ -104,7 +107,8 @@ const startServer = async (
       const failure = started.ended.then(() => {
         throw new Error(`${program.command} ended: ${started.output()}`);
       });
-      await Promise.race([eventually(() => accepts(port), `${program.command} accepts connections`), failure]);
+      const isReady = async () => started.output().includes(program.ready ?? "") && (await accepts(port));
+      await Promise.race([eventually(isReady, `${program.command} accepts connections`), failure]);
       failure.catch(() => {});
     },
     kill: async () => running?.kill(),
@@ -119,6 +123,22 @@ const startServer = async (
   });
   return server;
 };
+
+/**
+ * Where programs are looked for: RabbitMQ's own, before the scripts that run it as a user of its own, and those of the
+ * system's administrator.
+ */
+const programPath = `/usr/lib/rabbitmq/bin:${process.env["PATH"]}:/usr/sbin`;
+
+const isInstalled = (command: string): boolean =>
+  programPath.split(":").some((directory) => existsSync(join(directory, command)));
+
+/** Whether the servers are installed; their tests are skipped where they are not, which fails in `.ci/run`. */
+export const hasNats = (): boolean => isInstalled("nats-server");
+export const hasRabbitMq = (): boolean => isInstalled("rabbitmq-server") && isInstalled("epmd");
+export const hasRedis = (): boolean => isInstalled("redis-server");
+export const hasPostgresql = (): boolean => existsSync(postgresqlBase) && readdirSync(postgresqlBase).length > 0;
+export const hasKafka = (): boolean => isInstalled("java") && existsSync(kafkaJars);
 
 /** NATS with JetStream; `config` is added to its configuration file. */
 export const startNats = (config = ""): Promise<BrokerServer> =>
@@ -136,7 +156,7 @@ export const startRabbitMq = async (): Promise<BrokerServer> => {
   const server = await startServer(2, async (directory, [port, nodePort]) => {
     await writeFile(join(directory, "plugins"), "[].");
     return {
-      command: "/usr/lib/rabbitmq/bin/rabbitmq-server",
+      command: "rabbitmq-server",
       args: [],
       env: {
         HOME: directory,
@@ -172,11 +192,13 @@ export const startRedis = (...args: readonly string[]): Promise<BrokerServer> =>
     }),
   );
 
+/** The programs of PostgreSQL, in a directory for each of its versions. */
+const postgresqlBase = "/usr/lib/postgresql";
+
 /** The directory of PostgreSQL's programs, the latest version if there are several. */
 const postgresqlPrograms = async (): Promise<string> => {
-  const base = "/usr/lib/postgresql";
-  const [latest] = (await readdir(base)).toSorted((one, other) => Number(other) - Number(one));
-  return join(base, latest ?? "", "bin");
+  const [latest] = (await readdir(postgresqlBase)).toSorted((one, other) => Number(other) - Number(one));
+  return join(postgresqlBase, latest ?? "", "bin");
 };
 
 /** PostgreSQL with the user `postgres` and the password `pg-secret`. It refuses to run as root. */
@@ -197,7 +219,9 @@ export const startPostgresql = (): Promise<BrokerServer> =>
     await run({ command: join(programs, "initdb"), args: options, ...user });
     const settings = ["listen_addresses=127.0.0.1", `unix_socket_directories=${directory}`, "fsync=off"];
     const args = ["-D", data, "-p", `${port}`, ...settings.flatMap((setting) => ["-c", setting])];
-    return { command: join(programs, "postgres"), args, ...user };
+    // Until then it accepts connections and refuses what they ask for.
+    const ready = "database system is ready to accept connections";
+    return { command: join(programs, "postgres"), args, ready, ...user };
   });
 
 /** Where `.ci/run` puts Kafka, which no package of the system has. */
