@@ -23,6 +23,7 @@ import type { LockClock } from "./store/lock-clock.ts";
 import type { ScanPool } from "./select/worker/scan-pool.ts";
 import type { Sequences } from "./store/sequence.ts";
 import type { Restores } from "./work/restore-steps.ts";
+import type { SearchIndexes } from "./work/search-index.ts";
 
 /** The dependencies of this service's operations. */
 export interface Application {
@@ -63,6 +64,7 @@ export interface Application {
   /** How long restoring an archived version takes, in milliseconds. */
   readonly restoreDelayMs: number;
   readonly restores: Restores;
+  readonly searchIndexes: SearchIndexes;
   /** Runs queries of objects. */
   readonly scans: Pick<ScanPool, "run">;
   /** The lines of the access logs of buckets. */

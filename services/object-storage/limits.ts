@@ -100,6 +100,18 @@ export const limits = {
   bucketsPerPageMax: 10_000,
   /** Objects, versions, uploads or parts of a page; also when the caller asks for no number. */
   entriesPerPageMax: 1000,
+  /** Attributes of a search index. */
+  searchAttributesMax: 20,
+  /** Conditions of a search. */
+  searchConditionsMax: 10,
+  /** Entries of a search index that one call looks at. */
+  searchedEntriesMax: 5000,
+  /** Hexadecimal digits of the id of a search index. */
+  searchIndexIdDigits: 16,
+  /** Keys that one transaction adds to a search index, and entries that one removes. */
+  searchIndexBatch: 200,
+  /** Batches after which the building of a search index notes how far it has come. */
+  searchIndexBatchesPerStep: 25,
   /** Alternatives of a glob, all together. */
   globAlternativesMax: 100,
   /** Listing records that one call reads at most to find the keys that match a glob. */

@@ -70,6 +70,7 @@ import type { Lifecycle } from "./work/lifecycle.ts";
 import { createLifecycle, lifecycleMetrics } from "./work/lifecycle.ts";
 import { createRestores, doRestoreStep, restoreStepJob } from "./work/restore-steps.ts";
 import { createReplications, replicate, replicationJob, replicationPolicy } from "./work/replication.ts";
+import { createSearchIndexes, doSearchIndexStep, searchIndexJob } from "./work/search-index.ts";
 import { quarantinePage } from "./work/quarantine-page.ts";
 import type { ScrubOptions } from "./work/scrub.ts";
 import { openScrub, scrubMetrics } from "./work/scrub.ts";
@@ -172,7 +173,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
     EventBusService,
     metrics === undefined ? transport : measuredTransport(transport, callMetrics(metrics, "grpc_client")),
   );
-  const jobs = createJobs({
+  const jobs: Jobs = createJobs({
     store,
     tables: jobTables,
     clock,
@@ -182,11 +183,13 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
       [objectEventJob]: deliverEvent({ eventBus, minter, dialect: options.emit }),
       [restoreStepJob]: doRestoreStep({ clock, events: () => events }),
       [replicationJob]: replicate(() => app),
+      [searchIndexJob]: doSearchIndexStep({ store, jobs: () => jobs }),
     },
     policy: {
       [objectEventJob]: eventDeliveryPolicy,
       [restoreStepJob]: eventDeliveryPolicy,
       [replicationJob]: replicationPolicy,
+      [searchIndexJob]: eventDeliveryPolicy,
     },
   });
   const outbox = createEventOutbox(jobs);
@@ -272,6 +275,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
     lifecycleDayMs,
     restoreDelayMs: options.restoreDelayMs ?? defaultLifecycle.restoreDelayMs,
     restores: createRestores(jobs),
+    searchIndexes: createSearchIndexes(jobs),
     scans,
     accessLogs,
     functions,

@@ -47,6 +47,11 @@ import {
   putBucketRequestPayment,
   putPublicAccessBlock,
 } from "./operations/bucket-rules.ts";
+import {
+  deleteBucketSearchIndex,
+  getBucketSearchIndex,
+  putBucketSearchIndex,
+} from "./operations/bucket-search-index.ts";
 import { getBucketVersioning, putBucketVersioning } from "./operations/bucket-versioning.ts";
 import { createBucket, deleteBucket, getBucketLocation, headBucket, listBuckets } from "./operations/bucket.ts";
 import { copyObject } from "./operations/copy.ts";
@@ -70,6 +75,7 @@ import {
 } from "./operations/object-lock.ts";
 import { getObject, headObject } from "./operations/object-read.ts";
 import { writeGetObjectResponse } from "./operations/object-response.ts";
+import { searchObjects } from "./operations/object-search.ts";
 import { deleteObjectTagging, getObjectTagging, putObjectTagging } from "./operations/object-tagging.ts";
 import { deleteObject, putObject } from "./operations/object-write.ts";
 import { uploadPart, uploadPartCopy } from "./operations/part.ts";
@@ -155,6 +161,10 @@ export const handlers: Handlers<typeof ObjectStorageService, Application> = guar
       deleteBucketReplication,
       putBucketLogging,
       getBucketLogging,
+      putBucketSearchIndex,
+      getBucketSearchIndex,
+      deleteBucketSearchIndex,
+      searchObjects,
       ...bucketConfigurations,
       ...identifiedConfigurations,
       writeGetObjectResponse,

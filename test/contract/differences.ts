@@ -385,6 +385,11 @@ export const namesBeyondTheModels: readonly {
   },
   {
     api: "object-storage",
+    names: ["NoSuchSearchIndex", "SearchIndexBuilding"],
+    reason: "the public service has no searches by tags and metadata",
+  },
+  {
+    api: "object-storage",
     names: ["CorruptContent", "CorruptRecord", "MissingContent"],
     reason: "damage on the disk has names of its own, so that nobody takes it for a missing object",
   },
@@ -406,6 +411,13 @@ export const unpagedListings: Readonly<Record<string, string>> = {
 
 /** Operations of our own, which no public API has, and why. */
 export const ownOperations: Readonly<Record<string, string>> = {
+  "object-storage.PutBucketSearchIndex":
+    "objects are found by tags and metadata, which the public service does not offer",
+  "object-storage.GetBucketSearchIndex":
+    "objects are found by tags and metadata, which the public service does not offer",
+  "object-storage.DeleteBucketSearchIndex":
+    "objects are found by tags and metadata, which the public service does not offer",
+  "object-storage.SearchObjects": "objects are found by tags and metadata, which the public service does not offer",
   "event-bus.ListDeadLetters": "dead letters are kept by the service itself, so that nothing needs a queue",
   "event-bus.CancelDeadLetterRedrive": "dead letters are kept by the service itself, so that nothing needs a queue",
   "event-bus.DescribeDeadLetterRedrive": "dead letters are kept by the service itself, so that nothing needs a queue",

@@ -120,8 +120,13 @@ class CallDecision {
     const { own, source } = this.last;
     const read = memberReader(this.#request, this.call.method.input);
     const finder = new ResourceFinder(this.call, reader, { own, source, ownText: undefined });
-    const found = await finder.find({ permission: undeclared(action), resource, read, element: undefined });
-    return isAllowed(rules, this.call, { action, resource: found, read });
+    const question = { permission: undeclared(action), resource, read, element: undefined };
+    const found = await finder.find(question);
+    const point = this.#named.own.reachedBy?.point;
+    const asked = reachedBy(point, this.call.app, found);
+    if (!isAllowed(rules, this.call, { action, resource: asked, read })) return false;
+    const atPoint = point && resourceAt(point, this.call.app, question, found);
+    return atPoint === undefined || isAllowed(rules, this.call, { action, resource: atPoint, read });
   }
 
   /** Decides on the tags that a copy takes from its source. Throws ACCESS_DENIED. */

@@ -4,7 +4,7 @@ import type { CallContext } from "../../kit/server/handlers.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 import { findCodeStep } from "../domain/one-time-code.ts";
 import type { Bucket } from "../store/bucket.ts";
-import { mfaUses } from "../store/layout.ts";
+import { mfaUses } from "../store/mfa-uses.ts";
 import type { RefusedCall } from "./refusals.ts";
 import { refuse } from "./refusals.ts";
 

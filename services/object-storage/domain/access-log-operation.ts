@@ -21,6 +21,7 @@ const named: Readonly<Record<string, string>> = {
   DeleteBucket: "REST.DELETE.BUCKET",
   RestoreObject: "REST.POST.RESTORE",
   SelectObjectContent: "REST.POST.SELECT",
+  SearchObjects: "REST.POST.SEARCH",
 };
 
 /** The resources that are named by other words than those of their operations. */

@@ -77,6 +77,7 @@ export const createBucket: Operation<"createBucket"> = async (request, context) 
     hasReplication: false,
     hasLogging: false,
     defaultEncryption: undefined,
+    searchIndex: undefined,
   };
   const otherPlace = await app.regions.find(name);
   await app.store.transact(async (transaction) => {

@@ -43,7 +43,7 @@ const replaceTags = async (
   return app.store.transact(async (transaction) => {
     const { bucket, found } = await openVersion(transaction, context, request);
     const versionId = shownVersionId(bucket.versioning, found.version);
-    putTags(transaction, bucket.bucketId, request.key, found, tags);
+    await putTags(transaction, bucket, request.key, found, tags);
     await app.events.announce(transaction, context, bucket, {
       kind: tags.length > 0 ? "tagged" : "untagged",
       key: request.key,

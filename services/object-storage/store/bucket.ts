@@ -1,3 +1,5 @@
+import { create } from "@bufbuild/protobuf";
+
 import type {
   AccountBucketRecord,
   AclRecord,
@@ -5,6 +7,7 @@ import type {
   DefaultEncryptionRecord,
   PublicAccessBlockRecord,
 } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
+import { SearchAttributeRecordSchema } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import type { Entry, Reader, Transaction } from "../../kit/store/store.ts";
 import type { OwnershipState } from "../domain/ownership.ts";
 import { findOwnership } from "../domain/ownership.ts";
@@ -20,6 +23,7 @@ import {
   inventoryReports,
   versions,
 } from "./layout.ts";
+import type { SearchIndex } from "./search-index.ts";
 
 /** What decides who may use a bucket, besides the content of its policy. */
 export interface BucketRules {
@@ -55,6 +59,8 @@ export interface Bucket extends BucketRules {
   readonly hasLogging: boolean;
   /** Undefined: objects that say nothing are encrypted under a key of the service. */
   readonly defaultEncryption: DefaultEncryptionRecord | undefined;
+  /** Undefined: its objects cannot be searched. */
+  readonly searchIndex: SearchIndex | undefined;
 }
 
 /** The rules of a bucket for which none were put. */
@@ -116,8 +122,15 @@ export const changeDefaultEncryption = (
   defaultEncryption: DefaultEncryptionRecord | undefined,
 ): void => putBucket(transaction, { ...bucket, defaultEncryption });
 
+/** Replaces the search index of a bucket; undefined removes it. */
+export const changeSearchIndex = (
+  transaction: Transaction,
+  bucket: Bucket,
+  searchIndex: SearchIndex | undefined,
+): void => putBucket(transaction, { ...bucket, searchIndex });
+
 const putBucket = (transaction: Transaction, bucket: Bucket): void => {
-  const { acl, publicAccessBlock, objectLock, defaultEncryption } = bucket;
+  const { acl, publicAccessBlock, objectLock, defaultEncryption, searchIndex } = bucket;
   transaction.put(buckets, [bucket.name], {
     bucketId: bucket.bucketId,
     accountId: bucket.accountId,
@@ -136,6 +149,12 @@ const putBucket = (transaction: Transaction, bucket: Bucket): void => {
     hasReplication: bucket.hasReplication,
     hasLogging: bucket.hasLogging,
     ...(defaultEncryption && { defaultEncryption }),
+    ...(searchIndex && {
+      searchIndex: {
+        ...searchIndex,
+        attributes: searchIndex.attributes.map((attribute) => create(SearchAttributeRecordSchema, attribute)),
+      },
+    }),
   });
 };
 
@@ -207,4 +226,15 @@ const fromRecord = (name: string, record: BucketRecord): Bucket => ({
   hasReplication: record.hasReplication,
   hasLogging: record.hasLogging,
   defaultEncryption: record.defaultEncryption,
+  searchIndex: indexFromRecord(record.searchIndex),
 });
+
+/** The search index of a bucket's record. */
+export const indexFromRecord = (record: BucketRecord["searchIndex"]): SearchIndex | undefined =>
+  record && {
+    indexId: record.indexId,
+    attributes: record.attributes.flatMap(({ source, name }) =>
+      source === "Tag" || source === "Metadata" || source === "ContentType" ? [{ source, name }] : [],
+    ),
+    isActive: record.isActive,
+  };

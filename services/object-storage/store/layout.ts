@@ -25,6 +25,7 @@
  *    63  inventory_reports      bucket id, id                    -> InventoryReportRecord
  *    64  directory_entries      bucket id, directory, name       -> DirectoryEntryRecord
  *    65  access_logs            bucket id, instant, id            -> AccessLogRecord
+ *    68  search_entries          index id, attribute, value, key   -> SearchEntryRecord
  *    70  counts of what is stored (the kit's own table)
  *
  * Only the first two tables name a bucket by its name; all others use its id, so a bucket that is created again under
@@ -42,7 +43,6 @@ import {
   InventoryReportRecordSchema,
   LifecycleProgressRecordSchema,
   LockClockRecordSchema,
-  MfaUseRecordSchema,
   NullVersionRecordSchema,
   PartRecordSchema,
   QuarantineRecordSchema,
@@ -59,6 +59,8 @@ import { countsTable } from "../../kit/store/counts.ts";
 import { assertDistinct, defineTable, integer, reversed, text } from "../../kit/store/table.ts";
 import { accessLogs } from "./access-logs.ts";
 import { directoryEntries } from "./directory-entries.ts";
+import { mfaUses } from "./mfa-uses.ts";
+import { searchEntries } from "./search-entries.ts";
 
 /**
  * Buckets.
@@ -88,7 +90,7 @@ export const accountBuckets = defineTable({
 /**
  * The current version of each key, as a listing shows it. A key whose newest version is a delete marker has no entry.
  * Sorted so that a bucket is listed without reading old versions or delete markers, and common prefixes are skipped.
- * Written with versions and directory_entries.
+ * Written with versions, directory_entries and search_entries.
  *
  *     current_versions/"b"/"é"
  *     0003 6200 c3a900
@@ -321,16 +323,6 @@ export const lockClock = defineTable({
 });
 
 /**
- * The latest code that each device of a second factor was used with.
- * Sorted so that it is found by the device's serial number.
- * Written with the change that the code was for.
- *
- *     mfa_uses/"m"
- *     003d 6d00
- */
-export const mfaUses = defineTable({ number: 61, name: "mfa_uses", key: [text("serial")], value: MfaUseRecordSchema });
-
-/**
  * How far the current round of the lifecycle rules has come: one entry, while there is a round.
  * Sorted so that it is found by its name.
  *
@@ -393,6 +385,7 @@ export const layout = [
   inventoryReports,
   directoryEntries,
   accessLogs,
+  searchEntries,
   counts,
 ] as const;
 

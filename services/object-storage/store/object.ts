@@ -9,7 +9,7 @@ import type { Bucket } from "./bucket.ts";
 import { blobs, currentVersions, nullVersions, versions } from "./layout.ts";
 
 /** A bucket as far as its versions depend on it. */
-export type VersionedBucket = Pick<Bucket, "bucketId" | "versioning">;
+export type VersionedBucket = Pick<Bucket, "bucketId" | "versioning" | "searchIndex">;
 
 /** A version of a key. */
 export interface StoredVersion {

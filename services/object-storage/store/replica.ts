@@ -7,6 +7,7 @@ import { enterDirectory } from "./directory.ts";
 import { nullVersions, versions } from "./layout.ts";
 import type { VersionedBucket } from "./object.ts";
 import { findCurrentRow, findNewest } from "./object.ts";
+import { replaceEntries } from "./search-index.ts";
 import { countVersion } from "./stored-amounts.ts";
 import type { VersionRequired } from "./version-change.ts";
 import { deleteCurrentRow, putCurrentRow } from "./version-change.ts";
@@ -21,7 +22,7 @@ type Replica = Omit<MessageInitShape<typeof VersionRecordSchema>, "$typeName" | 
  */
 export const putReplica = async (
   transaction: Transaction,
-  { bucketId }: VersionedBucket,
+  { bucketId, searchIndex }: VersionedBucket,
   key: string,
   sequence: number,
   replica: Replica,
@@ -36,8 +37,10 @@ export const putReplica = async (
       extents: kept,
       ...(encryption && { encryption }),
     });
-    if (newest?.sequence === sequence && !before.isDeleteMarker)
+    if (newest?.sequence === sequence && !before.isDeleteMarker) {
       putCurrentRow(transaction, bucketId, key, sequence, replica);
+      if (searchIndex !== undefined) replaceEntries(transaction, searchIndex, key, before, { ...replica, encryption });
+    }
     return "changed";
   }
   transaction.put(versions, [bucketId, key, sequence], { ...replica, extents: [...(await extents(transaction))] });
@@ -50,5 +53,7 @@ export const putReplica = async (
     putCurrentRow(transaction, bucketId, key, sequence, replica);
     if (row === undefined) await enterDirectory(transaction, bucketId, key);
   } else if (row !== undefined) await deleteCurrentRow(transaction, bucketId, key);
+  if (searchIndex !== undefined)
+    replaceEntries(transaction, searchIndex, key, row && newest?.version, replica.isDeleteMarker ? undefined : replica);
   return "new";
 };

@@ -16,12 +16,14 @@ import type { Ids } from "../../kit/ids/ids.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 import type { Extent } from "../domain/extent.ts";
 import type { VersionLock } from "../domain/object-lock.ts";
+import type { Indexable } from "../domain/search.ts";
 import { versionIdOf, versionIdRandomDigits } from "../domain/versioning.ts";
 import { releaseExtents, shareExtents } from "./blob.ts";
 import { enterDirectory, leaveDirectory } from "./directory.ts";
 import { currentVersions, nullVersions, versions } from "./layout.ts";
 import type { StoredVersion, VersionedBucket } from "./object.ts";
-import { findCurrentRow, findNewest, findNullSequence } from "./object.ts";
+import { findCurrent, findCurrentRow, findNewest, findNullSequence } from "./object.ts";
+import { replaceEntries } from "./search-index.ts";
 import type { Sequences } from "./sequence.ts";
 import { countVersion } from "./stored-amounts.ts";
 
@@ -68,6 +70,7 @@ export const putVersion = async (
   version: MessageInitShape<typeof VersionRecordSchema> & VersionRequired,
   nowMs: number,
 ): Promise<NewVersion> => {
+  await indexCurrent(transaction, bucket, key, version);
   const { hasCurrent, ...made } = await numberVersion(transaction, numbers, bucket, key, nowMs);
   const { sequence, versionId } = made;
   transaction.put(versions, [bucket.bucketId, key, sequence], { ...version, versionId });
@@ -90,6 +93,7 @@ export const putContinuedVersion = async (
   version: MessageInitShape<typeof VersionRecordSchema> & VersionRequired,
   nowMs: number,
 ): Promise<NewVersion> => {
+  await indexCurrent(transaction, bucket, key, version);
   const { replaced, ...made } = await numberVersion(transaction, numbers, bucket, key, nowMs, continued);
   const { sequence, versionId } = made;
   if (replaced === continued) await releaseExtents(transaction, dropped, nowMs);
@@ -109,6 +113,7 @@ export const putDeleteMarker = async (
   ownerAccountId: string,
   nowMs: number,
 ): Promise<NewVersion> => {
+  await indexCurrent(transaction, bucket, key, undefined);
   const { hasCurrent, ...made } = await numberVersion(transaction, numbers, bucket, key, nowMs);
   const { sequence, versionId } = made;
   transaction.put(versions, [bucket.bucketId, key, sequence], {
@@ -125,7 +130,7 @@ export const putDeleteMarker = async (
 /** Removes a version. If it was the newest, the next one becomes current, unless that is a delete marker. */
 export const removeVersion = async (
   transaction: Transaction,
-  { bucketId, versioning }: VersionedBucket,
+  { bucketId, versioning, searchIndex }: VersionedBucket,
   key: string,
   { sequence, version }: StoredVersion,
   nowMs: number,
@@ -137,22 +142,28 @@ export const removeVersion = async (
   const row = await findCurrentRow(transaction, bucketId, key);
   if (row !== undefined && Number(row.sequence) !== sequence) return;
   const newest = versioning === "" ? undefined : await findNewest(transaction, bucketId, key);
-  if (newest !== undefined && !newest.version.isDeleteMarker) {
-    putCurrentRow(transaction, bucketId, key, newest.sequence, newest.version);
+  const current = newest?.version.isDeleteMarker === false ? newest : undefined;
+  if (current !== undefined) {
+    putCurrentRow(transaction, bucketId, key, current.sequence, current.version);
     if (row === undefined) await enterDirectory(transaction, bucketId, key);
   } else if (row !== undefined) await deleteCurrentRow(transaction, bucketId, key);
+  if (searchIndex !== undefined) replaceEntries(transaction, searchIndex, key, row && version, current?.version);
 };
 
 /** Replaces the tags of a version, which no listing shows. */
-export const putTags = (
+export const putTags = async (
   transaction: Transaction,
-  bucketId: string,
+  { bucketId, searchIndex }: VersionedBucket,
   key: string,
   { sequence, version }: StoredVersion,
   tags: readonly { readonly key: string; readonly value: string }[],
-): void => {
-  const records = tags.map((tag) => create(TagRecordSchema, tag));
-  transaction.put(versions, [bucketId, key, sequence], { ...version, tags: records });
+): Promise<void> => {
+  const tagged = { ...version, tags: tags.map((tag) => create(TagRecordSchema, tag)) };
+  transaction.put(versions, [bucketId, key, sequence], tagged);
+  if (searchIndex === undefined) return;
+  const row = await findCurrentRow(transaction, bucketId, key);
+  if (row !== undefined && Number(row.sequence) === sequence)
+    replaceEntries(transaction, searchIndex, key, version, tagged);
 };
 
 /** Replaces the ACL of a version, which no listing shows; undefined: the owner's full control. */
@@ -212,6 +223,18 @@ export const putLock = (
     legalHold,
     ...(retention && { retention: create(RetentionRecordSchema, retention) }),
   });
+};
+
+/** Has a key found by its next current version; undefined: it has none. Reads nothing in a bucket without an index. */
+const indexCurrent = async (
+  transaction: Transaction,
+  { bucketId, searchIndex }: VersionedBucket,
+  key: string,
+  next: Indexable | undefined,
+): Promise<void> => {
+  if (searchIndex === undefined) return;
+  const before = await findCurrent(transaction, bucketId, key);
+  replaceEntries(transaction, searchIndex, key, before?.version, next);
 };
 
 /**

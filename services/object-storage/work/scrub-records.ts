@@ -3,10 +3,16 @@ import type { Message } from "@bufbuild/protobuf";
 import type { ExtentRecord } from "../../../gen/quartet/objectstorage/storage/v1/records_pb.ts";
 import type { Reader, Store } from "../../kit/store/store.ts";
 import type { KeyTuple, Table } from "../../kit/store/table.ts";
+import type { RangeOptions } from "../../kit/store/range.ts";
 import { pretty } from "../../kit/store/table.ts";
 import { walkTable } from "../../kit/store/walk-table.ts";
 import { isInDirectory } from "../store/directory.ts";
-import { blobs, currentVersions, layout, parts, versions } from "../store/layout.ts";
+import { indexFromRecord } from "../store/bucket.ts";
+import { blobs, buckets, currentVersions, layout, parts, versions } from "../store/layout.ts";
+import { findCurrent } from "../store/object.ts";
+import { searchEntries } from "../store/search-entries.ts";
+import type { SearchIndex } from "../store/search-index.ts";
+import { hasEntries, isEntryOf } from "../store/search-index.ts";
 import type { ScrubPace } from "./scrub-pace.ts";
 
 /** Something stored that is damaged or missing. */
@@ -44,6 +50,7 @@ export const scrubRecords = (
     const check = new RecordCheck(reader, pace, signal);
     for (const table of layout as readonly Table[]) await check.table(table);
     await check.currentVersions();
+    await check.searchIndexes();
     await check.references(countedMax);
     return { damages: check.damages, records: check.records };
   });
@@ -86,6 +93,31 @@ class RecordCheck {
     }
   }
 
+  /** Every search index has the entries of its bucket's current versions, and no others. */
+  async searchIndexes(): Promise<void> {
+    for await (const { value } of this.#walk(buckets)) {
+      const index = value && indexFromRecord(value.searchIndex);
+      if (value === undefined || index === undefined) continue;
+      await this.#searchIndex(value.bucketId, index);
+    }
+  }
+
+  async #searchIndex(bucketId: string, index: SearchIndex): Promise<void> {
+    const currentOf = (key: string) => findCurrent(this.#reader, bucketId, key).catch(() => "damaged" as const);
+    for await (const { key } of this.#walk(searchEntries, { prefix: [index.indexId] })) {
+      const current = await currentOf(key[3]);
+      if (current === "damaged" || isEntryOf(index, key, current?.version)) continue;
+      this.damages.push({ subject: pretty(searchEntries, key), reason: "no current version has this value" });
+    }
+    if (!index.isActive) return;
+    for await (const { key } of this.#walk(currentVersions, { prefix: [bucketId] })) {
+      const current = await currentOf(key[1]);
+      if (current === "damaged" || current === undefined) continue;
+      if (!(await hasEntries(this.#reader, index, key[1], current.version)))
+        this.damages.push({ subject: pretty(currentVersions, key), reason: "the search index lacks an entry of it" });
+    }
+  }
+
   /** Every blob that is referred to exists, with the right number of references. */
   async references(countedMax: number): Promise<void> {
     let after: string | undefined;
@@ -124,9 +156,9 @@ class RecordCheck {
     return until;
   }
 
-  async *#walk<K extends KeyTuple, V extends Message>(table: Table<K, V>) {
+  async *#walk<K extends KeyTuple, V extends Message>(table: Table<K, V>, range: RangeOptions<NoInfer<K>> = {}) {
     let read = 0;
-    for await (const walked of walkTable(this.#reader, table)) {
+    for await (const walked of walkTable(this.#reader, table, range)) {
       yield walked;
       read += 1;
       if (read % 64 === 0) await this.#pace.spend(64 * recordCostBytes);

@@ -209,6 +209,9 @@ export const prepareLoad = async (storage: ObjectStorage): Promise<void> => {
   await storage.createBucket({ bucket: "versions" });
   await storage.putBucketVersioning({ bucket: "versions", versioningConfiguration: { status: "Enabled" } });
   await storage.createBucket({ bucket: "locked", objectLockEnabledForBucket: true });
+  const searchIndexConfiguration = { attributes: [{ source: "Tag", name: "tag" }, { source: "ContentType" }] };
+  for (const bucket of ["plain", "versions", "locked"])
+    await storage.putBucketSearchIndex({ bucket, searchIndexConfiguration });
 };
 
 /** Things of every kind, `count` of each; a writer changes those of one number. */

@@ -69,7 +69,16 @@ const wrappedKeys = ({ opened }: CrashService): Promise<string[]> =>
 const locked = { bucket: "locked", key: "ledger" };
 const film = { bucket: "plain", key: "film" };
 
-/** The buckets are there, with their rules, before the first step. */
+/** Has the objects of a bucket indexed by a tag and the content type, and waits until they are. */
+const index =
+  (bucket: string, tag = "kind"): Step["run"] =>
+  async ({ client, opened }) => {
+    const attributes = [{ source: "Tag", name: tag }, { source: "ContentType" }];
+    await client.putBucketSearchIndex({ bucket, searchIndexConfiguration: { attributes } });
+    await opened.jobs.idle();
+  };
+
+/** The buckets are there, with their rules and indexes, before the first step. */
 export const prepare = async (service: CrashService): Promise<void> => {
   const { client } = service;
   for (const bucket of ["copies", "plain", "versions"]) await client.createBucket({ bucket });
@@ -90,6 +99,7 @@ export const prepare = async (service: CrashService): Promise<void> => {
     bucket: "versions",
     replicationConfiguration: { role: roleArn, rules: replicated },
   });
+  for (const bucket of ["copies", "plain", "versions"]) await index(bucket)(service, new Map());
 };
 
 /** Every kind of write and of work, one after the other. */
@@ -142,6 +152,16 @@ export const steps: readonly Step[] = [
     name: "tag",
     run: ({ client }) => client.putObjectTagging({ ...film, tagging: { tagSet: [{ key: "kind", value: "cat" }] } }),
   },
+  { name: "index by another tag", run: index("plain", "other") },
+  { name: "index the tag again", run: index("plain") },
+  {
+    name: "remove an index",
+    run: async ({ client, opened }) => {
+      await client.deleteBucketSearchIndex({ bucket: "copies" });
+      await opened.jobs.idle();
+    },
+  },
+  { name: "index copies", run: index("copies") },
   { name: "put to be locked", run: put("locked", "ledger", large) },
   {
     name: "retain",

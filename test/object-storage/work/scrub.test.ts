@@ -16,6 +16,7 @@ import {
   versions,
 } from "../../../services/object-storage/store/layout.ts";
 import { openScrub } from "../../../services/object-storage/work/scrub.ts";
+import { searchEntries } from "../../../services/object-storage/store/search-entries.ts";
 import { scrubPace } from "../../../services/object-storage/work/scrub-pace.ts";
 import { scrubRecords } from "../../../services/object-storage/work/scrub-records.ts";
 import { capturingLogger } from "../../support/capturing-logger.ts";
@@ -228,6 +229,30 @@ test("a key that its directory has no entry for is damage", async () => {
   );
   expect(await findingsOf(harness)).toEqual([
     [`current_versions/"${bucketId}"/"a/b"`, "its directory has no entry for it"],
+  ]);
+});
+
+test("entries of a search index that are missing or have no object are damage", async () => {
+  const harness = await startWithBucket();
+  const attributes = [{ source: "Tag", name: "kind" }, { source: "ContentType" }];
+  const { bucket } = cat;
+  await harness.client.putBucketSearchIndex({ bucket, searchIndexConfiguration: { attributes } }, as(alice));
+  await harness.opened.jobs.idle();
+  await put(harness, { ...cat, tagging: "kind=cat" }, "small");
+  const { store } = harness.opened.scrub;
+  const [bucketId] = await onlyKey(harness, currentVersions);
+  const [entry] = await store.read((reader) => reader.list(searchEntries, { limit: 1 }));
+  const [indexId = "", attribute] = entry?.key ?? [];
+  expect(attribute).toBe("content-type");
+  await store.transact((transaction) => {
+    transaction.delete(searchEntries, [indexId, "content-type", "binary/octet-stream", "cat.jpg"]);
+    transaction.put(searchEntries, [indexId, "tag/kind", "dog", "cat.jpg"], {});
+    transaction.put(searchEntries, [indexId, "tag/kind", "dog", "dog.jpg"], {});
+  });
+  expect(await findingsOf(harness)).toEqual([
+    [`current_versions/"${bucketId}"/"cat.jpg"`, "the search index lacks an entry of it"],
+    [`search_entries/"${indexId}"/"tag/kind"/"dog"/"cat.jpg"`, "no current version has this value"],
+    [`search_entries/"${indexId}"/"tag/kind"/"dog"/"dog.jpg"`, "no current version has this value"],
   ]);
 });
 

@@ -37,7 +37,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/objectstorage/storage/v1/records.proto.
  */
 export const file_quartet_objectstorage_storage_v1_records: GenFile = /*@__PURE__*/
-  fileDesc("Ci5xdWFydGV0L29iamVjdHN0b3JhZ2Uvc3RvcmFnZS92MS9yZWNvcmRzLnByb3RvEiBxdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MSLoBAoMQnVja2V0UmVjb3JkEhEKCWJ1Y2tldF9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEg4KBnJlZ2lvbhgDIAEoCRISCgpjcmVhdGVkX21zGAQgASgDEhgKEG9iamVjdF9vd25lcnNoaXAYBSABKAkSFwoPYWNjZXNzX3JldmlzaW9uGAcgASgJEhcKD3BvbGljeV9yZXZpc2lvbhgIIAEoCRI4CgNhY2wYCSABKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5BY2xSZWNvcmQSVgoTcHVibGljX2FjY2Vzc19ibG9jaxgKIAEoCzI5LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlB1YmxpY0FjY2Vzc0Jsb2NrUmVjb3JkEhYKDnJlcXVlc3Rlcl9wYXlzGAsgASgIEhIKCnZlcnNpb25pbmcYDCABKAkSRwoLb2JqZWN0X2xvY2sYPCABKAsyMi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5PYmplY3RMb2NrUmVjb3JkEhIKCm1mYV9kZWxldGUYPSABKAkSFQoNaGFzX2xpZmVjeWNsZRg+IAEoCBIXCg9oYXNfcmVwbGljYXRpb24YPyABKAgSVQoSZGVmYXVsdF9lbmNyeXB0aW9uGCggASgLMjkucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuRGVmYXVsdEVuY3J5cHRpb25SZWNvcmQSEwoLaGFzX2xvZ2dpbmcYQCABKAhKBAgGEAdSBHRhZ3MiZwoPQWNjZXNzTG9nUmVjb3JkEg4KBmJ1Y2tldBgBIAEoCRJECgVsaW5lcxgCIAMoCzI1LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkFjY2Vzc0xvZ0xpbmVSZWNvcmQiNAoTQWNjZXNzTG9nTGluZVJlY29yZBIPCgd0aW1lX21zGAEgASgDEgwKBHRleHQYAiABKAkiHwoMTWZhVXNlUmVjb3JkEg8KB2NvdW50ZXIYASABKAMiVQoQT2JqZWN0TG9ja1JlY29yZBIUCgxkZWZhdWx0X21vZGUYASABKAkSFAoMZGVmYXVsdF9kYXlzGAIgASgFEhUKDWRlZmF1bHRfeWVhcnMYAyABKAUiOAoPUmV0ZW50aW9uUmVjb3JkEgwKBG1vZGUYASABKAkSFwoPcmV0YWluX3VudGlsX21zGAIgASgDIiUKD0xvY2tDbG9ja1JlY29yZBISCgppbnN0YW50X21zGAEgASgDIkoKCUFjbFJlY29yZBI9CgZncmFudHMYASADKAsyLS5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5HcmFudFJlY29yZCJLCgtHcmFudFJlY29yZBIZChFjYW5vbmljYWxfdXNlcl9pZBgBIAEoCRINCgVncm91cBgCIAEoCRISCgpwZXJtaXNzaW9uGAMgASgJIo4BChdQdWJsaWNBY2Nlc3NCbG9ja1JlY29yZBIZChFibG9ja19wdWJsaWNfYWNscxgBIAEoCBIaChJpZ25vcmVfcHVibGljX2FjbHMYAiABKAgSGwoTYmxvY2tfcHVibGljX3BvbGljeRgDIAEoCBIfChdyZXN0cmljdF9wdWJsaWNfYnVja2V0cxgEIAEoCCIoChNBY2NvdW50QnVja2V0UmVjb3JkEhEKCWJ1Y2tldF9pZBgBIAEoCSInCglUYWdSZWNvcmQSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJIjgKFERpcmVjdG9yeUVudHJ5UmVjb3JkEhQKB3dpdG5lc3MYASABKAlIAIgBAUIKCghfd2l0bmVzcyKfAgoUQ3VycmVudFZlcnNpb25SZWNvcmQSEAoIc2VxdWVuY2UYASABKAMSGAoQbGFzdF9tb2RpZmllZF9tcxgCIAEoAxINCgVlX3RhZxgDIAEoCRISCgpzaXplX2J5dGVzGAQgASgDEhUKDXN0b3JhZ2VfY2xhc3MYBSABKAkSGAoQb3duZXJfYWNjb3VudF9pZBgGIAEoCRIaChJjaGVja3N1bV9hbGdvcml0aG0YByABKAkSFQoNY2hlY2tzdW1fdHlwZRgIIAEoCRISCgp2ZXJzaW9uX2lkGAkgASgJEkAKB3Jlc3RvcmUYCiABKAsyLy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5SZXN0b3JlUmVjb3JkIiUKEU51bGxWZXJzaW9uUmVjb3JkEhAKCHNlcXVlbmNlGAEgASgDIoEICg1WZXJzaW9uUmVjb3JkEhIKCnZlcnNpb25faWQYASABKAkSGAoQbGFzdF9tb2RpZmllZF9tcxgCIAEoAxINCgVlX3RhZxgDIAEoCRISCgpzaXplX2J5dGVzGAQgASgDEhUKDXN0b3JhZ2VfY2xhc3MYBSABKAkSGAoQb3duZXJfYWNjb3VudF9pZBgGIAEoCRJPCg9jb250ZW50X2hlYWRlcnMYByABKAsyNi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5Db250ZW50SGVhZGVyc1JlY29yZBJPCghtZXRhZGF0YRgIIAMoCzI9LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlZlcnNpb25SZWNvcmQuTWV0YWRhdGFFbnRyeRI5CgR0YWdzGAkgAygLMisucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuVGFnUmVjb3JkEkIKCGNoZWNrc3VtGAogASgLMjAucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuQ2hlY2tzdW1SZWNvcmQSPwoHZXh0ZW50cxgLIAMoCzIuLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkV4dGVudFJlY29yZBJDCgVwYXJ0cxgMIAMoCzI0LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlBhcnRCb3VuZGFyeVJlY29yZBIYChBpc19kZWxldGVfbWFya2VyGA0gASgIEjgKA2FjbBgOIAEoCzIrLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkFjbFJlY29yZBJGCgplbmNyeXB0aW9uGCggASgLMjIucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuRW5jcnlwdGlvblJlY29yZBJECglyZXRlbnRpb24YPCABKAsyMS5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5SZXRlbnRpb25SZWNvcmQSEgoKbGVnYWxfaG9sZBg9IAEoCRJACgdyZXN0b3JlGD4gASgLMi8ucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuUmVzdG9yZVJlY29yZBJICgtyZXBsaWNhdGlvbhg/IAEoCzIzLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlJlcGxpY2F0aW9uUmVjb3JkEhQKDHJlbmFtZV90b2tlbhhAIAEoCRovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiSAoRUmVwbGljYXRpb25SZWNvcmQSDgoGc3RhdHVzGAEgASgJEg8KB3BlbmRpbmcYAiADKAkSEgoKaGFzX2ZhaWxlZBgDIAEoCCJuChVSZXBsaWNhdGlvblN0ZXBSZWNvcmQSDgoGYnVja2V0GAEgASgJEhEKCWJ1Y2tldF9pZBgCIAEoCRILCgNrZXkYAyABKAkSEAoIc2VxdWVuY2UYBCABKAMSEwoLZGVzdGluYXRpb24YBSABKAkiNQoNUmVzdG9yZVJlY29yZBIQCghyZWFkeV9tcxgBIAEoAxISCgpleHBpcmVzX21zGAIgASgDImgKEVJlc3RvcmVTdGVwUmVjb3JkEg4KBmJ1Y2tldBgBIAEoCRIRCglidWNrZXRfaWQYAiABKAkSCwoDa2V5GAMgASgJEhAKCHNlcXVlbmNlGAQgASgDEhEKCWlzX2V4cGlyeRgFIAEoCCLIAQoUQ29udGVudEhlYWRlcnNSZWNvcmQSFQoNY2FjaGVfY29udHJvbBgBIAEoCRIbChNjb250ZW50X2Rpc3Bvc2l0aW9uGAIgASgJEhgKEGNvbnRlbnRfZW5jb2RpbmcYAyABKAkSGAoQY29udGVudF9sYW5ndWFnZRgEIAEoCRIUCgxjb250ZW50X3R5cGUYBSABKAkSDwoHZXhwaXJlcxgGIAEoCRIhChl3ZWJzaXRlX3JlZGlyZWN0X2xvY2F0aW9uGAcgASgJIkAKDkNoZWNrc3VtUmVjb3JkEhEKCWFsZ29yaXRobRgBIAEoCRIMCgR0eXBlGAIgASgJEg0KBXZhbHVlGAMgASgMIl4KDEV4dGVudFJlY29yZBIPCgdibG9iX2lkGAEgASgJEhQKDG9mZnNldF9ieXRlcxgCIAEoAxIUCgxsZW5ndGhfYnl0ZXMYAyABKAMSEQoJaXNfaW5saW5lGAQgASgIIk8KElBhcnRCb3VuZGFyeVJlY29yZBITCgtwYXJ0X251bWJlchgBIAEoBRISCgpzaXplX2J5dGVzGAIgASgDEhAKCGNoZWNrc3VtGAMgASgMIqEBChBFbmNyeXB0aW9uUmVjb3JkEkIKA2ttcxgBIAEoCzI1LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkttc0VuY3J5cHRpb25SZWNvcmQSSQoMY3VzdG9tZXJfa2V5GAIgASgLMjMucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuQ3VzdG9tZXJLZXlSZWNvcmQi4QEKE0ttc0VuY3J5cHRpb25SZWNvcmQSDwoHa2V5X2FybhgBIAEoCRJTCgdjb250ZXh0GAIgAygLMkIucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuS21zRW5jcnlwdGlvblJlY29yZC5Db250ZXh0RW50cnkSHQoVaXNfYnVja2V0X2tleV9lbmFibGVkGAMgASgIEhUKDWlzX2R1YWxfbGF5ZXIYBCABKAgaLgoMQ29udGV4dEVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiMQoRQ3VzdG9tZXJLZXlSZWNvcmQSDAoEc2FsdBgBIAEoDBIOCgZkaWdlc3QYAiABKAwipwEKF0RlZmF1bHRFbmNyeXB0aW9uUmVjb3JkEg4KBmlzX2ttcxgBIAEoCBIQCghrZXlfbmFtZRgCIAEoCRIiChVpc19idWNrZXRfa2V5X2VuYWJsZWQYAyABKAhIAIgBARIVCg1pc19kdWFsX2xheWVyGAQgASgIEhUKDWJsb2NrZWRfdHlwZXMYBSADKAlCGAoWX2lzX2J1Y2tldF9rZXlfZW5hYmxlZCIoChFXcmFwcGluZ0tleVJlY29yZBITCgt3cmFwcGVkX2tleRgBIAEoDCJwCgpCbG9iUmVjb3JkEhIKCnJlZmVyZW5jZXMYASABKAMSEgoKc2l6ZV9ieXRlcxgCIAEoAxIYCgtpbmxpbmVfYm9keRgDIAEoDEgAiAEBEhAKCGRhdGFfa2V5GCggASgMQg4KDF9pbmxpbmVfYm9keSIxChZVbnJlZmVyZW5jZWRCbG9iUmVjb3JkEhcKD3VucmVmZXJlbmNlZF9tcxgBIAEoAyLuBgoTQ29uZmlndXJhdGlvblJlY29yZBJLCgxub3RpZmljYXRpb24YASABKAsyMy5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuTm90aWZpY2F0aW9uQ29uZmlndXJhdGlvbkgAEjsKBGNvcnMYAiABKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuQ29yc0NvbmZpZ3VyYXRpb25IABI0Cgd0YWdnaW5nGAMgASgLMiEucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLlRhZ2dpbmdIABIQCgZwb2xpY3kYBCABKAlIABJGCglsaWZlY3ljbGUYPCABKAsyMS5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5MaWZlY3ljbGVSZWNvcmRIABJFCglhbmFseXRpY3MYPSABKAsyMC5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuQW5hbHl0aWNzQ29uZmlndXJhdGlvbkgAEkUKCWludmVudG9yeRg+IAEoCzIwLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5JbnZlbnRvcnlDb25maWd1cmF0aW9uSAASQQoHbWV0cmljcxg/IAEoCzIuLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5NZXRyaWNzQ29uZmlndXJhdGlvbkgAEkwKB3RpZXJpbmcYQCABKAsyOS5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuSW50ZWxsaWdlbnRUaWVyaW5nQ29uZmlndXJhdGlvbkgAEkEKB3dlYnNpdGUYQSABKAsyLi5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuV2Vic2l0ZUNvbmZpZ3VyYXRpb25IABJHCgphY2NlbGVyYXRlGEIgASgLMjEucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLkFjY2VsZXJhdGVDb25maWd1cmF0aW9uSAASSQoLcmVwbGljYXRpb24YQyABKAsyMi5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuUmVwbGljYXRpb25Db25maWd1cmF0aW9uSAASOwoHbG9nZ2luZxhEIAEoCzIoLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5Mb2dnaW5nRW5hYmxlZEgAQgoKCGRvY3VtZW50InYKD0xpZmVjeWNsZVJlY29yZBJHCg1jb25maWd1cmF0aW9uGAEgASgLMjAucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLkxpZmVjeWNsZUNvbmZpZ3VyYXRpb24SGgoSdHJhbnNpdGlvbl9taW5pbXVtGAIgASgJIigKFUludmVudG9yeVJlcG9ydFJlY29yZBIPCgdtYWRlX21zGAEgASgDIjYKF0xpZmVjeWNsZVByb2dyZXNzUmVjb3JkEg4KBmJ1Y2tldBgBIAEoCRILCgNrZXkYAiABKAki3QUKDFVwbG9hZFJlY29yZBIUCgxpbml0aWF0ZWRfbXMYASABKAMSGAoQb3duZXJfYWNjb3VudF9pZBgCIAEoCRIVCg1pbml0aWF0b3JfYXJuGAMgASgJEhUKDXN0b3JhZ2VfY2xhc3MYBCABKAkSTwoPY29udGVudF9oZWFkZXJzGAUgASgLMjYucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuQ29udGVudEhlYWRlcnNSZWNvcmQSTgoIbWV0YWRhdGEYBiADKAsyPC5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5VcGxvYWRSZWNvcmQuTWV0YWRhdGFFbnRyeRI5CgR0YWdzGAcgAygLMisucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuVGFnUmVjb3JkEhoKEmNoZWNrc3VtX2FsZ29yaXRobRgIIAEoCRIVCg1jaGVja3N1bV90eXBlGAkgASgJEh0KFWlzX2NoZWNrc3VtX3JlcXVlc3RlZBgKIAEoCBIeChFzZXF1ZW5jZV9hdF9zdGFydBgLIAEoA0gAiAEBEjgKA2FjbBgMIAEoCzIrLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkFjbFJlY29yZBJGCgplbmNyeXB0aW9uGCggASgLMjIucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuRW5jcnlwdGlvblJlY29yZBJECglyZXRlbnRpb24YPCABKAsyMS5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5SZXRlbnRpb25SZWNvcmQSEgoKbGVnYWxfaG9sZBg9IAEoCRovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCFAoSX3NlcXVlbmNlX2F0X3N0YXJ0IswBCgpQYXJ0UmVjb3JkEhgKEGxhc3RfbW9kaWZpZWRfbXMYASABKAMSCwoDbWQ1GAIgASgMEhIKCnNpemVfYnl0ZXMYAyABKAMSQgoIY2hlY2tzdW0YBCABKAsyMC5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5DaGVja3N1bVJlY29yZBI/CgdleHRlbnRzGAUgAygLMi4ucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuRXh0ZW50UmVjb3JkItoBChRGaW5pc2hlZFVwbG9hZFJlY29yZBITCgtmaW5pc2hlZF9tcxgBIAEoAxINCgVlX3RhZxgCIAEoCRISCgp2ZXJzaW9uX2lkGAMgASgJEkIKCGNoZWNrc3VtGAQgASgLMjAucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuQ2hlY2tzdW1SZWNvcmQSRgoKZW5jcnlwdGlvbhgoIAEoCzIyLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkVuY3J5cHRpb25SZWNvcmQiGgoYRmluaXNoZWRVcGxvYWRUaW1lUmVjb3JkIigKFVNlcXVlbmNlQ2VpbGluZ1JlY29yZBIPCgdjZWlsaW5nGAEgASgDIoEEChFPYmplY3RFdmVudFJlY29yZBITCgtkZXRhaWxfdHlwZRgBIAEoCRITCgtvY2N1cnJlZF9tcxgCIAEoAxIOCgZidWNrZXQYAyABKAkSCwoDa2V5GAQgASgJEhcKCnNpemVfYnl0ZXMYBSABKANIAIgBARINCgVlX3RhZxgGIAEoCRISCgp2ZXJzaW9uX2lkGAcgASgJEhAKCHNlcXVlbmNlGAggASgDEg4KBnJlYXNvbhgJIAEoCRIVCg1kZWxldGlvbl90eXBlGAogASgJEhIKCnJlcXVlc3RfaWQYCyABKAkSGQoRYnVja2V0X2FjY291bnRfaWQYDCABKAkSHAoUcmVxdWVzdGVyX2FjY291bnRfaWQYDSABKAkSFQoNcmVxdWVzdGVyX2FybhgOIAEoCRIZChFpc19yZXF1ZXN0ZXJfcm9vdBgPIAEoCBIZChFzb3VyY2VfaXBfYWRkcmVzcxgQIAEoCRIOCgZyZWdpb24YESABKAkSGgoSaXNfbWFkZV9ieV9zZXJ2aWNlGDwgASgIEiEKGWRlc3RpbmF0aW9uX3N0b3JhZ2VfY2xhc3MYPSABKAkSHAoUc291cmNlX3N0b3JhZ2VfY2xhc3MYPiABKAkSGgoScmVzdG9yZV9leHBpcmVzX21zGD8gASgDQg0KC19zaXplX2J5dGVzIkAKE1NjcnViUHJvZ3Jlc3NSZWNvcmQSFgoOcm91bmRfYmVnYW5fbXMYASABKAMSEQoJbmV4dF9zdGVwGAIgASgFIkUKEFF1YXJhbnRpbmVSZWNvcmQSDgoGcmVhc29uGAEgASgJEhAKCGZvdW5kX21zGAIgASgDEg8KB3NlZW5fbXMYAyABKANiBnByb3RvMw", [file_quartet_objectstorage_v1_accelerate, file_quartet_objectstorage_v1_analytics, file_quartet_objectstorage_v1_cors, file_quartet_objectstorage_v1_intelligent_tiering, file_quartet_objectstorage_v1_inventory, file_quartet_objectstorage_v1_lifecycle, file_quartet_objectstorage_v1_logging, file_quartet_objectstorage_v1_metrics, file_quartet_objectstorage_v1_notification, file_quartet_objectstorage_v1_replication, file_quartet_objectstorage_v1_tagging, file_quartet_objectstorage_v1_website]);
+  fileDesc("Ci5xdWFydGV0L29iamVjdHN0b3JhZ2Uvc3RvcmFnZS92MS9yZWNvcmRzLnByb3RvEiBxdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MSKzBQoMQnVja2V0UmVjb3JkEhEKCWJ1Y2tldF9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEg4KBnJlZ2lvbhgDIAEoCRISCgpjcmVhdGVkX21zGAQgASgDEhgKEG9iamVjdF9vd25lcnNoaXAYBSABKAkSFwoPYWNjZXNzX3JldmlzaW9uGAcgASgJEhcKD3BvbGljeV9yZXZpc2lvbhgIIAEoCRI4CgNhY2wYCSABKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5BY2xSZWNvcmQSVgoTcHVibGljX2FjY2Vzc19ibG9jaxgKIAEoCzI5LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlB1YmxpY0FjY2Vzc0Jsb2NrUmVjb3JkEhYKDnJlcXVlc3Rlcl9wYXlzGAsgASgIEhIKCnZlcnNpb25pbmcYDCABKAkSRwoLb2JqZWN0X2xvY2sYPCABKAsyMi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5PYmplY3RMb2NrUmVjb3JkEhIKCm1mYV9kZWxldGUYPSABKAkSFQoNaGFzX2xpZmVjeWNsZRg+IAEoCBIXCg9oYXNfcmVwbGljYXRpb24YPyABKAgSVQoSZGVmYXVsdF9lbmNyeXB0aW9uGCggASgLMjkucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuRGVmYXVsdEVuY3J5cHRpb25SZWNvcmQSEwoLaGFzX2xvZ2dpbmcYQCABKAgSSQoMc2VhcmNoX2luZGV4GFAgASgLMjMucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuU2VhcmNoSW5kZXhSZWNvcmRKBAgGEAdSBHRhZ3MihQEKEVNlYXJjaEluZGV4UmVjb3JkEhAKCGluZGV4X2lkGAEgASgJEksKCmF0dHJpYnV0ZXMYAiADKAsyNy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5TZWFyY2hBdHRyaWJ1dGVSZWNvcmQSEQoJaXNfYWN0aXZlGAMgASgIIjUKFVNlYXJjaEF0dHJpYnV0ZVJlY29yZBIOCgZzb3VyY2UYASABKAkSDAoEbmFtZRgCIAEoCSITChFTZWFyY2hFbnRyeVJlY29yZCJvChVTZWFyY2hJbmRleFN0ZXBSZWNvcmQSDgoGYnVja2V0GAEgASgJEhEKCWJ1Y2tldF9pZBgCIAEoCRIQCghpbmRleF9pZBgDIAEoCRINCgVhZnRlchgEIAEoCRISCgppc19yZW1vdmFsGAUgASgIImcKD0FjY2Vzc0xvZ1JlY29yZBIOCgZidWNrZXQYASABKAkSRAoFbGluZXMYAiADKAsyNS5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5BY2Nlc3NMb2dMaW5lUmVjb3JkIjQKE0FjY2Vzc0xvZ0xpbmVSZWNvcmQSDwoHdGltZV9tcxgBIAEoAxIMCgR0ZXh0GAIgASgJIh8KDE1mYVVzZVJlY29yZBIPCgdjb3VudGVyGAEgASgDIlUKEE9iamVjdExvY2tSZWNvcmQSFAoMZGVmYXVsdF9tb2RlGAEgASgJEhQKDGRlZmF1bHRfZGF5cxgCIAEoBRIVCg1kZWZhdWx0X3llYXJzGAMgASgFIjgKD1JldGVudGlvblJlY29yZBIMCgRtb2RlGAEgASgJEhcKD3JldGFpbl91bnRpbF9tcxgCIAEoAyIlCg9Mb2NrQ2xvY2tSZWNvcmQSEgoKaW5zdGFudF9tcxgBIAEoAyJKCglBY2xSZWNvcmQSPQoGZ3JhbnRzGAEgAygLMi0ucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuR3JhbnRSZWNvcmQiSwoLR3JhbnRSZWNvcmQSGQoRY2Fub25pY2FsX3VzZXJfaWQYASABKAkSDQoFZ3JvdXAYAiABKAkSEgoKcGVybWlzc2lvbhgDIAEoCSKOAQoXUHVibGljQWNjZXNzQmxvY2tSZWNvcmQSGQoRYmxvY2tfcHVibGljX2FjbHMYASABKAgSGgoSaWdub3JlX3B1YmxpY19hY2xzGAIgASgIEhsKE2Jsb2NrX3B1YmxpY19wb2xpY3kYAyABKAgSHwoXcmVzdHJpY3RfcHVibGljX2J1Y2tldHMYBCABKAgiKAoTQWNjb3VudEJ1Y2tldFJlY29yZBIRCglidWNrZXRfaWQYASABKAkiJwoJVGFnUmVjb3JkEgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCSI4ChREaXJlY3RvcnlFbnRyeVJlY29yZBIUCgd3aXRuZXNzGAEgASgJSACIAQFCCgoIX3dpdG5lc3MinwIKFEN1cnJlbnRWZXJzaW9uUmVjb3JkEhAKCHNlcXVlbmNlGAEgASgDEhgKEGxhc3RfbW9kaWZpZWRfbXMYAiABKAMSDQoFZV90YWcYAyABKAkSEgoKc2l6ZV9ieXRlcxgEIAEoAxIVCg1zdG9yYWdlX2NsYXNzGAUgASgJEhgKEG93bmVyX2FjY291bnRfaWQYBiABKAkSGgoSY2hlY2tzdW1fYWxnb3JpdGhtGAcgASgJEhUKDWNoZWNrc3VtX3R5cGUYCCABKAkSEgoKdmVyc2lvbl9pZBgJIAEoCRJACgdyZXN0b3JlGAogASgLMi8ucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuUmVzdG9yZVJlY29yZCIlChFOdWxsVmVyc2lvblJlY29yZBIQCghzZXF1ZW5jZRgBIAEoAyKBCAoNVmVyc2lvblJlY29yZBISCgp2ZXJzaW9uX2lkGAEgASgJEhgKEGxhc3RfbW9kaWZpZWRfbXMYAiABKAMSDQoFZV90YWcYAyABKAkSEgoKc2l6ZV9ieXRlcxgEIAEoAxIVCg1zdG9yYWdlX2NsYXNzGAUgASgJEhgKEG93bmVyX2FjY291bnRfaWQYBiABKAkSTwoPY29udGVudF9oZWFkZXJzGAcgASgLMjYucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuQ29udGVudEhlYWRlcnNSZWNvcmQSTwoIbWV0YWRhdGEYCCADKAsyPS5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5WZXJzaW9uUmVjb3JkLk1ldGFkYXRhRW50cnkSOQoEdGFncxgJIAMoCzIrLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlRhZ1JlY29yZBJCCghjaGVja3N1bRgKIAEoCzIwLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkNoZWNrc3VtUmVjb3JkEj8KB2V4dGVudHMYCyADKAsyLi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5FeHRlbnRSZWNvcmQSQwoFcGFydHMYDCADKAsyNC5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5QYXJ0Qm91bmRhcnlSZWNvcmQSGAoQaXNfZGVsZXRlX21hcmtlchgNIAEoCBI4CgNhY2wYDiABKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5BY2xSZWNvcmQSRgoKZW5jcnlwdGlvbhgoIAEoCzIyLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkVuY3J5cHRpb25SZWNvcmQSRAoJcmV0ZW50aW9uGDwgASgLMjEucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuUmV0ZW50aW9uUmVjb3JkEhIKCmxlZ2FsX2hvbGQYPSABKAkSQAoHcmVzdG9yZRg+IAEoCzIvLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlJlc3RvcmVSZWNvcmQSSAoLcmVwbGljYXRpb24YPyABKAsyMy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5SZXBsaWNhdGlvblJlY29yZBIUCgxyZW5hbWVfdG9rZW4YQCABKAkaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIkgKEVJlcGxpY2F0aW9uUmVjb3JkEg4KBnN0YXR1cxgBIAEoCRIPCgdwZW5kaW5nGAIgAygJEhIKCmhhc19mYWlsZWQYAyABKAgibgoVUmVwbGljYXRpb25TdGVwUmVjb3JkEg4KBmJ1Y2tldBgBIAEoCRIRCglidWNrZXRfaWQYAiABKAkSCwoDa2V5GAMgASgJEhAKCHNlcXVlbmNlGAQgASgDEhMKC2Rlc3RpbmF0aW9uGAUgASgJIjUKDVJlc3RvcmVSZWNvcmQSEAoIcmVhZHlfbXMYASABKAMSEgoKZXhwaXJlc19tcxgCIAEoAyJoChFSZXN0b3JlU3RlcFJlY29yZBIOCgZidWNrZXQYASABKAkSEQoJYnVja2V0X2lkGAIgASgJEgsKA2tleRgDIAEoCRIQCghzZXF1ZW5jZRgEIAEoAxIRCglpc19leHBpcnkYBSABKAgiyAEKFENvbnRlbnRIZWFkZXJzUmVjb3JkEhUKDWNhY2hlX2NvbnRyb2wYASABKAkSGwoTY29udGVudF9kaXNwb3NpdGlvbhgCIAEoCRIYChBjb250ZW50X2VuY29kaW5nGAMgASgJEhgKEGNvbnRlbnRfbGFuZ3VhZ2UYBCABKAkSFAoMY29udGVudF90eXBlGAUgASgJEg8KB2V4cGlyZXMYBiABKAkSIQoZd2Vic2l0ZV9yZWRpcmVjdF9sb2NhdGlvbhgHIAEoCSJACg5DaGVja3N1bVJlY29yZBIRCglhbGdvcml0aG0YASABKAkSDAoEdHlwZRgCIAEoCRINCgV2YWx1ZRgDIAEoDCJeCgxFeHRlbnRSZWNvcmQSDwoHYmxvYl9pZBgBIAEoCRIUCgxvZmZzZXRfYnl0ZXMYAiABKAMSFAoMbGVuZ3RoX2J5dGVzGAMgASgDEhEKCWlzX2lubGluZRgEIAEoCCJPChJQYXJ0Qm91bmRhcnlSZWNvcmQSEwoLcGFydF9udW1iZXIYASABKAUSEgoKc2l6ZV9ieXRlcxgCIAEoAxIQCghjaGVja3N1bRgDIAEoDCKhAQoQRW5jcnlwdGlvblJlY29yZBJCCgNrbXMYASABKAsyNS5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5LbXNFbmNyeXB0aW9uUmVjb3JkEkkKDGN1c3RvbWVyX2tleRgCIAEoCzIzLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkN1c3RvbWVyS2V5UmVjb3JkIuEBChNLbXNFbmNyeXB0aW9uUmVjb3JkEg8KB2tleV9hcm4YASABKAkSUwoHY29udGV4dBgCIAMoCzJCLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkttc0VuY3J5cHRpb25SZWNvcmQuQ29udGV4dEVudHJ5Eh0KFWlzX2J1Y2tldF9rZXlfZW5hYmxlZBgDIAEoCBIVCg1pc19kdWFsX2xheWVyGAQgASgIGi4KDENvbnRleHRFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIjEKEUN1c3RvbWVyS2V5UmVjb3JkEgwKBHNhbHQYASABKAwSDgoGZGlnZXN0GAIgASgMIqcBChdEZWZhdWx0RW5jcnlwdGlvblJlY29yZBIOCgZpc19rbXMYASABKAgSEAoIa2V5X25hbWUYAiABKAkSIgoVaXNfYnVja2V0X2tleV9lbmFibGVkGAMgASgISACIAQESFQoNaXNfZHVhbF9sYXllchgEIAEoCBIVCg1ibG9ja2VkX3R5cGVzGAUgAygJQhgKFl9pc19idWNrZXRfa2V5X2VuYWJsZWQiKAoRV3JhcHBpbmdLZXlSZWNvcmQSEwoLd3JhcHBlZF9rZXkYASABKAwicAoKQmxvYlJlY29yZBISCgpyZWZlcmVuY2VzGAEgASgDEhIKCnNpemVfYnl0ZXMYAiABKAMSGAoLaW5saW5lX2JvZHkYAyABKAxIAIgBARIQCghkYXRhX2tleRgoIAEoDEIOCgxfaW5saW5lX2JvZHkiMQoWVW5yZWZlcmVuY2VkQmxvYlJlY29yZBIXCg91bnJlZmVyZW5jZWRfbXMYASABKAMi7gYKE0NvbmZpZ3VyYXRpb25SZWNvcmQSSwoMbm90aWZpY2F0aW9uGAEgASgLMjMucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLk5vdGlmaWNhdGlvbkNvbmZpZ3VyYXRpb25IABI7CgRjb3JzGAIgASgLMisucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLkNvcnNDb25maWd1cmF0aW9uSAASNAoHdGFnZ2luZxgDIAEoCzIhLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5UYWdnaW5nSAASEAoGcG9saWN5GAQgASgJSAASRgoJbGlmZWN5Y2xlGDwgASgLMjEucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuTGlmZWN5Y2xlUmVjb3JkSAASRQoJYW5hbHl0aWNzGD0gASgLMjAucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLkFuYWx5dGljc0NvbmZpZ3VyYXRpb25IABJFCglpbnZlbnRvcnkYPiABKAsyMC5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuSW52ZW50b3J5Q29uZmlndXJhdGlvbkgAEkEKB21ldHJpY3MYPyABKAsyLi5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuTWV0cmljc0NvbmZpZ3VyYXRpb25IABJMCgd0aWVyaW5nGEAgASgLMjkucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLkludGVsbGlnZW50VGllcmluZ0NvbmZpZ3VyYXRpb25IABJBCgd3ZWJzaXRlGEEgASgLMi4ucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLldlYnNpdGVDb25maWd1cmF0aW9uSAASRwoKYWNjZWxlcmF0ZRhCIAEoCzIxLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5BY2NlbGVyYXRlQ29uZmlndXJhdGlvbkgAEkkKC3JlcGxpY2F0aW9uGEMgASgLMjIucXVhcnRldC5vYmplY3RzdG9yYWdlLnYxLlJlcGxpY2F0aW9uQ29uZmlndXJhdGlvbkgAEjsKB2xvZ2dpbmcYRCABKAsyKC5xdWFydGV0Lm9iamVjdHN0b3JhZ2UudjEuTG9nZ2luZ0VuYWJsZWRIAEIKCghkb2N1bWVudCJ2Cg9MaWZlY3ljbGVSZWNvcmQSRwoNY29uZmlndXJhdGlvbhgBIAEoCzIwLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS52MS5MaWZlY3ljbGVDb25maWd1cmF0aW9uEhoKEnRyYW5zaXRpb25fbWluaW11bRgCIAEoCSIoChVJbnZlbnRvcnlSZXBvcnRSZWNvcmQSDwoHbWFkZV9tcxgBIAEoAyI2ChdMaWZlY3ljbGVQcm9ncmVzc1JlY29yZBIOCgZidWNrZXQYASABKAkSCwoDa2V5GAIgASgJIt0FCgxVcGxvYWRSZWNvcmQSFAoMaW5pdGlhdGVkX21zGAEgASgDEhgKEG93bmVyX2FjY291bnRfaWQYAiABKAkSFQoNaW5pdGlhdG9yX2FybhgDIAEoCRIVCg1zdG9yYWdlX2NsYXNzGAQgASgJEk8KD2NvbnRlbnRfaGVhZGVycxgFIAEoCzI2LnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkNvbnRlbnRIZWFkZXJzUmVjb3JkEk4KCG1ldGFkYXRhGAYgAygLMjwucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuVXBsb2FkUmVjb3JkLk1ldGFkYXRhRW50cnkSOQoEdGFncxgHIAMoCzIrLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLlRhZ1JlY29yZBIaChJjaGVja3N1bV9hbGdvcml0aG0YCCABKAkSFQoNY2hlY2tzdW1fdHlwZRgJIAEoCRIdChVpc19jaGVja3N1bV9yZXF1ZXN0ZWQYCiABKAgSHgoRc2VxdWVuY2VfYXRfc3RhcnQYCyABKANIAIgBARI4CgNhY2wYDCABKAsyKy5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5BY2xSZWNvcmQSRgoKZW5jcnlwdGlvbhgoIAEoCzIyLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkVuY3J5cHRpb25SZWNvcmQSRAoJcmV0ZW50aW9uGDwgASgLMjEucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuUmV0ZW50aW9uUmVjb3JkEhIKCmxlZ2FsX2hvbGQYPSABKAkaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQhQKEl9zZXF1ZW5jZV9hdF9zdGFydCLMAQoKUGFydFJlY29yZBIYChBsYXN0X21vZGlmaWVkX21zGAEgASgDEgsKA21kNRgCIAEoDBISCgpzaXplX2J5dGVzGAMgASgDEkIKCGNoZWNrc3VtGAQgASgLMjAucXVhcnRldC5vYmplY3RzdG9yYWdlLnN0b3JhZ2UudjEuQ2hlY2tzdW1SZWNvcmQSPwoHZXh0ZW50cxgFIAMoCzIuLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkV4dGVudFJlY29yZCLaAQoURmluaXNoZWRVcGxvYWRSZWNvcmQSEwoLZmluaXNoZWRfbXMYASABKAMSDQoFZV90YWcYAiABKAkSEgoKdmVyc2lvbl9pZBgDIAEoCRJCCghjaGVja3N1bRgEIAEoCzIwLnF1YXJ0ZXQub2JqZWN0c3RvcmFnZS5zdG9yYWdlLnYxLkNoZWNrc3VtUmVjb3JkEkYKCmVuY3J5cHRpb24YKCABKAsyMi5xdWFydGV0Lm9iamVjdHN0b3JhZ2Uuc3RvcmFnZS52MS5FbmNyeXB0aW9uUmVjb3JkIhoKGEZpbmlzaGVkVXBsb2FkVGltZVJlY29yZCIoChVTZXF1ZW5jZUNlaWxpbmdSZWNvcmQSDwoHY2VpbGluZxgBIAEoAyKBBAoRT2JqZWN0RXZlbnRSZWNvcmQSEwoLZGV0YWlsX3R5cGUYASABKAkSEwoLb2NjdXJyZWRfbXMYAiABKAMSDgoGYnVja2V0GAMgASgJEgsKA2tleRgEIAEoCRIXCgpzaXplX2J5dGVzGAUgASgDSACIAQESDQoFZV90YWcYBiABKAkSEgoKdmVyc2lvbl9pZBgHIAEoCRIQCghzZXF1ZW5jZRgIIAEoAxIOCgZyZWFzb24YCSABKAkSFQoNZGVsZXRpb25fdHlwZRgKIAEoCRISCgpyZXF1ZXN0X2lkGAsgASgJEhkKEWJ1Y2tldF9hY2NvdW50X2lkGAwgASgJEhwKFHJlcXVlc3Rlcl9hY2NvdW50X2lkGA0gASgJEhUKDXJlcXVlc3Rlcl9hcm4YDiABKAkSGQoRaXNfcmVxdWVzdGVyX3Jvb3QYDyABKAgSGQoRc291cmNlX2lwX2FkZHJlc3MYECABKAkSDgoGcmVnaW9uGBEgASgJEhoKEmlzX21hZGVfYnlfc2VydmljZRg8IAEoCBIhChlkZXN0aW5hdGlvbl9zdG9yYWdlX2NsYXNzGD0gASgJEhwKFHNvdXJjZV9zdG9yYWdlX2NsYXNzGD4gASgJEhoKEnJlc3RvcmVfZXhwaXJlc19tcxg/IAEoA0INCgtfc2l6ZV9ieXRlcyJAChNTY3J1YlByb2dyZXNzUmVjb3JkEhYKDnJvdW5kX2JlZ2FuX21zGAEgASgDEhEKCW5leHRfc3RlcBgCIAEoBSJFChBRdWFyYW50aW5lUmVjb3JkEg4KBnJlYXNvbhgBIAEoCRIQCghmb3VuZF9tcxgCIAEoAxIPCgdzZWVuX21zGAMgASgDYgZwcm90bzM", [file_quartet_objectstorage_v1_accelerate, file_quartet_objectstorage_v1_analytics, file_quartet_objectstorage_v1_cors, file_quartet_objectstorage_v1_intelligent_tiering, file_quartet_objectstorage_v1_inventory, file_quartet_objectstorage_v1_lifecycle, file_quartet_objectstorage_v1_logging, file_quartet_objectstorage_v1_metrics, file_quartet_objectstorage_v1_notification, file_quartet_objectstorage_v1_replication, file_quartet_objectstorage_v1_tagging, file_quartet_objectstorage_v1_website]);
 
 /**
  * One bucket.
@@ -164,6 +164,13 @@ export type BucketRecord = Message<"quartet.objectstorage.storage.v1.BucketRecor
    * @generated from field: bool has_logging = 64;
    */
   hasLogging: boolean;
+
+  /**
+   * What the bucket's objects can be found by. Unset: they cannot.
+   *
+   * @generated from field: quartet.objectstorage.storage.v1.SearchIndexRecord search_index = 80;
+   */
+  searchIndex?: SearchIndexRecord | undefined;
 };
 
 /**
@@ -172,6 +179,133 @@ export type BucketRecord = Message<"quartet.objectstorage.storage.v1.BucketRecor
  */
 export const BucketRecordSchema: GenMessage<BucketRecord> = /*@__PURE__*/
   messageDesc(file_quartet_objectstorage_storage_v1_records, 0);
+
+/**
+ * The index of a bucket's current versions.
+ *
+ * @generated from message quartet.objectstorage.storage.v1.SearchIndexRecord
+ */
+export type SearchIndexRecord = Message<"quartet.objectstorage.storage.v1.SearchIndexRecord"> & {
+  /**
+   * Names the index in the keys of its entries, so that it shares nothing with an earlier one. Never empty.
+   *
+   * @generated from field: string index_id = 1;
+   */
+  indexId: string;
+
+  /**
+   * Never empty.
+   *
+   * @generated from field: repeated quartet.objectstorage.storage.v1.SearchAttributeRecord attributes = 2;
+   */
+  attributes: SearchAttributeRecord[];
+
+  /**
+   * All current versions are indexed. Otherwise those that were there before may not be.
+   *
+   * @generated from field: bool is_active = 3;
+   */
+  isActive: boolean;
+};
+
+/**
+ * Describes the message quartet.objectstorage.storage.v1.SearchIndexRecord.
+ * Use `create(SearchIndexRecordSchema)` to create a new message.
+ */
+export const SearchIndexRecordSchema: GenMessage<SearchIndexRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 1);
+
+/**
+ * An attribute that versions are found by.
+ *
+ * @generated from message quartet.objectstorage.storage.v1.SearchAttributeRecord
+ */
+export type SearchAttributeRecord = Message<"quartet.objectstorage.storage.v1.SearchAttributeRecord"> & {
+  /**
+   * Tag, Metadata or ContentType. Never empty.
+   *
+   * @generated from field: string source = 1;
+   */
+  source: string;
+
+  /**
+   * The key of the tag, or the name of the metadata in lower case. Empty: the content type.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message quartet.objectstorage.storage.v1.SearchAttributeRecord.
+ * Use `create(SearchAttributeRecordSchema)` to create a new message.
+ */
+export const SearchAttributeRecordSchema: GenMessage<SearchAttributeRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 2);
+
+/**
+ * An entry of an index; its key holds everything.
+ *
+ * @generated from message quartet.objectstorage.storage.v1.SearchEntryRecord
+ */
+export type SearchEntryRecord = Message<"quartet.objectstorage.storage.v1.SearchEntryRecord"> & {
+};
+
+/**
+ * Describes the message quartet.objectstorage.storage.v1.SearchEntryRecord.
+ * Use `create(SearchEntryRecordSchema)` to create a new message.
+ */
+export const SearchEntryRecordSchema: GenMessage<SearchEntryRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 3);
+
+/**
+ * A part of an index to build, or an index to remove: the payload of a job.
+ *
+ * @generated from message quartet.objectstorage.storage.v1.SearchIndexStepRecord
+ */
+export type SearchIndexStepRecord = Message<"quartet.objectstorage.storage.v1.SearchIndexStepRecord"> & {
+  /**
+   * The bucket's name. Never empty.
+   *
+   * @generated from field: string bucket = 1;
+   */
+  bucket: string;
+
+  /**
+   * The bucket of that name at the time. Never empty.
+   *
+   * @generated from field: string bucket_id = 2;
+   */
+  bucketId: string;
+
+  /**
+   * The index. Never empty.
+   *
+   * @generated from field: string index_id = 3;
+   */
+  indexId: string;
+
+  /**
+   * The key up to which it is built. Empty: nothing is.
+   *
+   * @generated from field: string after = 4;
+   */
+  after: string;
+
+  /**
+   * The index is removed; otherwise it is built.
+   *
+   * @generated from field: bool is_removal = 5;
+   */
+  isRemoval: boolean;
+};
+
+/**
+ * Describes the message quartet.objectstorage.storage.v1.SearchIndexStepRecord.
+ * Use `create(SearchIndexStepRecordSchema)` to create a new message.
+ */
+export const SearchIndexStepRecordSchema: GenMessage<SearchIndexStepRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 4);
 
 /**
  * Lines of access logs that wait for their delivery.
@@ -199,7 +333,7 @@ export type AccessLogRecord = Message<"quartet.objectstorage.storage.v1.AccessLo
  * Use `create(AccessLogRecordSchema)` to create a new message.
  */
 export const AccessLogRecordSchema: GenMessage<AccessLogRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 1);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 5);
 
 /**
  * One line of an access log.
@@ -227,7 +361,7 @@ export type AccessLogLineRecord = Message<"quartet.objectstorage.storage.v1.Acce
  * Use `create(AccessLogLineRecordSchema)` to create a new message.
  */
 export const AccessLogLineRecordSchema: GenMessage<AccessLogLineRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 2);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 6);
 
 /**
  * The code that a device of a second factor was used with last.
@@ -248,7 +382,7 @@ export type MfaUseRecord = Message<"quartet.objectstorage.storage.v1.MfaUseRecor
  * Use `create(MfaUseRecordSchema)` to create a new message.
  */
 export const MfaUseRecordSchema: GenMessage<MfaUseRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 3);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 7);
 
 /**
  * How a bucket locks versions.
@@ -283,7 +417,7 @@ export type ObjectLockRecord = Message<"quartet.objectstorage.storage.v1.ObjectL
  * Use `create(ObjectLockRecordSchema)` to create a new message.
  */
 export const ObjectLockRecordSchema: GenMessage<ObjectLockRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 4);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 8);
 
 /**
  * Until when a version can not be deleted.
@@ -311,7 +445,7 @@ export type RetentionRecord = Message<"quartet.objectstorage.storage.v1.Retentio
  * Use `create(RetentionRecordSchema)` to create a new message.
  */
 export const RetentionRecordSchema: GenMessage<RetentionRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 5);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 9);
 
 /**
  * The latest instant that the clock of retentions has reached.
@@ -332,7 +466,7 @@ export type LockClockRecord = Message<"quartet.objectstorage.storage.v1.LockCloc
  * Use `create(LockClockRecordSchema)` to create a new message.
  */
 export const LockClockRecordSchema: GenMessage<LockClockRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 6);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 10);
 
 /**
  * An access control list.
@@ -353,7 +487,7 @@ export type AclRecord = Message<"quartet.objectstorage.storage.v1.AclRecord"> & 
  * Use `create(AclRecordSchema)` to create a new message.
  */
 export const AclRecordSchema: GenMessage<AclRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 7);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 11);
 
 /**
  * One entry of an access control list. One of the first two is set.
@@ -388,7 +522,7 @@ export type GrantRecord = Message<"quartet.objectstorage.storage.v1.GrantRecord"
  * Use `create(GrantRecordSchema)` to create a new message.
  */
 export const GrantRecordSchema: GenMessage<GrantRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 8);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 12);
 
 /**
  * What a bucket does about public access.
@@ -430,7 +564,7 @@ export type PublicAccessBlockRecord = Message<"quartet.objectstorage.storage.v1.
  * Use `create(PublicAccessBlockRecordSchema)` to create a new message.
  */
 export const PublicAccessBlockRecordSchema: GenMessage<PublicAccessBlockRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 9);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 13);
 
 /**
  * One bucket of an account.
@@ -451,7 +585,7 @@ export type AccountBucketRecord = Message<"quartet.objectstorage.storage.v1.Acco
  * Use `create(AccountBucketRecordSchema)` to create a new message.
  */
 export const AccountBucketRecordSchema: GenMessage<AccountBucketRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 10);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 14);
 
 /**
  * One tag.
@@ -479,7 +613,7 @@ export type TagRecord = Message<"quartet.objectstorage.storage.v1.TagRecord"> & 
  * Use `create(TagRecordSchema)` to create a new message.
  */
 export const TagRecordSchema: GenMessage<TagRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 11);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 15);
 
 /**
  * An entry of a directory: a key that has a current version, or a directory with such keys in it.
@@ -500,7 +634,7 @@ export type DirectoryEntryRecord = Message<"quartet.objectstorage.storage.v1.Dir
  * Use `create(DirectoryEntryRecordSchema)` to create a new message.
  */
 export const DirectoryEntryRecordSchema: GenMessage<DirectoryEntryRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 12);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 16);
 
 /**
  * The current version of a key, with the members that a listing shows.
@@ -584,7 +718,7 @@ export type CurrentVersionRecord = Message<"quartet.objectstorage.storage.v1.Cur
  * Use `create(CurrentVersionRecordSchema)` to create a new message.
  */
 export const CurrentVersionRecordSchema: GenMessage<CurrentVersionRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 13);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 17);
 
 /**
  * The null version of a key, where it is not the current version.
@@ -605,7 +739,7 @@ export type NullVersionRecord = Message<"quartet.objectstorage.storage.v1.NullVe
  * Use `create(NullVersionRecordSchema)` to create a new message.
  */
 export const NullVersionRecordSchema: GenMessage<NullVersionRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 14);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 18);
 
 /**
  * One version of an object.
@@ -759,7 +893,7 @@ export type VersionRecord = Message<"quartet.objectstorage.storage.v1.VersionRec
  * Use `create(VersionRecordSchema)` to create a new message.
  */
 export const VersionRecordSchema: GenMessage<VersionRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 15);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 19);
 
 /**
  * How far the replication of a version has come.
@@ -794,7 +928,7 @@ export type ReplicationRecord = Message<"quartet.objectstorage.storage.v1.Replic
  * Use `create(ReplicationRecordSchema)` to create a new message.
  */
 export const ReplicationRecordSchema: GenMessage<ReplicationRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 16);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 20);
 
 /**
  * A version to copy into another bucket: the payload of a job.
@@ -843,7 +977,7 @@ export type ReplicationStepRecord = Message<"quartet.objectstorage.storage.v1.Re
  * Use `create(ReplicationStepRecordSchema)` to create a new message.
  */
 export const ReplicationStepRecordSchema: GenMessage<ReplicationStepRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 17);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 21);
 
 /**
  * A copy of an archived version that can be read for a time.
@@ -871,7 +1005,7 @@ export type RestoreRecord = Message<"quartet.objectstorage.storage.v1.RestoreRec
  * Use `create(RestoreRecordSchema)` to create a new message.
  */
 export const RestoreRecordSchema: GenMessage<RestoreRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 18);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 22);
 
 /**
  * The end of a restore or of what it restored, to be done: the payload of a job.
@@ -920,7 +1054,7 @@ export type RestoreStepRecord = Message<"quartet.objectstorage.storage.v1.Restor
  * Use `create(RestoreStepRecordSchema)` to create a new message.
  */
 export const RestoreStepRecordSchema: GenMessage<RestoreStepRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 19);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 23);
 
 /**
  * Headers that are stored with the content and returned with it unchanged. Empty ones were not given.
@@ -983,7 +1117,7 @@ export type ContentHeadersRecord = Message<"quartet.objectstorage.storage.v1.Con
  * Use `create(ContentHeadersRecordSchema)` to create a new message.
  */
 export const ContentHeadersRecordSchema: GenMessage<ContentHeadersRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 20);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 24);
 
 /**
  * A checksum of content.
@@ -1018,7 +1152,7 @@ export type ChecksumRecord = Message<"quartet.objectstorage.storage.v1.ChecksumR
  * Use `create(ChecksumRecordSchema)` to create a new message.
  */
 export const ChecksumRecordSchema: GenMessage<ChecksumRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 21);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 25);
 
 /**
  * A range of a blob that is a range of the content.
@@ -1060,7 +1194,7 @@ export type ExtentRecord = Message<"quartet.objectstorage.storage.v1.ExtentRecor
  * Use `create(ExtentRecordSchema)` to create a new message.
  */
 export const ExtentRecordSchema: GenMessage<ExtentRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 22);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 26);
 
 /**
  * Where one part of a multipart upload ends in its object.
@@ -1095,7 +1229,7 @@ export type PartBoundaryRecord = Message<"quartet.objectstorage.storage.v1.PartB
  * Use `create(PartBoundaryRecordSchema)` to create a new message.
  */
 export const PartBoundaryRecordSchema: GenMessage<PartBoundaryRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 23);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 27);
 
 /**
  * How content is encrypted, with what is needed to find its key, and to show it. One of the last two is set unless the
@@ -1124,7 +1258,7 @@ export type EncryptionRecord = Message<"quartet.objectstorage.storage.v1.Encrypt
  * Use `create(EncryptionRecordSchema)` to create a new message.
  */
 export const EncryptionRecordSchema: GenMessage<EncryptionRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 24);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 28);
 
 /**
  * Encryption under a managed key.
@@ -1166,7 +1300,7 @@ export type KmsEncryptionRecord = Message<"quartet.objectstorage.storage.v1.KmsE
  * Use `create(KmsEncryptionRecordSchema)` to create a new message.
  */
 export const KmsEncryptionRecordSchema: GenMessage<KmsEncryptionRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 25);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 29);
 
 /**
  * Encryption under a key of the caller, which is not stored: what a key is compared with.
@@ -1194,7 +1328,7 @@ export type CustomerKeyRecord = Message<"quartet.objectstorage.storage.v1.Custom
  * Use `create(CustomerKeyRecordSchema)` to create a new message.
  */
 export const CustomerKeyRecordSchema: GenMessage<CustomerKeyRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 26);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 30);
 
 /**
  * The default encryption of a bucket.
@@ -1243,7 +1377,7 @@ export type DefaultEncryptionRecord = Message<"quartet.objectstorage.storage.v1.
  * Use `create(DefaultEncryptionRecordSchema)` to create a new message.
  */
 export const DefaultEncryptionRecordSchema: GenMessage<DefaultEncryptionRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 27);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 31);
 
 /**
  * A key that data keys of blobs are sealed under.
@@ -1264,7 +1398,7 @@ export type WrappingKeyRecord = Message<"quartet.objectstorage.storage.v1.Wrappi
  * Use `create(WrappingKeyRecordSchema)` to create a new message.
  */
 export const WrappingKeyRecordSchema: GenMessage<WrappingKeyRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 28);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 32);
 
 /**
  * A blob: content that one or more manifests refer to.
@@ -1307,7 +1441,7 @@ export type BlobRecord = Message<"quartet.objectstorage.storage.v1.BlobRecord"> 
  * Use `create(BlobRecordSchema)` to create a new message.
  */
 export const BlobRecordSchema: GenMessage<BlobRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 29);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 33);
 
 /**
  * A blob file that nothing refers to any more. It is deleted after a grace period.
@@ -1328,7 +1462,7 @@ export type UnreferencedBlobRecord = Message<"quartet.objectstorage.storage.v1.U
  * Use `create(UnreferencedBlobRecordSchema)` to create a new message.
  */
 export const UnreferencedBlobRecordSchema: GenMessage<UnreferencedBlobRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 30);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 34);
 
 /**
  * One configuration document of a bucket.
@@ -1453,7 +1587,7 @@ export type ConfigurationRecord = Message<"quartet.objectstorage.storage.v1.Conf
  * Use `create(ConfigurationRecordSchema)` to create a new message.
  */
 export const ConfigurationRecordSchema: GenMessage<ConfigurationRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 31);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 35);
 
 /**
  * The lifecycle rules of a bucket.
@@ -1481,7 +1615,7 @@ export type LifecycleRecord = Message<"quartet.objectstorage.storage.v1.Lifecycl
  * Use `create(LifecycleRecordSchema)` to create a new message.
  */
 export const LifecycleRecordSchema: GenMessage<LifecycleRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 32);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 36);
 
 /**
  * The latest report of an inventory.
@@ -1502,7 +1636,7 @@ export type InventoryReportRecord = Message<"quartet.objectstorage.storage.v1.In
  * Use `create(InventoryReportRecordSchema)` to create a new message.
  */
 export const InventoryReportRecordSchema: GenMessage<InventoryReportRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 33);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 37);
 
 /**
  * How far the current round of the lifecycle rules has come. There is none between two rounds.
@@ -1530,7 +1664,7 @@ export type LifecycleProgressRecord = Message<"quartet.objectstorage.storage.v1.
  * Use `create(LifecycleProgressRecordSchema)` to create a new message.
  */
 export const LifecycleProgressRecordSchema: GenMessage<LifecycleProgressRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 34);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 38);
 
 /**
  * An open multipart upload.
@@ -1649,7 +1783,7 @@ export type UploadRecord = Message<"quartet.objectstorage.storage.v1.UploadRecor
  * Use `create(UploadRecordSchema)` to create a new message.
  */
 export const UploadRecordSchema: GenMessage<UploadRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 35);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 39);
 
 /**
  * One stored part of an open upload.
@@ -1698,7 +1832,7 @@ export type PartRecord = Message<"quartet.objectstorage.storage.v1.PartRecord"> 
  * Use `create(PartRecordSchema)` to create a new message.
  */
 export const PartRecordSchema: GenMessage<PartRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 36);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 40);
 
 /**
  * An upload that was completed, kept for a day so that completing it again returns the same answer.
@@ -1747,7 +1881,7 @@ export type FinishedUploadRecord = Message<"quartet.objectstorage.storage.v1.Fin
  * Use `create(FinishedUploadRecordSchema)` to create a new message.
  */
 export const FinishedUploadRecordSchema: GenMessage<FinishedUploadRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 37);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 41);
 
 /**
  * An upload that was completed at an instant; its key holds everything.
@@ -1762,7 +1896,7 @@ export type FinishedUploadTimeRecord = Message<"quartet.objectstorage.storage.v1
  * Use `create(FinishedUploadTimeRecordSchema)` to create a new message.
  */
 export const FinishedUploadTimeRecordSchema: GenMessage<FinishedUploadTimeRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 38);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 42);
 
 /**
  * The bound of the sequences that may have been used.
@@ -1783,7 +1917,7 @@ export type SequenceCeilingRecord = Message<"quartet.objectstorage.storage.v1.Se
  * Use `create(SequenceCeilingRecordSchema)` to create a new message.
  */
 export const SequenceCeilingRecordSchema: GenMessage<SequenceCeilingRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 39);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 43);
 
 /**
  * A change of an object to report to the event bus: the payload of a delivery job.
@@ -1944,7 +2078,7 @@ export type ObjectEventRecord = Message<"quartet.objectstorage.storage.v1.Object
  * Use `create(ObjectEventRecordSchema)` to create a new message.
  */
 export const ObjectEventRecordSchema: GenMessage<ObjectEventRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 40);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 44);
 
 /**
  * How far the check of all stored data has come.
@@ -1972,7 +2106,7 @@ export type ScrubProgressRecord = Message<"quartet.objectstorage.storage.v1.Scru
  * Use `create(ScrubProgressRecordSchema)` to create a new message.
  */
 export const ScrubProgressRecordSchema: GenMessage<ScrubProgressRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 41);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 45);
 
 /**
  * Stored data that is damaged or missing, as the latest check found it.
@@ -2007,5 +2141,5 @@ export type QuarantineRecord = Message<"quartet.objectstorage.storage.v1.Quarant
  * Use `create(QuarantineRecordSchema)` to create a new message.
  */
 export const QuarantineRecordSchema: GenMessage<QuarantineRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_objectstorage_storage_v1_records, 42);
+  messageDesc(file_quartet_objectstorage_storage_v1_records, 46);
 
