@@ -14,6 +14,7 @@ import { answerVisitor } from "../website/answer-visitor.ts";
 import { authenticate } from "./authenticate.ts";
 import { bind } from "./bind.ts";
 import { ask, call } from "./call.ts";
+import { bindCloudEvents, isCloudEvents, renderCloudEvents } from "./cloud-events.ts";
 import { admitOrigin, answerPreflight, isPreflight } from "./cross-origin.ts";
 import type { HttpExchange } from "./exchange.ts";
 import { openHttpExchange, readHead } from "./exchange.ts";
@@ -75,6 +76,11 @@ const answerRequest = async (
   const authenticated = await authenticate(gateway, exchange, head, identity);
   progress.caller = authenticated.caller;
   const origin = { ...authenticated, head, identity };
+  if (isCloudEvents(identity)) {
+    const events = bindCloudEvents(head, identity, authenticated);
+    progress.bound = events;
+    return renderCloudEvents(gateway, exchange, identity, events, call(gateway, exchange, events, origin));
+  }
   const bound = await bind(exchange, head, identity, authenticated, (asked) => ask(gateway, exchange, asked, origin));
   progress.bound = bound;
   const outcome = call(gateway, exchange, bound, origin);

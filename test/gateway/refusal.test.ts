@@ -501,13 +501,7 @@ const overJson: readonly Row[] = [
   ],
   [
     "UNKNOWN_OPERATION",
-    (to) =>
-      to.fixture.call("event-bus", "amz", {
-        method: "POST",
-        target: "/",
-        headers: { "x-amz-target": "AWSEvents.PutNothing" },
-        body: "{}",
-      }),
+    (to) => to.bus("/", { "x-amz-target": "AWSEvents.PutNothing" }),
     400,
     "UnknownOperationException",
     "The operation that was asked for is not known.",
@@ -539,6 +533,13 @@ const overJson: readonly Row[] = [
     400,
     "SerializationException",
     "The body is not well-formed JSON.",
+  ],
+  [
+    "UNSUPPORTED_MEDIA_TYPE",
+    (to) => to.bus("/event-bus/cloudevents", { "content-type": "application/json" }),
+    415,
+    "UnsupportedMediaTypeException",
+    "The content type application/json is not that of CloudEvents in JSON, and there is no header ce-specversion.",
   ],
 ];
 

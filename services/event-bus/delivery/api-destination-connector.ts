@@ -14,7 +14,8 @@ import { classifyStatus } from "../domain/http-outcome.ts";
 import { findApiDestination } from "../store/api-destination.ts";
 import { findConnectionByArn } from "../store/connection.ts";
 import { apiRequest } from "./api-request.ts";
-import { attemptInput } from "./attempt-input.ts";
+import type { AttemptContent } from "./attempt-content.ts";
+import { attemptContent } from "./attempt-content.ts";
 import type { AttemptOutcome, Connector, DeliveryAttempt } from "./connector.ts";
 import type { HttpSender } from "./http-sender.ts";
 import { outcomeOfError } from "./http-sender.ts";
@@ -41,10 +42,10 @@ export const apiDestinationConnector =
   async (attempt) => {
     const endpoint = await findEndpoint(app, attempt);
     if ("kind" in endpoint) return endpoint;
-    const input = attemptInput(attempt);
-    if (typeof input !== "string") return input;
+    const content = attemptContent(attempt);
+    if ("kind" in content) return content;
     try {
-      return await sendTo(endpoint, attempt, input, app, tools);
+      return await sendTo(endpoint, attempt, content, app, tools);
     } catch (error) {
       return classifyError(error);
     }
@@ -78,7 +79,7 @@ const findEndpoint = async (
 const sendTo = async (
   { destination, connection }: Endpoint,
   attempt: DeliveryAttempt,
-  input: string,
+  content: AttemptContent,
   { clock }: Pick<Application, "clock">,
   { sender, secrets, tokens }: ApiDestinationTools,
 ): Promise<AttemptOutcome> => {
@@ -90,7 +91,7 @@ const sendTo = async (
     auth,
     token,
     parameters: attempt.target.httpParameters,
-    input,
+    content,
     event: eventJson(attempt.event),
   });
   const answer = await sender.send(outgoing, attempt.signal);

@@ -6,10 +6,12 @@ import type {
 } from "../../../gen/quartet/eventbus/v1/connection_pb.ts";
 import type { HttpParameters } from "../../../gen/quartet/eventbus/v1/target_parameters_pb.ts";
 import { currentTraceHeaders } from "../../kit/trace/current-trace.ts";
+import { attributeHeaderValue } from "../domain/cloud-event.ts";
 import { dynamicValue } from "../domain/dynamic-value.ts";
 import type { NamedValue } from "../domain/outgoing-headers.ts";
 import { outgoingHeaders } from "../domain/outgoing-headers.ts";
 import { JsonCursor, openBrace } from "../json/json-cursor.ts";
+import type { AttemptContent } from "./attempt-content.ts";
 import type { OutgoingRequest } from "./http-sender.ts";
 
 /** The parts of a request to an API destination. */
@@ -19,8 +21,7 @@ interface ApiRequestParts {
   /** The token of an OAuth connection; undefined for the other kinds. */
   readonly token: string | undefined;
   readonly parameters: HttpParameters | undefined;
-  /** The target's input. */
-  readonly input: string;
+  readonly content: AttemptContent;
   /** The whole event as JSON; the target's parameters may refer to its members. */
   readonly event: string;
 }
@@ -30,7 +31,7 @@ interface ApiRequestParts {
  * win over those of the target. Throws TypeError if the endpoint is not a URL.
  */
 export const apiRequest = (parts: ApiRequestParts): OutgoingRequest => {
-  const { destination, auth, token, parameters, input, event } = parts;
+  const { destination, auth, token, parameters, content, event } = parts;
   const invocation = auth.invocationHttpParameters;
   const method = methodName(destination);
   return {
@@ -38,12 +39,15 @@ export const apiRequest = (parts: ApiRequestParts): OutgoingRequest => {
     url: requestUrl(destination.invocationEndpoint, parameters, invocation, event),
     headers: outgoingHeaders(
       Object.entries(currentTraceHeaders()),
+      contentHeaders(content),
       dynamicEntries(parameters?.headerParameters, event),
       parametersOf(invocation?.headerParameters),
       authorizationHeaders(auth, token),
     ),
     body:
-      method === "GET" || method === "HEAD" ? undefined : withMembers(input, parametersOf(invocation?.bodyParameters)),
+      method === "GET" || method === "HEAD"
+        ? undefined
+        : withMembers(content.body, parametersOf(invocation?.bodyParameters)),
   };
 };
 
@@ -91,10 +95,17 @@ const authorizationHeaders = (auth: CreateConnectionAuthParameters, token: strin
   return token === undefined ? [] : [["authorization", `Bearer ${token}`]];
 };
 
+/** The headers that describe a content: its type, and the attributes of a CloudEvent. */
+export const contentHeaders = ({ contentType, attributes }: AttemptContent): NamedValue[] => [
+  ...(contentType === undefined ? [] : [["content-type", contentType] as const]),
+  ...attributes.map(([name, value]) => [`ce-${name}`, attributeHeaderValue(value)] as const),
+];
+
 /** A JSON object with members set; each replaces those of the same name. Any other text is returned unchanged. */
-const withMembers = (input: string, members: readonly NamedValue[]): string => {
+const withMembers = (input: string | Buffer, members: readonly NamedValue[]): string | Buffer => {
+  if (members.length === 0 || typeof input !== "string") return input;
   const cursor = new JsonCursor(input);
-  if (members.length === 0 || cursor.peek() !== openBrace) return input;
+  if (cursor.peek() !== openBrace) return input;
   const names = new Set(members.map(([name]) => name));
   const kept: string[] = [];
   cursor.enter();

@@ -7,7 +7,7 @@ import type { DeliveryStream } from "../domain/delivery-stream.ts";
 import { streamName, streamObjectKey } from "../domain/delivery-stream.ts";
 import type { WaitingRecord } from "../store/stream-record.ts";
 import { countStreamBytes, deleteStreamRecords, listStreamRecords, putStreamRecord } from "../store/stream-record.ts";
-import { attemptInput } from "./attempt-input.ts";
+import { attemptText } from "./attempt-content.ts";
 import type { Connector } from "./connector.ts";
 import type { ObjectWriter } from "./object-writer.ts";
 import { nameIn } from "./service-request.ts";
@@ -163,7 +163,7 @@ export const deliveryStreamConnector =
   async (attempt) => {
     const { arn } = attempt.target;
     if (!streams.has(arn)) return otherwise(attempt);
-    const input = attemptInput(attempt);
+    const input = attemptText(attempt);
     if (typeof input !== "string") return input;
     if (!streams.hasRoom(arn))
       return { kind: "retry", code: "THROTTLING", message: "The delivery stream waits for object storage." };

@@ -7,7 +7,7 @@ import { busArn, parseBusArn } from "../domain/arns.ts";
 import { ingestEvent, openBus, tooLargeMessage } from "../ingestion/ingest.ts";
 import { readPath } from "../json/json-path.ts";
 import { findBus } from "../store/bus.ts";
-import { attemptInput } from "./attempt-input.ts";
+import { attemptText } from "./attempt-content.ts";
 import type { Connector } from "./connector.ts";
 
 /**
@@ -20,7 +20,7 @@ export const eventBusConnector =
   (app: Application): Connector =>
   async (attempt) => {
     const { account, event: matched, target, ruleArn, signal } = attempt;
-    const input = hasInput(target) ? attemptInput(attempt) : undefined;
+    const input = hasInput(target) ? attemptText(attempt) : undefined;
     if (typeof input === "object") return input;
     const detail = input === undefined ? matched.detail : detailOf(input);
     if (detail === undefined)

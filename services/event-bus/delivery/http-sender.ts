@@ -13,7 +13,7 @@ export interface OutgoingRequest {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   /** Undefined: no body. */
-  readonly body: string | undefined;
+  readonly body: string | Buffer | undefined;
 }
 
 /** A request without an answer. Codes are the documented ones of dead letters. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import type { Arn } from "../../kit/arn/arn.ts";
 import { parseArn } from "../../kit/arn/arn.ts";
-import { attemptInput } from "./attempt-input.ts";
+import { attemptText } from "./attempt-content.ts";
 import type { Connector } from "./connector.ts";
 import { logGroupName } from "./service-request.ts";
 
@@ -58,7 +58,7 @@ export const logGroupConnector =
   (groups: Pick<LogGroupFiles, "append">): Connector =>
   async (attempt) => {
     const arn = parseArn(attempt.target.arn);
-    const input = attemptInput(attempt);
+    const input = attemptText(attempt);
     if (typeof input !== "string") return input;
     if (arn === undefined) throw new Error(`${attempt.target.arn} is not an ARN`);
     await groups.append(arn, attempt.account, [input]);

@@ -1,7 +1,7 @@
 import { parseArn } from "../../kit/arn/arn.ts";
 import { parseJson } from "../../kit/json/parse-json.ts";
 import { eventJson } from "../domain/envelope.ts";
-import { attemptInput } from "./attempt-input.ts";
+import { attemptText } from "./attempt-content.ts";
 import type { Connector, DeliveryAttempt } from "./connector.ts";
 import type { ServiceClient, ServiceEndpoint } from "./service-client.ts";
 import type { ServiceKind } from "./service-kinds.ts";
@@ -11,7 +11,7 @@ export const serviceConnector =
   (kind: ServiceKind, endpoint: ServiceEndpoint, client: ServiceClient): Connector =>
   async (attempt) => {
     const arn = parseArn(attempt.target.arn);
-    const input = attemptInput(attempt);
+    const input = attemptText(attempt);
     if (typeof input !== "string") return input;
     if (arn === undefined) throw new Error(`${attempt.target.arn} is not an ARN`);
     const { event, target, ingestedMs, deliveryId, signal } = attempt;

@@ -102,6 +102,13 @@ export const parseBrokerTarget = (targetArn: string): BrokerTarget | undefined =
   return { account: arn.account, broker, place: { sort, name } };
 };
 
+/** Whether what an ARN names at a broker is sent headers with each message. */
+export const hasHeaders = (targetArn: string): boolean => {
+  const target = parseBrokerTarget(targetArn);
+  if (target === undefined) return false;
+  return target.place === undefined || ["nats", "amqp", "kafka"].includes(places[target.place.sort].kind);
+};
+
 const isSort = (text: string): text is PlaceSort => Object.hasOwn(places, text);
 
 /** Whether a broker has places of a target's sort. */

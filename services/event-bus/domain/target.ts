@@ -2,7 +2,7 @@ import type { Target } from "../../../gen/quartet/eventbus/v1/target_pb.ts";
 import { parseArn } from "../../kit/arn/arn.ts";
 import type { ServiceError } from "../../kit/faults/service-error.ts";
 import { ErrorReason, fault } from "../faults.ts";
-import { brokerPrefix, parseBrokerTarget } from "./broker.ts";
+import { brokerPrefix, hasHeaders, parseBrokerTarget } from "./broker.ts";
 import { placeholdersOf, predefinedNames } from "./template.ts";
 import { parseJson } from "../../kit/json/parse-json.ts";
 
@@ -15,7 +15,8 @@ import { parseJson } from "../../kit/json/parse-json.ts";
  * 4. its input is JSON;
  * 5. its transformer names no reserved variable and uses no unknown one;
  * 6. a FIFO queue has a message group;
- * 7. what it names at a broker has the form of such names.
+ * 7. what it names at a broker has the form of such names;
+ * 8. it can be sent headers, if it is given CloudEvents in the binary mode.
  */
 export const refuseTargets = (account: string, targets: readonly Target[]): ServiceError | undefined => {
   const ids = new Set<string>();
@@ -43,6 +44,7 @@ const refuseTarget = (account: string, target: Target): ServiceError | undefined
       reason: `${target.arn} is an action that only the public console can take.`,
     });
   const isBroker = ["events", "event-bus"].includes(parsed.service) && parsed.resource.startsWith(brokerPrefix);
+  const isDestination = parsed.resource.startsWith("api-destination/");
   const inputs = [target.input, target.inputPath, target.inputTransformer].filter((input) => input !== undefined);
   if (inputs.length > 1) return fault(ErrorReason.TARGET_INPUT_AMBIGUOUS, { target: target.id });
   const isForeignBus = parsed.resource.startsWith("event-bus/") && parsed.account !== account;
@@ -64,6 +66,11 @@ const refuseTarget = (account: string, target: Target): ServiceError | undefined
     return fault(ErrorReason.PARAMETER_REFUSED, {
       parameter: target.id,
       reason: `${target.arn} does not name a subject, queue, exchange, stream, channel, table, topic or webhook.`,
+    });
+  if (target.cloudEventParameters?.contentMode === "BINARY" && !isDestination && !hasHeaders(target.arn))
+    return fault(ErrorReason.PARAMETER_REFUSED, {
+      parameter: target.id,
+      reason: `${target.arn} has no headers for the binary mode of CloudEvents.`,
     });
   return undefined;
 };

@@ -94,6 +94,12 @@ describe("putTargets", () => {
         `PARAMETER_REFUSED: Parameter t is not valid. Reason: arn:aws:events:us-east-1:000000000000:${resource} does not name a subject, queue, exchange, stream, channel, table, topic or webhook.`,
       ],
     ),
+    ...["sqs:us-east-1:000000000000:q", "events:us-east-1:000000000000:broker/b/table/sales"].map(
+      (rest): [{ id: string; arn: string; cloudEventParameters: { contentMode: string } }[], string] => [
+        [{ id: "t", arn: `arn:aws:${rest}`, cloudEventParameters: { contentMode: "BINARY" } }],
+        `PARAMETER_REFUSED: Parameter t is not valid. Reason: arn:aws:${rest} has no headers for the binary mode of CloudEvents.`,
+      ],
+    ),
     [[{ id: "t", arn: "arn:aws:events:us-east-1:000000000000:broker/b/exchange/shop/" }], "answered"],
     [[transformer('{"a":<b>,"e":<aws.events.event.json>}', { b: "$.detail" })], "answered"],
     [[{ id: "t", arn: `${queue}.fifo`, sqsParameters: { messageGroupId: "g" } }], "answered"],

@@ -46,6 +46,8 @@ export interface Requests {
   preflight(target: string): Answer;
   /** Signs a request to a JSON API, then replaces a text of its authorization and changes its headers. */
   json(request: TestRequest, replaced?: readonly [RegExp, string], headers?: Headers): Answer;
+  /** Posts an empty document to the event bus. */
+  bus(target: string, headers: Headers): Answer;
 }
 
 /** Requests to the gateway of a fixture. */
@@ -109,6 +111,7 @@ export const requestsTo = (fixture: Fixture): Requests => {
         { method: "OPTIONS", target },
         { origin: "https://ada.example", "access-control-request-method": "PUT" },
       ),
+    bus: (target, headers) => fixture.call("event-bus", "amz", { method: "POST", target, headers, body: "{}" }),
     json: (request, [from, to] = [/never/, ""], change = {}) => {
       const headers = fixture.sign("customer-profile", "amz", request);
       return unsigned(request, {

@@ -122,10 +122,11 @@ class ExchangeChannel {
     });
   }
 
-  publish(routingKey: string, { id, body, contentType }: BrokerMessage): Promise<void> {
+  publish(routingKey: string, { id, body, contentType, attributes }: BrokerMessage): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#waiting.add(reject);
-    const options = { mandatory: true, persistent: true, messageId: id, contentType };
+    const headers = Object.fromEntries(attributes.map(([name, value]) => [`cloudEvents:${name}`, value]));
+    const options = { mandatory: true, persistent: true, messageId: id, contentType, headers };
     this.#channel.publish(this.#exchange, routingKey, Buffer.from(body), options, (error: unknown) => {
       this.#waiting.delete(reject);
       if (this.#returned.delete(id)) reject(new UnroutableError("No queue receives the messages of this target."));

@@ -4,7 +4,9 @@ import { hasPlace, parseBrokerTarget } from "../../domain/broker.ts";
 import { eventJson } from "../../domain/envelope.ts";
 import { classifyStatus } from "../../domain/http-outcome.ts";
 import { webhookHeaders } from "../../domain/webhook-signature.ts";
-import { attemptInput } from "../attempt-input.ts";
+import { contentHeaders } from "../api-request.ts";
+import type { AttemptContent } from "../attempt-content.ts";
+import { attemptContent } from "../attempt-content.ts";
 import type { AttemptOutcome, Connector, DeliveryAttempt } from "../connector.ts";
 import type { HttpSender } from "../http-sender.ts";
 import { outcomeOfError } from "../http-sender.ts";
@@ -36,15 +38,16 @@ export const brokerConnector =
       return failed("NO_RESOURCE", `This installation has no broker for ${arn}.`);
     if (!hasPlace(broker, named.place))
       return failed("INVALID_PARAMETER", `The broker ${broker.name} has nothing of the kind that ${arn} names.`);
-    const input = attemptInput(attempt);
-    if (typeof input !== "string") return input;
-    if (named.place === undefined) return callWebhook(broker, attempt, input, tools);
+    const content = attemptContent(attempt);
+    if ("kind" in content) return content;
+    if (named.place === undefined) return callWebhook(broker, attempt, content, tools);
     const message = {
       place: named.place,
       id: attempt.deliveryId,
       key: partitionKey(attempt.target, eventJson(attempt.event), attempt.event.id),
-      body: input,
-      contentType: "application/json",
+      body: content.body,
+      contentType: content.contentType ?? "application/json",
+      attributes: content.attributes,
     };
     return (await tools.connections.publish(broker, message, attempt.signal)) ?? { kind: "delivered" };
   };
@@ -52,11 +55,13 @@ export const brokerConnector =
 const callWebhook = async (
   { url, secret }: Broker,
   { deliveryId, signal }: DeliveryAttempt,
-  body: string,
+  content: AttemptContent,
   { sender, clock }: Pick<BrokerTools, "sender" | "clock">,
 ): Promise<AttemptOutcome> => {
+  const { body } = content;
   const headers = {
     "content-type": "application/json",
+    ...(Object.fromEntries(contentHeaders(content)) as Record<string, string>),
     ...(secret !== undefined && webhookHeaders(secret, deliveryId, clock.now(), body)),
   };
   try {

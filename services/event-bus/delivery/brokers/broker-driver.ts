@@ -10,8 +10,10 @@ export interface BrokerMessage {
   readonly id: string;
   /** Messages with the same key stay in order where a broker has partitions. */
   readonly key: string;
-  readonly body: string;
+  readonly body: string | Buffer;
   readonly contentType: string;
+  /** The attributes of a CloudEvent whose data the body is; empty for all other messages. */
+  readonly attributes: readonly (readonly [name: string, value: string])[];
 }
 
 /** An open connection, or a pool of them. */

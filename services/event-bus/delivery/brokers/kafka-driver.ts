@@ -19,10 +19,10 @@ export const kafkaDriver: BrokerDriver = {
   async open(broker, limitMs) {
     const tls = await tlsOf(broker);
     const sasl = saslOf(broker);
-    const producer = new Producer({
+    const producer = new Producer<string, string | Buffer, string, string>({
       clientId: "quartet",
       bootstrapBrokers: [...broker.hosts],
-      serializers: stringSerializers,
+      serializers: { ...stringSerializers, value: bytesOf },
       acks: ProduceAcks.ALL,
       autocreateTopics: false,
       // A leader that moved is found by the next try; all else is retried as the target says.
@@ -35,8 +35,9 @@ export const kafkaDriver: BrokerDriver = {
       ...(sasl && { sasl }),
     });
     return {
-      async publish({ place, id, key, body, contentType }) {
-        const headers = { "message-id": id, "content-type": contentType };
+      async publish({ place, id, key, body, contentType, attributes }) {
+        const prefixed = Object.fromEntries(attributes.map(([name, value]) => [`ce_${name}`, value]));
+        const headers = { "message-id": id, "content-type": contentType, ...prefixed };
         await producer.send({ messages: [{ topic: place.name, key, value: body, headers }] });
       },
       // The producer makes new connections as it needs them.
@@ -68,6 +69,9 @@ export const kafkaDriver: BrokerDriver = {
     return retry("ERROR_FROM_TARGET", message);
   },
 };
+
+const bytesOf = (value: string | Buffer | undefined): Buffer | undefined =>
+  typeof value === "string" ? Buffer.from(value) : value;
 
 const saslOf = ({ user, password, mechanism = "PLAIN" }: Broker): SASLOptions | undefined =>
   user === undefined ? undefined : { mechanism, username: user, password: password ?? "" };

@@ -8,6 +8,7 @@ import {
   TimeoutError,
 } from "@nats-io/transport-node";
 
+import { attributeHeaderValue } from "../../domain/cloud-event.ts";
 import type { BrokerDriver, BrokerRefusal } from "./broker-driver.ts";
 import { credentialsRefused, failed, retry, tlsOf } from "./broker-driver.ts";
 
@@ -34,9 +35,10 @@ export const natsDriver: BrokerDriver = {
     });
     const streams = jetstream(connection, { timeout: limitMs });
     return {
-      async publish({ place, id, body, contentType }) {
+      async publish({ place, id, body, contentType, attributes }) {
         const described = headers();
         described.set("Content-Type", contentType);
+        for (const [name, value] of attributes) described.set(`ce-${name}`, attributeHeaderValue(value));
         await streams.publish(place.name, body, { msgID: id, headers: described, timeout: limitMs });
       },
       ended: connection.closed(),

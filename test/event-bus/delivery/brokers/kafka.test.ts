@@ -57,6 +57,14 @@ describe.skipIf(!hasKafka())("a delivery to Kafka", () => {
     expect(messages).toContainEqual({ key: eventId, value: '{"n":1}', headers, partition });
   });
 
+  test("has the attributes of a CloudEvent in its headers", async () => {
+    await createTopic("binary", 1);
+    const { outcomeAt } = await openBrokerShop({ url });
+    const binary = { cloudEventParameters: { contentMode: "BINARY" } };
+    expect(await outcomeAt("topic/binary", binary)).toBe("delivered");
+    expect(await read("binary", 1)).toMatchObject([{ headers: { ce_specversion: "1.0", ce_type: "Sale" } }]);
+  });
+
   test("waits for a topic that does not exist yet", async () => {
     const { sell, putTarget, clock, app, deadLetters } = await openBrokerShop({ url });
     await putTarget("topic/later");

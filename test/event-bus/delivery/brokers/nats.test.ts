@@ -45,7 +45,7 @@ beforeAll(async () => {
   url = `nats://127.0.0.1:${server.port}`;
   const connection = await connect({ servers: `127.0.0.1:${server.port}`, user: ada.user, pass: ada.password });
   const manager = await jetstreamManager(connection);
-  await manager.streams.add({ name: "shop", subjects: ["shop.>"], max_msg_size: 200 });
+  await manager.streams.add({ name: "shop", subjects: ["shop.>"], max_msg_size: 800 });
   await connection.close();
 });
 afterAll(() => server.stop());
@@ -65,6 +65,15 @@ describe.skipIf(!hasNats())("a delivery to NATS", () => {
     ]);
   });
 
+  test("has the attributes of a CloudEvent in its headers", async () => {
+    const { outcomeAt } = await openBrokerShop({ url, ...ada });
+    const binary = { cloudEventParameters: { contentMode: "BINARY" } };
+    expect(await outcomeAt("subject/shop.binary", binary)).toBe("delivered");
+    const message = await (await manage()).streams.getMessage("shop", { last_by_subj: "shop.binary" });
+    const attributes = ["ce-specversion", "ce-type", "ce-source"].map((name) => message?.header.get(name));
+    expect([...attributes, message?.string()]).toEqual(["1.0", "Sale", "shop", '{"n":1}']);
+  });
+
   test("that is repeated is dropped by the stream", async () => {
     const before = (await stored()).length;
     const connections = new BrokerConnections({ log: silentLogger, limitMs: 5_000, messagesMax: 4 });
@@ -76,6 +85,7 @@ describe.skipIf(!hasNats())("a delivery to NATS", () => {
       key: "",
       body: "1",
       contentType: "application/json",
+      attributes: [],
     } as const;
     const { signal } = new AbortController();
     expect(await connections.publish(broker, message, signal)).toBe(undefined);
@@ -104,7 +114,7 @@ describe.skipIf(!hasNats())("a delivery to NATS", () => {
     [
       ada,
       "subject/shop.sales",
-      `"${"x".repeat(200)}"`,
+      `"${"x".repeat(800)}"`,
       "failed RESOURCE_LIMIT_EXCEEDED: The message is larger than the stream accepts.",
     ],
     [

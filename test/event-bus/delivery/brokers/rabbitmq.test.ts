@@ -51,6 +51,18 @@ describe.skipIf(!hasRabbitMq())("a delivery to RabbitMQ", () => {
     expect(await channel.get("sales")).toBe(false);
   });
 
+  test("has the attributes of a CloudEvent in its headers", async () => {
+    const channel = await openChannel();
+    const { outcomeAt } = await openBrokerShop({ url });
+    const binary = { cloudEventParameters: { contentMode: "BINARY" } };
+    expect(await outcomeAt("queue/sales", binary)).toBe("delivered");
+    const message = await channel.get("sales", { noAck: true });
+    expect(message && message.properties.headers).toMatchObject({
+      "cloudEvents:specversion": "1.0",
+      "cloudEvents:type": "Sale",
+    });
+  });
+
   // setting, place, outcome without a further retry
   test.each<[object, string, string]>([
     [{}, "queue/nowhere", "failed NO_RESOURCE: No queue receives the messages of this target."],

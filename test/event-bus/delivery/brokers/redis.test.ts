@@ -55,6 +55,20 @@ describe.skipIf(!hasRedis())("a delivery to Redis", () => {
     expect(await client.xRange("process", "-", "+")).toMatchObject([{ message: { event: "1" } }]);
   });
 
+  test("has a whole CloudEvent as its event", async () => {
+    const client = await openClient();
+    onTestFinished(() => client.destroy());
+    const { outcomeAt } = await openBrokerShop({ url, ...login });
+    const structured = { cloudEventParameters: { contentMode: "STRUCTURED" } };
+    expect(await outcomeAt("stream/structured", structured)).toBe("delivered");
+    const entries = await client.xRange("structured", "-", "+");
+    expect(JSON.parse(entries?.[0]?.message["event"] ?? "")).toMatchObject({
+      specversion: "1.0",
+      type: "Sale",
+      data: { n: 1 },
+    });
+  });
+
   test("removes the oldest entries beyond the setting's number", async () => {
     const client = await openClient();
     onTestFinished(() => client.destroy());
