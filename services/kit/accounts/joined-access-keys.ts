@@ -25,6 +25,8 @@ export interface JoinedAccessKeys extends AccessKeys {
 
 const largeListsMax = 1_000;
 
+const noPolicies: readonly string[] = [];
+
 /**
  * The keys of the credentials file together with those that accounts declare. Throws ConfigError for an id that both
  * have; if that happens later, the key is not found until one of the files drops it. A key of the credentials file that
@@ -37,7 +39,8 @@ export const joinAccessKeys = ({ file, accounts, log }: JoinedAccessKeysOptions)
   const large = new LRUCache<string, readonly string[]>({ max: largeListsMax });
 
   const complete = (key: AccessKey): AccessKey => {
-    const declared = key.user === undefined ? [] : (accounts.findUser(key.accountId, key.user)?.policies ?? []);
+    const user = key.user === undefined ? undefined : accounts.findUser(key.accountId, key.user);
+    const declared = user?.policies ?? noPolicies;
     const canonicalUserId = accounts.canonicalUserId(key.accountId);
     const known = completed.get(key);
     if (known?.declared === declared && known.key.canonicalUserId === canonicalUserId) return known.key;

@@ -147,10 +147,29 @@ export class Dispatcher {
     return create(route.method.output, answer as Message);
   }
 
+  /** Answers a call with a stream of requests and one answer. The requests' iterator is closed when it is known. */
+  async upload(call: Call, requests: AsyncIterator<Message>): Promise<Message> {
+    const { route } = call;
+    const handler = this.#handler(route);
+    try {
+      const first = await requests.next();
+      if (first.done !== true) this.#inspect(call, first.value);
+      call.hasBegun = true;
+      const answer = await call.work.run(() => handler(resumed(first, requests), call));
+      return create(route.method.output, answer as Message);
+    } finally {
+      await requests.return?.();
+    }
+  }
+
   /** Answers a call of any kind of stream. The requests' iterator is closed when the answer ends. */
   async *stream(call: Call, requests: AsyncIterator<Message>): AsyncGenerator<Message> {
     const { route } = call;
     const { output, methodKind } = route.method;
+    if (methodKind === "client_streaming") {
+      yield await this.upload(call, requests);
+      return;
+    }
     const handler = this.#handler(route);
     try {
       if (methodKind === "server_streaming") {
@@ -160,12 +179,6 @@ export class Dispatcher {
         call.hasBegun = true;
         const answers = iterateTraced(call.work, () => handler(request, call) as AsyncIterable<Message>);
         for await (const answer of answers) yield create(output, answer);
-      } else if (methodKind === "client_streaming") {
-        const first = await requests.next();
-        if (first.done !== true) this.#inspect(call, first.value);
-        call.hasBegun = true;
-        const answer = await call.work.run(() => handler(resumed(first, requests), call));
-        yield create(output, answer as Message);
       } else {
         const checked = this.#inspectedFirst(call, requests);
         call.hasBegun = true;

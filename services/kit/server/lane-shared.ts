@@ -21,6 +21,7 @@ import {
 import type { Call } from "./call.ts";
 import type { Dispatcher } from "./dispatch.ts";
 import type { Elsewhere, SendElsewhere } from "./elsewhere.ts";
+import type { BegunAnswer } from "./lane-connect.ts";
 import { pushGivenHeaders, pushHeaders, readTimeout, sendUnary, StreamedAnswer, streamEnd } from "./lane-connect.ts";
 import { decodeMessage } from "./request-body.ts";
 import type { Route } from "./route.ts";
@@ -116,7 +117,9 @@ class SharedAnswering {
     const { route } = this.#call;
     try {
       await this.#dispatcher.admit(this.#call, headers);
-      if (route.method.methodKind === "unary") await this.#unary(route, body);
+      const { methodKind } = route.method;
+      if (methodKind === "unary") await this.#unary(route, body);
+      else if (methodKind === "client_streaming") await this.#upload(route, body);
       else await this.#stream(route, body);
     } catch (thrown) {
       this.#fail(thrown);
@@ -140,6 +143,15 @@ class SharedAnswering {
     this.#answer(lines, encoded.parts);
   }
 
+  /** The answer of an upload is known as a whole, so the steps of a stream would be for nothing. */
+  async #upload(route: Route, body: Buffer): Promise<void> {
+    const requests = requestsOf(route, body, this.#dispatcher);
+    const encoded = route.output.encode(await this.#dispatcher.upload(this.#call, requests));
+    const frame = frameParts(0, encoded.parts, encoded.byteLength);
+    if (encoded.byteLength <= sharedBytesMax) this.#answerStream(frame);
+    else this.#streamElsewhere(ended(), { parts: frame, asked: Promise.resolve({ done: true, value: undefined }) });
+  }
+
   async #stream(route: Route, body: Buffer): Promise<void> {
     const call = this.#call;
     const answers = this.#dispatcher.stream(call, requestsOf(route, body, this.#dispatcher));
@@ -154,11 +166,7 @@ class SharedAnswering {
       if (isOnly) return this.#answerStream(frame);
       isTaken = true;
       asked.catch(() => {});
-      const send: SendElsewhere = (request, response) => {
-        const sending = new StreamedAnswer(this.#dispatcher, call, request, response, false);
-        void sending.send(answers, { parts: frame, asked }).catch((thrown: unknown) => sending.fail(thrown));
-      };
-      this.#sendElsewhere(send, () => void answers.return(undefined).catch(() => {}));
+      this.#streamElsewhere(answers, { parts: frame, asked });
     } finally {
       if (!isTaken) void answers.return(undefined).catch(() => {});
     }
@@ -168,6 +176,15 @@ class SharedAnswering {
     const lines = ["x-request-id", this.#call.requestId];
     pushHeaders(lines, this.#call.givenResponseHeader, "");
     this.#answer(lines, [...only, ...streamEnd(this.#call, undefined)]);
+  }
+
+  /** Sends a stream that has begun elsewhere, because it is large or has further messages. */
+  #streamElsewhere(answers: AsyncGenerator<Message>, begun: BegunAnswer): void {
+    const send: SendElsewhere = (request, response) => {
+      const sending = new StreamedAnswer(this.#dispatcher, this.#call, request, response, false);
+      void sending.send(answers, begun).catch((thrown: unknown) => sending.fail(thrown));
+    };
+    this.#sendElsewhere(send, () => void answers.return(undefined).catch(() => {}));
   }
 
   /** Sends an answer, unless the call was given up meanwhile. */
@@ -211,6 +228,9 @@ const refusalFrame = (number: number, error: ConnectError, given: readonly strin
   const status = String(codeToHttpStatus(error.code));
   return encodeSharedFrame(frameKinds.answer, number, status, lines, [errorToJsonBytes(error, {})]);
 };
+
+/** A stream without further messages. */
+async function* ended(): AsyncGenerator<Message> {}
 
 /** The messages of a request whose frames are all there. */
 const requestsOf = (route: Route, body: Buffer, { limits }: Dispatcher): AsyncIterator<Message> => {

@@ -22,28 +22,31 @@ type BytesMember<Request> = {
 
 /**
  * Separates a stream of requests whose first message describes the upload and which all carry its bytes:
- * `const { head, body } = await openUpload(requests, "body")`. Throws EmptyUploadError if the stream has no message,
- * which the server reports as invalid input.
+ * `const { head, body } = await openUpload(requests, "body")`. `see`, if given, is called with each later message when
+ * it arrives. Throws EmptyUploadError if the stream has no message, which the server reports as invalid input.
  */
 export const openUpload = async <Request>(
   requests: AsyncIterable<Request>,
   member: BytesMember<Request>,
+  see?: (request: Request) => void,
 ): Promise<Upload<Request>> => {
   const iterator = requests[Symbol.asyncIterator]();
   const first = await iterator.next();
   if (first.done === true) throw new EmptyUploadError();
-  return { head: first.value, body: bytesOf(first.value, iterator, member) };
+  return { head: first.value, body: bytesOf(first.value, iterator, member, see) };
 };
 
 async function* bytesOf<Request>(
   head: Request,
   iterator: AsyncIterator<Request>,
   member: BytesMember<Request>,
+  see: ((request: Request) => void) | undefined,
 ): AsyncGenerator<Uint8Array> {
   try {
     const opening = head[member] as Uint8Array | undefined;
     if (opening !== undefined && opening.length > 0) yield opening;
     for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) {
+      see?.(next.value);
       const chunk = next.value[member] as Uint8Array | undefined;
       if (chunk !== undefined && chunk.length > 0) yield chunk;
     }

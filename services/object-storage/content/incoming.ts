@@ -22,14 +22,8 @@ export const openIncoming = async <Request extends UploadRequest>(
   requests: AsyncIterable<Request>,
 ): Promise<IncomingUpload<Request>> => {
   const trailer: Partial<Record<(typeof members)[number], string>> = {};
-  async function* watched(): AsyncGenerator<Request> {
-    let isFirst = true;
-    for await (const request of requests) {
-      if (!isFirst) for (const member of members) if (request[member] !== undefined) trailer[member] = request[member];
-      isFirst = false;
-      yield request;
-    }
-  }
-  const { head, body } = await openUpload<UploadRequest>(watched(), "body");
+  const { head, body } = await openUpload<UploadRequest>(requests, "body", (request) => {
+    for (const member of members) if (request[member] !== undefined) trailer[member] = request[member];
+  });
   return { head: head as Request, content: { body, trailer: () => trailer } };
 };

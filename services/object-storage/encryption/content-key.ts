@@ -1,8 +1,8 @@
 import type { KeyObject } from "node:crypto";
-import { randomBytes } from "node:crypto";
 
+import { drawRandomBytes } from "../../kit/ids/random-bytes.ts";
 import type { SealContext } from "../../kit/keyring/sealed.ts";
-import { seal, sealKey, secretKey, unseal, unsealKey } from "../../kit/keyring/sealed.ts";
+import { seal, secretKey, unseal, unsealKey } from "../../kit/keyring/sealed.ts";
 
 /** The key that the data keys of an object's blobs are sealed under, opened. */
 export interface ContentKey {
@@ -22,8 +22,9 @@ const dataKeyBytes = 32;
 
 /** Creates the data key of a blob. */
 export const createBlobKey = (contentKey: ContentKey, blobId: string): BlobKey => {
-  const key = secretKey(randomBytes(dataKeyBytes));
-  return { key, sealed: sealKey(contentKey.key, keyContext(contentKey, blobId), key) };
+  const bytes = drawRandomBytes(dataKeyBytes);
+  const sealed = seal(contentKey.key, keyContext(contentKey, blobId), bytes);
+  return { key: secretKey(bytes), sealed };
 };
 
 /** Opens the data key of a blob. Throws SealBrokenError for another content key or changed bytes. */

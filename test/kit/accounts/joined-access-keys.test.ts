@@ -57,6 +57,11 @@ describe("the keys of the credentials file and of accounts", () => {
     ]);
   });
 
+  test("are completed once, until what completes them changes", async () => {
+    const { keys } = await joined(declaring("QKIADECLARED"), filing({ accessKeyId: "QKIAFILED" }));
+    expect(keys.find("QKIAFILED")).toBe(keys.find("QKIAFILED"));
+  });
+
   test("make callers with principal, canonical id and policies", async () => {
     const { keys } = await joined(declaring(), filing({ accessKeyId: "QKIAALICE", user: "alice" }));
     expect(callerOf(keys.find("QKIAALICE")!)).toEqual({

@@ -173,6 +173,10 @@ describe("a call that is answered after its deadline", () => {
         await late(signal).finally(() => over.push("count"));
         yield { number: 1 };
       },
+      upload: async (_requests: unknown, { signal }: Context) => {
+        await late(signal).finally(() => over.push("upload"));
+        return { name: "a".repeat(sizeBytes) };
+      },
     };
   };
 
@@ -187,10 +191,11 @@ describe("a call that is answered after its deadline", () => {
     const late = toBinary(EchoRequestSchema, create(EchoRequestSchema, { text: "late" }));
     socket.write(encodeSharedFrame(frameKinds.call, 1, path("Echo"), lines, [late]));
     socket.write(encodeSharedFrame(frameKinds.call, 2, path("Count"), lines, [Buffer.alloc(5)]));
-    await eventually(() => over.length === 2, "the handlers end");
-    socket.write(callFrame(3, "Echo"));
-    await eventually(() => frames.some(({ call }) => call === 3), "the next call is answered");
-    expect(frames.map(({ call }) => call).toSorted((a, b) => a - b)).toEqual([1, 2, 3]);
+    socket.write(encodeSharedFrame(frameKinds.call, 3, path("Upload"), lines, [Buffer.alloc(5)]));
+    await eventually(() => over.length === 3, "the handlers end");
+    socket.write(callFrame(4, "Echo"));
+    await eventually(() => frames.some(({ call }) => call === 4), "the next call is answered");
+    expect(frames.map(({ call }) => call).toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4]);
   });
 });
 
@@ -237,6 +242,21 @@ describe("a large answer", () => {
     const [status, body] = await fetched(socketPath, first);
     expect([status, body.length > 2_000_000, body.endsWith("02000000027b7d")]).toEqual([200, true, true]);
     expect(await fetched(socketPath, first)).toEqual([404, ""]);
+  });
+
+  test("of an upload is sent to such a request as well", async () => {
+    const upload = async () => ({ name: "a".repeat(200_000) });
+    const handlers = { ...testHandlers, upload };
+    const services = [{ service: TestService, handlers, errors: ErrorReasonSchema, app: createTestApp() }];
+    const { path: socketPath } = await start({ services });
+    const { socket, frames } = await connected(socketPath);
+    socket.write(callFrame(1, "Upload", Buffer.alloc(5)));
+    await eventually(() => frames.length === 1, "the server answers");
+    const { kind, first } = frames[0]!;
+    expect(kind).toBe(frameKinds.elsewhere);
+    const [status, body] = await fetched(socketPath, first);
+    // A frame of 200,004 bytes with the name, and the end of the stream.
+    expect([status, body.slice(0, 20), body.length]).toEqual([200, "0000030d440ac09a0c61", 400_032]);
   });
 
   test("that nobody asks for is given up", async () => {
