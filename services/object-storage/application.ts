@@ -22,6 +22,7 @@ import type { OtherRegions } from "./regions/other-regions.ts";
 import type { LockClock } from "./store/lock-clock.ts";
 import type { ScanPool } from "./select/worker/scan-pool.ts";
 import type { Sequences } from "./store/sequence.ts";
+import type { Forks } from "./work/forks.ts";
 import type { Restores } from "./work/restore-steps.ts";
 import type { SearchIndexes } from "./work/search-index.ts";
 
@@ -65,6 +66,7 @@ export interface Application {
   readonly restoreDelayMs: number;
   readonly restores: Restores;
   readonly searchIndexes: SearchIndexes;
+  readonly forks: Forks;
   /** Runs queries of objects. */
   readonly scans: Pick<ScanPool, "run">;
   /** The lines of the access logs of buckets. */

@@ -137,6 +137,8 @@ export const limits = {
   finishedUploadLifetimeMs: 24 * hourMs,
   /** Finished uploads that one transaction deletes. */
   finishedUploadBatch: 500,
+  /** Records that one transaction of a fork copies, extents counted. */
+  forkSliceRecords: 500,
   /** How long a blob file is kept after its last reference was removed, in milliseconds. */
   unreferencedGraceMs: 10 * minuteMs,
   /** How long a blob file that was never referred to is kept, in milliseconds: longer than any write. */

@@ -69,6 +69,7 @@ import { createLogDelivery } from "./work/log-delivery.ts";
 import type { Lifecycle } from "./work/lifecycle.ts";
 import { createLifecycle, lifecycleMetrics } from "./work/lifecycle.ts";
 import { createRestores, doRestoreStep, restoreStepJob } from "./work/restore-steps.ts";
+import { createForks, forkBuckets, forkJob, forkPolicy } from "./work/forks.ts";
 import { createReplications, replicate, replicationJob, replicationPolicy } from "./work/replication.ts";
 import { createSearchIndexes, doSearchIndexStep, searchIndexJob } from "./work/search-index.ts";
 import { quarantinePage } from "./work/quarantine-page.ts";
@@ -184,12 +185,14 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
       [restoreStepJob]: doRestoreStep({ clock, events: () => events }),
       [replicationJob]: replicate(() => app),
       [searchIndexJob]: doSearchIndexStep({ store, jobs: () => jobs }),
+      [forkJob]: forkBuckets({ store, pins, clock }),
     },
     policy: {
       [objectEventJob]: eventDeliveryPolicy,
       [restoreStepJob]: eventDeliveryPolicy,
       [replicationJob]: replicationPolicy,
       [searchIndexJob]: eventDeliveryPolicy,
+      [forkJob]: forkPolicy,
     },
   });
   const outbox = createEventOutbox(jobs);
@@ -276,6 +279,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
     restoreDelayMs: options.restoreDelayMs ?? defaultLifecycle.restoreDelayMs,
     restores: createRestores(jobs),
     searchIndexes: createSearchIndexes(jobs),
+    forks: createForks(jobs),
     scans,
     accessLogs,
     functions,

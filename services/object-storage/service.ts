@@ -16,6 +16,7 @@ import type { Application } from "./application.ts";
 import { getBucketAcl, getObjectAcl, putBucketAcl, putObjectAcl } from "./operations/access-control.ts";
 import { loggingCalls } from "./logging/logged-calls.ts";
 import { deleteObjects } from "./operations/batch-delete.ts";
+import { forkBucket, getBucketFork } from "./operations/bucket-fork.ts";
 import { getBucketLogging, putBucketLogging } from "./operations/bucket-logging.ts";
 import { bucketConfigurations } from "./operations/bucket-configuration.ts";
 import {
@@ -99,6 +100,8 @@ export const handlers: Handlers<typeof ObjectStorageService, Application> = guar
       headBucket,
       listBuckets,
       deleteBucket,
+      forkBucket,
+      getBucketFork,
       getBucketLocation,
       putObject,
       getObject,

@@ -244,6 +244,11 @@ export const namesBeyondTheModels: readonly {
   { api: "event-bus", names: ["InvalidToken"], reason: "the documented refusal of an old page token" },
   {
     api: "object-storage",
+    names: ["NoSuchFork"],
+    reason: "forks are an operation that the public model does not have",
+  },
+  {
+    api: "object-storage",
     names: [
       "AccessControlListNotSupported",
       "LambdaInvocationFailed",
@@ -426,6 +431,9 @@ export const ownOperations: Readonly<Record<string, string>> = {
   "event-bus.StartDeadLetterRedrive": "dead letters are kept by the service itself, so that nothing needs a queue",
   "event-bus.RedriveDeadLetters": "dead letters are kept by the service itself, so that nothing needs a queue",
   "event-bus.TestEventPatternOnArchive": "a rule can be tried on what has happened before it is enabled",
+  "object-storage.ForkBucket":
+    "content is shared by reference here, so a bucket can be copied at the cost of its records",
+  "object-storage.GetBucketFork": "a fork is made by a job, whose state is read",
   "event-bus.TraceEvent": "nothing else shows why a rule did not match an event, or where its deliveries are",
 };
 

@@ -19,6 +19,7 @@ const named: Readonly<Record<string, string>> = {
   ListObjectVersions: "REST.GET.BUCKETVERSIONS",
   HeadBucket: "REST.HEAD.BUCKET",
   DeleteBucket: "REST.DELETE.BUCKET",
+  ForkBucket: "REST.PUT.FORK",
   RestoreObject: "REST.POST.RESTORE",
   SelectObjectContent: "REST.POST.SELECT",
   SearchObjects: "REST.POST.SEARCH",

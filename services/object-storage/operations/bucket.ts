@@ -32,6 +32,7 @@ import {
   listAccountBuckets,
   rulesOfNew,
 } from "../store/bucket.ts";
+import { findOpenFork } from "../store/forks.ts";
 import { putDocument } from "../store/configuration.ts";
 import { endUploads } from "../store/upload.ts";
 import { resourceArn } from "../domain/resource-arn.ts";
@@ -44,7 +45,7 @@ import { resourceArn } from "../domain/resource-arn.ts";
  *  3. its ACL is valid, grants something to others only where ACLs count, and to everybody only where it may;
  *  4. the region is the service's;
  *  5. the tags are valid;
- *  6. the name is free: not a bucket of the caller's account, nor of another, also in the regions that can be asked;
+ *  6. the name is free: not a bucket or a fork in progress of the caller's account, nor of another, also in the regions that can be asked;
  *  7. the account has fewer buckets than it may have.
  */
 export const createBucket: Operation<"createBucket"> = async (request, context) => {
@@ -82,6 +83,10 @@ export const createBucket: Operation<"createBucket"> = async (request, context) 
   const otherPlace = await app.regions.find(name);
   await app.store.transact(async (transaction) => {
     const existing = await findBucket(transaction, name);
+    const fork = await findOpenFork(transaction, name);
+    if (fork?.accountId === caller.accountId)
+      throw fault(ErrorReason.BUCKET_ALREADY_OWNED_BY_YOU, { bucket_name: name });
+    if (fork !== undefined) throw fault(ErrorReason.BUCKET_ALREADY_EXISTS, { bucket_name: name });
     if (existing === undefined && otherPlace !== undefined)
       throw fault(ErrorReason.BUCKET_ALREADY_EXISTS, { bucket_name: name });
     if (existing?.accountId === caller.accountId) {

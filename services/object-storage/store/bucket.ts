@@ -14,6 +14,7 @@ import { findOwnership } from "../domain/ownership.ts";
 import type { BucketLock } from "../domain/object-lock.ts";
 import type { VersioningState } from "../domain/versioning.ts";
 import { accessLogs } from "./access-logs.ts";
+import { forks } from "./forks.ts";
 import {
   accountBuckets,
   buckets,
@@ -83,6 +84,18 @@ export const createBucketRecord = (transaction: Transaction, bucket: Bucket): vo
   putBucket(transaction, bucket);
   transaction.put(accountBuckets, [bucket.accountId, bucket.name], { bucketId: bucket.bucketId });
 };
+
+/** Reserves the name of a bucket that is to be made; no listing shows it. */
+export const reserveBucketName = (
+  transaction: Transaction,
+  { accountId, name, bucketId }: Pick<Bucket, "accountId" | "name" | "bucketId">,
+): void => transaction.put(accountBuckets, [accountId, name], { bucketId });
+
+/** Gives up the name of a bucket that was not made. */
+export const releaseBucketName = (
+  transaction: Transaction,
+  { accountId, name }: Pick<Bucket, "accountId" | "name">,
+): void => transaction.delete(accountBuckets, [accountId, name]);
 
 /** Changes rules of a bucket. The revision must be one that no bucket has had. */
 export const changeRules = (
@@ -181,6 +194,7 @@ export const isBucketEmpty = async (reader: Reader, bucket: Bucket): Promise<boo
 export const deleteBucketRecord = async (transaction: Transaction, bucket: Bucket): Promise<void> => {
   transaction.delete(buckets, [bucket.name]);
   transaction.delete(accountBuckets, [bucket.accountId, bucket.name]);
+  transaction.delete(forks, [bucket.name]);
   await transaction.deleteRange(configurations, { prefix: [bucket.bucketId] });
   await transaction.deleteRange(finishedUploads, { prefix: [bucket.bucketId] });
   await transaction.deleteRange(inventoryReports, { prefix: [bucket.bucketId] });

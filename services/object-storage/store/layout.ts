@@ -14,6 +14,8 @@
  *    11  finished_upload_times  instant, bucket id, key, upload id -> FinishedUploadTimeRecord
  *    12  sequence_ceilings      name                              -> SequenceCeilingRecord
  *    13  null_versions          bucket id, key                    -> NullVersionRecord
+ *    14  shared_blobs           blob id                           -> SharedBlobRecord
+ *    15  forks                  name                              -> ForkRecord
  *    18  wrapping_keys          id                                -> WrappingKeyRecord
  *    20  the delivery jobs, 20 to 25 (the kit's own tables)
  *    30  the key of the page tokens (the kit's own table)
@@ -59,8 +61,10 @@ import { countsTable } from "../../kit/store/counts.ts";
 import { assertDistinct, defineTable, integer, reversed, text } from "../../kit/store/table.ts";
 import { accessLogs } from "./access-logs.ts";
 import { directoryEntries } from "./directory-entries.ts";
+import { forks } from "./forks.ts";
 import { mfaUses } from "./mfa-uses.ts";
 import { searchEntries } from "./search-entries.ts";
+import { sharedBlobs } from "./shared-blobs.ts";
 
 /**
  * Buckets.
@@ -374,6 +378,8 @@ export const layout = [
   finishedUploadTimes,
   sequenceCeilings,
   nullVersions,
+  sharedBlobs,
+  forks,
   wrappingKeys,
   ...Object.values(jobs),
   pageTokenKeys,

@@ -70,6 +70,8 @@ const removeUnreferenced = async (
   let removed = 0;
   for (const [blobId, sinceMs] of unreferenced) {
     if (sinceMs + limits.unreferencedGraceMs > clock.now() || pins.isPinned(blobId)) continue;
+    // A fork may have referred to it again since the entries were read.
+    if ((await store.read((reader) => reader.get(unreferencedBlobs, [blobId]))) === undefined) continue;
     await blobs.remove(blobId);
     await store.transact((transaction) => transaction.delete(unreferencedBlobs, [blobId]));
     removed += 1;

@@ -13,6 +13,7 @@ import { findCurrent } from "../store/object.ts";
 import { searchEntries } from "../store/search-entries.ts";
 import type { SearchIndex } from "../store/search-index.ts";
 import { hasEntries, isEntryOf } from "../store/search-index.ts";
+import { sharedBlobs } from "../store/shared-blobs.ts";
 import type { ScrubPace } from "./scrub-pace.ts";
 
 /** Something stored that is damaged or missing. */
@@ -135,6 +136,7 @@ class RecordCheck {
       last = key[0];
       if (stored.size >= countedMax) break;
     }
+    await this.#addShared(stored, after);
     const until = stored.size >= countedMax ? last : undefined;
     const isCounted = (blobId: string): boolean =>
       (after === undefined || blobId > after) && (until === undefined || blobId <= until);
@@ -154,6 +156,20 @@ class RecordCheck {
       this.damages.push({ subject: blobSubject(blobId), reason });
     }
     return until;
+  }
+
+  /** Adds the references to blobs after an id besides those that their records count. */
+  async #addShared(stored: Map<string, number | undefined>, after: string | undefined): Promise<void> {
+    const last = [...stored.keys()].at(-1) ?? "";
+    const range = { ...(after === undefined ? {} : { after: [after] as const }) };
+    for await (const { key, value } of walkTable(this.#reader, sharedBlobs, range)) {
+      const [blobId] = key;
+      if (blobId > last) return;
+      const counted = stored.get(blobId);
+      if (!stored.has(blobId))
+        this.damages.push({ subject: pretty(sharedBlobs, key), reason: "its blob has no record" });
+      else stored.set(blobId, value && counted !== undefined ? counted + Number(value.references) : undefined);
+    }
   }
 
   async *#walk<K extends KeyTuple, V extends Message>(table: Table<K, V>, range: RangeOptions<NoInfer<K>> = {}) {

@@ -9,7 +9,7 @@ import { refused } from "../support/refused.ts";
 
 test("the subresources of object storage are those of its operations and those declared", () => {
   const names = `
-    abac accelerate acl analytics attributes cors delete encryption intelligent-tiering inventory legal-hold lifecycle
+    abac accelerate acl analytics attributes cors delete encryption fork intelligent-tiering inventory legal-hold lifecycle
     location logging metadataConfiguration metadataInventoryTable metadataJournalTable metadataTable metrics
     notification object-lock ownershipControls partNumber policy policyStatus publicAccessBlock renameObject
     replication requestPayment restore retention select session tagging torrent uploadId uploads versioning versions

@@ -34,6 +34,13 @@ const put =
 const append = (bucket: string, key: string, offset: number, size: number): Step["run"] =>
   put(bucket, key, size, { writeOffsetBytes: BigInt(offset) });
 
+const fork =
+  (bucket: string, destination: string): Step["run"] =>
+  async ({ client, opened }) => {
+    await client.forkBucket({ bucket, destination });
+    await opened.jobs.idle();
+  };
+
 const keepVersions = async ({ client }: CrashService, bucket: string): Promise<void> => {
   await client.putBucketVersioning({ bucket, versioningConfiguration: { status: "Enabled" } });
 };
@@ -214,6 +221,14 @@ export const steps: readonly Step[] = [
       await client.deleteObject({ bucket: "versions", key: "out/page" });
       await opened.jobs.idle();
     },
+  },
+  { name: "fork a bucket", run: fork("plain", "plain-fork") },
+  { name: "fork a bucket with versions", run: fork("versions", "versions-fork") },
+  { name: "put over what is in a fork", run: put("plain", "move/me", small) },
+  {
+    name: "delete what was forked",
+    run: ({ client }) =>
+      client.deleteObjects({ bucket: "plain", delete: { objects: [{ key: "copied" }, { key: "film" }] } }),
   },
   {
     name: "wrap the keys again",

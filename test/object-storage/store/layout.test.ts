@@ -6,7 +6,9 @@ import { accessLogs } from "../../../services/object-storage/store/access-logs.t
 import { directoryEntries } from "../../../services/object-storage/store/directory-entries.ts";
 import { mfaUses } from "../../../services/object-storage/store/mfa-uses.ts";
 import { searchEntries } from "../../../services/object-storage/store/search-entries.ts";
+import { forks } from "../../../services/object-storage/store/forks.ts";
 import * as layout from "../../../services/object-storage/store/layout.ts";
+import { sharedBlobs } from "../../../services/object-storage/store/shared-blobs.ts";
 
 const hex = <K extends KeyTuple>(table: Table<K>, key: K): string => Buffer.from(keyBytes(table, key)).toString("hex");
 
@@ -14,7 +16,8 @@ describe("the keys of the object storage database", () => {
   test("have no number and no name twice", () => {
     expect(() => assertDistinct(layout.layout)).not.toThrow();
     expect(layout.layout.map((table) => table.number)).toEqual([
-      1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 18, 20, 21, 22, 23, 24, 25, 30, 40, 41, 60, 61, 62, 63, 64, 65, 68, 70,
+      1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 18, 20, 21, 22, 23, 24, 25, 30, 40, 41, 60, 61, 62, 63, 64, 65,
+      68, 70,
     ]);
   });
 
@@ -32,6 +35,8 @@ describe("the keys of the object storage database", () => {
     expect(hex(layout.finishedUploadTimes, [1, "b", "k", "u"])).toBe("000b000000000000000162006b007500");
     expect(hex(layout.sequenceCeilings, ["sequences"])).toBe("000c73657175656e63657300");
     expect(hex(layout.nullVersions, ["b", "k"])).toBe("000d62006b00");
+    expect(hex(sharedBlobs, ["b"])).toBe("000e6200");
+    expect(hex(forks, ["b"])).toBe("000f6200");
     expect(hex(layout.wrappingKeys, ["service"])).toBe("00127365727669636500");
     expect(hex(layout.jobs.bodies, ["j"])).toBe("00146a00");
     expect(hex(layout.pageTokenKeys, ["page-tokens"])).toBe("001e706167652d746f6b656e7300");
