@@ -45,7 +45,8 @@ import { resourceArn } from "../domain/resource-arn.ts";
  *  3. its ACL is valid, grants something to others only where ACLs count, and to everybody only where it may;
  *  4. the region is the service's;
  *  5. the tags are valid;
- *  6. the name is free: not a bucket or a fork in progress of the caller's account, nor of another, also in the regions that can be asked;
+ *  6. the name is free: not a bucket or a fork in progress of the caller's account, nor of another, also in the regions
+ *     that can be asked;
  *  7. the account has fewer buckets than it may have.
  */
 export const createBucket: Operation<"createBucket"> = async (request, context) => {

@@ -9,7 +9,7 @@ import { currentVersions, nullVersions, versions } from "../store/layout.ts";
 import { countVersion } from "../store/stored-amounts.ts";
 
 /** A table whose keys begin with the id of a bucket. */
-type BucketTable = Table<readonly [bucketId: string, ...rest: string[]], Message>;
+type BucketTable = Table<readonly [bucketId: string, ...rest: string[]]>;
 
 /** What is known of a bucket's current versions, besides the versions: copied after them, and removed before. */
 const listings = [directoryEntries, nullVersions, currentVersions] as unknown as readonly BucketTable[];

@@ -161,7 +161,7 @@ class RecordCheck {
   /** Adds the references to blobs after an id besides those that their records count. */
   async #addShared(stored: Map<string, number | undefined>, after: string | undefined): Promise<void> {
     const last = [...stored.keys()].at(-1) ?? "";
-    const range = { ...(after === undefined ? {} : { after: [after] as const }) };
+    const range = after === undefined ? {} : { after: [after] as const };
     for await (const { key, value } of walkTable(this.#reader, sharedBlobs, range)) {
       const [blobId] = key;
       if (blobId > last) return;

@@ -10632,8 +10632,8 @@ export const ObjectStorageService: GenService<{
   /**
    * Makes another bucket of everything that a bucket holds: its objects with all versions, as they are at one instant
    * between the request and the end of the fork. Content is shared, so only records are written; what is changed in one
-   * of the two later is not in the other. Returns as soon as the fork is sure to be made; the bucket is there when all of
-   * it is, see GetBucketFork. Repeating it is refused with BUCKET_ALREADY_OWNED_BY_YOU and changes nothing.
+   * of the two later is not in the other. Returns as soon as the fork is sure to be made; the bucket is there when all
+   * of it is, see GetBucketFork. Repeating it is refused with BUCKET_ALREADY_OWNED_BY_YOU and changes nothing.
    *
    * @generated from rpc quartet.objectstorage.v1.ObjectStorageService.ForkBucket
    */

@@ -1407,8 +1407,8 @@ export const WrappingKeyRecordSchema: GenMessage<WrappingKeyRecord> = /*@__PURE_
  */
 export type BlobRecord = Message<"quartet.objectstorage.storage.v1.BlobRecord"> & {
   /**
-   * How many extents refer to it, less those that a SharedBlobRecord counts. Never 0: the record is deleted with the last
-   * one.
+   * How many extents refer to it, less those that a SharedBlobRecord counts. Never 0: the record is deleted with the
+   * last one.
    *
    * @generated from field: int64 references = 1;
    */
