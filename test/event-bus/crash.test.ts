@@ -13,6 +13,8 @@ const replayKills = rounds(2, 20);
 const replayedCount = 300;
 const redriveKills = rounds(3, 20);
 const letterCount = 400;
+const orderKeys = 10;
+const salesOfKey = 40;
 const writers = 4;
 const callsPerRound = 60;
 /** The shop's till is on this machine. */
@@ -250,5 +252,56 @@ describe("an entry with a deduplication id", () => {
       expect(repeated).toBeGreaterThan(0);
     },
     60_000 + redriveKills * 20_000,
+  );
+});
+
+describe("ordered deliveries", () => {
+  test(
+    "of each key follow one another however often the process is killed",
+    async () => {
+      const dataDir = await temporaryDirectory();
+      let service = await startProcess(dataDir, settings);
+      const accepted = Array.from({ length: orderKeys }, (): number[] => []);
+      let requests = 0;
+      await openShop(service.client, {
+        answer: ({ body }) => {
+          const { detail } = JSON.parse(body.toString()) as { detail: { key: number; n: number } };
+          requests += 1;
+          const isRefused = requests % 7 === 0;
+          if (!isRefused) accepted[detail.key]?.push(detail.n);
+          return { status: isRefused ? 503 : 200 };
+        },
+        destination: { invocationRateLimitPerSecond: 100_000 },
+        target: { orderedDelivery: { keyPath: "$.detail.key" } },
+      });
+      for (let n = 0; n < salesOfKey; n += 1)
+        await service.client.putEvents({
+          entries: Array.from({ length: orderKeys }, (_, key) => ({
+            source: "shop",
+            detailType: "Sale",
+            detail: JSON.stringify({ key, n }),
+          })),
+        });
+      for (let round = 1; round <= redriveKills; round += 1) {
+        const wanted = (orderKeys * salesOfKey * round) / (redriveKills + 1);
+        await eventually(() => accepted.flat().length >= wanted, "deliveries go on", 120_000);
+        await service.kill();
+        service = await startProcess(dataDir, settings);
+      }
+      await eventually(
+        () => accepted.every((numbers) => numbers.includes(salesOfKey - 1)),
+        "the last sale of every key is accepted",
+        120_000,
+      );
+      const inOrder = Array.from({ length: salesOfKey }, (_, n) => n);
+      // A delivery that was accepted when the process died is made again before the next one of its key.
+      const withoutRepeats = accepted.map((numbers) => numbers.filter((n, index) => n !== numbers[index - 1]));
+      expect(withoutRepeats).toEqual(Array.from({ length: orderKeys }, () => inOrder));
+      const twice = accepted.flat().length - orderKeys * salesOfKey;
+      console.info(
+        `${redriveKills} kills during ${orderKeys * salesOfKey} ordered deliveries: ${twice} accepted once more`,
+      );
+    },
+    120_000 + redriveKills * 60_000,
   );
 });

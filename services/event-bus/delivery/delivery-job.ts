@@ -11,6 +11,7 @@ import { ruleArn } from "../domain/arns.ts";
 import type { ExhaustedCondition } from "../domain/retry.ts";
 import { decideRetry, retryLimitsOf } from "../domain/retry.ts";
 import { deliveryHolder } from "../ingestion/fan-out.ts";
+import { startNextOfLane } from "../ingestion/ordered-delivery.ts";
 import { findBus } from "../store/bus.ts";
 import { letterEpoch } from "../store/dead-letter.ts";
 import type { EventKey } from "../store/event.ts";
@@ -32,7 +33,7 @@ export const deliveryJobPolicy = (app: Application): JobPolicy => ({
   backoff: () => 500,
   onExhausted: async (transaction, job, _reason, attempts) => {
     const run = await readRunBy(app, transaction, job, attempts);
-    if (run === undefined) return;
+    if (run === undefined) return startNextOfLane(app, transaction, fromBinary(DeliveryRecordSchema, job.payload));
     await deadLetter(run, transaction, lastFailure(job), "MaximumEventAgeInSeconds");
     countDelivery(transaction, "expired");
     await release(run, transaction);
@@ -72,7 +73,11 @@ export const deliveryHandler =
   async (job, context) => {
     const run = await readRun(app, job, context.attempt);
     // If the event no longer exists, an earlier run delivered it and its end was not recorded.
-    if (run === undefined) return { done: true };
+    if (run === undefined)
+      return {
+        done: true,
+        apply: (transaction) => startNextOfLane(app, transaction, fromBinary(DeliveryRecordSchema, job.payload)),
+      };
     const event = await openEvent(run);
     if ("kind" in event) return settle(run, event);
     logAttemptStart(run, event);
@@ -179,9 +184,11 @@ const end = (run: Run, writeRest: (transaction: Transaction) => Promise<void> | 
   },
 });
 
-/** The event is no longer needed for this delivery. */
-const release = ({ app, job, eventKey }: Run, transaction: Transaction): Promise<void> =>
-  releaseEvent(transaction, eventKey, deliveryHolder(job.id), app.clock.now() - app.limits.eventLogMs);
+/** The event is no longer needed for this delivery, and the next one of its lane may begin. */
+const release = async ({ app, job, delivery, eventKey }: Run, transaction: Transaction): Promise<void> => {
+  await releaseEvent(transaction, eventKey, deliveryHolder(job.id), app.clock.now() - app.limits.eventLogMs);
+  await startNextOfLane(app, transaction, delivery);
+};
 
 /** Leaves the delivery as a dead letter, for the queue of its target or else of its bus. */
 const deadLetter = async (

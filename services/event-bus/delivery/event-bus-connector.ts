@@ -73,7 +73,7 @@ export const eventBusConnector =
       kind: "delivered",
       apply: async (transaction) => {
         const next = { ...event, hops: event.hops + 1 };
-        const ingested = ingestEvent(app, transaction, await openBus(app, transaction, bus), next);
+        const ingested = await ingestEvent(app, transaction, await openBus(app, transaction, bus), next);
         return ingested.kind === "ingested" ? undefined : { code: "RESOURCE_LIMIT_EXCEEDED", message: tooLargeMessage };
       },
     };

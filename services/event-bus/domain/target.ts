@@ -4,6 +4,7 @@ import type { ServiceError } from "../../kit/faults/service-error.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import { brokerPrefix, hasHeaders, parseBrokerTarget } from "./broker.ts";
 import { placeholdersOf, predefinedNames } from "./template.ts";
+import { isPath } from "../json/json-path.ts";
 import { parseJson } from "../../kit/json/parse-json.ts";
 
 /**
@@ -16,7 +17,8 @@ import { parseJson } from "../../kit/json/parse-json.ts";
  * 5. its transformer names no reserved variable and uses no unknown one;
  * 6. a FIFO queue has a message group;
  * 7. what it names at a broker has the form of such names;
- * 8. it can be sent headers, if it is given CloudEvents in the binary mode.
+ * 8. it can be sent headers, if it is given CloudEvents in the binary mode;
+ * 9. the key of its order is a JSON path.
  */
 export const refuseTargets = (account: string, targets: readonly Target[]): ServiceError | undefined => {
   const ids = new Set<string>();
@@ -72,6 +74,9 @@ const refuseTarget = (account: string, target: Target): ServiceError | undefined
       parameter: target.id,
       reason: `${target.arn} has no headers for the binary mode of CloudEvents.`,
     });
+  const keyPath = target.orderedDelivery?.keyPath;
+  if (keyPath !== undefined && !isPath(keyPath))
+    return fault(ErrorReason.PARAMETER_REFUSED, { parameter: target.id, reason: `${keyPath} is not a JSON path.` });
   return undefined;
 };
 

@@ -1,6 +1,7 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 
 import { DeliveryRecordSchema, FanOutRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import type { Target } from "../../../gen/quartet/eventbus/v1/target_pb.ts";
 import type { BusReference } from "../domain/arns.ts";
 import { deliveryOwner } from "../domain/delivery-owner.ts";
 import { retryLimitsOf } from "../domain/retry.ts";
@@ -19,10 +20,20 @@ export interface PlannedDelivery {
   readonly ageMs: bigint;
 }
 
+/** A delivery that follows those before it with the same key. */
+export interface OrderedPlan extends PlannedDelivery {
+  /** The bus, the rule and the target's id: deliveries of others follow in an order of their own. */
+  readonly scope: readonly string[];
+  /** The JSON path of the key. */
+  readonly keyPath: string;
+}
+
 /** The deliveries of an event that one rule matches. */
 export interface RulePlan {
   readonly deliveries: readonly PlannedDelivery[];
-  /** The deliveries as members of a FanOutRecord. */
+  /** The deliveries to targets with an order. They are not among the others. */
+  readonly ordered: readonly OrderedPlan[];
+  /** The deliveries without an order as members of a FanOutRecord. */
   readonly encoded: Uint8Array;
   /** An upper bound for what they add to a transaction. */
   readonly bytes: number;
@@ -48,18 +59,24 @@ const planOf = (bus: BusReference, rule: DeliveringRule): RulePlan => {
   const present = plans.get(rule);
   if (present !== undefined) return present;
   const { name, roleArn, targets } = rule;
-  const deliveries = targets.map((target) => {
+  const plannedOf = (target: Target): PlannedDelivery => {
     const members = { bus: bus.name, rule: name, target, ...(roleArn === undefined ? {} : { ruleRoleArn: roleArn }) };
     return {
       owner: deliveryOwner(bus.account, target.arn),
       delivery: toBinary(DeliveryRecordSchema, create(DeliveryRecordSchema, members)),
       ageMs: BigInt(retryLimitsOf(target).ageMsMax),
     };
+  };
+  const deliveries = targets.filter(({ orderedDelivery }) => orderedDelivery === undefined).map(plannedOf);
+  const ordered = targets.flatMap((target) => {
+    const keyPath = target.orderedDelivery?.keyPath;
+    return keyPath === undefined ? [] : [{ ...plannedOf(target), scope: [bus.name, name, target.id], keyPath }];
   });
   const plan = {
     deliveries,
+    ordered,
     encoded: toBinary(FanOutRecordSchema, create(FanOutRecordSchema, { deliveries })),
-    bytes: deliveries.reduce(
+    bytes: [...deliveries, ...ordered].reduce(
       (sum, { owner, delivery }) => sum + delivery.byteLength + 2 * Buffer.byteLength(owner) + rowBytes,
       0,
     ),

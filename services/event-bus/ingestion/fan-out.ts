@@ -26,8 +26,8 @@ const partMax = 64;
 const stepMax = 16;
 
 /**
- * Enqueues the deliveries of an event: at once, or of many in parts that later jobs enqueue, so that no other event
- * waits for all of them. Returns the holders that keep the event in the log.
+ * Enqueues the deliveries of an event that have no order: at once, or of many in parts that later jobs enqueue, so that
+ * no other event waits for all of them. Returns the holders that keep the event in the log.
  */
 export const enqueueDeliveries = (
   { jobs }: Pick<Application, "jobs">,
@@ -69,7 +69,7 @@ const partsOf = (plans: readonly RulePlan[]): RulePlan[][] => {
 };
 
 /** The members of a DeliveryRecord that name the event. */
-const encodeEvent = ({ account, ingestedMs, eventId }: EventKey): EncodedEvent => ({
+export const encodeEvent = ({ account, ingestedMs, eventId }: EventKey): EncodedEvent => ({
   ingestedMs,
   bytes: toBinary(
     DeliveryRecordSchema,
@@ -111,7 +111,8 @@ export const fanOutHandler =
 
 const fanOutHolder = (jobId: string, step: number): string => `fan-out:${jobId}/${step}`;
 
-const enqueueDelivery = (
+/** Enqueues a delivery; returns the holder that keeps its event in the log. */
+export const enqueueDelivery = (
   jobs: Application["jobs"],
   transaction: Transaction,
   { ingestedMs, bytes }: EncodedEvent,

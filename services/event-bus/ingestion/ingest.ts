@@ -17,6 +17,7 @@ import { findBus } from "../store/bus.ts";
 import type { DeliveringRule, RulePlan } from "./delivery-plan.ts";
 import { planDeliveries, rowBytes } from "./delivery-plan.ts";
 import { enqueueDeliveries } from "./fan-out.ts";
+import { enqueueOrdered } from "./ordered-delivery.ts";
 import { logIngested, logNotIngested } from "./ingest-log.ts";
 import type { BusMatcher, WatchingRule } from "../store/compiled-rules.ts";
 import { letterEpoch } from "../store/dead-letter.ts";
@@ -76,13 +77,13 @@ export const openBus = async (
  * rules of other names do not match. A caller that puts several events ends its transaction once their total size
  * reaches `deliveriesBytesMax`.
  */
-export const ingestEvent = (
+export const ingestEvent = async (
   app: Ingesting,
   transaction: Transaction,
   { reference: bus, record: busRecord, matcher, sealing, letterEpoch: epoch = 0, replication }: OpenBus,
   event: NewEvent,
   onlyRules?: ReadonlySet<string>,
-): Ingested => {
+): Promise<Ingested> => {
   const key = eventKeyOf(app, bus, event);
   const record = create(EventRecordSchema, { ...event, bus: bus.name });
   if (busRecord === undefined) {
@@ -103,7 +104,11 @@ export const ingestEvent = (
     return { kind: "too-large" };
   }
   for (const archiveId of archived) putArchiveEntry(transaction, key, archiveId, record);
-  const holders = [...enqueueDeliveries(app, transaction, key, planned), ...archived.map(archiveHolder)];
+  const holders = [
+    ...enqueueDeliveries(app, transaction, key, planned),
+    ...(await enqueueOrdered(app, transaction, key, record, planned)),
+    ...archived.map(archiveHolder),
+  ];
   const logged = { ...record, matchedRules: matched.length - archived.length };
   putEvent(transaction, key, sealing.kind === "sealed" ? sealing.seal(logged) : logged, holders);
   logIngested(
@@ -140,23 +145,29 @@ const leaveUnsealed = (
 interface RuleEvent {
   /** As it is to be stored: sealed if it is to be. */
   readonly event: NewEvent & Pick<EventRecord, "sealed">;
+  /** With all its members. Unset: it is stored so. */
+  readonly opened?: EventRecord;
   readonly rule: string;
   readonly ruleRoleArn: string | undefined;
   readonly targets: readonly Target[];
 }
 
 /** Writes an event to the log with deliveries to the targets of one rule; other rules are not matched. */
-export const deliverToRule = (
+export const deliverToRule = async (
   app: Ingesting,
   transaction: Transaction,
   bus: BusReference,
-  { event, rule, ruleRoleArn, targets }: RuleEvent,
-): Ingested => {
+  { event, opened, rule, ruleRoleArn, targets }: RuleEvent,
+): Promise<Ingested> => {
   const key = eventKeyOf(app, bus, event);
   const planned = planDeliveries(app.limits, bus, [{ name: rule, roleArn: ruleRoleArn, targets }]);
   if (planned === undefined) return { kind: "too-large" };
   const record = create(EventRecordSchema, { ...event, bus: bus.name, matchedRules: 1 });
-  putEvent(transaction, key, record, enqueueDeliveries(app, transaction, key, planned));
+  const holders = [
+    ...enqueueDeliveries(app, transaction, key, planned),
+    ...(await enqueueOrdered(app, transaction, key, opened === undefined ? record : opened, planned)),
+  ];
+  putEvent(transaction, key, record, holders);
   return { kind: "ingested", bytes: entryBytes(record, planned) };
 };
 

@@ -15,7 +15,8 @@ type Redriven =
 
 /**
  * Delivers a dead letter again, or puts an event that failed on its bus there again, and deletes the letter. Throws
- * NamedKeyError, before it has written anything, while the key of such an event cannot be used.
+ * NamedKeyError, before it has written anything, while the key of such an event, or of one for a target with an order,
+ * cannot be used.
  */
 export const redriveDeadLetter = async (
   app: Application,
@@ -39,8 +40,11 @@ const ingestAgain = async (
 ) => {
   const bus = { account, name };
   if (event === undefined) return { kind: "ingested", bytes: 0 } as const;
-  if (target !== undefined)
-    return deliverToRule(app, transaction, bus, { event, rule, ruleRoleArn, targets: [target] });
+  if (target !== undefined) {
+    const isOrdered = target.orderedDelivery !== undefined;
+    const key = isOrdered ? { opened: await app.sealing.open(transaction, account, event) } : {};
+    return deliverToRule(app, transaction, bus, { event, ...key, rule, ruleRoleArn, targets: [target] });
+  }
   const opened = await app.sealing.open(transaction, account, event);
   return ingestEvent(app, transaction, await openBus(app, transaction, bus), opened);
 };

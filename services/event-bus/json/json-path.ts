@@ -19,6 +19,9 @@ export const readPath = (json: string, path: string): string | undefined => {
   return found.trim();
 };
 
+/** Whether a text is a path that can be read. */
+export const isPath = (text: string): boolean => pathShape.test(text);
+
 const pathShape = /^\$(?:\.[^.[\]]+|\[[0-9]+\])*$/;
 const stepShape = /\.([^.[\]]+)|\[([0-9]+)\]/g;
 

@@ -14,6 +14,7 @@ import { envelopeOf, eventJson } from "../domain/envelope.ts";
 import { instant } from "../domain/instant.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import { deliveryOfHolder } from "../ingestion/fan-out.ts";
+import { findWaitingHolder } from "../ingestion/ordered-delivery.ts";
 import { failedField } from "../pattern/failed-field.ts";
 import { flattenEvent } from "../pattern/flatten.ts";
 import { parsePattern } from "../pattern/parse.ts";
@@ -75,6 +76,9 @@ const waiting = async ({ jobs, clock }: Application, reader: Reader, key: EventK
   for (const holder of await listHolders(reader, key, deliveriesMax)) {
     const id = deliveryOfHolder(holder);
     const status = id === undefined ? undefined : await jobs.find(reader, id);
+    const inLane = id === undefined ? await findWaitingHolder(reader, key.account, holder) : undefined;
+    if (inLane !== undefined)
+      deliveries.push({ rule: inLane.rule, targetArn: inLane.target?.arn ?? "", state: "WAITING", attempts: 0 });
     if (status === undefined) continue;
     const { rule, target } = fromBinary(DeliveryRecordSchema, status.job.payload);
     deliveries.push({

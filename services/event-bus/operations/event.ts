@@ -171,7 +171,7 @@ const putAccepted = async (
     const name = `${entry.bus.account}/${entry.bus.name}`;
     const bus = buses.get(name) ?? { ...(await openBus(app, transaction, entry.bus)), ...route?.replicating };
     buses.set(name, bus);
-    const ingested = ingestEvent(app, transaction, bus, entry.event);
+    const ingested = await ingestEvent(app, transaction, bus, entry.event);
     if (deduplication !== undefined && ingested.kind === "ingested")
       putDeduplication(transaction, deduplication, nowMs, entry.event.id);
     results.push(ingested.kind === "ingested" ? entry : tooLarge);

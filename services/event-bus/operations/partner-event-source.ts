@@ -142,19 +142,24 @@ const putEntry = async (
   const id = app.ids.uuid();
   for (const source of shared) {
     if (stateOf(source, app.clock.now()) !== EventSourceState.ACTIVE) continue;
-    const ingested = ingestEvent(app, transaction, await openBus(app, transaction, { account: source.account, name }), {
-      id,
-      detailType: entry.detailType ?? "",
-      source: name,
-      account: source.account,
-      timeMs: BigInt(entry.time === undefined ? app.clock.now() : timestampMs(entry.time)),
-      region: app.arnScope.region,
-      resources: entry.resources,
-      detail: entry.detail ?? "",
-      traceHeader: undefined,
-      replayName: undefined,
-      hops: 0,
-    });
+    const ingested = await ingestEvent(
+      app,
+      transaction,
+      await openBus(app, transaction, { account: source.account, name }),
+      {
+        id,
+        detailType: entry.detailType ?? "",
+        source: name,
+        account: source.account,
+        timeMs: BigInt(entry.time === undefined ? app.clock.now() : timestampMs(entry.time)),
+        region: app.arnScope.region,
+        resources: entry.resources,
+        detail: entry.detail ?? "",
+        traceHeader: undefined,
+        replayName: undefined,
+        hops: 0,
+      },
+    );
     if (ingested.kind === "too-large") return { code: "LimitExceededException", message: tooLargeMessage };
   }
   return { eventId: id };

@@ -17,6 +17,8 @@
  *   42  sweeps                     account                                         -> SweepRecord
  *   43  event_keys                 account, key id                                 -> EventKeyRecord
  *   44  deduplications             period, account, bus, sender, deduplication id  -> DeduplicationRecord
+ *   45  ordered_lanes              account, lane                                   -> OrderedLaneRecord
+ *   46  ordered_deliveries         account, lane, number                           -> OrderedDeliveryRecord
  *   50  dead_letters               account, failed_ms (latest first), random       -> DeadLetterRecord
  *   51  dead_letter_groups         account, group id                               -> DeadLetterGroupRecord
  *   52  dead_letters_by_group      account, group id, epoch, failed_ms, random     -> IndexRecord
@@ -56,6 +58,8 @@ import {
   eventHolders,
   eventKeys,
   events,
+  orderedDeliveries,
+  orderedLanes,
   replays,
   sweeps,
 } from "./log-tables.ts";
@@ -73,6 +77,8 @@ export {
   eventHolders,
   eventKeys,
   events,
+  orderedDeliveries,
+  orderedLanes,
   replays,
   sweeps,
 };
@@ -322,6 +328,8 @@ export const layout = [
   sweeps,
   eventKeys,
   deduplications,
+  orderedLanes,
+  orderedDeliveries,
   deadLetters,
   deadLetterGroups,
   deadLettersByGroup,

@@ -82,6 +82,37 @@ export const deduplications = defineTable({
 });
 
 /**
+ * The keys of targets with ordered delivery that have deliveries which have not ended, by a hash of the bus, the rule,
+ * the target's id and the key.
+ * Sorted so that it is found by its lane.
+ * Written with the job of the delivery that may run, and with ordered_deliveries.
+ *
+ *     ordered_lanes/"000000000000"/"9f"
+ *     002d 30303030303030303030303000 396600
+ */
+export const orderedLanes = defineTable({
+  number: 45,
+  name: "ordered_lanes",
+  key: [text("account"), text("lane")],
+  value: records.OrderedLaneRecordSchema,
+});
+
+/**
+ * Deliveries that wait for those before them in their lane.
+ * Sorted so that each is found by the number that follows that of the one before it.
+ * Written with ordered_lanes and event_holders.
+ *
+ *     ordered_deliveries/"000000000000"/"9f"/1
+ *     002e 30303030303030303030303000 396600 0000000000000001
+ */
+export const orderedDeliveries = defineTable({
+  number: 46,
+  name: "ordered_deliveries",
+  key: [text("account"), text("lane"), integer("number")],
+  value: records.OrderedDeliveryRecordSchema,
+});
+
+/**
  * Deliveries that failed permanently.
  * Sorted so that ListDeadLetters reads the latest first.
  * Written in the transaction that removes the delivery's job.

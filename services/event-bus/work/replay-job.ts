@@ -95,7 +95,7 @@ const runStep = async (
     const opened = await openEvent(app, transaction, account, event);
     if (opened instanceof NamedKeyError) return { ...end(ReplayState.FAILED, opened.message), lastPlace };
     const replayed = { ...opened, replayName: replay.name, hops: 0 };
-    const ingested = ingestEvent(app, transaction, bus, replayed, onlyRules);
+    const ingested = await ingestEvent(app, transaction, bus, replayed, onlyRules);
     if (ingested.kind === "too-large")
       return { ...end(ReplayState.FAILED, `Event ${event.id}: ${tooLargeMessage}`), lastPlace };
     lastPlace = place;

@@ -62,7 +62,7 @@ export const scheduleHandler =
       const rule = await findRule(transaction, bus, run.rule);
       if (rule?.generation !== run.generation) return;
       const dueMs = Number(run.dueMs);
-      const delivered = deliverToRule(app, transaction, bus, {
+      const delivered = await deliverToRule(app, transaction, bus, {
         event: {
           id: app.ids.uuid(),
           detailType: "Scheduled Event",

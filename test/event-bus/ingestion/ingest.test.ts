@@ -25,7 +25,7 @@ const queue = "arn:aws:sqs:us-east-1:000000000000:sales";
 const ingest = ({ app, store }: Harness, change: Partial<NewEvent> = {}, bus = "default"): Promise<string> =>
   store.transact(async (transaction) => {
     const opened = await openBus(app, transaction, { account: ownerAccount, name: bus });
-    return ingestEvent(app, transaction, opened, { ...event, ...change }).kind;
+    return (await ingestEvent(app, transaction, opened, { ...event, ...change })).kind;
   });
 
 /** The events of the log: their ids in it, the rules that they matched, and the kinds of their holders. */

@@ -31,6 +31,8 @@ describe("the keys of the event bus database", () => {
       "42 sweeps",
       "43 event_keys",
       "44 deduplications",
+      "45 ordered_lanes",
+      "46 ordered_deliveries",
       "50 dead_letters",
       "51 dead_letter_groups",
       "52 dead_letters_by_group",
@@ -79,6 +81,8 @@ describe("the keys of the event bus database", () => {
     ],
     [tables.eventKeys, ["k"], '"k"', "002b 6b00"],
     [tables.deadLetters, [timeMs, "x"], '1767323045000/"x"', "0032 fffffe6483567377 7800"],
+    [tables.orderedLanes, ["9f"], '"9f"', "002d 396600"],
+    [tables.orderedDeliveries, ["9f", 1], '"9f"/1', "002e 396600 0000000000000001"],
     [tables.deadLetterGroups, ["9f"], '"9f"', "0033 396600"],
     [
       tables.deadLettersByGroup,

@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/eventbus/v1/target.proto.
  */
 export const file_quartet_eventbus_v1_target: GenFile = /*@__PURE__*/
-  fileDesc("CiBxdWFydGV0L2V2ZW50YnVzL3YxL3RhcmdldC5wcm90bxITcXVhcnRldC5ldmVudGJ1cy52MSLoCAoGVGFyZ2V0EisKAmlkGAEgASgJQh/ArB8ByqwfBAgBEEDarB8PWy5fQS1aYS16MC05LV0rEhoKA2FybhgCIAEoCUINwKwfAcqsHwUIARDADBIgCghyb2xlX2FybhgDIAEoCUIJyqwfBQgBEMAMSACIAQESGwoFaW5wdXQYBCABKAlCB8qsHwMQgEBIAYgBARIgCgppbnB1dF9wYXRoGAUgASgJQgfKrB8DEIACSAKIAQESQAoRaW5wdXRfdHJhbnNmb3JtZXIYBiABKAsyJS5xdWFydGV0LmV2ZW50YnVzLnYxLklucHV0VHJhbnNmb3JtZXISVwoRc3RyZWFtX3BhcmFtZXRlcnMYByABKAsyJS5xdWFydGV0LmV2ZW50YnVzLnYxLlN0cmVhbVBhcmFtZXRlcnNCFeKmHxFLaW5lc2lzUGFyYW1ldGVycxJJChZydW5fY29tbWFuZF9wYXJhbWV0ZXJzGAggASgLMikucXVhcnRldC5ldmVudGJ1cy52MS5SdW5Db21tYW5kUGFyYW1ldGVycxI6Cg5lY3NfcGFyYW1ldGVycxgJIAEoCzIiLnF1YXJ0ZXQuZXZlbnRidXMudjEuRWNzUGFyYW1ldGVycxI+ChBiYXRjaF9wYXJhbWV0ZXJzGAogASgLMiQucXVhcnRldC5ldmVudGJ1cy52MS5CYXRjaFBhcmFtZXRlcnMSOgoOc3FzX3BhcmFtZXRlcnMYCyABKAsyIi5xdWFydGV0LmV2ZW50YnVzLnYxLlNxc1BhcmFtZXRlcnMSPAoPaHR0cF9wYXJhbWV0ZXJzGAwgASgLMiMucXVhcnRldC5ldmVudGJ1cy52MS5IdHRwUGFyYW1ldGVycxJNChhyZWRzaGlmdF9kYXRhX3BhcmFtZXRlcnMYDSABKAsyKy5xdWFydGV0LmV2ZW50YnVzLnYxLlJlZHNoaWZ0RGF0YVBhcmFtZXRlcnMSWAoec2FnZV9tYWtlcl9waXBlbGluZV9wYXJhbWV0ZXJzGA4gASgLMjAucXVhcnRldC5ldmVudGJ1cy52MS5TYWdlTWFrZXJQaXBlbGluZVBhcmFtZXRlcnMSQQoSZGVhZF9sZXR0ZXJfY29uZmlnGA8gASgLMiUucXVhcnRldC5ldmVudGJ1cy52MS5EZWFkTGV0dGVyQ29uZmlnEjYKDHJldHJ5X3BvbGljeRgQIAEoCzIgLnF1YXJ0ZXQuZXZlbnRidXMudjEuUmV0cnlQb2xpY3kSQwoTYXBwX3N5bmNfcGFyYW1ldGVycxgRIAEoCzImLnF1YXJ0ZXQuZXZlbnRidXMudjEuQXBwU3luY1BhcmFtZXRlcnMSSQoWY2xvdWRfZXZlbnRfcGFyYW1ldGVycxgSIAEoCzIpLnF1YXJ0ZXQuZXZlbnRidXMudjEuQ2xvdWRFdmVudFBhcmFtZXRlcnNCCwoJX3JvbGVfYXJuQggKBl9pbnB1dEINCgtfaW5wdXRfcGF0aCLuAQoQSW5wdXRUcmFuc2Zvcm1lchJ9Cg9pbnB1dF9wYXRoc19tYXAYASADKAsyOC5xdWFydGV0LmV2ZW50YnVzLnYxLklucHV0VHJhbnNmb3JtZXIuSW5wdXRQYXRoc01hcEVudHJ5QirKrB8CEGTqrB8FCgMQgALyrB8XCgUIARCAAhIOW0EtWmEtejAtOV8tXSsSJQoOaW5wdXRfdGVtcGxhdGUYAiABKAlCDcCsHwHKrB8FCAEQgEAaNAoSSW5wdXRQYXRoc01hcEVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEisAEKC1JldHJ5UG9saWN5Ei4KFm1heGltdW1fcmV0cnlfYXR0ZW1wdHMYASABKAVCCdKsHwUIABC5AUgAiAEBEjUKHG1heGltdW1fZXZlbnRfYWdlX2luX3NlY29uZHMYAiABKAVCCtKsHwYIPBCAowVIAYgBAUIZChdfbWF4aW11bV9yZXRyeV9hdHRlbXB0c0IfCh1fbWF4aW11bV9ldmVudF9hZ2VfaW5fc2Vjb25kcyJRChFGYWlsZWRUYXJnZXRFbnRyeRIRCgl0YXJnZXRfaWQYASABKAkSEgoKZXJyb3JfY29kZRgCIAEoCRIVCg1lcnJvcl9tZXNzYWdlGAMgASgJYgZwcm90bzM", [file_quartet_eventbus_v1_event_bus, file_quartet_eventbus_v1_target_parameters, file_quartet_traits_v1_binding, file_quartet_traits_v1_constraint]);
+  fileDesc("CiBxdWFydGV0L2V2ZW50YnVzL3YxL3RhcmdldC5wcm90bxITcXVhcnRldC5ldmVudGJ1cy52MSKoCQoGVGFyZ2V0EisKAmlkGAEgASgJQh/ArB8ByqwfBAgBEEDarB8PWy5fQS1aYS16MC05LV0rEhoKA2FybhgCIAEoCUINwKwfAcqsHwUIARDADBIgCghyb2xlX2FybhgDIAEoCUIJyqwfBQgBEMAMSACIAQESGwoFaW5wdXQYBCABKAlCB8qsHwMQgEBIAYgBARIgCgppbnB1dF9wYXRoGAUgASgJQgfKrB8DEIACSAKIAQESQAoRaW5wdXRfdHJhbnNmb3JtZXIYBiABKAsyJS5xdWFydGV0LmV2ZW50YnVzLnYxLklucHV0VHJhbnNmb3JtZXISVwoRc3RyZWFtX3BhcmFtZXRlcnMYByABKAsyJS5xdWFydGV0LmV2ZW50YnVzLnYxLlN0cmVhbVBhcmFtZXRlcnNCFeKmHxFLaW5lc2lzUGFyYW1ldGVycxJJChZydW5fY29tbWFuZF9wYXJhbWV0ZXJzGAggASgLMikucXVhcnRldC5ldmVudGJ1cy52MS5SdW5Db21tYW5kUGFyYW1ldGVycxI6Cg5lY3NfcGFyYW1ldGVycxgJIAEoCzIiLnF1YXJ0ZXQuZXZlbnRidXMudjEuRWNzUGFyYW1ldGVycxI+ChBiYXRjaF9wYXJhbWV0ZXJzGAogASgLMiQucXVhcnRldC5ldmVudGJ1cy52MS5CYXRjaFBhcmFtZXRlcnMSOgoOc3FzX3BhcmFtZXRlcnMYCyABKAsyIi5xdWFydGV0LmV2ZW50YnVzLnYxLlNxc1BhcmFtZXRlcnMSPAoPaHR0cF9wYXJhbWV0ZXJzGAwgASgLMiMucXVhcnRldC5ldmVudGJ1cy52MS5IdHRwUGFyYW1ldGVycxJNChhyZWRzaGlmdF9kYXRhX3BhcmFtZXRlcnMYDSABKAsyKy5xdWFydGV0LmV2ZW50YnVzLnYxLlJlZHNoaWZ0RGF0YVBhcmFtZXRlcnMSWAoec2FnZV9tYWtlcl9waXBlbGluZV9wYXJhbWV0ZXJzGA4gASgLMjAucXVhcnRldC5ldmVudGJ1cy52MS5TYWdlTWFrZXJQaXBlbGluZVBhcmFtZXRlcnMSQQoSZGVhZF9sZXR0ZXJfY29uZmlnGA8gASgLMiUucXVhcnRldC5ldmVudGJ1cy52MS5EZWFkTGV0dGVyQ29uZmlnEjYKDHJldHJ5X3BvbGljeRgQIAEoCzIgLnF1YXJ0ZXQuZXZlbnRidXMudjEuUmV0cnlQb2xpY3kSQwoTYXBwX3N5bmNfcGFyYW1ldGVycxgRIAEoCzImLnF1YXJ0ZXQuZXZlbnRidXMudjEuQXBwU3luY1BhcmFtZXRlcnMSSQoWY2xvdWRfZXZlbnRfcGFyYW1ldGVycxgSIAEoCzIpLnF1YXJ0ZXQuZXZlbnRidXMudjEuQ2xvdWRFdmVudFBhcmFtZXRlcnMSPgoQb3JkZXJlZF9kZWxpdmVyeRgTIAEoCzIkLnF1YXJ0ZXQuZXZlbnRidXMudjEuT3JkZXJlZERlbGl2ZXJ5QgsKCV9yb2xlX2FybkIICgZfaW5wdXRCDQoLX2lucHV0X3BhdGgiMgoPT3JkZXJlZERlbGl2ZXJ5Eh8KCGtleV9wYXRoGAEgASgJQg3ArB8ByqwfBQgBEIACIu4BChBJbnB1dFRyYW5zZm9ybWVyEn0KD2lucHV0X3BhdGhzX21hcBgBIAMoCzI4LnF1YXJ0ZXQuZXZlbnRidXMudjEuSW5wdXRUcmFuc2Zvcm1lci5JbnB1dFBhdGhzTWFwRW50cnlCKsqsHwIQZOqsHwUKAxCAAvKsHxcKBQgBEIACEg5bQS1aYS16MC05Xy1dKxIlCg5pbnB1dF90ZW1wbGF0ZRgCIAEoCUINwKwfAcqsHwUIARCAQBo0ChJJbnB1dFBhdGhzTWFwRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKwAQoLUmV0cnlQb2xpY3kSLgoWbWF4aW11bV9yZXRyeV9hdHRlbXB0cxgBIAEoBUIJ0qwfBQgAELkBSACIAQESNQocbWF4aW11bV9ldmVudF9hZ2VfaW5fc2Vjb25kcxgCIAEoBUIK0qwfBgg8EICjBUgBiAEBQhkKF19tYXhpbXVtX3JldHJ5X2F0dGVtcHRzQh8KHV9tYXhpbXVtX2V2ZW50X2FnZV9pbl9zZWNvbmRzIlEKEUZhaWxlZFRhcmdldEVudHJ5EhEKCXRhcmdldF9pZBgBIAEoCRISCgplcnJvcl9jb2RlGAIgASgJEhUKDWVycm9yX21lc3NhZ2UYAyABKAliBnByb3RvMw", [file_quartet_eventbus_v1_event_bus, file_quartet_eventbus_v1_target_parameters, file_quartet_traits_v1_binding, file_quartet_traits_v1_constraint]);
 
 /**
  * One target of a rule. At most one of input, input_path and input_transformer is set; with none the whole event is
@@ -152,6 +152,14 @@ export type Target = Message<"quartet.eventbus.v1.Target"> & {
    * @generated from field: quartet.eventbus.v1.CloudEventParameters cloud_event_parameters = 18;
    */
   cloudEventParameters?: CloudEventParameters | undefined;
+
+  /**
+   * Deliveries of events with the same key follow one another. Unset: deliveries have no order. The public API has no
+   * such member.
+   *
+   * @generated from field: quartet.eventbus.v1.OrderedDelivery ordered_delivery = 19;
+   */
+  orderedDelivery?: OrderedDelivery | undefined;
 };
 
 /**
@@ -160,6 +168,29 @@ export type Target = Message<"quartet.eventbus.v1.Target"> & {
  */
 export const TargetSchema: GenMessage<Target> = /*@__PURE__*/
   messageDesc(file_quartet_eventbus_v1_target, 0);
+
+/**
+ * Which deliveries to a target follow one another, in the order in which the bus accepted their events: one is
+ * attempted when the one before it has ended, by its acceptance or as a dead letter.
+ *
+ * @generated from message quartet.eventbus.v1.OrderedDelivery
+ */
+export type OrderedDelivery = Message<"quartet.eventbus.v1.OrderedDelivery"> & {
+  /**
+   * The JSON path of the key in the event, for example `$.detail.order`. Events without a value there have no order.
+   * Never empty.
+   *
+   * @generated from field: string key_path = 1;
+   */
+  keyPath: string;
+};
+
+/**
+ * Describes the message quartet.eventbus.v1.OrderedDelivery.
+ * Use `create(OrderedDeliverySchema)` to create a new message.
+ */
+export const OrderedDeliverySchema: GenMessage<OrderedDelivery> = /*@__PURE__*/
+  messageDesc(file_quartet_eventbus_v1_target, 1);
 
 /**
  * Builds a target's input from parts of the event.
@@ -187,7 +218,7 @@ export type InputTransformer = Message<"quartet.eventbus.v1.InputTransformer"> &
  * Use `create(InputTransformerSchema)` to create a new message.
  */
 export const InputTransformerSchema: GenMessage<InputTransformer> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_v1_target, 1);
+  messageDesc(file_quartet_eventbus_v1_target, 2);
 
 /**
  * When a delivery is given up.
@@ -215,7 +246,7 @@ export type RetryPolicy = Message<"quartet.eventbus.v1.RetryPolicy"> & {
  * Use `create(RetryPolicySchema)` to create a new message.
  */
 export const RetryPolicySchema: GenMessage<RetryPolicy> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_v1_target, 2);
+  messageDesc(file_quartet_eventbus_v1_target, 3);
 
 /**
  * One target that a call could not add or remove.
@@ -250,5 +281,5 @@ export type FailedTargetEntry = Message<"quartet.eventbus.v1.FailedTargetEntry">
  * Use `create(FailedTargetEntrySchema)` to create a new message.
  */
 export const FailedTargetEntrySchema: GenMessage<FailedTargetEntry> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_v1_target, 3);
+  messageDesc(file_quartet_eventbus_v1_target, 4);
 

@@ -30,7 +30,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/eventbus/storage/v1/records.proto.
  */
 export const file_quartet_eventbus_storage_v1_records: GenFile = /*@__PURE__*/
-  fileDesc("CilxdWFydGV0L2V2ZW50YnVzL3N0b3JhZ2UvdjEvcmVjb3Jkcy5wcm90bxIbcXVhcnRldC5ldmVudGJ1cy5zdG9yYWdlLnYxIuUDCg5FdmVudEJ1c1JlY29yZBIMCgRuYW1lGAEgASgJEhgKC2Rlc2NyaXB0aW9uGAIgASgJSACIAQESHgoRZXZlbnRfc291cmNlX25hbWUYAyABKAlIAYgBARIfChJrbXNfa2V5X2lkZW50aWZpZXIYBCABKAlIAogBARJBChJkZWFkX2xldHRlcl9jb25maWcYBSABKAsyJS5xdWFydGV0LmV2ZW50YnVzLnYxLkRlYWRMZXR0ZXJDb25maWcSMgoKbG9nX2NvbmZpZxgGIAEoCzIeLnF1YXJ0ZXQuZXZlbnRidXMudjEuTG9nQ29uZmlnEhMKBnBvbGljeRgHIAEoCUgDiAEBEiYKBHRhZ3MYCCADKAsyGC5xdWFydGV0LmV2ZW50YnVzLnYxLlRhZxISCgpjcmVhdGVkX21zGAkgASgDEhMKC21vZGlmaWVkX21zGAogASgDEhkKEWlzX3NvdXJjZV9kZWxldGVkGAsgASgIEhkKDGV2ZW50X2tleV9pZBgMIAEoCUgEiAEBQg4KDF9kZXNjcmlwdGlvbkIUChJfZXZlbnRfc291cmNlX25hbWVCFQoTX2ttc19rZXlfaWRlbnRpZmllckIJCgdfcG9saWN5Qg8KDV9ldmVudF9rZXlfaWQiQQoORXZlbnRLZXlSZWNvcmQSEwoLd3JhcHBlZF9rZXkYASABKAwSGgoSd3JhcHBlZF9sZXR0ZXJfa2V5GAIgASgMInQKEUV2ZW50U291cmNlUmVjb3JkEgwKBG5hbWUYASABKAkSDwoHYWNjb3VudBgCIAEoCRISCgpjcmVhdGVkX21zGAMgASgDEhgKEHBlbmRpbmdfc2luY2VfbXMYBCABKAMSEgoKaXNfZGVsZXRlZBgFIAEoCCKaAgoUR2xvYmFsRW5kcG9pbnRSZWNvcmQSDAoEbmFtZRgBIAEoCRIKCgJpZBgCIAEoCRIYCgtkZXNjcmlwdGlvbhgDIAEoCUgAiAEBEhAKCGJ1c19hcm5zGAQgAygJEg0KBXJvdXRlGAUgASgJEhQKDGhlYWx0aF9jaGVjaxgGIAEoCRI6CgtyZXBsaWNhdGlvbhgHIAEoDjIlLnF1YXJ0ZXQuZXZlbnRidXMudjEuUmVwbGljYXRpb25TdGF0ZRIVCghyb2xlX2FybhgIIAEoCUgBiAEBEhIKCmNyZWF0ZWRfbXMYCSABKAMSEwoLbW9kaWZpZWRfbXMYCiABKANCDgoMX2Rlc2NyaXB0aW9uQgsKCV9yb2xlX2FybiI5ChFCdXNSZXZpc2lvblJlY29yZBIQCghyZXZpc2lvbhgBIAEoBBISCgpydWxlX2NvdW50GAIgASgNIiMKEkFjY291bnRDb3VudFJlY29yZBINCgVjb3VudBgBIAEoBCIgChBSdWxlQ2hhbmdlUmVjb3JkEgwKBHJ1bGUYASABKAkiyQMKClJ1bGVSZWNvcmQSDAoEbmFtZRgBIAEoCRIaCg1ldmVudF9wYXR0ZXJuGAIgASgJSACIAQESIAoTc2NoZWR1bGVfZXhwcmVzc2lvbhgDIAEoCUgBiAEBEi0KBXN0YXRlGAQgASgOMh4ucXVhcnRldC5ldmVudGJ1cy52MS5SdWxlU3RhdGUSGAoLZGVzY3JpcHRpb24YBSABKAlIAogBARIVCghyb2xlX2FybhgGIAEoCUgDiAEBEhcKCm1hbmFnZWRfYnkYByABKAlIBIgBARISCgpjcmVhdGVkX2J5GAggASgJEiYKBHRhZ3MYCSADKAsyGC5xdWFydGV0LmV2ZW50YnVzLnYxLlRhZxISCgpjcmVhdGVkX21zGAogASgDEhQKDHRhcmdldF9jb3VudBgLIAEoDRISCgpnZW5lcmF0aW9uGAwgASgJEhcKCmFyY2hpdmVfaWQYDSABKAlIBYgBAUIQCg5fZXZlbnRfcGF0dGVybkIWChRfc2NoZWR1bGVfZXhwcmVzc2lvbkIOCgxfZGVzY3JpcHRpb25CCwoJX3JvbGVfYXJuQg0KC19tYW5hZ2VkX2J5Qg0KC19hcmNoaXZlX2lkIjsKDFRhcmdldFJlY29yZBIrCgZ0YXJnZXQYASABKAsyGy5xdWFydGV0LmV2ZW50YnVzLnYxLlRhcmdldCINCgtJbmRleFJlY29yZCLkAwoQQ29ubmVjdGlvblJlY29yZBIMCgRuYW1lGAEgASgJEgoKAmlkGAIgASgJEhgKC2Rlc2NyaXB0aW9uGAMgASgJSACIAQESTAoSYXV0aG9yaXphdGlvbl90eXBlGAQgASgOMjAucXVhcnRldC5ldmVudGJ1cy52MS5Db25uZWN0aW9uQXV0aG9yaXphdGlvblR5cGUSMwoFc3RhdGUYBSABKA4yJC5xdWFydGV0LmV2ZW50YnVzLnYxLkNvbm5lY3Rpb25TdGF0ZRIZCgxzdGF0ZV9yZWFzb24YBiABKAlIAYgBARIfChJrbXNfa2V5X2lkZW50aWZpZXIYByABKAlIAogBARI5CgZzZWNyZXQYCCABKAsyKS5xdWFydGV0LmV2ZW50YnVzLnN0b3JhZ2UudjEuU2VhbGVkU2VjcmV0EhEKCXNlY3JldF9pZBgJIAEoCRISCgpjcmVhdGVkX21zGAogASgDEhMKC21vZGlmaWVkX21zGAsgASgDEhUKDWF1dGhvcml6ZWRfbXMYDCABKAMSFwoPc2VjcmV0X3JldmlzaW9uGA0gASgEQg4KDF9kZXNjcmlwdGlvbkIPCg1fc3RhdGVfcmVhc29uQhUKE19rbXNfa2V5X2lkZW50aWZpZXIiNAoMU2VhbGVkU2VjcmV0EhMKC3dyYXBwZWRfa2V5GAEgASgMEg8KB2NvbnRlbnQYAiABKAwiWwoQQ29ubmVjdGlvblNlY3JldBJHCgpwYXJhbWV0ZXJzGAEgASgLMjMucXVhcnRldC5ldmVudGJ1cy52MS5DcmVhdGVDb25uZWN0aW9uQXV0aFBhcmFtZXRlcnMikAIKFEFwaURlc3RpbmF0aW9uUmVjb3JkEgwKBG5hbWUYASABKAkSCgoCaWQYAiABKAkSGAoLZGVzY3JpcHRpb24YAyABKAlIAIgBARIWCg5jb25uZWN0aW9uX2FybhgEIAEoCRIbChNpbnZvY2F0aW9uX2VuZHBvaW50GAUgASgJEkIKC2h0dHBfbWV0aG9kGAYgASgOMi0ucXVhcnRldC5ldmVudGJ1cy52MS5BcGlEZXN0aW5hdGlvbkh0dHBNZXRob2QSEgoKcmF0ZV9saW1pdBgHIAEoBRISCgpjcmVhdGVkX21zGAggASgDEhMKC21vZGlmaWVkX21zGAkgASgDQg4KDF9kZXNjcmlwdGlvbiKYAwoLRXZlbnRSZWNvcmQSCgoCaWQYASABKAkSEwoLZGV0YWlsX3R5cGUYAiABKAkSDgoGc291cmNlGAMgASgJEg8KB2FjY291bnQYBCABKAkSDwoHdGltZV9tcxgFIAEoAxIOCgZyZWdpb24YBiABKAkSEQoJcmVzb3VyY2VzGAcgAygJEg4KBmRldGFpbBgIIAEoCRILCgNidXMYCSABKAkSGAoLcmVwbGF5X25hbWUYCiABKAlIAIgBARIZCgx0cmFjZV9oZWFkZXIYCyABKAlIAYgBARIMCgRob3BzGAwgASgNEhoKDW1hdGNoZWRfcnVsZXMYDSABKA1IAogBARIZCgxlbmRwb2ludF9hcm4YDiABKAlIA4gBARI4CgZzZWFsZWQYDyABKAsyKC5xdWFydGV0LmV2ZW50YnVzLnN0b3JhZ2UudjEuU2VhbGVkRXZlbnRCDgoMX3JlcGxheV9uYW1lQg8KDV90cmFjZV9oZWFkZXJCEAoOX21hdGNoZWRfcnVsZXNCDwoNX2VuZHBvaW50X2FybiJBCgtTZWFsZWRFdmVudBIOCgZrZXlfaWQYASABKAkSEQoJaXNfbGV0dGVyGAIgASgIEg8KB2NvbnRlbnQYAyABKAwiggEKDEV2ZW50Q29udGVudBITCgtkZXRhaWxfdHlwZRgBIAEoCRIOCgZzb3VyY2UYAiABKAkSEQoJcmVzb3VyY2VzGAMgAygJEg4KBmRldGFpbBgEIAEoCRIZCgx0cmFjZV9oZWFkZXIYBSABKAlIAIgBAUIPCg1fdHJhY2VfaGVhZGVyIucBCg5EZWxpdmVyeVJlY29yZBIPCgdhY2NvdW50GAEgASgJEhMKC2luZ2VzdGVkX21zGAIgASgDEhAKCGV2ZW50X2lkGAMgASgJEgsKA2J1cxgEIAEoCRIMCgRydWxlGAUgASgJEisKBnRhcmdldBgGIAEoCzIbLnF1YXJ0ZXQuZXZlbnRidXMudjEuVGFyZ2V0EhoKDXJ1bGVfcm9sZV9hcm4YByABKAlIAIgBARIYChBlYXJsaWVyX2F0dGVtcHRzGAggASgNQhAKDl9ydWxlX3JvbGVfYXJuSgQICRAKUgdzbG90X21zIo4BCgxGYW5PdXRSZWNvcmQSDwoHYWNjb3VudBgBIAEoCRITCgtpbmdlc3RlZF9tcxgCIAEoAxIQCghldmVudF9pZBgDIAEoCRJGCgpkZWxpdmVyaWVzGAQgAygLMjIucXVhcnRldC5ldmVudGJ1cy5zdG9yYWdlLnYxLlBsYW5uZWREZWxpdmVyeVJlY29yZCJIChVQbGFubmVkRGVsaXZlcnlSZWNvcmQSDQoFb3duZXIYASABKAkSEAoIZGVsaXZlcnkYAiABKAwSDgoGYWdlX21zGAMgASgDIrcDChBEZWFkTGV0dGVyUmVjb3JkEjcKBWV2ZW50GAEgASgLMigucXVhcnRldC5ldmVudGJ1cy5zdG9yYWdlLnYxLkV2ZW50UmVjb3JkEhAKCHJ1bGVfYXJuGAIgASgJEhIKCnRhcmdldF9hcm4YAyABKAkSEgoKZXJyb3JfY29kZRgEIAEoCRIVCg1lcnJvcl9tZXNzYWdlGAUgASgJEiYKGWV4aGF1c3RlZF9yZXRyeV9jb25kaXRpb24YBiABKAlIAIgBARIWCg5yZXRyeV9hdHRlbXB0cxgHIAEoDRIWCglxdWV1ZV9hcm4YCCABKAlIAYgBARIrCgZ0YXJnZXQYCSABKAsyGy5xdWFydGV0LmV2ZW50YnVzLnYxLlRhcmdldBILCgNidXMYCiABKAkSDAoEcnVsZRgLIAEoCRIaCg1ydWxlX3JvbGVfYXJuGAwgASgJSAKIAQESEAoIZ3JvdXBfaWQYDSABKAkSDQoFZXBvY2gYDiABKANCHAoaX2V4aGF1c3RlZF9yZXRyeV9jb25kaXRpb25CDAoKX3F1ZXVlX2FybkIQCg5fcnVsZV9yb2xlX2FybiJgChVEZWFkTGV0dGVyR3JvdXBSZWNvcmQSEAoIcnVsZV9hcm4YASABKAkSEgoKdGFyZ2V0X2FybhgCIAEoCRISCgplcnJvcl9jb2RlGAMgASgJEg0KBWNhdXNlGAQgASgJIiYKFURlYWRMZXR0ZXJFcG9jaFJlY29yZBINCgVlcG9jaBgBIAEoAyL4AwoXRGVhZExldHRlclJlZHJpdmVSZWNvcmQSDAoEbmFtZRgBIAEoCRIKCgJpZBgCIAEoCRI6CgVzdGF0ZRgDIAEoDjIrLnF1YXJ0ZXQuZXZlbnRidXMudjEuRGVhZExldHRlclJlZHJpdmVTdGF0ZRI1CgZmaWx0ZXIYBCABKAsyJS5xdWFydGV0LmV2ZW50YnVzLnYxLkRlYWRMZXR0ZXJGaWx0ZXISIwoWbWF4X2xldHRlcnNfcGVyX3NlY29uZBgFIAEoBUgAiAEBEg0KBWVwb2NoGAYgASgDEhkKDGxldHRlcl9jb3VudBgHIAEoA0gBiAEBEhYKDnJlZHJpdmVuX2NvdW50GAggASgDEhQKDGZhaWxlZF9jb3VudBgJIAEoAxIbCg5mYWlsdXJlX3JlYXNvbhgKIAEoCUgCiAEBEhIKCnN0YXJ0ZWRfbXMYCyABKAMSEAoIZW5kZWRfbXMYDCABKAMSQAoKbGFzdF9wbGFjZRgNIAEoCzIsLnF1YXJ0ZXQuZXZlbnRidXMuc3RvcmFnZS52MS5EZWFkTGV0dGVyUGxhY2USDwoHbmV4dF9tcxgOIAEoAUIZChdfbWF4X2xldHRlcnNfcGVyX3NlY29uZEIPCg1fbGV0dGVyX2NvdW50QhEKD19mYWlsdXJlX3JlYXNvbiJVCg9EZWFkTGV0dGVyUGxhY2USEAoIZ3JvdXBfaWQYASABKAkSDQoFZXBvY2gYAiABKAMSEQoJZmFpbGVkX21zGAMgASgDEg4KBnJhbmRvbRgEIAEoCSJTChtEZWFkTGV0dGVyUmVkcml2ZVN0ZXBSZWNvcmQSDwoHYWNjb3VudBgBIAEoCRIPCgdyZWRyaXZlGAIgASgJEhIKCnJlZHJpdmVfaWQYAyABKAkiSwoVRGVhZExldHRlclBsYWNlUmVjb3JkEg8KB2FjY291bnQYASABKAkSEQoJZmFpbGVkX21zGAIgASgDEg4KBnJhbmRvbRgDIAEoCSI3ChNEZWR1cGxpY2F0aW9uUmVjb3JkEhAKCGV2ZW50X2lkGAEgASgJEg4KBnB1dF9tcxgCIAEoAyIfCgtTd2VlcFJlY29yZBIQCgh1bnRpbF9tcxgBIAEoAyJkChJTY2hlZHVsZWRSdW5SZWNvcmQSDwoHYWNjb3VudBgBIAEoCRILCgNidXMYAiABKAkSDAoEcnVsZRgDIAEoCRISCgpnZW5lcmF0aW9uGAQgASgJEg4KBmR1ZV9tcxgFIAEoAyJqChNBdXRob3JpemF0aW9uUmVjb3JkEg8KB2FjY291bnQYASABKAkSEgoKY29ubmVjdGlvbhgCIAEoCRIVCg1jb25uZWN0aW9uX2lkGAMgASgJEhcKD3NlY3JldF9yZXZpc2lvbhgEIAEoBCKbAgoNQXJjaGl2ZVJlY29yZBIMCgRuYW1lGAEgASgJEgoKAmlkGAIgASgJEgsKA2J1cxgDIAEoCRIYCgtkZXNjcmlwdGlvbhgEIAEoCUgAiAEBEhoKDWV2ZW50X3BhdHRlcm4YBSABKAlIAYgBARIWCg5yZXRlbnRpb25fZGF5cxgGIAEoBRIfChJrbXNfa2V5X2lkZW50aWZpZXIYByABKAlIAogBARISCgpjcmVhdGVkX21zGAggASgDEhMKC2V2ZW50X2NvdW50GAkgASgDEhIKCnNpemVfYnl0ZXMYCiABKANCDgoMX2Rlc2NyaXB0aW9uQhAKDl9ldmVudF9wYXR0ZXJuQhUKE19rbXNfa2V5X2lkZW50aWZpZXIiKAoSQXJjaGl2ZUVudHJ5UmVjb3JkEhIKCnNpemVfYnl0ZXMYASABKAMiPQoSQXJjaGl2ZUNvdW50UmVjb3JkEhMKC2V2ZW50X2NvdW50GAEgASgDEhIKCnNpemVfYnl0ZXMYAiABKAMiuQMKDFJlcGxheVJlY29yZBIMCgRuYW1lGAEgASgJEhgKC2Rlc2NyaXB0aW9uGAIgASgJSACIAQESLwoFc3RhdGUYAyABKA4yIC5xdWFydGV0LmV2ZW50YnVzLnYxLlJlcGxheVN0YXRlEhkKDHN0YXRlX3JlYXNvbhgEIAEoCUgBiAEBEhQKDGFyY2hpdmVfbmFtZRgFIAEoCRISCgphcmNoaXZlX2lkGAYgASgJEgsKA2J1cxgHIAEoCRINCgVydWxlcxgIIAMoCRI7CgtkZXN0aW5hdGlvbhgJIAEoCzImLnF1YXJ0ZXQuZXZlbnRidXMudjEuUmVwbGF5RGVzdGluYXRpb24SEAoIc3RhcnRfbXMYCiABKAMSDgoGZW5kX21zGAsgASgDEhIKCnN0YXJ0ZWRfbXMYDCABKAMSEAoIZW5kZWRfbXMYDSABKAMSPQoKbGFzdF9wbGFjZRgOIAEoCzIpLnF1YXJ0ZXQuZXZlbnRidXMuc3RvcmFnZS52MS5BcmNoaXZlUGxhY2USCgoCaWQYDyABKAlCDgoMX2Rlc2NyaXB0aW9uQg8KDV9zdGF0ZV9yZWFzb24iRwoMQXJjaGl2ZVBsYWNlEhAKCGV2ZW50X21zGAEgASgDEhMKC2luZ2VzdGVkX21zGAIgASgDEhAKCGV2ZW50X2lkGAMgASgJIkYKEFJlcGxheVN0ZXBSZWNvcmQSDwoHYWNjb3VudBgBIAEoCRIOCgZyZXBsYXkYAiABKAkSEQoJcmVwbGF5X2lkGAMgASgJIjkKEkFyY2hpdmVQdXJnZVJlY29yZBIPCgdhY2NvdW50GAEgASgJEhIKCmFyY2hpdmVfaWQYAiABKAkiHAoMU3RyZWFtUmVjb3JkEgwKBGRhdGEYASABKAxiBnByb3RvMw", [file_quartet_eventbus_v1_api_destination, file_quartet_eventbus_v1_connection, file_quartet_eventbus_v1_dead_letter, file_quartet_eventbus_v1_event_bus, file_quartet_eventbus_v1_global_endpoint, file_quartet_eventbus_v1_replay, file_quartet_eventbus_v1_rule, file_quartet_eventbus_v1_tag, file_quartet_eventbus_v1_target]);
+  fileDesc("CilxdWFydGV0L2V2ZW50YnVzL3N0b3JhZ2UvdjEvcmVjb3Jkcy5wcm90bxIbcXVhcnRldC5ldmVudGJ1cy5zdG9yYWdlLnYxIuUDCg5FdmVudEJ1c1JlY29yZBIMCgRuYW1lGAEgASgJEhgKC2Rlc2NyaXB0aW9uGAIgASgJSACIAQESHgoRZXZlbnRfc291cmNlX25hbWUYAyABKAlIAYgBARIfChJrbXNfa2V5X2lkZW50aWZpZXIYBCABKAlIAogBARJBChJkZWFkX2xldHRlcl9jb25maWcYBSABKAsyJS5xdWFydGV0LmV2ZW50YnVzLnYxLkRlYWRMZXR0ZXJDb25maWcSMgoKbG9nX2NvbmZpZxgGIAEoCzIeLnF1YXJ0ZXQuZXZlbnRidXMudjEuTG9nQ29uZmlnEhMKBnBvbGljeRgHIAEoCUgDiAEBEiYKBHRhZ3MYCCADKAsyGC5xdWFydGV0LmV2ZW50YnVzLnYxLlRhZxISCgpjcmVhdGVkX21zGAkgASgDEhMKC21vZGlmaWVkX21zGAogASgDEhkKEWlzX3NvdXJjZV9kZWxldGVkGAsgASgIEhkKDGV2ZW50X2tleV9pZBgMIAEoCUgEiAEBQg4KDF9kZXNjcmlwdGlvbkIUChJfZXZlbnRfc291cmNlX25hbWVCFQoTX2ttc19rZXlfaWRlbnRpZmllckIJCgdfcG9saWN5Qg8KDV9ldmVudF9rZXlfaWQiQQoORXZlbnRLZXlSZWNvcmQSEwoLd3JhcHBlZF9rZXkYASABKAwSGgoSd3JhcHBlZF9sZXR0ZXJfa2V5GAIgASgMInQKEUV2ZW50U291cmNlUmVjb3JkEgwKBG5hbWUYASABKAkSDwoHYWNjb3VudBgCIAEoCRISCgpjcmVhdGVkX21zGAMgASgDEhgKEHBlbmRpbmdfc2luY2VfbXMYBCABKAMSEgoKaXNfZGVsZXRlZBgFIAEoCCKaAgoUR2xvYmFsRW5kcG9pbnRSZWNvcmQSDAoEbmFtZRgBIAEoCRIKCgJpZBgCIAEoCRIYCgtkZXNjcmlwdGlvbhgDIAEoCUgAiAEBEhAKCGJ1c19hcm5zGAQgAygJEg0KBXJvdXRlGAUgASgJEhQKDGhlYWx0aF9jaGVjaxgGIAEoCRI6CgtyZXBsaWNhdGlvbhgHIAEoDjIlLnF1YXJ0ZXQuZXZlbnRidXMudjEuUmVwbGljYXRpb25TdGF0ZRIVCghyb2xlX2FybhgIIAEoCUgBiAEBEhIKCmNyZWF0ZWRfbXMYCSABKAMSEwoLbW9kaWZpZWRfbXMYCiABKANCDgoMX2Rlc2NyaXB0aW9uQgsKCV9yb2xlX2FybiI5ChFCdXNSZXZpc2lvblJlY29yZBIQCghyZXZpc2lvbhgBIAEoBBISCgpydWxlX2NvdW50GAIgASgNIiMKEkFjY291bnRDb3VudFJlY29yZBINCgVjb3VudBgBIAEoBCIgChBSdWxlQ2hhbmdlUmVjb3JkEgwKBHJ1bGUYASABKAkiyQMKClJ1bGVSZWNvcmQSDAoEbmFtZRgBIAEoCRIaCg1ldmVudF9wYXR0ZXJuGAIgASgJSACIAQESIAoTc2NoZWR1bGVfZXhwcmVzc2lvbhgDIAEoCUgBiAEBEi0KBXN0YXRlGAQgASgOMh4ucXVhcnRldC5ldmVudGJ1cy52MS5SdWxlU3RhdGUSGAoLZGVzY3JpcHRpb24YBSABKAlIAogBARIVCghyb2xlX2FybhgGIAEoCUgDiAEBEhcKCm1hbmFnZWRfYnkYByABKAlIBIgBARISCgpjcmVhdGVkX2J5GAggASgJEiYKBHRhZ3MYCSADKAsyGC5xdWFydGV0LmV2ZW50YnVzLnYxLlRhZxISCgpjcmVhdGVkX21zGAogASgDEhQKDHRhcmdldF9jb3VudBgLIAEoDRISCgpnZW5lcmF0aW9uGAwgASgJEhcKCmFyY2hpdmVfaWQYDSABKAlIBYgBAUIQCg5fZXZlbnRfcGF0dGVybkIWChRfc2NoZWR1bGVfZXhwcmVzc2lvbkIOCgxfZGVzY3JpcHRpb25CCwoJX3JvbGVfYXJuQg0KC19tYW5hZ2VkX2J5Qg0KC19hcmNoaXZlX2lkIjsKDFRhcmdldFJlY29yZBIrCgZ0YXJnZXQYASABKAsyGy5xdWFydGV0LmV2ZW50YnVzLnYxLlRhcmdldCINCgtJbmRleFJlY29yZCLkAwoQQ29ubmVjdGlvblJlY29yZBIMCgRuYW1lGAEgASgJEgoKAmlkGAIgASgJEhgKC2Rlc2NyaXB0aW9uGAMgASgJSACIAQESTAoSYXV0aG9yaXphdGlvbl90eXBlGAQgASgOMjAucXVhcnRldC5ldmVudGJ1cy52MS5Db25uZWN0aW9uQXV0aG9yaXphdGlvblR5cGUSMwoFc3RhdGUYBSABKA4yJC5xdWFydGV0LmV2ZW50YnVzLnYxLkNvbm5lY3Rpb25TdGF0ZRIZCgxzdGF0ZV9yZWFzb24YBiABKAlIAYgBARIfChJrbXNfa2V5X2lkZW50aWZpZXIYByABKAlIAogBARI5CgZzZWNyZXQYCCABKAsyKS5xdWFydGV0LmV2ZW50YnVzLnN0b3JhZ2UudjEuU2VhbGVkU2VjcmV0EhEKCXNlY3JldF9pZBgJIAEoCRISCgpjcmVhdGVkX21zGAogASgDEhMKC21vZGlmaWVkX21zGAsgASgDEhUKDWF1dGhvcml6ZWRfbXMYDCABKAMSFwoPc2VjcmV0X3JldmlzaW9uGA0gASgEQg4KDF9kZXNjcmlwdGlvbkIPCg1fc3RhdGVfcmVhc29uQhUKE19rbXNfa2V5X2lkZW50aWZpZXIiNAoMU2VhbGVkU2VjcmV0EhMKC3dyYXBwZWRfa2V5GAEgASgMEg8KB2NvbnRlbnQYAiABKAwiWwoQQ29ubmVjdGlvblNlY3JldBJHCgpwYXJhbWV0ZXJzGAEgASgLMjMucXVhcnRldC5ldmVudGJ1cy52MS5DcmVhdGVDb25uZWN0aW9uQXV0aFBhcmFtZXRlcnMikAIKFEFwaURlc3RpbmF0aW9uUmVjb3JkEgwKBG5hbWUYASABKAkSCgoCaWQYAiABKAkSGAoLZGVzY3JpcHRpb24YAyABKAlIAIgBARIWCg5jb25uZWN0aW9uX2FybhgEIAEoCRIbChNpbnZvY2F0aW9uX2VuZHBvaW50GAUgASgJEkIKC2h0dHBfbWV0aG9kGAYgASgOMi0ucXVhcnRldC5ldmVudGJ1cy52MS5BcGlEZXN0aW5hdGlvbkh0dHBNZXRob2QSEgoKcmF0ZV9saW1pdBgHIAEoBRISCgpjcmVhdGVkX21zGAggASgDEhMKC21vZGlmaWVkX21zGAkgASgDQg4KDF9kZXNjcmlwdGlvbiKYAwoLRXZlbnRSZWNvcmQSCgoCaWQYASABKAkSEwoLZGV0YWlsX3R5cGUYAiABKAkSDgoGc291cmNlGAMgASgJEg8KB2FjY291bnQYBCABKAkSDwoHdGltZV9tcxgFIAEoAxIOCgZyZWdpb24YBiABKAkSEQoJcmVzb3VyY2VzGAcgAygJEg4KBmRldGFpbBgIIAEoCRILCgNidXMYCSABKAkSGAoLcmVwbGF5X25hbWUYCiABKAlIAIgBARIZCgx0cmFjZV9oZWFkZXIYCyABKAlIAYgBARIMCgRob3BzGAwgASgNEhoKDW1hdGNoZWRfcnVsZXMYDSABKA1IAogBARIZCgxlbmRwb2ludF9hcm4YDiABKAlIA4gBARI4CgZzZWFsZWQYDyABKAsyKC5xdWFydGV0LmV2ZW50YnVzLnN0b3JhZ2UudjEuU2VhbGVkRXZlbnRCDgoMX3JlcGxheV9uYW1lQg8KDV90cmFjZV9oZWFkZXJCEAoOX21hdGNoZWRfcnVsZXNCDwoNX2VuZHBvaW50X2FybiJBCgtTZWFsZWRFdmVudBIOCgZrZXlfaWQYASABKAkSEQoJaXNfbGV0dGVyGAIgASgIEg8KB2NvbnRlbnQYAyABKAwiggEKDEV2ZW50Q29udGVudBITCgtkZXRhaWxfdHlwZRgBIAEoCRIOCgZzb3VyY2UYAiABKAkSEQoJcmVzb3VyY2VzGAMgAygJEg4KBmRldGFpbBgEIAEoCRIZCgx0cmFjZV9oZWFkZXIYBSABKAlIAIgBAUIPCg1fdHJhY2VfaGVhZGVyIoMCCg5EZWxpdmVyeVJlY29yZBIPCgdhY2NvdW50GAEgASgJEhMKC2luZ2VzdGVkX21zGAIgASgDEhAKCGV2ZW50X2lkGAMgASgJEgsKA2J1cxgEIAEoCRIMCgRydWxlGAUgASgJEisKBnRhcmdldBgGIAEoCzIbLnF1YXJ0ZXQuZXZlbnRidXMudjEuVGFyZ2V0EhoKDXJ1bGVfcm9sZV9hcm4YByABKAlIAIgBARIYChBlYXJsaWVyX2F0dGVtcHRzGAggASgNEhEKBGxhbmUYCiABKAlIAYgBAUIQCg5fcnVsZV9yb2xlX2FybkIHCgVfbGFuZUoECAkQClIHc2xvdF9tcyIyChFPcmRlcmVkTGFuZVJlY29yZBIPCgdydW5uaW5nGAEgASgDEgwKBGxhc3QYAiABKAMiTAoVT3JkZXJlZERlbGl2ZXJ5UmVjb3JkEg0KBW93bmVyGAEgASgJEhAKCGRlbGl2ZXJ5GAIgASgMEhIKCmV4cGlyZXNfbXMYAyABKAMijgEKDEZhbk91dFJlY29yZBIPCgdhY2NvdW50GAEgASgJEhMKC2luZ2VzdGVkX21zGAIgASgDEhAKCGV2ZW50X2lkGAMgASgJEkYKCmRlbGl2ZXJpZXMYBCADKAsyMi5xdWFydGV0LmV2ZW50YnVzLnN0b3JhZ2UudjEuUGxhbm5lZERlbGl2ZXJ5UmVjb3JkIkgKFVBsYW5uZWREZWxpdmVyeVJlY29yZBINCgVvd25lchgBIAEoCRIQCghkZWxpdmVyeRgCIAEoDBIOCgZhZ2VfbXMYAyABKAMitwMKEERlYWRMZXR0ZXJSZWNvcmQSNwoFZXZlbnQYASABKAsyKC5xdWFydGV0LmV2ZW50YnVzLnN0b3JhZ2UudjEuRXZlbnRSZWNvcmQSEAoIcnVsZV9hcm4YAiABKAkSEgoKdGFyZ2V0X2FybhgDIAEoCRISCgplcnJvcl9jb2RlGAQgASgJEhUKDWVycm9yX21lc3NhZ2UYBSABKAkSJgoZZXhoYXVzdGVkX3JldHJ5X2NvbmRpdGlvbhgGIAEoCUgAiAEBEhYKDnJldHJ5X2F0dGVtcHRzGAcgASgNEhYKCXF1ZXVlX2FybhgIIAEoCUgBiAEBEisKBnRhcmdldBgJIAEoCzIbLnF1YXJ0ZXQuZXZlbnRidXMudjEuVGFyZ2V0EgsKA2J1cxgKIAEoCRIMCgRydWxlGAsgASgJEhoKDXJ1bGVfcm9sZV9hcm4YDCABKAlIAogBARIQCghncm91cF9pZBgNIAEoCRINCgVlcG9jaBgOIAEoA0IcChpfZXhoYXVzdGVkX3JldHJ5X2NvbmRpdGlvbkIMCgpfcXVldWVfYXJuQhAKDl9ydWxlX3JvbGVfYXJuImAKFURlYWRMZXR0ZXJHcm91cFJlY29yZBIQCghydWxlX2FybhgBIAEoCRISCgp0YXJnZXRfYXJuGAIgASgJEhIKCmVycm9yX2NvZGUYAyABKAkSDQoFY2F1c2UYBCABKAkiJgoVRGVhZExldHRlckVwb2NoUmVjb3JkEg0KBWVwb2NoGAEgASgDIvgDChdEZWFkTGV0dGVyUmVkcml2ZVJlY29yZBIMCgRuYW1lGAEgASgJEgoKAmlkGAIgASgJEjoKBXN0YXRlGAMgASgOMisucXVhcnRldC5ldmVudGJ1cy52MS5EZWFkTGV0dGVyUmVkcml2ZVN0YXRlEjUKBmZpbHRlchgEIAEoCzIlLnF1YXJ0ZXQuZXZlbnRidXMudjEuRGVhZExldHRlckZpbHRlchIjChZtYXhfbGV0dGVyc19wZXJfc2Vjb25kGAUgASgFSACIAQESDQoFZXBvY2gYBiABKAMSGQoMbGV0dGVyX2NvdW50GAcgASgDSAGIAQESFgoOcmVkcml2ZW5fY291bnQYCCABKAMSFAoMZmFpbGVkX2NvdW50GAkgASgDEhsKDmZhaWx1cmVfcmVhc29uGAogASgJSAKIAQESEgoKc3RhcnRlZF9tcxgLIAEoAxIQCghlbmRlZF9tcxgMIAEoAxJACgpsYXN0X3BsYWNlGA0gASgLMiwucXVhcnRldC5ldmVudGJ1cy5zdG9yYWdlLnYxLkRlYWRMZXR0ZXJQbGFjZRIPCgduZXh0X21zGA4gASgBQhkKF19tYXhfbGV0dGVyc19wZXJfc2Vjb25kQg8KDV9sZXR0ZXJfY291bnRCEQoPX2ZhaWx1cmVfcmVhc29uIlUKD0RlYWRMZXR0ZXJQbGFjZRIQCghncm91cF9pZBgBIAEoCRINCgVlcG9jaBgCIAEoAxIRCglmYWlsZWRfbXMYAyABKAMSDgoGcmFuZG9tGAQgASgJIlMKG0RlYWRMZXR0ZXJSZWRyaXZlU3RlcFJlY29yZBIPCgdhY2NvdW50GAEgASgJEg8KB3JlZHJpdmUYAiABKAkSEgoKcmVkcml2ZV9pZBgDIAEoCSJLChVEZWFkTGV0dGVyUGxhY2VSZWNvcmQSDwoHYWNjb3VudBgBIAEoCRIRCglmYWlsZWRfbXMYAiABKAMSDgoGcmFuZG9tGAMgASgJIjcKE0RlZHVwbGljYXRpb25SZWNvcmQSEAoIZXZlbnRfaWQYASABKAkSDgoGcHV0X21zGAIgASgDIh8KC1N3ZWVwUmVjb3JkEhAKCHVudGlsX21zGAEgASgDImQKElNjaGVkdWxlZFJ1blJlY29yZBIPCgdhY2NvdW50GAEgASgJEgsKA2J1cxgCIAEoCRIMCgRydWxlGAMgASgJEhIKCmdlbmVyYXRpb24YBCABKAkSDgoGZHVlX21zGAUgASgDImoKE0F1dGhvcml6YXRpb25SZWNvcmQSDwoHYWNjb3VudBgBIAEoCRISCgpjb25uZWN0aW9uGAIgASgJEhUKDWNvbm5lY3Rpb25faWQYAyABKAkSFwoPc2VjcmV0X3JldmlzaW9uGAQgASgEIpsCCg1BcmNoaXZlUmVjb3JkEgwKBG5hbWUYASABKAkSCgoCaWQYAiABKAkSCwoDYnVzGAMgASgJEhgKC2Rlc2NyaXB0aW9uGAQgASgJSACIAQESGgoNZXZlbnRfcGF0dGVybhgFIAEoCUgBiAEBEhYKDnJldGVudGlvbl9kYXlzGAYgASgFEh8KEmttc19rZXlfaWRlbnRpZmllchgHIAEoCUgCiAEBEhIKCmNyZWF0ZWRfbXMYCCABKAMSEwoLZXZlbnRfY291bnQYCSABKAMSEgoKc2l6ZV9ieXRlcxgKIAEoA0IOCgxfZGVzY3JpcHRpb25CEAoOX2V2ZW50X3BhdHRlcm5CFQoTX2ttc19rZXlfaWRlbnRpZmllciIoChJBcmNoaXZlRW50cnlSZWNvcmQSEgoKc2l6ZV9ieXRlcxgBIAEoAyI9ChJBcmNoaXZlQ291bnRSZWNvcmQSEwoLZXZlbnRfY291bnQYASABKAMSEgoKc2l6ZV9ieXRlcxgCIAEoAyK5AwoMUmVwbGF5UmVjb3JkEgwKBG5hbWUYASABKAkSGAoLZGVzY3JpcHRpb24YAiABKAlIAIgBARIvCgVzdGF0ZRgDIAEoDjIgLnF1YXJ0ZXQuZXZlbnRidXMudjEuUmVwbGF5U3RhdGUSGQoMc3RhdGVfcmVhc29uGAQgASgJSAGIAQESFAoMYXJjaGl2ZV9uYW1lGAUgASgJEhIKCmFyY2hpdmVfaWQYBiABKAkSCwoDYnVzGAcgASgJEg0KBXJ1bGVzGAggAygJEjsKC2Rlc3RpbmF0aW9uGAkgASgLMiYucXVhcnRldC5ldmVudGJ1cy52MS5SZXBsYXlEZXN0aW5hdGlvbhIQCghzdGFydF9tcxgKIAEoAxIOCgZlbmRfbXMYCyABKAMSEgoKc3RhcnRlZF9tcxgMIAEoAxIQCghlbmRlZF9tcxgNIAEoAxI9CgpsYXN0X3BsYWNlGA4gASgLMikucXVhcnRldC5ldmVudGJ1cy5zdG9yYWdlLnYxLkFyY2hpdmVQbGFjZRIKCgJpZBgPIAEoCUIOCgxfZGVzY3JpcHRpb25CDwoNX3N0YXRlX3JlYXNvbiJHCgxBcmNoaXZlUGxhY2USEAoIZXZlbnRfbXMYASABKAMSEwoLaW5nZXN0ZWRfbXMYAiABKAMSEAoIZXZlbnRfaWQYAyABKAkiRgoQUmVwbGF5U3RlcFJlY29yZBIPCgdhY2NvdW50GAEgASgJEg4KBnJlcGxheRgCIAEoCRIRCglyZXBsYXlfaWQYAyABKAkiOQoSQXJjaGl2ZVB1cmdlUmVjb3JkEg8KB2FjY291bnQYASABKAkSEgoKYXJjaGl2ZV9pZBgCIAEoCSIcCgxTdHJlYW1SZWNvcmQSDAoEZGF0YRgBIAEoDGIGcHJvdG8z", [file_quartet_eventbus_v1_api_destination, file_quartet_eventbus_v1_connection, file_quartet_eventbus_v1_dead_letter, file_quartet_eventbus_v1_event_bus, file_quartet_eventbus_v1_global_endpoint, file_quartet_eventbus_v1_replay, file_quartet_eventbus_v1_rule, file_quartet_eventbus_v1_tag, file_quartet_eventbus_v1_target]);
 
 /**
  * An event bus.
@@ -925,6 +925,13 @@ export type DeliveryRecord = Message<"quartet.eventbus.storage.v1.DeliveryRecord
    * @generated from field: uint32 earlier_attempts = 8;
    */
   earlierAttempts: number;
+
+  /**
+   * The lane of which this is the delivery that may run. Unset: it has no order.
+   *
+   * @generated from field: optional string lane = 10;
+   */
+  lane?: string | undefined;
 };
 
 /**
@@ -933,6 +940,69 @@ export type DeliveryRecord = Message<"quartet.eventbus.storage.v1.DeliveryRecord
  */
 export const DeliveryRecordSchema: GenMessage<DeliveryRecord> = /*@__PURE__*/
   messageDesc(file_quartet_eventbus_storage_v1_records, 17);
+
+/**
+ * The deliveries of one key to one target that have not ended. They are numbered from 0.
+ *
+ * @generated from message quartet.eventbus.storage.v1.OrderedLaneRecord
+ */
+export type OrderedLaneRecord = Message<"quartet.eventbus.storage.v1.OrderedLaneRecord"> & {
+  /**
+   * The number of the delivery that has a job.
+   *
+   * @generated from field: int64 running = 1;
+   */
+  running: bigint;
+
+  /**
+   * The number of the last delivery.
+   *
+   * @generated from field: int64 last = 2;
+   */
+  last: bigint;
+};
+
+/**
+ * Describes the message quartet.eventbus.storage.v1.OrderedLaneRecord.
+ * Use `create(OrderedLaneRecordSchema)` to create a new message.
+ */
+export const OrderedLaneRecordSchema: GenMessage<OrderedLaneRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_eventbus_storage_v1_records, 18);
+
+/**
+ * A delivery that waits for those before it.
+ *
+ * @generated from message quartet.eventbus.storage.v1.OrderedDeliveryRecord
+ */
+export type OrderedDeliveryRecord = Message<"quartet.eventbus.storage.v1.OrderedDeliveryRecord"> & {
+  /**
+   * The owner of its job.
+   *
+   * @generated from field: string owner = 1;
+   */
+  owner: string;
+
+  /**
+   * A DeliveryRecord.
+   *
+   * @generated from field: bytes delivery = 2;
+   */
+  delivery: Uint8Array;
+
+  /**
+   * When its age ends.
+   *
+   * @generated from field: int64 expires_ms = 3;
+   */
+  expiresMs: bigint;
+};
+
+/**
+ * Describes the message quartet.eventbus.storage.v1.OrderedDeliveryRecord.
+ * Use `create(OrderedDeliveryRecordSchema)` to create a new message.
+ */
+export const OrderedDeliveryRecordSchema: GenMessage<OrderedDeliveryRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_eventbus_storage_v1_records, 19);
 
 /**
  * Deliveries of an event that are enqueued together, later than it was stored, because it has many.
@@ -968,7 +1038,7 @@ export type FanOutRecord = Message<"quartet.eventbus.storage.v1.FanOutRecord"> &
  * Use `create(FanOutRecordSchema)` to create a new message.
  */
 export const FanOutRecordSchema: GenMessage<FanOutRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 18);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 20);
 
 /**
  * A delivery that is not enqueued yet.
@@ -1003,7 +1073,7 @@ export type PlannedDeliveryRecord = Message<"quartet.eventbus.storage.v1.Planned
  * Use `create(PlannedDeliveryRecordSchema)` to create a new message.
  */
 export const PlannedDeliveryRecordSchema: GenMessage<PlannedDeliveryRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 19);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 21);
 
 /**
  * A delivery that failed permanently, or an event that its bus could not process.
@@ -1101,7 +1171,7 @@ export type DeadLetterRecord = Message<"quartet.eventbus.storage.v1.DeadLetterRe
  * Use `create(DeadLetterRecordSchema)` to create a new message.
  */
 export const DeadLetterRecordSchema: GenMessage<DeadLetterRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 20);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 22);
 
 /**
  * A group of dead letters: their rule, target and cause.
@@ -1137,7 +1207,7 @@ export type DeadLetterGroupRecord = Message<"quartet.eventbus.storage.v1.DeadLet
  * Use `create(DeadLetterGroupRecordSchema)` to create a new message.
  */
 export const DeadLetterGroupRecordSchema: GenMessage<DeadLetterGroupRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 21);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 23);
 
 /**
  * The number of redrives that an account has started.
@@ -1156,7 +1226,7 @@ export type DeadLetterEpochRecord = Message<"quartet.eventbus.storage.v1.DeadLet
  * Use `create(DeadLetterEpochRecordSchema)` to create a new message.
  */
 export const DeadLetterEpochRecordSchema: GenMessage<DeadLetterEpochRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 22);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 24);
 
 /**
  * A redrive of many dead letters.
@@ -1256,7 +1326,7 @@ export type DeadLetterRedriveRecord = Message<"quartet.eventbus.storage.v1.DeadL
  * Use `create(DeadLetterRedriveRecordSchema)` to create a new message.
  */
 export const DeadLetterRedriveRecordSchema: GenMessage<DeadLetterRedriveRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 23);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 25);
 
 /**
  * The key of an entry of a group.
@@ -1290,7 +1360,7 @@ export type DeadLetterPlace = Message<"quartet.eventbus.storage.v1.DeadLetterPla
  * Use `create(DeadLetterPlaceSchema)` to create a new message.
  */
 export const DeadLetterPlaceSchema: GenMessage<DeadLetterPlace> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 24);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 26);
 
 /**
  * The next step of a redrive; the payload of a job.
@@ -1319,7 +1389,7 @@ export type DeadLetterRedriveStepRecord = Message<"quartet.eventbus.storage.v1.D
  * Use `create(DeadLetterRedriveStepRecordSchema)` to create a new message.
  */
 export const DeadLetterRedriveStepRecordSchema: GenMessage<DeadLetterRedriveStepRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 25);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 27);
 
 /**
  * A dead letter that is to be sent to its queue; the payload of a job. With the account, the key of the letter.
@@ -1348,7 +1418,7 @@ export type DeadLetterPlaceRecord = Message<"quartet.eventbus.storage.v1.DeadLet
  * Use `create(DeadLetterPlaceRecordSchema)` to create a new message.
  */
 export const DeadLetterPlaceRecordSchema: GenMessage<DeadLetterPlaceRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 26);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 28);
 
 /**
  * An event that was put with a deduplication id.
@@ -1372,7 +1442,7 @@ export type DeduplicationRecord = Message<"quartet.eventbus.storage.v1.Deduplica
  * Use `create(DeduplicationRecordSchema)` to create a new message.
  */
 export const DeduplicationRecordSchema: GenMessage<DeduplicationRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 27);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 29);
 
 /**
  * The progress of the log's sweep for one account.
@@ -1393,7 +1463,7 @@ export type SweepRecord = Message<"quartet.eventbus.storage.v1.SweepRecord"> & {
  * Use `create(SweepRecordSchema)` to create a new message.
  */
 export const SweepRecordSchema: GenMessage<SweepRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 28);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 30);
 
 /**
  * The next run of a rule's schedule; the payload of a job.
@@ -1436,7 +1506,7 @@ export type ScheduledRunRecord = Message<"quartet.eventbus.storage.v1.ScheduledR
  * Use `create(ScheduledRunRecordSchema)` to create a new message.
  */
 export const ScheduledRunRecordSchema: GenMessage<ScheduledRunRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 29);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 31);
 
 /**
  * The first token of a connection, which is to be fetched; the payload of a job.
@@ -1474,7 +1544,7 @@ export type AuthorizationRecord = Message<"quartet.eventbus.storage.v1.Authoriza
  * Use `create(AuthorizationRecordSchema)` to create a new message.
  */
 export const AuthorizationRecordSchema: GenMessage<AuthorizationRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 30);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 32);
 
 /**
  * An archive.
@@ -1554,7 +1624,7 @@ export type ArchiveRecord = Message<"quartet.eventbus.storage.v1.ArchiveRecord">
  * Use `create(ArchiveRecordSchema)` to create a new message.
  */
 export const ArchiveRecordSchema: GenMessage<ArchiveRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 31);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 33);
 
 /**
  * An event in an archive; its key holds the key of the event in the log.
@@ -1573,7 +1643,7 @@ export type ArchiveEntryRecord = Message<"quartet.eventbus.storage.v1.ArchiveEnt
  * Use `create(ArchiveEntryRecordSchema)` to create a new message.
  */
 export const ArchiveEntryRecordSchema: GenMessage<ArchiveEntryRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 32);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 34);
 
 /**
  * The part of one event in the size of its archive, until it is added to the archive's record.
@@ -1597,7 +1667,7 @@ export type ArchiveCountRecord = Message<"quartet.eventbus.storage.v1.ArchiveCou
  * Use `create(ArchiveCountRecordSchema)` to create a new message.
  */
 export const ArchiveCountRecordSchema: GenMessage<ArchiveCountRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 33);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 35);
 
 /**
  * A replay.
@@ -1700,7 +1770,7 @@ export type ReplayRecord = Message<"quartet.eventbus.storage.v1.ReplayRecord"> &
  * Use `create(ReplayRecordSchema)` to create a new message.
  */
 export const ReplayRecordSchema: GenMessage<ReplayRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 34);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 36);
 
 /**
  * The key of an entry in its archive.
@@ -1731,7 +1801,7 @@ export type ArchivePlace = Message<"quartet.eventbus.storage.v1.ArchivePlace"> &
  * Use `create(ArchivePlaceSchema)` to create a new message.
  */
 export const ArchivePlaceSchema: GenMessage<ArchivePlace> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 35);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 37);
 
 /**
  * The next step of a replay; the payload of a job.
@@ -1760,7 +1830,7 @@ export type ReplayStepRecord = Message<"quartet.eventbus.storage.v1.ReplayStepRe
  * Use `create(ReplayStepRecordSchema)` to create a new message.
  */
 export const ReplayStepRecordSchema: GenMessage<ReplayStepRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 36);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 38);
 
 /**
  * A deleted archive whose entries are to be deleted; the payload of a job.
@@ -1784,7 +1854,7 @@ export type ArchivePurgeRecord = Message<"quartet.eventbus.storage.v1.ArchivePur
  * Use `create(ArchivePurgeRecordSchema)` to create a new message.
  */
 export const ArchivePurgeRecordSchema: GenMessage<ArchivePurgeRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 37);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 39);
 
 /**
  * A record that waits in a delivery stream.
@@ -1805,5 +1875,5 @@ export type StreamRecord = Message<"quartet.eventbus.storage.v1.StreamRecord"> &
  * Use `create(StreamRecordSchema)` to create a new message.
  */
 export const StreamRecordSchema: GenMessage<StreamRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_eventbus_storage_v1_records, 38);
+  messageDesc(file_quartet_eventbus_storage_v1_records, 40);
 
