@@ -51,7 +51,7 @@ export const natsDriver: BrokerDriver = {
     if (cause instanceof PermissionViolationError)
       return failed("NO_PERMISSIONS", "The broker does not allow to publish to this subject.");
     if (cause instanceof TimeoutError || error instanceof TimeoutError)
-      return retry("TIMEOUT", "No stream acknowledged the message in time.");
+      return retry("TIMEOUT", "The broker did not acknowledge the message in time.");
     // Also the case for a moment while a stream has no leader.
     if (error instanceof Error && error.name === "JetStreamNotEnabled")
       return retry("NO_RESOURCE", "No stream has this subject.");

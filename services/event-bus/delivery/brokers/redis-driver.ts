@@ -31,11 +31,15 @@ export const redisDriver: BrokerDriver = {
         resolve(undefined);
       });
     });
+    // The client bounds the time of the connection alone, not that of what is said first on it.
+    const limit = setTimeout(() => client.destroy(), limitMs);
     try {
       await client.connect();
     } catch (error) {
-      if (client.isOpen) client.destroy();
+      client.destroy();
       throw error;
+    } finally {
+      clearTimeout(limit);
     }
     const bound = streamEntriesMax === undefined ? [] : ["MAXLEN", "~", String(streamEntriesMax)];
     return {
@@ -44,7 +48,7 @@ export const redisDriver: BrokerDriver = {
       },
       ended,
       close: () => {
-        if (client.isOpen) client.destroy();
+        client.destroy();
         return Promise.resolve();
       },
     };

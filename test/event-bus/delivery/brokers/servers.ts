@@ -111,7 +111,11 @@ const startServer = async (
       await Promise.race([eventually(isReady, `${program.command} accepts connections`), failure]);
       failure.catch(() => {});
     },
-    kill: async () => running?.kill(),
+    async kill() {
+      await running?.kill();
+      // A script ends before the server that it started.
+      await eventually(async () => !(await accepts(port)), `${program.command} has ended`);
+    },
     async stop() {
       await running?.kill();
       await remove();
@@ -183,12 +187,22 @@ export const startRabbitMq = async (): Promise<BrokerServer> => {
   };
 };
 
-/** Redis; `args` are added to its command line. */
+/** Redis; `args` are added to its command line, with its port in the place of `PORT`. */
 export const startRedis = (...args: readonly string[]): Promise<BrokerServer> =>
   startServer(1, (directory, [port]) =>
     Promise.resolve({
       command: "redis-server",
-      args: ["--bind", "127.0.0.1", "--port", `${port}`, "--dir", directory, "--save", "", ...args],
+      args: [
+        "--bind",
+        "127.0.0.1",
+        "--port",
+        `${port}`,
+        "--dir",
+        directory,
+        "--save",
+        "",
+        ...args.map((each) => each.replace("PORT", `${port}`)),
+      ],
     }),
   );
 
