@@ -42,6 +42,7 @@ def environment(system, tmp_path):
 def test_pages_with_commands():
     assert [page.stem for page in WITH_COMMANDS] == [
         "backup",
+        "find-objects",
         "migrate-objects",
         "monitoring",
         "tls",
