@@ -43,6 +43,7 @@ def test_pages_with_commands():
     assert [page.stem for page in WITH_COMMANDS] == [
         "backup",
         "find-objects",
+        "fork-buckets",
         "migrate-objects",
         "monitoring",
         "tls",
