@@ -1,7 +1,6 @@
 import type { SASLOptions } from "@platformatic/kafka";
 import {
   AuthenticationError,
-  findErrorBy,
   NetworkError,
   ProduceAcks,
   Producer,
@@ -42,13 +41,14 @@ export const kafkaDriver: BrokerDriver = {
       },
       // The producer makes new connections as it needs them.
       ended: new Promise(() => {}),
-      close: () => producer.close(true),
+      close: () => producer.close(),
     };
   },
   refusalOf(error) {
     if (!(error instanceof Error)) return undefined;
-    const isCausedBy = (code: string): boolean => findErrorBy(error, "code", code) !== null;
-    const hasAnswer = (name: string): boolean => findErrorBy(error, "apiId", name) !== null;
+    const errors = allErrorsOf(error);
+    const isCausedBy = (code: string): boolean => errors.some((each) => each.code === code);
+    const hasAnswer = (name: string): boolean => errors.some(({ apiId }) => apiId === name);
     if (isCausedBy(AuthenticationError.code)) return credentialsRefused;
     // Also the case for a moment after a topic was created.
     if (
@@ -63,11 +63,24 @@ export const kafkaDriver: BrokerDriver = {
     if (hasAnswer("INVALID_TOPIC_EXCEPTION")) return failed("INVALID_PARAMETER", "The topic has no valid name.");
     if (isCausedBy(TimeoutError.code)) return retry("TIMEOUT", "The broker did not answer in time.");
     if (isCausedBy(NetworkError.code)) return undefined;
-    const answer = findErrorBy(error, "canRetry", false) ?? findErrorBy(error, "canRetry", true);
-    if (answer === null) return undefined;
-    const message = `The broker refused the message with ${String(answer["apiId"])}.`;
-    return retry("ERROR_FROM_TARGET", message);
+    const answer = errors.find(({ apiId }) => apiId !== undefined)?.apiId;
+    return answer === undefined
+      ? undefined
+      : retry("ERROR_FROM_TARGET", `The broker refused the message with ${answer}.`);
   },
+};
+
+/** An error of the client with what it says of its cause. */
+interface ClientError {
+  readonly code?: string;
+  /** The name of the error that the broker answered. */
+  readonly apiId?: string;
+}
+
+/** An error, those that it has gathered, and their causes. */
+const allErrorsOf = (error: Error): ClientError[] => {
+  const inner = [...(error instanceof AggregateError ? (error.errors as unknown[]) : []), error.cause];
+  return [error as ClientError, ...inner.flatMap((each) => (each instanceof Error ? allErrorsOf(each) : []))];
 };
 
 const bytesOf = (value: string | Buffer | undefined): Buffer | undefined =>

@@ -45,7 +45,7 @@ describe.skipIf(!hasRedis())("the connection to a broker", () => {
 
   test("has a bound of messages on their way; one that waited too long is not sent any more", async () => {
     const client = await openClient();
-    const connections = new BrokerConnections({ log: silentLogger, limitMs: 100, messagesMax: 1 });
+    const connections = new BrokerConnections({ log: silentLogger, limitMs: 1_000, messagesMax: 1 });
     onTestFinished(() => connections.close());
     const broker = brokerOf("000000000000/main", { url });
     const publish = (id: string) => {
