@@ -106,7 +106,7 @@ export const ingestEvent = async (
   for (const archiveId of archived) putArchiveEntry(transaction, key, archiveId, record);
   const holders = [
     ...enqueueDeliveries(app, transaction, key, planned),
-    ...(await enqueueOrdered(app, transaction, key, record, planned)),
+    ...(hasOrder(planned) ? await enqueueOrdered(app, transaction, key, record, planned) : []),
     ...archived.map(archiveHolder),
   ];
   const logged = { ...record, matchedRules: matched.length - archived.length };
@@ -120,6 +120,8 @@ export const ingestEvent = async (
   );
   return { kind: "ingested", bytes: entryBytes(record, planned) };
 };
+
+const hasOrder = (planned: readonly RulePlan[]): boolean => planned.some(({ ordered }) => ordered.length > 0);
 
 /** An event that cannot be stored under the key of its bus becomes a dead letter of the bus. */
 const leaveUnsealed = (
@@ -165,7 +167,7 @@ export const deliverToRule = async (
   const record = create(EventRecordSchema, { ...event, bus: bus.name, matchedRules: 1 });
   const holders = [
     ...enqueueDeliveries(app, transaction, key, planned),
-    ...(await enqueueOrdered(app, transaction, key, opened === undefined ? record : opened, planned)),
+    ...(hasOrder(planned) ? await enqueueOrdered(app, transaction, key, opened ?? record, planned) : []),
   ];
   putEvent(transaction, key, record, holders);
   return { kind: "ingested", bytes: entryBytes(record, planned) };

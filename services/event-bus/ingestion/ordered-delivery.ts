@@ -28,7 +28,6 @@ export const enqueueOrdered = async (
   plans: readonly RulePlan[],
 ): Promise<string[]> => {
   const ordered = plans.flatMap((plan) => plan.ordered);
-  if (ordered.length === 0) return [];
   const json = eventJson(event);
   const encoded = encodeEvent(key);
   const holders: string[] = [];
