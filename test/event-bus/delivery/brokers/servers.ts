@@ -177,6 +177,9 @@ export const startRabbitMq = async (): Promise<BrokerServer> => {
         RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: "-kernel inet_dist_use_interface {127,0,0,1} +S 1:1",
       },
     };
+  }).catch(async (error: unknown) => {
+    await registry.kill();
+    throw error;
   });
   return {
     ...server,
