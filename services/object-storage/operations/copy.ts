@@ -128,7 +128,10 @@ export const copyObject: Operation<"copyObject"> = async (request, context) => {
   };
 };
 
-/** The ETag and the checksum of a copy. Only content in parts has an ETag that says nothing about its encryption. */
+/**
+ * The ETag, the checksum and the parts of a copy. Only content in parts has an ETag that says nothing about its
+ * encryption. Parts have no checksums where the copy has one of another algorithm, which was computed of the whole.
+ */
 const identityOf = (
   source: VersionRecord,
   { digests, isRewritten }: CopiedContent,
@@ -136,13 +139,13 @@ const identityOf = (
   algorithm: ChecksumAlgorithm | undefined,
 ) => {
   const hasNewETag = isRewritten && digests !== undefined && source.parts.length === 0;
-  const checksum =
-    algorithm === undefined || digests === undefined
-      ? source.checksum
-      : { algorithm, type: "FULL_OBJECT", value: digests.checksum };
+  const eTag = hasNewETag ? contentDigest(encryption, digests.md5).toString("hex") : source.eTag;
+  if (algorithm === undefined || digests === undefined)
+    return { eTag, parts: source.parts, ...(source.checksum && { checksum: source.checksum }) };
   return {
-    eTag: hasNewETag ? contentDigest(encryption, digests.md5).toString("hex") : source.eTag,
-    ...(checksum && { checksum }),
+    eTag,
+    parts: source.parts.map(({ sizeBytes }) => ({ sizeBytes })),
+    checksum: { algorithm, type: "FULL_OBJECT", value: digests.checksum },
   };
 };
 
@@ -186,7 +189,6 @@ const copyOf = (
   return {
     lastModifiedMs: BigInt(nowMs),
     sizeBytes: source.sizeBytes,
-    parts: source.parts,
     storageClass: attributes.storageClass,
     ownerAccountId,
     ...(acl && { acl }),

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { sweepBlobs } from "../../../services/object-storage/work/blob-sweep.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { alice, as, bob, get, put, refusalOf, startWithBucket, withoutAlgorithm } from "../harness.ts";
-import { countFiles } from "../multipart.ts";
+import { bytes, complete, countFiles, film, startWithParts } from "../multipart.ts";
 
 const source = { bucket: "photos", key: "cat one.jpg" };
 const target = { bucket: "photos", key: "copy.jpg", copySource: "photos/cat%20one.jpg" };
@@ -55,6 +55,26 @@ describe("copyObject", () => {
     await copy({ copySource: "/photos/small" });
     await harness.client.deleteObject({ bucket: "photos", key: "small" }, as(alice));
     expect((await get(harness, { bucket: "photos", key: "copy.jpg" })).body.toString()).toBe("meow");
+  });
+
+  test("shows no checksums of parts under another algorithm than theirs", async () => {
+    const { harness, uploadId, parts } = await startWithParts({ checksumAlgorithm: "CRC32" });
+    await complete(harness, uploadId, parts);
+    const copySource = `${film.bucket}/${film.key}`;
+    await harness.client.copyObject({ ...film, key: "copy", copySource, checksumAlgorithm: "SHA256" }, as(alice));
+    const read = { ...film, key: "copy", checksumMode: "ENABLED" };
+    const sha256 = createHash("sha256").update(Buffer.concat(bytes)).digest("base64");
+    expect((await get(harness, read)).head).toMatchObject({ checksumSha256: sha256, checksumType: "FULL_OBJECT" });
+    expect((await get(harness, { ...read, partNumber: 2 })).head.checksumSha256).toBeUndefined();
+    const { objectParts } = await harness.client.getObjectAttributes(
+      { ...film, key: "copy", objectAttributes: ["ObjectParts"] },
+      as(alice),
+    );
+    expect(objectParts?.parts.map((part) => [part.size, part.checksumSha256, part.checksumCrc32])).toEqual([
+      [100_000n, undefined, undefined],
+      [300_000n, undefined, undefined],
+      [10n, undefined, undefined],
+    ]);
   });
 
   test("replaces metadata and tags where it is told to, also on the object itself", async () => {
