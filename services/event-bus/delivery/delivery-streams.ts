@@ -16,6 +16,8 @@ import { nameIn } from "./service-request.ts";
 const deletedMax = 1_000;
 /** A stream accepts no more while it waits with so many objects. */
 const objectsWaitingMax = 64;
+/** An accepted delivery that is not stored after this time keeps no room any more. */
+const acceptedMsMax = 60_000;
 /** How long a stream rests after a write that failed. */
 const troubleMs = 10_000;
 
@@ -28,11 +30,19 @@ interface DeliveryStreamsOptions {
   readonly put: ObjectWriter;
 }
 
+/** The room that a delivery keeps in a stream until it is stored. */
+interface AcceptedDelivery {
+  readonly bytes: number;
+  readonly atMs: number;
+}
+
 /** What is known of one stream. */
 interface StreamState {
   readonly stream: DeliveryStream;
   /** About the bytes that wait. */
   bytes: number;
+  /** Deliveries that were accepted and are not stored yet, by id, the oldest first. */
+  readonly accepted: Map<string, AcceptedDelivery>;
   /** Not written before this instant, after a failure. */
   restUntilMs: number;
 }
@@ -52,7 +62,7 @@ export class DeliveryStreams {
     this.#states = new Map(
       options.streams.map((stream) => [
         streamName(stream.account, stream.name),
-        { stream, bytes: 0, restUntilMs: Number.NEGATIVE_INFINITY },
+        { stream, bytes: 0, accepted: new Map(), restUntilMs: Number.NEGATIVE_INFINITY },
       ]),
     );
   }
@@ -75,23 +85,37 @@ export class DeliveryStreams {
   /** Whether a stream has room for more records. */
   hasRoom(targetArn: string): boolean {
     const state = this.#find(targetArn);
-    return state !== undefined && state.bytes < objectsWaitingMax * state.stream.bytesMax;
+    return state !== undefined && this.#hasRoom(state);
   }
 
-  /** Adds texts to a stream, each as one line. */
-  append(transaction: Transaction, targetArn: string, texts: readonly string[]): void {
+  /**
+   * Keeps room for a delivery until `append` has stored it, so that deliveries which run at the same time are not all
+   * accepted for the last room of a stream. Accepting the same one again is safe. False: the stream has no room.
+   */
+  accept(targetArn: string, deliveryId: string, text: string): boolean {
+    const state = this.#find(targetArn);
+    if (state === undefined) return false;
+    state.accepted.delete(deliveryId);
+    if (!this.#hasRoom(state)) return false;
+    state.accepted.set(deliveryId, { bytes: lineOf(text).byteLength, atMs: this.#options.clock.now() });
+    return true;
+  }
+
+  /** Adds texts to a stream, each as one line; those of a delivery that was accepted use the room that it keeps. */
+  append(transaction: Transaction, targetArn: string, texts: readonly string[], deliveryId?: string): void {
     const state = this.#find(targetArn);
     if (state === undefined) throw new Error(`${targetArn} is not a declared delivery stream`);
     const { clock, ids } = this.#options;
     const atMs = clock.now();
     let bytes = 0;
     for (const text of texts) {
-      const data = Buffer.from(`${text.replaceAll(/\s*[\r\n]+\s*/g, " ")}\n`);
+      const data = lineOf(text);
       bytes += data.byteLength;
       putStreamRecord(transaction, state.stream, atMs, ids.uuid(), data);
     }
     transaction.afterCommit(() => {
       state.bytes += bytes;
+      if (deliveryId !== undefined) state.accepted.delete(deliveryId);
     });
   }
 
@@ -150,12 +174,25 @@ export class DeliveryStreams {
     await this.#options.put(stream.account, object, signal);
   }
 
+  #hasRoom({ stream, bytes, accepted }: StreamState): boolean {
+    const oldestMs = this.#options.clock.now() - acceptedMsMax;
+    let expected = bytes;
+    for (const [id, delivery] of accepted) {
+      if (delivery.atMs < oldestMs) accepted.delete(id);
+      else expected += delivery.bytes;
+    }
+    return expected < objectsWaitingMax * stream.bytesMax;
+  }
+
   #find(targetArn: string): StreamState | undefined {
     const arn = parseArn(targetArn);
     if (arn?.service !== "firehose") return undefined;
     return this.#states.get(streamName(arn.account, nameIn(arn)));
   }
 }
+
+/** A text as one line. */
+const lineOf = (text: string): Buffer => Buffer.from(`${text.replaceAll(/\s*[\r\n]+\s*/g, " ")}\n`);
 
 /** Delivers to declared delivery streams, and to all others by another connector. */
 export const deliveryStreamConnector =
@@ -165,12 +202,12 @@ export const deliveryStreamConnector =
     if (!streams.has(arn)) return otherwise(attempt);
     const input = attemptText(attempt);
     if (typeof input !== "string") return input;
-    if (!streams.hasRoom(arn))
+    if (!streams.accept(arn, attempt.deliveryId, input))
       return { kind: "retry", code: "THROTTLING", message: "The delivery stream waits for object storage." };
     return {
       kind: "delivered",
       apply: (transaction) => {
-        streams.append(transaction, arn, [input]);
+        streams.append(transaction, arn, [input], attempt.deliveryId);
         return Promise.resolve(undefined);
       },
     };

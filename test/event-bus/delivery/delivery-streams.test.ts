@@ -1,9 +1,19 @@
-import { describe, expect, test } from "vitest";
+import { randomUUID } from "node:crypto";
 
+import { create } from "@bufbuild/protobuf";
+import { describe, expect, onTestFinished, test } from "vitest";
+
+import { EventRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import { TargetSchema } from "../../../gen/quartet/eventbus/v1/target_pb.ts";
+import type { DeliveryAttempt } from "../../../services/event-bus/delivery/connector.ts";
+import { DeliveryStreams, deliveryStreamConnector } from "../../../services/event-bus/delivery/delivery-streams.ts";
 import type { DeliveryStream } from "../../../services/event-bus/domain/delivery-stream.ts";
 import { streamObjectKey } from "../../../services/event-bus/domain/delivery-stream.ts";
+import { openStore } from "../../../services/kit/store/store.ts";
 import { eventually } from "../../support/eventually.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
 import { rounds } from "../../support/rounds.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
 import type { EventBusClient, HarnessOptions } from "../harness.ts";
 import { startHarness, startProcess } from "../harness.ts";
@@ -59,6 +69,33 @@ const sell = async (client: EventBusClient, from: number, count: number): Promis
 
 const numbersOf = (written: readonly Written[]): number[][] =>
   written.map(({ lines }) => lines.map((line) => (JSON.parse(line) as { n: number }).n).toSorted((a, b) => a - b));
+
+/** The connector of the stream, which has room for eight records of 8,003 bytes. */
+const openConnector = async () => {
+  const store = await openStore({ directory: await temporaryDirectory(), sync: false });
+  onTestFinished(() => store.close());
+  const clock = new FakeClock();
+  const parts = { store, clock, ids: { uuid: randomUUID }, log: silentLogger };
+  const streams = new DeliveryStreams({ ...parts, streams: [sales], put: () => Promise.resolve() });
+  const connector = deliveryStreamConnector(streams, () => Promise.reject(new Error("no other target")));
+  const deliver = async (n: number): Promise<void> => {
+    const outcome = await connector(attemptOf(n));
+    if (outcome.kind !== "delivered") throw new Error(`delivery ${n} was not accepted`);
+    await store.transact((transaction) => outcome.apply?.(transaction));
+  };
+  return { store, clock, connector, deliver };
+};
+
+const attemptOf = (n: number): DeliveryAttempt => ({
+  account: "000000000000",
+  event: create(EventRecordSchema, { id: `event-${n}`, source: "shop", detailType: "Sale", detail: "{}" }),
+  target: create(TargetSchema, { id: "s", arn: streamArn, input: JSON.stringify("x".repeat(8_000)) }),
+  ruleArn: "arn:aws:events:us-east-1:000000000000:rule/all",
+  ruleName: "all",
+  ingestedMs: 0,
+  deliveryId: `delivery-${n}`,
+  signal: new AbortController().signal,
+});
 
 describe("a declared delivery stream", () => {
   test("is written as objects of its size, and what is left when it is old enough", async () => {
@@ -118,6 +155,30 @@ describe("a declared delivery stream", () => {
       return written.length === 12;
     }, "all is written");
     expect(await deadLetters()).toEqual([]);
+  });
+
+  test("accepts no delivery for the room that another one of the same time was accepted for", async () => {
+    const { clock, connector, deliver, store } = await openConnector();
+    for (let n = 0; n < 7; n += 1) await deliver(n);
+    const eighth = await connector(attemptOf(8));
+    const ninth = { kind: "retry", code: "THROTTLING", message: "The delivery stream waits for object storage." };
+    expect(await connector(attemptOf(9))).toEqual(ninth);
+    // A delivery may be tried again, and one that is stored after all has its room no more than once.
+    expect(await connector(attemptOf(8))).toMatchObject({ kind: "delivered" });
+    if (eighth.kind === "delivered") await store.transact((transaction) => eighth.apply?.(transaction));
+    expect(await connector(attemptOf(9))).toEqual(ninth);
+    clock.advance(600_000);
+    expect(await connector(attemptOf(9))).toEqual(ninth);
+  });
+
+  test("keeps room for an accepted delivery that is never stored for a minute", async () => {
+    const { clock, connector, deliver } = await openConnector();
+    for (let n = 0; n < 7; n += 1) await deliver(n);
+    expect(await connector(attemptOf(8))).toMatchObject({ kind: "delivered" });
+    clock.advance(60_000);
+    expect(await connector(attemptOf(9))).toMatchObject({ kind: "retry" });
+    clock.advance(1);
+    expect(await connector(attemptOf(9))).toMatchObject({ kind: "delivered" });
   });
 
   test("is the only one: others leave a dead letter where no endpoint is configured", async () => {
