@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
 import { basename } from "node:path";
@@ -40,7 +41,7 @@ export const verifyAuditFiles = async (paths: readonly string[]): Promise<Verifi
   const files = paths.toSorted((a, b) => (basename(a) < basename(b) ? -1 : 1));
   for (const path of files) {
     let number = 0;
-    for await (const text of createInterface({ input: createReadStream(path), crlfDelay: Infinity })) {
+    for await (const text of linesOf(path)) {
       number += 1;
       const place = `${path}:${number}`;
       const line = readLine(text);
@@ -70,6 +71,17 @@ export const verifyAuditFiles = async (paths: readonly string[]): Promise<Verifi
 };
 
 const changed = "it was changed: its digest is not that of its text";
+
+/** The lines of a file, which is closed when they end, also for a reader that stops early. */
+async function* linesOf(path: string): AsyncGenerator<string> {
+  const input = createReadStream(path);
+  try {
+    yield* createInterface({ input, crlfDelay: Infinity });
+  } finally {
+    input.destroy();
+    if (!input.closed) await once(input, "close");
+  }
+}
 
 const endsWithLineFeed = async (path: string): Promise<boolean> => {
   const file = await open(path);

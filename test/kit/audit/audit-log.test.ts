@@ -190,6 +190,14 @@ describe("verification names the first broken line", () => {
     expect(await changeLines(change)).toBe(broken);
   });
 
+  test("and leaves nothing open, although the file goes on", async () => {
+    const directory = await temporaryDirectory();
+    await recordAll(directory, ["a"]);
+    await appendFile(firstFile(directory), "{}\n".repeat(100_000));
+    expect((await verified(directory)).broken).toBe("1:2");
+    expect(openFilesBelow(directory)).toEqual([]);
+  });
+
   test("where a chain was begun again, because its last line could not be read", async () => {
     const directory = await temporaryDirectory();
     await recordAll(directory, ["a"]);
