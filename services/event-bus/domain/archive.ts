@@ -1,5 +1,10 @@
 /** The name of the rule that fills an archive; callers see it. */
-export const archiveRuleName = (archive: string): string => `Events-Archive-${archive}`;
+export const archiveRuleName = (archive: string): string => `${rulePrefix}${archive}`;
+
+const rulePrefix = "Events-Archive-";
+
+/** The name of the archive that a rule fills. */
+export const archiveNameOfRule = (rule: string): string => rule.slice(rulePrefix.length);
 
 /** The service that manages the rules of archives. */
 export const archiveManager = "prod.vhs.events.aws.internal";

@@ -3,7 +3,7 @@ import type { KeyObject } from "node:crypto";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { LRUCache } from "lru-cache";
 
-import type { EventBusRecord, EventRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import type { EventRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { EventContentSchema, SealedEventSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import type { Ids } from "../../kit/ids/ids.ts";
 import { NamedKeyError } from "../../kit/keyring/key-names.ts";
@@ -21,17 +21,17 @@ interface OpenKey {
   readonly wrapped: Uint8Array;
 }
 
-/** How the next events of a bus are stored. */
-export type BusSealing =
+/** How the next events of a bus or an archive are stored. */
+export type Sealing =
   | { readonly kind: "clear" }
   | { readonly kind: "sealed"; seal(event: EventRecord): EventRecord }
-  /** The key of the bus cannot be used now. `seal` is for dead letters, under the installation's own key. */
+  /** The key cannot be used now. `seal` is for dead letters, under the installation's own key. */
   | { readonly kind: "unusable"; readonly reason: NamedKeyError; seal(event: EventRecord): EventRecord };
 
 /**
- * Encrypts what events contain under the key that their bus names: detail type, source, resources, detail and trace
- * header. An event stays under the key of the moment in which it was stored. All methods throw SealBrokenError if
- * stored bytes are damaged.
+ * Encrypts what events contain under the key that their bus or archive names: detail type, source, resources, detail
+ * and trace header. An event stays under the key of the moment in which it was stored. All methods throw
+ * SealBrokenError if stored bytes are damaged.
  */
 export class EventSealing {
   readonly #keyring: Keyring;
@@ -44,8 +44,8 @@ export class EventSealing {
   }
 
   /**
-   * The id of the data key for a bus that names an encryption key: that of its last one if it is still under the same
-   * named key, or else a new one. Undefined: it names none. Throws NamedKeyError.
+   * The id of the data key for a bus or archive that names an encryption key: that of its last one if it is still under
+   * the same named key, or else a new one. Undefined: it names none. Throws NamedKeyError.
    */
   async keyFor(
     transaction: Transaction,
@@ -64,13 +64,8 @@ export class EventSealing {
     return id;
   }
 
-  /** How a bus stores its next events. A bus that does not exist stores them as they are. */
-  async ofBus(
-    reader: Reader,
-    account: string,
-    bus: Pick<EventBusRecord, "eventKeyId"> | undefined,
-  ): Promise<BusSealing> {
-    const id = bus?.eventKeyId;
+  /** How events are stored under the data key of an id. Undefined: as they are. */
+  async under(reader: Reader, account: string, id: string | undefined): Promise<Sealing> {
     if (id === undefined) return { kind: "clear" };
     try {
       const { key } = await this.#keyOf(reader, account, id, false);

@@ -45,14 +45,18 @@ export const rowBytes = 1_024;
 /** The plans of rules that remain compiled: a rule that matches many events is encoded once. */
 const plans = new WeakMap<DeliveringRule, RulePlan>();
 
-/** The deliveries of an event, by the rules that it matches; undefined if they are too large for one transaction. */
+/**
+ * The deliveries of an event, by the rules that it matches; undefined if they are too large for one transaction,
+ * together with the copies of the event that archives keep.
+ */
 export const planDeliveries = (
   { deliveriesBytesMax }: Pick<Limits, "deliveriesBytesMax">,
   bus: BusReference,
   rules: readonly DeliveringRule[],
+  copiesBytes = 0,
 ): RulePlan[] | undefined => {
   const planned = rules.map((rule) => planOf(bus, rule));
-  return planned.reduce((sum, { bytes }) => sum + bytes, 0) > deliveriesBytesMax ? undefined : planned;
+  return planned.reduce((sum, { bytes }) => sum + bytes, copiesBytes) > deliveriesBytesMax ? undefined : planned;
 };
 
 const planOf = (bus: BusReference, rule: DeliveringRule): RulePlan => {

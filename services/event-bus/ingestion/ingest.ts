@@ -9,11 +9,11 @@ import { leaveDeadLetter } from "../delivery/dead-letter-job.ts";
 import type { BusReference } from "../domain/arns.ts";
 import { busArn } from "../domain/arns.ts";
 import { envelopeOf } from "../domain/envelope.ts";
-import type { BusSealing } from "../encryption/event-sealing.ts";
+import type { Sealing } from "../encryption/event-sealing.ts";
 import { Matcher } from "../pattern/matcher.ts";
 import { flattenEvent } from "../pattern/flatten.ts";
-import { archiveHolder, putArchiveEntry } from "../store/archive.ts";
 import { findBus } from "../store/bus.ts";
+import { archiveEvent } from "./archiving.ts";
 import type { DeliveringRule, RulePlan } from "./delivery-plan.ts";
 import { planDeliveries, rowBytes } from "./delivery-plan.ts";
 import { enqueueDeliveries } from "./fan-out.ts";
@@ -25,7 +25,10 @@ import type { EventKey } from "../store/event.ts";
 import { putEvent } from "../store/event.ts";
 
 /** The dependencies of ingestion. */
-type Ingesting = Pick<Application, "arnScope" | "busLogs" | "clock" | "ids" | "jobs" | "limits" | "reachesQueues">;
+type Ingesting = Pick<
+  Application,
+  "arnScope" | "busLogs" | "clock" | "ids" | "jobs" | "limits" | "reachesQueues" | "sealing"
+>;
 
 /** An event before it is put on a bus. */
 export type NewEvent = Omit<
@@ -41,7 +44,7 @@ export interface OpenBus {
   /** Undefined if the bus does not exist. */
   readonly record: EventBusRecord | undefined;
   readonly matcher: BusMatcher;
-  readonly sealing: BusSealing;
+  readonly sealing: Sealing;
   /** The epoch of the account's dead letters. Unset: the bus can store events, so none of them becomes one here. */
   readonly letterEpoch?: number;
   /** Delivers every event to the same bus of another region. Unset: nothing does. */
@@ -65,7 +68,7 @@ export const openBus = async (
 ): Promise<OpenBus> => {
   const record = await findBus(reader, reference);
   const matcher = record === undefined ? new Matcher<WatchingRule>() : await app.rules.of(reader, reference);
-  const sealing = await app.sealing.ofBus(reader, reference.account, record);
+  const sealing = await app.sealing.under(reader, reference.account, record?.eventKeyId);
   if (sealing.kind !== "unusable") return { reference, record, matcher, sealing };
   return { reference, record, matcher, sealing, letterEpoch: await letterEpoch(reader, reference.account) };
 };
@@ -97,19 +100,21 @@ export const ingestEvent = async (
   const matched = matcher
     .match(flattenEvent(envelopeOf(record), record.detail, matcher.wants))
     .filter((rule) => onlyRules?.has(rule.name) ?? true);
-  const archived = matched.flatMap(({ archiveId }) => archiveId ?? []);
-  const planned = planDeliveries(app.limits, bus, replication === undefined ? matched : [...matched, replication]);
+  const archiving = matched.filter(({ archiveId }) => archiveId !== undefined);
+  const copies = archiving.filter(({ archiveKeyId }) => archiveKeyId !== undefined).length;
+  const copiesBytes = copies === 0 ? 0 : copies * entryBytes(record, []);
+  const delivering = replication === undefined ? matched : [...matched, replication];
+  const planned = planDeliveries(app.limits, bus, delivering, copiesBytes);
   if (planned === undefined) {
     logNotIngested(app, transaction, bus, record, { code: "RESOURCE_LIMIT_EXCEEDED", message: tooLargeMessage });
     return { kind: "too-large" };
   }
-  for (const archiveId of archived) putArchiveEntry(transaction, key, archiveId, record);
   const holders = [
+    ...(archiving.length > 0 ? await archiveEvent(app, transaction, { key, record, bus, busRecord }, archiving) : []),
     ...enqueueDeliveries(app, transaction, key, planned),
     ...(hasOrder(planned) ? await enqueueOrdered(app, transaction, key, record, planned) : []),
-    ...archived.map(archiveHolder),
   ];
-  const logged = { ...record, matchedRules: matched.length - archived.length };
+  const logged = { ...record, matchedRules: matched.length - archiving.length };
   putEvent(transaction, key, sealing.kind === "sealed" ? sealing.seal(logged) : logged, holders);
   logIngested(
     app,
@@ -118,7 +123,7 @@ export const ingestEvent = async (
     record,
     matched.filter(({ archiveId }) => archiveId === undefined),
   );
-  return { kind: "ingested", bytes: entryBytes(record, planned) };
+  return { kind: "ingested", bytes: entryBytes(record, planned) + copiesBytes };
 };
 
 const hasOrder = (planned: readonly RulePlan[]): boolean => planned.some(({ ordered }) => ordered.length > 0);
@@ -129,7 +134,7 @@ const leaveUnsealed = (
   transaction: Transaction,
   bus: { readonly reference: BusReference; readonly record: EventBusRecord; readonly epoch: number },
   event: EventRecord,
-  { reason, seal }: Extract<BusSealing, { readonly kind: "unusable" }>,
+  { reason, seal }: Extract<Sealing, { readonly kind: "unusable" }>,
 ): void => {
   const error = { code: "NO_PERMISSIONS", message: reason.message };
   leaveDeadLetter(app, transaction, bus.reference.account, bus.epoch, {

@@ -14,7 +14,8 @@ type Redriven =
   | { readonly kind: "absent" };
 
 /**
- * Delivers a dead letter again, or puts an event that failed on its bus there again, and deletes the letter. Throws
+ * Delivers a dead letter again, or puts an event that failed on its bus or in an archive there again, and deletes the
+ * letter. Throws
  * NamedKeyError, before it has written anything, while the key of such an event, or of one for a target with an order,
  * cannot be used.
  */
@@ -46,5 +47,7 @@ const ingestAgain = async (
     return deliverToRule(app, transaction, bus, { event, ...key, rule, ruleRoleArn, targets: [target] });
   }
   const opened = await app.sealing.open(transaction, account, event);
-  return ingestEvent(app, transaction, await openBus(app, transaction, bus), opened);
+  // An event that one archive could not keep has had its deliveries.
+  const onlyRules = rule === "" ? undefined : new Set([rule]);
+  return ingestEvent(app, transaction, await openBus(app, transaction, bus), opened, onlyRules);
 };

@@ -6,12 +6,14 @@
  * 1. the pattern, if given, is valid;
  * 2. the source is the ARN of a bus;
  * 3. the bus exists;
- * 4. the name is not in use.
+ * 4. the name is not in use;
+ * 5. the encryption key, if one is named, may be used.
  *
  * UpdateArchive checks, in order:
  * 1. at least one setting is given;
  * 2. the pattern, if given, is valid;
- * 3. the archive exists.
+ * 3. the archive exists;
+ * 4. the encryption key, if one is named, may be used.
  *
  * ListArchives fails if several filters are given, or if the named bus is not one of the account in this region; the
  * other operations fail if the archive does not exist.
@@ -36,15 +38,16 @@ import { enqueueArchivePurge } from "../work/archive-purge.ts";
 export const createArchive: Operation<"createArchive"> = async (request, context) => {
   const { app, caller } = context;
   const { bus } = context.access;
-  const { archiveName: name, description, kmsKeyIdentifier } = request;
+  const { archiveName: name, description } = request;
   const eventPattern = request.eventPattern || undefined;
+  const kmsKeyIdentifier = request.kmsKeyIdentifier || undefined;
   if (eventPattern !== undefined) parseRequestPattern(eventPattern);
   if (parseBusArn(request.eventSourceArn) === undefined)
     throw fault(ErrorReason.PARAMETER_REFUSED, {
       parameter: "EventSourceArn",
       reason: "Must contain an event bus ARN.",
     });
-  const archive = {
+  const settings = {
     name,
     id: app.ids.uuid(),
     bus: bus.name,
@@ -59,6 +62,8 @@ export const createArchive: Operation<"createArchive"> = async (request, context
     await getBus(transaction, bus);
     if ((await stored.findArchive(transaction, caller.accountId, name)) !== undefined)
       throw fault(ErrorReason.ARCHIVE_ALREADY_EXISTS, { name });
+    const eventKeyId = await app.sealing.keyFor(transaction, caller.accountId, kmsKeyIdentifier, undefined);
+    const archive = { ...settings, eventKeyId };
     stored.putArchive(transaction, caller.accountId, archive);
     await putArchiveRule(transaction, context, archive);
   });
@@ -66,11 +71,14 @@ export const createArchive: Operation<"createArchive"> = async (request, context
   return {
     archiveArn: archiveArn(app.arnScope, caller.accountId, name),
     state: ArchiveState.ENABLED,
-    creationTime: instant(archive.createdMs),
+    creationTime: instant(settings.createdMs),
   };
 };
 
-/** Changes the given settings; the others stay, and so do the events that the archive keeps already. */
+/**
+ * Changes the given settings; the others stay, and so do the events that the archive keeps already, under the key that
+ * they have.
+ */
 export const updateArchive: Operation<"updateArchive"> = async (request, context) => {
   const { app, caller } = context;
   const { archiveName: name, description, eventPattern, retentionDays, kmsKeyIdentifier } = request;
@@ -79,12 +87,19 @@ export const updateArchive: Operation<"updateArchive"> = async (request, context
   if (eventPattern !== undefined) parseRequestPattern(eventPattern);
   const archive = await app.store.transact(async (transaction) => {
     const present = await stored.getArchive(transaction, caller.accountId, name);
+    const key =
+      kmsKeyIdentifier === undefined
+        ? {}
+        : {
+            kmsKeyIdentifier: kmsKeyIdentifier || undefined,
+            eventKeyId: await app.sealing.keyFor(transaction, caller.accountId, kmsKeyIdentifier, present.eventKeyId),
+          };
     const changed = {
       ...present,
+      ...key,
       description: description ?? present.description,
       eventPattern: eventPattern ?? present.eventPattern,
       retentionDays: retentionDays ?? present.retentionDays,
-      kmsKeyIdentifier: kmsKeyIdentifier ?? present.kmsKeyIdentifier,
     };
     stored.putArchive(transaction, caller.accountId, changed);
     await putArchiveRule(transaction, context, changed);
@@ -165,6 +180,7 @@ const putArchiveRule = (
     readonly id: string;
     readonly bus: string;
     readonly eventPattern?: string | undefined;
+    readonly eventKeyId?: string | undefined;
   },
 ): Promise<void> =>
   putRule(
@@ -178,6 +194,7 @@ const putArchiveRule = (
       createdBy: caller.accountId,
       createdMs: BigInt(app.clock.now()),
       archiveId: archive.id,
+      archiveKeyId: archive.eventKeyId,
     },
   );
 

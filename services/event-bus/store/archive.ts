@@ -19,6 +19,8 @@ import { listByName } from "./named-records.ts";
 
 /** Rows of archive_counts that one transaction adds up. */
 const countsMax = 1_000;
+/** Bytes of the copies of events that one transaction deletes. */
+const copiesBytesMax = 4 * 1024 * 1024;
 
 /** The archive, or undefined. */
 export const findArchive = (reader: Reader, account: string, name: string): Promise<ArchiveRecord | undefined> =>
@@ -62,22 +64,27 @@ export const deleteArchive = (transaction: Transaction, account: string, name: s
 /** The name of an archive as a holder of its events. */
 export const archiveHolder = (archiveId: string): string => `archive:${archiveId}`;
 
-/** Puts an event into an archive. The caller adds the archive to the holders of the event. */
+/**
+ * Puts an event into an archive. Unless it keeps its own `copy` of the event, under its key, the caller adds the
+ * archive to the holders of the event.
+ */
 export const putArchiveEntry = (
   transaction: Transaction,
   { account, ingestedMs, eventId }: EventKey,
   archiveId: string,
   event: EventRecord,
+  copy?: EventRecord,
 ): void => {
   const sizeBytes = BigInt(Buffer.byteLength(eventJson(event)));
   const eventMs = Math.max(0, Number(event.timeMs));
-  transaction.put(archiveEntries, [account, archiveId, eventMs, ingestedMs, eventId], { sizeBytes });
+  transaction.put(archiveEntries, [account, archiveId, eventMs, ingestedMs, eventId], { sizeBytes, event: copy });
   transaction.put(archiveCounts, [account, archiveId, `${ingestedMs}/${eventId}`], { eventCount: 1n, sizeBytes });
 };
 
 /** An event of an archive. */
 interface ArchivedEvent {
   readonly place: ArchivePlace;
+  /** As it is stored, sealed or not. */
   readonly event: EventRecord;
 }
 
@@ -99,9 +106,9 @@ export const listArchivedEvents = async (
     limit,
   });
   const found: ArchivedEvent[] = [];
-  for (const { key } of entries) {
+  for (const { key, value } of entries) {
     const [, , eventMs, ingestedMs, eventId] = key;
-    const event = await findEvent(reader, { account, ingestedMs, eventId });
+    const event = value.event ?? (await findEvent(reader, { account, ingestedMs, eventId }));
     if (event === undefined) continue;
     const place = { eventMs: BigInt(eventMs), ingestedMs: BigInt(ingestedMs), eventId };
     found.push({ place: create(ArchivePlaceSchema, place), event });
@@ -165,19 +172,24 @@ export const deleteEntries = async (
   archiveId: string,
   options: { readonly beforeMs: number | undefined; readonly keptSinceMs: number; readonly limit: number },
 ): Promise<ArchiveSize & { readonly hasMore: boolean }> => {
-  const entries = await transaction.list(archiveEntries, {
+  const entries = transaction.range(archiveEntries, {
     prefix: [account, archiveId],
     ...(options.beforeMs === undefined ? {} : { to: [account, archiveId, options.beforeMs] as const }),
     limit: options.limit,
   });
-  let sizeBytes = 0n;
-  for (const { key, value } of entries) {
+  let [count, copiesBytes, sizeBytes] = [0, 0, 0n];
+  for await (const { key, value } of entries) {
     const [, , , ingestedMs, eventId] = key;
     transaction.delete(archiveEntries, key);
-    await releaseEvent(transaction, { account, ingestedMs, eventId }, archiveHolder(archiveId), options.keptSinceMs);
+    if (value.event === undefined)
+      await releaseEvent(transaction, { account, ingestedMs, eventId }, archiveHolder(archiveId), options.keptSinceMs);
+    else copiesBytes += value.event.sealed?.content.byteLength ?? 0;
+    count += 1;
     sizeBytes += value.sizeBytes;
+    if (copiesBytes >= copiesBytesMax) break;
   }
-  return { eventCount: BigInt(entries.length), sizeBytes, hasMore: entries.length === options.limit };
+  const hasMore = count === options.limit || copiesBytes >= copiesBytesMax;
+  return { eventCount: BigInt(count), sizeBytes, hasMore };
 };
 
 /** Deletes the counts of a deleted archive. */

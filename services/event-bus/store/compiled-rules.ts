@@ -20,6 +20,8 @@ export interface WatchingRule {
   readonly roleArn: string | undefined;
   /** The id of the archive that keeps the matched events; undefined: the rule invokes its targets. */
   readonly archiveId: string | undefined;
+  /** The data key under which that archive keeps events; undefined: it names no key. */
+  readonly archiveKeyId: string | undefined;
   readonly targets: readonly Target[];
 }
 
@@ -198,6 +200,7 @@ const readAll = async (reader: Reader, bus: BusReference): Promise<Compiled> => 
 
 const entryOf = (rule: RuleRecord, ruleTargets: readonly Target[]): PatternEntry<WatchingRule> | undefined => {
   if (rule.state === RuleState.DISABLED || rule.eventPattern === undefined) return undefined;
-  const { name, roleArn, archiveId } = rule;
-  return { name, pattern: parsePattern(rule.eventPattern), item: { name, roleArn, archiveId, targets: ruleTargets } };
+  const { name, roleArn, archiveId, archiveKeyId } = rule;
+  const item = { name, roleArn, archiveId, archiveKeyId, targets: ruleTargets };
+  return { name, pattern: parsePattern(rule.eventPattern), item };
 };

@@ -1,4 +1,3 @@
-import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -13,6 +12,7 @@ import { startHttpReceiver } from "../../support/http-receiver.ts";
 import { openShop } from "../delivery/shop.ts";
 import type { HarnessOptions } from "../harness.ts";
 import { ownerAccount, refusalOf, startHarness } from "../harness.ts";
+import { storedText } from "./stored-text.ts";
 
 const crm = { id: "crm", aliases: ["alias/crm"] };
 const queueArn = "arn:aws:sqs:us-east-1:000000000000:lost";
@@ -36,15 +36,6 @@ const startQueue = async () => {
 
 const bodiesOf = (received: readonly { readonly body: Buffer }[]): unknown[] =>
   received.map(({ body }) => JSON.parse(body.toString()));
-
-/** All bytes of the database. */
-const storedText = async (directory: string): Promise<string> => {
-  const files = await readdir(directory, { recursive: true, withFileTypes: true });
-  const texts = files
-    .filter((file) => file.isFile())
-    .map((file) => readFile(join(file.parentPath, file.name), "latin1"));
-  return (await Promise.all(texts)).join("");
-};
 
 describe("the key of a bus", () => {
   // key, refusal

@@ -18,7 +18,7 @@ export const file_quartet_eventbus_v1_dead_letter: GenFile = /*@__PURE__*/
   fileDesc("CiVxdWFydGV0L2V2ZW50YnVzL3YxL2RlYWRfbGV0dGVyLnByb3RvEhNxdWFydGV0LmV2ZW50YnVzLnYxItgCCgpEZWFkTGV0dGVyEgoKAmlkGAEgASgJEg0KBWV2ZW50GAIgASgJEhAKCHJ1bGVfYXJuGAMgASgJEhIKCnRhcmdldF9hcm4YBCABKAkSEgoKZXJyb3JfY29kZRgFIAEoCRIVCg1lcnJvcl9tZXNzYWdlGAYgASgJEiYKGWV4aGF1c3RlZF9yZXRyeV9jb25kaXRpb24YByABKAlIAIgBARIbCg5yZXRyeV9hdHRlbXB0cxgIIAEoBUgBiAEBEhYKCXF1ZXVlX2FybhgJIAEoCUgCiAEBEjAKDGZhaWx1cmVfdGltZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIZ3JvdXBfaWQYCyABKAlCHAoaX2V4aGF1c3RlZF9yZXRyeV9jb25kaXRpb25CEQoPX3JldHJ5X2F0dGVtcHRzQgwKCl9xdWV1ZV9hcm4iuAIKD0RlYWRMZXR0ZXJHcm91cBIQCghncm91cF9pZBgBIAEoCRIQCghydWxlX2FybhgCIAEoCRISCgp0YXJnZXRfYXJuGAMgASgJEhIKCmVycm9yX2NvZGUYBCABKAkSDQoFY2F1c2UYBSABKAkSGQoMbGV0dGVyX2NvdW50GAYgASgDSACIAQESNgoSZmlyc3RfZmFpbHVyZV90aW1lGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI1ChFsYXN0X2ZhaWx1cmVfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoGc2FtcGxlGAkgASgLMh8ucXVhcnRldC5ldmVudGJ1cy52MS5EZWFkTGV0dGVyQg8KDV9sZXR0ZXJfY291bnQi4QEKEERlYWRMZXR0ZXJGaWx0ZXISLAoIZ3JvdXBfaWQYASABKAlCFcqsHwQIIBAg2qwfCVswLTlhLWZdK0gAiAEBEiAKCHJ1bGVfYXJuGAIgASgJQgnKrB8FCAEQwAxIAYgBARIiCgp0YXJnZXRfYXJuGAMgASgJQgnKrB8FCAEQwAxIAogBARIhCgplcnJvcl9jb2RlGAQgASgJQgjKrB8ECAEQQEgDiAEBQgsKCV9ncm91cF9pZEILCglfcnVsZV9hcm5CDQoLX3RhcmdldF9hcm5CDQoLX2Vycm9yX2NvZGUi8gMKEURlYWRMZXR0ZXJSZWRyaXZlEhQKDHJlZHJpdmVfbmFtZRgBIAEoCRI6CgVzdGF0ZRgCIAEoDjIrLnF1YXJ0ZXQuZXZlbnRidXMudjEuRGVhZExldHRlclJlZHJpdmVTdGF0ZRI1CgZmaWx0ZXIYAyABKAsyJS5xdWFydGV0LmV2ZW50YnVzLnYxLkRlYWRMZXR0ZXJGaWx0ZXISIwoWbWF4X2xldHRlcnNfcGVyX3NlY29uZBgEIAEoBUgAiAEBEhkKDGxldHRlcl9jb3VudBgFIAEoA0gBiAEBEhsKDnJlZHJpdmVuX2NvdW50GAYgASgDSAKIAQESGQoMZmFpbGVkX2NvdW50GAcgASgDSAOIAQESGwoOZmFpbHVyZV9yZWFzb24YCCABKAlIBIgBARIuCgpzdGFydF90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIsCghlbmRfdGltZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCGQoXX21heF9sZXR0ZXJzX3Blcl9zZWNvbmRCDwoNX2xldHRlcl9jb3VudEIRCg9fcmVkcml2ZW5fY291bnRCDwoNX2ZhaWxlZF9jb3VudEIRCg9fZmFpbHVyZV9yZWFzb24qvAEKFkRlYWRMZXR0ZXJSZWRyaXZlU3RhdGUSKQolREVBRF9MRVRURVJfUkVEUklWRV9TVEFURV9VTlNQRUNJRklFRBAAEiUKIURFQURfTEVUVEVSX1JFRFJJVkVfU1RBVEVfUlVOTklORxABEicKI0RFQURfTEVUVEVSX1JFRFJJVkVfU1RBVEVfQ09NUExFVEVEEAISJwojREVBRF9MRVRURVJfUkVEUklWRV9TVEFURV9DQU5DRUxMRUQQA2IGcHJvdG8z", [file_google_protobuf_timestamp, file_quartet_traits_v1_constraint]);
 
 /**
- * One delivery that was given up, or an event that its bus could not process.
+ * One delivery that was given up, or an event that its bus could not process or an archive could not keep.
  *
  * @generated from message quartet.eventbus.v1.DeadLetter
  */
@@ -31,8 +31,8 @@ export type DeadLetter = Message<"quartet.eventbus.v1.DeadLetter"> & {
   id: string;
 
   /**
-   * The whole event as JSON, not what the target would have been given. Empty while the encryption key of its bus
-   * cannot be used.
+   * The whole event as JSON, not what the target would have been given. Empty while the encryption key under which it
+   * is stored cannot be used.
    *
    * @generated from field: string event = 2;
    */
@@ -46,7 +46,7 @@ export type DeadLetter = Message<"quartet.eventbus.v1.DeadLetter"> & {
   ruleArn: string;
 
   /**
-   * The bus if the event failed there. Never empty.
+   * The bus or the archive if the event failed there. Never empty.
    *
    * @generated from field: string target_arn = 4;
    */
@@ -130,7 +130,7 @@ export type DeadLetterGroup = Message<"quartet.eventbus.v1.DeadLetterGroup"> & {
   ruleArn: string;
 
   /**
-   * The bus if the events failed there. Never empty.
+   * The bus or the archive if the events failed there. Never empty.
    *
    * @generated from field: string target_arn = 3;
    */

@@ -322,7 +322,7 @@ export type CreateArchiveRequest = Message<"quartet.eventbus.v1.CreateArchiveReq
   retentionDays?: number | undefined;
 
   /**
-   * The key under which events of the bus are stored. Unset: they are not encrypted.
+   * The key under which the archive keeps events. Unset or empty: they are stored as its bus stores them.
    *
    * @generated from field: optional string kms_key_identifier = 6;
    */
@@ -4381,7 +4381,7 @@ export type UpdateArchiveRequest = Message<"quartet.eventbus.v1.UpdateArchiveReq
   retentionDays?: number | undefined;
 
   /**
-   * Unset: unchanged.
+   * The key of the events that are kept from now on. Unset: unchanged. Empty: none.
    *
    * @generated from field: optional string kms_key_identifier = 5;
    */
