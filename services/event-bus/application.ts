@@ -15,6 +15,7 @@ import type { HealthChecks } from "./delivery/health-checks.ts";
 import type { Regions } from "./delivery/regions.ts";
 import type { ArnScope } from "./domain/arns.ts";
 import type { EventSealing } from "./encryption/event-sealing.ts";
+import type { SchemaDiscovery } from "./ingestion/schema-discovery.ts";
 import type { Limits } from "./limits.ts";
 import type { CompiledRules } from "./store/compiled-rules.ts";
 
@@ -50,6 +51,8 @@ export interface Application {
   readonly rules: CompiledRules;
   /** The logs of buses that have one. */
   readonly busLogs: BusLogs;
+  /** Discovers the schemas of the events of buses that want it. */
+  readonly schemas: SchemaDiscovery;
   readonly jobs: Jobs;
   /** Creates the default bus of an account unless it exists. */
   ensureDefaultBus(account: string): Promise<void>;

@@ -3,6 +3,8 @@ export interface Limits {
   /** Buses of an account. */
   readonly busesMax: number;
   readonly rulesPerBusMax: number;
+  /** Discovered schemas of a bus; of further sources and detail types none is discovered. */
+  readonly schemasPerBusMax: number;
   readonly targetsPerRuleMax: number;
   /** Connections of an account. */
   readonly connectionsMax: number;
@@ -63,6 +65,7 @@ export interface Limits {
 export const defaultLimits: Limits = {
   busesMax: 100,
   rulesPerBusMax: 300,
+  schemasPerBusMax: 200,
   targetsPerRuleMax: 5,
   connectionsMax: 3_000,
   apiDestinationsMax: 3_000,

@@ -46,6 +46,7 @@ import type { Broker } from "./domain/broker.ts";
 import type { DeliveryStream } from "./domain/delivery-stream.ts";
 import { EventSealing } from "./encryption/event-sealing.ts";
 import { deliveryKind, fanOutHandler, fanOutKind, fanOutPolicy } from "./ingestion/fan-out.ts";
+import { SchemaDiscovery } from "./ingestion/schema-discovery.ts";
 import type { Limits } from "./limits.ts";
 import { defaultLimits } from "./limits.ts";
 import { CompiledRules } from "./store/compiled-rules.ts";
@@ -180,6 +181,7 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
     allowsUnknownRoles: options.allowsUnknownRoles,
     arnScope,
     busLogs,
+    schemas: new SchemaDiscovery({ store, clock, log, limits }),
     limits,
     pages: createPages({ tokens, errors: ErrorReasonSchema, itemsDefault, bytesMax }),
     keyring,
@@ -252,7 +254,7 @@ export const openEventBus = async (options: EventBusOptions): Promise<OpenEventB
       app.rules.close();
       await Promise.all(stopsOfWork.map((stop) => stop()));
       await jobs.stop();
-      await busLogs.flush();
+      await Promise.all([busLogs.flush(), app.schemas.flush()]);
       await Promise.all([sender.close(), endpointSender.close(), connections.close()]);
     },
   };

@@ -25,6 +25,13 @@ import {
   listDeadLetterRedrives,
   startDeadLetterRedrive,
 } from "./operations/dead-letter-redrive.ts";
+import {
+  deleteDiscoveredSchema,
+  describeDiscoveredSchema,
+  discoverSchemas,
+  startSchemaDiscovery,
+  stopSchemaDiscovery,
+} from "./operations/discovered-schema.ts";
 import { traceEvent } from "./operations/event-trace.ts";
 import {
   createEventBus,
@@ -84,6 +91,11 @@ export const handlers = guarded(
     testEventPattern,
     testEventPatternOnArchive,
     traceEvent,
+    startSchemaDiscovery,
+    stopSchemaDiscovery,
+    discoverSchemas,
+    describeDiscoveredSchema,
+    deleteDiscoveredSchema,
     createConnection,
     describeConnection,
     listConnections,

@@ -440,6 +440,11 @@ export const ownOperations: Readonly<Record<string, string>> = {
   "event-bus.ListDeadLetterRedrives": "dead letters are kept by the service itself, so that nothing needs a queue",
   "event-bus.StartDeadLetterRedrive": "dead letters are kept by the service itself, so that nothing needs a queue",
   "event-bus.RedriveDeadLetters": "dead letters are kept by the service itself, so that nothing needs a queue",
+  "event-bus.DeleteDiscoveredSchema": "producers and consumers see what passes a bus without a registry of their own",
+  "event-bus.DescribeDiscoveredSchema": "producers and consumers see what passes a bus without a registry of their own",
+  "event-bus.DiscoverSchemas": "producers and consumers see what passes a bus without a registry of their own",
+  "event-bus.StartSchemaDiscovery": "producers and consumers see what passes a bus without a registry of their own",
+  "event-bus.StopSchemaDiscovery": "producers and consumers see what passes a bus without a registry of their own",
   "event-bus.TestEventPatternOnArchive": "a rule can be tried on what has happened before it is enabled",
   "object-storage.ForkBucket":
     "content is shared by reference here, so a bucket can be copied at the cost of its records",

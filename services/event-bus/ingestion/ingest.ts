@@ -27,7 +27,7 @@ import { putEvent } from "../store/event.ts";
 /** The dependencies of ingestion. */
 type Ingesting = Pick<
   Application,
-  "arnScope" | "busLogs" | "clock" | "ids" | "jobs" | "limits" | "reachesQueues" | "sealing"
+  "arnScope" | "busLogs" | "clock" | "ids" | "jobs" | "limits" | "reachesQueues" | "schemas" | "sealing"
 >;
 
 /** An event before it is put on a bus. */
@@ -116,6 +116,7 @@ export const ingestEvent = async (
   ];
   const logged = { ...record, matchedRules: matched.length - archiving.length };
   putEvent(transaction, key, sealing.kind === "sealed" ? sealing.seal(logged) : logged, holders);
+  if (busRecord.discoversSchemas && sealing.kind === "clear") app.schemas.observe(transaction, bus, event);
   logIngested(
     app,
     transaction,

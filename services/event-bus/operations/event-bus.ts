@@ -26,6 +26,7 @@ import { instant } from "../domain/instant.ts";
 import { refuseTags, sortTags } from "../domain/tags.ts";
 import { ErrorReason, fault } from "../faults.ts";
 import * as stored from "../store/bus.ts";
+import { deleteSchemas } from "../store/discovered-schema.ts";
 import { findEventSource, getEventSource, putEventSource, removeEventSource } from "../store/event-source.ts";
 import { countRules } from "../store/rule.ts";
 
@@ -129,6 +130,7 @@ export const deleteEventBus: Operation<"deleteEventBus"> = async (_request, { ap
     if (present === undefined) return;
     if ((await countRules(transaction, bus)) > 0) throw fault(ErrorReason.EVENT_BUS_HAS_RULES, { name: bus.name });
     app.busLogs.configure(transaction, bus, undefined);
+    await deleteSchemas(transaction, bus);
     await stored.deleteBus(transaction, bus);
     if (present.eventSourceName !== undefined) await leaveSource(app, transaction, bus);
   });
@@ -144,7 +146,10 @@ const leaveSource = async (app: Application, transaction: Transaction, { account
     putEventSource(transaction, { ...source, pendingSinceMs: BigInt(app.clock.now()) });
 };
 
-/** Replaces the settings of a bus; omitted ones become empty. Stored events stay under the key that they have. */
+/**
+ * Replaces the settings of a bus; omitted ones become empty. Stored events stay under the key that they have. With a
+ * key, the discovery of schemas ends.
+ */
 export const updateEventBus: Operation<"updateEventBus"> = async (request, { app, access }) => {
   const { bus } = access;
   const { description, kmsKeyIdentifier, deadLetterConfig, logConfig } = request;
@@ -154,7 +159,8 @@ export const updateEventBus: Operation<"updateEventBus"> = async (request, { app
     const eventKeyId = await app.sealing.keyFor(transaction, bus.account, kmsKeyIdentifier, present.eventKeyId);
     const modifiedMs = BigInt(app.clock.now());
     app.busLogs.configure(transaction, bus, logConfig);
-    stored.putBus(transaction, bus.account, { ...present, ...settings, eventKeyId, modifiedMs });
+    const discoversSchemas = present.discoversSchemas && eventKeyId === undefined;
+    stored.putBus(transaction, bus.account, { ...present, ...settings, eventKeyId, discoversSchemas, modifiedMs });
   });
   return { name: bus.name, arn: busArn(app.arnScope, bus), ...settings };
 };

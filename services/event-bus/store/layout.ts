@@ -34,6 +34,8 @@
  *   90  global_endpoints           account, endpoint                               -> GlobalEndpointRecord
  *   95  stream_records             account, stream, at_ms, id                      -> StreamRecord
  *  100  counts of events, deliveries and dead letters (the kit's own table)
+ *  110  discovered_schemas         account, bus, source, detail type               -> DiscoveredSchemaRecord
+ *  111  schema_versions            account, bus, source, detail type, version      -> SchemaVersionRecord
  *
  * Buses, rules, connections, API destinations, archives and replays are named by their names; the default bus is named
  * `default`. Parts that end with `_ms` are milliseconds since 1970. Each family of tables begins at a multiple of ten.
@@ -310,6 +312,36 @@ export const streamRecords = defineTable({
 /** Events taken, ends of deliveries, and dead letters, found by their names: counts/"events" is 0064 6576656e747300. */
 export const counts = countsTable(100);
 
+/**
+ * What is known of the events of a source and detail type.
+ * Sorted so that DiscoverSchemas reads the schemas of a bus by source, then detail type.
+ * Written with schema_versions, where the shape of the events changed.
+ *
+ *     discovered_schemas/"000000000000"/"default"/"shop"/"Sale"
+ *     006e 30303030303030303030303000 64656661756c7400 73686f7000 53616c6500
+ */
+export const discoveredSchemas = defineTable({
+  number: 110,
+  name: "discovered_schemas",
+  key: [text("account"), text("bus"), text("source"), text("detail type")],
+  value: records.DiscoveredSchemaRecordSchema,
+});
+
+/**
+ * The last versions of each discovered schema.
+ * Sorted so that the versions of a schema are one range in their order.
+ * Written with discovered_schemas.
+ *
+ *     schema_versions/"000000000000"/"default"/"shop"/"Sale"/2
+ *     006f 30303030303030303030303000 64656661756c7400 73686f7000 53616c6500 0000000000000002
+ */
+export const schemaVersions = defineTable({
+  number: 111,
+  name: "schema_versions",
+  key: [text("account"), text("bus"), text("source"), text("detail type"), integer("version")],
+  value: records.SchemaVersionRecordSchema,
+});
+
 /** Every table of this database. */
 export const layout = [
   pageTokenKeys,
@@ -345,6 +377,8 @@ export const layout = [
   globalEndpoints,
   streamRecords,
   counts,
+  discoveredSchemas,
+  schemaVersions,
 ] as const;
 
 assertDistinct(layout);

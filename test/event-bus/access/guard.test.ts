@@ -56,7 +56,7 @@ describe("the guard", () => {
     expect(refusals).toEqual(
       EventBusService.methods.map(({ name }) => `The caller is not authorized to perform events:${name} on resource *`),
     );
-    expect(refusals).toHaveLength(66);
+    expect(refusals).toHaveLength(71);
   });
 
   test("lets no call in an unknown revision reach an operation", async () => {

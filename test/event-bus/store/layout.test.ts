@@ -47,6 +47,8 @@ describe("the keys of the event bus database", () => {
       "90 global_endpoints",
       "95 stream_records",
       "100 counts",
+      "110 discovered_schemas",
+      "111 schema_versions",
     ]);
     expect(tables.layout.map(({ number }) => number).filter((number) => number >= 60 && number < 70)).toEqual([
       60, 61, 62, 63, 64, 65,
@@ -96,6 +98,18 @@ describe("the keys of the event bus database", () => {
       ["sales", timeMs, "r"],
       '"sales"/1767323045000/"r"',
       "005f 73616c657300 0000019b7ca98c88 7200",
+    ],
+    [
+      tables.discoveredSchemas,
+      ["default", "shop", "Sale"],
+      '"default"/"shop"/"Sale"',
+      "006e 64656661756c7400 73686f7000 53616c6500",
+    ],
+    [
+      tables.schemaVersions,
+      ["default", "shop", "Sale", 2],
+      '"default"/"shop"/"Sale"/2',
+      "006f 64656661756c7400 73686f7000 53616c6500 0000000000000002",
     ],
     [tables.archives, ["year"], '"year"', "0046 7965617200"],
     [
