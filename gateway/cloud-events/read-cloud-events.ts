@@ -4,6 +4,8 @@ import { ErrorReason, malformedBody, refusal } from "../refusal.ts";
 
 /** One CloudEvent (specification 1.0.2) that was received over HTTP. */
 export interface CloudEvent {
+  /** Names the event among those of its source. */
+  readonly id: string;
   readonly source: string;
   readonly type: string;
   /** In milliseconds since 1970. Undefined: the event has none. */
@@ -111,12 +113,12 @@ const checked = (attributes: Readonly<Record<string, unknown>>): Omit<CloudEvent
       throw malformedBody(`The attribute ${name} is not a text, a whole number or a boolean.`);
   }
   if (attributes["specversion"] !== "1.0") throw malformedBody("The attribute specversion is not 1.0.");
-  const [, source, type] = ["id", "source", "type"].map((name) => {
+  const [id, source, type] = ["id", "source", "type"].map((name) => {
     const value = attributes[name];
     if (typeof value !== "string" || value === "") throw malformedBody(`The attribute ${name} is missing.`);
     return value;
   });
-  return { source: source ?? "", type: type ?? "", timeMs: timeOf(attributes["time"]) };
+  return { id: id ?? "", source: source ?? "", type: type ?? "", timeMs: timeOf(attributes["time"]) };
 };
 
 const timeShape = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/;

@@ -22,7 +22,7 @@ describe("a structured CloudEvent", () => {
     const json = `{${least},"time":"2018-04-05T17:31:00.5+02:00","n":7,"ok":true,"subject":null,"data":{"big":12345678901234567890.10}}`;
     expect(read(structured, ` ${json}\n`)).toEqual({
       isBatch: false,
-      events: [{ source: "/shop", type: "sale", timeMs: 1_522_942_260_500, json }],
+      events: [{ id: "1", source: "/shop", type: "sale", timeMs: 1_522_942_260_500, json }],
     });
   });
 
@@ -83,7 +83,7 @@ describe("a binary CloudEvent", () => {
     [{ "ce-subject": '"a \\"b\\""' }, "", ',"subject":"a \\"b\\""'],
   ])("with the headers %j is read", (headers, body, rest) => {
     expect(read({ ...binary, ...headers }, body).events).toEqual([
-      { source: "/shop", type: "sale", timeMs: undefined, json: `{${least}${rest}}` },
+      { id: "1", source: "/shop", type: "sale", timeMs: undefined, json: `{${least}${rest}}` },
     ]);
   });
 
