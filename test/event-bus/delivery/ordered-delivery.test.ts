@@ -1,8 +1,12 @@
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { describe, expect, test } from "vitest";
 
+import { ReplayState } from "../../../gen/quartet/eventbus/v1/replay_pb.ts";
 import { orderedDeliveries, orderedLanes } from "../../../services/event-bus/store/layout.ts";
 import type { Harness } from "../harness.ts";
 import { refusalOf, startHarness } from "../harness.ts";
+import { arnPrefix, defaultBus, startReplay } from "../operations/sales.ts";
 import { openShop } from "./shop.ts";
 
 interface Sale {
@@ -27,15 +31,17 @@ const openOrderedShop = async ({ client }: Harness, target: object = {}) => {
       const { detail } = JSON.parse(body.toString()) as { detail: Sale };
       return `${detail.key}${detail.n}`;
     });
-  const sell = async (...names: string[]): Promise<void> => {
+  const sellAt = async (time: Timestamp | undefined, names: readonly string[]): Promise<void> => {
     const entries = names.map((name) => ({
       source: "shop",
+      ...(time && { time }),
       detailType: "Sale",
       detail: JSON.stringify({ key: name.slice(0, 1), n: Number(name.slice(1)) }),
     }));
     await client.putEvents({ entries });
   };
-  return { shop, statuses, requests, sell };
+  const sell = (...names: string[]): Promise<void> => sellAt(undefined, names);
+  return { shop, statuses, requests, sell, sellAt };
 };
 
 const ofKey = (requests: readonly string[], key: string): string[] => requests.filter((name) => name.startsWith(key));
@@ -177,6 +183,65 @@ describe("ordered delivery", () => {
     await app.jobs.idle();
     expect(ofKey(requests(), "a")).toEqual(["a0", "a1", "a2"]);
     expect(ofKey(requests(), "w")).toHaveLength(70);
+  });
+
+  test("puts the events of a replay after those that wait, by their time", async () => {
+    const harness = await startHarness();
+    const { app, client, clock } = harness;
+    const { statuses, requests, sell, sellAt } = await openOrderedShop(harness);
+    await client.createArchive({ archiveName: "sales", eventSourceArn: defaultBus });
+    const startMs = clock.now();
+    // In the order in which they are accepted.
+    for (const [name, timeMs] of [
+      ["a0", startMs],
+      ["a2", startMs + 120_000],
+      ["a1", startMs + 60_000],
+      ["b0", startMs + 120_001],
+    ] as const)
+      await sellAt(timestampFromMs(timeMs), [name]);
+    await app.jobs.idle();
+    expect(ofKey(requests(), "a")).toEqual(["a0", "a2", "a1"]);
+    clock.advance(600_000);
+    statuses.set("a8", 503);
+    await sell("a8");
+    await app.jobs.idle();
+    await startReplay(client, startMs, startMs + 300_000);
+    await app.jobs.idle();
+    expect((await client.describeReplay({ replayName: "again" })).state).toBe(ReplayState.COMPLETED);
+    expect(requests().slice(4)).toEqual(["a8", "b0"]);
+    expect(await rowsLeft(harness)).toEqual([1, 3]);
+    await sell("a9");
+    statuses.clear();
+    clock.advance(1_000);
+    await app.jobs.idle();
+    expect(requests().slice(6)).toEqual(["a8", "a0", "a1", "a2", "a9"]);
+    expect(await rowsLeft(harness)).toEqual([0, 0]);
+  });
+
+  test("holds over a further bus if the target that leads there has it as well", async () => {
+    const harness = await startHarness();
+    const { app, client, clock } = harness;
+    const { shop, statuses, requests, sell } = await openOrderedShop(harness);
+    await client.createEventBus({ name: "orders" });
+    await client.removeTargets({ rule: "sales", ids: ["till"] });
+    const orderedDelivery = { keyPath: "$.detail.key" };
+    const addTarget = async (eventBusName: string, arn: string): Promise<void> => {
+      await client.putRule({ eventBusName, name: "sales", eventPattern: '{"source":["shop"]}' });
+      await client.putTargets({ eventBusName, rule: "sales", targets: [{ id: "1", arn, orderedDelivery }] });
+    };
+    await addTarget("default", `${arnPrefix}:event-bus/orders`);
+    await addTarget("orders", shop.destinationArn);
+    const names = Array.from({ length: 40 }, (_none, n) => `a${n}`);
+    statuses.set("a20", 503);
+    for (let n = 0; n < 40; n += 8) await sell(...names.slice(n, n + 8), `b${n}`);
+    await app.jobs.idle();
+    expect(ofKey(requests(), "a")).toEqual(names.slice(0, 21));
+    expect(ofKey(requests(), "b")).toEqual(["b0", "b8", "b16", "b24", "b32"]);
+    statuses.clear();
+    clock.advance(1_000);
+    await app.jobs.idle();
+    expect(ofKey(requests(), "a")).toEqual([...names.slice(0, 21), ...names.slice(20)]);
+    expect(await rowsLeft(harness)).toEqual([0, 0]);
   });
 
   test("is shown by the trace of an event that waits", async () => {
