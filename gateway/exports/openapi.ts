@@ -69,6 +69,7 @@ const pathOf = (source: ExportSource, { desc, contract }: ExportedOperation): st
 const nouns: Readonly<Record<string, string>> = {
   Api: "ApiDestination",
   Dead: "DeadLetter",
+  Discovered: "Schema",
   Get: "Object",
   Matches: "Match",
   Multipart: "MultipartUpload",

@@ -21,9 +21,10 @@ import {
 
 /** Milliseconds of events that are written together; a crash loses what was observed since. */
 const windowMs = 2_000;
-/** What is observed in one window: kinds of events, details of one kind, and characters of all details. */
+/** What is observed in one window: kinds of events, details of one kind and of all, and characters of all details. */
 const kindsMax = 1_000;
 const detailsPerKindMax = 5;
+const detailsMax = 1_000;
 const detailsLengthMax = 2 * 1024 * 1024;
 /** Kinds of events that one transaction writes. */
 const batchKindsMax = 10;
@@ -60,6 +61,7 @@ type Inferred = Observed & { readonly shape: Shape | undefined };
 export class SchemaDiscovery {
   readonly #options: DiscoveryOptions;
   #observed = new Map<string, Observed>();
+  #count = 0;
   #length = 0;
   #writing: Promise<void> = Promise.resolve();
   #cancelTimer: (() => void) | undefined;
@@ -84,11 +86,16 @@ export class SchemaDiscovery {
     }
     observed.count += 1;
     observed.lastMs = nowMs;
-    if (observed.details.length < detailsPerKindMax && this.#length + detail.length <= detailsLengthMax) {
+    if (observed.details.length < detailsPerKindMax && this.#hasSpace(detail)) {
       observed.details.push(detail);
+      this.#count += 1;
       this.#length += detail.length;
     }
     this.#cancelTimer ??= this.#options.clock.schedule(nowMs + windowMs, () => void this.flush());
+  }
+
+  #hasSpace(detail: string): boolean {
+    return this.#count < detailsMax && this.#length + detail.length <= detailsLengthMax;
   }
 
   /** Writes what was observed. */
@@ -97,6 +104,7 @@ export class SchemaDiscovery {
     this.#cancelTimer = undefined;
     const observed = [...this.#observed.values()];
     this.#observed = new Map();
+    this.#count = 0;
     this.#length = 0;
     this.#writing = this.#writing.then(() => this.#writeAll(observed));
     await this.#writing;

@@ -115,6 +115,20 @@ describe("startSchemaDiscovery", () => {
     ]);
   });
 
+  test("infers from 1,000 events of all kinds in two seconds", async () => {
+    const { client, app } = await startDiscovery({ limits: { schemasPerBusMax: 300 } });
+    const entryOf = (detailType: string) => ({ source: "shop", detailType, detail: "{}" });
+    for (let kind = 0; kind < 200; kind += 1)
+      await client.putEvents({ entries: Array.from({ length: 5 }, () => entryOf(`K${kind}`)) });
+    const describeLast = () => client.describeDiscoveredSchema({ source: "shop", detailType: "Last" });
+    await client.putEvents({ entries: [entryOf("Last")] });
+    await app.schemas.flush();
+    expect(await refusalOf(describeLast())).toMatch(/^DISCOVERED_SCHEMA_NOT_FOUND: /);
+    await client.putEvents({ entries: [entryOf("Last")] });
+    await app.schemas.flush();
+    expect((await describeLast()).schema?.eventCount).toBe(1n);
+  });
+
   test("discovers as many schemas of a bus as the limit, and others when some were deleted", async () => {
     const { client, app } = await startDiscovery({ limits: { schemasPerBusMax: 2 } });
     for (const detailType of ["A", "B", "C"]) await put(client, [{}], { detailType });

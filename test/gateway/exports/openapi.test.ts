@@ -60,7 +60,7 @@ describe("an OpenAPI document", () => {
     ["refactoring-workspace", "Application Environment Resource Route Service"],
     [
       "event-bus",
-      "ApiDestination Archive Connection DeadLetter Endpoint Event Partner Permission Replay Resource Rule Target",
+      "ApiDestination Archive Connection DeadLetter Endpoint Event Partner Permission Replay Resource Rule Schema Target",
     ],
     ["object-storage", "Bucket MultipartUpload Object"],
   ])("of %s groups its operations by what they are about", (name, tags) => {
