@@ -1,9 +1,9 @@
 import uuid
 
-import boto3
 import grpc
 import pytest
 
+import stock
 from system import System
 
 
@@ -37,15 +37,15 @@ def channel_to(system):
 
 @pytest.fixture
 def s3(system):
-    """A client of object storage as boto3 makes it."""
+    """A client of object storage as boto3 makes it, but that a refusal is not tried again."""
+    return stock.client_of(system, retries={"total_max_attempts": 1})
+
+
+@pytest.fixture(scope="module")
+def environment(system):
+    """The environment of a tool that knows nothing but the endpoint and a key."""
     key = system.credentials()
-    return boto3.client(
-        "s3",
-        endpoint_url=system.urls["gateway"],
-        region_name="us-east-1",
-        aws_access_key_id=key["accessKeyId"],
-        aws_secret_access_key=key["secretAccessKey"],
-    )
+    return stock.environment_of(system.urls["gateway"], key["accessKeyId"], key["secretAccessKey"])
 
 
 @pytest.fixture

@@ -25,26 +25,12 @@ def needs(tool):
 
 
 @pytest.fixture(scope="module")
-def environment(system, tmp_path_factory):
-    key = system.credentials()
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "RCLONE_", "RESTIC_"))}
+def environment(environment, tmp_path_factory):
     return {
-        **inherited,
+        **environment,
         "HOME": str(tmp_path_factory.mktemp("home")),
-        "LC_ALL": "C.UTF-8",
-        "AWS_ACCESS_KEY_ID": key["accessKeyId"],
-        "AWS_SECRET_ACCESS_KEY": key["secretAccessKey"],
-        "AWS_DEFAULT_REGION": "us-east-1",
-        "AWS_REGION": "us-east-1",
-        "AWS_EC2_METADATA_DISABLED": "true",
         "RESTIC_PASSWORD": "the password of the backups",
         "PASSPHRASE": "the password of the backups",
-        "RCLONE_CONFIG": os.devnull,
-        "RCLONE_CONFIG_QUARTET_TYPE": "s3",
-        "RCLONE_CONFIG_QUARTET_PROVIDER": "Other",
-        "RCLONE_CONFIG_QUARTET_ENV_AUTH": "true",
-        "RCLONE_CONFIG_QUARTET_REGION": "us-east-1",
-        "RCLONE_CONFIG_QUARTET_ENDPOINT": system.urls["gateway"],
     }
 
 

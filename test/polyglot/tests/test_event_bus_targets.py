@@ -13,10 +13,11 @@ import urllib.request
 import boto3
 import pytest
 
+import stock
 from system import System
 
 ACCOUNT = "000000000000"
-REGION = "us-east-1"
+REGION = stock.REGION
 WAIT_SECONDS_MAX = 60
 SERVICES = ["sqs", "sns", "lambda", "kinesis", "logs", "firehose", "states"]
 
@@ -87,14 +88,7 @@ def of(moto):
 
 @pytest.fixture(scope="module")
 def events(bus_system):
-    key = bus_system.credentials()
-    return boto3.client(
-        "events",
-        endpoint_url=bus_system.urls["gateway"],
-        region_name=REGION,
-        aws_access_key_id=key["accessKeyId"],
-        aws_secret_access_key=key["secretAccessKey"],
-    )
+    return stock.client_of(bus_system, "events")
 
 
 def arn(service: str, resource: str) -> str:

@@ -3,11 +3,10 @@
 import http.client
 import urllib.parse
 
-import boto3
-import botocore.config
 import botocore.exceptions
 import pytest
 
+import stock
 from svc_signer import DIALECTS, Signer
 
 
@@ -79,19 +78,8 @@ def test_a_presigned_link_needs_no_headers(address, signer, bucket):
 
 @pytest.fixture(scope="session")
 def client_of(system):
-    key = system.credentials()
-
-    def make(name):
-        return boto3.client(
-            name,
-            endpoint_url=system.urls["gateway"],
-            region_name="us-east-1",
-            aws_access_key_id=key["accessKeyId"],
-            aws_secret_access_key=key["secretAccessKey"],
-            config=botocore.config.Config(retries={"total_max_attempts": 1}, s3={"addressing_style": "path"}),
-        )
-
-    return make
+    config = {"retries": {"total_max_attempts": 1}, "s3": {"addressing_style": "path"}}
+    return lambda name: stock.client_of(system, name, **config)
 
 
 def test_boto3_stores_objects(client_of, bucket):

@@ -2,10 +2,10 @@
 
 import time
 
-import boto3
 import botocore.exceptions
 import pytest
 
+import stock
 from system import System
 
 SECONDS_MAX = 60
@@ -14,14 +14,7 @@ SECONDS_MAX = 60
 @pytest.fixture(scope="module")
 def s3():
     running = System({"objectStorage": {"lifecycleSecondsPerDay": 1, "restoreSeconds": 1}})
-    key = running.credentials()
-    yield boto3.client(
-        "s3",
-        endpoint_url=running.urls["gateway"],
-        region_name="us-east-1",
-        aws_access_key_id=key["accessKeyId"],
-        aws_secret_access_key=key["secretAccessKey"],
-    )
+    yield stock.client_of(running)
     running.stop()
 
 

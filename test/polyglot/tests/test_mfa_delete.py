@@ -6,10 +6,10 @@ import hmac
 import struct
 import time
 
-import boto3
 import botocore.exceptions
 import pytest
 
+import stock
 from system import System
 
 ACCOUNT = "000000000000"
@@ -29,14 +29,7 @@ def code_of(step: int) -> str:
 def s3():
     device = {"serial": SERIAL, "secret": base64.b32encode(SECRET).decode()}
     system = System({"accounts": {ACCOUNT: {"mfaDevices": [device]}}})
-    key = system.credentials()
-    yield boto3.client(
-        "s3",
-        endpoint_url=system.urls["gateway"],
-        region_name="us-east-1",
-        aws_access_key_id=key["accessKeyId"],
-        aws_secret_access_key=key["secretAccessKey"],
-    )
+    yield stock.client_of(system)
     system.stop()
 
 

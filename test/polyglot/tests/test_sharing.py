@@ -1,6 +1,5 @@
 """Users with few rights and the tools that they have already: the aws command line and rclone."""
 
-import os
 import pathlib
 import shutil
 import subprocess
@@ -8,6 +7,7 @@ import sys
 
 import pytest
 
+import stock
 from system import System
 
 TOOLS = pathlib.Path(sys.executable).parent
@@ -48,24 +48,7 @@ def run(sharing):
     """Runs a tool as a user and returns its exit code and what it printed."""
 
     def call(name, *command):
-        inherited = {key: value for key, value in os.environ.items() if not key.startswith(("AWS_", "RCLONE_"))}
-        endpoint = sharing.urls["gateway"]
-        environment = {
-            **inherited,
-            "AWS_ENDPOINT_URL": endpoint,
-            "AWS_ACCESS_KEY_ID": f"QKIA{name.upper()}",
-            "AWS_SECRET_ACCESS_KEY": f"{name}-secret",
-            "AWS_DEFAULT_REGION": "us-east-1",
-            "AWS_EC2_METADATA_DISABLED": "true",
-            "AWS_CONFIG_FILE": os.devnull,
-            "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
-            "RCLONE_CONFIG": os.devnull,
-            "RCLONE_CONFIG_QUARTET_TYPE": "s3",
-            "RCLONE_CONFIG_QUARTET_PROVIDER": "Other",
-            "RCLONE_CONFIG_QUARTET_ENV_AUTH": "true",
-            "RCLONE_CONFIG_QUARTET_REGION": "us-east-1",
-            "RCLONE_CONFIG_QUARTET_ENDPOINT": endpoint,
-        }
+        environment = stock.environment_of(sharing.urls["gateway"], f"QKIA{name.upper()}", f"{name}-secret")
         finished = subprocess.run(
             [str(part) for part in command], env=environment, capture_output=True, text=True, timeout=SECONDS_MAX
         )

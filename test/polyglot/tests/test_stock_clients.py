@@ -2,7 +2,6 @@
 
 import concurrent.futures
 import json
-import os
 import pathlib
 import shutil
 import subprocess
@@ -11,9 +10,9 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-import boto3
-import botocore.config
 import pytest
+
+import stock
 
 TOOLS = pathlib.Path(sys.executable).parent
 SECONDS_MAX = 60
@@ -23,32 +22,6 @@ ODD_NAMES = ["a b", "a+b", "a%b", "a%20b", "a&b=c", "a?b", "a#b", "ü/日本", "
 
 #: What only the clients of an SDK can name.
 ODD_KEYS = [*ODD_NAMES, "/leading", "//two", "trailing/", "../up", "a/../b", "a/./b", "a\\b", "?acl", "k" * 1024]
-
-
-@pytest.fixture(scope="module")
-def environment(system):
-    key = system.credentials()
-    # Settings of the machine for the cloud of that name are none of ours.
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "RCLONE_"))}
-    return {
-        **inherited,
-        "PYTHONIOENCODING": "utf-8",
-        "LC_ALL": "C.UTF-8",
-        "AWS_ENDPOINT_URL": system.urls["gateway"],
-        "AWS_ACCESS_KEY_ID": key["accessKeyId"],
-        "AWS_SECRET_ACCESS_KEY": key["secretAccessKey"],
-        "AWS_DEFAULT_REGION": "us-east-1",
-        "AWS_REGION": "us-east-1",
-        "AWS_EC2_METADATA_DISABLED": "true",
-        "AWS_CONFIG_FILE": os.devnull,
-        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
-        "RCLONE_CONFIG": os.devnull,
-        "RCLONE_CONFIG_QUARTET_TYPE": "s3",
-        "RCLONE_CONFIG_QUARTET_PROVIDER": "Other",
-        "RCLONE_CONFIG_QUARTET_ENV_AUTH": "true",
-        "RCLONE_CONFIG_QUARTET_REGION": "us-east-1",
-        "RCLONE_CONFIG_QUARTET_ENDPOINT": system.urls["gateway"],
-    }
 
 
 @pytest.fixture(scope="module")
@@ -92,17 +65,10 @@ def s3cmd(run, system, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def client(environment):
+def client(system):
     """boto3 as it comes, but for as many connections as a test has threads."""
-    return boto3.client(
-        "s3",
-        endpoint_url=environment["AWS_ENDPOINT_URL"],
-        region_name="us-east-1",
-        aws_access_key_id=environment["AWS_ACCESS_KEY_ID"],
-        aws_secret_access_key=environment["AWS_SECRET_ACCESS_KEY"],
-        config=botocore.config.Config(
-            retries={"total_max_attempts": 1}, read_timeout=SECONDS_MAX, max_pool_connections=16
-        ),
+    return stock.client_of(
+        system, retries={"total_max_attempts": 1}, read_timeout=SECONDS_MAX, max_pool_connections=16
     )
 
 
@@ -184,15 +150,8 @@ def test_aws_reaches_the_other_services(aws, unique):
 
 
 @pytest.mark.parametrize(("version", "parameter"), [("s3v4", "X-Amz-Signature="), (None, "AWSAccessKeyId=")])
-def test_links_of_either_signing_version_carry_any_key(client, environment, bucket, version, parameter):
-    linker = boto3.client(
-        "s3",
-        endpoint_url=environment["AWS_ENDPOINT_URL"],
-        region_name="us-east-1",
-        aws_access_key_id=environment["AWS_ACCESS_KEY_ID"],
-        aws_secret_access_key=environment["AWS_SECRET_ACCESS_KEY"],
-        config=botocore.config.Config(signature_version=version) if version else None,
-    )
+def test_links_of_either_signing_version_carry_any_key(client, system, bucket, version, parameter):
+    linker = stock.client_of(system, **({"signature_version": version} if version else {}))
     for key in ODD_KEYS:
         upload = linker.generate_presigned_url("put_object", Params={"Bucket": bucket, "Key": key, "ContentType": "a/b"})
         assert fetch(upload, "PUT", key.encode(), {"Content-Type": "a/b"}) == (200, b""), key
