@@ -8,6 +8,7 @@ import { GlobError, parseGlob } from "../domain/glob.ts";
 import { decodeSeek, encodeSeek, listMatching, scannedPrefix } from "../domain/glob-listing.ts";
 import type { ListingPage } from "../domain/listing.ts";
 import { encodeListed, firstSeek, listPage } from "../domain/listing.ts";
+import { describeListed } from "../domain/listed-object.ts";
 import { ownerOf } from "../domain/owner.ts";
 import { ownerNow } from "../domain/ownership.ts";
 import { describeRestoreStatus } from "../domain/restore.ts";
@@ -247,13 +248,7 @@ const commonPrefixesOf = (page: ListingPage<unknown>, listed: (text: string) => 
   page.entries.flatMap((entry) => (entry.kind === "common-prefix" ? [{ prefix: listed(entry.name) }] : []));
 
 const describeRow = (key: string, row: CurrentVersionRecord, bucket: Bucket, shown: ShownMembers) => ({
-  key,
-  lastModified: instant(Number(row.lastModifiedMs)),
-  eTag: quoteETag(row.eTag),
-  checksumAlgorithm: row.checksumAlgorithm === "" ? [] : [row.checksumAlgorithm],
-  checksumType: row.checksumType === "" ? undefined : row.checksumType,
-  size: row.sizeBytes,
-  storageClass: row.storageClass,
+  ...describeListed(key, row),
   owner: shown.owner(ownerNow(bucket, row.ownerAccountId)),
   restoreStatus: shown.restoreStatus(row),
 });

@@ -2,8 +2,7 @@ import type { CurrentVersionRecord } from "../../../gen/quartet/objectstorage/st
 import { ErrorReason } from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
 import type { Reader } from "../../kit/store/store.ts";
 import type { BucketContext, Operation } from "../application.ts";
-import { quoteETag } from "../domain/conditions.ts";
-import { instant } from "../domain/instant.ts";
+import { describeListed } from "../domain/listed-object.ts";
 import { encodeListed } from "../domain/listing.ts";
 import type { PlannedSearch } from "../domain/search.ts";
 import { actionsFor, checkIndexed, meets, planSearch } from "../domain/search.ts";
@@ -45,7 +44,7 @@ export const searchObjects: Operation<"searchObjects"> = async (request, context
 
   const listed = encodeListed(request.encodingType);
   return {
-    contents: found.map(({ key, row }) => describe(listed(key), row)),
+    contents: found.map(({ key, row }) => describeListed(listed(key), row)),
     isTruncated: next !== undefined,
     keyCount: found.length,
     nextContinuationToken: next && page.tokenOf(encodePosition(next)),
@@ -145,13 +144,3 @@ const decodePosition = (position: string): FoundKey => {
   const end = colon + 1 + Number(position.slice(0, colon));
   return { value: position.slice(colon + 1, end), key: position.slice(end) };
 };
-
-const describe = (key: string, row: CurrentVersionRecord) => ({
-  key,
-  lastModified: instant(Number(row.lastModifiedMs)),
-  eTag: quoteETag(row.eTag),
-  checksumAlgorithm: row.checksumAlgorithm === "" ? [] : [row.checksumAlgorithm],
-  checksumType: row.checksumType === "" ? undefined : row.checksumType,
-  size: row.sizeBytes,
-  storageClass: row.storageClass,
-});

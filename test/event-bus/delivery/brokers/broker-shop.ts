@@ -1,10 +1,12 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import { expect } from "vitest";
 
 import type { TargetSchema } from "../../../../gen/quartet/eventbus/v1/target_pb.ts";
 import type { BrokerSetting } from "../../../../services/event-bus/domain/broker.ts";
 import { brokerOf } from "../../../../services/event-bus/domain/broker.ts";
 import type { HarnessOptions } from "../../harness.ts";
 import { ownerAccount, startHarness } from "../../harness.ts";
+import type { BrokerServer } from "./servers.ts";
 
 /** The ARN of a place of the broker `main`, such as `subject/shop.sales`; empty: of the webhook itself. */
 export const placeArn = (place: string): string =>
@@ -34,5 +36,17 @@ export const openBrokerShop = async (setting: BrokerSetting, options: HarnessOpt
     if (letter === undefined) return "delivered";
     return `${letter.exhaustedRetryCondition ? "retry" : "failed"} ${letter.errorCode}: ${letter.errorMessage}`;
   };
-  return { ...harness, putTarget, sell, outcomeAt };
+  /** Delivers an event, and one while the broker is ended, which arrives once that one is back. */
+  const sellAcrossRestart = async (place: string, server: BrokerServer): Promise<void> => {
+    await putTarget(place);
+    await sell();
+    await server.kill();
+    await sell();
+    expect(app.jobs.stats().retried).toBe(1);
+    await server.start();
+    harness.clock.advance(60_000);
+    await app.jobs.idle();
+    expect(await harness.deadLetters()).toEqual([]);
+  };
+  return { ...harness, putTarget, sell, outcomeAt, sellAcrossRestart };
 };

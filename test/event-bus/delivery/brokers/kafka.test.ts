@@ -89,16 +89,8 @@ describe.skipIf(!hasKafka())("a delivery to Kafka", () => {
 
   test("waits for a broker that ends, and is made when it is back", async () => {
     await createTopic("restarted", 1);
-    const { sell, putTarget, clock, app, deadLetters } = await openBrokerShop({ url });
-    await putTarget("topic/restarted");
-    await sell();
-    await server.kill();
-    await sell();
-    expect(app.jobs.stats().retried).toBe(1);
-    await server.start();
-    clock.advance(60_000);
-    await app.jobs.idle();
-    expect(await deadLetters()).toEqual([]);
+    const { sellAcrossRestart } = await openBrokerShop({ url });
+    await sellAcrossRestart("topic/restarted", server);
     expect(await read("restarted", 2)).toHaveLength(2);
   });
 });

@@ -103,16 +103,8 @@ describe.skipIf(!hasRabbitMq())("a delivery to RabbitMQ", () => {
   });
 
   test("waits for a broker that ends, and is made on a new connection", async () => {
-    const { sell, putTarget, clock, app, deadLetters } = await openBrokerShop({ url });
-    await putTarget("queue/sales");
-    await sell();
-    await server.kill();
-    await sell();
-    expect(app.jobs.stats().retried).toBe(1);
-    await server.start();
-    clock.advance(60_000);
-    await app.jobs.idle();
-    expect(await deadLetters()).toEqual([]);
+    const { sellAcrossRestart } = await openBrokerShop({ url });
+    await sellAcrossRestart("queue/sales", server);
     const channel = await openChannel();
     expect((await channel.purgeQueue("sales")).messageCount).toBe(2);
   });

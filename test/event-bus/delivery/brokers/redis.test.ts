@@ -98,16 +98,8 @@ describe.skipIf(!hasRedis())("a delivery to Redis", () => {
   });
 
   test("waits for a broker that ends, and is made on a new connection", async () => {
-    const { sell, putTarget, clock, app, deadLetters } = await openBrokerShop({ url, ...login });
-    await putTarget("stream/later");
-    await sell();
-    await server.kill();
-    await sell();
-    expect(app.jobs.stats().retried).toBe(1);
-    await server.start();
-    clock.advance(60_000);
-    await app.jobs.idle();
-    expect(await deadLetters()).toEqual([]);
+    const { sellAcrossRestart } = await openBrokerShop({ url, ...login });
+    await sellAcrossRestart("stream/later", server);
     const client = await openClient();
     onTestFinished(() => client.destroy());
     expect(await client.xLen("later")).toBe(2);
