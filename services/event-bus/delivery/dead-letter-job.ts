@@ -11,7 +11,7 @@ import type { Application } from "../application.ts";
 import { deliveryOwner } from "../domain/delivery-owner.ts";
 import { eventJson } from "../domain/envelope.ts";
 import type { NewDeadLetter } from "../store/dead-letter.ts";
-import { findDeadLetter, putDeadLetter } from "../store/dead-letter.ts";
+import { findDeadLetter, letterEpoch, putDeadLetter } from "../store/dead-letter.ts";
 import type { Circuits } from "./circuits.ts";
 import type { ServiceClient, ServiceEndpoint } from "./service-client.ts";
 import { queueUrl } from "./service-kinds.ts";
@@ -27,17 +27,14 @@ export const deadLetterPolicy: JobPolicy = {
   backoff: exponentialBackoff({ firstMs: 1_000, maxMs: 600_000 }),
 };
 
-/**
- * Stores a dead letter, which is also sent to the queue that it names if queues are reached. `epoch` is that which the
- * transaction has read.
- */
-export const leaveDeadLetter = (
+/** Stores a dead letter, which is also sent to the queue that it names if queues are reached. */
+export const leaveDeadLetter = async (
   app: Pick<Application, "clock" | "ids" | "jobs" | "reachesQueues">,
   transaction: Transaction,
   account: string,
-  epoch: number,
   letter: NewDeadLetter,
-): void => {
+): Promise<void> => {
+  const epoch = await letterEpoch(transaction, account);
   const failedMs = app.clock.now();
   const random = app.ids.uuid();
   putDeadLetter(transaction, account, { failedMs, random, epoch }, letter);

@@ -13,7 +13,6 @@ import { decideRetry, retryLimitsOf } from "../domain/retry.ts";
 import { deliveryHolder } from "../ingestion/fan-out.ts";
 import { startNextOfLane } from "../ingestion/ordered-delivery.ts";
 import { findBus } from "../store/bus.ts";
-import { letterEpoch } from "../store/dead-letter.ts";
 import type { EventKey } from "../store/event.ts";
 import { findEvent, releaseEvent } from "../store/event.ts";
 import { countDelivery } from "../store/traffic-counts.ts";
@@ -202,7 +201,7 @@ const deadLetter = async (
   const ofBus = async () => (await findBus(transaction, { account, name: bus }))?.deadLetterConfig?.arn;
   const queueArn = target.deadLetterConfig?.arn ?? (await ofBus());
   logGivenUp(run, transaction, failure, queueArn);
-  leaveDeadLetter(app, transaction, account, await letterEpoch(transaction, account), {
+  await leaveDeadLetter(app, transaction, account, {
     event,
     ruleArn: ruleArnOf(app, delivery),
     targetArn: target.arn,

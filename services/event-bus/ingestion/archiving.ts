@@ -7,7 +7,6 @@ import type { BusReference } from "../domain/arns.ts";
 import { archiveArn, ruleArn } from "../domain/arns.ts";
 import { archiveHolder, putArchiveEntry } from "../store/archive.ts";
 import type { WatchingRule } from "../store/compiled-rules.ts";
-import { letterEpoch } from "../store/dead-letter.ts";
 import type { EventKey } from "../store/event.ts";
 
 type Archiving = Pick<Application, "arnScope" | "clock" | "ids" | "jobs" | "reachesQueues" | "sealing">;
@@ -51,7 +50,7 @@ export const archiveEvent = async (
   return holders;
 };
 
-const leaveUnarchived = async (
+const leaveUnarchived = (
   app: Archiving,
   transaction: Transaction,
   { bus, busRecord }: ArchivedEvent,
@@ -59,7 +58,7 @@ const leaveUnarchived = async (
   reason: string,
   sealed: EventRecord,
 ): Promise<void> =>
-  leaveDeadLetter(app, transaction, bus.account, await letterEpoch(transaction, bus.account), {
+  leaveDeadLetter(app, transaction, bus.account, {
     event: sealed,
     ruleArn: ruleArn(app.arnScope, bus, rule),
     targetArn: archiveArn(app.arnScope, bus.account, archiveNameOfRule(rule)),

@@ -20,7 +20,6 @@ import { enqueueDeliveries } from "./fan-out.ts";
 import { enqueueOrdered } from "./ordered-delivery.ts";
 import { logIngested, logNotIngested } from "./ingest-log.ts";
 import type { BusMatcher, WatchingRule } from "../store/compiled-rules.ts";
-import { letterEpoch } from "../store/dead-letter.ts";
 import type { EventKey } from "../store/event.ts";
 import { putEvent } from "../store/event.ts";
 
@@ -45,8 +44,6 @@ export interface OpenBus {
   readonly record: EventBusRecord | undefined;
   readonly matcher: BusMatcher;
   readonly sealing: Sealing;
-  /** The epoch of the account's dead letters. Unset: the bus can store events, so none of them becomes one here. */
-  readonly letterEpoch?: number;
   /** Delivers every event to the same bus of another region. Unset: nothing does. */
   readonly replication?: DeliveringRule;
 }
@@ -69,8 +66,7 @@ export const openBus = async (
   const record = await findBus(reader, reference);
   const matcher = record === undefined ? new Matcher<WatchingRule>() : await app.rules.of(reader, reference);
   const sealing = await app.sealing.under(reader, reference.account, record?.eventKeyId);
-  if (sealing.kind !== "unusable") return { reference, record, matcher, sealing };
-  return { reference, record, matcher, sealing, letterEpoch: await letterEpoch(reader, reference.account) };
+  return { reference, record, matcher, sealing };
 };
 
 /**
@@ -83,7 +79,7 @@ export const openBus = async (
 export const ingestEvent = async (
   app: Ingesting,
   transaction: Transaction,
-  { reference: bus, record: busRecord, matcher, sealing, letterEpoch: epoch = 0, replication }: OpenBus,
+  { reference: bus, record: busRecord, matcher, sealing, replication }: OpenBus,
   event: NewEvent,
   onlyRules?: ReadonlySet<string>,
 ): Promise<Ingested> => {
@@ -94,7 +90,7 @@ export const ingestEvent = async (
     return { kind: "ingested", bytes: entryBytes(record, []) };
   }
   if (sealing.kind === "unusable") {
-    leaveUnsealed(app, transaction, { reference: bus, record: busRecord, epoch }, record, sealing);
+    await leaveUnsealed(app, transaction, { reference: bus, record: busRecord }, record, sealing);
     return { kind: "ingested", bytes: entryBytes(record, []) };
   }
   const matched = matcher
@@ -130,15 +126,15 @@ export const ingestEvent = async (
 const hasOrder = (planned: readonly RulePlan[]): boolean => planned.some(({ ordered }) => ordered.length > 0);
 
 /** An event that cannot be stored under the key of its bus becomes a dead letter of the bus. */
-const leaveUnsealed = (
+const leaveUnsealed = async (
   app: Ingesting,
   transaction: Transaction,
-  bus: { readonly reference: BusReference; readonly record: EventBusRecord; readonly epoch: number },
+  bus: { readonly reference: BusReference; readonly record: EventBusRecord },
   event: EventRecord,
   { reason, seal }: Extract<Sealing, { readonly kind: "unusable" }>,
-): void => {
+): Promise<void> => {
   const error = { code: "NO_PERMISSIONS", message: reason.message };
-  leaveDeadLetter(app, transaction, bus.reference.account, bus.epoch, {
+  await leaveDeadLetter(app, transaction, bus.reference.account, {
     event: seal(event),
     targetArn: busArn(app.arnScope, bus.reference),
     errorCode: error.code,

@@ -15,9 +15,8 @@ type Redriven =
 
 /**
  * Delivers a dead letter again, or puts an event that failed on its bus or in an archive there again, and deletes the
- * letter. Throws
- * NamedKeyError, before it has written anything, while the key of such an event, or of one for a target with an order,
- * cannot be used.
+ * letter. Throws NamedKeyError, before it has written anything, while the key of such an event, or of one for a target
+ * with an order, cannot be used.
  */
 export const redriveDeadLetter = async (
   app: Application,

@@ -32,11 +32,7 @@ export const beginLetterEpoch = async (transaction: Transaction, account: string
 };
 
 /** When a new dead letter failed, and the epoch that its transaction has read. */
-interface LetterOrigin {
-  /** Milliseconds since 1970. */
-  readonly failedMs: number;
-  /** Distinguishes it from others of the same millisecond. */
-  readonly random: string;
+interface LetterOrigin extends LetterId {
   readonly epoch: number;
 }
 
@@ -94,16 +90,23 @@ export const findDeadLetterById = async (
   return parsed && findDeadLetter(reader, account, parsed.failedMs, parsed.random);
 };
 
-/** Deletes a dead letter that exists. */
+/** Deletes a dead letter that exists, by its id. */
 export const deleteDeadLetter = (
   transaction: Transaction,
   account: string,
   id: string,
-  { groupId, epoch }: Pick<DeadLetterRecord, "groupId" | "epoch">,
+  letter: Pick<DeadLetterRecord, "groupId" | "epoch">,
 ): void => {
   const parsed = parseId(id);
-  if (parsed === undefined) return;
-  const { failedMs, random } = parsed;
+  if (parsed !== undefined) deleteLetter(transaction, account, parsed, letter);
+};
+
+const deleteLetter = (
+  transaction: Transaction,
+  account: string,
+  { failedMs, random }: LetterId,
+  { groupId, epoch }: Pick<DeadLetterRecord, "groupId" | "epoch">,
+): void => {
   transaction.delete(deadLetters, [account, failedMs, random]);
   transaction.delete(deadLettersByGroup, [account, groupId, Number(epoch), failedMs, random]);
   countDeadLetter(transaction, { account, groupId }, -1);
@@ -112,7 +115,15 @@ export const deleteDeadLetter = (
 /** The id of a dead letter. */
 export const idOf = (failedMs: number, random: string): string => `${failedMs}-${random}`;
 
-const parseId = (id: string): { readonly failedMs: number; readonly random: string } | undefined => {
+/** The parts of the id of a dead letter. */
+interface LetterId {
+  /** Milliseconds since 1970. */
+  readonly failedMs: number;
+  /** Distinguishes it from others of the same millisecond. */
+  readonly random: string;
+}
+
+const parseId = (id: string): LetterId | undefined => {
   const [, failed, random] = /^([0-9]{1,15})-(.+)$/.exec(id) ?? [];
   return random === undefined ? undefined : { failedMs: Number(failed), random };
 };
@@ -121,9 +132,7 @@ const parseId = (id: string): { readonly failedMs: number; readonly random: stri
 export const placeOf = ({ id, letter }: DeadLetter): string => `${letter.epoch}/${id}`;
 
 /** The parts of the key of a position in a group; undefined: it is malformed. */
-export const parsePlace = (
-  place: string,
-): { readonly epoch: number; readonly failedMs: number; readonly random: string } | undefined => {
+export const parsePlace = (place: string): (LetterId & { readonly epoch: number }) | undefined => {
   const [, epoch, id] = /^([0-9]{1,15})\/(.+)$/.exec(place) ?? [];
   const parsed = parseId(id ?? "");
   return parsed && { epoch: Number(epoch), ...parsed };
@@ -138,7 +147,7 @@ export const deleteOldDeadLetters = async (
   let count = 0;
   const old = transaction.range(deadLetters, { prefix: [account], after: [account, keptSinceMs], limit: sweepStep });
   for await (const { key, value } of old) {
-    deleteDeadLetter(transaction, account, idOf(key[1], key[2]), value);
+    deleteLetter(transaction, account, { failedMs: key[1], random: key[2] }, value);
     count += 1;
   }
   return count === sweepStep;
