@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { appendFile, readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
+import { appendFile, readdir, readFile, rm, stat, symlink, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -9,6 +9,8 @@ import type { AuditEntry } from "../../../services/kit/audit/audit-log.ts";
 import { AuditFiles } from "../../../services/kit/audit/audit-log.ts";
 import type { Verified } from "../../../services/kit/audit/verify.ts";
 import { verifyAuditFiles } from "../../../services/kit/audit/verify.ts";
+import { capturingLogger } from "../../support/capturing-logger.ts";
+import { eventually } from "../../support/eventually.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
 import { openFilesBelow } from "../../support/open-files.ts";
@@ -137,6 +139,37 @@ describe("the audit log", () => {
     const dropped = lines.find(({ event }) => event === "dropped-lines");
     expect(Number(dropped?.["count"]) + lines.length - 2).toBe(100);
     expect(await verified(directory)).toMatchObject({ broken: "" });
+  });
+
+  test("writes lines soon after they are recorded, each of them once", async () => {
+    const directory = await temporaryDirectory();
+    const { log: errors, lines } = capturingLogger();
+    const log = openLog(directory, { log: errors });
+    for (const [count, resource] of ["a", "b", "c"].entries()) {
+      log.record(entry(resource));
+      await eventually(
+        async () => (await readFile(firstFile(directory), "utf8")).split("\n").length > count + 1,
+        resource,
+      );
+    }
+    expect(await verified(directory)).toEqual({ lines: 3, first: 1, torn: [], broken: "" });
+    expect(lines).toEqual([]);
+  });
+
+  test("says once that its file cannot be written, and drops what there is no room for", async () => {
+    const directory = await temporaryDirectory();
+    await symlink("/dev/full", firstFile(directory));
+    const { log: errors, lines } = capturingLogger();
+    const log = openLog(directory, { log: errors, waitingBytesMax: 2_000 });
+    for (let round = 0; round < 3; round++) {
+      log.record(entry(`resource-${round}`));
+      void log.flush();
+      await eventually(() => lines.length > 0, "the error is logged");
+    }
+    for (let index = 0; index < 100; index++) log.record(entry(`resource-${index}`));
+    expect(lines).toMatchObject([
+      { err: { code: "ENOSPC" }, msg: "the audit log cannot be written; lines wait, then they are dropped" },
+    ]);
   });
 
   test("survives a kill: the chain goes on over the torn line and over files", async () => {

@@ -66,4 +66,15 @@ describe("runPeriodically", () => {
     expect(ran).toEqual(["slow, to end: true", "stopped"]);
     expect(clock.pending()).toEqual([]);
   });
+
+  test("begins no further round when it is ended during the last task of one", async () => {
+    const clock = new FakeClock();
+    const gate = Promise.withResolvers<void>();
+    const tasks = { only: () => gate.promise };
+    const stop = runPeriodically({ clock, log: capturingLogger().log, intervalMs, tasks });
+    const stopped = stop();
+    gate.resolve();
+    await stopped;
+    expect(clock.pending()).toEqual([]);
+  });
 });

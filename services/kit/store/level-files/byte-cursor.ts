@@ -17,12 +17,6 @@ export class ByteCursor {
     return value;
   }
 
-  fixed32(): number {
-    const value = this.#bytes.readUInt32LE(this.#offset);
-    this.#offset += 4;
-    return value;
-  }
-
   /** A number of up to 64 bits in groups of 7, the lowest first. Throws RangeError above 2^53-1. */
   varint(): number {
     let value = 0;

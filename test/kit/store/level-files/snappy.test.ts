@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { unsnap } from "../../../services/kit/store/level-files/snappy.ts";
+import { unsnap } from "../../../../services/kit/store/level-files/snappy.ts";
 
 test.each([
   // block, in hexadecimal               what it was made from
