@@ -1,5 +1,8 @@
+import type { SenderLimits } from "../kit/outgoing/http-sender.ts";
+import { defaultSenderLimits } from "../kit/outgoing/http-sender.ts";
+
 /** The limits of the service. Those that an installation may change are settings of the same names. */
-export interface Limits {
+export interface Limits extends SenderLimits {
   /** Buses of an account. */
   readonly busesMax: number;
   readonly rulesPerBusMax: number;
@@ -37,18 +40,8 @@ export interface Limits {
    * much, which the store must accept at once.
    */
   readonly deliveriesBytesMax: number;
-  /** Milliseconds that one request to an API destination may take. */
-  readonly requestMsMax: number;
   /** Messages for one broker that wait for its acknowledgement at the same time. */
   readonly brokerMessagesMax: number;
-  /** TCP connections to one origin: scheme, host and port. */
-  readonly socketsPerOriginMax: number;
-  /** TCP connections to all origins up to which they are kept for later requests. */
-  readonly socketsKeptMax: number;
-  /** Milliseconds for which a TCP connection is kept without a request; less if the endpoint announces less. */
-  readonly socketIdleMsMax: number;
-  /** Milliseconds after which a TCP connection is used for no further request, so that its name is looked up again. */
-  readonly socketMsMax: number;
   /** Deliveries that run at the same time; a half of them are kept for destinations that answer. */
   readonly runningDeliveriesMax: number;
   /** Deliveries to one target that run at the same time. */
@@ -63,6 +56,7 @@ export interface Limits {
 
 /** The documented limits, and this service's own where none is documented. */
 export const defaultLimits: Limits = {
+  ...defaultSenderLimits,
   busesMax: 100,
   rulesPerBusMax: 300,
   schemasPerBusMax: 200,
@@ -81,12 +75,7 @@ export const defaultLimits: Limits = {
   deadLetterMs: 14 * 24 * 3_600_000,
   hopsMax: 8,
   deliveriesBytesMax: 24 * 1024 * 1024,
-  requestMsMax: 5_000,
   brokerMessagesMax: 256,
-  socketsPerOriginMax: 1_024,
-  socketsKeptMax: 1_024,
-  socketIdleMsMax: 4_000,
-  socketMsMax: 60_000,
   runningDeliveriesMax: 4_096,
   runningDeliveriesPerTargetMax: 32,
   runningJobsMax: 64,

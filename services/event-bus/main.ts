@@ -4,7 +4,8 @@ import { ErrorReasonSchema } from "../../gen/quartet/eventbus/v1/error_reason_pb
 import { EventBusService } from "../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
 import { ObjectStorageService } from "../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import { createTransport } from "../kit/client/transport.ts";
-import type { EndpointSetting, SettingsOf } from "../kit/config/config.ts";
+import type { SettingsOf } from "../kit/config/config.ts";
+import { endpointsOf } from "../kit/outgoing/service-endpoints.ts";
 import { runService } from "../kit/process/service-process.ts";
 import type { ClientTls } from "../kit/tls/client-tls.ts";
 import { eventBusSettings, installation } from "../launcher/settings.ts";
@@ -16,17 +17,6 @@ import { objectWriter } from "./delivery/object-writer.ts";
 import { openEventBus } from "./open.ts";
 import { handlers } from "./service.ts";
 import { layout } from "./store/layout.ts";
-
-type Endpoints = Readonly<Record<string, EndpointSetting | undefined>>;
-
-/** The configured endpoints, whose signatures name a region even if the setting leaves it out. */
-const endpointsOf = (endpoints: Endpoints, regionOf: (name: string) => string) =>
-  Object.fromEntries(
-    Object.entries(endpoints).map(([name, endpoint]) => [
-      name,
-      endpoint && { ...endpoint, region: endpoint.region ?? regionOf(name) },
-    ]),
-  );
 
 type StreamSettings = SettingsOf<typeof eventBusSettings>["deliveryStreams"];
 

@@ -32,15 +32,15 @@ import type { ConnectorTools, ServiceEndpoints } from "./delivery/connectors.ts"
 import { connectorFinder } from "./delivery/connectors.ts";
 import { deliveryHandler, deliveryJobPolicy } from "./delivery/delivery-job.ts";
 import { deadLetterHandler, deadLetterKind, deadLetterPolicy } from "./delivery/dead-letter-job.ts";
-import { createHttpSender } from "./delivery/http-sender.ts";
+import { createHttpSender } from "../kit/outgoing/http-sender.ts";
 import { OpenedSecrets } from "./delivery/opened-secrets.ts";
 import { OAuthTokens } from "./delivery/oauth-tokens.ts";
 import { deliveryGate, jobPools, placeOfOwner } from "./delivery/job-pools.ts";
 import { RateLimits } from "./delivery/rate-limits.ts";
 import { HealthChecks } from "./delivery/health-checks.ts";
 import { Regions } from "./delivery/regions.ts";
-import type { ServiceEndpoint } from "./delivery/service-client.ts";
-import { ServiceClient } from "./delivery/service-client.ts";
+import type { ServiceEndpoint } from "../kit/outgoing/service-client.ts";
+import { ServiceClient } from "../kit/outgoing/service-client.ts";
 import type { ArnScope } from "./domain/arns.ts";
 import type { Broker } from "./domain/broker.ts";
 import type { DeliveryStream } from "./domain/delivery-stream.ts";

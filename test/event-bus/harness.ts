@@ -4,7 +4,7 @@ import { ErrorReasonSchema } from "../../gen/quartet/eventbus/v1/error_reason_pb
 import { EventBusService } from "../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
 import type { Application } from "../../services/event-bus/application.ts";
 import type { ServiceEndpoints } from "../../services/event-bus/delivery/connectors.ts";
-import type { ServiceEndpoint } from "../../services/event-bus/delivery/service-client.ts";
+import type { ServiceEndpoint } from "../../services/kit/outgoing/service-client.ts";
 import type { Limits } from "../../services/event-bus/limits.ts";
 import { openEventBus } from "../../services/event-bus/open.ts";
 import { handlers } from "../../services/event-bus/service.ts";

@@ -12,7 +12,7 @@ import type { NamedValue } from "../domain/outgoing-headers.ts";
 import { outgoingHeaders } from "../domain/outgoing-headers.ts";
 import { JsonCursor, openBrace } from "../json/json-cursor.ts";
 import type { AttemptContent } from "./attempt-content.ts";
-import type { OutgoingRequest } from "./http-sender.ts";
+import type { OutgoingRequest } from "../../kit/outgoing/http-sender.ts";
 
 /** The parts of a request to an API destination. */
 interface ApiRequestParts {

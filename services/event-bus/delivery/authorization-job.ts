@@ -10,7 +10,7 @@ import type { Transaction } from "../../kit/store/store.ts";
 import type { Application } from "../application.ts";
 import { openSecret } from "../encryption/connection-secret.ts";
 import { findConnection, putConnection } from "../store/connection.ts";
-import { SendError } from "./http-sender.ts";
+import { SendError } from "../../kit/outgoing/http-sender.ts";
 import type { OAuthTokens } from "./oauth-tokens.ts";
 import { TokenError } from "./oauth-tokens.ts";
 

@@ -4,9 +4,10 @@ import type { BusLogLine, BusLogWriter } from "./bus-logs.ts";
 import type { ServiceEndpoints } from "./connectors.ts";
 import type { DeliveryStreams } from "./delivery-streams.ts";
 import type { LogGroupFiles } from "./log-group-files.ts";
-import type { ServiceClient } from "./service-client.ts";
-import type { ServiceRequest } from "./service-request.ts";
-import { logGroupName, nameIn, targetCall } from "./service-request.ts";
+import type { ServiceClient } from "../../kit/outgoing/service-client.ts";
+import type { ServiceRequest } from "../../kit/outgoing/service-request.ts";
+import { targetCall } from "../../kit/outgoing/service-request.ts";
+import { logGroupName, nameIn } from "./service-request.ts";
 
 /** The stream of a log group that has the records of buses. */
 const logStreamName = "event-bus";

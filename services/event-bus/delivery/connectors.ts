@@ -12,7 +12,7 @@ import { eventBusConnector } from "./event-bus-connector.ts";
 import type { LogGroupFiles } from "./log-group-files.ts";
 import { logGroupConnector } from "./log-group-files.ts";
 import { inRole } from "./role-session.ts";
-import type { ServiceClient, ServiceEndpoint } from "./service-client.ts";
+import type { ServiceClient, ServiceEndpoint } from "../../kit/outgoing/service-client.ts";
 import { serviceConnector } from "./service-connector.ts";
 import type { ServiceEndpointName, ServiceKind } from "./service-kinds.ts";
 import { serviceKinds } from "./service-kinds.ts";

@@ -6,6 +6,8 @@ import { parseArn } from "../../kit/arn/arn.ts";
 import type { JobHandler, JobPolicy } from "../../kit/jobs/jobs.ts";
 import { exponentialBackoff } from "../../kit/jobs/jobs.ts";
 import { NamedKeyError } from "../../kit/keyring/key-names.ts";
+import { sendMessage } from "../../kit/outgoing/queue-message.ts";
+import type { ServiceClient, ServiceEndpoint } from "../../kit/outgoing/service-client.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 import type { Application } from "../application.ts";
 import { deliveryOwner } from "../domain/delivery-owner.ts";
@@ -13,9 +15,6 @@ import { eventJson } from "../domain/envelope.ts";
 import type { NewDeadLetter } from "../store/dead-letter.ts";
 import { findDeadLetter, letterEpoch, putDeadLetter } from "../store/dead-letter.ts";
 import type { Circuits } from "./circuits.ts";
-import type { ServiceClient, ServiceEndpoint } from "./service-client.ts";
-import { queueUrl } from "./service-kinds.ts";
-import { targetCall } from "./service-request.ts";
 
 /** The kind of the jobs that send dead letters to the queues that their targets name. */
 export const deadLetterKind = "dead-letter";
@@ -59,11 +58,8 @@ export const deadLetterHandler =
     if (letter?.event === undefined || queue === undefined || endpoint === undefined) return { done: true };
     const opened = await openEvent(app, account, letter.event);
     if ("reason" in opened) return { retry: true, reason: opened.reason };
-    const request = targetCall("AmazonSQS.SendMessage", "1.0", {
-      QueueUrl: queueUrl(endpoint.url.replace(/\/$/, ""), queue.account, queue.resource),
-      MessageBody: eventJson(opened.event),
-      MessageAttributes: attributesOf(letter),
-    });
+    const message = { body: eventJson(opened.event), attributes: attributesOf(letter) };
+    const request = sendMessage(endpoint.url, { account: queue.account, name: queue.resource }, message);
     const outcome = await client.call(endpoint, "sqs", request, signal);
     if (outcome.kind === "retry") {
       circuits.failed(job.owner, undefined);
@@ -88,18 +84,16 @@ const openEvent = async (
   }
 };
 
-const attributesOf = (letter: DeadLetterRecord): object =>
-  Object.fromEntries(
-    [
-      ["RULE_ARN", letter.ruleArn],
-      ["TARGET_ARN", letter.targetArn],
-      ["ERROR_CODE", letter.errorCode],
-      ["ERROR_MESSAGE", letter.errorMessage],
-      ["EXHAUSTED_RETRY_CONDITION", letter.exhaustedRetryCondition],
-      ["RETRY_ATTEMPTS", String(letter.retryAttempts)],
-    ].flatMap(([name, value]) =>
-      name === undefined || value === undefined || value === ""
-        ? []
-        : [[name, { DataType: name === "RETRY_ATTEMPTS" ? "Number" : "String", StringValue: value }]],
-    ),
+const attributesOf = (letter: DeadLetterRecord): Readonly<Record<string, string | number>> => {
+  const named: readonly (readonly [name: string, value: string | number | undefined])[] = [
+    ["RULE_ARN", letter.ruleArn],
+    ["TARGET_ARN", letter.targetArn],
+    ["ERROR_CODE", letter.errorCode],
+    ["ERROR_MESSAGE", letter.errorMessage],
+    ["EXHAUSTED_RETRY_CONDITION", letter.exhaustedRetryCondition],
+    ["RETRY_ATTEMPTS", letter.retryAttempts],
+  ];
+  return Object.fromEntries(
+    named.flatMap(([name, value]) => (value === undefined || value === "" ? [] : [[name, value] as const])),
   );
+};

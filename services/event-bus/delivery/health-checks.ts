@@ -1,7 +1,7 @@
 import type { Store } from "../../kit/store/store.ts";
 import { healthCheckUrl } from "../domain/global-endpoint.ts";
 import { listHealthChecks } from "../store/global-endpoint.ts";
-import type { HttpSender } from "./http-sender.ts";
+import type { HttpSender } from "../../kit/outgoing/http-sender.ts";
 
 /** The answers in a row after which a health check changes its state. */
 const answersMin = 2;

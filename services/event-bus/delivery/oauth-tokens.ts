@@ -5,7 +5,7 @@ import { ConnectionOAuthHttpMethod } from "../../../gen/quartet/eventbus/v1/conn
 import type { Clock } from "../../kit/clock/clock.ts";
 import { isStillAhead } from "../../kit/clock/clock.ts";
 import { parametersOf, setQuery } from "./api-request.ts";
-import type { HttpSender, OutgoingRequest } from "./http-sender.ts";
+import type { HttpSender, OutgoingRequest } from "../../kit/outgoing/http-sender.ts";
 import { parseJson } from "../../kit/json/parse-json.ts";
 
 /** The authorization endpoint returned no token. */

@@ -1,10 +1,10 @@
 import type { EventRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { parseJson } from "../../kit/json/parse-json.ts";
-import { classifyServiceAnswer } from "../domain/service-outcome.ts";
+import { classifyServiceAnswer } from "../../kit/outgoing/service-outcome.ts";
 import type { AttemptOutcome } from "./connector.ts";
-import { outcomeOfError } from "./http-sender.ts";
-import type { ServiceClient, ServiceEndpoint } from "./service-client.ts";
-import { targetCall } from "./service-request.ts";
+import { outcomeOfError } from "../../kit/outgoing/http-sender.ts";
+import type { ServiceClient, ServiceEndpoint } from "../../kit/outgoing/service-client.ts";
+import { targetCall } from "../../kit/outgoing/service-request.ts";
 
 /** The outcome of an event that was put on a bus of another region. */
 export type RemoteOutcome = { readonly eventId: string } | Exclude<AttemptOutcome, { readonly kind: "delivered" }>;

@@ -3,7 +3,7 @@ import { parseJson } from "../../kit/json/parse-json.ts";
 import { eventJson } from "../domain/envelope.ts";
 import { attemptText } from "./attempt-content.ts";
 import type { Connector, DeliveryAttempt } from "./connector.ts";
-import type { ServiceClient, ServiceEndpoint } from "./service-client.ts";
+import type { ServiceClient, ServiceEndpoint } from "../../kit/outgoing/service-client.ts";
 import type { ServiceKind } from "./service-kinds.ts";
 
 /** Delivers by a call of the target's service at a configured endpoint. */

@@ -1,4 +1,7 @@
 import { parseJson } from "../../kit/json/parse-json.ts";
+import { sendMessage } from "../../kit/outgoing/queue-message.ts";
+import type { ServiceRequest } from "../../kit/outgoing/service-request.ts";
+import { formCall, restCall, targetCall } from "../../kit/outgoing/service-request.ts";
 import type { SettingsOf } from "../../kit/config/config.ts";
 import type { eventBusSettings } from "../../launcher/settings.ts";
 import { dynamicValue } from "../domain/dynamic-value.ts";
@@ -6,8 +9,8 @@ import { outgoingHeaders } from "../domain/outgoing-headers.ts";
 import { readPath } from "../json/json-path.ts";
 import { containerTask } from "./container-task.ts";
 import { partitionKey } from "./partition-key.ts";
-import type { ServiceCall, ServiceRequest } from "./service-request.ts";
-import { formCall, logGroupName, nameIn, restCall, targetCall } from "./service-request.ts";
+import type { ServiceCall } from "./service-request.ts";
+import { logGroupName, nameIn } from "./service-request.ts";
 
 /** One kind of target that is reached by a call of its service's API at a configured endpoint. */
 export interface ServiceKind {
@@ -26,9 +29,6 @@ export interface ServiceKind {
 
 /** The name of an endpoint that an installation may configure. */
 export type ServiceEndpointName = keyof SettingsOf<typeof eventBusSettings>["connectors"];
-
-/** The URL of the queue that an ARN names. */
-export const queueUrl = (endpoint: string, account: string, name: string): string => `${endpoint}/${account}/${name}`;
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
@@ -87,12 +87,11 @@ export const serviceKinds: readonly ServiceKind[] = [
     endpoint: "sqs",
     action: "sqs:SendMessage",
     request: ({ target, arn, input, endpoint, deliveryId }) =>
-      targetCall("AmazonSQS.SendMessage", "1.0", {
-        QueueUrl: queueUrl(endpoint, arn.account, arn.resource),
-        MessageBody: input,
-        MessageGroupId: target.sqsParameters?.messageGroupId,
-        MessageDeduplicationId: arn.resource.endsWith(".fifo") ? deliveryId : undefined,
-      }),
+      sendMessage(
+        endpoint,
+        { account: arn.account, name: arn.resource },
+        { body: input, groupId: target.sqsParameters?.messageGroupId, deduplicationId: deliveryId },
+      ),
   },
   {
     services: ["sns"],

@@ -8,8 +8,7 @@ import { connect } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 
 import { createProviderKeys } from "../../../gateway/sts/provider-keys.ts";
-import { createHttpSender } from "../../../services/event-bus/delivery/http-sender.ts";
-import { defaultLimits } from "../../../services/event-bus/limits.ts";
+import { createHttpSender, defaultSenderLimits } from "../../../services/kit/outgoing/http-sender.ts";
 import type { AddressGuard } from "../../../services/kit/network/address-guard.ts";
 import { createAddressGuard } from "../../../services/kit/network/address-guard.ts";
 import { checkHealth } from "../../../services/refactoring-workspace/health/health-check.ts";
@@ -83,7 +82,7 @@ const upstreams = (clock = new FakeClock()) => {
 /** Each makes a few requests to the name, as often as it is let. */
 const callers: Record<string, (origin: string) => Promise<unknown>> = {
   "a target of the event bus, its retries and its authorization endpoint": async (origin) => {
-    const sender = createHttpSender(guard(), defaultLimits);
+    const sender = createHttpSender(guard(), defaultSenderLimits);
     onTestFinished(() => sender.close());
     const send = () => sender.send({ method: "POST", url: new URL(origin), headers: {}, body: "{}" }, going);
     for (let request = 0; request < 3; request += 1) await send();
@@ -151,7 +150,7 @@ describe.each(Object.entries(callers))("%s", (_who, call) => {
 test("the name leads inside where nothing checks it, or these tests would prove nothing", async () => {
   const { reached, port } = await startBoth(echo);
   Object.assign(names, { asked: 0, insideFrom: 1 });
-  const sender = createHttpSender({ ...createAddressGuard(true), check: () => {} }, defaultLimits);
+  const sender = createHttpSender({ ...createAddressGuard(true), check: () => {} }, defaultSenderLimits);
   onTestFinished(() => sender.close());
   const url = new URL(`http://shop.example:${port}`);
   for (let request = 0; request < 2; request += 1)

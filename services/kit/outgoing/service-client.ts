@@ -1,8 +1,8 @@
-import type { Clock } from "../../kit/clock/clock.ts";
-import { classifyServiceAnswer, errorNameOf } from "../domain/service-outcome.ts";
-import type { AttemptOutcome } from "./connector.ts";
+import type { Clock } from "../clock/clock.ts";
 import type { HttpSender, OutgoingRequest } from "./http-sender.ts";
 import { outcomeOfError } from "./http-sender.ts";
+import type { ServiceOutcome } from "./service-outcome.ts";
+import { classifyServiceAnswer, errorNameOf } from "./service-outcome.ts";
 import type { ServiceRequest } from "./service-request.ts";
 import { signedHeaders } from "./signature.ts";
 
@@ -37,7 +37,7 @@ export class ServiceClient {
     request: ServiceRequest,
     signal: AbortSignal,
     creation?: ServiceRequest,
-  ): Promise<AttemptOutcome> {
+  ): Promise<ServiceOutcome> {
     try {
       const answer = await this.send(endpoint, service, request, signal);
       if (creation === undefined || errorNameOf(answer.body) !== "ResourceNotFoundException")

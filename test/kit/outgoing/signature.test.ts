@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { signedHeaders } from "../../../services/event-bus/delivery/signature.ts";
+import { signedHeaders } from "../../../services/kit/outgoing/signature.ts";
 
 // The example of the documentation of signatures of version 4.
 test("the published example has the published signature", () => {

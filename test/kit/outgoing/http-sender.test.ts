@@ -7,8 +7,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 
 import type { AddressGuard } from "../../../services/kit/network/address-guard.ts";
 import { createAddressGuard, ForbiddenAddressError } from "../../../services/kit/network/address-guard.ts";
-import { createHttpSender } from "../../../services/event-bus/delivery/http-sender.ts";
-import { defaultLimits } from "../../../services/event-bus/limits.ts";
+import { createHttpSender, defaultSenderLimits } from "../../../services/kit/outgoing/http-sender.ts";
 import { eventually } from "../../support/eventually.ts";
 
 type Limits = Partial<Parameters<typeof createHttpSender>[1]>;
@@ -28,7 +27,7 @@ const startEndpoint = async (listener: RequestListener) => {
 
 /** A sender and the function that posts an event to a port by it. */
 const startSender = (limits: Limits = {}, guard: AddressGuard = createAddressGuard(true)) => {
-  const sender = createHttpSender(guard, { ...defaultLimits, ...limits });
+  const sender = createHttpSender(guard, { ...defaultSenderLimits, ...limits });
   onTestFinished(() => sender.close());
   const { signal } = new AbortController();
   return (port: number, bodyBytesMax?: number, host = "127.0.0.1") =>
@@ -163,7 +162,7 @@ describe("an answer", () => {
 
   test("to a request that was given up is not waited for", async () => {
     const { port } = await startEndpoint(() => {});
-    const sender = createHttpSender(createAddressGuard(true), defaultLimits);
+    const sender = createHttpSender(createAddressGuard(true), defaultSenderLimits);
     onTestFinished(() => sender.close());
     const url = new URL(`http://127.0.0.1:${port}/`);
     const abort = new AbortController();

@@ -1,7 +1,13 @@
 /** The outcome of a call of a service. */
-type ServiceOutcome =
-  | { readonly kind: "delivered" }
-  | { readonly kind: "retry" | "failed"; readonly code: string; readonly message: string };
+export type ServiceOutcome = { readonly kind: "delivered" } | FailedOutcome;
+
+/** A call that a later attempt may repeat with success (`retry`), or may not (`failed`). */
+export interface FailedOutcome {
+  readonly kind: "retry" | "failed";
+  /** The kind of failure, such as `NO_PERMISSIONS`. */
+  readonly code: string;
+  readonly message: string;
+}
 
 /** The name of an error in the answer of a service, in JSON or XML; undefined: the answer names none. */
 export const errorNameOf = (body: string): string | undefined =>
@@ -9,7 +15,7 @@ export const errorNameOf = (body: string): string | undefined =>
   /"[cC]ode"\s*:\s*"([^"]+)"/.exec(body)?.[1] ??
   /<Code>([^<]+)<\/Code>/.exec(body)?.[1];
 
-/** Errors by a part of their names, each with its code in dead letters, and whether a later attempt may succeed. */
+/** Errors by a part of their names, each with its code, and whether a later attempt may succeed. */
 const knownErrors: readonly (readonly [part: RegExp, code: string, isTransient: boolean])[] = [
   [/Throttl|TooManyRequests|SlowDown|ThroughputExceeded|RequestLimitExceeded/, "THROTTLING", true],
   [/LimitExceeded|QuotaExceeded/, "RESOURCE_LIMIT_EXCEEDED", true],

@@ -1,11 +1,10 @@
 import { Agent } from "undici";
 
-import type { Limits } from "../limits.ts";
-import type { AttemptOutcome } from "./connector.ts";
-import type { AddressGuard } from "../../kit/network/address-guard.ts";
-import { ForbiddenAddressError } from "../../kit/network/address-guard.ts";
+import type { AddressGuard } from "../network/address-guard.ts";
+import { ForbiddenAddressError } from "../network/address-guard.ts";
 import type { ExchangeLimits, IncomingAnswer } from "./http-exchange.ts";
 import { AnswerLateError, HttpExchange } from "./http-exchange.ts";
+import type { FailedOutcome } from "./service-outcome.ts";
 
 /** One outgoing request. */
 export interface OutgoingRequest {
@@ -16,7 +15,7 @@ export interface OutgoingRequest {
   readonly body: string | Buffer | undefined;
 }
 
-/** A request without an answer. Codes are the documented ones of dead letters. */
+/** A request without an answer. */
 export class SendError extends Error {
   override readonly name = "SendError";
   readonly code: "CONNECTION_FAILURE" | "TIMEOUT" | "SDK_CLIENT_ERROR";
@@ -30,13 +29,13 @@ export class SendError extends Error {
   }
 }
 
-/** The outcome of an attempt whose request had no answer. Throws all other errors. */
-export const outcomeOfError = (error: unknown): Exclude<AttemptOutcome, { readonly kind: "delivered" }> => {
+/** The outcome of a request without an answer. Throws all other errors. */
+export const outcomeOfError = (error: unknown): FailedOutcome => {
   if (!(error instanceof SendError)) throw error;
   return { kind: error.isTransient ? "retry" : "failed", code: error.code, message: error.message };
 };
 
-/** Sends requests to targets outside the installation. */
+/** Sends requests to endpoints outside the installation. */
 export interface HttpSender {
   /**
    * Sends one request and follows no redirect. Reads at most `bodyBytesMax` bytes of the answer's body; unset: none.
@@ -47,10 +46,27 @@ export interface HttpSender {
 }
 
 /** The limits of requests and their connections. */
-type SenderLimits = Pick<
-  Limits,
-  "requestMsMax" | "socketsPerOriginMax" | "socketsKeptMax" | "socketIdleMsMax" | "socketMsMax"
->;
+export interface SenderLimits {
+  /** Milliseconds that one request may take. */
+  readonly requestMsMax: number;
+  /** TCP connections to one origin: scheme, host and port. */
+  readonly socketsPerOriginMax: number;
+  /** TCP connections to all origins up to which they are kept for later requests. */
+  readonly socketsKeptMax: number;
+  /** Milliseconds for which a TCP connection is kept without a request; less if the endpoint announces less. */
+  readonly socketIdleMsMax: number;
+  /** Milliseconds after which a TCP connection is used for no further request, so that its name is looked up again. */
+  readonly socketMsMax: number;
+}
+
+/** The limits of a service that needs no others. */
+export const defaultSenderLimits: SenderLimits = {
+  requestMsMax: 5_000,
+  socketsPerOriginMax: 1_024,
+  socketsKeptMax: 1_024,
+  socketIdleMsMax: 4_000,
+  socketMsMax: 60_000,
+};
 
 /**
  * Creates a sender. Connections are kept for later requests to the same origin, as long as their limits allow. The

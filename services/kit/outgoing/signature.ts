@@ -29,7 +29,7 @@ export const signedHeaders = (
   const names = Object.keys(covered).toSorted();
   const canonical = [
     method,
-    // Every service but object storage encodes the segments of the path twice.
+    // All services but S3, which is not called here, encode the segments of the path twice.
     url.pathname.split("/").map(encode).join("/"),
     [...url.searchParams]
       .map(([name, value]) => `${encode(name)}=${encode(value)}`)
