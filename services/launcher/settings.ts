@@ -170,6 +170,11 @@ export const refactoringWorkspaceSettings = {
   proxyListen: address(defaultAddress("refactoring-workspace", "proxy"), "Where applications' traffic is received."),
   proxyUrl: text("", "Base of the proxy URLs in responses; empty: made from proxyListen."),
   privateTargets: privateTargets("applications' services may have private addresses"),
+  privateAuthorities: texts(
+    /^[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z][a-z0-9-]*$/,
+    /^.+$/,
+    "PEM files of private authorities by their domains; each is trusted for services of a domain with public addresses.",
+  ),
   functionsUrl: text("", "Base address of the Invoke API by which functions are called; empty: none can be."),
 };
 

@@ -2,6 +2,7 @@ import { ErrorReasonSchema } from "../../gen/quartet/refactoringworkspace/v1/err
 import { RefactoringWorkspaceService } from "../../gen/quartet/refactoringworkspace/v1/refactoring_workspace_service_pb.ts";
 import { jobTables } from "../kit/jobs/job-tables.ts";
 import { runService } from "../kit/process/service-process.ts";
+import { openTlsFiles } from "../kit/tls/tls-files.ts";
 import { installation, refactoringWorkspaceSettings } from "../launcher/settings.ts";
 import { findByArn, rules } from "./access/guard.ts";
 import { openRefactoringWorkspace } from "./open.ts";
@@ -35,6 +36,12 @@ await runService({
       proxyListen: config.proxyListen,
       proxyUrl: config.proxyUrl,
       allowsPrivateTargets: config.privateTargets === "allow",
+      privateAuthorities: new Map(
+        Object.entries(config.privateAuthorities).map(([domain, authority]) => [
+          domain,
+          openTlsFiles({ certificate: "", key: "", authority }, clock, log),
+        ]),
+      ),
       functionsUrl: config.functionsUrl,
     });
     return { app, jobs, urls: { proxy: proxy.url }, stop: () => stop(config.drainMs) };

@@ -12,6 +12,7 @@ import { createPageTokens, pageTokenKey } from "../kit/page-tokens/page-tokens.t
 import { createPages } from "../kit/page-tokens/pages.ts";
 import { runPeriodically } from "../kit/periodic/periodic.ts";
 import type { Store } from "../kit/store/store.ts";
+import type { TlsSource } from "../kit/tls/tls-files.ts";
 import type { Application } from "./application.ts";
 import type { ArnPrefix } from "./domain/resource-name.ts";
 import type { Fabric } from "./fabric/fabric.ts";
@@ -21,6 +22,7 @@ import { checkHealth } from "./health/health-check.ts";
 import { limits } from "./limits.ts";
 import { systemResolve } from "./proxy/addresses.ts";
 import { FunctionCaller } from "./proxy/function-caller.ts";
+import { ServiceNetwork } from "./proxy/service-network.ts";
 import { readAllPlans, readPlan } from "./proxy/plans.ts";
 import type { ProxyLimits, RunningProxy } from "./proxy/proxy-server.ts";
 import { startProxy } from "./proxy/proxy-server.ts";
@@ -47,6 +49,10 @@ export interface RefactoringWorkspaceOptions {
   readonly proxyUrl: string;
   /** Whether services may have private addresses. */
   readonly allowsPrivateTargets: boolean;
+  /** PEM texts of the authorities that are trusted for every service. Unset: the public ones that Node ships. */
+  readonly publicAuthorities?: readonly string[];
+  /** Private authorities by the domain to which each belongs. Unset: none. */
+  readonly privateAuthorities?: ReadonlyMap<string, TlsSource>;
   /** Base address of the Invoke API; empty: no functions are called. */
   readonly functionsUrl: string;
   /** How names are resolved to addresses. Unset: by the machine's resolver. */
@@ -82,13 +88,20 @@ export const openRefactoringWorkspace = async (
     itemsDefault: limits.pageItemsDefault,
     bytesMax: limits.pageBytesMax,
   });
-  const addresses = { allowsPrivate: options.allowsPrivateTargets, resolve: options.resolve ?? systemResolve };
-  const upstreams = new Upstreams(addresses, clock, { ...defaultUpstreamLimits, ...options.upstreamLimits });
+  const { resolve = systemResolve, publicAuthorities, privateAuthorities } = options;
+  const network = new ServiceNetwork({
+    allowsPrivate: options.allowsPrivateTargets,
+    resolve,
+    publicAuthorities,
+    privateAuthorities,
+    log,
+  });
+  const upstreams = new Upstreams(network, clock, { ...defaultUpstreamLimits, ...options.upstreamLimits });
   const functions = new FunctionCaller({ address: options.functionsUrl || undefined, upstreams, clock });
   const proxiedApplications = new ProxiedApplications((environmentId, applicationId) =>
     readPlan(store, environmentId, applicationId),
   );
-  const health = { addresses, functions, limits: options.healthLimits };
+  const health = { network, functions, limits: options.healthLimits };
   const routeChecks = new RouteChecks({
     store,
     clock,

@@ -1,9 +1,14 @@
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { createServer } from "node:http";
+import type { Server as HttpsServer } from "node:https";
+import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 
 import { onTestFinished } from "vitest";
+
+import type { CertificateFiles } from "../support/certificates.ts";
 
 /** Answers one request. */
 export type Answering = (request: IncomingMessage, response: ServerResponse) => unknown;
@@ -23,13 +28,44 @@ export interface Backend {
  */
 export const startBackend = async (name: string, listener?: Answering, port = 0): Promise<Backend> => {
   const asked: string[] = [];
-  const server = createServer((request: IncomingMessage, response: ServerResponse) => {
+  const server = createServer(noting(name, asked, listener));
+  return { ...(await listen(server, port)), server, asked };
+};
+
+/** A service that the proxy reaches over HTTPS. */
+export interface SecureBackend extends Omit<Backend, "server"> {
+  readonly server: HttpsServer;
+  /** Ends the open connections; the next ones are shown another certificate. */
+  renew(files: CertificateFiles): Promise<void>;
+}
+
+/** Starts a service over HTTPS that shows the certificate; it is closed when the test ends. */
+export const startSecureBackend = async (name: string, files: CertificateFiles): Promise<SecureBackend> => {
+  const asked: string[] = [];
+  const server = createSecureServer(await materialOf(files), noting(name, asked));
+  const renew = async (renewed: CertificateFiles) => {
+    server.setSecureContext(await materialOf(renewed));
+    server.closeAllConnections();
+  };
+  return { ...(await listen(server, 0, "https")), server, asked, renew };
+};
+
+const materialOf = async ({ certificate, key }: CertificateFiles) => ({
+  cert: await readFile(certificate),
+  key: await readFile(key),
+});
+
+const noting =
+  (name: string, asked: string[], listener?: Answering): Answering =>
+  (request, response) => {
     asked.push(`${request.method} ${request.url}`);
     if (listener === undefined) response.end(`${name} ${request.method} ${request.url}`);
     else listener(request, response);
-  });
+  };
+
+const listen = async (server: Server | HttpsServer, port: number, scheme = "http") => {
   const sockets = new Set<Socket>();
-  server.on("connection", (socket) => {
+  server.on("connection", (socket: Socket) => {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
   });
@@ -43,5 +79,5 @@ export const startBackend = async (name: string, listener?: Answering, port = 0)
   };
   onTestFinished(close);
   const address = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${address.port}`, port: address.port, server, asked, close };
+  return { url: `${scheme}://127.0.0.1:${address.port}`, port: address.port, close };
 };

@@ -39,7 +39,15 @@ export interface Harness {
 export interface HarnessOptions extends Partial<
   Pick<
     RefactoringWorkspaceOptions,
-    "allowsPrivateTargets" | "fabric" | "functionsUrl" | "healthLimits" | "upstreamLimits" | "proxyLimits"
+    | "allowsPrivateTargets"
+    | "fabric"
+    | "functionsUrl"
+    | "healthLimits"
+    | "upstreamLimits"
+    | "proxyLimits"
+    | "publicAuthorities"
+    | "privateAuthorities"
+    | "log"
   >
 > {
   /** Unset: a new one that is removed when the test ends. */
@@ -62,8 +70,8 @@ export const startHarness = async (options: HarnessOptions = {}): Promise<Harnes
         allowsPrivateTargets: true,
         functionsUrl: "",
         healthLimits: { intervalMs: 1 },
-        ...workspaceOptions,
         ...parts,
+        ...workspaceOptions,
         arnPrefix: { partition: "aws", service: "refactor-spaces", region: "us-east-1" },
         proxyListen: { host: "127.0.0.1", port: 0 },
         proxyUrl: "",

@@ -88,8 +88,8 @@ create-route.owner | A route belongs to the environment's owner, whichever accou
 create-service.owner | A service belongs to the environment's owner, whichever account made it. | access/neighbours.test.ts > an application, a service and a route belong to the environment's owner and name who made them
 create-service.resolved | A service's address is resolved again when its time is over, at least every 60 seconds. | proxy/upstreams.test.ts > a service's name > is resolved again after 60 seconds, and open connections go on to the new address
 create-service.schemes | HTTP and HTTPS addresses are taken. | health/health-check.test.ts > a public URL > is healthy when a connection opens, secured for https, and nothing is asked
-create-service.certificates | Certificates that are publicly signed are trusted over HTTPS. | pending
-create-service.private-authorities | Private authorities are trusted only when their domain can be resolved publicly. | pending
+create-service.certificates | Certificates that are publicly signed are trusted over HTTPS. | proxy/certificates.test.ts > a service over HTTPS > gets traffic when its certificate is publicly signed, over a WebSocket too
+create-service.private-authorities | Private authorities are trusted only when their domain can be resolved publicly. | proxy/certificates.test.ts > a private authority > of the domain %s, %s
 
 authentication.1 | A resource policy decides what other accounts may do. | access/policies.test.ts > %s reaches what the policies allow, and nothing else
 authentication.2 | Tags are the owner's alone. | operations/tag.test.ts > tagResource, untagResource and listTagsForResource > refuse, in this order

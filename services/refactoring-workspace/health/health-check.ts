@@ -1,15 +1,16 @@
 import type { LookupAddress } from "node:dns";
 import { once } from "node:events";
-import { connect as connectPlain } from "node:net";
+import { connect as connectPlain, isIP } from "node:net";
+import type { SecureContext } from "node:tls";
 import { connect as connectSecure } from "node:tls";
 import { setTimeout as delay } from "node:timers/promises";
 
 import { Client } from "undici";
 
-import { hostnameOf, isPrivateAddress } from "../../kit/network/private-addresses.ts";
-import type { AddressRules } from "../proxy/addresses.ts";
-import { resolveAllowed } from "../proxy/addresses.ts";
+import { hostnameOf } from "../../kit/network/private-addresses.ts";
 import type { FunctionCaller } from "../proxy/function-caller.ts";
+import type { ServiceNetwork, ServicePath } from "../proxy/service-network.ts";
+import { certificateProblemOf } from "../proxy/trusted-authorities.ts";
 import { pinnedLookup } from "../proxy/upstreams.ts";
 
 /** The endpoint to check: a URL, with another one for checks if it has one, or a function. */
@@ -38,7 +39,7 @@ const defaultHealthLimits: HealthLimits = { checkMs: 15_000, attemptMs: 6_000, a
 
 /** The dependencies of a check. */
 export interface HealthSettings {
-  readonly addresses: AddressRules;
+  readonly network: ServiceNetwork;
   readonly functions: FunctionCaller;
   /** Tries a connection to a public address. Unset: over the machine's network. */
   readonly connect?: TryConnection;
@@ -54,6 +55,8 @@ export interface ConnectionTarget {
   readonly port: number;
   /** The name that the certificate must have; undefined: a connection without TLS. */
   readonly servername: string | undefined;
+  /** Verifies that certificate. */
+  readonly secureContext: SecureContext | undefined;
 }
 
 /** More addresses of one name are not asked. */
@@ -116,17 +119,17 @@ const checkUrl = async (
   signal: AbortSignal,
 ): Promise<HealthOutcome> => {
   const asked = healthUrl ?? url;
-  const isPrivate = await hasPrivateAddress(url, settings.addresses);
-  if (healthUrl !== undefined && (await hasPrivateAddress(healthUrl, settings.addresses)) !== isPrivate)
+  const { isPrivate } = await settings.network.pathTo(new URL(url));
+  const path = await settings.network.pathTo(new URL(asked));
+  if (path.isPrivate !== isPrivate && healthUrl !== undefined)
     return unhealthy("Url and HealthUrl are not both public or both private", { HealthUrl: healthUrl });
   if (healthUrl !== undefined && isPrivate && new URL(healthUrl).hostname !== new URL(url).hostname)
     return unhealthy("Url and HealthUrl are private and have not the same host", { HealthUrl: healthUrl });
-  if (!isPrivate) return checkConnection(asked, settings, signal);
-  const found = await resolveAllowed(hostnameOf(new URL(asked)), settings.addresses);
+  if (!isPrivate) return checkConnection(asked, path, settings, signal);
   return firstHealthy(
-    found.slice(0, addressesAskedMax).map(async (address) => {
+    path.addresses.slice(0, addressesAskedMax).map(async (address) => {
       try {
-        return await ask(asked, address, signal);
+        return await ask(asked, address, path, signal);
       } catch (error) {
         return unhealthy(signal.aborted ? noAnswerInTime : reasonOf(error), { Url: asked });
       }
@@ -135,9 +138,15 @@ const checkUrl = async (
 };
 
 /** Asks one address of a private URL. */
-const ask = async (url: string, address: LookupAddress, signal: AbortSignal): Promise<HealthOutcome> => {
+const ask = async (
+  url: string,
+  address: LookupAddress,
+  { secureContext }: ServicePath,
+  signal: AbortSignal,
+): Promise<HealthOutcome> => {
   const { origin, pathname, search } = new URL(url);
-  const client = new Client(origin, { connect: { lookup: pinnedLookup([address]) }, allowH2: false });
+  const connect = { lookup: pinnedLookup([address]), ...(secureContext && { secureContext }) };
+  const client = new Client(origin, { connect, allowH2: false });
   try {
     const headers = { "user-agent": "quartet-health-check" };
     const answer = await client.request({ path: pathname + search, method: "GET", headers, signal });
@@ -161,24 +170,33 @@ const firstHealthy = (asking: readonly Promise<HealthOutcome>[]): Promise<Health
   return promise;
 };
 
-const hasPrivateAddress = async (url: string, rules: AddressRules): Promise<boolean> => {
-  const found = await resolveAllowed(hostnameOf(new URL(url)), rules);
-  return found.some(({ address }) => isPrivateAddress(address));
-};
-
-const checkConnection = async (url: string, settings: HealthSettings, signal: AbortSignal): Promise<HealthOutcome> => {
+const checkConnection = async (
+  url: string,
+  { addresses: [first], secureContext }: ServicePath,
+  settings: HealthSettings,
+  signal: AbortSignal,
+): Promise<HealthOutcome> => {
   const parsed = new URL(url);
   const hostname = hostnameOf(parsed);
-  const [first] = await resolveAllowed(hostname, settings.addresses);
   const isSecure = parsed.protocol === "https:";
   const port = Number(parsed.port || (isSecure ? 443 : 80));
   const servername = isSecure ? hostname : undefined;
-  await (settings.connect ?? tryConnection)({ host: first?.address ?? hostname, port, servername }, signal);
+  const host = first?.address ?? hostname;
+  await (settings.connect ?? tryConnection)({ host, port, servername, secureContext }, signal);
   return { isHealthy: true };
 };
 
-const tryConnection: TryConnection = async ({ host, port, servername }, signal) => {
-  const socket = servername === undefined ? connectPlain({ host, port }) : connectSecure({ host, port, servername });
+const tryConnection: TryConnection = async ({ host, port, servername, secureContext }, signal) => {
+  const socket =
+    servername === undefined
+      ? connectPlain({ host, port })
+      : // An address is no name for the handshake; the certificate is compared with it all the same.
+        connectSecure({
+          host,
+          port,
+          ...(isIP(servername) === 0 && { servername }),
+          ...(secureContext && { secureContext }),
+        });
   try {
     await once(socket, servername === undefined ? "connect" : "secureConnect", { signal });
   } finally {
@@ -192,5 +210,7 @@ const reasonOf = (error: unknown): string => {
   if (name === "AddressRefusedError") return "its address is private, which is not allowed";
   if (code === "ECONNREFUSED") return "the connection was refused";
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") return "its name could not be resolved";
+  const certificateProblem = certificateProblemOf(error);
+  if (certificateProblem !== undefined) return `its certificate ${certificateProblem}`;
   return "no valid answer came";
 };

@@ -22,6 +22,7 @@ import type { ProxiedApplications } from "./proxied-applications.ts";
 import type { Routed } from "./routing.ts";
 import { routeRequest, sentTarget } from "./routing.ts";
 import { endWithRefusal, tunnel } from "./tunnel.ts";
+import { certificateProblemOf } from "./trusted-authorities.ts";
 import type { Upstreams } from "./upstreams.ts";
 
 /** Limits of the proxy's port. Times are milliseconds. */
@@ -188,7 +189,7 @@ class Proxy {
     const routed = await routeRequest(this.#options.routes, request);
     if (routed.target.kind === "function") throw new RefusedError(refusals.functionUpgrade);
     const { origin } = routed.target.url;
-    const { lookup } = await this.#options.upstreams.acquire(origin);
+    const { lookup, secureContext } = await this.#options.upstreams.acquire(origin);
     tunnel({
       request,
       socket,
@@ -196,6 +197,7 @@ class Proxy {
       requestId,
       origin,
       lookup,
+      secureContext,
       path: sentTarget(routed, routed.target.url),
       headers: this.#headers(request, routed.target.url.host),
       answerTimeoutMs: this.#limits.upgradeTimeoutMs,
@@ -256,6 +258,7 @@ class Proxy {
   }
 }
 
-/** Errors of name resolution and of connections carry a code; a refused address has its own class. */
+/** Errors of name resolution, connections and certificates carry a code; a refused address has its own class. */
 const isNetworkError = (error: unknown): boolean =>
-  error instanceof Error && (error.name === "AddressRefusedError" || "syscall" in error);
+  error instanceof Error &&
+  (error.name === "AddressRefusedError" || "syscall" in error || certificateProblemOf(error) !== undefined);

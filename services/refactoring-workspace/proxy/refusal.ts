@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 
 import { discardBody } from "./request-body.ts";
+import { certificateProblemOf } from "./trusted-authorities.ts";
 
 /** An answer of the proxy itself, if no service answers. */
 export interface ProxyRefusal {
@@ -38,6 +39,9 @@ export const upstreamRefusal = (error: unknown): ProxyRefusal => {
   const { code, name } = error as { code?: string; name?: string };
   if (name === "AddressRefusedError")
     return { status: 502, message: "The service has an address that is not allowed." };
+  const certificateProblem = certificateProblemOf(error);
+  if (certificateProblem !== undefined)
+    return { status: 502, message: `The service's certificate ${certificateProblem}.` };
   if (code === "UND_ERR_HEADERS_TIMEOUT") return { status: 504, message: "The service did not answer in time." };
   if (code === "UND_ERR_CONNECT_TIMEOUT" || code === "ETIMEDOUT")
     return { status: 504, message: "The service could not be reached in time." };

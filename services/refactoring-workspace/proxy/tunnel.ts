@@ -4,6 +4,7 @@ import { request as httpsRequest } from "node:https";
 import type { LookupFunction } from "node:net";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream";
+import type { SecureContext } from "node:tls";
 
 import { responseHeaders } from "./forwarded-headers.ts";
 import type { ProxyRefusal } from "./refusal.ts";
@@ -19,6 +20,8 @@ export interface Upgrade {
   /** Scheme, host and port of the service. */
   readonly origin: string;
   readonly lookup: LookupFunction;
+  /** Verifies the certificate of the service. Undefined for plain HTTP. */
+  readonly secureContext: SecureContext | undefined;
   readonly path: string;
   readonly headers: readonly string[];
   readonly answerTimeoutMs: number;
@@ -40,6 +43,7 @@ export const tunnel = (upgrade: Upgrade): void => {
     method: request.method,
     headers: [...upgrade.headers, "connection", "Upgrade", "upgrade", request.headers.upgrade ?? ""],
     lookup,
+    ...(upgrade.secureContext && { secureContext: upgrade.secureContext }),
     agent: false,
     timeout: upgrade.answerTimeoutMs,
   });

@@ -1,5 +1,6 @@
 import type { LookupAddress } from "node:dns";
 import type { LookupFunction } from "node:net";
+import type { SecureContext } from "node:tls";
 
 import { LRUCache } from "lru-cache";
 import type { Dispatcher } from "undici";
@@ -8,8 +9,7 @@ import { Pool } from "undici";
 import type { Clock } from "../../kit/clock/clock.ts";
 import { isStillAhead } from "../../kit/clock/clock.ts";
 import { hostnameOf } from "../../kit/network/private-addresses.ts";
-import type { AddressRules } from "./addresses.ts";
-import { resolveAllowed } from "./addresses.ts";
+import type { ServiceNetwork, ServicePath } from "./service-network.ts";
 
 /** Limits of the connections to services. Times are milliseconds. */
 export interface UpstreamLimits {
@@ -40,6 +40,8 @@ export interface Upstream {
   readonly dispatcher: Dispatcher;
   /** Returns the resolved addresses, for connections outside of the dispatcher. */
   readonly lookup: LookupFunction;
+  /** Verifies the certificate of the origin. Undefined for plain HTTP. */
+  readonly secureContext: SecureContext | undefined;
 }
 
 interface Entry extends Upstream {
@@ -60,17 +62,18 @@ const resolveWaitMs = 2_000;
 
 /**
  * The pools of connections to services, one for each origin. A pool connects only to the addresses that its name
- * resolved to; if the name resolves to others, a new pool replaces it, and the old one ends with its last request.
+ * resolved to; if the name resolves to others, or other authorities are trusted, a new pool replaces it, and the old
+ * one ends with its last request.
  */
 export class Upstreams {
-  readonly #rules: AddressRules;
+  readonly #network: ServiceNetwork;
   readonly #clock: Clock;
   readonly #limits: UpstreamLimits;
   readonly #entries: LRUCache<string, Entry>;
   readonly #resolving = new Map<string, Promise<Entry>>();
 
-  constructor(rules: AddressRules, clock: Clock, limits: UpstreamLimits = defaultUpstreamLimits) {
-    this.#rules = rules;
+  constructor(network: ServiceNetwork, clock: Clock, limits: UpstreamLimits = defaultUpstreamLimits) {
+    this.#network = network;
     this.#clock = clock;
     this.#limits = limits;
     this.#entries = new LRUCache({ max: limits.originsMax, dispose: (entry) => closeQuietly(entry.pool) });
@@ -78,7 +81,7 @@ export class Upstreams {
 
   /**
    * The connections of an origin: at once while its addresses are fresh, else after its name is resolved. A name in use
-   * is resolved ahead of time, so that requests seldom wait for it. Rejects as `resolveAllowed` does.
+   * is resolved ahead of time, so that requests seldom wait for it. Rejects as `ServiceNetwork.pathTo` does.
    */
   acquire(origin: string): Upstream | Promise<Upstream> {
     const entry = this.#entries.get(origin);
@@ -119,42 +122,43 @@ export class Upstreams {
   }
 
   async #resolve(origin: string, known: Entry | undefined): Promise<Entry> {
-    const hostname = hostnameOf(new URL(origin));
-    let found: LookupAddress[];
+    const url = new URL(origin);
+    let path: ServicePath;
     try {
-      found = await resolveAllowed(hostname, this.#rules);
+      path = await this.#network.pathTo(url);
     } catch (error) {
       if (known === undefined || (error as Error).name === "AddressRefusedError") throw error;
       known.refreshAtMs = this.#clock.now() + retryResolveMs;
       known.staleAtMs = known.refreshAtMs + this.#limits.resolveEveryMs;
       return known;
     }
-    const addresses = found
+    const addresses = path.addresses
       .map((each) => each.address)
       .toSorted()
       .join(" ");
-    const isAddress = addresses === hostname;
+    const isAddress = addresses === hostnameOf(url);
     const staleAtMs = isAddress ? Infinity : this.#clock.now() + this.#limits.resolveEveryMs;
     const refreshAtMs = staleAtMs - (isAddress ? 0 : this.#limits.resolveEveryMs * resolveAheadShare);
-    if (known?.addresses === addresses) return Object.assign(known, { refreshAtMs, staleAtMs });
-    const entry = { ...this.#open(origin, found), addresses, refreshAtMs, staleAtMs };
+    if (known?.addresses === addresses && known.secureContext === path.secureContext)
+      return Object.assign(known, { refreshAtMs, staleAtMs });
+    const entry = { ...this.#open(origin, path), addresses, refreshAtMs, staleAtMs };
     this.#entries.set(origin, entry);
     return entry;
   }
 
-  #open(origin: string, found: readonly LookupAddress[]): Upstream & { readonly pool: Pool } {
-    const lookup = pinnedLookup(found);
+  #open(origin: string, { addresses, secureContext }: ServicePath): Upstream & { readonly pool: Pool } {
+    const lookup = pinnedLookup(addresses);
     const pool = new Pool(origin, {
       connections: this.#limits.connectionsMax,
       pipelining: 1,
       allowH2: false,
-      connect: { lookup, timeout: this.#limits.connectTimeoutMs },
+      connect: { lookup, timeout: this.#limits.connectTimeoutMs, ...(secureContext && { secureContext }) },
       headersTimeout: this.#limits.firstByteTimeoutMs,
       // An answer may pause for any time, as event streams do. Dead peers are detected by TCP keep-alive.
       bodyTimeout: 0,
       maxHeaderSize: this.#limits.headerBytesMax,
     });
-    return { pool, dispatcher: pool, lookup };
+    return { pool, dispatcher: pool, lookup, secureContext };
   }
 }
 

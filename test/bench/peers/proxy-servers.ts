@@ -11,6 +11,7 @@ import { systemResolve } from "../../../services/refactoring-workspace/proxy/add
 import { FunctionCaller } from "../../../services/refactoring-workspace/proxy/function-caller.ts";
 import { startProxy } from "../../../services/refactoring-workspace/proxy/proxy-server.ts";
 import { ProxiedApplications } from "../../../services/refactoring-workspace/proxy/proxied-applications.ts";
+import { ServiceNetwork } from "../../../services/refactoring-workspace/proxy/service-network.ts";
 import { Upstreams } from "../../../services/refactoring-workspace/proxy/upstreams.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
 import { playPeer, startPeer } from "./peer.ts";
@@ -91,7 +92,10 @@ const startWorkspaceProxy = async (): Promise<string> => {
       match: { ...match, sourcePath: index === 0 ? "/shops/{shop}/{page}" : `/shops/shop-${index}/orders` },
     })),
   });
-  const upstreams = new Upstreams({ allowsPrivate: true, resolve: systemResolve }, systemClock);
+  const upstreams = new Upstreams(
+    new ServiceNetwork({ allowsPrivate: true, resolve: systemResolve, log: silentLogger }),
+    systemClock,
+  );
   const functions = new FunctionCaller({ address: undefined, upstreams, clock: systemClock });
   const listenAt = { host: "127.0.0.1", port: 0 };
   const proxy = await startProxy({ listen: listenAt, routes, upstreams, functions, ids: randomIds, log: silentLogger });

@@ -13,8 +13,10 @@ import type { AddressGuard } from "../../../services/kit/network/address-guard.t
 import { createAddressGuard } from "../../../services/kit/network/address-guard.ts";
 import { checkHealth } from "../../../services/refactoring-workspace/health/health-check.ts";
 import { FunctionCaller } from "../../../services/refactoring-workspace/proxy/function-caller.ts";
+import { ServiceNetwork } from "../../../services/refactoring-workspace/proxy/service-network.ts";
 import { Upstreams } from "../../../services/refactoring-workspace/proxy/upstreams.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
 
 /*
  * Somebody's name server answers with an address of the public internet at first and with one inside the installation
@@ -69,12 +71,12 @@ const startBoth = async (answering: Answering) => {
 
 /** The guard without its rule about https: its look at addresses is what is tested. */
 const guard = (): AddressGuard => ({ ...createAddressGuard(false), check: () => {} });
-const rules = { allowsPrivate: false, resolve: async () => answer() };
+const network = new ServiceNetwork({ allowsPrivate: false, resolve: async () => answer(), log: silentLogger });
 const going = new AbortController().signal;
 const echo: Answering = (request, response) => void request.resume().on("end", () => response.end("{}"));
 
 const upstreams = (clock = new FakeClock()) => {
-  const opened = new Upstreams(rules, clock);
+  const opened = new Upstreams(network, clock);
   onTestFinished(() => opened.close());
   return opened;
 };
@@ -114,7 +116,7 @@ const callers: Record<string, (origin: string) => Promise<unknown>> = {
   "the health check of a service": async (origin) => {
     const functions = new FunctionCaller({ address: undefined, upstreams: upstreams(), clock: new FakeClock() });
     const endpoint = { url: `${origin}/`, healthUrl: `${origin}/health` };
-    const settings = { addresses: rules, functions, limits: { attemptsMax: 1 } };
+    const settings = { network, functions, limits: { attemptsMax: 1 } };
     const outcome = await checkHealth(endpoint, settings, going);
     if (!outcome.isHealthy) throw new Error(outcome.problem);
   },

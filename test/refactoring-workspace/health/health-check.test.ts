@@ -11,7 +11,9 @@ import type {
 } from "../../../services/refactoring-workspace/health/health-check.ts";
 import { checkHealth } from "../../../services/refactoring-workspace/health/health-check.ts";
 import { FunctionCaller } from "../../../services/refactoring-workspace/proxy/function-caller.ts";
+import { ServiceNetwork } from "../../../services/refactoring-workspace/proxy/service-network.ts";
 import { Upstreams } from "../../../services/refactoring-workspace/proxy/upstreams.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
 import { startBackend } from "../backend.ts";
 
 /** At the first of these nothing listens. */
@@ -25,21 +27,22 @@ const check = async (
   endpoint: CheckedEndpoint,
   options: { allowsPrivate?: boolean; functionsUrl?: string; connect?: TryConnection; attemptMs?: number } = {},
 ) => {
-  const addresses = {
+  const network = new ServiceNetwork({
     allowsPrivate: options.allowsPrivate ?? true,
+    log: silentLogger,
     resolve: async (hostname: string) => {
       if (hostname === "missing.example") throw Object.assign(new Error("none"), { code: "ENOTFOUND" });
       if (hostname === "pair.example") return pairOfAddresses;
       return [{ address: hostname === "public.example" ? "1.1.1.1" : "127.0.0.1", family: 4 }];
     },
-  };
-  const upstreams = new Upstreams(addresses, systemClock);
+  });
+  const upstreams = new Upstreams(network, systemClock);
   onTestFinished(() => upstreams.close());
   const functions = new FunctionCaller({ address: options.functionsUrl, upstreams, clock: systemClock });
   // An answer that is awaited comes, however busy the machine is.
   const { connect, attemptMs = 20_000 } = options;
   const limits = { checkMs: 3 * attemptMs, attemptMs, attemptsMax: 2, intervalMs: 1 };
-  return checkHealth(endpoint, { addresses, functions, limits, connect }, AbortSignal.timeout(60_000));
+  return checkHealth(endpoint, { network, functions, limits, connect }, AbortSignal.timeout(60_000));
 };
 
 const problemOf = async (...given: Parameters<typeof check>): Promise<string> => {
@@ -48,8 +51,8 @@ const problemOf = async (...given: Parameters<typeof check>): Promise<string> =>
 };
 
 const outcomeOf = async (url: string, healthUrl?: string) => {
-  const tried: ConnectionTarget[] = [];
-  const connect = async (to: ConnectionTarget) => {
+  const tried: Omit<ConnectionTarget, "secureContext">[] = [];
+  const connect = async ({ secureContext: _context, ...to }: ConnectionTarget) => {
     tried.push(to);
     if (to.port === 81) throw Object.assign(new Error("refused"), { code: "ECONNREFUSED" });
   };
@@ -190,13 +193,13 @@ test("a check that is given up ends with the reason", async () => {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => void server.close());
-  const addresses = { allowsPrivate: true, resolve: async () => [] };
-  const upstreams = new Upstreams(addresses, systemClock);
+  const network = new ServiceNetwork({ allowsPrivate: true, resolve: async () => [], log: silentLogger });
+  const upstreams = new Upstreams(network, systemClock);
   onTestFinished(() => upstreams.close());
   const functions = new FunctionCaller({ address: undefined, upstreams, clock: systemClock });
   const url = `http://127.0.0.1:${(server.address() as { port: number }).port}`;
   const given = new AbortController();
-  const checked = checkHealth({ url, healthUrl: undefined }, { addresses, functions }, given.signal);
+  const checked = checkHealth({ url, healthUrl: undefined }, { network, functions }, given.signal);
   given.abort(new Error("stopping"));
   await expect(checked).rejects.toThrow("stopping");
 });
