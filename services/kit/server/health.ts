@@ -63,7 +63,6 @@ export const createHealth = (serviceNames: readonly string[]): HealthState => {
       return isServing;
     },
     setServing: (serving) => {
-      if (serving === isServing) return;
       isServing = serving;
       for (const wake of waiting) wake();
     },

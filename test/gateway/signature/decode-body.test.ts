@@ -243,6 +243,21 @@ describe("an unsigned body with a trailer", () => {
   const hello = unsignedTrailer(5, "x-amz-checksum-crc32");
   const large = "a".repeat(8191);
 
+  test.each<[string, Payload, string]>([
+    ["a size of 13 digits", unsignedTrailer(5), "0000000000005\r\nhello\r\n0\r\n\r\n"],
+    ["a line of 1,024 bytes", unsignedTrailer(5), `5;${"x".repeat(1020)}\r\nhello\r\n0\r\n\r\n`],
+    ["a chunk of 8,192 bytes that is not the last", unsignedTrailer(8193), `2000\r\na${large}\r\n1\r\na\r\n0\r\n\r\n`],
+    ["a small chunk that is the last", unsignedTrailer(1), "1\r\na\r\n0\r\n\r\n"],
+    [
+      "16 trailers",
+      unsignedTrailer(0, ...Array.from({ length: 16 }, (_, at) => `t${at}`)),
+      `0\r\n${Array.from({ length: 16 }, (_, at) => `t${at}:x\r\n`).join("")}\r\n`,
+    ],
+  ])("may have %s", async (_what, payload, wire) => {
+    const { bytes } = await decoded(payload, Buffer.from(wire));
+    expect(bytes.length).toBe(payload.kind === "chunked" ? payload.decodedLength : undefined);
+  });
+
   // what is wrong, the payload, the wire, reason, metadata
   test.for<[string, Payload, string, string, object]>([
     [

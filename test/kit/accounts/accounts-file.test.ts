@@ -281,6 +281,10 @@ describe("the MFA devices of an account", () => {
     ...files,
     "quartet.json": { accounts: { [shop]: { mfaDevices } } },
     "secrets/phone": "gezdgnbvgy3tqojq\n",
+    "secrets/short": "GEZDGNBVGY3TQOJ=\n",
+    "secrets/digits": "GEZDGNBVGY3TQOJQ10\n",
+    "secrets/padded": "====GEZDGNBVGY3TQOJQ\n",
+    "secrets/empty": "====\n",
   });
   const safe = { serial: "mfa/safe-device", secret: "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ" };
 
@@ -296,15 +300,22 @@ describe("the MFA devices of an account", () => {
     expect(secretOf(bank, "mfa/safe-device")).toBeUndefined();
   });
 
+  const secret = 'quartet.json: accounts["111122223333"].mfaDevices[0].secret';
+
   test.each([
     [[safe, safe], "quartet.json: MFA device mfa/safe-device is declared twice"],
-    [[{ ...safe, secret: "GEZDGNBVGY3TQOJ1" }], 'quartet.json: accounts["111122223333"].mfaDevices[0].secret'],
-    [
-      [{ ...safe, secret: { file: "secrets/bob" } }],
-      'quartet.json: accounts["111122223333"].mfaDevices[0].secret: the secret must be at least 16 characters of base32',
-    ],
+    [[{ ...safe, secret: "GEZDGNBVGY3TQOJ1" }], secret],
   ])("%o are refused", async (devices, reason) => {
     const installation = await declaredInstallation(withDevices(...devices));
     expect(() => installation.open()).toThrow(reason);
   });
+
+  test.each(["bob", "short", "digits", "padded", "empty"])(
+    "with the secret in the file %s are refused",
+    async (name) => {
+      const device = { ...safe, secret: { file: `secrets/${name}` } };
+      const installation = await declaredInstallation(withDevices(device));
+      expect(() => installation.open()).toThrow(`${secret}: the secret must be at least 16 characters of base32`);
+    },
+  );
 });
