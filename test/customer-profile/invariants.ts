@@ -1,4 +1,3 @@
-import { addAmounts, noAmounts } from "../../services/customer-profile/store/counters.ts";
 import { idText } from "../../services/customer-profile/domain/identifier.ts";
 import { splitDigests } from "../../services/customer-profile/store/key-index.ts";
 import {
@@ -9,7 +8,7 @@ import {
   objectExpiries,
   objectPlaces,
   objects,
-  profileKeys,
+  profileSeeds,
   profiles,
   searchKeys,
 } from "../../services/customer-profile/store/layout.ts";
@@ -35,7 +34,7 @@ const findBroken = async (reader: Reader): Promise<string[]> => {
   const domainIds = new Set((await reader.list(domainKeys, { limit: 1_000 })).map(({ key }) => join(...key)));
   const owned = await reader.list(profiles, { limit: 100_000 });
   for (const { key } of owned) if (!domainIds.has(join(key[0]))) broken.push(`profile ${join(...key)} has no domain`);
-  const sealed = await reader.list(profileKeys, { limit: 100_000 });
+  const sealed = await reader.list(profileSeeds, { limit: 100_000 });
   expectSame(
     "each profile has one data key",
     owned.map(({ key }) => join(...key)),
@@ -99,8 +98,12 @@ const findBroken = async (reader: Reader): Promise<string[]> => {
     }),
   );
 
-  let counted = noAmounts;
-  for await (const { value } of reader.range(counters, {})) counted = addAmounts(counted, value);
+  const counted = { profileCount: 0n, objectCount: 0n, totalBytes: 0n };
+  for await (const { value } of reader.range(counters, {})) {
+    counted.profileCount += value.profileCount;
+    counted.objectCount += value.objectCount;
+    counted.totalBytes += value.totalBytes;
+  }
   const profileBytes = owned.reduce((sum, { value }) => sum + value.contentBytes, 0n);
   const objectBytes = attached.reduce((sum, { value }) => sum + value.contentBytes, 0n);
   expectSame(

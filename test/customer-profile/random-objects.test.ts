@@ -107,7 +107,7 @@ test(`the tables agree after each of ${count} random operations on objects`, { t
     return (await countsOf(harness.store))["profiles"] === undefined;
   }, "everything has expired");
   for (const table of [
-    "profile_keys",
+    "profile_seeds",
     "search_keys",
     "key_holders",
     "expiries",

@@ -91,7 +91,7 @@ test(`the service answers as the model does, over ${count} random operations`, {
   for (const profileId of model.profiles.keys()) await harness.client.deleteProfile({ domainName, profileId });
   await harness.app.jobs.idle();
   expect(await countsOf(harness.store)).toMatchObject({ domains: 1, domain_keys: 1 });
-  for (const table of ["profiles", "profile_keys", "search_keys", "key_holders", "expiries"])
+  for (const table of ["profiles", "profile_seeds", "search_keys", "key_holders", "expiries"])
     expect((await countsOf(harness.store))[table]).toBeUndefined();
   expect((await harness.client.getDomain({ domainName })).stats?.totalSize).toBe(0n);
 });

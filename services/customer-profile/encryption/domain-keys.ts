@@ -1,16 +1,15 @@
 import type { KeyObject } from "node:crypto";
-import { createHmac, hkdfSync } from "node:crypto";
-
-import { LRUCache } from "lru-cache";
+import { hkdfSync } from "node:crypto";
 
 import { drawRandomBytes } from "../../kit/ids/random-bytes.ts";
+import { createKeyedDigest } from "../../kit/keyring/keyed-digest.ts";
 import type { Keyring } from "../../kit/keyring/keyring.ts";
-import { sealKey, secretKey, unsealKey } from "../../kit/keyring/sealed.ts";
+import { SealBrokenError, secretKey } from "../../kit/keyring/sealed.ts";
 
 /**
  * The keys of domains. The keyring wraps a key for each domain, under the named key of the domain's settings; the key
- * of the domain's index and the key that wraps the data keys of its profiles are derived from it. Deleting a wrapped
- * key makes everything that it protects unreadable.
+ * of the domain's index and the data keys of its profiles are derived from it, those with a random seed of the profile.
+ * Deleting a wrapped key or a seed makes everything that it protects unreadable.
  */
 export interface DomainKeyring {
   /** A new key for a domain, wrapped under the named key. Throws NamedKeyError. */
@@ -31,18 +30,19 @@ export interface DomainKeyring {
 export interface DomainKeys {
   /** 32 bytes that represent a text in the index: equal for equal texts, and meaningless without the key. */
   digest(parts: readonly string[]): Uint8Array;
-  wrapNewProfileKey(profileId: Uint8Array): { readonly key: KeyObject; readonly wrapped: Uint8Array };
-  /** The data key of a profile. Throws SealBrokenError, also without a wrapped key. */
-  openProfileKey(profileId: Uint8Array, wrapped: Uint8Array | undefined): KeyObject;
+  /** The data key of a new profile and the seed that it is derived with. */
+  createProfileKey(profileId: Uint8Array): { readonly key: KeyObject; readonly seed: Uint8Array };
+  /** The data key of a profile; with another's seed, one that opens nothing. Throws SealBrokenError without a seed. */
+  openProfileKey(profileId: Uint8Array, seed: Uint8Array | undefined): KeyObject;
 }
 
-/** Domains whose keys are kept in memory. */
-const domainsCachedMax = 1_000;
 const keyBytes = 32;
+const seedBytes = 32;
 
 /** The keys of domains over the service's keyring. */
 export const createDomainKeyring = (keyring: Keyring): DomainKeyring => {
-  const opened = new LRUCache<string, DomainKeys>({ max: domainsCachedMax });
+  // By the record, which the store keeps in memory as long as it is often read and does not change.
+  const opened = new WeakMap<Uint8Array, { readonly domainId: Uint8Array; readonly keys: DomainKeys }>();
   return {
     wrapNewDomainKey: (domainId, keyName) => keyring.createDataKey(keyName, domainKeyData(domainId)).wrapped,
     moveDomainKey: (domainId, wrapped, keyName) =>
@@ -54,12 +54,10 @@ export const createDomainKeyring = (keyring: Keyring): DomainKeyring => {
     openDomain: (domainId, wrapped) => {
       // A cached key must not outlive the permission to use it.
       keyring.assertUsable(wrapped);
-      const identity = `${base64(domainId)} ${base64(wrapped)}`;
-      let keys = opened.get(identity);
-      if (keys === undefined) {
-        keys = domainKeys(keyring.openDataKey(domainKeyData(domainId), wrapped), domainId);
-        opened.set(identity, keys);
-      }
+      const known = opened.get(wrapped);
+      if (known !== undefined && Buffer.compare(known.domainId, domainId) === 0) return known.keys;
+      const keys = domainKeys(keyring.openDataKey(domainKeyData(domainId), wrapped));
+      opened.set(wrapped, { domainId, keys });
       return keys;
     },
   };
@@ -68,23 +66,24 @@ export const createDomainKeyring = (keyring: Keyring): DomainKeyring => {
 /** The associated data of a wrapped domain key: it can be unwrapped only for its domain. */
 const domainKeyData = (domainId: Uint8Array) => ["domain-key", domainId];
 
-const domainKeys = (domainKey: KeyObject, domainId: Uint8Array): DomainKeys => {
-  const indexKey = derive(domainKey, "index");
-  const profileWrappingKey = derive(domainKey, "profile-wrapping");
-  const associatedData = (profileId: Uint8Array) => ["profile-key", domainId, profileId];
+const domainKeys = (domainKey: KeyObject): DomainKeys => {
+  const indexDigest = createKeyedDigest(derive(domainKey, "index"));
+  const profileDigest = createKeyedDigest(derive(domainKey, "profile-keys"));
+  // The seed has a fixed length, so that no two profiles have the same content.
+  const profileKey = (profileId: Uint8Array, seed: Uint8Array): KeyObject =>
+    secretKey(profileDigest(Buffer.concat([seed, profileId])));
   return {
-    digest: (parts) => createHmac("sha256", indexKey).update(JSON.stringify(parts), "utf8").digest(),
-    wrapNewProfileKey: (profileId) => {
-      const key = secretKey(drawRandomBytes(keyBytes));
-      return { key, wrapped: sealKey(profileWrappingKey, associatedData(profileId), key) };
+    digest: (parts) => indexDigest(JSON.stringify(parts)),
+    createProfileKey: (profileId) => {
+      const seed = drawRandomBytes(seedBytes);
+      return { key: profileKey(profileId, seed), seed };
     },
-    openProfileKey: (profileId, wrapped) =>
-      unsealKey(profileWrappingKey, associatedData(profileId), wrapped ?? new Uint8Array()),
+    openProfileKey: (profileId, seed) => {
+      if (seed?.length !== seedBytes) throw new SealBrokenError();
+      return profileKey(profileId, seed);
+    },
   };
 };
 
 const derive = (key: KeyObject, purpose: string): KeyObject =>
   secretKey(new Uint8Array(hkdfSync("sha256", key, "quartet/customer-profile", purpose, keyBytes)));
-
-const base64 = (bytes: Uint8Array): string =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");

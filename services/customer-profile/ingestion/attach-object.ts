@@ -20,7 +20,7 @@ import { createProfile, findProfile, isProfileUnexpired, removeProfile, replaceP
 /** An object to be attached. */
 export interface IncomingObject {
   readonly typeName: string;
-  readonly type: ObjectTypeRecord;
+  readonly type: Readonly<ObjectTypeRecord>;
   /** JSON text as in the request. */
   readonly text: string;
   readonly mapped: MappedObject;

@@ -23,7 +23,7 @@ import type { OpenDomain } from "../store/domain.ts";
 import { openDomain } from "../store/domain.ts";
 import { digestOf } from "../store/key-index.ts";
 import { findObject, keysOf, listObjects, readObject } from "../store/object.ts";
-import { findObjectType, getObjectType, putObjectType } from "../store/object-type.ts";
+import { findSharedObjectType, getObjectType, putObjectType } from "../store/object-type.ts";
 import type { StoredProfile } from "../store/profile.ts";
 import { getProfile } from "../store/profile.ts";
 
@@ -107,10 +107,10 @@ const typeOf = async (
   newTypeId: Uint8Array,
   nowMs: number,
 ) => {
-  const template = objectTemplates.get(name);
-  if (template === undefined) return getObjectType(transaction, domain.id, name);
-  const type = await findObjectType(transaction, domain.id, name);
+  const type = await findSharedObjectType(transaction, domain.id, name);
   if (type !== undefined) return type;
+  const template = objectTemplates.get(name);
+  if (template === undefined) throw fault(ErrorReason.OBJECT_TYPE_NOT_FOUND, { object_type_name: name });
   const created = implicitType(template, newTypeId, nowMs);
   putObjectType(transaction, domain.id, name, created);
   return created;

@@ -2,43 +2,28 @@ import type { CounterRecord } from "../../../gen/quartet/customerprofile/storage
 import type { Reader, Transaction } from "../../kit/store/transaction.ts";
 import { counters } from "./layout.ts";
 
-/** The statistics of a domain, or a change of them. */
-export type Amounts = Pick<CounterRecord, "profileCount" | "meteringProfileCount" | "objectCount" | "totalBytes">;
+/** The statistics of a domain. */
+type Statistics = Pick<CounterRecord, "profileCount" | "meteringProfileCount" | "objectCount" | "totalBytes">;
 
-export const noAmounts: Amounts = { profileCount: 0n, meteringProfileCount: 0n, objectCount: 0n, totalBytes: 0n };
+/** The share of a profile in the statistics of its domain. */
+export type Amounts = { readonly [Member in keyof Statistics]: number };
 
-export const addAmounts = (a: Amounts, b: Amounts): Amounts => ({
-  profileCount: a.profileCount + b.profileCount,
-  meteringProfileCount: a.meteringProfileCount + b.meteringProfileCount,
-  objectCount: a.objectCount + b.objectCount,
-  totalBytes: a.totalBytes + b.totalBytes,
-});
-
-export const subtractAmounts = (a: Amounts, b: Amounts): Amounts => ({
-  profileCount: a.profileCount - b.profileCount,
-  meteringProfileCount: a.meteringProfileCount - b.meteringProfileCount,
-  objectCount: a.objectCount - b.objectCount,
-  totalBytes: a.totalBytes - b.totalBytes,
-});
+export const noAmounts: Amounts = { profileCount: 0, meteringProfileCount: 0, objectCount: 0, totalBytes: 0 };
 
 /** The statistics of a domain now. */
-export const totalOf = async (reader: Reader, domainId: Uint8Array): Promise<Amounts> => {
-  let total = noAmounts;
-  for await (const { value } of reader.range(counters, { prefix: [domainId] })) total = addAmounts(total, value);
-  return total;
-};
+export const totalOf = async (reader: Reader, domainId: Uint8Array): Promise<Statistics> =>
+  (await reader.get(counters, [domainId])) ?? {
+    profileCount: 0n,
+    meteringProfileCount: 0n,
+    objectCount: 0n,
+    totalBytes: 0n,
+  };
 
-/** Adds a change of a profile to the statistics of its domain. */
-export const changeTotal = async (
-  transaction: Transaction,
-  domainId: Uint8Array,
-  profileId: Uint8Array,
-  change: Amounts,
-): Promise<void> => {
-  const key = [domainId, shardOf(profileId)] as const;
-  const before = (await transaction.get(counters, key)) ?? noAmounts;
-  transaction.put(counters, key, addAmounts(before, change));
-};
-
-/** 0 to 4095: the first twelve bits of the identifier. */
-const shardOf = (profileId: Uint8Array): number => ((profileId[0] ?? 0) << 4) | ((profileId[1] ?? 0) >>> 4);
+/** Replaces the share of a profile in the statistics of its domain. */
+export const changeTotal = (transaction: Transaction, domainId: Uint8Array, before: Amounts, after: Amounts): void =>
+  transaction.add(counters, [domainId], {
+    profileCount: after.profileCount - before.profileCount,
+    meteringProfileCount: after.meteringProfileCount - before.meteringProfileCount,
+    objectCount: after.objectCount - before.objectCount,
+    totalBytes: after.totalBytes - before.totalBytes,
+  });

@@ -14,9 +14,9 @@ export interface DomainData {
   readonly keys: DomainKeys;
 }
 
-/** A domain with its settings and its keys. */
+/** A domain with its settings, which must not be changed, and its keys. */
 export interface OpenDomain extends DomainData {
-  readonly record: DomainRecord;
+  readonly record: Readonly<DomainRecord>;
 }
 
 /** The record of an account's domain; undefined if it does not exist. */
@@ -24,10 +24,11 @@ export const findDomain = (reader: Reader, accountId: string, domainName: string
   reader.get(domains, [accountId, domainName]);
 
 /** The record of an account's domain. Throws DOMAIN_NOT_FOUND. */
-export const getDomain = async (reader: Reader, accountId: string, domainName: string): Promise<DomainRecord> => {
-  const record = await findDomain(reader, accountId, domainName);
-  if (record === undefined) throw fault(ErrorReason.DOMAIN_NOT_FOUND, { domain_name: domainName });
-  return record;
+export const getDomain = async (reader: Reader, accountId: string, domainName: string): Promise<DomainRecord> =>
+  (await findDomain(reader, accountId, domainName)) ?? refuseDomain(domainName);
+
+const refuseDomain = (domainName: string): never => {
+  throw fault(ErrorReason.DOMAIN_NOT_FOUND, { domain_name: domainName });
 };
 
 /** An account's domain with its keys. Throws DOMAIN_NOT_FOUND, and NamedKeyError while its keys cannot be used. */
@@ -37,7 +38,7 @@ export const openDomain = async (
   accountId: string,
   domainName: string,
 ): Promise<OpenDomain> => {
-  const record = await getDomain(reader, accountId, domainName);
+  const record = (await reader.getShared(domains, [accountId, domainName])) ?? refuseDomain(domainName);
   const data = await findDomainData(reader, keyring, record.domainId);
   if (data === undefined) throw fault(ErrorReason.DATA_LOSS);
   return { ...data, record };
@@ -49,7 +50,7 @@ export const findDomainData = async (
   keyring: DomainKeyring,
   domainId: Uint8Array,
 ): Promise<DomainData | undefined> => {
-  const wrapped = await reader.get(domainKeys, [domainId]);
+  const wrapped = await reader.getShared(domainKeys, [domainId]);
   return wrapped === undefined ? undefined : { id: domainId, keys: keyring.openDomain(domainId, wrapped.key) };
 };
 

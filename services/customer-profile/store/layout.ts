@@ -4,12 +4,12 @@
  *     1  page_token_keys  name                             -> SecretKey
  *     2  domains          account, domain name             -> DomainRecord
  *     3  domain_keys      domain id                        -> WrappedKeyRecord
- *     4  profile_keys     domain id, profile id            -> WrappedKeyRecord
+ *     4  retired: held the data key of each profile, which is derived with its seed
  *     5  profiles         domain id, profile id            -> ProfileRecord
  *     6  retired: held one record for each search key of each profile, which a search had to look for
  *     7  retired: held the search keys of each profile by their origin, which the origins' own records hold
  *     8  expiries         due, domain id, profile id       -> ExpiryRecord
- *     9  counters         domain id, shard                 -> CounterRecord
+ *     9  retired: held the statistics of each domain in 4,096 parts, before transactions could add to one record
  *    10  object_types     domain id, type name             -> ObjectTypeRecord
  *    11  objects          domain id, profile id, type id, object key -> ObjectRecord
  *    12  object_places    domain id, type id, object key   -> ObjectPlaceRecord
@@ -19,6 +19,8 @@
  *    16  erased_keys      domain id, profile id            -> ErasedKeyRecord
  *    17  search_keys      domain id, digest                -> SearchKeyRecord
  *    18  key_holders      domain id, digest, profile id    -> KeyHolderRecord
+ *    19  counters         domain id                        -> CounterRecord
+ *    20  profile_seeds    domain id, profile id            -> ProfileSeedRecord
  *    64  the six tables of jobs (the kit's own)
  *
  * No key contains anything that identifies a customer: profiles and domains have random identifiers, and search keys
@@ -38,6 +40,7 @@ import {
   ObjectRecordSchema,
   ObjectTypeRecordSchema,
   ProfileRecordSchema,
+  ProfileSeedRecordSchema,
   SearchKeyRecordSchema,
   WrappedKeyRecordSchema,
 } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
@@ -86,25 +89,9 @@ export const domainKeys = defineTable({
 });
 
 /**
- * The data key of each profile, wrapped by its domain's key.
- * Sorted so that one is found by its profile; apart from other records, so that compacting the range erases deleted
- * keys.
- * Written with profiles.
- *
- *     profile_keys/0x07/0x09
- *     0004 0700 0900
- */
-export const profileKeys = defineTable({
-  number: 4,
-  name: "profile_keys",
-  key: [bytes("domain id"), bytes("profile id")],
-  value: WrappedKeyRecordSchema,
-});
-
-/**
  * Profiles, encrypted under their data keys.
  * Sorted so that one is found by its identifier.
- * Written with profile_keys, search_keys, key_holders, expiries and counters.
+ * Written with profile_seeds, search_keys, key_holders, expiries and counters.
  *
  *     profiles/0x07/0x09
  *     0005 0700 0900
@@ -129,22 +116,6 @@ export const expiries = defineTable({
   name: "expiries",
   key: [integer("due"), bytes("domain id"), bytes("profile id")],
   value: ExpiryRecordSchema,
-});
-
-/**
- * The statistics of each domain, in 4,096 parts by the first twelve bits of the profile's identifier, so that changes
- * of different profiles seldom conflict.
- * Sorted so that the parts of a domain are added up in one short range.
- * Written with profiles.
- *
- *     counters/0x07/9
- *     0009 0700 0000000000000009
- */
-export const counters = defineTable({
-  number: 9,
-  name: "counters",
-  key: [bytes("domain id"), integer("shard")],
-  value: CounterRecordSchema,
 });
 
 /**
@@ -240,7 +211,7 @@ export const integrationsByAddress = defineTable({
  * Deleted keys that are still in the files of the database: of a profile, or (with an empty profile id) of a domain.
  * They are listed here until they are compacted away.
  * Sorted as the keys are, so that neighbours are compacted together.
- * Written with domain_keys and profile_keys.
+ * Written with domain_keys and profile_seeds.
  *
  *     erased_keys/0x07/0x09
  *     0010 0700 0900
@@ -284,6 +255,37 @@ export const keyHolders = defineTable({
   value: KeyHolderRecordSchema,
 });
 
+/**
+ * The statistics of each domain, to which transactions add.
+ * Sorted so that those of one domain are one record.
+ * Written with profiles.
+ *
+ *     counters/0x07
+ *     0013 0700
+ */
+export const counters = defineTable({
+  number: 19,
+  name: "counters",
+  key: [bytes("domain id")],
+  value: CounterRecordSchema,
+});
+
+/**
+ * The random seed with which the data key of each profile is derived from its domain's key.
+ * Sorted so that one is found by its profile; apart from other records, so that compacting the range erases deleted
+ * seeds.
+ * Written with profiles.
+ *
+ *     profile_seeds/0x07/0x09
+ *     0014 0700 0900
+ */
+export const profileSeeds = defineTable({
+  number: 20,
+  name: "profile_seeds",
+  key: [bytes("domain id"), bytes("profile id")],
+  value: ProfileSeedRecordSchema,
+});
+
 /** The first number of the tables that hold jobs. */
 export const jobTablesBase = 64;
 
@@ -292,10 +294,8 @@ export const layout = [
   pageTokenKeys,
   domains,
   domainKeys,
-  profileKeys,
   profiles,
   expiries,
-  counters,
   objectTypes,
   objects,
   objectPlaces,
@@ -305,6 +305,8 @@ export const layout = [
   erasedKeys,
   searchKeys,
   keyHolders,
+  counters,
+  profileSeeds,
 ] as const;
 
 assertDistinct([...layout, ...Object.values(jobTables(jobTablesBase))]);

@@ -34,6 +34,13 @@ export const listObjectTypes = (
     limit,
   });
 
+/** The same for many objects: the record must not be changed. */
+export const findSharedObjectType = (
+  reader: Reader,
+  domainId: Uint8Array,
+  name: string,
+): Promise<Readonly<ObjectTypeRecord> | undefined> => reader.getShared(objectTypes, [domainId, name]);
+
 /** Stores an object type, new or changed. */
 export const putObjectType = (
   transaction: Transaction,

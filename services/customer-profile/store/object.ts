@@ -85,6 +85,7 @@ export const putObject = async (
   if (replaced !== undefined)
     transaction.delete(objectExpiries, [Number(replaced.expireMs), domain.id, typeId, objectKey]);
   transaction.put(objects, [domain.id, profileId, typeId, objectKey], {
+    $typeName: "quartet.customerprofile.storage.v1.ObjectRecord",
     content: seal(profileKey, associatedData(domain.id, address), plain),
     expireMs: BigInt(object.expireMs),
     putMs: BigInt(object.putMs),

@@ -11,10 +11,10 @@ import { contentBytes, meteringUnits, searchKeysOf } from "../domain/profile-sta
 import { fault } from "../faults.ts";
 import { limits } from "../limits.ts";
 import type { Amounts } from "./counters.ts";
-import { changeTotal, noAmounts, subtractAmounts } from "./counters.ts";
+import { changeTotal, noAmounts } from "./counters.ts";
 import type { DomainData } from "./domain.ts";
-import { digestOf, joinDigests, replaceKeys, splitDigests } from "./key-index.ts";
-import { erasedKeys, expiries, profileKeys, profiles } from "./layout.ts";
+import { addKeysOfNew, digestOf, joinDigests, replaceKeys, splitDigests } from "./key-index.ts";
+import { erasedKeys, expiries, profileSeeds, profiles } from "./layout.ts";
 import { removeObjectsOf } from "./object.ts";
 import { decodeProfile, encodeProfile } from "./profile-content.ts";
 
@@ -57,7 +57,7 @@ export const findProfileEvenExpired = async (
 ): Promise<StoredProfile | undefined> => {
   const record = await reader.get(profiles, [domain.id, id]);
   if (record === undefined) return undefined;
-  const key = domain.keys.openProfileKey(id, (await reader.get(profileKeys, [domain.id, id]))?.key);
+  const key = domain.keys.openProfileKey(id, (await reader.get(profileSeeds, [domain.id, id]))?.seed);
   return { id, record, key, state: decodeProfile(unseal(key, associatedData(domain.id, id), record.content)) };
 };
 
@@ -92,8 +92,11 @@ export const createProfile = async (
   state: ProfileState,
   change: ProfileChange,
 ): Promise<KeyObject> => {
-  const { key, wrapped } = domain.keys.wrapNewProfileKey(id);
-  transaction.put(profileKeys, [domain.id, id], { key: wrapped });
+  const { key, seed } = domain.keys.createProfileKey(id);
+  transaction.put(profileSeeds, [domain.id, id], {
+    $typeName: "quartet.customerprofile.storage.v1.ProfileSeedRecord",
+    seed,
+  });
   await writeContent(transaction, domain, id, key, state, change, undefined);
   return key;
 };
@@ -121,13 +124,13 @@ export const removeProfile = async (
 ): Promise<void> => {
   const record = await transaction.get(profiles, [domainId, profileId]);
   if (record === undefined) return;
-  transaction.delete(profileKeys, [domainId, profileId]);
+  transaction.delete(profileSeeds, [domainId, profileId]);
   transaction.put(erasedKeys, [domainId, profileId], {});
   transaction.delete(profiles, [domainId, profileId]);
   transaction.delete(expiries, [Number(record.expireMs), domainId, profileId]);
   await replaceKeys(transaction, domainId, profileId, splitDigests(record.keyDigests), []);
   await removeObjectsOf(transaction, domainId, profileId);
-  await changeTotal(transaction, domainId, profileId, subtractAmounts(noAmounts, amountsOf(record)));
+  changeTotal(transaction, domainId, amountsOf(record), noAmounts);
 };
 
 const writeContent = async (
@@ -144,7 +147,8 @@ const writeContent = async (
   if (bytes > limitBytes) throw fault(ErrorReason.PROFILE_TOO_LARGE, { limit_bytes: String(limitBytes) });
   const digests = searchKeysOf(state).map((searchKey) => digestOf(domain.keys, searchKey));
   const expireMs = Math.max(change.expireMs, before === undefined ? 0 : Number(before.expireMs));
-  const after = {
+  const after: ProfileRecord = {
+    $typeName: "quartet.customerprofile.storage.v1.ProfileRecord",
     content: seal(key, associatedData(domain.id, id), encodeProfile(state)),
     expireMs: BigInt(expireMs),
     contentBytes: BigInt(bytes),
@@ -155,17 +159,17 @@ const writeContent = async (
   transaction.put(profiles, [domain.id, id], after);
   if (before !== undefined) transaction.delete(expiries, [Number(before.expireMs), domain.id, id]);
   transaction.put(expiries, [expireMs, domain.id, id], {});
-  await replaceKeys(transaction, domain.id, id, before === undefined ? [] : splitDigests(before.keyDigests), digests);
-  const amountsBefore = before === undefined ? noAmounts : amountsOf(before);
-  await changeTotal(transaction, domain.id, id, subtractAmounts(amountsOf(after), amountsBefore));
+  if (before === undefined) await addKeysOfNew(transaction, domain.id, id, digests);
+  else await replaceKeys(transaction, domain.id, id, splitDigests(before.keyDigests), digests);
+  changeTotal(transaction, domain.id, before === undefined ? noAmounts : amountsOf(before), amountsOf(after));
 };
 
 /** The share of a profile in the statistics of its domain. */
 const amountsOf = (record: Pick<ProfileRecord, "contentBytes" | "objectCount" | "objectBytes">): Amounts => ({
-  profileCount: 1n,
-  meteringProfileCount: BigInt(meteringUnits(record.objectCount)),
-  objectCount: BigInt(record.objectCount),
-  totalBytes: record.contentBytes + record.objectBytes,
+  profileCount: 1,
+  meteringProfileCount: meteringUnits(record.objectCount),
+  objectCount: record.objectCount,
+  totalBytes: Number(record.contentBytes + record.objectBytes),
 });
 
 const associatedData = (domainId: Uint8Array, profileId: Uint8Array) => ["profile-content", domainId, profileId];

@@ -4,7 +4,7 @@ import { untraced } from "../../kit/trace/traced-call.ts";
 import type { Store } from "../../kit/store/store.ts";
 import { idText } from "../domain/identifier.ts";
 import { limits } from "../limits.ts";
-import { domainKeys, erasedKeys, profileKeys } from "../store/layout.ts";
+import { domainKeys, erasedKeys, profileSeeds } from "../store/layout.ts";
 
 /**
  * Removes deleted keys from the database's files. A deleted record stays in the files until they are compacted; with a
@@ -65,8 +65,8 @@ const compactKeys = async (store: Store, erased: readonly ErasedKey[]): Promise<
     const ofProfiles = keys.filter(([, profileId]) => profileId.byteLength > 0);
     if (ofProfiles.length < keys.length) await store.compact(domainKeys, { prefix: [domainId] });
     // A few keys are compacted one by one, so that little else is rewritten; many, with all keys of their domain.
-    if (ofProfiles.length > limits.compactionSinglesMax) await store.compact(profileKeys, { prefix: [domainId] });
-    else for (const key of ofProfiles) await store.compact(profileKeys, { prefix: key });
+    if (ofProfiles.length > limits.compactionSinglesMax) await store.compact(profileSeeds, { prefix: [domainId] });
+    else for (const key of ofProfiles) await store.compact(profileSeeds, { prefix: key });
   }
   await store.transact((transaction) => {
     for (const key of erased) transaction.delete(erasedKeys, key);

@@ -15,7 +15,7 @@ import {
   objectPlaces,
   objects,
   objectTypes,
-  profileKeys,
+  profileSeeds,
   profiles,
   searchKeys,
 } from "../store/layout.ts";
@@ -51,10 +51,9 @@ export const purgeDomain = async (store: Store, payload: Uint8Array, signal: Abo
 /** Deletes at most a batch of records. Returns true if nothing is left. */
 const deleteSome = async (transaction: Transaction, domainId: Uint8Array): Promise<boolean> => {
   let left: number = limits.purgeBatchRecords;
-  left -= await deleteFrom(transaction, profileKeys, domainId, left);
+  left -= await deleteFrom(transaction, profileSeeds, domainId, left);
   left -= await deleteFrom(transaction, searchKeys, domainId, left);
   left -= await deleteFrom(transaction, keyHolders, domainId, left);
-  left -= await deleteFrom(transaction, counters, domainId, left);
   left -= await deleteFrom(transaction, objectTypes, domainId, left);
   left -= await deleteFrom(transaction, objectPlaces, domainId, left);
   const attached = await transaction.list(objects, { prefix: [domainId], limit: left });
@@ -68,7 +67,10 @@ const deleteSome = async (transaction: Transaction, domainId: Uint8Array): Promi
     transaction.delete(profiles, key);
     transaction.delete(expiries, [Number(value.expireMs), domainId, key[1]]);
   }
-  return entries.length < left;
+  if (entries.length >= left) return false;
+  // Last, because a profile that expires before its turn is taken out of them.
+  transaction.delete(counters, [domainId]);
+  return true;
 };
 
 /** Deletes the first records of a domain in one table; returns how many. */

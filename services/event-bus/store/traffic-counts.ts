@@ -13,11 +13,11 @@ const deliveryEnds: readonly DeliveryEnd[] = ["delivered", "refused", "expired"]
 const countOf = (end: DeliveryEnd): string => `deliveries/${end}`;
 
 /** Counts an event that is put into the log. */
-export const countEvent = (transaction: Transaction): void => transaction.add(counts, [events], 1);
+export const countEvent = (transaction: Transaction): void => transaction.add(counts, [events], { value: 1 });
 
 /** Counts a delivery that ends. */
 export const countDelivery = (transaction: Transaction, end: DeliveryEnd): void =>
-  transaction.add(counts, [countOf(end)], 1);
+  transaction.add(counts, [countOf(end)], { value: 1 });
 
 /** A group of an account's dead letters. */
 export interface LetterGroup {
@@ -29,8 +29,8 @@ const countOfGroup = ({ account, groupId }: LetterGroup): string => `${deadLette
 
 /** Counts a dead letter of a group that is stored, or one that is removed. */
 export const countDeadLetter = (transaction: Transaction, group: LetterGroup, by: 1 | -1): void => {
-  transaction.add(counts, [deadLetters], by);
-  transaction.add(counts, [countOfGroup(group)], by);
+  transaction.add(counts, [deadLetters], { value: by });
+  transaction.add(counts, [countOfGroup(group)], { value: by });
 };
 
 /** The number of dead letters of a group. */

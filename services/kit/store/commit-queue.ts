@@ -1,14 +1,12 @@
-import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
-import { Int64ValueSchema } from "@bufbuild/protobuf/wkt";
-
-import type { ByteString } from "./byte-string.ts";
+import { AddedUp, encodeSum } from "./additions.ts";
 import type { ConflictLog } from "./conflict-log.ts";
 import type { Engine } from "./engine.ts";
 import { StoreContentionError, StoreFullError, StoreOverloadedError, StoreWriteError } from "./errors.ts";
 import type { PauseWatch } from "./pause-watch.ts";
 import { untilConnectionsAreRead } from "./pause-watch.ts";
 import type { PendingTransaction } from "./pending-transaction.ts";
-import { overlay, WriteSet } from "./write-set.ts";
+import type { SharedRecords } from "./shared-records.ts";
+import { WriteSet } from "./write-set.ts";
 
 /** The bounds of the group commit. */
 export interface CommitLimits {
@@ -31,11 +29,6 @@ export interface CommitHooks {
   /** Whether this process was stopped a moment ago. */
   readonly pauses: Pick<PauseWatch, "isJustOver">;
 }
-
-const decodeCount = (payload: Uint8Array | undefined): bigint =>
-  payload === undefined ? 0n : fromBinary(Int64ValueSchema, payload).value;
-
-const encodeCount = (value: bigint): Uint8Array => toBinary(Int64ValueSchema, create(Int64ValueSchema, { value }));
 
 /** How many times longer a transaction may run inside its group when it would be refused otherwise. */
 const lastChanceFactor = 20;
@@ -60,6 +53,7 @@ export interface CommitStats {
  */
 export class CommitQueue {
   readonly #engine: Engine;
+  readonly #shared: SharedRecords;
   readonly #log: ConflictLog;
   readonly #limits: CommitLimits;
   readonly #hooks: CommitHooks;
@@ -73,8 +67,9 @@ export class CommitQueue {
   #conflicts = 0;
   #reruns = 0;
 
-  constructor(engine: Engine, log: ConflictLog, limits: CommitLimits, hooks: CommitHooks) {
+  constructor(engine: Engine, shared: SharedRecords, log: ConflictLog, limits: CommitLimits, hooks: CommitHooks) {
     this.#engine = engine;
+    this.#shared = shared;
     this.#log = log;
     this.#limits = limits;
     this.#hooks = hooks;
@@ -169,16 +164,15 @@ export class CommitQueue {
     for (const transaction of members) transaction.succeed();
   }
 
-  /** Adds what the members add to counts, on top of what is committed and of what the group writes itself. */
+  /** Adds what the members add to records, on top of what is committed and of what the group writes itself. */
   async #addUp(members: readonly PendingTransaction[], changes: WriteSet): Promise<void> {
-    const sums = new Map<ByteString, number>();
-    for (const { attempt } of members)
-      for (const [key, by] of attempt.additions) sums.set(key, (sums.get(key) ?? 0) + by);
-    if (sums.size === 0) return;
+    const addedUp = new AddedUp();
+    for (const { attempt } of members) addedUp.append(attempt.changes, attempt.additions);
+    if (addedUp.sums.size === 0) return;
     const committed = this.#engine.snapshot();
     try {
-      for (const [key, by] of sums)
-        changes.set(key, encodeCount(decodeCount(overlay(changes, committed).get(key)) + BigInt(by)));
+      for (const [key, addition] of addedUp.sums)
+        changes.set(key, encodeSum(addition, changes.has(key) ? changes.get(key) : committed.get(key)));
     } finally {
       await committed.close();
     }
@@ -218,12 +212,15 @@ export class CommitQueue {
   }
 
   async #write(changes: WriteSet): Promise<boolean> {
+    this.#shared.beginWrite(changes.writes);
     try {
       await this.#engine.write(changes.writes);
     } catch (error) {
       // After a failed write the end of the log is unknown, and recovery might not find what is written after it.
       this.#break(error);
       return false;
+    } finally {
+      this.#shared.endWrite();
     }
     this.#groups += 1;
     this.#writtenBytes += changes.bytes;

@@ -1,6 +1,6 @@
 import type { ByteString } from "./byte-string.ts";
 import { byteStringOf, successor } from "./byte-string.ts";
-import type { RawEntry, View } from "./engine.ts";
+import type { RawEntry, Snapshot } from "./engine.ts";
 import { StoreCorruptionError } from "./errors.ts";
 
 /** One record as it is stored, or the key of one that is damaged. */
@@ -10,7 +10,7 @@ export type DumpedRecord = RawEntry | { readonly key: ByteString; readonly paylo
 const [tablesBegin, tablesEnd] = ["\u0000\u0001", "\u00ff\u00ff"];
 
 /** All records of all tables in the order of their keys, in pages. A damaged one does not end the dump. */
-export async function* dumpRecords(view: View): AsyncGenerator<readonly DumpedRecord[], void> {
+export async function* dumpRecords(view: Snapshot): AsyncGenerator<readonly DumpedRecord[], void> {
   let low = tablesBegin;
   for (;;) {
     let damaged: ByteString;

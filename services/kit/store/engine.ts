@@ -1,3 +1,5 @@
+import type { Message } from "@bufbuild/protobuf";
+
 import type { Bounds, ByteString } from "./byte-string.ts";
 
 /** One stored record: its key and its payload. */
@@ -7,7 +9,7 @@ export interface RawEntry {
 }
 
 /** Records that do not change while they are read. */
-export interface View {
+interface Records {
   get(key: ByteString): Uint8Array | undefined;
   /**
    * The records between the bounds in key order, in pages, each read on demand. `expected` is how many the reader is
@@ -16,8 +18,14 @@ export interface View {
   scan(bounds: Bounds, reverse: boolean, expected: number): AsyncGenerator<readonly RawEntry[], void>;
 }
 
+/** Records with the changes that are laid over them, which their readers may share. */
+export interface View extends Records {
+  /** The record as the function decodes it, decoded once for all readers until it changes. */
+  getShared(key: ByteString, decode: (payload: Uint8Array) => Message): Message | undefined;
+}
+
 /** The database as it was at one instant. */
-export interface Snapshot extends View {
+export interface Snapshot extends Records {
   /** Ends all scans. Reading afterwards throws. */
   close(): Promise<void>;
 }

@@ -16,6 +16,7 @@ import { watchPauses } from "./pause-watch.ts";
 import type { RangeOptions } from "./range.ts";
 import type { KeyTuple, Table } from "./table.ts";
 import { encodeKeyPrefix } from "./table.ts";
+import { SharedRecords } from "./shared-records.ts";
 import type { Reader, Transaction } from "./transaction.ts";
 import { ViewReader } from "./view-reader.ts";
 import { TransactionCommit } from "./pending-transaction.ts";
@@ -126,8 +127,10 @@ export const storeOver = (
   { log, onBroken, hasRoomFor = () => true }: Pick<StoreOptions, "log" | "onBroken" | "hasRoomFor"> = {},
 ): Store => {
   const conflicts = new ConflictLog(limits.conflictKeysMax);
+  const shared = new SharedRecords();
+  const runParts = { engine, shared, conflicts, bytesMax: limits.transactionBytesMax };
   const pauses = watchPauses();
-  const queue = new CommitQueue(engine, conflicts, limits, {
+  const queue = new CommitQueue(engine, shared, conflicts, limits, {
     hasRoomFor,
     pauses,
     onBroken: (error) => {
@@ -158,7 +161,7 @@ export const storeOver = (
     async read(run) {
       begin();
       reads += 1;
-      const view = new CommittedView(engine);
+      const view = new CommittedView(engine, shared);
       try {
         return await run(new ViewReader(view));
       } finally {
@@ -180,7 +183,7 @@ export const storeOver = (
         { signal, givenUp: currentGivenUp() },
         // A run inside a group is started in the context of the caller who started the group commit.
         keepingTrace(run),
-        (ahead) => new TransactionRun(engine, conflicts, limits.transactionBytesMax, ahead),
+        (ahead) => new TransactionRun(runParts, ahead),
       );
       try {
         do await commit.run();

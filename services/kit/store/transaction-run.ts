@@ -2,29 +2,36 @@ import type { Message, MessageInitShape } from "@bufbuild/protobuf";
 import { create, isMessage, toBinary } from "@bufbuild/protobuf";
 import type { GenMessage } from "@bufbuild/protobuf/codegenv2";
 
+import type { Addition } from "./additions.ts";
+import { addTo } from "./additions.ts";
 import type { Bounds, ByteString } from "./byte-string.ts";
 import type { ConflictLog, Watcher } from "./conflict-log.ts";
 import type { Engine, RawEntry, Snapshot, View } from "./engine.ts";
 import { StoreClosedError, StoreTransactionTooLargeError } from "./errors.ts";
 import type { RangeOptions } from "./range.ts";
 import { ReadSet } from "./read-set.ts";
+import type { SharedRecords } from "./shared-records.ts";
+import { frozen } from "./shared-records.ts";
 import type { KeyTuple, Table } from "./table.ts";
 import { encodeKey } from "./table.ts";
-import type { CountsTable, Entry, Transaction } from "./transaction.ts";
+import type { Additions, Entry, Transaction } from "./transaction.ts";
 import { ViewReader } from "./view-reader.ts";
 import { overlay, WriteSet } from "./write-set.ts";
 
 /** The committed state as of the first read. A transaction that reads nothing never costs a snapshot. */
 export class CommittedView implements View {
   readonly #engine: Engine;
+  readonly #shared: SharedRecords;
   readonly #log: ConflictLog | undefined;
+  #epoch = 0;
   #snapshot: Snapshot | undefined;
   #watcher: Watcher | undefined;
   #isClosed = false;
 
   /** With a log, it remembers what is written from then on, until `release`. */
-  constructor(engine: Engine, log?: ConflictLog) {
+  constructor(engine: Engine, shared: SharedRecords, log?: ConflictLog) {
     this.#engine = engine;
+    this.#shared = shared;
     this.#log = log;
   }
 
@@ -35,6 +42,17 @@ export class CommittedView implements View {
 
   get(key: ByteString): Uint8Array | undefined {
     return this.#open().get(key);
+  }
+
+  getShared(key: ByteString, decode: (payload: Uint8Array) => Message): Message | undefined {
+    const snapshot = this.#open();
+    const kept = this.#shared.find(key, this.#epoch);
+    if (kept !== undefined) return kept;
+    const payload = snapshot.get(key);
+    if (payload === undefined) return undefined;
+    const record = frozen(decode(payload));
+    this.#shared.keep(key, this.#epoch, record, payload.byteLength);
+    return record;
   }
 
   scan(bounds: Bounds, reverse: boolean, expected: number): AsyncGenerator<readonly RawEntry[], void> {
@@ -56,18 +74,28 @@ export class CommittedView implements View {
       // NOTE: the version comes first. A group that is being written right now may or may not be in the snapshot; it
       // counts as written later, so that it is checked and at worst the transaction runs once more.
       this.#watcher = this.#log?.watch();
+      this.#epoch = this.#shared.epoch;
       this.#snapshot = this.#engine.snapshot();
     }
     return this.#snapshot;
   }
 }
 
+/** What the runs of a store's transactions share. */
+interface RunParts {
+  readonly engine: Engine;
+  readonly shared: SharedRecords;
+  readonly conflicts: ConflictLog;
+  /** What one transaction may write. */
+  readonly bytesMax: number;
+}
+
 /** One run of a transaction's function: its reads and its intended changes. */
 export class TransactionRun implements Transaction {
   readonly reads = new ReadSet();
   readonly changes = new WriteSet();
-  /** What is added to counts, by key. */
-  readonly additions = new Map<ByteString, number>();
+  /** What is added to records, by key. */
+  readonly additions = new Map<ByteString, Addition>();
   readonly snapshot: ViewReader;
   readonly #committed: CommittedView;
   readonly #reader: ViewReader;
@@ -76,8 +104,8 @@ export class TransactionRun implements Transaction {
   #isEnded = false;
 
   /** `ahead` are changes of others that will be committed before this one's or not at all. */
-  constructor(engine: Engine, log: ConflictLog, bytesMax: number, ahead?: WriteSet) {
-    this.#committed = new CommittedView(engine, log);
+  constructor({ engine, shared, conflicts, bytesMax }: RunParts, ahead?: WriteSet) {
+    this.#committed = new CommittedView(engine, shared, conflicts);
     this.#bytesMax = bytesMax;
     const base = ahead === undefined ? this.#committed : overlay(ahead, this.#committed);
     const view = overlay(this.changes, base);
@@ -92,6 +120,13 @@ export class TransactionRun implements Transaction {
 
   get<K extends KeyTuple, V extends Message>(table: Table<K, V>, key: NoInfer<K>): Promise<V | undefined> {
     return this.#reader.get(table, key);
+  }
+
+  getShared<K extends KeyTuple, V extends Message>(
+    table: Table<K, V>,
+    key: NoInfer<K>,
+  ): Promise<Readonly<V> | undefined> {
+    return this.#reader.getShared(table, key);
   }
 
   range<K extends KeyTuple, V extends Message>(
@@ -128,9 +163,8 @@ export class TransactionRun implements Transaction {
     for await (const { key } of this.#reader.entries(table, range)) this.#write(key, undefined);
   }
 
-  add(table: CountsTable, key: readonly [name: string], by: number): void {
-    const encoded = encodeKey(table, key);
-    this.additions.set(encoded, (this.additions.get(encoded) ?? 0) + by);
+  add<K extends KeyTuple, V extends Message>(table: Table<K, V>, key: NoInfer<K>, by: Additions<NoInfer<V>>): void {
+    addTo(this.additions, encodeKey(table, key), table.schema, by);
   }
 
   /** Forgets what the function wrote, because it threw. */

@@ -8,6 +8,9 @@ import type { KeyTuple, Table } from "./table.ts";
 /** A table of counts by name, to which transactions add. */
 export type CountsTable = Table<readonly [name: string], Int64Value>;
 
+/** What is added to the members of a record that are whole numbers of 64 bits. Unset: nothing. */
+export type Additions<V extends Message> = { readonly [F in keyof V as V[F] extends bigint ? F : never]?: number };
+
 /** One record with its key. */
 export interface Entry<K extends KeyTuple, V extends Message> {
   readonly key: K;
@@ -18,6 +21,14 @@ export interface Entry<K extends KeyTuple, V extends Message> {
 export interface Reader {
   /** The record at a whole key, or undefined. */
   get<K extends KeyTuple, V extends Message>(table: Table<K, V>, key: NoInfer<K>): Promise<V | undefined>;
+  /**
+   * As `get`, for a record that many calls read and few change. It is decoded once for each change and shared by all
+   * its readers, so it is frozen; its bytes must not be changed either.
+   */
+  getShared<K extends KeyTuple, V extends Message>(
+    table: Table<K, V>,
+    key: NoInfer<K>,
+  ): Promise<Readonly<V> | undefined>;
   /** The records of a range in key order, read in pages on demand, so a range of any length needs little memory. */
   range<K extends KeyTuple, V extends Message>(
     table: Table<K, V>,
@@ -54,10 +65,11 @@ export interface Transaction extends Reader {
     range: RangeOptions<NoInfer<K>>,
   ): Promise<void>;
   /**
-   * Adds a whole number to a count at the commit. Not seen by this transaction's own reads, and no reason for it or
-   * for others that add to the same count to run again. Counts only together with a change.
+   * Adds whole numbers to members of a record at the commit; members that it does not have yet are 0. Not seen by this
+   * transaction's own reads, and no reason for it or for others that add to the same record to run again. Counts only
+   * together with a change. Who puts or deletes the record later, even in the same group, replaces what was added.
    */
-  add(table: CountsTable, key: readonly [name: string], by: number): void;
+  add<K extends KeyTuple, V extends Message>(table: Table<K, V>, key: NoInfer<K>, by: Additions<NoInfer<V>>): void;
   /** Runs once, when the transaction is durable, before its caller is answered; never if it fails. Must not throw. */
   afterCommit(run: () => void): void;
 }

@@ -33,6 +33,16 @@ export class ViewReader implements Reader {
     return payload === undefined ? undefined : decodeValue(table, encoded, payload);
   }
 
+  async getShared<K extends KeyTuple, V extends Message>(
+    table: Table<K, V>,
+    key: NoInfer<K>,
+  ): Promise<Readonly<V> | undefined> {
+    const encoded = encodeKey(table, key);
+    if (this.#turn.isOver) await this.#turn.next();
+    this.#reads?.keys.add(encoded);
+    return this.#view.getShared(encoded, (payload) => decodeValue(table, encoded, payload)) as V | undefined;
+  }
+
   async *range<K extends KeyTuple, V extends Message>(
     table: Table<K, V>,
     range: RangeOptions<NoInfer<K>>,

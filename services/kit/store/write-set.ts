@@ -1,6 +1,7 @@
 import type { Bounds, ByteString } from "./byte-string.ts";
 import { compareBytes } from "./byte-string.ts";
 import type { RawEntry, RawWrites, View } from "./engine.ts";
+import { frozen } from "./shared-records.ts";
 
 /** One intended change: `payload` undefined deletes. */
 export interface RawWrite {
@@ -138,6 +139,11 @@ class KeyRuns {
  */
 export const overlay = (changes: WriteSet, base: View): View => ({
   get: (key) => (changes.has(key) ? changes.get(key)?.slice() : base.get(key)),
+  getShared: (key, decode) => {
+    if (!changes.has(key)) return base.getShared(key, decode);
+    const payload = changes.get(key);
+    return payload === undefined ? undefined : frozen(decode(payload.slice()));
+  },
   scan: (bounds, reverse, expected) => mergedScan(changes, base, bounds, reverse, expected),
 });
 

@@ -15,8 +15,8 @@ export const countVersion = (
   by: 1 | -1,
 ): void => {
   if (isDeleteMarker) return;
-  transaction.add(counts, [objects], by);
-  transaction.add(counts, [bytes], by * Number(sizeBytes));
+  transaction.add(counts, [objects], { value: by });
+  transaction.add(counts, [bytes], { value: by * Number(sizeBytes) });
 };
 
 /** Counts once what a database holds that has no counts, which takes a walk over all its versions. */

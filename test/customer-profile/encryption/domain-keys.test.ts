@@ -12,10 +12,10 @@ const shop = new Uint8Array([1]);
 const ann = new Uint8Array([2]);
 
 describe("a domain's keys", () => {
-  test("open what they wrapped, after a restart too", () => {
+  test("derive the same keys of profiles from their seeds, after a restart too", () => {
     const wrapped = keyringOf().wrapNewDomainKey(shop, "");
-    const profile = keyringOf().openDomain(shop, wrapped).wrapNewProfileKey(ann);
-    expect(keyringOf().openDomain(shop, wrapped).openProfileKey(ann, profile.wrapped).export()).toEqual(
+    const profile = keyringOf().openDomain(shop, wrapped).createProfileKey(ann);
+    expect(keyringOf().openDomain(shop, wrapped).openProfileKey(ann, profile.seed).export()).toEqual(
       profile.key.export(),
     );
   });
@@ -44,15 +44,30 @@ describe("a domain's keys", () => {
     expect(digestIn(shop)).not.toEqual(digestIn(new Uint8Array([3])));
   });
 
-  test("do not open for another domain, nor one profile's key as another's or from nothing", () => {
+  test("do not open for another domain, open already or not, and no profile's key without a seed", () => {
     const keyring = keyringOf();
     const wrapped = keyring.wrapNewDomainKey(shop, "a");
-    const keys = keyring.openDomain(shop, wrapped);
-    const profile = keys.wrapNewProfileKey(ann);
     const broken = expect.objectContaining({ name: "SealBrokenError" });
     expect(() => keyring.openDomain(ann, wrapped)).toThrow(broken);
-    expect(() => keys.openProfileKey(shop, profile.wrapped)).toThrow(broken);
+    const keys = keyring.openDomain(shop, wrapped);
+    expect(() => keyring.openDomain(ann, wrapped)).toThrow(broken);
     expect(() => keys.openProfileKey(ann, undefined)).toThrow(broken);
+    expect(() => keys.openProfileKey(ann, new Uint8Array(31))).toThrow(broken);
+  });
+
+  test("are another for another profile, another seed and another domain", () => {
+    const keyring = keyringOf();
+    const open = (domainId: Uint8Array) => keyring.openDomain(domainId, keyring.wrapNewDomainKey(domainId, ""));
+    const [keys, others] = [open(shop), open(new Uint8Array([3]))];
+    const { seed } = keys.createProfileKey(ann);
+    const other = new Uint8Array([4]);
+    const derived = [
+      keys.openProfileKey(ann, seed),
+      keys.openProfileKey(other, seed),
+      keys.openProfileKey(ann, keys.createProfileKey(ann).seed),
+      others.openProfileKey(ann, seed),
+    ];
+    expect(new Set(derived.map((key) => key.export().toString("hex"))).size).toBe(4);
   });
 
   test("that are open already do not open again while their named key is disabled", () => {

@@ -51,7 +51,7 @@ describe("mergeProfiles", () => {
     ]);
     expect(await countsOf(store)).toMatchObject({
       profiles: 1,
-      profile_keys: 1,
+      profile_seeds: 1,
       expiries: 1,
       objects: 2,
       object_places: 2,

@@ -33,7 +33,7 @@ test("many requests within a minute are one compaction, after which nothing wait
   expect(done).toEqual([]);
   clock.advance(1);
   await compaction.stop();
-  expect(done).toEqual(["profile_keys/07/09"]);
+  expect(done).toEqual(["profile_seeds/07/09"]);
   await compaction.run();
   expect(done).toHaveLength(1);
 });
@@ -42,7 +42,7 @@ test("few keys are compacted one by one, many with all of their domain, a domain
   const many = Array.from({ length: 17 }, (_, index) => `08/${index.toString(16).padStart(2, "0")}`);
   const { store, done } = storeWithErased(["07/", "07/09", "07/0a", ...many]);
   await createCompaction(store, new FakeClock(), silentLogger).run();
-  expect(done).toEqual(["domain_keys/07", "profile_keys/07/09", "profile_keys/07/0a", "profile_keys/08"]);
+  expect(done).toEqual(["domain_keys/07", "profile_seeds/07/09", "profile_seeds/07/0a", "profile_seeds/08"]);
 });
 
 test("stopping begins nothing", async () => {

@@ -16,7 +16,7 @@ test("expired profiles are removed with all that refers to them, and leave the s
   clock.advance(dayMs);
   await eventually(async () => (await countsOf(store))["profiles"] === 1, "the expired profiles are removed");
   expect(await countsOf(store)).toMatchObject({
-    profile_keys: 1,
+    profile_seeds: 1,
     profiles: 1,
     search_keys: 1,
     expiries: 1,

@@ -1,8 +1,11 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 
+import { DurationSchema } from "@bufbuild/protobuf/wkt";
+
 import { countsTable, readCount } from "../../../services/kit/store/counts.ts";
 import type { Store } from "../../../services/kit/store/store.ts";
 import { defaultLimits, openStore, storeOver } from "../../../services/kit/store/store.ts";
+import { defineTable, text } from "../../../services/kit/store/table.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
 import { memoryEngine } from "./memory-engine.ts";
 import { notes } from "./tables.ts";
@@ -13,7 +16,7 @@ const counts = countsTable(20);
 const write = (store: Store, title: string, by = 1): Promise<void> =>
   store.transact((tx) => {
     tx.put(notes, ["alice", title], { value: title });
-    tx.add(counts, ["notes"], by);
+    tx.add(counts, ["notes"], { value: by });
   });
 
 const countOf = (store: Store, name = "notes"): Promise<number> =>
@@ -47,13 +50,13 @@ describe("a count", () => {
     const store = openMemory();
     const grow = (): Promise<void> =>
       store.transact(async (tx) => {
-        const text = (await tx.get(notes, ["alice", "all"]))?.value ?? "";
-        tx.put(notes, ["alice", "all"], { value: `${text}a` });
-        tx.add(counts, ["notes"], 1);
+        const before = (await tx.get(notes, ["alice", "all"]))?.value ?? "";
+        tx.put(notes, ["alice", "all"], { value: `${before}a` });
+        tx.add(counts, ["notes"], { value: 1 });
       });
     await Promise.all(Array.from({ length: 20 }, grow));
     const failed = store.transact((tx) => {
-      tx.add(counts, ["notes"], 1);
+      tx.add(counts, ["notes"], { value: 1 });
       tx.put(notes, ["alice", "never"], { value: "" });
       throw new Error("no");
     });
@@ -68,6 +71,30 @@ describe("a count", () => {
     });
     await Promise.all([begin, write(store, "a")]);
     expect(await countOf(store)).toBe(1_001);
+  });
+
+  test("is gone when a later transaction of the same group deletes it, and begins again after that", async () => {
+    const store = openMemory();
+    await write(store, "a", 5);
+    const remove = () => store.transact((tx) => tx.delete(counts, ["notes"]));
+    await Promise.all([write(store, "b"), remove()]);
+    expect(await store.read((reader) => reader.get(counts, ["notes"]))).toBeUndefined();
+    await Promise.all([write(store, "c"), remove(), write(store, "d", 2)]);
+    expect(await countOf(store)).toBe(2);
+  });
+
+  test("has as many members as its record has whole numbers", async () => {
+    const amounts = defineTable({ number: 21, name: "amounts", key: [text("name")], value: DurationSchema });
+    const store = openMemory();
+    const add = (seconds: number): Promise<void> =>
+      store.transact((tx) => {
+        tx.put(notes, ["alice", `${seconds}`], {});
+        tx.add(amounts, ["all"], { seconds });
+        tx.add(amounts, ["all"], {});
+      });
+    await store.transact((tx) => tx.put(amounts, ["all"], { seconds: 10n, nanos: 7 }));
+    await Promise.all([add(1), add(-3)]);
+    expect(await store.read((reader) => reader.get(amounts, ["all"]))).toMatchObject({ seconds: 8n, nanos: 7 });
   });
 
   test("is durable together with what it counts", async () => {

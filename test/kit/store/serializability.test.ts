@@ -57,7 +57,8 @@ const readStep = async (reader: Reader, random: SeededRandom): Promise<Step> => 
   const owner = random.pick(owners);
   if (random.chance(0.5)) {
     const title = random.pick(titlesOfOwner);
-    const found = await reader.get(notes, [owner, title]);
+    const key = [owner, title] as const;
+    const found = random.chance(0.5) ? await reader.get(notes, key) : await reader.getShared(notes, key);
     return { kind: "get", key: `${owner}/${title}`, found: found?.value };
   }
   const limit = 1 + random.below(4);

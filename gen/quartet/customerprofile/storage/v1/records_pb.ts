@@ -21,7 +21,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/customerprofile/storage/v1/records.proto.
  */
 export const file_quartet_customerprofile_storage_v1_records: GenFile = /*@__PURE__*/
-  fileDesc("CjBxdWFydGV0L2N1c3RvbWVycHJvZmlsZS9zdG9yYWdlL3YxL3JlY29yZHMucHJvdG8SInF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEi9wMKDERvbWFpblJlY29yZBIRCglkb21haW5faWQYASABKAwSEgoKY3JlYXRlZF9tcxgCIAEoAxISCgp1cGRhdGVkX21zGAMgASgDEh8KF2RlZmF1bHRfZXhwaXJhdGlvbl9kYXlzGAQgASgFEh4KFmRlZmF1bHRfZW5jcnlwdGlvbl9rZXkYBSABKAkSHQoVZGVhZF9sZXR0ZXJfcXVldWVfdXJsGAYgASgJEkgKBHRhZ3MYByADKAsyOi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkRvbWFpblJlY29yZC5UYWdzRW50cnkSPgoIbWF0Y2hpbmcYCCABKAsyLC5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5NYXRjaGluZ1Jlc3BvbnNlElIKE3J1bGVfYmFzZWRfbWF0Y2hpbmcYCSABKAsyNS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5SdWxlQmFzZWRNYXRjaGluZ1Jlc3BvbnNlEkEKCmRhdGFfc3RvcmUYCiABKAsyLS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5EYXRhU3RvcmVSZXNwb25zZRorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIfChBXcmFwcGVkS2V5UmVjb3JkEgsKA2tleRgBIAEoDCKLAQoNUHJvZmlsZVJlY29yZBIPCgdjb250ZW50GAEgASgMEhEKCWV4cGlyZV9tcxgCIAEoAxIVCg1jb250ZW50X2J5dGVzGAMgASgEEhQKDG9iamVjdF9jb3VudBgEIAEoDRIUCgxvYmplY3RfYnl0ZXMYBSABKAQSEwoLa2V5X2RpZ2VzdHMYBiABKAwitgEKDlByb2ZpbGVDb250ZW50Ej8KBmZpZWxkcxgBIAMoCzIvLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuU3RvcmVkRmllbGQSOwoEa2V5cxgCIAMoCzItLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuU3RvcmVkS2V5EhIKCmNyZWF0ZWRfbXMYAyABKAMSEgoKdXBkYXRlZF9tcxgEIAEoAyJmCgtTdG9yZWRGaWVsZBIMCgRwYXRoGAEgASgJEg0KBXZhbHVlGAIgASgJEjoKBnNvdXJjZRgDIAEoCzIqLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuU291cmNlIlgKBlNvdXJjZRIYChBvYmplY3RfdHlwZV9uYW1lGAEgASgJEhIKCm9iamVjdF9rZXkYAiABKAkSDwoHdGltZV9tcxgDIAEoAxIPCgd0eXBlX2lkGAQgASgMIigKCVN0b3JlZEtleRIMCgRuYW1lGAEgASgJEg0KBXZhbHVlGAIgASgJImQKD1NlYXJjaEtleVJlY29yZBI+Cgdob2xkZXJzGAEgAygLMi0ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5LZXlIb2xkZXISEQoJaXNfc3ByZWFkGAIgASgIIjUKCUtleUhvbGRlchISCgpwcm9maWxlX2lkGAEgASgMEhQKDG9yaWdpbl9jb3VudBgCIAEoDSInCg9LZXlIb2xkZXJSZWNvcmQSFAoMb3JpZ2luX2NvdW50GAEgASgNIg4KDEV4cGlyeVJlY29yZCJxCg1Db3VudGVyUmVjb3JkEhUKDXByb2ZpbGVfY291bnQYASABKAMSHgoWbWV0ZXJpbmdfcHJvZmlsZV9jb3VudBgCIAEoAxIUCgxvYmplY3RfY291bnQYAyABKAMSEwoLdG90YWxfYnl0ZXMYBCABKAMilAYKEE9iamVjdFR5cGVSZWNvcmQSDwoHdHlwZV9pZBgBIAEoDBITCgtkZXNjcmlwdGlvbhgCIAEoCRITCgt0ZW1wbGF0ZV9pZBgDIAEoCRIXCg9leHBpcmF0aW9uX2RheXMYBCABKAUSFgoOZW5jcnlwdGlvbl9rZXkYBSABKAkSHgoWYWxsb3dfcHJvZmlsZV9jcmVhdGlvbhgGIAEoCBIsCiRzb3VyY2VfbGFzdF91cGRhdGVkX3RpbWVzdGFtcF9mb3JtYXQYByABKAkSIAoYbWF4X3Byb2ZpbGVfb2JqZWN0X2NvdW50GAggASgFEhcKD3NvdXJjZV9wcmlvcml0eRgJIAEoBRJQCgZmaWVsZHMYCiADKAsyQC5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLk9iamVjdFR5cGVSZWNvcmQuRmllbGRzRW50cnkSTAoEa2V5cxgLIAMoCzI+LnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuT2JqZWN0VHlwZVJlY29yZC5LZXlzRW50cnkSEgoKY3JlYXRlZF9tcxgMIAEoAxISCgp1cGRhdGVkX21zGA0gASgDEkwKBHRhZ3MYDiADKAsyPi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLk9iamVjdFR5cGVSZWNvcmQuVGFnc0VudHJ5EhMKC2lzX2ltcGxpY2l0GA8gASgIGloKC0ZpZWxkc0VudHJ5EgsKA2tleRgBIAEoCRI6CgV2YWx1ZRgCIAEoCzIrLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnYxLk9iamVjdFR5cGVGaWVsZDoCOAEaVwoJS2V5c0VudHJ5EgsKA2tleRgBIAEoCRI5CgV2YWx1ZRgCIAEoCzIqLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnYxLk9iamVjdFR5cGVLZXlzOgI4ARorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJuCgxPYmplY3RSZWNvcmQSDwoHY29udGVudBgBIAEoDBIRCglleHBpcmVfbXMYAiABKAMSDgoGcHV0X21zGAMgASgDEhUKDWNvbnRlbnRfYnl0ZXMYBCABKAQSEwoLa2V5X2RpZ2VzdHMYBSABKAwiJwoRT2JqZWN0UGxhY2VSZWNvcmQSEgoKcHJvZmlsZV9pZBgBIAEoDCKVBAoRSW50ZWdyYXRpb25SZWNvcmQSCwoDdXJpGAEgASgJEhgKEG9iamVjdF90eXBlX25hbWUYAiABKAkSZQoRb2JqZWN0X3R5cGVfbmFtZXMYAyADKAsySi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkludGVncmF0aW9uUmVjb3JkLk9iamVjdFR5cGVOYW1lc0VudHJ5EkMKD2Zsb3dfZGVmaW5pdGlvbhgEIAEoCzIqLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnYxLkZsb3dEZWZpbml0aW9uEhAKCHJvbGVfYXJuGAUgASgJEhsKE2V2ZW50X3RyaWdnZXJfbmFtZXMYBiADKAkSDQoFc2NvcGUYByABKAkSEgoKY3JlYXRlZF9tcxgIIAEoAxISCgp1cGRhdGVkX21zGAkgASgDEk0KBHRhZ3MYCiADKAsyPy5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkludGVncmF0aW9uUmVjb3JkLlRhZ3NFbnRyeRITCgtpc19kaXNhYmxlZBgLIAEoCBo2ChRPYmplY3RUeXBlTmFtZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGisKCVRhZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIhgKFkludGVncmF0aW9uQnlVcmlSZWNvcmQiEQoPRXJhc2VkS2V5UmVjb3JkIiAKC0RvbWFpblB1cmdlEhEKCWRvbWFpbl9pZBgBIAEoDCI1Cg9PYmplY3RUeXBlUHVyZ2USEQoJZG9tYWluX2lkGAEgASgMEg8KB3R5cGVfaWQYAiABKAwiKAoST2JqZWN0RXhwaXJ5UmVjb3JkEhIKCnByb2ZpbGVfaWQYASABKAxiBnByb3RvMw", [file_quartet_customerprofile_v1_domain, file_quartet_customerprofile_v1_integration, file_quartet_customerprofile_v1_matching, file_quartet_customerprofile_v1_object_type]);
+  fileDesc("CjBxdWFydGV0L2N1c3RvbWVycHJvZmlsZS9zdG9yYWdlL3YxL3JlY29yZHMucHJvdG8SInF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEi9wMKDERvbWFpblJlY29yZBIRCglkb21haW5faWQYASABKAwSEgoKY3JlYXRlZF9tcxgCIAEoAxISCgp1cGRhdGVkX21zGAMgASgDEh8KF2RlZmF1bHRfZXhwaXJhdGlvbl9kYXlzGAQgASgFEh4KFmRlZmF1bHRfZW5jcnlwdGlvbl9rZXkYBSABKAkSHQoVZGVhZF9sZXR0ZXJfcXVldWVfdXJsGAYgASgJEkgKBHRhZ3MYByADKAsyOi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkRvbWFpblJlY29yZC5UYWdzRW50cnkSPgoIbWF0Y2hpbmcYCCABKAsyLC5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5NYXRjaGluZ1Jlc3BvbnNlElIKE3J1bGVfYmFzZWRfbWF0Y2hpbmcYCSABKAsyNS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5SdWxlQmFzZWRNYXRjaGluZ1Jlc3BvbnNlEkEKCmRhdGFfc3RvcmUYCiABKAsyLS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5EYXRhU3RvcmVSZXNwb25zZRorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIfChBXcmFwcGVkS2V5UmVjb3JkEgsKA2tleRgBIAEoDCIhChFQcm9maWxlU2VlZFJlY29yZBIMCgRzZWVkGAEgASgMIosBCg1Qcm9maWxlUmVjb3JkEg8KB2NvbnRlbnQYASABKAwSEQoJZXhwaXJlX21zGAIgASgDEhUKDWNvbnRlbnRfYnl0ZXMYAyABKAQSFAoMb2JqZWN0X2NvdW50GAQgASgNEhQKDG9iamVjdF9ieXRlcxgFIAEoBBITCgtrZXlfZGlnZXN0cxgGIAEoDCK2AQoOUHJvZmlsZUNvbnRlbnQSPwoGZmllbGRzGAEgAygLMi8ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5TdG9yZWRGaWVsZBI7CgRrZXlzGAIgAygLMi0ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5TdG9yZWRLZXkSEgoKY3JlYXRlZF9tcxgDIAEoAxISCgp1cGRhdGVkX21zGAQgASgDImYKC1N0b3JlZEZpZWxkEgwKBHBhdGgYASABKAkSDQoFdmFsdWUYAiABKAkSOgoGc291cmNlGAMgASgLMioucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5Tb3VyY2UiWAoGU291cmNlEhgKEG9iamVjdF90eXBlX25hbWUYASABKAkSEgoKb2JqZWN0X2tleRgCIAEoCRIPCgd0aW1lX21zGAMgASgDEg8KB3R5cGVfaWQYBCABKAwiKAoJU3RvcmVkS2V5EgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAkiZAoPU2VhcmNoS2V5UmVjb3JkEj4KB2hvbGRlcnMYASADKAsyLS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLktleUhvbGRlchIRCglpc19zcHJlYWQYAiABKAgiNQoJS2V5SG9sZGVyEhIKCnByb2ZpbGVfaWQYASABKAwSFAoMb3JpZ2luX2NvdW50GAIgASgNIicKD0tleUhvbGRlclJlY29yZBIUCgxvcmlnaW5fY291bnQYASABKA0iDgoMRXhwaXJ5UmVjb3JkInEKDUNvdW50ZXJSZWNvcmQSFQoNcHJvZmlsZV9jb3VudBgBIAEoAxIeChZtZXRlcmluZ19wcm9maWxlX2NvdW50GAIgASgDEhQKDG9iamVjdF9jb3VudBgDIAEoAxITCgt0b3RhbF9ieXRlcxgEIAEoAyKUBgoQT2JqZWN0VHlwZVJlY29yZBIPCgd0eXBlX2lkGAEgASgMEhMKC2Rlc2NyaXB0aW9uGAIgASgJEhMKC3RlbXBsYXRlX2lkGAMgASgJEhcKD2V4cGlyYXRpb25fZGF5cxgEIAEoBRIWCg5lbmNyeXB0aW9uX2tleRgFIAEoCRIeChZhbGxvd19wcm9maWxlX2NyZWF0aW9uGAYgASgIEiwKJHNvdXJjZV9sYXN0X3VwZGF0ZWRfdGltZXN0YW1wX2Zvcm1hdBgHIAEoCRIgChhtYXhfcHJvZmlsZV9vYmplY3RfY291bnQYCCABKAUSFwoPc291cmNlX3ByaW9yaXR5GAkgASgFElAKBmZpZWxkcxgKIAMoCzJALnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuT2JqZWN0VHlwZVJlY29yZC5GaWVsZHNFbnRyeRJMCgRrZXlzGAsgAygLMj4ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5PYmplY3RUeXBlUmVjb3JkLktleXNFbnRyeRISCgpjcmVhdGVkX21zGAwgASgDEhIKCnVwZGF0ZWRfbXMYDSABKAMSTAoEdGFncxgOIAMoCzI+LnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuT2JqZWN0VHlwZVJlY29yZC5UYWdzRW50cnkSEwoLaXNfaW1wbGljaXQYDyABKAgaWgoLRmllbGRzRW50cnkSCwoDa2V5GAEgASgJEjoKBXZhbHVlGAIgASgLMisucXVhcnRldC5jdXN0b21lcnByb2ZpbGUudjEuT2JqZWN0VHlwZUZpZWxkOgI4ARpXCglLZXlzRW50cnkSCwoDa2V5GAEgASgJEjkKBXZhbHVlGAIgASgLMioucXVhcnRldC5jdXN0b21lcnByb2ZpbGUudjEuT2JqZWN0VHlwZUtleXM6AjgBGisKCVRhZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIm4KDE9iamVjdFJlY29yZBIPCgdjb250ZW50GAEgASgMEhEKCWV4cGlyZV9tcxgCIAEoAxIOCgZwdXRfbXMYAyABKAMSFQoNY29udGVudF9ieXRlcxgEIAEoBBITCgtrZXlfZGlnZXN0cxgFIAEoDCInChFPYmplY3RQbGFjZVJlY29yZBISCgpwcm9maWxlX2lkGAEgASgMIpUEChFJbnRlZ3JhdGlvblJlY29yZBILCgN1cmkYASABKAkSGAoQb2JqZWN0X3R5cGVfbmFtZRgCIAEoCRJlChFvYmplY3RfdHlwZV9uYW1lcxgDIAMoCzJKLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuSW50ZWdyYXRpb25SZWNvcmQuT2JqZWN0VHlwZU5hbWVzRW50cnkSQwoPZmxvd19kZWZpbml0aW9uGAQgASgLMioucXVhcnRldC5jdXN0b21lcnByb2ZpbGUudjEuRmxvd0RlZmluaXRpb24SEAoIcm9sZV9hcm4YBSABKAkSGwoTZXZlbnRfdHJpZ2dlcl9uYW1lcxgGIAMoCRINCgVzY29wZRgHIAEoCRISCgpjcmVhdGVkX21zGAggASgDEhIKCnVwZGF0ZWRfbXMYCSABKAMSTQoEdGFncxgKIAMoCzI/LnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuSW50ZWdyYXRpb25SZWNvcmQuVGFnc0VudHJ5EhMKC2lzX2Rpc2FibGVkGAsgASgIGjYKFE9iamVjdFR5cGVOYW1lc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaKwoJVGFnc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiGAoWSW50ZWdyYXRpb25CeVVyaVJlY29yZCIRCg9FcmFzZWRLZXlSZWNvcmQiIAoLRG9tYWluUHVyZ2USEQoJZG9tYWluX2lkGAEgASgMIjUKD09iamVjdFR5cGVQdXJnZRIRCglkb21haW5faWQYASABKAwSDwoHdHlwZV9pZBgCIAEoDCIoChJPYmplY3RFeHBpcnlSZWNvcmQSEgoKcHJvZmlsZV9pZBgBIAEoDGIGcHJvdG8z", [file_quartet_customerprofile_v1_domain, file_quartet_customerprofile_v1_integration, file_quartet_customerprofile_v1_matching, file_quartet_customerprofile_v1_object_type]);
 
 /**
  * A domain. Its data is found by its identifier, so that a later domain of the same name shares nothing with it.
@@ -108,13 +108,13 @@ export const DomainRecordSchema: GenMessage<DomainRecord> = /*@__PURE__*/
   messageDesc(file_quartet_customerprofile_storage_v1_records, 0);
 
 /**
- * An encrypted key: a domain's key is encrypted by the keyring, a profile's by its domain's key.
+ * A domain's key, encrypted by the keyring.
  *
  * @generated from message quartet.customerprofile.storage.v1.WrappedKeyRecord
  */
 export type WrappedKeyRecord = Message<"quartet.customerprofile.storage.v1.WrappedKeyRecord"> & {
   /**
-   * The encrypted key, which can be decrypted only for its domain or profile. Never empty.
+   * The encrypted key, which can be decrypted only for its domain. Never empty.
    *
    * @generated from field: bytes key = 1;
    */
@@ -127,6 +127,27 @@ export type WrappedKeyRecord = Message<"quartet.customerprofile.storage.v1.Wrapp
  */
 export const WrappedKeyRecordSchema: GenMessage<WrappedKeyRecord> = /*@__PURE__*/
   messageDesc(file_quartet_customerprofile_storage_v1_records, 1);
+
+/**
+ * What a profile's data key is derived with, besides its domain's key.
+ *
+ * @generated from message quartet.customerprofile.storage.v1.ProfileSeedRecord
+ */
+export type ProfileSeedRecord = Message<"quartet.customerprofile.storage.v1.ProfileSeedRecord"> & {
+  /**
+   * 32 random bytes. Never empty.
+   *
+   * @generated from field: bytes seed = 1;
+   */
+  seed: Uint8Array;
+};
+
+/**
+ * Describes the message quartet.customerprofile.storage.v1.ProfileSeedRecord.
+ * Use `create(ProfileSeedRecordSchema)` to create a new message.
+ */
+export const ProfileSeedRecordSchema: GenMessage<ProfileSeedRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 2);
 
 /**
  * A profile: its encrypted content, and the facts that are needed without its key.
@@ -182,7 +203,7 @@ export type ProfileRecord = Message<"quartet.customerprofile.storage.v1.ProfileR
  * Use `create(ProfileRecordSchema)` to create a new message.
  */
 export const ProfileRecordSchema: GenMessage<ProfileRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 2);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 3);
 
 /**
  * The content of a profile before encryption.
@@ -224,7 +245,7 @@ export type ProfileContent = Message<"quartet.customerprofile.storage.v1.Profile
  * Use `create(ProfileContentSchema)` to create a new message.
  */
 export const ProfileContentSchema: GenMessage<ProfileContent> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 3);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 4);
 
 /**
  * One field of a profile, one line of an address or one attribute.
@@ -259,7 +280,7 @@ export type StoredField = Message<"quartet.customerprofile.storage.v1.StoredFiel
  * Use `create(StoredFieldSchema)` to create a new message.
  */
 export const StoredFieldSchema: GenMessage<StoredField> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 4);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 5);
 
 /**
  * The object that a value came from.
@@ -301,7 +322,7 @@ export type Source = Message<"quartet.customerprofile.storage.v1.Source"> & {
  * Use `create(SourceSchema)` to create a new message.
  */
 export const SourceSchema: GenMessage<Source> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 5);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 6);
 
 /**
  * A search key that was added by hand.
@@ -329,7 +350,7 @@ export type StoredKey = Message<"quartet.customerprofile.storage.v1.StoredKey"> 
  * Use `create(StoredKeySchema)` to create a new message.
  */
 export const StoredKeySchema: GenMessage<StoredKey> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 6);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 7);
 
 /**
  * The profiles that a search key finds.
@@ -357,7 +378,7 @@ export type SearchKeyRecord = Message<"quartet.customerprofile.storage.v1.Search
  * Use `create(SearchKeyRecordSchema)` to create a new message.
  */
 export const SearchKeyRecordSchema: GenMessage<SearchKeyRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 7);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 8);
 
 /**
  * A profile that a search key finds.
@@ -385,7 +406,7 @@ export type KeyHolder = Message<"quartet.customerprofile.storage.v1.KeyHolder"> 
  * Use `create(KeyHolderSchema)` to create a new message.
  */
 export const KeyHolderSchema: GenMessage<KeyHolder> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 8);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 9);
 
 /**
  * A profile that a search key finds, where it finds many. The profile is in the key.
@@ -406,7 +427,7 @@ export type KeyHolderRecord = Message<"quartet.customerprofile.storage.v1.KeyHol
  * Use `create(KeyHolderRecordSchema)` to create a new message.
  */
 export const KeyHolderRecordSchema: GenMessage<KeyHolderRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 9);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 10);
 
 /**
  * The expiry of a profile, which is in the key.
@@ -421,10 +442,10 @@ export type ExpiryRecord = Message<"quartet.customerprofile.storage.v1.ExpiryRec
  * Use `create(ExpiryRecordSchema)` to create a new message.
  */
 export const ExpiryRecordSchema: GenMessage<ExpiryRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 10);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 11);
 
 /**
- * A part of a domain's statistics.
+ * A domain's statistics.
  *
  * @generated from message quartet.customerprofile.storage.v1.CounterRecord
  */
@@ -463,7 +484,7 @@ export type CounterRecord = Message<"quartet.customerprofile.storage.v1.CounterR
  * Use `create(CounterRecordSchema)` to create a new message.
  */
 export const CounterRecordSchema: GenMessage<CounterRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 11);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 12);
 
 /**
  * An object type. Its objects are found by its identifier, so that a later type of the same name shares none with it.
@@ -582,7 +603,7 @@ export type ObjectTypeRecord = Message<"quartet.customerprofile.storage.v1.Objec
  * Use `create(ObjectTypeRecordSchema)` to create a new message.
  */
 export const ObjectTypeRecordSchema: GenMessage<ObjectTypeRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 12);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 13);
 
 /**
  * An object that is attached to a profile.
@@ -631,7 +652,7 @@ export type ObjectRecord = Message<"quartet.customerprofile.storage.v1.ObjectRec
  * Use `create(ObjectRecordSchema)` to create a new message.
  */
 export const ObjectRecordSchema: GenMessage<ObjectRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 13);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 14);
 
 /**
  * The profile that holds an object.
@@ -652,7 +673,7 @@ export type ObjectPlaceRecord = Message<"quartet.customerprofile.storage.v1.Obje
  * Use `create(ObjectPlaceRecordSchema)` to create a new message.
  */
 export const ObjectPlaceRecordSchema: GenMessage<ObjectPlaceRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 14);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 15);
 
 /**
  * An integration of a domain.
@@ -743,7 +764,7 @@ export type IntegrationRecord = Message<"quartet.customerprofile.storage.v1.Inte
  * Use `create(IntegrationRecordSchema)` to create a new message.
  */
 export const IntegrationRecordSchema: GenMessage<IntegrationRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 15);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 16);
 
 /**
  * A domain of an account has an integration with an address.
@@ -758,7 +779,7 @@ export type IntegrationByUriRecord = Message<"quartet.customerprofile.storage.v1
  * Use `create(IntegrationByUriRecordSchema)` to create a new message.
  */
 export const IntegrationByUriRecordSchema: GenMessage<IntegrationByUriRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 16);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 17);
 
 /**
  * A deleted key is still in the files of the database.
@@ -773,7 +794,7 @@ export type ErasedKeyRecord = Message<"quartet.customerprofile.storage.v1.Erased
  * Use `create(ErasedKeyRecordSchema)` to create a new message.
  */
 export const ErasedKeyRecordSchema: GenMessage<ErasedKeyRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 17);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 18);
 
 /**
  * The payload of the job that removes the data of a deleted domain.
@@ -794,7 +815,7 @@ export type DomainPurge = Message<"quartet.customerprofile.storage.v1.DomainPurg
  * Use `create(DomainPurgeSchema)` to create a new message.
  */
 export const DomainPurgeSchema: GenMessage<DomainPurge> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 18);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 19);
 
 /**
  * The payload of the job that removes the objects of a deleted object type.
@@ -822,7 +843,7 @@ export type ObjectTypePurge = Message<"quartet.customerprofile.storage.v1.Object
  * Use `create(ObjectTypePurgeSchema)` to create a new message.
  */
 export const ObjectTypePurgeSchema: GenMessage<ObjectTypePurge> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 19);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 20);
 
 /**
  * The expiry of an object, which is in the key.
@@ -843,5 +864,5 @@ export type ObjectExpiryRecord = Message<"quartet.customerprofile.storage.v1.Obj
  * Use `create(ObjectExpiryRecordSchema)` to create a new message.
  */
 export const ObjectExpiryRecordSchema: GenMessage<ObjectExpiryRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 20);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 21);
 

@@ -1,0 +1,45 @@
+import type { DescMessage, Message } from "@bufbuild/protobuf";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+
+import type { ByteString } from "./byte-string.ts";
+
+/** What is added to the members of one record, by their local names. */
+export interface Addition {
+  readonly schema: DescMessage;
+  readonly amounts: Record<string, number>;
+}
+
+/** Adds amounts to those of a key. */
+export const addTo = (
+  additions: Map<ByteString, Addition>,
+  key: ByteString,
+  schema: DescMessage,
+  amounts: Readonly<Record<string, number | undefined>>,
+): void => {
+  let addition = additions.get(key);
+  if (addition === undefined) {
+    addition = { schema, amounts: {} };
+    additions.set(key, addition);
+  }
+  for (const member of Object.keys(amounts))
+    addition.amounts[member] = (addition.amounts[member] ?? 0) + (amounts[member] ?? 0);
+};
+
+/** The additions of several transactions, from first to last. */
+export class AddedUp {
+  readonly sums = new Map<ByteString, Addition>();
+
+  /** The next transaction: what it writes replaces what was added before, and what it adds comes on top. */
+  append(changes: { has(key: ByteString): boolean }, additions: ReadonlyMap<ByteString, Addition>): void {
+    for (const key of this.sums.keys()) if (changes.has(key)) this.sums.delete(key);
+    for (const [key, { schema, amounts }] of additions) addTo(this.sums, key, schema, amounts);
+  }
+}
+
+/** The payload of a record after an addition. */
+export const encodeSum = ({ schema, amounts }: Addition, payload: Uint8Array | undefined): Uint8Array => {
+  const record = payload === undefined ? create(schema) : fromBinary(schema, payload);
+  const members = record as Message & Record<string, bigint>;
+  for (const [member, by] of Object.entries(amounts)) members[member] = (members[member] ?? 0n) + BigInt(by);
+  return toBinary(schema, record);
+};
