@@ -12,7 +12,7 @@ export interface GatewayLimits {
   readonly headBytesMax: number;
   readonly headersCountMax: number;
   readonly connectionsMax: number;
-  /** The requests of one connection that are served at the same time; the connection is not read while more wait. */
+  /** The requests of one connection that are served at the same time; further ones wait. */
   readonly requestsPerConnectionMax: number;
   /** The requests that are served at the same time; further ones are refused as busy. */
   readonly requestsMax: number;

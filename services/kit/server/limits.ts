@@ -8,7 +8,7 @@ export interface ServerLimits {
   readonly headerBytesMax: number;
   /** Calls at the same time on one HTTP/2 connection. */
   readonly concurrentStreamsMax: number;
-  /** Calls at the same time on one HTTP/1.1 connection that pipelines; it is not read while more wait. */
+  /** Calls at the same time on one HTTP/1.1 connection that pipelines; further ones wait. */
   readonly pipelinedCallsMax: number;
   /** Pipelined requests that wait for earlier ones of their connections, all connections together. */
   readonly pipelinedWaitingMax: number;

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 
 /** How many requests a port serves at the same time. */
 export interface InFlightLimits {
-  /** Requests of one connection; those that are pipelined after them wait, and the connection is not read meanwhile. */
+  /** Requests of one connection; those that are pipelined after them wait. While many do, it is not read. */
   readonly perConnectionMax: number;
   /** Requests of all connections together; further ones are started as busy. */
   readonly runningMax: number;
@@ -14,8 +14,11 @@ export interface InFlightLimits {
 /** Serves one request. `isBusy`: too many others are served, so this one is to be refused. */
 export type StartRequest = (isBusy: boolean) => void;
 
-/** More than one read of the network (64 KiB) has of requests with the headers that clients send. */
-const waitingPerConnectionMax = 256;
+/** Up to so many waiting requests a connection is read on, because else nobody notices that its client went away. */
+const readOnMax = 32;
+
+/** More than these and one read of the network (64 KiB) have of requests with the headers that clients send. */
+const waitingPerConnectionMax = readOnMax + 256;
 
 interface Connection {
   running: number;
@@ -24,7 +27,8 @@ interface Connection {
 
 /**
  * The requests in flight of an HTTP/1.1 port. Node.js dispatches every pipelined request as soon as it is parsed; here
- * a connection has at most its share of them served, and at most one read of the network waiting.
+ * a connection has at most its share of them served, and not much more than one read of the network waiting. When its
+ * client goes away all of them are given up: at once as long as the connection is read, else at its second answer.
  */
 export class RequestsInFlight {
   readonly #limits: InFlightLimits;
@@ -69,7 +73,7 @@ export class RequestsInFlight {
     }
     connection.waiting.push(run);
     this.#waiting += 1;
-    socket.pause();
+    if (connection.waiting.length > readOnMax) socket.pause();
   }
 
   #open(socket: Socket): Connection {
@@ -77,7 +81,7 @@ export class RequestsInFlight {
     this.#connections.set(socket, connection);
     // The platform resumes a connection at the end of each request.
     socket.on("resume", () => {
-      if (connection.waiting.length > 0) socket.pause();
+      if (connection.waiting.length > readOnMax) socket.pause();
     });
     socket.once("close", () => {
       this.#waiting -= connection.waiting.length;
@@ -91,7 +95,7 @@ export class RequestsInFlight {
     const next = connection.waiting.shift();
     if (next === undefined) return;
     this.#waiting -= 1;
-    if (connection.waiting.length === 0) socket.resume();
+    if (connection.waiting.length === readOnMax) socket.resume();
     next();
   }
 }
