@@ -20,6 +20,7 @@ import {
 import { parseHostsUrl } from "../kit/network/hosts-url.ts";
 import type { AddressSetting, ProcessName, ServiceName } from "./processes.ts";
 import { addressSetting, defaultAddress, serviceNames } from "./processes.ts";
+import { workspaceTargetSettings } from "./workspace-target-settings.ts";
 
 /**
  * Every setting of an installation, once. A shared setting is `QUARTET_<NAME>`, a process's own
@@ -170,12 +171,7 @@ export const refactoringWorkspaceSettings = {
   proxyListen: address(defaultAddress("refactoring-workspace", "proxy"), "Where applications' traffic is received."),
   proxyUrl: text("", "Base of the proxy URLs in responses; empty: made from proxyListen."),
   privateTargets: privateTargets("applications' services may have private addresses"),
-  privateAuthorities: texts(
-    /^[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z][a-z0-9-]*$/,
-    /^.+$/,
-    "PEM files of private authorities by their domains; each is trusted for services of a domain with public addresses.",
-  ),
-  functionsUrl: text("", "Base address of the Invoke API by which functions are called; empty: none can be."),
+  ...workspaceTargetSettings,
 };
 
 /** The services whose resources may be targets of the event bus, by their names in signatures. */

@@ -42,6 +42,8 @@ await runService({
           openTlsFiles({ certificate: "", key: "", authority }, clock, log),
         ]),
       ),
+      privateLinks: config.privateLinks,
+      egressProxy: config.egressProxy,
       functionsUrl: config.functionsUrl,
     });
     return { app, jobs, urls: { proxy: proxy.url }, stop: () => stop(config.drainMs) };

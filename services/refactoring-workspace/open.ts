@@ -1,5 +1,7 @@
 import type { LookupAddress } from "node:dns";
+import { lookup } from "node:dns/promises";
 
+import type { ApplicationRecord } from "../../gen/quartet/refactoringworkspace/storage/v1/records_pb.ts";
 import { ErrorReasonSchema } from "../../gen/quartet/refactoringworkspace/v1/error_reason_pb.ts";
 import type { Accounts } from "../kit/accounts/accounts.ts";
 import type { Clock } from "../kit/clock/clock.ts";
@@ -20,7 +22,6 @@ import { localFabric } from "./fabric/local-fabric.ts";
 import type { HealthLimits } from "./health/health-check.ts";
 import { checkHealth } from "./health/health-check.ts";
 import { limits } from "./limits.ts";
-import { systemResolve } from "./proxy/addresses.ts";
 import { FunctionCaller } from "./proxy/function-caller.ts";
 import { ServiceNetwork } from "./proxy/service-network.ts";
 import { readAllPlans, readPlan } from "./proxy/plans.ts";
@@ -53,6 +54,10 @@ export interface RefactoringWorkspaceOptions {
   readonly publicAuthorities?: readonly string[];
   /** Private authorities by the domain to which each belongs. Unset: none. */
   readonly privateAuthorities?: ReadonlyMap<string, TlsSource>;
+  /** URLs of HTTP proxies that are private links, by `<account>/<VPC>` of applications. Unset: none. */
+  readonly privateLinks?: Readonly<Record<string, string>>;
+  /** URL of the HTTP proxy through which public addresses are reached; empty or unset: directly. */
+  readonly egressProxy?: string;
   /** Base address of the Invoke API; empty: no functions are called. */
   readonly functionsUrl: string;
   /** How names are resolved to addresses. Unset: by the machine's resolver. */
@@ -76,6 +81,9 @@ export interface OpenRefactoringWorkspace {
   stop(graceMs?: number): Promise<void>;
 }
 
+/** Resolves names as the machine does: hosts file, then DNS. */
+const systemResolve = (hostname: string): Promise<LookupAddress[]> => lookup(hostname, { all: true });
+
 /** Opens the service: reads all routes, starts the proxy, and continues the checks of unsettled routes. */
 export const openRefactoringWorkspace = async (
   options: RefactoringWorkspaceOptions,
@@ -88,9 +96,10 @@ export const openRefactoringWorkspace = async (
     itemsDefault: limits.pageItemsDefault,
     bytesMax: limits.pageBytesMax,
   });
-  const { resolve = systemResolve, publicAuthorities, privateAuthorities } = options;
+  const { resolve = systemResolve, publicAuthorities, privateAuthorities, privateLinks = {} } = options;
   const network = new ServiceNetwork({
     allowsPrivate: options.allowsPrivateTargets,
+    egressProxy: options.egressProxy || undefined,
     resolve,
     publicAuthorities,
     privateAuthorities,
@@ -98,13 +107,15 @@ export const openRefactoringWorkspace = async (
   });
   const upstreams = new Upstreams(network, clock, { ...defaultUpstreamLimits, ...options.upstreamLimits });
   const functions = new FunctionCaller({ address: options.functionsUrl || undefined, upstreams, clock });
+  const findPrivateLink = ({ ownerAccountId, vpcId }: ApplicationRecord) => privateLinks[`${ownerAccountId}/${vpcId}`];
   const proxiedApplications = new ProxiedApplications((environmentId, applicationId) =>
-    readPlan(store, environmentId, applicationId),
+    readPlan(store, findPrivateLink, environmentId, applicationId),
   );
   const health = { network, functions, limits: options.healthLimits };
   const routeChecks = new RouteChecks({
     store,
     clock,
+    findPrivateLink,
     check: (endpoint, signal) => checkHealth(endpoint, health, signal),
     enqueue: (transaction, job) => jobs.enqueue(transaction, job),
     onChange: (name) => proxiedApplications.refresh(name),
@@ -127,7 +138,7 @@ export const openRefactoringWorkspace = async (
     policy: { [routeCheckKind]: routeChecks.policy, [fabricReleaseKind]: fabricReleasePolicy },
   });
 
-  for await (const plan of readAllPlans(store)) proxiedApplications.put(plan);
+  for await (const plan of readAllPlans(store, findPrivateLink)) proxiedApplications.put(plan);
   const proxy = await startProxy({
     listen: options.proxyListen,
     routes: proxiedApplications,

@@ -47,6 +47,8 @@ export interface HarnessOptions extends Partial<
     | "proxyLimits"
     | "publicAuthorities"
     | "privateAuthorities"
+    | "privateLinks"
+    | "egressProxy"
     | "log"
   >
 > {

@@ -48,8 +48,8 @@ states.health.public | A public URL is healthy when a connection opens. | health
 states.health.public-failed | A public URL that cannot be reached is unhealthy. | health/health-check.test.ts > a public URL > that takes no connection is unhealthy after two attempts
 states.health.private | A private URL is asked at its path, or at that of its health URL. | health/health-check.test.ts > a private URL > is asked at its path and query, or at those of its health URL
 states.health.private-one | One healthy address of a private URL is enough. | health/health-check.test.ts > a private URL > is healthy when one of its addresses is, and unhealthy when none is
-states.traffic.private | Traffic to a private address goes through the private link. | pending
-states.traffic.public | Traffic to a public address goes over the public internet. | pending
+states.traffic.private | Traffic to a private address goes through the private link. | proxy/private-link.test.ts > traffic to a private address > goes through the application's private link, its health check too
+states.traffic.public | Traffic to a public address goes over the public internet. | proxy/private-link.test.ts > traffic to a public address > goes over the public internet, by the egress proxy where there is one, and never through the link
 states.traffic.function | A function's policy is set to let the application's gateway invoke it. | pending
 states.delete-application | An application is deleted only after its services and routes. | operations/application.test.ts > deleteApplication > refuses an application that holds routes, then one that holds services
 states.delete-environment | An environment is deleted only after what it holds. | operations/environment.test.ts > deleteEnvironment > refuses an environment that holds an application, and one of another account

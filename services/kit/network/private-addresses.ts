@@ -45,6 +45,25 @@ export const isPrivateAddress = (address: string): boolean => {
   return family === 0 || privateAddresses.check(address, family === 6 ? "ipv6" : "ipv4");
 };
 
+const privateNetworks = new BlockList();
+privateNetworks.addSubnet("10.0.0.0", 8, "ipv4");
+privateNetworks.addSubnet("172.16.0.0", 12, "ipv4");
+privateNetworks.addSubnet("192.168.0.0", 16, "ipv4");
+privateNetworks.addSubnet("fc00::", 7, "ipv6");
+
+/** Where machines of a cloud ask for their own credentials. */
+const metadataAddresses = new BlockList();
+metadataAddresses.addSubnet("fd00:ec2::", 32, "ipv6");
+
+/**
+ * Whether an IP address is one that private networks assign to their machines (RFC 1918 and RFC 4193), in contrast to
+ * loopback, link-local and reserved addresses.
+ */
+export const isPrivateNetworkAddress = (address: string): boolean => {
+  const family = isIP(address) === 6 ? "ipv6" : "ipv4";
+  return isIP(address) !== 0 && privateNetworks.check(address, family) && !metadataAddresses.check(address, family);
+};
+
 /** The host name of a URL without the brackets of an IPv6 address. */
 export const hostnameOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, "");
 

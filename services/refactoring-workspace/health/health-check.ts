@@ -1,22 +1,22 @@
-import type { LookupAddress } from "node:dns";
-import { once } from "node:events";
-import { connect as connectPlain, isIP } from "node:net";
-import type { SecureContext } from "node:tls";
-import { connect as connectSecure } from "node:tls";
 import { setTimeout as delay } from "node:timers/promises";
 
 import { Client } from "undici";
 
-import { hostnameOf } from "../../kit/network/private-addresses.ts";
 import type { FunctionCaller } from "../proxy/function-caller.ts";
+import { connectorOn, openConnection } from "../proxy/service-connections.ts";
 import type { ServiceNetwork, ServicePath } from "../proxy/service-network.ts";
 import { certificateProblemOf } from "../proxy/trusted-authorities.ts";
-import { pinnedLookup } from "../proxy/upstreams.ts";
 
-/** The endpoint to check: a URL, with another one for checks if it has one, or a function. */
-export type CheckedEndpoint =
-  | { readonly url: string; readonly healthUrl: string | undefined }
-  | { readonly functionArn: string };
+/** The endpoint to check: a URL or a function. */
+export type CheckedEndpoint = CheckedUrl | { readonly functionArn: string };
+
+/** A URL to check, with another one for checks if it has one. */
+interface CheckedUrl {
+  readonly url: string;
+  readonly healthUrl: string | undefined;
+  /** URL of the application's private link. Unset: it has none. */
+  readonly privateLink?: string | undefined;
+}
 
 /** The outcome of a check. `details` are facts for the caller: short texts by name. */
 export type HealthOutcome =
@@ -41,26 +41,13 @@ const defaultHealthLimits: HealthLimits = { checkMs: 15_000, attemptMs: 6_000, a
 export interface HealthSettings {
   readonly network: ServiceNetwork;
   readonly functions: FunctionCaller;
-  /** Tries a connection to a public address. Unset: over the machine's network. */
-  readonly connect?: TryConnection;
   readonly limits?: Partial<HealthLimits>;
-}
-
-/** Opens a connection and closes it again; rejects if it cannot be opened. */
-export type TryConnection = (to: ConnectionTarget, signal: AbortSignal) => Promise<void>;
-
-/** The target of a connection. */
-export interface ConnectionTarget {
-  readonly host: string;
-  readonly port: number;
-  /** The name that the certificate must have; undefined: a connection without TLS. */
-  readonly servername: string | undefined;
-  /** Verifies that certificate. */
-  readonly secureContext: SecureContext | undefined;
 }
 
 /** More addresses of one name are not asked. */
 const addressesAskedMax = 16;
+/** Longest time of a connection that nobody waits for any longer, in milliseconds. */
+const connectMs = 10_000;
 const noAnswerInTime = "there was no answer in time";
 
 /** Success and redirects, which are not followed, count as healthy. */
@@ -102,7 +89,7 @@ const attemptOnce = async (
   signal: AbortSignal,
 ): Promise<HealthOutcome> => {
   try {
-    if ("url" in endpoint) return await checkUrl(endpoint.url, endpoint.healthUrl, settings, signal);
+    if ("url" in endpoint) return await checkUrl(endpoint, settings, signal);
     const state = await settings.functions.check(endpoint.functionArn, signal);
     return state.isReady ? { isHealthy: true } : unhealthy(state.problem, { Arn: endpoint.functionArn });
   } catch (error) {
@@ -113,23 +100,22 @@ const attemptOnce = async (
 };
 
 const checkUrl = async (
-  url: string,
-  healthUrl: string | undefined,
+  { url, healthUrl, privateLink }: CheckedUrl,
   settings: HealthSettings,
   signal: AbortSignal,
 ): Promise<HealthOutcome> => {
   const asked = healthUrl ?? url;
-  const { isPrivate } = await settings.network.pathTo(new URL(url));
-  const path = await settings.network.pathTo(new URL(asked));
+  const { isPrivate } = await settings.network.pathTo(new URL(url), privateLink);
+  const path = await settings.network.pathTo(new URL(asked), privateLink);
   if (path.isPrivate !== isPrivate && healthUrl !== undefined)
     return unhealthy("Url and HealthUrl are not both public or both private", { HealthUrl: healthUrl });
   if (healthUrl !== undefined && isPrivate && new URL(healthUrl).hostname !== new URL(url).hostname)
     return unhealthy("Url and HealthUrl are private and have not the same host", { HealthUrl: healthUrl });
-  if (!isPrivate) return checkConnection(asked, path, settings, signal);
+  if (!isPrivate) return checkConnection(asked, path, signal);
   return firstHealthy(
     path.addresses.slice(0, addressesAskedMax).map(async (address) => {
       try {
-        return await ask(asked, address, path, signal);
+        return await ask(asked, { ...path, addresses: [address] }, signal);
       } catch (error) {
         return unhealthy(signal.aborted ? noAnswerInTime : reasonOf(error), { Url: asked });
       }
@@ -138,15 +124,9 @@ const checkUrl = async (
 };
 
 /** Asks one address of a private URL. */
-const ask = async (
-  url: string,
-  address: LookupAddress,
-  { secureContext }: ServicePath,
-  signal: AbortSignal,
-): Promise<HealthOutcome> => {
+const ask = async (url: string, path: ServicePath, signal: AbortSignal): Promise<HealthOutcome> => {
   const { origin, pathname, search } = new URL(url);
-  const connect = { lookup: pinnedLookup([address]), ...(secureContext && { secureContext }) };
-  const client = new Client(origin, { connect, allowH2: false });
+  const client = new Client(origin, { connect: connectorOn(path, connectMs), allowH2: false });
   try {
     const headers = { "user-agent": "quartet-health-check" };
     const answer = await client.request({ path: pathname + search, method: "GET", headers, signal });
@@ -170,38 +150,19 @@ const firstHealthy = (asking: readonly Promise<HealthOutcome>[]): Promise<Health
   return promise;
 };
 
-const checkConnection = async (
-  url: string,
-  { addresses: [first], secureContext }: ServicePath,
-  settings: HealthSettings,
-  signal: AbortSignal,
-): Promise<HealthOutcome> => {
-  const parsed = new URL(url);
-  const hostname = hostnameOf(parsed);
-  const isSecure = parsed.protocol === "https:";
-  const port = Number(parsed.port || (isSecure ? 443 : 80));
-  const servername = isSecure ? hostname : undefined;
-  const host = first?.address ?? hostname;
-  await (settings.connect ?? tryConnection)({ host, port, servername, secureContext }, signal);
-  return { isHealthy: true };
-};
-
-const tryConnection: TryConnection = async ({ host, port, servername, secureContext }, signal) => {
-  const socket =
-    servername === undefined
-      ? connectPlain({ host, port })
-      : // An address is no name for the handshake; the certificate is compared with it all the same.
-        connectSecure({
-          host,
-          port,
-          ...(isIP(servername) === 0 && { servername }),
-          ...(secureContext && { secureContext }),
-        });
+const checkConnection = async (url: string, path: ServicePath, signal: AbortSignal): Promise<HealthOutcome> => {
+  const opening = openConnection(connectorOn(path, connectMs), new URL(url));
+  opening.then((socket) => socket.on("error", () => {}).destroy()).catch(() => {});
+  const { promise: givenUp, reject } = Promise.withResolvers<never>();
+  const giveUp = () => reject(signal.reason);
+  if (signal.aborted) giveUp();
+  else signal.addEventListener("abort", giveUp, { once: true });
   try {
-    await once(socket, servername === undefined ? "connect" : "secureConnect", { signal });
+    await Promise.race([opening, givenUp]);
   } finally {
-    socket.on("error", () => {}).destroy();
+    signal.removeEventListener("abort", giveUp);
   }
+  return { isHealthy: true };
 };
 
 /** The reason of a failure for callers: without a stack, and without an address that they do not know. */
@@ -210,6 +171,7 @@ const reasonOf = (error: unknown): string => {
   if (name === "AddressRefusedError") return "its address is private, which is not allowed";
   if (code === "ECONNREFUSED") return "the connection was refused";
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") return "its name could not be resolved";
+  if (name === "ConnectRefusedError") return "the HTTP proxy on the way to it opened no connection";
   const certificateProblem = certificateProblemOf(error);
   if (certificateProblem !== undefined) return `its certificate ${certificateProblem}`;
   return "no valid answer came";

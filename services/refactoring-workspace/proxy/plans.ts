@@ -12,31 +12,44 @@ import { allApplications, findApplication } from "../store/application.ts";
 import { listRoutes } from "../store/route.ts";
 import { listServices } from "../store/service.ts";
 
+/** Finds the URL of an application's private link; undefined if it has none. */
+export type FindPrivateLink = (application: ApplicationRecord) => string | undefined;
+
 /** Reads the plan of one application as of one instant; undefined if the application does not exist. */
 export const readPlan = (
   store: Store,
+  findPrivateLink: FindPrivateLink,
   environmentId: string,
   applicationId: string,
 ): Promise<ApplicationPlan | undefined> =>
   store.read(async (reader) => {
     const application = await findApplication(reader, environmentId, applicationId);
-    return application && planOf(reader, application);
+    return application && planOf(reader, application, findPrivateLink);
   });
 
 /** Reads the plans of all applications. */
-export const readAllPlans = async function* (store: Store): AsyncIterable<ApplicationPlan> {
+export const readAllPlans = async function* (
+  store: Store,
+  findPrivateLink: FindPrivateLink,
+): AsyncIterable<ApplicationPlan> {
   const applications = await store.read(async (reader) => Array.fromAsync(allApplications(reader)));
-  for (const application of applications) yield await store.read((reader) => planOf(reader, application));
+  for (const application of applications)
+    yield await store.read((reader) => planOf(reader, application, findPrivateLink));
 };
 
-const planOf = async (reader: Reader, application: ApplicationRecord): Promise<ApplicationPlan> => {
+const planOf = async (
+  reader: Reader,
+  application: ApplicationRecord,
+  findPrivateLink: FindPrivateLink,
+): Promise<ApplicationPlan> => {
   const { environmentId, applicationId, ownerAccountId, apiGatewayId, stageName } = application;
   const { routesPerApplicationMax, servicesPerApplicationMax } = limits;
   const routes = await listRoutes(reader, environmentId, applicationId, undefined, routesPerApplicationMax);
   const services = await listServices(reader, environmentId, applicationId, undefined, servicesPerApplicationMax);
   const byId = new Map(services.map((service) => [service.serviceId, service]));
   const plans = routes.flatMap((route) => routePlan(route, byId.get(route.serviceId)));
-  return { applicationId, accountId: ownerAccountId, apiGatewayId, stageName, routes: plans };
+  const privateLink = findPrivateLink(application);
+  return { applicationId, accountId: ownerAccountId, apiGatewayId, stageName, privateLink, routes: plans };
 };
 
 /** The plan of a route, if it is active. */

@@ -11,7 +11,15 @@ export type RouteTarget = {
   readonly appendSourcePath: boolean;
   /** The source path, or undefined for the default route. */
   readonly sourcePath: string | undefined;
-} & ({ readonly kind: "url"; readonly url: TargetUrl } | { readonly kind: "function"; readonly functionArn: string });
+} & (
+  | {
+      readonly kind: "url";
+      readonly url: TargetUrl;
+      /** URL of the application's private link, if it has one. */
+      readonly privateLink: string | undefined;
+    }
+  | { readonly kind: "function"; readonly functionArn: string }
+);
 
 /** The endpoint of a service: a URL or a function's ARN. */
 export type EndpointPlan = { readonly url: string } | { readonly functionArn: string };
@@ -39,6 +47,8 @@ export interface ApplicationPlan {
   /** Identifies the application in its address. */
   readonly apiGatewayId: string;
   readonly stageName: string;
+  /** URL of its private link. Unset: it has none. */
+  readonly privateLink?: string | undefined;
   readonly routes: readonly RoutePlan[];
 }
 
@@ -56,7 +66,7 @@ const compileApplication = (plan: ApplicationPlan): ProxiedApplication => {
   const rules: RouteRule<RouteTarget>[] = [];
   let fallback: RouteTarget | undefined;
   for (const route of plan.routes) {
-    const target = compileTarget(route);
+    const target = compileTarget(route, plan.privateLink);
     if (route.match === undefined) fallback = target;
     else rules.push({ ...route.match, target });
   }
@@ -64,7 +74,10 @@ const compileApplication = (plan: ApplicationPlan): ProxiedApplication => {
   return { applicationId, accountId, apiGatewayId, stageName, tree: new RouteTree(rules, fallback) };
 };
 
-const compileTarget = ({ routeId, serviceId, endpoint, match }: RoutePlan): RouteTarget => {
+const compileTarget = (
+  { routeId, serviceId, endpoint, match }: RoutePlan,
+  privateLink: string | undefined,
+): RouteTarget => {
   const facts = {
     routeId,
     serviceId,
@@ -72,7 +85,7 @@ const compileTarget = ({ routeId, serviceId, endpoint, match }: RoutePlan): Rout
     sourcePath: match?.sourcePath,
   };
   return "url" in endpoint
-    ? { ...facts, kind: "url", url: parseTargetUrl(endpoint.url) }
+    ? { ...facts, kind: "url", url: parseTargetUrl(endpoint.url), privateLink }
     : { ...facts, kind: "function", functionArn: endpoint.functionArn };
 };
 

@@ -188,18 +188,17 @@ class Proxy {
     this.#admit(request);
     const routed = await routeRequest(this.#options.routes, request);
     if (routed.target.kind === "function") throw new RefusedError(refusals.functionUpgrade);
-    const { origin } = routed.target.url;
-    const { lookup, secureContext } = await this.#options.upstreams.acquire(origin);
+    const { url, privateLink } = routed.target;
+    const { connect } = await this.#options.upstreams.acquire(url.origin, privateLink);
     tunnel({
       request,
       socket,
       head,
       requestId,
-      origin,
-      lookup,
-      secureContext,
-      path: sentTarget(routed, routed.target.url),
-      headers: this.#headers(request, routed.target.url.host),
+      origin: url.origin,
+      connect,
+      path: sentTarget(routed, url),
+      headers: this.#headers(request, url.host),
       answerTimeoutMs: this.#limits.upgradeTimeoutMs,
       onFailure: (error) => this.#logFailure(error, request, requestId),
     });
@@ -234,7 +233,7 @@ class Proxy {
     const path = sentTarget(routed, target.url);
     const headers = this.#headers(request, target.url.host);
     const exchange = { request, response, requestId, expectsContinue, path, headers, onFailure };
-    const upstream = this.#options.upstreams.acquire(target.url.origin);
+    const upstream = this.#options.upstreams.acquire(target.url.origin, target.privateLink);
     if (upstream instanceof Promise) return upstream.then(({ dispatcher }) => forward(dispatcher, exchange));
     forward(upstream.dispatcher, exchange);
     return undefined;

@@ -1,43 +1,79 @@
 import type { LookupAddress } from "node:dns";
+import { isIP } from "node:net";
 import type { SecureContext } from "node:tls";
 
-import { hostnameOf, isPrivateAddress } from "../../kit/network/private-addresses.ts";
-import type { AddressRules } from "./addresses.ts";
-import { resolveAllowed } from "./addresses.ts";
+import { hostnameOf, isPrivateAddress, isPrivateNetworkAddress } from "../../kit/network/private-addresses.ts";
 import type { AuthoritySettings } from "./trusted-authorities.ts";
 import { TrustedAuthorities } from "./trusted-authorities.ts";
 
-/** How a service is reached. */
+/** How services are reached. */
+export interface ServiceNetworkSettings extends AuthoritySettings {
+  /** Whether the installation's own network may be reached: private, loopback and link-local addresses. */
+  readonly allowsPrivate: boolean;
+  /** URL of the HTTP proxy through which public addresses are reached. Unset: they are reached directly. */
+  readonly egressProxy?: string | undefined;
+}
+
+/** The way to a service. */
 export interface ServicePath {
   /** At least one. */
   readonly addresses: readonly LookupAddress[];
-  /** Whether one of them is not of the public internet. */
+  /** Whether they are not of the public internet. */
   readonly isPrivate: boolean;
+  /** URL of the HTTP proxy that opens connections to them. Undefined: they are reached directly. */
+  readonly httpProxy: string | undefined;
   /** Verifies the service's certificate; the same object as long as the same authorities are trusted. */
   readonly secureContext: SecureContext | undefined;
 }
 
-/** Which addresses may be connected to, and which authorities are trusted. */
-export type ServiceNetworkSettings = AddressRules & AuthoritySettings;
+/** The installation does not allow an address of a name. */
+export class AddressRefusedError extends Error {
+  override readonly name = "AddressRefusedError";
+}
 
-/** Resolves where services are and how they are reached. */
+/**
+ * Decides how services are reached, by the addresses that their names have now:
+ *
+ * 1. If all are public: over the public internet, through the egress proxy where there is one.
+ * 2. If the others are of private networks, and the application has a private link: through the link, at these only.
+ * 3. Otherwise directly, if the installation allows its own network to be reached.
+ *
+ * A link never leads to loopback or link-local addresses, which would be those of its far end.
+ */
 export class ServiceNetwork {
-  readonly #rules: AddressRules;
+  readonly #settings: ServiceNetworkSettings;
   readonly #authorities: TrustedAuthorities;
 
   constructor(settings: ServiceNetworkSettings) {
-    this.#rules = settings;
+    this.#settings = settings;
     this.#authorities = new TrustedAuthorities(settings);
   }
 
-  /** The path to the host of a URL. Rejects as `resolveAllowed` and `TrustedAuthorities.contextFor` do. */
-  async pathTo(url: URL): Promise<ServicePath> {
+  /**
+   * The path to the host of a URL; `privateLink` is the URL of the application's, if it has one. Rejects with
+   * AddressRefusedError if an address may not be reached, with the resolver's error if the name has none, and as
+   * `TrustedAuthorities.contextFor` does.
+   */
+  async pathTo(url: URL, privateLink?: string): Promise<ServicePath> {
     const hostname = hostnameOf(url);
-    const addresses = await resolveAllowed(hostname, this.#rules);
+    const family = isIP(hostname);
+    const found = family === 0 ? await this.#settings.resolve(hostname) : [{ address: hostname, family }];
     return {
-      addresses,
-      isPrivate: addresses.some(({ address }) => isPrivateAddress(address)),
+      ...this.#way(hostname, found, privateLink),
       secureContext: url.protocol === "https:" ? await this.#authorities.contextFor(hostname) : undefined,
     };
+  }
+
+  #way(hostname: string, found: readonly LookupAddress[], privateLink: string | undefined) {
+    const { allowsPrivate, egressProxy } = this.#settings;
+    const notPublic = found.filter(({ address }) => isPrivateAddress(address));
+    if (notPublic.length === 0) return { addresses: found, isPrivate: false, httpProxy: egressProxy };
+    if (privateLink !== undefined && notPublic.every(({ address }) => isPrivateNetworkAddress(address)))
+      return { addresses: notPublic, isPrivate: true, httpProxy: privateLink };
+    if (!allowsPrivate)
+      throw new AddressRefusedError(
+        `${hostname} has the private address ${notPublic[0]?.address}, which this installation refuses`,
+      );
+    return { addresses: found, isPrivate: true, httpProxy: undefined };
   }
 }

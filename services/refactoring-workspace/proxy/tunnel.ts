@@ -1,14 +1,14 @@
 import type { IncomingMessage } from "node:http";
 import { request as httpRequest } from "node:http";
-import { request as httpsRequest } from "node:https";
-import type { LookupFunction } from "node:net";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream";
-import type { SecureContext } from "node:tls";
+import { callbackify } from "node:util";
 
 import { responseHeaders } from "./forwarded-headers.ts";
 import type { ProxyRefusal } from "./refusal.ts";
 import { refusalBody, upstreamRefusal } from "./refusal.ts";
+import type { Connector } from "./service-connections.ts";
+import { openConnection } from "./service-connections.ts";
 
 /** A request to change from HTTP to another protocol. */
 export interface Upgrade {
@@ -19,9 +19,7 @@ export interface Upgrade {
   readonly requestId: string;
   /** Scheme, host and port of the service. */
   readonly origin: string;
-  readonly lookup: LookupFunction;
-  /** Verifies the certificate of the service. Undefined for plain HTTP. */
-  readonly secureContext: SecureContext | undefined;
+  readonly connect: Connector;
   readonly path: string;
   readonly headers: readonly string[];
   readonly answerTimeoutMs: number;
@@ -33,18 +31,17 @@ export interface Upgrade {
  * until either side ends. Any other answer of the service is passed on.
  */
 export const tunnel = (upgrade: Upgrade): void => {
-  const { request, socket, head, origin, path, lookup, requestId } = upgrade;
+  const { request, socket, head, origin, path, requestId } = upgrade;
   const url = new URL(origin);
-  const outgoing = (url.protocol === "https:" ? httpsRequest : httpRequest)({
-    protocol: url.protocol,
-    hostname: url.hostname.replace(/^\[|\]$/g, ""),
-    port: url.port,
+  const outgoing = httpRequest({
+    host: url.host,
     path,
     method: request.method,
     headers: [...upgrade.headers, "connection", "Upgrade", "upgrade", request.headers.upgrade ?? ""],
-    lookup,
-    ...(upgrade.secureContext && { secureContext: upgrade.secureContext }),
-    agent: false,
+    createConnection: (_options, done) => {
+      callbackify(openConnection)(upgrade.connect, url, done);
+      return undefined;
+    },
     timeout: upgrade.answerTimeoutMs,
   });
   socket.on("error", () => outgoing.destroy());

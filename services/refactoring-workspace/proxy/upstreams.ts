@@ -1,7 +1,3 @@
-import type { LookupAddress } from "node:dns";
-import type { LookupFunction } from "node:net";
-import type { SecureContext } from "node:tls";
-
 import { LRUCache } from "lru-cache";
 import type { Dispatcher } from "undici";
 import { Pool } from "undici";
@@ -9,6 +5,8 @@ import { Pool } from "undici";
 import type { Clock } from "../../kit/clock/clock.ts";
 import { isStillAhead } from "../../kit/clock/clock.ts";
 import { hostnameOf } from "../../kit/network/private-addresses.ts";
+import type { Connector } from "./service-connections.ts";
+import { connectorOn } from "./service-connections.ts";
 import type { ServiceNetwork, ServicePath } from "./service-network.ts";
 
 /** Limits of the connections to services. Times are milliseconds. */
@@ -38,14 +36,20 @@ export const defaultUpstreamLimits: UpstreamLimits = {
 /** Connections to one origin whose name is resolved. */
 export interface Upstream {
   readonly dispatcher: Dispatcher;
-  /** Returns the resolved addresses, for connections outside of the dispatcher. */
-  readonly lookup: LookupFunction;
-  /** Verifies the certificate of the origin. Undefined for plain HTTP. */
-  readonly secureContext: SecureContext | undefined;
+  /** Opens connections of its own, outside of the dispatcher. */
+  readonly connect: Connector;
+}
+
+/** The origin of a service, and the private link of its application. */
+interface UpstreamTarget {
+  readonly origin: string;
+  readonly privateLink: string | undefined;
 }
 
 interface Entry extends Upstream {
   readonly pool: Pool;
+  readonly path: ServicePath;
+  /** The addresses of the path in a fixed order. */
   readonly addresses: string;
   /** From this instant on, the name is resolved again while requests continue. Infinite for an address. */
   refreshAtMs: number;
@@ -61,9 +65,9 @@ const resolveAheadShare = 0.25;
 const resolveWaitMs = 2_000;
 
 /**
- * The pools of connections to services, one for each origin. A pool connects only to the addresses that its name
- * resolved to; if the name resolves to others, or other authorities are trusted, a new pool replaces it, and the old
- * one ends with its last request.
+ * The pools of connections to services, one for each origin and private link. A pool connects only to the
+ * addresses that its name resolved to; if the name resolves to others, or other authorities are trusted, a new pool
+ * replaces it, and the old one ends with its last request.
  */
 export class Upstreams {
   readonly #network: ServiceNetwork;
@@ -80,15 +84,17 @@ export class Upstreams {
   }
 
   /**
-   * The connections of an origin: at once while its addresses are fresh, else after its name is resolved. A name in use
-   * is resolved ahead of time, so that requests seldom wait for it. Rejects as `ServiceNetwork.pathTo` does.
+   * The connections to an origin for applications with a private link, or without one: at once while its addresses are
+   * fresh, else after its name is resolved. A name in use is resolved ahead of time, so that requests seldom wait for
+   * it. Rejects as `ServiceNetwork.pathTo` does.
    */
-  acquire(origin: string): Upstream | Promise<Upstream> {
-    const entry = this.#entries.get(origin);
-    if (entry === undefined) return this.#resolveOnce(origin, undefined);
+  acquire(origin: string, privateLink?: string): Upstream | Promise<Upstream> {
+    const key = privateLink === undefined ? origin : `${privateLink} ${origin}`;
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return this.#resolveOnce(key, { origin, privateLink }, undefined);
     const nowMs = this.#clock.now();
     if (this.#isFresh(entry, nowMs)) return entry;
-    const resolving = this.#resolveOnce(origin, entry);
+    const resolving = this.#resolveOnce(key, { origin, privateLink }, entry);
     if (!isStillAhead(entry.staleAtMs, this.#resolvedMsMax, nowMs)) return orAfter(resolving, resolveWaitMs, entry);
     // A request that needs the outcome resolves again and gets the same failure.
     resolving.catch(() => {});
@@ -112,20 +118,20 @@ export class Upstreams {
     this.#entries.clear();
   }
 
-  #resolveOnce(origin: string, known: Entry | undefined): Promise<Entry> {
-    let resolving = this.#resolving.get(origin);
+  #resolveOnce(key: string, target: UpstreamTarget, known: Entry | undefined): Promise<Entry> {
+    let resolving = this.#resolving.get(key);
     if (resolving === undefined) {
-      resolving = this.#resolve(origin, known).finally(() => this.#resolving.delete(origin));
-      this.#resolving.set(origin, resolving);
+      resolving = this.#resolve(key, target, known).finally(() => this.#resolving.delete(key));
+      this.#resolving.set(key, resolving);
     }
     return resolving;
   }
 
-  async #resolve(origin: string, known: Entry | undefined): Promise<Entry> {
-    const url = new URL(origin);
+  async #resolve(key: string, target: UpstreamTarget, known: Entry | undefined): Promise<Entry> {
+    const url = new URL(target.origin);
     let path: ServicePath;
     try {
-      path = await this.#network.pathTo(url);
+      path = await this.#network.pathTo(url, target.privateLink);
     } catch (error) {
       if (known === undefined || (error as Error).name === "AddressRefusedError") throw error;
       known.refreshAtMs = this.#clock.now() + retryResolveMs;
@@ -139,40 +145,31 @@ export class Upstreams {
     const isAddress = addresses === hostnameOf(url);
     const staleAtMs = isAddress ? Infinity : this.#clock.now() + this.#limits.resolveEveryMs;
     const refreshAtMs = staleAtMs - (isAddress ? 0 : this.#limits.resolveEveryMs * resolveAheadShare);
-    if (known?.addresses === addresses && known.secureContext === path.secureContext)
+    if (known?.addresses === addresses && isSameWay(known.path, path))
       return Object.assign(known, { refreshAtMs, staleAtMs });
-    const entry = { ...this.#open(origin, path), addresses, refreshAtMs, staleAtMs };
-    this.#entries.set(origin, entry);
+    const entry = { ...this.#open(target.origin, path), path, addresses, refreshAtMs, staleAtMs };
+    this.#entries.set(key, entry);
     return entry;
   }
 
-  #open(origin: string, { addresses, secureContext }: ServicePath): Upstream & { readonly pool: Pool } {
-    const lookup = pinnedLookup(addresses);
+  #open(origin: string, path: ServicePath): Upstream & { readonly pool: Pool } {
+    const connect = connectorOn(path, this.#limits.connectTimeoutMs);
     const pool = new Pool(origin, {
       connections: this.#limits.connectionsMax,
       pipelining: 1,
       allowH2: false,
-      connect: { lookup, timeout: this.#limits.connectTimeoutMs, ...(secureContext && { secureContext }) },
+      connect,
       headersTimeout: this.#limits.firstByteTimeoutMs,
       // An answer may pause for any time, as event streams do. Dead peers are detected by TCP keep-alive.
       bodyTimeout: 0,
       maxHeaderSize: this.#limits.headerBytesMax,
     });
-    return { pool, dispatcher: pool, lookup, secureContext };
+    return { pool, dispatcher: pool, connect };
   }
 }
 
-/** A lookup that returns the given addresses, beginning with the next one for each connection. */
-export const pinnedLookup = (addresses: readonly LookupAddress[]): LookupFunction => {
-  let next = 0;
-  return (_hostname, options, callback) => {
-    const start = next++ % addresses.length;
-    const rotated = [...addresses.slice(start), ...addresses.slice(0, start)];
-    const first = rotated[0] as LookupAddress;
-    if (options.all === true) callback(null, rotated);
-    else callback(null, first.address, first.family);
-  };
-};
+const isSameWay = (one: ServicePath, other: ServicePath): boolean =>
+  one.httpProxy === other.httpProxy && one.secureContext === other.secureContext;
 
 /** The outcome of the promise, or the value if that takes too long. */
 const orAfter = async <T>(promise: Promise<T>, limitMs: number, value: T): Promise<T> => {

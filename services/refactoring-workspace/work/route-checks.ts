@@ -1,6 +1,10 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 
-import type { RouteRecord, ServiceRecord } from "../../../gen/quartet/refactoringworkspace/storage/v1/records_pb.ts";
+import type {
+  ApplicationRecord,
+  RouteRecord,
+  ServiceRecord,
+} from "../../../gen/quartet/refactoringworkspace/storage/v1/records_pb.ts";
 import {
   RouteCheckPayloadSchema,
   RouteRecordSchema,
@@ -31,6 +35,8 @@ export interface RouteCheckSettings {
   readonly store: Store;
   readonly clock: Clock;
   readonly check: (endpoint: CheckedEndpoint, signal: AbortSignal) => Promise<HealthOutcome>;
+  /** Finds the URL of an application's private link; undefined if it has none. */
+  readonly findPrivateLink: (application: ApplicationRecord) => string | undefined;
   /** Adds a job when the transaction commits. */
   readonly enqueue: (transaction: Transaction, job: NewJob) => void;
   /** Called after the commit of each change that concerns an application's proxy. */
@@ -79,13 +85,14 @@ export class RouteChecks {
   /** Runs one job: checks the service and settles the route. */
   readonly run = async (job: Job, { signal }: { readonly signal: AbortSignal }): Promise<JobOutcome> => {
     const { environmentId, applicationId, routeId } = fromBinary(RouteCheckPayloadSchema, job.payload);
-    const service = await this.#settings.store.read(async (reader) => {
+    const endpoint = await this.#settings.store.read(async (reader) => {
       const route = await findRoute(reader, environmentId, applicationId, routeId);
       if (route?.checkJobId !== job.id) return undefined;
-      return findService(reader, environmentId, applicationId, route.serviceId);
+      const service = await findService(reader, environmentId, applicationId, route.serviceId);
+      const application = await findApplication(reader, environmentId, applicationId);
+      return service && application && endpointOf(service, this.#settings.findPrivateLink(application));
     });
-    if (service === undefined) return { done: true };
-    const endpoint = endpointOf(service);
+    if (endpoint === undefined) return { done: true };
     const outcome = await this.#settings.check(endpoint, signal);
     await this.#settings.store.transact((transaction) => this.#settle(transaction, job, outcome));
     return { done: true };
@@ -149,9 +156,9 @@ export class RouteChecks {
 
 type Settlement = HealthOutcome | { readonly isExhausted: true; readonly reason: string };
 
-const endpointOf = ({ endpoint }: ServiceRecord): CheckedEndpoint =>
+const endpointOf = ({ endpoint }: ServiceRecord, privateLink: string | undefined): CheckedEndpoint =>
   endpoint.case === "urlEndpoint"
-    ? { url: endpoint.value.url, healthUrl: endpoint.value.healthUrl }
+    ? { url: endpoint.value.url, healthUrl: endpoint.value.healthUrl, privateLink }
     : { functionArn: endpoint.value?.arn ?? "" };
 
 /** Why a route failed; a failed health check is the failure of its service. */

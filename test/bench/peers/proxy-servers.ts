@@ -1,3 +1,4 @@
+import { lookup } from "node:dns/promises";
 import { once } from "node:events";
 import type { RequestListener } from "node:http";
 import { createServer } from "node:http";
@@ -7,7 +8,6 @@ import { Pool } from "undici";
 
 import { systemClock } from "../../../services/kit/clock/clock.ts";
 import { randomIds } from "../../../services/kit/ids/ids.ts";
-import { systemResolve } from "../../../services/refactoring-workspace/proxy/addresses.ts";
 import { FunctionCaller } from "../../../services/refactoring-workspace/proxy/function-caller.ts";
 import { startProxy } from "../../../services/refactoring-workspace/proxy/proxy-server.ts";
 import { ProxiedApplications } from "../../../services/refactoring-workspace/proxy/proxied-applications.ts";
@@ -93,7 +93,11 @@ const startWorkspaceProxy = async (): Promise<string> => {
     })),
   });
   const upstreams = new Upstreams(
-    new ServiceNetwork({ allowsPrivate: true, resolve: systemResolve, log: silentLogger }),
+    new ServiceNetwork({
+      allowsPrivate: true,
+      resolve: (hostname) => lookup(hostname, { all: true }),
+      log: silentLogger,
+    }),
     systemClock,
   );
   const functions = new FunctionCaller({ address: undefined, upstreams, clock: systemClock });

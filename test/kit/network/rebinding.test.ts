@@ -3,7 +3,6 @@ import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { connect } from "node:net";
 
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 
@@ -13,6 +12,7 @@ import type { AddressGuard } from "../../../services/kit/network/address-guard.t
 import { createAddressGuard } from "../../../services/kit/network/address-guard.ts";
 import { checkHealth } from "../../../services/refactoring-workspace/health/health-check.ts";
 import { FunctionCaller } from "../../../services/refactoring-workspace/proxy/function-caller.ts";
+import { openConnection } from "../../../services/refactoring-workspace/proxy/service-connections.ts";
 import { ServiceNetwork } from "../../../services/refactoring-workspace/proxy/service-network.ts";
 import { Upstreams } from "../../../services/refactoring-workspace/proxy/upstreams.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
@@ -105,13 +105,8 @@ const callers: Record<string, (origin: string) => Promise<unknown>> = {
     }
   },
   "an upgraded connection to a service of a workspace": async (origin) => {
-    const { lookup } = await upstreams().acquire(origin);
-    const { hostname, port } = new URL(origin);
-    for (let request = 0; request < 3; request += 1) {
-      const socket = connect({ host: hostname, port: Number(port), lookup });
-      await once(socket, "connect");
-      socket.destroy();
-    }
+    const { connect } = await upstreams().acquire(origin);
+    for (let request = 0; request < 3; request += 1) (await openConnection(connect, new URL(origin))).destroy();
   },
   "the health check of a service": async (origin) => {
     const functions = new FunctionCaller({ address: undefined, upstreams: upstreams(), clock: new FakeClock() });

@@ -1,20 +1,20 @@
 import { createServer } from "node:net";
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 
 import { describe, expect, onTestFinished, test } from "vitest";
 
 import { systemClock } from "../../../services/kit/clock/clock.ts";
-import type {
-  CheckedEndpoint,
-  ConnectionTarget,
-  TryConnection,
-} from "../../../services/refactoring-workspace/health/health-check.ts";
+import type { CheckedEndpoint } from "../../../services/refactoring-workspace/health/health-check.ts";
 import { checkHealth } from "../../../services/refactoring-workspace/health/health-check.ts";
 import { FunctionCaller } from "../../../services/refactoring-workspace/proxy/function-caller.ts";
 import { ServiceNetwork } from "../../../services/refactoring-workspace/proxy/service-network.ts";
 import { Upstreams } from "../../../services/refactoring-workspace/proxy/upstreams.ts";
+import { createAuthority } from "../../support/certificates.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
-import { startBackend } from "../backend.ts";
+import { temporaryDirectory } from "../../support/temporary-directory.ts";
+import { startBackend, startSecureBackend } from "../backend.ts";
+import { startHttpProxy } from "../http-proxy.ts";
 
 /** At the first of these nothing listens. */
 const pairOfAddresses = [
@@ -22,13 +22,20 @@ const pairOfAddresses = [
   { address: "127.0.0.1", family: 4 },
 ];
 
+interface CheckOptions {
+  readonly allowsPrivate?: boolean;
+  readonly functionsUrl?: string;
+  readonly attemptMs?: number;
+  readonly egressProxy?: string;
+  readonly publicAuthorities?: readonly string[];
+}
+
 /** Checks once, with names that lead to this machine and `public.example` to a public address. */
-const check = async (
-  endpoint: CheckedEndpoint,
-  options: { allowsPrivate?: boolean; functionsUrl?: string; connect?: TryConnection; attemptMs?: number } = {},
-) => {
+const check = async (endpoint: CheckedEndpoint, options: CheckOptions = {}) => {
   const network = new ServiceNetwork({
     allowsPrivate: options.allowsPrivate ?? true,
+    egressProxy: options.egressProxy,
+    publicAuthorities: options.publicAuthorities,
     log: silentLogger,
     resolve: async (hostname: string) => {
       if (hostname === "missing.example") throw Object.assign(new Error("none"), { code: "ENOTFOUND" });
@@ -40,23 +47,14 @@ const check = async (
   onTestFinished(() => upstreams.close());
   const functions = new FunctionCaller({ address: options.functionsUrl, upstreams, clock: systemClock });
   // An answer that is awaited comes, however busy the machine is.
-  const { connect, attemptMs = 20_000 } = options;
+  const { attemptMs = 20_000 } = options;
   const limits = { checkMs: 3 * attemptMs, attemptMs, attemptsMax: 2, intervalMs: 1 };
-  return checkHealth(endpoint, { network, functions, limits, connect }, AbortSignal.timeout(60_000));
+  return checkHealth(endpoint, { network, functions, limits }, AbortSignal.timeout(60_000));
 };
 
 const problemOf = async (...given: Parameters<typeof check>): Promise<string> => {
   const outcome = await check(...given);
   return outcome.isHealthy ? "healthy" : outcome.problem;
-};
-
-const outcomeOf = async (url: string, healthUrl?: string) => {
-  const tried: Omit<ConnectionTarget, "secureContext">[] = [];
-  const connect = async ({ secureContext: _context, ...to }: ConnectionTarget) => {
-    tried.push(to);
-    if (to.port === 81) throw Object.assign(new Error("refused"), { code: "ECONNREFUSED" });
-  };
-  return { outcome: await problemOf({ url, healthUrl }, { allowsPrivate: false, connect }), tried };
 };
 
 describe("a private URL", () => {
@@ -133,20 +131,34 @@ describe("a private URL", () => {
 
 describe("a public URL", () => {
   test("is healthy when a connection opens, secured for https, and nothing is asked", async () => {
-    const host = "1.1.1.1";
-    expect(await outcomeOf("http://public.example/shop")).toEqual({
-      outcome: "healthy",
-      tried: [{ host, port: 80, servername: undefined }],
-    });
-    expect(await outcomeOf("https://public.example", "https://public.example:8443/health")).toEqual({
-      outcome: "healthy",
-      tried: [{ host, port: 8443, servername: "public.example" }],
-    });
+    const directory = await temporaryDirectory();
+    const authority = await createAuthority(directory);
+    const plain = await startBackend("plain");
+    const secure = await startSecureBackend("secure", await authority.certify("s", { hosts: ["public.example"] }));
+    const ways = await startHttpProxy({ "1.1.1.1:80": plain.port, "1.1.1.1:8443": secure.port });
+    const options = {
+      allowsPrivate: false,
+      egressProxy: ways.url,
+      publicAuthorities: [await readFile(authority.file, "utf8")],
+    };
+    const url = "https://public.example";
+    const healthUrl = "https://public.example:8443/health";
+    expect(await problemOf({ url: "http://public.example/shop", healthUrl: undefined }, options)).toBe("healthy");
+    expect(await problemOf({ url, healthUrl }, options)).toBe("healthy");
+    expect(await problemOf({ url, healthUrl }, { ...options, publicAuthorities: [] })).toBe(
+      "its certificate is not signed by a trusted authority",
+    );
+    expect(ways.asked).toEqual(["1.1.1.1:80", "1.1.1.1:8443", "1.1.1.1:8443", "1.1.1.1:8443"]);
+    expect([...plain.asked, ...secure.asked]).toEqual([]);
   });
 
   test("that takes no connection is unhealthy after two attempts", async () => {
-    const { outcome, tried } = await outcomeOf("http://public.example:81");
-    expect([outcome, tried.length]).toEqual(["the connection was refused", 2]);
+    const { url, asked } = await startHttpProxy({});
+    const endpoint = { url: "http://public.example:81", healthUrl: undefined };
+    expect(await problemOf(endpoint, { allowsPrivate: false, egressProxy: url })).toBe(
+      "the HTTP proxy on the way to it opened no connection",
+    );
+    expect(asked).toEqual(["1.1.1.1:81", "1.1.1.1:81"]);
   });
 });
 
