@@ -1,5 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 
+import type { ServiceHealth } from "../../services/kit/client/service-health.ts";
 import { hangingError } from "../../services/kit/client/service-health.ts";
 import type { HttpExchange } from "./exchange.ts";
 
@@ -9,21 +10,20 @@ import type { HttpExchange } from "./exchange.ts";
  */
 export class CallWatch {
   readonly #exchange: Pick<HttpExchange, "giveUp">;
-  readonly #hanging: AbortSignal | undefined;
-  readonly #giveUp = (): void => this.#exchange.giveUp(hangingError());
+  readonly #health: Pick<ServiceHealth, "onHanging"> | undefined;
+  #stopWaiting: (() => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  /** The exchange is given up when a step takes too long. The signal, if any, shows that the service hangs. */
-  constructor(exchange: Pick<HttpExchange, "giveUp">, hanging: AbortSignal | undefined) {
+  /** The exchange is given up when a step takes too long. The health, if any, is the service's. */
+  constructor(exchange: Pick<HttpExchange, "giveUp">, health: Pick<ServiceHealth, "onHanging"> | undefined) {
     this.#exchange = exchange;
-    this.#hanging = hanging;
+    this.#health = health;
   }
 
   /** The service is to begin its answer within this time, in milliseconds, and must not be found hanging meanwhile. */
   expectAnswer(ms: number): void {
     this.expect(ms);
-    if (this.#hanging?.aborted === true) this.#giveUp();
-    else this.#hanging?.addEventListener("abort", this.#giveUp);
+    this.#stopWaiting ??= this.#health?.onHanging(() => this.#exchange.giveUp(hangingError()));
   }
 
   /** The service's next step begins, and may take this time in milliseconds. */
@@ -37,7 +37,8 @@ export class CallWatch {
   rest(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#hanging?.removeEventListener("abort", this.#giveUp);
+    this.#stopWaiting?.();
+    this.#stopWaiting = undefined;
   }
 
   /** The rest of an answer, each message of which may take this time. */

@@ -90,7 +90,7 @@ export const call = async (
   const noteFailure = (thrown: unknown): void => {
     bodyFailure ??= thrown;
   };
-  const watch = new CallWatch(exchange, health?.signal);
+  const watch = new CallWatch(exchange, health);
   const admission = exchange.body.isAwaited() ? new Admission() : undefined;
   try {
     const method = desc as DescMethodStreaming;

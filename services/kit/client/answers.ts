@@ -62,23 +62,38 @@ export interface AnswerHeaders {
 
 /**
  * The answer of a streaming call. Its headers are created when they are read, which is rare. The trailer is complete
- * after the last message.
+ * after the last message. A class, because V8 makes a new hidden class for each object with getters of its own.
  */
-export const streamAnswer = <I extends DescMessage, O extends DescMessage>(
-  method: DescMethodStreaming<I, O>,
-  readHeaders: () => AnswerHeaders,
-  message: AsyncIterable<MessageShape<O>>,
-  received?: IncomingHttpHeaders,
-): StreamResponse<I, O> & ReceivedHeaders => ({
-  stream: true,
-  received,
-  service: method.parent,
-  method,
-  get header() {
-    return readHeaders().header;
-  },
-  get trailer() {
-    return readHeaders().trailer;
-  },
-  message,
-});
+export class StreamAnswer<I extends DescMessage, O extends DescMessage> implements StreamResponse<I, O> {
+  readonly stream = true;
+  readonly method: DescMethodStreaming<I, O>;
+  readonly message: AsyncIterable<MessageShape<O>>;
+  /** As they were received; undefined: not known. */
+  readonly received: IncomingHttpHeaders | undefined;
+  readonly #readHeaders: () => AnswerHeaders;
+
+  /** `readHeaders` returns the same headers each time. */
+  constructor(
+    method: DescMethodStreaming<I, O>,
+    readHeaders: () => AnswerHeaders,
+    message: AsyncIterable<MessageShape<O>>,
+    received?: IncomingHttpHeaders,
+  ) {
+    this.method = method;
+    this.message = message;
+    this.received = received;
+    this.#readHeaders = readHeaders;
+  }
+
+  get service(): DescService {
+    return this.method.parent;
+  }
+
+  get header(): Headers {
+    return this.#readHeaders().header;
+  }
+
+  get trailer(): Headers {
+    return this.#readHeaders().trailer;
+  }
+}

@@ -5,7 +5,7 @@ import { Pool } from "undici";
 
 import { messageCodec } from "../wire/message-codec.ts";
 import type { AnswerHeaders, HeadersInput } from "./answers.ts";
-import { UnaryAnswer, streamAnswer } from "./answers.ts";
+import { StreamAnswer, UnaryAnswer } from "./answers.ts";
 import { answerHeaders } from "./connect-answer.ts";
 import { callHeaderLines, decodeAnswer, methodPath } from "./connect-request.ts";
 import { ConnectStreamCall } from "./connect-stream-call.ts";
@@ -92,7 +92,7 @@ const answerOf = async <I extends DescMessage, O extends DescMessage>(
   const messages = call.messages(messageCodec(method.output).decodeFrame, (metadata) =>
     metadata.forEach((value, name) => readHeaders().trailer.append(name, value)),
   );
-  return streamAnswer(method, readHeaders, messages);
+  return new StreamAnswer(method, readHeaders, messages);
 };
 
 const headerLines = async (

@@ -7,7 +7,7 @@ import type { Frame } from "../wire/frame-parser.ts";
 import { messageCodec } from "../wire/message-codec.ts";
 import { sharedBytesMax } from "../wire/shared-frames.ts";
 import type { AnswerHeaders, HeadersInput } from "./answers.ts";
-import { streamAnswer, UnaryAnswer } from "./answers.ts";
+import { StreamAnswer, UnaryAnswer } from "./answers.ts";
 import type { StreamEnd } from "./connect-answer.ts";
 import { answerError, answerHeaders, protocolFailure, streamEnd } from "./connect-answer.ts";
 import { callHeaderLines, decodeAnswer, methodPath } from "./connect-request.ts";
@@ -104,7 +104,7 @@ const wholeStream = <I extends DescMessage, O extends DescMessage>(
   const end = readFrames(method.output, body, limitBytes, messages);
   end.metadata?.forEach((value, name) => readHeaders().trailer.append(name, value));
   const answers = end.error === undefined ? new WholeAnswers(messages) : endingWith(end.error, messages);
-  return streamAnswer(method, readHeaders, answers, headers);
+  return new StreamAnswer(method, readHeaders, answers, headers);
 };
 
 /** Reads the messages and the end of an answer. Throws ConnectError if it is malformed. */

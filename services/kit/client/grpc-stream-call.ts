@@ -8,7 +8,7 @@ import type { ChannelInterface, ClientDuplexStream } from "@grpc/grpc-js";
 import { connectivityState, status as grpcStatus } from "@grpc/grpc-js";
 
 import type { Flow } from "../wire/frame-queue.ts";
-import { streamAnswer } from "./answers.ts";
+import { StreamAnswer } from "./answers.ts";
 import { watchCallEnd } from "./call-end.ts";
 import { errorOfCall, toHeaders } from "./grpc-answer.ts";
 
@@ -33,7 +33,7 @@ export const startGrpcStream = <I extends DescMessage, O extends DescMessage>(
       call.cancel();
     };
     const begin = (header: Headers): void =>
-      resolve(streamAnswer(method, () => ({ header, trailer }), answers.read(giveUp)));
+      resolve(new StreamAnswer(method, () => ({ header, trailer }), answers.read(giveUp)));
 
     call.on("metadata", (metadata) => begin(toHeaders(metadata)));
     // The status event that follows has the same error.

@@ -4,6 +4,7 @@ import type { Transport } from "@connectrpc/connect";
 import { Code, ConnectError } from "@connectrpc/connect";
 
 import { Health } from "../../../gen/grpc/health/v1/health_pb.ts";
+import { PassingMap } from "../collections/passing-map.ts";
 
 /** Whether a service answers at all, as its health checks show. */
 export interface ServiceHealth {
@@ -11,6 +12,8 @@ export interface ServiceHealth {
   readonly isHanging: boolean;
   /** Aborted when the service is found hanging; a new one after it has answered again. */
   readonly signal: AbortSignal;
+  /** Calls back once when the service is found hanging, at once if it is. Returns what prevents it. */
+  onHanging(giveUp: () => void): () => void;
   /** Ends the checks. */
   stop(): Promise<void>;
 }
@@ -38,6 +41,7 @@ export const watchHealth = (
   const ending = new AbortController();
   let hanging = new AbortController();
   let misses = 0;
+  const waiting = new PassingMap<() => void, true>();
 
   const isMissed = async (): Promise<boolean> => {
     try {
@@ -53,6 +57,10 @@ export const watchHealth = (
       if (ending.signal.aborted) return;
       if (misses === missesMax) {
         hanging.abort(hangingError());
+        for (const giveUp of waiting.keys()) {
+          waiting.delete(giveUp);
+          giveUp();
+        }
         onChange?.(true);
       } else if (misses === 0 && hanging.signal.aborted) {
         hanging = new AbortController();
@@ -68,6 +76,11 @@ export const watchHealth = (
     },
     get signal() {
       return hanging.signal;
+    },
+    onHanging: (giveUp) => {
+      if (hanging.signal.aborted) giveUp();
+      else waiting.set(giveUp, true);
+      return () => void waiting.delete(giveUp);
     },
     stop: async () => {
       ending.abort();

@@ -4,6 +4,7 @@ import type { Socket } from "node:net";
 
 import type { ConnectError } from "@connectrpc/connect";
 
+import { PassingMap } from "../collections/passing-map.ts";
 import type { Frame } from "../wire/frame-parser.ts";
 import { FrameParser } from "../wire/frame-parser.ts";
 import { GatheredWrites } from "../wire/gathered-writes.ts";
@@ -44,7 +45,7 @@ export class SharedConnection {
   readonly #socket: Socket;
   readonly #output: GatheredWrites;
   readonly #parser: FrameParser;
-  readonly #calls = new Map<number, WaitingCall>();
+  readonly #calls = new PassingMap<number, WaitingCall>();
   #lastCall = 0;
   #isConnected = false;
   #isLeaving = false;
@@ -155,9 +156,9 @@ export class SharedConnection {
 
   #lose(): void {
     const lost = this.#failure ?? Object.assign(new Error("the connection was closed"), { code: "ECONNRESET" });
-    for (const [number, { reject }] of this.#calls) {
-      this.#forget(number);
-      reject(connectionError(this.#isConnected ? lost : new NotConnectedError(lost.message, { cause: lost })));
+    for (const number of this.#calls.keys()) {
+      const call = this.#forget(number);
+      call?.reject(connectionError(this.#isConnected ? lost : new NotConnectedError(lost.message, { cause: lost })));
     }
   }
 }

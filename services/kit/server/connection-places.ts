@@ -2,6 +2,8 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { Server as TlsServer } from "node:tls";
 
+import { PassingMap } from "../collections/passing-map.ts";
+
 /**
  * The places that a listener has for connections. When all are taken, the next connection gets the place of an idle
  * one: of the oldest that has not sent a request yet, or of the one that has been idle for longest. Only while a
@@ -14,7 +16,7 @@ export class ConnectionPlaces {
   /** Connections without a request so far, the oldest first. */
   readonly #unused = new Set<Socket>();
   /** Connections between two requests, the longest idle first. */
-  readonly #idle = new Set<Socket>();
+  readonly #idle = new PassingMap<Socket, true>();
   /** The connections on which TLS sockets lie. */
   readonly #carriers = new WeakMap<Socket, Socket>();
 
@@ -60,7 +62,7 @@ export class ConnectionPlaces {
     const running = this.#running.get(connection);
     if (running === undefined) return;
     this.#running.set(connection, running - 1);
-    if (running === 1) this.#idle.add(connection);
+    if (running === 1) this.#idle.set(connection, true);
   }
 
   #leave(socket: Socket): void {
@@ -70,7 +72,8 @@ export class ConnectionPlaces {
   }
 }
 
-const first = (sockets: ReadonlySet<Socket>): Socket | undefined => sockets.values().next().value;
+const first = (sockets: { keys(): Iterator<Socket> }): Socket | undefined =>
+  sockets.keys().next().value as Socket | undefined;
 
 /** Counts a request of HTTP/1.1 on its connection until it is answered. */
 export const countRequest = (places: ConnectionPlaces, { socket }: IncomingMessage, response: ServerResponse): void => {

@@ -10,6 +10,7 @@ import { FaultRole } from "../../../gen/quartet/traits/v1/fault_pb.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { Clock } from "../clock/clock.ts";
 import { systemClock } from "../clock/clock.ts";
+import { PassingMap } from "../collections/passing-map.ts";
 import type { Authenticate } from "../identity/authenticate.ts";
 import { readRequestFacts } from "../identity/request-facts.ts";
 import type { Logger } from "../log/log.ts";
@@ -54,7 +55,7 @@ const requestIdPattern = /^[A-Za-z0-9._:+/=@-]{1,128}$/;
 export class Dispatcher {
   readonly limits: ServerLimits;
   readonly #options: DispatcherOptions;
-  readonly #calls = new Set<Call>();
+  readonly #calls = new PassingMap<Call, true>();
   readonly #watch: NodeJS.Timeout;
   #onIdle: (() => void) | undefined;
 
@@ -111,7 +112,7 @@ export class Dispatcher {
       this.#calls.delete(call);
       if (this.#calls.size === 0) this.#onIdle?.();
     };
-    this.#calls.add(call);
+    this.#calls.set(call, true);
     this.#options.observer?.started(route.method);
     if (malformed !== undefined) call.abort(malformed);
     if (timeoutMs !== undefined && timeoutMs < 0) call.abort(deadlinePassed());
@@ -238,7 +239,7 @@ export class Dispatcher {
 
   /** Gives all running calls up, or those that the filter names. */
   abortAll(reason: ProtocolError, filter: (call: Call) => boolean = () => true): void {
-    for (const call of this.#calls) if (filter(call)) call.abort(reason);
+    for (const call of this.#calls.keys()) if (filter(call)) call.abort(reason);
   }
 
   #endSlowCalls(): void {

@@ -4,6 +4,7 @@ import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 
+import { PassingMap } from "../collections/passing-map.ts";
 import type { Frame } from "../wire/frame-parser.ts";
 import { FrameParser, frameParts, tooLarge } from "../wire/frame-parser.ts";
 import { GatheredWrites } from "../wire/gathered-writes.ts";
@@ -39,7 +40,7 @@ const frameBytesMax = 2 * sharedBytesMax;
 export const serveShared = (dispatcher: Dispatcher, elsewhere: Elsewhere, socket: Socket): ServedConnection => {
   const output = new GatheredWrites(socket);
   const parser = new FrameParser(frameBytesMax);
-  const calls = new Map<number, Call>();
+  const calls = new PassingMap<number, Call>();
   let prefaceLeft = sharedPreface.length;
 
   const receive = (frame: SharedFrame): void => {
