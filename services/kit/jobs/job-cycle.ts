@@ -2,10 +2,12 @@ import type { Transaction } from "../store/transaction.ts";
 import type { Instants } from "./due-instants.ts";
 import { earlierOf, never } from "./due-instants.ts";
 import { expiredReason } from "./job.ts";
-import type { JobsOptions, OwnerRoom, PoolBounds } from "./job-options.ts";
+import type { HandedJobs } from "./handed-jobs.ts";
+import type { JobsOptions, PoolBounds } from "./job-options.ts";
 import type { Expired, JobQueue } from "./job-queue.ts";
 import { JobTaking } from "./job-taking.ts";
 import type { Ended } from "./ended-runs.ts";
+import type { OwnerRooms } from "./owner-rooms.ts";
 import type { ReadyOwners } from "./ready-owners.ts";
 import type { Running, RunningJobs } from "./running-jobs.ts";
 
@@ -40,6 +42,8 @@ interface CycleParts {
   readonly pools: ReadonlyMap<string, PoolBounds>;
   readonly owners: ReadyOwners;
   readonly running: RunningJobs;
+  readonly handed: HandedJobs;
+  readonly rooms: OwnerRooms;
 }
 
 /** What one cycle is to do. */
@@ -56,10 +60,10 @@ interface CycleFacts {
 /** The transactions of a runner: cycles, which write ends of runs and move jobs, and the taking of jobs. */
 export class JobCycle {
   readonly #queue: JobQueue;
-  readonly #options: Pick<JobsOptions, "policy" | "handlers" | "gate">;
+  readonly #options: Pick<JobsOptions, "policy" | "handlers">;
   readonly #parts: CycleParts;
 
-  constructor(queue: JobQueue, options: Pick<JobsOptions, "policy" | "handlers" | "gate">, parts: CycleParts) {
+  constructor(queue: JobQueue, options: Pick<JobsOptions, "policy" | "handlers">, parts: CycleParts) {
     this.#queue = queue;
     this.#options = options;
     this.#parts = parts;
@@ -114,25 +118,20 @@ export class JobCycle {
 
   /** Takes jobs, which in a queue of one process writes nothing. May run several times. */
   async take(tx: Transaction, nowMs: number): Promise<JobTaking> {
-    const { runner, leaseMs, pools, owners, running } = this.#parts;
-    const roomOf = async (owner: string, bounds: PoolBounds): Promise<OwnerRoom> => {
-      const count = running.placesOf(owner, bounds.endingPerOwner ?? 0);
-      const own = { count: bounds.concurrencyPerOwner - count, againMs: Number.POSITIVE_INFINITY };
-      const { gate } = this.#options;
-      if (gate === undefined || own.count <= 0) return own;
-      const room = await gate.roomOf(tx.snapshot, owner, count, nowMs);
-      return room.count < own.count ? room : own;
-    };
+    const { runner, leaseMs, pools, owners, running, handed, rooms } = this.#parts;
     const taking = new JobTaking(this.#queue, tx, {
       runner,
       nowMs,
       untilMs: nowMs + leaseMs,
-      running,
+      running: {
+        has: (id, holder) => running.has(id, holder) || handed.has(id, holder),
+        countOf: (owner) => running.countOf(owner) + handed.countOf(owner),
+      },
       pools,
       runningIn: (pool) => running.countIn(pool),
       linesOf: (pool) => owners.linesOf(pool),
       fromOf: (owner) => owners.fromOf(owner),
-      roomOf,
+      roomOf: (owner, bounds) => rooms.roomOf(tx.snapshot, owner, bounds, nowMs),
       knows: (kind) => Object.hasOwn(this.#options.handlers, kind),
     });
     await taking.take();

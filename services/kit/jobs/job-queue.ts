@@ -40,6 +40,8 @@ interface Enqueued {
   readonly readyMs: number | undefined;
   /** The instants at which something is to be done with it if it is not run. */
   readonly instants: Partial<Instants>;
+  /** With which the job may run once it is committed; undefined: the job is to be read from the store for it. */
+  readonly lease: Lease | undefined;
 }
 
 /** A job that was removed because its age ended before it was run. */
@@ -106,6 +108,7 @@ export class JobQueue {
     this.#enter(tx, id, state, isReady ? JobPlace.READY : JobPlace.SCHEDULED, atMs);
     return {
       readyMs: isReady ? atMs : undefined,
+      lease: isReady && state.body !== undefined && job.id === undefined ? this.#leaseOf(id, job, state) : undefined,
       instants: { scheduledMs: isReady ? Infinity : atMs, expiringMs: expiresMs ?? Infinity },
     };
   }
@@ -321,6 +324,13 @@ export class JobQueue {
     state.runner = `${options.runner}/${this.#named}`;
     this.#enter(tx, id, state, JobPlace.LEASED, options.untilMs);
     return { job, attempt: state.attempts, holder: state.runner, expiresMs: Number.POSITIVE_INFINITY };
+  }
+
+  /** The lease of a new job; undefined in a shared queue, in which only the store decides who has it. */
+  #leaseOf(id: string, { kind, owner, payload }: NewJob, state: JobState): Lease | undefined {
+    if (this.#use.isShared) return undefined;
+    const job = { id, kind, owner, payload, sinceMs: Number(state.sinceMs), lastReason: "", trace: currentTrace() };
+    return { job, attempt: 1, holder: state.runner, expiresMs: expiresOf(state) };
   }
 
   async #jobOf(reader: Reader, id: string, state: JobState): Promise<Job> {

@@ -5,7 +5,7 @@ import { StoreClosedError, StoreContentionError } from "../store/errors.ts";
 import type { Transaction } from "../store/transaction.ts";
 import type { JobHandler, JobOutcome, JobPolicy } from "./job.ts";
 import { expiredReason } from "./job.ts";
-import type { GiveBack } from "./job-lease.ts";
+import type { GiveBack, Lease } from "./job-lease.ts";
 import type { Expired, JobQueue } from "./job-queue.ts";
 import { unknownKindDelayMs } from "./job-queue.ts";
 import { TracedCall } from "../trace/traced-call.ts";
@@ -14,26 +14,26 @@ import { JobCounts } from "./job-counts.ts";
 import type { Instants } from "./due-instants.ts";
 import { DueInstants } from "./due-instants.ts";
 import { EndedRuns } from "./ended-runs.ts";
+import { HandedJobs } from "./handed-jobs.ts";
 import { JobCycle } from "./job-cycle.ts";
+import { JobHanding } from "./job-handing.ts";
 import type { JobsOptions, PoolBounds } from "./job-options.ts";
-import type { JobTaking, PooledLease } from "./job-taking.ts";
-import { ReadyOwners } from "./ready-owners.ts";
+import type { PooledLease } from "./job-taking.ts";
+import { OwnerRooms } from "./owner-rooms.ts";
 import { interrupted, notWritten, runAgain } from "./run-ends.ts";
 import { WokenLoop } from "./woken-loop.ts";
+import { listReadyOwners, ReadyOwners } from "./ready-owners.ts";
 import type { Running } from "./running-jobs.ts";
 import { RunningJobs } from "./running-jobs.ts";
 
-/** The number of owners that are read at a time when their jobs are looked for. */
-const ownersPageMax = 1_000;
-/** The one pool of a queue without pools. */
 const onePool = "";
 const troubleDelayMs = 1_000;
 
 /**
- * Runs jobs. One loop takes ready jobs, as many as may run; another runs cycles. A cycle is one transaction: it writes
- * the ends of the runs that ended since the last one and makes due jobs ready. So one synced write serves many jobs,
- * and memory holds only the running ones. Taking a job writes nothing if no other process takes jobs of the queue: a
- * job that is ready starts at once, whatever is being written, and after a crash it is where it was.
+ * Runs jobs. One loop takes ready jobs, as many as may run; another starts jobs that were just enqueued without reading
+ * them; a third runs cycles. A cycle is one transaction: it writes the ends of the runs that ended since the last one
+ * and makes due jobs ready. So one synced write serves many jobs, and memory holds few that wait. Taking a job writes
+ * nothing if no other process takes jobs of the queue: a ready job starts at once, and after a crash is where it was.
  */
 export class JobRunner {
   readonly #queue: JobQueue;
@@ -45,11 +45,8 @@ export class JobRunner {
   readonly #leaseMs: number;
   readonly #running: RunningJobs;
   readonly #cycle: JobCycle;
-  /**
-   * Owners that got a ready job or whose run ended since the taking began, which it may not have seen, with the
-   * earliest instant of these jobs.
-   */
-  readonly #changed = new Map<string, number>();
+  readonly #handed = new HandedJobs();
+  readonly #handing: JobHanding;
   /** True if owners with ready jobs may be in the store only. */
   #mustFindOwners = true;
   readonly #idleWaiters: (() => void)[] = [];
@@ -57,6 +54,7 @@ export class JobRunner {
   #state: "new" | "started" | "stopping" | "stopped" = "new";
   readonly #cycles: WokenLoop;
   readonly #takes: WokenLoop;
+  readonly #hands: WokenLoop;
   #cancelTimer: (() => void) | undefined;
   readonly #due: DueInstants;
   #mustReclaimAll: boolean;
@@ -78,17 +76,28 @@ export class JobRunner {
     this.#running = new RunningJobs(this.#leaseMs);
     this.#ended = new EndedRuns(this.#pools);
     this.#due = new DueInstants(this.#isShared);
-    this.#cycle = new JobCycle(queue, options, {
-      runner: this.#name,
-      leaseMs: this.#leaseMs,
+    const parts = {
       pools: this.#pools,
       owners: this.#owners,
       running: this.#running,
+      handed: this.#handed,
+      rooms: new OwnerRooms(this.#running, options.gate),
+    };
+    this.#cycle = new JobCycle(queue, options, { runner: this.#name, leaseMs: this.#leaseMs, ...parts });
+    this.#handing = new JobHanding({
+      ...parts,
+      store: options.store,
+      nowMs: () => options.clock.now(),
+      mayStart: () => this.#mayTake() && !this.#mustFindOwners,
+      knows: (kind) => Object.hasOwn(options.handlers, kind),
+      begin: (lease, pool) => this.#begin({ lease, pool }, Number.POSITIVE_INFINITY, options.clock.now()),
+      leave: (owner, readyMs) => this.addReady(owner, readyMs),
     });
     this.#mustReclaimAll = !this.#isShared;
     const ends = { onTrouble: (error: unknown) => this.#onTrouble(error), onRest: () => this.#rest() };
     this.#cycles = new WokenLoop({ ...ends, step: () => this.#runCycle() });
     this.#takes = new WokenLoop({ ...ends, step: () => this.#take() });
+    this.#hands = new WokenLoop({ ...ends, step: () => this.#handing.step() });
     this.#counts = new JobCounts(Object.keys(options.handlers));
   }
 
@@ -106,7 +115,12 @@ export class JobRunner {
   /** Runs a cycle and takes jobs, because something may have changed. */
   wake(): void {
     this.#wake(this.#cycles);
+    this.#wakeTaking();
+  }
+
+  #wakeTaking(): void {
     this.#wake(this.#takes);
+    if (!this.#handed.isEmpty) this.#wake(this.#hands);
   }
 
   #wake(loop: WokenLoop): void {
@@ -114,9 +128,9 @@ export class JobRunner {
     loop.wake();
   }
 
-  /** An owner has a job that is ready since an instant. */
-  addReady(owner: string, sinceMs: number): void {
-    this.#change(owner, sinceMs);
+  /** An owner has a job that is ready since an instant. With a lease, the job need not be read. */
+  addReady(owner: string, sinceMs: number, lease?: Lease): void {
+    if (lease !== undefined && this.#handing.add({ lease, readyMs: sinceMs })) return this.#wake(this.#hands);
     this.#owners.add(owner, sinceMs);
     this.#wake(this.#takes);
   }
@@ -131,6 +145,7 @@ export class JobRunner {
   readonly isRunning = (id: string): boolean => [...this.#running].some(({ lease }) => lease.job.id === id);
 
   abort(id: string): void {
+    this.#handed.remove(id);
     this.#running.abort(id);
   }
 
@@ -152,7 +167,7 @@ export class JobRunner {
     await this.#untilNothingRuns(1_000);
     // The remaining runs keep their leases, because it is unknown whether they will finish.
     this.#state = "stopped";
-    await Promise.all([this.#cycles.rested(), this.#takes.rested()]);
+    await Promise.all([this.#cycles.rested(), this.#takes.rested(), this.#hands.rested()]);
     this.#cancelTimer?.();
   }
 
@@ -165,7 +180,7 @@ export class JobRunner {
   /** A loop has nothing more to do. */
   #rest(): void {
     this.#wakeAt(this.#nextDueMs());
-    if (this.#cycles.isActive || this.#takes.isActive || this.#running.size > 0) return;
+    if ([this.#cycles, this.#takes, this.#hands].some(({ isActive }) => isActive) || this.#running.size > 0) return;
     for (const resolve of this.#idleWaiters.splice(0)) resolve();
   }
 
@@ -174,10 +189,15 @@ export class JobRunner {
     if (error instanceof StoreClosedError) {
       this.#state = "stopped";
       this.#running.clear();
+      this.#handed.clear();
       return;
     }
     this.#options.log.error({ err: error }, "jobs cannot be taken or written back; trying again");
     this.#troubleMs = this.#options.clock.now() + troubleDelayMs;
+  }
+
+  #mayTake(): boolean {
+    return this.#state === "started" && !this.#isInTrouble(this.#options.clock.now());
   }
 
   #isInTrouble(nowMs: number): boolean {
@@ -222,50 +242,27 @@ export class JobRunner {
   /** Takes jobs that are ready, as many as may run. */
   async #take(): Promise<void> {
     const { clock, store, log } = this.#options;
-    if (this.#state !== "started" || this.#isInTrouble(clock.now())) return;
-    this.#changed.clear();
+    if (!this.#mayTake()) return;
     this.#running.beginTaking();
-    this.#owners.release(clock.now());
-    await this.#findOwners();
+    this.#owners.beginTaking(clock.now());
+    if (this.#mustFindOwners) await this.#findOwners();
     if (!this.#canTakeMore()) return;
     const nowMs = clock.now();
     const taken = await store.transact((tx) => this.#cycle.take(tx, nowMs));
     if (this.#isShared) this.#transactions += 1;
-    this.#settleOwners(taken);
+    this.#owners.settle(taken);
     for (const unknown of taken.unknown) log.warn(unknown, "no handler for this kind of job");
     if (taken.unknown.length > 0) this.expect({ scheduledMs: nowMs + unknownKindDelayMs });
     const untilMs = this.#isShared ? nowMs + this.#leaseMs : Number.POSITIVE_INFINITY;
-    for (const pooled of taken.leases)
-      if (this.#running.mayBegin(pooled.lease, clock.now())) this.#begin(pooled, untilMs, clock.now());
+    for (const pooled of taken.leases) if (this.#mayBegin(pooled.lease)) this.#begin(pooled, untilMs, clock.now());
     if (this.#isShared && taken.leases.length > 0) this.expect({ leasedMs: untilMs });
     if (this.#canTakeMore()) this.#wake(this.#takes);
   }
 
-  /** Finds the owners of jobs that were ready before the start, or that other processes have enqueued. */
-  async #findOwners(): Promise<void> {
-    if (!this.#mustFindOwners) return;
-    let last: string | undefined;
-    for (;;) {
-      const after = last;
-      const owners = await this.#options.store.read((reader) => this.#queue.listOwners(reader, after, ownersPageMax));
-      for (const owner of owners) this.#owners.add(owner, 0);
-      last = owners.at(-1);
-      if (owners.length < ownersPageMax) break;
-    }
-    this.#mustFindOwners = false;
-  }
-
-  /** What the taking of jobs found out about owners holds, unless they have changed since it began. */
-  #settleOwners(taken: JobTaking): void {
-    for (const [owner, untilMs] of taken.passed)
-      this.#owners.passed(owner, Math.min(untilMs, this.#changed.get(owner) ?? untilMs));
-    for (const owner of taken.served) this.#owners.moveToEnd(owner);
-    for (const owner of taken.drained) if (!this.#changed.has(owner)) this.#owners.remove(owner);
-    for (const [owner, untilMs] of taken.waits) if (!this.#changed.has(owner)) this.#owners.wait(owner, untilMs);
-  }
-
-  #change(owner: string, sinceMs: number): void {
-    this.#changed.set(owner, Math.min(sinceMs, this.#changed.get(owner) ?? sinceMs));
+  /** A job that was enqueued just before it was read may have been handed here since. */
+  #mayBegin(lease: Lease): boolean {
+    const { job, holder } = lease;
+    return !this.#handed.has(job.id, holder) && this.#running.mayBegin(lease, this.#options.clock.now());
   }
 
   /** Jobs whose age ended were removed; one of them may just have been taken. */
@@ -275,6 +272,12 @@ export class JobRunner {
       this.#counts.add(job.kind, "exhausted");
       this.#options.log.warn({ id: job.id, kind: job.kind, attempts, reason: expiredReason }, "a job was given up");
     }
+  }
+
+  /** Finds the owners of jobs that were ready before the start, or that other processes have enqueued. */
+  async #findOwners(): Promise<void> {
+    for await (const owner of listReadyOwners(this.#options.store, this.#queue)) this.#owners.find(owner);
+    this.#mustFindOwners = false;
   }
 
   /** True if a pool has places and owners that may have a job for them. */
@@ -377,9 +380,8 @@ export class JobRunner {
 
   /** A run of the owner holds its place no longer. */
   #reconsider(owner: string): void {
-    this.#change(owner, Number.POSITIVE_INFINITY);
     this.#owners.reconsider(owner);
-    this.#wake(this.#takes);
+    this.#wakeTaking();
   }
 
   /** When the next job is due, an owner may go on, a lease ends, or a lease must be renewed. */

@@ -62,10 +62,10 @@ export const createJobs = (options: JobsOptions): Jobs => {
   return {
     enqueue(transaction, job) {
       const id = job.id ?? options.ids.uuid();
-      const { readyMs, instants } = queue.enqueue(transaction, id, job, options.clock.now());
+      const { readyMs, instants, lease } = queue.enqueue(transaction, id, job, options.clock.now());
       transaction.afterCommit(() => {
         runner.expect(instants);
-        if (readyMs !== undefined) runner.addReady(job.owner, readyMs);
+        if (readyMs !== undefined) runner.addReady(job.owner, readyMs, lease);
       });
       return id;
     },

@@ -1,4 +1,25 @@
+import type { Store } from "../store/store.ts";
 import type { OwnerPlace } from "./job-options.ts";
+import type { JobQueue } from "./job-queue.ts";
+import type { JobTaking } from "./job-taking.ts";
+
+/** The number of owners that are read at a time when their jobs are looked for. */
+const ownersPageMax = 1_000;
+
+/** All owners that have ready jobs in the store. */
+export async function* listReadyOwners(store: Store, queue: JobQueue): AsyncGenerator<string, void> {
+  let last: string | undefined;
+  for (;;) {
+    const after = last;
+    const owners = await store.read((reader) => queue.listOwners(reader, after, ownersPageMax));
+    yield* owners;
+    last = owners.at(-1);
+    if (owners.length < ownersPageMax) return;
+  }
+}
+
+/** What the taking of jobs found out about owners. */
+type TakenOwners = Pick<JobTaking, "passed" | "served" | "drained" | "waits">;
 
 /** The owners of one group that may have jobs to start, the one that was served longest ago first. */
 type Line = Set<string>;
@@ -18,11 +39,26 @@ export class ReadyOwners {
   /** The instant until which an owner waits; infinite: until a run of it ends. */
   readonly #waiting = new Map<string, number>();
   #nextMs = Number.POSITIVE_INFINITY;
+  /**
+   * Owners that got a ready job or whose run ended since the taking began, which it may not have seen, with the
+   * earliest instant of these jobs.
+   */
+  readonly #changed = new Map<string, number>();
   /** When waits were last released. */
   #releasedMs = Number.NEGATIVE_INFINITY;
 
   constructor(placeOf: (owner: string) => OwnerPlace) {
     this.#placeOf = placeOf;
+  }
+
+  /** True if the owner may have ready jobs in the store. */
+  has(owner: string): boolean {
+    return this.#places.has(owner) || this.#waiting.has(owner);
+  }
+
+  /** The pool in which the next job of an owner runs. */
+  poolOf(owner: string): string {
+    return this.#placeOf(owner).pool;
   }
 
   /** Owners that have ready jobs and may not start one now. */
@@ -37,8 +73,37 @@ export class ReadyOwners {
 
   /** The owner has a job that is ready since an instant. If it waits, it goes on waiting. */
   add(owner: string, sinceMs: number): void {
+    this.#change(owner, sinceMs);
+    this.#enter(owner, sinceMs);
+  }
+
+  /** The owner has a job in the store, ready since any instant. */
+  find(owner: string): void {
+    this.#enter(owner, 0);
+  }
+
+  #enter(owner: string, sinceMs: number): void {
     this.#from.set(owner, Math.min(sinceMs, this.#from.get(owner) ?? sinceMs));
     this.#join(owner);
+  }
+
+  #change(owner: string, sinceMs: number): void {
+    this.#changed.set(owner, Math.min(sinceMs, this.#changed.get(owner) ?? sinceMs));
+  }
+
+  /** Jobs are about to be taken, of owners whose waits have ended as well. */
+  beginTaking(nowMs: number): void {
+    this.#changed.clear();
+    this.#release(nowMs);
+  }
+
+  /** What the taking of jobs found out about owners holds, unless they have changed since it began. */
+  settle(taken: TakenOwners): void {
+    for (const [owner, untilMs] of taken.passed)
+      this.#pass(owner, Math.min(untilMs, this.#changed.get(owner) ?? untilMs));
+    for (const owner of taken.served) this.#moveToEnd(owner);
+    for (const owner of taken.drained) if (!this.#changed.has(owner)) this.#remove(owner);
+    for (const [owner, untilMs] of taken.waits) if (!this.#changed.has(owner)) this.#wait(owner, untilMs);
   }
 
   /** No ready job of the owner has an earlier instant than this. */
@@ -47,7 +112,7 @@ export class ReadyOwners {
   }
 
   /** The owner's jobs before an instant have been taken. */
-  passed(owner: string, untilMs: number): void {
+  #pass(owner: string, untilMs: number): void {
     if (this.#from.has(owner)) this.#from.set(owner, untilMs);
   }
 
@@ -64,6 +129,7 @@ export class ReadyOwners {
 
   /** A run of the owner has ended: it waits no longer, and its place is determined again. */
   reconsider(owner: string): void {
+    this.#change(owner, Number.POSITIVE_INFINITY);
     const place = this.#places.get(owner);
     if (place !== undefined) {
       const { pool, group } = this.#placeOf(owner);
@@ -74,14 +140,14 @@ export class ReadyOwners {
   }
 
   /** The owner starts no job before the instant. */
-  wait(owner: string, untilMs: number): void {
+  #wait(owner: string, untilMs: number): void {
     this.#leaveLine(owner);
     this.#waiting.set(owner, untilMs);
     this.#nextMs = Math.min(this.#nextMs, untilMs);
   }
 
   /** Ends the waits whose instant has come; all if the clock was set back, so that they are determined again. */
-  release(nowMs: number): void {
+  #release(nowMs: number): void {
     const isSetBack = nowMs < this.#releasedMs;
     this.#releasedMs = nowMs;
     if (nowMs < this.#nextMs && !isSetBack) return;
@@ -96,14 +162,14 @@ export class ReadyOwners {
   }
 
   /** The owner has no ready job. */
-  remove(owner: string): void {
+  #remove(owner: string): void {
     this.#from.delete(owner);
     this.#waiting.delete(owner);
     this.#leaveLine(owner);
   }
 
   /** The owner and its group have been served, so all others come first. */
-  moveToEnd(owner: string): void {
+  #moveToEnd(owner: string): void {
     const place = this.#places.get(owner);
     const groups = place && this.#lines.get(place.pool);
     const line = place && groups?.get(place.group);

@@ -72,11 +72,11 @@ export class RunningJobs implements Iterable<Running> {
   }
 
   /**
-   * Whether a job that was found may begin: not if it was cancelled since, nor once its age has ended, because a cycle
-   * may just be removing it. A job that runs by then is not removed.
+   * Whether a job that was found may begin: not if it has begun or was cancelled since, nor once its age has ended,
+   * because a cycle may just be removing it. A job that runs by then is not removed.
    */
-  mayBegin({ job, expiresMs }: Lease, nowMs: number): boolean {
-    return nowMs < expiresMs && !this.#cancelled.has(job.id);
+  mayBegin({ job, holder, expiresMs }: Lease, nowMs: number): boolean {
+    return nowMs < expiresMs && !this.#cancelled.has(job.id) && !this.has(job.id, holder);
   }
 
   /** Whether a job runs or has run since the taking began. Jobs with the same id have different holders. */

@@ -1,0 +1,94 @@
+import { setImmediate as turn } from "node:timers/promises";
+
+import type { Store } from "../store/store.ts";
+import type { Reader } from "../store/transaction.ts";
+import type { HandedJob, HandedJobs } from "./handed-jobs.ts";
+import type { Lease } from "./job-lease.ts";
+import type { PoolBounds } from "./job-options.ts";
+import type { OwnerRooms } from "./owner-rooms.ts";
+import type { ReadyOwners } from "./ready-owners.ts";
+import type { RunningJobs } from "./running-jobs.ts";
+
+/** Jobs that start in one turn of the event loop. */
+const startsMax = 64;
+
+/** The part of a pool's places that jobs may take out of turn; of the rest, all owners get their shares in turn. */
+const poolShare = 0.75;
+
+/** The parts of a runner on which the handing depends. */
+interface HandingParts {
+  readonly store: Store;
+  readonly pools: ReadonlyMap<string, PoolBounds>;
+  readonly owners: ReadyOwners;
+  readonly running: RunningJobs;
+  readonly handed: HandedJobs;
+  readonly rooms: OwnerRooms;
+  readonly nowMs: () => number;
+  /** Whether jobs may start now, and all owners that have jobs in the store are known. */
+  readonly mayStart: () => boolean;
+  readonly knows: (kind: string) => boolean;
+  readonly begin: (lease: Lease, pool: string) => void;
+  /** The owner's jobs are to be read from the store, none of which is ready since an earlier instant. */
+  readonly leave: (owner: string, readyMs: number) => void;
+}
+
+/**
+ * Starts jobs right after the commit of the transaction that enqueued them, without reading them: the jobs of an owner
+ * without a backlog do not wait while those of others are read. They start only where the owner has room and its pool
+ * has places to spare; otherwise they get their turn with all jobs in the store.
+ */
+export class JobHanding {
+  readonly #parts: HandingParts;
+
+  constructor(parts: HandingParts) {
+    this.#parts = parts;
+  }
+
+  /** False if the job is to be read from the store. */
+  add(handed: HandedJob): boolean {
+    const { pools, owners, running, handed: jobs, knows, mayStart } = this.#parts;
+    const { job, holder } = handed.lease;
+    // A pool whose jobs are taken in small steps does not start many in one.
+    if (pools.get(owners.poolOf(job.owner))?.batchMax !== undefined) return false;
+    if (!mayStart() || !knows(job.kind)) return false;
+    if (owners.has(job.owner) || running.has(job.id, holder)) return false;
+    return jobs.add(handed);
+  }
+
+  /** Starts what may start now. */
+  async step(): Promise<void> {
+    const { store, handed, mayStart } = this.#parts;
+    if (handed.isEmpty || !mayStart()) return;
+    let left = startsMax;
+    await store.read(async (reader) => {
+      for (const owner of handed.owners) if (left > 0) left -= await this.#startOf(reader, owner, left);
+    });
+    if (left > 0) return;
+    await turn();
+    await this.step();
+  }
+
+  /** Starts at most `count` jobs of an owner; returns how many. */
+  async #startOf(reader: Reader, owner: string, count: number): Promise<number> {
+    const { pools, owners, running, handed, rooms, nowMs, begin, leave } = this.#parts;
+    const pool = owners.poolOf(owner);
+    const bounds = pools.get(pool) as PoolBounds;
+    const spare = Math.ceil(bounds.concurrency * poolShare) - running.countIn(pool);
+    if (spare <= 0 || bounds.batchMax !== undefined) return this.#leave(owner);
+    const room = await rooms.roomOf(reader, owner, bounds, nowMs());
+    const taken = handed.take(owner, Math.max(0, Math.min(count, spare, room.count)));
+    for (const { lease, readyMs } of taken)
+      if (running.mayBegin(lease, nowMs())) begin(lease, pool);
+      else leave(owner, readyMs);
+    // Without an instant at which there is more room, the owner goes on when a run of it ends.
+    if (taken.length === room.count && Number.isFinite(room.againMs)) this.#leave(owner);
+    return taken.length;
+  }
+
+  #leave(owner: string): number {
+    const { handed, leave } = this.#parts;
+    const [first] = handed.take(owner, Number.POSITIVE_INFINITY);
+    if (first !== undefined) leave(owner, first.readyMs);
+    return 0;
+  }
+}
