@@ -9,7 +9,7 @@ COPY gen gen
 COPY services services
 COPY gateway gateway
 # The processes run from bundles; what makes them is not needed later.
-RUN node services/launcher/bundle.ts && npm prune --omit=dev --ignore-scripts --no-audit --no-fund
+RUN npm run --silent bundle && npm prune --omit=dev --ignore-scripts --no-audit --no-fund
 
 FROM node:24-bookworm-slim
 WORKDIR /quartet

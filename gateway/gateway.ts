@@ -1,5 +1,4 @@
 import type { Clock } from "../services/kit/clock/clock.ts";
-import { checkRoutes } from "../services/kit/contract/routes.ts";
 import type { AccessKeys } from "../services/kit/identity/access-keys.ts";
 import type { Minter } from "../services/kit/identity/tokens.ts";
 import type { Ids } from "../services/kit/ids/ids.ts";
@@ -86,12 +85,8 @@ export interface Gateway {
   readonly hostId: string;
 }
 
-/**
- * Creates a gateway. Throws ContractError if the services' routes and members cannot be served without ambiguity, and
- * an Error if there is no service.
- */
+/** Creates a gateway. Throws an Error if there is no service. */
 export const createGateway = (options: GatewayOptions): Gateway => {
-  checkRoutes(options.connections.map(({ service }) => service));
   const list = options.connections.map(bindApi);
   const bindings = new Map(list.map((binding) => [binding.api.name, binding]));
   const fallbackBinding = list.find(({ api }) => api.isFallback) ?? list[0];

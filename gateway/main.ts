@@ -36,8 +36,9 @@ import { startRpcEndpoint } from "./rpc/rpc-endpoint.ts";
 import { startGateway } from "./server.ts";
 import { websites } from "./website/site-source.ts";
 import { drainWithoutLauncher, furtherWorkers } from "./workers.ts";
-import { apiServices } from "./services.ts";
+import { apiServices, checkContract } from "./services.ts";
 
+if (import.meta.filename.endsWith(".ts")) checkContract();
 const task = takeTask(process.argv);
 const config = processConfig(installation, "gateway", gatewaySettings);
 if (task !== undefined)

@@ -30,28 +30,36 @@ const isUnchanged = ([path, size, modifiedMs, digest]) => {
   return stats.mtimeMs === modifiedMs || createHash("sha256").update(readFileSync(file)).digest("hex") === digest;
 };
 
-/** The bundle of a program; undefined if there is none or one of its sources has changed since. */
-const findBundle = (program) => {
+/** What the bundle of a program was made of; undefined if there is none or one of its sources has changed since. */
+const findContents = (program) => {
   try {
-    const inputs = JSON.parse(readFileSync(join(root, "dist", `${program}.json`), "utf8"));
-    return inputs.every(isUnchanged) ? join(root, "dist", `${program}.mjs`) : undefined;
+    const contents = readFileSync(join(root, "dist", `${program}.json`), "utf8");
+    return JSON.parse(contents).every(isUnchanged) ? contents : undefined;
   } catch (error) {
     if (error.code === "ENOENT") return undefined;
     throw error;
   }
 };
 
-const [program = ""] = process.argv.splice(2, 1);
-const script = findBundle(program) ?? sourceOf(program);
-process.argv[1] = script;
-// Buffers count in the limit of the heap, and have none of their own: with it V8 marks the whole heap for each 64 MiB
-// that a connection reads, although the buffers before them are garbage that the quick collection finds.
-setFlagsFromString("--external-memory-accounted-in-global-limit");
 // Also for what is stored before a process runs its first line, such as compiled code.
 process.umask(0o077);
 // Compiled code is kept for the user, because it is executed, and outside the data directory, because no backup needs
 // it. Where it cannot be written, code is compiled at each start.
 if (!process.env.NODE_COMPILE_CACHE)
   enableCompileCache(join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "quartet", "compile-cache"));
-// Kept as soon as the program is ready, for a process that is killed.
-void import(pathToFileURL(script).href).then(() => flushCompileCache());
+
+/** Called when the program has started. */
+const started = () => {
+  // Kept now, for a process that is killed.
+  flushCompileCache();
+  // Buffers count in the limit of the heap, and have none of their own: with it V8 marks the whole heap for each 64 MiB
+  // that a connection reads, although the buffers before them are garbage that the quick collection finds. Not before
+  // the start: with other flags V8 refuses all compiled code, also what Node ships for its own modules.
+  setFlagsFromString("--external-memory-accounted-in-global-limit");
+};
+
+const [program = ""] = process.argv.splice(2, 1);
+const contents = findContents(program);
+process.argv[1] = contents === undefined ? sourceOf(program) : join(root, "dist", `${program}.cjs`);
+if (contents === undefined) void import(pathToFileURL(process.argv[1]).href).then(started);
+else require("./launcher/run-bundle.cjs").runBundle(process.argv[1], contents, started);

@@ -31,6 +31,7 @@ import { makeRoomForSocket, openProcessStore } from "../../services/kit/process/
 import { guardSpace } from "../../services/kit/process/space-guard.ts";
 import { startServer } from "../../services/kit/server/server.ts";
 import type { ServiceConnection } from "../api-binding.ts";
+import { ownServices } from "../services.ts";
 import type { Application as SecurityTokenApplication } from "../sts/application.ts";
 import { createProviderKeys } from "../sts/provider-keys.ts";
 import { securityTokenHandlers } from "../sts/service.ts";
@@ -88,8 +89,6 @@ export interface OwnServices {
  */
 export const openOwnServices = async (options: OwnServicesOptions): Promise<OwnServices> =>
   options.config.identityAddress === "" ? keepIdentities(options) : followKeeper(options);
-
-const ownServices = [SecurityTokenService, IdentityService];
 
 /** Whom tokens for these services name. */
 export const ownServiceNames = ["security-token", "identity"];

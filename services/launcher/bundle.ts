@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
-import { isBuiltin } from "node:module";
 
-import type { OutputChunk, Plugin } from "rolldown";
+import type { OutputAsset, OutputChunk, Plugin } from "rolldown";
 
+import { builtinObjects, lazyErrorHeaders, lazyUndici, mainPromise, nativeLevel } from "./bundle-plugins.ts";
 import { processes, processNames } from "./processes.ts";
 
 /**
@@ -26,9 +26,8 @@ const threads: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "object-storage": { "object-storage-scan": "services/object-storage/select/worker/scan-worker.ts" },
 };
 
-/** Packages that are loaded by themselves: one with a native part, and the clients of brokers that few need. */
+/** Packages that are loaded by themselves: the clients of brokers, which few installations need. */
 const external = [
-  "classic-level",
   "@nats-io/jetstream",
   "@nats-io/transport-node",
   "amqplib",
@@ -36,20 +35,6 @@ const external = [
   "pg",
   "@platformatic/kafka",
 ];
-
-/**
- * Imports Node's modules as objects. As namespaces all their members would be read, also those by which `node:http`
- * loads an HTTP client that no process uses: 40 ms and 7 MiB for each.
- */
-const builtinObjects: Plugin = {
-  name: "builtin-objects",
-  // The bundler's own code needs this one as a namespace.
-  resolveId: (id) => (isBuiltin(id) && id !== "node:module" ? `\0${id}` : null),
-  load: (id) =>
-    id.startsWith("\0") && isBuiltin(id.slice(1))
-      ? `module.exports = process.getBuiltinModule(${JSON.stringify(id.slice(1))});`
-      : null,
-};
 
 /** Keeps what a source means by its own directory. */
 const ownDirectories: Plugin = {
@@ -76,30 +61,14 @@ const main = async (): Promise<void> => {
   for (const name of await readdir(directory)) if (!current.has(name)) await rm(join(directory, name));
 };
 
-/** Makes the bundle of a program; returns the names of its files. */
+/** Makes the bundles of a program and of its threads; returns the names of their files. */
 const makeBundle = async (
-  { rolldown }: typeof import("rolldown"),
+  rolldown: typeof import("rolldown"),
   [program, script]: readonly [string, string],
 ): Promise<readonly string[]> => {
-  const bundle = await rolldown({
-    input: Object.fromEntries(
-      Object.entries({ [program]: script, ...threads[program] }).map(([name, source]) => [name, join(root, source)]),
-    ),
-    platform: "node",
-    external,
-    plugins: [builtinObjects, ownDirectories],
-    // The builds of packages that allow to leave out what is not used.
-    resolve: { mainFields: ["module", "main"] },
-  });
-  const { output } = await bundle.generate({
-    format: "esm",
-    comments: false,
-    sourcemap: "hidden",
-    sourcemapExcludeSources: true,
-    entryFileNames: "[name].mjs",
-    chunkFileNames: `${program}-[name].mjs`,
-  });
-  await bundle.close();
+  const scripts = Object.entries({ [program]: script, ...threads[program] });
+  const made = await Promise.all(scripts.map(([name, source]) => makeScript(rolldown, name, join(root, source))));
+  const output = made.flat();
   const manifest = `${program}.json`;
   // Without it the sources run, and not a part of the new bundle with a part of the old one.
   await rm(join(directory, manifest), { force: true });
@@ -108,6 +77,41 @@ const makeBundle = async (
   const inputs = await Promise.all([...inputsOf(modules)].toSorted().map(describe));
   await replace(manifest, `${JSON.stringify(inputs)}\n`);
   return [manifest, ...output.map(({ fileName }) => fileName)];
+};
+
+/** Makes the bundle of one script: its own file, one for each part that is loaded when it is used, and their maps. */
+const makeScript = async (
+  { rolldown }: typeof import("rolldown"),
+  name: string,
+  script: string,
+): Promise<readonly (OutputChunk | OutputAsset)[]> => {
+  const bundle = await rolldown({
+    input: { [name]: script },
+    platform: "node",
+    // Modules that the script shares with parts of it are in its own file, in which a call of them costs least.
+    preserveEntrySignatures: "allow-extension",
+    external,
+    plugins: [
+      builtinObjects,
+      lazyUndici,
+      lazyErrorHeaders,
+      nativeLevel(directory),
+      mainPromise(script),
+      ownDirectories,
+    ],
+    // The builds of packages that allow to leave out what is not used.
+    resolve: { mainFields: ["module", "main"] },
+  });
+  const { output } = await bundle.generate({
+    format: "cjs",
+    comments: false,
+    sourcemap: "hidden",
+    sourcemapExcludeSources: true,
+    entryFileNames: "[name].cjs",
+    chunkFileNames: `${name}-[name].cjs`,
+  });
+  await bundle.close();
+  return output;
 };
 
 /** Writes a file whole or not at all. */

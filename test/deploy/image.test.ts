@@ -62,7 +62,7 @@ test(
       ),
     ).toEqual([]);
     for (const name of processNames)
-      await appendFile(join(installed, "dist", `${name}.mjs`), `process.stdout.write("a bundle of ${name}\\n");\n`);
+      await appendFile(join(installed, "dist", `${name}.cjs`), `process.stdout.write("a bundle of ${name}\\n");\n`);
     // Only the owner of the image's files may change them.
     await promisify(execFile)("chmod", ["-R", "go=u-w", image.root]);
     const node = join(scratch, "node");

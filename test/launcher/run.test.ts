@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { copyFile, mkdir, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readdir, readFile, rm, stat, truncate, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { expect, test } from "vitest";
@@ -8,20 +8,23 @@ import { expect, test } from "vitest";
 import { temporaryDirectory } from "../support/temporary-directory.ts";
 
 const root = join(import.meta.dirname, "..", "..");
+const scripts = ["services/launcher/node-version.cjs", "services/launcher/run-bundle.cjs"];
 const source = 'console.log("source", ...process.argv.slice(2));\n';
+
+const bundleOf = (text: string): string => `exports.ended = (async () => { ${text} })();`;
 
 /** A checkout with a program of one source, and with the bundle that was made of it. */
 const checkout = async (): Promise<string> => {
   const directory = await temporaryDirectory();
   for (const each of ["services/launcher", "services/event-bus", "dist"])
     await mkdir(join(directory, each), { recursive: true });
-  for (const each of ["package.json", "services/run.cjs", "services/launcher/node-version.cjs"])
+  for (const each of ["package.json", "services/run.cjs", ...scripts])
     await copyFile(join(root, each), join(directory, each));
   const path = "services/event-bus/main.ts";
   await writeFile(join(directory, path), source);
   const { size, mtimeMs } = await stat(join(directory, path));
   const digest = createHash("sha256").update(source).digest("hex");
-  await writeFile(join(directory, "dist/event-bus.mjs"), source.replace("source", "bundle"));
+  await writeFile(join(directory, "dist/event-bus.cjs"), bundleOf(source.replace("source", "bundle")));
   await writeFile(join(directory, "dist/event-bus.json"), JSON.stringify([[path, size, mtimeMs, digest]]));
   return directory;
 };
@@ -60,4 +63,33 @@ test("compiled code is kept for the user, where only the user may read it", asyn
   const directory = await checkout();
   run(directory);
   expect((await stat(join(directory, "caches/quartet/compile-cache"))).mode & 0o077).toBe(0);
+});
+
+const keptCode = async (directory: string): Promise<string> => {
+  const paths = await readdir(join(directory, "caches"), { recursive: true });
+  return join(directory, "caches", paths.find((path) => path.endsWith(".code")) ?? "none");
+};
+
+// what happened to the code that the first start kept, what runs then
+test.each([
+  ["stays", async () => undefined, "bundle"],
+  ["is removed", (path: string) => rm(path), "bundle"],
+  ["is damaged", (path: string) => truncate(path, 100), "bundle"],
+  [
+    "is of another bundle",
+    async (_path: string, directory: string) => {
+      await utimes(join(directory, "services/event-bus/main.ts"), longAgo, longAgo);
+      const [row] = JSON.parse(await readFile(join(directory, "dist/event-bus.json"), "utf8")) as unknown[][];
+      await writeFile(join(directory, "dist/event-bus.json"), JSON.stringify([row, row]));
+      await writeFile(join(directory, "dist/event-bus.cjs"), bundleOf(source.replace("source", "latest")));
+    },
+    "latest",
+  ],
+])("a second start whose compiled code %s", async (_what, change, ran) => {
+  const directory = await checkout();
+  run(directory);
+  const kept = await keptCode(directory);
+  expect((await stat(kept)).mode & 0o777).toBe(0o600);
+  await change(kept, directory);
+  expect(run(directory)).toBe(`${ran} --flag value`);
 });

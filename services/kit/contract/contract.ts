@@ -49,7 +49,7 @@ export type BindingLocation =
 export interface FieldContract extends FieldSpellings {
   readonly desc: DescField;
   readonly location: BindingLocation;
-  /** Every location that a trait declares; more than one fails the start. */
+  /** Every location that a trait declares; more than one is a mistake in the contract. */
   readonly declaredLocations: readonly BindingLocation[];
   readonly constraints: FieldConstraints;
   /** UNSPECIFIED: the default of the location. */
@@ -148,7 +148,8 @@ export const fieldContract = (desc: DescField): FieldContract => cached(fields, 
 export const messageContract = (desc: DescMessage): MessageContract => cached(messages, desc, readMessage);
 
 /** The contract of a method. Throws if its path template is malformed. */
-export const methodContract = (desc: DescMethod): MethodContract => cached(methods, desc, readMethod);
+export const methodContract = (desc: DescMethod): MethodContract =>
+  cached(methods, desc, (method) => new DeclaredMethod(method));
 
 /** True if the message only wraps its one list or map. */
 export const isWrapper = (desc: DescMessage): boolean => readOption(desc, wrapper);
@@ -251,13 +252,28 @@ const readMessage = (desc: DescMessage): MessageContract => {
   };
 };
 
-const readMethod = (desc: DescMethod): MethodContract => ({
-  desc,
-  input: messageContract(desc.input),
-  output: messageContract(desc.output),
-  http: hasOption(desc, http) ? readHttp(desc) : undefined,
-  pagination: hasOption(desc, paginated) ? readOption(desc, paginated) : undefined,
-});
+/** Reads its messages when they are used: those of all methods are most of what a gateway would read at its start. */
+class DeclaredMethod implements MethodContract {
+  readonly desc: DescMethod;
+  readonly http: HttpContract | undefined;
+  readonly pagination: Pagination | undefined;
+  #input: MessageContract | undefined;
+  #output: MessageContract | undefined;
+
+  constructor(desc: DescMethod) {
+    this.desc = desc;
+    this.http = hasOption(desc, http) ? readHttp(desc) : undefined;
+    this.pagination = hasOption(desc, paginated) ? readOption(desc, paginated) : undefined;
+  }
+
+  get input(): MessageContract {
+    return (this.#input ??= messageContract(this.desc.input));
+  }
+
+  get output(): MessageContract {
+    return (this.#output ??= messageContract(this.desc.output));
+  }
+}
 
 const readHttp = (desc: DescMethod): HttpContract => {
   const declared = readOption(desc, http);

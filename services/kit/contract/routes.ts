@@ -17,7 +17,7 @@ export class ContractError extends Error {
 }
 
 /**
- * Checks at start-up that every operation of the services can be distinguished from every other and that every member
+ * Checks that every operation of the services can be distinguished from every other and that every member
  * has exactly one location. Throws a ContractError with all problems at once; skips services without an API.
  */
 export const checkRoutes = (services: readonly DescService[]): void => {

@@ -27,20 +27,18 @@ type RouterLane = (
   response: ServerResponse | Http2ServerResponse,
 ) => Promise<void>;
 
+type RouterHandlers = ReadonlyMap<string, ReturnType<typeof createConnectRouter>["handlers"][number]>;
+
 const callKey = createContextKey<Call | undefined>(undefined);
 
-/** The lane through connect-node's router. Its gate admits the call before the body is read, as the thin lanes do. */
+/**
+ * The lane through connect-node's router. Its gate admits the call before the body is read, as the thin lanes do. The
+ * router is made for the first request: a process that is called by the others only never has one.
+ */
 export const createRouterLane = (dispatcher: Dispatcher, services: readonly DescService[], log: Logger): RouterLane => {
-  const router = createConnectRouter({
-    requestGate: (context) => openCall(dispatcher, context),
-    acceptCompression: [compressionGzip],
-    // The types that an Any may hold, for the JSON of messages and of error details.
-    jsonOptions: { registry: createRegistry(...services.map(({ file }) => file)) },
-    readMaxBytes: Math.max(dispatcher.limits.unaryMessageBytesMax, dispatcher.limits.streamMessageBytesMax),
-  });
-  for (const service of services) router.service(service, implementationOf(dispatcher, service));
-  const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
+  let handlers: RouterHandlers | undefined;
   const serve: RouterLane = async (request, response) => {
+    handlers ??= routerHandlers(dispatcher, services);
     const handler = handlers.get(request.url?.split("?", 1)[0] ?? "");
     try {
       if (handler === undefined) {
@@ -64,6 +62,18 @@ export const createRouterLane = (dispatcher: Dispatcher, services: readonly Desc
     }
   };
   return serve;
+};
+
+const routerHandlers = (dispatcher: Dispatcher, services: readonly DescService[]): RouterHandlers => {
+  const router = createConnectRouter({
+    requestGate: (context) => openCall(dispatcher, context),
+    acceptCompression: [compressionGzip],
+    // The types that an Any may hold, for the JSON of messages and of error details.
+    jsonOptions: { registry: createRegistry(...services.map(({ file }) => file)) },
+    readMaxBytes: Math.max(dispatcher.limits.unaryMessageBytesMax, dispatcher.limits.streamMessageBytesMax),
+  });
+  for (const service of services) router.service(service, implementationOf(dispatcher, service));
+  return new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
 };
 
 /** A body whose next bytes must arrive in time; that of a call with one request, as a whole. */

@@ -67,14 +67,16 @@ export const createPort = (handlers: PortHandlers, limits: ServerLimits, tls?: S
   /** All connections. A session closes its own only when its peer has accepted all that was written. */
   const sockets = new Set<Socket>();
   let taken: Socket | undefined;
-  const http2 = createHttp2(handlers, limits, sessions, (session) => {
-    const socket = taken;
-    if (socket !== undefined) countStreams(places, session, socket);
-    return () => {
-      session.destroy();
-      socket?.destroy();
-    };
-  });
+  const makeHttp2 = () =>
+    createHttp2(handlers, limits, sessions, (session) => {
+      const socket = taken;
+      if (socket !== undefined) countStreams(places, session, socket);
+      return () => {
+        session.destroy();
+        socket?.destroy();
+      };
+    });
+  let http2: Http2Server | undefined;
   const takeHttp1 = http1.listeners("connection")[0] as (socket: Socket) => void;
   http1.removeAllListeners("connection");
   const take: Take = (socket, protocol) => {
@@ -84,6 +86,7 @@ export const createPort = (handlers: PortHandlers, limits: ServerLimits, tls?: S
     } else if (protocol === "http2") {
       // The session is created before this returns.
       taken = socket;
+      http2 ??= makeHttp2();
       http2.emit("connection", socket);
       taken = undefined;
     } else {

@@ -15,9 +15,14 @@ type Question = MessageShape<typeof ServerReflectionRequestSchema>["messageReque
 /** Both versions of the reflection service, answering from the descriptors of these services. */
 export const reflectionBindings = (services: readonly DescService[]): readonly OfferedService[] => {
   const offered = [...services, ServerReflection, ServerReflectionAlpha];
-  const files = filesOf(offered);
-  const registry = createRegistry(...files.values());
-  const answer = (question: Question) => answerQuestion(question, offered, files, registry);
+  let files: ReadonlyMap<string, DescFile> | undefined;
+  let registry: Registry | undefined;
+  const answer = (question: Question) => {
+    // Of the first question: most processes are never asked.
+    files ??= filesOf(offered);
+    registry ??= createRegistry(...files.values());
+    return answerQuestion(question, offered, files, registry);
+  };
   // The two versions differ only in their package name, so one handler, typed for the first, serves both.
   const handlers: Handlers<typeof ServerReflection, undefined> = {
     async *serverReflectionInfo(requests) {

@@ -3,7 +3,7 @@ import type { DescEnum, DescMethod, DescService, Message, MessageInitShape } fro
 import type { FaultTable } from "../faults/service-error.ts";
 import { faultTable } from "../faults/service-error.ts";
 import type { Validator } from "../validation/validate.ts";
-import { validatorFor } from "../validation/validate.ts";
+import { validatorWhenUsed } from "../validation/validate.ts";
 import type { MessageCodec } from "../wire/message-codec.ts";
 import { messageCodec } from "../wire/message-codec.ts";
 import type { CallContext, Pending } from "./handlers.ts";
@@ -69,7 +69,7 @@ const routeOf = (binding: OfferedService, method: DescMethod): Route => {
     handler: typeof handler === "function" ? handler : undefined,
     app: binding.app,
     faults: binding.errors === undefined ? undefined : faultTable(binding.errors),
-    validate: validatorFor(method.input),
+    validate: validatorWhenUsed(method.input),
     input: messageCodec(method.input),
     output: messageCodec(method.output),
     isGuarded: binding.isGuarded ?? false,

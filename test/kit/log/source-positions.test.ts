@@ -9,13 +9,13 @@ import { temporaryDirectory } from "../../support/temporary-directory.ts";
 
 test("a stack of a bundle names the places of its sources, and other places stay", async () => {
   const directory = await temporaryDirectory();
-  const url = pathToFileURL(join(directory, "shop.mjs")).href;
-  const other = pathToFileURL(join(directory, "other.mjs")).href;
+  const path = join(directory, "shop.cjs");
+  const other = join(directory, "other.cjs");
   // Line 1, column 1 of the bundle is line 3, column 5 of the source.
   const map = { version: 3, sources: ["../shop/sale.ts"], names: [], mappings: "AAEI" };
-  await writeFile(join(directory, "shop.mjs.map"), JSON.stringify(map));
+  await writeFile(join(directory, "shop.cjs.map"), JSON.stringify(map));
   const lines = (first: string) =>
     ["Error: sold out", `    at sell (${first})`, `    at ${other}:7:9`, "    at node:internal/timers:5:1"].join("\n");
-  const source = new URL("../shop/sale.ts", url).href;
-  expect(withSourcePositions(lines(`${url}:1:1`))).toBe(lines(`${source}:3:5`));
+  const source = new URL("../shop/sale.ts", pathToFileURL(path)).href;
+  expect(withSourcePositions(lines(`${path}:1:1`))).toBe(lines(`${source}:3:5`));
 });

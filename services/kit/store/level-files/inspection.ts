@@ -7,6 +7,7 @@ import type { LoggedBatches } from "../unread-logs.ts";
 import type { FileDamage } from "./file-damage.ts";
 import { fatalDamage, survivableDamage } from "./file-damage.ts";
 import type { DamagedBytes, LogRecord } from "./log-file.ts";
+import { loadCrc32c } from "./crc32c.ts";
 import { readLog } from "./log-file.ts";
 import { checkTables, tableName } from "./table-checks.ts";
 import type { TableEntry } from "./table-file.ts";
@@ -33,6 +34,7 @@ export interface Inspection {
  * bounds how much of the tables is read. The database may be open elsewhere; what is found then may be wrong.
  */
 export const inspectFiles = async (directory: string, tableBytesMax: number): Promise<Inspection> => {
+  await loadCrc32c();
   const names = new Set(await readdir(directory));
   const damages: FileDamage[] = [];
   const version = await findVersion(directory, names, damages);

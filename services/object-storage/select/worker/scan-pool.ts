@@ -30,8 +30,8 @@ export interface ScanProgress {
 const threadMebibytesMax = 1024;
 
 /** The script of the threads: in a bundle it is next to it. */
-const script = import.meta.filename.endsWith(".mjs")
-  ? join(import.meta.filename, "..", "object-storage-scan.mjs")
+const script = import.meta.filename.endsWith(".cjs")
+  ? join(import.meta.filename, "..", "object-storage-scan.cjs")
   : join(import.meta.dirname, "scan-worker.ts");
 
 /**

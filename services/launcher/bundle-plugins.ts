@@ -1,0 +1,125 @@
+import { isBuiltin } from "node:module";
+import { dirname, relative } from "node:path";
+
+import type { Plugin } from "rolldown";
+
+/**
+ * What bundles change in packages: nothing that they do, but when they do it. A process loads the parts that it uses
+ * when it uses them, and most never use most of them.
+ */
+
+/** Node's modules that most processes never use; loading one costs 2 to 20 ms of a start. */
+const seldomUsed = ["node:http2", "node:https", "node:readline", "node:sqlite", "node:vm", "node:worker_threads"];
+
+/**
+ * Imports Node's modules as objects. As namespaces all their members would be read, also those by which `node:http`
+ * loads an HTTP client that no process uses: 40 ms and 7 MiB for each.
+ */
+export const builtinObjects: Plugin = {
+  name: "builtin-objects",
+  // The bundler's own code needs this one as a namespace.
+  resolveId: (id) => (isBuiltin(id) && id !== "node:module" ? `\0${withScheme(id)}` : null),
+  load: (id) => {
+    if (!id.startsWith("\0") || !isBuiltin(id.slice(1))) return null;
+    const builtin = `process.getBuiltinModule(${JSON.stringify(id.slice(1))})`;
+    if (!seldomUsed.includes(id.slice(1))) return `module.exports = ${builtin};`;
+    const names = Object.keys(process.getBuiltinModule(id.slice(1)) ?? {});
+    const members = names.map((name) => `get ${name}() { return (builtin ??= ${builtin}).${name}; }`);
+    return `let builtin; module.exports = { ${members.join(", ")} };`;
+  },
+};
+
+const withScheme = (id: string): string => (id.startsWith("node:") ? id : `node:${id}`);
+
+/** The exports of undici that the sources use, and the module of the package that each of them is. */
+const undiciExports: Readonly<Record<string, string>> = {
+  Agent: 'dispatcher(require("./lib/dispatcher/agent"))',
+  Client: 'dispatcher(require("./lib/dispatcher/client"))',
+  Pool: 'dispatcher(require("./lib/dispatcher/pool"))',
+  buildConnector: 'require("./lib/core/connect")',
+  fetch: 'require("./lib/web/fetch").fetch',
+};
+
+/**
+ * Loads the parts of undici when they are used. Its own index loads all of them, the browser's `fetch`, caches, cookies
+ * and mocks as well. Throws if a source imports a part that is not in the table.
+ */
+export const lazyUndici: Plugin = {
+  name: "lazy-undici",
+  load: {
+    filter: { id: /\/node_modules\/undici\/index\.js$/ },
+    handler: () =>
+      [
+        "let hasMethods = false;",
+        "const dispatcher = (made) => {",
+        '  if (!hasMethods) Object.assign(require("./lib/dispatcher/dispatcher").prototype, require("./lib/api"));',
+        "  hasMethods = true;",
+        "  return made;",
+        "};",
+        "module.exports = {",
+        ...Object.entries(undiciExports).map(([name, made]) => `  get ${name}() { return ${made}; },`),
+        "};",
+      ].join("\n"),
+  },
+  transform: {
+    filter: { code: 'from "undici"', id: /\.ts$/ },
+    handler: (code, id) => {
+      for (const [, names = ""] of code.matchAll(/import \{([^}]*)\} from "undici"/g))
+        for (const name of names.split(",").map((each) => each.trim()))
+          if (name !== "" && undiciExports[name] === undefined) throw new Error(`${id} imports ${name} of undici`);
+    },
+  },
+};
+
+const eagerHeaders = /this\.metadata = new Headers\((.+)\);/;
+
+/**
+ * Makes the headers of a connect error when they are read: the global `Headers` loads the HTTP client inside Node, 40
+ * ms and 7 MiB of a process, and a start in which processes wait for each other has such errors.
+ */
+export const lazyErrorHeaders: Plugin = {
+  name: "lazy-error-headers",
+  transform: {
+    filter: { id: /\/@connectrpc\/connect\/.*\/connect-error\.js$/ },
+    handler: (code) => {
+      if (!eagerHeaders.test(code)) throw new Error("connect errors no longer make their headers as expected");
+      const lazy = `let headers;
+        Object.defineProperty(this, "metadata", {
+          configurable: true,
+          enumerable: true,
+          get: () => (headers ??= new Headers($1)),
+          set: (value) => { headers = value; },
+        });`;
+      return { code: code.replace(eagerHeaders, lazy), map: null };
+    },
+  },
+};
+
+/** Loads the native part of the database from its package, whose other modules are bundled. */
+export const nativeLevel = (directory: string): Plugin => ({
+  name: "native-level",
+  load: {
+    filter: { id: /\/node_modules\/classic-level\/binding\.js$/ },
+    handler: (id) => {
+      const place = JSON.stringify(relative(directory, dirname(id)));
+      return `const own = process.getBuiltinModule("node:path").join(import.meta.dirname, ${place});
+        module.exports = process.getBuiltinModule("node:module").createRequire(own + "/")("node-gyp-build")(own);`;
+    },
+  },
+});
+
+/**
+ * Makes a function of what a program's script does after its imports, because scripts that wait are modules, and V8
+ * keeps the code that has run only of scripts that are none. The export `ended` settles with it.
+ */
+export const mainPromise = (script: string): Plugin => ({
+  name: "main-promise",
+  transform: {
+    handler: (code, id) => {
+      if (id !== script) return null;
+      const imports = /^(?:import [^;]+ from "[^"]+"(?: with \{[^}]*\})?;\s*)+/.exec(code)?.[0] ?? "";
+      const body = code.slice(imports.length);
+      return { code: `${imports}export const ended = (async () => {${body}})();`, map: null };
+    },
+  },
+});
