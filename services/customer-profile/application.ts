@@ -22,6 +22,8 @@ export interface Application {
   readonly pages: Pages;
   readonly jobs: Jobs;
   readonly compaction: Compaction;
+  /** Whether the queues of dead letters are reached. */
+  readonly reachesQueues: boolean;
   /** The organizations of accounts and the tags of roles. Unset: there are none. */
   readonly accounts?: AccessAccounts | undefined;
   /** The region in the ARNs that policies name. */

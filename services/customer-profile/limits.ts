@@ -32,6 +32,17 @@ export const limits = {
   expiryIntervalMs: 60 * 1000,
   /** Time between an erasure and the compaction that removes erased keys from the files, in milliseconds. */
   compactionDelayMs: 60 * 1000,
+  /** How long a dead letter is tried, in milliseconds: as long as a queue keeps a message at most. */
+  deadLetterMsMax: 14 * 24 * 60 * 60 * 1000,
+  /** The longest pause between two attempts to send a dead letter, in milliseconds. */
+  deadLetterPauseMsMax: 15 * 60 * 1000,
+  /** Bytes of a message that every queue accepts. */
+  deadLetterBytesSafe: 262_144,
+  /** Dead letters that are sent at the same time, and of them to one queue. */
+  runningLettersMax: 16,
+  runningLettersPerQueueMax: 4,
+  /** Removals that run at the same time. */
+  runningRemovalsMax: 64,
   /** Erased keys that one round of compaction removes. */
   compactionBatchKeys: 1_000,
   /**

@@ -1,6 +1,7 @@
 import { ErrorReasonSchema } from "../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
 import { CustomerProfileService } from "../../gen/quartet/customerprofile/v1/customer_profile_service_pb.ts";
 import { jobTables } from "../kit/jobs/job-tables.ts";
+import { endpointsOf } from "../kit/outgoing/service-endpoints.ts";
 import { runService } from "../kit/process/service-process.ts";
 import { customerProfileSettings, installation } from "../launcher/settings.ts";
 import { findByArn, rules } from "./access/guard.ts";
@@ -19,5 +20,15 @@ await runService({
   stored: { layout: [...layout, ...Object.values(jobTables(jobTablesBase))] },
   explains: { rules, findResource: findByArn },
   open: ({ config, store, directory, clock, ids, log, keyNames, accounts }) =>
-    openCustomerProfile({ store, directory, clock, ids, log, keyNames, accounts, region: config.region }),
+    openCustomerProfile({
+      store,
+      directory,
+      clock,
+      ids,
+      log,
+      keyNames,
+      accounts,
+      region: config.region,
+      queueEndpoint: endpointsOf(config.connectors, () => config.region).sqs,
+    }),
 });

@@ -2,7 +2,7 @@ import { ErrorReasonSchema } from "../../gen/quartet/customerprofile/v1/error_re
 import type { Accounts } from "../kit/accounts/accounts.ts";
 import type { Clock } from "../kit/clock/clock.ts";
 import type { Ids } from "../kit/ids/ids.ts";
-import type { Jobs } from "../kit/jobs/jobs.ts";
+import type { Jobs, PoolBounds } from "../kit/jobs/jobs.ts";
 import { createJobs, jobTables } from "../kit/jobs/jobs.ts";
 import type { KeyNames } from "../kit/keyring/key-names.ts";
 import { anyKeyNames } from "../kit/keyring/key-names.ts";
@@ -11,6 +11,10 @@ import { openKeyring } from "../kit/keyring/keyring.ts";
 import { masterKeysFile } from "../kit/keyring/master-keys.ts";
 import { startRewrapping } from "../kit/keyring/rewrapping.ts";
 import type { Logger } from "../kit/log/log.ts";
+import { createAddressGuard } from "../kit/network/address-guard.ts";
+import { createHttpSender, defaultSenderLimits } from "../kit/outgoing/http-sender.ts";
+import type { ServiceEndpoint } from "../kit/outgoing/service-client.ts";
+import { ServiceClient } from "../kit/outgoing/service-client.ts";
 import { createPageTokens, pageTokenKey } from "../kit/page-tokens/page-tokens.ts";
 import { createPages } from "../kit/page-tokens/pages.ts";
 import { runPeriodically } from "../kit/periodic/periodic.ts";
@@ -20,6 +24,7 @@ import { createDomainKeyring } from "./encryption/domain-keys.ts";
 import { limits } from "./limits.ts";
 import { domainKeys, jobTablesBase, pageTokenKeys } from "./store/layout.ts";
 import { createCompaction } from "./work/compaction.ts";
+import { deadLetterHandler, deadLetterKind, deadLetterPolicy, ownsDeadLetters } from "./work/dead-letter-job.ts";
 import { wrappedDomainKeys } from "./work/domain-key-rewrap.ts";
 import { domainPurgeKind, purgeDomain } from "./work/domain-purge.ts";
 import { removeExpired } from "./work/expiry.ts";
@@ -40,6 +45,8 @@ export interface CustomerProfileOptions {
   readonly accounts?: Pick<Accounts, "findOrganizationId">;
   /** The region in the ARNs that policies name. Unset: us-east-1. */
   readonly region?: string;
+  /** Where the queues of dead letters are reached. Unset: nowhere. */
+  readonly queueEndpoint?: ServiceEndpoint | undefined;
   /** False: no jobs and no periodic work run. Unset: true. */
   readonly works?: boolean;
 }
@@ -52,9 +59,9 @@ export interface OpenCustomerProfile {
   stop(): Promise<void>;
 }
 
-/** Opens the keys, and starts removals, expiry, compaction and the rewrapping of keys. */
+/** Opens the keys, and starts removals, dead letters, expiry, compaction and the rewrapping of keys. */
 export const openCustomerProfile = async (options: CustomerProfileOptions): Promise<OpenCustomerProfile> => {
-  const { store, clock, ids, log, keyNames = anyKeyNames, works = true } = options;
+  const { store, clock, ids, log, keyNames = anyKeyNames, works = true, queueEndpoint: endpoint } = options;
   const rootKeyring = await openRootKeyring(options, keyNames);
   const keyring = createDomainKeyring(rootKeyring);
   const key = await pageTokenKey(store, pageTokenKeys);
@@ -65,6 +72,9 @@ export const openCustomerProfile = async (options: CustomerProfileOptions): Prom
     bytesMax: limits.pageBytesMax,
   });
   const compaction = createCompaction(store, clock, log);
+  // The installation names the endpoint, so it may have any address.
+  const sender = createHttpSender(createAddressGuard(true), defaultSenderLimits);
+  const client = new ServiceClient(sender, clock);
   const jobs = createJobs({
     store,
     tables: jobTables(jobTablesBase),
@@ -74,8 +84,15 @@ export const openCustomerProfile = async (options: CustomerProfileOptions): Prom
     handlers: {
       [domainPurgeKind]: (job, { signal }) => purgeDomain(store, job.payload, signal),
       [objectTypePurgeKind]: (job, { signal }) => purgeObjectType(store, keyring, job.payload, signal),
+      [deadLetterKind]: deadLetterHandler({ store, keyring, client, endpoint }),
     },
-    policy: { [domainPurgeKind]: removalPolicy, [objectTypePurgeKind]: removalPolicy },
+    policy: {
+      [domainPurgeKind]: removalPolicy,
+      [objectTypePurgeKind]: removalPolicy,
+      [deadLetterKind]: deadLetterPolicy,
+    },
+    pools: jobPools,
+    placeOf: (owner) => ({ pool: ownsDeadLetters(owner) ? "letters" : "removals", group: owner }),
   });
   const startWork = () => {
     jobs.start();
@@ -103,6 +120,7 @@ export const openCustomerProfile = async (options: CustomerProfileOptions): Prom
       pages,
       jobs,
       compaction,
+      reachesQueues: endpoint !== undefined,
       accounts: options.accounts,
       region: options.region ?? "us-east-1",
     },
@@ -111,8 +129,15 @@ export const openCustomerProfile = async (options: CustomerProfileOptions): Prom
       await Promise.all(stopsOfWork.map((stop) => stop()));
       await jobs.stop();
       await compaction.stop();
+      await sender.close();
     },
   };
+};
+
+/** Queues that do not answer occupy no places of removals. */
+const jobPools: Readonly<Record<"removals" | "letters", PoolBounds>> = {
+  removals: { concurrency: limits.runningRemovalsMax, concurrencyPerOwner: limits.runningRemovalsMax },
+  letters: { concurrency: limits.runningLettersMax, concurrencyPerOwner: limits.runningLettersPerQueueMax },
 };
 
 /**

@@ -163,7 +163,14 @@ const serviceSettings = (name: ServiceName) => ({
   ),
 });
 
-export const customerProfileSettings = { ...serviceSettings("customer-profile"), ...storageSettings };
+export const customerProfileSettings = {
+  ...serviceSettings("customer-profile"),
+  ...storageSettings,
+  connectors: endpoints(
+    ["sqs"],
+    "Where the dead letter queues of domains are reached, as {url, region, accessKeyId, secretAccessKey} of sqs; a JSON text as a variable.",
+  ),
+};
 
 export const refactoringWorkspaceSettings = {
   ...serviceSettings("refactoring-workspace"),

@@ -6,6 +6,7 @@ import type { Application } from "../../services/customer-profile/application.ts
 import { openCustomerProfile } from "../../services/customer-profile/open.ts";
 import { handlers } from "../../services/customer-profile/service.ts";
 import type { KeyNames } from "../../services/kit/keyring/key-names.ts";
+import type { ServiceEndpoint } from "../../services/kit/outgoing/service-client.ts";
 import type { Store } from "../../services/kit/store/store.ts";
 import { FakeClock } from "../support/fake-clock.ts";
 import { ownerAccount, startServiceHarness } from "../support/service-harness.ts";
@@ -36,18 +37,20 @@ export interface HarnessOptions {
   readonly works?: boolean;
   /** Unset: any name is that of a key. */
   readonly keyNames?: KeyNames;
+  /** Unset: queues are not reached. */
+  readonly queueEndpoint?: ServiceEndpoint;
 }
 
 /** Starts the service; it is stopped when the test ends. */
 export const startHarness = async (options: HarnessOptions = {}): Promise<Harness> => {
-  const { directory, clock = new FakeClock(), works = true, keyNames } = options;
+  const { directory, clock = new FakeClock(), works = true, keyNames, queueEndpoint } = options;
   const harness = await startServiceHarness({
     service: CustomerProfileService,
     handlers,
     errors: ErrorReasonSchema,
     clock,
     directory,
-    open: (parts) => openCustomerProfile({ ...parts, works, ...(keyNames && { keyNames }) }),
+    open: (parts) => openCustomerProfile({ ...parts, works, queueEndpoint, ...(keyNames && { keyNames }) }),
   });
   return { ...harness, clock, app: harness.opened.app, client: harness.clientOf(ownerAccount) };
 };

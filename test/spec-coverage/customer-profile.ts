@@ -20,7 +20,7 @@ what.6 | Domains, object types and integrations carry tags. | operations/integra
 fields.domain.name | A domain's name is its own in the account. | operations/domain.test.ts > createDomain > makes one domain of two calls at the same time
 fields.domain.expiration | A domain has a default number of days until data expires. | operations/profile.test.ts > a profile's expiry > hides it after the domain's days since its last change
 fields.domain.dead-letter-queue | A domain can have the address of a dead letter queue. | operations/domain.test.ts > createDomain > answers what was made, and getDomain tells the same with empty statistics
-fields.domain.dead-letter-queue.errors | Errors of ingestion go to the domain's dead letter queue. | pending
+fields.domain.dead-letter-queue.errors | Errors of ingestion go to the domain's dead letter queue. | ingestion/dead-letters.test.ts > an object that finds no place in a profile > is accepted and sent to the domain's dead letter queue, signed, with the reason
 fields.domain.dead-letter-queue.cleared | An empty address takes the queue away. | operations/domain.test.ts > updateDomain > keeps what is not given, clears what is empty and moves the instant of the last change
 fields.domain.encryption | Data is encrypted before it is stored. | erasure.test.ts > personal data > stands in no file of the service, before and after the database was closed
 fields.domain.encryption.key | A domain can name the key that encrypts its data where no other is named; it can be changed and taken away. | operations/domain.test.ts > updateDomain > keeps profiles readable under another encryption key
@@ -94,7 +94,7 @@ rules.3 | The permission of an object type to make profiles holds when objects a
 rules.4 | An integration belongs to one domain. | operations/integration.test.ts > listAccountIntegrations lists the domains that read from one address, in pages, of the own account
 rules.5 | A search names a predefined or a custom key. | operations/search.test.ts > searchProfiles > finds by each kind of key as its values compare
 
-events.dead-letters | Errors of ingestion are told to the dead letter queue, where there is one. | pending
+events.dead-letters | Errors of ingestion are told to the dead letter queue, where there is one. | ingestion/dead-letters.test.ts > an object that finds no place in a profile > is refused without a queue, without an endpoint of queues, and when it is no valid object
 
 limits.tags | A resource has 50 tags. | operations/tag.test.ts > tags of a domain > are at most 50
 limits.tags.existing | Further tags add keys and replace the values of those that are there. | operations/tag.test.ts > tags of a domain > are added, replaced, removed and listed, under any partition

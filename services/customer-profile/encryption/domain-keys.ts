@@ -32,6 +32,8 @@ export interface DomainKeys {
   digest(parts: readonly string[]): Uint8Array;
   /** The data key of a new profile and the seed that it is derived with. */
   createProfileKey(profileId: Uint8Array): { readonly key: KeyObject; readonly seed: Uint8Array };
+  /** The key of the domain's dead letters. */
+  readonly letterKey: KeyObject;
   /** The data key of a profile; with another's seed, one that opens nothing. Throws SealBrokenError without a seed. */
   openProfileKey(profileId: Uint8Array, seed: Uint8Array | undefined): KeyObject;
 }
@@ -73,6 +75,7 @@ const domainKeys = (domainKey: KeyObject): DomainKeys => {
   const profileKey = (profileId: Uint8Array, seed: Uint8Array): KeyObject =>
     secretKey(profileDigest(Buffer.concat([seed, profileId])));
   return {
+    letterKey: derive(domainKey, "dead-letters"),
     digest: (parts) => indexDigest(JSON.stringify(parts)),
     createProfileKey: (profileId) => {
       const seed = drawRandomBytes(seedBytes);

@@ -10,7 +10,7 @@ import { changedByObject, createdProfile } from "../domain/profile-state.ts";
 import { profileIdKeyName } from "../domain/search-key.ts";
 import { fault } from "../faults.ts";
 import { limits } from "../limits.ts";
-import type { OpenDomain } from "../store/domain.ts";
+import type { DomainData, OpenDomain } from "../store/domain.ts";
 import { expiryIn } from "../store/domain.ts";
 import { digestOf, listProfilesWithKey } from "../store/key-index.ts";
 import { findObject, findProfileOfObject, keysOf, listObjects, putObject } from "../store/object.ts";
@@ -31,6 +31,10 @@ export interface IncomingObject {
   readonly nowMs: number;
 }
 
+/** The identifier of an object, by the values of its unique key. */
+export const objectKeyOf = (domain: DomainData, { typeId }: ObjectTypeRecord, unique: readonly string[]): Uint8Array =>
+  domain.keys.digest(["object", idText(typeId), ...unique]);
+
 /**
  * Attaches an object to a profile: to the one that already holds the object with the same unique key, which it
  * replaces; else to the one that its keys find; else to a new one. Returns the object's identifier. Throws
@@ -43,7 +47,7 @@ export const attachObject = async (
 ): Promise<Uint8Array> => {
   const { type, typeName, mapped, nowMs } = incoming;
   const typeId = idText(type.typeId);
-  const objectKey = domain.keys.digest(["object", typeId, ...incoming.unique]);
+  const objectKey = objectKeyOf(domain, type, incoming.unique);
   const earlier = await findHolder(transaction, domain, type.typeId, objectKey, nowMs);
   const profile = earlier ?? (await findMatch(transaction, domain, incoming));
   const profileId = profile?.id ?? incoming.newProfileId;

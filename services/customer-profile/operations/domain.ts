@@ -1,7 +1,8 @@
 /**
- * Domains. CreateDomain refuses, in this order: (1) reserved tag keys, (2) a name that exists, (3) one domain more than
- * an account may have. UpdateDomain refuses (1) reserved tag keys, (2) a domain that does not exist, (3) an encryption
- * key that cannot be used. GetDomain and DeleteDomain refuse a domain that does not exist.
+ * Domains. CreateDomain refuses, in this order: (1) reserved tag keys, (2) a dead letter queue that is malformed or of
+ * another account, (3) a name that exists, (4) one domain more than an account may have. UpdateDomain refuses (1)
+ * reserved tag keys, (2) such a queue, (3) a domain that does not exist, (4) an encryption key that cannot be used.
+ * GetDomain and DeleteDomain refuse a domain that does not exist.
  */
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
@@ -10,6 +11,7 @@ import type { DomainRecord } from "../../../gen/quartet/customerprofile/storage/
 import { DomainRecordSchema } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
 import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
 import type { Operation } from "../application.ts";
+import { findQueueProblem } from "../domain/dead-letter.ts";
 import { settingsOf } from "../domain/domain-settings.ts";
 import { idBytes } from "../domain/identifier.ts";
 import { refuseReservedTagKeys } from "../domain/tag-rules.ts";
@@ -23,6 +25,7 @@ import { enqueueDomainPurge } from "../work/domain-purge.ts";
 /** Creates a domain. Repeating the call fails with DOMAIN_ALREADY_EXISTS and changes nothing. */
 export const createDomain: Operation<"createDomain"> = async (request, { app, access }) => {
   refuseReservedTagKeys(request.tags);
+  refuseInvalidQueue(request.deadLetterQueueUrl, access.accountId);
   const nowMs = BigInt(app.clock.now());
   const record = create(DomainRecordSchema, {
     ...settingsOf(request),
@@ -62,6 +65,7 @@ export const getDomain: Operation<"getDomain"> = (request, { app, access }) =>
 /** Changes the settings that are set in the request. Data that is stored already keeps its expiry. */
 export const updateDomain: Operation<"updateDomain"> = async (request, { app, access }) => {
   refuseReservedTagKeys(request.tags);
+  refuseInvalidQueue(request.deadLetterQueueUrl, access.accountId);
   const updatedMs = BigInt(app.clock.now());
 
   return app.store.transact(async (transaction) => {
@@ -103,6 +107,11 @@ export const listDomains: Operation<"listDomains"> = async (request, context) =>
 
   const { items, ...next } = page.cut(found, ({ key }) => key[1]);
   return { items: items.map(({ key, value }) => domainItem(key[1], value)), ...next };
+};
+
+const refuseInvalidQueue = (url: string | undefined, accountId: string): void => {
+  const problem = findQueueProblem(url ?? "", accountId);
+  if (problem !== undefined) throw fault(ErrorReason.DEAD_LETTER_QUEUE_INVALID, { problem });
 };
 
 const domainItem = (domainName: string, { createdMs, updatedMs, tags }: DomainRecord) => ({

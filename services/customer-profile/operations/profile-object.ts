@@ -1,8 +1,9 @@
 /**
  * Objects of profiles. PutProfileObject refuses, in this order: (1) text that is not a JSON object, (2) a domain that
  * does not exist, (3) a type that does not exist, (4) an object without its unique key, (5) an object that matches no
- * profile, (6) too many or too large objects. ListProfileObjects and DeleteProfileObject refuse (1) a page token of
- * another listing, (2) a domain, (3) a profile, (4) a type, (5) an object that does not exist.
+ * profile, (6) too many or too large objects; a domain with a dead letter queue accepts (5) and (6). ListProfileObjects
+ * and DeleteProfileObject refuse (1) a page token of another listing, (2) a domain, (3) a profile, (4) a type, (5) an
+ * object that does not exist.
  */
 import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
 import type { Page } from "../../kit/page-tokens/pages.ts";
@@ -16,8 +17,9 @@ import { implicitType } from "../domain/object-type-definition.ts";
 import { objectTemplates } from "../domain/object-templates.ts";
 import { searchedKeys } from "../domain/search-key.ts";
 import { fault } from "../faults.ts";
-import { attachObject } from "../ingestion/attach-object.ts";
+import { attachObject, objectKeyOf } from "../ingestion/attach-object.ts";
 import { detachObject } from "../ingestion/detach-object.ts";
+import { findQueue, isPlaceless, leaveDeadLetter } from "../work/leave-dead-letter.ts";
 import { limits } from "../limits.ts";
 import type { OpenDomain } from "../store/domain.ts";
 import { openDomain } from "../store/domain.ts";
@@ -29,6 +31,7 @@ import { getProfile } from "../store/profile.ts";
 
 /**
  * Attaches an object to a profile; an object with the same unique key is replaced. Search and listing see it at once.
+ * An object that finds no place in a profile is sent to the domain's dead letter queue; without one it is refused.
  */
 export const putProfileObject: Operation<"putProfileObject"> = async (request, { app, access }) => {
   const object = parseObject(request.object);
@@ -36,21 +39,37 @@ export const putProfileObject: Operation<"putProfileObject"> = async (request, {
   const nowMs = app.clock.now();
   const newProfileId = idBytes(app.ids.hex(32));
   const newTypeId = idBytes(app.ids.hex(32));
-
-  const objectKey = await app.store.transact(async (transaction) => {
+  const mappedIn = async (transaction: Transaction) => {
     const domain = await openDomain(transaction, app.keyring, access.accountId, request.domainName);
     const type = await typeOf(transaction, domain, request.objectTypeName, newTypeId, nowMs);
     const mapped = mapObject(type, object);
     if (mapped.unique === undefined)
       throw fault(ErrorReason.OBJECT_INVALID, { problem: "a field of its unique key is missing" });
-    return attachObject(transaction, domain, {
-      typeName: request.objectTypeName,
-      type,
-      text: request.object,
-      mapped,
-      unique: mapped.unique,
-      newProfileId,
-      nowMs,
+    return { domain, type, mapped, unique: mapped.unique };
+  };
+
+  const attached = app.store.transact(async (transaction) => {
+    const { domain, ...found } = await mappedIn(transaction);
+    const incoming = { ...found, typeName: request.objectTypeName, text: request.object, newProfileId, nowMs };
+    return attachObject(transaction, domain, incoming);
+  });
+  const objectKey = await attached.catch((error: unknown) => {
+    if (!isPlaceless(error)) throw error;
+    // What the refused transaction wrote is gone, so the letter has one of its own.
+    return app.store.transact(async (transaction) => {
+      const { domain, type, unique } = await mappedIn(transaction);
+      const queue = findQueue(app, domain);
+      if (queue === undefined) throw error;
+      const key = objectKeyOf(domain, type, unique);
+      const letterId = idBytes(app.ids.hex(32));
+      leaveDeadLetter(app, transaction, domain, queue, {
+        ...request,
+        letterId,
+        objectKey: key,
+        error,
+        failedMs: nowMs,
+      });
+      return key;
     });
   });
 

@@ -21,6 +21,7 @@
  *    18  key_holders      domain id, digest, profile id    -> KeyHolderRecord
  *    19  counters         domain id                        -> CounterRecord
  *    20  profile_seeds    domain id, profile id            -> ProfileSeedRecord
+ *    21  dead_letters     domain id, letter id             -> DeadLetterRecord
  *    64  the six tables of jobs (the kit's own)
  *
  * No key contains anything that identifies a customer: profiles and domains have random identifiers, and search keys
@@ -29,6 +30,7 @@
  */
 import {
   CounterRecordSchema,
+  DeadLetterRecordSchema,
   DomainRecordSchema,
   ErasedKeyRecordSchema,
   ExpiryRecordSchema,
@@ -286,6 +288,22 @@ export const profileSeeds = defineTable({
   value: ProfileSeedRecordSchema,
 });
 
+/**
+ * Objects that found no place in a profile and wait to be sent to the dead letter queue, encrypted under a key of their
+ * domain.
+ * Sorted so that one is found by its identifier, and all of a domain are found together.
+ * Written with the job that sends it.
+ *
+ *     dead_letters/0x07/0x0e
+ *     0015 0700 0e00
+ */
+export const deadLetters = defineTable({
+  number: 21,
+  name: "dead_letters",
+  key: [bytes("domain id"), bytes("letter id")],
+  value: DeadLetterRecordSchema,
+});
+
 /** The first number of the tables that hold jobs. */
 export const jobTablesBase = 64;
 
@@ -307,6 +325,7 @@ export const layout = [
   keyHolders,
   counters,
   profileSeeds,
+  deadLetters,
 ] as const;
 
 assertDistinct([...layout, ...Object.values(jobTables(jobTablesBase))]);

@@ -9,6 +9,7 @@ import { idText } from "../domain/identifier.ts";
 import { limits } from "../limits.ts";
 import {
   counters,
+  deadLetters,
   expiries,
   keyHolders,
   objectExpiries,
@@ -56,6 +57,7 @@ const deleteSome = async (transaction: Transaction, domainId: Uint8Array): Promi
   left -= await deleteFrom(transaction, keyHolders, domainId, left);
   left -= await deleteFrom(transaction, objectTypes, domainId, left);
   left -= await deleteFrom(transaction, objectPlaces, domainId, left);
+  left -= await deleteFrom(transaction, deadLetters, domainId, left);
   const attached = await transaction.list(objects, { prefix: [domainId], limit: left });
   for (const { key, value } of attached) {
     transaction.delete(objects, key);

@@ -11,7 +11,7 @@ describe("createDomain", () => {
       domainName: "shop",
       defaultExpirationDays: 366,
       defaultEncryptionKey: "alias/crm",
-      deadLetterQueueUrl: "https://queue.example/1",
+      deadLetterQueueUrl: "https://queue.example/000000000000/errors",
       tags: { team: "crm" },
       matching: { enabled: true, jobSchedule: { dayOfTheWeek: "MONDAY", time: "12:00" } },
       ruleBasedMatching: { enabled: true, matchingRules: [{ rule: ["AccountNumber"] }] },
@@ -21,7 +21,7 @@ describe("createDomain", () => {
       domainName: "shop",
       defaultExpirationDays: 366,
       defaultEncryptionKey: "alias/crm",
-      deadLetterQueueUrl: "https://queue.example/1",
+      deadLetterQueueUrl: "https://queue.example/000000000000/errors",
       tags: { team: "crm" },
       matching: { enabled: true, jobSchedule: { dayOfTheWeek: "MONDAY", time: "12:00" } },
       ruleBasedMatching: { enabled: true, matchingRules: [{ rule: ["AccountNumber"] }], status: "PENDING" },
@@ -47,12 +47,16 @@ describe("createDomain", () => {
 
   test("refuses, in this order", async () => {
     const { client } = await startHarness();
-    const create = (name: string, tags: Record<string, string>) =>
-      refusalOf(client.createDomain({ domainName: name, ...days, tags }));
+    const create = (name: string, tags: Record<string, string>, deadLetterQueueUrl = "") =>
+      refusalOf(client.createDomain({ domainName: name, ...days, tags, deadLetterQueueUrl }));
     for (let index = 0; index < 99; index += 1) await client.createDomain({ domainName: `d${index}`, ...days });
     expect(await create("d100", { a: "1" })).toBe("answered");
-    expect(await create("d1", { "aws:a": "1" })).toBe(
+    expect(await create("d1", { "aws:a": "1" }, "errors")).toBe(
       "TAG_KEY_RESERVED: The tag key aws:a begins with a reserved prefix",
+    );
+    expect(await create("d1", {}, "errors")).toBe(
+      "DEAD_LETTER_QUEUE_INVALID: The dead letter queue is not valid: " +
+        "it must be the URL of a queue, https://<host>/<account>/<name>",
     );
     expect(await create("d1", {})).toBe("DOMAIN_ALREADY_EXISTS: Domain d1 already exists");
     expect(await create("new", {})).toBe("TOO_MANY_DOMAINS: An account can have at most 100 domains");
@@ -90,7 +94,7 @@ describe("updateDomain", () => {
       domainName: "shop",
       ...days,
       defaultEncryptionKey: "alias/crm",
-      deadLetterQueueUrl: "https://queue.example/1",
+      deadLetterQueueUrl: "https://queue.example/000000000000/errors",
       tags: { team: "crm" },
       matching: { enabled: false },
     });

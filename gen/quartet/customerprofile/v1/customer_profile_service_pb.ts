@@ -62,7 +62,8 @@ export type CreateDomainRequest = Message<"quartet.customerprofile.v1.CreateDoma
   defaultEncryptionKey?: string | undefined;
 
   /**
-   * Where errors of ingestion are reported. Unset or empty: they are kept only by the service.
+   * The queue of the own account that objects are sent to which find no place in a profile, by its URL, which ends with
+   * /account/name. Unset or empty: such objects are refused.
    *
    * @generated from field: optional string dead_letter_queue_url = 4;
    */
@@ -132,7 +133,7 @@ export type CreateDomainResponse = Message<"quartet.customerprofile.v1.CreateDom
   defaultEncryptionKey?: string | undefined;
 
   /**
-   * Where errors of ingestion are reported. Unset: they are kept only by the service.
+   * The queue that objects are sent to which find no place in a profile. Unset: such objects are refused.
    *
    * @generated from field: optional string dead_letter_queue_url = 4;
    */
@@ -237,7 +238,7 @@ export type GetDomainResponse = Message<"quartet.customerprofile.v1.GetDomainRes
   defaultEncryptionKey?: string | undefined;
 
   /**
-   * Where errors of ingestion are reported. Unset: they are kept only by the service.
+   * The queue that objects are sent to which find no place in a profile. Unset: such objects are refused.
    *
    * @generated from field: optional string dead_letter_queue_url = 4;
    */
@@ -328,7 +329,7 @@ export type UpdateDomainRequest = Message<"quartet.customerprofile.v1.UpdateDoma
   defaultEncryptionKey?: string | undefined;
 
   /**
-   * Where errors of ingestion are reported. Unset: kept. Empty: cleared.
+   * The queue that objects are sent to which find no place in a profile. Unset: kept. Empty: cleared.
    *
    * @generated from field: optional string dead_letter_queue_url = 4;
    */
@@ -398,7 +399,7 @@ export type UpdateDomainResponse = Message<"quartet.customerprofile.v1.UpdateDom
   defaultEncryptionKey?: string | undefined;
 
   /**
-   * Where errors of ingestion are reported. Unset: they are kept only by the service.
+   * The queue that objects are sent to which find no place in a profile. Unset: such objects are refused.
    *
    * @generated from field: optional string dead_letter_queue_url = 4;
    */
