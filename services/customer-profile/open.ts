@@ -25,7 +25,7 @@ import { limits } from "./limits.ts";
 import { domainKeys, jobTablesBase, pageTokenKeys } from "./store/layout.ts";
 import { createCompaction } from "./work/compaction.ts";
 import { deadLetterHandler, deadLetterKind, deadLetterPolicy, ownsDeadLetters } from "./work/dead-letter-job.ts";
-import { wrappedDomainKeys } from "./work/domain-key-rewrap.ts";
+import { wrappedDomainKeys, wrappedTypeKeys } from "./work/domain-key-rewrap.ts";
 import { domainPurgeKind, purgeDomain } from "./work/domain-purge.ts";
 import { removeExpired } from "./work/expiry.ts";
 import { objectTypePurgeKind, purgeObjectType } from "./work/object-type-purge.ts";
@@ -100,6 +100,7 @@ export const openCustomerProfile = async (options: CustomerProfileOptions): Prom
     const expiry = { store, clock, compaction, keyring };
     return [
       startRewrapping({ keyring: rootKeyring, keys: wrappedDomainKeys(store, keyring), clock, log }),
+      startRewrapping({ keyring: rootKeyring, keys: wrappedTypeKeys(store, keyring), clock, log }),
       runPeriodically({
         clock,
         log,

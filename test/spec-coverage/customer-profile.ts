@@ -37,7 +37,7 @@ fields.object-type.description | An object type needs a description. | /contract
 fields.object-type.no-creation | Without the permission to make profiles an object only joins one that is there. | operations/profile-object.test.ts > putProfileObject > attaches to the one profile that its key finds, and fills what was not set by hand
 fields.object-type.no-creation.default | The permission is not given unless it is asked for. | operations/object-type.test.ts > putProfileObjectType > replaces a type and keeps its tags and the instant it was made
 fields.object-type.creation | With the permission an object without a match makes a profile. | operations/profile-object.test.ts > putProfileObject > makes one profile of many objects of the same key at the same time
-fields.object-type.encryption-key | An object type can name the key that encrypts its objects. | pending
+fields.object-type.encryption-key | An object type can name the key that encrypts its objects. | encryption/object-type-keys.test.ts > an object type's own key > that is disabled closes its objects at once, and nothing else; enabled, it opens them again
 fields.object-type.expiration | An object type can have days of its own. | operations/profile-object.test.ts > objects > expire after their type's days, with what they gave, while their profile stays
 fields.object-type.fields | An object type maps names to fields. | operations/profile-object.test.ts > putProfileObject > attaches to the one profile that its key finds, and fills what was not set by hand
 fields.object-type.keys | An object type lists the keys that map data to a profile. | domain/matching.test.ts > an object belongs > by the keys $0 to the match $2

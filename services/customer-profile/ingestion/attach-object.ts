@@ -14,6 +14,7 @@ import type { DomainData, OpenDomain } from "../store/domain.ts";
 import { expiryIn } from "../store/domain.ts";
 import { digestOf, listProfilesWithKey } from "../store/key-index.ts";
 import { findObject, findProfileOfObject, keysOf, listObjects, putObject } from "../store/object.ts";
+import { typeKeyOf } from "../store/object-type-key.ts";
 import type { ObjectAmounts, StoredProfile } from "../store/profile.ts";
 import { createProfile, findProfile, isProfileUnexpired, removeProfile, replaceProfile } from "../store/profile.ts";
 
@@ -65,9 +66,10 @@ export const attachObject = async (
       ? await createProfile(transaction, domain, profileId, state, change)
       : await replaceProfile(transaction, domain, profile, state, change);
 
+  const keys = { profileKey, typeKey: await typeKeyOf(transaction, domain, type) };
   const digests = digestsOf(domain, mapped.keys, profile === undefined, replaced);
   const object = { text: incoming.text, putMs: nowMs, expireMs, digests };
-  await putObject(transaction, domain, profileKey, address, object, replaced);
+  await putObject(transaction, domain, keys, address, object, replaced);
   return objectKey;
 };
 

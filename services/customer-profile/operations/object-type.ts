@@ -1,7 +1,8 @@
 /**
  * Object types and templates. PutProfileObjectType refuses, in this order: (1) reserved tag keys, (2) an encryption key
  * that cannot be used, (3) a domain that does not exist, (4) a template that does not exist, (5) a type that breaks a
- * rule, (6) one type more than a domain may have. The others refuse (1) a domain, (2) a type or template that does not
+ * rule, (6) one type more than a domain may have, (7) an earlier key of the type, or the domain's, that cannot be used
+ * when the key is another one. The others refuse (1) a domain, (2) a type or template that does not
  * exist.
  */
 import { create } from "@bufbuild/protobuf";
@@ -18,13 +19,15 @@ import { objectTemplates } from "../domain/object-templates.ts";
 import { refuseReservedTagKeys } from "../domain/tag-rules.ts";
 import { fault } from "../faults.ts";
 import { limits } from "../limits.ts";
-import { getDomain } from "../store/domain.ts";
+import { getDomain, openDomain } from "../store/domain.ts";
 import { disableIntegrations } from "../store/integration.ts";
+import { findWrappedTypeKey, moveTypeKey } from "../store/object-type-key.ts";
 import * as stored from "../store/object-type.ts";
 import { enqueueObjectTypePurge } from "../work/object-type-purge.ts";
 
 /**
- * Creates or replaces an object type. Objects that are stored already stay as they are; so do an existing type's tags.
+ * Creates or replaces an object type. Objects that are stored already stay as they are, but those that its key encrypts
+ * are from then on under the new one; an existing type's tags stay.
  */
 export const putProfileObjectType: Operation<"putProfileObjectType"> = async (request, { app, access }) => {
   refuseReservedTagKeys(request.tags);
@@ -50,6 +53,11 @@ export const putProfileObjectType: Operation<"putProfileObjectType"> = async (re
       tags: before === undefined || before.isImplicit ? request.tags : before.tags,
     });
     stored.putObjectType(transaction, domainId, request.objectTypeName, after);
+    const wrapped = before && (await findWrappedTypeKey(transaction, domainId, before.typeId));
+    if (wrapped !== undefined) {
+      const domain = await openDomain(transaction, app.keyring, access.accountId, request.domainName);
+      moveTypeKey(transaction, domain, after.typeId, wrapped, after.encryptionKey);
+    }
     return typeAnswer(request.objectTypeName, after);
   });
 };

@@ -26,6 +26,7 @@ import { openDomain } from "../store/domain.ts";
 import { digestOf } from "../store/key-index.ts";
 import { findObject, keysOf, listObjects, readObject } from "../store/object.ts";
 import { findSharedObjectType, getObjectType, putObjectType } from "../store/object-type.ts";
+import { findTypeKey, typeKeyOf } from "../store/object-type-key.ts";
 import type { StoredProfile } from "../store/profile.ts";
 import { getProfile } from "../store/profile.ts";
 
@@ -62,13 +63,9 @@ export const putProfileObject: Operation<"putProfileObject"> = async (request, {
       if (queue === undefined) throw error;
       const key = objectKeyOf(domain, type, unique);
       const letterId = idBytes(app.ids.hex(32));
-      leaveDeadLetter(app, transaction, domain, queue, {
-        ...request,
-        letterId,
-        objectKey: key,
-        error,
-        failedMs: nowMs,
-      });
+      const sealing = { typeId: type.typeId, typeKey: await typeKeyOf(transaction, domain, type) };
+      const placeless = { ...request, ...sealing, letterId, objectKey: key, error, failedMs: nowMs };
+      leaveDeadLetter(app, transaction, domain, queue, placeless);
       return key;
     });
   });
@@ -163,6 +160,8 @@ const objectPage = async (
   const profileId = profile.id;
   const after = page.after === undefined ? undefined : idBytes(page.after);
   const found = await listObjects(reader, domain.id, profileId, typeId, after, page.lookFor);
+  const isTypeKeyNeeded = found.some(({ record }) => record.hasTypeKey);
+  const typeKey = isTypeKeyNeeded ? await findTypeKey(reader, domain, typeId) : undefined;
   const items: { objectTypeName: string; profileObjectUniqueKey: string; object: string }[] = [];
   let bytes = 0;
   for (const [index, { objectKey, record }] of found.entries()) {
@@ -171,7 +170,7 @@ const objectPage = async (
       return { items, nextToken: page.tokenOf(idText(previous.objectKey)) };
     if (isExpired(Number(record.expireMs), app.clock.now())) continue;
     if (isWanted?.(keysOf(record)) === false) continue;
-    const object = readObject(domain, profile.key, { profileId, typeId, objectKey }, record);
+    const object = readObject(domain, { profileKey: profile.key, typeKey }, { profileId, typeId, objectKey }, record);
     bytes += Buffer.byteLength(object);
     items.push({ objectTypeName, profileObjectUniqueKey: idText(objectKey), object });
   }

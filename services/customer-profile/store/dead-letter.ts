@@ -1,9 +1,13 @@
+import type { KeyObject } from "node:crypto";
+
 import type { DeadLetterRecord } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
 import { seal, unseal } from "../../kit/keyring/sealed.ts";
 import type { Reader, Transaction } from "../../kit/store/transaction.ts";
 import type { Queue } from "../domain/dead-letter.ts";
+import { jointKey } from "../encryption/domain-keys.ts";
 import type { DomainData } from "./domain.ts";
 import { deadLetters } from "./layout.ts";
+import { findTypeKey } from "./object-type-key.ts";
 
 /** A message that waits to be sent to a queue. */
 export interface DeadLetter {
@@ -14,21 +18,31 @@ export interface DeadLetter {
   readonly objectKey: string;
 }
 
+/** The type whose key seals a letter as well as the domain's. */
+interface SealingType {
+  readonly typeId: Uint8Array;
+  readonly typeKey: KeyObject;
+}
+
 /** Stores a letter. */
 export const putDeadLetter = (
   transaction: Transaction,
   domain: DomainData,
   letterId: Uint8Array,
   { queue, body, errorCode, errorMessage, objectKey }: DeadLetter,
-): void =>
+  type: SealingType | undefined,
+): void => {
+  const key = contentKey(domain, type?.typeKey);
   transaction.put(deadLetters, [domain.id, letterId], {
-    content: seal(domain.keys.letterKey, associatedData(domain.id, letterId), Buffer.from(body, "utf8")),
+    content: seal(key, associatedData(domain.id, letterId), Buffer.from(body, "utf8")),
+    ...(type && { typeId: type.typeId }),
     queueAccount: queue.account,
     queueName: queue.name,
     errorCode,
     errorMessage,
     objectKey,
   });
+};
 
 /** The record of a letter; undefined if it does not exist. */
 export const findDeadLetter = (
@@ -37,17 +51,31 @@ export const findDeadLetter = (
   letterId: Uint8Array,
 ): Promise<DeadLetterRecord | undefined> => reader.get(deadLetters, [domainId, letterId]);
 
-/** The letter of a record. */
-export const readDeadLetter = (domain: DomainData, letterId: Uint8Array, record: DeadLetterRecord): DeadLetter => ({
-  queue: { account: record.queueAccount, name: record.queueName },
-  body: unseal(domain.keys.letterKey, associatedData(domain.id, letterId), record.content).toString("utf8"),
-  errorCode: record.errorCode,
-  errorMessage: record.errorMessage,
-  objectKey: record.objectKey,
-});
+/** The letter of a record; undefined if its type was removed, and its key with it. Throws NamedKeyError. */
+export const readDeadLetter = async (
+  reader: Reader,
+  domain: DomainData,
+  letterId: Uint8Array,
+  record: DeadLetterRecord,
+): Promise<DeadLetter | undefined> => {
+  const isUnderTypeKey = record.typeId.byteLength > 0;
+  const typeKey = isUnderTypeKey ? await findTypeKey(reader, domain, record.typeId) : undefined;
+  if (isUnderTypeKey && typeKey === undefined) return undefined;
+  const body = unseal(contentKey(domain, typeKey), associatedData(domain.id, letterId), record.content);
+  return {
+    queue: { account: record.queueAccount, name: record.queueName },
+    body: body.toString("utf8"),
+    errorCode: record.errorCode,
+    errorMessage: record.errorMessage,
+    objectKey: record.objectKey,
+  };
+};
 
 /** Removes a letter, if it exists. */
 export const removeDeadLetter = (transaction: Transaction, domainId: Uint8Array, letterId: Uint8Array): void =>
   transaction.delete(deadLetters, [domainId, letterId]);
+
+const contentKey = ({ keys }: DomainData, typeKey: KeyObject | undefined): KeyObject =>
+  typeKey === undefined ? keys.letterKey : jointKey(keys.letterKey, typeKey);
 
 const associatedData = (domainId: Uint8Array, letterId: Uint8Array) => ["dead-letter", domainId, letterId];

@@ -22,6 +22,7 @@
  *    19  counters         domain id                        -> CounterRecord
  *    20  profile_seeds    domain id, profile id            -> ProfileSeedRecord
  *    21  dead_letters     domain id, letter id             -> DeadLetterRecord
+ *    22  object_type_keys domain id, type id               -> ObjectTypeKeyRecord
  *    64  the six tables of jobs (the kit's own)
  *
  * No key contains anything that identifies a customer: profiles and domains have random identifiers, and search keys
@@ -40,6 +41,7 @@ import {
   ObjectExpiryRecordSchema,
   ObjectPlaceRecordSchema,
   ObjectRecordSchema,
+  ObjectTypeKeyRecordSchema,
   ObjectTypeRecordSchema,
   ProfileRecordSchema,
   ProfileSeedRecordSchema,
@@ -135,7 +137,7 @@ export const objectTypes = defineTable({
 });
 
 /**
- * Objects, encrypted under the data keys of their profiles.
+ * Objects, encrypted under the data keys of their profiles, and of their types where these name a key.
  * Sorted so that a profile's objects of one type are listed by identifier.
  * Written with profiles, object_places, object_expiries, search_keys and key_holders.
  *
@@ -304,6 +306,22 @@ export const deadLetters = defineTable({
   value: DeadLetterRecordSchema,
 });
 
+/**
+ * The keys of object types that name, or named, an encryption key.
+ * Sorted so that one is found by its type; apart from other records, so that compacting the range erases deleted and
+ * replaced keys.
+ * Written with the first object of the type.
+ *
+ *     object_type_keys/0x07/0x0c
+ *     0016 0700 0c00
+ */
+export const objectTypeKeys = defineTable({
+  number: 22,
+  name: "object_type_keys",
+  key: [bytes("domain id"), bytes("type id")],
+  value: ObjectTypeKeyRecordSchema,
+});
+
 /** The first number of the tables that hold jobs. */
 export const jobTablesBase = 64;
 
@@ -326,6 +344,7 @@ export const layout = [
   counters,
   profileSeeds,
   deadLetters,
+  objectTypeKeys,
 ] as const;
 
 assertDistinct([...layout, ...Object.values(jobTables(jobTablesBase))]);

@@ -4,6 +4,7 @@ import type { ObjectRecord } from "../../../gen/quartet/customerprofile/storage/
 import { seal, unseal } from "../../kit/keyring/sealed.ts";
 import type { Reader, Transaction } from "../../kit/store/transaction.ts";
 import { idText } from "../domain/identifier.ts";
+import { jointKey } from "../encryption/domain-keys.ts";
 import type { DomainData } from "./domain.ts";
 import { joinDigests, replaceKeys, splitDigests } from "./key-index.ts";
 import { objectExpiries, objectPlaces, objects } from "./layout.ts";
@@ -13,6 +14,12 @@ export interface ObjectAddress {
   readonly profileId: Uint8Array;
   readonly typeId: Uint8Array;
   readonly objectKey: Uint8Array;
+}
+
+/** The keys of an object: its profile's, and its type's if that names one. */
+export interface ObjectKeys {
+  readonly profileKey: KeyObject;
+  readonly typeKey: KeyObject | undefined;
 }
 
 /** An object to store. */
@@ -57,13 +64,16 @@ export const listObjects = async (
   return entries.map(({ key, value }) => ({ objectKey: key[3], record: value }));
 };
 
-/** The text of an object. */
+/** The text of an object. Its type's key is needed only if the record says so. */
 export const readObject = (
   domain: DomainData,
-  profileKey: KeyObject,
+  { profileKey, typeKey }: ObjectKeys,
   address: ObjectAddress,
   record: ObjectRecord,
-): string => unseal(profileKey, associatedData(domain.id, address), record.content).toString("utf8");
+): string => {
+  const key = contentKey({ profileKey, typeKey: record.hasTypeKey ? typeKey : undefined });
+  return unseal(key, associatedData(domain.id, address), record.content).toString("utf8");
+};
 
 /** The digests of the search keys that an object supplies to its profile. */
 export const keysOf = (record: ObjectRecord): Uint8Array[] => splitDigests(record.keyDigests);
@@ -75,7 +85,7 @@ export const keysOf = (record: ObjectRecord): Uint8Array[] => splitDigests(recor
 export const putObject = async (
   transaction: Transaction,
   domain: DomainData,
-  profileKey: KeyObject,
+  keys: ObjectKeys,
   address: ObjectAddress,
   object: NewObject,
   replaced: ObjectRecord | undefined,
@@ -86,7 +96,8 @@ export const putObject = async (
     transaction.delete(objectExpiries, [Number(replaced.expireMs), domain.id, typeId, objectKey]);
   transaction.put(objects, [domain.id, profileId, typeId, objectKey], {
     $typeName: "quartet.customerprofile.storage.v1.ObjectRecord",
-    content: seal(profileKey, associatedData(domain.id, address), plain),
+    content: seal(contentKey(keys), associatedData(domain.id, address), plain),
+    hasTypeKey: keys.typeKey !== undefined,
     expireMs: BigInt(object.expireMs),
     putMs: BigInt(object.putMs),
     contentBytes: BigInt(plain.byteLength),
@@ -134,6 +145,9 @@ const removeRows = (
   transaction.delete(objects, [domainId, profileId, typeId, objectKey]);
   transaction.delete(objectExpiries, [Number(record.expireMs), domainId, typeId, objectKey]);
 };
+
+const contentKey = ({ profileKey, typeKey }: ObjectKeys): KeyObject =>
+  typeKey === undefined ? profileKey : jointKey(profileKey, typeKey);
 
 const associatedData = (domainId: Uint8Array, { profileId, typeId, objectKey }: ObjectAddress) => [
   "object-content",

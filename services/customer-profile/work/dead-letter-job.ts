@@ -62,14 +62,15 @@ interface DeadLetterSender {
 
 /**
  * Sends a letter and removes it. It may be sent again, with the same id, if the process ends between the two. A letter
- * that was removed with its domain is not sent.
+ * that was removed with its domain, or whose type was removed with its key, is not sent.
  */
 export const deadLetterHandler =
   ({ store, keyring, client, endpoint }: DeadLetterSender): JobHandler =>
   async (job, { signal }) => {
     const { domainId, letterId } = fromBinary(DeadLetterPlaceSchema, job.payload);
     const found = await openLetter(store, keyring, domainId, letterId);
-    if (found === undefined) return { done: true };
+    const apply = (transaction: Transaction) => removeDeadLetter(transaction, domainId, letterId);
+    if (found === undefined) return { done: true, apply };
     if ("reason" in found) return { retry: true, reason: found.reason };
     if (endpoint === undefined) return { retry: true, reason: "no endpoint of queues is configured" };
     const send = (body: string) =>
@@ -81,8 +82,7 @@ export const deadLetterHandler =
       !["NO_RESOURCE", "NO_PERMISSIONS"].includes(whole.code) &&
       Buffer.byteLength(found.body) > limits.deadLetterBytesSafe;
     const outcome = isTooLong ? await send(withoutObject(found.body)) : whole;
-    if (outcome.kind === "delivered")
-      return { done: true, apply: (transaction) => removeDeadLetter(transaction, domainId, letterId) };
+    if (outcome.kind === "delivered") return { done: true, apply };
     return { retry: true, reason: `${outcome.code}: ${outcome.message}` };
   };
 
@@ -97,7 +97,7 @@ const openLetter = (
     try {
       const record = await findDeadLetter(reader, domainId, letterId);
       const domain = record && (await findDomainData(reader, keyring, domainId));
-      return record && domain && readDeadLetter(domain, letterId, record);
+      return record && domain && (await readDeadLetter(reader, domain, letterId, record));
     } catch (error) {
       if (error instanceof NamedKeyError) return { reason: error.message };
       throw error;

@@ -1,7 +1,7 @@
 import type { WrappedKeys } from "../../kit/keyring/rewrapping.ts";
 import type { Store } from "../../kit/store/store.ts";
 import type { DomainKeyring } from "../encryption/domain-keys.ts";
-import { domainKeys } from "../store/layout.ts";
+import { domainKeys, objectTypeKeys } from "../store/layout.ts";
 
 /** The keys of domains, which are rewrapped after a rotation of the master key. Those of profiles need not be. */
 export const wrappedDomainKeys = (store: Store, keyring: DomainKeyring): WrappedKeys<Uint8Array> => ({
@@ -19,4 +19,24 @@ export const wrappedDomainKeys = (store: Store, keyring: DomainKeyring): Wrapped
       transaction.put(domainKeys, [domainId], { key: keyring.rewrapDomainKey(domainId, stored.key) });
     }),
   compact: () => store.compact(domainKeys, {}),
+});
+
+type TypeKeyPlace = readonly [domainId: Uint8Array, typeId: Uint8Array];
+
+/** The keys of object types that the keyring wraps, which are rewrapped likewise. */
+export const wrappedTypeKeys = (store: Store, keyring: DomainKeyring): WrappedKeys<TypeKeyPlace> => ({
+  listStale: () =>
+    store.read(async (reader) => {
+      const stale: TypeKeyPlace[] = [];
+      for await (const { key, value } of reader.range(objectTypeKeys, {}))
+        if (!value.isUnderDomainKey && keyring.isStale(value.key)) stale.push(key);
+      return stale;
+    }),
+  rewrap: (place) =>
+    store.transact(async (transaction) => {
+      const stored = await transaction.get(objectTypeKeys, place);
+      if (stored === undefined || stored.isUnderDomainKey || !keyring.isStale(stored.key)) return;
+      transaction.put(objectTypeKeys, place, { key: keyring.rewrapTypeKey(...place, stored.key) });
+    }),
+  compact: () => store.compact(objectTypeKeys, {}),
 });

@@ -15,6 +15,7 @@ import {
   objectExpiries,
   objectPlaces,
   objects,
+  objectTypeKeys,
   objectTypes,
   profileSeeds,
   profiles,
@@ -56,6 +57,7 @@ const deleteSome = async (transaction: Transaction, domainId: Uint8Array): Promi
   left -= await deleteFrom(transaction, searchKeys, domainId, left);
   left -= await deleteFrom(transaction, keyHolders, domainId, left);
   left -= await deleteFrom(transaction, objectTypes, domainId, left);
+  left -= await deleteFrom(transaction, objectTypeKeys, domainId, left);
   left -= await deleteFrom(transaction, objectPlaces, domainId, left);
   left -= await deleteFrom(transaction, deadLetters, domainId, left);
   const attached = await transaction.list(objects, { prefix: [domainId], limit: left });

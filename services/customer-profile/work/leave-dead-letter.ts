@@ -1,3 +1,5 @@
+import type { KeyObject } from "node:crypto";
+
 import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
 import { ServiceError } from "../../kit/faults/service-error.ts";
 import type { Transaction } from "../../kit/store/transaction.ts";
@@ -30,6 +32,9 @@ interface PlacelessObject {
   readonly letterId: Uint8Array;
   readonly domainName: string;
   readonly objectTypeName: string;
+  readonly typeId: Uint8Array;
+  /** The key of the type's objects. Undefined: it has none. */
+  readonly typeKey: KeyObject | undefined;
   readonly objectKey: Uint8Array;
   /** JSON text as in the request. */
   readonly object: string;
@@ -45,11 +50,12 @@ export const leaveDeadLetter = (
   queue: Queue,
   placelessObject: PlacelessObject,
 ): void => {
-  const { letterId, error } = placelessObject;
+  const { letterId, error, typeId, typeKey } = placelessObject;
   const objectKey = idText(placelessObject.objectKey);
   const errorCode = error.facts.reason;
   const errorMessage = error.message;
   const body = letterBody({ ...placelessObject, letterId: idText(letterId), objectKey, errorCode, errorMessage });
-  putDeadLetter(transaction, domain, letterId, { queue, body, errorCode, errorMessage, objectKey });
+  const letter = { queue, body, errorCode, errorMessage, objectKey };
+  putDeadLetter(transaction, domain, letterId, letter, typeKey && { typeId, typeKey });
   enqueueDeadLetter(app.jobs, transaction, domain.id, letterId, queue);
 };

@@ -9,11 +9,11 @@ import { detachObject } from "../ingestion/detach-object.ts";
 import { idText } from "../domain/identifier.ts";
 import { limits } from "../limits.ts";
 import { findDomainData } from "../store/domain.ts";
-import { objectPlaces } from "../store/layout.ts";
+import { objectPlaces, objectTypeKeys } from "../store/layout.ts";
 
 /**
- * The removal of a deleted object type's objects, and of the keys and fields that came from them. An interrupted
- * removal simply runs again, with whatever is left.
+ * The removal of a deleted object type's objects, of the keys and fields that came from them, and of its encryption
+ * key. An interrupted removal simply runs again, with whatever is left.
  */
 export const objectTypePurgeKind = "object-type-purge";
 
@@ -46,6 +46,7 @@ export const purgeObjectType = async (
     signal.throwIfAborted();
     isEmpty = await store.transact((transaction) => detachSome(transaction, keyring, domainId, typeId));
   }
+  await store.compact(objectTypeKeys, { prefix: [domainId] });
   return { done: true };
 };
 
@@ -65,5 +66,8 @@ const detachSome = async (
     await detachObject(transaction, domain, { profileId: value.profileId, typeId, objectKey: key[2] });
     transaction.delete(objectPlaces, key);
   }
-  return places.length < limits.expiryBatch;
+  const isEmpty = places.length < limits.expiryBatch;
+  // Until then an object may be read by a merge of its profile.
+  if (isEmpty) transaction.delete(objectTypeKeys, [domainId, typeId]);
+  return isEmpty;
 };

@@ -26,6 +26,8 @@ export interface Keyring {
   hasOlderMasterKeys(): boolean;
   /** Creates a data key of 32 bytes; opening it needs the same context. Throws NamedKeyError. */
   createDataKey(keyName: string, context: SealContext): DataKey;
+  /** Wraps a data key that was not wrapped by the keyring until now. Throws NamedKeyError. */
+  wrapDataKey(keyName: string, context: SealContext, key: KeyObject): Buffer;
   /**
    * Unwraps a data key. Throws NamedKeyError, SealBrokenError for another context or changed bytes, and
    * MasterKeyMissingError if its master key is missing.
@@ -108,6 +110,7 @@ export const createKeyring = (masters: MasterKeys, names: KeyNames): Keyring => 
       const key = secretKey(randomBytes(dataKeyBytes));
       return { key, wrapped: wrap(names.usableId(keyName), context, key) };
     },
+    wrapDataKey: (keyName, context, key) => wrap(names.usableId(keyName), context, key),
     openDataKey,
     assertUsable: (wrapped) => void names.usableId(partsOfWrapped(wrapped).keyId),
     isWrappedUnder: (wrapped, keyName) => partsOfWrapped(wrapped).keyId === names.usableId(keyName),

@@ -1,9 +1,13 @@
+import type { KeyObject } from "node:crypto";
+import { createSecretKey } from "node:crypto";
+
 import { describe, expect, test } from "vitest";
 
-import { createDomainKeyring } from "../../../services/customer-profile/encryption/domain-keys.ts";
+import { createDomainKeyring, jointKey } from "../../../services/customer-profile/encryption/domain-keys.ts";
 import type { KeyNames } from "../../../services/kit/keyring/key-names.ts";
 import { anyKeyNames, declaredKeyNames } from "../../../services/kit/keyring/key-names.ts";
 import { createKeyring } from "../../../services/kit/keyring/keyring.ts";
+import { seal, unseal } from "../../../services/kit/keyring/sealed.ts";
 import { fixedMasterKeys } from "../../../services/kit/keyring/master-keys.ts";
 
 const keyringOf = (names: KeyNames = anyKeyNames, masters = [new Uint8Array(32).fill(7)]) =>
@@ -68,6 +72,17 @@ describe("a domain's keys", () => {
       others.openProfileKey(ann, seed),
     ];
     expect(new Set(derived.map((key) => key.export().toString("hex"))).size).toBe(4);
+  });
+
+  test("seal content under two keys that only both open, in their order", () => {
+    const [first, second] = [7, 8].map((byte) => createSecretKey(new Uint8Array(32).fill(byte))) as [
+      KeyObject,
+      KeyObject,
+    ];
+    const sealed = seal(jointKey(first, second), ["letter"], Buffer.from("Dear Ann"));
+    expect(unseal(jointKey(first, second), ["letter"], sealed).toString()).toBe("Dear Ann");
+    for (const key of [first, second, jointKey(second, first)])
+      expect(() => unseal(key, ["letter"], sealed)).toThrow(expect.objectContaining({ name: "SealBrokenError" }));
   });
 
   test("that are open already do not open again while their named key is disabled", () => {

@@ -1309,7 +1309,7 @@ export type PutProfileObjectTypeRequest = Message<"quartet.customerprofile.v1.Pu
   expirationDays?: number | undefined;
 
   /**
-   * The name of the key that wraps its data key. Unset or empty: that of the domain.
+   * The name of the key that wraps the data key of its objects. Unset or empty: that of the domain.
    *
    * @generated from field: optional string encryption_key = 6;
    */

@@ -21,7 +21,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/customerprofile/storage/v1/records.proto.
  */
 export const file_quartet_customerprofile_storage_v1_records: GenFile = /*@__PURE__*/
-  fileDesc("CjBxdWFydGV0L2N1c3RvbWVycHJvZmlsZS9zdG9yYWdlL3YxL3JlY29yZHMucHJvdG8SInF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEi9wMKDERvbWFpblJlY29yZBIRCglkb21haW5faWQYASABKAwSEgoKY3JlYXRlZF9tcxgCIAEoAxISCgp1cGRhdGVkX21zGAMgASgDEh8KF2RlZmF1bHRfZXhwaXJhdGlvbl9kYXlzGAQgASgFEh4KFmRlZmF1bHRfZW5jcnlwdGlvbl9rZXkYBSABKAkSHQoVZGVhZF9sZXR0ZXJfcXVldWVfdXJsGAYgASgJEkgKBHRhZ3MYByADKAsyOi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkRvbWFpblJlY29yZC5UYWdzRW50cnkSPgoIbWF0Y2hpbmcYCCABKAsyLC5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5NYXRjaGluZ1Jlc3BvbnNlElIKE3J1bGVfYmFzZWRfbWF0Y2hpbmcYCSABKAsyNS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5SdWxlQmFzZWRNYXRjaGluZ1Jlc3BvbnNlEkEKCmRhdGFfc3RvcmUYCiABKAsyLS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5EYXRhU3RvcmVSZXNwb25zZRorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIfChBXcmFwcGVkS2V5UmVjb3JkEgsKA2tleRgBIAEoDCIhChFQcm9maWxlU2VlZFJlY29yZBIMCgRzZWVkGAEgASgMIosBCg1Qcm9maWxlUmVjb3JkEg8KB2NvbnRlbnQYASABKAwSEQoJZXhwaXJlX21zGAIgASgDEhUKDWNvbnRlbnRfYnl0ZXMYAyABKAQSFAoMb2JqZWN0X2NvdW50GAQgASgNEhQKDG9iamVjdF9ieXRlcxgFIAEoBBITCgtrZXlfZGlnZXN0cxgGIAEoDCK2AQoOUHJvZmlsZUNvbnRlbnQSPwoGZmllbGRzGAEgAygLMi8ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5TdG9yZWRGaWVsZBI7CgRrZXlzGAIgAygLMi0ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5TdG9yZWRLZXkSEgoKY3JlYXRlZF9tcxgDIAEoAxISCgp1cGRhdGVkX21zGAQgASgDImYKC1N0b3JlZEZpZWxkEgwKBHBhdGgYASABKAkSDQoFdmFsdWUYAiABKAkSOgoGc291cmNlGAMgASgLMioucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5Tb3VyY2UiWAoGU291cmNlEhgKEG9iamVjdF90eXBlX25hbWUYASABKAkSEgoKb2JqZWN0X2tleRgCIAEoCRIPCgd0aW1lX21zGAMgASgDEg8KB3R5cGVfaWQYBCABKAwiKAoJU3RvcmVkS2V5EgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAkiZAoPU2VhcmNoS2V5UmVjb3JkEj4KB2hvbGRlcnMYASADKAsyLS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLktleUhvbGRlchIRCglpc19zcHJlYWQYAiABKAgiNQoJS2V5SG9sZGVyEhIKCnByb2ZpbGVfaWQYASABKAwSFAoMb3JpZ2luX2NvdW50GAIgASgNIicKD0tleUhvbGRlclJlY29yZBIUCgxvcmlnaW5fY291bnQYASABKA0iDgoMRXhwaXJ5UmVjb3JkInEKDUNvdW50ZXJSZWNvcmQSFQoNcHJvZmlsZV9jb3VudBgBIAEoAxIeChZtZXRlcmluZ19wcm9maWxlX2NvdW50GAIgASgDEhQKDG9iamVjdF9jb3VudBgDIAEoAxITCgt0b3RhbF9ieXRlcxgEIAEoAyKUBgoQT2JqZWN0VHlwZVJlY29yZBIPCgd0eXBlX2lkGAEgASgMEhMKC2Rlc2NyaXB0aW9uGAIgASgJEhMKC3RlbXBsYXRlX2lkGAMgASgJEhcKD2V4cGlyYXRpb25fZGF5cxgEIAEoBRIWCg5lbmNyeXB0aW9uX2tleRgFIAEoCRIeChZhbGxvd19wcm9maWxlX2NyZWF0aW9uGAYgASgIEiwKJHNvdXJjZV9sYXN0X3VwZGF0ZWRfdGltZXN0YW1wX2Zvcm1hdBgHIAEoCRIgChhtYXhfcHJvZmlsZV9vYmplY3RfY291bnQYCCABKAUSFwoPc291cmNlX3ByaW9yaXR5GAkgASgFElAKBmZpZWxkcxgKIAMoCzJALnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuT2JqZWN0VHlwZVJlY29yZC5GaWVsZHNFbnRyeRJMCgRrZXlzGAsgAygLMj4ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5PYmplY3RUeXBlUmVjb3JkLktleXNFbnRyeRISCgpjcmVhdGVkX21zGAwgASgDEhIKCnVwZGF0ZWRfbXMYDSABKAMSTAoEdGFncxgOIAMoCzI+LnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuT2JqZWN0VHlwZVJlY29yZC5UYWdzRW50cnkSEwoLaXNfaW1wbGljaXQYDyABKAgaWgoLRmllbGRzRW50cnkSCwoDa2V5GAEgASgJEjoKBXZhbHVlGAIgASgLMisucXVhcnRldC5jdXN0b21lcnByb2ZpbGUudjEuT2JqZWN0VHlwZUZpZWxkOgI4ARpXCglLZXlzRW50cnkSCwoDa2V5GAEgASgJEjkKBXZhbHVlGAIgASgLMioucXVhcnRldC5jdXN0b21lcnByb2ZpbGUudjEuT2JqZWN0VHlwZUtleXM6AjgBGisKCVRhZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIm4KDE9iamVjdFJlY29yZBIPCgdjb250ZW50GAEgASgMEhEKCWV4cGlyZV9tcxgCIAEoAxIOCgZwdXRfbXMYAyABKAMSFQoNY29udGVudF9ieXRlcxgEIAEoBBITCgtrZXlfZGlnZXN0cxgFIAEoDCInChFPYmplY3RQbGFjZVJlY29yZBISCgpwcm9maWxlX2lkGAEgASgMIpUEChFJbnRlZ3JhdGlvblJlY29yZBILCgN1cmkYASABKAkSGAoQb2JqZWN0X3R5cGVfbmFtZRgCIAEoCRJlChFvYmplY3RfdHlwZV9uYW1lcxgDIAMoCzJKLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuSW50ZWdyYXRpb25SZWNvcmQuT2JqZWN0VHlwZU5hbWVzRW50cnkSQwoPZmxvd19kZWZpbml0aW9uGAQgASgLMioucXVhcnRldC5jdXN0b21lcnByb2ZpbGUudjEuRmxvd0RlZmluaXRpb24SEAoIcm9sZV9hcm4YBSABKAkSGwoTZXZlbnRfdHJpZ2dlcl9uYW1lcxgGIAMoCRINCgVzY29wZRgHIAEoCRISCgpjcmVhdGVkX21zGAggASgDEhIKCnVwZGF0ZWRfbXMYCSABKAMSTQoEdGFncxgKIAMoCzI/LnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuSW50ZWdyYXRpb25SZWNvcmQuVGFnc0VudHJ5EhMKC2lzX2Rpc2FibGVkGAsgASgIGjYKFE9iamVjdFR5cGVOYW1lc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaKwoJVGFnc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiGAoWSW50ZWdyYXRpb25CeVVyaVJlY29yZCIRCg9FcmFzZWRLZXlSZWNvcmQiIAoLRG9tYWluUHVyZ2USEQoJZG9tYWluX2lkGAEgASgMIjUKD09iamVjdFR5cGVQdXJnZRIRCglkb21haW5faWQYASABKAwSDwoHdHlwZV9pZBgCIAEoDCKNAQoQRGVhZExldHRlclJlY29yZBIPCgdjb250ZW50GAEgASgMEhUKDXF1ZXVlX2FjY291bnQYAiABKAkSEgoKcXVldWVfbmFtZRgDIAEoCRISCgplcnJvcl9jb2RlGAQgASgJEhUKDWVycm9yX21lc3NhZ2UYBSABKAkSEgoKb2JqZWN0X2tleRgGIAEoCSI3Cg9EZWFkTGV0dGVyUGxhY2USEQoJZG9tYWluX2lkGAEgASgMEhEKCWxldHRlcl9pZBgCIAEoDCIoChJPYmplY3RFeHBpcnlSZWNvcmQSEgoKcHJvZmlsZV9pZBgBIAEoDGIGcHJvdG8z", [file_quartet_customerprofile_v1_domain, file_quartet_customerprofile_v1_integration, file_quartet_customerprofile_v1_matching, file_quartet_customerprofile_v1_object_type]);
+  fileDesc("CjBxdWFydGV0L2N1c3RvbWVycHJvZmlsZS9zdG9yYWdlL3YxL3JlY29yZHMucHJvdG8SInF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEi9wMKDERvbWFpblJlY29yZBIRCglkb21haW5faWQYASABKAwSEgoKY3JlYXRlZF9tcxgCIAEoAxISCgp1cGRhdGVkX21zGAMgASgDEh8KF2RlZmF1bHRfZXhwaXJhdGlvbl9kYXlzGAQgASgFEh4KFmRlZmF1bHRfZW5jcnlwdGlvbl9rZXkYBSABKAkSHQoVZGVhZF9sZXR0ZXJfcXVldWVfdXJsGAYgASgJEkgKBHRhZ3MYByADKAsyOi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkRvbWFpblJlY29yZC5UYWdzRW50cnkSPgoIbWF0Y2hpbmcYCCABKAsyLC5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5NYXRjaGluZ1Jlc3BvbnNlElIKE3J1bGVfYmFzZWRfbWF0Y2hpbmcYCSABKAsyNS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5SdWxlQmFzZWRNYXRjaGluZ1Jlc3BvbnNlEkEKCmRhdGFfc3RvcmUYCiABKAsyLS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5EYXRhU3RvcmVSZXNwb25zZRorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIfChBXcmFwcGVkS2V5UmVjb3JkEgsKA2tleRgBIAEoDCIhChFQcm9maWxlU2VlZFJlY29yZBIMCgRzZWVkGAEgASgMIosBCg1Qcm9maWxlUmVjb3JkEg8KB2NvbnRlbnQYASABKAwSEQoJZXhwaXJlX21zGAIgASgDEhUKDWNvbnRlbnRfYnl0ZXMYAyABKAQSFAoMb2JqZWN0X2NvdW50GAQgASgNEhQKDG9iamVjdF9ieXRlcxgFIAEoBBITCgtrZXlfZGlnZXN0cxgGIAEoDCK2AQoOUHJvZmlsZUNvbnRlbnQSPwoGZmllbGRzGAEgAygLMi8ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5TdG9yZWRGaWVsZBI7CgRrZXlzGAIgAygLMi0ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5TdG9yZWRLZXkSEgoKY3JlYXRlZF9tcxgDIAEoAxISCgp1cGRhdGVkX21zGAQgASgDImYKC1N0b3JlZEZpZWxkEgwKBHBhdGgYASABKAkSDQoFdmFsdWUYAiABKAkSOgoGc291cmNlGAMgASgLMioucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5Tb3VyY2UiWAoGU291cmNlEhgKEG9iamVjdF90eXBlX25hbWUYASABKAkSEgoKb2JqZWN0X2tleRgCIAEoCRIPCgd0aW1lX21zGAMgASgDEg8KB3R5cGVfaWQYBCABKAwiKAoJU3RvcmVkS2V5EgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAkiZAoPU2VhcmNoS2V5UmVjb3JkEj4KB2hvbGRlcnMYASADKAsyLS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLktleUhvbGRlchIRCglpc19zcHJlYWQYAiABKAgiNQoJS2V5SG9sZGVyEhIKCnByb2ZpbGVfaWQYASABKAwSFAoMb3JpZ2luX2NvdW50GAIgASgNIicKD0tleUhvbGRlclJlY29yZBIUCgxvcmlnaW5fY291bnQYASABKA0iDgoMRXhwaXJ5UmVjb3JkInEKDUNvdW50ZXJSZWNvcmQSFQoNcHJvZmlsZV9jb3VudBgBIAEoAxIeChZtZXRlcmluZ19wcm9maWxlX2NvdW50GAIgASgDEhQKDG9iamVjdF9jb3VudBgDIAEoAxITCgt0b3RhbF9ieXRlcxgEIAEoAyKUBgoQT2JqZWN0VHlwZVJlY29yZBIPCgd0eXBlX2lkGAEgASgMEhMKC2Rlc2NyaXB0aW9uGAIgASgJEhMKC3RlbXBsYXRlX2lkGAMgASgJEhcKD2V4cGlyYXRpb25fZGF5cxgEIAEoBRIWCg5lbmNyeXB0aW9uX2tleRgFIAEoCRIeChZhbGxvd19wcm9maWxlX2NyZWF0aW9uGAYgASgIEiwKJHNvdXJjZV9sYXN0X3VwZGF0ZWRfdGltZXN0YW1wX2Zvcm1hdBgHIAEoCRIgChhtYXhfcHJvZmlsZV9vYmplY3RfY291bnQYCCABKAUSFwoPc291cmNlX3ByaW9yaXR5GAkgASgFElAKBmZpZWxkcxgKIAMoCzJALnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuT2JqZWN0VHlwZVJlY29yZC5GaWVsZHNFbnRyeRJMCgRrZXlzGAsgAygLMj4ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5PYmplY3RUeXBlUmVjb3JkLktleXNFbnRyeRISCgpjcmVhdGVkX21zGAwgASgDEhIKCnVwZGF0ZWRfbXMYDSABKAMSTAoEdGFncxgOIAMoCzI+LnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuT2JqZWN0VHlwZVJlY29yZC5UYWdzRW50cnkSEwoLaXNfaW1wbGljaXQYDyABKAgaWgoLRmllbGRzRW50cnkSCwoDa2V5GAEgASgJEjoKBXZhbHVlGAIgASgLMisucXVhcnRldC5jdXN0b21lcnByb2ZpbGUudjEuT2JqZWN0VHlwZUZpZWxkOgI4ARpXCglLZXlzRW50cnkSCwoDa2V5GAEgASgJEjkKBXZhbHVlGAIgASgLMioucXVhcnRldC5jdXN0b21lcnByb2ZpbGUudjEuT2JqZWN0VHlwZUtleXM6AjgBGisKCVRhZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIj8KE09iamVjdFR5cGVLZXlSZWNvcmQSCwoDa2V5GAEgASgMEhsKE2lzX3VuZGVyX2RvbWFpbl9rZXkYAiABKAgihAEKDE9iamVjdFJlY29yZBIPCgdjb250ZW50GAEgASgMEhEKCWV4cGlyZV9tcxgCIAEoAxIOCgZwdXRfbXMYAyABKAMSFQoNY29udGVudF9ieXRlcxgEIAEoBBITCgtrZXlfZGlnZXN0cxgFIAEoDBIUCgxoYXNfdHlwZV9rZXkYBiABKAgiJwoRT2JqZWN0UGxhY2VSZWNvcmQSEgoKcHJvZmlsZV9pZBgBIAEoDCKVBAoRSW50ZWdyYXRpb25SZWNvcmQSCwoDdXJpGAEgASgJEhgKEG9iamVjdF90eXBlX25hbWUYAiABKAkSZQoRb2JqZWN0X3R5cGVfbmFtZXMYAyADKAsySi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkludGVncmF0aW9uUmVjb3JkLk9iamVjdFR5cGVOYW1lc0VudHJ5EkMKD2Zsb3dfZGVmaW5pdGlvbhgEIAEoCzIqLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnYxLkZsb3dEZWZpbml0aW9uEhAKCHJvbGVfYXJuGAUgASgJEhsKE2V2ZW50X3RyaWdnZXJfbmFtZXMYBiADKAkSDQoFc2NvcGUYByABKAkSEgoKY3JlYXRlZF9tcxgIIAEoAxISCgp1cGRhdGVkX21zGAkgASgDEk0KBHRhZ3MYCiADKAsyPy5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkludGVncmF0aW9uUmVjb3JkLlRhZ3NFbnRyeRITCgtpc19kaXNhYmxlZBgLIAEoCBo2ChRPYmplY3RUeXBlTmFtZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGisKCVRhZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIhgKFkludGVncmF0aW9uQnlVcmlSZWNvcmQiEQoPRXJhc2VkS2V5UmVjb3JkIiAKC0RvbWFpblB1cmdlEhEKCWRvbWFpbl9pZBgBIAEoDCI1Cg9PYmplY3RUeXBlUHVyZ2USEQoJZG9tYWluX2lkGAEgASgMEg8KB3R5cGVfaWQYAiABKAwingEKEERlYWRMZXR0ZXJSZWNvcmQSDwoHY29udGVudBgBIAEoDBIVCg1xdWV1ZV9hY2NvdW50GAIgASgJEhIKCnF1ZXVlX25hbWUYAyABKAkSEgoKZXJyb3JfY29kZRgEIAEoCRIVCg1lcnJvcl9tZXNzYWdlGAUgASgJEhIKCm9iamVjdF9rZXkYBiABKAkSDwoHdHlwZV9pZBgHIAEoDCI3Cg9EZWFkTGV0dGVyUGxhY2USEQoJZG9tYWluX2lkGAEgASgMEhEKCWxldHRlcl9pZBgCIAEoDCIoChJPYmplY3RFeHBpcnlSZWNvcmQSEgoKcHJvZmlsZV9pZBgBIAEoDGIGcHJvdG8z", [file_quartet_customerprofile_v1_domain, file_quartet_customerprofile_v1_integration, file_quartet_customerprofile_v1_matching, file_quartet_customerprofile_v1_object_type]);
 
 /**
  * A domain. Its data is found by its identifier, so that a later domain of the same name shares nothing with it.
@@ -606,13 +606,41 @@ export const ObjectTypeRecordSchema: GenMessage<ObjectTypeRecord> = /*@__PURE__*
   messageDesc(file_quartet_customerprofile_storage_v1_records, 13);
 
 /**
+ * The encrypted key of an object type that names, or named, an encryption key.
+ *
+ * @generated from message quartet.customerprofile.storage.v1.ObjectTypeKeyRecord
+ */
+export type ObjectTypeKeyRecord = Message<"quartet.customerprofile.storage.v1.ObjectTypeKeyRecord"> & {
+  /**
+   * Encrypted by the keyring, or by the domain's key. Never empty.
+   *
+   * @generated from field: bytes key = 1;
+   */
+  key: Uint8Array;
+
+  /**
+   * The type names no key any more.
+   *
+   * @generated from field: bool is_under_domain_key = 2;
+   */
+  isUnderDomainKey: boolean;
+};
+
+/**
+ * Describes the message quartet.customerprofile.storage.v1.ObjectTypeKeyRecord.
+ * Use `create(ObjectTypeKeyRecordSchema)` to create a new message.
+ */
+export const ObjectTypeKeyRecordSchema: GenMessage<ObjectTypeKeyRecord> = /*@__PURE__*/
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 14);
+
+/**
  * An object that is attached to a profile.
  *
  * @generated from message quartet.customerprofile.storage.v1.ObjectRecord
  */
 export type ObjectRecord = Message<"quartet.customerprofile.storage.v1.ObjectRecord"> & {
   /**
-   * The object, JSON text, sealed under the profile's key. Never empty.
+   * The object, JSON text, sealed under the profile's key, or under one of that and its type's. Never empty.
    *
    * @generated from field: bytes content = 1;
    */
@@ -645,6 +673,13 @@ export type ObjectRecord = Message<"quartet.customerprofile.storage.v1.ObjectRec
    * @generated from field: bytes key_digests = 5;
    */
   keyDigests: Uint8Array;
+
+  /**
+   * The content is sealed under a key that is derived from the profile's and the type's.
+   *
+   * @generated from field: bool has_type_key = 6;
+   */
+  hasTypeKey: boolean;
 };
 
 /**
@@ -652,7 +687,7 @@ export type ObjectRecord = Message<"quartet.customerprofile.storage.v1.ObjectRec
  * Use `create(ObjectRecordSchema)` to create a new message.
  */
 export const ObjectRecordSchema: GenMessage<ObjectRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 14);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 15);
 
 /**
  * The profile that holds an object.
@@ -673,7 +708,7 @@ export type ObjectPlaceRecord = Message<"quartet.customerprofile.storage.v1.Obje
  * Use `create(ObjectPlaceRecordSchema)` to create a new message.
  */
 export const ObjectPlaceRecordSchema: GenMessage<ObjectPlaceRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 15);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 16);
 
 /**
  * An integration of a domain.
@@ -764,7 +799,7 @@ export type IntegrationRecord = Message<"quartet.customerprofile.storage.v1.Inte
  * Use `create(IntegrationRecordSchema)` to create a new message.
  */
 export const IntegrationRecordSchema: GenMessage<IntegrationRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 16);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 17);
 
 /**
  * A domain of an account has an integration with an address.
@@ -779,7 +814,7 @@ export type IntegrationByUriRecord = Message<"quartet.customerprofile.storage.v1
  * Use `create(IntegrationByUriRecordSchema)` to create a new message.
  */
 export const IntegrationByUriRecordSchema: GenMessage<IntegrationByUriRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 17);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 18);
 
 /**
  * A deleted key is still in the files of the database.
@@ -794,7 +829,7 @@ export type ErasedKeyRecord = Message<"quartet.customerprofile.storage.v1.Erased
  * Use `create(ErasedKeyRecordSchema)` to create a new message.
  */
 export const ErasedKeyRecordSchema: GenMessage<ErasedKeyRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 18);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 19);
 
 /**
  * The payload of the job that removes the data of a deleted domain.
@@ -815,7 +850,7 @@ export type DomainPurge = Message<"quartet.customerprofile.storage.v1.DomainPurg
  * Use `create(DomainPurgeSchema)` to create a new message.
  */
 export const DomainPurgeSchema: GenMessage<DomainPurge> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 19);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 20);
 
 /**
  * The payload of the job that removes the objects of a deleted object type.
@@ -843,7 +878,7 @@ export type ObjectTypePurge = Message<"quartet.customerprofile.storage.v1.Object
  * Use `create(ObjectTypePurgeSchema)` to create a new message.
  */
 export const ObjectTypePurgeSchema: GenMessage<ObjectTypePurge> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 20);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 21);
 
 /**
  * An object that was accepted and found no place in a profile, until its domain's queue has it.
@@ -892,6 +927,13 @@ export type DeadLetterRecord = Message<"quartet.customerprofile.storage.v1.DeadL
    * @generated from field: string object_key = 6;
    */
   objectKey: string;
+
+  /**
+   * The type whose key seals the content as well. Empty: none does.
+   *
+   * @generated from field: bytes type_id = 7;
+   */
+  typeId: Uint8Array;
 };
 
 /**
@@ -899,7 +941,7 @@ export type DeadLetterRecord = Message<"quartet.customerprofile.storage.v1.DeadL
  * Use `create(DeadLetterRecordSchema)` to create a new message.
  */
 export const DeadLetterRecordSchema: GenMessage<DeadLetterRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 21);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 22);
 
 /**
  * The payload of the job that sends a dead letter.
@@ -927,7 +969,7 @@ export type DeadLetterPlace = Message<"quartet.customerprofile.storage.v1.DeadLe
  * Use `create(DeadLetterPlaceSchema)` to create a new message.
  */
 export const DeadLetterPlaceSchema: GenMessage<DeadLetterPlace> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 22);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 23);
 
 /**
  * The expiry of an object, which is in the key.
@@ -948,5 +990,5 @@ export type ObjectExpiryRecord = Message<"quartet.customerprofile.storage.v1.Obj
  * Use `create(ObjectExpiryRecordSchema)` to create a new message.
  */
 export const ObjectExpiryRecordSchema: GenMessage<ObjectExpiryRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 23);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 24);
 
