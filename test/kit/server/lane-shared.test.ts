@@ -22,6 +22,7 @@ import {
   frameKinds,
   sharedPreface,
 } from "../../../services/kit/wire/shared-frames.ts";
+import { capturingLogger } from "../../support/capturing-logger.ts";
 import { eventually } from "../../support/eventually.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
@@ -259,14 +260,16 @@ describe("a large answer", () => {
     expect([status, body.slice(0, 20), body.length]).toEqual([200, "0000030d440ac09a0c61", 400_032]);
   });
 
-  test("that nobody asks for is given up", async () => {
+  test("that nobody asks for is given up, and its call has ended", async () => {
     const clock = new FakeClock();
-    const { path: socketPath, app } = await start({ clock });
+    const { log, lines } = capturingLogger("info");
+    const { path: socketPath, app } = await start({ clock, log });
     const { socket, frames } = await connected(socketPath);
     socket.write(callFrame(1, "Download", download));
     await eventually(() => frames.length === 1, "the server answers");
     expect(app.made).toBe(1);
     clock.advance(10_000);
     expect(await fetched(socketPath, frames[0]!.first)).toEqual([404, ""]);
+    expect(lines.filter(({ msg }) => msg === "call").map(({ code }) => code)).toEqual(["canceled"]);
   });
 });
