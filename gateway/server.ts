@@ -92,7 +92,6 @@ const createMainServer = (
     requireHostHeader: false,
   });
   boundConnections(server, connectionsFor(limits.connectionsMax));
-  server.on("connection", () => gateway.readingTurns.arrive());
   server.maxHeadersCount = limits.headersCountMax;
   const inFlight = new RequestsInFlight({
     perConnectionMax: limits.requestsPerConnectionMax,

@@ -1,9 +1,8 @@
-/** What streamed bodies may take in one turn of the event loop. */
-const turnBytes = 512 * 1024;
-/** The same in a turn after one in which a connection arrived. */
-const arrivalTurnBytes = 64 * 1024;
-/** What a body takes at once, about. */
-const pieceBytes = 64 * 1024;
+/**
+ * What streamed bodies may take in one turn of the event loop: about one read of the network. With more, others wait
+ * longer, and bodies are not read at less cost.
+ */
+const turnBytes = 64 * 1024;
 
 /**
  * The shares of streamed bodies in the event loop. Without them, a turn of the loop reads all that has arrived for all
@@ -13,15 +12,7 @@ const pieceBytes = 64 * 1024;
 export class ReadingTurns {
   readonly #waiting: (() => void)[] = [];
   #left = turnBytes;
-  #isArriving = false;
   #isScheduled = false;
-
-  /** A connection was accepted; others may wait for the next turn. */
-  arrive(): void {
-    this.#isArriving = true;
-    this.#left = Math.min(this.#left, arrivalTurnBytes);
-    this.#schedule();
-  }
 
   /** Counts what a body has read. Returns whether it must not read on before `goOn` is called, in a later turn. */
   take(bytes: number, goOn: () => void): boolean {
@@ -40,10 +31,8 @@ export class ReadingTurns {
 
   #begin(): void {
     this.#isScheduled = false;
-    this.#left = this.#isArriving ? arrivalTurnBytes : turnBytes;
-    this.#isArriving = false;
-    const next = this.#waiting.splice(0, Math.ceil(this.#left / pieceBytes));
-    for (const goOn of next) goOn();
+    this.#left = turnBytes;
+    this.#waiting.shift()?.();
     if (this.#waiting.length > 0) this.#schedule();
   }
 }
