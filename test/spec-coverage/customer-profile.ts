@@ -8,7 +8,7 @@ what.1a | Data stands in domains that have names. | operations/domain.test.ts > 
 what.1b | A domain holds its own data; a new one of the same name is empty. | operations/domain.test.ts > deleteDomain > lets a domain of the same name be made, new and empty, before the removal has run
 what.2a | An account has several domains. | operations/domain.test.ts > listDomains > lists by name in pages, with a token as long as there are more
 what.2b | A domain has several integrations. | operations/integration.test.ts > putIntegration > refuses, in this order
-what.2c | A contact center instance belongs to at most one domain, and a domain to several instances. | pending
+what.2c | A contact center instance belongs to at most one domain, and a domain to several instances. | operations/integration.test.ts > a contact center instance > is associated with one domain at most, and a domain with several instances
 what.3a | A standard profile holds the attributes of one customer. | operations/profile.test.ts > createProfile > answers an identifier of 32 hexadecimal digits, under which the profile is found whole
 what.3b | Profiles are found by searchable keys. | operations/search.test.ts > searchProfiles > finds by each kind of key as its values compare
 what.4a | Objects are attached to profiles as their object type says. | operations/profile-object.test.ts > putProfileObject > attaches to the one profile that its key finds, and fills what was not set by hand

@@ -1,8 +1,9 @@
 /**
- * Integrations. PutIntegration refuses, in this order: (1) reserved tag keys, (2) an incomplete integration, (3) a
- * domain that does not exist, (4) an object type that does not exist, (5) the flow name of another integration, (6) one
- * integration more than a domain may have. GetIntegration and DeleteIntegration refuse (1) a domain, (2) an integration
- * that does not exist. Integrations are stored and returned; importing from the source is not offered.
+ * Integrations. PutIntegration refuses, in this order: (1) reserved tag keys, (2) an incomplete integration, or one of
+ * another account's contact center instance, (3) a domain that does not exist, (4) an object type that does not exist,
+ * (5) a contact center instance of another domain, (6) the flow name of another integration, (7) one integration more
+ * than a domain may have. GetIntegration and DeleteIntegration refuse (1) a domain, (2) an integration that does not
+ * exist. Integrations are stored and returned; importing from the source is not offered.
  */
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
@@ -13,7 +14,7 @@ import { ErrorReason } from "../../../gen/quartet/customerprofile/v1/error_reaso
 import type { FlowDefinition } from "../../../gen/quartet/customerprofile/v1/integration_pb.ts";
 import type { Reader } from "../../kit/store/transaction.ts";
 import type { Operation } from "../application.ts";
-import { findIntegrationProblem, generatedUri, objectTypesOf } from "../domain/integration-rules.ts";
+import { findIntegrationProblem, generatedUri, instanceAddresses, objectTypesOf } from "../domain/integration-rules.ts";
 import { objectTemplates } from "../domain/object-templates.ts";
 import { refuseReservedTagKeys } from "../domain/tag-rules.ts";
 import { fault } from "../faults.ts";
@@ -25,7 +26,7 @@ import { getObjectType } from "../store/object-type.ts";
 /** Creates or replaces an integration; an existing integration keeps its tags. */
 export const putIntegration: Operation<"putIntegration"> = async (request, { app, access }) => {
   refuseReservedTagKeys(request.tags);
-  const problem = findIntegrationProblem(request);
+  const problem = findIntegrationProblem(request, access.accountId);
   if (problem !== undefined) throw fault(ErrorReason.INTEGRATION_INVALID, { problem });
   const nowMs = app.clock.now();
   const uri = request.uri ?? generatedUri(request.domainName, request, nowMs);
@@ -34,6 +35,8 @@ export const putIntegration: Operation<"putIntegration"> = async (request, { app
     const { domainId } = await getDomain(transaction, access.accountId, request.domainName);
     for (const name of objectTypesOf(request))
       if (!objectTemplates.has(name)) await getObjectType(transaction, domainId, name);
+    const owner = { accountId: access.accountId, domainName: request.domainName, domainId };
+    await refuseInstanceOfAnother(transaction, owner, uri);
     const before = await stored.findIntegration(transaction, domainId, uri);
     await refuseConflicts(transaction, domainId, uri, request.flowDefinition, before === undefined);
     const after = create(IntegrationRecordSchema, {
@@ -48,7 +51,6 @@ export const putIntegration: Operation<"putIntegration"> = async (request, { app
       updatedMs: BigInt(nowMs),
       tags: before?.tags ?? request.tags,
     });
-    const owner = { accountId: access.accountId, domainName: request.domainName, domainId };
     stored.putIntegration(transaction, owner, after);
     return integrationAnswer(request.domainName, after);
   });
@@ -103,6 +105,18 @@ export const listAccountIntegrations: Operation<"listAccountIntegrations"> = asy
 
   const { items, ...next } = page.cut(found, ({ domainName }) => domainName);
   return { items: items.map(({ domainName, record }) => integrationAnswer(domainName, record)), ...next };
+};
+
+/** A contact center instance has integrations in one domain only. */
+const refuseInstanceOfAnother = async (
+  reader: Reader,
+  { accountId, domainName }: stored.IntegrationOwner,
+  uri: string,
+): Promise<void> => {
+  for (const address of instanceAddresses(uri)) {
+    const names = await stored.listDomainsWithAddress(reader, accountId, address, undefined, 2);
+    if (names.some((name) => name !== domainName)) throw fault(ErrorReason.INSTANCE_ALREADY_ASSOCIATED, { uri });
+  }
 };
 
 const refuseConflicts = async (

@@ -65,6 +65,86 @@ describe("putIntegration", () => {
   });
 });
 
+describe("a contact center instance", () => {
+  const instance = (id: string, account = "000000000000", partition = "aws") =>
+    `arn:${partition}:connect:us-east-1:${account}:instance/${id}`;
+  const contacts = { objectTypeName: "CTR" };
+  const elsewhere = (uriOfInstance: string) =>
+    `INSTANCE_ALREADY_ASSOCIATED: Contact center instance ${uriOfInstance} is associated with another domain`;
+
+  test("is associated with one domain at most, and a domain with several instances", async () => {
+    const { client } = await startHarness();
+    await makeShop(client);
+    await makeShop(client, "depot");
+    const put = (domainName: string, address: string) =>
+      refusalOf(client.putIntegration({ ...contacts, domainName, uri: address }));
+    expect([
+      await put("shop", instance("1")),
+      await put("shop", instance("2")),
+      await put("shop", instance("1")),
+      await put("shop", instance("1", undefined, "svc")),
+      await put("depot", instance("1")),
+      await put("depot", instance("1", undefined, "svc")),
+      await put("depot", instance("3")),
+      // Another partition has instances of its own. Queues of an instance, and buckets, may have several domains.
+      await put("depot", instance("2", undefined, "aws-cn")),
+      await put("shop", `${instance("3")}/queue/1`),
+      await put("depot", `${instance("3")}/queue/1`),
+      await put("shop", uri),
+      await put("depot", uri),
+    ]).toEqual([
+      "answered",
+      "answered",
+      "answered",
+      "answered",
+      elsewhere(instance("1")),
+      elsewhere(instance("1", undefined, "svc")),
+      "answered",
+      "answered",
+      "answered",
+      "answered",
+      "answered",
+      "answered",
+    ]);
+  });
+
+  test("is associated with one of two domains that ask for it at the same time", async () => {
+    const { client } = await startHarness();
+    await makeShop(client);
+    await makeShop(client, "depot");
+    const outcomes = await Promise.all(
+      ["shop", "depot"].map((domainName) =>
+        refusalOf(client.putIntegration({ ...contacts, domainName, uri: instance("1") })),
+      ),
+    );
+    expect(outcomes.toSorted()).toEqual([elsewhere(instance("1")), "answered"]);
+  });
+
+  test("can be associated with another domain after its integration, or its domain, was deleted", async () => {
+    const { client } = await startHarness();
+    for (const domainName of ["shop", "depot", "store"]) await makeShop(client, domainName);
+    const put = (domainName: string) =>
+      refusalOf(client.putIntegration({ ...contacts, domainName, uri: instance("1") }));
+    expect([await put("shop"), await put("depot")]).toEqual(["answered", elsewhere(instance("1"))]);
+    await client.deleteIntegration({ domainName: "shop", uri: instance("1") });
+    expect([await put("depot"), await put("store")]).toEqual(["answered", elsewhere(instance("1"))]);
+    await client.deleteDomain({ domainName: "depot" });
+    expect(await put("store")).toBe("answered");
+  });
+
+  test("is of the own account", async () => {
+    const { client, clientOf } = await startHarness();
+    const other = clientOf("111111111111");
+    await makeShop(other);
+    const request = { ...contacts, domainName: "shop", uri: instance("1") };
+    expect(await refusalOf(other.putIntegration(request))).toBe(
+      "INTEGRATION_INVALID: The integration is not valid: its contact center instance is of another account",
+    );
+    await makeShop(client);
+    expect(await refusalOf(client.putIntegration(request))).toBe("answered");
+  });
+});
+
 describe("deleteIntegration", () => {
   test("removes it, and a second call is refused, as getIntegration is", async () => {
     const { client } = await startHarness();

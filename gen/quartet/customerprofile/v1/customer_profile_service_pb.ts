@@ -2107,7 +2107,8 @@ export type PutIntegrationRequest = Message<"quartet.customerprofile.v1.PutInteg
   domainName: string;
 
   /**
-   * The address of the data source. Unset: the service makes one from the flow definition.
+   * The address of the data source. That of a contact center instance is its ARN. Unset: the service makes one from the
+   * flow definition.
    *
    * @generated from field: optional string uri = 2;
    */
