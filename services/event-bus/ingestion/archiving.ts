@@ -6,7 +6,7 @@ import { archiveNameOfRule } from "../domain/archive.ts";
 import type { BusReference } from "../domain/arns.ts";
 import { archiveArn, ruleArn } from "../domain/arns.ts";
 import { archiveHolder, putArchiveEntry } from "../store/archive.ts";
-import type { WatchingRule } from "../store/compiled-rules.ts";
+import type { WatchingRule } from "../store/watching-rule.ts";
 import type { EventKey } from "../store/event.ts";
 
 type Archiving = Pick<Application, "arnScope" | "clock" | "ids" | "jobs" | "reachesQueues" | "sealing">;

@@ -6,7 +6,7 @@ import type { BusReference } from "../domain/arns.ts";
 import { deliveryOwner } from "../domain/delivery-owner.ts";
 import { retryLimitsOf } from "../domain/retry.ts";
 import type { Limits } from "../limits.ts";
-import type { WatchingRule } from "../store/compiled-rules.ts";
+import type { WatchingRule } from "../store/watching-rule.ts";
 
 /** The parts of a rule that its deliveries need. */
 export type DeliveringRule = Pick<WatchingRule, "name" | "roleArn" | "targets">;

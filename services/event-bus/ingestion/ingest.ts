@@ -19,7 +19,8 @@ import { planDeliveries, rowBytes } from "./delivery-plan.ts";
 import { enqueueDeliveries } from "./fan-out.ts";
 import { enqueueOrdered } from "./ordered-delivery.ts";
 import { logIngested, logNotIngested } from "./ingest-log.ts";
-import type { BusMatcher, WatchingRule } from "../store/compiled-rules.ts";
+import type { BusMatcher } from "../store/compiled-rules.ts";
+import type { WatchingRule } from "../store/watching-rule.ts";
 import type { EventKey } from "../store/event.ts";
 import { putEvent } from "../store/event.ts";
 

@@ -1,25 +1,9 @@
 import type { FlatEvent } from "./flatten.ts";
-import type { Pattern } from "./parse.ts";
+import type { PatternEntry } from "./segment.ts";
+import { Segment } from "./segment.ts";
 import type { Steps } from "./steps.ts";
 import { runAtOnce, runInTurns } from "./steps.ts";
-import type { Tree } from "./tree.ts";
-import { buildTree } from "./tree.ts";
 import { walkTree } from "./walk.ts";
-
-/** A named pattern and its item. */
-export interface PatternEntry<T> {
-  readonly name: string;
-  readonly pattern: Pattern;
-  readonly item: T;
-}
-
-/** Entries that were compiled together, and the indexes of those that have been replaced or removed since. */
-interface Segment<T> {
-  readonly entries: readonly PatternEntry<T>[];
-  readonly indexes: ReadonlyMap<string, number>;
-  readonly tree: Tree;
-  readonly removed: ReadonlySet<number>;
-}
 
 /** Segments are joined at once if they have no more entries than this together; larger ones by `joined` only. */
 const joinedAtOnceMax = 128;
@@ -39,7 +23,12 @@ export class Matcher<T> {
 
   /** The number of patterns. */
   get size(): number {
-    return this.#segments.reduce((sum, segment) => sum + liveCount(segment), 0);
+    return this.#segments.reduce((sum, { count }) => sum + count, 0);
+  }
+
+  /** About the bytes of memory. */
+  get bytes(): number {
+    return this.#segments.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
   /** Returns the set without these names and with these entries. An entry replaces one of the same name. */
@@ -59,70 +48,73 @@ export class Matcher<T> {
   async joined(): Promise<((later: Matcher<T>) => Matcher<T>) | undefined> {
     const parts = findExcess(this.#segments);
     if (parts === undefined) return undefined;
-    const whole = await runInTurns(compile(parts.flatMap(liveEntries)));
+    const whole = await runInTurns(compileTogether(parts));
     return (later) => later.#replace(parts, whole);
   }
 
   /** Whether any pattern names this path or a path below it. */
-  readonly wants = (path: string): boolean => this.#segments.some((segment) => segment.tree.prefixes.has(path));
+  readonly wants = (path: string): boolean => this.#segments.some(({ tree }) => tree.hasPrefix(path));
 
   /** The items of the patterns that the event matches, in order of their names. */
   match(event: FlatEvent): T[] {
     const matched: PatternEntry<T>[] = [];
-    for (const { entries, tree, removed } of this.#segments) {
+    for (const segment of this.#segments) {
       const indexes = new Set<number>();
-      walkTree(tree, event, (index) => indexes.add(index));
-      for (const index of indexes) if (!removed.has(index)) matched.push(entries[index] as PatternEntry<T>);
+      walkTree(segment.tree, event, (index) => indexes.add(index));
+      for (const index of indexes) {
+        const entry = segment.entryAt(index);
+        if (entry !== undefined) matched.push(entry);
+      }
     }
     return matched.toSorted((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name))).map((entry) => entry.item);
   }
 
   *#change(entries: readonly PatternEntry<T>[], removedNames: readonly string[]): Steps<Matcher<T>> {
-    const added = [...new Map(entries.map((entry) => [entry.name, entry])).values()];
-    const removed = [...removedNames, ...added.map((entry) => entry.name)];
-    const segments = this.#segments
-      .map((segment) => withoutNames(segment, removed))
-      .filter((segment) => segment.removed.size < segment.entries.length);
-    if (added.length > 0) segments.push(yield* compile(added));
+    const segments: Segment<T>[] = [];
+    for (const segment of this.#segments) {
+      const rest = yield* withoutNames(segment, removedNames, entries);
+      if (rest.count > 0) segments.push(rest);
+    }
+    if (entries.length > 0) segments.push(yield* Segment.compile(entries));
     return new Matcher(yield* joinSmall(segments));
   }
 
   /** The set with these segments replaced, as they are now, by one that was compiled of them; or unchanged. */
   #replace(parts: readonly Segment<T>[], whole: Segment<T>): Matcher<T> {
-    const begin = this.#segments.findIndex(({ tree }) => tree === parts[0]?.tree);
+    const begin = this.#segments.findIndex((segment) => segment.isStateOf(parts[0]));
     const present = begin === -1 ? [] : this.#segments.slice(begin, begin + parts.length);
-    if (present.length < parts.length || present.some(({ tree }, index) => tree !== parts[index]?.tree)) return this;
-    const removed = present.flatMap((segment, index) =>
-      [...segment.removed]
-        .filter((entry) => parts[index]?.removed.has(entry) === false)
-        .map((entry) => segment.entries[entry]?.name ?? ""),
-    );
+    if (present.length < parts.length || present.some((segment, index) => !segment.isStateOf(parts[index])))
+      return this;
+    const removed = present.flatMap((segment, index) => segment.removedSince(parts[index] as Segment<T>));
     const segments = [...this.#segments];
-    segments.splice(begin, parts.length, withoutNames(whole, removed));
-    return new Matcher(segments.filter((segment) => liveCount(segment) > 0));
+    segments.splice(begin, parts.length, whole.without(removed));
+    return new Matcher(segments.filter(({ count }) => count > 0));
   }
 }
 
-function* compile<T>(entries: readonly PatternEntry<T>[]): Steps<Segment<T>> {
-  const indexes = new Map<string, number>();
-  for (const [index, { name }] of entries.entries()) {
-    indexes.set(name, index);
-    if (index % 64 === 0) yield;
+/** Names that are removed in one step. */
+const namesStepMax = 256;
+
+function* withoutNames<T>(
+  segment: Segment<T>,
+  names: readonly string[],
+  entries: readonly PatternEntry<T>[],
+): Steps<Segment<T>> {
+  let rest = segment.without(names);
+  for (let begin = 0; begin < entries.length; begin += namesStepMax) {
+    rest = rest.without(entries.slice(begin, begin + namesStepMax).map(({ name }) => name));
+    yield;
   }
-  const tree = yield* buildTree(entries.map((entry) => entry.pattern.branches));
-  return { entries, indexes, tree, removed: new Set() };
+  return rest;
 }
 
-const withoutNames = <T>(segment: Segment<T>, names: readonly string[]): Segment<T> => {
-  const found = names.flatMap((name) => segment.indexes.get(name) ?? []);
-  const removed = found.filter((index) => !segment.removed.has(index));
-  return removed.length === 0 ? segment : { ...segment, removed: new Set([...segment.removed, ...removed]) };
-};
-
-const liveEntries = <T>({ entries, removed }: Segment<T>): readonly PatternEntry<T>[] =>
-  removed.size === 0 ? entries : entries.filter((_entry, index) => !removed.has(index));
-
-const liveCount = <T>({ entries, removed }: Segment<T>): number => entries.length - removed.size;
+/** Compiles what segments have as one. */
+function* compileTogether<T>(segments: readonly Segment<T>[]): Steps<Segment<T>> {
+  const entries: PatternEntry<T>[] = [];
+  for (const segment of segments)
+    for (const entry of segment.entries()) if (entries.push(entry) % namesStepMax === 0) yield;
+  return yield* Segment.compile(entries);
+}
 
 /** Segments that should be one, and whether that must be compiled. */
 interface Group<T> {
@@ -135,10 +127,11 @@ interface Group<T> {
 const groupOf = <T>(segments: readonly Segment<T>[], sizeMax: number): Group<T>[] => {
   const groups: Group<T>[] = [];
   for (const segment of segments) {
-    const isStale = segment.removed.size * 2 > segment.entries.length && liveCount(segment) <= sizeMax;
-    let group: Group<T> = { segments: [segment], size: isStale ? liveCount(segment) : segment.entries.length, isStale };
+    const { count, compiledCount } = segment;
+    const isStale = count * 2 < compiledCount && count <= sizeMax;
+    let group: Group<T> = { segments: [segment], size: isStale ? count : compiledCount, isStale };
     for (let before = groups.at(-1); before !== undefined; before = groups.at(-1)) {
-      const size = before.segments.reduce((sum, each) => sum + liveCount(each), liveCount(segment));
+      const size = before.segments.reduce((sum, each) => sum + each.count, count);
       if (before.size > group.size * 2 || size > sizeMax) break;
       group = { segments: [...before.segments, ...group.segments], size, isStale: true };
       groups.pop();
@@ -151,7 +144,7 @@ const groupOf = <T>(segments: readonly Segment<T>[], sizeMax: number): Group<T>[
 function* joinSmall<T>(segments: readonly Segment<T>[]): Steps<Segment<T>[]> {
   const joined: Segment<T>[] = [];
   for (const group of groupOf(segments, joinedAtOnceMax))
-    if (group.isStale) joined.push(yield* compile(group.segments.flatMap(liveEntries)));
+    if (group.isStale) joined.push(yield* compileTogether(group.segments));
     else joined.push(...group.segments);
   return joined;
 }

@@ -1,42 +1,190 @@
 import type { Branch, FieldCondition } from "./condition.ts";
-import { LeafIndex } from "./leaf-index.ts";
+import { ConditionIndex } from "./condition-index.ts";
+import { IntegerLists } from "./integer-lists.ts";
+import { IntegerRows } from "./integer-rows.ts";
+import { PairTable } from "./pair-table.ts";
 import type { Steps } from "./steps.ts";
+import { TextTable } from "./text-table.ts";
+
+const noPaths: ReadonlySet<number> = new Set();
+
+/** Nodes share a set of the paths below them unless these are more. */
+const sharedPathsMax = 1_000;
+
+/** About the bytes of memory of one path, and of the objects of a tree: a set of one rule has 8 KB. */
+const pathBytes = 150;
+const treeBytes = 7_000;
+
+/** The node where every event begins. */
+export const rootNode = 0;
+
+/** The lists of a node, one after the other: its fields, its patterns, and the children to which absence leads. */
+const fieldList = 0;
+const endList = 1;
+const absenceList = 2;
+const listsOfNode = 3;
+
+/** What is needed only while patterns are added. */
+interface Draft {
+  /** Different conditions. */
+  readonly conditions: TextTable;
+  /** Pairs of a field and a condition. */
+  readonly edges: PairTable;
+  /** The node to which such a pair leads. */
+  readonly children: IntegerRows;
+  /** A list of these pairs for each node. */
+  readonly edgesOf: IntegerLists;
+}
 
 /**
- * One state of the matcher, in which the conditions on the path to it hold. `indexes` lead to further nodes by a leaf
- * that exists, `absences` by one that does not. `ends` are the patterns whose conditions all hold here.
+ * All branches of all patterns as one tree; branches share equal beginnings. A node is one state of the matcher, in
+ * which the conditions on the path to it hold. Its fields lead to further nodes: a field is a node with a path of
+ * events on which it has conditions. Nodes, fields and patterns are numbers in arrays, so that a tree of 100,000
+ * patterns is a few objects.
  */
-export interface TreeNode {
-  readonly id: number;
-  readonly indexes: ReadonlyMap<string, LeafIndex<TreeNode>>;
-  readonly absences: ReadonlyMap<string, readonly TreeNode[]>;
-  readonly ends: readonly number[];
-  /** Every path with a condition at this node or below. */
-  readonly laterPaths: ReadonlySet<string>;
-}
+export class Tree {
+  /** The conditions of the fields, and the nodes to which they lead. */
+  readonly conditions = new ConditionIndex();
+  /** The numbers of the paths with a condition. */
+  readonly #paths = new Map<string, number>();
+  readonly #prefixes = new Set<string>();
+  readonly #fields = new PairTable();
+  readonly #nodes = new IntegerLists();
+  /** Numbers of sets of the paths below each node. */
+  readonly #laterOf = new IntegerRows(1);
+  readonly #laterSets: ReadonlySet<number>[] = [noPaths];
+  #draft: Draft | undefined = {
+    conditions: new TextTable(),
+    edges: new PairTable(),
+    children: new IntegerRows(1),
+    edgesOf: new IntegerLists(),
+  };
 
-/** All branches of all patterns as one tree; branches share equal beginnings. */
-export interface Tree {
-  readonly root: TreeNode;
-  /** Every path with a condition, and every parent of such a path. */
-  readonly prefixes: ReadonlySet<string>;
-}
+  constructor() {
+    this.#addNode();
+  }
 
-/** Builds the tree. A pattern is identified by its index in the list. */
-export function* buildTree(patterns: readonly (readonly Branch[])[]): Steps<Tree> {
-  const root = newDraft();
-  const prefixes = new Set<string>();
-  for (const [pattern, branches] of patterns.entries())
+  /** The bytes of memory, without what is needed only while patterns are added. */
+  get bytes(): number {
+    const tables = [this.#fields, this.#nodes, this.#laterOf, this.conditions];
+    return tables.reduce((sum, { bytes }) => sum + bytes, treeBytes + this.#prefixes.size * pathBytes);
+  }
+
+  /** Whether this is a path with a condition, or a parent of such a path. */
+  hasPrefix(path: string): boolean {
+    return this.#prefixes.has(path);
+  }
+
+  /** The number of a path with a condition; undefined: it has none. */
+  pathOf(path: string): number | undefined {
+    return this.#paths.get(path);
+  }
+
+  /** The number of fields of a node. */
+  fieldCount(node: number): number {
+    return this.#nodes.count(node * listsOfNode + fieldList);
+  }
+
+  /** The field of a node on a path; -1: it has none. */
+  fieldOf(node: number, path: number): number {
+    return this.#fields.find(node, path);
+  }
+
+  /** Calls `found` with the field of a node on each path. */
+  eachField(node: number, found: (field: number, path: number) => void): void {
+    this.#nodes.each(node * listsOfNode + fieldList, found);
+  }
+
+  /** Calls `found` with each pattern whose conditions all hold at the node. */
+  eachEnd(node: number, found: (pattern: number) => void): void {
+    this.#nodes.each(node * listsOfNode + endList, found);
+  }
+
+  /** Calls `found` with each node to which the absence of a path leads. */
+  eachAbsence(node: number, found: (path: number, child: number) => void): void {
+    this.#nodes.each(node * listsOfNode + absenceList, found);
+  }
+
+  /** Every path with a condition at the node or below. */
+  laterPaths(node: number): ReadonlySet<number> {
+    return this.#laterSets[this.#laterOf.at(node)] ?? noPaths;
+  }
+
+  /** Adds the branches of a pattern, which is a number that the caller chooses. */
+  *add(pattern: number, branches: readonly Branch[]): Steps<void> {
+    const draft = this.#draft;
+    if (draft === undefined) throw new Error("the tree is complete");
     for (const branch of branches) {
-      let draft = root;
+      let node = rootNode;
       for (const [path, condition] of orderConditions(branch)) {
-        addPrefixes(prefixes, path);
-        draft = childOf(draft, path, condition);
+        node = this.#childOf(draft, node, path, condition);
+        yield;
       }
-      draft.ends.push(pattern);
+      this.#nodes.add(node * listsOfNode + endList, pattern);
+    }
+  }
+
+  /** Completes the tree after the last `add`. */
+  *seal(): Steps<void> {
+    const draft = this.#draft;
+    if (draft === undefined) return;
+    yield* this.#seal(rootNode, draft, new Map());
+    this.#draft = undefined;
+    yield* this.conditions.seal();
+    for (const part of [this.#fields, this.#nodes, this.#laterOf]) {
+      part.trim();
       yield;
     }
-  return { root: yield* finish(root, new Finishing()), prefixes };
+  }
+
+  #childOf(draft: Draft, node: number, path: string, condition: FieldCondition): number {
+    const pathId = this.#paths.get(path) ?? this.#addPath(path);
+    const fieldCount = this.#fields.size;
+    const field = this.#fields.add(node, pathId);
+    if (this.#fields.size > fieldCount) this.#nodes.add(node * listsOfNode + fieldList, field, pathId);
+    const edge = draft.edges.add(field, draft.conditions.add(condition.key));
+    if (edge < draft.children.length) return draft.children.at(edge);
+    const child = this.#addNode();
+    draft.children.add(child);
+    draft.edgesOf.add(node, edge);
+    this.conditions.add(field, condition, child);
+    if (condition.alternatives.some(({ kind }) => kind === "absent"))
+      this.#nodes.add(node * listsOfNode + absenceList, pathId, child);
+    return child;
+  }
+
+  #addNode(): number {
+    for (let list = 0; list < listsOfNode; list += 1) this.#nodes.addList();
+    this.#draft?.edgesOf.addList();
+    return this.#laterOf.add(0);
+  }
+
+  #addPath(path: string): number {
+    for (let dot = path.indexOf("."); dot !== -1; dot = path.indexOf(".", dot + 1))
+      this.#prefixes.add(path.slice(0, dot));
+    this.#prefixes.add(path);
+    const id = this.#paths.size;
+    this.#paths.set(path, id);
+    return id;
+  }
+
+  /** Determines the later paths of a node and of those below it. Nodes with the same paths share a set of them. */
+  *#seal(node: number, draft: Draft, setIds: Map<string, number>): Steps<void> {
+    const paths = new Set<number>();
+    const edges: number[] = [];
+    draft.edgesOf.each(node, (edge) => edges.push(edge));
+    for (const edge of edges) {
+      paths.add(this.#fields.secondOf(draft.edges.firstOf(edge)));
+      const child = draft.children.at(edge);
+      if (this.fieldCount(child) > 0) yield* this.#seal(child, draft, setIds);
+      for (const later of this.laterPaths(child)) paths.add(later);
+      yield;
+    }
+    const key = paths.size > sharedPathsMax ? `node ${node}` : Int32Array.from(paths).toSorted().join();
+    let set = setIds.get(key);
+    if (set === undefined) setIds.set(key, (set = this.#laterSets.push(paths) - 1));
+    this.#laterOf.set(node, 0, set);
+  }
 }
 
 /**
@@ -56,73 +204,3 @@ const rankOf = ({ alternatives }: FieldCondition): number => {
   if (alternatives.some((each) => each.kind === "absent")) return rankAbsent;
   return alternatives.every((each) => literalKinds.has(each.kind)) ? alternatives.length : rankOther;
 };
-
-interface Draft {
-  /** Unset: none. */
-  children?: Map<string, Map<string, { readonly condition: FieldCondition; readonly draft: Draft }>>;
-  readonly ends: number[];
-}
-
-const newDraft = (): Draft => ({ ends: [] });
-
-const childOf = (parent: Draft, path: string, condition: FieldCondition): Draft => {
-  const children = (parent.children ??= new Map<string, Map<string, { condition: FieldCondition; draft: Draft }>>());
-  let byCondition = children.get(path);
-  if (byCondition === undefined) children.set(path, (byCondition = new Map()));
-  let child = byCondition.get(condition.key);
-  if (child === undefined) byCondition.set(condition.key, (child = { condition, draft: newDraft() }));
-  return child.draft;
-};
-
-const addPrefixes = (prefixes: Set<string>, path: string): void => {
-  for (let dot = path.indexOf("."); dot !== -1; dot = path.indexOf(".", dot + 1)) prefixes.add(path.slice(0, dot));
-  prefixes.add(path);
-};
-
-/** What the nodes of one tree share while it is finished. */
-class Finishing {
-  #nextId = 0;
-  readonly #pathSets = new Map<string, ReadonlySet<string>>();
-
-  nextId(): number {
-    return this.#nextId++;
-  }
-
-  /** A set of these paths; most nodes of a tree have one of a few sets. */
-  shared(paths: ReadonlySet<string>): ReadonlySet<string> {
-    const key = JSON.stringify([...paths].toSorted());
-    const present = this.#pathSets.get(key);
-    if (present === undefined) this.#pathSets.set(key, paths);
-    return present ?? paths;
-  }
-}
-
-/** The parts of all nodes without further conditions; most nodes of a large tree are such. */
-const noPaths: ReadonlySet<string> = new Set();
-const noIndexes: TreeNode["indexes"] = new Map();
-const noAbsences: TreeNode["absences"] = new Map();
-
-function* finish(draft: Draft, finishing: Finishing): Steps<TreeNode> {
-  const id = finishing.nextId();
-  const { children } = draft;
-  if (children === undefined)
-    return { id, indexes: noIndexes, absences: noAbsences, ends: draft.ends, laterPaths: noPaths };
-  const indexes = new Map<string, LeafIndex<TreeNode>>();
-  let absences: Map<string, TreeNode[]> | undefined;
-  const paths = new Set(children.keys());
-  for (const [path, byCondition] of children) {
-    const index = new LeafIndex<TreeNode>();
-    const absent: TreeNode[] = [];
-    for (const { condition, draft: inner } of byCondition.values()) {
-      const child = yield* finish(inner, finishing);
-      for (const later of child.laterPaths) paths.add(later);
-      index.add(condition, child);
-      yield;
-      if (condition.alternatives.some((each) => each.kind === "absent")) absent.push(child);
-    }
-    yield* index.seal();
-    indexes.set(path, index);
-    if (absent.length > 0) (absences ??= new Map()).set(path, absent);
-  }
-  return { id, indexes, absences: absences ?? noAbsences, ends: draft.ends, laterPaths: finishing.shared(paths) };
-}

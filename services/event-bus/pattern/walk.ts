@@ -1,9 +1,12 @@
+import type { Leaf } from "./condition.ts";
 import type { FlatEvent, FlatLeaf, Membership } from "./flatten.ts";
-import type { Tree, TreeNode } from "./tree.ts";
+import { LeafProbe } from "./leaf-probe.ts";
+import type { Tree } from "./tree.ts";
+import { rootNode } from "./tree.ts";
 
 /** Calls `found` with every pattern of the tree that the event matches, once for each matching branch. */
 export const walkTree = (tree: Tree, event: FlatEvent, found: (pattern: number) => void): void => {
-  new Walk(event, found).visit(tree.root, noBinding);
+  new Walk(tree, event, found).visit(rootNode, noBinding);
 };
 
 /** The array elements that hold the leaves met so far, and of each the smallest path that bound it. */
@@ -12,42 +15,67 @@ type Binding = ReadonlyMap<number, { readonly index: number; readonly path: stri
 const noBinding: Binding = new Map();
 
 class Walk {
-  readonly #event: FlatEvent;
+  readonly #tree: Tree;
   readonly #found: (pattern: number) => void;
-  readonly #visited = new Map<TreeNode, Set<string>>();
-  readonly #byElement = new Map<string, ElementIndex>();
+  /** The leaves of the event by the numbers that the tree gives their paths. */
+  readonly #leaves = new Map<number, { readonly path: string; readonly leaves: readonly FlatLeaf[] }>();
+  readonly #probes = new Map<Leaf, LeafProbe>();
+  readonly #visited = new Set<number>();
+  #visitedBound: Map<number, Set<string>> | undefined;
+  #byElement: Map<string, ElementIndex> | undefined;
+  #pathsByArray: Map<number, number[]> | undefined;
 
-  constructor(event: FlatEvent, found: (pattern: number) => void) {
-    this.#event = event;
+  constructor(tree: Tree, event: FlatEvent, found: (pattern: number) => void) {
+    this.#tree = tree;
     this.#found = found;
-  }
-
-  visit(node: TreeNode, binding: Binding): void {
-    const kept = binding.size === 0 ? binding : this.#relevantPart(node, binding);
-    if (!this.#isFirstVisit(node, kept)) return;
-    node.ends.forEach(this.#found);
-    if (node.indexes.size <= this.#event.size)
-      for (const path of node.indexes.keys()) this.#follow(node, path, this.#event.get(path), kept);
-    else for (const [path, leaves] of this.#event) this.#follow(node, path, leaves, kept);
-    for (const [path, children] of node.absences)
-      if (this.#isAbsent(path, kept)) for (const child of children) this.visit(child, kept);
-  }
-
-  #follow(node: TreeNode, path: string, leaves: readonly FlatLeaf[] | undefined, binding: Binding): void {
-    const index = node.indexes.get(path);
-    if (index === undefined || leaves === undefined) return;
-    for (const { leaf, membership } of this.#compatible(path, leaves, binding)) {
-      const bound = bind(binding, path, membership);
-      if (bound !== undefined) index.find(leaf, (child) => this.visit(child, bound));
+    for (const [path, leaves] of event) {
+      const id = tree.pathOf(path);
+      if (id !== undefined) this.#leaves.set(id, { path, leaves });
     }
   }
 
+  visit(node: number, binding: Binding): void {
+    const kept = binding.size === 0 ? binding : this.#relevantPart(node, binding);
+    if (!this.#isFirstVisit(node, kept)) return;
+    this.#tree.eachEnd(node, this.#found);
+    if (this.#tree.fieldCount(node) > this.#leaves.size)
+      for (const path of this.#leaves.keys()) this.#follow(this.#tree.fieldOf(node, path), path, kept);
+    else this.#tree.eachField(node, (field, path) => this.#follow(field, path, kept));
+    this.#tree.eachAbsence(node, (path, child) => {
+      if (this.#isAbsent(path, kept)) this.visit(child, kept);
+    });
+  }
+
+  #follow(field: number, pathId: number, binding: Binding): void {
+    const present = this.#leaves.get(pathId);
+    if (field === -1 || present === undefined) return;
+    const { path, leaves } = present;
+    for (const { leaf, membership } of this.#compatible(path, leaves, binding)) {
+      const bound = bind(binding, path, membership);
+      if (bound !== undefined)
+        this.#tree.conditions.find(field, this.#probeOf(leaf), (child) => this.visit(child, bound));
+    }
+  }
+
+  #probeOf(leaf: Leaf): LeafProbe {
+    const present = this.#probes.get(leaf);
+    if (present !== undefined) return present;
+    const probe = new LeafProbe(leaf, this.#tree.conditions.texts);
+    this.#probes.set(leaf, probe);
+    return probe;
+  }
+
   /** A node is visited once for each binding that can still matter. */
-  #isFirstVisit(node: TreeNode, binding: Binding): boolean {
-    const key = binding.size === 0 ? "" : [...binding].map(([array, at]) => `${array}:${at.index}:${at.path}`).join();
-    const seen = this.#visited.get(node);
+  #isFirstVisit(node: number, binding: Binding): boolean {
+    if (binding.size === 0) {
+      const count = this.#visited.size;
+      return this.#visited.add(node).size > count;
+    }
+    const key = [...binding].map(([array, at]) => `${array}:${at.index}:${at.path}`).join();
+    this.#visitedBound ??= new Map();
+    const seen = this.#visitedBound.get(node);
     if (seen === undefined) {
-      this.#visited.set(node, new Set([key]));
+      this.#visitedBound.set(node, new Set([key]));
       return true;
     }
     if (seen.has(key)) return false;
@@ -56,22 +84,22 @@ class Walk {
   }
 
   /** Removes arrays that hold no leaf of a later path. */
-  #relevantPart(node: TreeNode, binding: Binding): Binding {
-    const later = node.laterPaths;
+  #relevantPart(node: number, binding: Binding): Binding {
+    const later = this.#tree.laterPaths(node);
     const kept = [...binding].filter(([array]) => this.#pathsIn(array).some((path) => later.has(path)));
     return kept.length === binding.size ? binding : new Map(kept);
   }
 
-  readonly #pathsByArray = new Map<number, string[]>();
-
-  #pathsIn(array: number): readonly string[] {
-    if (this.#pathsByArray.size === 0)
-      for (const [path, leaves] of this.#event)
+  #pathsIn(array: number): readonly number[] {
+    if (this.#pathsByArray === undefined) {
+      this.#pathsByArray = new Map();
+      for (const [path, { leaves }] of this.#leaves)
         for (const { membership } of leaves)
           for (let at = membership; at !== undefined; at = at.outer) {
             const paths = this.#pathsByArray.get(at.array) ?? [];
             if (!paths.includes(path)) this.#pathsByArray.set(at.array, [...paths, path]);
           }
+    }
     return this.#pathsByArray.get(array) ?? [];
   }
 
@@ -79,9 +107,10 @@ class Walk {
    * Whether a path is absent in the array elements to which fields with smaller names are bound; in the whole event if
    * none is bound.
    */
-  #isAbsent(path: string, binding: Binding): boolean {
-    const leaves = this.#event.get(path);
-    if (leaves === undefined) return true;
+  #isAbsent(pathId: number, binding: Binding): boolean {
+    const present = this.#leaves.get(pathId);
+    if (present === undefined) return true;
+    const { path, leaves } = present;
     const before = new Map([...binding].filter(([, at]) => at.path < path));
     return !this.#compatible(path, leaves, before).some(
       ({ membership }) => bind(before, path, membership) !== undefined,
@@ -91,6 +120,7 @@ class Walk {
   /** The leaves that may be compatible with the binding. Of many leaves, those of other elements are left out. */
   #compatible(path: string, leaves: readonly FlatLeaf[], binding: Binding): readonly FlatLeaf[] {
     if (binding.size === 0 || leaves.length <= 8) return leaves;
+    this.#byElement ??= new Map();
     let index = this.#byElement.get(path);
     if (index === undefined) this.#byElement.set(path, (index = indexByElement(leaves)));
     let best = leaves;

@@ -2,28 +2,16 @@ import { getHeapStatistics } from "node:v8";
 
 import { LRUCache } from "lru-cache";
 
-import type { RuleRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
+import type { BusRevisionRecord, RuleRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { RuleState } from "../../../gen/quartet/eventbus/v1/rule_pb.ts";
 import type { Target } from "../../../gen/quartet/eventbus/v1/target_pb.ts";
 import { Turn } from "../../kit/clock/turn.ts";
 import type { Reader, Store } from "../../kit/store/store.ts";
 import type { BusReference } from "../domain/arns.ts";
-import type { PatternEntry } from "../pattern/matcher.ts";
 import { Matcher } from "../pattern/matcher.ts";
-import { parsePattern } from "../pattern/parse.ts";
 import { busRevisions, ruleChanges, rules, targets } from "./layout.ts";
-import { ruleChangesMax, listTargets } from "./rule.ts";
-
-/** An enabled rule with a pattern, and its targets. */
-export interface WatchingRule {
-  readonly name: string;
-  readonly roleArn: string | undefined;
-  /** The id of the archive that keeps the matched events; undefined: the rule invokes its targets. */
-  readonly archiveId: string | undefined;
-  /** The data key under which that archive keeps events; undefined: it names no key. */
-  readonly archiveKeyId: string | undefined;
-  readonly targets: readonly Target[];
-}
+import { listTargets, ruleChangesMax } from "./rule.ts";
+import { WatchingRule } from "./watching-rule.ts";
 
 /** Matches an event with the rules of a bus. */
 export type BusMatcher = Matcher<WatchingRule>;
@@ -34,9 +22,11 @@ interface Compiled {
   readonly matcher: BusMatcher;
 }
 
-/** About the bytes of memory of one compiled rule, and of a set without rules: 100,000 rules had 197 MB. */
-const ruleBytes = 2_000;
+/** About the bytes of memory of a set without rules. */
 const setBytes = 1_000;
+
+/** Changes that are read one by one even if a bus has fewer rules. */
+const changesAlwaysRead = 256;
 
 /** Part of the heap that compiled sets may have. */
 const heapShare = 0.25;
@@ -67,15 +57,16 @@ export class CompiledRules {
 
   /** The compiled rules of a bus in the state that the reader shows, or a later one. */
   async of(reader: Reader, bus: BusReference): Promise<BusMatcher> {
-    const revision = (await reader.get(busRevisions, [bus.account, bus.name]))?.revision ?? 0n;
-    if (revision === 0n) return new Matcher();
+    const state = await reader.get(busRevisions, [bus.account, bus.name]);
+    if (state === undefined) return new Matcher();
+    const { revision } = state;
     const key = keyOf(bus);
     const present = this.#compiled.get(key);
     if (present !== undefined && present.revision >= revision) return present.matcher;
     return this.#inTurn(key, async () => {
       const current = this.#compiled.get(key);
       if (current !== undefined && current.revision >= revision) return current.matcher;
-      const changed = current && (await changedRules(reader, bus, current.revision, revision));
+      const changed = current && (await changedRules(reader, bus, current.revision, state));
       const next =
         current === undefined || changed === undefined
           ? await this.#store.read((latest) => readAll(latest, bus))
@@ -108,7 +99,7 @@ export class CompiledRules {
 
   /** A set that is larger than the bound is kept alone. */
   #sizeOf(matcher: BusMatcher): number {
-    return Math.min(this.#bytesMax, setBytes + matcher.size * ruleBytes);
+    return Math.min(this.#bytesMax, setBytes + matcher.bytes);
   }
 
   /** Joins the parts of a set until they are few. */
@@ -151,56 +142,72 @@ const withChanged = async (
   changed: readonly string[],
 ): Promise<BusMatcher> => {
   const turn = new Turn();
-  const entries: PatternEntry<WatchingRule>[] = [];
+  const entries: WatchingRule[] = [];
   for (const name of changed) {
     const rule = await reader.get(rules, [bus.account, bus.name, name]);
-    const entry = rule && entryOf(rule, await listTargets(reader, bus, name, undefined, rule.targetCount));
+    const ruleTargets = rule && (await listTargets(reader, bus, name, undefined, rule.targetCount));
+    const entry = rule && watchingRuleOf(rule, ruleTargets ?? []);
     if (entry !== undefined) entries.push(entry);
     if (turn.isOver) await turn.next();
   }
   return matcher.withInTurns(entries, changed);
 };
 
-/** The names of the rules that changed between two revisions; undefined if not all these changes are stored. */
+/**
+ * The names of the rules that changed between two revisions; undefined if not all these changes are stored, or reading
+ * all rules is less work.
+ */
 const changedRules = async (
   reader: Reader,
   bus: BusReference,
   from: bigint,
-  to: bigint,
+  { revision, ruleCount }: Pick<BusRevisionRecord, "revision" | "ruleCount">,
 ): Promise<string[] | undefined> => {
-  if (to - from >= ruleChangesMax) return undefined;
-  const changes = await reader.list(ruleChanges, {
-    prefix: [bus.account, bus.name],
-    after: [bus.account, bus.name, Number(from)],
-    limit: ruleChangesMax,
-  });
-  if (BigInt(changes.length) < to - from) return undefined;
-  return [...new Set(changes.map(({ value }) => value.rule))];
+  if (revision - from >= Math.min(ruleChangesMax, Math.max(ruleCount, changesAlwaysRead))) return undefined;
+  const turn = new Turn();
+  const names = new Set<string>();
+  let count = 0n;
+  const after = [bus.account, bus.name, Number(from)] as const;
+  for await (const { value } of reader.range(ruleChanges, { prefix: [bus.account, bus.name], after })) {
+    names.add(value.rule);
+    count += 1n;
+    if (turn.isOver) await turn.next();
+  }
+  return count < revision - from ? undefined : [...names];
 };
 
 const readAll = async (reader: Reader, bus: BusReference): Promise<Compiled> => {
   const turn = new Turn();
   const revision = (await reader.get(busRevisions, [bus.account, bus.name]))?.revision ?? 0n;
-  const byRule = new Map<string, Target[]>();
-  for await (const { key, value } of reader.range(targets, { prefix: [bus.account, bus.name] })) {
-    if (value.target === undefined) continue;
-    const present = byRule.get(key[2]);
-    if (present === undefined) byRule.set(key[2], [value.target]);
-    else present.push(value.target);
-    if (turn.isOver) await turn.next();
-  }
-  const entries: PatternEntry<WatchingRule>[] = [];
-  for await (const { value } of reader.range(rules, { prefix: [bus.account, bus.name] })) {
-    const entry = entryOf(value, byRule.get(value.name) ?? []);
+  const entries: WatchingRule[] = [];
+  for await (const [rule, ruleTargets] of withTargets(reader, bus)) {
+    const entry = watchingRuleOf(rule, ruleTargets);
     if (entry !== undefined) entries.push(entry);
     if (turn.isOver) await turn.next();
   }
   return { revision, matcher: await new Matcher<WatchingRule>().withInTurns(entries) };
 };
 
-const entryOf = (rule: RuleRecord, ruleTargets: readonly Target[]): PatternEntry<WatchingRule> | undefined => {
-  if (rule.state === RuleState.DISABLED || rule.eventPattern === undefined) return undefined;
-  const { name, roleArn, archiveId, archiveKeyId } = rule;
-  const item = { name, roleArn, archiveId, archiveKeyId, targets: ruleTargets };
-  return { name, pattern: parsePattern(rule.eventPattern), item };
-};
+/** All rules of a bus with their targets, which are read next to them: both are in the order of the rules' names. */
+async function* withTargets(reader: Reader, bus: BusReference): AsyncGenerator<[rule: RuleRecord, targets: Target[]]> {
+  const allTargets = reader.range(targets, { prefix: [bus.account, bus.name] })[Symbol.asyncIterator]();
+  try {
+    let next = await allTargets.next();
+    for await (const { value: rule } of reader.range(rules, { prefix: [bus.account, bus.name] })) {
+      const ruleTargets: Target[] = [];
+      for (; next.done !== true && next.value.key[2] <= rule.name; next = await allTargets.next()) {
+        const { key, value } = next.value;
+        if (key[2] === rule.name && value.target !== undefined) ruleTargets.push(value.target);
+      }
+      yield [rule, ruleTargets];
+    }
+  } finally {
+    await allTargets.return?.();
+  }
+}
+
+/** Undefined: the rule is disabled, or has no pattern. */
+const watchingRuleOf = (rule: RuleRecord, ruleTargets: readonly Target[]): WatchingRule | undefined =>
+  rule.state === RuleState.DISABLED || rule.eventPattern === undefined
+    ? undefined
+    : new WatchingRule({ ...rule, eventPattern: rule.eventPattern }, ruleTargets);

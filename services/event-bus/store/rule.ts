@@ -9,8 +9,11 @@ import { busRevisions, ruleChanges, rules, rulesByTarget, targets } from "./layo
 import type { NamePage } from "./named-records.ts";
 import { listByName } from "./named-records.ts";
 
-/** Changes of a bus's rules that are stored; a compiled set that lacks more of them is compiled from all rules. */
-export const ruleChangesMax = 256;
+/**
+ * Changes of a bus's rules that are stored; a compiled set that lacks more of them is compiled from all rules. They are
+ * so many that this is rare: else a few hundred changes without an event between them cost as much as all rules.
+ */
+export const ruleChangesMax = 65_536;
 
 /** The rule, or undefined. */
 export const findRule = (reader: Reader, bus: BusReference, name: string): Promise<RuleRecord | undefined> =>

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 
 import { flattenText } from "../../../services/event-bus/pattern/flatten.ts";
-import type { PatternEntry } from "../../../services/event-bus/pattern/matcher.ts";
 import { Matcher } from "../../../services/event-bus/pattern/matcher.ts";
 import { parsePattern } from "../../../services/event-bus/pattern/parse.ts";
+import type { PatternEntry } from "../../../services/event-bus/pattern/segment.ts";
 
 /** A rule that matches the source of a number. */
 const entryOf = (n: number, source = n): PatternEntry<number> => ({
