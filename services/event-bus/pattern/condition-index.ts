@@ -57,7 +57,7 @@ export class ConditionIndex {
   readonly #checks: Alternative[] = [];
   readonly #ranges = new Ranges();
   #intervals: Map<number, IntervalIndex> | undefined;
-  #exclusions: Map<number, ExclusionIndex<number>> | undefined;
+  #exclusions: Map<number, ExclusionIndex> | undefined;
 
   /** The bytes of memory; about, for conditions that have objects. */
   get bytes(): number {
@@ -282,7 +282,7 @@ export class ConditionIndex {
       (this.#intervals ??= new Map()).set(field, index);
       return;
     }
-    const index = new ExclusionIndex<number>();
+    const index = new ExclusionIndex();
     for (const [position, note] of notes.entries()) {
       const check = this.#checks[note];
       if (check?.kind === "anything-but-texts") index.add(check.texts, children[position] as number);

@@ -1,13 +1,21 @@
 import { HashChains, hashOfText } from "./hash-chains.ts";
 import { IntegerRows } from "./integer-rows.ts";
 
-const noCharacters = new Uint16Array(0);
+/** Characters of the first chunk, and of all later ones. */
+const chunkMin = 16;
+const chunkMax = 32_768;
 
-/** Different texts, numbered in the order of their addition, without an object for each. */
+/**
+ * Different texts, numbered in the order of their addition, without an object for each. Their characters are in chunks,
+ * so that adding one never copies those that are present.
+ */
 export class TextTable {
   readonly #chains = new HashChains();
-  readonly #ends = new IntegerRows(1);
-  #characters = noCharacters;
+  /** The chunk of each text, where it begins there, and its length. */
+  readonly #places = new IntegerRows(3);
+  readonly #chunks: Uint16Array[] = [];
+  /** The free characters of the last chunk. */
+  #free = 0;
 
   get size(): number {
     return this.#chains.size;
@@ -15,7 +23,8 @@ export class TextTable {
 
   /** The bytes of memory. */
   get bytes(): number {
-    return this.#chains.bytes + this.#ends.bytes + this.#characters.byteLength;
+    const characters = this.#chunks.reduce((sum, { byteLength }) => sum + byteLength, 0);
+    return this.#chains.bytes + this.#places.bytes + characters;
   }
 
   /** The number of a text, which is added unless it is present. */
@@ -23,11 +32,11 @@ export class TextTable {
     const hash = hashOfText(text, 0, text.length);
     const present = this.#find(hash, text, 0, text.length);
     if (present !== -1) return present;
-    const begin = this.#beginOf(this.size);
-    const end = begin + text.length;
-    if (end > this.#characters.length) this.#resize(Math.max(end, this.#characters.length * 2));
-    for (let at = 0; at < text.length; at += 1) this.#characters[begin + at] = text.charCodeAt(at);
-    this.#ends.add(end);
+    const chunk = this.#chunkFor(text.length);
+    const begin = chunk.length - this.#free;
+    for (let at = 0; at < text.length; at += 1) chunk[begin + at] = text.charCodeAt(at);
+    this.#free -= text.length;
+    this.#places.add(this.#chunks.length - 1, begin, text.length);
     return this.#chains.add(hash);
   }
 
@@ -39,8 +48,10 @@ export class TextTable {
   /** Releases the room for further texts. */
   trim(): void {
     this.#chains.trim();
-    this.#ends.trim();
-    this.#resize(this.#beginOf(this.size));
+    this.#places.trim();
+    const last = this.#chunks.pop();
+    if (last !== undefined) this.#chunks.push(last.slice(0, last.length - this.#free));
+    this.#free = 0;
   }
 
   #find(hash: number, text: string, begin: number, end: number): number {
@@ -50,22 +61,21 @@ export class TextTable {
   }
 
   #isEqual(member: number, text: string, begin: number, end: number): boolean {
-    const from = this.#beginOf(member);
     const length = end - begin;
-    if (this.#ends.at(member) - from !== length) return false;
-    for (let at = 0; at < length; at += 1)
-      if (this.#characters[from + at] !== text.charCodeAt(begin + at)) return false;
+    if (this.#places.at(member, 2) !== length) return false;
+    const chunk = this.#chunks[this.#places.at(member)] as Uint16Array;
+    const from = this.#places.at(member, 1);
+    for (let at = 0; at < length; at += 1) if (chunk[from + at] !== text.charCodeAt(begin + at)) return false;
     return true;
   }
 
-  #beginOf(member: number): number {
-    return member === 0 ? 0 : this.#ends.at(member - 1);
-  }
-
-  #resize(capacity: number): void {
-    const before = this.#characters;
-    if (capacity === before.length) return;
-    this.#characters = new Uint16Array(capacity);
-    this.#characters.set(before.length > capacity ? before.subarray(0, capacity) : before);
+  /** The last chunk, with room for so many characters. */
+  #chunkFor(length: number): Uint16Array {
+    const last = this.#chunks.at(-1);
+    if (last !== undefined && length <= this.#free) return last;
+    const chunk = new Uint16Array(Math.max(length, Math.min((last?.length ?? 0) * 2, chunkMax), chunkMin));
+    this.#chunks.push(chunk);
+    this.#free = chunk.length;
+    return chunk;
   }
 }
