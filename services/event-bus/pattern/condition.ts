@@ -106,7 +106,7 @@ export const meets = (alternative: Alternative, leaf: Leaf): boolean => {
 };
 
 /** Whether a text meets an alternative. */
-export const meetsText = (alternative: TextAlternative, text: string): boolean => {
+const meetsText = (alternative: TextAlternative, text: string): boolean => {
   switch (alternative.kind) {
     case "prefix":
       return alternative.ignoresCase
@@ -125,6 +125,6 @@ export const meetsText = (alternative: TextAlternative, text: string): boolean =
 };
 
 /** Whether a number is within a range. */
-export const isWithin = (range: NumberRange, value: number): boolean =>
+const isWithin = (range: NumberRange, value: number): boolean =>
   (range.isBottomOpen ? value > range.bottom : value >= range.bottom) &&
   (range.isTopOpen ? value < range.top : value <= range.top);

@@ -1,8 +1,3 @@
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-
-import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { describe, expect, onTestFinished, test } from "vitest";
 
 import { EndpointState, ReplicationState } from "../../../gen/quartet/eventbus/v1/global_endpoint_pb.ts";
@@ -10,60 +5,14 @@ import { eventually } from "../../support/eventually.ts";
 import type { HttpReceiver } from "../../support/http-receiver.ts";
 import { startHttpReceiver } from "../../support/http-receiver.ts";
 import { openShop } from "../delivery/shop.ts";
-import type { EventBusClient, Harness } from "../harness.ts";
+import type { Harness } from "../harness.ts";
 import { ownerAccount, refusalOf, startHarness } from "../harness.ts";
+import { startRegion } from "../region-address.ts";
 
 const busArn = (region: string, name = "orders"): string =>
   `arn:aws:events:${region}:${ownerAccount}:event-bus/${name}`;
 const roleArn = `arn:aws:iam::${ownerAccount}:role/copy`;
 const eventBuses = ["us-east-1", "us-west-2"].map((region) => ({ eventBusArn: busArn(region) }));
-
-interface Entry {
-  readonly Time: number;
-  readonly Source: string;
-  readonly DetailType: string;
-  readonly Detail: string;
-  readonly Resources: string[];
-  readonly EventBusName: string;
-  readonly TraceHeader?: string;
-}
-
-/** A region's public address, which passes PutEvents on to its event bus. */
-const startRegion = async () => {
-  let client: EventBusClient | undefined;
-  const server = createServer((request, response) => {
-    const parts: Buffer[] = [];
-    request.on("data", (part: Buffer) => parts.push(part));
-    request.on("end", () => void answer(Buffer.concat(parts).toString()).then((text) => response.end(text)));
-  }).listen(0, "127.0.0.1");
-  const answer = async (body: string): Promise<string> => {
-    const { Entries } = JSON.parse(body) as { readonly Entries: Entry[] };
-    const { entries } = await (client as EventBusClient).putEvents({
-      entries: Entries.map(({ Time, Source, DetailType, Detail, Resources, EventBusName, TraceHeader }) => ({
-        time: timestampFromMs(Time * 1_000),
-        source: Source,
-        detailType: DetailType,
-        detail: Detail,
-        resources: Resources,
-        eventBusName: EventBusName,
-        ...(TraceHeader !== undefined && { traceHeader: TraceHeader }),
-      })),
-    });
-    return JSON.stringify({
-      Entries: entries.map(({ eventId, errorCode }) => ({ EventId: eventId, ErrorCode: errorCode })),
-    });
-  };
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return {
-    endpoint: { url, region: "", accessKeyId: "AKIDEXAMPLE", secretAccessKey: "secret" },
-    serve: (served: EventBusClient) => (client = served),
-  };
-};
 
 /** Two regions that reach each other, and a health check of the first. */
 const startRegions = async () => {

@@ -17,7 +17,7 @@ type Found = (item: number) => void;
 const found = (names: readonly string[], find: (found: Found) => void) => {
   const items: number[] = [];
   find((item) => items.push(item));
-  return { names: items.map((item) => names[item]).toSorted(), calls: items.length };
+  return { names: items.map((item) => names[item] ?? "").toSorted(), calls: items.length };
 };
 
 describe("an index of exclusions", () => {
