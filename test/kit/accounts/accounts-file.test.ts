@@ -145,6 +145,9 @@ describe("declared access keys", () => {
 
 const account = (members: object) => ({ accounts: { [shop]: members } });
 const user = (members: object) => account({ users: [{ name: "alice", ...members }] });
+const provider = (members: object) => ({
+  identityProviders: [{ account: shop, issuer: "https://login.example.com", audiences: ["quartet"], ...members }],
+});
 const role = (members: object) => ({ roles: [{ account: shop, name: "r", trustPolicy: trust, ...members }] });
 
 describe("a configuration file is refused", () => {
@@ -181,6 +184,11 @@ describe("a configuration file is refused", () => {
       `accounts["${shop}"].users[0].policies[0] (broken.json): the policy is not valid JSON`,
     ],
     [user({ policies: ["."] }), `accounts["${shop}"].users[0].policies[0]: . cannot be read`],
+    [provider({ keys: "none.json" }), "identityProviders[0].keys: there is no file none.json"],
+    [provider({ keys: "." }), "identityProviders[0].keys: . cannot be read"],
+    [provider({ keys: "broken.json" }), "identityProviders[0].keys (broken.json): it is not JSON"],
+    [provider({ keys: "null.json" }), "identityProviders[0].keys (null.json): keys must be a list"],
+    [provider({ keys: "object.json" }), "identityProviders[0].keys (object.json): keys must be a list"],
     [role({ trustPolicy: allowing("*") }), "roles[0].trustPolicy: Statement[0] needs Principal or NotPrincipal"],
     [
       role({ trustPolicy: { Statement: { ...trust.Statement, Resource: "*" } } }),
@@ -212,7 +220,12 @@ describe("a configuration file is refused", () => {
       "account 111122223333 in organizations is declared twice",
     ],
   ])("with %j", async (content, message) => {
-    const installation = await declaredInstallation({ "quartet.json": content, "broken.json": "{" });
+    const installation = await declaredInstallation({
+      "quartet.json": content,
+      "broken.json": "{",
+      "null.json": "null",
+      "object.json": '{"keys": {}}',
+    });
     expect(() => installation.open()).toThrow(new ConfigError(`quartet.json: ${message}`));
   });
 });
