@@ -109,6 +109,7 @@ export const startInstallation = async (options: InstallationOptions): Promise<R
       name: worker === 1 ? name : `${name}-${worker}`,
       script: runner,
       ...(isShared && { spawn: forkSharing }),
+      nodeFlags: processes[name].nodeFlags,
       argv: (urls) => [
         name,
         ...(options.sharedArguments ?? []),

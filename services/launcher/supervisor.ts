@@ -22,6 +22,8 @@ export interface SupervisedOptions {
   readonly name: string;
   /** Path of the script. */
   readonly script: string;
+  /** Flags of Node, for a process that is started on its own. Unset: none. */
+  readonly nodeFlags?: readonly string[];
   /** Arguments of a start; `urls` are those of the last start that became ready, so that ports stay. */
   readonly argv: (urls: Urls | undefined) => readonly string[];
   /** Its environment, as of a start. */
@@ -59,17 +61,20 @@ const steadyMs = 30_000;
  */
 const platformEnvironment = { UV_THREADPOOL_SIZE: "16" };
 
-const spawnAlone = (script: string, argv: readonly string[], env: NodeJS.ProcessEnv): ChildProcess =>
-  spawn(process.execPath, [script, ...argv], {
-    stdio: ["ignore", "inherit", "inherit", "ipc"],
-    env,
-    // A group of its own, so that Ctrl-C reaches only the launcher, which stops its processes in order.
-    detached: true,
-  });
+const spawnAlone =
+  (nodeFlags: readonly string[]) =>
+  (script: string, argv: readonly string[], env: NodeJS.ProcessEnv): ChildProcess =>
+    spawn(process.execPath, [...nodeFlags, script, ...argv], {
+      stdio: ["ignore", "inherit", "inherit", "ipc"],
+      env,
+      // A group of its own, so that Ctrl-C reaches only the launcher, which stops its processes in order.
+      detached: true,
+    });
 
 /** Starts a process and resolves when it is ready; rejects if it ends before that or exceeds a limit of the start. */
 export const supervise = async (options: SupervisedOptions): Promise<Supervised> => {
-  const { name, log, probe, clock = systemClock, spawn: run = spawnAlone } = options;
+  const { name, log, probe, clock = systemClock, nodeFlags = [] } = options;
+  const run = options.spawn ?? spawnAlone(nodeFlags);
   const limits = { ...defaultStartLimits, ...defaultLivenessLimits, ...defaultRestartLimits, ...options.limits };
   const stopped = new AbortController();
   let child: ChildProcess;

@@ -38,7 +38,7 @@ test("each default port is used once", () => {
 });
 
 describe.each(processNames)("%s", (name) => {
-  const { listeners, calls, callsLater } = processes[name];
+  const { listeners, calls, callsLater, nodeFlags } = processes[name];
   const settings: object = installation.processes[name];
 
   test("has a setting for each listener and for each service that it calls", () => {
@@ -51,7 +51,13 @@ describe.each(processNames)("%s", (name) => {
 
   test("is started alone by its npm script", () => {
     const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
-    expect(scripts[`start:${name}`]).toBe(`exec node services/run.cjs ${name}`);
+    const command = ["exec node", ...nodeFlags, "services/run.cjs", name].join(" ");
+    expect(scripts[`start:${name}`]).toBe(command);
+  });
+
+  test("has its flags of Node in a container of its own as well", () => {
+    const command = ["node", ...nodeFlags, "services/run.cjs", name].join(", ");
+    expect(read("deploy/compose.apart.yaml")).toContain(`command: [${command}]`);
   });
 
   test("is documented with its ports", () => {

@@ -44,6 +44,14 @@ test("a process keeps the allocator's own settings, with which it gives memory b
   expect(names.filter((name) => /^(MALLOC|UV)_/.test(name ?? ""))).toEqual(["UV_THREADPOOL_SIZE"]);
 });
 
+test("a process is started with its flags of Node, which are not its own arguments", async () => {
+  const nodeFlags = ["--max-semi-space-size=16"];
+  const supervised = await supervise({ ...optionsOf("ready-process.ts", new FakeClock()), nodeFlags });
+  onTestFinished(() => supervised.stop(1_000));
+  const commandLine = (await readFile(`/proc/${supervised.pid}/cmdline`, "utf8")).split("\0").slice(1, -1);
+  expect(commandLine).toEqual(["--max-semi-space-size=16", join(import.meta.dirname, "ready-process.ts")]);
+});
+
 describe("a start", () => {
   test("of a process that reports nothing ends after 30 s", async () => {
     const clock = new FakeClock();

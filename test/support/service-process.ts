@@ -14,6 +14,7 @@ import { rootCaller } from "../../services/kit/identity/caller.ts";
 import { ensureKeyPair } from "../../services/kit/identity/key-files.ts";
 import { createMinter } from "../../services/kit/identity/tokens.ts";
 import { keysDirectory } from "../../services/kit/process/keys-directory.ts";
+import { processes, serviceNames } from "../../services/launcher/processes.ts";
 import { readyUrls } from "./ready-urls.ts";
 import { ownerAccount } from "./service-harness.ts";
 
@@ -37,6 +38,10 @@ export interface ServiceProcess<S extends DescService> {
   /** The most memory that the process had so far, in bytes. */
   peakMemoryBytes(): Promise<number>;
 }
+
+/** The flags of Node with which an installation starts the service of a folder. */
+const flagsOf = (folder: string): readonly string[] =>
+  serviceNames.filter((name) => name === folder).flatMap((name) => processes[name].nodeFlags);
 
 /** Which service is started, and how. */
 export interface ServiceProcessOptions<S extends DescService> {
@@ -66,6 +71,7 @@ export const startServiceProcess = async <S extends DescService>(
       ...settings,
     },
     stdio: ["ignore", output ?? "inherit", "inherit", "ipc"],
+    execArgv: [...process.execArgv, ...flagsOf(folder)],
   });
   const exited = once(child, "exit");
   const kill = async (): Promise<void> => {

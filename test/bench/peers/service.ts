@@ -11,6 +11,7 @@ import { rootCaller } from "../../../services/kit/identity/caller.ts";
 import { ensureKeyPair } from "../../../services/kit/identity/key-files.ts";
 import { createMinter } from "../../../services/kit/identity/tokens.ts";
 import { keysDirectory } from "../../../services/kit/process/keys-directory.ts";
+import { processes } from "../../../services/launcher/processes.ts";
 import { readyUrls } from "../../support/ready-urls.ts";
 
 /** A service as a process of its own, as an installation runs it. */
@@ -35,7 +36,7 @@ export const startService = async (name: "event-bus" | "object-storage", dataDir
   const child = fork(
     join(services, "run.cjs"),
     [name, "--data-dir", dataDir, "--listen", "127.0.0.1:0", "--log-level", "error", ...flags[name]],
-    { stdio: ["ignore", "inherit", "inherit", "ipc"] },
+    { stdio: ["ignore", "inherit", "inherit", "ipc"], execArgv: [...processes[name].nodeFlags] },
   );
   const exited = once(child, "exit");
   const { rpc = "" } = await readyUrls(child);
