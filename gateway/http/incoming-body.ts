@@ -62,7 +62,7 @@ export const openIncomingBody = (
   };
   const openAccount = (): ByteAccount => {
     const account = budget.open();
-    response.once("close", account.release);
+    response.on("close", account.release);
     return account;
   };
   return {
@@ -79,7 +79,10 @@ export const openIncomingBody = (
       if (decode === undefined) {
         begin();
         const { stallTimeoutMs: stallMs, bodyTimeoutMs: timeoutMs } = limits;
-        return readAtOnce(request, { stallMs, timeoutMs, bytesMax }, openAccount());
+        const account = openAccount();
+        return (
+          takeArrived(request, declared, account) ?? readAtOnce(request, { stallMs, timeoutMs, bytesMax }, account)
+        );
       }
       const source = pieces();
       source.limitTime(limits.bodyTimeoutMs);
@@ -88,7 +91,11 @@ export const openIncomingBody = (
     readSmall: async () => {
       if (declared === 0) return noBytes;
       begin();
-      return readAtOnce(request, { stallMs: limits.stallTimeoutMs, bytesMax: smallBytesMax }, openAccount());
+      const { stallTimeoutMs: stallMs } = limits;
+      const account = openAccount();
+      return (
+        takeArrived(request, declared, account) ?? readAtOnce(request, { stallMs, bytesMax: smallBytesMax }, account)
+      );
     },
   };
 };
@@ -112,6 +119,20 @@ const collect = async (source: AsyncIterable<Uint8Array>, bytesMax: number, acco
     bytes.add(chunk);
   }
   return bytes.take();
+};
+
+/**
+ * Takes a body of this length that has arrived as a whole, as a small one mostly has with its head: nothing has to be
+ * watched then. Undefined if it has not. Throws BUSY.
+ */
+const takeArrived = (
+  request: IncomingMessage,
+  length: number | undefined,
+  account: ByteAccount,
+): Buffer | undefined => {
+  if (!request.complete || request.destroyed || length === undefined || request.readableLength !== length) return;
+  account.take(length);
+  return request.read() as Buffer;
 };
 
 interface ReadingLimits {

@@ -40,7 +40,7 @@ export const openHttpExchange = (
   { ids, limits, bodiesBudget, readingTurns }: Pick<Gateway, "ids" | "limits" | "bodiesBudget" | "readingTurns">,
 ): HttpExchange => {
   const controller = new AbortController();
-  response.once("close", () => {
+  response.on("close", () => {
     if (!response.writableFinished) controller.abort();
   });
   // A write to a closed connection is reported by `close` as well; without a listener it would end the process.

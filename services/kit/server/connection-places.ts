@@ -77,7 +77,7 @@ const first = (sockets: { keys(): Iterator<Socket> }): Socket | undefined =>
 
 /** Counts a request of HTTP/1.1 on its connection until it is answered. */
 export const countRequest = (places: ConnectionPlaces, { socket }: IncomingMessage, response: ServerResponse): void => {
-  if (places.begin(socket)) response.once("close", () => places.end(socket));
+  if (places.begin(socket)) response.on("close", () => places.end(socket));
 };
 
 /**

@@ -56,7 +56,7 @@ export class RequestsInFlight {
     const run = (): void => {
       connection.running += 1;
       this.#running += 1;
-      response.once("close", () => {
+      response.on("close", () => {
         connection.running -= 1;
         this.#running -= 1;
         this.#startNext(socket, connection);

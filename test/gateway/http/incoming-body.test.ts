@@ -1,4 +1,6 @@
-import { createServer } from "node:http";
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import { Agent, createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Socket } from "node:net";
 import { connect } from "node:net";
@@ -20,10 +22,10 @@ const read = async (
   send: (socket: Socket) => void,
 ): Promise<unknown> => {
   const outcome = Promise.withResolvers<unknown>();
-  const server = createServer((request, response) => {
+  const server = createServer((received, response) => {
     const all = { ...defaultGatewayLimits, ...limits };
     const body = openIncomingBody(
-      request,
+      received,
       response,
       false,
       all,
@@ -91,4 +93,56 @@ test("a limit of time counts only until it is lifted", async () => {
   };
   const send = (socket: Socket) => void setTimeout(() => socket.write("4\r\nEmma\r\n0\r\n\r\n"), 100);
   expect(await read({}, reading, send)).toBe(4);
+});
+
+test("a body that arrived with its head counts to the budget until it is answered, and leaves its connection usable", async () => {
+  const budget = new ByteBudget(defaultGatewayLimits.bodiesBytesMax);
+  const held: (readonly [string, number])[] = [];
+  const server = createServer((received, response) => {
+    const turns = new ReadingTurns();
+    const body = openIncomingBody(received, response, false, defaultGatewayLimits, budget, turns);
+    // Read like by the gateway, after steps that are tasks of their own: everything that was sent is there.
+    const answer = async (): Promise<void> => {
+      held.push([(await body.readSmall()).toString("latin1"), budget.bytes]);
+      response.end();
+    };
+    setImmediate(() => void answer());
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  onTestFinished(() => {
+    agent.destroy();
+    server.close();
+  });
+  const send = async (text: string): Promise<boolean> => {
+    const sent = request({ port, agent, method: "PUT", headers: { "content-length": text.length } });
+    sent.end(text);
+    const [answer] = (await once(sent, "response")) as [IncomingMessage];
+    await once(answer.resume(), "end");
+    return sent.reusedSocket;
+  };
+  expect([await send("Emma"), await send("Persuasion"), budget.bytes]).toEqual([false, true, 0]);
+  expect(held).toEqual([
+    ["Emma", 4],
+    ["Persuasion", 10],
+  ]);
+});
+
+test("a body that arrived with its head is refused where the budget is spent", async () => {
+  const budget = new ByteBudget(4);
+  const outcome = Promise.withResolvers<string>();
+  const server = createServer((received, response) => {
+    const body = openIncomingBody(received, response, false, defaultGatewayLimits, budget, new ReadingTurns());
+    setImmediate(() => void body.readSmall().catch((thrown: unknown) => outcome.resolve(reasonOf(thrown))));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+  onTestFinished(() => {
+    socket.destroy();
+    server.closeAllConnections();
+    server.close();
+  });
+  socket.write("PUT / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 5\r\n\r\nNovel");
+  expect(await outcome.promise).toBe("BUSY");
 });
