@@ -4,7 +4,14 @@ import { dirname, join, relative } from "node:path";
 
 import type { OutputAsset, OutputChunk, Plugin } from "rolldown";
 
-import { builtinObjects, lazyErrorHeaders, lazyUndici, mainPromise, nativeLevel } from "./bundle-plugins.ts";
+import {
+  builtinObjects,
+  lazyErrorHeaders,
+  lazyFields,
+  lazyUndici,
+  mainPromise,
+  nativeLevel,
+} from "./bundle-plugins.ts";
 import { processes, processNames } from "./processes.ts";
 
 /**
@@ -95,6 +102,7 @@ const makeScript = async (
       builtinObjects,
       lazyUndici,
       lazyErrorHeaders,
+      lazyFields,
       nativeLevel(directory),
       mainPromise(script),
       ownDirectories,

@@ -52,7 +52,9 @@ export const routesOf = (bindings: readonly OfferedService[]): ReadonlyMap<strin
     service.methods.filter((method) => handlerOf(handlers, method) === undefined).map(pathOf),
   );
   if (missing.length > 0) throw new Error(`no handler for ${missing.join(", ")}`);
-  const routes = bindings.flatMap((binding) => binding.service.methods.map((method) => routeOf(binding, method)));
+  const routes = bindings.flatMap((binding) =>
+    binding.service.methods.map((method) => new DeclaredRoute(binding, method)),
+  );
   return new Map(routes.map((route) => [route.path, route]));
 };
 
@@ -61,19 +63,38 @@ const pathOf = (method: DescMethod): string => `/${method.parent.typeName}/${met
 const handlerOf = (handlers: object, method: DescMethod): AnyHandler | Pending | undefined =>
   (handlers as Record<string, AnyHandler | Pending | undefined>)[method.localName];
 
-const routeOf = (binding: OfferedService, method: DescMethod): Route => {
-  const handler = handlerOf(binding.handlers, method);
-  return {
-    method,
-    path: pathOf(method),
-    handler: typeof handler === "function" ? handler : undefined,
-    app: binding.app,
-    faults: binding.errors === undefined ? undefined : faultTable(binding.errors),
-    validate: validatorWhenUsed(method.input),
-    input: messageCodec(method.input),
-    output: messageCodec(method.output),
-    isGuarded: binding.isGuarded ?? false,
-    isOpen: binding.isOpen ?? false,
-    isEndless: binding.endless?.includes(method.name) ?? false,
-  };
-};
+/** Makes its codecs when they are used, as it does its validator: most methods are not called for days. */
+class DeclaredRoute implements Route {
+  readonly method: DescMethod;
+  readonly path: string;
+  readonly handler: AnyHandler | undefined;
+  readonly app: unknown;
+  readonly faults: FaultTable | undefined;
+  readonly validate: Validator;
+  readonly isGuarded: boolean;
+  readonly isOpen: boolean;
+  readonly isEndless: boolean;
+  #input: MessageCodec | undefined;
+  #output: MessageCodec | undefined;
+
+  constructor(binding: OfferedService, method: DescMethod) {
+    const handler = handlerOf(binding.handlers, method);
+    this.method = method;
+    this.path = pathOf(method);
+    this.handler = typeof handler === "function" ? handler : undefined;
+    this.app = binding.app;
+    this.faults = binding.errors === undefined ? undefined : faultTable(binding.errors);
+    this.validate = validatorWhenUsed(method.input);
+    this.isGuarded = binding.isGuarded ?? false;
+    this.isOpen = binding.isOpen ?? false;
+    this.isEndless = binding.endless?.includes(method.name) ?? false;
+  }
+
+  get input(): MessageCodec {
+    return (this.#input ??= messageCodec(this.method.input));
+  }
+
+  get output(): MessageCodec {
+    return (this.#output ??= messageCodec(this.method.output));
+  }
+}

@@ -13,25 +13,27 @@ import { limits } from "../limits.ts";
 type ResourceKind = "bucket" | "object" | "none";
 
 /** The actions that policies of buckets may name, in lower case and without their prefix. */
-const actionKinds: ReadonlyMap<string, ResourceKind> = new Map([
-  ...ObjectStorageService.methods.flatMap((method) =>
-    methodPermissions(method).permissions.map(
-      ({ action, template }) => [action.toLowerCase(), kindOf(template)] as const,
+const actionKinds = (): ReadonlyMap<string, ResourceKind> =>
+  (knownKinds ??= new Map([
+    ...ObjectStorageService.methods.flatMap((method) =>
+      methodPermissions(method).permissions.map(
+        ({ action, template }) => [action.toLowerCase(), kindOf(template)] as const,
+      ),
     ),
-  ),
-  // Actions of replication and of object lambdas have no operation of their own.
-  ...(
-    [
-      "GetObjectVersionForReplication",
-      "GetObjectVersionTorrent",
-      "InitiateReplication",
-      "ObjectOwnerOverrideToBucketOwner",
-      "ReplicateDelete",
-      "ReplicateObject",
-      "ReplicateTags",
-    ] as const
-  ).map((action) => [action.toLowerCase(), "object"] as const),
-]);
+    // Actions of replication and of object lambdas have no operation of their own.
+    ...(
+      [
+        "GetObjectVersionForReplication",
+        "GetObjectVersionTorrent",
+        "InitiateReplication",
+        "ObjectOwnerOverrideToBucketOwner",
+        "ReplicateDelete",
+        "ReplicateObject",
+        "ReplicateTags",
+      ] as const
+    ).map((action) => [action.toLowerCase(), "object"] as const),
+  ]));
+let knownKinds: ReadonlyMap<string, ResourceKind> | undefined;
 
 function kindOf(template: string): ResourceKind {
   if (template === "*") return "none";
@@ -87,7 +89,7 @@ const kindsOf = (pattern: string): ReadonlySet<ResourceKind> => {
   const [, prefix, name = ""] = /^(?:(s3|object-storage):)?(.+)$/i.exec(pattern) ?? [];
   if (prefix === undefined && pattern !== "*") return new Set();
   const fits = textTest(name.toLowerCase());
-  return new Set([...actionKinds].filter(([action]) => fits(action)).map(([, kind]) => kind));
+  return new Set([...actionKinds()].filter(([action]) => fits(action)).map(([, kind]) => kind));
 };
 
 const checkFit = ({ action }: Statement, kinds: ReadonlySet<ResourceKind>): void => {

@@ -5,6 +5,7 @@ import type { BucketAccess } from "./access.ts";
 
 /** The member by which an answer says that the requester pays, and its only value. */
 const member = "requestCharged";
+const memberField = "request_charged";
 const value = "requester";
 
 type AnyHandler = (request: unknown, context: { readonly access: Partial<BucketAccess> }) => unknown;
@@ -20,7 +21,7 @@ export const sayingWhoPays = <S extends DescService, App, Access extends BucketA
   const all = handlers as Readonly<Record<string, AnyHandler | object | undefined>>;
   const charging = service.methods.flatMap((method) => {
     const handler = all[method.localName];
-    const hasMember = method.output.fields.some(({ localName }) => localName === member);
+    const hasMember = method.output.proto.field.some(({ name }) => name === memberField);
     return hasMember && typeof handler === "function" ? [[method.localName, chargingHandler(method, handler)]] : [];
   });
   return { ...handlers, ...Object.fromEntries(charging) };
