@@ -1,4 +1,4 @@
-import { text, texts } from "../kit/config/config.ts";
+import { secret, text, texts } from "../kit/config/config.ts";
 
 /** The URL of an HTTP proxy, without a user and a path. */
 const httpProxyUrl = /^https?:\/\/[^\s@/?#]+\/?$/;
@@ -20,4 +20,6 @@ export const workspaceTargetSettings = {
     "PEM files of private authorities by their domains; each is trusted for services of a domain with public addresses.",
   ),
   functionsUrl: text("", "Base address of the Invoke API by which functions are called; empty: none can be."),
+  functionsAccessKeyId: text("", "Access key id with which calls of that API are signed; empty: they are not signed."),
+  functionsSecretAccessKey: secret("Secret of that access key."),
 };

@@ -11,6 +11,7 @@ import type { ArnPrefix } from "./domain/resource-name.ts";
 import type { Fabric } from "./fabric/fabric.ts";
 import type { ProxiedApplications } from "./proxy/proxied-applications.ts";
 import type { FabricReleases } from "./work/fabric-release.ts";
+import type { FunctionPermissions } from "./work/function-permissions.ts";
 import type { RouteChecks } from "./work/route-checks.ts";
 
 /** The dependencies of the operations. */
@@ -22,6 +23,7 @@ export interface Application {
   readonly jobs: Jobs;
   readonly fabric: Fabric;
   readonly fabricReleases: FabricReleases;
+  readonly functionPermissions: FunctionPermissions;
   /** The organizations of accounts. Unset: no account has one. */
   readonly accounts?: Pick<Accounts, "findOrganizationId"> | undefined;
   /** The ARNs in answers begin with it. */

@@ -45,6 +45,7 @@ await runService({
       privateLinks: config.privateLinks,
       egressProxy: config.egressProxy,
       functionsUrl: config.functionsUrl,
+      functionsKey: { accessKeyId: config.functionsAccessKeyId, secretAccessKey: config.functionsSecretAccessKey },
     });
     return { app, jobs, urls: { proxy: proxy.url }, stop: () => stop(config.drainMs) };
   },

@@ -10,6 +10,9 @@ import type { Ids } from "../kit/ids/ids.ts";
 import type { Jobs } from "../kit/jobs/jobs.ts";
 import { createJobs, jobTables } from "../kit/jobs/jobs.ts";
 import type { Logger } from "../kit/log/log.ts";
+import { createAddressGuard } from "../kit/network/address-guard.ts";
+import { createHttpSender, defaultSenderLimits } from "../kit/outgoing/http-sender.ts";
+import { ServiceClient } from "../kit/outgoing/service-client.ts";
 import { createPageTokens, pageTokenKey } from "../kit/page-tokens/page-tokens.ts";
 import { createPages } from "../kit/page-tokens/pages.ts";
 import { runPeriodically } from "../kit/periodic/periodic.ts";
@@ -22,8 +25,9 @@ import { localFabric } from "./fabric/local-fabric.ts";
 import type { HealthLimits } from "./health/health-check.ts";
 import { checkHealth } from "./health/health-check.ts";
 import { limits } from "./limits.ts";
+import { FunctionApi } from "./proxy/function-api.ts";
 import { FunctionCaller } from "./proxy/function-caller.ts";
-import { ServiceNetwork } from "./proxy/service-network.ts";
+import { directNetwork, ServiceNetwork } from "./proxy/service-network.ts";
 import { readAllPlans, readPlan } from "./proxy/plans.ts";
 import type { ProxyLimits, RunningProxy } from "./proxy/proxy-server.ts";
 import { startProxy } from "./proxy/proxy-server.ts";
@@ -32,6 +36,7 @@ import type { UpstreamLimits } from "./proxy/upstreams.ts";
 import { defaultUpstreamLimits, Upstreams } from "./proxy/upstreams.ts";
 import { jobTablesBase, pageTokenKeys } from "./store/layout.ts";
 import { fabricReleaseKind, fabricReleasePolicy, FabricReleases } from "./work/fabric-release.ts";
+import { functionPermissionKind, functionPermissionPolicy, FunctionPermissions } from "./work/function-permissions.ts";
 import { routeCheckKind, RouteChecks } from "./work/route-checks.ts";
 import { sweepExpiredTokens } from "./work/token-sweep.ts";
 
@@ -60,6 +65,8 @@ export interface RefactoringWorkspaceOptions {
   readonly egressProxy?: string;
   /** Base address of the Invoke API; empty: no functions are called. */
   readonly functionsUrl: string;
+  /** The access key with which calls of that API are signed. Unset, or with an empty id: they are not signed. */
+  readonly functionsKey?: { readonly accessKeyId: string; readonly secretAccessKey: string };
   /** How names are resolved to addresses. Unset: by the machine's resolver. */
   readonly resolve?: (hostname: string) => Promise<LookupAddress[]>;
   /** Provisions the network around applications. Unset: the fabric of one machine, which has only names. */
@@ -106,16 +113,33 @@ export const openRefactoringWorkspace = async (
     log,
   });
   const upstreams = new Upstreams(network, clock, { ...defaultUpstreamLimits, ...options.upstreamLimits });
-  const functions = new FunctionCaller({ address: options.functionsUrl || undefined, upstreams, clock });
+  const { functionsUrl, functionsKey = { accessKeyId: "", secretAccessKey: "" } } = options;
+  const { region } = arnPrefix;
+  const functionsEndpoint = functionsUrl === "" ? undefined : { ...functionsKey, url: functionsUrl, region };
+  // The operator chose the address of functions, so the rules for services do not hold for it.
+  const sender = createHttpSender(createAddressGuard(true), defaultSenderLimits);
+  const functionApi = new FunctionApi({ endpoint: functionsEndpoint, client: new ServiceClient(sender, clock) });
+  const functionUpstreams = new Upstreams(directNetwork(resolve), clock, {
+    ...defaultUpstreamLimits,
+    ...options.upstreamLimits,
+  });
+  const functions = new FunctionCaller({ endpoint: functionsEndpoint, upstreams: functionUpstreams, clock });
   const findPrivateLink = ({ ownerAccountId, vpcId }: ApplicationRecord) => privateLinks[`${ownerAccountId}/${vpcId}`];
   const proxiedApplications = new ProxiedApplications((environmentId, applicationId) =>
     readPlan(store, findPrivateLink, environmentId, applicationId),
   );
-  const health = { network, functions, limits: options.healthLimits };
+  const health = { network, functions: functionApi, limits: options.healthLimits };
+  const functionPermissions = new FunctionPermissions({
+    functions: functionApi,
+    prefix: arnPrefix,
+    enqueue: (transaction, job) => jobs.enqueue(transaction, job),
+  });
   const routeChecks = new RouteChecks({
     store,
     clock,
     findPrivateLink,
+    permissions: functionPermissions,
+    permit: (permission, signal) => functionApi.permit(permission, signal),
     check: (endpoint, signal) => checkHealth(endpoint, health, signal),
     enqueue: (transaction, job) => jobs.enqueue(transaction, job),
     onChange: (name) => proxiedApplications.refresh(name),
@@ -134,8 +158,16 @@ export const openRefactoringWorkspace = async (
     clock,
     ids,
     log,
-    handlers: { [routeCheckKind]: routeChecks.run, [fabricReleaseKind]: fabricReleases.run },
-    policy: { [routeCheckKind]: routeChecks.policy, [fabricReleaseKind]: fabricReleasePolicy },
+    handlers: {
+      [routeCheckKind]: routeChecks.run,
+      [fabricReleaseKind]: fabricReleases.run,
+      [functionPermissionKind]: functionPermissions.run,
+    },
+    policy: {
+      [routeCheckKind]: routeChecks.policy,
+      [fabricReleaseKind]: fabricReleasePolicy,
+      [functionPermissionKind]: functionPermissionPolicy,
+    },
   });
 
   for await (const plan of readAllPlans(store, findPrivateLink)) proxiedApplications.put(plan);
@@ -166,6 +198,7 @@ export const openRefactoringWorkspace = async (
       jobs,
       fabric,
       fabricReleases,
+      functionPermissions,
       accounts: options.accounts,
       arnPrefix,
       proxyUrl,
@@ -176,7 +209,7 @@ export const openRefactoringWorkspace = async (
     proxy,
     async stop(graceMs = 0) {
       await Promise.all([stopSweep(), proxy.stop(graceMs), jobs.stop(graceMs)]);
-      await upstreams.close();
+      await Promise.all([upstreams.close(), functionUpstreams.close(), sender.close()]);
     },
   };
 };

@@ -42,6 +42,7 @@ export interface HarnessOptions extends Partial<
     | "allowsPrivateTargets"
     | "fabric"
     | "functionsUrl"
+    | "functionsKey"
     | "healthLimits"
     | "upstreamLimits"
     | "proxyLimits"

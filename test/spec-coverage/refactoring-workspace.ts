@@ -50,7 +50,7 @@ states.health.private | A private URL is asked at its path, or at that of its he
 states.health.private-one | One healthy address of a private URL is enough. | health/health-check.test.ts > a private URL > is healthy when one of its addresses is, and unhealthy when none is
 states.traffic.private | Traffic to a private address goes through the private link. | proxy/private-link.test.ts > traffic to a private address > goes through the application's private link, its health check too
 states.traffic.public | Traffic to a public address goes over the public internet. | proxy/private-link.test.ts > traffic to a public address > goes over the public internet, by the egress proxy where there is one, and never through the link
-states.traffic.function | A function's policy is set to let the application's gateway invoke it. | pending
+states.traffic.function | A function's policy is set to let the application's gateway invoke it. | work/function-permissions.test.ts > the policy of a function > lets the application's gateway invoke it before a route to it is active, and no longer after its deletion
 states.delete-application | An application is deleted only after its services and routes. | operations/application.test.ts > deleteApplication > refuses an application that holds routes, then one that holds services
 states.delete-environment | An environment is deleted only after what it holds. | operations/environment.test.ts > deleteEnvironment > refuses an environment that holds an application, and one of another account
 

@@ -2,7 +2,8 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import { Client } from "undici";
 
-import type { FunctionCaller } from "../proxy/function-caller.ts";
+import { SendError } from "../../kit/outgoing/http-sender.ts";
+import type { FunctionApi } from "../proxy/function-api.ts";
 import { connectorOn, openConnection } from "../proxy/service-connections.ts";
 import type { ServiceNetwork, ServicePath } from "../proxy/service-network.ts";
 import { certificateProblemOf } from "../proxy/trusted-authorities.ts";
@@ -40,7 +41,7 @@ const defaultHealthLimits: HealthLimits = { checkMs: 15_000, attemptMs: 6_000, a
 /** The dependencies of a check. */
 export interface HealthSettings {
   readonly network: ServiceNetwork;
-  readonly functions: FunctionCaller;
+  readonly functions: Pick<FunctionApi, "check">;
   readonly limits?: Partial<HealthLimits>;
 }
 
@@ -167,7 +168,8 @@ const checkConnection = async (url: string, path: ServicePath, signal: AbortSign
 
 /** The reason of a failure for callers: without a stack, and without an address that they do not know. */
 const reasonOf = (error: unknown): string => {
-  const { code, name } = error as { code?: string; name?: string };
+  const { code, name } = (error instanceof SendError ? error.cause : error) as { code?: string; name?: string };
+  if (name === "AnswerLateError") return noAnswerInTime;
   if (name === "AddressRefusedError") return "its address is private, which is not allowed";
   if (code === "ECONNREFUSED") return "the connection was refused";
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") return "its name could not be resolved";

@@ -47,7 +47,7 @@ import type { ApplicationIdentifiers } from "../store/application.ts";
 import { getApplication } from "../store/application.ts";
 import { idempotently } from "../store/client-token.ts";
 import * as stored from "../store/route.ts";
-import { getService } from "../store/service.ts";
+import { findService, getService } from "../store/service.ts";
 
 /**
  * Creates a route; its service receives requests once the answer says ACTIVE. Repeating the call with its client token
@@ -141,7 +141,9 @@ export const deleteRoute: Operation<"deleteRoute"> = async (request, { app }) =>
     const route = await stored.getRoute(transaction, request);
     refuseDeletionWhileChanging(route);
     refuseUsedDefault(route, await stored.allRoutesOf(transaction, route.environmentId, route.applicationId));
+    const service = await findService(transaction, route.environmentId, route.applicationId, route.serviceId);
     stored.deleteRoute(transaction, route);
+    if (service !== undefined) app.functionPermissions.release(transaction, route, service);
     await refreshAfterCommit(app, transaction, request);
     return route;
   });

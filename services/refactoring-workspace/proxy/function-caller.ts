@@ -1,25 +1,24 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 import type { Clock } from "../../kit/clock/clock.ts";
+import type { ServiceEndpoint } from "../../kit/outgoing/service-client.ts";
+import { signedHeaders } from "../../kit/outgoing/signature.ts";
 import { GatheredBytes } from "../../kit/wire/gathered-bytes.ts";
+import { functionNameOf, functionPath, functionService } from "./function-api.ts";
 import { functionEvent, MalformedAnswerError, readFunctionAnswer } from "./function-event.ts";
 import { responseHeaders } from "./forwarded-headers.ts";
 import { RefusedError, refusals } from "./refusal.ts";
 import type { RouteTarget } from "./proxied-applications.ts";
 import type { Routed } from "./routing.ts";
 import type { Upstreams } from "./upstreams.ts";
-import { parseJson } from "../../kit/json/parse-json.ts";
 
 /** The dependencies of a `FunctionCaller`. */
 export interface FunctionSettings {
-  /** Base address of the Invoke API. Undefined: no functions are called. */
-  readonly address: string | undefined;
+  /** The Invoke API. Undefined: no functions are called. */
+  readonly endpoint: ServiceEndpoint | undefined;
   readonly upstreams: Upstreams;
   readonly clock: Clock;
 }
-
-/** Whether a function can be called. */
-export type FunctionState = { readonly isReady: true } | { readonly isReady: false; readonly problem: string };
 
 /** One request for a function. */
 export interface FunctionExchange extends Routed {
@@ -41,28 +40,10 @@ export class FunctionCaller {
     this.#settings = settings;
   }
 
-  /**
-   * Checks whether a function can be called: it must exist and not have failed. One that is inactive because nobody
-   * called it for long is provisioned by an update of its configuration that changes nothing.
-   */
-  async check(functionArn: string, signal: AbortSignal): Promise<FunctionState> {
-    if (this.#settings.address === undefined) return { isReady: false, problem: "no address for functions is set" };
-    const { status, body } = await this.#send("GET", `/2015-03-31/functions/${nameOf(functionArn)}`, undefined, signal);
-    if (status === 404) return { isReady: false, problem: "the function does not exist" };
-    if (status !== 200) return { isReady: false, problem: `the functions' address answers ${status}` };
-    const state = stateIn(body);
-    if (state === "Inactive") {
-      const path = `/2015-03-31/functions/${unqualifiedNameOf(functionArn)}/configuration`;
-      const updated = await this.#send("PUT", path, "{}", signal);
-      if (updated.status !== 200)
-        return { isReady: false, problem: `the update of the inactive function is answered ${updated.status}` };
-    }
-    return state === "Failed" ? { isReady: false, problem: "the function is in the state Failed" } : { isReady: true };
-  }
-
   /** Answers a request with the function's answer. Rejects with RefusedError and network errors. */
   async call(exchange: FunctionExchange): Promise<void> {
-    if (this.#settings.address === undefined) throw new RefusedError(refusals.functionsNotConfigured);
+    const { endpoint } = this.#settings;
+    if (endpoint === undefined) throw new RefusedError(refusals.functionsNotConfigured);
     const { request, response, target, application } = exchange;
     if (exchange.expectsContinue) response.writeContinue();
     const body = await readWhole(
@@ -88,8 +69,7 @@ export class FunctionCaller {
     });
     const gone = new AbortController();
     response.once("close", () => gone.abort());
-    const path = `/2015-03-31/functions/${nameOf(target.functionArn)}/invocations`;
-    const invoked = await this.#send("POST", path, event, gone.signal);
+    const invoked = await this.#invoke(endpoint, target.functionArn, event, gone.signal);
     if (invoked.status !== 200 || invoked.functionError !== undefined) throw new RefusedError(refusals.functionFailed);
     const answer = readAnswer(invoked.body);
     const isFramed = new Set(["content-length", "transfer-encoding"]);
@@ -100,20 +80,27 @@ export class FunctionCaller {
     response.end(request.method === "HEAD" ? undefined : answer.body);
   }
 
-  async #send(
-    method: "GET" | "POST" | "PUT",
-    path: string,
-    body: string | undefined,
+  /**
+   * Sends one invocation, on a connection of the proxy's: other calls of the API are repeated when a kept connection
+   * turns out to be closed, which must not call a function twice.
+   */
+  async #invoke(
+    endpoint: ServiceEndpoint,
+    functionArn: string,
+    event: string,
     signal: AbortSignal,
   ): Promise<{ status: number; functionError: string | undefined; body: string }> {
-    const base = new URL(this.#settings.address as string);
+    const base = new URL(endpoint.url);
+    const url = new URL(
+      `${base.origin}${base.pathname.replace(/\/$/, "")}${functionPath(functionNameOf(functionArn))}/invocations`,
+    );
     const { dispatcher } = await this.#settings.upstreams.acquire(base.origin);
     const answer = await dispatcher.request({
       origin: base.origin,
-      path: base.pathname.replace(/\/$/, "") + path,
-      method,
-      headers: { "content-type": "application/json" },
-      body: body ?? null,
+      path: url.pathname,
+      method: "POST",
+      headers: this.#headers(endpoint, url, event),
+      body: event,
       signal,
     });
     const content = await readWhole(answer.body, () => new RefusedError(refusals.functionAnswerMalformed));
@@ -123,6 +110,13 @@ export class FunctionCaller {
       functionError: Array.isArray(functionError) ? functionError[0] : functionError,
       body: content.toString("utf8"),
     };
+  }
+
+  #headers(endpoint: ServiceEndpoint, url: URL, body: string): Record<string, string> {
+    const headers = { "content-type": "application/json" };
+    if (endpoint.accessKeyId === "") return headers;
+    const scope = { ...endpoint, service: functionService };
+    return signedHeaders({ method: "POST", url, headers, body }, scope, this.#settings.clock.now());
   }
 }
 
@@ -142,18 +136,4 @@ const readWhole = async (stream: AsyncIterable<Uint8Array>, tooLarge: () => Erro
     if (bytes.size > functionBodyBytesMax) throw tooLarge();
   }
   return bytes.take();
-};
-
-/** Name and qualifier as one text, as the Invoke API expects it: `orders`, `orders:live`. */
-const nameOf = (functionArn: string): string => encodeURIComponent(functionArn.split(":").slice(6).join(":"));
-
-/** The name alone: a configuration belongs to all versions and aliases. */
-const unqualifiedNameOf = (functionArn: string): string => encodeURIComponent(functionArn.split(":")[6] ?? "");
-
-const stateIn = (body: string): unknown => {
-  try {
-    return (parseJson(body) as { Configuration?: { State?: unknown } } | null)?.Configuration?.State;
-  } catch {
-    return undefined;
-  }
 };

@@ -26,6 +26,9 @@ export interface ServicePath {
   readonly secureContext: SecureContext | undefined;
 }
 
+/** Finds the way to a host. */
+export type PathFinder = Pick<ServiceNetwork, "pathTo">;
+
 /** The installation does not allow an address of a name. */
 export class AddressRefusedError extends Error {
   override readonly name = "AddressRefusedError";
@@ -77,3 +80,14 @@ export class ServiceNetwork {
     return { addresses: found, isPrivate: true, httpProxy: undefined };
   }
 }
+
+/** The way to what the operator named: directly, at any address, with all authorities that Node trusts. */
+export const directNetwork = (resolve: AuthoritySettings["resolve"]): PathFinder => ({
+  async pathTo(url) {
+    const hostname = hostnameOf(url);
+    const family = isIP(hostname);
+    const addresses = family === 0 ? await resolve(hostname) : [{ address: hostname, family }];
+    const isPrivate = addresses.some(({ address }) => isPrivateAddress(address));
+    return { addresses, isPrivate, httpProxy: undefined, secureContext: undefined };
+  },
+});

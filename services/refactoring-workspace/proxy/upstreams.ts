@@ -7,7 +7,7 @@ import { isStillAhead } from "../../kit/clock/clock.ts";
 import { hostnameOf } from "../../kit/network/private-addresses.ts";
 import type { Connector } from "./service-connections.ts";
 import { connectorOn } from "./service-connections.ts";
-import type { ServiceNetwork, ServicePath } from "./service-network.ts";
+import type { PathFinder, ServicePath } from "./service-network.ts";
 
 /** Limits of the connections to services. Times are milliseconds. */
 export interface UpstreamLimits {
@@ -70,13 +70,13 @@ const resolveWaitMs = 2_000;
  * replaces it, and the old one ends with its last request.
  */
 export class Upstreams {
-  readonly #network: ServiceNetwork;
+  readonly #network: PathFinder;
   readonly #clock: Clock;
   readonly #limits: UpstreamLimits;
   readonly #entries: LRUCache<string, Entry>;
   readonly #resolving = new Map<string, Promise<Entry>>();
 
-  constructor(network: ServiceNetwork, clock: Clock, limits: UpstreamLimits = defaultUpstreamLimits) {
+  constructor(network: PathFinder, clock: Clock, limits: UpstreamLimits = defaultUpstreamLimits) {
     this.#network = network;
     this.#clock = clock;
     this.#limits = limits;

@@ -26,6 +26,8 @@ import { findApplication } from "../store/application.ts";
 import { findRoute, putRoute } from "../store/route.ts";
 import { findService } from "../store/service.ts";
 import type { CheckedEndpoint, HealthOutcome } from "../health/health-check.ts";
+import type { FunctionApi, FunctionPermission, PolicyOutcome } from "../proxy/function-api.ts";
+import type { FunctionPermissions } from "./function-permissions.ts";
 
 /** The kind of the jobs that check a route's service. */
 export const routeCheckKind = "route-check";
@@ -37,6 +39,9 @@ export interface RouteCheckSettings {
   readonly check: (endpoint: CheckedEndpoint, signal: AbortSignal) => Promise<HealthOutcome>;
   /** Finds the URL of an application's private link; undefined if it has none. */
   readonly findPrivateLink: (application: ApplicationRecord) => string | undefined;
+  readonly permissions: Pick<FunctionPermissions, "permissionOf">;
+  /** Adds a statement to a function's policy. */
+  readonly permit: FunctionApi["permit"];
   /** Adds a job when the transaction commits. */
   readonly enqueue: (transaction: Transaction, job: NewJob) => void;
   /** Called after the commit of each change that concerns an application's proxy. */
@@ -85,18 +90,28 @@ export class RouteChecks {
   /** Runs one job: checks the service and settles the route. */
   readonly run = async (job: Job, { signal }: { readonly signal: AbortSignal }): Promise<JobOutcome> => {
     const { environmentId, applicationId, routeId } = fromBinary(RouteCheckPayloadSchema, job.payload);
-    const endpoint = await this.#settings.store.read(async (reader) => {
+    const { store, findPrivateLink, permissions } = this.#settings;
+    const checked = await store.read(async (reader) => {
       const route = await findRoute(reader, environmentId, applicationId, routeId);
       if (route?.checkJobId !== job.id) return undefined;
       const service = await findService(reader, environmentId, applicationId, route.serviceId);
       const application = await findApplication(reader, environmentId, applicationId);
-      return service && application && endpointOf(service, this.#settings.findPrivateLink(application));
+      if (service === undefined || application === undefined) return undefined;
+      const endpoint = endpointOf(service, findPrivateLink(application));
+      return { endpoint, permission: permissions.permissionOf(route, service, application) };
     });
-    if (endpoint === undefined) return { done: true };
-    const outcome = await this.#settings.check(endpoint, signal);
-    await this.#settings.store.transact((transaction) => this.#settle(transaction, job, outcome));
+    if (checked === undefined) return { done: true };
+    const health = await this.#settings.check(checked.endpoint, signal);
+    const outcome = health.isHealthy ? await this.#permit(checked.permission, signal) : health;
+    if ("isTransient" in outcome && outcome.isTransient) return { retry: true, reason: outcome.problem };
+    await store.transact((transaction) => this.#settle(transaction, job, outcome));
     return { done: true };
   };
+
+  /** Lets the application's gateway invoke a function; there is nothing to do for a URL. */
+  async #permit(permission: FunctionPermission | undefined, signal: AbortSignal): Promise<PolicyOutcome> {
+    return permission === undefined ? { isSet: true } : this.#settings.permit(permission, signal);
+  }
 
   /** A job that could not run at all settles its route as FAILED. */
   readonly policy: JobPolicy = {
@@ -136,7 +151,7 @@ export class RouteChecks {
     const route = await findRoute(transaction, environmentId, applicationId, routeId);
     if (route?.checkJobId !== job.id) return;
     const application = await findApplication(transaction, environmentId, applicationId);
-    const isActive = "isHealthy" in result && result.isHealthy;
+    const isActive = "isSet" in result && result.isSet;
     putRoute(
       transaction,
       create(RouteRecordSchema, {
@@ -154,7 +169,11 @@ export class RouteChecks {
   }
 }
 
-type Settlement = HealthOutcome | { readonly isExhausted: true; readonly reason: string };
+/** A healthy service whose function may be invoked, or what failed. */
+type Settlement =
+  | PolicyOutcome
+  | Extract<HealthOutcome, { readonly isHealthy: false }>
+  | { readonly isExhausted: true; readonly reason: string };
 
 const endpointOf = ({ endpoint }: ServiceRecord, privateLink: string | undefined): CheckedEndpoint =>
   endpoint.case === "urlEndpoint"
@@ -163,18 +182,26 @@ const endpointOf = ({ endpoint }: ServiceRecord, privateLink: string | undefined
 
 /** Why a route failed; a failed health check is the failure of its service. */
 const errorOf = (route: RouteRecord, result: Settlement) => {
-  const isCheck = "isHealthy" in result;
+  const { code, resourceType } = failureOf(result);
   return create(ResourceErrorSchema, {
-    code: isCheck ? ErrorCode.SERVICE_ENDPOINT_HEALTH_CHECK_FAILURE : ErrorCode.STATE_TRANSITION_FAILURE,
-    resourceType: isCheck ? ErrorResourceType.SERVICE : ErrorResourceType.ROUTE,
-    resourceIdentifier: isCheck ? route.serviceId : route.routeId,
+    code,
+    resourceType,
+    resourceIdentifier: resourceType === ErrorResourceType.ROUTE ? route.routeId : route.serviceId,
     message: messageOf(result).slice(0, 255),
     accountId: route.ownerAccountId,
-    additionalDetails: isCheck && !result.isHealthy ? { ...result.details } : {},
+    additionalDetails: "isHealthy" in result ? { ...result.details } : {},
   });
+};
+
+const failureOf = (result: Settlement) => {
+  if ("isHealthy" in result)
+    return { code: ErrorCode.SERVICE_ENDPOINT_HEALTH_CHECK_FAILURE, resourceType: ErrorResourceType.SERVICE };
+  if ("isSet" in result) return { code: ErrorCode.RESOURCE_UPDATE_FAILURE, resourceType: ErrorResourceType.FUNCTION };
+  return { code: ErrorCode.STATE_TRANSITION_FAILURE, resourceType: ErrorResourceType.ROUTE };
 };
 
 const messageOf = (result: Settlement): string => {
   if ("isExhausted" in result) return "The health check could not be run.";
-  return result.isHealthy ? "" : `The health check of the service failed: ${result.problem}.`;
+  if ("isHealthy" in result) return `The health check of the service failed: ${result.problem}.`;
+  return result.isSet ? "" : `The policy of the function could not be changed: ${result.problem}.`;
 };

@@ -100,7 +100,7 @@ const startWorkspaceProxy = async (): Promise<string> => {
     }),
     systemClock,
   );
-  const functions = new FunctionCaller({ address: undefined, upstreams, clock: systemClock });
+  const functions = new FunctionCaller({ endpoint: undefined, upstreams, clock: systemClock });
   const listenAt = { host: "127.0.0.1", port: 0 };
   const proxy = await startProxy({ listen: listenAt, routes, upstreams, functions, ids: randomIds, log: silentLogger });
   return `${proxy.url}/0123456789/prod`;

@@ -5,11 +5,13 @@ import { readFile } from "node:fs/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 
 import { systemClock } from "../../../services/kit/clock/clock.ts";
+import { createAddressGuard } from "../../../services/kit/network/address-guard.ts";
+import { createHttpSender, defaultSenderLimits } from "../../../services/kit/outgoing/http-sender.ts";
+import { ServiceClient } from "../../../services/kit/outgoing/service-client.ts";
 import type { CheckedEndpoint } from "../../../services/refactoring-workspace/health/health-check.ts";
 import { checkHealth } from "../../../services/refactoring-workspace/health/health-check.ts";
-import { FunctionCaller } from "../../../services/refactoring-workspace/proxy/function-caller.ts";
+import { FunctionApi } from "../../../services/refactoring-workspace/proxy/function-api.ts";
 import { ServiceNetwork } from "../../../services/refactoring-workspace/proxy/service-network.ts";
-import { Upstreams } from "../../../services/refactoring-workspace/proxy/upstreams.ts";
 import { createAuthority } from "../../support/certificates.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
@@ -21,6 +23,13 @@ const pairOfAddresses = [
   { address: "127.0.0.2", family: 4 },
   { address: "127.0.0.1", family: 4 },
 ];
+
+const functionsAt = (url: string | undefined): FunctionApi => {
+  const sender = createHttpSender(createAddressGuard(true), defaultSenderLimits);
+  onTestFinished(() => sender.close());
+  const endpoint = url === undefined ? undefined : { url, region: "us-east-1", accessKeyId: "", secretAccessKey: "" };
+  return new FunctionApi({ endpoint, client: new ServiceClient(sender, systemClock) });
+};
 
 interface CheckOptions {
   readonly allowsPrivate?: boolean;
@@ -43,9 +52,7 @@ const check = async (endpoint: CheckedEndpoint, options: CheckOptions = {}) => {
       return [{ address: hostname === "public.example" ? "1.1.1.1" : "127.0.0.1", family: 4 }];
     },
   });
-  const upstreams = new Upstreams(network, systemClock);
-  onTestFinished(() => upstreams.close());
-  const functions = new FunctionCaller({ address: options.functionsUrl, upstreams, clock: systemClock });
+  const functions = functionsAt(options.functionsUrl);
   // An answer that is awaited comes, however busy the machine is.
   const { attemptMs = 20_000 } = options;
   const limits = { checkMs: 3 * attemptMs, attemptMs, attemptsMax: 2, intervalMs: 1 };
@@ -206,9 +213,7 @@ test("a check that is given up ends with the reason", async () => {
   await once(server, "listening");
   onTestFinished(() => void server.close());
   const network = new ServiceNetwork({ allowsPrivate: true, resolve: async () => [], log: silentLogger });
-  const upstreams = new Upstreams(network, systemClock);
-  onTestFinished(() => upstreams.close());
-  const functions = new FunctionCaller({ address: undefined, upstreams, clock: systemClock });
+  const functions = functionsAt(undefined);
   const url = `http://127.0.0.1:${(server.address() as { port: number }).port}`;
   const given = new AbortController();
   const checked = checkHealth({ url, healthUrl: undefined }, { network, functions }, given.signal);

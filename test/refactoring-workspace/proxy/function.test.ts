@@ -20,6 +20,7 @@ const startFunction = async (answerOf: (event: Record<string, unknown>) => Answe
   const events: Record<string, unknown>[] = [];
   const functions = await startBackend("functions", async (request, response) => {
     if (request.method === "GET") return response.end('{"Configuration":{"State":"Active"}}');
+    if (request.url?.includes("/policy") === true) return response.writeHead(201).end("{}");
     const event = JSON.parse(await text(request)) as Record<string, unknown>;
     events.push(event);
     const { status = 200, headers = {}, body } = answerOf(event);
