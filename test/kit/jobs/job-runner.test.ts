@@ -267,6 +267,18 @@ describe("leases", () => {
 });
 
 describe("stop", () => {
+  it("that is repeated does not end the patience of the first", async () => {
+    const { jobs, held, enqueue } = await jobHarness();
+    jobs.start();
+    await enqueue({ kind: "held", owner: "alice", payload });
+    const [run] = await started(held, 1);
+    const stopping = jobs.stop(600_000);
+    await jobs.stop(0);
+    expect(run?.context.signal.aborted).toBe(false);
+    run?.end({ done: true });
+    await stopping;
+  });
+
   it("waits for what runs and takes nothing more", async () => {
     const { store, jobs, held, enqueue } = await jobHarness({ concurrency: 1 });
     jobs.start();

@@ -86,6 +86,16 @@ describe("calls on one connection", () => {
     await eventually(() => app.aborted.includes("wait"), "the handler's signal is aborted");
   });
 
+  test("are not uploads whose requests are not known before they begin", async () => {
+    const { client, app } = await start();
+    const requests = async function* () {
+      yield { name: "milk" };
+      await eventually(() => app.begun.includes("upload"), "the upload has begun");
+      yield { body: Buffer.from("two litres") };
+    };
+    expect(await client.upload(requests())).toMatchObject({ name: "milk", sizeBytes: 10n });
+  }, 10_000);
+
   test("are given up when the connection closes", async () => {
     const { app, path: socketPath } = await start();
     const { socket } = await connected(socketPath);
