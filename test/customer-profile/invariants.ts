@@ -1,5 +1,5 @@
 import { idText } from "../../services/customer-profile/domain/identifier.ts";
-import { splitDigests } from "../../services/customer-profile/store/key-index.ts";
+import { holdersOf, splitDigests } from "../../services/customer-profile/store/key-index.ts";
 import {
   counters,
   domainKeys,
@@ -59,7 +59,8 @@ const findBroken = async (reader: Reader): Promise<string[]> => {
   for (const { key, value } of spread) indexed.push(`${join(...key)}=${value.originCount}`);
   const keys = await reader.list(searchKeys, { limit: 1_000_000 });
   for (const { key, value } of keys)
-    for (const { profileId, originCount } of value.holders) indexed.push(`${join(...key, profileId)}=${originCount}`);
+    for (const { profileId, originCount } of holdersOf(value))
+      indexed.push(`${join(...key, profileId)}=${originCount}`);
   expectSame(
     "each index entry counts its origins",
     indexed,
@@ -72,7 +73,7 @@ const findBroken = async (reader: Reader): Promise<string[]> => {
   );
   expectSame(
     "no key is without a profile, and none has its profiles in both places",
-    keys.filter(({ value }) => value.isSpread === value.holders.length > 0).map(({ key }) => join(...key)),
+    keys.filter(({ value }) => value.isSpread === value.profileIds.length > 0).map(({ key }) => join(...key)),
     [],
   );
 

@@ -9,7 +9,7 @@ export const normalize = (comparison: Comparison, text: string): string => norma
  * so that +15551234567, 1 555 123 4567 and (555)-123-4567 are equal. Text without digits is compared as a name.
  */
 const normalizePhone = (text: string): string => {
-  const compatible = text.normalize("NFKC");
+  const compatible = compatibleForm(text);
   const digits = compatible.replace(/[^0-9]/g, "");
   if (digits === "") return normalizeName(text);
   const hasPlus = /^[^0-9]*\+/.test(compatible);
@@ -17,9 +17,13 @@ const normalizePhone = (text: string): string => {
   return /^1[2-9]\d{9}$/.test(international) ? international.slice(1) : international;
 };
 
+const asciiText = /^[ -~]*$/;
+
+const compatibleForm = (text: string): string => (asciiText.test(text) ? text : text.normalize("NFKC"));
+
 const normalizeEmail = (text: string): string => text.trim().normalize("NFC").toLowerCase();
 
-const normalizeName = (text: string): string => text.normalize("NFKC").trim().replace(/\s+/g, " ").toLowerCase();
+const normalizeName = (text: string): string => compatibleForm(text).trim().replace(/\s+/g, " ").toLowerCase();
 
 /** A decimal number without signs and zeros that do not change its value; any other text unchanged. */
 const normalizeNumber = (text: string): string => {

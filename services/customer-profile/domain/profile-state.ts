@@ -125,6 +125,7 @@ const isSameKey = (a: AddedKey, b: AddedKey): boolean =>
   a.name === b.name && searchKey(a.name, a.value).value === searchKey(b.name, b.value).value;
 
 const distinct = (keys: readonly SearchKey[]): readonly SearchKey[] => {
-  const found = new Map(keys.map((key) => [JSON.stringify([key.name, key.comparison, key.value]), key]));
+  // No name contains a space.
+  const found = new Map(keys.map((key) => [`${key.name} ${key.comparison} ${key.value}`, key]));
   return [...found.values()];
 };

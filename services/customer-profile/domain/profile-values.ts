@@ -1,8 +1,7 @@
-import type { MessageInitShape } from "@bufbuild/protobuf";
-import { create, fromJsonString, toJsonString } from "@bufbuild/protobuf";
+import { fromJsonString, toJsonString } from "@bufbuild/protobuf";
 
 import type { EngagementPreferences, Profile } from "../../../gen/quartet/customerprofile/v1/profile_pb.ts";
-import { EngagementPreferencesSchema, ProfileSchema } from "../../../gen/quartet/customerprofile/v1/profile_pb.ts";
+import { EngagementPreferencesSchema } from "../../../gen/quartet/customerprofile/v1/profile_pb.ts";
 import type { TextField } from "./profile-fields.ts";
 import {
   addressFields,
@@ -31,32 +30,45 @@ export const valuesOf = (members: ProfileMembers): ProfileValues => {
     if (text !== undefined) values.set(path, text);
   };
   for (const { path, member } of textFields) set(path, members[member]);
-  for (const { path, member } of addressFields)
-    for (const line of addressLines) set(`${path}.${line.path}`, members[member]?.[line.member]);
+  for (const { path, member } of addressFields) {
+    const address = members[member];
+    if (address !== undefined) for (const line of addressLines) set(`${path}.${line.path}`, address[line.member]);
+  }
   for (const [name, text] of Object.entries(members.attributes)) values.set(attributesPrefix + name, text);
   if (members.engagementPreferences !== undefined)
     values.set(engagementPreferencesPath, toJsonString(EngagementPreferencesSchema, members.engagementPreferences));
   return values;
 };
 
+type AddressMember = (typeof addressFields)[number]["member"];
+type AddressLine = (typeof addressLines)[number]["member"];
+
+const textMembers = new Map(textFields.map(({ path, member }) => [path, member]));
+const addressMembers = new Map<string, readonly [AddressMember, AddressLine]>(
+  addressFields.flatMap(({ path, member }) =>
+    addressLines.map((line) => [`${path}.${line.path}`, [member, line.member]] as const),
+  ),
+);
+
 /** The profile with these texts as answers show it. */
 export const profileOf = (profileId: string, values: ProfileValues): Profile => {
-  const members: MessageInitShape<typeof ProfileSchema> = { profileId };
-  for (const { path, member } of textFields) members[member] = values.get(path);
-  for (const { path, member } of addressFields) {
-    const lines = addressLines.flatMap((line) => {
-      const text = values.get(`${path}.${line.path}`);
-      return text === undefined ? [] : [[line.member, text] as const];
-    });
-    if (lines.length > 0) members[member] = Object.fromEntries(lines);
+  const profile: Profile = {
+    $typeName: "quartet.customerprofile.v1.Profile",
+    profileId,
+    foundByItems: [],
+    attributes: {},
+  };
+  const attributes: [name: string, text: string][] = [];
+  for (const [path, text] of values) {
+    const member = textMembers.get(path);
+    const line = member === undefined ? addressMembers.get(path) : undefined;
+    if (member !== undefined) profile[member] = text;
+    else if (line !== undefined)
+      (profile[line[0]] ??= { $typeName: "quartet.customerprofile.v1.Address" })[line[1]] = text;
+    else if (path === engagementPreferencesPath)
+      profile.engagementPreferences = fromJsonString(EngagementPreferencesSchema, text);
+    else if (path.startsWith(attributesPrefix)) attributes.push([path.slice(attributesPrefix.length), text]);
   }
-  const preferences = values.get(engagementPreferencesPath);
-  if (preferences !== undefined)
-    members.engagementPreferences = fromJsonString(EngagementPreferencesSchema, preferences);
-  members.attributes = Object.fromEntries(
-    [...values]
-      .filter(([path]) => path.startsWith(attributesPrefix))
-      .map(([path, text]) => [path.slice(attributesPrefix.length), text]),
-  );
-  return create(ProfileSchema, members);
+  if (attributes.length > 0) profile.attributes = Object.fromEntries(attributes);
+  return profile;
 };

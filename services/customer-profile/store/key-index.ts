@@ -1,8 +1,4 @@
-import type {
-  KeyHolder,
-  KeyHolderRecord,
-  SearchKeyRecord,
-} from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
+import type { KeyHolderRecord, SearchKeyRecord } from "../../../gen/quartet/customerprofile/storage/v1/records_pb.ts";
 import type { Reader, Transaction } from "../../kit/store/transaction.ts";
 import { compareIds } from "../domain/identifier.ts";
 import type { SearchKey } from "../domain/search-key.ts";
@@ -12,24 +8,45 @@ import { keyHolders, searchKeys } from "./layout.ts";
 /** The profiles that the record of one key holds; more than these are spread over records of their own. */
 export const holdersTogetherMax = 8;
 
-const digestBytes = 32;
+/** Half of an HMAC-SHA-256: among 2^40 keys, two have the same with a probability of 2^-49. */
+const digestBytes = 16;
+const profileIdBytes = 16;
 
 /** The digest of a search key in the index. */
 export const digestOf = (keys: DomainKeys, key: SearchKey): Uint8Array =>
-  keys.digest([key.name, key.comparison, key.value]);
+  keys.digest([key.name, key.comparison, key.value]).subarray(0, digestBytes);
 
 /** Digests as the record of their origin holds them. */
-export const joinDigests = (digests: readonly Uint8Array[]): Uint8Array => {
-  const joined = new Uint8Array(digests.length * digestBytes);
-  for (const [index, digest] of digests.entries()) joined.set(digest, index * digestBytes);
+export const joinDigests = (digests: readonly Uint8Array[]): Uint8Array => joinBytes(digests, digestBytes);
+
+/** The digests that a record of an origin holds. */
+export const splitDigests = (joined: Uint8Array): Uint8Array[] => splitBytes(joined, digestBytes);
+
+/** A profile that a search key finds. */
+interface KeyHolder {
+  readonly profileId: Uint8Array;
+  /** The number of origins in the profile that supply the key. */
+  readonly originCount: number;
+}
+
+/** The few profiles that the record of a search key has, by identifier. */
+export const holdersOf = ({ profileIds, originCounts }: SearchKeyRecord): KeyHolder[] =>
+  splitBytes(profileIds, profileIdBytes).map((profileId, index) => ({
+    profileId,
+    originCount: originCounts[index] ?? 1,
+  }));
+
+const joinBytes = (parts: readonly Uint8Array[], partBytes: number): Uint8Array => {
+  const joined = new Uint8Array(parts.length * partBytes);
+  for (const [index, part] of parts.entries()) joined.set(part, index * partBytes);
   return joined;
 };
 
-/** The digests that a record of an origin holds. */
-export const splitDigests = (joined: Uint8Array): Uint8Array[] =>
-  Array.from({ length: joined.length / digestBytes }, (_none, index) =>
-    joined.subarray(index * digestBytes, (index + 1) * digestBytes),
-  );
+const splitBytes = (joined: Uint8Array, partBytes: number): Uint8Array[] => {
+  const parts: Uint8Array[] = [];
+  for (let at = 0; at < joined.length; at += partBytes) parts.push(joined.subarray(at, at + partBytes));
+  return parts;
+};
 
 /** Replaces the keys that an origin in a profile supplies. Each list has a key once. */
 export const replaceKeys = async (
@@ -56,7 +73,8 @@ export const addKeysOfNew = async (
 };
 
 /** A digest that is compared as a text. */
-const digestText = (digest: Uint8Array): string => String.fromCharCode(...digest);
+const digestText = (digest: Uint8Array): string =>
+  Buffer.from(digest.buffer, digest.byteOffset, digest.byteLength).toString("latin1");
 
 /** The first profiles with a key by identifier, after the given one. */
 export const listProfilesWithKey = async (
@@ -69,7 +87,7 @@ export const listProfilesWithKey = async (
   const record = await reader.get(searchKeys, [domainId, digest]);
   if (record === undefined) return [];
   if (!record.isSpread) {
-    const ids = record.holders.map(({ profileId }) => profileId);
+    const ids = splitBytes(record.profileIds, profileIdBytes);
     const later = afterProfileId === undefined ? ids : ids.filter((id) => compareIds(id, afterProfileId) > 0);
     return later.slice(0, limit);
   }
@@ -97,7 +115,7 @@ const changeOrigins = async (
     else await changeSpread(transaction, domainId, profileId, digest, change);
     return;
   }
-  const holders = withChange(record?.holders ?? [], profileId, change);
+  const holders = withChange(record === undefined ? [] : holdersOf(record), profileId, change);
   if (holders.length > holdersTogetherMax) {
     transaction.put(searchKeys, key, keyRecord([], true));
     for (const { profileId: id, originCount } of holders)
@@ -106,10 +124,14 @@ const changeOrigins = async (
   else transaction.delete(searchKeys, key);
 };
 
-const keyRecord = (holders: KeyHolder[], isSpread: boolean): SearchKeyRecord => ({
+const keyRecord = (holders: readonly KeyHolder[], isSpread: boolean): SearchKeyRecord => ({
   $typeName: "quartet.customerprofile.storage.v1.SearchKeyRecord",
-  holders,
   isSpread,
+  profileIds: joinBytes(
+    holders.map(({ profileId }) => profileId),
+    profileIdBytes,
+  ),
+  originCounts: holders.some(({ originCount }) => originCount > 1) ? holders.map(({ originCount }) => originCount) : [],
 });
 
 const holderRecord = (originCount: number): KeyHolderRecord => ({
@@ -134,11 +156,10 @@ const changeSpread = async (
 };
 
 /** Few holders by identifier, after a change of one of them. */
-const withChange = (holders: readonly KeyHolder[], profileId: Uint8Array, change: 1 | -1): KeyHolder[] => {
+const withChange = (holders: readonly KeyHolder[], profileId: Uint8Array, change: 1 | -1): readonly KeyHolder[] => {
   const own = holders.find((holder) => compareIds(holder.profileId, profileId) === 0);
   const originCount = (own?.originCount ?? 0) + change;
   const others = holders.filter((holder) => holder !== own);
   if (originCount <= 0) return others;
-  const changed = { $typeName: "quartet.customerprofile.storage.v1.KeyHolder" as const, profileId, originCount };
-  return [...others, changed].toSorted((a, b) => compareIds(a.profileId, b.profileId));
+  return [...others, { profileId, originCount }].toSorted((a, b) => compareIds(a.profileId, b.profileId));
 };

@@ -1,4 +1,5 @@
 import type { Bounds, ByteString } from "./byte-string.ts";
+import { compareBytes } from "./byte-string.ts";
 import type { ReadSet } from "./read-set.ts";
 import type { WriteSet } from "./write-set.ts";
 import { hasKeyWithin } from "./write-set.ts";
@@ -6,14 +7,19 @@ import { hasKeyWithin } from "./write-set.ts";
 interface CommittedGroup {
   readonly version: number;
   readonly keys: readonly ByteString[];
+  /** The keys in ascending order, sorted when they are first needed. */
+  sorted: readonly ByteString[] | undefined;
 }
+
+const sortedKeys = (group: CommittedGroup): readonly ByteString[] =>
+  (group.sorted ??= group.keys.toSorted(compareBytes));
 
 /** Whether a group has a key in one of the ranges, which are in ascending order and apart. */
 const areTouched = (ranges: readonly Bounds[], groups: readonly CommittedGroup[]): boolean => {
   const keyCount = groups.reduce((sum, { keys }) => sum + keys.length, 0);
   // Many ranges in many groups would be millions of searches in one turn of the event loop; of keys there are fewer.
   return groups.length * ranges.length <= keyCount
-    ? groups.some(({ keys }) => ranges.some((range) => hasKeyWithin(keys, range)))
+    ? groups.some((group) => ranges.some((range) => hasKeyWithin(sortedKeys(group), range)))
     : groups.some(({ keys }) => keys.some((key) => isCovered(ranges, key)));
 };
 
@@ -91,7 +97,7 @@ export class ConflictLog {
   /** Remembers a committed group. */
   append(changes: WriteSet): void {
     this.#version += 1;
-    const group = { version: this.#version, keys: changes.sortedKeys() };
+    const group = { version: this.#version, keys: [...changes.writes.keys()], sorted: undefined };
     this.#groups.push(group);
     this.#keyCount += group.keys.length;
     for (const key of group.keys) this.#latest.set(key, group.version);

@@ -26,8 +26,8 @@ export interface View extends Records {
 
 /** The database as it was at one instant. */
 export interface Snapshot extends Records {
-  /** Ends all scans. Reading afterwards throws. */
-  close(): Promise<void>;
+  /** Ends all scans. Reading afterwards throws. Undefined: it has ended already. */
+  close(): Promise<void> | undefined;
 }
 
 /** The changes of a write by key: a payload, or undefined for a deletion. */

@@ -36,6 +36,8 @@ const plainText = /^[\u0002-\u007f]*$/;
 // oxlint-disable-next-line no-control-regex -- control characters are the bytes with a meaning of their own
 const escapedBytes = /[\u0000\u0001]/g;
 // oxlint-disable-next-line no-control-regex -- control characters are the bytes with a meaning of their own
+const anyEscapedByte = /[\u0000\u0001]/;
+// oxlint-disable-next-line no-control-regex -- control characters are the bytes with a meaning of their own
 const escapeSequences = /\u0001([\u0001\u0002])/g;
 
 /** The bytes of one whole part. Throws StoreKeyError when the value cannot be one. */
@@ -67,8 +69,11 @@ export const decodePart = (part: KeyPart, key: ByteString, offset: number): { va
 /** What each byte of a number is turned with. */
 const maskOf = (part: KeyPart): number => (part.kind === "reversed" ? 0xff : 0);
 
+// Looking for such bytes first costs a third of replacing none.
 const escape = (raw: ByteString): ByteString =>
-  raw.replace(escapedBytes, (found) => (found === "\u0000" ? "\u0001\u0001" : "\u0001\u0002"));
+  anyEscapedByte.test(raw)
+    ? raw.replace(escapedBytes, (found) => (found === "\u0000" ? "\u0001\u0001" : "\u0001\u0002"))
+    : raw;
 
 const unescape = (raw: ByteString): ByteString =>
   raw.replace(escapeSequences, (_whole, code: string) => (code === "\u0001" ? "\u0000" : "\u0001"));

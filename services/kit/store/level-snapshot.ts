@@ -91,10 +91,14 @@ export class LevelSnapshot implements Snapshot {
     await iterator.close();
   }
 
-  async close(): Promise<void> {
-    if (this.#isClosed) return;
+  close(): Promise<void> | undefined {
+    if (this.#isClosed) return undefined;
     this.#isClosed = true;
-    for (const iterator of this.#scans ?? []) await iterator.close();
+    return this.#scans === undefined ? this.#shared.release() : this.#endScans(this.#scans);
+  }
+
+  async #endScans(scans: ReadonlySet<DatabaseIterator>): Promise<void> {
+    for (const iterator of scans) await iterator.close();
     await this.#shared.release();
   }
 }

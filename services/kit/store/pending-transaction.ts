@@ -84,7 +84,7 @@ export class TransactionCommit<T> implements PendingTransaction {
   /** Runs the function on the committed state. Rejects if nobody waits for it any more. */
   async run(): Promise<void> {
     // Two runs of one function never overlap: an abandoned one may not have ended yet.
-    await this.#abandoned;
+    if (this.#abandoned !== undefined) await this.#abandoned;
     if (this.givenUp !== undefined) throw this.givenUp.reason;
     this.#attempt?.release();
     this.#attempt = this.#begin();
@@ -144,7 +144,8 @@ export class TransactionCommit<T> implements PendingTransaction {
       return { refusal };
     } finally {
       this.lastRunMs = performance.now() - beginMs;
-      await attempt.end();
+      const ending = attempt.end();
+      if (ending !== undefined) await ending;
     }
   }
 }

@@ -24,9 +24,10 @@ export class SharedSnapshot {
     this.#readers += 1;
   }
 
-  async release(): Promise<void> {
+  /** Undefined: others use it still, or may. */
+  release(): Promise<void> | undefined {
     this.#readers -= 1;
-    if (this.#isReplaced && this.#readers === 0) await this.#close();
+    return this.#isReplaced && this.#readers === 0 ? this.#close() : undefined;
   }
 
   /** No further reader comes. */

@@ -165,7 +165,8 @@ export const storeOver = (
       try {
         return await run(new ViewReader(view));
       } finally {
-        await view.close();
+        const ended = view.close();
+        if (ended !== undefined) await ended;
         reads -= 1;
         finish();
       }

@@ -59,9 +59,10 @@ export class CommittedView implements View {
     return this.#open().scan(bounds, reverse, expected);
   }
 
-  async close(): Promise<void> {
+  /** Undefined: nothing has to be waited for. */
+  close(): Promise<void> | undefined {
     this.#isClosed = true;
-    await this.#snapshot?.close();
+    return this.#snapshot?.close();
   }
 
   release(): void {
@@ -96,9 +97,10 @@ export class TransactionRun implements Transaction {
   readonly changes = new WriteSet();
   /** What is added to records, by key. */
   readonly additions = new Map<ByteString, Addition>();
-  readonly snapshot: ViewReader;
   readonly #committed: CommittedView;
+  readonly #view: View;
   readonly #reader: ViewReader;
+  #snapshot: ViewReader | undefined;
   readonly #bytesMax: number;
   readonly #afterCommit: (() => void)[] = [];
   #isEnded = false;
@@ -108,9 +110,13 @@ export class TransactionRun implements Transaction {
     this.#committed = new CommittedView(engine, shared, conflicts);
     this.#bytesMax = bytesMax;
     const base = ahead === undefined ? this.#committed : overlay(ahead, this.#committed);
-    const view = overlay(this.changes, base);
-    this.#reader = new ViewReader(view, this.reads);
-    this.snapshot = new ViewReader(view);
+    this.#view = overlay(this.changes, base);
+    this.#reader = new ViewReader(this.#view, this.reads);
+  }
+
+  get snapshot(): ViewReader {
+    this.#snapshot ??= new ViewReader(this.#view);
+    return this.#snapshot;
   }
 
   /** The committed version that the reads rest on; undefined when nothing committed was read. */
@@ -148,8 +154,7 @@ export class TransactionRun implements Transaction {
     key: NoInfer<K>,
     value: MessageInitShape<GenMessage<NoInfer<V>>>,
   ): void {
-    const message = isMessage(value, table.schema) ? value : create(table.schema, value);
-    this.#write(encodeKey(table, key), toBinary(table.schema, message));
+    this.#write(encodeKey(table, key), encodeValue(table.schema, value));
   }
 
   delete<K extends KeyTuple, V extends Message>(table: Table<K, V>, key: NoInfer<K>): void {
@@ -187,10 +192,12 @@ export class TransactionRun implements Transaction {
       }
   }
 
-  /** Ends reading and writing; the reads can be checked until `release`. */
-  async end(): Promise<void> {
+  /**
+   * Ends reading and writing; the reads can be checked until `release`. Undefined: nothing has to be waited for.
+   */
+  end(): Promise<void> | undefined {
     this.#isEnded = true;
-    await this.#committed.close();
+    return this.#committed.close();
   }
 
   release(): void {
@@ -203,3 +210,10 @@ export class TransactionRun implements Transaction {
     if (this.changes.bytes > this.#bytesMax) throw new StoreTransactionTooLargeError(this.#bytesMax);
   }
 }
+
+const noBytes = new Uint8Array();
+
+const encodeValue = <V extends Message>(schema: GenMessage<V>, value: MessageInitShape<GenMessage<V>>): Uint8Array => {
+  if (isMessage(value, schema)) return toBinary(schema, value);
+  return schema.fields.length === 0 ? noBytes : toBinary(schema, create(schema, value));
+};

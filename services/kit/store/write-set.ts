@@ -12,7 +12,8 @@ export interface RawWrite {
 /** Changes that are not in the database yet, by key; the last one for a key holds. */
 export class WriteSet {
   readonly #writes = new Map<ByteString, Uint8Array | undefined>();
-  readonly #runs = new KeyRuns();
+  /** Begun by the first search for a range. */
+  #runs: KeyRuns | undefined;
   #sorted: ByteString[] | undefined;
   #bytes = 0;
 
@@ -32,7 +33,7 @@ export class WriteSet {
   set(key: ByteString, payload: Uint8Array | undefined): void {
     if (!this.#writes.has(key)) {
       this.#sorted = undefined;
-      this.#runs.add(key);
+      this.#runs?.add(key);
     }
     this.#writes.set(key, payload);
     this.#bytes += key.length + (payload?.byteLength ?? 0);
@@ -44,7 +45,7 @@ export class WriteSet {
 
   clear(): void {
     this.#writes.clear();
-    this.#runs.clear();
+    this.#runs = undefined;
     this.#sorted = undefined;
     this.#bytes = 0;
   }
@@ -59,6 +60,7 @@ export class WriteSet {
 
   /** Whether a key between the bounds is changed. */
   hasWithin(bounds: Bounds): boolean {
+    this.#runs ??= new KeyRuns(this.#writes.keys());
     return this.#runs.hasWithin(bounds);
   }
 
@@ -105,15 +107,14 @@ export const hasKeyWithin = (keys: readonly ByteString[], { low, high }: Bounds)
  */
 class KeyRuns {
   readonly #runs: ByteString[][] = [];
-  #loose: ByteString[] = [];
+  #loose: ByteString[];
+
+  constructor(keys: Iterable<ByteString>) {
+    this.#loose = [...keys];
+  }
 
   add(key: ByteString): void {
     this.#loose.push(key);
-  }
-
-  clear(): void {
-    this.#runs.length = 0;
-    this.#loose = [];
   }
 
   hasWithin(bounds: Bounds): boolean {

@@ -21,7 +21,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file quartet/customerprofile/storage/v1/records.proto.
  */
 export const file_quartet_customerprofile_storage_v1_records: GenFile = /*@__PURE__*/
-  fileDesc("CjBxdWFydGV0L2N1c3RvbWVycHJvZmlsZS9zdG9yYWdlL3YxL3JlY29yZHMucHJvdG8SInF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEi9wMKDERvbWFpblJlY29yZBIRCglkb21haW5faWQYASABKAwSEgoKY3JlYXRlZF9tcxgCIAEoAxISCgp1cGRhdGVkX21zGAMgASgDEh8KF2RlZmF1bHRfZXhwaXJhdGlvbl9kYXlzGAQgASgFEh4KFmRlZmF1bHRfZW5jcnlwdGlvbl9rZXkYBSABKAkSHQoVZGVhZF9sZXR0ZXJfcXVldWVfdXJsGAYgASgJEkgKBHRhZ3MYByADKAsyOi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkRvbWFpblJlY29yZC5UYWdzRW50cnkSPgoIbWF0Y2hpbmcYCCABKAsyLC5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5NYXRjaGluZ1Jlc3BvbnNlElIKE3J1bGVfYmFzZWRfbWF0Y2hpbmcYCSABKAsyNS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5SdWxlQmFzZWRNYXRjaGluZ1Jlc3BvbnNlEkEKCmRhdGFfc3RvcmUYCiABKAsyLS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5EYXRhU3RvcmVSZXNwb25zZRorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIfChBXcmFwcGVkS2V5UmVjb3JkEgsKA2tleRgBIAEoDCIhChFQcm9maWxlU2VlZFJlY29yZBIMCgRzZWVkGAEgASgMIosBCg1Qcm9maWxlUmVjb3JkEg8KB2NvbnRlbnQYASABKAwSEQoJZXhwaXJlX21zGAIgASgDEhUKDWNvbnRlbnRfYnl0ZXMYAyABKAQSFAoMb2JqZWN0X2NvdW50GAQgASgNEhQKDG9iamVjdF9ieXRlcxgFIAEoBBITCgtrZXlfZGlnZXN0cxgGIAEoDCK2AQoOUHJvZmlsZUNvbnRlbnQSPwoGZmllbGRzGAEgAygLMi8ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5TdG9yZWRGaWVsZBI7CgRrZXlzGAIgAygLMi0ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5TdG9yZWRLZXkSEgoKY3JlYXRlZF9tcxgDIAEoAxISCgp1cGRhdGVkX21zGAQgASgDImYKC1N0b3JlZEZpZWxkEgwKBHBhdGgYASABKAkSDQoFdmFsdWUYAiABKAkSOgoGc291cmNlGAMgASgLMioucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5Tb3VyY2UiWAoGU291cmNlEhgKEG9iamVjdF90eXBlX25hbWUYASABKAkSEgoKb2JqZWN0X2tleRgCIAEoCRIPCgd0aW1lX21zGAMgASgDEg8KB3R5cGVfaWQYBCABKAwiKAoJU3RvcmVkS2V5EgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAkiZAoPU2VhcmNoS2V5UmVjb3JkEj4KB2hvbGRlcnMYASADKAsyLS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLktleUhvbGRlchIRCglpc19zcHJlYWQYAiABKAgiNQoJS2V5SG9sZGVyEhIKCnByb2ZpbGVfaWQYASABKAwSFAoMb3JpZ2luX2NvdW50GAIgASgNIicKD0tleUhvbGRlclJlY29yZBIUCgxvcmlnaW5fY291bnQYASABKA0iDgoMRXhwaXJ5UmVjb3JkInEKDUNvdW50ZXJSZWNvcmQSFQoNcHJvZmlsZV9jb3VudBgBIAEoAxIeChZtZXRlcmluZ19wcm9maWxlX2NvdW50GAIgASgDEhQKDG9iamVjdF9jb3VudBgDIAEoAxITCgt0b3RhbF9ieXRlcxgEIAEoAyKUBgoQT2JqZWN0VHlwZVJlY29yZBIPCgd0eXBlX2lkGAEgASgMEhMKC2Rlc2NyaXB0aW9uGAIgASgJEhMKC3RlbXBsYXRlX2lkGAMgASgJEhcKD2V4cGlyYXRpb25fZGF5cxgEIAEoBRIWCg5lbmNyeXB0aW9uX2tleRgFIAEoCRIeChZhbGxvd19wcm9maWxlX2NyZWF0aW9uGAYgASgIEiwKJHNvdXJjZV9sYXN0X3VwZGF0ZWRfdGltZXN0YW1wX2Zvcm1hdBgHIAEoCRIgChhtYXhfcHJvZmlsZV9vYmplY3RfY291bnQYCCABKAUSFwoPc291cmNlX3ByaW9yaXR5GAkgASgFElAKBmZpZWxkcxgKIAMoCzJALnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuT2JqZWN0VHlwZVJlY29yZC5GaWVsZHNFbnRyeRJMCgRrZXlzGAsgAygLMj4ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5PYmplY3RUeXBlUmVjb3JkLktleXNFbnRyeRISCgpjcmVhdGVkX21zGAwgASgDEhIKCnVwZGF0ZWRfbXMYDSABKAMSTAoEdGFncxgOIAMoCzI+LnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuT2JqZWN0VHlwZVJlY29yZC5UYWdzRW50cnkSEwoLaXNfaW1wbGljaXQYDyABKAgaWgoLRmllbGRzRW50cnkSCwoDa2V5GAEgASgJEjoKBXZhbHVlGAIgASgLMisucXVhcnRldC5jdXN0b21lcnByb2ZpbGUudjEuT2JqZWN0VHlwZUZpZWxkOgI4ARpXCglLZXlzRW50cnkSCwoDa2V5GAEgASgJEjkKBXZhbHVlGAIgASgLMioucXVhcnRldC5jdXN0b21lcnByb2ZpbGUudjEuT2JqZWN0VHlwZUtleXM6AjgBGisKCVRhZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIj8KE09iamVjdFR5cGVLZXlSZWNvcmQSCwoDa2V5GAEgASgMEhsKE2lzX3VuZGVyX2RvbWFpbl9rZXkYAiABKAgihAEKDE9iamVjdFJlY29yZBIPCgdjb250ZW50GAEgASgMEhEKCWV4cGlyZV9tcxgCIAEoAxIOCgZwdXRfbXMYAyABKAMSFQoNY29udGVudF9ieXRlcxgEIAEoBBITCgtrZXlfZGlnZXN0cxgFIAEoDBIUCgxoYXNfdHlwZV9rZXkYBiABKAgiJwoRT2JqZWN0UGxhY2VSZWNvcmQSEgoKcHJvZmlsZV9pZBgBIAEoDCKVBAoRSW50ZWdyYXRpb25SZWNvcmQSCwoDdXJpGAEgASgJEhgKEG9iamVjdF90eXBlX25hbWUYAiABKAkSZQoRb2JqZWN0X3R5cGVfbmFtZXMYAyADKAsySi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkludGVncmF0aW9uUmVjb3JkLk9iamVjdFR5cGVOYW1lc0VudHJ5EkMKD2Zsb3dfZGVmaW5pdGlvbhgEIAEoCzIqLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnYxLkZsb3dEZWZpbml0aW9uEhAKCHJvbGVfYXJuGAUgASgJEhsKE2V2ZW50X3RyaWdnZXJfbmFtZXMYBiADKAkSDQoFc2NvcGUYByABKAkSEgoKY3JlYXRlZF9tcxgIIAEoAxISCgp1cGRhdGVkX21zGAkgASgDEk0KBHRhZ3MYCiADKAsyPy5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkludGVncmF0aW9uUmVjb3JkLlRhZ3NFbnRyeRITCgtpc19kaXNhYmxlZBgLIAEoCBo2ChRPYmplY3RUeXBlTmFtZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGisKCVRhZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIhgKFkludGVncmF0aW9uQnlVcmlSZWNvcmQiEQoPRXJhc2VkS2V5UmVjb3JkIiAKC0RvbWFpblB1cmdlEhEKCWRvbWFpbl9pZBgBIAEoDCI1Cg9PYmplY3RUeXBlUHVyZ2USEQoJZG9tYWluX2lkGAEgASgMEg8KB3R5cGVfaWQYAiABKAwingEKEERlYWRMZXR0ZXJSZWNvcmQSDwoHY29udGVudBgBIAEoDBIVCg1xdWV1ZV9hY2NvdW50GAIgASgJEhIKCnF1ZXVlX25hbWUYAyABKAkSEgoKZXJyb3JfY29kZRgEIAEoCRIVCg1lcnJvcl9tZXNzYWdlGAUgASgJEhIKCm9iamVjdF9rZXkYBiABKAkSDwoHdHlwZV9pZBgHIAEoDCI3Cg9EZWFkTGV0dGVyUGxhY2USEQoJZG9tYWluX2lkGAEgASgMEhEKCWxldHRlcl9pZBgCIAEoDCIoChJPYmplY3RFeHBpcnlSZWNvcmQSEgoKcHJvZmlsZV9pZBgBIAEoDGIGcHJvdG8z", [file_quartet_customerprofile_v1_domain, file_quartet_customerprofile_v1_integration, file_quartet_customerprofile_v1_matching, file_quartet_customerprofile_v1_object_type]);
+  fileDesc("CjBxdWFydGV0L2N1c3RvbWVycHJvZmlsZS9zdG9yYWdlL3YxL3JlY29yZHMucHJvdG8SInF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEi9wMKDERvbWFpblJlY29yZBIRCglkb21haW5faWQYASABKAwSEgoKY3JlYXRlZF9tcxgCIAEoAxISCgp1cGRhdGVkX21zGAMgASgDEh8KF2RlZmF1bHRfZXhwaXJhdGlvbl9kYXlzGAQgASgFEh4KFmRlZmF1bHRfZW5jcnlwdGlvbl9rZXkYBSABKAkSHQoVZGVhZF9sZXR0ZXJfcXVldWVfdXJsGAYgASgJEkgKBHRhZ3MYByADKAsyOi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkRvbWFpblJlY29yZC5UYWdzRW50cnkSPgoIbWF0Y2hpbmcYCCABKAsyLC5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5NYXRjaGluZ1Jlc3BvbnNlElIKE3J1bGVfYmFzZWRfbWF0Y2hpbmcYCSABKAsyNS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5SdWxlQmFzZWRNYXRjaGluZ1Jlc3BvbnNlEkEKCmRhdGFfc3RvcmUYCiABKAsyLS5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS52MS5EYXRhU3RvcmVSZXNwb25zZRorCglUYWdzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASIfChBXcmFwcGVkS2V5UmVjb3JkEgsKA2tleRgBIAEoDCIhChFQcm9maWxlU2VlZFJlY29yZBIMCgRzZWVkGAEgASgMIosBCg1Qcm9maWxlUmVjb3JkEg8KB2NvbnRlbnQYASABKAwSEQoJZXhwaXJlX21zGAIgASgDEhUKDWNvbnRlbnRfYnl0ZXMYAyABKAQSFAoMb2JqZWN0X2NvdW50GAQgASgNEhQKDG9iamVjdF9ieXRlcxgFIAEoBBITCgtrZXlfZGlnZXN0cxgGIAEoDCK2AQoOUHJvZmlsZUNvbnRlbnQSPwoGZmllbGRzGAEgAygLMi8ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5TdG9yZWRGaWVsZBI7CgRrZXlzGAIgAygLMi0ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5TdG9yZWRLZXkSEgoKY3JlYXRlZF9tcxgDIAEoAxISCgp1cGRhdGVkX21zGAQgASgDImYKC1N0b3JlZEZpZWxkEgwKBHBhdGgYASABKAkSDQoFdmFsdWUYAiABKAkSOgoGc291cmNlGAMgASgLMioucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5Tb3VyY2UiWAoGU291cmNlEhgKEG9iamVjdF90eXBlX25hbWUYASABKAkSEgoKb2JqZWN0X2tleRgCIAEoCRIPCgd0aW1lX21zGAMgASgDEg8KB3R5cGVfaWQYBCABKAwiKAoJU3RvcmVkS2V5EgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAkiVgoPU2VhcmNoS2V5UmVjb3JkEhEKCWlzX3NwcmVhZBgCIAEoCBITCgtwcm9maWxlX2lkcxgDIAEoDBIVCg1vcmlnaW5fY291bnRzGAQgAygNSgQIARACIicKD0tleUhvbGRlclJlY29yZBIUCgxvcmlnaW5fY291bnQYASABKA0iDgoMRXhwaXJ5UmVjb3JkInEKDUNvdW50ZXJSZWNvcmQSFQoNcHJvZmlsZV9jb3VudBgBIAEoAxIeChZtZXRlcmluZ19wcm9maWxlX2NvdW50GAIgASgDEhQKDG9iamVjdF9jb3VudBgDIAEoAxITCgt0b3RhbF9ieXRlcxgEIAEoAyKUBgoQT2JqZWN0VHlwZVJlY29yZBIPCgd0eXBlX2lkGAEgASgMEhMKC2Rlc2NyaXB0aW9uGAIgASgJEhMKC3RlbXBsYXRlX2lkGAMgASgJEhcKD2V4cGlyYXRpb25fZGF5cxgEIAEoBRIWCg5lbmNyeXB0aW9uX2tleRgFIAEoCRIeChZhbGxvd19wcm9maWxlX2NyZWF0aW9uGAYgASgIEiwKJHNvdXJjZV9sYXN0X3VwZGF0ZWRfdGltZXN0YW1wX2Zvcm1hdBgHIAEoCRIgChhtYXhfcHJvZmlsZV9vYmplY3RfY291bnQYCCABKAUSFwoPc291cmNlX3ByaW9yaXR5GAkgASgFElAKBmZpZWxkcxgKIAMoCzJALnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuT2JqZWN0VHlwZVJlY29yZC5GaWVsZHNFbnRyeRJMCgRrZXlzGAsgAygLMj4ucXVhcnRldC5jdXN0b21lcnByb2ZpbGUuc3RvcmFnZS52MS5PYmplY3RUeXBlUmVjb3JkLktleXNFbnRyeRISCgpjcmVhdGVkX21zGAwgASgDEhIKCnVwZGF0ZWRfbXMYDSABKAMSTAoEdGFncxgOIAMoCzI+LnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnN0b3JhZ2UudjEuT2JqZWN0VHlwZVJlY29yZC5UYWdzRW50cnkSEwoLaXNfaW1wbGljaXQYDyABKAgaWgoLRmllbGRzRW50cnkSCwoDa2V5GAEgASgJEjoKBXZhbHVlGAIgASgLMisucXVhcnRldC5jdXN0b21lcnByb2ZpbGUudjEuT2JqZWN0VHlwZUZpZWxkOgI4ARpXCglLZXlzRW50cnkSCwoDa2V5GAEgASgJEjkKBXZhbHVlGAIgASgLMioucXVhcnRldC5jdXN0b21lcnByb2ZpbGUudjEuT2JqZWN0VHlwZUtleXM6AjgBGisKCVRhZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIj8KE09iamVjdFR5cGVLZXlSZWNvcmQSCwoDa2V5GAEgASgMEhsKE2lzX3VuZGVyX2RvbWFpbl9rZXkYAiABKAgihAEKDE9iamVjdFJlY29yZBIPCgdjb250ZW50GAEgASgMEhEKCWV4cGlyZV9tcxgCIAEoAxIOCgZwdXRfbXMYAyABKAMSFQoNY29udGVudF9ieXRlcxgEIAEoBBITCgtrZXlfZGlnZXN0cxgFIAEoDBIUCgxoYXNfdHlwZV9rZXkYBiABKAgiJwoRT2JqZWN0UGxhY2VSZWNvcmQSEgoKcHJvZmlsZV9pZBgBIAEoDCKVBAoRSW50ZWdyYXRpb25SZWNvcmQSCwoDdXJpGAEgASgJEhgKEG9iamVjdF90eXBlX25hbWUYAiABKAkSZQoRb2JqZWN0X3R5cGVfbmFtZXMYAyADKAsySi5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkludGVncmF0aW9uUmVjb3JkLk9iamVjdFR5cGVOYW1lc0VudHJ5EkMKD2Zsb3dfZGVmaW5pdGlvbhgEIAEoCzIqLnF1YXJ0ZXQuY3VzdG9tZXJwcm9maWxlLnYxLkZsb3dEZWZpbml0aW9uEhAKCHJvbGVfYXJuGAUgASgJEhsKE2V2ZW50X3RyaWdnZXJfbmFtZXMYBiADKAkSDQoFc2NvcGUYByABKAkSEgoKY3JlYXRlZF9tcxgIIAEoAxISCgp1cGRhdGVkX21zGAkgASgDEk0KBHRhZ3MYCiADKAsyPy5xdWFydGV0LmN1c3RvbWVycHJvZmlsZS5zdG9yYWdlLnYxLkludGVncmF0aW9uUmVjb3JkLlRhZ3NFbnRyeRITCgtpc19kaXNhYmxlZBgLIAEoCBo2ChRPYmplY3RUeXBlTmFtZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGisKCVRhZ3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIhgKFkludGVncmF0aW9uQnlVcmlSZWNvcmQiEQoPRXJhc2VkS2V5UmVjb3JkIiAKC0RvbWFpblB1cmdlEhEKCWRvbWFpbl9pZBgBIAEoDCI1Cg9PYmplY3RUeXBlUHVyZ2USEQoJZG9tYWluX2lkGAEgASgMEg8KB3R5cGVfaWQYAiABKAwingEKEERlYWRMZXR0ZXJSZWNvcmQSDwoHY29udGVudBgBIAEoDBIVCg1xdWV1ZV9hY2NvdW50GAIgASgJEhIKCnF1ZXVlX25hbWUYAyABKAkSEgoKZXJyb3JfY29kZRgEIAEoCRIVCg1lcnJvcl9tZXNzYWdlGAUgASgJEhIKCm9iamVjdF9rZXkYBiABKAkSDwoHdHlwZV9pZBgHIAEoDCI3Cg9EZWFkTGV0dGVyUGxhY2USEQoJZG9tYWluX2lkGAEgASgMEhEKCWxldHRlcl9pZBgCIAEoDCIoChJPYmplY3RFeHBpcnlSZWNvcmQSEgoKcHJvZmlsZV9pZBgBIAEoDGIGcHJvdG8z", [file_quartet_customerprofile_v1_domain, file_quartet_customerprofile_v1_integration, file_quartet_customerprofile_v1_matching, file_quartet_customerprofile_v1_object_type]);
 
 /**
  * A domain. Its data is found by its identifier, so that a later domain of the same name shares nothing with it.
@@ -191,7 +191,7 @@ export type ProfileRecord = Message<"quartet.customerprofile.storage.v1.ProfileR
   objectBytes: bigint;
 
   /**
-   * The digests of the search keys that its content supplies, 32 bytes each, one after the other. Empty: none.
+   * The digests of the search keys that its content supplies, 16 bytes each, one after the other. Empty: none.
    *
    * @generated from field: bytes key_digests = 6;
    */
@@ -359,18 +359,26 @@ export const StoredKeySchema: GenMessage<StoredKey> = /*@__PURE__*/
  */
 export type SearchKeyRecord = Message<"quartet.customerprofile.storage.v1.SearchKeyRecord"> & {
   /**
-   * By identifier, as long as they are few. Empty: they are spread.
-   *
-   * @generated from field: repeated quartet.customerprofile.storage.v1.KeyHolder holders = 1;
-   */
-  holders: KeyHolder[];
-
-  /**
    * The profiles are many: each has a record of its own.
    *
    * @generated from field: bool is_spread = 2;
    */
   isSpread: boolean;
+
+  /**
+   * The identifiers of the profiles in their order, 16 bytes each, one after the other. Empty: they are spread.
+   *
+   * @generated from field: bytes profile_ids = 3;
+   */
+  profileIds: Uint8Array;
+
+  /**
+   * For each of these profiles, the number of origins in it (its own content, its objects) that supply the key. Never
+   * 0. Empty: 1 for each.
+   *
+   * @generated from field: repeated uint32 origin_counts = 4;
+   */
+  originCounts: number[];
 };
 
 /**
@@ -381,41 +389,13 @@ export const SearchKeyRecordSchema: GenMessage<SearchKeyRecord> = /*@__PURE__*/
   messageDesc(file_quartet_customerprofile_storage_v1_records, 8);
 
 /**
- * A profile that a search key finds.
- *
- * @generated from message quartet.customerprofile.storage.v1.KeyHolder
- */
-export type KeyHolder = Message<"quartet.customerprofile.storage.v1.KeyHolder"> & {
-  /**
-   * Never empty.
-   *
-   * @generated from field: bytes profile_id = 1;
-   */
-  profileId: Uint8Array;
-
-  /**
-   * The number of origins in the profile (its own content, its objects) that supply the key. Never 0.
-   *
-   * @generated from field: uint32 origin_count = 2;
-   */
-  originCount: number;
-};
-
-/**
- * Describes the message quartet.customerprofile.storage.v1.KeyHolder.
- * Use `create(KeyHolderSchema)` to create a new message.
- */
-export const KeyHolderSchema: GenMessage<KeyHolder> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 9);
-
-/**
  * A profile that a search key finds, where it finds many. The profile is in the key.
  *
  * @generated from message quartet.customerprofile.storage.v1.KeyHolderRecord
  */
 export type KeyHolderRecord = Message<"quartet.customerprofile.storage.v1.KeyHolderRecord"> & {
   /**
-   * As in KeyHolder. Never 0.
+   * As in SearchKeyRecord. Never 0.
    *
    * @generated from field: uint32 origin_count = 1;
    */
@@ -427,7 +407,7 @@ export type KeyHolderRecord = Message<"quartet.customerprofile.storage.v1.KeyHol
  * Use `create(KeyHolderRecordSchema)` to create a new message.
  */
 export const KeyHolderRecordSchema: GenMessage<KeyHolderRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 10);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 9);
 
 /**
  * The expiry of a profile, which is in the key.
@@ -442,7 +422,7 @@ export type ExpiryRecord = Message<"quartet.customerprofile.storage.v1.ExpiryRec
  * Use `create(ExpiryRecordSchema)` to create a new message.
  */
 export const ExpiryRecordSchema: GenMessage<ExpiryRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 11);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 10);
 
 /**
  * A domain's statistics.
@@ -484,7 +464,7 @@ export type CounterRecord = Message<"quartet.customerprofile.storage.v1.CounterR
  * Use `create(CounterRecordSchema)` to create a new message.
  */
 export const CounterRecordSchema: GenMessage<CounterRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 12);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 11);
 
 /**
  * An object type. Its objects are found by its identifier, so that a later type of the same name shares none with it.
@@ -603,7 +583,7 @@ export type ObjectTypeRecord = Message<"quartet.customerprofile.storage.v1.Objec
  * Use `create(ObjectTypeRecordSchema)` to create a new message.
  */
 export const ObjectTypeRecordSchema: GenMessage<ObjectTypeRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 13);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 12);
 
 /**
  * The encrypted key of an object type that names, or named, an encryption key.
@@ -631,7 +611,7 @@ export type ObjectTypeKeyRecord = Message<"quartet.customerprofile.storage.v1.Ob
  * Use `create(ObjectTypeKeyRecordSchema)` to create a new message.
  */
 export const ObjectTypeKeyRecordSchema: GenMessage<ObjectTypeKeyRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 14);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 13);
 
 /**
  * An object that is attached to a profile.
@@ -687,7 +667,7 @@ export type ObjectRecord = Message<"quartet.customerprofile.storage.v1.ObjectRec
  * Use `create(ObjectRecordSchema)` to create a new message.
  */
 export const ObjectRecordSchema: GenMessage<ObjectRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 15);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 14);
 
 /**
  * The profile that holds an object.
@@ -708,7 +688,7 @@ export type ObjectPlaceRecord = Message<"quartet.customerprofile.storage.v1.Obje
  * Use `create(ObjectPlaceRecordSchema)` to create a new message.
  */
 export const ObjectPlaceRecordSchema: GenMessage<ObjectPlaceRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 16);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 15);
 
 /**
  * An integration of a domain.
@@ -799,7 +779,7 @@ export type IntegrationRecord = Message<"quartet.customerprofile.storage.v1.Inte
  * Use `create(IntegrationRecordSchema)` to create a new message.
  */
 export const IntegrationRecordSchema: GenMessage<IntegrationRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 17);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 16);
 
 /**
  * A domain of an account has an integration with an address.
@@ -814,7 +794,7 @@ export type IntegrationByUriRecord = Message<"quartet.customerprofile.storage.v1
  * Use `create(IntegrationByUriRecordSchema)` to create a new message.
  */
 export const IntegrationByUriRecordSchema: GenMessage<IntegrationByUriRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 18);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 17);
 
 /**
  * A deleted key is still in the files of the database.
@@ -829,7 +809,7 @@ export type ErasedKeyRecord = Message<"quartet.customerprofile.storage.v1.Erased
  * Use `create(ErasedKeyRecordSchema)` to create a new message.
  */
 export const ErasedKeyRecordSchema: GenMessage<ErasedKeyRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 19);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 18);
 
 /**
  * The payload of the job that removes the data of a deleted domain.
@@ -850,7 +830,7 @@ export type DomainPurge = Message<"quartet.customerprofile.storage.v1.DomainPurg
  * Use `create(DomainPurgeSchema)` to create a new message.
  */
 export const DomainPurgeSchema: GenMessage<DomainPurge> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 20);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 19);
 
 /**
  * The payload of the job that removes the objects of a deleted object type.
@@ -878,7 +858,7 @@ export type ObjectTypePurge = Message<"quartet.customerprofile.storage.v1.Object
  * Use `create(ObjectTypePurgeSchema)` to create a new message.
  */
 export const ObjectTypePurgeSchema: GenMessage<ObjectTypePurge> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 21);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 20);
 
 /**
  * An object that was accepted and found no place in a profile, until its domain's queue has it.
@@ -941,7 +921,7 @@ export type DeadLetterRecord = Message<"quartet.customerprofile.storage.v1.DeadL
  * Use `create(DeadLetterRecordSchema)` to create a new message.
  */
 export const DeadLetterRecordSchema: GenMessage<DeadLetterRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 22);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 21);
 
 /**
  * The payload of the job that sends a dead letter.
@@ -969,7 +949,7 @@ export type DeadLetterPlace = Message<"quartet.customerprofile.storage.v1.DeadLe
  * Use `create(DeadLetterPlaceSchema)` to create a new message.
  */
 export const DeadLetterPlaceSchema: GenMessage<DeadLetterPlace> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 23);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 22);
 
 /**
  * The expiry of an object, which is in the key.
@@ -990,5 +970,5 @@ export type ObjectExpiryRecord = Message<"quartet.customerprofile.storage.v1.Obj
  * Use `create(ObjectExpiryRecordSchema)` to create a new message.
  */
 export const ObjectExpiryRecordSchema: GenMessage<ObjectExpiryRecord> = /*@__PURE__*/
-  messageDesc(file_quartet_customerprofile_storage_v1_records, 24);
+  messageDesc(file_quartet_customerprofile_storage_v1_records, 23);
 
