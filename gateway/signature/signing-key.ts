@@ -1,9 +1,10 @@
-import { createECDH, createHmac, createPublicKey, hash, timingSafeEqual, verify } from "node:crypto";
+import { createECDH, createHmac, createPublicKey, createSecretKey, hash, timingSafeEqual, verify } from "node:crypto";
 import type { KeyObject } from "node:crypto";
 
 import { LRUCache } from "lru-cache";
 
 import type { AccessKey } from "../../services/kit/identity/access-keys.ts";
+import { createKeyedDigest } from "../../services/kit/keyring/keyed-digest.ts";
 import type { SignatureBrand } from "./brand.ts";
 import { asymmetricAlgorithm } from "./brand.ts";
 import type { SignatureClaim } from "./claim.ts";
@@ -47,25 +48,12 @@ const deriveSymmetric = (secret: string, scope: readonly string[], brand: Signat
   return key;
 };
 
-/** What SHA-256 hashes at once. */
-const blockBytes = 64;
-
-/** A key of at most one block, filled up with zeros, with each byte changed by the pad. */
-const paddedKey = (key: Buffer, pad: number): Buffer => {
-  const block = Buffer.alloc(blockBytes, pad);
-  for (const [at, byte] of key.entries()) block[at] = byte ^ pad;
-  return block;
-};
-
-/** HMAC with SHA-256 (RFC 2104) as two digests, each made by one call (services/decisions/0038). */
 const symmetricKey = (key: Buffer): SigningKey => {
-  const inner = paddedKey(key, 0x36);
-  const outer = paddedKey(key, 0x5c);
+  const digest = createKeyedDigest(createSecretKey(key));
   return {
     matches: (stringToSign, signature) => {
       const given = Buffer.from(signature, "latin1");
-      const digest = hash("sha256", Buffer.concat([inner, Buffer.from(stringToSign)]), "buffer");
-      const computed = Buffer.from(hash("sha256", Buffer.concat([outer, digest]), "hex"), "latin1");
+      const computed = Buffer.from(digest(stringToSign).toString("hex"), "latin1");
       return given.length === computed.length && timingSafeEqual(given, computed);
     },
   };
