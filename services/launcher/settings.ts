@@ -287,6 +287,11 @@ export const eventBusSettings = {
         .describe("The secret with which a webhook is signed. Left out: it is not signed."),
       tls: z.enum(["off", "on"]).optional().describe("Whether connections are encrypted. Left out: off."),
       authority: z.string().optional().describe("PEM file of the authorities that certify it; turns tls on."),
+      servername: z
+        .string()
+        .regex(/^[A-Za-z0-9.-]{1,253}$/, "must be the name of a host")
+        .optional()
+        .describe("The name that its certificate must have; turns tls on. Left out: that of the host."),
       mechanism: z
         .enum(["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
         .optional()

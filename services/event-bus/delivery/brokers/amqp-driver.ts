@@ -2,7 +2,7 @@ import type { ChannelModel, ConfirmChannel } from "amqplib";
 import { connect } from "amqplib";
 
 import type { BrokerConnection, BrokerDriver, BrokerMessage } from "./broker-driver.ts";
-import { credentialsRefused, failed, firstHost, retry, tlsOf } from "./broker-driver.ts";
+import { credentialsRefused, failed, firstOf, retry, tlsOf } from "./broker-driver.ts";
 
 /** Seconds after which a silent connection is ended. */
 const heartbeatSeconds = 10;
@@ -22,19 +22,20 @@ class RefusedError extends Error {
  */
 export const amqpDriver: BrokerDriver = {
   async open(broker, limitMs) {
-    const { host, port } = firstHost(broker);
     const tls = await tlsOf(broker);
-    const model = await connect(
-      {
-        protocol: tls === undefined ? "amqp" : "amqps",
-        hostname: host,
-        port,
-        username: broker.user ?? "guest",
-        password: broker.password ?? "guest",
-        vhost: broker.path === "" ? "/" : broker.path,
-        heartbeat: heartbeatSeconds,
-      },
-      { ...tls, timeout: limitMs, clientProperties: { connection_name: "quartet" } },
+    const model = await firstOf(broker, ({ host, port }) =>
+      connect(
+        {
+          protocol: tls === undefined ? "amqp" : "amqps",
+          hostname: host,
+          port,
+          username: broker.user ?? "guest",
+          password: broker.password ?? "guest",
+          vhost: broker.path === "" ? "/" : broker.path,
+          heartbeat: heartbeatSeconds,
+        },
+        { ...tls, timeout: limitMs, clientProperties: { connection_name: "quartet" } },
+      ),
     );
     // Ends with an event of its own; without a listener it would end the process.
     model.on("error", () => {});

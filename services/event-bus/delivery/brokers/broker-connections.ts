@@ -1,7 +1,7 @@
 import type { Logger } from "../../../kit/log/log.ts";
 import type { Broker, BrokerKind } from "../../domain/broker.ts";
 import type { BrokerConnection, BrokerDriver, BrokerMessage, BrokerRefusal } from "./broker-driver.ts";
-import { retry } from "./broker-driver.ts";
+import { certificateRefusal, codesOf, retry } from "./broker-driver.ts";
 
 type DrivenKind = Exclude<BrokerKind, "webhook">;
 
@@ -56,9 +56,9 @@ export class BrokerConnections {
       if (signal.aborted) throw signal.reason;
       if (error instanceof LateError)
         return retry("TIMEOUT", `The broker did not accept the message within ${2 * limitMs} ms.`);
-      const { code = "unknown" } = error as NodeJS.ErrnoException;
+      const [code = "unknown"] = codesOf(error);
       const unreachable = retry("CONNECTION_FAILURE", `The broker could not be reached: ${code}.`);
-      return driver.refusalOf(error) ?? unreachable;
+      return certificateRefusal(error) ?? driver.refusalOf(error) ?? unreachable;
     } finally {
       attempt.isOver = true;
     }

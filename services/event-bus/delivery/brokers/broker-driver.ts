@@ -1,6 +1,8 @@
 import { readFile } from "node:fs/promises";
+import type { PeerCertificate } from "node:tls";
+import { checkServerIdentity } from "node:tls";
 
-import type { Broker, BrokerPlace } from "../../domain/broker.ts";
+import type { Broker, BrokerHost, BrokerPlace } from "../../domain/broker.ts";
 import type { AttemptOutcome } from "../connector.ts";
 
 /** One message for a broker. */
@@ -42,17 +44,88 @@ export const failed = (code: string, message: string): BrokerRefusal => ({ kind:
 /** The credentials of the installation are refused; its operator may correct them while deliveries are retried. */
 export const credentialsRefused = retry("NO_PERMISSIONS", "The broker refuses the installation's credentials.");
 
-/** The TLS options of a broker; undefined: its connections are not encrypted. */
+/** The TLS options of a broker. */
+interface BrokerTls {
+  readonly ca?: string;
+  /** The name that the broker's certificate must have. Unset: that of its host. */
+  readonly servername?: string;
+  readonly checkServerIdentity?: (host: string, certificate: PeerCertificate) => Error | undefined;
+}
+
+/** The file of the authorities that certify a broker cannot be read. */
+class AuthorityFileError extends Error {
+  override readonly name = "AuthorityFileError";
+}
+
+/** The TLS options of a broker; undefined: its connections are not encrypted. Fails if its authorities are missing. */
 export const tlsOf = async ({
   isEncrypted,
   authority,
-}: Pick<Broker, "isEncrypted" | "authority">): Promise<{ readonly ca?: string } | undefined> => {
+  servername,
+}: Pick<Broker, "isEncrypted" | "authority" | "servername">): Promise<BrokerTls | undefined> => {
   if (!isEncrypted) return undefined;
-  return authority === undefined ? {} : { ca: await readFile(authority, "utf8") };
+  // Some clients put the host in the place of the name that is given, so the name is checked here as well.
+  const named = servername && {
+    servername,
+    checkServerIdentity: (_host: string, certificate: PeerCertificate) => checkServerIdentity(servername, certificate),
+  };
+  if (authority === undefined) return { ...named };
+  try {
+    return { ca: await readFile(authority, "utf8"), ...named };
+  } catch (error) {
+    throw new AuthorityFileError("the file of the authorities cannot be read", { cause: error });
+  }
 };
 
-/** The first host of a broker whose protocol knows one only. */
-export const firstHost = ({ hosts: [first] }: Pick<Broker, "hosts">) => {
-  if (first === undefined) throw new Error("a broker has a host");
-  return first;
+/** What Node.js says of a certificate that it does not accept. */
+const certificateCodes =
+  /^(?:(?:CERT|CRL)_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|ERR_TLS_CERT_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE)/;
+
+/** Why an encrypted connection was not made, as far as a certificate is the reason. */
+export const certificateRefusal = (error: unknown): BrokerRefusal | undefined => {
+  if (error instanceof AuthorityFileError)
+    return retry("CONNECTION_FAILURE", "The file of the authorities that certify the broker cannot be read.");
+  const code = codesOf(error).find((each) => certificateCodes.test(each));
+  if (code === undefined) return undefined;
+  return retry("CONNECTION_FAILURE", `The certificate of the broker is not accepted: ${code}.`);
 };
+
+/** The codes of an error, of those that it has gathered, and of their causes. */
+export const codesOf = (error: unknown): string[] => {
+  if (!(error instanceof Error)) return [];
+  const { code, cause } = error as NodeJS.ErrnoException;
+  const inner = [...(error instanceof AggregateError ? (error.errors as unknown[]) : []), cause];
+  return [...(code === undefined ? [] : [code]), ...inner.flatMap(codesOf)];
+};
+
+/**
+ * Connects to the first host of a broker that can be reached, for protocols that know one only. Throws what the last
+ * host answered; a broker that refuses the credentials or has another certificate is not left for the next.
+ */
+export const firstOf = async <T>(
+  { hosts }: Pick<Broker, "hosts">,
+  open: (host: BrokerHost) => Promise<T>,
+): Promise<T> => {
+  let lastError: unknown = new Error("a broker has a host");
+  for (const host of hosts)
+    try {
+      return await open(host);
+    } catch (error) {
+      lastError = error;
+      if (!isUnreachable(error)) break;
+    }
+  throw lastError;
+};
+
+/** Whether a host did not answer, so that another one may. */
+export const isUnreachable = (error: unknown): boolean => codesOf(error).some((code) => unreachableCodes.has(code));
+
+const unreachableCodes = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "ETIMEDOUT",
+]);

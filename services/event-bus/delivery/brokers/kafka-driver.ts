@@ -1,3 +1,5 @@
+import { isIP } from "node:net";
+
 import type { SASLOptions } from "@platformatic/kafka";
 import {
   AuthenticationError,
@@ -30,7 +32,7 @@ export const kafkaDriver: BrokerDriver = {
       connectTimeout: limitMs,
       requestTimeout: limitMs,
       timeout: limitMs,
-      ...(tls && { tls }),
+      ...(tls && { tls, tlsServerName: broker.servername ?? broker.hosts.every(({ host }) => isIP(host) === 0) }),
       ...(sasl && { sasl }),
     });
     return {

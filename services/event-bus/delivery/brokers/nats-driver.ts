@@ -29,6 +29,7 @@ export const natsDriver: BrokerDriver = {
       ...(user === undefined ? password !== undefined && { token: password } : { user, pass: password ?? "" }),
       ...(tls && { tls }),
       timeout: limitMs,
+      noRandomize: true,
       reconnect: false,
       pingInterval: pingMs,
       maxPingOut: 2,

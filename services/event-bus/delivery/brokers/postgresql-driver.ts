@@ -1,8 +1,9 @@
 import type { QueryConfig } from "pg";
 import { DatabaseError, escapeIdentifier, Pool } from "pg";
 
-import type { BrokerDriver, BrokerMessage, BrokerRefusal } from "./broker-driver.ts";
-import { credentialsRefused, failed, firstHost, retry, tlsOf } from "./broker-driver.ts";
+import type { Broker, BrokerHost } from "../../domain/broker.ts";
+import type { BrokerConnection, BrokerDriver, BrokerMessage, BrokerRefusal } from "./broker-driver.ts";
+import { credentialsRefused, failed, firstOf, isUnreachable, retry, tlsOf } from "./broker-driver.ts";
 
 /** Connections to one database. */
 const connectionsMax = 8;
@@ -20,38 +21,64 @@ class NotificationTooLongError extends Error {
  */
 export const postgresqlDriver: BrokerDriver = {
   async open(broker, limitMs) {
-    const { host, port } = firstHost(broker);
     const tls = await tlsOf(broker);
-    const pool = new Pool({
-      host,
-      port,
-      database: broker.path === "" ? "postgres" : broker.path,
-      user: broker.user ?? "postgres",
-      password: broker.password ?? "",
-      ssl: tls ?? false,
-      application_name: "quartet",
-      max: connectionsMax,
-      connectionTimeoutMillis: limitMs,
-      query_timeout: limitMs,
-      statement_timeout: limitMs,
-      keepAlive: true,
-    });
-    // A connection that ends while it is idle is left out of the pool.
-    pool.on("error", () => {});
-    return {
-      async publish(message) {
-        await pool.query(statementOf(message));
-      },
-      // The pool makes new connections as it needs them.
-      ended: new Promise(() => {}),
-      close: () => pool.end(),
-    };
+    return firstOf(broker, (host) => openAt(broker, host, tls, limitMs));
   },
   refusalOf(error) {
     if (error instanceof NotificationTooLongError) return failed("RESOURCE_LIMIT_EXCEEDED", error.message);
     const { code } = error as { readonly code?: unknown };
     return error instanceof DatabaseError && typeof code === "string" ? stateRefusal(code) : undefined;
   },
+};
+
+/** A pool of connections to one host, of which the first is made. */
+const openAt = async (
+  broker: Broker,
+  { host, port }: BrokerHost,
+  tls: Awaited<ReturnType<typeof tlsOf>>,
+  limitMs: number,
+): Promise<BrokerConnection> => {
+  const pool = new Pool({
+    host,
+    port,
+    database: broker.path === "" ? "postgres" : broker.path,
+    user: broker.user ?? "postgres",
+    password: broker.password ?? "",
+    ssl: tls ?? false,
+    application_name: "quartet",
+    max: connectionsMax,
+    connectionTimeoutMillis: limitMs,
+    query_timeout: limitMs,
+    statement_timeout: limitMs,
+    keepAlive: true,
+  });
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  // The pool makes new connections as it needs them. It is given up where another host may answer.
+  const leave = (error: unknown): void => {
+    if (broker.hosts.length === 1 || !isUnreachable(error)) return;
+    end();
+    void pool.end();
+  };
+  // A connection that ends while it is idle is left out of the pool.
+  pool.on("error", leave);
+  try {
+    (await pool.connect()).release();
+  } catch (error) {
+    await pool.end();
+    throw error;
+  }
+  return {
+    async publish(message) {
+      try {
+        await pool.query(statementOf(message));
+      } catch (error) {
+        leave(error);
+        throw error;
+      }
+    },
+    ended,
+    close: () => (pool.ended ? Promise.resolve() : pool.end()),
+  };
 };
 
 const statementOf = ({ place: { sort, name }, id, body }: BrokerMessage): QueryConfig => {

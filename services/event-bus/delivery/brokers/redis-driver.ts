@@ -1,7 +1,8 @@
 import { createClient, ErrorReply } from "@redis/client";
 
-import type { BrokerDriver } from "./broker-driver.ts";
-import { credentialsRefused, failed, firstHost, retry, tlsOf } from "./broker-driver.ts";
+import type { Broker, BrokerHost } from "../../domain/broker.ts";
+import type { BrokerConnection, BrokerDriver } from "./broker-driver.ts";
+import { credentialsRefused, failed, firstOf, retry, tlsOf } from "./broker-driver.ts";
 
 /** Milliseconds between two questions whether the server still answers. */
 const pingMs = 10_000;
@@ -9,49 +10,8 @@ const pingMs = 10_000;
 /** Redis and Valkey: a message is an entry of a stream, with the fields `id` and `event`. */
 export const redisDriver: BrokerDriver = {
   async open(broker, limitMs) {
-    const { host, port } = firstHost(broker);
     const tls = await tlsOf(broker);
-    const { user, password, path, streamEntriesMax } = broker;
-    const client = createClient({
-      socket: { host, port, connectTimeout: limitMs, reconnectStrategy: false, ...(tls && { ...tls, tls: true }) },
-      ...(user !== undefined && { username: user }),
-      ...(password !== undefined && { password }),
-      ...(path !== "" && { database: Number(path) }),
-      name: "quartet",
-      disableOfflineQueue: true,
-      pingInterval: pingMs,
-      RESP: 2,
-    });
-    // Ends with an event of its own; without a listener it would end the process.
-    client.on("error", () => {});
-    const ended = new Promise((resolve) => {
-      client.once("end", resolve);
-      client.once("terminated", () => {
-        client.destroy();
-        resolve(undefined);
-      });
-    });
-    // The client bounds the time of the connection alone, not that of what is said first on it.
-    const limit = setTimeout(() => client.destroy(), limitMs);
-    try {
-      await client.connect();
-    } catch (error) {
-      client.destroy();
-      throw error;
-    } finally {
-      clearTimeout(limit);
-    }
-    const bound = streamEntriesMax === undefined ? [] : ["MAXLEN", "~", String(streamEntriesMax)];
-    return {
-      async publish({ place, id, body }) {
-        await client.sendCommand(["XADD", place.name, ...bound, "*", "id", id, "event", body]);
-      },
-      ended,
-      close: () => {
-        client.destroy();
-        return Promise.resolve();
-      },
-    };
+    return firstOf(broker, (host) => openAt(broker, host, tls, limitMs));
   },
   refusalOf(error) {
     if (!(error instanceof ErrorReply)) return undefined;
@@ -65,4 +25,54 @@ export const redisDriver: BrokerDriver = {
     // LOADING, BUSY, READONLY, MASTERDOWN, CLUSTERDOWN, TRYAGAIN and the like pass by.
     return retry("ERROR_FROM_TARGET", message);
   },
+};
+
+/** Connects to one host. */
+const openAt = async (
+  broker: Broker,
+  { host, port }: BrokerHost,
+  tls: Awaited<ReturnType<typeof tlsOf>>,
+  limitMs: number,
+): Promise<BrokerConnection> => {
+  const { user, password, path, streamEntriesMax } = broker;
+  const client = createClient({
+    socket: { host, port, connectTimeout: limitMs, reconnectStrategy: false, ...(tls && { ...tls, tls: true }) },
+    ...(user !== undefined && { username: user }),
+    ...(password !== undefined && { password }),
+    ...(path !== "" && { database: Number(path) }),
+    name: "quartet",
+    disableOfflineQueue: true,
+    pingInterval: pingMs,
+    RESP: 2,
+  });
+  // Ends with an event of its own; without a listener it would end the process.
+  client.on("error", () => {});
+  const ended = new Promise((resolve) => {
+    client.once("end", resolve);
+    client.once("terminated", () => {
+      client.destroy();
+      resolve(undefined);
+    });
+  });
+  // The client bounds the time of the connection alone, not that of what is said first on it.
+  const limit = setTimeout(() => client.destroy(), limitMs);
+  try {
+    await client.connect();
+  } catch (error) {
+    client.destroy();
+    throw error;
+  } finally {
+    clearTimeout(limit);
+  }
+  const bound = streamEntriesMax === undefined ? [] : ["MAXLEN", "~", String(streamEntriesMax)];
+  return {
+    async publish({ place, id, body }) {
+      await client.sendCommand(["XADD", place.name, ...bound, "*", "id", id, "event", body]);
+    },
+    ended,
+    close: () => {
+      client.destroy();
+      return Promise.resolve();
+    },
+  };
 };

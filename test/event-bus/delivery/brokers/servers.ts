@@ -1,12 +1,13 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync } from "node:fs";
-import { chmod, chown, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { chmod, chown, copyFile, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { connect, createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+import type { CertificateFiles } from "../../../support/certificates.ts";
 import { eventually } from "../../../support/eventually.ts";
 
 /** A broker that runs as a process of its own, with its data in a temporary directory. */
@@ -28,6 +29,13 @@ interface Program {
   readonly user?: number;
   /** What it prints when it serves its port; unset: it does so as soon as it accepts connections. */
   readonly ready?: string;
+}
+
+/** What a server that speaks TLS alone has. */
+export interface Encryption {
+  readonly files: CertificateFiles;
+  /** The password of its user. */
+  readonly password: string;
 }
 
 /** Ports that are free now. */
@@ -152,13 +160,24 @@ export const startNats = (config = ""): Promise<BrokerServer> =>
     return { command: "nats-server", args: ["-c", file] };
   });
 
-/** RabbitMQ without plugins, with the user `guest`. */
-export const startRabbitMq = async (): Promise<BrokerServer> => {
+/** RabbitMQ without plugins, with the user `guest` and the password `guest`, or that of an encrypted one. */
+export const startRabbitMq = async (encryption?: Encryption): Promise<BrokerServer> => {
   const [epmdPort = 0] = await freePorts(1);
   // The registry of Erlang's nodes stays when a node ends, so it is a process that is ended here.
   const registry = launch({ command: "epmd", args: ["-address", "127.0.0.1", "-port", `${epmdPort}`] });
   const server = await startServer(2, async (directory, [port, nodePort]) => {
     await writeFile(join(directory, "plugins"), "[].");
+    if (encryption !== undefined) {
+      const { files, password } = encryption;
+      const lines = [
+        "listeners.tcp = none",
+        `listeners.ssl.1 = 127.0.0.1:${port}`,
+        `ssl_options.certfile = ${files.certificate}`,
+        `ssl_options.keyfile = ${files.key}`,
+        `default_pass = ${password}`,
+      ];
+      await writeFile(join(directory, "rabbitmq.conf"), lines.join("\n"));
+    }
     return {
       command: "rabbitmq-server",
       args: [],
@@ -218,8 +237,11 @@ const postgresqlPrograms = async (): Promise<string> => {
   return join(postgresqlBase, latest ?? "", "bin");
 };
 
-/** PostgreSQL with the user `postgres` and the password `pg-secret`. It refuses to run as root. */
-export const startPostgresql = (): Promise<BrokerServer> =>
+/**
+ * PostgreSQL with the user `postgres` and the password `pg-secret`, or that of an encrypted one. It refuses to run as
+ * root.
+ */
+export const startPostgresql = (encryption?: Encryption): Promise<BrokerServer> =>
   startServer(1, async (directory, [port]) => {
     const programs = await postgresqlPrograms();
     // 65534 is the user nobody.
@@ -231,10 +253,20 @@ export const startPostgresql = (): Promise<BrokerServer> =>
     }
     const data = join(directory, "data");
     const password = join(directory, "password");
-    await writeFile(password, "pg-secret");
+    await writeFile(password, encryption?.password ?? "pg-secret");
     const options = ["-D", data, "-U", "postgres", "--auth=scram-sha-256", `--pwfile=${password}`, "--no-sync"];
     await run({ command: join(programs, "initdb"), args: options, ...user });
     const settings = ["listen_addresses=127.0.0.1", `unix_socket_directories=${directory}`, "fsync=off"];
+    if (encryption !== undefined) {
+      const [certificate, key] = [join(data, "server.crt"), join(data, "server.key")];
+      await copyFile(encryption.files.certificate, certificate);
+      await copyFile(encryption.files.key, key);
+      await chmod(key, 0o600);
+      if (user.user !== undefined)
+        await Promise.all([certificate, key].map((file) => chown(file, user.user, user.user)));
+      await writeFile(join(data, "pg_hba.conf"), "hostssl all all 127.0.0.1/32 scram-sha-256\n");
+      settings.push("ssl=on");
+    }
     const args = ["-D", data, "-p", `${port}`, ...settings.flatMap((setting) => ["-c", setting])];
     // Until then it accepts connections and refuses what they ask for.
     const ready = "database system is ready to accept connections";
@@ -244,16 +276,42 @@ export const startPostgresql = (): Promise<BrokerServer> =>
 /** Where `.ci/run` puts Kafka, which no package of the system has. */
 const kafkaJars = join(import.meta.dirname, ".cache", "kafka");
 
+/** The listeners of Kafka without encryption. */
+const plainListeners = ([port, controllerPort]: readonly number[]): string[] => [
+  `listeners=PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
+];
+
+/** Those of one that speaks TLS and accepts the user `ada`; its own calls have another listener. */
+const encryptedListeners = async (ports: readonly number[], { files, password }: Encryption): Promise<string[]> => {
+  const [port, controllerPort, ownPort] = ports;
+  const pem = async (file: string): Promise<string> => (await readFile(file, "utf8")).trim().replaceAll("\n", "\\n");
+  const plain = "org.apache.kafka.common.security.plain.PlainLoginModule";
+  const scram = "org.apache.kafka.common.security.scram.ScramLoginModule";
+  return [
+    `listeners=SASL_SSL://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort},OWN://127.0.0.1:${ownPort}`,
+    "inter.broker.listener.name=OWN",
+    "listener.security.protocol.map=CONTROLLER:PLAINTEXT,OWN:PLAINTEXT,SASL_SSL:SASL_SSL",
+    "sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256,SCRAM-SHA-512",
+    `listener.name.sasl_ssl.plain.sasl.jaas.config=${plain} required user_ada="${password}";`,
+    `listener.name.sasl_ssl.scram-sha-256.sasl.jaas.config=${scram} required;`,
+    `listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config=${scram} required;`,
+    "ssl.keystore.type=PEM",
+    `ssl.keystore.certificate.chain=${await pem(files.certificate)}`,
+    `ssl.keystore.key=${await pem(files.key)}`,
+  ];
+};
+
 /** Kafka as one node, without a second one for its metadata. */
-export const startKafka = (): Promise<BrokerServer> =>
-  startServer(2, async (directory, [port, controllerPort]) => {
+export const startKafka = (encryption?: Encryption): Promise<BrokerServer> =>
+  startServer(3, async (directory, ports) => {
+    const [, controllerPort] = ports;
     const jars = (await readdir(kafkaJars)).map((name) => join(kafkaJars, name));
     const file = join(directory, "server.properties");
     const properties = [
       "process.roles=broker,controller",
       "node.id=1",
       `controller.quorum.voters=1@127.0.0.1:${controllerPort}`,
-      `listeners=PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
+      ...(encryption === undefined ? plainListeners(ports) : await encryptedListeners(ports, encryption)),
       "controller.listener.names=CONTROLLER",
       `log.dirs=${join(directory, "data")}`,
       "offsets.topic.replication.factor=1",
@@ -266,6 +324,9 @@ export const startKafka = (): Promise<BrokerServer> =>
     await writeFile(file, properties.join("\n"));
     const java = ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", jars.join(":")];
     const format = ["kafka.tools.StorageTool", "format", "-t", "AAAAAAAAAAAAAAAAAAAAAQ", "-c", file];
+    if (encryption !== undefined)
+      for (const mechanism of ["SCRAM-SHA-256", "SCRAM-SHA-512"])
+        format.push("--add-scram", `${mechanism}=[name=ada,password=${encryption.password}]`);
     await run({ command: "java", args: [...java, ...format] });
     return { command: "java", args: [...java, "kafka.Kafka", file] };
   });
