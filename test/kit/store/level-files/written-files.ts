@@ -1,6 +1,8 @@
-import { maskedCrc32c } from "../../../../services/kit/store/level-files/crc32c.ts";
+import { loadCrc32c, maskedCrc32c } from "../../../../services/kit/store/level-files/crc32c.ts";
 
 /* The files of LevelDB, written byte by byte, so that each of their parts can be wrong. */
+
+await loadCrc32c();
 
 /** A number of less than 2^14 as LevelDB writes it. */
 export const varint = (value: number): Buffer =>
