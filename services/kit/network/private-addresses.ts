@@ -60,8 +60,9 @@ metadataAddresses.addSubnet("fd00:ec2::", 32, "ipv6");
  * loopback, link-local and reserved addresses.
  */
 export const isPrivateNetworkAddress = (address: string): boolean => {
-  const family = isIP(address) === 6 ? "ipv6" : "ipv4";
-  return isIP(address) !== 0 && privateNetworks.check(address, family) && !metadataAddresses.check(address, family);
+  const family = isIP(address);
+  const kind = family === 6 ? "ipv6" : "ipv4";
+  return family !== 0 && privateNetworks.check(address, kind) && !metadataAddresses.check(address, kind);
 };
 
 /** The host name of a URL without the brackets of an IPv6 address. */

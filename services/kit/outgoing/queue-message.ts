@@ -20,7 +20,7 @@ interface QueueMessage {
   readonly deduplicationId?: string | undefined;
 }
 
-/** The request that sends a message. Ids are left out for a queue that does not keep the order. */
+/** The request that sends a message. A queue that does not keep the order gets no deduplication id. */
 export const sendMessage = (endpointUrl: string, { account, name }: Queue, message: QueueMessage): ServiceRequest =>
   targetCall("AmazonSQS.SendMessage", "1.0", {
     QueueUrl: `${endpointUrl.replace(/\/$/, "")}/${account}/${name}`,

@@ -3,7 +3,7 @@ import type { DescEnum, DescMethod, DescService, Message, MessageInitShape } fro
 import type { FaultTable } from "../faults/service-error.ts";
 import { faultTable } from "../faults/service-error.ts";
 import type { Validator } from "../validation/validate.ts";
-import { validatorWhenUsed } from "../validation/validate.ts";
+import { validatorFor } from "../validation/validate.ts";
 import type { MessageCodec } from "../wire/message-codec.ts";
 import { messageCodec } from "../wire/message-codec.ts";
 import type { CallContext, Pending } from "./handlers.ts";
@@ -63,17 +63,17 @@ const pathOf = (method: DescMethod): string => `/${method.parent.typeName}/${met
 const handlerOf = (handlers: object, method: DescMethod): AnyHandler | Pending | undefined =>
   (handlers as Record<string, AnyHandler | Pending | undefined>)[method.localName];
 
-/** Makes its codecs when they are used, as it does its validator: most methods are not called for days. */
+/** Makes its validator and its codecs when they are used: most methods of a process are not called for days. */
 class DeclaredRoute implements Route {
   readonly method: DescMethod;
   readonly path: string;
   readonly handler: AnyHandler | undefined;
   readonly app: unknown;
   readonly faults: FaultTable | undefined;
-  readonly validate: Validator;
   readonly isGuarded: boolean;
   readonly isOpen: boolean;
   readonly isEndless: boolean;
+  #validate: Validator | undefined;
   #input: MessageCodec | undefined;
   #output: MessageCodec | undefined;
 
@@ -84,10 +84,13 @@ class DeclaredRoute implements Route {
     this.handler = typeof handler === "function" ? handler : undefined;
     this.app = binding.app;
     this.faults = binding.errors === undefined ? undefined : faultTable(binding.errors);
-    this.validate = validatorWhenUsed(method.input);
     this.isGuarded = binding.isGuarded ?? false;
     this.isOpen = binding.isOpen ?? false;
     this.isEndless = binding.endless?.includes(method.name) ?? false;
+  }
+
+  get validate(): Validator {
+    return (this.#validate ??= validatorFor(this.method.input));
   }
 
   get input(): MessageCodec {

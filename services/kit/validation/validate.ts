@@ -41,12 +41,6 @@ export const validatorFor = (desc: DescMessage, names: WireNames = documentedNam
   return validator;
 };
 
-/** The same, compiled when it is first used: most methods of a process are not called for days. */
-export const validatorWhenUsed = (desc: DescMessage): Validator => {
-  let validator: Validator | undefined;
-  return (message) => (validator ??= validatorFor(desc))(message);
-};
-
 /** Throws the service's refusal of invalid input, with wire names, if there is a violation. */
 export const throwViolations = (table: FaultTable, violations: readonly Violation[]): void => {
   if (violations.length > 0) throw violationsFault(table, violations, "wire");

@@ -2,7 +2,12 @@ import type { LookupAddress } from "node:dns";
 import { isIP } from "node:net";
 import type { SecureContext } from "node:tls";
 
-import { hostnameOf, isPrivateAddress, isPrivateNetworkAddress } from "../../kit/network/private-addresses.ts";
+import {
+  findPrivateAddress,
+  hostnameOf,
+  isPrivateAddress,
+  isPrivateNetworkAddress,
+} from "../../kit/network/private-addresses.ts";
 import type { AuthoritySettings } from "./trusted-authorities.ts";
 import { TrustedAuthorities } from "./trusted-authorities.ts";
 
@@ -59,10 +64,8 @@ export class ServiceNetwork {
    */
   async pathTo(url: URL, privateLink?: string): Promise<ServicePath> {
     const hostname = hostnameOf(url);
-    const family = isIP(hostname);
-    const found = family === 0 ? await this.#settings.resolve(hostname) : [{ address: hostname, family }];
     return {
-      ...this.#way(hostname, found, privateLink),
+      ...this.#way(hostname, await addressesOf(hostname, this.#settings.resolve), privateLink),
       secureContext: url.protocol === "https:" ? await this.#authorities.contextFor(hostname) : undefined,
     };
   }
@@ -84,10 +87,17 @@ export class ServiceNetwork {
 /** The way to what the operator named: directly, at any address, with all authorities that Node trusts. */
 export const directNetwork = (resolve: AuthoritySettings["resolve"]): PathFinder => ({
   async pathTo(url) {
-    const hostname = hostnameOf(url);
-    const family = isIP(hostname);
-    const addresses = family === 0 ? await resolve(hostname) : [{ address: hostname, family }];
-    const isPrivate = addresses.some(({ address }) => isPrivateAddress(address));
+    const addresses = await addressesOf(hostnameOf(url), resolve);
+    const isPrivate = findPrivateAddress(addresses) !== undefined;
     return { addresses, isPrivate, httpProxy: undefined, secureContext: undefined };
   },
 });
+
+/** The addresses of a host, of which an address is its own. */
+const addressesOf = async (
+  hostname: string,
+  resolve: AuthoritySettings["resolve"],
+): Promise<readonly LookupAddress[]> => {
+  const family = isIP(hostname);
+  return family === 0 ? resolve(hostname) : [{ address: hostname, family }];
+};
