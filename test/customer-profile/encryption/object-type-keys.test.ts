@@ -1,15 +1,12 @@
-import { join } from "node:path";
-
 import { describe, expect, onTestFinished, test } from "vitest";
 
 import { objectTypeKeys } from "../../../services/customer-profile/store/layout.ts";
-import { addMasterKey } from "../../../services/kit/keyring/master-keys.ts";
 import { changingKeys } from "../../support/changing-keys.ts";
-import { eventually } from "../../support/eventually.ts";
 import { startHttpReceiver } from "../../support/http-receiver.ts";
-import { bytesOfFiles, countsOf } from "../database.ts";
+import { countsOf } from "../database.ts";
 import type { HarnessOptions, ProfileClient } from "../harness.ts";
 import { refusalOf, startHarness } from "../harness.ts";
+import { expectRewrapped } from "./rotation.ts";
 
 const typeOf = (objectTypeName: string) => ({
   domainName: "shop",
@@ -173,17 +170,9 @@ describe("an object type's own key", () => {
   });
 
   test("is wrapped again after a rotation of the master key, and its older form leaves the files", async () => {
-    const { client, clock, store, directory, profileId } = await startShop();
-    const stored = async () => (await store.read((reader) => reader.list(objectTypeKeys, { limit: 1 })))[0]?.value.key;
-    const before = Buffer.from((await stored()) ?? []);
-    await addMasterKey(join(directory, "master.keys"));
-    const holdsBefore = async () => (await bytesOfFiles(join(directory, "leveldb"))).includes(before.subarray(-48));
-    expect(await holdsBefore()).toBe(true);
-    await eventually(async () => {
-      clock.advance(60_000);
-      return !(await holdsBefore());
-    }, "the type's key was wrapped again");
-    expect(before.equals((await stored()) ?? before)).toBe(false);
+    const harness = await startShop();
+    const { client, profileId } = harness;
+    await expectRewrapped(harness, objectTypeKeys);
     expect(await list(client, profileId)).toEqual([first]);
   });
 });
