@@ -24,17 +24,28 @@ const routeSubresources = ({ template, requiredQuery }: HttpContract): readonly 
 
 /**
  * Refuses a request that names a subresource which the chosen method does not use: it means an operation on the
- * subresource, and a request for the policy of a bucket must not list the bucket. Throws SUBRESOURCE_NOT_OFFERED.
+ * subresource, and a request for the policy of a bucket must not list the bucket. A request that may change something
+ * names one by any parameter without a value: clients know subresources that are younger than the contract, and
+ * deleting one must not delete the object. Throws SUBRESOURCE_NOT_OFFERED.
  */
 export const refuseOtherSubresources = (
   subresources: Subresources,
   query: QueryParameters,
+  httpMethod: string,
   method: MethodContract | undefined,
 ): void => {
-  for (const { name } of query.all)
-    if (subresources.has(name) && !usesParameter(method, name))
+  const isRead = readMethods.has(httpMethod);
+  for (const { name, value } of query.all) {
+    const namesSubresource = subresources.has(name) || (!isRead && value === "" && !isOfDialect(name));
+    if (namesSubresource && !usesParameter(method, name))
       throw refusal(ErrorReason.SUBRESOURCE_NOT_OFFERED, { parameter: name });
+  }
 };
+
+const readMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
+
+/** Parameters such as `X-Amz-Security-Token` and `x-id`, which other stages read. */
+const isOfDialect = (name: string): boolean => /^x-/i.test(name);
 
 const usesParameter = (method: MethodContract | undefined, name: string): boolean =>
   method !== undefined &&

@@ -74,7 +74,8 @@ export const bind = async (
 export const matchRoute = (binding: ApiBinding, question: RouteQuestion): MethodMatch => {
   const { routes, subresources } = binding;
   const found = routes.find(question);
-  if (binding.api.protocol === Protocol.REST_XML) refuseOtherSubresources(subresources, question.query, found?.method);
+  if (binding.api.protocol === Protocol.REST_XML)
+    refuseOtherSubresources(subresources, question.query, question.method, found?.method);
   if (found !== undefined) return found;
   const isKnown = routes.knowsPath(question.path);
   throw refusal(isKnown ? ErrorReason.METHOD_NOT_ALLOWED : ErrorReason.UNKNOWN_OPERATION);

@@ -78,7 +78,8 @@ export const parsePolicy = (text: string, rules: DocumentRules): Policy => {
   const listed = asList(document["Statement"]);
   if (listed.length === 0) throw new PolicyError("Statement must not be empty");
   const statements = listed.map((statement, index) => parseStatement(statement, `Statement[${index}]`, rules));
-  const sids = statements.flatMap((statement) => (statement.sid === undefined ? [] : [statement.sid]));
+  // An empty Sid is an absent one: clients written in Go send one with each statement.
+  const sids = statements.map(({ sid }) => sid ?? "").filter((sid) => sid !== "");
   if (new Set(sids).size !== sids.length) throw new PolicyError("each Sid must be unique");
   return { version, id: optionalText(document["Id"], "Id"), statements };
 };

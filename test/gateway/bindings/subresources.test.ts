@@ -9,11 +9,11 @@ import { refused } from "../support/refused.ts";
 
 test("the subresources of object storage are those of its operations and those declared", () => {
   const names = `
-    abac accelerate acl analytics attributes cors delete encryption fork intelligent-tiering inventory legal-hold lifecycle
-    location logging metadataConfiguration metadataInventoryTable metadataJournalTable metadataTable metrics
-    notification object-lock ownershipControls partNumber policy policyStatus publicAccessBlock renameObject
-    replication requestPayment restore retention search searchIndex select session tagging torrent uploadId uploads
-    versioning versions website
+    abac accelerate acl analytics annotation attributes cors delete encryption fork intelligent-tiering inventory
+    legal-hold lifecycle location logging metadataAnnotationTable metadataConfiguration metadataInventoryTable
+    metadataJournalTable metadataTable metrics notification object-lock ownershipControls partNumber policy policyStatus
+    publicAccessBlock renameObject replication requestPayment restore retention search searchIndex select session tagging
+    torrent uploadId uploads versioning versions website
   `;
   expect([...subresourcesOf(ObjectStorageService)].toSorted()).toEqual(names.trim().split(/\s+/));
 });
@@ -29,28 +29,38 @@ test("a value or a required parameter next to a subresource is not one itself", 
 });
 
 test.each([
-  // query, method
-  ["acl", ObjectStorageService.method.listObjects],
-  ["session", ObjectStorageService.method.getObject],
-  ["partNumber=1", ObjectStorageService.method.putObject],
-  ["policy", undefined],
-])("?%s is refused where the method does not use it", (query, method) => {
+  // HTTP method, query, method
+  ["GET", "acl", ObjectStorageService.method.listObjects],
+  ["GET", "session", ObjectStorageService.method.getObject],
+  ["GET", "annotation&annotationName=a", ObjectStorageService.method.getObject],
+  ["PUT", "annotation&annotationName=a", ObjectStorageService.method.putObject],
+  ["PUT", "partNumber=1", ObjectStorageService.method.putObject],
+  ["GET", "policy", undefined],
+  ["PUT", "younger", ObjectStorageService.method.putObject],
+  ["DELETE", "younger=", ObjectStorageService.method.deleteObject],
+  ["POST", "younger&uploads", ObjectStorageService.method.createMultipartUpload],
+])("%s ?%s is refused where the method does not use it", (httpMethod, query, method) => {
   const contract = method && methodContract(method);
-  const [name = ""] = query.split("=");
-  expect(() => refuseOtherSubresources(subresourcesOf(ObjectStorageService), parseQuery(query), contract)).toThrow(
-    refused("SUBRESOURCE_NOT_OFFERED", { parameter: name }),
-  );
+  const [name = ""] = query.split(/[=&]/);
+  expect(() =>
+    refuseOtherSubresources(subresourcesOf(ObjectStorageService), parseQuery(query), httpMethod, contract),
+  ).toThrow(refused("SUBRESOURCE_NOT_OFFERED", { parameter: name }));
 });
 
 test.each([
-  // query, method
-  ["acl", ObjectStorageService.method.getBucketAcl],
-  ["partNumber=1", ObjectStorageService.method.getObject],
-  ["partNumber=1&uploadId=a", ObjectStorageService.method.uploadPart],
-  ["id=5&x-id=GetObject", ObjectStorageService.method.getObject],
-])("?%s is accepted where the method uses it, or it names no subresource", (query, method) => {
+  // HTTP method, query, method
+  ["GET", "acl", ObjectStorageService.method.getBucketAcl],
+  ["GET", "partNumber=1", ObjectStorageService.method.getObject],
+  ["PUT", "partNumber=1&uploadId=a", ObjectStorageService.method.uploadPart],
+  ["GET", "id=5&x-id=GetObject", ObjectStorageService.method.getObject],
+  ["GET", "20261122", ObjectStorageService.method.getObject],
+  ["HEAD", "20261122", ObjectStorageService.method.headObject],
+  ["DELETE", "versionId=", ObjectStorageService.method.deleteObject],
+  ["PUT", "X-Amz-Security-Token=&x-id", ObjectStorageService.method.putObject],
+  ["PUT", "cached=no", ObjectStorageService.method.putObject],
+])("%s ?%s is accepted where the method uses it, or it names no subresource", (httpMethod, query, method) => {
   const contract = methodContract(method);
   expect(() =>
-    refuseOtherSubresources(subresourcesOf(ObjectStorageService), parseQuery(query), contract),
+    refuseOtherSubresources(subresourcesOf(ObjectStorageService), parseQuery(query), httpMethod, contract),
   ).not.toThrow();
 });

@@ -71,4 +71,12 @@ describe("parsePolicy", () => {
   ])("refuses %s", (document, rules, said) => {
     expect(() => parsePolicy(document, rules)).toThrow(said);
   });
+
+  test("statements with empty Sids are as those without", () => {
+    const { statements } = parsePolicy(
+      both(statement({ ...everyone, Sid: "" }), statement({ ...everyone, Sid: "" })),
+      resourceRules,
+    );
+    expect(statements).toHaveLength(2);
+  });
 });
