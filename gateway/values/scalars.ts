@@ -1,7 +1,7 @@
 import type { DescEnum, DescField, Message } from "@bufbuild/protobuf";
 import { create, ScalarType } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { TimestampSchema } from "@bufbuild/protobuf/wkt";
+import { FeatureSet_FieldPresence, TimestampSchema } from "@bufbuild/protobuf/wkt";
 
 import { TimestampFormat } from "../../gen/quartet/traits/v1/binding_pb.ts";
 import type { EnumSpellings, EnumValueSpellings } from "../../services/kit/contract/spellings.ts";
@@ -140,8 +140,8 @@ export const getField = (message: Message, field: DescField): unknown => {
 export const isUnset = (field: DescField, value: unknown): boolean => {
   if (value === undefined) return true;
   if (field.fieldKind === "enum") return value === 0;
-  if (field.fieldKind !== "scalar" || field.proto.proto3Optional || field.oneof !== undefined) return false;
-  return value === "" || (field.scalar === ScalarType.BYTES && (value as Uint8Array).length === 0);
+  if (field.presence === FeatureSet_FieldPresence.EXPLICIT) return false;
+  return value === "" || (value instanceof Uint8Array && value.length === 0);
 };
 
 const instantMsMax = 8.64e15;

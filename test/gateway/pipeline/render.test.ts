@@ -27,3 +27,19 @@ test.each([
     }),
   ]);
 });
+
+test("an answer that fails half-way ends the connection", async () => {
+  const fixture = await startFixture();
+  onTestFinished(() => fixture.stop());
+  fixture.answer("GetBook", async function* () {
+    yield { contentLength: 8n, body: Buffer.from("Emma") };
+    throw new Error("the rest is lost");
+  });
+  const headers = fixture.sign("object-storage", "amz", { method: "GET", target: "/novels/emma" });
+  const read = async (): Promise<string> => {
+    const response = await fetch(`${fixture.url}/novels/emma`, { headers, signal: AbortSignal.timeout(5_000) });
+    return response.text();
+  };
+  // Not the timeout, which is no TypeError.
+  await expect(read()).rejects.toThrow(TypeError);
+});

@@ -23,6 +23,7 @@ import type { Caller } from "../../../services/kit/identity/caller.ts";
 import { rootCaller } from "../../../services/kit/identity/caller.ts";
 import { serviceApi } from "../../../services/kit/contract/contract.ts";
 import { createMinter, createVerifier } from "../../../services/kit/identity/tokens.ts";
+import type { Ids } from "../../../services/kit/ids/ids.ts";
 import type { Logger } from "../../../services/kit/log/log.ts";
 import type { Metrics } from "../../../services/kit/metrics/metrics.ts";
 import type { CallContext } from "../../../services/kit/server/handlers.ts";
@@ -86,6 +87,8 @@ export interface FixtureParts {
   readonly originSources?: ReadonlyMap<string, OriginSource>;
   readonly versionTwo?: VersionTwoRule;
   readonly serverHeader?: "version" | "name" | "none";
+  /** Unset: fixed ones. */
+  readonly ids?: Ids;
   readonly rpc?: Pick<RpcEndpoint, "takes" | "answer">;
   /** Whether the gateway's port has the RPCs of the services, which may be signed. Unset: it has not. */
   readonly offersRpcs?: boolean;
@@ -127,7 +130,7 @@ export const startFixture = async (limits: Partial<GatewayLimits> = {}, parts: F
     accessKeys: testKeys,
     minter,
     clock,
-    ids: fixedIds(),
+    ids: parts.ids ?? fixedIds(),
     log: parts.log ?? silentLogger,
     ...(parts.metrics === undefined ? {} : { metrics: parts.metrics }),
     ...(parts.originSources === undefined ? {} : { originSources: parts.originSources }),

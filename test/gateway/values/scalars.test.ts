@@ -6,9 +6,12 @@ import {
   instantFromSeconds,
   instantFromText,
   instantToText,
+  isUnset,
   ScalarError,
   scalarFromText,
 } from "../../../gateway/values/scalars.ts";
+import { RecordsEventSchema, SelectEventSchema } from "../../../gen/quartet/objectstorage/v1/select_pb.ts";
+import { CreateReaderRequestSchema } from "../../../gen/quartet/test/gateway/v1/reader_service_pb.ts";
 import { TimestampFormat } from "../../../gen/quartet/traits/v1/binding_pb.ts";
 
 test.each([
@@ -114,4 +117,24 @@ describe("the text of an instant", () => {
   test.each([Number.NaN, Number.POSITIVE_INFINITY, -8.64e12 - 1, 8.64e12 + 1])("%d seconds are refused", (seconds) => {
     expect(() => instantFromSeconds(seconds)).toThrow(new ScalarError("Member must be an instant"));
   });
+});
+
+const { field: reader } = CreateReaderRequestSchema;
+
+test.each([
+  // what the field is, the field, value, whether it counts as unset
+  ["a text", reader.readerName, "", true],
+  ["a text", reader.readerName, "emma", false],
+  ["bytes", reader.picture, new Uint8Array(), true],
+  ["bytes", reader.picture, new Uint8Array(1), false],
+  ["an enumeration", reader.kind, 0, true],
+  ["an enumeration", reader.kind, 1, false],
+  ["an optional text", reader.secret, "", false],
+  ["an optional text", reader.secret, undefined, true],
+  ["an optional number", reader.visits, 0n, false],
+  ["optional bytes", RecordsEventSchema.field.payload, new Uint8Array(), false],
+  ["one of several", SelectEventSchema.field.records, {}, false],
+  ["a list", reader.languages, [], false],
+])("the value of %s is set or not: %#", (_what, field, value, unset) => {
+  expect(isUnset(field, value)).toBe(unset);
 });

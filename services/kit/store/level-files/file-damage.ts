@@ -9,3 +9,9 @@ export interface FileDamage {
 
 export const survivableDamage = (file: string, detail: string): FileDamage => ({ file, detail, isSurvivable: true });
 export const fatalDamage = (file: string, detail: string): FileDamage => ({ file, detail, isSurvivable: false });
+
+/** What a reader of a file's bytes throws about them. Throws everything else again: a defect of the reader. */
+export const messageOfDamage = (thrown: unknown): string => {
+  if (!(thrown instanceof RangeError)) throw thrown;
+  return thrown.message;
+};

@@ -5,7 +5,7 @@ import type { GroupMark } from "../group-mark.ts";
 import { decodeGroupMark, groupKey } from "../group-mark.ts";
 import type { LoggedBatches } from "../unread-logs.ts";
 import type { FileDamage } from "./file-damage.ts";
-import { fatalDamage, survivableDamage } from "./file-damage.ts";
+import { fatalDamage, messageOfDamage, survivableDamage } from "./file-damage.ts";
 import type { DamagedBytes, LogRecord } from "./log-file.ts";
 import { loadCrc32c } from "./crc32c.ts";
 import { readLog } from "./log-file.ts";
@@ -75,8 +75,7 @@ const findVersion = async (
   try {
     return readVersion(records);
   } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    damages.push(fatalDamage(manifest, error.message));
+    damages.push(fatalDamage(manifest, messageOfDamage(error)));
     return undefined;
   }
 };
@@ -118,8 +117,7 @@ const batchesOf = (records: readonly LogRecord[], name: string, damages: FileDam
       for (const write of batch) markIn(write);
       return [batch];
     } catch (error) {
-      if (!(error instanceof RangeError)) throw error;
-      damages.push(survivableDamage(name, `the batch at ${offset} is malformed: ${error.message}`));
+      damages.push(survivableDamage(name, `the batch at ${offset} is malformed: ${messageOfDamage(error)}`));
       return [];
     }
   });
@@ -151,7 +149,7 @@ const firstEntryOrDamage = (file: Buffer): TableEntry | undefined => {
   try {
     return firstEntry(file);
   } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
+    messageOfDamage(error);
     return undefined;
   }
 };

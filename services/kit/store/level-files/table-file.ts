@@ -1,5 +1,6 @@
 import { ByteCursor } from "./byte-cursor.ts";
 import { maskedCrc32c } from "./crc32c.ts";
+import { messageOfDamage } from "./file-damage.ts";
 import { unsnap } from "./snappy.ts";
 import { internalSuffixBytes } from "./version.ts";
 
@@ -32,8 +33,7 @@ export const findTableDamage = (file: Buffer): string | undefined => {
       checkedBlock(file, handle);
     return undefined;
   } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    return error.message;
+    return messageOfDamage(error);
   }
 };
 

@@ -2,22 +2,8 @@ import { expect, test } from "vitest";
 
 import type { LogRecord } from "../../../../services/kit/store/level-files/log-file.ts";
 import { readVersion } from "../../../../services/kit/store/level-files/version.ts";
-import { internalKey, prefixed, varint } from "./written-files.ts";
+import { edits, varint } from "./written-files.ts";
 
-const numbers = { logNumber: 2, nextFileNumber: 3, lastSequence: 4, previousLogNumber: 9 } as const;
-
-const comparator = Buffer.concat([varint(1), prefixed("leveldb.BytewiseComparator")]);
-const number = (name: keyof typeof numbers, value: number): Buffer =>
-  Buffer.concat([varint(numbers[name]), varint(value)]);
-const compactPointer = (level: number, key: string): Buffer =>
-  Buffer.concat([varint(5), varint(level), prefixed(internalKey(key))]);
-const deleted = (level: number, file: number): Buffer => Buffer.concat([varint(6), varint(level), varint(file)]);
-const added = (level: number, file: number, smallest: string, largest: string): Buffer =>
-  Buffer.concat([
-    ...[7, level, file, 300].map(varint),
-    prefixed(internalKey(smallest)),
-    prefixed(internalKey(largest)),
-  ]);
 const table = (file: number, smallest: string, largest: string) => ({
   number: file,
   sizeBytes: 300,
@@ -25,9 +11,11 @@ const table = (file: number, smallest: string, largest: string) => ({
   largest: Buffer.from(largest),
 });
 
+const { comparator, number, compactPointer, deleted, added } = edits;
+
 /** A manifest with one edit of several parts per record. */
-const manifest = (...edits: readonly Buffer[][]): LogRecord[] =>
-  edits.map((parts, offset) => ({ offset, payload: Buffer.concat(parts) }));
+const manifest = (...records: readonly Buffer[][]): LogRecord[] =>
+  records.map((parts, offset) => ({ offset, payload: Buffer.concat(parts) }));
 
 const begin = [comparator, number("logNumber", 7), number("nextFileNumber", 12), number("lastSequence", 90)];
 

@@ -64,3 +64,21 @@ export const tableOf = (data: Buffer, compression = 0): Buffer => {
   const handles = Buffer.concat([handleBytes(metaIndex), handleBytes(index)]);
   return Buffer.concat([...parts, handles, Buffer.alloc(40 - handles.byteLength), magic]);
 };
+
+const numbers = { logNumber: 2, nextFileNumber: 3, lastSequence: 4, previousLogNumber: 9 } as const;
+
+/** The parts of a manifest's edits. */
+export const edits = {
+  comparator: Buffer.concat([varint(1), prefixed("leveldb.BytewiseComparator")]),
+  number: (name: keyof typeof numbers, value: number): Buffer => Buffer.concat([varint(numbers[name]), varint(value)]),
+  compactPointer: (level: number, key: string): Buffer =>
+    Buffer.concat([varint(5), varint(level), prefixed(internalKey(key))]),
+  deleted: (level: number, file: number): Buffer => Buffer.concat([varint(6), varint(level), varint(file)]),
+  /** A table of `sizeBytes`; 300, if it is not set. */
+  added: (level: number, file: number, smallest: string, largest: string, sizeBytes = 300): Buffer =>
+    Buffer.concat([
+      ...[7, level, file, sizeBytes].map(varint),
+      prefixed(internalKey(smallest)),
+      prefixed(internalKey(largest)),
+    ]),
+};
