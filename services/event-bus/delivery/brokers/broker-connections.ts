@@ -27,7 +27,15 @@ interface BrokerState {
   readonly broker: Broker & { readonly kind: DrivenKind };
   connection: Promise<BrokerConnection> | undefined;
   running: number;
-  readonly waiting: (() => void)[];
+  /** What lets each message that waits for its turn go on, the first at first. */
+  readonly waiting: Set<() => void>;
+}
+
+/** One attempt to publish a message. */
+interface Attempt {
+  isOver: boolean;
+  /** Lets it go on; undefined: it does not wait for its turn. */
+  goOn: (() => void) | undefined;
 }
 
 /**
@@ -48,7 +56,7 @@ export class BrokerConnections {
     const state = this.#stateOf(broker);
     const { limitMs } = this.#options;
     const driver = await drivers[state.broker.kind]();
-    const attempt = { isOver: false };
+    const attempt: Attempt = { isOver: false, goOn: undefined };
     try {
       // A connection and a message have their time each.
       return await within(2 * limitMs, signal, this.#publish(state, driver, message, attempt));
@@ -61,6 +69,8 @@ export class BrokerConnections {
       return certificateRefusal(error) ?? driver.refusalOf(error) ?? unreachable;
     } finally {
       attempt.isOver = true;
+      // One that still waits is forgotten with its message: a broker may answer nothing for days.
+      if (attempt.goOn !== undefined) state.waiting.delete(attempt.goOn);
     }
   }
 
@@ -76,7 +86,7 @@ export class BrokerConnections {
     if (known !== undefined) return known;
     const { kind } = broker;
     if (kind === "webhook") throw new Error("a webhook has no connection of its own");
-    const state: BrokerState = { broker: { ...broker, kind }, connection: undefined, running: 0, waiting: [] };
+    const state: BrokerState = { broker: { ...broker, kind }, connection: undefined, running: 0, waiting: new Set() };
     this.#states.set(broker, state);
     return state;
   }
@@ -85,17 +95,24 @@ export class BrokerConnections {
     state: BrokerState,
     driver: BrokerDriver,
     message: BrokerMessage,
-    attempt: { readonly isOver: boolean },
+    attempt: Attempt,
   ): Promise<undefined> {
-    if (state.running >= this.#options.messagesMax) await new Promise<void>((resolve) => state.waiting.push(resolve));
-    else state.running += 1;
+    if (state.running < this.#options.messagesMax) state.running += 1;
+    else
+      await new Promise<void>((resolve) => {
+        attempt.goOn = resolve;
+        state.waiting.add(resolve);
+      });
     try {
       const connection = attempt.isOver ? undefined : await this.#connectionOf(state, driver);
       if (!attempt.isOver) await connection?.publish(message);
     } finally {
-      const next = state.waiting.shift();
+      const [next] = state.waiting;
       if (next === undefined) state.running -= 1;
-      else next();
+      else {
+        state.waiting.delete(next);
+        next();
+      }
     }
   }
 

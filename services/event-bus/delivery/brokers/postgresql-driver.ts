@@ -53,18 +53,21 @@ const openAt = async (
     keepAlive: true,
   });
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  // A pool rejects a second end.
+  let ending: Promise<void> | undefined;
+  const endPool = (): Promise<void> => (ending ??= pool.end());
   // The pool makes new connections as it needs them. It is given up where another host may answer.
   const leave = (error: unknown): void => {
     if (broker.hosts.length === 1 || !isUnreachable(error)) return;
     end();
-    void pool.end();
+    void endPool();
   };
   // A connection that ends while it is idle is left out of the pool.
   pool.on("error", leave);
   try {
     (await pool.connect()).release();
   } catch (error) {
-    await pool.end();
+    await endPool();
     throw error;
   }
   return {
@@ -77,7 +80,7 @@ const openAt = async (
       }
     },
     ended,
-    close: () => (pool.ended ? Promise.resolve() : pool.end()),
+    close: endPool,
   };
 };
 

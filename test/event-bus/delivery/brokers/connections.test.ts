@@ -1,3 +1,6 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+
 import { createClient } from "@redis/client";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 
@@ -11,6 +14,9 @@ import { temporaryDirectory } from "../../../support/temporary-directory.ts";
 import { openBrokerShop } from "./broker-shop.ts";
 import type { BrokerServer } from "./servers.ts";
 import { hasNats, hasRedis, startNats, startRedis } from "./servers.ts";
+
+setFlagsFromString("--expose-gc");
+const collect = runInNewContext("gc") as () => void;
 
 describe("a broker that accepts connections and does not answer", () => {
   // kind, place
@@ -61,6 +67,36 @@ describe.skipIf(!hasRedis())("the connection to a broker", () => {
     await eventually(async () => (await publish("e")) === undefined, "the broker accepts messages again");
     const entries = (await client.xRange("bounded", "-", "+")) ?? [];
     expect(new Set(entries.map(({ message }) => message["id"]))).toEqual(new Set(["a", "b", "e"]));
+  });
+
+  test("keeps no message whose time is over, however long the broker is silent", async () => {
+    const client = await openClient();
+    const connections = new BrokerConnections({ log: silentLogger, limitMs: 25, messagesMax: 1 });
+    onTestFinished(() => connections.close());
+    const broker = brokerOf("000000000000/main", { url });
+    const publish = (body: Buffer) => {
+      const place = { sort: "stream", name: "silent" } as const;
+      const message = { place, id: "", key: "", body, contentType: "text/plain", attributes: [] };
+      return connections.publish(broker, message, new AbortController().signal);
+    };
+    await eventually(async () => (await publish(Buffer.from("1"))) === undefined, "the connection is made");
+    await client.sendCommand(["CLIENT", "PAUSE", "60000", "WRITE"]);
+    onTestFinished(async () => void (await client.sendCommand(["CLIENT", "UNPAUSE"])));
+    let kept = 0;
+    const registry = new FinalizationRegistry(() => (kept -= 1));
+    const publishAnother = async () => {
+      const body = Buffer.alloc(1_000);
+      registry.register(body, undefined);
+      kept += 1;
+      return (await publish(body))?.code;
+    };
+    const outcomes = await Promise.all(Array.from({ length: 20 }, publishAnother));
+    expect(new Set(outcomes)).toEqual(new Set(["TIMEOUT"]));
+    // The first has been sent, and the broker may still answer it.
+    await eventually(() => {
+      collect();
+      return kept <= 1;
+    }, "the others are forgotten");
   });
 
   test("is one for all messages, and ends when the service stops", async () => {
