@@ -10,7 +10,7 @@ const { dirname, join } = require("node:path");
 const { setFlagsFromString } = require("node:v8");
 const { Script } = require("node:vm");
 
-/** Before the code in its file: what it was compiled of. */
+/** Before the code in its file: a digest of it and of what it was compiled of. V8 runs damaged code as it is. */
 const digestBytes = 32;
 /** How soon after the start the code is kept: when the other processes have started, too. */
 const keepAfterMs = 1_000;
@@ -18,20 +18,23 @@ const keepAfterMs = 1_000;
 const head = Buffer.from("(function (exports, require, module, __filename, __dirname) {");
 const tail = Buffer.from("\n})");
 
-/** The code of an earlier start; undefined if there is none of this bundle. */
-const readCode = (file, digest) => {
+const digestOf = (contents, code) => createHash("sha256").update(contents).update(code).digest();
+
+/** The code of an earlier start; undefined if there is none of this bundle that is undamaged. */
+const readCode = (file, contents) => {
   try {
     const kept = readFileSync(file);
-    return kept.subarray(0, digestBytes).equals(digest) ? kept.subarray(digestBytes) : undefined;
+    const code = kept.subarray(digestBytes);
+    return kept.subarray(0, digestBytes).equals(digestOf(contents, code)) ? code : undefined;
   } catch {
     return undefined;
   }
 };
 
 /** Where it cannot be written, code is compiled at each start. */
-const writeCode = (file, digest, code) => {
+const writeCode = (file, contents, code) => {
   try {
-    writeFileSync(`${file}.${process.pid}`, Buffer.concat([digest, code]), { mode: 0o600 });
+    writeFileSync(`${file}.${process.pid}`, Buffer.concat([digestOf(contents, code), code]), { mode: 0o600 });
     renameSync(`${file}.${process.pid}`, file);
   } catch {}
 };
@@ -42,9 +45,8 @@ const writeCode = (file, digest, code) => {
  */
 exports.runBundle = (path, contents, started) => {
   const directory = getCompileCacheDir();
-  const digest = createHash("sha256").update(contents).digest();
   const file = directory && join(directory, `${createHash("sha256").update(path).digest("hex").slice(0, 16)}.code`);
-  const cachedData = file && readCode(file, digest);
+  const cachedData = file && readCode(file, contents);
   const source = Buffer.concat([head, readFileSync(path), tail]).latin1Slice();
   const script = new Script(source, { filename: path, cachedData });
   const isCompiled = cachedData !== undefined && !script.cachedDataRejected;
@@ -56,7 +58,7 @@ exports.runBundle = (path, contents, started) => {
     isKept = true;
     // V8 accepts code only with the flags with which it was made.
     setFlagsFromString("--flush-bytecode");
-    if (file !== undefined) writeCode(file, digest, script.createCachedData());
+    if (file !== undefined) writeCode(file, contents, script.createCachedData());
     started();
   };
   const module = new Module(path);

@@ -74,7 +74,16 @@ const keptCode = async (directory: string): Promise<string> => {
 test.each([
   ["stays", async () => undefined, "bundle"],
   ["is removed", (path: string) => rm(path), "bundle"],
-  ["is damaged", (path: string) => truncate(path, 100), "bundle"],
+  ["is cut off", (path: string) => truncate(path, 100), "bundle"],
+  [
+    "is damaged",
+    async (path: string) => {
+      const code = (await readFile(path)).toString("latin1");
+      expect(code).toContain("bundle");
+      await writeFile(path, code.replace("bundle", "broken"), "latin1");
+    },
+    "bundle",
+  ],
   [
     "is of another bundle",
     async (_path: string, directory: string) => {
