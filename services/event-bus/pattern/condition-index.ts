@@ -29,12 +29,20 @@ const kindRange = 12;
 const kindExists = 13;
 const kindExclusion = 14;
 const kindTested = 15;
+/** The same wildcards as those of `kindAnywhere`, by the lengths of their pieces. */
+const kindAnywhereLength = 16;
 /** The lengths of the pieces of a kind, and the masks of blocks, are lists of their own. */
-const sizesOf = 16;
+const sizesOf = 17;
 const kinds = 32;
 
 /** Ranges and exclusions of one field that are tested one by one; more have an index of their own. */
 const testedMax = 8;
+
+/**
+ * Wildcards with pieces of one length that cost as much to test as it costs to look up the piece at each place of a
+ * text, for each character of that length. Searching a text for one piece is the platform's, and far quicker.
+ */
+const testsPerCharacter = 2;
 
 /** About the bytes of memory of a condition that has an object, with what it is in an index of exclusions. */
 const checkBytes = 500;
@@ -45,8 +53,9 @@ type Found = (child: number) => void;
  * The conditions of all fields of a tree, and the nodes to which they lead. It finds those that a leaf meets without
  * testing each. Literals are looked up; prefixes, suffixes and wildcards by one of their literal pieces, once for each
  * length of piece; ranges in a tree; CIDR blocks once for each mask; anything-but conditions on texts by the texts that
- * they exclude. Only the other anything-but conditions, and wildcards without a piece, are tested one by one. A literal
- * has no object: 100,000 of them cost the collection of garbage nothing.
+ * they exclude. Only the other anything-but conditions are tested one by one, and wildcards without a piece or with one
+ * that may be anywhere, if few have a piece of its length. A literal has no object: 100,000 of them cost the collection
+ * of garbage nothing.
  */
 export class ConditionIndex {
   readonly #texts = new TextTable();
@@ -153,6 +162,8 @@ export class ConditionIndex {
 
   #findAnywhere(field: number, text: string, probe: LeafProbe, found: Found): void {
     this.#eachSize(field, kindAnywhere, (length) => {
+      if (this.#count(field, kindAnywhereLength, length) < length * testsPerCharacter)
+        return this.#eachMet(field, kindAnywhereLength, length, probe, found);
       const seen = new Set<number>();
       for (let begin = 0; begin + length <= text.length; begin += 1) {
         const piece = this.#texts.find(text, begin, begin + length);
@@ -216,8 +227,9 @@ export class ConditionIndex {
     if (first !== "") return this.#putPiece(field, kindFront, first, child, alternative);
     if (last !== "") return this.#putPiece(field, kindBack, last, child, alternative);
     const longest = pieces.reduce((best, piece) => (piece.length > best.length ? piece : best), "");
-    if (longest !== "") return this.#putPiece(field, kindAnywhere, longest, child, alternative);
-    this.#list(field, kindTested, 0, child, this.#checks.push(alternative) - 1);
+    if (longest === "") return this.#list(field, kindTested, 0, child, this.#checks.push(alternative) - 1);
+    this.#putPiece(field, kindAnywhere, longest, child, alternative);
+    this.#list(field, kindAnywhereLength, longest.length, child, this.#checks.length - 1);
   }
 
   #putBlock(field: number, { width, bits, prefix }: CidrBlock, child: number): void {
@@ -251,6 +263,11 @@ export class ConditionIndex {
   #first(field: number, kind: number, text: number): number {
     const list = text === -1 ? -1 : this.#keys.find(field * kinds + kind, text);
     return list === -1 ? -1 : this.#lists.first(list);
+  }
+
+  #count(field: number, kind: number, text: number): number {
+    const list = this.#keys.find(field * kinds + kind, text);
+    return list === -1 ? 0 : this.#lists.count(list);
   }
 
   #each(field: number, kind: number, text: number, found: Found): void {

@@ -129,6 +129,38 @@ describe("one leaf", () => {
   });
 });
 
+describe("many wildcards with a piece that may be anywhere", () => {
+  const matcherOfPieces = (pieces: readonly string[]): Matcher<string> =>
+    matcherOf(Object.fromEntries(pieces.map((piece) => [piece, JSON.stringify({ a: [{ wildcard: `*${piece}*` }] })])));
+
+  test("are found by pieces of lengths that many have, and of lengths that few have", () => {
+    const numbers = Array.from({ length: 100 }, (_, index) => `n${index + 100}`);
+    const matcher = matcherOfPieces([...numbers, "lo", "ranges", "n105 n"]);
+    const found = (text: string) => matcher.match(flattenText(JSON.stringify({ a: text }), matcher.wants));
+    expect(found("n105 n198")).toEqual(["n105", "n105 n", "n198"]);
+    expect(found("long oranges of n20")).toEqual(["lo", "ranges"]);
+    expect(found("n10n10n100")).toEqual(["n100"]);
+    expect(found("n1000 lo n1")).toEqual(["lo", "n100"]);
+  });
+
+  test("of many lengths cost about what searching for each piece costs", () => {
+    const piece = (length: number): string =>
+      Array.from({ length }, (_, at) => String.fromCodePoint(0x4e00 + ((at * 7_919 + length * 31) % 20_000))).join("");
+    const pieces = Array.from({ length: 40 }, (_, index) => piece(100 + 12 * index));
+    const matcher = matcherOfPieces(pieces);
+    const text = "x".repeat(40_000);
+    const event = flattenText(JSON.stringify({ a: text }), matcher.wants);
+    const cpuOf = (work: () => unknown): number => {
+      const before = process.cpuUsage();
+      work();
+      const { user, system } = process.cpuUsage(before);
+      return user + system;
+    };
+    const searching = Math.max(...[1, 2, 3].map(() => cpuOf(() => pieces.filter((each) => text.includes(each)))));
+    expect(Math.min(...[1, 2, 3].map(() => cpuOf(() => matcher.match(event))))).toBeLessThan(100 * searching);
+  });
+});
+
 describe("several fields", () => {
   // pattern | event | whether it matches
   test.each([
