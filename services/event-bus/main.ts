@@ -46,6 +46,9 @@ await runService({
     "object-storage": { preauthorizedFor: ["PutEvents"] },
   },
   stored: { layout },
+  // Deliveries that wait are read in their order, so few tables are open at a time; they are at most 128 MiB of memory
+  // (services/decisions/0120).
+  storeLimits: { tableBytes: 2 * 1024 * 1024, openTablesMax: 64 },
   explains: { rules, findResource: findByArn },
   open: ({ config, store, directory, clock, ids, log, minter, tls, keyNames, accounts, metrics }) =>
     openEventBus({

@@ -1,7 +1,6 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 
 import type { DescService } from "@bufbuild/protobuf";
 import type { Client } from "@connectrpc/connect";
@@ -14,7 +13,7 @@ import { rootCaller } from "../../services/kit/identity/caller.ts";
 import { ensureKeyPair } from "../../services/kit/identity/key-files.ts";
 import { createMinter } from "../../services/kit/identity/tokens.ts";
 import { keysDirectory } from "../../services/kit/process/keys-directory.ts";
-import { processes, serviceNames } from "../../services/launcher/processes.ts";
+import { processes, runner, serviceNames } from "../../services/launcher/processes.ts";
 import { readyUrls } from "./ready-urls.ts";
 import { ownerAccount } from "./service-harness.ts";
 
@@ -35,8 +34,18 @@ export interface ServiceProcess<S extends DescService> {
   /** Whether the process has ended. */
   hasEnded(): boolean;
   readonly pid: number;
-  /** The most memory that the process had so far, in bytes. */
-  peakMemoryBytes(): Promise<number>;
+  /** The memory of the process. */
+  memory(): Promise<ProcessMemory>;
+}
+
+/** The resident memory of a process, in bytes. */
+export interface ProcessMemory {
+  /** The most that it had so far of both kinds together. */
+  readonly peak: number;
+  /** Its own. */
+  readonly anonymous: number;
+  /** Of files, which the system can drop and read again: the program, and tables of the database. */
+  readonly files: number;
 }
 
 /** The flags of Node with which an installation starts the service of a folder. */
@@ -46,7 +55,7 @@ const flagsOf = (folder: string): readonly string[] =>
 /** Which service is started, and how. */
 export interface ServiceProcessOptions<S extends DescService> {
   readonly service: S;
-  /** The folder of its `main.ts` in services/. */
+  /** The folder of its `main.ts` in services/; it runs from its bundle where that is of the present sources. */
   readonly folder: string;
   readonly dataDir: string;
   /** Settings as environment variables. */
@@ -62,7 +71,7 @@ export const startServiceProcess = async <S extends DescService>(
   const { service, folder, dataDir, settings, output } = options;
   const keyPair = await ensureKeyPair(keysDirectory({ dataDir }), "gateway");
   const minter = createMinter({ keyPair, clock: systemClock });
-  const child = fork(join(import.meta.dirname, "../../services", folder, "main.ts"), {
+  const child = fork(runner, [folder], {
     env: {
       ...process.env,
       QUARTET_DATA_DIR: dataDir,
@@ -71,7 +80,7 @@ export const startServiceProcess = async <S extends DescService>(
       ...settings,
     },
     stdio: ["ignore", output ?? "inherit", "inherit", "ipc"],
-    execArgv: [...process.execArgv, ...flagsOf(folder)],
+    execArgv: [...flagsOf(folder)],
   });
   const exited = once(child, "exit");
   const kill = async (): Promise<void> => {
@@ -92,9 +101,10 @@ export const startServiceProcess = async <S extends DescService>(
     resume: () => void child.kill("SIGCONT"),
     hasEnded: () => child.exitCode !== null || child.signalCode !== null,
     pid: child.pid ?? 0,
-    async peakMemoryBytes() {
+    async memory() {
       const status = await readFile(`/proc/${child.pid}/status`, "utf8");
-      return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) * 1024;
+      const bytesOf = (name: string): number => Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1]) * 1024;
+      return { peak: bytesOf("VmHWM"), anonymous: bytesOf("RssAnon"), files: bytesOf("RssFile") };
     },
   };
 };

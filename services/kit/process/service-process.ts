@@ -45,14 +45,12 @@ import type { OfferedService } from "../server/route.ts";
 import type { OperatorPages } from "../server/operator-pages.ts";
 import { startServer } from "../server/server.ts";
 import type { ClientTls } from "../tls/client-tls.ts";
-import { DiskSpace } from "../store/disk-space.ts";
-import { ensureDataFormat } from "../store/data-format.ts";
-import type { Store } from "../store/store.ts";
-import { openStore } from "../store/store.ts";
+import type { Store, StoreLimits } from "../store/store.ts";
 import { keysDirectory } from "./keys-directory.ts";
-import type { ProcessControl } from "./process.ts";
 import type { AuditConfig } from "./process-audit.ts";
 import { closeAudit, openAudit } from "./process-audit.ts";
+import type { StorageConfig } from "./process-store.ts";
+import { openProcessStore } from "./process-store.ts";
 import { runProcess } from "./process.ts";
 import type { ProcessTls, TlsConfig } from "./process-tls.ts";
 import { openProcessTls, warnIfExposed } from "./process-tls.ts";
@@ -64,14 +62,6 @@ interface SharedConfig extends TlsConfig, AuditConfig {
   readonly keysDir: string;
   readonly logLevel: string;
   readonly drainMs: number;
-}
-
-/** The settings by which a service keeps what it stores. */
-export interface StorageConfig {
-  readonly acceptLoss: "no" | "yes";
-  readonly freeMebibytesMin: number;
-  readonly freePercentMin: number;
-  readonly ballastMebibytes: number;
 }
 
 /** What a service's own dependencies are built from. */
@@ -129,6 +119,8 @@ export interface ServiceProcess<S extends DescService, App, Shared extends Setti
   readonly issuers: IssuerRights;
   /** What it stores, for backups and their verification. Unset: it offers none. */
   readonly stored?: StoredData;
+  /** Bounds of its store that differ from the defaults. */
+  readonly storeLimits?: Partial<StoreLimits>;
   /** Finds resources for the service's explanations of decisions. Unset: it offers none. */
   readonly explains?: {
     readonly rules: AccessRules;
@@ -235,7 +227,13 @@ export const runService = async <S extends DescService, App, Shared extends Sett
   await runProcess(log, async (control) => {
     const keys = keysDirectory(shared);
     const keyPair = await ensureKeyPair(keys, declared.name);
-    const { directory, store, space } = await openProcessStore(shared, declared.name, log, control);
+    const { directory, store, space } = await openProcessStore(
+      shared,
+      declared.name,
+      log,
+      control,
+      declared.storeLimits,
+    );
     const audit = openAudit(directory, shared, log);
     const metrics = createMetrics({ withProcess: true });
     storeMetrics(metrics, store);
@@ -318,50 +316,6 @@ const explanations = <S extends DescService, App, Shared extends SettingsTable, 
   const findResource = async (asked: AskedResource) => explains?.findResource(app, asked);
   return explains === undefined ? [] : [policyService({ ...explains, clock: systemClock, accounts, findResource })];
 };
-
-/** The store of a process and its share of the disk. */
-export interface ProcessStore {
-  /** The process's own directory under the data directory. */
-  readonly directory: string;
-  readonly store: Store;
-  readonly space: DiskSpace;
-}
-
-/**
- * Opens the store of a process in its directory, and upgrades data of an older program before. A write that the disk
- * refuses ends the process: it is unknown then what is stored, until the store is opened again. Throws DataFormatError
- * and StoreDamageError.
- */
-export const openProcessStore = async (
-  config: StorageConfig & Pick<SharedConfig, "dataDir">,
-  name: string,
-  log: Logger,
-  control: Pick<ProcessControl, "end">,
-): Promise<ProcessStore> => {
-  const directory = join(config.dataDir, name);
-  const space = openDiskSpace(directory, config, log);
-  await ensureDataFormat({ directory, log });
-  const store = await openStore({
-    directory: join(directory, "leveldb"),
-    acceptLoss: config.acceptLoss === "yes",
-    hasRoomFor: space.hasRoomFor,
-    log,
-    onBroken: (error) => control.end(error),
-  });
-  space.tend();
-  return { directory, store, space };
-};
-
-const mebibyte = 1024 * 1024;
-
-const openDiskSpace = (directory: string, config: StorageConfig, log: Logger): DiskSpace =>
-  new DiskSpace({
-    directory,
-    freeBytesMin: config.freeMebibytesMin * mebibyte,
-    freePercentMin: config.freePercentMin,
-    ballastBytes: config.ballastMebibytes * mebibyte,
-    log,
-  });
 
 /** Removes the socket of a process that was killed; only the owner of the directory may connect. */
 export const makeRoomForSocket = async (path: string): Promise<void> => {

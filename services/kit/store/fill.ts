@@ -13,8 +13,7 @@ export const fillDatabase = async (directory: string, records: AsyncIterable<Raw
   const engine = await openLevelEngine({
     directory,
     sync: true,
-    cacheBytes: defaultLimits.cacheBytes,
-    tableCheckBytesMax: 0,
+    limits: { ...defaultLimits, tableCheckBytesMax: 0 },
     acceptLoss: false,
     clock: systemClock,
     log: undefined,

@@ -23,21 +23,36 @@ import { hasReadLogs, writeAgain } from "./unread-logs.ts";
 type Database = Level<Buffer, Buffer> & { compactRange(low: Buffer, high: Buffer): Promise<void> };
 
 /**
- * What LevelDB gathers in memory before it writes a table, and the size of a table (services/decisions/0013). Its own 4
- * and 2 MiB make it write what it is given six times over; with more than these, a start after a crash takes longer,
- * because it reads the log of what was gathered.
+ * What LevelDB gathers in memory before it writes a table (services/decisions/0013). Its own 4 MiB make it write what
+ * it is given six times over; with more than this, a start after a crash takes longer, because it reads the log of what
+ * was gathered.
  */
 export const writeBufferBytes = 16 * 1024 * 1024;
-const tableFileBytes = 8 * 1024 * 1024;
+
+/** Files that LevelDB counts among the open ones although they are no tables. */
+const otherFiles = 10;
+
+/** Bounds of a database. */
+export interface DatabaseLimits {
+  /** Memory for blocks of the database that were read. */
+  readonly cacheBytes: number;
+  /** The size of a table of the database, which is a file. */
+  readonly tableBytes: number;
+  /**
+   * Tables that are open, at least 64. LevelDB maps an open table into memory, so those that were read count as memory
+   * of the process; opening another one costs some microseconds.
+   */
+  readonly openTablesMax: number;
+  /** How much of the tables is checked before the database is opened. */
+  readonly tableCheckBytesMax: number;
+}
 
 /** How LevelDB is opened. */
 export interface LevelEngineOptions {
   readonly directory: string;
   /** False: commits may be lost when the power fails. */
   readonly sync: boolean;
-  readonly cacheBytes: number;
-  /** How much of the tables is checked before the database is opened. */
-  readonly tableCheckBytesMax: number;
+  readonly limits: DatabaseLimits;
   /** Opens a damaged database without what is lost. */
   readonly acceptLoss: boolean;
   readonly clock: Clock;
@@ -49,15 +64,16 @@ export interface LevelEngineOptions {
  * files are not as they were written.
  */
 export const openLevelEngine = async (options: LevelEngineOptions): Promise<Engine> => {
-  const { directory, sync } = options;
+  const { directory, sync, limits } = options;
   const created = await mkdir(directory, { recursive: true });
-  const recovery = await recover({ ...options, tableBytesMax: options.tableCheckBytesMax });
+  const recovery = await recover({ ...options, tableBytesMax: limits.tableCheckBytesMax });
   const database = new Level<Buffer, Buffer>(directory, {
     keyEncoding: "buffer",
     valueEncoding: "buffer",
-    cacheSize: options.cacheBytes,
+    cacheSize: limits.cacheBytes,
     writeBufferSize: writeBufferBytes,
-    maxFileSize: tableFileBytes,
+    maxFileSize: limits.tableBytes,
+    maxOpenFiles: limits.openTablesMax + otherFiles,
   }) as Database;
   await database.open();
   const numbering = await started(database, options, recovery, created).catch(async (error: unknown) => {

@@ -11,6 +11,7 @@ import { dumpRecords } from "./dump.ts";
 import type { Engine } from "./engine.ts";
 import type { StoreWriteError } from "./errors.ts";
 import { StoreClosedError, StoreOverloadedError } from "./errors.ts";
+import type { DatabaseLimits } from "./level-engine.ts";
 import { openLevelEngine } from "./level-engine.ts";
 import { watchPauses } from "./pause-watch.ts";
 import type { RangeOptions } from "./range.ts";
@@ -25,17 +26,13 @@ export type { RangeOptions } from "./range.ts";
 export type { Entry, Reader, Transaction } from "./transaction.ts";
 
 /** Bounds of a store. Unset ones have their defaults. */
-export interface StoreLimits extends CommitLimits {
+export interface StoreLimits extends CommitLimits, DatabaseLimits {
   /** Transactions that run or wait at the same time; more is refused as overload. */
   readonly transactionsMax: number;
   /** What one transaction may write. */
   readonly transactionBytesMax: number;
   /** Keys of past commits that are remembered to check transactions that still run. */
   readonly conflictKeysMax: number;
-  /** Memory for blocks of the database that were read. */
-  readonly cacheBytes: number;
-  /** How much of the database's tables is checked when it is opened. */
-  readonly tableCheckBytesMax: number;
 }
 
 export const defaultLimits: StoreLimits = {
@@ -47,6 +44,8 @@ export const defaultLimits: StoreLimits = {
   transactionBytesMax: 64 * 1024 * 1024,
   conflictKeysMax: 100_000,
   cacheBytes: 32 * 1024 * 1024,
+  tableBytes: 8 * 1024 * 1024,
+  openTablesMax: 990,
   tableCheckBytesMax: 4 * 1024 * 1024 * 1024,
 };
 
@@ -111,8 +110,7 @@ export const openStore = async (options: StoreOptions): Promise<Store> => {
   const engine = await openLevelEngine({
     directory: options.directory,
     sync: options.sync ?? true,
-    cacheBytes: limits.cacheBytes,
-    tableCheckBytesMax: limits.tableCheckBytesMax,
+    limits,
     acceptLoss: options.acceptLoss ?? false,
     clock: options.clock ?? systemClock,
     log: options.log,
