@@ -130,7 +130,7 @@ const takeArrived = (
   length: number | undefined,
   account: ByteAccount,
 ): Buffer | undefined => {
-  if (!request.complete || request.destroyed || length === undefined || request.readableLength !== length) return;
+  if (request.readableLength !== length) return;
   account.take(length);
   return request.read() as Buffer;
 };

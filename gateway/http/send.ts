@@ -62,10 +62,9 @@ export const sendPieces = async (
  * while and dropped. If the client still waits for `100 Continue`, the connection is closed after the answer instead.
  */
 export const settleUnread = (request: IncomingMessage, response: ServerResponse, body: IncomingBody): void => {
-  if (request.readableEnded || request.destroyed) return;
   if (body.isAwaited()) response.shouldKeepAlive = false;
   else if (!request.complete) response.once("finish", () => lingerOver(request, defaultServerLimits));
-  else if (body.isBegun()) {
+  else if (body.isBegun() && !request.readableEnded) {
     request.removeAllListeners("data");
     request.resume();
   }

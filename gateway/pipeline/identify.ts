@@ -104,7 +104,6 @@ const unsignedQueryBinding = (
   if (rawPath !== "/" || headers.authorization !== undefined) return undefined;
   const isForm = method === "POST" && headers["content-type"]?.startsWith("application/x-www-form-urlencoded") === true;
   const version = query.has("Action") ? query.get("Version") : undefined;
-  if (!isForm && version === undefined) return undefined;
   for (const binding of bindings.values())
     if (binding.api.protocol === Protocol.QUERY && binding.api.hasAnonymousCallers)
       if (isForm || binding.api.version === version) return binding;

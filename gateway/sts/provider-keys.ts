@@ -15,7 +15,7 @@ export type ProviderKeys = (header?: JWSHeaderParameters, token?: FlattenedJWSIn
 export type FindProviderKeys = (provider: IdentityProvider) => Promise<ProviderKeys>;
 
 /** The keys of an identity provider could not be read. The cause is for the log. */
-export class ProviderUnreachableError extends Error {
+class ProviderUnreachableError extends Error {
   override readonly name = "ProviderUnreachableError";
 
   constructor(cause: unknown) {

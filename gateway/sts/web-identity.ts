@@ -5,7 +5,6 @@ import type { IdentityProvider } from "../../services/kit/accounts/accounts.ts";
 import { parseArn } from "../../services/kit/arn/arn.ts";
 import type { Application } from "./application.ts";
 import { ErrorReason, fault } from "../identity/faults.ts";
-import { ProviderUnreachableError } from "./provider-keys.ts";
 
 /** Who a token of an identity provider speaks of. */
 export interface WebIdentity {
@@ -69,9 +68,8 @@ const verify = async (app: Application, token: string, provider: IdentityProvide
     return payload;
   } catch (error) {
     if (error instanceof errors.JWTExpired) throw fault(ErrorReason.EXPIRED_IDENTITY_TOKEN);
-    if (error instanceof ProviderUnreachableError || error instanceof errors.JWKSTimeout)
-      throw fault(ErrorReason.PROVIDER_UNREACHABLE, {}, { cause: error });
-    if (error instanceof errors.JOSEError) throw invalid("Its signature or its times do not hold.");
+    if (error instanceof errors.JOSEError && !(error instanceof errors.JWKSTimeout))
+      throw invalid("Its signature or its times do not hold.");
     // What reading the keys has thrown.
     throw fault(ErrorReason.PROVIDER_UNREACHABLE, {}, { cause: error });
   }

@@ -28,6 +28,8 @@ test.each([
   ["one field too often", times(101, () => formPart("f", "")), "FORM_TOO_LARGE"],
   ["long names without values", times(10, (at) => formPart(`${at}${"f".repeat(7_000)}`, "")), "FORM_TOO_LARGE"],
   ["long values", times(10, (at) => formPart(`f${at}`, "v".repeat(7_000))), "FORM_TOO_LARGE"],
+  ["a name and a value that fill the limit together", [formPart("f", "v".repeat(65_490))], 1],
+  ["a byte more than the limit", [formPart("f", "v".repeat(65_491))], "FORM_TOO_LARGE"],
   [
     "names and values that are long together",
     times(10, () => formPart("f".repeat(4_000), "v".repeat(4_000))),

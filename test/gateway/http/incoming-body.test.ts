@@ -15,11 +15,15 @@ import { defaultGatewayLimits } from "../../../gateway/http/limits.ts";
 import { ReadingTurns } from "../../../gateway/http/reading-turns.ts";
 import { reasonOf } from "../support/refused.ts";
 
-/** Sends a request whose body is chunked, and reads its body; resolves with the size or the reason of the refusal. */
+/**
+ * Sends a request, by default with a chunked body, and reads its body; resolves with its size or the reason of the
+ * refusal.
+ */
 const read = async (
   limits: Partial<GatewayLimits>,
   reading: (body: IncomingBody) => Promise<Buffer>,
   send: (socket: Socket) => void,
+  framing = "transfer-encoding: chunked",
 ): Promise<unknown> => {
   const outcome = Promise.withResolvers<unknown>();
   const server = createServer((received, response) => {
@@ -45,7 +49,7 @@ const read = async (
     server.closeAllConnections();
     server.close();
   });
-  socket.write("PUT / HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n");
+  socket.write(`PUT / HTTP/1.1\r\nhost: localhost\r\n${framing}\r\n\r\n`);
   send(socket);
   return outcome.promise;
 };
@@ -66,6 +70,14 @@ test("a chunked body up to the limit is read whole", async () => {
 test("a chunked body over the limit is refused before its end", async () => {
   const send = (socket: Socket) => socket.write("4\r\nEmma\r\n5\r\nAnna!\r\n");
   expect(await read({ bodyBytesMax: 8 }, whole, send)).toBe("BODY_TOO_LARGE");
+});
+
+test("a body whose declared length is over the limit is refused before its beginning", async () => {
+  const limits = { bodyBytesMax: 8, stallTimeoutMs: 100 };
+  expect([
+    await read(limits, whole, () => {}, "content-length: 9"),
+    await read(limits, whole, () => {}, "content-length: 8"),
+  ]).toEqual(["BODY_TOO_LARGE", "SLOW_BODY"]);
 });
 
 test("a body that exceeds what is left for all bodies is refused as busy", async () => {

@@ -300,6 +300,15 @@ describe("the identity service refuses", () => {
       await expect(create(email)).rejects.toMatchObject({ facts: { reason: "ENTITY_EXISTS" } });
   });
 
+  test("an account whose number is taken, whatever is random", async () => {
+    const { call, app, close } = await openIdentity();
+    onTestFinished(close);
+    Object.assign(app.ids, { token: (length: number) => "7".repeat(length) });
+    const create = (accountName: string) => call("createAccount", { accountName }, rootCaller("000000000000"));
+    await create("bank");
+    await expect(create("shop")).rejects.toThrow("the number of the account is taken");
+  });
+
   test("a third key, and an eleventh attached policy", async () => {
     const { call } = await furnished();
     await call("createAccessKey", { userName: "alice" });

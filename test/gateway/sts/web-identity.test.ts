@@ -34,10 +34,10 @@ describe("AssumeRoleWithWebIdentity", () => {
   });
 
   const stranger = generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey;
-  // what is wrong, the token, further members, the reason; in the order of the checks
-  test.for<[string, () => Promise<string> | string, object, string]>([
-    ["a text that is no token", () => "abcd", {}, "INVALID_IDENTITY_TOKEN"],
-    ["no issuer", () => webToken({ iss: undefined }), {}, "INVALID_IDENTITY_TOKEN"],
+  // what is wrong, the token, further members, the reason, what is compared of its metadata; in the order of the checks
+  test.for<[string, () => Promise<string> | string, object, string, object?]>([
+    ["a text that is no token", () => "abcd", {}, "INVALID_IDENTITY_TOKEN", { problem: "It is not a JSON Web Token." }],
+    ["no issuer", () => webToken({ iss: undefined }), {}, "INVALID_IDENTITY_TOKEN", { problem: "It names no issuer." }],
     ["an unknown issuer", () => webToken({ iss: "https://evil.example.com" }), {}, "INVALID_IDENTITY_TOKEN"],
     [
       "an issuer of another account",
@@ -55,8 +55,8 @@ describe("AssumeRoleWithWebIdentity", () => {
     ["an unknown role", () => webToken(), { roleArn: `arn:aws:iam::${shop}:role/nobody` }, "ACCESS_DENIED"],
     ["a subject that the role does not trust", () => webToken({ sub: "repo:evil/web" }), {}, "ACCESS_DENIED"],
     ["more than the role allows", () => webToken(), { durationSeconds: 3_601 }, "SESSION_DURATION"],
-  ])("refuses %s", async ([, token, more, reason]) => {
-    await expect(assume(await token(), more)).rejects.toMatchObject({ facts: { reason } });
+  ])("refuses %s", async ([, token, more, reason, metadata = {}]) => {
+    await expect(assume(await token(), more)).rejects.toMatchObject({ facts: { reason }, metadata });
   });
 
   test("finds the provider's keys by discovery, and keeps them", async () => {
