@@ -11,7 +11,7 @@ import type { Application } from "../application.ts";
 import { parseIdentifiedArn } from "../domain/arns.ts";
 import { eventJson } from "../domain/envelope.ts";
 import { classifyStatus } from "../domain/http-outcome.ts";
-import { findApiDestination } from "../store/api-destination.ts";
+import { findSharedApiDestination } from "../store/api-destination.ts";
 import { findConnectionByArn } from "../store/connection.ts";
 import { apiRequest } from "./api-request.ts";
 import type { AttemptContent } from "./attempt-content.ts";
@@ -32,8 +32,8 @@ export interface ApiDestinationTools {
 
 /** An API destination with the connection that authorizes its requests. */
 interface Endpoint {
-  readonly destination: ApiDestinationRecord;
-  readonly connection: ConnectionRecord;
+  readonly destination: Readonly<ApiDestinationRecord>;
+  readonly connection: Readonly<ConnectionRecord>;
 }
 
 /** Delivers to API destinations over HTTP. */
@@ -57,7 +57,7 @@ const findEndpoint = async (
 ): Promise<Endpoint | AttemptOutcome> => {
   const named = parseIdentifiedArn(target.arn, "api-destination");
   const { destination, connection } = await app.store.read(async (reader) => {
-    const found = named?.account === account ? await findApiDestination(reader, account, named.name) : undefined;
+    const found = named?.account === account ? await findSharedApiDestination(reader, account, named.name) : undefined;
     const current = found?.id === named?.id ? found : undefined;
     return {
       destination: current,
@@ -92,7 +92,7 @@ const sendTo = async (
     token,
     parameters: attempt.target.httpParameters,
     content,
-    event: eventJson(attempt.event),
+    event: () => eventJson(attempt.event),
   });
   const answer = await sender.send(outgoing, attempt.signal);
   if (token !== undefined && (answer.status === 401 || answer.status === 407)) tokens.drop(tokenKey, token);

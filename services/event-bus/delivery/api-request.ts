@@ -16,14 +16,14 @@ import type { OutgoingRequest } from "../../kit/outgoing/http-sender.ts";
 
 /** The parts of a request to an API destination. */
 interface ApiRequestParts {
-  readonly destination: ApiDestinationRecord;
+  readonly destination: Readonly<ApiDestinationRecord>;
   readonly auth: CreateConnectionAuthParameters;
   /** The token of an OAuth connection; undefined for the other kinds. */
   readonly token: string | undefined;
   readonly parameters: HttpParameters | undefined;
   readonly content: AttemptContent;
   /** The whole event as JSON; the target's parameters may refer to its members. */
-  readonly event: string;
+  readonly event: () => string;
 }
 
 /**
@@ -36,7 +36,7 @@ export const apiRequest = (parts: ApiRequestParts): OutgoingRequest => {
   const method = methodName(destination);
   return {
     method,
-    url: requestUrl(destination.invocationEndpoint, parameters, invocation, event),
+    url: requestUrl(destination, parameters, invocation, event),
     headers: outgoingHeaders(
       Object.entries(currentTraceHeaders()),
       contentHeaders(content),
@@ -62,28 +62,39 @@ export const setQuery = (url: URL, parameters: readonly NamedValue[]): void => {
   for (const [name, value] of parameters) url.searchParams.set(name, value);
 };
 
-const methodName = ({ httpMethod }: ApiDestinationRecord): OutgoingRequest["method"] =>
+const methodName = ({ httpMethod }: Readonly<ApiDestinationRecord>): OutgoingRequest["method"] =>
   (ApiDestinationHttpMethodSchema.value[httpMethod]?.name ?? "").replace(
     "API_DESTINATION_HTTP_METHOD_",
     "",
   ) as OutgoingRequest["method"];
 
+/** The URLs of destinations that have neither placeholders nor parameters. */
+const fixedUrls = new WeakMap<Readonly<ApiDestinationRecord>, URL>();
+
 const requestUrl = (
-  endpoint: string,
+  destination: Readonly<ApiDestinationRecord>,
   parameters: HttpParameters | undefined,
   invocation: ConnectionHttpParameters | undefined,
-  event: string,
+  event: () => string,
 ): URL => {
+  const { invocationEndpoint: endpoint } = destination;
+  const dynamic = dynamicEntries(parameters?.queryStringParameters, event);
+  const fixed = parametersOf(invocation?.queryStringParameters);
+  if (dynamic.length === 0 && fixed.length === 0 && !endpoint.includes("*")) {
+    const url = fixedUrls.get(destination) ?? new URL(endpoint);
+    fixedUrls.set(destination, url);
+    return url;
+  }
   const values = [...(parameters?.pathParameterValues ?? [])];
   const url = new URL(endpoint);
-  url.pathname = url.pathname.replaceAll("*", () => encodeURIComponent(dynamicValue(values.shift() ?? "", event)));
-  setQuery(url, dynamicEntries(parameters?.queryStringParameters, event));
-  setQuery(url, parametersOf(invocation?.queryStringParameters));
+  url.pathname = url.pathname.replaceAll("*", () => encodeURIComponent(dynamicValue(values.shift() ?? "", event())));
+  setQuery(url, dynamic);
+  setQuery(url, fixed);
   return url;
 };
 
-const dynamicEntries = (parameters: Readonly<Record<string, string>> | undefined, event: string): NamedValue[] =>
-  Object.entries(parameters ?? {}).map(([name, value]) => [name, dynamicValue(value, event)]);
+const dynamicEntries = (parameters: Readonly<Record<string, string>> | undefined, event: () => string): NamedValue[] =>
+  Object.entries(parameters ?? {}).map(([name, value]) => [name, dynamicValue(value, event())]);
 
 const authorizationHeaders = (auth: CreateConnectionAuthParameters, token: string | undefined): NamedValue[] => {
   const { basicAuthParameters: basic, apiKeyAuthParameters: apiKey } = auth;

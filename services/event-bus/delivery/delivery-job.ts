@@ -3,13 +3,14 @@ import { fromBinary } from "@bufbuild/protobuf";
 import type { DeliveryRecord, EventRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { DeliveryRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import type { Target } from "../../../gen/quartet/eventbus/v1/target_pb.ts";
-import type { Job, JobHandler, JobOutcome, JobPolicy } from "../../kit/jobs/jobs.ts";
+import type { Job, JobDone, JobHandler, JobOutcome, JobPolicy } from "../../kit/jobs/jobs.ts";
 import { NamedKeyError } from "../../kit/keyring/key-names.ts";
 import type { Reader, Transaction } from "../../kit/store/store.ts";
 import type { Application } from "../application.ts";
 import { ruleArn } from "../domain/arns.ts";
 import type { ExhaustedCondition } from "../domain/retry.ts";
 import { decideRetry, retryLimitsOf } from "../domain/retry.ts";
+import { memoOf } from "../ingestion/delivery-memo.ts";
 import { deliveryHolder } from "../ingestion/fan-out.ts";
 import { startNextOfLane } from "../ingestion/ordered-delivery.ts";
 import { findBus } from "../store/bus.ts";
@@ -70,7 +71,7 @@ export const deliveryHandler =
     circuits: Pick<Circuits, "succeeded" | "failed">,
   ): JobHandler =>
   async (job, context) => {
-    const run = await readRun(app, job, context.attempt);
+    const run = rememberedRun(app, job, context.attempt) ?? (await readRun(app, job, context.attempt));
     // If the event no longer exists, an earlier run delivered it and its end was not recorded.
     if (run === undefined)
       return {
@@ -86,6 +87,17 @@ export const deliveryHandler =
     logAttemptEnd(run, outcome);
     return settle(run, outcome);
   };
+
+/** A run that begins right after the event was put, without a read. */
+const rememberedRun = (app: Application, job: Job, count: number): Run | undefined => {
+  const memo = memoOf(job);
+  if (memo === undefined) return undefined;
+  const { delivery, event } = memo;
+  const { account, eventId, target } = delivery;
+  if (target === undefined) return undefined;
+  const eventKey = { account, eventId, ingestedMs: Number(delivery.ingestedMs) };
+  return { app, job, delivery, target, event, eventKey, attemptsBefore: count - 1 };
+};
 
 const readRun = (app: Application, job: Job, count: number): Promise<Run | undefined> =>
   app.store.read((reader) => readRunBy(app, reader, job, count));
@@ -142,6 +154,7 @@ const settle = (run: Run, outcome: AttemptOutcome): JobOutcome => {
   const { app, target, eventKey, attemptsBefore } = run;
   switch (outcome.kind) {
     case "delivered":
+      if (outcome.apply === undefined) return endDelivered(run);
       return end(run, async (transaction) => {
         const failure = await outcome.apply?.(transaction);
         if (failure === undefined) logDelivered(run, transaction);
@@ -175,13 +188,24 @@ const settle = (run: Run, outcome: AttemptOutcome): JobOutcome => {
 };
 
 /** Ends the delivery. `writeRest` writes in the transaction that releases the event. */
-const end = (run: Run, writeRest: (transaction: Transaction) => Promise<void> | void): JobOutcome => ({
+const end = (run: Run, writeRest: (transaction: Transaction) => Promise<void> | void): JobDone => ({
   done: true,
   apply: async (transaction) => {
     await writeRest(transaction);
     await release(run, transaction);
   },
 });
+
+/** Ends a delivery that succeeded, with others if it reads nothing: its event is not about to leave the log. */
+const endDelivered = (run: Run): JobOutcome => {
+  const { app, delivery, eventKey } = run;
+  const isBrief = delivery.lane === undefined && app.clock.now() - eventKey.ingestedMs < app.limits.eventLogMs / 2;
+  const ended = end(run, (transaction) => {
+    logDelivered(run, transaction);
+    countDelivery(transaction, "delivered");
+  });
+  return { ...ended, isBrief };
+};
 
 /** The event is no longer needed for this delivery, and the next one of its lane may begin. */
 const release = async ({ app, job, delivery, eventKey }: Run, transaction: Transaction): Promise<void> => {

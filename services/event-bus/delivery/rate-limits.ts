@@ -4,7 +4,7 @@ import type { Reader } from "../../kit/store/store.ts";
 import { parseIdentifiedArn } from "../domain/arns.ts";
 import type { RateState } from "../domain/rate-limit.ts";
 import { afterRequest, atRate, requestsNow } from "../domain/rate-limit.ts";
-import { findApiDestination } from "../store/api-destination.ts";
+import { findSharedApiDestination } from "../store/api-destination.ts";
 
 /** Destinations whose state is in memory; the state of the least recently used one is dropped first. */
 const destinationsMax = 100_000;
@@ -28,7 +28,7 @@ export class RateLimits {
   /** How many deliveries to a target may start now, and when more; undefined: the target has no limit. */
   async roomOf(reader: Reader, targetArn: string, nowMs: number) {
     const named = parseIdentifiedArn(targetArn, "api-destination");
-    const destination = named && (await findApiDestination(reader, named.account, named.name));
+    const destination = named && (await findSharedApiDestination(reader, named.account, named.name));
     if (destination === undefined || destination.id !== named?.id) return undefined;
     const perSecond = destination.rateLimit;
     let state = this.#states.get(targetArn);

@@ -2,12 +2,15 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 
+import type { EventRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import { DeliveryRecordSchema, FanOutRecordSchema } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import type { JobHandler, JobPolicy } from "../../kit/jobs/jobs.ts";
 import type { Transaction } from "../../kit/store/store.ts";
 import type { Application } from "../application.ts";
 import type { EventKey } from "../store/event.ts";
 import { holdEvent, isHeldBy, releaseEvent } from "../store/event.ts";
+import type { RememberedEvent } from "./delivery-memo.ts";
+import { deliveryMemo } from "./delivery-memo.ts";
 import type { PlannedDelivery, RulePlan } from "./delivery-plan.ts";
 
 /** The kind of the jobs that deliver events. */
@@ -34,10 +37,11 @@ export const enqueueDeliveries = (
   transaction: Transaction,
   key: EventKey,
   plans: readonly RulePlan[],
+  remembered?: EventRecord,
 ): string[] => {
   const count = plans.reduce((sum, { deliveries }) => sum + deliveries.length, 0);
   if (count <= partMax) {
-    const event = encodeEvent(key);
+    const event = encodeEvent(key, remembered);
     return plans.flatMap(({ deliveries }) => deliveries.map((each) => enqueueDelivery(jobs, transaction, event, each)));
   }
   const { account, eventId } = key;
@@ -68,18 +72,25 @@ const partsOf = (plans: readonly RulePlan[]): RulePlan[][] => {
   return parts;
 };
 
-/** The members of a DeliveryRecord that name the event. */
-export const encodeEvent = ({ account, ingestedMs, eventId }: EventKey): EncodedEvent => ({
-  ingestedMs,
+/** Names an event in its deliveries. `remembered` is the event as it is stored, for attempts that need not read it. */
+export const encodeEvent = (key: EventKey, remembered?: EventRecord): EncodedEvent => ({
+  ingestedMs: key.ingestedMs,
   bytes: toBinary(
     DeliveryRecordSchema,
-    create(DeliveryRecordSchema, { account, ingestedMs: BigInt(ingestedMs), eventId }),
+    create(DeliveryRecordSchema, {
+      account: key.account,
+      ingestedMs: BigInt(key.ingestedMs),
+      eventId: key.eventId,
+    }),
   ),
+  remembered: remembered && { key, event: remembered },
 });
 
 interface EncodedEvent {
   readonly ingestedMs: number;
+  /** The members of a DeliveryRecord that name the event. */
   readonly bytes: Uint8Array;
+  readonly remembered: RememberedEvent | undefined;
 }
 
 /**
@@ -115,13 +126,23 @@ const fanOutHolder = (jobId: string, step: number): string => `fan-out:${jobId}/
 export const enqueueDelivery = (
   jobs: Application["jobs"],
   transaction: Transaction,
-  { ingestedMs, bytes }: EncodedEvent,
-  { owner, delivery, ageMs }: PlannedDelivery,
+  { ingestedMs, bytes, remembered }: EncodedEvent,
+  planned: PlannedDelivery,
+  lane?: PlannedLane,
 ): string => {
-  const payload = Buffer.concat([bytes, delivery]);
+  const { owner, delivery, ageMs } = planned;
+  const payload = Buffer.concat(lane === undefined ? [bytes, delivery] : [bytes, delivery, lane.bytes]);
   const expiresMs = ingestedMs + Number(ageMs);
-  return deliveryHolder(jobs.enqueue(transaction, { kind: deliveryKind, owner, payload, expiresMs }));
+  const memo = remembered && deliveryMemo(remembered, planned, lane?.name);
+  return deliveryHolder(jobs.enqueue(transaction, { kind: deliveryKind, owner, payload, expiresMs, memo }));
 };
+
+/** The lane of a delivery that has an order. */
+interface PlannedLane {
+  readonly name: string;
+  /** The members of a DeliveryRecord that name it. */
+  readonly bytes: Uint8Array;
+}
 
 const holderPrefix = "delivery:";
 

@@ -106,12 +106,14 @@ export const ingestEvent = async (
     logNotIngested(app, transaction, bus, record, { code: "RESOURCE_LIMIT_EXCEEDED", message: tooLargeMessage });
     return { kind: "too-large" };
   }
+  const logged = { ...record, matchedRules: matched.length - archiving.length };
+  // What is encrypted in the database is not kept in memory in clear.
+  const remembered = sealing.kind === "sealed" ? undefined : logged;
   const holders = [
     ...(archiving.length > 0 ? await archiveEvent(app, transaction, { key, record, bus, busRecord }, archiving) : []),
-    ...enqueueDeliveries(app, transaction, key, planned),
-    ...(hasOrder(planned) ? await enqueueOrdered(app, transaction, key, record, planned) : []),
+    ...enqueueDeliveries(app, transaction, key, planned, remembered),
+    ...(hasOrder(planned) ? await enqueueOrdered(app, transaction, key, record, planned, remembered) : []),
   ];
-  const logged = { ...record, matchedRules: matched.length - archiving.length };
   putEvent(transaction, key, sealing.kind === "sealed" ? sealing.seal(logged) : logged, holders);
   if (busRecord.discoversSchemas && sealing.kind === "clear") app.schemas.observe(transaction, bus, event);
   logIngested(

@@ -26,20 +26,18 @@ export const enqueueOrdered = async (
   key: EventKey,
   event: EventRecord,
   plans: readonly RulePlan[],
+  remembered?: EventRecord,
 ): Promise<string[]> => {
   const ordered = plans.flatMap((plan) => plan.ordered);
   const json = eventJson(event);
-  const encoded = encodeEvent(key);
+  const encoded = encodeEvent(key, remembered);
   const holders: string[] = [];
   for (const each of ordered) {
     const value = readPath(json, each.keyPath);
     if (value === undefined) holders.push(enqueueDelivery(jobs, transaction, encoded, each));
     else {
       const lane = { account: key.account, lane: laneOf(each.scope, value) };
-      const members = toBinary(DeliveryRecordSchema, create(DeliveryRecordSchema, { lane: lane.lane }));
-      // Messages are joined by joining their bytes.
-      const delivery = Buffer.concat([each.delivery, members]);
-      holders.push(await joinLane(jobs, transaction, lane, encoded, { ...each, delivery }));
+      holders.push(await joinLane(jobs, transaction, lane, encoded, each));
     }
   }
   return holders;
@@ -60,15 +58,17 @@ const joinLane = async (
   planned: OrderedPlan,
 ): Promise<string> => {
   const numbers = await findLane(transaction, lane);
+  const bytes = toBinary(DeliveryRecordSchema, create(DeliveryRecordSchema, { lane: lane.lane }));
   if (numbers === undefined) {
     putLane(transaction, lane, { running: 0n, last: 0n });
-    return enqueueDelivery(jobs, transaction, event, planned);
+    return enqueueDelivery(jobs, transaction, event, planned, { name: lane.lane, bytes });
   }
   const number = numbers.last + 1n;
   putLane(transaction, lane, { running: numbers.running, last: number });
   putWaiting(transaction, lane, number, {
     owner: planned.owner,
-    delivery: Buffer.concat([event.bytes, planned.delivery]),
+    // Messages are joined by joining their bytes.
+    delivery: Buffer.concat([event.bytes, planned.delivery, bytes]),
     expiresMs: BigInt(event.ingestedMs) + planned.ageMs,
   });
   return waitingHolder(lane, number);

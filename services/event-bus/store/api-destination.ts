@@ -18,6 +18,13 @@ export const findApiDestination = (
   name: string,
 ): Promise<ApiDestinationRecord | undefined> => reader.get(apiDestinations, [account, name]);
 
+/** As `findApiDestination`; shared by all readers, so it is frozen. */
+export const findSharedApiDestination = (
+  reader: Reader,
+  account: string,
+  name: string,
+): Promise<Readonly<ApiDestinationRecord> | undefined> => reader.getShared(apiDestinations, [account, name]);
+
 /** The API destination. Throws API_DESTINATION_NOT_FOUND. */
 export const getApiDestination = async (
   reader: Reader,

@@ -20,15 +20,18 @@ export const getConnection = async (reader: Reader, account: string, name: strin
   return connection;
 };
 
-/** The connection of this account that an ARN names, or undefined. A deleted one of the same name is not it. */
+/**
+ * The connection of this account that an ARN names, or undefined. A deleted one of the same name is not it. All readers
+ * share it, so it is frozen.
+ */
 export const findConnectionByArn = async (
   reader: Reader,
   account: string,
   arn: string,
-): Promise<ConnectionRecord | undefined> => {
+): Promise<Readonly<ConnectionRecord> | undefined> => {
   const parsed = parseIdentifiedArn(arn, "connection");
   if (parsed === undefined || parsed.account !== account) return undefined;
-  const connection = await findConnection(reader, account, parsed.name);
+  const connection = await reader.getShared(connections, [account, parsed.name]);
   return connection?.id === parsed.id ? connection : undefined;
 };
 

@@ -1,3 +1,4 @@
+import type { JobDone } from "./job.ts";
 import type { Ending } from "./job-counts.ts";
 import type { PoolBounds } from "./job-options.ts";
 import type { GiveBack } from "./job-lease.ts";
@@ -11,6 +12,8 @@ export interface Ended {
   readonly back: GiveBack | undefined;
   /** How the run is counted once this is written. Undefined: not at all. */
   readonly ending: Ending | undefined;
+  /** What is written with the end of a job that is done. Unset: nothing. */
+  readonly apply?: JobDone["apply"];
 }
 
 /** The ends of runs that are to be written, by pool. */

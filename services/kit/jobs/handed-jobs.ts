@@ -1,14 +1,18 @@
 import type { Lease } from "./job-lease.ts";
 
 /** Jobs that are kept of one owner, and of all owners together. */
-const ownerJobsMax = 64;
-const jobsMax = 1_024;
+const ownerJobsMax = 256;
+const jobsMax = 4_096;
+/** Memory that their payloads and memos may need. */
+const bytesMax = 16 * 1024 * 1024;
 
 /** A job that is ready and was not read from the store. */
 export interface HandedJob {
   readonly lease: Lease;
   /** Since when it is ready, in milliseconds since 1970. */
   readonly readyMs: number;
+  /** About the memory that the job needs. */
+  readonly bytes: number;
 }
 
 /**
@@ -19,6 +23,7 @@ export class HandedJobs {
   /** By owner; the owner that was served longest ago first. No line is empty. */
   readonly #lines = new Map<string, HandedJob[]>();
   readonly #names = new Set<string>();
+  #bytes = 0;
 
   get isEmpty(): boolean {
     return this.#lines.size === 0;
@@ -41,10 +46,12 @@ export class HandedJobs {
   add(handed: HandedJob): boolean {
     const { job, holder } = handed.lease;
     const line = this.#lines.get(job.owner) ?? [];
-    if (line.length >= ownerJobsMax || this.#names.size >= jobsMax) return false;
+    if (line.length >= ownerJobsMax || this.#names.size >= jobsMax || this.#bytes + handed.bytes > bytesMax)
+      return false;
     line.push(handed);
     this.#lines.set(job.owner, line);
     this.#names.add(nameOf(job.id, holder));
+    this.#bytes += handed.bytes;
     return true;
   }
 
@@ -55,7 +62,7 @@ export class HandedJobs {
     const taken = line.splice(0, count);
     this.#lines.delete(owner);
     if (line.length > 0) this.#lines.set(owner, line);
-    for (const { lease } of taken) this.#names.delete(nameOf(lease.job.id, lease.holder));
+    for (const each of taken) this.#forget(each);
     return taken;
   }
 
@@ -64,7 +71,7 @@ export class HandedJobs {
     for (const [owner, line] of this.#lines) {
       const index = line.findIndex(({ lease }) => lease.job.id === id);
       const [removed] = index < 0 ? [] : line.splice(index, 1);
-      if (removed !== undefined) this.#names.delete(nameOf(id, removed.lease.holder));
+      if (removed !== undefined) this.#forget(removed);
       if (line.length === 0) this.#lines.delete(owner);
     }
   }
@@ -72,6 +79,12 @@ export class HandedJobs {
   clear(): void {
     this.#lines.clear();
     this.#names.clear();
+    this.#bytes = 0;
+  }
+
+  #forget({ lease, bytes }: HandedJob): void {
+    this.#names.delete(nameOf(lease.job.id, lease.holder));
+    this.#bytes -= bytes;
   }
 }
 

@@ -75,10 +75,11 @@ export class JobCycle {
     const untilMs = nowMs + this.#parts.leaseMs;
     const gone = new Set<Running>();
     let added = never;
-    for (const { running, back } of ended) {
+    for (const { running, back, apply } of ended) {
       gone.add(running);
-      if (back === undefined) await this.#queue.finish(tx, running.lease);
-      else if ((await this.#queue.giveBack(tx, running.lease, back)) && !back.isReady)
+      if (back === undefined) {
+        if (await this.#queue.finish(tx, running.lease)) await apply?.(tx);
+      } else if ((await this.#queue.giveBack(tx, running.lease, back)) && !back.isReady)
         added = earlierOf(added, { scheduledMs: back.atMs });
     }
     const { renewed, lost } = await this.#renew(tx, gone, nowMs, untilMs);

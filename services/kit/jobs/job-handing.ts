@@ -2,7 +2,7 @@ import { setImmediate as turn } from "node:timers/promises";
 
 import type { Store } from "../store/store.ts";
 import type { Reader } from "../store/transaction.ts";
-import type { HandedJob, HandedJobs } from "./handed-jobs.ts";
+import type { HandedJobs } from "./handed-jobs.ts";
 import type { Lease } from "./job-lease.ts";
 import type { PoolBounds } from "./job-options.ts";
 import type { OwnerRooms } from "./owner-rooms.ts";
@@ -11,6 +11,9 @@ import type { RunningJobs } from "./running-jobs.ts";
 
 /** Jobs that start in one turn of the event loop. */
 const startsMax = 64;
+
+/** About the memory that a job needs besides its payload and its memo. */
+const jobBytes = 512;
 
 /** The part of a pool's places that jobs may take out of turn; of the rest, all owners get their shares in turn. */
 const poolShare = 0.75;
@@ -45,14 +48,14 @@ export class JobHanding {
   }
 
   /** False if the job is to be read from the store. */
-  add(handed: HandedJob): boolean {
+  add(lease: Lease, readyMs: number): boolean {
     const { pools, owners, running, handed: jobs, knows, mayStart } = this.#parts;
-    const { job, holder } = handed.lease;
+    const { job, holder } = lease;
     // A pool whose jobs are taken in small steps does not start many in one.
     if (pools.get(owners.poolOf(job.owner))?.batchMax !== undefined) return false;
     if (!mayStart() || !knows(job.kind)) return false;
     if (owners.has(job.owner) || running.has(job.id, holder)) return false;
-    return jobs.add(handed);
+    return jobs.add({ lease, readyMs, bytes: jobBytes + job.payload.byteLength + (job.memo?.bytes ?? 0) });
   }
 
   /** Starts what may start now. */

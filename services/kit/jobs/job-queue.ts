@@ -327,9 +327,10 @@ export class JobQueue {
   }
 
   /** The lease of a new job; undefined in a shared queue, in which only the store decides who has it. */
-  #leaseOf(id: string, { kind, owner, payload }: NewJob, state: JobState): Lease | undefined {
+  #leaseOf(id: string, { kind, owner, payload, memo }: NewJob, state: JobState): Lease | undefined {
     if (this.#use.isShared) return undefined;
-    const job = { id, kind, owner, payload, sinceMs: Number(state.sinceMs), lastReason: "", trace: currentTrace() };
+    const sinceMs = Number(state.sinceMs);
+    const job = { id, kind, owner, payload, memo, sinceMs, lastReason: "", trace: currentTrace() };
     return { job, attempt: 1, holder: state.runner, expiresMs: expiresOf(state) };
   }
 

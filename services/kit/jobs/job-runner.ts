@@ -1,14 +1,17 @@
-import { setTimeout as delay } from "node:timers/promises";
+import { setImmediate as turn, setTimeout as delay } from "node:timers/promises";
 
 import { isStillAhead } from "../clock/clock.ts";
-import { StoreClosedError, StoreContentionError } from "../store/errors.ts";
-import type { Transaction } from "../store/transaction.ts";
-import type { JobHandler, JobOutcome, JobPolicy } from "./job.ts";
+import {
+  StoreClosedError,
+  StoreContentionError,
+  StoreFullError,
+  StoreOverloadedError,
+  StoreWriteError,
+} from "../store/errors.ts";
 import { expiredReason } from "./job.ts";
-import type { GiveBack, Lease } from "./job-lease.ts";
+import type { Lease } from "./job-lease.ts";
 import type { Expired, JobQueue } from "./job-queue.ts";
 import { unknownKindDelayMs } from "./job-queue.ts";
-import { TracedCall } from "../trace/traced-call.ts";
 import type { Ending, JobsStats } from "./job-counts.ts";
 import { JobCounts } from "./job-counts.ts";
 import type { Instants } from "./due-instants.ts";
@@ -17,10 +20,9 @@ import { EndedRuns } from "./ended-runs.ts";
 import { HandedJobs } from "./handed-jobs.ts";
 import { JobCycle } from "./job-cycle.ts";
 import { JobHanding } from "./job-handing.ts";
+import { JobRuns } from "./job-runs.ts";
 import type { JobsOptions, PoolBounds } from "./job-options.ts";
-import type { PooledLease } from "./job-taking.ts";
 import { OwnerRooms } from "./owner-rooms.ts";
-import { interrupted, notWritten, runAgain } from "./run-ends.ts";
 import { WokenLoop } from "./woken-loop.ts";
 import { listReadyOwners, ReadyOwners } from "./ready-owners.ts";
 import type { Running } from "./running-jobs.ts";
@@ -28,6 +30,12 @@ import { RunningJobs } from "./running-jobs.ts";
 
 const onePool = "";
 const troubleDelayMs = 1_000;
+
+/** Whether a transaction failed for a reason that has nothing to do with what it writes. */
+const isOfStore = (error: unknown): boolean =>
+  [StoreClosedError, StoreContentionError, StoreFullError, StoreOverloadedError, StoreWriteError].some(
+    (kind) => error instanceof kind,
+  );
 
 /**
  * Runs jobs. One loop takes ready jobs, as many as may run; another starts jobs that were just enqueued without reading
@@ -55,6 +63,7 @@ export class JobRunner {
   readonly #cycles: WokenLoop;
   readonly #takes: WokenLoop;
   readonly #hands: WokenLoop;
+  readonly #runs: JobRuns;
   #cancelTimer: (() => void) | undefined;
   readonly #due: DueInstants;
   #mustReclaimAll: boolean;
@@ -90,8 +99,20 @@ export class JobRunner {
       nowMs: () => options.clock.now(),
       mayStart: () => this.#mayTake() && !this.#mustFindOwners,
       knows: (kind) => Object.hasOwn(options.handlers, kind),
-      begin: (lease, pool) => this.#begin({ lease, pool }, Number.POSITIVE_INFINITY, options.clock.now()),
+      begin: (lease, pool) => this.#runs.begin({ lease, pool }, Number.POSITIVE_INFINITY),
       leave: (owner, readyMs) => this.addReady(owner, readyMs),
+    });
+    this.#runs = new JobRuns({
+      options,
+      queue,
+      running: this.#running,
+      isStopping: () => this.#state !== "started",
+      ending: (owner) => this.#reconsider(owner),
+      end: (ended) => {
+        this.#ended.add(ended);
+        this.#wake(this.#cycles);
+      },
+      leave: (running, ending) => this.#leave(running, ending),
     });
     this.#mustReclaimAll = !this.#isShared;
     const ends = { onTrouble: (error: unknown) => this.#onTrouble(error), onRest: () => this.#rest() };
@@ -130,7 +151,7 @@ export class JobRunner {
 
   /** An owner has a job that is ready since an instant. With a lease, the job need not be read. */
   addReady(owner: string, sinceMs: number, lease?: Lease): void {
-    if (lease !== undefined && this.#handing.add({ lease, readyMs: sinceMs })) return this.#wake(this.#hands);
+    if (lease !== undefined && this.#handing.add(lease, sinceMs)) return this.#wake(this.#hands);
     this.#owners.add(owner, sinceMs);
     this.#wake(this.#takes);
   }
@@ -210,6 +231,8 @@ export class JobRunner {
     if (this.#isInTrouble(clock.now())) return;
     const isMoving = clock.now() >= this.#due.nextMs;
     if (this.#ended.isEmpty && !isMoving && clock.now() < this.#running.renewMs) return;
+    // The runs that end in the same turn end in one transaction.
+    if (!this.#ended.isEmpty) await turn();
     const ended = this.#ended.take();
     this.#due.begin();
     if (isMoving && this.#isShared) this.#mustFindOwners = true;
@@ -234,7 +257,10 @@ export class JobRunner {
       else this.#mustReclaimAll = false;
       if (!this.#ended.isEmpty) this.wake();
     } catch (error) {
-      this.#ended.restore(ended);
+      // One of the ends may be what fails, and must not hold up the others.
+      const alone = isOfStore(error) ? [] : ended.filter(({ apply }) => apply !== undefined);
+      this.#ended.restore(ended.filter((each) => !alone.includes(each)));
+      for (const each of alone) void this.#runs.finish(each);
       throw error;
     }
   }
@@ -254,7 +280,7 @@ export class JobRunner {
     for (const unknown of taken.unknown) log.warn(unknown, "no handler for this kind of job");
     if (taken.unknown.length > 0) this.expect({ scheduledMs: nowMs + unknownKindDelayMs });
     const untilMs = this.#isShared ? nowMs + this.#leaseMs : Number.POSITIVE_INFINITY;
-    for (const pooled of taken.leases) if (this.#mayBegin(pooled.lease)) this.#begin(pooled, untilMs, clock.now());
+    for (const pooled of taken.leases) if (this.#mayBegin(pooled.lease)) this.#runs.begin(pooled, untilMs);
     if (this.#isShared && taken.leases.length > 0) this.expect({ leasedMs: untilMs });
     if (this.#canTakeMore()) this.#wake(this.#takes);
   }
@@ -286,88 +312,6 @@ export class JobRunner {
     for (const [pool, { concurrency }] of this.#pools)
       if (this.#owners.hasAny(pool) && this.#running.countIn(pool) < concurrency) return true;
     return false;
-  }
-
-  #begin({ lease, pool }: PooledLease, untilMs: number, nowMs: number): void {
-    const running: Running = { lease, pool, untilMs, abort: new AbortController() };
-    this.#running.add(running);
-    this.#options.gate?.begin(lease.job.owner, nowMs);
-    const { job, attempt } = lease;
-    const work = new TracedCall(`job ${job.kind}`, "consumer", { parent: job.trace }, () => ({
-      "job.id": job.id,
-      "job.attempt": attempt,
-    }));
-    void work.run(async () => work.end(await this.#run(running)));
-  }
-
-  /** Runs a job and settles its end; returns the reason if it is not done. */
-  async #run(running: Running): Promise<string | undefined> {
-    const { lease, abort } = running;
-    const handler = this.#options.handlers[lease.job.kind] as JobHandler;
-    let outcome: JobOutcome;
-    try {
-      outcome = await handler(lease.job, { signal: abort.signal, attempt: lease.attempt });
-    } catch (error) {
-      if (this.#state !== "started" && abort.signal.aborted) {
-        this.#end(running, interrupted(lease), undefined);
-        return "interrupted";
-      }
-      this.#options.log.warn({ err: error, id: lease.job.id, kind: lease.job.kind }, "a job's handler threw");
-      outcome = { retry: true, reason: error instanceof Error ? error.message : String(error) };
-    }
-    this.#running.end(running);
-    this.#reconsider(lease.job.owner);
-    await this.#settle(running, outcome);
-    return "done" in outcome ? undefined : outcome.reason;
-  }
-
-  /** Ends a run. An end with writes of its own is committed here, all others with the next cycle. */
-  async #settle(running: Running, outcome: JobOutcome): Promise<void> {
-    const { lease } = running;
-    const policy = this.#options.policy[lease.job.kind] as JobPolicy;
-    if ("done" in outcome) {
-      const { apply } = outcome;
-      if (apply === undefined) this.#end(running, undefined, "done");
-      else await this.#finishWith(running, policy, "done", apply);
-      return;
-    }
-    const { clock, random = Math.random } = this.#options;
-    const again = "retry" in outcome ? runAgain(lease, policy, outcome, clock.now(), random) : undefined;
-    if (again !== undefined) {
-      this.#end(running, again, "retried");
-      return;
-    }
-    this.#options.log.warn(
-      { id: lease.job.id, kind: lease.job.kind, attempts: lease.attempt, reason: outcome.reason },
-      "a job was given up",
-    );
-    await this.#finishWith(running, policy, "exhausted", (tx) =>
-      policy.onExhausted?.(tx, lease.job, outcome.reason, lease.attempt),
-    );
-  }
-
-  async #finishWith(
-    running: Running,
-    policy: JobPolicy,
-    ending: Ending,
-    apply: (tx: Transaction) => Promise<void> | void,
-  ): Promise<void> {
-    const { lease } = running;
-    try {
-      await this.#options.store.transact(async (tx) => {
-        if (await this.#queue.finish(tx, lease)) await apply(tx);
-      });
-      this.#leave(running, ending);
-    } catch (error) {
-      const { clock, log, random = Math.random } = this.#options;
-      log.error({ err: error, id: lease.job.id, kind: lease.job.kind }, "the end of a job was not written");
-      this.#end(running, notWritten(lease, policy, error, clock.now(), random), "retried");
-    }
-  }
-
-  #end(running: Running, back: GiveBack | undefined, ending: Ending | undefined): void {
-    this.#ended.add({ running, back, ending });
-    this.#wake(this.#cycles);
   }
 
   /** The end of a run is written, so it no longer runs and is counted. */

@@ -11,6 +11,8 @@ export interface Job {
   readonly payload: Uint8Array;
   /** The instant from which its age counts, in milliseconds since 1970. */
   readonly sinceMs: number;
+  /** That of the new job, in a run that follows its commit at once. Undefined: all is to be read. */
+  readonly memo?: JobMemo | undefined;
   /** Why the last run did not finish it; empty before the first run. */
   readonly lastReason: string;
   /** The trace of the work that enqueued it, of which its runs are part. Unset: none. */
@@ -31,6 +33,15 @@ export interface NewJob {
   readonly expiresMs?: number;
   /** Unset: a new one. Replaces a job with the same id. */
   readonly id?: string;
+  /** What a run that follows the commit at once need not read. Not stored; dropped when there is no room for it. */
+  readonly memo?: JobMemo | undefined;
+}
+
+/** A value that a job has in memory. */
+export interface JobMemo {
+  readonly value: unknown;
+  /** About the memory that it needs. */
+  readonly bytes: number;
 }
 
 /** Facts about a run, for its handler. */
@@ -46,6 +57,8 @@ export interface JobDone {
   readonly done: true;
   /** Writes in the transaction that removes the job. */
   readonly apply?: (transaction: Transaction) => Promise<void> | void;
+  /** `apply` may share its transaction with the ends of other runs, which costs less; it must not read much then. */
+  readonly isBrief?: boolean;
 }
 
 /** Run it again after its back-off. */

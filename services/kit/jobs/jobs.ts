@@ -14,6 +14,7 @@ export type {
   JobOutcome,
   JobPolicy,
   JobRetry,
+  JobMemo,
   NewJob,
 } from "./job.ts";
 export { expiredReason, exponentialBackoff } from "./job.ts";
