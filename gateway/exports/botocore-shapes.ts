@@ -158,6 +158,7 @@ const bodyLocation = (field: FieldContract, spelling: DialectSpelling): Botocore
 
 const timestampFormats: Readonly<Record<number, string>> = {
   [TimestampFormat.DATE_TIME]: "iso8601",
+  [TimestampFormat.DATE_TIME_OF_SECOND]: "iso8601",
   [TimestampFormat.HTTP_DATE]: "rfc822",
   [TimestampFormat.EPOCH_SECONDS]: "unixTimestamp",
 };

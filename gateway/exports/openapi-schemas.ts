@@ -117,6 +117,7 @@ const defaultFormat = ({ location }: FieldContract, isXml: boolean): TimestampFo
 
 const instants: Readonly<Record<number, Schema>> = {
   [TimestampFormat.DATE_TIME]: { type: "string", format: "date-time" },
+  [TimestampFormat.DATE_TIME_OF_SECOND]: { type: "string", format: "date-time" },
   [TimestampFormat.HTTP_DATE]: { type: "string", examples: ["Fri, 02 Jan 2026 03:04:05 GMT"] },
   [TimestampFormat.EPOCH_SECONDS]: { type: "number", examples: [1767323045.678] },
 };

@@ -86,15 +86,17 @@ export const instantFromSeconds = (value: number): Timestamp => {
   return create(TimestampSchema, { seconds: BigInt(seconds), nanos: (ms - seconds * 1000) * 1_000_000 });
 };
 
-/** Writes an instant; every format but the one of headers keeps milliseconds. */
+/** Writes an instant; the formats of headers and of seconds leave its milliseconds out. */
 export const instantToText = (value: Timestamp, format: TimestampFormat): string => {
   if (format === TimestampFormat.EPOCH_SECONDS) {
     const fraction = Math.floor(value.nanos / 1_000_000);
     if (value.seconds < 0n) return String(Number(value.seconds) + fraction / 1000);
     return fraction === 0 ? String(value.seconds) : `${value.seconds}.${trimZeros(String(fraction).padStart(3, "0"))}`;
   }
-  const ms = Number(value.seconds) * 1000 + Math.floor(value.nanos / 1_000_000);
-  return format === TimestampFormat.HTTP_DATE ? new Date(ms).toUTCString() : isoText(ms);
+  const secondMs = Number(value.seconds) * 1000;
+  if (format === TimestampFormat.HTTP_DATE) return new Date(secondMs).toUTCString();
+  if (format === TimestampFormat.DATE_TIME_OF_SECOND) return isoText(secondMs);
+  return isoText(secondMs + Math.floor(value.nanos / 1_000_000));
 };
 
 const dayMs = 86_400_000;

@@ -35,13 +35,13 @@ export const isKind = (declared: string, expected: string): boolean =>
   (declared === "double" && expected === "float");
 
 export const isFormat = (field: FieldContract, facts: MemberFacts): boolean => {
-  const formats: Readonly<Record<string, TimestampFormat>> = {
-    iso8601: TimestampFormat.DATE_TIME,
-    rfc822: TimestampFormat.HTTP_DATE,
-    unixTimestamp: TimestampFormat.EPOCH_SECONDS,
+  const formats: Readonly<Record<string, readonly TimestampFormat[]>> = {
+    iso8601: [TimestampFormat.DATE_TIME, TimestampFormat.DATE_TIME_OF_SECOND],
+    rfc822: [TimestampFormat.HTTP_DATE],
+    unixTimestamp: [TimestampFormat.EPOCH_SECONDS],
   };
   const byPlace = facts.in === "header" ? TimestampFormat.HTTP_DATE : TimestampFormat.DATE_TIME;
-  return (field.timestampFormat || byPlace) === formats[facts.format ?? ""];
+  return formats[facts.format ?? ""]?.includes(field.timestampFormat || byPlace) === true;
 };
 
 interface Bounds {

@@ -7,6 +7,8 @@ import { openDigest } from "../../../services/kit/digests/digest.ts";
 import type { StorageFixture } from "../support/storage-fixture.ts";
 import { startStorageFixture } from "../support/storage-fixture.ts";
 
+const versioned = "<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>";
+
 let storage: StorageFixture;
 beforeAll(async () => {
   storage = await startStorageFixture();
@@ -15,6 +17,30 @@ beforeAll(async () => {
 afterAll(() => storage.stop());
 
 describe("an answer of object storage", () => {
+  test("names instants to the second, as Last-Modified does, so that clients can compare them", async () => {
+    storage.clock.set(Date.UTC(2026, 0, 2, 3, 4, 5, 678));
+    await storage.call({ method: "PUT", target: "/instants" });
+    await storage.call({ method: "PUT", target: "/instants?versioning", body: versioned });
+    await storage.call({ method: "PUT", target: "/instants/a", body: "meow" });
+    const copy = { method: "PUT", target: "/instants/b", headers: { "x-amz-copy-source": "/instants/a" } };
+    const copied = await storage.call(copy);
+    await storage.call({ method: "DELETE", target: "/instants/b" });
+    const started = await storage.call({ method: "POST", target: "/instants/c?uploads" });
+    const uploadId = /<UploadId>([^<]+)/.exec(started.body)?.[1] ?? "";
+    const part = await storage.call({ ...copy, target: `/instants/c?partNumber=1&uploadId=${uploadId}` });
+    const targets = ["/?prefix=instants", "/instants", "/instants?list-type=2", "/instants?versions"];
+    targets.push("/instants?uploads", `/instants/c?uploadId=${uploadId}`);
+    const listings = await Promise.all(targets.map((target) => storage.call({ method: "GET", target })));
+
+    const instants = (body: string): string[] =>
+      body.match(/(?<=<(?:LastModified|CreationDate|Initiated)>)[^<]+/g) ?? [];
+    const found = [copied, part, ...listings].map(({ body }) => instants(body));
+    expect(found.map(({ length }) => length)).toEqual([1, 1, 1, 1, 1, 3, 1, 1]);
+    expect(new Set(found.flat())).toEqual(new Set(["2026-01-02T03:04:05.000Z"]));
+    const read = await storage.call({ method: "HEAD", target: "/instants/a" });
+    expect(read.headers["last-modified"]).toBe("Fri, 02 Jan 2026 03:04:05 GMT");
+  });
+
   test.each(["GET", "HEAD"])("that nothing has changed has the validators, to %s", async (method) => {
     await storage.call({ method: "PUT", target: "/photos/cat.jpg", body: "meow" });
     const fresh = await storage.call({ method: "GET", target: "/photos/cat.jpg" });

@@ -27,6 +27,17 @@ test.each([
   expect(instantToText(create(TimestampSchema, { seconds, nanos }), TimestampFormat.DATE_TIME)).toBe(text);
 });
 
+test.each([
+  // format, text
+  ["DATE_TIME", "2026-01-02T03:04:05.678Z"],
+  ["DATE_TIME_OF_SECOND", "2026-01-02T03:04:05.000Z"],
+  ["HTTP_DATE", "Fri, 02 Jan 2026 03:04:05 GMT"],
+  ["EPOCH_SECONDS", "1767323045.678"],
+] as const)("an instant in the format %s is %s", (format, text) => {
+  const instant = create(TimestampSchema, { seconds: 1_767_323_045n, nanos: 678_900_000 });
+  expect(instantToText(instant, TimestampFormat[format])).toBe(text);
+});
+
 describe("the text of a scalar", () => {
   test.each([
     // type, text, value

@@ -121,6 +121,21 @@ def test_aws_keeps_a_tree_of_files(aws, unique, tree, tmp_path):
     assert "NoSuchBucket" in aws("s3", "ls", bucket, expect=255)
 
 
+def test_aws_syncs_what_has_changed_by_exact_times(aws, bucket, tmp_path):
+    up, down = tmp_path / "up", tmp_path / "down"
+    up.mkdir()
+    (up / "a").write_text("a")
+    (up / "b").write_text("b")
+    sync = ("s3", "sync", "--no-progress", "--exact-timestamps", f"s3://{bucket}", down)
+    aws("s3", "sync", "--no-progress", up, f"s3://{bucket}")
+    aws(*sync)
+    assert aws(*sync) == ""
+    (up / "b").write_text("changed")
+    aws("s3", "cp", "--no-progress", up / "b", f"s3://{bucket}/b")
+    assert aws(*sync).split()[:3] == ["download:", f"s3://{bucket}/b", "to"]
+    assert contents(down) == contents(up)
+
+
 def test_aws_streams_and_links(aws, bucket):
     aws("s3", "cp", "-", f"s3://{bucket}/a+b c", given=b"streamed")
     assert aws("s3", "cp", f"s3://{bucket}/a+b c", "-") == "streamed"
