@@ -1,6 +1,6 @@
 import { access, constants, mkdir } from "node:fs/promises";
 import { connect, createServer } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 import type { Address, ConfigSources } from "../kit/config/config.ts";
 import { formatAddress, variableName } from "../kit/config/config.ts";
@@ -35,7 +35,8 @@ export const checkStart = async ({ dataDir, usesFreePorts, sources }: PreflightO
   if (first === undefined) return;
   if (first !== "EADDRINUSE")
     throw new Error(`${taken.join(", ")} cannot be listened on (${first}); set another address`);
-  throw new Error(`${taken.join(", ")} in use by another program; set other addresses, or pass --free-ports`);
+  const verb = taken.length === 1 ? "is" : "are";
+  throw new Error(`${taken.join(", ")} ${verb} in use by another program; set other addresses, or pass --free-ports`);
 };
 
 /** Creates the data directory if it is absent. Throws if it cannot be written, or if an installation runs in it. */
@@ -44,11 +45,19 @@ const checkDirectory = async (dataDir: string): Promise<void> => {
     await mkdir(dataDir, { recursive: true });
     await access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
-    throw new Error(startFailure(error) ?? `the data directory ${dataDir} cannot be used`, { cause: error });
+    throw new Error(startFailure(error) ?? (await directoryProblem(dataDir, error)), { cause: error });
   }
   const answers = await Promise.all(serviceNames.map((name) => isAnswered(join(dataDir, "sockets", `${name}.sock`))));
   if (answers.includes(true))
     throw new Error(`the data directory ${dataDir} is in use by a running Quartet; stop it, or set another dataDir`);
+};
+
+/** Node says that a directory is absent where its parent is on a file system that cannot be written. */
+const directoryProblem = async (dataDir: string, error: unknown): Promise<string> => {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  if (code === "EEXIST") return `${dataDir} is a file; set another dataDir`;
+  const parentProblem: unknown = await access(dirname(dataDir), constants.W_OK).catch((cause: unknown) => cause);
+  return startFailure(parentProblem) ?? `the data directory ${dataDir} cannot be used (${code}); set another dataDir`;
 };
 
 /** Whether a process accepts connections on a unix socket. */

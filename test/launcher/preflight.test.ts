@@ -1,4 +1,4 @@
-import { mkdir, stat } from "node:fs/promises";
+import { mkdir, stat, writeFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { join } from "node:path";
@@ -47,7 +47,7 @@ describe("checkStart", () => {
     };
     await expect(check(await temporaryDirectory(), env)).rejects.toThrow(
       `127.0.0.1:${bus} (QUARTET_EVENT_BUS_LISTEN), 127.0.0.1:${gateway} (QUARTET_GATEWAY_ADMIN_LISTEN) ` +
-        "in use by another program; set other addresses, or pass --free-ports",
+        "are in use by another program; set other addresses, or pass --free-ports",
     );
     await check(await temporaryDirectory(), env, true);
   });
@@ -63,6 +63,12 @@ describe("checkStart", () => {
 
   test("refuses a data directory that is a file's place", async () => {
     await expect(check("/dev/null/data", {}, true)).rejects.toThrow("/dev/null/data is not in a directory");
+  });
+
+  test("refuses a data directory that is a file", async () => {
+    const dataDir = join(await temporaryDirectory(), "file");
+    await writeFile(dataDir, "");
+    await expect(check(dataDir, {}, true)).rejects.toThrow(`${dataDir} is a file; set another dataDir`);
   });
 
   test("reads the variables of every process first", async () => {
@@ -81,7 +87,7 @@ describe("a start that cannot succeed ends with one line, before anything runs",
       status: 1,
       output: "",
       errors:
-        `quartet: 127.0.0.1:${port} (QUARTET_GATEWAY_LISTEN) in use by another program; ` +
+        `quartet: 127.0.0.1:${port} (QUARTET_GATEWAY_LISTEN) is in use by another program; ` +
         "set other addresses, or pass --free-ports\n",
     });
   });

@@ -1,7 +1,7 @@
 import { ConfigError } from "../config/config-error.ts";
 import { AccessKeyFileError } from "../identity/access-keys.ts";
 import { MasterKeysError } from "../keyring/master-keys.ts";
-import { DataFormatError, StoreDamageError } from "../store/errors.ts";
+import { DataFormatError, StoreDamageError, StoreFullError } from "../store/errors.ts";
 
 /** Errors whose messages are written for operators. */
 const forOperators = [ConfigError, AccessKeyFileError, MasterKeysError, StoreDamageError, DataFormatError];
@@ -10,6 +10,7 @@ const forOperators = [ConfigError, AccessKeyFileError, MasterKeysError, StoreDam
 export const startFailure = (error: unknown): string | undefined => {
   if (!(error instanceof Error)) return undefined;
   if (forOperators.some((kind) => error instanceof kind)) return error.message;
+  if (error instanceof StoreFullError) return `${error.message}; make room, or set another dataDir`;
   const { code, syscall, path, address, port, cause } = error as SystemError;
   if (code === "LEVEL_LOCKED")
     return "its database is in use by another process; stop that one, or set another dataDir";

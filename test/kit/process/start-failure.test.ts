@@ -3,6 +3,7 @@ import { Level } from "level";
 import { expect, onTestFinished, test } from "vitest";
 
 import { ConfigError } from "../../../services/kit/config/config-error.ts";
+import { StoreFullError } from "../../../services/kit/store/errors.ts";
 import { startFailure } from "../../../services/kit/process/start-failure.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
 
@@ -33,6 +34,10 @@ test.each([
   [
     new Error("failed", { cause: system({ code: "ENOSPC", syscall: "open", path: "/data/x" }) }),
     "/data/x cannot be written because the disk is full; make room, or set another dataDir",
+  ],
+  [
+    new StoreFullError("the disk has too little room for this change"),
+    "the disk has too little room for this change; make room, or set another dataDir",
   ],
   [new ConfigError("region must be a text"), "region must be a text"],
   [new TypeError("x is not a function"), undefined],
