@@ -43,9 +43,12 @@ interface AuditLogOptions {
   readonly log: Pick<Logger, "error">;
   /** Bytes of lines that wait while the files accept none. Unset: 4 MiB. */
   readonly waitingBytesMax?: number;
+  /** How long lines wait for others that are written with them, in milliseconds. Unset: 10. */
+  readonly gatherMs?: number;
 }
 
 const waitingBytesDefault = 4 * 1024 * 1024;
+const gatherMsDefault = 10;
 const chunkBytesMax = 64 * 1024;
 const retryMs = 1_000;
 /** Texts of requests are cut, so that a line has a bound. */
@@ -59,6 +62,7 @@ const textLengthMax = 2_048;
 export class AuditFiles implements AuditLog {
   readonly #options: AuditLogOptions;
   readonly #waitingBytesMax: number;
+  readonly #gatherMs: number;
   #descriptor: number;
   /** Of the file that is written, with the lines that wait for it. */
   #fileBytes: number;
@@ -68,9 +72,9 @@ export class AuditFiles implements AuditLog {
   #dropped = 0;
   #chunk: Buffer = Buffer.alloc(0);
   #isWriting = false;
-  #isScheduled = false;
   #isFailing = false;
   #isClosed = false;
+  #gathering: NodeJS.Timeout | undefined;
   #retry: NodeJS.Timeout | undefined;
   #onIdle: (() => void)[] = [];
   readonly #writeLast = (): void => this.flushSync();
@@ -78,6 +82,7 @@ export class AuditFiles implements AuditLog {
   constructor(options: AuditLogOptions) {
     this.#options = options;
     this.#waitingBytesMax = options.waitingBytesMax ?? waitingBytesDefault;
+    this.#gatherMs = options.gatherMs ?? gatherMsDefault;
     const { descriptor, sizeBytes, end, tornBytes } = openNewest(options.directory);
     this.#descriptor = descriptor;
     this.#fileBytes = sizeBytes;
@@ -98,10 +103,7 @@ export class AuditFiles implements AuditLog {
     this.#noteDropped();
     const { principal, action, resource } = entry;
     this.#append({ ...entry, principal: cut(principal), action: cut(action), resource: cut(resource) });
-    if (this.#isWriting || this.#isScheduled || this.#retry !== undefined) return;
-    // Lines of one turn are written together.
-    this.#isScheduled = true;
-    setImmediate(() => this.#write());
+    if (!this.#isWriting && this.#retry === undefined) this.#writeSoon();
   }
 
   /** Resolves when all lines are written; they may never be, so the caller must limit its wait. */
@@ -118,6 +120,7 @@ export class AuditFiles implements AuditLog {
     if (this.#isClosed) return;
     this.flushSync();
     this.#isClosed = true;
+    clearTimeout(this.#gathering);
     clearTimeout(this.#retry);
     process.off("exit", this.#writeLast);
     if (!this.#isWriting) closeFile(this.#descriptor);
@@ -185,10 +188,19 @@ export class AuditFiles implements AuditLog {
     }
   }
 
+  /** Writes at once what is much, what is left of a chunk and what a flush waits for. */
+  #writeSoon(): void {
+    const isUrgent = this.#chunk.byteLength > 0 || this.#onIdle.length > 0 || this.#waitingBytes >= chunkBytesMax;
+    if (isUrgent) this.#write();
+    // A write takes a busy process longer than ten lines, so few of them do not have one of their own.
+    else if (this.#waiting.length > 0) this.#gathering ??= setTimeout(() => this.#write(), this.#gatherMs).unref();
+  }
+
   #write(): void {
+    clearTimeout(this.#gathering);
     clearTimeout(this.#retry);
+    this.#gathering = undefined;
     this.#retry = undefined;
-    this.#isScheduled = false;
     if (this.#isWriting || this.#isClosed) return;
     if (!this.#take()) {
       for (const onIdle of this.#onIdle.splice(0)) onIdle();
@@ -201,7 +213,7 @@ export class AuditFiles implements AuditLog {
       if (error === null) {
         this.#isFailing = false;
         this.#written(bytes);
-        this.#write();
+        this.#writeSoon();
         return;
       }
       if (!this.#isFailing)

@@ -156,6 +156,21 @@ describe("the audit log", () => {
     expect(lines).toEqual([]);
   });
 
+  test("gathers lines for one write until they are many or a flush waits for them", async () => {
+    const directory = await temporaryDirectory();
+    const log = openLog(directory, { gatherMs: 3_600_000 });
+    const sizeBytes = async (): Promise<number> => (await stat(firstFile(directory))).size;
+    for (const resource of ["a", "b"]) {
+      log.record(entry(resource));
+      await new Promise(setImmediate);
+    }
+    expect(await sizeBytes()).toBe(0);
+    await log.flush();
+    expect(await linesOf(firstFile(directory))).toHaveLength(2);
+    for (let index = 0; index < 200; index++) log.record(entry(`resource-${index}`));
+    await eventually(async () => (await sizeBytes()) > 64 * 1024, "64 KiB are written at once");
+  });
+
   test("says once that its file cannot be written, and drops what there is no room for", async () => {
     const directory = await temporaryDirectory();
     await symlink("/dev/full", firstFile(directory));
