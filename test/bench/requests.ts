@@ -139,7 +139,7 @@ const measureInTurns = async (rows: readonly RowRun[], count = rounds): Promise<
 };
 
 /** The mean of the lowest third: what other work on the machine adds to a round is in the others. */
-const lowest = (numbers: readonly number[]): number => {
+export const lowest = (numbers: readonly number[]): number => {
   const third = numbers.toSorted((a, b) => a - b).slice(0, Math.ceil(numbers.length / 3));
   return third.reduce((sum, number) => sum + number, 0) / third.length;
 };

@@ -2,6 +2,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+import { systemClock } from "../../../services/kit/clock/clock.ts";
+import { rootCaller } from "../../../services/kit/identity/caller.ts";
+import { ensureKeyPair } from "../../../services/kit/identity/key-files.ts";
+import { createMinter, tokenLifetimeMsMax } from "../../../services/kit/identity/tokens.ts";
+import { keysDirectory } from "../../../services/kit/process/keys-directory.ts";
 import type { ProcessName } from "../../../services/launcher/processes.ts";
 import { processNames } from "../../../services/launcher/processes.ts";
 import { startSystem } from "../../support/system.ts";
@@ -14,6 +19,8 @@ export interface InstallationPeer {
   readonly pids: Readonly<Record<ProcessName, number | undefined>>;
   /** All processes of the gateway. */
   readonly gatewayPids: readonly (number | undefined)[];
+  /** Where customer profiles are called directly, and a token of the owner account for 15 minutes. */
+  readonly profiles: { readonly url: string; readonly token: string };
 }
 
 /**
@@ -23,12 +30,18 @@ export interface InstallationPeer {
 const dataDir = await mkdtemp(join(tmpdir(), "quartet-bench-"));
 const system = await startSystem(dataDir, "info");
 const { installation, accessKeyId, secretAccessKey } = system;
+const keyPair = await ensureKeyPair(keysDirectory({ dataDir }), "gateway");
+const minter = createMinter({ keyPair, clock: systemClock, lifetimeMs: tokenLifetimeMsMax });
 const report: InstallationPeer = {
   gatewayUrl: installation.gatewayUrl,
   accessKeyId,
   secretAccessKey,
   pids: Object.fromEntries(processNames.map((name) => [name, installation.pid(name)])) as InstallationPeer["pids"],
   gatewayPids: installation.gatewayPids(),
+  profiles: {
+    url: installation.urls("customer-profile")["rpc"] ?? "",
+    token: await minter.mint(rootCaller("000000000000"), "customer-profile"),
+  },
 };
 process.on("disconnect", () => {
   void system.stop().then(async () => {
