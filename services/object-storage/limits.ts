@@ -131,6 +131,8 @@ export const limits = {
   inlineBytesMax: 64 * kibibyte,
   /** Time between two rounds of periodic work, in milliseconds. */
   periodicWorkIntervalMs: 10 * minuteMs,
+  /** How long after the start the first sweep of blobs begins, in milliseconds. */
+  firstSweepDelayMs: 5_000,
   /** How soon after one round of the check of stored data it is looked whether the next one is due, in milliseconds. */
   scrubPollMs: hourMs,
   /** How long completing an upload again returns the same answer, in milliseconds. */

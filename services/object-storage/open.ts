@@ -246,9 +246,16 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
     intervalMs: limits.periodicWorkIntervalMs,
     tasks: {
       saveLockClock: () => lockClock.save(),
-      sweepBlobs: () => sweepBlobs(sweep),
       expireFinishedUploads: () => expireFinishedUploads(store, clock.now() - limits.finishedUploadLifetimeMs),
     },
+  });
+  const stopSweeping = runPeriodically({
+    clock,
+    log,
+    intervalMs: limits.periodicWorkIntervalMs,
+    // It reads all 256 directories, which a start need not wait for.
+    firstAfterMs: limits.firstSweepDelayMs,
+    tasks: { sweepBlobs: () => sweepBlobs(sweep) },
   });
 
   const app: Application = {
@@ -325,6 +332,7 @@ export const openObjectStorage = async (options: ObjectStorageOptions): Promise<
       await regions.close();
       await functions.close();
       await stopPeriodicWork();
+      await stopSweeping();
       await stopRewrapping();
       await jobs.stop();
       await scans.close();

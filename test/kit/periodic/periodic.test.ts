@@ -24,6 +24,23 @@ describe("runPeriodically", () => {
     await stop();
   });
 
+  test("begins later where it is told to, and not at all when it was stopped before", async () => {
+    const clock = new FakeClock();
+    let rounds = 0;
+    const tasks = { count: async () => (rounds += 1) };
+    const start = () => runPeriodically({ clock, log: capturingLogger().log, intervalMs, firstAfterMs: 5_000, tasks });
+    const stop = start();
+    const stopOther = start();
+    await stopOther();
+    clock.advance(4_999);
+    expect(rounds).toBe(0);
+    clock.advance(1);
+    await eventually(() => rounds === 1 && clock.pending().length === 1, "the first round has ended");
+    clock.advance(intervalMs);
+    await eventually(() => rounds === 2 && clock.pending().length === 1, "the second round has ended");
+    await stop();
+  });
+
   test("logs a task that fails, runs the others, and runs it again", async () => {
     const clock = new FakeClock();
     const { log, lines } = capturingLogger();

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rm, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { describe, expect, test } from "vitest";
@@ -7,6 +7,7 @@ import { describe, expect, test } from "vitest";
 import type { BlobStore } from "../../../services/object-storage/blobs/blob-store.ts";
 import { sweepBlobs } from "../../../services/object-storage/work/blob-sweep.ts";
 import { adoptBlob } from "../../../services/object-storage/store/blob.ts";
+import { eventually } from "../../support/eventually.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import type { Harness } from "../harness.ts";
 import { alice, as, get, put, startWithBucket } from "../harness.ts";
@@ -105,6 +106,20 @@ describe("the sweep of blobs", () => {
 
     expect(await files(harness)).toHaveLength(1);
     expect((await get(harness, cat)).body.equals(content)).toBe(true);
+  });
+
+  test("runs five seconds after the start", async () => {
+    const clock = new FakeClock(Date.now());
+    const harness = await startWithBucket({ clock });
+    const directory = join(harness.blobsDirectory, "ab");
+    const orphan = join(directory, `ab${"0".repeat(30)}`);
+    await mkdir(directory, { recursive: true });
+    await writeFile(orphan, "orphan");
+    await utimes(orphan, new Date("2001-02-03"), new Date("2001-02-03"));
+    clock.advance(4_999);
+    expect(await files(harness)).toHaveLength(1);
+    clock.advance(1);
+    await eventually(async () => (await files(harness)).length === 0, "the orphan was swept");
   });
 
   test("leaves a file whose record was written after the records were read, however old it looks", async () => {
