@@ -142,6 +142,62 @@ export const lazyFields: Plugin = {
   },
 };
 
+/**
+ * Decodes the fields in the descriptor of a message when they are read, and gives them their JSON names then: they are
+ * most of a file's descriptor, and a start reads those of few messages.
+ */
+export const lazyFieldDescriptors: Plugin = {
+  name: "lazy-field-descriptors",
+  transform: {
+    filter: { id: /\/@bufbuild\/protobuf\/dist\/esm\/(?:from-binary|codegenv2\/restore-json-names)\.js$/ },
+    handler: (code, id) => {
+      const transformed = id.endsWith("from-binary.js") ? withLateFields(code) : withLateNames(code);
+      return { code: transformed, map: null };
+    },
+  },
+};
+
+const withLateFields = (code: string): string => {
+  const begin = "function compileListFieldReader(field) {\n";
+  const isLate = 'String(field.parent) === "message google.protobuf.DescriptorProto" && field.name === "field"';
+  return `${replaced(code, begin, `${begin}    if (${isLate}) return readLate(field.message);\n`)}
+    // Declared so because descriptors may be read before this module has run.
+    var lateFields;
+    export function lateFieldsOf(message) { return lateFields?.get(message); }
+    function readLate(schema) { return (message, reader) => {
+      lateFields ??= new WeakMap();
+      const known = lateFields.get(message);
+      if (known !== undefined) return void known.encoded.push(reader.bytes());
+      const late = { encoded: [reader.bytes()], restore: undefined };
+      lateFields.set(message, late);
+      const keep = (value) => {
+        lateFields.delete(message);
+        Object.defineProperty(message, "field", { configurable: true, enumerable: true, writable: true, value });
+        return value;
+      };
+      const read = () => {
+        const fields = late.encoded.map((bytes) => fromBinary(schema, bytes));
+        late.restore?.(fields);
+        return keep(fields);
+      };
+      Object.defineProperty(message, "field", { configurable: true, enumerable: true, get: read, set: keep });
+    }; }`;
+};
+
+const withLateNames = (code: string): string => {
+  const loop = "    for (const f of message.field) {\n";
+  const once = `    const late = lateFieldsOf(message);
+    if (late === undefined) restoreFields(message.field);
+    else late.restore = restoreFields;
+    message.nestedType.forEach(restoreJsonNames);
+}
+function restoreFields(fields) {
+    for (const f of fields) {\n`;
+  const recursion = "\n    message.nestedType.forEach(restoreJsonNames);\n}";
+  const source = JSON.stringify("../from-binary.js");
+  return `import { lateFieldsOf } from ${source};\n${replaced(replaced(code, recursion, "\n}"), loop, once)}`;
+};
+
 /** Loads the native part of the database from its package, whose other modules are bundled. */
 export const nativeLevel = (directory: string): Plugin => ({
   name: "native-level",

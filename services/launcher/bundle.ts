@@ -7,6 +7,7 @@ import type { OutputAsset, OutputChunk, Plugin } from "rolldown";
 import {
   builtinObjects,
   lazyErrorHeaders,
+  lazyFieldDescriptors,
   lazyFields,
   lazyUndici,
   mainPromise,
@@ -103,6 +104,7 @@ const makeScript = async (
       lazyUndici,
       lazyErrorHeaders,
       lazyFields,
+      lazyFieldDescriptors,
       nativeLevel(directory),
       mainPromise(script),
       ownDirectories,
