@@ -123,7 +123,8 @@ const collect = async (source: AsyncIterable<Uint8Array>, bytesMax: number, acco
 
 /**
  * Takes a body of this length that has arrived as a whole, as a small one mostly has with its head: nothing has to be
- * watched then. Undefined if it has not. Throws BUSY.
+ * watched then. Undefined if it has not. Throws BUSY. The platform calls a request complete only after the tasks that
+ * its last byte has started, and this is one of them, so the bytes count.
  */
 const takeArrived = (
   request: IncomingMessage,

@@ -13,6 +13,7 @@ import { openIncomingBody } from "../../../gateway/http/incoming-body.ts";
 import type { GatewayLimits } from "../../../gateway/http/limits.ts";
 import { defaultGatewayLimits } from "../../../gateway/http/limits.ts";
 import { ReadingTurns } from "../../../gateway/http/reading-turns.ts";
+import { settleUnread } from "../../../gateway/http/send.ts";
 import { reasonOf } from "../support/refused.ts";
 
 /**
@@ -107,39 +108,57 @@ test("a limit of time counts only until it is lifted", async () => {
   expect(await read({}, reading, send)).toBe(4);
 });
 
-test("a body that arrived with its head counts to the budget until it is answered, and leaves its connection usable", async () => {
-  const budget = new ByteBudget(defaultGatewayLimits.bodiesBytesMax);
-  const held: (readonly [string, number])[] = [];
-  const server = createServer((received, response) => {
-    const turns = new ReadingTurns();
-    const body = openIncomingBody(received, response, false, defaultGatewayLimits, budget, turns);
-    // Read like by the gateway, after steps that are tasks of their own: everything that was sent is there.
-    const answer = async (): Promise<void> => {
-      held.push([(await body.readSmall()).toString("latin1"), budget.bytes]);
-      response.end();
+/** When the gateway asks for a body: how it begins, and whether listeners have to wait for the bytes. */
+const moments = [
+  ["before its bytes are parsed", (start: () => void) => start(), true],
+  ["in the tasks that its last byte starts, as the gateway does", (start: () => void) => queueMicrotask(start), false],
+  ["after tasks of its own", (start: () => void) => setImmediate(start), false],
+] as const;
+
+test.each(moments)(
+  "a body that arrives with its head, read %s, counts to the budget until it is answered, and leaves its connection usable",
+  async (_when, begin, isWatched) => {
+    const budget = new ByteBudget(defaultGatewayLimits.bodiesBytesMax);
+    const held: (readonly [string, number, boolean])[] = [];
+    const server = createServer((received, response) => {
+      const turns = new ReadingTurns();
+      const body = openIncomingBody(received, response, false, defaultGatewayLimits, budget, turns);
+      const answer = async (): Promise<void> => {
+        const reading = body.readSmall();
+        const listeners = received.listenerCount("data");
+        held.push([(await reading).toString("latin1"), budget.bytes, listeners > 0]);
+        settleUnread(received, response, body);
+        response.end();
+      };
+      begin(() => void answer());
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    onTestFinished(() => {
+      agent.destroy();
+      server.close();
+    });
+    const send = async (text: string): Promise<boolean> => {
+      const sent = request({ port, agent, method: "PUT", headers: { "content-length": text.length } });
+      sent.end(text);
+      const [answer] = (await once(sent, "response")) as [IncomingMessage];
+      await once(answer.resume(), "end");
+      return sent.reusedSocket;
     };
-    setImmediate(() => void answer());
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  onTestFinished(() => {
-    agent.destroy();
-    server.close();
-  });
-  const send = async (text: string): Promise<boolean> => {
-    const sent = request({ port, agent, method: "PUT", headers: { "content-length": text.length } });
-    sent.end(text);
-    const [answer] = (await once(sent, "response")) as [IncomingMessage];
-    await once(answer.resume(), "end");
-    return sent.reusedSocket;
-  };
-  expect([await send("Emma"), await send("Persuasion"), budget.bytes]).toEqual([false, true, 0]);
-  expect(held).toEqual([
-    ["Emma", 4],
-    ["Persuasion", 10],
-  ]);
-});
+    expect([await send("Emma"), await send("Persuasion"), await send("Emma"), budget.bytes]).toEqual([
+      false,
+      true,
+      true,
+      0,
+    ]);
+    expect(held).toEqual([
+      ["Emma", 4, isWatched],
+      ["Persuasion", 10, isWatched],
+      ["Emma", 4, isWatched],
+    ]);
+  },
+);
 
 test("a body that arrived with its head is refused where the budget is spent", async () => {
   const budget = new ByteBudget(4);
