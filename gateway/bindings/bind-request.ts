@@ -7,6 +7,7 @@ import { malformedBody } from "../refusal.ts";
 import type { QueryParameters } from "../http/query.ts";
 import type { Reading } from "../values/reading.ts";
 import { valueFromText } from "../values/reading.ts";
+import { presentFields } from "./present-fields.ts";
 import type { BoundHeaders } from "./request-headers.ts";
 import { setField } from "../values/scalars.ts";
 
@@ -20,7 +21,8 @@ export interface RequestLine {
 /** Creates the request message of a method from the request line and the headers. */
 export const bindRequestLine = (method: MethodContract, parts: RequestLine, reading: Reading): Message => {
   const message = create(method.desc.input);
-  for (const field of method.input.fields) bindField(message, field, parts, reading);
+  for (const field of presentFields(method, parts.query, parts.headers, reading.spelling))
+    bindField(message, field, parts, reading);
   return message;
 };
 

@@ -6,6 +6,8 @@ import type { RequestHead } from "../http/request-head.ts";
 export interface BoundHeaders {
   /** Undefined: absent. */
   get(documented: string): string | undefined;
+  /** The lower-case names that `get` may find, in the dialect; one may occur twice. */
+  names(): Iterable<string>;
   /** All headers with a documented prefix: the name after the prefix, and the value. */
   withPrefix(documented: string): readonly (readonly [string, string])[];
 }
@@ -53,7 +55,13 @@ export const boundHeaders = (
       .map(({ name, value }) => [name.toLowerCase().slice(prefix.length), value] as const);
     return [...own, ...others.filter(([name]) => !own.some(([taken]) => taken === name))];
   };
-  return { get, withPrefix };
+  const names = (): string[] => {
+    const all = Object.keys(headers);
+    all.push(...overrides.keys());
+    if (inQuery !== undefined) all.push(...inQuery);
+    return all;
+  };
+  return { get, names, withPrefix };
 };
 
 /** The lower-case names of parameters with a prefix; undefined: there are none. */

@@ -1,0 +1,71 @@
+import type { FieldContract, MethodContract } from "../../services/kit/contract/contract.ts";
+import type { DialectSpelling } from "../dialects/dialect.ts";
+import type { QueryParameters } from "../http/query.ts";
+import type { BoundHeaders } from "./request-headers.ts";
+
+/** Where the fields of a method's request are, by their index. */
+interface FieldIndex {
+  /** Fields of which only a look at the whole request says whether it has them: labels, prefixes, maps. */
+  readonly always: readonly number[];
+  readonly byParameter: ReadonlyMap<string, readonly number[]>;
+  /** By lower-case name in the dialect. */
+  readonly byHeader: ReadonlyMap<string, readonly number[]>;
+}
+
+const indexes = new WeakMap<DialectSpelling, WeakMap<MethodContract, FieldIndex>>();
+
+/**
+ * The fields of a method's request that its request line and headers may have a value for, in their declared order: a
+ * method has dozens of fields, and a request few of them. All others have none.
+ */
+export const presentFields = (
+  method: MethodContract,
+  query: QueryParameters,
+  headers: Pick<BoundHeaders, "names">,
+  spelling: DialectSpelling,
+): readonly FieldContract[] => {
+  const { always, byParameter, byHeader } = fieldIndex(method, spelling);
+  const present = [...always];
+  for (const { name } of query.all) addAll(present, byParameter.get(name));
+  for (const name of headers.names()) addAll(present, byHeader.get(name));
+  present.sort((a, b) => a - b);
+  const { fields } = method.input;
+  const found: FieldContract[] = [];
+  for (let at = 0; at < present.length; at += 1) {
+    const index = present[at]!;
+    if (index !== present[at - 1]) found.push(fields[index]!);
+  }
+  return found;
+};
+
+const addAll = (present: number[], more: readonly number[] | undefined): void => {
+  if (more !== undefined) for (const each of more) present.push(each);
+};
+
+const fieldIndex = (method: MethodContract, spelling: DialectSpelling): FieldIndex => {
+  let own = indexes.get(spelling);
+  if (own === undefined) indexes.set(spelling, (own = new WeakMap()));
+  let index = own.get(method);
+  if (index === undefined) own.set(method, (index = indexFields(method, spelling)));
+  return index;
+};
+
+const indexFields = ({ input }: MethodContract, spelling: DialectSpelling): FieldIndex => {
+  const always: number[] = [];
+  const byParameter = new Map<string, number[]>();
+  const byHeader = new Map<string, number[]>();
+  for (const [index, { location, desc }] of input.fields.entries()) {
+    const { kind } = location;
+    if (kind === "label" || kind === "prefixHeaders" || (kind === "query" && desc.fieldKind === "map"))
+      always.push(index);
+    else if (kind === "query") add(byParameter, location.name, index);
+    else if (kind === "header") add(byHeader, spelling.header(location.name), index);
+  }
+  return { always, byParameter, byHeader };
+};
+
+const add = (map: Map<string, number[]>, name: string, index: number): void => {
+  const known = map.get(name);
+  if (known === undefined) map.set(name, [index]);
+  else known.push(index);
+};
