@@ -42,7 +42,8 @@ export const ask = async (
 ): Promise<void> => {
   const { transport, health } = bound.binding;
   if (health?.isHanging === true) throw hangingError();
-  const headers = { ...(await callHeaders(gateway, exchange, bound, origin)), ...questionHeaders };
+  const token = await gateway.minter.mint(origin.caller, bound.binding.api.name);
+  const headers = { ...callHeaders(gateway, exchange, bound, origin, token), ...questionHeaders };
   const { desc } = bound.method;
   const timeoutMs = gateway.limits.answerTimeoutMs;
   try {
@@ -72,7 +73,8 @@ export const call = async (
 ): Promise<Answer> => {
   const { transport, health } = bound.binding;
   if (health?.isHanging === true) throw hangingError();
-  const header = await callHeaders(gateway, exchange, bound, origin);
+  const token = await gateway.minter.mint(origin.caller, bound.binding.api.name);
+  const header = callHeaders(gateway, exchange, bound, origin, token);
   const { limits } = gateway;
   const { desc } = bound.method;
   if (desc.methodKind === "unary") {
@@ -187,14 +189,15 @@ const bearerOf = (token: string): string => {
   return bearer;
 };
 
-const callHeaders = async (
+const callHeaders = (
   gateway: Gateway,
   exchange: HttpExchange,
   bound: BoundCall,
   { caller, signedHeaders, head, identity }: CallOrigin,
-): Promise<Record<string, string>> => {
+  token: string,
+): Record<string, string> => {
   const headers: Record<string, string> = {
-    authorization: bearerOf(await gateway.minter.mint(caller, bound.binding.api.name)),
+    authorization: bearerOf(token),
     "x-request-id": exchange.requestId,
     ...requestFactHeaders(caller),
     ...(bound.binding.reports && announcedReports),

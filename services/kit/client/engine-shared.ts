@@ -35,15 +35,16 @@ export const createSharedEngine = (options: EngineOptions, other: ConnectEngine)
       });
     return connection;
   };
-  const send = async (
+  const send = (
     path: string,
     body: readonly Uint8Array[],
     signal: AbortSignal | undefined,
     timeoutMs: number | undefined,
     header: HeadersInput | undefined,
   ): Promise<SharedAnswer> => {
-    const lines = await callHeaderLines(options, timeoutMs, header);
-    return open().call(path, lines, body, signal, timeoutMs);
+    const call = (lines: readonly string[]): Promise<SharedAnswer> => open().call(path, lines, body, signal, timeoutMs);
+    const lines = callHeaderLines(options, timeoutMs, header);
+    return lines instanceof Promise ? lines.then(call) : call(lines);
   };
 
   const unary: Transport["unary"] = async (method, signal, timeoutMs, header, input, values) => {
@@ -57,7 +58,7 @@ export const createSharedEngine = (options: EngineOptions, other: ConnectEngine)
   };
 
   const stream: Transport["stream"] = async (method, signal, timeoutMs, header, input, values) => {
-    const whole = await wholeRequests(method, input);
+    const whole = input instanceof WholeRequests ? input : await wholeRequests(method, input);
     const frames = whole && wholeFrames(method, whole.messages);
     const bytes = frames?.reduce((sum, part) => sum + part.length, 0) ?? 0;
     if (frames === undefined || bytes > sharedBytesMax)
@@ -77,12 +78,11 @@ export const createSharedEngine = (options: EngineOptions, other: ConnectEngine)
   };
 };
 
-/** The requests of a call if they are known before it begins. */
+/** The requests of a call if it has only one. */
 const wholeRequests = async <I extends DescMessage, O extends DescMessage>(
   method: DescMethodStreaming<I, O>,
   input: AsyncIterable<MessageInitShape<I>>,
 ): Promise<WholeRequests<MessageInitShape<I>> | undefined> => {
-  if (input instanceof WholeRequests) return input as WholeRequests<MessageInitShape<I>>;
   if (method.methodKind !== "server_streaming") return undefined;
   try {
     return new WholeRequests(await Array.fromAsync(input));

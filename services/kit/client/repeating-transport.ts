@@ -1,8 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
 
-import type { DescMethod } from "@bufbuild/protobuf";
-import type { Transport } from "@connectrpc/connect";
+import type { DescMessage, DescMethod, DescMethodStreaming, MessageInitShape } from "@bufbuild/protobuf";
+import type { ContextValues, StreamResponse, Transport } from "@connectrpc/connect";
 
+import type { HeadersInput } from "./answers.ts";
 import { AddressBook } from "./address-book.ts";
 import { ReplayableRequests } from "./replayable-requests.ts";
 import type { RetryPolicy } from "./retry.ts";
@@ -59,43 +60,54 @@ export const createRepeatingTransport = (
     }
   };
 
+  /** Makes one call whose requests are read while they are sent. */
+  const replay = async <I extends DescMessage, O extends DescMessage>(
+    method: DescMethodStreaming<I, O>,
+    signal: AbortSignal | undefined,
+    timeoutMs: number | undefined,
+    header: HeadersInput | undefined,
+    input: AsyncIterable<MessageInitShape<I>>,
+    values: ContextValues | undefined,
+  ): Promise<StreamResponse<I, O>> => {
+    const requests = new ReplayableRequests(input);
+    try {
+      return await call(
+        method,
+        signal,
+        timeoutMs,
+        async (engine, leftMs) => {
+          const attempt = requests.attempt();
+          const answer = await engine.stream(method, signal, leftMs, header, attempt.requests, values);
+          attempt.commit();
+          return answer;
+        },
+        () => requests.isReplayable,
+      );
+    } catch (error) {
+      requests.close();
+      throw error;
+    }
+  };
+
   return {
-    unary: (method, signal, timeoutMs, header, input, values) =>
+    unary: (method, signal, timeoutMs = timeoutMsDefault, header, input, values) =>
       call(
         method,
         signal,
-        timeoutMs ?? timeoutMsDefault,
+        timeoutMs,
         (engine, leftMs) => engine.unary(method, signal, leftMs, header, input, values),
         always,
       ),
-    stream: async (method, signal, timeoutMs, header, input, values) => {
-      if (input instanceof WholeRequests)
-        return call(
-          method,
-          signal,
-          timeoutMs ?? timeoutMsDefault,
-          (engine, leftMs) => engine.stream(method, signal, leftMs, header, input, values),
-          always,
-        );
-      const requests = new ReplayableRequests(input);
-      try {
-        return await call(
-          method,
-          signal,
-          timeoutMs ?? timeoutMsDefault,
-          async (engine, leftMs) => {
-            const attempt = requests.attempt();
-            const answer = await engine.stream(method, signal, leftMs, header, attempt.requests, values);
-            attempt.commit();
-            return answer;
-          },
-          () => requests.isReplayable,
-        );
-      } catch (error) {
-        requests.close();
-        throw error;
-      }
-    },
+    stream: (method, signal, timeoutMs = timeoutMsDefault, header, input, values) =>
+      input instanceof WholeRequests
+        ? call(
+            method,
+            signal,
+            timeoutMs,
+            (engine, leftMs) => engine.stream(method, signal, leftMs, header, input, values),
+            always,
+          )
+        : replay(method, signal, timeoutMs, header, input, values),
     close: async () => {
       await Promise.all(engines.map((engine) => engine.close()));
     },

@@ -20,10 +20,12 @@ export const wholeFrames = <I extends DescMessage, O extends DescMessage>(
   messages: readonly MessageInitShape<I>[],
 ): Uint8Array[] => {
   const codec = messageCodec(method.input);
-  return messages.flatMap((message) => {
+  const frames: Uint8Array[] = [];
+  for (const message of messages) {
     const { parts, byteLength } = codec.encode(message);
-    return frameParts(0, parts, byteLength);
-  });
+    frames.push(...frameParts(0, parts, byteLength));
+  }
+  return frames;
 };
 
 /**

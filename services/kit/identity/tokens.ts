@@ -72,7 +72,7 @@ export const createMinter = (options: MinterOptions): Minter => {
       .setExpirationTime(nowSeconds + Math.floor(lifetimeMs / 1000))
       .sign(keyPair.privateKey);
   return {
-    mint: async (caller, audience) => {
+    mint: (caller, audience) => {
       const nowMs = clock.now();
       const cacheKey = cacheKeyOf(caller, audience);
       const known = minted.get(cacheKey);

@@ -53,6 +53,11 @@ export class TracedCall implements Traced {
     return this.#trace;
   }
 
+  /** Whether its end is noticed: without an SDK there is no span. */
+  get hasSpan(): boolean {
+    return this.#span !== undefined;
+  }
+
   /** Runs a function as this work, also for other parts of the process that use the API. */
   run<T>(run: () => T): T {
     return this.#context === undefined ? runTraced(this, run) : context.with(this.#context, () => runTraced(this, run));

@@ -11,32 +11,34 @@ type HeadersInput = ConstructorParameters<typeof Headers>[0];
 
 /** Sends servers the trace of a call. Calls outside of any trace are sent unchanged. */
 export const tracedTransport = (transport: Transport): Transport => ({
-  unary: async (method, signal, timeoutMs, header, input, values) => {
-    const work = beginCall(method);
-    if (work === undefined) return transport.unary(method, signal, timeoutMs, header, input, values);
-    try {
-      const answer = await transport.unary(method, signal, timeoutMs, withTrace(header, work.trace), input, values);
-      work.end();
-      return answer;
-    } catch (error) {
-      work.end(ConnectError.from(error).message);
-      throw error;
-    }
-  },
+  unary: (method, signal, timeoutMs, header, input, values) =>
+    traced(method, header, (lines) => transport.unary(method, signal, timeoutMs, lines, input, values)),
   // The span of a stream ends when its answer begins: how long it is read depends on the reader.
-  stream: async (method, signal, timeoutMs, header, input, values) => {
-    const work = beginCall(method);
-    if (work === undefined) return transport.stream(method, signal, timeoutMs, header, input, values);
-    try {
-      const answer = await transport.stream(method, signal, timeoutMs, withTrace(header, work.trace), input, values);
-      work.end();
-      return answer;
-    } catch (error) {
-      work.end(ConnectError.from(error).message);
-      throw error;
-    }
-  },
+  stream: (method, signal, timeoutMs, header, input, values) =>
+    traced(method, header, (lines) => transport.stream(method, signal, timeoutMs, lines, input, values)),
 });
+
+const traced = <Answer>(
+  method: DescMethod,
+  header: HeadersInput | undefined,
+  call: (header: HeadersInput | undefined) => Promise<Answer>,
+): Promise<Answer> => {
+  const work = beginCall(method);
+  if (work === undefined) return call(header);
+  const answer = call(withTrace(header, work.trace));
+  return work.hasSpan ? endingWith(work, answer) : answer;
+};
+
+const endingWith = async <Answer>(work: TracedCall, answer: Promise<Answer>): Promise<Answer> => {
+  try {
+    const answered = await answer;
+    work.end();
+    return answered;
+  } catch (error) {
+    work.end(ConnectError.from(error).message);
+    throw error;
+  }
+};
 
 const beginCall = (method: DescMethod): TracedCall | undefined => {
   const parent = currentTrace();
