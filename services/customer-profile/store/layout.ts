@@ -23,7 +23,7 @@
  *    20  profile_seeds    domain id, profile id            -> ProfileSeedRecord
  *    21  dead_letters     domain id, letter id             -> DeadLetterRecord
  *    22  object_type_keys domain id, type id               -> ObjectTypeKeyRecord
- *    64  the six tables of jobs (the kit's own)
+ *    64  the seven tables of jobs (the kit's own)
  *
  * No key contains anything that identifies a customer: profiles and domains have random identifiers, and search keys
  * and the unique keys of objects are digests under a key of the domain. A domain's data is found by its identifier

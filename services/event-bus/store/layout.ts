@@ -24,7 +24,7 @@
  *   52  dead_letters_by_group      account, group id, epoch, failed_ms, random     -> IndexRecord
  *   53  dead_letter_epochs         account                                         -> DeadLetterEpochRecord
  *   54  dead_letter_redrives       account, redrive                                -> DeadLetterRedriveRecord
- *   60  to 64: jobs (the kit's own tables)
+ *   60  to 66: jobs (the kit's own tables)
  *   70  archives                   account, archive                                -> ArchiveRecord
  *   71  archive_entries            account, archive id, event_ms, ingested_ms, event id -> ArchiveEntryRecord
  *   72  archive_counts             account, archive id, entry                      -> ArchiveCountRecord
@@ -243,7 +243,7 @@ export const destinationsByConnection = defineTable({
 });
 
 /**
- * Deliveries and other delayed work: six tables of the kit, numbers 60 to 65.
+ * Deliveries and other delayed work: seven tables of the kit, numbers 60 to 66.
  *
  *     job_bodies/"j"
  *     003c 6a00

@@ -16,13 +16,13 @@ export interface HandedJob {
 }
 
 /**
- * Ready jobs in memory, as the transactions that enqueued them left them. They are in the store like all others, so
- * any of them may be dropped here and found there. No job is both here and running.
+ * New jobs in memory, as the transactions that enqueued them left them. One that does not remain here until it begins
+ * is to be moved to the other jobs in the store, where it is found. No job is both here and running.
  */
 export class HandedJobs {
   /** By owner; the owner that was served longest ago first. No line is empty. */
   readonly #lines = new Map<string, HandedJob[]>();
-  readonly #names = new Set<string>();
+  #count = 0;
   #bytes = 0;
 
   get isEmpty(): boolean {
@@ -34,23 +34,31 @@ export class HandedJobs {
     return [...this.#lines.keys()];
   }
 
-  countOf(owner: string): number {
-    return this.#lines.get(owner)?.length ?? 0;
+  get count(): number {
+    return this.#count;
   }
 
-  has(id: string, holder: string): boolean {
-    return this.#names.has(nameOf(id, holder));
+  /** The earliest end of the age of a job here; infinite: none has an age. */
+  get expiresMs(): number {
+    let first = Number.POSITIVE_INFINITY;
+    for (const line of this.#lines.values()) for (const { lease } of line) first = Math.min(first, lease.expiresMs);
+    return first;
+  }
+
+  /** Whether one more job of an owner has room. */
+  hasRoom(owner: string, bytes: number): boolean {
+    const count = this.#lines.get(owner)?.length ?? 0;
+    return count < ownerJobsMax && this.#count < jobsMax && this.#bytes + bytes <= bytesMax;
   }
 
   /** False if the job is not kept, because its owner or all together have too many. */
   add(handed: HandedJob): boolean {
-    const { job, holder } = handed.lease;
+    const { job } = handed.lease;
+    if (!this.hasRoom(job.owner, handed.bytes)) return false;
     const line = this.#lines.get(job.owner) ?? [];
-    if (line.length >= ownerJobsMax || this.#names.size >= jobsMax || this.#bytes + handed.bytes > bytesMax)
-      return false;
     line.push(handed);
     this.#lines.set(job.owner, line);
-    this.#names.add(nameOf(job.id, holder));
+    this.#count += 1;
     this.#bytes += handed.bytes;
     return true;
   }
@@ -66,6 +74,14 @@ export class HandedJobs {
     return taken;
   }
 
+  /** Removes the jobs whose age has ended. */
+  takeExpired(nowMs: number): readonly HandedJob[] {
+    if (this.expiresMs > nowMs) return [];
+    const expired = [...this.#lines.values()].flat().filter(({ lease }) => lease.expiresMs <= nowMs);
+    for (const { lease } of expired) this.remove(lease.job.id);
+    return expired;
+  }
+
   /** Removes a job that was cancelled, or whose age has ended. */
   remove(id: string): void {
     for (const [owner, line] of this.#lines) {
@@ -78,14 +94,12 @@ export class HandedJobs {
 
   clear(): void {
     this.#lines.clear();
-    this.#names.clear();
+    this.#count = 0;
     this.#bytes = 0;
   }
 
-  #forget({ lease, bytes }: HandedJob): void {
-    this.#names.delete(nameOf(lease.job.id, lease.holder));
+  #forget({ bytes }: HandedJob): void {
+    this.#count -= 1;
     this.#bytes -= bytes;
   }
 }
-
-const nameOf = (id: string, holder: string): string => `${holder} ${id}`;

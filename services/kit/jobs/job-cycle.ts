@@ -2,9 +2,10 @@ import type { Transaction } from "../store/transaction.ts";
 import type { Instants } from "./due-instants.ts";
 import { earlierOf, never } from "./due-instants.ts";
 import { expiredReason } from "./job.ts";
-import type { HandedJobs } from "./handed-jobs.ts";
+import type { HandedJob } from "./handed-jobs.ts";
 import type { JobsOptions, PoolBounds } from "./job-options.ts";
 import type { Expired, JobQueue } from "./job-queue.ts";
+import { nextInstants } from "./job-reads.ts";
 import { JobTaking } from "./job-taking.ts";
 import type { Ended } from "./ended-runs.ts";
 import type { OwnerRooms } from "./owner-rooms.ts";
@@ -42,7 +43,6 @@ interface CycleParts {
   readonly pools: ReadonlyMap<string, PoolBounds>;
   readonly owners: ReadyOwners;
   readonly running: RunningJobs;
-  readonly handed: HandedJobs;
   readonly rooms: OwnerRooms;
 }
 
@@ -53,6 +53,8 @@ interface CycleFacts {
   readonly bounds: Instants;
   /** Something may be due or too old. */
   readonly isMoving: boolean;
+  /** New jobs that are moved to the others, because they do not remain in memory. */
+  readonly leaving: readonly HandedJob[];
   /** Jobs that another runner leased are made ready, whenever their leases end. */
   readonly mustReclaimAll: boolean;
 }
@@ -60,10 +62,10 @@ interface CycleFacts {
 /** The transactions of a runner: cycles, which write ends of runs and move jobs, and the taking of jobs. */
 export class JobCycle {
   readonly #queue: JobQueue;
-  readonly #options: Pick<JobsOptions, "policy" | "handlers">;
+  readonly #options: Pick<JobsOptions, "policy" | "handlers" | "tables">;
   readonly #parts: CycleParts;
 
-  constructor(queue: JobQueue, options: Pick<JobsOptions, "policy" | "handlers">, parts: CycleParts) {
+  constructor(queue: JobQueue, options: Pick<JobsOptions, "policy" | "handlers" | "tables">, parts: CycleParts) {
     this.#queue = queue;
     this.#options = options;
     this.#parts = parts;
@@ -81,7 +83,11 @@ export class JobCycle {
         if (await this.#queue.finish(tx, running.lease)) await apply?.(tx);
       } else if ((await this.#queue.giveBack(tx, running.lease, back)) && !back.isReady)
         added = earlierOf(added, { scheduledMs: back.atMs });
+      if (back !== undefined && running.lease.isNew) added = earlierOf(added, { expiringMs: running.lease.expiresMs });
     }
+    for (const { lease } of facts.leaving)
+      if ((await this.#queue.settle(tx, lease.job.id)) !== undefined)
+        added = earlierOf(added, { expiringMs: lease.expiresMs });
     const { renewed, lost } = await this.#renew(tx, gone, nowMs, untilMs);
     const moved = facts.isMoving ? await this.#move(tx, facts) : unmoved;
     if (renewed.length > 0) added = earlierOf(added, { leasedMs: untilMs });
@@ -111,7 +117,7 @@ export class JobCycle {
     const expired = await this.#queue.expire(tx, facts, expiredMax, this.#parts.running);
     for (const { job, attempts } of expired)
       await this.#options.policy[job.kind]?.onExhausted?.(tx, job, expiredReason, attempts);
-    const found = await this.#queue.nextInstants(tx.snapshot, bounds);
+    const found = await nextInstants(this.#options.tables, tx.snapshot, bounds);
     // Leases of another runner are taken over before they end.
     if (mustReclaimAll && reclaimed === movedMax) return { found: { ...found, leasedMs: 0 }, readied, expired };
     return { found, readied, expired };
@@ -119,15 +125,12 @@ export class JobCycle {
 
   /** Takes jobs, which in a queue of one process writes nothing. May run several times. */
   async take(tx: Transaction, nowMs: number): Promise<JobTaking> {
-    const { runner, leaseMs, pools, owners, running, handed, rooms } = this.#parts;
+    const { runner, leaseMs, pools, owners, running, rooms } = this.#parts;
     const taking = new JobTaking(this.#queue, tx, {
       runner,
       nowMs,
       untilMs: nowMs + leaseMs,
-      running: {
-        has: (id, holder) => running.has(id, holder) || handed.has(id, holder),
-        countOf: (owner) => running.countOf(owner) + handed.countOf(owner),
-      },
+      running,
       pools,
       runningIn: (pool) => running.countIn(pool),
       linesOf: (pool) => owners.linesOf(pool),

@@ -2,7 +2,8 @@ import { setImmediate as turn } from "node:timers/promises";
 
 import type { Store } from "../store/store.ts";
 import type { Reader } from "../store/transaction.ts";
-import type { HandedJobs } from "./handed-jobs.ts";
+import type { HandedJob, HandedJobs } from "./handed-jobs.ts";
+import type { Job } from "./job.ts";
 import type { Lease } from "./job-lease.ts";
 import type { PoolBounds } from "./job-options.ts";
 import type { OwnerRooms } from "./owner-rooms.ts";
@@ -31,14 +32,14 @@ interface HandingParts {
   readonly mayStart: () => boolean;
   readonly knows: (kind: string) => boolean;
   readonly begin: (lease: Lease, pool: string) => void;
-  /** The owner's jobs are to be read from the store, none of which is ready since an earlier instant. */
-  readonly leave: (owner: string, readyMs: number) => void;
+  /** A job is to be moved to those in the store. */
+  readonly leave: (handed: HandedJob) => void;
 }
 
 /**
  * Starts jobs right after the commit of the transaction that enqueued them, without reading them: the jobs of an owner
  * without a backlog do not wait while those of others are read. They start only where the owner has room and its pool
- * has places to spare; otherwise they get their turn with all jobs in the store.
+ * has places to spare; otherwise they leave, and get their turn with all jobs in the store.
  */
 export class JobHanding {
   readonly #parts: HandingParts;
@@ -47,15 +48,20 @@ export class JobHanding {
     this.#parts = parts;
   }
 
-  /** False if the job is to be read from the store. */
-  add(lease: Lease, readyMs: number): boolean {
-    const { pools, owners, running, handed: jobs, knows, mayStart } = this.#parts;
-    const { job, holder } = lease;
+  /** Whether a job that is ready may soon start from memory. */
+  mayAdd(job: Pick<Job, "owner" | "kind" | "payload" | "memo">): boolean {
+    const { pools, owners, handed, knows, mayStart } = this.#parts;
     // A pool whose jobs are taken in small steps does not start many in one.
     if (pools.get(owners.poolOf(job.owner))?.batchMax !== undefined) return false;
     if (!mayStart() || !knows(job.kind)) return false;
-    if (owners.has(job.owner) || running.has(job.id, holder)) return false;
-    return jobs.add({ lease, readyMs, bytes: jobBytes + job.payload.byteLength + (job.memo?.bytes ?? 0) });
+    return !owners.has(job.owner) && handed.hasRoom(job.owner, bytesOf(job));
+  }
+
+  /** A new job starts as soon as it may, or leaves. */
+  add(lease: Lease, readyMs: number): void {
+    const { handed, leave } = this.#parts;
+    const job = { lease, readyMs, bytes: bytesOf(lease.job) };
+    if (!this.mayAdd(lease.job) || !handed.add(job)) leave(job);
   }
 
   /** Starts what may start now. */
@@ -80,9 +86,9 @@ export class JobHanding {
     if (spare <= 0 || bounds.batchMax !== undefined) return this.#leave(owner);
     const room = await rooms.roomOf(reader, owner, bounds, nowMs());
     const taken = handed.take(owner, Math.max(0, Math.min(count, spare, room.count)));
-    for (const { lease, readyMs } of taken)
-      if (running.mayBegin(lease, nowMs())) begin(lease, pool);
-      else leave(owner, readyMs);
+    for (const each of taken)
+      if (running.mayBegin(each.lease, nowMs())) begin(each.lease, pool);
+      else leave(each);
     // Without an instant at which there is more room, the owner goes on when a run of it ends.
     if (taken.length === room.count && Number.isFinite(room.againMs)) this.#leave(owner);
     return taken.length;
@@ -90,8 +96,11 @@ export class JobHanding {
 
   #leave(owner: string): number {
     const { handed, leave } = this.#parts;
-    const [first] = handed.take(owner, Number.POSITIVE_INFINITY);
-    if (first !== undefined) leave(owner, first.readyMs);
+    for (const each of handed.take(owner, Number.POSITIVE_INFINITY)) leave(each);
     return 0;
   }
 }
+
+/** About the memory that a job needs. */
+const bytesOf = ({ payload, memo }: Pick<Job, "payload" | "memo">): number =>
+  jobBytes + payload.byteLength + (memo?.bytes ?? 0);

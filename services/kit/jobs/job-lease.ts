@@ -8,12 +8,15 @@ export interface Lease {
   readonly holder: string;
   /** From when on the job may be removed as long as it does not run; infinite in a shared queue: a lease holds it. */
   readonly expiresMs: number;
+  /** Whether the job has the one record of a new job. */
+  readonly isNew: boolean;
 }
 
 /** The jobs of a queue that run in this process. */
 export interface RunningHere {
   has(id: string, holder: string): boolean;
-  countOf(owner: string): number;
+  /** The runs of an owner whose jobs are among the ready ones. */
+  readyCountOf(owner: string): number;
 }
 
 /** Which runner takes jobs. */

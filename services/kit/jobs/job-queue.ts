@@ -87,8 +87,11 @@ export class JobQueue {
     this.#use = use;
   }
 
-  /** Adds a job; returns whether it is ready, and the instant at which something is to be done with it otherwise. */
-  enqueue(tx: Transaction, id: string, job: NewJob, nowMs: number): Enqueued {
+  /**
+   * Adds a job; returns whether it is ready, and the instant at which something is to be done with it otherwise. It is
+   * added as a new one if it can be and `isWanted`, because it will be in memory.
+   */
+  enqueue(tx: Transaction, id: string, job: NewJob, nowMs: number, isWanted: boolean): Enqueued {
     const atMs = Math.ceil(job.dueMs ?? nowMs);
     const isReady = atMs <= nowMs;
     const expiresMs = job.expiresMs === undefined ? undefined : Math.ceil(job.expiresMs) + expiryGraceMs;
@@ -104,11 +107,19 @@ export class JobQueue {
     else tx.put(this.#tables.bodies, [id], body);
     // The job that it replaces may have had a record.
     if (state.body !== undefined && job.id !== undefined) tx.delete(this.#tables.bodies, [id]);
-    if (expiresMs !== undefined) tx.put(this.#tables.expiring, [expiresMs, id], {});
-    this.#enter(tx, id, state, isReady ? JobPlace.READY : JobPlace.SCHEDULED, atMs);
+    if (job.id !== undefined) tx.delete(this.#tables.fresh, [id]);
+    const isNew = isWanted && isReady && state.body !== undefined && job.id === undefined && !this.#use.isShared;
+    if (isNew) {
+      state.place = JobPlace.READY;
+      state.atMs = BigInt(atMs);
+      tx.put(this.#tables.fresh, [id], state);
+    } else {
+      if (expiresMs !== undefined) tx.put(this.#tables.expiring, [expiresMs, id], {});
+      this.#enter(tx, id, state, isReady ? JobPlace.READY : JobPlace.SCHEDULED, atMs);
+    }
     return {
       readyMs: isReady ? atMs : undefined,
-      lease: isReady && state.body !== undefined && job.id === undefined ? this.#leaseOf(id, job, state) : undefined,
+      lease: isNew ? leaseOf(id, job, state) : undefined,
       instants: { scheduledMs: isReady ? Infinity : atMs, expiringMs: expiresMs ?? Infinity },
     };
   }
@@ -116,9 +127,24 @@ export class JobQueue {
   /** Removes the job from whichever queue it is in. False if it does not exist. */
   async cancel(tx: Transaction, id: string): Promise<boolean> {
     const state = await tx.get(this.#tables.states, [id]);
-    if (state === undefined) return false;
-    this.#remove(tx, id, state);
-    return true;
+    const fresh = state === undefined ? await tx.get(this.#tables.fresh, [id]) : undefined;
+    if (state !== undefined) this.#remove(tx, id, state);
+    if (fresh !== undefined) tx.delete(this.#tables.fresh, [id]);
+    return state !== undefined || fresh !== undefined;
+  }
+
+  /** The ids of new jobs, in order, at most `limit`. */
+  async listNew(reader: Reader, limit: number): Promise<string[]> {
+    return (await reader.list(this.#tables.fresh, { limit })).map(({ key }) => key[0]);
+  }
+
+  /** Moves a new job to the tables of all others, where it is ready; undefined: it is not new, or does not exist. */
+  async settle(tx: Transaction, id: string): Promise<JobState | undefined> {
+    const state = await tx.get(this.#tables.fresh, [id]);
+    if (state === undefined) return undefined;
+    this.#moveNew(tx, id, state);
+    this.#enter(tx, id, state, JobPlace.READY, Number(state.atMs));
+    return state;
   }
 
   /** Makes at most `limit` due jobs ready, whose owners it adds to `owners` with their earliest instants. */
@@ -166,23 +192,9 @@ export class JobQueue {
     return count;
   }
 
-  /** The earliest instants at which a scheduled job is due, a lease ends and an age ends, if none is below a bound. */
-  async nextInstants(reader: Reader, bounds: Instants): Promise<Instants> {
-    const first = async (table: JobTables["scheduled" | "leased" | "expiring"], from: number): Promise<number> => {
-      if (from === Infinity) return from;
-      const [entry] = await reader.list(table, { from: [from], limit: 1 });
-      return entry?.key[0] ?? Infinity;
-    };
-    return {
-      scheduledMs: await first(this.#tables.scheduled, bounds.scheduledMs),
-      leasedMs: await first(this.#tables.leased, bounds.leasedMs),
-      expiringMs: await first(this.#tables.expiring, bounds.expiringMs),
-    };
-  }
-
   /** The state of a job; undefined if it does not exist. */
   async find(reader: Reader, id: string) {
-    const state = await reader.get(this.#tables.states, [id]);
+    const state = (await reader.get(this.#tables.states, [id])) ?? (await reader.get(this.#tables.fresh, [id]));
     if (state === undefined) return undefined;
     const isRunning = state.place === JobPlace.LEASED;
     return {
@@ -191,17 +203,6 @@ export class JobQueue {
       attempts: state.attempts,
       dueMs: Number(state.atMs),
     };
-  }
-
-  /** The number of jobs that may run now or that run without a lease, at most `limit`. */
-  async countDue(reader: Reader, nowMs: number, limit: number): Promise<number> {
-    let count = 0;
-    const tables = [
-      reader.range(this.#tables.ready, { limit }),
-      reader.range(this.#tables.scheduled, { through: [nowMs], limit }),
-    ];
-    for (const entries of tables) for await (const _entry of entries) count += 1;
-    return Math.min(count, limit);
   }
 
   /** Takes at most `limit` ready jobs of an owner for a runner, the oldest after an entry first. */
@@ -216,7 +217,7 @@ export class JobQueue {
     const unknown: { readonly id: string; readonly kind: string }[] = [];
     let last: ReadyKey | undefined;
     // Without leases in the store, the entries of jobs that run are among the others.
-    const pageMax = limit + (this.#use.isShared ? 0 : options.running.countOf(owner));
+    const pageMax = limit + (this.#use.isShared ? 0 : options.running.readyCountOf(owner));
     const page = await tx.snapshot.list(this.#tables.ready, {
       prefix: [owner],
       ...("after" in begin ? { after: begin.after } : { from: [...begin.from] }),
@@ -237,22 +238,6 @@ export class JobQueue {
       }
     }
     return { leases, unknown, last, isDrained: page.length < pageMax };
-  }
-
-  /** The owners that have ready jobs, in order, at most `limit` after one. */
-  async listOwners(reader: Reader, after: string | undefined, limit: number): Promise<string[]> {
-    const owners: string[] = [];
-    let last = after;
-    while (owners.length < limit) {
-      const [entry] = await reader.list(this.#tables.ready, {
-        ...(last === undefined ? {} : { after: [last] }),
-        limit: 1,
-      });
-      if (entry === undefined) break;
-      [last] = entry.key;
-      owners.push(last);
-    }
-    return owners;
   }
 
   /** Removes at most `limit` jobs whose age has ended while they were ready and did not run. */
@@ -296,7 +281,8 @@ export class JobQueue {
   async finish(tx: Transaction, lease: Lease): Promise<boolean> {
     const state = await this.#held(tx, lease);
     if (state === undefined) return false;
-    this.#remove(tx, lease.job.id, state);
+    if (lease.isNew) tx.delete(this.#tables.fresh, [lease.job.id]);
+    else this.#remove(tx, lease.job.id, state);
     return true;
   }
 
@@ -304,7 +290,8 @@ export class JobQueue {
   async giveBack(tx: Transaction, lease: Lease, back: GiveBack): Promise<boolean> {
     const state = await this.#held(tx, lease);
     if (state === undefined) return false;
-    if (this.#use.isShared) {
+    if (lease.isNew) this.#moveNew(tx, lease.job.id, state);
+    else if (this.#use.isShared) {
       tx.delete(this.#tables.leased, [Number(state.atMs), lease.job.id]);
       state.runner = "";
     } else tx.delete(this.#tables.ready, [state.owner, Number(state.atMs), lease.job.id]);
@@ -317,21 +304,13 @@ export class JobQueue {
   async #lease(tx: Transaction, id: string, state: JobState, options: TakeOptions): Promise<Lease> {
     const job = await this.#jobOf(tx, id, state);
     if (!this.#use.isShared)
-      return { job, attempt: state.attempts + 1, holder: state.runner, expiresMs: expiresOf(state) };
+      return { job, attempt: state.attempts + 1, holder: state.runner, expiresMs: expiresOf(state), isNew: false };
     tx.delete(this.#tables.ready, [state.owner, Number(state.atMs), id]);
     state.attempts += 1;
     this.#named += 1;
     state.runner = `${options.runner}/${this.#named}`;
     this.#enter(tx, id, state, JobPlace.LEASED, options.untilMs);
-    return { job, attempt: state.attempts, holder: state.runner, expiresMs: Number.POSITIVE_INFINITY };
-  }
-
-  /** The lease of a new job; undefined in a shared queue, in which only the store decides who has it. */
-  #leaseOf(id: string, { kind, owner, payload, memo }: NewJob, state: JobState): Lease | undefined {
-    if (this.#use.isShared) return undefined;
-    const sinceMs = Number(state.sinceMs);
-    const job = { id, kind, owner, payload, memo, sinceMs, lastReason: "", trace: currentTrace() };
-    return { job, attempt: 1, holder: state.runner, expiresMs: expiresOf(state) };
+    return { job, attempt: state.attempts, holder: state.runner, expiresMs: Number.POSITIVE_INFINITY, isNew: false };
   }
 
   async #jobOf(reader: Reader, id: string, state: JobState): Promise<Job> {
@@ -355,9 +334,15 @@ export class JobQueue {
 
   /** The state of a job if the lease still holds. */
   async #held(tx: Transaction, lease: Lease): Promise<JobState | undefined> {
-    const state = await tx.get(this.#tables.states, [lease.job.id]);
+    const state = await tx.get(lease.isNew ? this.#tables.fresh : this.#tables.states, [lease.job.id]);
     const place = this.#use.isShared ? JobPlace.LEASED : JobPlace.READY;
     return state?.place === place && state.runner === lease.holder ? state : undefined;
+  }
+
+  /** Removes the record of a new job, which from now on is found by the end of its age. */
+  #moveNew(tx: Transaction, id: string, { expiresMs }: JobState): void {
+    tx.delete(this.#tables.fresh, [id]);
+    if (expiresMs > 0n) tx.put(this.#tables.expiring, [Number(expiresMs), id], {});
   }
 
   #newName(): string {
@@ -382,6 +367,13 @@ export class JobQueue {
     else tx.delete(state.place === JobPlace.LEASED ? this.#tables.leased : this.#tables.scheduled, [atMs, id]);
   }
 }
+
+/** The lease of a job that was just enqueued. */
+const leaseOf = (id: string, { kind, owner, payload, memo }: NewJob, state: JobState): Lease => {
+  const sinceMs = Number(state.sinceMs);
+  const job = { id, kind, owner, payload, memo, sinceMs, lastReason: "", trace: currentTrace() };
+  return { job, attempt: 1, holder: state.runner, expiresMs: expiresOf(state), isNew: true };
+};
 
 /** The end of a job's age; infinite: it has none. */
 const expiresOf = ({ expiresMs }: JobState): number => Number(expiresMs) || Number.POSITIVE_INFINITY;

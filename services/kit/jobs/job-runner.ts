@@ -8,6 +8,7 @@ import {
   StoreOverloadedError,
   StoreWriteError,
 } from "../store/errors.ts";
+import type { Job } from "./job.ts";
 import { expiredReason } from "./job.ts";
 import type { Lease } from "./job-lease.ts";
 import type { Expired, JobQueue } from "./job-queue.ts";
@@ -17,6 +18,7 @@ import { JobCounts } from "./job-counts.ts";
 import type { Instants } from "./due-instants.ts";
 import { DueInstants } from "./due-instants.ts";
 import { EndedRuns } from "./ended-runs.ts";
+import type { HandedJob } from "./handed-jobs.ts";
 import { HandedJobs } from "./handed-jobs.ts";
 import { JobCycle } from "./job-cycle.ts";
 import { JobHanding } from "./job-handing.ts";
@@ -30,6 +32,8 @@ import { RunningJobs } from "./running-jobs.ts";
 
 const onePool = "";
 const troubleDelayMs = 1_000;
+/** New jobs that one transaction moves to the others. */
+const leavingMax = 256;
 
 /** Whether a transaction failed for a reason that has nothing to do with what it writes. */
 const isOfStore = (error: unknown): boolean =>
@@ -59,6 +63,8 @@ export class JobRunner {
   #mustFindOwners = true;
   readonly #idleWaiters: (() => void)[] = [];
   readonly #ended: EndedRuns;
+  /** New jobs that are to be moved to those in the store. */
+  #leaving: HandedJob[] = [];
   #state: "new" | "started" | "stopping" | "stopped" = "new";
   readonly #cycles: WokenLoop;
   readonly #takes: WokenLoop;
@@ -89,18 +95,21 @@ export class JobRunner {
       pools: this.#pools,
       owners: this.#owners,
       running: this.#running,
-      handed: this.#handed,
       rooms: new OwnerRooms(this.#running, options.gate),
     };
     this.#cycle = new JobCycle(queue, options, { runner: this.#name, leaseMs: this.#leaseMs, ...parts });
     this.#handing = new JobHanding({
       ...parts,
+      handed: this.#handed,
       store: options.store,
       nowMs: () => options.clock.now(),
       mayStart: () => this.#mayTake() && !this.#mustFindOwners,
       knows: (kind) => Object.hasOwn(options.handlers, kind),
       begin: (lease, pool) => this.#runs.begin({ lease, pool }, Number.POSITIVE_INFINITY),
-      leave: (owner, readyMs) => this.addReady(owner, readyMs),
+      leave: (handed) => {
+        this.#leaving.push(handed);
+        this.#wake(this.#cycles);
+      },
     });
     this.#runs = new JobRuns({
       options,
@@ -149,9 +158,22 @@ export class JobRunner {
     loop.wake();
   }
 
-  /** An owner has a job that is ready since an instant. With a lease, the job need not be read. */
+  /** The runs of jobs that are among the ready ones in the store, and the jobs that wait in memory. */
+  get counted(): { readonly ready: number; readonly fresh: number } {
+    return { ready: this.#running.readyCount, fresh: this.#handed.count + this.#leaving.length };
+  }
+
+  /** Whether a job that is enqueued now is to be a new one, which starts from memory. */
+  mayHand(job: Pick<Job, "owner" | "kind" | "payload" | "memo">): boolean {
+    return !this.#isShared && this.#handing.mayAdd(job);
+  }
+
+  /** An owner has a job that is ready since an instant. With a lease, it is a new one. */
   addReady(owner: string, sinceMs: number, lease?: Lease): void {
-    if (lease !== undefined && this.#handing.add(lease, sinceMs)) return this.#wake(this.#hands);
+    if (lease !== undefined) {
+      this.#handing.add(lease, sinceMs);
+      return this.#wake(this.#hands);
+    }
     this.#owners.add(owner, sinceMs);
     this.#wake(this.#takes);
   }
@@ -183,6 +205,8 @@ export class JobRunner {
     if (this.#state !== "started") return;
     this.#state = "stopping";
     this.#cancelTimer?.();
+    for (const owner of this.#handed.owners) this.#leaving.push(...this.#handed.take(owner, Number.POSITIVE_INFINITY));
+    this.#wake(this.#cycles);
     await this.#untilNothingRuns(limitMs);
     for (const running of this.#running) running.abort.abort(new Error("the process stops"));
     await this.#untilNothingRuns(1_000);
@@ -211,6 +235,7 @@ export class JobRunner {
       this.#state = "stopped";
       this.#running.clear();
       this.#handed.clear();
+      this.#leaving = [];
       return;
     }
     this.#options.log.error({ err: error }, "jobs cannot be taken or written back; trying again");
@@ -230,9 +255,12 @@ export class JobRunner {
     const { clock, store } = this.#options;
     if (this.#isInTrouble(clock.now())) return;
     const isMoving = clock.now() >= this.#due.nextMs;
-    if (this.#ended.isEmpty && !isMoving && clock.now() < this.#running.renewMs) return;
+    if (isMoving) this.#leaving.push(...this.#handed.takeExpired(clock.now()));
+    const isIdle = this.#ended.isEmpty && this.#leaving.length === 0;
+    if (isIdle && !isMoving && clock.now() < this.#running.renewMs) return;
     // The runs that end in the same turn end in one transaction.
-    if (!this.#ended.isEmpty) await turn();
+    if (!isIdle) await turn();
+    const leaving = this.#leaving.splice(0, leavingMax);
     const ended = this.#ended.take();
     this.#due.begin();
     if (isMoving && this.#isShared) this.#mustFindOwners = true;
@@ -241,11 +269,15 @@ export class JobRunner {
         nowMs: clock.now(),
         bounds: this.#due.bounds,
         isMoving,
+        leaving,
         mustReclaimAll: this.#mustReclaimAll,
       };
       const cycle = await store.transact((tx) => this.#cycle.write(tx, ended, facts));
       this.#transactions += 1;
       this.#due.settle(cycle.added, cycle.found, facts.nowMs);
+      // The age of a job in memory has no entry in the store.
+      if (isMoving) this.#due.expect({ expiringMs: this.#handed.expiresMs });
+      for (const { lease, readyMs } of leaving) this.addReady(lease.job.owner, readyMs);
       for (const [owner, sinceMs] of cycle.readied) this.addReady(owner, sinceMs);
       for (const { running, back, ending } of ended) {
         this.#leave(running, ending);
@@ -255,8 +287,9 @@ export class JobRunner {
       this.#endExpired(cycle.expired);
       if (this.#due.nextMs <= clock.now()) this.wake();
       else this.#mustReclaimAll = false;
-      if (!this.#ended.isEmpty) this.wake();
+      if (!this.#ended.isEmpty || this.#leaving.length > 0) this.wake();
     } catch (error) {
+      this.#leaving.unshift(...leaving);
       // One of the ends may be what fails, and must not hold up the others.
       const alone = isOfStore(error) ? [] : ended.filter(({ apply }) => apply !== undefined);
       this.#ended.restore(ended.filter((each) => !alone.includes(each)));
@@ -280,15 +313,10 @@ export class JobRunner {
     for (const unknown of taken.unknown) log.warn(unknown, "no handler for this kind of job");
     if (taken.unknown.length > 0) this.expect({ scheduledMs: nowMs + unknownKindDelayMs });
     const untilMs = this.#isShared ? nowMs + this.#leaseMs : Number.POSITIVE_INFINITY;
-    for (const pooled of taken.leases) if (this.#mayBegin(pooled.lease)) this.#runs.begin(pooled, untilMs);
+    for (const pooled of taken.leases)
+      if (this.#running.mayBegin(pooled.lease, clock.now())) this.#runs.begin(pooled, untilMs);
     if (this.#isShared && taken.leases.length > 0) this.expect({ leasedMs: untilMs });
     if (this.#canTakeMore()) this.#wake(this.#takes);
-  }
-
-  /** A job that was enqueued just before it was read may have been handed here since. */
-  #mayBegin(lease: Lease): boolean {
-    const { job, holder } = lease;
-    return !this.#handed.has(job.id, holder) && this.#running.mayBegin(lease, this.#options.clock.now());
   }
 
   /** Jobs whose age ended were removed; one of them may just have been taken. */
@@ -302,8 +330,25 @@ export class JobRunner {
 
   /** Finds the owners of jobs that were ready before the start, or that other processes have enqueued. */
   async #findOwners(): Promise<void> {
-    for await (const owner of listReadyOwners(this.#options.store, this.#queue)) this.#owners.find(owner);
+    if (!this.#isShared) await this.#settleNew();
+    for await (const owner of listReadyOwners(this.#options.store, this.#options.tables)) this.#owners.find(owner);
     this.#mustFindOwners = false;
+  }
+
+  /** Moves the jobs that were new when an earlier process ended. */
+  async #settleNew(): Promise<void> {
+    const { store } = this.#options;
+    for (;;) {
+      const ids = await store.read((reader) => this.#queue.listNew(reader, leavingMax));
+      if (ids.length === 0) return;
+      const expiringMs = await store.transact(async (tx) => {
+        let first = Number.POSITIVE_INFINITY;
+        for (const id of ids) first = Math.min(first, Number((await this.#queue.settle(tx, id))?.expiresMs) || first);
+        return first;
+      });
+      this.#transactions += 1;
+      this.expect({ expiringMs });
+    }
   }
 
   /** True if a pool has places and owners that may have a job for them. */

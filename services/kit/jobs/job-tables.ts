@@ -7,7 +7,7 @@ import {
 import { defineTable, integer, text } from "../store/table.ts";
 
 /**
- * The six tables of one job queue, numbered from a base in the service's layout.
+ * The seven tables of one job queue, numbered from a base in the service's layout.
  *
  * | number | key                  | sorted so that                                                             |
  * |--------|----------------------|----------------------------------------------------------------------------|
@@ -18,10 +18,16 @@ import { defineTable, integer, text } from "../store/table.ts";
  * | base+4 | until (ms), id       | leased, in a shared queue: the lease that ends next comes first            |
  * | base+5 | expires (ms), id     | the job whose age ends next comes first                                    |
  *
- * A job that runs in a queue of one process stays among the ready ones.
+ * | base+6 | id                   | new: jobs that are in the memory of their process; read at a start only    |
  *
- * A job has one state and, in the queue that the state names, one entry. An entry that its state does not name remained
- * from a job that was enqueued again under the same id; it is deleted when it is read.
+ * A job that runs in a queue of one process stays among the ready ones, or the new ones.
+ *
+ * A job that is neither shared nor large, and that its process is about to run, has this one record, which is its state
+ * with its body. If it is not done after its first run, if it finds no place in memory, and at the next start it is
+ * moved to the other tables.
+ *
+ * All other jobs have one state and, in the queue that the state names, one entry. An entry that its state does not
+ * name remained from a job that was enqueued again under the same id; it is deleted when it is read.
  */
 export const jobTables = (baseNumber: number) => ({
   bodies: defineTable({ number: baseNumber, name: "job_bodies", key: [text("id")], value: JobBodySchema }),
@@ -50,6 +56,7 @@ export const jobTables = (baseNumber: number) => ({
     key: [integer("expires"), text("id")],
     value: JobEntrySchema,
   }),
+  fresh: defineTable({ number: baseNumber + 6, name: "jobs_new", key: [text("id")], value: JobStateSchema }),
 });
 
 export type JobTables = ReturnType<typeof jobTables>;

@@ -3,6 +3,7 @@ import type { Job, NewJob } from "./job.ts";
 import type { JobsStats } from "./job-counts.ts";
 import type { JobsOptions } from "./job-options.ts";
 import { JobQueue } from "./job-queue.ts";
+import { countDue } from "./job-reads.ts";
 import { JobRunner } from "./job-runner.ts";
 
 export type {
@@ -63,7 +64,13 @@ export const createJobs = (options: JobsOptions): Jobs => {
   return {
     enqueue(transaction, job) {
       const id = job.id ?? options.ids.uuid();
-      const { readyMs, instants, lease } = queue.enqueue(transaction, id, job, options.clock.now());
+      const { readyMs, instants, lease } = queue.enqueue(
+        transaction,
+        id,
+        job,
+        options.clock.now(),
+        runner.mayHand(job),
+      );
       transaction.afterCommit(() => {
         runner.expect(instants);
         if (readyMs !== undefined) runner.addReady(job.owner, readyMs, lease);
@@ -84,10 +91,11 @@ export const createJobs = (options: JobsOptions): Jobs => {
     idle: () => runner.idle(),
     stats: () => runner.stats,
     async countDue(limit) {
-      const { running } = runner.stats;
-      const without = options.isShared === true ? 0 : running;
-      const count = await options.store.read((reader) => queue.countDue(reader, options.clock.now(), limit + without));
-      return Math.max(0, count - without);
+      const { ready, fresh } = runner.counted;
+      const without = options.isShared === true ? 0 : ready;
+      const nowMs = options.clock.now();
+      const count = await options.store.read((reader) => countDue(options.tables, reader, nowMs, limit + without));
+      return Math.min(limit, Math.max(0, count - without) + fresh);
     },
   };
 };

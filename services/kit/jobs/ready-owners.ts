@@ -1,17 +1,18 @@
 import type { Store } from "../store/store.ts";
 import type { OwnerPlace } from "./job-options.ts";
-import type { JobQueue } from "./job-queue.ts";
+import { listOwners } from "./job-reads.ts";
+import type { JobTables } from "./job-tables.ts";
 import type { JobTaking } from "./job-taking.ts";
 
 /** The number of owners that are read at a time when their jobs are looked for. */
 const ownersPageMax = 1_000;
 
 /** All owners that have ready jobs in the store. */
-export async function* listReadyOwners(store: Store, queue: JobQueue): AsyncGenerator<string, void> {
+export async function* listReadyOwners(store: Store, tables: JobTables): AsyncGenerator<string, void> {
   let last: string | undefined;
   for (;;) {
     const after = last;
-    const owners = await store.read((reader) => queue.listOwners(reader, after, ownersPageMax));
+    const owners = await store.read((reader) => listOwners(tables, reader, after, ownersPageMax));
     yield* owners;
     last = owners.at(-1);
     if (owners.length < ownersPageMax) return;

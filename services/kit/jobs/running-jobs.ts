@@ -17,6 +17,9 @@ export class RunningJobs implements Iterable<Running> {
   readonly #running = new Set<Running>();
   readonly #countOf = new Map<string, number>();
   readonly #countIn = new Map<string, number>();
+  /** Of those, the runs of jobs that are among the ready ones in the store, by owner. */
+  readonly #readyCountOf = new Map<string, number>();
+  #readyCount = 0;
   /** Of those, the runs that are ending, by owner. */
   readonly #endingOf = new Map<string, number>();
   readonly #names = new Set<string>();
@@ -46,6 +49,16 @@ export class RunningJobs implements Iterable<Running> {
   /** The runs of an owner. */
   countOf(owner: string): number {
     return this.#countOf.get(owner) ?? 0;
+  }
+
+  /** The runs of jobs that are among the ready ones in the store. */
+  get readyCount(): number {
+    return this.#readyCount;
+  }
+
+  /** Of those, the runs of an owner. */
+  readyCountOf(owner: string): number {
+    return this.#readyCountOf.get(owner) ?? 0;
   }
 
   /** The runs of an owner that hold a place of its own: of those that are ending, only those beyond a number. */
@@ -90,6 +103,7 @@ export class RunningJobs implements Iterable<Running> {
     this.#names.add(nameOf(running));
     addTo(this.#countOf, running.lease.job.owner, 1);
     addTo(this.#countIn, running.pool, 1);
+    this.#addReady(running, 1);
     this.#expectRenewal(running);
   }
 
@@ -100,6 +114,13 @@ export class RunningJobs implements Iterable<Running> {
     addTo(this.#countOf, running.lease.job.owner, -1);
     if (running.isEnding === true) addTo(this.#endingOf, running.lease.job.owner, -1);
     addTo(this.#countIn, running.pool, -1);
+    this.#addReady(running, -1);
+  }
+
+  #addReady({ lease }: Running, difference: number): void {
+    if (lease.isNew) return;
+    addTo(this.#readyCountOf, lease.job.owner, difference);
+    this.#readyCount += difference;
   }
 
   /** A cycle of an instant has renewed leases until another, and has lost others. */
@@ -125,6 +146,8 @@ export class RunningJobs implements Iterable<Running> {
     this.#running.clear();
     this.#names.clear();
     this.#countOf.clear();
+    this.#readyCountOf.clear();
+    this.#readyCount = 0;
     this.#endingOf.clear();
     this.#countIn.clear();
   }

@@ -17,7 +17,7 @@
  *    14  shared_blobs           blob id                           -> SharedBlobRecord
  *    15  forks                  name                              -> ForkRecord
  *    18  wrapping_keys          id                                -> WrappingKeyRecord
- *    20  the delivery jobs, 20 to 25 (the kit's own tables)
+ *    20  the delivery jobs, 20 to 26 (the kit's own tables)
  *    30  the key of the page tokens (the kit's own table)
  *    40  scrub_progress         name                             -> ScrubProgressRecord
  *    41  quarantine             subject                          -> QuarantineRecord

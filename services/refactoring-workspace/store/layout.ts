@@ -12,7 +12,7 @@
  *     9  client_tokens            account, operation, token               -> ClientTokenRecord
  *    10  client_tokens_by_expiry  expiry, account, operation, token       -> IndexRecord
  *    11  environment_shares       account or *, environment id            -> IndexRecord
- *    64  the six tables of jobs (the kit's own)
+ *    64  the seven tables of jobs (the kit's own)
  *
  * Identifiers are random and unique in the installation. Every key begins with the parents, so that the children of a
  * parent are one range, for its listing and for the check that it is empty.

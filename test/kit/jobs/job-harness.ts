@@ -102,6 +102,7 @@ export const leftovers = (store: Store): Promise<Record<string, number>> =>
       tables.ready,
       tables.leased,
       tables.expiring,
+      tables.fresh,
     ]) {
       let count = 0;
       for await (const _entry of reader.range(table as typeof tables.states, {})) count += 1;

@@ -11,7 +11,12 @@ const running = (
 ): Running => {
   const { owner = "ada", pool = "", holder = "h", untilMs = Number.POSITIVE_INFINITY } = change;
   const job = { id, kind: "look", owner, payload: new Uint8Array(), sinceMs: 0, lastReason: "" };
-  return { lease: { job, attempt: 1, holder, expiresMs: 1_000 }, pool, abort: new AbortController(), untilMs };
+  return {
+    lease: { job, attempt: 1, holder, expiresMs: 1_000, isNew: false },
+    pool,
+    abort: new AbortController(),
+    untilMs,
+  };
 };
 
 /** The runs of a process with these. */
