@@ -11,7 +11,7 @@ import type { DialectSpelling } from "../dialects/dialect.ts";
 
 /**
  * Writes the body members of a message as a JSON object. An empty list of the message itself is written, because
- * clients iterate over listings; an empty list of a nested message is omitted.
+ * clients iterate over listings; an empty list of a nested message is omitted, and an empty map unless it is required.
  */
 export const writeJsonMembers = (message: Message, desc: DescMessage, spelling: DialectSpelling): string =>
   writeMembers(message, desc, spelling, true);
@@ -43,7 +43,7 @@ const writeField = (
     case "list":
       return (value as unknown[]).length === 0 && !isTop ? undefined : writeList(field, value as unknown[], spelling);
     case "map":
-      return writeMap(field, value as Record<string, unknown>, spelling, false);
+      return writeMap(field, value as Record<string, unknown>, spelling, field.constraints.isRequired);
     default:
       if (isUnset(desc, value) && !field.constraints.isRequired) return undefined;
       return writeSimple(field, value, spelling);

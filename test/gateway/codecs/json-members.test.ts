@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 
 import {
   CreateDomainRequestSchema,
+  ListTagsForResourceResponseSchema,
   PutProfileObjectTypeRequestSchema,
 } from "../../../gen/quartet/customerprofile/v1/customer_profile_service_pb.ts";
 import { StartReplayRequestSchema } from "../../../gen/quartet/eventbus/v1/event_bus_service_pb.ts";
@@ -91,6 +92,15 @@ describe("a member of a JSON body", () => {
   ])("is refused unless it is %s", (_wanted, desc, text, message) => {
     expect(() => read(desc, text)).toThrow(message);
   });
+});
+
+test("a map that is always there is written when it is empty", () => {
+  const { body } = writeMembers(
+    create(ListTagsForResourceResponseSchema),
+    ListTagsForResourceResponseSchema,
+    spellingOf(amzDialect),
+  );
+  expect(String(body)).toBe('{"tags":{}}');
 });
 
 test("the code of a failed health check has no underscores in the documented dialect", () => {
