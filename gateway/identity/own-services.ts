@@ -208,7 +208,7 @@ const keepIdentities = async (options: OwnServicesOptions): Promise<OwnServices>
     noteKeyUse: (use) => keyUses.note(use),
     urls: { rpc: server.url, ...(socket === undefined ? {} : { socket }) },
     stop: async (graceMs) => {
-      await transport.close();
+      // The server ends the transport's connections with its own.
       await server.stop(graceMs);
       await closeAudit(audit);
       await findProviderKeys.close();

@@ -334,7 +334,10 @@ const authenticateFor = (
   return bearerAuthenticate(verifier, { ...declared.issuers, ...backupRights });
 };
 
-/** Follows what is created at run time; undefined without the address of the gateway that keeps it. */
+/**
+ * Follows what is created at run time, over connections that end with the process; undefined without the address of the
+ * gateway that keeps it.
+ */
 const followGateway = (
   address: string | undefined,
   tls: ClientTls,
@@ -343,12 +346,5 @@ const followGateway = (
 ): FollowedAccounts | undefined => {
   if (address === undefined || address === "") return undefined;
   const transport = createTransport({ address, engine: "connect", tls });
-  const followed = followAccounts({ transport, minter, clock: systemClock, log });
-  return {
-    ...followed,
-    stop: async () => {
-      await followed.stop();
-      await transport.close();
-    },
-  };
+  return followAccounts({ transport, minter, clock: systemClock, log });
 };
