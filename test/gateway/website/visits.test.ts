@@ -9,12 +9,13 @@ import {
 import { describe, expect, test } from "vitest";
 
 import { startStorageClient } from "../support/storage-client.ts";
+import type { StorageFixtureParts } from "../support/storage-fixture.ts";
 
 const index: WebsiteConfiguration = { IndexDocument: { Suffix: "index.html" } };
 
 /** The website of `docs`, whose objects everybody may read but those below `private/`. */
-const start = async (WebsiteConfiguration: WebsiteConfiguration = index) => {
-  const { client, storage } = await startStorageClient();
+const start = async (WebsiteConfiguration: WebsiteConfiguration = index, parts: StorageFixtureParts = {}) => {
+  const { client, storage } = await startStorageClient(parts);
   await client.send(new CreateBucketCommand({ Bucket: "docs" }));
   const read = { Principal: "*", Action: ["s3:GetObject", "s3:ListBucket"] };
   const Policy = JSON.stringify({
@@ -116,6 +117,19 @@ describe("the error document of a website", () => {
     expect(body).toContain("<h3>An Error Occurred While Attempting to Retrieve a Custom Error Document</h3>");
     expect(body).toContain("<li>Key: gone.html</li>");
   });
+});
+
+test("an object that fails half-way ends the connection, and nothing else is read", async () => {
+  const getObject = async function* () {
+    yield { contentLength: 8n, body: Buffer.from("Emma") };
+    throw new Error("the rest is lost");
+  };
+  const { storage, visit } = await start(
+    { ...index, ErrorDocument: { Key: "oops.html" } },
+    { operations: { getObject } },
+  );
+  await expect(visit("/")).rejects.toThrow(/socket hang up|aborted/);
+  expect(storage.called.filter((name) => name === "GetObject")).toHaveLength(1);
 });
 
 describe("a redirect of a website", () => {

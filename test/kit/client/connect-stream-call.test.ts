@@ -59,3 +59,12 @@ test("a call that was given up before its request began is aborted when it begin
   const { aborted } = startCall(AbortSignal.abort());
   expect(aborted.map(({ message }) => message)).toEqual(["[canceled] the call was cancelled"]);
 });
+
+test("an answer with another status than 200 is the refusal that it holds", async () => {
+  const started = startCall();
+  started.call.onResponseStart(started.controller, 503, { "content-type": "application/json" });
+  started.call.onResponseData(started.controller, Buffer.from('{"code":"unavailable","message":"too busy"}'));
+  started.call.onResponseEnd();
+  const refused = (await started.call.headers.catch((error: unknown) => error)) as ConnectError;
+  expect([refused.code, refused.rawMessage, started.aborted]).toEqual([Code.Unavailable, "too busy", []]);
+});

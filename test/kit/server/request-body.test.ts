@@ -1,4 +1,5 @@
 import { PassThrough } from "node:stream";
+import { setImmediate } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 
 import { create, toBinary } from "@bufbuild/protobuf";
@@ -7,7 +8,7 @@ import { describe, expect, test } from "vitest";
 
 import { EchoRequestSchema } from "../../../gen/quartet/test/v1/test_service_pb.ts";
 import type { Call } from "../../../services/kit/server/call.ts";
-import { decodeFrame, readOnlyFrame, readWholeBody } from "../../../services/kit/server/request-body.ts";
+import { bodyFrames, decodeFrame, readOnlyFrame, readWholeBody } from "../../../services/kit/server/request-body.ts";
 import { messageCodec } from "../../../services/kit/wire/message-codec.ts";
 import { ProtocolError } from "../../../services/kit/wire/protocol-error.ts";
 
@@ -96,6 +97,15 @@ test.each([
   const reason = new ProtocolError(Code.Canceled, "The caller went away.");
   giveUp(reason);
   await expect(reading).rejects.toBe(reason);
+});
+
+test("frames are not taken from their source before the first is asked for", async () => {
+  const source = new PassThrough();
+  const queue = bodyFrames(source, 10, { route: { input: {} }, whenAborted: () => {} } as unknown as Call);
+  source.write(frame(bytes(3)));
+  await setImmediate();
+  expect(source.readableLength).toBe(8);
+  expect((await queue.next())?.body).toHaveLength(3);
 });
 
 describe("a frame", () => {
