@@ -1,8 +1,15 @@
 import type { EventRecord } from "../../../gen/quartet/eventbus/storage/v1/records_pb.ts";
 import type { Envelope } from "../pattern/flatten.ts";
 
+/** The last second that was formatted: each event is, for its matching and for each of its deliveries. */
+let latest = { second: Number.NaN, text: "" };
+
 /** An instant in the format of events, without fractions: `2026-01-02T03:04:05Z`. */
-export const eventTime = (timeMs: number): string => `${new Date(timeMs).toISOString().slice(0, 19)}Z`;
+export const eventTime = (timeMs: number): string => {
+  const second = Math.floor(timeMs / 1_000);
+  if (second !== latest.second) latest = { second, text: `${new Date(second * 1_000).toISOString().slice(0, 19)}Z` };
+  return latest.text;
+};
 
 /** The fields of an event except its detail, for matching. */
 export const envelopeOf = (event: EventRecord): Envelope => ({

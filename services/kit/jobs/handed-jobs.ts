@@ -1,7 +1,7 @@
 import type { Lease } from "./job-lease.ts";
 
 /** Jobs that are kept of one owner, and of all owners together. */
-const ownerJobsMax = 256;
+const ownerJobsMax = 1_024;
 const jobsMax = 4_096;
 /** Memory that their payloads and memos may need. */
 const bytesMax = 16 * 1024 * 1024;

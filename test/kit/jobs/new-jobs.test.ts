@@ -86,15 +86,15 @@ describe("a job that starts from memory", () => {
 
   it("is moved to the others when there is no room for it, and all are run once", async () => {
     const { store, jobs, noted, held, enqueue } = await startedHarness({ concurrency: 64, concurrencyPerOwner: 1 });
-    await enqueue(jobOf("alice"), ...Array.from({ length: 400 }, () => jobOf("alice", "note")));
+    await enqueue(jobOf("alice"), ...Array.from({ length: 1_100 }, () => jobOf("alice", "note")));
     await started(held, 1);
-    await eventually(async () => (await leftovers(store))["jobs_ready"] === 145, "those without room are moved");
-    expect(await leftovers(store)).toEqual({ jobs_new: 256, job_states: 145, jobs_ready: 145 });
-    expect(await jobs.countDue(1_000)).toBe(400);
+    await eventually(async () => (await leftovers(store))["jobs_ready"] === 77, "those without room are moved");
+    expect(await leftovers(store)).toEqual({ jobs_new: 1_024, job_states: 77, jobs_ready: 77 });
+    expect(await jobs.countDue(2_000)).toBe(1_100);
     held[0]?.end({ done: true });
     await jobs.idle();
-    expect(new Set(noted)).toHaveLength(400);
-    expect(noted).toHaveLength(400);
+    expect(new Set(noted)).toHaveLength(1_100);
+    expect(noted).toHaveLength(1_100);
     expect(await leftovers(store)).toEqual({});
   });
 });
