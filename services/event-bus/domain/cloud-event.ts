@@ -36,6 +36,9 @@ export const cloudEventOf = (event: EventRecord, input: string, isOwnInput: bool
     isBase64: false,
   };
 
+const attributeNameShape = /^[a-z0-9]+$/;
+const mediaTypeShape = /^[\x21-\x7e][\x20-\x7e]*$/;
+
 /** The CloudEvent in the detail of an event that the gateway accepted as one. */
 const acceptedCloudEvent = ({ source, detailType, detail }: EventRecord): CloudEvent | undefined => {
   const members = membersOf(detail);
@@ -47,12 +50,15 @@ const acceptedCloudEvent = ({ source, detailType, detail }: EventRecord): CloudE
   if (textOf("id") === undefined) return undefined;
   const isBase64 = members.has("data_base64");
   const names = [...members.keys()].filter((name) => !["data", "data_base64", "datacontenttype"].includes(name));
+  const dataContentType = textOf("datacontenttype") ?? "application/json";
+  // Whoever may put events chooses the detail; what no CloudEvent has could not be sent in headers.
+  if (!names.every((name) => attributeNameShape.test(name)) || !mediaTypeShape.test(dataContentType)) return undefined;
   return {
     attributes: names.flatMap((name): (readonly [string, string])[] => {
       const text = members.get(name) ?? "null";
       return text === "null" ? [] : [[name, textOf(name) ?? text]];
     }),
-    dataContentType: textOf("datacontenttype") ?? "application/json",
+    dataContentType,
     data: members.get(isBase64 ? "data_base64" : "data"),
     isBase64,
     accepted: detail.trim(),

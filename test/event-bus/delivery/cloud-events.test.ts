@@ -70,10 +70,21 @@ describe("a delivery as a CloudEvent", () => {
     expect(await sent("BINARY", { ...accepted, ...changed })).toMatchObject({ type, body });
   });
 
-  test("is made from the event where only its detail looks like one", async () => {
-    const other = { ...accepted, source: "other" };
-    const { id, attributes } = await sent("BINARY", other);
-    expect(attributes).toMatchObject({ "ce-id": id, "ce-source": "shop" });
+  // members of the event's detail
+  test.each([
+    [{ source: "other" }],
+    [{ "order id": 7 }],
+    [{ "x\r\nauthorization": "Bearer stolen" }],
+    [{ datacontenttype: "text/plain\r\nauthorization: Bearer stolen" }],
+  ])("is made from the event where its detail only looks like one: %j", async (changed) => {
+    const { id, type, attributes } = await sent("BINARY", { ...accepted, ...changed });
+    expect({ type, attributes }).toEqual({
+      type: "application/json",
+      attributes: {
+        ...Object.fromEntries(Object.entries(members).map(([name, value]) => [`ce-${name}`, value])),
+        "ce-id": id,
+      },
+    });
   });
 
   test("is made from the event where the target sets an input", async () => {
