@@ -257,7 +257,15 @@ class Proxy {
   }
 }
 
-/** Errors of name resolution, connections and certificates carry a code; a refused address has its own class. */
+/**
+ * Errors of name resolution, connections and certificates carry a code, and so do those of an answer that is late or is
+ * none; a refused address has its own class.
+ */
 const isNetworkError = (error: unknown): boolean =>
   error instanceof Error &&
-  (error.name === "AddressRefusedError" || "syscall" in error || certificateProblemOf(error) !== undefined);
+  (error.name === "AddressRefusedError" ||
+    "syscall" in error ||
+    answerCodes.test(String((error as NodeJS.ErrnoException).code)) ||
+    certificateProblemOf(error) !== undefined);
+
+const answerCodes = /^(?:UND_ERR_(?:CONNECT_TIMEOUT|HEADERS_OVERFLOW|HEADERS_TIMEOUT|SOCKET)$|HPE_)/;

@@ -16,18 +16,24 @@ interface Answer {
 const invocation = "POST /2015-03-31/functions/orders%3Alive/invocations";
 
 /** An application whose path `/orders/{id}` leads to a function that answers what the test says. */
-const startFunction = async (answerOf: (event: Record<string, unknown>) => Answer) => {
+const startFunction = async (
+  answerOf: (event: Record<string, unknown>) => Answer | "nothing" | "the end",
+  upstreamLimits = {},
+) => {
   const events: Record<string, unknown>[] = [];
   const functions = await startBackend("functions", async (request, response) => {
     if (request.method === "GET") return response.end('{"Configuration":{"State":"Active"}}');
     if (request.url?.includes("/policy") === true) return response.writeHead(201).end("{}");
     const event = JSON.parse(await text(request)) as Record<string, unknown>;
     events.push(event);
-    const { status = 200, headers = {}, body } = answerOf(event);
+    const answer = answerOf(event);
+    if (answer === "nothing") return undefined;
+    if (answer === "the end") return request.socket.destroy();
+    const { status = 200, headers = {}, body } = answer;
     return response.writeHead(status, headers).end(body);
   });
   const monolith = await startBackend("monolith");
-  const { client } = await startHarness({ functionsUrl: functions.url });
+  const { client } = await startHarness({ functionsUrl: functions.url, upstreamLimits });
   const place = await makeApplication(client);
   const defaultRoute = await makeDefaultRoute(client, place, await makeService(client, place, monolith.url));
   const { serviceId } = await client.createService({
@@ -152,6 +158,15 @@ describe("a function behind a route", () => {
     expect((await put(6 * 1024 * 1024)).status).toBe(200);
     expect((await put(6 * 1024 * 1024 + 1)).status).toBe(413);
     expect(events).toHaveLength(1);
+  });
+
+  // what it answers, limits, status
+  test.each([
+    ["nothing", { firstByteTimeoutMs: 100 }, 504],
+    ["the end", {}, 502],
+  ] as const)("that answers %s of a connection is told with %j as %i", async (answer, upstreamLimits, status) => {
+    const { url } = await startFunction(() => answer, upstreamLimits);
+    expect((await fetch(`${url}/orders/7`)).status).toBe(status);
   });
 
   test("that is away is told as 502", async () => {
