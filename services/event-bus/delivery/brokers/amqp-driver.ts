@@ -23,7 +23,7 @@ class RefusedError extends Error {
 export const amqpDriver: BrokerDriver = {
   async open(broker, limitMs) {
     const tls = await tlsOf(broker);
-    const model = await firstOf(broker, ({ host, port }) =>
+    const model = await firstOf(broker, limitMs, ({ host, port }) =>
       connect(
         {
           protocol: tls === undefined ? "amqp" : "amqps",

@@ -98,22 +98,29 @@ export const codesOf = (error: unknown): string[] => {
   return [...(code === undefined ? [] : [code]), ...inner.flatMap(codesOf)];
 };
 
+/** A host that fails after this part of its time has not answered; each client says so in words of its own. */
+const lateShare = 0.9;
+
 /**
- * Connects to the first host of a broker that can be reached, for protocols that know one only. Throws what the last
- * host answered; a broker that refuses the credentials or has another certificate is not left for the next.
+ * Connects to the first host of a broker that can be reached, for protocols that know one only; each may take
+ * `limitMs`. Throws what the last host answered; a broker that refuses the credentials or has another certificate is
+ * not left for the next.
  */
 export const firstOf = async <T>(
   { hosts }: Pick<Broker, "hosts">,
+  limitMs: number,
   open: (host: BrokerHost) => Promise<T>,
 ): Promise<T> => {
   let lastError: unknown = new Error("a broker has a host");
-  for (const host of hosts)
+  for (const host of hosts) {
+    const beginMs = performance.now();
     try {
       return await open(host);
     } catch (error) {
       lastError = error;
-      if (!isUnreachable(error)) break;
+      if (!isUnreachable(error) && performance.now() - beginMs < lateShare * limitMs) break;
     }
+  }
   throw lastError;
 };
 

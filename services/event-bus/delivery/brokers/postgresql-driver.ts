@@ -22,7 +22,7 @@ class NotificationTooLongError extends Error {
 export const postgresqlDriver: BrokerDriver = {
   async open(broker, limitMs) {
     const tls = await tlsOf(broker);
-    return firstOf(broker, (host) => openAt(broker, host, tls, limitMs));
+    return firstOf(broker, limitMs, (host) => openAt(broker, host, tls, limitMs));
   },
   refusalOf(error) {
     if (error instanceof NotificationTooLongError) return failed("RESOURCE_LIMIT_EXCEEDED", error.message);

@@ -11,7 +11,7 @@ const pingMs = 10_000;
 export const redisDriver: BrokerDriver = {
   async open(broker, limitMs) {
     const tls = await tlsOf(broker);
-    return firstOf(broker, (host) => openAt(broker, host, tls, limitMs));
+    return firstOf(broker, limitMs, (host) => openAt(broker, host, tls, limitMs));
   },
   refusalOf(error) {
     if (!(error instanceof ErrorReply)) return undefined;

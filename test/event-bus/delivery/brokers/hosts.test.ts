@@ -5,10 +5,27 @@ import { connect, createServer } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 
 import { BrokerConnections } from "../../../../services/event-bus/delivery/brokers/broker-connections.ts";
+import type { BrokerPlace, BrokerSetting } from "../../../../services/event-bus/domain/broker.ts";
 import { brokerOf } from "../../../../services/event-bus/domain/broker.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { silentLogger } from "../../../support/silent-logger.ts";
-import { hasPostgresql, startPostgresql } from "./servers.ts";
+import { startSilentServer } from "../../../support/silent-server.ts";
+import type { BrokerServer } from "./servers.ts";
+import { hasPostgresql, hasRabbitMq, hasRedis, startPostgresql, startRabbitMq, startRedis } from "./servers.ts";
+
+/** Returns what publishes a message to a place of a broker, and resolves to the code of its refusal. */
+const openPublisher = (setting: BrokerSetting, place: BrokerPlace, limitMs: number) => {
+  const connections = new BrokerConnections({ log: silentLogger, limitMs, messagesMax: 10 });
+  onTestFinished(() => connections.close());
+  const broker = brokerOf("000000000000/main", setting);
+  return async (id: string) => {
+    const message = { place, id, key: "", body: "1", contentType: "application/json", attributes: [] };
+    return (await connections.publish(broker, message, new AbortController().signal))?.code;
+  };
+};
+
+const postgresqlLogin = { user: "postgres", password: "pg-secret" };
+const channel = { sort: "channel", name: "sales" } as const;
 
 /** Passes connections on to a port; when it hangs, it accepts further ones only; its end resets all. */
 const startRelay = async (port: number) => {
@@ -44,15 +61,8 @@ describe.skipIf(!hasPostgresql())("a database with several hosts", () => {
     onTestFinished(() => server.stop());
     const relay = await startRelay(server.port);
     onTestFinished(() => relay.end());
-    const connections = new BrokerConnections({ log: silentLogger, limitMs: 5_000, messagesMax: 10 });
-    onTestFinished(() => connections.close());
     const url = `postgresql://127.0.0.1:${relay.port},127.0.0.1:${server.port}/postgres`;
-    const broker = brokerOf("000000000000/main", { url, user: "postgres", password: "pg-secret" });
-    const publish = async (id: string) => {
-      const place = { sort: "channel", name: "sales" } as const;
-      const message = { place, id, key: "", body: "1", contentType: "application/json", attributes: [] };
-      return (await connections.publish(broker, message, new AbortController().signal))?.code;
-    };
+    const publish = openPublisher({ url, ...postgresqlLogin }, channel, 5_000);
     expect(await publish("a")).toBe(undefined);
     relay.hang();
     const failing = Promise.all(["b", "c", "d"].map(publish));
@@ -60,5 +70,40 @@ describe.skipIf(!hasPostgresql())("a database with several hosts", () => {
     relay.end();
     expect(await failing).toEqual(Array(3).fill("CONNECTION_FAILURE"));
     expect(await Promise.all(["b", "c", "d"].map(publish))).toEqual(Array(3).fill(undefined));
+  });
+});
+
+describe("a host that accepts connections and does not answer is passed for the next one", () => {
+  const answers = async (
+    kind: string,
+    start: () => Promise<BrokerServer>,
+    place: BrokerPlace,
+    login: object = {},
+    path = "",
+  ): Promise<string | undefined> => {
+    const server = await start();
+    onTestFinished(() => server.stop());
+    const silent = (await startSilentServer()).replace("http", kind);
+    const publish = openPublisher({ url: `${silent},127.0.0.1:${server.port}${path}`, ...login }, place, 500);
+    let answer: string | undefined;
+    await eventually(async () => {
+      answer = await publish("a");
+      return !["CONNECTION_FAILURE", "TIMEOUT"].includes(answer ?? "");
+    }, "the next host answers");
+    return answer;
+  };
+
+  test.skipIf(!hasRedis())("of Redis", async () => {
+    expect(await answers("redis", startRedis, { sort: "stream", name: "sales" })).toBe(undefined);
+  });
+
+  test.skipIf(!hasPostgresql())("of PostgreSQL", async () => {
+    expect(await answers("postgresql", startPostgresql, channel, postgresqlLogin, "/postgres")).toBe(undefined);
+  });
+
+  test.skipIf(!hasRabbitMq())("of RabbitMQ", async () => {
+    // It has the exchange, and no queue is bound to it.
+    const place = { sort: "exchange", name: "amq.topic/sales" } as const;
+    expect(await answers("amqp", startRabbitMq, place)).toBe("NO_RESOURCE");
   });
 });
