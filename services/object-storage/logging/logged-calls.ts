@@ -38,10 +38,7 @@ export const loggingCalls = <S extends { readonly methods: readonly DescMethod[]
   const all = handlers as Readonly<Record<string, unknown>>;
   const wrapped = service.methods.flatMap((method) => {
     const handler = all[method.localName];
-    const isOnBucket = method.input.fields.some(({ localName }) => localName === "bucket");
-    return isOnBucket && typeof handler === "function"
-      ? [[method.localName, loggedHandler(method, handler as AnyHandler)]]
-      : [];
+    return typeof handler === "function" ? [[method.localName, loggedHandler(method, handler as AnyHandler)]] : [];
   });
   return { ...handlers, ...Object.fromEntries(wrapped) };
 };
@@ -54,8 +51,11 @@ const loggedHandler = (method: DescMethod, handle: AnyHandler): AnyHandler => {
     bidi_streaming: loggedStream,
   }[method.methodKind];
   return (request, context) =>
-    isLogged(context) ? logged(handle, request as never, context) : handle(request, context);
+    isLogged(context) && isOnBucket(method) ? logged(handle, request as never, context) : handle(request, context);
 };
+
+/** Asked for logged calls only, because the fields of all requests take a start 10 ms to decode. */
+const isOnBucket = ({ input }: DescMethod): boolean => input.fields.some(({ localName }) => localName === "bucket");
 
 const isLogged = ({ access }: LoggedContext): boolean =>
   access.bucket?.known.hasLogging === true || access.source?.bucket.known.hasLogging === true;
