@@ -71,6 +71,19 @@ export const lazyUndici: Plugin = {
   },
 };
 
+/** Loads undici's HTTP/2 client, and with it Node's, for the first server that offers HTTP/2: no call of ours does. */
+export const lazyHttp2Client: Plugin = {
+  name: "lazy-http2-client",
+  transform: {
+    filter: { id: /\/node_modules\/undici\/lib\/dispatcher\/client\.js$/ },
+    handler: (code) => {
+      const load = "require('./client-h2.js')";
+      const late = `const connectH2 = (client, socket) => ${load}(client, socket)`;
+      return { code: replaced(code, `const connectH2 = ${load}`, late), map: null };
+    },
+  },
+};
+
 const eagerHeaders = /this\.metadata = new Headers\((.+)\);/;
 
 /**

@@ -9,6 +9,7 @@ import {
   lazyErrorHeaders,
   lazyFieldDescriptors,
   lazyFields,
+  lazyHttp2Client,
   lazyUndici,
   mainPromise,
   nativeLevel,
@@ -102,6 +103,7 @@ const makeScript = async (
     plugins: [
       builtinObjects,
       lazyUndici,
+      lazyHttp2Client,
       lazyErrorHeaders,
       lazyFields,
       lazyFieldDescriptors,

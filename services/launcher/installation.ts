@@ -139,7 +139,9 @@ export const startInstallation = async (options: InstallationOptions): Promise<R
   };
 
   try {
-    for (const group of usesSockets ? [processNames] : order) await allStarted(group.map((name) => start(name)));
+    // Those that take longest begin first: the gateway and object storage.
+    for (const group of usesSockets ? [processNames.toReversed()] : order)
+      await allStarted(group.map((name) => start(name)));
     await allStarted(Array.from({ length: workers - 1 }, (_none, index) => start("gateway", index + 2)));
   } catch (error) {
     await stop();
