@@ -22,6 +22,8 @@ export interface HandedJob {
 export class HandedJobs {
   /** By owner; the owner that was served longest ago first. No line is empty. */
   readonly #lines = new Map<string, HandedJob[]>();
+  /** The bytes of each line. */
+  readonly #bytesOf = new Map<string, number>();
   #count = 0;
   #bytes = 0;
 
@@ -45,10 +47,11 @@ export class HandedJobs {
     return first;
   }
 
-  /** Whether one more job of an owner has room. */
+  /** Whether one more job of an owner has room. An owner has at most as much as is left for all others. */
   hasRoom(owner: string, bytes: number): boolean {
     const count = this.#lines.get(owner)?.length ?? 0;
-    return count < ownerJobsMax && this.#count < jobsMax && this.#bytes + bytes <= bytesMax;
+    const ownBytes = this.#bytesOf.get(owner) ?? 0;
+    return count < Math.min(ownerJobsMax, jobsMax - this.#count) && ownBytes + bytes <= bytesMax - this.#bytes;
   }
 
   /** False if the job is not kept, because its owner or all together have too many. */
@@ -58,8 +61,7 @@ export class HandedJobs {
     const line = this.#lines.get(job.owner) ?? [];
     line.push(handed);
     this.#lines.set(job.owner, line);
-    this.#count += 1;
-    this.#bytes += handed.bytes;
+    this.#account(handed, 1);
     return true;
   }
 
@@ -70,7 +72,7 @@ export class HandedJobs {
     const taken = line.splice(0, count);
     this.#lines.delete(owner);
     if (line.length > 0) this.#lines.set(owner, line);
-    for (const each of taken) this.#forget(each);
+    for (const each of taken) this.#account(each, -1);
     return taken;
   }
 
@@ -87,19 +89,24 @@ export class HandedJobs {
     for (const [owner, line] of this.#lines) {
       const index = line.findIndex(({ lease }) => lease.job.id === id);
       const [removed] = index < 0 ? [] : line.splice(index, 1);
-      if (removed !== undefined) this.#forget(removed);
       if (line.length === 0) this.#lines.delete(owner);
+      if (removed !== undefined) this.#account(removed, -1);
     }
   }
 
   clear(): void {
     this.#lines.clear();
+    this.#bytesOf.clear();
     this.#count = 0;
     this.#bytes = 0;
   }
 
-  #forget({ bytes }: HandedJob): void {
-    this.#count -= 1;
-    this.#bytes -= bytes;
+  /** A job came, or went. */
+  #account({ lease, bytes }: HandedJob, by: 1 | -1): void {
+    const { owner } = lease.job;
+    this.#count += by;
+    this.#bytes += by * bytes;
+    if (this.#lines.has(owner)) this.#bytesOf.set(owner, (this.#bytesOf.get(owner) ?? 0) + by * bytes);
+    else this.#bytesOf.delete(owner);
   }
 }
