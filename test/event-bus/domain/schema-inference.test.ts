@@ -109,9 +109,9 @@ describe("the schema of values", () => {
 
   test("a large list of objects with names of their own is observed in a moment", () => {
     const items = Array.from({ length: 20_000 }, (_, n) => ({ [`k${n}`]: n }));
-    const startedMs = performance.now();
+    const before = process.cpuUsage();
     const shape = observe({ items });
-    expect(performance.now() - startedMs).toBeLessThan(2_000);
+    expect(process.cpuUsage(before).user).toBeLessThan(2_000_000);
     expect(shape.properties.get("items")?.items?.properties.size).toBe(498);
   });
 
