@@ -48,7 +48,7 @@ interface Port {
    * its last answer was sent. Resolves when all are closed.
    */
   drain(): Promise<void>;
-  /** Closes all connections. */
+  /** Closes all connections of a drained port. */
   destroy(): void;
 }
 
@@ -136,8 +136,6 @@ export const createPort = (handlers: PortHandlers, limits: ServerLimits, tls?: S
       clearInterval(sweep);
     },
     destroy: () => {
-      if (http1.listening) http1.close();
-      if (unixServer.listening) unixServer.close();
       for (const session of sessions) session.destroy();
       for (const socket of sockets) socket.destroy();
     },

@@ -1,33 +1,64 @@
-import { generateKeyPairSync } from "node:crypto";
-
-import { createRouterTransport } from "@connectrpc/connect";
+import { Code, ConnectError, createRouterTransport } from "@connectrpc/connect";
 import { expect, test } from "vitest";
 
 import { RequestReportService } from "../../../gen/quartet/kit/report/v1/request_report_service_pb.ts";
 import { RequestReports } from "../../../gateway/reports/request-reports.ts";
-import { createMinter } from "../../../services/kit/identity/tokens.ts";
 import { createMetrics } from "../../../services/kit/metrics/metrics.ts";
+import { eventually } from "../../support/eventually.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
 
-test("as many reports wait as are allowed, and are sent in calls of five hundred; a further one is dropped and counted", async () => {
-  const calls: number[] = [];
-  const transport = createRouterTransport(({ service }) =>
+/** Reports to a service that answers with these refusals first. */
+const start = (...refusals: readonly Code[]) => {
+  const open = [...refusals];
+  const received: number[] = [];
+  const transport = createRouterTransport(({ service }) => {
     service(RequestReportService, {
       reportRequests: ({ reports }) => {
-        calls.push(reports.length);
+        const code = open.shift();
+        if (code !== undefined) throw new ConnectError("not now", code);
+        received.push(reports.length);
         return {};
       },
-    }),
-  );
-  const clock = new FakeClock();
-  const metrics = createMetrics();
-  const minter = createMinter({ keyPair: { name: "gateway", ...generateKeyPairSync("ed25519") }, clock });
-  const reports = new RequestReports({ transport, audience: "photos", minter, clock, log: silentLogger, metrics });
-  for (let count = 0; count < 10_000; count += 1) reports.add({});
-  expect((await metrics.page()).body).toContain("request_reports_dropped 0");
-  reports.add({});
-  expect((await metrics.page()).body).toContain("request_reports_dropped 1");
+    });
+  });
+  const [clock, metrics] = [new FakeClock(), createMetrics()];
+  const minter = { mint: async () => "token" };
+  const options = { transport, audience: "object-storage", minter, clock, log: silentLogger, metrics };
+  const reports = new RequestReports(options);
+  const add = (count: number): void => {
+    for (let each = 0; each < count; each += 1) reports.add({});
+  };
+  const dropped = async (): Promise<string | undefined> =>
+    /^request_reports_dropped (\d+)$/m.exec((await metrics.page()).body)?.[1];
+  return { reports, clock, add, received, dropped };
+};
+
+test("reports of one second are sent together, at most 500 in a call", async () => {
+  const { add, clock, received, dropped } = start();
+  add(501);
+  clock.advance(999);
+  expect(received).toEqual([]);
+  clock.advance(1);
+  await eventually(() => received.length === 2, "the reports are sent");
+  expect([received, await dropped()]).toEqual([[500, 1], "0"]);
+});
+
+test("reports that 10,000 others wait before are dropped", async () => {
+  const { reports, add, received, dropped } = start();
+  add(10_001);
+  expect(await dropped()).toBe("1");
   await reports.flush();
-  expect(calls).toEqual(Array.from({ length: 20 }, () => 500));
+  expect(received).toEqual(Array.from({ length: 20 }, () => 500));
+});
+
+test.each([
+  // how often the service refuses, what it receives, what is dropped
+  [2, [1], "0"],
+  [3, [], "1"],
+])("a report that is refused %d times arrives or is dropped", async (times, expected, lost) => {
+  const { reports, add, received, dropped } = start(...Array.from({ length: times }, () => Code.Unavailable));
+  add(1);
+  await reports.flush();
+  expect([received, await dropped()]).toEqual([expected, lost]);
 });

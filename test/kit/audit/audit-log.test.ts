@@ -52,7 +52,9 @@ const firstFile = (directory: string): string => join(directory, "audit-00000000
 const verified = async (
   directory: string,
 ): Promise<Pick<Verified, "lines" | "first" | "torn"> & { broken: string }> => {
+  const open = openFilesBelow(directory);
   const { lines, first, torn, broken } = await verifyAuditFiles(await pathsOf(directory));
+  expect(openFilesBelow(directory)).toEqual(open);
   const short = (place: string): string => place.slice(directory.length + 1).replace(/^audit-0*(\d+)\.jsonl/, "$1");
   return { lines, first, torn: torn.map(short), broken: broken === undefined ? "" : short(broken.place) };
 };

@@ -68,6 +68,15 @@ describe("connections to an endpoint", () => {
     await eventually(() => sockets[0]?.destroyed === true, "the connection has ended");
   });
 
+  test("carry an answer after others that are only the beginning of one", async () => {
+    const { port } = await startEndpoint(
+      answerAfterBody((_request, response) =>
+        response.writeEarlyHints({ link: "</style.css>; rel=preload" }, () => response.writeHead(202).end()),
+      ),
+    );
+    expect(await startSender()(port)).toMatchObject({ status: 202 });
+  });
+
   test("are not more than the limit for one origin", async () => {
     const { sockets, port } = await startEndpoint(
       answerAfterBody((_request, response) => setImmediate(() => response.end())),

@@ -7,7 +7,6 @@ import { eventually } from "../../support/eventually.ts";
 import { heldConnections, idleKinds } from "../../support/idle-connections.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
 import { temporaryDirectory } from "../../support/temporary-directory.ts";
-import { closing, connectRaw } from "./raw-http2.ts";
 import { startTestServer } from "./test-service.ts";
 
 const limits = { headersTimeoutMs: 2_000, idleTimeoutMs: 2_000, lingerMs: 200 };
@@ -30,12 +29,3 @@ test.each([false, true])(
     await eventually(async () => (await held()) === 0, "all are closed");
   },
 );
-
-test("an idle peer of HTTP/2 that reads is told so, and not cut off only after the time for slow headers", async () => {
-  const { server } = await startTestServer({ limits: { ...limits, idleTimeoutMs: 200, lingerMs: 600_000 } });
-  onTestFinished(() => server.stop(0));
-  const socket = (await connectRaw(server.port)).resume();
-  onTestFinished(() => void socket.destroy());
-  await closing(socket);
-  expect(socket.closed).toBe(true);
-});

@@ -131,6 +131,29 @@ describe("calls on one connection", () => {
     await expect(client.echo({})).rejects.toMatchObject({ code: Code.Unavailable });
   });
 
+  test("that run when the server leaves are answered", async () => {
+    const gate = Promise.withResolvers<void>();
+    let begun = 0;
+    const echo = async ({ text }: { readonly text: string }) => {
+      begun += 1;
+      await gate.promise;
+      return { text };
+    };
+    const handlers = { ...testHandlers, echo };
+    const services = [{ service: TestService, handlers, errors: ErrorReasonSchema, app: createTestApp() }];
+    const { server, client, path: socketPath } = await start({ services });
+    const answered = client.echo({ text: "milk" });
+    await eventually(() => begun === 1, "the call runs");
+    const { socket, frames } = await connected(socketPath);
+    await fetched(socketPath, "/livez");
+    const stopped = server.stop(60_000);
+    await eventually(() => frames.some(({ kind }) => kind === frameKinds.leave), "the connections are told");
+    socket.destroy();
+    gate.resolve();
+    expect((await answered).text).toBe("milk");
+    await stopped;
+  });
+
   test("of an unknown method are refused alone", async () => {
     const { path: socketPath } = await start();
     const { socket, frames } = await connected(socketPath);
@@ -165,6 +188,20 @@ test.each([
   socket.write(callFrame(1, "Count", Buffer.from(body, "hex")));
   await eventually(() => frames.length === 1, "the server answers");
   expect(frames[0]!.body.toString("latin1")).toContain(`{"error":{"code":"${code}","message":"${message}"`);
+});
+
+test("a request of the largest size is answered, and one byte more refused", async () => {
+  const { path: socketPath } = await start({ limits: { unaryMessageBytesMax: 8, streamMessageBytesMax: 8 } });
+  const { socket, frames } = await connected(socketPath);
+  const echo = (text: string): Buffer => Buffer.from(toBinary(EchoRequestSchema, create(EchoRequestSchema, { text })));
+  socket.write(Buffer.concat([callFrame(1, "Echo", echo("123456")), callFrame(2, "Echo", echo("1234567"))]));
+  await eventually(() => frames.length === 2, "both are answered");
+  expect(new Map(frames.map(({ call, first }) => [call, first]))).toEqual(
+    new Map([
+      [1, "200"],
+      [2, "429"],
+    ]),
+  );
 });
 
 describe("a call that is answered after its deadline", () => {

@@ -31,8 +31,13 @@ test.each([
   ["the first letters of HTTP/2", "PR", 600_000],
   ["a beginning of a request", "POST /quartet.test.v1.TestService/Echo HTTP/1.1\r\nhost: a\r\n", 0],
   ["a request without its body", "POST /a HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\nx", 0],
+  ["HTTP/2 and its settings", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0", 600_000],
   ["HTTP/2 and then nothing", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 0],
-])("a peer that has sent %s holds up no stop, and its connection is closed", async (_what, sent, graceMs) => {
-  const { server, socket } = await startWithPeer(sent);
-  expect(await closedBy(socket, server.stop(graceMs))).toBe(true);
-});
+])(
+  "a peer that has sent %s holds up no stop, and its connection is closed",
+  async (_what, sent, graceMs) => {
+    const { server, socket } = await startWithPeer(sent);
+    expect(await closedBy(socket, server.stop(graceMs))).toBe(true);
+  },
+  10_000,
+);

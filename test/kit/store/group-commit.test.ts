@@ -75,6 +75,22 @@ describe("a group", () => {
     expect(outcomes).toEqual(["answered", "Error: exists already"]);
   });
 
+  it("in which nothing is left to write is not written", async () => {
+    const { engine, store } = start();
+    const release = engine.hold();
+    const first = put(store, ["a", "1", ""]);
+    await eventually(() => engine.writes === 1, "the first group is being written");
+    const late = store.transact(async (tx) => {
+      if ((await tx.get(notes, ["a", "1"])) !== undefined) throw new Error("exists already");
+      tx.put(notes, ["a", "1"], { value: "" });
+    });
+    await eventually(() => store.stats().waiting === 1, "the second waits");
+    release();
+    await first;
+    await expect(late).rejects.toThrow("exists already");
+    expect(engine.writes).toBe(1);
+  });
+
   it("commits the transactions in the order in which they began when they want the same", async () => {
     const { store } = start();
     const order: number[] = [];

@@ -296,6 +296,14 @@ export const storeContract = (engine: string, openEmpty: OpenEmptyStore): void =
       });
     });
 
+    it("accepts a large change only when none waits", async () => {
+      const store = await open({ waitingBytesMax: 1000 });
+      const write = (sequence: number, bytes: number): Promise<void> =>
+        store.transact((tx) => tx.put(events, ["s", sequence], { value: new Uint8Array(bytes) }));
+      const outcomes = await Promise.allSettled([write(0, 2000), write(1, 10)]);
+      expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
+    });
+
     describe("giving up", () => {
       it("does not run a function whose signal is already aborted", async () => {
         const store = await open();

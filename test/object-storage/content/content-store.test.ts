@@ -67,3 +67,16 @@ describe("content that is received", () => {
     expect(files).toEqual([]);
   });
 });
+
+test.each([
+  // what is wrong, how it is made so, the refusal
+  ["is missing", async (blobs: BlobStore) => void (await blobs.remove(blobId)), "CONTENT_MISSING"],
+  ["is the one of another key", async () => {}, "CONTENT_CORRUPT"],
+] as const)("content whose file %s is not read", async (what, spoil, reason) => {
+  const { blobs, store } = await opened();
+  const blob = await store.receive(incoming(300_000), anything, contentKey, signal, async (received) => received.blob);
+  await spoil(blobs);
+  const key = what === "is missing" ? contentKey : { key: blobKey(), context: ["another"] };
+  const range = { ...blob!, offsetBytes: 0, lengthBytes: 300_000 };
+  await expect(Array.fromAsync(store.read([range], key))).rejects.toMatchObject({ facts: { reason } });
+});
