@@ -9,6 +9,7 @@ import { expect, onTestFinished, test } from "vitest";
 
 import { eventually } from "../support/eventually.ts";
 import { temporaryDirectory } from "../support/temporary-directory.ts";
+import { ScratchCopy } from "./scratch-copy.ts";
 
 /** A runner of tests of which one never ends: prints the process of the test. */
 const program = `
@@ -44,3 +45,23 @@ test.each(["SIGTERM", "SIGKILL"] as const)(
     expect([copies(), isRunning(pid)]).toEqual([[], false]);
   },
 );
+
+test.each([
+  // how often the process of the test is lost, whether the test passes
+  [1, true],
+  [2, false],
+])("of a test file that loses its process %d times, a run passes: %s", async (times, passed) => {
+  const copy = new ScratchCopy(join(import.meta.dirname, "../.."));
+  onTestFinished(() => copy.remove());
+  const lost = join(await temporaryDirectory(), "lost");
+  copy.write(
+    "test/lost.test.ts",
+    `import { appendFileSync, readFileSync } from "node:fs";
+     import { test } from "vitest";
+     test("is lost", () => {
+       appendFileSync(${JSON.stringify(lost)}, "a");
+       if (readFileSync(${JSON.stringify(lost)}).length <= ${times}) process.kill(process.pid, "SIGKILL");
+     });`,
+  );
+  expect((await copy.run(["test/lost.test.ts"], 60_000)).passed).toBe(passed);
+});
