@@ -5,12 +5,19 @@ import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 
 import { fetchPage } from "../../../services/kit/client/fetch-page.ts";
+import { eventually } from "../../support/eventually.ts";
 
 /** What is fetched from a server that answers with this, within 8 bytes. */
 const fetched = async (status: number, page: string): Promise<string> => {
   const server = createServer((_request, response) => response.writeHead(status).end(page)).listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => void server.close());
+  let connections = 0;
+  server.on("connection", (socket) => {
+    connections += 1;
+    socket.on("close", () => (connections -= 1));
+  });
+  onTestFinished(async () => void (await eventually(() => connections === 0, "no connection is left", 2_000)));
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}, http://127.0.0.1:1`;
   return fetchPage({ address, tls: undefined, path: "/metrics", limitMs: 60_000, bytesMax: 8 });
 };

@@ -1,4 +1,5 @@
-import { create } from "@bufbuild/protobuf";
+import { clone, create, setExtension } from "@bufbuild/protobuf";
+import { MethodDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { describe, expect, test } from "vitest";
 
 import { CustomerProfileService } from "../../../gen/quartet/customerprofile/v1/customer_profile_service_pb.ts";
@@ -12,6 +13,7 @@ import {
   PutObjectRequestSchema,
 } from "../../../gen/quartet/objectstorage/v1/object_storage_service_pb.ts";
 import { RefactoringWorkspaceService } from "../../../gen/quartet/refactoringworkspace/v1/refactoring_workspace_service_pb.ts";
+import { permission as permissionOption, PermissionSchema } from "../../../gen/quartet/traits/v1/access_pb.ts";
 import { TestService } from "../../../gen/quartet/test/v1/test_service_pb.ts";
 import type { ReadMember } from "../../../services/kit/contract/permissions.ts";
 import { elementReader, memberReader, methodPermissions } from "../../../services/kit/contract/permissions.ts";
@@ -43,6 +45,17 @@ describe("methodPermissions", () => {
 
   test("fails for a method that declares none", () => {
     expect(() => methodPermissions(TestService.method.echo)).toThrow("Echo declares no permission");
+  });
+
+  // the member that a permission depends on, why the method has no permissions
+  test.each([
+    ["colour", "PutObjectRequest has no member colour"],
+    ["colour_*", "PutObject has no member colour_*"],
+  ])("fails for a permission that depends on %s", (when, why) => {
+    const proto = clone(MethodDescriptorProtoSchema, putObject.proto);
+    const declared = create(PermissionSchema, { action: "PutObject", resource: "{bucket}", when: [when] });
+    setExtension(proto.options!, permissionOption, [declared]);
+    expect(() => methodPermissions({ ...putObject, proto })).toThrow(why);
   });
 
   test("knows which members policies can ask for", () => {

@@ -1,7 +1,16 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { clearExtension, clone, create, getOption, setExtension } from "@bufbuild/protobuf";
+import { EnumValueDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { describe, expect, test } from "vitest";
 
 import { ErrorReason, ErrorReasonSchema } from "../../../gen/quartet/test/v1/error_reason_pb.ts";
-import { Code, FaultRole, FaultRoleSchema } from "../../../gen/quartet/traits/v1/fault_pb.ts";
+import {
+  Code,
+  fault as faultOption,
+  FaultRole,
+  FaultRoleSchema,
+  FaultSchema,
+} from "../../../gen/quartet/traits/v1/fault_pb.ts";
 import * as customerProfile from "../../../gen/quartet/customerprofile/v1/error_reason_pb.ts";
 import * as eventBus from "../../../gen/quartet/eventbus/v1/error_reason_pb.ts";
 import * as objectStorage from "../../../gen/quartet/objectstorage/v1/error_reason_pb.ts";
@@ -46,6 +55,35 @@ describe("a fault", () => {
     expect(() => roleFault(faultTable(ErrorReasonSchema), FaultRole.INVALID_PAGE_TOKEN)).toThrow(
       "quartet.test.v1.ErrorReason declares no reason for role FAULT_ROLE_INVALID_PAGE_TOKEN",
     );
+  });
+});
+
+describe("the reasons of a service", () => {
+  const [, declared] = ErrorReasonSchema.values;
+  const { name, httpStatus, code, message } = getOption(declared!, faultOption);
+
+  /** The reasons of a service of which one declares this. */
+  const withFault = (given?: MessageInitShape<typeof FaultSchema>) => {
+    const proto = clone(EnumValueDescriptorProtoSchema, declared!.proto);
+    clearExtension(proto.options!, faultOption);
+    if (given !== undefined) setExtension(proto.options!, faultOption, create(FaultSchema, given));
+    return { ...ErrorReasonSchema, values: [{ ...declared!, proto }] };
+  };
+  const whole = { name, httpStatus, code, message };
+
+  test("are read when each declares a whole fault", () => {
+    expect(faultTable(withFault(whole)).all()).toHaveLength(1);
+  });
+
+  test.each([
+    // what is declared, why the service has no table
+    [undefined, "declares no fault"],
+    [{ ...whole, name: "" }, "declares an incomplete fault"],
+    [{ ...whole, httpStatus: 0 }, "declares an incomplete fault"],
+    [{ ...whole, code: Code.UNSPECIFIED }, "declares an incomplete fault"],
+    [{ ...whole, message: "" }, "declares an incomplete fault"],
+  ])("are refused with %j", (given, why) => {
+    expect(() => faultTable(withFault(given))).toThrow(why);
   });
 });
 

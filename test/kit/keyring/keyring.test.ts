@@ -66,6 +66,13 @@ describe("a data key", () => {
   });
 });
 
+test("the header of a wrapped key suffices to know that its master key is an older one", () => {
+  const header = Buffer.from("0100000000000000000000", "hex");
+  expect(before().isStale(header)).toBe(true);
+  expect(() => before().isStale(header.subarray(1))).toThrow(broken);
+  expect(() => before().isStale(header.subarray(0, -1))).toThrow(broken);
+});
+
 describe("a rotated master key", () => {
   test("leaves older data keys readable and distinguishes them", () => {
     const { key, wrapped } = before().createDataKey("k", context);

@@ -22,7 +22,7 @@ const connectIdle = async (port: number) => {
 test("an idle peer that reads is told so, and not cut off only after the time for slow headers", async () => {
   const { server } = await start();
   const socket = await connectIdle(server.port);
-  await eventually(() => socket.closed, "the connection is closed", 5_000);
+  expect(await eventually(() => socket.closed, "the connection is closed", 5_000)).toBe(true);
 });
 
 test("a peer with a call that waits is not idle", async () => {

@@ -70,7 +70,7 @@ describe("content that is received", () => {
 
 test.each([
   // what is wrong, how it is made so, the refusal
-  ["is missing", async (blobs: BlobStore) => void (await blobs.remove(blobId)), "CONTENT_MISSING"],
+  ["is missing", (blobs: BlobStore) => blobs.remove(blobId), "CONTENT_MISSING"],
   ["is the one of another key", async () => {}, "CONTENT_CORRUPT"],
 ] as const)("content whose file %s is not read", async (what, spoil, reason) => {
   const { blobs, store } = await opened();
