@@ -65,3 +65,13 @@ test.each([
   );
   expect((await copy.run(["test/lost.test.ts"], 60_000)).passed).toBe(passed);
 });
+
+test("the test that failed is named, also where other files of its run were not over", async () => {
+  const copy = new ScratchCopy(join(import.meta.dirname, "../.."));
+  onTestFinished(() => copy.remove());
+  const content = (body: string) => `import { expect, test } from "vitest"; test("adds", () => { ${body} });`;
+  const names = ["a", "b", "c"].map((name) => `test/${name}.test.ts`);
+  for (const name of names) copy.write(name, content(name === "test/b.test.ts" ? "expect(1).toBe(2);" : ""));
+  const { passed, failure, failedFile } = await copy.run(names, 60_000);
+  expect([passed, failure, failedFile]).toEqual([false, "adds", "test/b.test.ts"]);
+});

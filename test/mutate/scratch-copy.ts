@@ -27,13 +27,15 @@ export interface TestReach {
 
 /** What vitest's JSON reporter writes, as far as it is read here. */
 interface Results {
-  readonly testResults: readonly {
-    readonly name: string;
-    readonly status: string;
-    readonly startTime: number;
-    readonly endTime: number;
-    readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[];
-  }[];
+  readonly testResults: readonly FileResults[];
+}
+
+interface FileResults {
+  readonly name: string;
+  readonly status: string;
+  readonly startTime: number;
+  readonly endTime: number;
+  readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[];
 }
 
 const copied = ["gateway", "gen", "proto", "services", "test", "package.json", "tsconfig.json", "vitest.config.ts"];
@@ -68,8 +70,8 @@ export class ScratchCopy {
   }
 
   /**
-   * Runs test files in one worker, until one test fails or the limit is over. A failure of which no test is known, as of
-   * a worker that was lost, counts only if it comes again.
+   * Runs test files in one worker, until one test fails or the limit is over. A failure of which no test is known, as
+   * of a worker that was lost, counts only if it comes again.
    */
   async run(tests: readonly string[], limitMs: number): Promise<TestRun> {
     const first = await this.#run(tests, limitMs);
@@ -165,8 +167,11 @@ const unknownFailure = "no test is known";
 
 const firstFailure = (results: Results | undefined): { readonly name: string; readonly failure: string } => {
   if (results === undefined) return { name: "", failure: unknownFailure };
-  const file = results.testResults.find(({ status }) => status === "failed");
-  const failed = file?.assertionResults.find(({ status }) => status === "failed");
+  // Files that were not over when another one's test failed count as failed as well.
+  const files = results.testResults.filter(({ status }) => status === "failed");
+  const failedIn = ({ assertionResults }: FileResults) => assertionResults.find(({ status }) => status === "failed");
+  const file = files.find(failedIn) ?? files[0];
+  const failed = file && failedIn(file);
   const failure = (failed?.fullName ?? unknownFailure).slice(0, failureCharactersMax);
   return { name: file?.name ?? "", failure };
 };
